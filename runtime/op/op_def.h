@@ -1,0 +1,125 @@
+#pragma once
+
+// What a kernel folder exports, and the tables that runtime and host read it from.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/core/error.h"
+#include "runtime/core/span.h"
+#include "runtime/core/tensor_view.h"
+#include "schema/ops_generated.h"
+
+namespace lazyrt {
+
+/// The attributes of one node, in place in the bundle (or in a host buffer).
+struct OpAttrs {
+  fb::OpAttrs kind = fb::OpAttrs::NONE;
+  const void* table = nullptr;
+
+  /// REQUIRES: kind is the union member of table T.
+  template <class T>
+  const T& as() const {
+    return *static_cast<const T*>(table);
+  }
+};
+
+/// One node as kernels see it. Specs are of the shapes in force.
+struct NodeSpec {
+  OpAttrs attrs;
+  Span<const TensorSpec> inputs;   ///< absent optional operands have dtype kNone
+  Span<const TensorSpec> outputs;
+};
+
+/// Memory that a kernel takes while a session is made. Not used during run.
+struct Allocator {
+  void* context = nullptr;
+  /// `alignment` is a power of two; nullptr when memory is short.
+  void* (*allocate)(void* context, size_t bytes, size_t alignment) = nullptr;
+  void (*release)(void* context, void* pointer) = nullptr;
+};
+
+/// Given to Kernel::prepare. `backend` is the backend's own per-session services
+/// (runtime/backends/<X>/<X>_backend.h says what).
+struct PrepareContext {
+  NodeSpec node;
+  Allocator allocator;
+  void* backend = nullptr;
+};
+
+/// What prepare answers.
+struct PreparedKernel {
+  void* state = nullptr;           ///< passed to run and release; may stay nullptr
+  size_t workspace_bytes = 0;      ///< scratch that run needs, aligned to kAlignment
+  size_t packed_weight_bytes = 0;  ///< memory held for packed constants, for reports
+};
+
+/// Given to Kernel::run.
+struct RunContext {
+  OpAttrs attrs;
+  Span<const TensorView> inputs;
+  Span<const TensorView> outputs;
+  void* workspace = nullptr;  ///< workspace_bytes of this kernel
+  void* backend = nullptr;    ///< as in PrepareContext
+  bool rebind = true;         ///< data pointers may differ from the last run of this node
+};
+
+/// One way to run an op. All functions are re-entrant over different states.
+struct Kernel {
+  /// Ok, or the reason (kUnsupported) why this node is not for this kernel. nullptr = always ok.
+  Status (*supports)(const NodeSpec& node) = nullptr;
+  /// Session time: may allocate and pack. nullptr = nothing to prepare.
+  Status (*prepare)(const PrepareContext& context, PreparedKernel* prepared) = nullptr;
+  /// Run time: no allocation; index operands are checked here.
+  Status (*run)(void* state, const RunContext& context) = nullptr;
+  /// Frees what prepare made. nullptr = nothing.
+  void (*release)(void* state, const Allocator& allocator) = nullptr;
+};
+
+/// An op's definition: how its operands count, what it makes of shapes, its readable reference.
+struct OpDef {
+  int min_inputs = 0;
+  int max_inputs = 0;  ///< -1: any number
+  int outputs = 1;
+  /// Bit i: input i may be absent.
+  uint32_t optional_inputs = 0;
+  /// Bit i: output 0 may be written over input i of the same size (elementwise).
+  uint32_t inplace_inputs = 0;
+  /// Output 0 has the bytes of input 0 in the same order: it may share its memory.
+  bool is_view = false;
+  /// The shape rule: checks attributes and operands (untrusted) and fills dtype and shape of every
+  /// output. Must not read tensor data. Called by the bundle verifier, the exporter and dynamic runs.
+  Status (*infer)(const OpAttrs& attrs, Span<const TensorSpec> inputs,
+                  Span<TensorSpec> outputs) = nullptr;
+  Kernel reference;
+};
+
+/// Which kernel of an op; also the index into OpEntry::kernels.
+enum class KernelSlot : uint8_t { kReference = 0, kCpu = 1, kVulkan = 2 };
+constexpr int kKernelSlots = 3;
+
+/// A line of the registry.
+struct OpEntry {
+  fb::OpAttrs kind = fb::OpAttrs::NONE;
+  const char* name = nullptr;  ///< snake_case
+  const OpDef* def = nullptr;
+  const Kernel* kernels[kKernelSlots] = {};  ///< nullptr: no such facet
+};
+
+/// An op supplied by the caller, resolved by CustomOp.name and version.
+struct CustomOpEntry {
+  const char* name = nullptr;
+  uint32_t version = 0;
+  OpEntry entry;  ///< entry.kind is fb::OpAttrs::CustomOp
+};
+
+/// All ops that a program may use. Borrowed; must outlive what is made with it.
+struct OpTable {
+  Span<const OpEntry> builtin;       ///< indexed by the union member's number
+  Span<const CustomOpEntry> custom;
+
+  /// The op of these attributes, or nullptr when this table lacks it.
+  const OpEntry* find(const OpAttrs& attrs) const;
+};
+
+}  // namespace lazyrt
