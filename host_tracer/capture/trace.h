@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/core/dtype.h"
+#include "lazyrt/dtype.h"
 
 namespace lazyrt {
 

@@ -1,4 +1,4 @@
-#include "runtime/core/error.h"
+#include "lazyrt/error.h"
 
 #include <cstdio>
 

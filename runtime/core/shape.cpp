@@ -1,4 +1,4 @@
-#include "runtime/core/shape.h"
+#include "lazyrt/shape.h"
 
 #include <cstdio>
 

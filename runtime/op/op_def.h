@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/core/error.h"
-#include "runtime/core/span.h"
-#include "runtime/core/tensor_view.h"
+#include "lazyrt/error.h"
+#include "lazyrt/span.h"
+#include "lazyrt/tensor_view.h"
 #include "schema/ops_generated.h"
 
 namespace lazyrt {

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/core/dtype.h"
-#include "runtime/core/shape.h"
+#include "lazyrt/dtype.h"
+#include "lazyrt/shape.h"
 
 namespace lazyrt {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "runtime/core/span.h"
+#include "lazyrt/span.h"
 
 namespace lazyrt {
 

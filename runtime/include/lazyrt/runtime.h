@@ -1,0 +1,190 @@
+#pragma once
+
+// LazyRT's C++ API. Load a Program, take a Method, make a Session, set inputs, run, read outputs:
+//
+//   auto program = lazyrt::Program::open("m.lzb", lazyrt::default_ops());
+//   auto method = program->method("forward");
+//   auto session = lazyrt::Session::create(*method, {lazyrt::cpu_backend(), /*threads=*/2});
+//   session->set_input(0, data, bytes);
+//   session->run();
+//   lazyrt::TensorView y = *session->output(0);
+//
+// Nothing here throws, prints or aborts. Every call that can fail answers with a Status or Result.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lazyrt/dtype.h"
+#include "lazyrt/error.h"
+#include "lazyrt/shape.h"
+#include "lazyrt/span.h"
+#include "lazyrt/tensor_view.h"
+
+namespace lazyrt {
+
+struct OpTable;
+struct Backend;
+
+/// All operators of this build. The table is constant data.
+const OpTable& default_ops();
+/// XNNPACK and our own kernels, falling back to the reference kernel of an op that has no other.
+const Backend* cpu_backend();
+/// The readable reference kernels only, one thread.
+const Backend* reference_backend();
+
+struct LoadOptions {
+  /// Most bytes that the arena of any method of the bundle may ask for; 0 = 4 GiB.
+  uint64_t memory_limit = 0;
+  /// Also checks the checksum of constants and samples (reads the whole file).
+  bool check_data = false;
+};
+
+/// Interface of one input or output.
+struct TensorInfo {
+  const char* name = "";
+  DType dtype = DType::kNone;
+  Shape shape;
+};
+
+/// A Python number among a method's results: `position` is its place among all results.
+struct LiteralInfo {
+  const char* name = "";
+  size_t position = 0;
+  DType dtype = DType::kNone;
+  int64_t integer = 0;
+  double real = 0;
+};
+
+class ProgramState;
+class SessionState;
+
+/// One entry point of a Program. A handle: copy freely, valid while the Program lives.
+class Method {
+ public:
+  const char* name() const;
+  size_t input_count() const;
+  size_t output_count() const;
+  /// REQUIRES: i < input_count() resp. output_count().
+  TensorInfo input(size_t i) const;
+  TensorInfo output(size_t i) const;
+  /// Index of that name, or kNotFound with the names there are.
+  Result<size_t> find_input(const char* name) const;
+  Result<size_t> find_output(const char* name) const;
+
+  size_t literal_count() const;
+  LiteralInfo literal(size_t i) const;
+
+  /// Sample inputs and the outputs eager ATen gave, in place in the bundle.
+  size_t sample_count() const;
+  TensorView sample_input(size_t sample, size_t i) const;
+  TensorView sample_output(size_t sample, size_t i) const;
+
+  /// Bytes of the arena as planned at export.
+  uint64_t arena_bytes() const;
+
+ private:
+  friend class Program;
+  friend class Session;
+  const ProgramState* program_ = nullptr;
+  size_t index_ = 0;
+};
+
+/// A loaded, verified bundle. Immutable; may be shared by sessions on any threads. Must outlive them.
+class Program {
+ public:
+  /// Maps the file. `ops` must outlive the Program.
+  static Result<Program> open(const char* path, const OpTable& ops, const LoadOptions& options = {});
+  /// Uses the caller's bytes in place: 64-byte aligned, alive and unchanged as long as the Program.
+  static Result<Program> load(Span<const uint8_t> bytes, const OpTable& ops,
+                              const LoadOptions& options = {});
+
+  Program(Program&&) noexcept;
+  Program& operator=(Program&&) noexcept;
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program();
+
+  size_t method_count() const;
+  /// REQUIRES: i < method_count().
+  Method method(size_t i) const;
+  /// kNotFound names the methods there are.
+  Result<Method> method(const char* name) const;
+  /// Size of the whole bundle in bytes.
+  uint64_t bytes() const;
+
+ private:
+  Program() = default;
+  ProgramState* state_ = nullptr;
+};
+
+/// Where session memory comes from. The default is aligned_alloc / free.
+struct AllocatorHooks {
+  void* context = nullptr;
+  void* (*allocate)(void* context, size_t bytes, size_t alignment) = nullptr;
+  void (*release)(void* context, void* pointer) = nullptr;
+};
+
+struct SessionOptions {
+  const Backend* backend = nullptr;  ///< required: cpu_backend() or reference_backend()
+  int threads = 1;                   ///< 1..256; includes the calling thread
+  uint64_t memory_limit = 0;         ///< arena + workspace at most; 0 = 4 GiB
+  AllocatorHooks allocator;
+};
+
+/// Memory of a session in bytes.
+struct SessionStats {
+  uint64_t arena_bytes = 0;
+  uint64_t workspace_bytes = 0;
+  uint64_t packed_weight_bytes = 0;
+};
+
+/// How one node is run.
+struct NodeInfo {
+  const char* op = "";           ///< op name
+  const char* backend = "";      ///< name of the backend that runs it
+  const char* fallback_reason = "";  ///< why not the session's backend itself; empty if it is
+  const char* aten = "";         ///< ATen operator it stems from
+  const char* module_path = "";
+  const char* file = "";
+  int line = 0;
+};
+
+/// A method made ready to run. Used by one thread at a time: a call made while another thread is
+/// inside answers kBusy and changes nothing.
+class Session {
+ public:
+  static Result<Session> create(const Method& method, const SessionOptions& options);
+
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  /// Copies row-major data into the session. `bytes` must be the input's exact size.
+  Status set_input(size_t i, const void* data, size_t bytes);
+  /// As set_input, with dtype and shape checked against the method's.
+  Status set_input(size_t i, const TensorView& tensor);
+  /// Uses the caller's memory at each run, without a copy, until bound or set again. `readable` bytes
+  /// must be readable from data; if data is not aligned to kAlignment or readable is less than the
+  /// input's bytes + kTailBytes, each run copies instead.
+  Status bind_input(size_t i, const TensorView& tensor, size_t readable);
+
+  /// Runs the method. kFailedPrecondition names an input that was never set; kOutOfRange an index
+  /// operand with a bad value and its node. No heap allocation.
+  Status run();
+
+  /// The result of the last run, in the session's memory, valid until the next run.
+  Result<TensorView> output(size_t i) const;
+
+  SessionStats stats() const;
+  size_t node_count() const;
+  /// REQUIRES: i < node_count().
+  NodeInfo node(size_t i) const;
+
+ private:
+  Session() = default;
+  SessionState* state_ = nullptr;
+};
+
+}  // namespace lazyrt

@@ -1,0 +1,50 @@
+# What every folder's CMakeLists uses: language, warnings, the two target kinds, unit tests.
+
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()
+
+set(LAZYRT_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
+set(LAZYRT_WARNINGS -Wall -Wextra -Werror -Wshadow -Wno-missing-field-initializers)
+
+# lazyrt_device_library(name sources...): C++17, no exceptions, no RTTI.
+function(lazyrt_device_library name)
+  add_library(${name} STATIC ${ARGN})
+  target_compile_features(${name} PUBLIC cxx_std_17)
+  set_target_properties(${name} PROPERTIES CXX_STANDARD 17)
+  target_compile_options(${name} PRIVATE ${LAZYRT_WARNINGS} -fno-exceptions -fno-rtti)
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/include>
+    $<BUILD_INTERFACE:${LAZYRT_GENERATED_DIR}>)
+endfunction()
+
+# lazyrt_host_library(name sources...): C++20 with exceptions.
+function(lazyrt_host_library name)
+  add_library(${name} STATIC ${ARGN})
+  set_target_properties(${name} PROPERTIES CXX_STANDARD 20)
+  target_compile_options(${name} PRIVATE ${LAZYRT_WARNINGS})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/runtime/include
+    ${LAZYRT_GENERATED_DIR})
+endfunction()
+
+# lazyrt_unit_test(name SOURCES ... LIBS ...): a GoogleTest program, run by ctest case by case.
+function(lazyrt_unit_test name)
+  if(NOT LAZYRT_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(T "" "" "SOURCES;LIBS" ${ARGN})
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  add_executable(${name} ${T_SOURCES})
+  set_target_properties(${name} PROPERTIES CXX_STANDARD 20)
+  target_compile_options(${name} PRIVATE ${LAZYRT_WARNINGS})
+  target_link_libraries(${name} PRIVATE ${T_LIBS} GTest::gmock GTest::gtest GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+endfunction()
