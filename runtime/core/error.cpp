@@ -1,5 +1,6 @@
 #include "lazyrt/error.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace lazyrt {
@@ -12,6 +13,17 @@ const char* error_name(Error error) {
   const auto i = static_cast<unsigned>(error);
   return i < sizeof(kNames) / sizeof(kNames[0]) ? kNames[i] : "?";
 }
+
+namespace {
+
+/// Appends `text` at `at`, cut to the buffer; returns the new end.
+int append(char* buffer, int at, const char* text) {
+  while (*text != '\0' && at < Status::kMessageBytes - 1) buffer[at++] = *text++;
+  buffer[at] = '\0';
+  return at;
+}
+
+}  // namespace
 
 Status::Status(Error error, const char* format, ...) : error_(error) {
   va_list args;
@@ -26,12 +38,10 @@ Status Status::with_context(const char* format, ...) const {
   out.error_ = error_;
   va_list args;
   va_start(args, format);
-  int n = vsnprintf(out.message_, sizeof(out.message_), format, args);
+  const int n = vsnprintf(out.message_, sizeof(out.message_), format, args);
   va_end(args);
-  if (n < 0) n = 0;
-  if (n < kMessageBytes) {
-    snprintf(out.message_ + n, sizeof(out.message_) - static_cast<size_t>(n), ": %s", message_);
-  }
+  const int end = append(out.message_, n < 0 ? 0 : std::min(n, kMessageBytes - 1), ": ");
+  append(out.message_, end, message_);
   return out;
 }
 
