@@ -1,0 +1,71 @@
+# What the build takes from outside: XNNPACK, the Python environment with LibTorch, sanitizers. Included by the top CMakeLists.
+
+set(LAZYRT_SANITIZE "" CACHE STRING "Sanitizers for everything of ours: address,undefined or thread")
+set(LAZYRT_FUZZ_SECONDS 30 CACHE STRING "How long ctest runs each fuzz target")
+set(LAZYRT_PYTHON "" CACHE FILEPATH "Python that has torch, for the tests that export models; empty: the bootstrap's")
+
+if(LAZYRT_SANITIZE)
+  # vptr needs RTTI, which device code does not have.
+  set(flags -fsanitize=${LAZYRT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  if(LAZYRT_SANITIZE MATCHES "undefined")
+    list(APPEND flags -fno-sanitize=vptr)
+  endif()
+  add_compile_options(${flags})
+  add_link_options(${flags})
+endif()
+if(LAZYRT_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "LAZYRT_FUZZ needs clang (libFuzzer): use the preset `fuzz`")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+find_package(XNNPACK REQUIRED)
+
+# lazyrt_use_bootstrap_python(): what `toolchains/bootstrap` installed, unless the caller named something else. The folder's
+# name is made of the Python version and a hash of the pins, the same as in sh/python.sh.
+function(lazyrt_use_bootstrap_python)
+  set(cache "$ENV{LAZYRT_CACHE}")
+  if(NOT cache)
+    set(cache "$ENV{HOME}/.cache/lazyrt")
+  endif()
+  set(lock ${PROJECT_SOURCE_DIR}/toolchains/dependencies.lock)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${lock})
+  file(STRINGS ${lock} pins REGEX "^python ")
+  list(JOIN pins "\n" pins)
+  string(SHA256 pins "${pins}\n")
+  string(SUBSTRING ${pins} 0 8 pins)
+  file(GLOB done "${cache}/venv-*-${pins}/.complete")
+  if(done AND NOT LAZYRT_PYTHON)
+    list(GET done 0 done)
+    get_filename_component(venv ${done} DIRECTORY)
+    set(LAZYRT_PYTHON ${venv}/bin/python CACHE FILEPATH "" FORCE)
+  endif()
+  if(LAZYRT_PYTHON AND NOT Torch_DIR)
+    execute_process(COMMAND ${LAZYRT_PYTHON} -c
+      "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
+      OUTPUT_VARIABLE torch OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    if(torch)
+      set(Torch_DIR ${torch}/share/cmake/Torch CACHE PATH "Where TorchConfig.cmake is")
+    endif()
+  endif()
+endfunction()
+
+if(LAZYRT_HOST_TRACER)
+  lazyrt_use_bootstrap_python()
+endif()
+
+# lazyrt_fuzz_target(NAME SOURCES ... LIBS ... [CORPUS DIR]): a libFuzzer program and a ctest that runs it for
+# LAZYRT_FUZZ_SECONDS from the seeds in CORPUS. What it finds new stays in the build folder.
+function(lazyrt_fuzz_target name)
+  cmake_parse_arguments(F "" "CORPUS" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${F_SOURCES})
+  set_target_properties(${name} PROPERTIES CXX_STANDARD 20)
+  target_compile_options(${name} PRIVATE ${LAZYRT_WARNINGS})
+  target_link_libraries(${name} PRIVATE ${F_LIBS})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set(found ${CMAKE_CURRENT_BINARY_DIR}/${name}_corpus)
+  file(MAKE_DIRECTORY ${found})
+  add_test(NAME fuzz.${name} COMMAND ${name} -max_total_time=${LAZYRT_FUZZ_SECONDS} -timeout=10 -rss_limit_mb=2048
+    -print_final_stats=1 ${found} ${F_CORPUS})
+endfunction()
