@@ -10,7 +10,7 @@ namespace lazyrt {
 struct BackendOptions {
   int threads = 1;          ///< >= 1
   Allocator allocator;
-  /// Identifies the constants of one Program, for packed-weight sharing; may be nullptr.
+  /// What open_weights made for the Program that the session runs; may be nullptr: nothing is shared.
   void* weights = nullptr;
 };
 
@@ -22,6 +22,12 @@ struct Backend {
   /// Makes the per-session services that kernels get as `backend`; nullptr = none needed.
   Status (*open)(const BackendOptions& options, void** services) = nullptr;
   void (*close)(void* services, const Allocator& allocator) = nullptr;
+  /// Makes the store of packed constants that all sessions of one Program share. Called once for each
+  /// Program and backend, under the Program's lock; the Program keeps the store and passes it as
+  /// BackendOptions::weights. Safe to use from several sessions on several threads. nullptr = none.
+  Status (*open_weights)(void** weights) = nullptr;
+  /// Called when the Program goes, after all its sessions.
+  void (*close_weights)(void* weights) = nullptr;
   /// Asked in order when select finds nothing (e.g. cpu falls back to reference); may be nullptr.
   const Backend* fallback = nullptr;
 };
