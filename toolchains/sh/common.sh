@@ -16,8 +16,7 @@ die() {
   exit 1
 }
 
-# logged NAME COMMAND...: runs it with its output in $CACHE/logs/NAME.log; says where after ten seconds of silence
-# is nothing new: the heading says it at once. Returns the command's status.
+# logged NAME COMMAND...: runs it without stdin, its output in $CACHE/logs/NAME.log; says how long it took.
 logged() {
   local name="$1" log="$CACHE/logs/$1.log" start=$SECONDS status=0
   shift

@@ -30,9 +30,9 @@ venv_dir() {
 
 pip_failed() {
   log_tail "$1" 12
-  if grep -qiE 'name resolution|NewConnectionError|ProxyError|timed out|Network is unreachable|Connection refused|No route' \
+  if grep -qiE 'name resolution|NewConnectionError|ProxyError|timed out|Network is unreachable|Connection refused|No route|from versions: none' \
     "$CACHE/logs/$1.log"; then
-    die "no network for pip: Python packages cannot be fetched" \
+    die "no network for pip, or its mirror lacks a package: see the lines above" \
       "connect the machine, or give pip a proxy or mirror (PIP_PROXY, PIP_INDEX_URL, PIP_FIND_LINKS), and run again"
   elif grep -q 'DO NOT MATCH THE HASHES' "$CACHE/logs/$1.log"; then
     die "a Python package differs from the hash pinned in toolchains/dependencies.lock" "do not use that mirror"

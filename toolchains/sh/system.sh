@@ -51,13 +51,13 @@ install_packages() {
 # system_packages GROUP...: installs what is missing of these groups.
 system_packages() {
   local missing
-  missing="$(missing_packages "$@" | tr '\n' ' ')"
-  if [ -z "${missing// /}" ]; then
+  missing="$(missing_packages "$@" | paste -s -d ' ')"
+  if [ -z "$missing" ]; then
     say "system packages ($*): all there"
   else
     say "system packages ($*): missing $missing"
     if [ -n "${LAZYRT_NO_APT:-}" ] || ! have apt-get; then
-      die "missing on this machine: $missing(Debian's package names)" \
+      die "missing on this machine: $missing (Debian's package names)" \
         "there is no apt to install them with (or LAZYRT_NO_APT is set): install what they stand for and run again"
     elif [ "$(id -u)" -ne 0 ] && ! have sudo; then
       die "missing: $missing, and this is neither root nor a user with sudo" \

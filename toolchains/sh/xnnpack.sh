@@ -124,7 +124,7 @@ xnnpack_prefix() {
 
 # xnnpack_libraries [tsan]: builds them if the prefix is not there or was built by another recipe. About 4 minutes on 2 cores.
 xnnpack_libraries() {
-  local flavour="${1:-}" prefix recipe build cxx="${CXX:-g++}" flags=""
+  local flavour="${1:-}" prefix recipe build cxx="${CXX:-g++}" flags="" options
   if [ -n "${XNNPACK_ROOT:-}" ]; then
     say "XNNPACK: the one in XNNPACK_ROOT=$XNNPACK_ROOT"
     return 0
