@@ -25,6 +25,9 @@ struct Value {
   Shape shape;
   ValueKind kind = ValueKind::kNode;
   ConstantData constant;  ///< kConstant: shape.numel() elements, row-major
+  int32_t producer = -1;  ///< kNode: index into Graph::nodes(), -1 while the node is taken out
+
+  size_t bytes() const { return static_cast<size_t>(shape.numel()) * dtype_size(dtype); }
 };
 
 struct Node {
@@ -40,7 +43,8 @@ struct GraphOutput {
   std::optional<std::variant<bool, int64_t, double>> literal;  ///< instead of a value
 };
 
-/// Nodes are in topological order. Ids of values stay valid until compact().
+/// Nodes are in topological order: passes rebuild that list front to back with a Rewriter
+/// (rewriter.h). Ids of values stay valid until compact().
 class Graph {
  public:
   explicit Graph(const OpTable& ops) : ops_(&ops) {}
@@ -65,20 +69,56 @@ class Graph {
   Value& value(ValueId id) { return values_[static_cast<size_t>(id)]; }
   size_t value_count() const { return values_.size(); }
   const std::vector<Node>& nodes() const { return nodes_; }
-  std::vector<Node>& nodes() { return nodes_; }
   const std::vector<ValueId>& inputs() const { return inputs_; }
   const std::vector<GraphOutput>& outputs() const { return outputs_; }
   std::vector<GraphOutput>& outputs() { return outputs_; }
+
+  // --- What passes use.
+
+  /// The node that makes `id`, or nullptr for inputs, constants and kNoValue.
+  const Node* producer(ValueId id) const;
+  /// Per value: how many operands and graph outputs read it.
+  std::vector<int32_t> use_counts() const;
+  /// What shape rules and kernels' `supports` see of a value; an absent one for kNoValue.
+  TensorSpec spec(ValueId id) const;
+  /// Moves all nodes out, in order; values and outputs stay. Their values are without a producer
+  /// until append().
+  std::vector<Node> take_nodes();
+  /// Appends a node that take_nodes() gave; its outputs keep their ids. REQUIRES: its operands are
+  /// defined by now.
+  void append(Node node);
+  /// Reads `to` wherever `from` was read, graph outputs included. REQUIRES: `to` is defined before
+  /// every user of `from`.
+  void replace_all_uses(ValueId from, ValueId to);
+  /// Drops nodes whose outputs nobody reads. Returns how many.
+  size_t remove_dead();
+  /// Drops unread constants and node values and numbers the rest anew: inputs, then constants in
+  /// order of first use, then node values. All ids held outside are void.
+  void compact();
 
   std::vector<SampleTensor> sample_inputs;
   std::vector<SampleTensor> sample_outputs;
 
  private:
+  ValueId add_value(Value value);
+  std::string describe(const Attrs& attrs, const std::vector<ValueId>& inputs,
+                       const Source& source) const;
+
   const OpTable* ops_;
   std::vector<Value> values_;
   std::vector<Node> nodes_;
   std::vector<ValueId> inputs_;
   std::vector<GraphOutput> outputs_;
 };
+
+/// The program as text: inputs, constants (values of up to 8 elements), nodes, outputs, one a line:
+///   %5: f32[1,112,112,32] = conv2d(%0, %1, -) {stride_h=2}  # features.0 (model.py:12)
+/// `with_sources` = false leaves out the part after #.
+std::string graph_text(const Graph& graph, bool with_sources = true);
+
+/// Checks the invariants: every operand defined before its use, one producer per value, dtypes and
+/// shapes equal to what the shape rules say, constants of the right size, outputs defined. The
+/// failure (kInternal) names the node.
+Outcome<Done> verify_graph(const Graph& graph);
 
 }  // namespace lazyrt
