@@ -1,0 +1,65 @@
+# `cmake --install`: one archive lib/liblazyrt.a of all runtime parts, the public headers, the third-party archives it links
+# (lib/lazyrt/), lazy-run, licences, and a package that find_package(lazyrt) needs no other prefix for.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# lazyrt_static_parts(OUT TARGET): the static libraries of ours that TARGET links, directly or not.
+function(lazyrt_static_parts out target)
+  set(queue ${target})
+  set(seen)
+  set(parts)
+  while(queue)
+    list(POP_FRONT queue item)
+    string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" item "${item}")
+    if(item IN_LIST seen OR NOT TARGET ${item} OR NOT item MATCHES "^lazyrt")
+      continue()
+    endif()
+    list(APPEND seen ${item})
+    get_target_property(type ${item} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+      list(APPEND parts ${item})
+    endif()
+    get_target_property(links ${item} INTERFACE_LINK_LIBRARIES)
+    if(links)
+      list(APPEND queue ${links})
+    endif()
+  endwhile()
+  set(${out} ${parts} PARENT_SCOPE)
+endfunction()
+
+lazyrt_static_parts(parts lazyrt_runtime)
+set(objects)
+foreach(part IN LISTS parts)
+  list(APPEND objects $<TARGET_OBJECTS:${part}>)
+endforeach()
+add_library(lazyrt_archive STATIC ${objects})
+set_target_properties(lazyrt_archive PROPERTIES OUTPUT_NAME lazyrt LINKER_LANGUAGE CXX)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/lazyrt)
+configure_package_config_file(
+  ${CMAKE_CURRENT_LIST_DIR}/lazyrtConfig.cmake.in ${CMAKE_BINARY_DIR}/lazyrtConfig.cmake
+  INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/lazyrtConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+
+install(TARGETS lazyrt_archive ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/lazyrt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h")
+foreach(lib IN ITEMS XNNPACK microkernels-prod pthreadpool cpuinfo)
+  install(FILES ${XNNPACK_${lib}_LIBRARY} DESTINATION ${CMAKE_INSTALL_LIBDIR}/lazyrt)
+endforeach()
+install(FILES ${CMAKE_BINARY_DIR}/lazyrtConfig.cmake ${CMAKE_BINARY_DIR}/lazyrtConfigVersion.cmake DESTINATION ${package})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/lazyrt)
+if(EXISTS ${XNNPACK_PREFIX}/share/licenses)
+  install(DIRECTORY ${XNNPACK_PREFIX}/share/licenses/ DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/lazyrt)
+endif()
+if(TARGET lazy-run)
+  install(TARGETS lazy-run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+# The consumer project builds against an install of this build. Not with sanitizers: it would have to be built with them too.
+if(LAZYRT_TESTS AND NOT LAZYRT_SANITIZE)
+  add_test(NAME install.consumer COMMAND ${CMAKE_COMMAND} -DBUILD_DIR=${CMAKE_BINARY_DIR}
+    -DWORK_DIR=${CMAKE_BINARY_DIR}/consumer -DCXX=${CMAKE_CXX_COMPILER} -DCC=${CMAKE_C_COMPILER}
+    -P ${PROJECT_SOURCE_DIR}/tests/consumer/consumer_test.cmake)
+  set_tests_properties(install.consumer PROPERTIES TIMEOUT 300)
+endif()
