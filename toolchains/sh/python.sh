@@ -61,7 +61,7 @@ python_environment() {
 
 # pip_install: first what has a pinned hash (each package named, nothing resolved), then the rest by version.
 pip_install() {
-  local pip=("$VENV/bin/python" -m pip --disable-pip-version-check --no-input install)
+  local pip=("$VENV/bin/python" -m pip --disable-pip-version-check --no-input install --no-compile)
   lock_lines python | awk '$3 != "-" { print $1 "==" $2 " --hash=" $3 }' >"$VENV/hashed.txt"
   lock_lines python | awk '$3 == "-" { print $1 "==" $2 }' >"$VENV/versions.txt"
   lock_lines python | awk '{ print $1 "==" $2 }' >"$VENV/constraints.txt"
