@@ -52,6 +52,9 @@ struct TraceValue {
   std::vector<int64_t> shape;
   LeafKind leaf = LeafKind::kNotLeaf;
   ConstantData constant;   ///< parameters, buffers, constants
+  /// A Python number as an operand ("x * 2.0"): a 0-dim constant of f64, i64 or bool that takes no
+  /// part in type promotion beyond its category. The node's result dtype already says what came out.
+  bool wrapped_number = false;
   int32_t producer = -1;   ///< index into Trace::nodes
 };
 

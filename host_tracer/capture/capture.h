@@ -1,0 +1,71 @@
+#pragma once
+
+// Capture: runs any C++ code that calls ATen on LibTorch's lazy device, so that every call becomes
+// a node of a Trace instead of a computation. Includes LibTorch: only host_tracer/capture and
+// host_tracer/frontends may include this file.
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host_tracer/capture/trace.h"
+#include "host_tracer/support/outcome.h"
+
+namespace lazyrt {
+
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;  ///< on the CPU, strided
+};
+
+/// What a program is captured with. All tensors stay the caller's and are never written.
+struct CaptureRequest {
+  std::vector<NamedTensor> inputs;      ///< example inputs: their shapes and dtypes are assumed
+  std::vector<NamedTensor> parameters;  ///< CPU tensors that the program uses by themselves, or
+  std::vector<NamedTensor> buffers;     ///< through lift(); unlisted ones become constants
+  std::vector<std::string> output_names;  ///< may be empty or shorter than the outputs
+};
+
+/// The program: gets the inputs as lazy tensors, returns the outputs. It may use CPU tensors
+/// (parameters of an nn::Module) beside them; those become constants of the trace.
+using CaptureProgram = std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>&)>;
+
+/// Captures `program`. One capture runs at a time in a process; others wait. Nothing is computed
+/// beyond shapes and values that depend on constants alone. LibTorch's exceptions, and those of the
+/// program that derive from std::exception, become errors; the process is then as it was before.
+/// sample_inputs of the trace are the request's inputs; sample_outputs are left empty.
+Outcome<Trace> capture(const CaptureRequest& request, const CaptureProgram& program);
+
+/// Inside a program: the lazy tensor of a CPU tensor. The same data gives the same tensor, so that
+/// views of it and writes into it are seen. Throws c10::Error outside a capture.
+at::Tensor lift(const at::Tensor& cpu);
+
+/// The device on which programs are captured, for factories inside a program.
+at::Device capture_device();
+
+/// While one lives, nodes recorded by this thread carry `source`. Scopes nest.
+class SourceScope {
+ public:
+  explicit SourceScope(Source source);
+  ~SourceScope();
+  SourceScope(const SourceScope&) = delete;
+  SourceScope& operator=(const SourceScope&) = delete;
+
+ private:
+  Source source_;
+  const Source* outer_;
+};
+
+/// ATen's dtype as ours; kNone when the runtime has none (complex, quantized, unsigned 16 bit, …).
+DType to_dtype(at::ScalarType type);
+/// Our dtype as ATen's; Undefined for kNone.
+at::ScalarType to_scalar_type(DType type);
+
+/// The tensor as a sample: contiguous bytes, shared with `cpu` where that is contiguous already.
+SampleTensor to_sample(const at::Tensor& cpu);
+/// A CPU tensor over the sample's bytes, which it keeps alive.
+at::Tensor from_sample(const SampleTensor& sample);
+
+}  // namespace lazyrt

@@ -1,0 +1,115 @@
+#include "host_tracer/capture/capture_kernel.h"
+
+#include <ATen/FunctionalTensorWrapper.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <torch/library.h>
+
+#include <memory>
+#include <vector>
+
+#include "host_tracer/capture/capture_session.h"
+#include "host_tracer/capture/lazy_backend.h"
+#include "host_tracer/capture/op_args.h"
+
+namespace lazyrt {
+namespace {
+
+namespace fimpl = at::functionalization::impl;
+
+/// Composite operators that the trace keeps whole: one node says more than their decomposition.
+constexpr const char* kKeptWhole[] = {
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d", "avg_pool1d",
+    "batch_norm",          "gru.input",
+    "linear",              "lstm.input",
+    "matmul",              "max_pool1d",
+    "max_pool2d",          "max_pool3d",
+    "prelu",               "rnn_relu.input",
+    "rnn_tanh.input",      "scaled_dot_product_attention",
+};
+
+struct Unwrapped {
+  bool functional = false;  ///< some operand was wrapped, so the results have to be
+  bool lazy = false;        ///< some operand is lazy
+};
+
+/// Brings functional operands up to date and takes them out of their wrappers, in place.
+Unwrapped unwrap_arguments(torch::jit::Stack* stack, size_t count) {
+  Unwrapped seen;
+  for (size_t i = stack->size() - count; i < stack->size(); ++i) {
+    map_tensors((*stack)[i], [&seen](const at::Tensor& t) {
+      seen.lazy = seen.lazy || is_lazy(t);
+      if (!fimpl::isFunctionalTensor(t)) return t;
+      seen.functional = true;
+      fimpl::sync(t);
+      return fimpl::from_functional_tensor(t);
+    });
+  }
+  return seen;
+}
+
+void wrap_results(torch::jit::Stack* stack, size_t count) {
+  for (size_t i = stack->size() - count; i < stack->size(); ++i) {
+    map_tensors((*stack)[i], [](const at::Tensor& t) {
+      return is_lazy(t) && !fimpl::isFunctionalTensor(t) ? fimpl::to_functional_tensor(t) : t;
+    });
+  }
+}
+
+/// Below Functionalize its wrappers are off, and what is called there must not wrap again.
+bool below_functionalize() {
+  return c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::Functionalize);
+}
+
+void capture_boxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  CaptureSession* session = CaptureSession::current();
+  TORCH_CHECK(session, full_name(op), " was called on a lazy tensor outside of its capture");
+  const size_t arguments = op.schema().arguments().size();
+  const Unwrapped seen = unwrap_arguments(stack, arguments);
+  const bool factory = !seen.lazy && !below_functionalize();
+  {
+    const at::AutoDispatchBelowADInplaceOrView no_autograd;
+    const at::AutoDispatchSkipFunctionalize no_functionalize;
+    session->record(op, stack);
+  }
+  if (seen.functional || factory) wrap_results(stack, op.schema().returns().size());
+}
+
+torch::CppFunction boxed_kernel() {
+  return torch::CppFunction::makeFromBoxedFunction<&capture_boxed>();
+}
+
+bool decomposed_below(const c10::OperatorHandle& op) {
+  using c10::DispatchKey;
+  return op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutograd) ||
+         op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutogradNonFunctional);
+}
+
+void register_by_name(torch::Library& library) {
+  for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
+    const auto ns = name.getNamespace();
+    if (!ns || *ns != "aten") continue;
+    const auto op = c10::Dispatcher::singleton().findSchema(name);
+    if (!op || !decomposed_below(*op)) continue;
+    if (op->hasKernelForDispatchKey(c10::DispatchKey::Lazy)) continue;
+    library.impl(c10::toString(name).c_str(), boxed_kernel());
+  }
+}
+
+}  // namespace
+
+void register_capture_kernels() {
+  using torch::Library;
+  // Never destroyed: the kernels stay for the life of the process.
+  static auto* fallback =
+      new Library(Library::IMPL, "_", c10::DispatchKey::Lazy, __FILE__, __LINE__);
+  static auto* lazy =
+      new Library(Library::IMPL, "aten", c10::DispatchKey::Lazy, __FILE__, __LINE__);
+  static auto* whole =
+      new Library(Library::IMPL, "aten", c10::DispatchKey::AutogradLazy, __FILE__, __LINE__);
+  fallback->fallback(boxed_kernel());
+  register_by_name(*lazy);
+  for (const char* name : kKeptWhole) whole->impl(name, boxed_kernel());
+}
+
+}  // namespace lazyrt

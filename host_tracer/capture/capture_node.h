@@ -1,0 +1,74 @@
+#pragma once
+
+// The nodes that capture puts into the lazy core's graph.
+
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/lazy/core/ir.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host_tracer/capture/trace.h"
+
+namespace lazyrt {
+
+/// An input, parameter, buffer or constant; holds its bytes on the CPU.
+class LeafNode final : public torch::lazy::Node {
+ public:
+  LeafNode(LeafKind kind, std::string name, at::Tensor data);
+
+  LeafKind kind() const { return kind_; }
+  const std::string& name() const { return name_; }
+  const at::Tensor& data() const { return data_; }
+  /// True when the program wrote into `data` on the CPU after the leaf was made.
+  bool data_was_written() const;
+
+  torch::lazy::hash_t hash() const override { return hash_; }
+  torch::lazy::hash_t shapeHash() const override { return hash_; }
+
+ private:
+  LeafKind kind_;
+  std::string name_;
+  at::Tensor data_;
+  uint32_t version_;
+  torch::lazy::hash_t hash_;
+};
+
+/// Names and values of an operator's arguments. A TensorArg indexes the node's operands here.
+using OpArgs = std::vector<std::pair<std::string, TraceArg>>;
+
+/// One captured call of an operator.
+class OpNode final : public torch::lazy::Node {
+ public:
+  struct Call {
+    std::string op;        ///< "aten::add"
+    std::string overload;  ///< "Tensor"
+    OpArgs args;
+    std::vector<int32_t> results;  ///< flattened results: output index, or -1 for an undefined one
+    Source source;
+    int64_t sequence = 0;          ///< order of the call within the capture
+    bool depends_on_input = false;  ///< false: a function of constants alone
+  };
+
+  OpNode(Call call, const std::vector<torch::lazy::Value>& operands,
+         std::vector<torch::lazy::Shape> shapes);
+
+  const Call& call() const { return call_; }
+
+  torch::lazy::hash_t hash() const override { return hash_; }
+  torch::lazy::hash_t shapeHash() const override { return hash_; }
+
+ private:
+  Call call_;
+  torch::lazy::hash_t hash_;
+};
+
+/// The node as a leaf or an operator; nullptr when it is the other.
+const LeafNode* as_leaf(const torch::lazy::Node* node);
+const OpNode* as_op(const torch::lazy::Node* node);
+
+/// True when the value is or depends on an input, or on random numbers.
+bool depends_on_input(const torch::lazy::Node* node);
+
+}  // namespace lazyrt

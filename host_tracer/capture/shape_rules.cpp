@@ -1,0 +1,352 @@
+#include "host_tracer/capture/shape_rules.h"
+
+#include <ATen/ATen.h>
+#include <ATen/ExpandUtils.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace lazyrt {
+namespace {
+
+using torch::lazy::Shape;
+using Sizes = std::vector<int64_t>;
+
+Shape shape_of(const at::Tensor& t) { return Shape(t.scalar_type(), t.sizes()); }
+
+Shape with_sizes(const at::Tensor& t, const Sizes& sizes) { return Shape(t.scalar_type(), sizes); }
+
+int64_t pick(const Sizes& values, size_t i) { return values.size() == 1 ? values[0] : values[i]; }
+
+int64_t wrap_dim(int64_t dim, int64_t rank) { return dim < 0 ? dim + std::max<int64_t>(rank, 1) : dim; }
+
+// ---------------------------------------------------------------- elementwise
+
+RuleResult same_as_self(const RuleArgs& a) { return {shape_of(a.tensor("self"))}; }
+RuleResult same_as_input(const RuleArgs& a) { return {shape_of(a.tensor("input"))}; }
+
+RuleResult bool_as_self(const RuleArgs& a) {
+  return {Shape(at::kBool, a.tensor("self").sizes())};
+}
+
+RuleResult safe_softmax(const RuleArgs& a) {
+  const at::Tensor self = a.tensor("self");
+  const auto dtype = a.at("dtype").toOptional<at::ScalarType>();
+  return {Shape(dtype.value_or(self.scalar_type()), self.sizes())};
+}
+
+RuleResult where(const RuleArgs& a) {
+  const at::Tensor self = a.tensor("self"), other = a.tensor("other");
+  const auto sizes = at::infer_size(
+      at::infer_size(self.sizes(), other.sizes()), a.tensor("condition").sizes());
+  return {Shape(at::result_type(self, other), sizes)};
+}
+
+// ---------------------------------------------------------------- matrix products
+
+RuleResult linear(const RuleArgs& a) {
+  const at::Tensor input = a.tensor("input"), weight = a.tensor("weight");
+  TORCH_CHECK(input.dim() >= 1 && (weight.dim() == 1 || weight.dim() == 2),
+              "aten::linear: input of rank ", input.dim(), ", weight of rank ", weight.dim());
+  TORCH_CHECK(input.size(-1) == weight.size(-1), "aten::linear: input ", input.sizes(),
+              " has another last dimension than weight ", weight.sizes());
+  Sizes sizes = input.sizes().vec();
+  sizes.pop_back();
+  if (weight.dim() == 2) sizes.push_back(weight.size(0));
+  return {with_sizes(input, sizes)};
+}
+
+RuleResult matmul(const RuleArgs& a) {
+  const at::Tensor x = a.tensor("self"), y = a.tensor("other");
+  TORCH_CHECK(x.dim() >= 1 && y.dim() >= 1, "aten::matmul: both operands need rank 1 or more");
+  const int64_t inner = y.dim() == 1 ? y.size(0) : y.size(-2);
+  TORCH_CHECK(x.size(-1) == inner, "aten::matmul: ", x.sizes(), " does not fit ", y.sizes());
+  TORCH_CHECK(x.scalar_type() == y.scalar_type(), "aten::matmul: dtypes ", x.scalar_type(),
+              " and ", y.scalar_type(), " differ");
+  const auto batch_x = x.sizes().slice(0, static_cast<size_t>(std::max<int64_t>(x.dim() - 2, 0)));
+  const auto batch_y = y.sizes().slice(0, static_cast<size_t>(std::max<int64_t>(y.dim() - 2, 0)));
+  Sizes sizes = at::infer_size(batch_x, batch_y);
+  if (x.dim() >= 2) sizes.push_back(x.size(-2));
+  if (y.dim() >= 2) sizes.push_back(y.size(-1));
+  return {with_sizes(x, sizes)};
+}
+
+RuleResult attention(const RuleArgs& a) {
+  const at::Tensor q = a.tensor("query"), k = a.tensor("key"), v = a.tensor("value");
+  TORCH_CHECK(q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2 && q.size(-1) == k.size(-1) &&
+                  k.size(-2) == v.size(-2),
+              "aten::scaled_dot_product_attention: query ", q.sizes(), ", key ", k.sizes(),
+              ", value ", v.sizes(), " do not fit");
+  Sizes sizes = q.sizes().vec();
+  if (!a.boolean("enable_gqa")) {
+    sizes = at::infer_size(q.sizes().slice(0, static_cast<size_t>(q.dim() - 2)),
+                           v.sizes().slice(0, static_cast<size_t>(v.dim() - 2)));
+    sizes.insert(sizes.end(), {q.size(-2), 0});
+  }
+  sizes.back() = v.size(-1);
+  return {with_sizes(q, sizes)};
+}
+
+// ---------------------------------------------------------------- convolution and pooling
+
+int64_t conv_out(int64_t in, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation) {
+  TORCH_CHECK(stride > 0 && dilation > 0, "stride and dilation must be positive");
+  const int64_t span = in + 2 * pad - dilation * (kernel - 1) - 1;
+  TORCH_CHECK(span >= 0, "kernel of ", kernel, " (dilation ", dilation, ") is larger than the padded input of ",
+              in + 2 * pad);
+  return span / stride + 1;
+}
+
+RuleResult convolution(const RuleArgs& a) {
+  const at::Tensor input = a.tensor("input"), weight = a.tensor("weight");
+  const Sizes stride = a.ints("stride"), pad = a.ints("padding"), dilation = a.ints("dilation");
+  const Sizes extra = a.ints("output_padding");
+  const bool transposed = a.boolean("transposed");
+  const int64_t groups = a.integer("groups"), rank = weight.dim();
+  TORCH_CHECK(rank >= 3, "aten::convolution: weight of rank ", rank);
+  const bool batched = input.dim() == rank;
+  TORCH_CHECK(batched || input.dim() == rank - 1, "aten::convolution: input of rank ",
+              input.dim(), " with weight of rank ", rank);
+  const int64_t channels = input.size(batched ? 1 : 0);
+  TORCH_CHECK(channels == (transposed ? weight.size(0) : weight.size(1) * groups),
+              "aten::convolution: input ", input.sizes(), " does not fit weight ", weight.sizes(),
+              " with ", groups, " groups");
+  Sizes sizes = input.sizes().slice(0, batched ? 1 : 0).vec();
+  sizes.push_back(transposed ? weight.size(1) * groups : weight.size(0));
+  for (int64_t d = 2; d < rank; ++d) {
+    const size_t i = static_cast<size_t>(d - 2);
+    const int64_t in = input.size(batched ? d : d - 1), kernel = weight.size(d);
+    const int64_t s = pick(stride, i), p = pick(pad, i), dil = pick(dilation, i);
+    sizes.push_back(transposed ? (in - 1) * s - 2 * p + dil * (kernel - 1) + pick(extra, i) + 1
+                               : conv_out(in, kernel, s, p, dil));
+  }
+  return {with_sizes(input, sizes)};
+}
+
+int64_t pool_out(int64_t in, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation,
+                 bool ceil_mode) {
+  TORCH_CHECK(stride > 0, "pooling stride must be positive");
+  const int64_t span = in + 2 * pad - dilation * (kernel - 1) - 1;
+  TORCH_CHECK(span >= 0, "pooling kernel of ", kernel, " is larger than the padded input of ",
+              in + 2 * pad);
+  int64_t out = (span + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+  if (ceil_mode && (out - 1) * stride >= in + pad) --out;
+  return out;
+}
+
+/// Pooling over the trailing dims; `spatial` is their number.
+RuleResult pool(const RuleArgs& a, int64_t spatial, bool dilated) {
+  const at::Tensor self = a.tensor("self");
+  const Sizes kernel = a.ints("kernel_size"), pad = a.ints("padding");
+  Sizes stride = a.ints("stride");
+  if (stride.empty()) stride = kernel;
+  const Sizes dilation = dilated ? a.ints("dilation") : Sizes{1};
+  TORCH_CHECK(self.dim() == spatial + 1 || self.dim() == spatial + 2, "pooling input of rank ",
+              self.dim());
+  Sizes sizes = self.sizes().vec();
+  for (int64_t d = 0; d < spatial; ++d) {
+    const size_t i = static_cast<size_t>(d), at = sizes.size() - static_cast<size_t>(spatial) + i;
+    sizes[at] = pool_out(sizes[at], pick(kernel, i), pick(stride, i), pick(pad, i),
+                         pick(dilation, i), a.boolean("ceil_mode"));
+  }
+  return {with_sizes(self, sizes)};
+}
+
+RuleResult max_pool1d(const RuleArgs& a) { return pool(a, 1, true); }
+RuleResult max_pool2d(const RuleArgs& a) { return pool(a, 2, true); }
+RuleResult max_pool3d(const RuleArgs& a) { return pool(a, 3, true); }
+RuleResult avg_pool1d(const RuleArgs& a) { return pool(a, 1, false); }
+
+RuleResult adaptive_pool(const RuleArgs& a) {
+  const at::Tensor self = a.tensor("self");
+  const Sizes out = a.ints("output_size");
+  TORCH_CHECK(self.dim() > static_cast<int64_t>(out.size()), "adaptive pooling input of rank ",
+              self.dim());
+  Sizes sizes = self.sizes().vec();
+  std::copy(out.begin(), out.end(), sizes.end() - static_cast<std::ptrdiff_t>(out.size()));
+  return {with_sizes(self, sizes)};
+}
+
+// ---------------------------------------------------------------- normalisation
+
+RuleResult native_layer_norm(const RuleArgs& a) {
+  const at::Tensor input = a.tensor("input");
+  const Sizes normalized = a.ints("normalized_shape");
+  const int64_t outer = input.dim() - static_cast<int64_t>(normalized.size());
+  TORCH_CHECK(outer >= 0 && input.sizes().slice(static_cast<size_t>(outer)) == normalized,
+              "aten::native_layer_norm: input ", input.sizes(), " does not end in ", normalized);
+  Sizes stats = input.sizes().vec();
+  std::fill(stats.begin() + outer, stats.end(), 1);
+  return {shape_of(input), with_sizes(input, stats), with_sizes(input, stats)};
+}
+
+RuleResult native_group_norm(const RuleArgs& a) {
+  const at::Tensor input = a.tensor("input");
+  const Sizes stats = {a.integer("N"), a.integer("group")};
+  return {shape_of(input), with_sizes(input, stats), with_sizes(input, stats)};
+}
+
+RuleResult native_batch_norm(const RuleArgs& a) {
+  const at::Tensor input = a.tensor("input");
+  const Sizes stats = {a.boolean("training") ? input.size(1) : 0};
+  return {shape_of(input), with_sizes(input, stats), with_sizes(input, stats)};
+}
+
+RuleResult batch_norm_inference(const RuleArgs& a) {
+  const at::Tensor input = a.tensor("input");
+  return {shape_of(input), with_sizes(input, {0}), with_sizes(input, {0})};
+}
+
+/// std_mean and var_mean: both results have the reduced shape.
+RuleResult two_moments(const RuleArgs& a) {
+  const at::Tensor self = a.tensor("self");
+  const int64_t rank = self.dim();
+  Sizes dims = a.ints("dim");
+  if (dims.empty()) {
+    for (int64_t d = 0; d < rank; ++d) dims.push_back(d);
+  }
+  for (int64_t& d : dims) d = wrap_dim(d, rank);
+  Sizes sizes;
+  for (int64_t d = 0; d < rank; ++d) {
+    const bool reduced = std::find(dims.begin(), dims.end(), d) != dims.end();
+    if (!reduced) sizes.push_back(self.size(d));
+    if (reduced && a.boolean("keepdim")) sizes.push_back(1);
+  }
+  return {with_sizes(self, sizes), with_sizes(self, sizes)};
+}
+
+// ---------------------------------------------------------------- indexing and sampling
+
+RuleResult embedding(const RuleArgs& a) {
+  const at::Tensor weight = a.tensor("weight");
+  Sizes sizes = a.tensor("indices").sizes().vec();
+  sizes.push_back(weight.size(1));
+  return {with_sizes(weight, sizes)};
+}
+
+RuleResult im2col(const RuleArgs& a) {
+  const at::Tensor self = a.tensor("self");
+  const Sizes kernel = a.ints("kernel_size"), dilation = a.ints("dilation");
+  const Sizes pad = a.ints("padding"), stride = a.ints("stride");
+  const int64_t rank = self.dim();
+  TORCH_CHECK(rank == 3 || rank == 4, "aten::im2col: input of rank ", rank);
+  int64_t columns = 1;
+  for (size_t i = 0; i < 2; ++i) {
+    columns *= conv_out(self.size(rank - 2 + static_cast<int64_t>(i)), pick(kernel, i),
+                        pick(stride, i), pick(pad, i), pick(dilation, i));
+  }
+  Sizes sizes = self.sizes().slice(0, static_cast<size_t>(rank - 3)).vec();
+  sizes.push_back(self.size(rank - 3) * pick(kernel, 0) * pick(kernel, 1));
+  sizes.push_back(columns);
+  return {with_sizes(self, sizes)};
+}
+
+RuleResult grid_sampler(const RuleArgs& a) {
+  const at::Tensor input = a.tensor("input"), grid = a.tensor("grid");
+  Sizes sizes = {input.size(0), input.size(1)};
+  for (int64_t d = 1; d + 1 < grid.dim(); ++d) sizes.push_back(grid.size(d));
+  return {with_sizes(input, sizes)};
+}
+
+// ---------------------------------------------------------------- recurrent layers
+
+/// Sizes of the sequence output of an RNN, from its input and the last layer's output features.
+Sizes sequence_sizes(const at::Tensor& input, int64_t features) {
+  Sizes sizes = input.sizes().vec();
+  TORCH_CHECK(sizes.size() == 3, "recurrent layer: input of rank ", sizes.size(),
+              " (packed sequences are not supported)");
+  sizes.back() = features;
+  return sizes;
+}
+
+/// gru, rnn_tanh, rnn_relu: (input, hx, …) -> (output, hx).
+RuleResult rnn(const RuleArgs& a) {
+  const at::Tensor input = a.tensor("input"), hx = a.tensor("hx");
+  const int64_t directions = a.boolean("bidirectional") ? 2 : 1;
+  return {with_sizes(input, sequence_sizes(input, hx.size(-1) * directions)), shape_of(hx)};
+}
+
+/// lstm: (input, [h, c], …) -> (output, h, c). With a projection h is smaller than c.
+RuleResult lstm(const RuleArgs& a) {
+  const at::Tensor input = a.tensor("input");
+  const std::vector<at::Tensor> hx = a.at("hx").toTensorVector();
+  TORCH_CHECK(hx.size() == 2, "aten::lstm: hx needs two tensors, not ", hx.size());
+  const int64_t directions = a.boolean("bidirectional") ? 2 : 1;
+  return {with_sizes(input, sequence_sizes(input, hx[0].size(-1) * directions)), shape_of(hx[0]),
+          shape_of(hx[1])};
+}
+
+const std::unordered_map<std::string, ShapeRule>& rules() {
+  static const std::unordered_map<std::string, ShapeRule> table = {
+      {"aten::_adaptive_avg_pool2d", adaptive_pool},
+      {"aten::_adaptive_avg_pool3d", adaptive_pool},
+      {"aten::_convolution", convolution},
+      {"aten::_native_batch_norm_legit_no_training", batch_norm_inference},
+      {"aten::_prelu_kernel", same_as_self},
+      {"aten::_safe_softmax", safe_softmax},
+      {"aten::adaptive_avg_pool1d", adaptive_pool},
+      {"aten::adaptive_avg_pool2d", adaptive_pool},
+      {"aten::adaptive_avg_pool3d", adaptive_pool},
+      {"aten::avg_pool1d", avg_pool1d},
+      {"aten::batch_norm", same_as_input},
+      {"aten::convolution", convolution},
+      {"aten::embedding", embedding},
+      {"aten::flip", same_as_self},
+      {"aten::grid_sampler_2d", grid_sampler},
+      {"aten::grid_sampler_3d", grid_sampler},
+      {"aten::gru", rnn},
+      {"aten::hardswish", same_as_self},
+      {"aten::im2col", im2col},
+      {"aten::index_put", same_as_self},
+      {"aten::isnan", bool_as_self},
+      {"aten::linear", linear},
+      {"aten::lstm", lstm},
+      {"aten::masked_scatter", same_as_self},
+      {"aten::matmul", matmul},
+      {"aten::max_pool1d", max_pool1d},
+      {"aten::max_pool2d", max_pool2d},
+      {"aten::max_pool3d", max_pool3d},
+      {"aten::nan_to_num", same_as_self},
+      {"aten::native_batch_norm", native_batch_norm},
+      {"aten::native_group_norm", native_group_norm},
+      {"aten::native_layer_norm", native_layer_norm},
+      {"aten::prelu", same_as_self},
+      {"aten::rnn_relu", rnn},
+      {"aten::rnn_tanh", rnn},
+      {"aten::roll", same_as_self},
+      {"aten::scaled_dot_product_attention", attention},
+      {"aten::std_mean", two_moments},
+      {"aten::var_mean", two_moments},
+      {"aten::where", where},
+  };
+  return table;
+}
+
+}  // namespace
+
+const c10::IValue& RuleArgs::at(const char* name) const {
+  const auto& schema_args = op_.schema().arguments();
+  for (size_t i = 0; i < schema_args.size(); ++i) {
+    if (schema_args[i].name() == name) return args_[i];
+  }
+  TORCH_CHECK(false, c10::toString(op_.operator_name()), " has no argument '", name, "'");
+}
+
+at::Tensor RuleArgs::optional_tensor(const char* name) const {
+  const c10::IValue& v = at(name);
+  return v.isTensor() ? v.toTensor() : at::Tensor();
+}
+
+std::vector<int64_t> RuleArgs::ints(const char* name) const {
+  const c10::IValue& v = at(name);
+  if (v.isNone()) return {};
+  if (v.isInt()) return {v.toInt()};
+  return v.toIntVector();
+}
+
+ShapeRule find_shape_rule(const std::string& op) {
+  const auto it = rules().find(op);
+  return it == rules().end() ? nullptr : it->second;
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,155 @@
+#include "host_tracer/capture/trace.h"
+
+#include <cstdio>
+
+namespace lazyrt {
+namespace {
+
+std::string number_text(double v) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof(buffer), "%.9g", v);
+  std::string s = buffer;
+  if (s.find_first_of(".eni") == std::string::npos) s += ".0";
+  return s;
+}
+
+std::string value_text(TraceValueId id) {
+  return id == kNoTraceValue ? "None" : "%" + std::to_string(id);
+}
+
+std::string item_text(bool v) { return v ? "True" : "False"; }
+std::string item_text(int64_t v) { return std::to_string(v); }
+std::string item_text(double v) { return number_text(v); }
+std::string item_text(TensorArg v) { return value_text(v.value); }
+
+struct ArgText {
+  std::string operator()(std::monostate) const { return "None"; }
+  std::string operator()(bool v) const { return item_text(v); }
+  std::string operator()(int64_t v) const { return item_text(v); }
+  std::string operator()(double v) const { return item_text(v); }
+  std::string operator()(const std::string& v) const { return "\"" + v + "\""; }
+  std::string operator()(DType v) const { return dtype_name(v); }
+  std::string operator()(TensorArg v) const { return item_text(v); }
+  template <typename T>
+  std::string operator()(const std::vector<T>& items) const {
+    std::string s = "[";
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (i) s += ", ";
+      s += item_text(static_cast<T>(items[i]));
+    }
+    return s + "]";
+  }
+};
+
+std::string type_text(const TraceValue& v) {
+  std::string s = dtype_name(v.dtype);
+  s += "[";
+  for (size_t i = 0; i < v.shape.size(); ++i) {
+    if (i) s += ",";
+    s += std::to_string(v.shape[i]);
+  }
+  return s + "]";
+}
+
+const char* leaf_text(LeafKind kind) {
+  switch (kind) {
+    case LeafKind::kNotLeaf: return "node";
+    case LeafKind::kInput: return "input";
+    case LeafKind::kParameter: return "parameter";
+    case LeafKind::kBuffer: return "buffer";
+    case LeafKind::kConstant: return "constant";
+  }
+  return "?";
+}
+
+/// The value of a one-element constant, as a hint for the reader.
+std::string small_constant_text(const TraceValue& v) {
+  if (!v.constant.data || v.constant.bytes != dtype_size(v.dtype)) return "";
+  const uint8_t* p = v.constant.data;
+  switch (v.dtype) {
+    case DType::kFloat32: {
+      float f;
+      __builtin_memcpy(&f, p, sizeof(f));
+      return " = " + number_text(f);
+    }
+    case DType::kFloat64: {
+      double d;
+      __builtin_memcpy(&d, p, sizeof(d));
+      return " = " + number_text(d);
+    }
+    case DType::kInt64: {
+      int64_t i;
+      __builtin_memcpy(&i, p, sizeof(i));
+      return " = " + std::to_string(i);
+    }
+    case DType::kBool: return *p ? " = True" : " = False";
+    default: return "";
+  }
+}
+
+std::string leaf_line(TraceValueId id, const TraceValue& v) {
+  std::string s = value_text(id) + ": " + type_text(v) + " = " + leaf_text(v.leaf);
+  if (!v.name.empty()) s += " \"" + v.name + "\"";
+  if (v.wrapped_number) s += " number";
+  if (v.leaf == LeafKind::kConstant) s += small_constant_text(v);
+  return s + "\n";
+}
+
+std::string node_line(const Trace& trace, const TraceNode& node) {
+  std::string s;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (i) s += ", ";
+    s += value_text(node.outputs[i]);
+    if (node.outputs[i] == kNoTraceValue) continue;
+    s += ": " + type_text(trace.values[static_cast<size_t>(node.outputs[i])]);
+  }
+  s += " = " + node.full_name() + "(";
+  for (size_t i = 0; i < node.args.size(); ++i) {
+    if (i) s += ", ";
+    s += node.args[i].first + "=" + std::visit(ArgText{}, node.args[i].second);
+  }
+  s += ")";
+  const std::string where = node.source.text();
+  if (!where.empty()) s += "  # " + where;
+  return s + "\n";
+}
+
+std::string output_line(const TraceOutput& out) {
+  std::string s = "return ";
+  if (out.literal) {
+    s += std::visit([](auto v) { return item_text(v); }, *out.literal);
+  } else {
+    s += value_text(out.value);
+  }
+  if (!out.name.empty()) s += "  # " + out.name;
+  return s + "\n";
+}
+
+}  // namespace
+
+std::string Source::text() const {
+  std::string s = module_path;
+  if (file.empty()) return s;
+  const std::string place = line > 0 ? file + ":" + std::to_string(line) : file;
+  return s.empty() ? place : s + " (" + place + ")";
+}
+
+const TraceArg* TraceNode::find(const std::string& name) const {
+  for (const auto& [key, value] : args) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+std::string Trace::text() const {
+  std::string s;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].leaf == LeafKind::kNotLeaf) continue;
+    s += leaf_line(static_cast<TraceValueId>(i), values[i]);
+  }
+  for (const TraceNode& node : nodes) s += node_line(*this, node);
+  for (const TraceOutput& out : outputs) s += output_line(out);
+  return s;
+}
+
+}  // namespace lazyrt
