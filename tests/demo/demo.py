@@ -1,6 +1,6 @@
 """The demo: two real models through lazy-export and lazy-run, checked against eager PyTorch.
 
-    python tests/demo/demo.py --bin-dir build/release/bin [--work DIR] [--threads N] [--quick]
+    python tests/demo/demo.py --bin-dir build/dev/bin [--work DIR] [--threads N] [--quick]
 
 (a) all-MiniLM-L6-v2 with its trained weights: sentences in, similarity table out.
 (b) a small CNN, trained here within seconds on scikit-learn's digits: every held-out image recognised
