@@ -139,7 +139,7 @@ std::vector<int32_t> Graph::use_counts() const {
   return counts;
 }
 
-std::vector<Node> Graph::take_nodes() {
+std::deque<Node> Graph::take_nodes() {
   for (const Node& node : nodes_) {
     for (ValueId id : node.outputs) value(id).producer = -1;
   }
@@ -175,7 +175,7 @@ size_t Graph::remove_dead() {
       if (id != kNoValue) live[static_cast<size_t>(id)] = true;
     }
   }
-  std::vector<Node> old = take_nodes();
+  std::deque<Node> old = take_nodes();
   for (size_t i = 0; i < old.size(); ++i) {
     if (keep[i]) append(std::move(old[i]));
   }
@@ -201,8 +201,7 @@ void Graph::compact() {
   for (const Node& node : nodes_) {
     for (ValueId id : node.outputs) number(id);
   }
-  std::vector<Value> values;
-  values.reserve(order.size());
+  std::deque<Value> values;
   for (ValueId id : order) values.push_back(std::move(value(id)));
   values_ = std::move(values);
   const auto rename = [&](ValueId& id) {

@@ -3,6 +3,7 @@
 // The exporter's own program: typed SSA over the op table. Free of LibTorch.
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ struct Value {
 
 struct Node {
   Attrs attrs;
-  std::vector<ValueId> inputs;   ///< kNoValue: absent optional operand
+  std::vector<ValueId> inputs;  ///< kNoValue: absent optional operand
   std::vector<ValueId> outputs;
   Source source;
 };
@@ -44,7 +45,8 @@ struct GraphOutput {
 };
 
 /// Nodes are in topological order: passes rebuild that list front to back with a Rewriter
-/// (rewriter.h). Ids of values stay valid until compact().
+/// (rewriter.h). Ids of values stay valid until compact(); references to values and nodes stay valid
+/// when others are added.
 class Graph {
  public:
   explicit Graph(const OpTable& ops) : ops_(&ops) {}
@@ -68,7 +70,7 @@ class Graph {
   const Value& value(ValueId id) const { return values_[static_cast<size_t>(id)]; }
   Value& value(ValueId id) { return values_[static_cast<size_t>(id)]; }
   size_t value_count() const { return values_.size(); }
-  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::deque<Node>& nodes() const { return nodes_; }
   const std::vector<ValueId>& inputs() const { return inputs_; }
   const std::vector<GraphOutput>& outputs() const { return outputs_; }
   std::vector<GraphOutput>& outputs() { return outputs_; }
@@ -83,7 +85,7 @@ class Graph {
   TensorSpec spec(ValueId id) const;
   /// Moves all nodes out, in order; values and outputs stay. Their values are without a producer
   /// until append().
-  std::vector<Node> take_nodes();
+  std::deque<Node> take_nodes();
   /// Appends a node that take_nodes() gave; its outputs keep their ids. REQUIRES: its operands are
   /// defined by now.
   void append(Node node);
@@ -105,8 +107,8 @@ class Graph {
                        const Source& source) const;
 
   const OpTable* ops_;
-  std::vector<Value> values_;
-  std::vector<Node> nodes_;
+  std::deque<Value> values_;
+  std::deque<Node> nodes_;
   std::vector<ValueId> inputs_;
   std::vector<GraphOutput> outputs_;
 };

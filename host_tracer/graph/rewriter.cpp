@@ -1,0 +1,97 @@
+#include "host_tracer/graph/rewriter.h"
+
+namespace lazyrt {
+
+const Node* Rewriter::producer(ValueId id, fb::OpAttrs kind) const {
+  const Node* node = graph_.producer(id);
+  return node != nullptr && node->attrs.kind() == kind ? node : nullptr;
+}
+
+const Node* Rewriter::sole_producer(ValueId id, fb::OpAttrs kind) const {
+  const Node* node = producer(id, kind);
+  return node != nullptr && uses(id) == 1 ? node : nullptr;
+}
+
+bool Rewriter::is_constant(ValueId id) const {
+  return id != kNoValue && value(id).kind == ValueKind::kConstant;
+}
+
+int32_t Rewriter::uses(ValueId id) const {
+  const auto i = static_cast<size_t>(id);
+  return i < uses_.size() ? uses_[i] : 0;
+}
+
+void Rewriter::read(ValueId id) {
+  if (id == kNoValue) return;
+  if (static_cast<size_t>(id) >= uses_.size()) uses_.resize(graph_.value_count(), 0);
+  ++uses_[static_cast<size_t>(id)];
+}
+
+/// One reader less; a node nobody reads any more stops reading its operands.
+void Rewriter::unread(ValueId id) {
+  if (id == kNoValue || --uses_[static_cast<size_t>(id)] > 0) return;
+  const Node* node = graph_.producer(id);
+  if (node == nullptr) return;
+  for (ValueId out : node->outputs) {
+    if (uses(out) > 0) return;
+  }
+  const std::vector<ValueId> operands = node->inputs;
+  for (ValueId operand : operands) unread(operand);
+}
+
+ValueId Rewriter::resolve(ValueId id) const {
+  while (id != kNoValue && static_cast<size_t>(id) < replaced_.size() &&
+         replaced_[static_cast<size_t>(id)] != kNoValue) {
+    id = replaced_[static_cast<size_t>(id)];
+  }
+  return id;
+}
+
+Outcome<ValueId> Rewriter::add(const Attrs& attrs, const std::vector<ValueId>& inputs,
+                               const Source& source) {
+  auto made = graph_.add(attrs, inputs, source);
+  if (made.ok()) {
+    for (ValueId id : inputs) read(id);
+  }
+  return made;
+}
+
+void Rewriter::replace(ValueId from, ValueId to) {
+  if (static_cast<size_t>(from) >= replaced_.size()) replaced_.resize(graph_.value_count(), kNoValue);
+  if (uses_.size() < graph_.value_count()) uses_.resize(graph_.value_count(), 0);
+  replaced_[static_cast<size_t>(from)] = to;
+  uses_[static_cast<size_t>(to)] += uses(from);
+  if (graph_.value(to).name.empty()) graph_.value(to).name = graph_.value(from).name;
+}
+
+Outcome<bool> Rewriter::replace_node(const Node& node, const Attrs& attrs,
+                                     const std::vector<ValueId>& inputs) {
+  auto made = add(attrs, inputs, node.source);
+  if (!made.ok()) return made.failure();
+  replace(node.outputs[0], *made);
+  return true;
+}
+
+Outcome<size_t> Rewriter::run(const Rule& rule) {
+  size_t changes = 0;
+  for (Node& node : graph_.take_nodes()) {
+    for (ValueId& id : node.inputs) id = resolve(id);
+    Outcome<bool> changed = rule(*this, node);
+    if (!changed.ok()) return changed.failure();
+    if (!*changed) {
+      graph_.append(std::move(node));
+      continue;
+    }
+    ++changes;
+    for (ValueId id : node.inputs) unread(id);
+  }
+  for (GraphOutput& out : graph_.outputs()) out.value = resolve(out.value);
+  graph_.remove_dead();
+  return changes;
+}
+
+Outcome<size_t> rewrite(Graph& graph, const Rewriter::Rule& rule) {
+  return Rewriter(graph).run(rule);
+}
+
+}  // namespace lazyrt
