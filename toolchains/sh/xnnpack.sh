@@ -122,35 +122,57 @@ xnnpack_prefix() {
   echo "$CACHE/xnnpack-$commit-$(uname -s | tr '[:upper:]' '[:lower:]')-$(uname -m)${1:+-$1}-$compiler$("$cxx" -dumpversion)"
 }
 
-# xnnpack_libraries [tsan]: builds them if the prefix is not there or was built by another recipe. About 4 minutes on 2 cores.
+# recipe_of TEXT...: what a prefix was made by; another recipe means another build.
+recipe_of() {
+  cat "$ROOT/toolchains/xnnpack_python" <(grep '^source ' "$LOCK") <(xnnpack_options | grep -v Python_) <(echo "$*") |
+    sha256sum | cut -c 1-16
+}
+
+is_complete() { [ "$(cat "$1/.recipe" 2>/dev/null)" = "$2" ] && say "XNNPACK: $1 is complete"; }
+
+# cmake_install NAME SOURCE PREFIX FLAGS: configures, builds and installs one source tree into PREFIX.
+cmake_install() {
+  local build="$CACHE/build-$1" cxx="${CXX:-g++}" options
+  mapfile -t options < <(xnnpack_options)
+  # The compiler cache sees paths relative to the cache folder: sources and build tree are both in it.
+  local -x CCACHE_BASEDIR="$CACHE"
+  logged "$1-configure" "$CMAKE" -S "$2" -B "$build" -G Ninja "${options[@]}" "${SOURCE_DIRS[@]}" \
+    "-DCMAKE_INSTALL_PREFIX=$3" "-DCMAKE_CXX_COMPILER=$cxx" "-DCMAKE_C_COMPILER=$(c_compiler "$cxx")" \
+    "-DCMAKE_C_FLAGS=$4" "-DCMAKE_CXX_FLAGS=$4" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache ||
+    { log_tail "$1-configure"; die "$1 cannot be configured" "the log is $CACHE/logs/$1-configure.log"; }
+  logged "$1-build" "$CMAKE" --build "$build" --target install -j "$JOBS" ||
+    { log_tail "$1-build"; die "$1 cannot be built" "the log is $CACHE/logs/$1-build.log; a new run goes on from here"; }
+  rm -rf "$build"
+}
+
+# xnnpack_libraries: builds them if the prefix is not there or was built by another recipe. About 4 minutes on 2 cores.
 xnnpack_libraries() {
-  local flavour="${1:-}" prefix recipe build cxx="${CXX:-g++}" flags="" options
+  local prefix recipe
   if [ -n "${XNNPACK_ROOT:-}" ]; then
     say "XNNPACK: the one in XNNPACK_ROOT=$XNNPACK_ROOT"
     return 0
   fi
-  prefix="$(xnnpack_prefix "$flavour")"
-  recipe="$(cat "$ROOT/toolchains/xnnpack_python" <(grep '^source ' "$LOCK") <(xnnpack_options | grep -v Python_) | sha256sum | cut -c 1-16)"
-  if [ "$(cat "$prefix/.recipe" 2>/dev/null)" = "$recipe" ]; then
-    say "XNNPACK: $prefix is complete"
-    return 0
-  fi
+  prefix="$(xnnpack_prefix)" recipe="$(recipe_of plain)"
+  ! is_complete "$prefix" "$recipe" || return 0
   say "XNNPACK, cpuinfo, pthreadpool, FXdiv, FP16: fetch and build into $prefix (about 4 minutes on 2 cores)"
   xnnpack_sources
-  [ "$flavour" != tsan ] || flags="-fsanitize=thread"
-  build="$CACHE/build-xnnpack${flavour:+-$flavour}"
-  mapfile -t options < <(xnnpack_options)
   rm -rf "$prefix.tmp"
-  # The compiler cache sees paths relative to the cache folder: sources and build tree are both in it.
-  local -x CCACHE_BASEDIR="$CACHE"
-  logged xnnpack-configure "$CMAKE" -S "$XNNPACK_SOURCE" -B "$build" -G Ninja "${options[@]}" "${SOURCE_DIRS[@]}" \
-    "-DCMAKE_INSTALL_PREFIX=$prefix.tmp" "-DCMAKE_CXX_COMPILER=$cxx" "-DCMAKE_C_COMPILER=$(c_compiler "$cxx")" \
-    "-DCMAKE_C_FLAGS=$flags" "-DCMAKE_CXX_FLAGS=$flags" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache ||
-    { log_tail xnnpack-configure; die "XNNPACK cannot be configured" "the log is $CACHE/logs/xnnpack-configure.log"; }
-  logged xnnpack-build "$CMAKE" --build "$build" --target install -j "$JOBS" ||
-    { log_tail xnnpack-build; die "XNNPACK cannot be built" "the log is $CACHE/logs/xnnpack-build.log; a new run goes on from here"; }
+  cmake_install xnnpack "$XNNPACK_SOURCE" "$prefix.tmp" ""
   finish_prefix "$prefix" "$recipe"
-  rm -rf "$build"
+}
+
+# tsan_libraries: the same with a pthreadpool that ThreadSanitizer understands: its atomics are what orders our kernels.
+tsan_libraries() {
+  local plain prefix recipe
+  plain="${XNNPACK_ROOT:-$(xnnpack_prefix)}" prefix="$(xnnpack_prefix tsan)" recipe="$(recipe_of tsan)"
+  ! is_complete "$prefix" "$recipe" || return 0
+  say "pthreadpool for ThreadSanitizer: build into $prefix"
+  xnnpack_sources
+  rm -rf "$prefix.tmp"
+  cp -R "$plain" "$prefix.tmp"
+  cmake_install pthreadpool-tsan "$CACHE/src/pthreadpool-$(lock_lines source | awk '$1 == "pthreadpool" { print substr($2, 1, 7) }')" \
+    "$prefix.tmp" -fsanitize=thread
+  finish_prefix "$prefix" "$recipe"
 }
 
 c_compiler() { echo "${CC:-$(echo "$1" | sed -e 's/clang++/clang/' -e 's/g++/gcc/')}"; }
