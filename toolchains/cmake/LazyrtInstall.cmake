@@ -63,3 +63,8 @@ if(LAZYRT_TESTS AND NOT LAZYRT_SANITIZE)
     -P ${PROJECT_SOURCE_DIR}/tests/consumer/consumer_test.cmake)
   set_tests_properties(install.consumer PROPERTIES TIMEOUT 300)
 endif()
+
+if(LAZYRT_TESTS)
+  add_test(NAME build.device_flags COMMAND ${CMAKE_COMMAND} -DCOMMANDS=${CMAKE_BINARY_DIR}/compile_commands.json
+    -DROOT=${PROJECT_SOURCE_DIR} -P ${PROJECT_SOURCE_DIR}/toolchains/cmake/check_flags.cmake)
+endif()
