@@ -8,6 +8,7 @@
 #include "lazyrt/error.h"
 #include "lazyrt/span.h"
 #include "lazyrt/tensor_view.h"
+#include "runtime/core/allocator.h"
 #include "schema/ops_generated.h"
 
 namespace lazyrt {
@@ -29,14 +30,6 @@ struct NodeSpec {
   OpAttrs attrs;
   Span<const TensorSpec> inputs;   ///< absent optional operands have dtype kNone
   Span<const TensorSpec> outputs;
-};
-
-/// Memory that a kernel takes while a session is made. Not used during run.
-struct Allocator {
-  void* context = nullptr;
-  /// `alignment` is a power of two; nullptr when memory is short.
-  void* (*allocate)(void* context, size_t bytes, size_t alignment) = nullptr;
-  void (*release)(void* context, void* pointer) = nullptr;
 };
 
 /// Given to Kernel::prepare. `backend` is the backend's own per-session services

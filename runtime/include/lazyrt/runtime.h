@@ -55,6 +55,12 @@ struct LiteralInfo {
   double real = 0;
 };
 
+/// How far an output may be from a sample's: |x - y| <= absolute + relative * max|y|.
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;
+};
+
 class ProgramState;
 class SessionState;
 
@@ -78,6 +84,8 @@ class Method {
   size_t sample_count() const;
   TensorView sample_input(size_t sample, size_t i) const;
   TensorView sample_output(size_t sample, size_t i) const;
+  /// The exporter's tolerance for this sample; both 0: it left that to the reader.
+  Tolerance sample_tolerance(size_t sample) const;
 
   /// Bytes of the arena as planned at export.
   uint64_t arena_bytes() const;

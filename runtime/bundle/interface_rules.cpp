@@ -1,0 +1,110 @@
+// The method's interface: every input bound once, outputs and literals named and in their places.
+
+#include "runtime/bundle/method_check.h"
+
+namespace lazyrt {
+namespace {
+
+/// Bytes that a Binding or Literal takes in the smallest honest file.
+constexpr uint64_t kHonestBindingBytes = 16;
+
+using Names = Array<const flatbuffers::String*>;
+
+Status no_memory() { return Status(Error::kOutOfMemory, "no memory to check the bundle"); }
+
+Status bind_input(MethodCheck* c, uint32_t i) {
+  const fb::Binding& binding = *c->method.inputs()->Get(i);
+  if (!c->is_value(binding.value())) {
+    return bad_bundle("input '%.60s': there is no value %d", text_of(binding.name()), binding.value());
+  }
+  ValueFacts& facts = c->values[static_cast<size_t>(binding.value())];
+  if (facts.kind != fb::ValueKind::Input) {
+    return bad_bundle("input '%.60s': value %d is not of kind Input", text_of(binding.name()), binding.value());
+  }
+  if (facts.made_at != ValueFacts::kNotMade) {
+    return bad_bundle("input '%.60s': value %d is bound twice", text_of(binding.name()), binding.value());
+  }
+  facts.made_at = ValueFacts::kBeforeRun;
+  facts.last_use = c->node_count();
+  return {};
+}
+
+Status check_all_bound(const MethodCheck& c) {
+  for (size_t id = 0; id < c.values.size(); ++id) {
+    const ValueFacts& facts = c.values[id];
+    if (facts.kind == fb::ValueKind::Input && facts.made_at == ValueFacts::kNotMade) {
+      return c.bad_value(id, "it is of kind Input, but none of the method's inputs");
+    }
+  }
+  return {};
+}
+
+Status bind_inputs(MethodCheck* c, Names* names) {
+  const size_t count = count_of(c->method.inputs());
+  LAZYRT_RETURN_IF_ERROR(c->budget->charge(count * kHonestBindingBytes));
+  if (!names->make(count, platform_allocator())) return no_memory();
+  for (uint32_t i = 0; i < count; ++i) {
+    (*names)[i] = c->method.inputs()->Get(i)->name();
+    LAZYRT_RETURN_IF_ERROR(bind_input(c, i));
+  }
+  LAZYRT_RETURN_IF_ERROR(check_all_bound(*c));
+  return check_names(names, "input", c->budget);
+}
+
+Status bind_output(MethodCheck* c, uint32_t i) {
+  const fb::Binding& binding = *c->method.outputs()->Get(i);
+  if (!c->is_value(binding.value())) {
+    return bad_bundle("output '%.60s': there is no value %d", text_of(binding.name()), binding.value());
+  }
+  c->values[static_cast<size_t>(binding.value())].last_use = c->node_count();
+  return {};
+}
+
+Status check_literal(const fb::Literal& literal, Array<bool>* taken) {
+  const char* name = text_of(literal.name());
+  if (literal.dtype() == fb::DType::None || literal.dtype() > fb::DType::MAX) {
+    return bad_bundle("literal '%.60s': unknown dtype %d", name, static_cast<int>(literal.dtype()));
+  }
+  if (literal.position() >= taken->size()) {
+    return bad_bundle("literal '%.60s': position %u, there are %zu results", name,
+                      static_cast<unsigned>(literal.position()), taken->size());
+  }
+  if ((*taken)[literal.position()]) {
+    return bad_bundle("literal '%.60s': position %u is taken", name, static_cast<unsigned>(literal.position()));
+  }
+  (*taken)[literal.position()] = true;
+  return {};
+}
+
+Status bind_outputs(MethodCheck* c) {
+  const size_t outputs = count_of(c->method.outputs());
+  const size_t literals = count_of(c->method.literals());
+  LAZYRT_RETURN_IF_ERROR(c->budget->charge((outputs + literals) * kHonestBindingBytes));
+  Names names;
+  Array<bool> taken;
+  const Allocator memory = platform_allocator();
+  if (!names.make(outputs + literals, memory) || !taken.make(outputs + literals, memory)) return no_memory();
+  for (uint32_t i = 0; i < outputs; ++i) {
+    names[i] = c->method.outputs()->Get(i)->name();
+    LAZYRT_RETURN_IF_ERROR(bind_output(c, i));
+  }
+  for (uint32_t i = 0; i < literals; ++i) {
+    const fb::Literal& literal = *c->method.literals()->Get(i);
+    names[outputs + i] = literal.name();
+    LAZYRT_RETURN_IF_ERROR(check_literal(literal, &taken));
+  }
+  return check_names(&names, "output", c->budget);
+}
+
+}  // namespace
+
+Status check_input_bindings(MethodCheck* check) {
+  Names names;
+  return bind_inputs(check, &names).with_context("method '%.30s'", check->name());
+}
+
+Status check_output_bindings(MethodCheck* check) {
+  return bind_outputs(check).with_context("method '%.30s'", check->name());
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,198 @@
+// The memory plan: who may share memory, and that everything else that lives at the same time is apart.
+
+#include <algorithm>
+
+#include "runtime/bundle/method_check.h"
+
+namespace lazyrt {
+namespace {
+
+Status no_memory() { return Status(Error::kOutOfMemory, "no memory to check the bundle"); }
+
+/// A range of the arena from the node that makes it to the last use of whatever shares it.
+struct Owned {
+  uint64_t begin = 0;
+  uint64_t end = 0;  ///< with the tail
+  int32_t from = 0;  ///< first and last node, + 1: 0 is before the run
+  int32_t to = 0;
+  uint32_t value = 0;
+};
+
+class MemoryCheck {
+ public:
+  explicit MemoryCheck(const MethodCheck& check) : c_(check) {}
+
+  Status run() {
+    LAZYRT_RETURN_IF_ERROR(check_unmade_aliases());
+    if (!root_.make(c_.values.size(), platform_allocator()) ||
+        !last_use_.make(c_.values.size(), platform_allocator())) {
+      return no_memory();
+    }
+    for (size_t id = 0; id < c_.values.size(); ++id) {
+      root_[id] = static_cast<uint32_t>(id);
+      last_use_[id] = c_.values[id].last_use;
+    }
+    for (int32_t node = 0; node < c_.node_count(); ++node) {
+      LAZYRT_RETURN_IF_ERROR(c_.at_node(node, check_node(node)));
+    }
+    return check_apart();
+  }
+
+ private:
+  const ValueFacts& facts(size_t id) const { return c_.values[id]; }
+
+  /// Inputs, constants and states own their memory.
+  Status check_unmade_aliases() const {
+    for (size_t id = 0; id < c_.values.size(); ++id) {
+      if (facts(id).alias_of == -1) continue;
+      if (facts(id).kind != fb::ValueKind::Arena) return c_.bad_value(id, "no node makes it, it cannot be an alias");
+    }
+    return {};
+  }
+
+  Status check_node(int32_t index) {
+    const auto outputs = ints_of(c_.node(index).outputs());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const auto id = static_cast<size_t>(outputs[i]);
+      if (facts(id).alias_of == -1) continue;
+      LAZYRT_RETURN_IF_ERROR(check_alias(index, i, id).with_context("output %zu (value %zu)", i, id));
+    }
+    return {};
+  }
+
+  Status check_alias(int32_t index, size_t output, size_t id) {
+    const int32_t of = facts(id).alias_of;
+    if (of < -1 || of >= static_cast<int32_t>(id)) return bad_bundle("alias_of %d is not an earlier value", of);
+    if (output != 0) return bad_bundle("only output 0 may share memory");
+    const auto target = static_cast<size_t>(of);
+    const fb::ValueKind kind = facts(target).kind;
+    if (kind != fb::ValueKind::Arena && kind != fb::ValueKind::Input) {
+      return bad_bundle("value %d is not in the arena", of);
+    }
+    if (facts(id).offset != facts(target).offset || facts(id).bytes != facts(target).bytes) {
+      return bad_bundle("not at the offset and of the size of value %d, whose memory it shares", of);
+    }
+    LAZYRT_RETURN_IF_ERROR(check_sharing(index, target));
+    join(id, target);
+    return {};
+  }
+
+  /// A view of operand 0, or in place over an operand that nothing reads any more.
+  Status check_sharing(int32_t index, size_t target) const {
+    const fb::Node& node = c_.node(index);
+    const OpDef& def = *c_.ops.find(attrs_of(node))->def;
+    const auto inputs = ints_of(node.inputs());
+    if (def.is_view && !inputs.empty() && inputs[0] == static_cast<int32_t>(target)) return {};
+    bool allowed = false;
+    for (size_t i = 0; i < inputs.size() && i < 32; ++i) {
+      const bool in_place = ((def.inplace_inputs >> i) & 1) != 0;
+      allowed = allowed || (in_place && inputs[i] == static_cast<int32_t>(target));
+    }
+    if (!allowed) return bad_bundle("this operator cannot write over value %zu", target);
+    const size_t root = root_[target];
+    if (facts(root).kind != fb::ValueKind::Arena) return bad_bundle("it would write over an input");
+    if (last_use_[root] > index) return bad_bundle("it writes over value %zu, which is used later", target);
+    return {};
+  }
+
+  void join(size_t id, size_t target) {
+    const uint32_t root = root_[target];
+    root_[id] = root;
+    last_use_[root] = std::max(last_use_[root], facts(id).last_use);
+  }
+
+  bool in_arena(size_t id) const {
+    return root_[id] == id && facts(id).kind != fb::ValueKind::Constant;
+  }
+
+  Status collect(Array<Owned>* owned) const {
+    size_t count = 0;
+    for (size_t id = 0; id < c_.values.size(); ++id) count += in_arena(id) ? 1 : 0;
+    if (!owned->make(count, platform_allocator())) return no_memory();
+    size_t n = 0;
+    for (size_t id = 0; id < c_.values.size(); ++id) {
+      if (!in_arena(id)) continue;
+      const ValueFacts& f = facts(id);
+      const bool whole_run = f.kind == fb::ValueKind::State;
+      const int32_t to = whole_run ? c_.node_count() : last_use_[id];
+      (*owned)[n++] = {f.offset, f.offset + f.bytes + kBundleTailBytes, f.made_at + 1, to + 1,
+                       static_cast<uint32_t>(id)};
+    }
+    return {};
+  }
+
+  Status overlap(const Array<Owned>& owned, size_t later) const {
+    const Owned& b = owned[later];
+    size_t i = 0;
+    while (i < later && !(owned[i].end > b.begin && owned[i].from <= b.to && owned[i].to >= b.from)) ++i;
+    return c_.bad_value(b.value, "it overlaps value %u in the arena while both are in use",
+                        static_cast<unsigned>(owned[i].value));
+  }
+
+  Status check_apart() const;
+
+  const MethodCheck& c_;
+  Array<uint32_t> root_;       ///< per value: the first of those that share its memory
+  Array<int32_t> last_use_;    ///< per root: the last use of all that share its memory so far
+};
+
+/// For each moment the highest end of the ranges put there. A segment tree over [0, moments).
+class Skyline {
+ public:
+  [[nodiscard]] bool make(size_t moments) {
+    while (leaves_ < moments) leaves_ *= 2;
+    return highest_.make(2 * leaves_, platform_allocator()) && everywhere_.make(2 * leaves_, platform_allocator());
+  }
+  uint64_t highest(size_t from, size_t to) const { return highest(1, 0, leaves_ - 1, from, to); }
+  void raise(size_t from, size_t to, uint64_t end) { raise(1, 0, leaves_ - 1, from, to, end); }
+
+ private:
+  // Depth is log2 of the number of nodes.
+  uint64_t highest(size_t n, size_t low, size_t high, size_t from, size_t to) const {
+    if (to < low || high < from) return 0;
+    if (from <= low && high <= to) return highest_[n];
+    const size_t middle = (low + high) / 2;
+    const uint64_t below = std::max(highest(2 * n, low, middle, from, to),
+                                    highest(2 * n + 1, middle + 1, high, from, to));
+    return std::max(everywhere_[n], below);
+  }
+  void raise(size_t n, size_t low, size_t high, size_t from, size_t to, uint64_t end) {
+    if (to < low || high < from) return;
+    highest_[n] = std::max(highest_[n], end);
+    if (from <= low && high <= to) {
+      everywhere_[n] = std::max(everywhere_[n], end);
+      return;
+    }
+    const size_t middle = (low + high) / 2;
+    raise(2 * n, low, middle, from, to, end);
+    raise(2 * n + 1, middle + 1, high, from, to, end);
+  }
+
+  size_t leaves_ = 1;
+  Array<uint64_t> highest_;     ///< of the subtree
+  Array<uint64_t> everywhere_;  ///< put over the whole of the subtree
+};
+
+/// In order of their begins, each range must begin above the ends of all that share a moment with it.
+Status MemoryCheck::check_apart() const {
+  Array<Owned> owned;
+  LAZYRT_RETURN_IF_ERROR(collect(&owned));
+  std::sort(owned.begin(), owned.end(), [](const Owned& a, const Owned& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.value < b.value;
+  });
+  Skyline skyline;
+  if (!skyline.make(static_cast<size_t>(c_.node_count()) + 2)) return no_memory();
+  for (size_t i = 0; i < owned.size(); ++i) {
+    const auto from = static_cast<size_t>(owned[i].from);
+    const auto to = static_cast<size_t>(owned[i].to);
+    if (skyline.highest(from, to) > owned[i].begin) return overlap(owned, i);
+    skyline.raise(from, to, owned[i].end);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_memory(MethodCheck* check) { return MemoryCheck(*check).run(); }
+
+}  // namespace lazyrt

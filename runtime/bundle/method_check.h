@@ -1,0 +1,84 @@
+#pragma once
+
+// What the rules of the verifier share while they check one method. Internal to runtime/bundle.
+
+#include "runtime/bundle/reader.h"
+#include "runtime/core/array.h"
+
+namespace lazyrt {
+
+/// Bounds the work on a hostile file, whose tables may share one long vector: everything walked is
+/// charged at the size it would have in an honest file, and must fit into the metadata.
+class Budget {
+ public:
+  explicit Budget(uint64_t metadata_bytes) : left_(metadata_bytes) {}
+  /// kInvalidBundle when more was walked than the metadata can hold.
+  Status charge(uint64_t bytes) {
+    if (bytes > left_) {
+      return Status(Error::kInvalidBundle, "metadata: parts are shared between tables; each must have its own");
+    }
+    left_ -= bytes;
+    return {};
+  }
+
+ private:
+  uint64_t left_;
+};
+
+/// What is known of a value once its table was checked. Times are node indices.
+struct ValueFacts {
+  static constexpr int32_t kNotMade = -2;
+  static constexpr int32_t kBeforeRun = -1;
+
+  TensorSpec spec;
+  fb::ValueKind kind = fb::ValueKind::Arena;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  int32_t alias_of = -1;
+  int32_t made_at = kNotMade;   ///< the node that makes it; kBeforeRun: input, constant, state
+  int32_t last_use = kNotMade;  ///< the last node that reads it; node count: lives to the end
+};
+
+struct MethodCheck {
+  MethodCheck(const fb::Method& m, const BundleSections& s, const OpTable& o, Budget* b)
+      : method(m), sections(s), ops(o), budget(b) {}
+
+  const fb::Method& method;
+  const BundleSections& sections;
+  const OpTable& ops;
+  Budget* budget;
+  Array<ValueFacts> values;
+
+  const char* name() const { return text_of(method.name()); }
+  int32_t node_count() const { return static_cast<int32_t>(count_of(method.nodes())); }
+  const fb::Node& node(int32_t i) const { return *method.nodes()->Get(static_cast<uint32_t>(i)); }
+  const fb::Value& value(size_t i) const { return *method.values()->Get(static_cast<uint32_t>(i)); }
+  bool is_value(int32_t id) const { return id >= 0 && static_cast<size_t>(id) < values.size(); }
+  bool is_source(int32_t id) const {
+    return id >= -1 && static_cast<int64_t>(id) < static_cast<int64_t>(count_of(method.sources()));
+  }
+  /// kInvalidBundle at this value, with its name.
+  Status bad_value(size_t id, const char* format, ...) const __attribute__((format(printf, 3, 4)));
+  /// `status` at this node, with its op and source line; ok stays ok.
+  Status at_node(int32_t node, const Status& status) const;
+};
+
+/// kInvalidBundle with this text.
+Status bad_bundle(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// The rules, in the order in which they build on each other.
+Status check_values(MethodCheck* check);                 // value_rules.cpp
+Status check_input_bindings(MethodCheck* check);         // interface_rules.cpp
+Status check_nodes(MethodCheck* check);                  // node_rules.cpp
+Status check_output_bindings(MethodCheck* check);        // interface_rules.cpp
+Status check_memory(MethodCheck* check);                 // memory_rules.cpp
+Status check_samples(const MethodCheck& check);          // sample_rules.cpp
+Status check_reserved(const MethodCheck& check);         // reserved_rules.cpp
+/// kUnsupported names the first part that this runtime cannot run.
+Status check_supported(const MethodCheck& check);        // reserved_rules.cpp
+
+/// No two of `names` are equal; each has 1..kBundleMaxNameBytes bytes. `what`: "input", "method", ...
+/// Reorders `names`.
+Status check_names(Array<const flatbuffers::String*>* names, const char* what, Budget* budget);
+
+}  // namespace lazyrt

@@ -1,0 +1,181 @@
+// Each node: a known op, operands that fit it, values made once and before their use, and shapes that
+// are exactly what the op's shape rule gives.
+
+#include "runtime/bundle/method_check.h"
+
+namespace lazyrt {
+namespace {
+
+/// Bytes that a Node takes in the smallest honest file.
+constexpr uint64_t kHonestNodeBytes = 20;
+
+/// Specs of one node's operands, reused from node to node.
+struct Scratch {
+  Array<TensorSpec> inputs;
+  Array<TensorSpec> outputs;
+};
+
+Status check_op(const MethodCheck& c, const fb::Node& node, const OpEntry** entry) {
+  const auto kind = node.op_type();
+  if (kind > fb::OpAttrs::MAX) {
+    return Status(Error::kUnsupported, "operator number %d is newer than this runtime, which knows %d",
+                  static_cast<int>(kind), static_cast<int>(fb::OpAttrs::MAX));
+  }
+  if (kind == fb::OpAttrs::NONE || node.op() == nullptr) return bad_bundle("it has no operator");
+  *entry = c.ops.find(attrs_of(node));
+  if (*entry != nullptr) return {};
+  if (kind == fb::OpAttrs::CustomOp) {
+    const fb::CustomOp& op = *node.op_as_CustomOp();
+    return Status(Error::kUnsupported, "custom operator '%.60s' version %u is not in the table given to load",
+                  text_of(op.name()), static_cast<unsigned>(op.version()));
+  }
+  return Status(Error::kUnsupported, "operator %s is not built into this runtime", fb::EnumNameOpAttrs(kind));
+}
+
+Status check_operand_count(const OpDef& def, const fb::Node& node) {
+  const auto inputs = static_cast<int64_t>(count_of(node.inputs()));
+  const auto outputs = static_cast<int64_t>(count_of(node.outputs()));
+  if (inputs < def.min_inputs || (def.max_inputs >= 0 && inputs > def.max_inputs)) {
+    return bad_bundle("%lld inputs, the operator takes %d to %d", static_cast<long long>(inputs),
+               def.min_inputs, def.max_inputs);
+  }
+  if (outputs != def.outputs) {
+    return bad_bundle("%lld outputs, the operator has %d", static_cast<long long>(outputs), def.outputs);
+  }
+  const fb::CustomOp* custom = node.op_as_CustomOp();
+  if (custom != nullptr && custom->outputs() != static_cast<uint32_t>(def.outputs)) {
+    return bad_bundle("the bundle's custom operator has %u outputs, the table's %d",
+               static_cast<unsigned>(custom->outputs()), def.outputs);
+  }
+  return {};
+}
+
+Status check_input(const MethodCheck& c, const OpDef& def, size_t operand, int32_t id) {
+  if (id == -1) {
+    const bool optional = operand < 32 && ((def.optional_inputs >> operand) & 1) != 0;
+    return optional ? Status() : bad_bundle("input %zu: it is missing", operand);
+  }
+  if (!c.is_value(id)) {
+    return bad_bundle("input %zu: there is no value %d, the method has %zu", operand, id, c.values.size());
+  }
+  if (c.values[static_cast<size_t>(id)].made_at == ValueFacts::kNotMade) {
+    return bad_bundle("input %zu: value %d is not made yet", operand, id);
+  }
+  return {};
+}
+
+Status check_inputs(MethodCheck* c, const OpDef& def, int32_t index, Scratch* scratch) {
+  const auto ids = ints_of(c->node(index).inputs());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    LAZYRT_RETURN_IF_ERROR(check_input(*c, def, i, ids[i]));
+    scratch->inputs[i] = TensorSpec();
+    if (ids[i] < 0) continue;
+    ValueFacts& facts = c->values[static_cast<size_t>(ids[i])];
+    facts.last_use = index;
+    scratch->inputs[i] = facts.spec;
+  }
+  return {};
+}
+
+Status check_outputs(MethodCheck* c, int32_t index) {
+  const auto ids = ints_of(c->node(index).outputs());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (!c->is_value(ids[i])) {
+      return bad_bundle("output %zu: there is no value %d, the method has %zu", i, ids[i], c->values.size());
+    }
+    ValueFacts& facts = c->values[static_cast<size_t>(ids[i])];
+    if (facts.kind != fb::ValueKind::Arena) {
+      return bad_bundle("output %zu: value %d is an %s, no node makes it", i, ids[i], fb::EnumNameValueKind(facts.kind));
+    }
+    if (facts.made_at != ValueFacts::kNotMade) {
+      return bad_bundle("output %zu: value %d is already made by node %d", i, ids[i], facts.made_at);
+    }
+    facts.made_at = index;
+    if (facts.last_use < index) facts.last_use = index;
+  }
+  return {};
+}
+
+Status check_inferred(const MethodCheck& c, const OpDef& def, const fb::Node& node, Scratch* scratch) {
+  const auto ids = ints_of(node.outputs());
+  for (size_t i = 0; i < ids.size(); ++i) scratch->outputs[i] = TensorSpec();
+  const Span<const TensorSpec> inputs(scratch->inputs.data(), count_of(node.inputs()));
+  const Span<TensorSpec> outputs(scratch->outputs.data(), ids.size());
+  const Status status = def.infer(attrs_of(node), inputs, outputs);
+  if (status.error() == Error::kUnsupported) return status;
+  if (!status.ok()) return bad_bundle("%s", status.message());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const TensorSpec& made = outputs[i];
+    const TensorSpec& said = c.values[static_cast<size_t>(ids[i])].spec;
+    if (made.dtype != said.dtype || made.shape != said.shape) {
+      return bad_bundle("output %zu: the bundle says %s%s, the operator gives %s%s", i, dtype_name(said.dtype),
+                 shape_text(said.shape).text, dtype_name(made.dtype), shape_text(made.shape).text);
+    }
+  }
+  return {};
+}
+
+Status check_node(MethodCheck* c, int32_t index, Scratch* scratch) {
+  const fb::Node& node = c->node(index);
+  if (!c->is_source(node.source())) return bad_bundle("there is no source %d", node.source());
+  const OpEntry* entry = nullptr;
+  LAZYRT_RETURN_IF_ERROR(check_op(*c, node, &entry));
+  LAZYRT_RETURN_IF_ERROR(check_operand_count(*entry->def, node));
+  LAZYRT_RETURN_IF_ERROR(check_inputs(c, *entry->def, index, scratch));
+  LAZYRT_RETURN_IF_ERROR(check_outputs(c, index));
+  return check_inferred(*c, *entry->def, node, scratch);
+}
+
+/// Sizes the scratch for the largest node, and pays for walking all operands.
+Status make_scratch(const MethodCheck& c, Scratch* scratch) {
+  size_t inputs = 0;
+  size_t outputs = 0;
+  for (int32_t i = 0; i < c.node_count(); ++i) {
+    const size_t in = count_of(c.node(i).inputs());
+    const size_t out = count_of(c.node(i).outputs());
+    LAZYRT_RETURN_IF_ERROR(c.budget->charge((in + out) * sizeof(int32_t) + kHonestNodeBytes));
+    inputs = in > inputs ? in : inputs;
+    outputs = out > outputs ? out : outputs;
+  }
+  const Allocator memory = platform_allocator();
+  if (!scratch->inputs.make(inputs, memory) || !scratch->outputs.make(outputs, memory)) {
+    return Status(Error::kOutOfMemory, "no memory to check the bundle");
+  }
+  return {};
+}
+
+/// All operators at once, so that the message counts what is missing.
+Status check_known_ops(const MethodCheck& c) {
+  Status first;
+  int more = 0;
+  for (int32_t i = 0; i < c.node_count(); ++i) {
+    const OpEntry* entry = nullptr;
+    const Status status = check_op(c, c.node(i), &entry);
+    if (status.ok()) continue;
+    if (status.error() != Error::kUnsupported) return c.at_node(i, status);
+    if (!first.ok()) ++more;
+    if (first.ok()) first = c.at_node(i, status);
+  }
+  return more == 0 ? first : Status(first.error(), "%s; %d more nodes too", first.message(), more);
+}
+
+Status check_all_made(const MethodCheck& c) {
+  for (size_t id = 0; id < c.values.size(); ++id) {
+    if (c.values[id].made_at == ValueFacts::kNotMade) return c.bad_value(id, "no node makes it");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_nodes(MethodCheck* check) {
+  Scratch scratch;
+  LAZYRT_RETURN_IF_ERROR(make_scratch(*check, &scratch));
+  LAZYRT_RETURN_IF_ERROR(check_known_ops(*check));
+  for (int32_t i = 0; i < check->node_count(); ++i) {
+    LAZYRT_RETURN_IF_ERROR(check->at_node(i, check_node(check, i, &scratch)));
+  }
+  return check_all_made(*check);
+}
+
+}  // namespace lazyrt

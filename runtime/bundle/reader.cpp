@@ -1,0 +1,148 @@
+#include "runtime/bundle/reader.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+namespace lazyrt {
+namespace {
+
+Status bad(const char* what) { return Status(Error::kInvalidBundle, "prolog: %s", what); }
+
+Status check_identity(Span<const uint8_t> file) {
+  if (reinterpret_cast<uintptr_t>(file.data()) % kBundleAlignment != 0) {
+    return Status(Error::kInvalidArgument, "the bundle's bytes must be aligned to %d",
+                  static_cast<int>(kBundleAlignment));
+  }
+  if (file.size() < sizeof(kBundleMagic) ||
+      std::memcmp(file.data(), kBundleMagic, sizeof(kBundleMagic)) != 0) {
+    return Status(Error::kInvalidBundle, "not a LazyRT bundle: it does not begin with %.8s", kBundleMagic);
+  }
+  if (file.size() < sizeof(BundleProlog)) return bad("the file is truncated");
+  return {};
+}
+
+Status check_version(const BundleProlog& prolog) {
+  if (prolog.major == kBundleMajor) return {};
+  if (prolog.major == 0) return bad("version 0 does not exist");
+  return Status(Error::kVersion,
+                "the bundle has format version %" PRIu32 ".%" PRIu32 ", this runtime reads %" PRIu32
+                ".x: update the runtime or export again with its lazy-export",
+                prolog.major, prolog.minor, kBundleMajor);
+}
+
+/// The section [offset, offset + bytes) begins at or after `*end` and ends in the file; moves *end.
+Status check_section(const char* name, uint64_t offset, uint64_t bytes, uint64_t alignment,
+                     uint64_t file_bytes, uint64_t* end) {
+  if (offset % alignment != 0) {
+    return Status(Error::kInvalidBundle, "prolog: %s section is not aligned to %" PRIu64, name, alignment);
+  }
+  if (offset < *end || offset - *end >= alignment) {
+    return Status(Error::kInvalidBundle, "prolog: %s section is not next to the one before", name);
+  }
+  if (offset > file_bytes || bytes > file_bytes - offset) {
+    return Status(Error::kInvalidBundle, "prolog: %s section ends outside of the file", name);
+  }
+  *end = offset + bytes;
+  return {};
+}
+
+Status check_sections(const BundleProlog& p, uint64_t file_bytes) {
+  uint64_t end = sizeof(BundleProlog);
+  LAZYRT_RETURN_IF_ERROR(check_section("metadata", p.metadata_offset, p.metadata_bytes,
+                                       kBundleAlignment, file_bytes, &end));
+  LAZYRT_RETURN_IF_ERROR(check_section("constants", p.constants_offset, p.constants_bytes,
+                                       kBundleAlignment, file_bytes, &end));
+  if (p.constants_bytes < kBundleTailBytes) return bad("the constants section lacks its tail");
+  if (p.samples_offset != 0 || p.samples_bytes != 0) {
+    LAZYRT_RETURN_IF_ERROR(check_section("samples", p.samples_offset, p.samples_bytes,
+                                         kBundlePageBytes, file_bytes, &end));
+  }
+  if (end != file_bytes) return bad("bytes after the last section");
+  return {};
+}
+
+Status check_prolog(const BundleProlog& p, uint64_t file_bytes) {
+  LAZYRT_RETURN_IF_ERROR(check_version(p));
+  if (prolog_checksum(p) != p.prolog_checksum) return bad("its checksum does not match");
+  if (p.file_bytes != file_bytes) {
+    return Status(Error::kInvalidBundle, "prolog: the file should have %" PRIu64 " bytes, it has %" PRIu64,
+                  p.file_bytes, file_bytes);
+  }
+  for (uint64_t word : p.reserved) {
+    if (word != 0 && p.minor <= kBundleMinor) return bad("a reserved word is not 0");
+  }
+  return check_sections(p, file_bytes);
+}
+
+Status check_flatbuffer(Span<const uint8_t> metadata) {
+  if (metadata.size() >= FLATBUFFERS_MAX_BUFFER_SIZE) return bad("metadata of 2 GiB or more");
+  if (metadata.size() < 8 || !fb::BundleBufferHasIdentifier(metadata.data())) {
+    return Status(Error::kInvalidBundle, "metadata: not a FlatBuffer of kind %s", fb::BundleIdentifier());
+  }
+  flatbuffers::Verifier verifier(metadata.data(), metadata.size(), kBundleMaxDepth, kBundleMaxTables);
+  if (!fb::VerifyBundleBuffer(verifier)) {
+    return Status(Error::kInvalidBundle, "metadata: the FlatBuffer is damaged, nested too deeply or too big");
+  }
+  return {};
+}
+
+Status check_data_checksum(Span<const uint8_t> file, const BundleProlog& p) {
+  const auto data = file.subspan(p.constants_offset, file.size() - p.constants_offset);
+  if (Checksum64::of(data.data(), data.size()) == p.data_checksum) return {};
+  return Status(Error::kInvalidBundle, "constants and samples: their checksum does not match");
+}
+
+/// The last bytes of a path that fit.
+const char* path_end(const char* path, size_t room) {
+  const size_t n = std::strlen(path);
+  return n <= room ? path : path + (n - room);
+}
+
+}  // namespace
+
+Status read_sections(Span<const uint8_t> file, bool check_data, BundleSections* out) {
+  LAZYRT_RETURN_IF_ERROR(check_identity(file));
+  BundleProlog p;
+  std::memcpy(&p, file.data(), sizeof(p));
+  LAZYRT_RETURN_IF_ERROR(check_prolog(p, file.size()));
+  const auto metadata = file.subspan(p.metadata_offset, p.metadata_bytes);
+  if (Checksum64::of(metadata.data(), metadata.size()) != p.metadata_checksum) {
+    return Status(Error::kInvalidBundle, "metadata: its checksum does not match");
+  }
+  LAZYRT_RETURN_IF_ERROR(check_flatbuffer(metadata));
+  if (check_data) LAZYRT_RETURN_IF_ERROR(check_data_checksum(file, p));
+  out->bundle = fb::GetBundle(metadata.data());
+  out->metadata_bytes = p.metadata_bytes;
+  out->constants = file.subspan(p.constants_offset, p.constants_bytes);
+  out->samples = file.subspan(p.samples_offset, p.samples_bytes);
+  return {};
+}
+
+NodePlace node_place(const fb::Method& method, size_t index, const OpTable& ops) {
+  NodePlace place;
+  const char* op = "unknown op";
+  const char* file = "";
+  int line = 0;
+  if (index < count_of(method.nodes())) {
+    const fb::Node& node = *method.nodes()->Get(static_cast<uint32_t>(index));
+    const bool known = node.op() != nullptr && node.op_type() <= fb::OpAttrs::MAX;
+    const OpEntry* entry = known ? ops.find(attrs_of(node)) : nullptr;
+    if (entry != nullptr) op = entry->name;
+    const auto source = static_cast<size_t>(node.source());
+    if (node.source() >= 0 && source < count_of(method.sources())) {
+      file = path_end(text_of(method.sources()->Get(static_cast<uint32_t>(source))->file()), 40);
+      line = method.sources()->Get(static_cast<uint32_t>(source))->line();
+    }
+  }
+  const char* name = text_of(method.name());
+  if (file[0] != '\0') {
+    snprintf(place.text, sizeof(place.text), "method '%.30s', node %zu (%.30s from %s:%d)", name, index, op,
+             file, line);
+  } else {
+    snprintf(place.text, sizeof(place.text), "method '%.30s', node %zu (%.30s)", name, index, op);
+  }
+  return place;
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,59 @@
+#pragma once
+
+// From the bytes of a file to its sections, and small reads of the schema's tables.
+
+#include "lazyrt/error.h"
+#include "lazyrt/span.h"
+#include "lazyrt/tensor_view.h"
+#include "runtime/op/op_def.h"
+#include "schema/bundle_file.h"
+#include "schema/bundle_generated.h"
+
+namespace lazyrt {
+
+/// The parts of a bundle, in place.
+struct BundleSections {
+  const fb::Bundle* bundle = nullptr;
+  uint64_t metadata_bytes = 0;
+  Span<const uint8_t> constants;
+  Span<const uint8_t> samples;
+};
+
+/// Checks prolog, checksums and the FlatBuffer's structure. What the tables say is not checked yet.
+Status read_sections(Span<const uint8_t> file, bool check_data, BundleSections* out);
+
+/// Number of elements of a vector that may be absent.
+template <class V>
+size_t count_of(const V* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+/// A string that may be absent.
+inline const char* text_of(const flatbuffers::String* s) { return s == nullptr ? "" : s->c_str(); }
+
+/// The elements of an int vector that may be absent.
+inline Span<const int32_t> ints_of(const flatbuffers::Vector<int32_t>* v) {
+  return v == nullptr ? Span<const int32_t>() : Span<const int32_t>(v->data(), v->size());
+}
+
+inline DType dtype_of(fb::DType t) { return static_cast<DType>(t); }
+/// REQUIRES: at most kMaxRank extents.
+inline Shape shape_of(const flatbuffers::Vector<int64_t>* v) {
+  return v == nullptr ? Shape() : Shape(Span<const int64_t>(v->data(), v->size()));
+}
+inline OpAttrs attrs_of(const fb::Node& node) { return {node.op_type(), node.op()}; }
+
+/// dtype and shape of a value whose Value table was verified.
+inline TensorSpec spec_of(const fb::Value& value) {
+  TensorSpec spec;
+  spec.dtype = dtype_of(value.dtype());
+  spec.shape = shape_of(value.shape());
+  return spec;
+}
+
+/// "method 'forward', node 12 (conv2d from model.py:33)": where a message about a node points.
+struct NodePlace {
+  char text[140];
+};
+NodePlace node_place(const fb::Method& method, size_t node, const OpTable& ops);
+
+}  // namespace lazyrt

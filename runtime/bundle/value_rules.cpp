@@ -1,0 +1,98 @@
+// Each value by itself: kind, dtype, shape, size and place.
+
+#include <cinttypes>
+
+#include "runtime/bundle/method_check.h"
+
+namespace lazyrt {
+namespace {
+
+/// Bytes that a Value takes in the smallest honest file.
+constexpr uint64_t kHonestValueBytes = 16;
+
+Status check_kind(const MethodCheck& c, size_t id) {
+  const auto kind = c.value(id).kind();
+  if (kind <= fb::ValueKind::MAX) return {};
+  return Status(Error::kUnsupported, "method '%.60s', value %zu: its kind %d is newer than this runtime",
+                c.name(), id, static_cast<int>(kind));
+}
+
+Status check_dtype(const MethodCheck& c, size_t id) {
+  const auto dtype = c.value(id).dtype();
+  if (dtype == fb::DType::None) return c.bad_value(id, "it has no dtype");
+  if (dtype <= fb::DType::MAX) return {};
+  return Status(Error::kUnsupported, "method '%.60s', value %zu: its dtype %d is newer than this runtime",
+                c.name(), id, static_cast<int>(dtype));
+}
+
+Status check_shape(const MethodCheck& c, size_t id) {
+  const size_t rank = count_of(c.value(id).shape());
+  if (rank > kMaxRank) return c.bad_value(id, "rank %zu is more than %d", rank, kMaxRank);
+  return c.budget->charge(rank * sizeof(int64_t));
+}
+
+/// Element count × element size without overflow; also what Value.bytes must be.
+Status check_bytes(const MethodCheck& c, size_t id, ValueFacts* facts) {
+  const fb::Value& value = c.value(id);
+  facts->spec = spec_of(value);
+  int64_t numel = 0;
+  int64_t bytes = 0;
+  const auto element = static_cast<int64_t>(dtype_size(facts->spec.dtype));
+  if (!facts->spec.shape.checked_numel(&numel) || __builtin_mul_overflow(numel, element, &bytes) ||
+      bytes > INT64_MAX / 4) {
+    return c.bad_value(id, "shape %s is negative or too large", shape_text(facts->spec.shape).text);
+  }
+  if (value.bytes() != static_cast<uint64_t>(bytes)) {
+    return c.bad_value(id, "%" PRIu64 " bytes, but %s%s takes %" PRId64, value.bytes(),
+                       dtype_name(facts->spec.dtype), shape_text(facts->spec.shape).text, bytes);
+  }
+  facts->bytes = value.bytes();
+  return {};
+}
+
+/// [offset, offset + bytes + tail) lies in the arena or in the constants.
+Status check_place(const MethodCheck& c, size_t id, ValueFacts* facts) {
+  const fb::Value& value = c.value(id);
+  const bool constant = value.kind() == fb::ValueKind::Constant;
+  const uint64_t room = constant ? c.sections.constants.size() : c.method.arena_bytes();
+  if (value.offset() % kBundleAlignment != 0) {
+    return c.bad_value(id, "offset %" PRIu64 " is not a multiple of %d", value.offset(),
+                       static_cast<int>(kBundleAlignment));
+  }
+  const uint64_t needed = facts->bytes + kBundleTailBytes;
+  if (value.offset() > room || needed > room - value.offset()) {
+    return c.bad_value(id, "%" PRIu64 " bytes and the tail at offset %" PRIu64 " end outside of the %s (%" PRIu64 ")",
+                       facts->bytes, value.offset(), constant ? "constants" : "arena", room);
+  }
+  facts->offset = value.offset();
+  return {};
+}
+
+Status check_value(MethodCheck* c, size_t id) {
+  LAZYRT_RETURN_IF_ERROR(check_kind(*c, id));
+  LAZYRT_RETURN_IF_ERROR(check_dtype(*c, id));
+  LAZYRT_RETURN_IF_ERROR(check_shape(*c, id));
+  ValueFacts& facts = c->values[id];
+  LAZYRT_RETURN_IF_ERROR(check_bytes(*c, id, &facts));
+  LAZYRT_RETURN_IF_ERROR(check_place(*c, id, &facts));
+  facts.kind = c->value(id).kind();
+  facts.alias_of = c->value(id).alias_of();
+  if (facts.kind == fb::ValueKind::Constant || facts.kind == fb::ValueKind::State) {
+    facts.made_at = ValueFacts::kBeforeRun;
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_values(MethodCheck* check) {
+  const size_t count = count_of(check->method.values());
+  LAZYRT_RETURN_IF_ERROR(check->budget->charge(count * kHonestValueBytes));
+  if (!check->values.make(count, platform_allocator())) {
+    return Status(Error::kOutOfMemory, "no memory to check the bundle");
+  }
+  for (size_t id = 0; id < count; ++id) LAZYRT_RETURN_IF_ERROR(check_value(check, id));
+  return {};
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,138 @@
+#include "runtime/bundle/verifier.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/bundle/method_check.h"
+
+namespace lazyrt {
+
+Status MethodCheck::bad_value(size_t id, const char* format, ...) const {
+  char text[160];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  return Status(Error::kInvalidBundle, "method '%.30s', value %zu ('%.40s'): %s", name(), id,
+                text_of(value(id).name()), text);
+}
+
+Status bad_bundle(const char* format, ...) {
+  char text[200];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  return Status(Error::kInvalidBundle, "%s", text);
+}
+
+Status MethodCheck::at_node(int32_t index, const Status& status) const {
+  if (status.ok()) return status;
+  return status.with_context("%s", node_place(method, static_cast<size_t>(index), ops).text);
+}
+
+Status check_names(Array<const flatbuffers::String*>* names, const char* what, Budget* budget) {
+  for (const flatbuffers::String* name : *names) {
+    if (name == nullptr || name->size() == 0 || name->size() > kBundleMaxNameBytes) {
+      return Status(Error::kInvalidBundle, "a name of the %ss is missing, empty or too long", what);
+    }
+    if (std::strlen(name->c_str()) != name->size()) {
+      return Status(Error::kInvalidBundle, "%s '%.40s': its name holds a zero byte", what, name->c_str());
+    }
+    LAZYRT_RETURN_IF_ERROR(budget->charge(name->size()));
+  }
+  using Name = const flatbuffers::String*;
+  std::sort(names->begin(), names->end(),
+            [](Name a, Name b) { return std::strcmp(a->c_str(), b->c_str()) < 0; });
+  for (size_t i = 1; i < names->size(); ++i) {
+    if (std::strcmp((*names)[i - 1]->c_str(), (*names)[i]->c_str()) == 0) {
+      return Status(Error::kInvalidBundle, "two %ss have the name '%.100s'", what, (*names)[i]->c_str());
+    }
+  }
+  return {};
+}
+
+namespace {
+
+constexpr uint64_t kDefaultMemoryLimit = uint64_t{4} << 30;
+
+Status check_arena_limit(const fb::Method& method, uint64_t limit) {
+  if (limit == 0) limit = kDefaultMemoryLimit;
+  const uint64_t addressable = SIZE_MAX / 4;
+  if (method.arena_bytes() <= limit && method.arena_bytes() <= addressable) return {};
+  return Status(Error::kOutOfMemory,
+                "method '%.60s': its arena needs %" PRIu64 " bytes, the memory limit is %" PRIu64,
+                text_of(method.name()), method.arena_bytes(), limit);
+}
+
+Status check_structure(MethodCheck* check) {
+  LAZYRT_RETURN_IF_ERROR(check_values(check));
+  LAZYRT_RETURN_IF_ERROR(check_input_bindings(check));
+  LAZYRT_RETURN_IF_ERROR(check_nodes(check));
+  LAZYRT_RETURN_IF_ERROR(check_output_bindings(check));
+  LAZYRT_RETURN_IF_ERROR(check_memory(check));
+  LAZYRT_RETURN_IF_ERROR(check_samples(*check));
+  return check_reserved(*check);
+}
+
+struct BundleCheck {
+  const BundleSections& sections;
+  const OpTable& ops;
+  uint64_t memory_limit;
+  Budget budget;
+
+  /// One method without its variants. `unsupported` keeps the first thing that cannot run.
+  Status method(const fb::Method& m, Status* unsupported) {
+    LAZYRT_RETURN_IF_ERROR(check_arena_limit(m, memory_limit));
+    MethodCheck check(m, sections, ops, &budget);
+    const Status status = check_structure(&check);
+    if (!status.ok() && status.error() != Error::kUnsupported) return status;
+    if (unsupported->ok()) *unsupported = status.ok() ? check_supported(check) : status;
+    return {};
+  }
+
+  Status variants(const fb::Method& m, Status* unsupported) {
+    for (uint32_t i = 0; i < count_of(m.variants()); ++i) {
+      const fb::Method& variant = *m.variants()->Get(i);
+      if (count_of(variant.variants()) != 0) {
+        return Status(Error::kInvalidBundle, "method '%.60s', variant %u: it has variants of its own",
+                      text_of(m.name()), static_cast<unsigned>(i));
+      }
+      LAZYRT_RETURN_IF_ERROR(method(variant, unsupported)
+                                 .with_context("variant %u of method '%.60s'", static_cast<unsigned>(i),
+                                               text_of(m.name())));
+    }
+    return {};
+  }
+
+  Status method_names() {
+    Array<const flatbuffers::String*> names;
+    const auto& methods = *sections.bundle->methods();
+    if (!names.make(methods.size(), platform_allocator())) {
+      return Status(Error::kOutOfMemory, "no memory to check the bundle");
+    }
+    for (uint32_t i = 0; i < methods.size(); ++i) names[i] = methods.Get(i)->name();
+    return check_names(&names, "method", &budget);
+  }
+};
+
+}  // namespace
+
+Status verify_bundle(const BundleSections& sections, const OpTable& ops, uint64_t memory_limit) {
+  if (count_of(sections.bundle->methods()) == 0) {
+    return Status(Error::kInvalidBundle, "the bundle has no method");
+  }
+  BundleCheck check = {sections, ops, memory_limit, Budget(sections.metadata_bytes)};
+  LAZYRT_RETURN_IF_ERROR(check.method_names());
+  Status unsupported;
+  for (const fb::Method* method : *sections.bundle->methods()) {
+    LAZYRT_RETURN_IF_ERROR(check.method(*method, &unsupported));
+    LAZYRT_RETURN_IF_ERROR(check.variants(*method, &unsupported));
+  }
+  return unsupported;
+}
+
+}  // namespace lazyrt

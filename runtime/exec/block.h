@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "lazyrt/error.h"
+#include "runtime/core/allocator.h"
+
+namespace lazyrt {
+
+/// One piece of memory, given back with it.
+class Block {
+ public:
+  Block() = default;
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  ~Block() { clear(); }
+
+  /// kOutOfMemory names `what`. REQUIRES: empty.
+  Status make(uint64_t bytes, size_t alignment, const Allocator& allocator, const char* what);
+  void clear();
+
+  uint8_t* data() const { return data_; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  uint8_t* data_ = nullptr;
+  uint64_t bytes_ = 0;
+  Allocator allocator_;
+};
+
+}  // namespace lazyrt

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "runtime/bundle/program_state.h"
+#include "runtime/core/array.h"
+#include "runtime/exec/services.h"
+
+namespace lazyrt {
+
+/// A node with the kernel that runs it.
+struct PlannedNode {
+  const OpEntry* op = nullptr;
+  const Kernel* kernel = nullptr;  ///< nullptr: not planned yet
+  const Backend* backend = nullptr;
+  void* services = nullptr;
+  OpAttrs attrs;
+  PreparedKernel prepared;
+  char* fallback_reason = nullptr;  ///< owned by the plan; nullptr: the session's own backend
+  uint32_t first_operand = 0;       ///< inputs, then outputs, in Plan::operands
+  uint32_t input_count = 0;
+  uint32_t output_count = 0;
+};
+
+/// The kernels of a method, chosen and prepared for one session.
+class Plan {
+ public:
+  Plan() = default;
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+  ~Plan() { clear(); }
+
+  /// For each node asks `backend` and its fallbacks for a kernel and prepares it. An error names the
+  /// node. REQUIRES: empty; program, backend and services outlive the plan.
+  Status make(const ProgramState& program, const fb::Method& method, const Backend& backend,
+              const Allocator& allocator, BackendServices* services);
+  void clear();
+
+  Span<const PlannedNode> nodes() const { return {nodes_.data(), nodes_.size()}; }
+  /// Value ids of all nodes' inputs and outputs, -1 = absent.
+  Span<const int32_t> operands() const { return {operands_.data(), operands_.size()}; }
+  /// Largest workspace of a node.
+  uint64_t workspace_bytes() const { return workspace_bytes_; }
+  uint64_t packed_weight_bytes() const { return packed_weight_bytes_; }
+
+ private:
+  Status list_operands(const fb::Method& method);
+  Status make_specs(const ProgramState& program, const fb::Method& method);
+  Status plan_node(size_t index, const Backend& backend, BackendServices* services);
+  Status try_backend(const Backend& backend, const NodeSpec& spec, BackendServices* services, PlannedNode* node);
+  Status keep_reason(const Status& why, PlannedNode* node);
+  NodeSpec node_spec(const PlannedNode& node) const;
+
+  Allocator allocator_;
+  Array<PlannedNode> nodes_;
+  Array<int32_t> operands_;
+  Array<TensorSpec> specs_;  ///< per operand; only while the plan is made
+  uint64_t workspace_bytes_ = 0;
+  uint64_t packed_weight_bytes_ = 0;
+};
+
+}  // namespace lazyrt

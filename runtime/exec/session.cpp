@@ -1,0 +1,122 @@
+// Session: the public face of SessionState, and the guard that lets one thread in at a time.
+
+#include "lazyrt/runtime.h"
+
+#include <new>
+
+#include "runtime/exec/session_state.h"
+
+namespace lazyrt {
+namespace {
+
+constexpr int kMaxThreads = 256;
+
+/// Holds the session for one call.
+class Entry {
+ public:
+  explicit Entry(const SessionState& state)
+      : busy_(state.busy()), entered_(!busy_.exchange(true, std::memory_order_acquire)) {}
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+  ~Entry() {
+    if (entered_) busy_.store(false, std::memory_order_release);
+  }
+  Status status() const {
+    return entered_ ? Status() : Status(Error::kBusy, "another thread is using this session");
+  }
+
+ private:
+  std::atomic<bool>& busy_;
+  const bool entered_;
+};
+
+Status check_options(const SessionOptions& options) {
+  if (options.backend == nullptr) {
+    return Status(Error::kInvalidArgument, "SessionOptions::backend is null: pass cpu_backend() or another");
+  }
+  if (options.threads < 1 || options.threads > kMaxThreads) {
+    return Status(Error::kInvalidArgument, "threads is %d, allowed are 1 to %d", options.threads, kMaxThreads);
+  }
+  if ((options.allocator.allocate == nullptr) != (options.allocator.release == nullptr)) {
+    return Status(Error::kInvalidArgument, "SessionOptions::allocator needs both allocate and release");
+  }
+  return {};
+}
+
+Allocator allocator_of(const SessionOptions& options) {
+  if (options.allocator.allocate == nullptr) return platform_allocator();
+  return {options.allocator.context, options.allocator.allocate, options.allocator.release};
+}
+
+void destroy_state(SessionState* state) {
+  if (state == nullptr) return;
+  const Allocator allocator = state->allocator();
+  state->~SessionState();
+  allocator.release(allocator.context, state);
+}
+
+}  // namespace
+
+Result<Session> Session::create(const Method& method, const SessionOptions& options) {
+  if (method.program_ == nullptr) return Status(Error::kInvalidArgument, "the method belongs to no program");
+  LAZYRT_RETURN_IF_ERROR(check_options(options));
+  const Allocator allocator = allocator_of(options);
+  void* memory = allocator.allocate(allocator.context, sizeof(SessionState), alignof(SessionState));
+  if (memory == nullptr) return Status(Error::kOutOfMemory, "no memory for a session");
+  Session session;
+  session.state_ = new (memory)
+      SessionState(*method.program_, method.program_->method(method.index_), options, allocator);
+  const Status status = session.state_->make();
+  if (!status.ok()) return status;
+  return session;
+}
+
+Session::Session(Session&& other) noexcept : state_(other.state_) { other.state_ = nullptr; }
+
+Session& Session::operator=(Session&& other) noexcept {
+  if (this != &other) {
+    destroy_state(state_);
+    state_ = other.state_;
+    other.state_ = nullptr;
+  }
+  return *this;
+}
+
+Session::~Session() { destroy_state(state_); }
+
+Status Session::set_input(size_t i, const void* data, size_t bytes) {
+  const Entry entry(*state_);
+  LAZYRT_RETURN_IF_ERROR(entry.status());
+  return state_->set_input(i, data, bytes);
+}
+
+Status Session::set_input(size_t i, const TensorView& tensor) {
+  const Entry entry(*state_);
+  LAZYRT_RETURN_IF_ERROR(entry.status());
+  LAZYRT_RETURN_IF_ERROR(state_->check_input(i, tensor));
+  return state_->set_input(i, tensor.data, tensor.bytes());
+}
+
+Status Session::bind_input(size_t i, const TensorView& tensor, size_t readable) {
+  const Entry entry(*state_);
+  LAZYRT_RETURN_IF_ERROR(entry.status());
+  return state_->bind_input(i, tensor, readable);
+}
+
+Status Session::run() {
+  const Entry entry(*state_);
+  LAZYRT_RETURN_IF_ERROR(entry.status());
+  return state_->run();
+}
+
+Result<TensorView> Session::output(size_t i) const {
+  const Entry entry(*state_);
+  LAZYRT_RETURN_IF_ERROR(entry.status());
+  return state_->output(i);
+}
+
+SessionStats Session::stats() const { return state_->stats(); }
+size_t Session::node_count() const { return state_->node_count(); }
+NodeInfo Session::node(size_t i) const { return state_->node(i); }
+
+}  // namespace lazyrt
