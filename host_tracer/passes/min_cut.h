@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lazyrt {
+
+/// A directed graph with capacities whose minimum cut between a source and a sink is wanted.
+/// Algorithm: Dinic, "Algorithm for solution of a problem of maximum flow in networks", 1970.
+class MinCut {
+ public:
+  static constexpr int64_t kInfinite = int64_t{1} << 60;
+  static constexpr int kSource = 0;
+  static constexpr int kSink = 1;
+
+  int add_node();
+  /// Costs `capacity` when `from` ends on the source's side and `to` on the sink's.
+  void add_edge(int from, int to, int64_t capacity);
+
+  /// Finds the cut and answers its cost. Of all minimum cuts it is the one with the fewest nodes on
+  /// the source's side.
+  int64_t solve();
+  /// REQUIRES: solve() was called.
+  bool on_source_side(int node) const { return level_[static_cast<size_t>(node)] >= 0; }
+
+ private:
+  struct Edge {
+    int to;
+    int64_t capacity;
+  };
+  bool find_levels();
+  int64_t push(int node, int64_t limit);
+
+  std::vector<Edge> edges_;  ///< edge i and its reverse i ^ 1
+  std::vector<std::vector<size_t>> out_ = std::vector<std::vector<size_t>>(2);
+  std::vector<int> level_;
+  std::vector<size_t> next_;
+};
+
+}  // namespace lazyrt

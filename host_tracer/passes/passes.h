@@ -1,0 +1,48 @@
+#pragma once
+
+// The passes: each rewrites the graph in place, keeps what it computes, and answers how many changes
+// it made. One file each; pipeline.h has their order.
+
+#include "host_tracer/graph/graph.h"
+
+namespace lazyrt {
+
+/// Removes what computes nothing: identity reshape, permute, expand, slice, cast, pad; x*1, x-0;
+/// concat of one; reshape of reshape, permute of permute; expands that broadcasting does anyway;
+/// permutes of extents 1 become reshapes. Exact to the bit.
+Outcome<size_t> simplify(Graph& graph);
+
+/// Computes what depends on constants alone, with the reference kernels, unless the result is much
+/// larger than the operands.
+Outcome<size_t> fold_constants(Graph& graph);
+
+/// Common subexpressions: equal nodes on equal operands are computed once; equal constants are one.
+Outcome<size_t> eliminate_common(Graph& graph);
+
+/// Drops nodes and constants that nothing reads and numbers values anew.
+Outcome<size_t> eliminate_dead(Graph& graph);
+
+/// matmul by a constant matrix becomes linear; a constant added to the channels of a linear, conv2d
+/// or conv_transpose2d without bias becomes its bias.
+Outcome<size_t> find_linear(Graph& graph);
+
+/// x * rsqrt(mean(x^2) + epsilon) [* weight] becomes rms_norm.
+Outcome<size_t> find_rms_norm(Graph& graph);
+
+/// Chooses for every value whether it is kept channels-last, so that the fewest bytes are moved by
+/// permutes in all (a minimum cut); see layout.cpp.
+Outcome<size_t> assign_layout(Graph& graph);
+
+/// A transposed second operand of matmul becomes transpose_b.
+Outcome<size_t> fold_transpose(Graph& graph);
+
+/// batch_norm after conv2d, conv_transpose2d or linear goes into their weights and bias.
+Outcome<size_t> fold_batch_norm(Graph& graph);
+
+/// What batch_norm is left becomes a multiply and an add with constants.
+Outcome<size_t> expand_batch_norm(Graph& graph);
+
+/// relu and clamp after conv2d, conv_transpose2d or linear become their min and max.
+Outcome<size_t> fuse_clamp(Graph& graph);
+
+}  // namespace lazyrt

@@ -1,0 +1,58 @@
+#include "host_tracer/passes/pipeline.h"
+
+#include <chrono>
+
+#include "host_tracer/passes/passes.h"
+
+namespace lazyrt {
+
+const Pipeline& default_pipeline() {
+  static const Pipeline pipeline = {
+      {"simplify", simplify},
+      {"fold_constants", fold_constants},
+      {"eliminate_common", eliminate_common},
+      {"find_linear", find_linear},
+      {"find_rms_norm", find_rms_norm},
+      {"assign_layout", assign_layout},
+      {"simplify", simplify},
+      {"fold_constants", fold_constants},
+      {"find_linear", find_linear},
+      {"fold_batch_norm", fold_batch_norm},
+      {"expand_batch_norm", expand_batch_norm},
+      {"fuse_clamp", fuse_clamp},
+      {"fold_transpose", fold_transpose},
+      {"simplify", simplify},
+      {"fold_constants", fold_constants},
+      {"eliminate_common", eliminate_common},
+      {"eliminate_dead", eliminate_dead},
+  };
+  return pipeline;
+}
+
+Outcome<std::vector<PassReport>> run_pipeline(Graph& graph, const Pipeline& pipeline,
+                                              const PipelineOptions& options) {
+  std::vector<PassReport> reports;
+  for (const Pass& pass : pipeline) {
+    PassReport report;
+    report.name = pass.name;
+    report.nodes_before = graph.nodes().size();
+    const auto start = std::chrono::steady_clock::now();
+    Outcome<size_t> changes = pass.run(graph);
+    const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+    if (!changes.ok()) {
+      return Failure{changes.failure().error, "pass " + pass.name + ": " + changes.failure().text};
+    }
+    const Outcome<Done> valid = verify_graph(graph);
+    if (!valid.ok()) {
+      return Failure{Error::kInternal, "after pass " + pass.name + ": " + valid.failure().text};
+    }
+    report.nodes_after = graph.nodes().size();
+    report.changes = *changes;
+    report.milliseconds = spent.count();
+    reports.push_back(report);
+    if (options.after) options.after(pass, graph);
+  }
+  return reports;
+}
+
+}  // namespace lazyrt

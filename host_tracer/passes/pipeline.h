@@ -1,0 +1,41 @@
+#pragma once
+
+// The order of the passes, and what runs them.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host_tracer/graph/graph.h"
+
+namespace lazyrt {
+
+/// A pass by name. Users add theirs to a copy of default_pipeline().
+struct Pass {
+  std::string name;
+  std::function<Outcome<size_t>(Graph&)> run;
+};
+using Pipeline = std::vector<Pass>;
+
+/// The exporter's passes in order. A name may occur more than once.
+const Pipeline& default_pipeline();
+
+struct PassReport {
+  std::string name;
+  size_t nodes_before = 0;
+  size_t nodes_after = 0;
+  size_t changes = 0;
+  double milliseconds = 0;
+};
+
+struct PipelineOptions {
+  /// Called after each pass, e.g. to print the graph or show progress.
+  std::function<void(const Pass&, const Graph&)> after;
+};
+
+/// Runs the passes in order with verify_graph() after each. The failure names the pass; the graph
+/// is void then.
+Outcome<std::vector<PassReport>> run_pipeline(Graph& graph, const Pipeline& pipeline,
+                                              const PipelineOptions& options = {});
+
+}  // namespace lazyrt
