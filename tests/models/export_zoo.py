@@ -1,5 +1,7 @@
 """Writes the test models as .pt2 files, all in one Python process.
 
+Beside NAME.pt2 comes NAME.npz: the inputs in0, in1, ... and eager PyTorch's outputs out0, out1, ...
+
     python export_zoo.py OUT_DIR [NAME]...        the zoo, minilm and digits; default: all of them
     python export_zoo.py --extra OUT_DIR [NAME]...   the models of extra_zoo.py
 
@@ -38,10 +40,20 @@ def newest_source():
     return max(os.path.getmtime(p) for p in paths if os.path.exists(p))
 
 
+def save_examples(inputs, outputs, path):
+    import numpy
+    import torch
+    outputs = [outputs] if torch.is_tensor(outputs) else list(outputs)
+    arrays = {f"in{i}": t.numpy() for i, t in enumerate(inputs)}
+    arrays.update({f"out{i}": t.contiguous().numpy() for i, t in enumerate(outputs)})
+    numpy.savez(path, **arrays)
+
+
 def export(make, path):
     import torch
     module, inputs = make()
     with torch.no_grad():
+        save_examples(inputs, module(*inputs), path[:-len(".pt2")] + ".npz")
         program = torch.export.export(module, inputs, strict=False)
     partial = path[:-len(".pt2")] + ".partial.pt2"  # torch.export.save wants the .pt2 ending
     torch.export.save(program, partial)

@@ -1,0 +1,42 @@
+#pragma once
+
+// The three commands of lazy-export. Each prints what it has to say and answers the exit code.
+
+#include <string>
+#include <vector>
+
+#include "host_tracer/cli/exit_codes.h"
+
+namespace lazyrt {
+
+struct ExportArguments {
+  std::string model;                    ///< .pt2
+  std::string output;                   ///< .lzb
+  std::vector<std::string> inputs;      ///< --input
+  std::vector<std::string> dump_after;  ///< --dump-after
+  std::string report;                   ///< --report, HTML; empty: none
+  bool dump_trace = false;
+  bool json = false;
+  bool use_sample_shape = false;        ///< --static
+  bool strip_samples = false;
+  bool quiet = false;
+  bool check = true;
+  bool keep = false;                    ///< keep a bundle that fails the check
+};
+Exit run_export(const ExportArguments& arguments);
+
+struct InspectArguments {
+  std::string bundle;
+  std::string report;  ///< HTML; empty: none
+  bool json = false;
+  bool nodes = false;
+};
+Exit run_inspect(const InspectArguments& arguments);
+
+struct VerifyArguments {
+  std::string bundle;
+  bool json = false;
+};
+Exit run_verify(const VerifyArguments& arguments);
+
+}  // namespace lazyrt

@@ -1,0 +1,47 @@
+#include "host_tracer/cli/console.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace lazyrt {
+
+Exit fail(const Failure& failure, Exit code, bool json) {
+  std::fprintf(stderr, "lazy-export: %s: %s\n", error_name(failure.error), failure.text.c_str());
+  if (json) {
+    print_json({{"error",
+                 {{"kind", error_name(failure.error)},
+                  {"message", failure.text},
+                  {"exit_code", static_cast<int>(code)}}}});
+  }
+  return code;
+}
+
+Exit fail(const Failure& failure, bool json) {
+  return fail(failure, exit_code(failure.error), json);
+}
+
+void print_json(const nlohmann::ordered_json& json) {
+  const std::string text =
+      json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fputc('\n', stdout);
+  std::fflush(stdout);
+}
+
+Outcome<Done> write_text_file(const std::string& path, const std::string& text) {
+  const std::string partial = path + ".partial";
+  std::ofstream file(partial, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
+    const std::string reason = std::strerror(errno);
+    std::remove(partial.c_str());
+    return Failure{Error::kIo, "cannot write " + path + ": " + reason};
+  }
+  return Done{};
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "host_tracer/cli/exit_codes.h"
+#include "host_tracer/support/outcome.h"
+
+namespace lazyrt {
+
+/// Tells of a failed command and answers its exit code: on stderr `lazy-export: kind: text`, and with
+/// `json` {"error": {"kind", "message", "exit_code"}} on stdout as well.
+Exit fail(const Failure& failure, bool json);
+/// The same with a code of its own.
+Exit fail(const Failure& failure, Exit code, bool json);
+
+/// Prints the object and a newline on stdout; text that is not UTF-8 is repaired.
+void print_json(const nlohmann::ordered_json& json);
+
+/// Writes `text` to the file, all or nothing. kIo names the file and the reason.
+Outcome<Done> write_text_file(const std::string& path, const std::string& text);
+
+}  // namespace lazyrt

@@ -1,0 +1,32 @@
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "host_tracer/cli/commands.h"
+#include "host_tracer/cli/console.h"
+#include "host_tracer/report/bundle_text.h"
+
+namespace lazyrt {
+
+Exit run_inspect(const InspectArguments& arguments) {
+  auto info = describe_bundle(arguments.bundle);
+  if (!info.ok()) return fail(info.failure(), arguments.json);
+  if (arguments.json) {
+    print_json(bundle_json(*info));
+  } else {
+    std::fputs(bundle_text(*info, arguments.nodes).c_str(), stdout);
+  }
+  return Exit::kDone;
+}
+
+Exit run_verify(const VerifyArguments& arguments) {
+  const auto verified = verify_bundle(arguments.bundle);
+  if (!verified.ok()) return fail(verified.failure(), arguments.json);
+  if (arguments.json) {
+    print_json({{"bundle", arguments.bundle}, {"valid", true}});
+  } else {
+    std::printf("%s: valid; its data matches its checksum\n", arguments.bundle.c_str());
+  }
+  return Exit::kDone;
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,112 @@
+// lazy-export: a PyTorch model becomes a LazyRT bundle.
+
+#include <CLI/CLI.hpp>
+
+#include "host_tracer/cli/commands.h"
+#include "host_tracer/cli/console.h"
+
+namespace {
+
+using namespace lazyrt;
+
+constexpr char kAbout[] =
+    "Turns a PyTorch model into a LazyRT bundle, and tells what is in one.\n"
+    "\n"
+    "  lazy-export MODEL.pt2 -o OUT.lzb     export what torch.export.save wrote\n"
+    "  lazy-export inspect OUT.lzb          interface, memory, operators, who runs them\n"
+    "  lazy-export verify OUT.lzb           check every rule of the format and all checksums\n";
+
+constexpr char kFooter[] =
+    "Exit codes: 0 done; 1 internal error; 2 wrong option, or input name, shape or dtype;\n"
+    "  3 a file is missing or damaged; 4 the model uses what is not supported (all of it is listed);\n"
+    "  5 the output cannot be written; 6 the bundle does not reproduce eager's outputs.\n"
+    "Messages and progress go to stderr. With --json stdout is one JSON object, an {\"error\": ...} if\n"
+    "the command fails. After a failure there is no output file, or the one from before untouched.\n"
+    "Write a .pt2 in Python: torch.export.save(torch.export.export(model.eval(), inputs), \"model.pt2\")";
+
+void add_export_options(CLI::App* app, ExportArguments* a) {
+  app->add_option("MODEL", a->model, "the exported program, a .pt2 file");
+  app->add_option("-o,--output", a->output, "the bundle to write, a .lzb file");
+  app->add_option("--input", a->inputs,
+                  "trace with these inputs instead of the samples in the .pt2: NAME=FILE.npy, or\n"
+                  "NAME=SHAPE:DTYPE for random data, e.g. x=1,3,224,224:f32; may be repeated")
+      ->allow_extra_args(false);
+  app->add_flag("--static", a->use_sample_shape,
+                "fix the dynamic dims of the .pt2 at the extents of its samples");
+  app->add_flag("--strip-samples", a->strip_samples,
+                "leave sample inputs and outputs out of the bundle");
+  app->add_flag("!--no-check", a->check,
+                "do not run the bundle on the samples and compare with eager PyTorch's outputs");
+  app->add_flag("--keep", a->keep, "keep a bundle that fails this check");
+  app->add_option("--report", a->report, "also write a report as one HTML file");
+  app->add_flag("--dump-trace", a->dump_trace, "print the captured ATen graph on stderr");
+  app->add_option("--dump-after", a->dump_after,
+                  "print the graph on stderr after this pass, or 'import', or 'all'; may be repeated")
+      ->allow_extra_args(false);
+  app->add_flag("--quiet", a->quiet, "no summary and no progress");
+  app->add_flag("--json", a->json, "the summary as JSON on stdout");
+}
+
+CLI::App* add_inspect(CLI::App* app, InspectArguments* a) {
+  CLI::App* inspect = app->add_subcommand("inspect", "tell what is in a bundle");
+  inspect->add_option("BUNDLE", a->bundle, "a .lzb file")->required();
+  inspect->add_flag("--nodes", a->nodes, "a line for each node");
+  inspect->add_option("--report", a->report, "also write a report as one HTML file");
+  inspect->add_flag("--json", a->json, "everything as JSON on stdout");
+  return inspect;
+}
+
+CLI::App* add_verify(CLI::App* app, VerifyArguments* a) {
+  CLI::App* verify = app->add_subcommand("verify", "check a bundle, its data included");
+  verify->add_option("BUNDLE", a->bundle, "a .lzb file")->required();
+  verify->add_flag("--json", a->json, "the result as JSON on stdout");
+  return verify;
+}
+
+/// CLI11 turns a missing option of the main command into an error only when no subcommand is there.
+void require_export_arguments(const ExportArguments& a) {
+  if (a.model.empty()) throw CLI::RequiredError("MODEL.pt2");
+  if (a.output.empty()) throw CLI::RequiredError("-o OUT.lzb");
+}
+
+bool wants_json(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string(argv[i]) == "--json") return true;
+  }
+  return false;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(kAbout, "lazy-export");
+  ExportArguments export_arguments;
+  InspectArguments inspect_arguments;
+  VerifyArguments verify_arguments;
+  add_export_options(&app, &export_arguments);
+  const CLI::App* inspect = add_inspect(&app, &inspect_arguments);
+  const CLI::App* verify = add_verify(&app, &verify_arguments);
+  app.require_subcommand(0, 1);
+  app.set_version_flag("--version", std::string("lazy-export ") + LAZYRT_VERSION);
+  app.footer(kFooter);
+  try {
+    app.parse(argc, argv);
+    if (*inspect) return static_cast<int>(run_inspect(inspect_arguments));
+    if (*verify) return static_cast<int>(run_verify(verify_arguments));
+    require_export_arguments(export_arguments);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    const Failure failure{Error::kInvalidArgument, std::string(error.what()) + " (see --help)"};
+    return static_cast<int>(fail(failure, wants_json(argc, argv)));
+  }
+  return static_cast<int>(run_export(export_arguments));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    const lazyrt::Failure failure{lazyrt::Error::kInternal, error.what()};
+    return static_cast<int>(lazyrt::fail(failure, wants_json(argc, argv)));
+  }
+}

@@ -1,0 +1,216 @@
+#include "host_tracer/report/bundle_info.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <set>
+
+#include "host_tracer/graph/attrs.h"
+#include "host_tracer/report/flops.h"
+#include "lazyrt/runtime.h"
+#include "runtime/bundle/reader.h"
+#include "runtime/platform/platform.h"
+
+namespace lazyrt {
+namespace {
+
+/// A mapped file for the duration of a scope.
+struct Mapping {
+  MappedFile file;
+  ~Mapping() { platform_unmap_file(file); }
+};
+
+std::vector<int64_t> dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+TensorLine tensor_line(const TensorInfo& info) {
+  return {info.name, info.dtype, dims_of(info.shape)};
+}
+
+LiteralLine literal_line(const LiteralInfo& info) {
+  char text[40];
+  if (info.dtype == DType::kBool) {
+    std::snprintf(text, sizeof text, "%s", info.integer != 0 ? "true" : "false");
+  } else if (is_floating(info.dtype)) {
+    std::snprintf(text, sizeof text, "%.17g", info.real);
+  } else {
+    std::snprintf(text, sizeof text, "%lld", static_cast<long long>(info.integer));
+  }
+  return {info.name, info.dtype, text, info.position};
+}
+
+ValueLine value_line(const fb::Value& value) {
+  ValueLine line;
+  line.name = text_of(value.name());
+  line.kind = fb::EnumNameValueKind(value.kind());
+  line.dtype = dtype_of(value.dtype());
+  line.shape = dims_of(shape_of(value.shape()));
+  line.offset = value.offset();
+  line.bytes = value.bytes();
+  line.alias_of = value.alias_of();
+  return line;
+}
+
+std::vector<int> ids_of(const flatbuffers::Vector<int32_t>* ids) {
+  const Span<const int32_t> span = ints_of(ids);
+  return {span.begin(), span.end()};
+}
+
+NodeLine node_line(const fb::Method& method, const fb::Node& node) {
+  NodeLine line;
+  fb::OpAttrsUnion op;
+  op.type = node.op_type();
+  op.value = fb::OpAttrsUnion::UnPack(node.op(), node.op_type(), nullptr);
+  const Attrs attrs(op);
+  line.op = attrs.name();
+  line.attributes = attrs.text();
+  line.inputs = ids_of(node.inputs());
+  line.outputs = ids_of(node.outputs());
+  if (node.source() >= 0) {
+    const fb::Source& source = *method.sources()->Get(static_cast<uint32_t>(node.source()));
+    line.aten = text_of(source.aten());
+    line.module_path = text_of(source.module_path());
+    line.source = text_of(source.file());
+    if (!line.source.empty()) line.source += ":" + std::to_string(source.line());
+  }
+  line.flops = flops_of(method, node);
+  return line;
+}
+
+/// Fills first and last of every value; a value shares the life of what aliases it.
+void find_lifetimes(const fb::Method& method, MethodInfo* info) {
+  auto& values = info->values;
+  const int node_count = static_cast<int>(info->nodes.size());
+  for (int n = 0; n < node_count; ++n) {
+    const NodeLine& node = info->nodes[static_cast<size_t>(n)];
+    for (int id : node.outputs) values[static_cast<size_t>(id)].first = n;
+    for (int id : node.outputs) values[static_cast<size_t>(id)].last = n;
+    for (int id : node.inputs) {
+      if (id >= 0) values[static_cast<size_t>(id)].last = n;
+    }
+  }
+  for (const fb::Binding* output : *method.outputs()) {
+    values[static_cast<size_t>(output->value())].last = node_count;
+  }
+  for (size_t i = values.size(); i-- > 0;) {
+    if (values[i].kind == "Input") values[i].last = node_count;
+    if (values[i].alias_of < 0) continue;
+    ValueLine& owner = values[static_cast<size_t>(values[i].alias_of)];
+    owner.last = std::max(owner.last, values[i].last);
+  }
+}
+
+void count_constants(MethodInfo* info) {
+  std::set<std::pair<uint64_t, uint64_t>> ranges;
+  for (const ValueLine& value : info->values) {
+    if (value.kind != "Constant" || !ranges.insert({value.offset, value.bytes}).second) continue;
+    ++info->constant_count;
+    info->constant_bytes += value.bytes;
+  }
+}
+
+/// Makes a cpu session and notes who runs each node.
+void ask_runtime(const Method& method, MethodInfo* info) {
+  SessionOptions options;
+  options.backend = cpu_backend();
+  auto session = Session::create(method, options);
+  if (!session.ok()) {
+    info->session_error = session.status().message();
+    return;
+  }
+  const SessionStats stats = session->stats();
+  info->workspace_bytes = stats.workspace_bytes;
+  info->packed_weight_bytes = stats.packed_weight_bytes;
+  for (size_t i = 0; i < info->nodes.size() && i < session->node_count(); ++i) {
+    const NodeInfo node = session->node(i);
+    info->nodes[i].backend = node.backend;
+    info->nodes[i].reason = node.fallback_reason;
+  }
+}
+
+MethodInfo method_info(const Method& method, const fb::Method& tables) {
+  MethodInfo info;
+  info.name = method.name();
+  for (size_t i = 0; i < method.input_count(); ++i) {
+    info.inputs.push_back(tensor_line(method.input(i)));
+  }
+  for (size_t i = 0; i < method.output_count(); ++i) {
+    info.outputs.push_back(tensor_line(method.output(i)));
+  }
+  for (size_t i = 0; i < method.literal_count(); ++i) {
+    info.literals.push_back(literal_line(method.literal(i)));
+  }
+  for (size_t i = 0; i < count_of(tables.values()); ++i) {
+    info.values.push_back(value_line(*tables.values()->Get(static_cast<uint32_t>(i))));
+  }
+  for (size_t i = 0; i < count_of(tables.nodes()); ++i) {
+    info.nodes.push_back(node_line(tables, *tables.nodes()->Get(static_cast<uint32_t>(i))));
+    ++info.ops[info.nodes.back().op];
+    info.flops += info.nodes.back().flops;
+  }
+  find_lifetimes(tables, &info);
+  count_constants(&info);
+  info.sample_count = method.sample_count();
+  info.arena_bytes = method.arena_bytes();
+  ask_runtime(method, &info);
+  return info;
+}
+
+void describe_file(const MappedFile& file, const BundleSections& sections, BundleInfo* info) {
+  BundleProlog prolog;
+  std::memcpy(&prolog, file.data, sizeof prolog);
+  char digits[20];
+  std::snprintf(digits, sizeof digits, "%016llx",
+                static_cast<unsigned long long>(prolog.prolog_checksum));
+  info->checksum = digits;
+  info->format_major = prolog.major;
+  info->format_minor = prolog.minor;
+  info->bytes = file.bytes;
+  info->metadata_bytes = sections.metadata_bytes;
+  info->constants_bytes = sections.constants.size();
+  info->samples_bytes = sections.samples.size();
+  info->producer = text_of(sections.bundle->producer());
+  for (size_t i = 0; i < count_of(sections.bundle->info()); ++i) {
+    const fb::KeyValue& pair = *sections.bundle->info()->Get(static_cast<uint32_t>(i));
+    info->info.emplace_back(text_of(pair.key()), text_of(pair.value()));
+  }
+}
+
+}  // namespace
+
+std::vector<const NodeLine*> MethodInfo::reference_nodes() const {
+  std::vector<const NodeLine*> found;
+  for (const NodeLine& node : nodes) {
+    if (node.backend == "reference") found.push_back(&node);
+  }
+  return found;
+}
+
+Outcome<BundleInfo> describe_bundle(const std::string& path) {
+  Mapping mapping;
+  const Status mapped = platform_map_file(path.c_str(), &mapping.file);
+  if (!mapped.ok()) return mapped;
+  auto program = Program::load({mapping.file.data, mapping.file.bytes}, default_ops());
+  if (!program.ok()) return program.status();
+  BundleSections sections;
+  const Status read =
+      read_sections({mapping.file.data, mapping.file.bytes}, /*check_data=*/false, &sections);
+  if (!read.ok()) return read;
+  BundleInfo info;
+  info.path = path;
+  describe_file(mapping.file, sections, &info);
+  for (size_t i = 0; i < program->method_count(); ++i) {
+    info.methods.push_back(method_info(program->method(i),
+                                       *sections.bundle->methods()->Get(static_cast<uint32_t>(i))));
+  }
+  return info;
+}
+
+Outcome<Done> verify_bundle(const std::string& path) {
+  LoadOptions options;
+  options.check_data = true;
+  auto program = Program::open(path.c_str(), default_ops(), options);
+  if (!program.ok()) return program.status();
+  return Done{};
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,97 @@
+#pragma once
+
+// What a bundle holds and how the cpu backend would run it, read back from the file for people.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host_tracer/support/outcome.h"
+#include "lazyrt/dtype.h"
+
+namespace lazyrt {
+
+struct TensorLine {
+  std::string name;
+  DType dtype = DType::kNone;
+  std::vector<int64_t> shape;
+};
+
+/// A Python number among the results; `text` is its value.
+struct LiteralLine {
+  std::string name;
+  DType dtype = DType::kNone;
+  std::string text;
+  size_t position = 0;
+};
+
+struct ValueLine {
+  std::string name;
+  std::string kind;  ///< "Input", "Constant", "Arena", "State"
+  DType dtype = DType::kNone;
+  std::vector<int64_t> shape;
+  uint64_t offset = 0;  ///< into the arena or the constants
+  uint64_t bytes = 0;
+  int alias_of = -1;
+  int first = -1;  ///< node that makes it; -1: there from the start
+  int last = -1;   ///< node that reads it last; the node count for outputs
+};
+
+struct NodeLine {
+  std::string op;
+  std::string attributes;    ///< "stride_h=2, groups=32", without defaults
+  std::vector<int> inputs;   ///< value ids, -1 = absent operand
+  std::vector<int> outputs;  ///< value ids
+  std::string backend;       ///< who runs it in a session on cpu; empty if unknown
+  std::string reason;        ///< why cpu itself does not; empty if it does
+  std::string aten;
+  std::string module_path;
+  std::string source;  ///< "model.py:12" or empty
+  uint64_t flops = 0;  ///< of conv, linear, matmul and recurrent ops (2 for a multiply-add), else 0
+};
+
+struct MethodInfo {
+  std::string name;
+  std::vector<TensorLine> inputs;
+  std::vector<TensorLine> outputs;
+  std::vector<LiteralLine> literals;
+  std::vector<ValueLine> values;
+  std::vector<NodeLine> nodes;
+  std::map<std::string, int> ops;  ///< how often each op occurs
+  size_t sample_count = 0;
+  uint64_t constant_count = 0;  ///< distinct byte ranges: tied weights count once
+  uint64_t constant_bytes = 0;
+  uint64_t arena_bytes = 0;
+  uint64_t workspace_bytes = 0;      ///< of a cpu session of one thread
+  uint64_t packed_weight_bytes = 0;  ///< of a cpu session
+  uint64_t flops = 0;
+  std::string session_error;  ///< why cpu cannot run it; then backend of the nodes is unknown
+
+  /// Nodes that cpu gives to a reference kernel.
+  std::vector<const NodeLine*> reference_nodes() const;
+};
+
+struct BundleInfo {
+  std::string path;
+  std::string producer;
+  uint32_t format_major = 0;
+  uint32_t format_minor = 0;
+  uint64_t bytes = 0;
+  uint64_t metadata_bytes = 0;
+  uint64_t constants_bytes = 0;
+  uint64_t samples_bytes = 0;
+  std::string checksum;  ///< of prolog, which covers the other checksums; 16 hex digits
+  std::vector<std::pair<std::string, std::string>> info;
+  std::vector<MethodInfo> methods;
+};
+
+/// Opens and verifies the bundle and asks the runtime how it would run it.
+/// kNotFound, kInvalidBundle, kVersion, kUnsupported, kIo: as Program::open.
+Outcome<BundleInfo> describe_bundle(const std::string& path);
+
+/// Opens and verifies the bundle, the checksum of its data included.
+Outcome<Done> verify_bundle(const std::string& path);
+
+}  // namespace lazyrt
