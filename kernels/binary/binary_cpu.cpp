@@ -1,0 +1,189 @@
+// Elementwise functions of two operands: float32 arithmetic in vectors; comparisons, logic and integer
+// arithmetic as plain rows; the rest is left to the reference.
+
+#include "kernels/common/arithmetic.h"
+#include "kernels/common/strides.h"
+#include "runtime/backends/cpu/cpu_backend.h"
+
+namespace lazyrt {
+
+extern const Kernel binary_cpu;
+
+namespace {
+
+using Fn = fb::BinaryFn;
+
+/// A row with steps of 0 or 1 for a and b.
+using Row = void (*)(const void* a, int64_t step_a, const void* b, int64_t step_b, void* y, int64_t n);
+
+template <class T, class R, class F>
+void row_of(const void* a, int64_t step_a, const void* b, int64_t step_b, void* y, int64_t n) {
+  const T* x = static_cast<const T*>(a);
+  const T* w = static_cast<const T*>(b);
+  R* out = static_cast<R*>(y);
+  if (step_a == 1 && step_b == 1) {
+    for (int64_t i = 0; i < n; ++i) out[i] = F::f(x[i], w[i]);
+  } else if (step_a == 1) {
+    const T c = *w;
+    for (int64_t i = 0; i < n; ++i) out[i] = F::f(x[i], c);
+  } else {
+    const T c = *x;
+    for (int64_t i = 0; i < n; ++i) out[i] = F::f(c, w[i * step_b]);
+  }
+}
+
+#define LAZYRT_FUNCTION(Name, expression)                        \
+  struct Name {                                                  \
+    template <class T>                                           \
+    static auto f(T a, T b) { return expression; }               \
+  };
+LAZYRT_FUNCTION(Add, wrapping_add(a, b))
+LAZYRT_FUNCTION(Sub, wrapping_sub(a, b))
+LAZYRT_FUNCTION(Mul, wrapping_mul(a, b))
+LAZYRT_FUNCTION(Minimum, minimum(a, b))
+LAZYRT_FUNCTION(Maximum, maximum(a, b))
+LAZYRT_FUNCTION(Pow, power(a, b))
+LAZYRT_FUNCTION(And, Bool(convert<Bool>(a) && convert<Bool>(b)))
+LAZYRT_FUNCTION(Or, Bool(convert<Bool>(a) || convert<Bool>(b)))
+LAZYRT_FUNCTION(Xor, Bool(bool{convert<Bool>(a)} != bool{convert<Bool>(b)}))
+LAZYRT_FUNCTION(Eq, Bool(a == b))
+LAZYRT_FUNCTION(Ne, Bool(a != b))
+LAZYRT_FUNCTION(Lt, Bool(a < b))
+LAZYRT_FUNCTION(Le, Bool(a <= b))
+LAZYRT_FUNCTION(Gt, Bool(a > b))
+LAZYRT_FUNCTION(Ge, Bool(a >= b))
+#undef LAZYRT_FUNCTION
+
+template <class T>
+Row predicate_row(Fn fn) {
+  switch (fn) {
+    case Fn::LogicalAnd: return row_of<T, Bool, And>;
+    case Fn::LogicalOr: return row_of<T, Bool, Or>;
+    case Fn::LogicalXor: return row_of<T, Bool, Xor>;
+    case Fn::Eq: return row_of<T, Bool, Eq>;
+    case Fn::Ne: return row_of<T, Bool, Ne>;
+    case Fn::Lt: return row_of<T, Bool, Lt>;
+    case Fn::Le: return row_of<T, Bool, Le>;
+    case Fn::Gt: return row_of<T, Bool, Gt>;
+    case Fn::Ge: return row_of<T, Bool, Ge>;
+    default: return nullptr;
+  }
+}
+
+template <class T>
+Row number_row(Fn fn) {
+  switch (fn) {
+    case Fn::Add: return row_of<T, T, Add>;
+    case Fn::Sub: return row_of<T, T, Sub>;
+    case Fn::Mul: return row_of<T, T, Mul>;
+    case Fn::Minimum: return row_of<T, T, Minimum>;
+    case Fn::Maximum: return row_of<T, T, Maximum>;
+    case Fn::Pow: return row_of<T, T, Pow>;
+    default: return predicate_row<T>(fn);
+  }
+}
+
+Row bool_row(Fn fn) {
+  switch (fn) {
+    case Fn::BitwiseAnd: case Fn::Mul: case Fn::Minimum: return row_of<Bool, Bool, And>;
+    case Fn::BitwiseOr: case Fn::Add: case Fn::Maximum: return row_of<Bool, Bool, Or>;
+    case Fn::BitwiseXor: return row_of<Bool, Bool, Xor>;
+    default: return predicate_row<Bool>(fn);
+  }
+}
+
+Row plain_row(DType dtype, Fn fn) {
+  switch (dtype) {
+    case DType::kFloat32: return number_row<float>(fn);
+    case DType::kInt32: return number_row<int32_t>(fn);
+    case DType::kInt64: return number_row<int64_t>(fn);
+    case DType::kBool: return bool_row(fn);
+    default: return nullptr;
+  }
+}
+
+const BinaryRows* vector_rows(const VectorOps& vector, DType dtype, Fn fn) {
+  if (dtype != DType::kFloat32) return nullptr;
+  const auto rows = [&](VectorFn2 f) { return &vector.binary[static_cast<size_t>(f)]; };
+  switch (fn) {
+    case Fn::Add: return rows(VectorFn2::kAdd);
+    case Fn::Sub: return rows(VectorFn2::kSub);
+    case Fn::Mul: return rows(VectorFn2::kMul);
+    case Fn::Div: return rows(VectorFn2::kDiv);
+    case Fn::Minimum: return rows(VectorFn2::kMinimum);
+    case Fn::Maximum: return rows(VectorFn2::kMaximum);
+    default: return nullptr;
+  }
+}
+
+Status supports(const NodeSpec& node) {
+  const Fn fn = node.attrs.as<fb::Binary>().fn();
+  const DType dtype = node.inputs[0].dtype;
+  if (fn == Fn::Div && dtype == DType::kFloat32) return {};
+  if (plain_row(dtype, fn) != nullptr) return {};
+  return Status(Error::kUnsupported, "%s of %s has no cpu form", fb::EnumNameBinaryFn(fn),
+                dtype_name(dtype));
+}
+
+/// One row of the loop nest, by whichever routine this function and type have.
+struct RowRunner {
+  const BinaryRows* vector;
+  Row plain;
+  const char* a;
+  const char* b;
+  char* y;
+  int64_t in_bytes;
+  int64_t out_bytes;
+
+  void operator()(const int64_t* offset, const int64_t* step, int64_t from, int64_t count) const {
+    const char* left = a + (offset[1] + from * step[1]) * in_bytes;
+    const char* right = b + (offset[2] + from * step[2]) * in_bytes;
+    char* out = y + (offset[0] + from) * out_bytes;
+    if (vector == nullptr) return plain(left, step[1], right, step[2], out, count);
+    const auto* x = reinterpret_cast<const float*>(left);
+    const auto* w = reinterpret_cast<const float*>(right);
+    const BinaryRow row = step[1] == step[2] ? vector->vector_vector
+                          : step[1] == 1     ? vector->vector_scalar
+                                             : vector->scalar_vector;
+    row(x, w, reinterpret_cast<float*>(out), static_cast<size_t>(count));
+  }
+};
+
+Status run(void*, const RunContext& context) {
+  const CpuServices& cpu = cpu_services(context);
+  const Fn fn = context.attrs.as<fb::Binary>().fn();
+  const TensorView& a = context.inputs[0];
+  const TensorView& b = context.inputs[1];
+  const TensorView& y = context.outputs[0];
+  const RowRunner runner = {vector_rows(*cpu.vector, a.dtype, fn),
+                            plain_row(a.dtype, fn),
+                            a.as<const char>(),
+                            b.as<const char>(),
+                            y.as<char>(),
+                            static_cast<int64_t>(dtype_size(a.dtype)),
+                            static_cast<int64_t>(dtype_size(y.dtype))};
+  const LoopNest<3> loops(y.shape, {row_major(y.shape), broadcast_strides(a.shape, y.shape),
+                                    broadcast_strides(b.shape, y.shape)});
+  const auto length = static_cast<size_t>(loops.row_length());
+  if (loops.rows() == 1) {
+    loops.for_rows(0, 1, [&](const int64_t* offset, int64_t, const int64_t* step) {
+      parallel_for(cpu, length, grain_of(1), [&](size_t begin, size_t end) {
+        runner(offset, step, static_cast<int64_t>(begin), static_cast<int64_t>(end - begin));
+      });
+    });
+    return {};
+  }
+  parallel_for(cpu, static_cast<size_t>(loops.rows()), grain_of(length), [&](size_t begin, size_t end) {
+    loops.for_rows(static_cast<int64_t>(begin), static_cast<int64_t>(end),
+                   [&](const int64_t* offset, int64_t count, const int64_t* step) {
+                     runner(offset, step, 0, count);
+                   });
+  });
+  return {};
+}
+
+}  // namespace
+
+const Kernel binary_cpu = {supports, nullptr, run, nullptr};
+
+}  // namespace lazyrt

@@ -1,0 +1,119 @@
+#pragma once
+
+// What every shape rule is made of: checks that answer with a message naming op, attribute or operand
+// and the offending value. Attributes and operands come from untrusted bundles.
+
+#include <cstdint>
+
+#include "lazyrt/error.h"
+#include "runtime/op/op_def.h"
+
+namespace lazyrt {
+
+/// A set of element types, one bit each.
+using DTypeSet = uint32_t;
+
+template <class... D>
+constexpr DTypeSet dtype_set(D... types) {
+  return ((DTypeSet{1} << static_cast<unsigned>(types)) | ...);
+}
+constexpr DTypeSet kFloatTypes = dtype_set(DType::kFloat32, DType::kFloat64);
+constexpr DTypeSet kIntegerTypes = dtype_set(DType::kInt8, DType::kUInt8, DType::kInt16,
+                                             DType::kInt32, DType::kInt64);
+constexpr DTypeSet kNumberTypes = kFloatTypes | kIntegerTypes;
+constexpr DTypeSet kBoolType = dtype_set(DType::kBool);
+/// What elementwise kernels compute in.
+constexpr DTypeSet kComputeTypes = kNumberTypes | kBoolType;
+/// Every type: what cast and pure data movement take.
+constexpr DTypeSet kAllTypes = kComputeTypes | dtype_set(DType::kFloat16, DType::kBFloat16);
+constexpr DTypeSet kIndexTypes = dtype_set(DType::kInt32, DType::kInt64);
+
+/// Most bytes that one tensor may have; keeps every offset computation inside int64.
+constexpr int64_t kMaxTensorBytes = int64_t{1} << 62;
+
+/// Counts of operands and results against `def`, and of every operand: its type is known, its extents
+/// are not negative, its size is at most kMaxTensorBytes. Call it first.
+Status check_operands(const char* op, const OpDef& def, Span<const TensorSpec> inputs,
+                      Span<const TensorSpec> outputs);
+
+/// The operand's type is one of `allowed`.
+Status check_dtype(const char* op, const char* operand, const TensorSpec& spec, DTypeSet allowed);
+/// The operand has exactly / at least this many dims.
+Status check_rank(const char* op, const char* operand, const TensorSpec& spec, int rank);
+Status check_min_rank(const char* op, const char* operand, const TensorSpec& spec, int rank);
+/// The operand, if it is there, has this type and shape.
+Status check_operand(const char* op, const char* operand, const TensorSpec& spec, DType dtype,
+                     const Shape& shape);
+/// low <= value <= high.
+Status check_range(const char* op, const char* attribute, int64_t value, int64_t low, int64_t high);
+/// 0 <= axis < rank.
+Status check_axis(const char* op, int64_t axis, int rank);
+/// min and max of a fused clamp: no NaN, min <= max.
+Status check_clamp(const char* op, float min, float max);
+/// epsilon is finite and not negative.
+Status check_epsilon(const char* op, double epsilon);
+
+/// Writes a result's type and shape, after the same checks as on operands.
+Status set_output(const char* op, TensorSpec* output, DType dtype, const Shape& shape);
+
+/// One dim of a sliding window.
+struct Window {
+  const char* dim = "";  ///< "height" or "width", for messages
+  int64_t extent = 0;    ///< of the input
+  int64_t kernel = 1;
+  int64_t stride = 1;
+  int64_t pad_before = 0;
+  int64_t pad_after = 0;
+  int64_t dilation = 1;
+  bool ceil_mode = false;
+};
+/// Number of windows, by torch's rule; refuses hostile values and a kernel wider than the padded input.
+Status count_windows(const char* op, const Window& window, int64_t* count);
+
+/// The operand, or an absent one when the list is too short.
+template <class T>
+const T& operand_or_absent(Span<const T> operands, size_t i) {
+  static const T kAbsent{};
+  return i < operands.size() ? operands[i] : kAbsent;
+}
+
+/// Length of an attribute vector, which may be missing.
+template <class Vector>
+int64_t attribute_size(const Vector* v) {
+  return v == nullptr ? 0 : static_cast<int64_t>(v->size());
+}
+/// An attribute vector of at most kMaxRank numbers. REQUIRES: its length was checked.
+template <class Vector>
+Shape attribute_list(const Vector* v) {
+  Shape out;
+  for (int64_t i = 0; i < attribute_size(v); ++i) {
+    out.append(v->Get(static_cast<flatbuffers::uoffset_t>(i)));
+  }
+  return out;
+}
+/// The attribute vector has `expected` numbers, which is at most kMaxRank.
+template <class Vector>
+Status check_length(const char* op, const char* attribute, const Vector* v, int64_t expected) {
+  return attribute_size(v) == expected
+             ? Status()
+             : Status(Error::kInvalidArgument, "%s: %s has %lld numbers, must have %lld", op,
+                      attribute, static_cast<long long>(attribute_size(v)),
+                      static_cast<long long>(expected));
+}
+/// The axes are distinct and in [0, rank); returned as a bit set.
+template <class Vector>
+Status read_axes(const char* op, const Vector* axes, int rank, uint32_t* set) {
+  *set = 0;
+  for (int64_t i = 0; i < attribute_size(axes); ++i) {
+    const int64_t axis = axes->Get(static_cast<flatbuffers::uoffset_t>(i));
+    LAZYRT_RETURN_IF_ERROR(check_axis(op, axis, rank));
+    if ((*set >> axis & 1) != 0) {
+      return Status(Error::kInvalidArgument, "%s: axis %lld is given twice", op,
+                    static_cast<long long>(axis));
+    }
+    *set |= 1u << axis;
+  }
+  return Status();
+}
+
+}  // namespace lazyrt

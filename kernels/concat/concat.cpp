@@ -1,0 +1,48 @@
+// Tensors joined along one axis.
+
+#include "kernels/common/check.h"
+#include "kernels/common/copy.h"
+
+namespace lazyrt {
+
+extern const OpDef concat_op;
+
+namespace {
+
+Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+  LAZYRT_RETURN_IF_ERROR(check_operands("concat", concat_op, in, out));
+  const int axis = attrs.as<fb::Concat>().axis();
+  LAZYRT_RETURN_IF_ERROR(check_axis("concat", axis, in[0].shape.rank()));
+  Shape shape = in[0].shape;
+  int64_t extent = 0;
+  for (size_t i = 0; i < in.size(); ++i) {
+    LAZYRT_RETURN_IF_ERROR(check_rank("concat", "an operand", in[i], shape.rank()));
+    Shape expected = shape;
+    expected[axis] = in[i].shape[axis];
+    LAZYRT_RETURN_IF_ERROR(check_operand("concat", "an operand", in[i], in[0].dtype, expected));
+    if (__builtin_add_overflow(extent, in[i].shape[axis], &extent)) {
+      return Status(Error::kInvalidArgument, "concat: axis %d of the result overflows", axis);
+    }
+  }
+  shape[axis] = extent;
+  return set_output("concat", &out[0], in[0].dtype, shape);
+}
+
+Status run(void*, const RunContext& context) {
+  const int axis = context.attrs.as<fb::Concat>().axis();
+  const TensorView& y = context.outputs[0];
+  const Strides to = row_major(y.shape);
+  const size_t bytes = dtype_size(y.dtype);
+  int64_t first = 0;
+  for (const TensorView& x : context.inputs) {
+    copy_strided(bytes, x.shape, element_at(y.data, first, bytes), to, x.data, row_major(x.shape));
+    first += x.shape[axis] * to[axis];
+  }
+  return Status();
+}
+
+}  // namespace
+
+const OpDef concat_op = {1, -1, 1, 0, 0, false, infer, {nullptr, nullptr, run, nullptr}};
+
+}  // namespace lazyrt

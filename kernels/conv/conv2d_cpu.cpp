@@ -1,0 +1,96 @@
+// XNNPACK's NHWC convolution: direct, 1x1, grouped and depthwise, with a fused clamp.
+
+#include "kernels/common/check.h"
+#include "runtime/backends/cpu/cpu_backend.h"
+#include "runtime/backends/cpu/xnn_op.h"
+
+namespace lazyrt {
+
+extern const Kernel conv2d_cpu;
+
+namespace {
+
+constexpr uint64_t kTag = static_cast<uint64_t>(fb::OpAttrs::Conv2d);
+
+const TensorSpec& bias_of(const NodeSpec& node) { return operand_or_absent(node.inputs, 2); }
+
+Status supports(const NodeSpec& node) {
+  const TensorSpec& x = node.inputs[0];
+  const TensorSpec& weight = node.inputs[1];
+  const TensorSpec& bias = bias_of(node);
+  const auto& a = node.attrs.as<fb::Conv2d>();
+  if (x.dtype != DType::kFloat32) return Status(Error::kUnsupported, "conv2d: only f32");
+  if (weight.constant == nullptr || (bias.present() && bias.constant == nullptr)) {
+    return Status(Error::kUnsupported, "conv2d: weight or bias is computed at run time");
+  }
+  if (weight.numel() == 0 || node.outputs[0].numel() == 0) {
+    return Status(Error::kUnsupported, "conv2d: empty operand");
+  }
+  if (a.pad_top() < 0 || a.pad_left() < 0 || a.pad_bottom() < 0 || a.pad_right() < 0) {
+    return Status(Error::kUnsupported, "conv2d: negative padding");
+  }
+  if (!(a.min() <= a.max())) return Status(Error::kUnsupported, "conv2d: empty clamp");
+  return {};
+}
+
+Status create(const PrepareContext& context, XnnState* state, size_t* packed_bytes) {
+  const auto& a = context.node.attrs.as<fb::Conv2d>();
+  const Shape& w = context.node.inputs[1].shape;
+  const TensorSpec& bias = bias_of(context.node);
+  const auto groups = static_cast<uint32_t>(a.groups());
+  const auto in_channels = static_cast<size_t>(w[3]);
+  const auto out_channels = static_cast<size_t>(w[0]) / groups;
+  const auto u = [](int64_t v) { return static_cast<uint32_t>(v); };
+  WeightStore::Packing packing(cpu_services(context).weights, kTag);
+  const enum xnn_status status = xnn_create_convolution2d_nhwc_f32(
+      u(a.pad_top()), u(a.pad_right()), u(a.pad_bottom()), u(a.pad_left()), u(w[1]), u(w[2]),
+      u(a.stride_h()), u(a.stride_w()), u(a.dilation_h()), u(a.dilation_w()), groups, in_channels,
+      out_channels, in_channels * groups, out_channels * groups,
+      static_cast<const float*>(context.node.inputs[1].constant),
+      static_cast<const float*>(bias.constant), a.min(), a.max(), 0, nullptr, packing.cache(),
+      &state->op);
+  *packed_bytes = packing.new_bytes();
+  return xnn_status("conv2d: create", status);
+}
+
+Status reshape(const PrepareContext& context, XnnState* state, size_t* workspace_bytes) {
+  const Shape& x = context.node.inputs[0].shape;
+  size_t height = 0, width = 0, alignment = 0;
+  LAZYRT_RETURN_IF_ERROR(xnn_status(
+      "conv2d: reshape", xnn_reshape_convolution2d_nhwc_f32(
+                             state->op, static_cast<size_t>(x[0]), static_cast<size_t>(x[1]),
+                             static_cast<size_t>(x[2]), workspace_bytes, &alignment, &height,
+                             &width, cpu_services(context).pool)));
+  const Shape& y = context.node.outputs[0].shape;
+  if (static_cast<int64_t>(height) != y[1] || static_cast<int64_t>(width) != y[2]) {
+    return Status(Error::kInternal, "conv2d: XNNPACK makes %zux%zu of %s", height, width,
+                  shape_text(y).text);
+  }
+  return {};
+}
+
+Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
+  auto* state = make_state<XnnState>(context.allocator);
+  if (state == nullptr) return no_memory("conv2d");
+  prepared->state = state;
+  Status status = create(context, state, &prepared->packed_weight_bytes);
+  if (status.ok()) status = reshape(context, state, &prepared->workspace_bytes);
+  return prepared_xnn(status, context.allocator, prepared);
+}
+
+Status run(void* state, const RunContext& context) {
+  xnn_operator_t op = static_cast<XnnState*>(state)->op;
+  if (context.rebind) {
+    LAZYRT_RETURN_IF_ERROR(xnn_status(
+        "conv2d: setup",
+        xnn_setup_convolution2d_nhwc_f32(op, context.workspace, context.inputs[0].as<const float>(),
+                                         context.outputs[0].as<float>())));
+  }
+  return xnn_status("conv2d: run", xnn_run_operator(op, cpu_services(context).pool));
+}
+
+}  // namespace
+
+const Kernel conv2d_cpu = {supports, prepare, run, release_xnn};
+
+}  // namespace lazyrt

@@ -1,0 +1,142 @@
+// XNNPACK's batch matrix multiply; one constant b for all batches is packed once, as a linear layer.
+
+#include <cmath>
+
+#include "kernels/common/check.h"
+#include "runtime/backends/cpu/cpu_backend.h"
+#include "runtime/backends/cpu/xnn_op.h"
+
+namespace lazyrt {
+
+extern const Kernel matmul_cpu;
+
+namespace {
+
+constexpr uint64_t kTag = static_cast<uint64_t>(fb::OpAttrs::MatMul);
+
+struct MatMulState : XnnState {
+  bool packed = false;
+};
+
+/// The product as XNNPACK takes it: batch dims of a and b padded to one length and merged where both
+/// or one of them allow it.
+struct Product {
+  size_t rank = 0;
+  size_t a[kMaxRank] = {};
+  size_t b[kMaxRank] = {};
+  size_t m = 1, k = 1, n = 1;
+};
+
+int64_t batch_dim(const Shape& shape, int from_back) {
+  return from_back + 2 < shape.rank() ? shape.back(from_back + 2) : 1;
+}
+
+/// How a dim broadcasts: neighbours of one kind can be merged.
+enum class Kind { kBoth, kOnlyA, kOnlyB };
+
+void add_batch_dim(Product* p, Kind* last, size_t a, size_t b) {
+  if (a == 1 && b == 1) return;
+  const Kind kind = a == b ? Kind::kBoth : b == 1 ? Kind::kOnlyA : Kind::kOnlyB;
+  if (p->rank > 0 && kind == *last) {
+    p->a[p->rank - 1] *= a;
+    p->b[p->rank - 1] *= b;
+  } else {
+    p->a[p->rank] = a;
+    p->b[p->rank++] = b;
+  }
+  *last = kind;
+}
+
+Product product_of(const NodeSpec& node) {
+  const Shape& a = node.inputs[0].shape;
+  const Shape& b = node.inputs[1].shape;
+  const Shape& y = node.outputs[0].shape;
+  Product p;
+  Kind last = Kind::kBoth;
+  for (int i = y.rank() - 3; i >= 0; --i) {
+    add_batch_dim(&p, &last, static_cast<size_t>(batch_dim(a, i)),
+                  static_cast<size_t>(batch_dim(b, i)));
+  }
+  p.m = static_cast<size_t>(a.back(1));
+  p.k = static_cast<size_t>(a.back(0));
+  p.n = static_cast<size_t>(y.back(0));
+  if (p.rank == 1 && last == Kind::kOnlyA) {  // one b: all of a is one tall matrix
+    p.m *= p.a[0];
+    p.rank = 0;
+  }
+  return p;
+}
+
+Status supports(const NodeSpec& node) {
+  if (node.inputs[0].dtype != DType::kFloat32) return Status(Error::kUnsupported, "matmul: only f32");
+  if (node.inputs[0].numel() == 0 || node.inputs[1].numel() == 0) {
+    return Status(Error::kUnsupported, "matmul: empty operand");
+  }
+  if (node.inputs[0].shape.rank() < 2 || node.inputs[1].shape.rank() < 2) {
+    return Status(Error::kUnsupported, "matmul: a vector operand");
+  }
+  if (product_of(node).rank > XNN_MAX_TENSOR_DIMS) {
+    return Status(Error::kUnsupported, "matmul: too many batch dims");
+  }
+  return {};
+}
+
+Status prepare_packed(const PrepareContext& context, MatMulState* state, PreparedKernel* prepared) {
+  const bool transposed = context.node.attrs.as<fb::MatMul>().transpose_b();
+  const CpuServices& cpu = cpu_services(context);
+  const Product p = product_of(context.node);
+  {
+    WeightStore::Packing packing(cpu.weights, kTag);
+    LAZYRT_RETURN_IF_ERROR(xnn_status(
+        "matmul: create",
+        xnn_create_fully_connected_nc_f32(
+            p.k, p.n, p.k, p.n, static_cast<const float*>(context.node.inputs[1].constant), nullptr,
+            -HUGE_VALF, HUGE_VALF, transposed ? 0 : XNN_FLAG_TRANSPOSE_WEIGHTS, nullptr,
+            packing.cache(), &state->op)));
+    prepared->packed_weight_bytes = packing.new_bytes();
+  }
+  return xnn_status("matmul: reshape", xnn_reshape_fully_connected_nc_f32(state->op, p.m, cpu.pool));
+}
+
+Status prepare_batched(const PrepareContext& context, MatMulState* state, PreparedKernel* prepared) {
+  const bool transposed = context.node.attrs.as<fb::MatMul>().transpose_b();
+  const Product p = product_of(context.node);
+  size_t alignment = 0;
+  LAZYRT_RETURN_IF_ERROR(xnn_status(
+      "matmul: create", xnn_create_batch_matrix_multiply_nc_f32(
+                            transposed ? XNN_FLAG_TRANSPOSE_B : 0, &state->op)));
+  return xnn_status("matmul: reshape",
+                    xnn_reshape_batch_matrix_multiply_nc_f32(
+                        state->op, p.rank, p.a, p.b, p.m, p.k, p.n, &prepared->workspace_bytes,
+                        &alignment, cpu_services(context).pool));
+}
+
+Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
+  auto* state = make_state<MatMulState>(context.allocator);
+  if (state == nullptr) return no_memory("matmul");
+  prepared->state = state;
+  state->packed = context.node.inputs[1].constant != nullptr && product_of(context.node).rank == 0;
+  return prepared_xnn(state->packed ? prepare_packed(context, state, prepared)
+                                    : prepare_batched(context, state, prepared),
+                      context.allocator, prepared);
+}
+
+enum xnn_status setup(const MatMulState& state, const RunContext& context) {
+  const float* a = context.inputs[0].as<const float>();
+  float* y = context.outputs[0].as<float>();
+  if (state.packed) return xnn_setup_fully_connected_nc_f32(state.op, a, y);
+  return xnn_setup_batch_matrix_multiply_nc_f32(state.op, context.workspace, a,
+                                                context.inputs[1].as<const float>(), y);
+}
+
+Status run(void* state, const RunContext& context) {
+  const auto& matmul = *static_cast<MatMulState*>(state);
+  if (context.rebind) LAZYRT_RETURN_IF_ERROR(xnn_status("matmul: setup", setup(matmul, context)));
+  return xnn_status("matmul: run", xnn_run_operator(matmul.op, cpu_services(context).pool));
+}
+
+}  // namespace
+
+const Kernel matmul_cpu = {supports, prepare, run, release_xnn};
+
+}  // namespace lazyrt

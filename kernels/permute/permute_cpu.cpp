@@ -1,0 +1,137 @@
+// Reordering of dims. Where the innermost dim stays, rows are copied; else XNNPACK transposes.
+
+#include "kernels/common/check.h"
+#include "kernels/common/parallel_copy_cpu.h"
+#include "runtime/backends/cpu/xnn_op.h"
+
+namespace lazyrt {
+
+extern const Kernel permute_cpu;
+
+namespace {
+
+/// The permutation without dims of extent 1, neighbours that stay together merged.
+struct Transposition {
+  size_t rank = 0;
+  size_t shape[kMaxRank] = {};  ///< of x
+  size_t perm[kMaxRank] = {};
+};
+
+Transposition transposition_of(const NodeSpec& node) {
+  const Shape& x = node.inputs[0].shape;
+  const Shape perm = attribute_list(node.attrs.as<fb::Permute>().perm());
+  int order[kMaxRank];  // y's dims as x's, without those of extent 1
+  int rank = 0;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (x[static_cast<int>(perm[i])] != 1) order[rank++] = static_cast<int>(perm[i]);
+  }
+  // Runs of y's dims that are consecutive in x (counting only dims that are not 1).
+  const auto next_in_x = [&](int dim) {
+    for (++dim; dim < x.rank() && x[dim] == 1; ++dim) {
+    }
+    return dim;
+  };
+  int head[kMaxRank];
+  size_t extent[kMaxRank];
+  Transposition t;
+  for (int i = 0; i < rank; ++i) {
+    const auto size = static_cast<size_t>(x[order[i]]);
+    if (i > 0 && order[i] == next_in_x(order[i - 1])) {
+      extent[t.rank - 1] *= size;
+    } else {
+      head[t.rank] = order[i];
+      extent[t.rank++] = size;
+    }
+  }
+  for (size_t i = 0; i < t.rank; ++i) {
+    size_t place = 0;
+    for (size_t j = 0; j < t.rank; ++j) place += head[j] < head[i] ? 1 : 0;
+    t.perm[i] = place;
+    t.shape[place] = extent[i];
+  }
+  return t;
+}
+
+bool by_rows(const Transposition& t) { return t.rank < 2 || t.perm[t.rank - 1] == t.rank - 1; }
+
+Status supports(const NodeSpec& node) {
+  const Transposition t = transposition_of(node);
+  if (node.inputs[0].numel() == 0 || by_rows(t) || t.rank <= XNN_MAX_TENSOR_DIMS) return {};
+  return Status(Error::kUnsupported, "permute: too many dims");
+}
+
+enum xnn_status create_and_reshape(size_t bytes, const Transposition& t, pthreadpool_t pool,
+                                   xnn_operator_t* op) {
+  enum xnn_status status;
+  switch (bytes) {
+    case 1:
+      status = xnn_create_transpose_nd_x8(0, op);
+      return status != xnn_status_success
+                 ? status
+                 : xnn_reshape_transpose_nd_x8(*op, t.rank, t.shape, t.perm, pool);
+    case 2:
+      status = xnn_create_transpose_nd_x16(0, op);
+      return status != xnn_status_success
+                 ? status
+                 : xnn_reshape_transpose_nd_x16(*op, t.rank, t.shape, t.perm, pool);
+    case 4:
+      status = xnn_create_transpose_nd_x32(0, op);
+      return status != xnn_status_success
+                 ? status
+                 : xnn_reshape_transpose_nd_x32(*op, t.rank, t.shape, t.perm, pool);
+    default:
+      status = xnn_create_transpose_nd_x64(0, op);
+      return status != xnn_status_success
+                 ? status
+                 : xnn_reshape_transpose_nd_x64(*op, t.rank, t.shape, t.perm, pool);
+  }
+}
+
+enum xnn_status setup(size_t bytes, xnn_operator_t op, const void* x, void* y) {
+  switch (bytes) {
+    case 1: return xnn_setup_transpose_nd_x8(op, x, y);
+    case 2: return xnn_setup_transpose_nd_x16(op, x, y);
+    case 4: return xnn_setup_transpose_nd_x32(op, x, y);
+    default: return xnn_setup_transpose_nd_x64(op, x, y);
+  }
+}
+
+Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
+  const Transposition t = transposition_of(context.node);
+  if (by_rows(t) || context.node.inputs[0].numel() == 0) return {};
+  auto* state = make_state<XnnState>(context.allocator);
+  if (state == nullptr) return no_memory("permute");
+  prepared->state = state;
+  const size_t bytes = dtype_size(context.node.inputs[0].dtype);
+  const enum xnn_status status = create_and_reshape(bytes, t, cpu_services(context).pool, &state->op);
+  return prepared_xnn(xnn_status("permute: prepare", status), context.allocator, prepared);
+}
+
+void copy_by_rows(const RunContext& context) {
+  const TensorView& x = context.inputs[0];
+  const TensorView& y = context.outputs[0];
+  const auto* perm = context.attrs.as<fb::Permute>().perm();
+  const Strides own = row_major(x.shape);
+  Strides from;
+  for (int i = 0; i < x.shape.rank(); ++i) from[i] = own[perm->Get(static_cast<unsigned>(i))];
+  parallel_copy(cpu_services(context), dtype_size(x.dtype), y.shape, y.data, row_major(y.shape), x.data,
+                from);
+}
+
+Status run(void* state, const RunContext& context) {
+  if (context.outputs[0].numel() == 0) return {};
+  if (state == nullptr) return copy_by_rows(context), Status();
+  xnn_operator_t op = static_cast<XnnState*>(state)->op;
+  if (context.rebind) {
+    LAZYRT_RETURN_IF_ERROR(
+        xnn_status("permute: setup", setup(dtype_size(context.inputs[0].dtype), op,
+                                           context.inputs[0].data, context.outputs[0].data)));
+  }
+  return xnn_status("permute: run", xnn_run_operator(op, cpu_services(context).pool));
+}
+
+}  // namespace
+
+const Kernel permute_cpu = {supports, prepare, run, release_xnn};
+
+}  // namespace lazyrt

@@ -1,0 +1,113 @@
+// Sum, mean, max and min of float32 over one run of neighbouring axes, in vectors.
+
+#include <cmath>
+
+#include "kernels/common/check.h"
+#include "kernels/common/strides.h"
+#include "runtime/backends/cpu/cpu_backend.h"
+
+namespace lazyrt {
+
+extern const Kernel reduce_cpu;
+
+namespace {
+
+using Fn = fb::ReduceFn;
+
+/// x as [outer, reduced, inner]; false when the reduced axes are not neighbours.
+bool reduced_view(const NodeSpec& node, AxisView* view) {
+  const Shape& x = node.inputs[0].shape;
+  const auto* axes = node.attrs.as<fb::Reduce>().axes();
+  *view = {};
+  uint32_t set = 0;
+  for (unsigned i = 0; i < axes->size(); ++i) set |= 1u << axes->Get(i);
+  int phase = 0;  // before, in and after the reduced run
+  for (int i = 0; i < x.rank(); ++i) {
+    if (x[i] == 1) continue;
+    const bool reduced = (set >> i & 1) != 0;
+    if (reduced && phase == 2) return false;
+    if (reduced) phase = 1;
+    else if (phase == 1) phase = 2;
+    int64_t& extent = phase == 0 ? view->outer : phase == 1 ? view->extent : view->inner;
+    extent *= x[i];
+  }
+  return true;
+}
+
+Status supports(const NodeSpec& node) {
+  const Fn fn = node.attrs.as<fb::Reduce>().fn();
+  AxisView view;
+  if (node.inputs[0].dtype != DType::kFloat32) return Status(Error::kUnsupported, "reduce: only f32");
+  if (fn != Fn::Sum && fn != Fn::Mean && fn != Fn::Max && fn != Fn::Min) {
+    return Status(Error::kUnsupported, "reduce: no vector form of %s", fb::EnumNameReduceFn(fn));
+  }
+  if (node.inputs[0].numel() == 0 || !reduced_view(node, &view)) {
+    return Status(Error::kUnsupported, "reduce: empty, or the axes are not neighbours");
+  }
+  return {};
+}
+
+/// Rows are the reduced run.
+void reduce_rows(const RunContext& context, Fn fn, const AxisView& view) {
+  const CpuServices& cpu = cpu_services(context);
+  const auto n = static_cast<size_t>(view.extent);
+  const float* x = context.inputs[0].as<const float>();
+  float* y = context.outputs[0].as<float>();
+  const auto row = fn == Fn::Max ? cpu.vector->max : fn == Fn::Min ? cpu.vector->min : cpu.vector->sum;
+  const float scale = fn == Fn::Mean ? 1.0f / static_cast<float>(n) : 1.0f;
+  parallel_for(cpu, static_cast<size_t>(view.outer), grain_of(n), [=](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) y[i] = row(x + i * n, n) * scale;
+  });
+}
+
+/// y = x's rows combined; several at a time, so that y is read and written rarely.
+void combine(const VectorOps& vector, Fn fn, const float* x, size_t stride, size_t count, float* y,
+             size_t n) {
+  constexpr size_t kRowsAtOnce = 16;
+  const float* rows[kRowsAtOnce];
+  for (size_t done = 0; done < count;) {
+    size_t used = 0;
+    if (done > 0) rows[used++] = y;
+    while (used < kRowsAtOnce && done < count) rows[used++] = x + done++ * stride;
+    if (fn == Fn::Max) vector.max_rows(rows, used, y, n);
+    else if (fn == Fn::Min) vector.min_rows(rows, used, y, n);
+    else vector.sum_rows(rows, used, 1.0f, y, n);
+  }
+  if (fn == Fn::Mean) vector.scale_shift1(y, 1.0f / static_cast<float>(count), 0.0f, y, n);
+}
+
+/// The reduced run has `inner` elements behind each of its positions.
+void reduce_columns(const RunContext& context, Fn fn, const AxisView& view) {
+  const CpuServices& cpu = cpu_services(context);
+  const auto count = static_cast<size_t>(view.extent);
+  const auto inner = static_cast<size_t>(view.inner);
+  const float* x = context.inputs[0].as<const float>();
+  float* y = context.outputs[0].as<float>();
+  constexpr size_t kColumns = 256;
+  const size_t blocks = (inner + kColumns - 1) / kColumns;
+  parallel_for(cpu, static_cast<size_t>(view.outer) * blocks, grain_of(kColumns * count),
+               [=, &cpu](size_t begin, size_t end) {
+                 for (size_t i = begin; i < end; ++i) {
+                   const size_t first = i % blocks * kColumns;
+                   const size_t n = inner - first < kColumns ? inner - first : kColumns;
+                   combine(*cpu.vector, fn, x + i / blocks * count * inner + first, inner, count,
+                           y + i / blocks * inner + first, n);
+                 }
+               });
+}
+
+Status run(void*, const RunContext& context) {
+  const Fn fn = context.attrs.as<fb::Reduce>().fn();
+  TensorSpec x = {context.inputs[0].dtype, context.inputs[0].shape, nullptr};
+  AxisView view;
+  reduced_view({context.attrs, Span<const TensorSpec>(&x, 1), {}}, &view);
+  if (view.inner == 1) reduce_rows(context, fn, view);
+  else reduce_columns(context, fn, view);
+  return {};
+}
+
+}  // namespace
+
+const Kernel reduce_cpu = {supports, nullptr, run, nullptr};
+
+}  // namespace lazyrt

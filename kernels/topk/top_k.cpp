@@ -1,0 +1,77 @@
+// The k largest or smallest elements along an axis, sorted, with their indices. NaN counts as the
+// largest; of equal elements the lower index comes first.
+
+#include <algorithm>
+
+#include "kernels/common/arithmetic.h"
+#include "kernels/common/check.h"
+#include "kernels/common/element.h"
+#include "kernels/common/strides.h"
+
+namespace lazyrt {
+
+extern const OpDef top_k_op;
+
+namespace {
+
+Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+  LAZYRT_RETURN_IF_ERROR(check_operands("top_k", top_k_op, in, out));
+  const auto& a = attrs.as<fb::TopK>();
+  LAZYRT_RETURN_IF_ERROR(check_dtype("top_k", "x", in[0], kNumberTypes));
+  LAZYRT_RETURN_IF_ERROR(check_axis("top_k", a.axis(), in[0].shape.rank()));
+  LAZYRT_RETURN_IF_ERROR(check_range("top_k", "k", a.k(), 0, in[0].shape[a.axis()]));
+  Shape shape = in[0].shape;
+  shape[a.axis()] = a.k();
+  LAZYRT_RETURN_IF_ERROR(set_output("top_k", &out[0], in[0].dtype, shape));
+  return set_output("top_k", &out[1], DType::kInt64, shape);
+}
+
+/// The workspace is a list of the indices of one row.
+Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
+  const Shape& x = context.node.inputs[0].shape;
+  const int64_t extent = x[context.node.attrs.as<fb::TopK>().axis()];
+  prepared->workspace_bytes = static_cast<size_t>(extent) * sizeof(int64_t);
+  return Status();
+}
+
+template <class T>
+bool greater(T a, T b) {
+  return is_nan(a) ? !is_nan(b) : a > b;
+}
+
+template <class T>
+Status run_typed(const RunContext& context) {
+  const auto& a = context.attrs.as<fb::TopK>();
+  const AxisView v = axis_view(context.inputs[0].shape, a.axis());
+  auto* order = static_cast<int64_t*>(context.workspace);
+  for (int64_t row = 0; row < v.outer * v.inner; ++row) {
+    const int64_t outer = row / v.inner, inner = row % v.inner;
+    const T* x = context.inputs[0].as<const T>() + outer * v.extent * v.inner + inner;
+    const int64_t first = outer * a.k() * v.inner + inner;
+    const auto precedes = [&](int64_t i, int64_t j) {
+      const T left = x[i * v.inner], right = x[j * v.inner];
+      if (a.largest() ? greater(left, right) : greater(right, left)) return true;
+      if (a.largest() ? greater(right, left) : greater(left, right)) return false;
+      return i < j;
+    };
+    for (int64_t i = 0; i < v.extent; ++i) order[i] = i;
+    std::partial_sort(order, order + a.k(), order + v.extent, precedes);
+    for (int64_t i = 0; i < a.k(); ++i) {
+      context.outputs[0].as<T>()[first + i * v.inner] = x[order[i] * v.inner];
+      context.outputs[1].as<int64_t>()[first + i * v.inner] = order[i];
+    }
+  }
+  return Status();
+}
+
+Status run(void*, const RunContext& context) {
+  return visit_dtype(NumberTypes{}, context.inputs[0].dtype, [&](auto type) {
+    return run_typed<typename decltype(type)::type>(context);
+  });
+}
+
+}  // namespace
+
+const OpDef top_k_op = {1, 1, 2, 0, 0, false, infer, {nullptr, prepare, run, nullptr}};
+
+}  // namespace lazyrt

@@ -1,0 +1,56 @@
+// condition ? a : b, elementwise with broadcasting, on all threads.
+
+#include "kernels/common/element.h"
+#include "kernels/common/strides.h"
+#include "runtime/backends/cpu/cpu_backend.h"
+
+namespace lazyrt {
+
+extern const Kernel where_cpu;
+
+namespace {
+
+template <class T>
+void select_row(const Bool* condition, const T* yes, const T* no, T* out, int64_t n,
+                const int64_t* step) {
+  if (step[1] == 1 && step[2] == 1 && step[3] == 1) {
+    for (int64_t i = 0; i < n; ++i) out[i] = condition[i] ? yes[i] : no[i];
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      out[i] = condition[i * step[1]] ? yes[i * step[2]] : no[i * step[3]];
+    }
+  }
+}
+
+template <class T>
+void select(const RunContext& context) {
+  const TensorView& c = context.inputs[0];
+  const TensorView& a = context.inputs[1];
+  const TensorView& b = context.inputs[2];
+  const TensorView& y = context.outputs[0];
+  const LoopNest<4> loops(y.shape, {row_major(y.shape), broadcast_strides(c.shape, y.shape),
+                                    broadcast_strides(a.shape, y.shape),
+                                    broadcast_strides(b.shape, y.shape)});
+  const auto piece = [&](size_t begin, size_t end) {
+    loops.for_rows(static_cast<int64_t>(begin), static_cast<int64_t>(end),
+                   [&](const int64_t* offset, int64_t count, const int64_t* step) {
+                     select_row(c.as<const Bool>() + offset[1], a.as<const T>() + offset[2],
+                                b.as<const T>() + offset[3], y.as<T>() + offset[0], count, step);
+                   });
+  };
+  parallel_for(cpu_services(context), static_cast<size_t>(loops.rows()),
+               grain_of(static_cast<size_t>(loops.row_length()) * 2), piece);
+}
+
+Status run(void*, const RunContext& context) {
+  return visit_element_size(dtype_size(context.outputs[0].dtype), [&](auto type) {
+    select<typename decltype(type)::type>(context);
+    return Status();
+  });
+}
+
+}  // namespace
+
+const Kernel where_cpu = {nullptr, nullptr, run, nullptr};
+
+}  // namespace lazyrt
