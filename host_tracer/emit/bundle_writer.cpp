@@ -1,0 +1,139 @@
+#include "host_tracer/emit/bundle_writer.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <unistd.h>
+
+#include "host_tracer/emit/metadata.h"
+#include "schema/bundle_file.h"
+
+namespace lazyrt {
+namespace {
+
+/// Writes a file front to back and sums what follows `start_checksum`. The first error sticks.
+class FileWriter {
+ public:
+  explicit FileWriter(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wb")) {
+    if (file_ == nullptr) error_ = errno;
+  }
+  ~FileWriter() {
+    if (file_ != nullptr) std::fclose(file_);
+  }
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+
+  void write(const void* data, uint64_t bytes) {
+    if (error_ != 0) return;
+    if (bytes > 0 && std::fwrite(data, 1, bytes, file_) != bytes) error_ = errno != 0 ? errno : EIO;
+    if (summing_) checksum_.update(data, bytes);
+    at_ += bytes;
+  }
+  void zeros_to(uint64_t offset) {
+    static constexpr char kZeros[4096] = {};
+    while (at_ < offset && error_ == 0) {
+      write(kZeros, std::min<uint64_t>(offset - at_, sizeof(kZeros)));
+    }
+  }
+  void start_checksum() { summing_ = true; }
+  uint64_t checksum() const { return checksum_.value(); }
+
+  /// Replaces the first bytes and closes the file.
+  Outcome<Done> finish(const void* head, size_t bytes) {
+    summing_ = false;
+    if (error_ == 0 && std::fseek(file_, 0, SEEK_SET) != 0) error_ = errno;
+    write(head, bytes);
+    if (error_ == 0 && std::fflush(file_) != 0) error_ = errno;
+    if (file_ != nullptr && std::fclose(file_) != 0 && error_ == 0) error_ = errno;
+    file_ = nullptr;
+    if (error_ == 0) return Done{};
+    return Failure{Error::kIo, "cannot write " + path_ + ": " + std::strerror(error_)};
+  }
+
+ private:
+  std::string path_;
+  std::FILE* file_;
+  int error_ = 0;
+  uint64_t at_ = 0;
+  bool summing_ = false;
+  Checksum64 checksum_;
+};
+
+void write_section(FileWriter& out, const Section& section, uint64_t offset) {
+  out.zeros_to(offset);
+  for (const Section::Piece& piece : section.pieces()) {
+    out.zeros_to(offset + piece.offset);
+    out.write(piece.data, piece.bytes);
+  }
+}
+
+/// Everything of the prolog but the checksums of what follows it.
+BundleProlog layout(uint64_t metadata_bytes, const Section& constants, const Section& samples) {
+  BundleProlog p = {};
+  std::memcpy(p.magic, kBundleMagic, sizeof(p.magic));
+  p.major = kBundleMajor;
+  p.minor = kBundleMinor;
+  p.metadata_offset = align_up(sizeof(BundleProlog), kBundleAlignment);
+  p.metadata_bytes = metadata_bytes;
+  p.constants_offset = align_up(p.metadata_offset + metadata_bytes, kBundleAlignment);
+  p.constants_bytes = constants.bytes() + kBundleTailBytes;
+  p.file_bytes = p.constants_offset + p.constants_bytes;
+  if (samples.bytes() > 0) {
+    p.samples_offset = align_up(p.file_bytes, kBundlePageBytes);
+    p.samples_bytes = samples.bytes();
+    p.file_bytes = p.samples_offset + p.samples_bytes;
+  }
+  return p;
+}
+
+Outcome<Done> write_file(const std::string& path, BundleProlog prolog, const uint8_t* metadata,
+                         const Section& constants, const Section& samples) {
+  FileWriter out(path);
+  out.zeros_to(prolog.metadata_offset);
+  out.write(metadata, prolog.metadata_bytes);
+  out.zeros_to(prolog.constants_offset);
+  out.start_checksum();
+  write_section(out, constants, prolog.constants_offset);
+  out.zeros_to(prolog.constants_offset + prolog.constants_bytes);
+  if (prolog.samples_offset != 0) write_section(out, samples, prolog.samples_offset);
+  prolog.metadata_checksum = Checksum64::of(metadata, prolog.metadata_bytes);
+  prolog.data_checksum = out.checksum();
+  prolog.prolog_checksum = prolog_checksum(prolog);
+  return out.finish(&prolog, sizeof(prolog));
+}
+
+}  // namespace
+
+Outcome<EmitReport> write_bundle(const Graph& graph, const MemoryPlan& plan,
+                                 const EmitOptions& options, const std::string& path) {
+  Section constants(kBundleAlignment), samples(kBundleAlignment);
+  auto metadata = make_metadata(graph, plan, options, &constants, &samples);
+  if (!metadata.ok()) return metadata.failure();
+  flatbuffers::FlatBufferBuilder builder;
+  fb::FinishBundleBuffer(builder, fb::Bundle::Pack(builder, &*metadata));
+  const BundleProlog prolog = layout(builder.GetSize(), constants, samples);
+  const std::string partial = path + ".partial-" + std::to_string(getpid());
+  Outcome<Done> written =
+      write_file(partial, prolog, builder.GetBufferPointer(), constants, samples);
+  if (written.ok() && std::rename(partial.c_str(), path.c_str()) != 0) {
+    written = Failure{Error::kIo, "cannot write " + path + ": " + std::strerror(errno)};
+  }
+  if (!written.ok()) {
+    std::remove(partial.c_str());
+    return written.failure();
+  }
+  EmitReport report;
+  report.file_bytes = prolog.file_bytes;
+  report.metadata_bytes = prolog.metadata_bytes;
+  report.constants_bytes = prolog.constants_bytes;
+  report.samples_bytes = prolog.samples_bytes;
+  report.shared_bytes = constants.shared_bytes();
+  for (ValueId id = 0; id < static_cast<ValueId>(graph.value_count()); ++id) {
+    report.constants += graph.value(id).kind == ValueKind::kConstant ? 1 : 0;
+  }
+  return report;
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,212 @@
+#include "host_tracer/emit/metadata.h"
+
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace lazyrt {
+namespace {
+
+fb::DType to_fb(DType t) { return static_cast<fb::DType>(t); }
+
+template <class Dims>
+std::vector<int64_t> dims_of(const Dims& shape) {
+  return std::vector<int64_t>(shape.begin(), shape.end());
+}
+
+/// Names that are not empty and occur once.
+class Names {
+ public:
+  std::string unique(const std::string& wanted, const std::string& fallback) {
+    const std::string base = wanted.empty() ? fallback : wanted.substr(0, kMostBytes);
+    std::string name = base;
+    for (int i = 1; !taken_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
+    return name;
+  }
+
+ private:
+  static constexpr size_t kMostBytes = 900;
+  std::set<std::string> taken_;
+};
+
+struct LiteralWriter {
+  fb::LiteralT* literal;
+  void operator()(bool v) const { set(fb::DType::Bool, v ? 1 : 0, v ? 1.0 : 0.0); }
+  void operator()(int64_t v) const { set(fb::DType::Int64, v, static_cast<double>(v)); }
+  void operator()(double v) const { set(fb::DType::Float64, 0, v); }
+  void set(fb::DType dtype, int64_t integer, double real) const {
+    literal->dtype = dtype;
+    literal->integer = integer;
+    literal->real = real;
+  }
+};
+
+class MethodWriter {
+ public:
+  MethodWriter(const Graph& graph, const MemoryPlan& plan, const EmitOptions& options,
+               Section* constants, Section* samples)
+      : graph_(graph), plan_(plan), options_(options), constants_(constants), samples_(samples) {}
+
+  Outcome<std::unique_ptr<fb::MethodT>> write() {
+    method_->name = options_.method;
+    method_->arena_bytes = plan_.arena_bytes;
+    for (ValueId id = 0; id < static_cast<ValueId>(graph_.value_count()); ++id) add_value(id);
+    for (const Node& node : graph_.nodes()) add_node(node);
+    add_interface();
+    const bool complete = graph_.sample_inputs.size() == graph_.inputs().size() &&
+                          graph_.sample_outputs.size() == graph_.outputs().size();
+    if (complete && !options_.strip_samples) LAZYRT_TRY(add_sample());
+    return std::move(method_);
+  }
+
+ private:
+  void add_value(ValueId id) {
+    const Value& v = graph_.value(id);
+    const ValuePlan& planned = plan_.values[static_cast<size_t>(id)];
+    auto value = std::make_unique<fb::ValueT>();
+    value->dtype = to_fb(v.dtype);
+    value->shape = dims_of(v.shape);
+    value->bytes = planned.bytes;
+    value->offset = planned.offset;
+    value->alias_of = planned.alias_of;
+    value->kind = fb::ValueKind::Arena;
+    if (v.kind == ValueKind::kInput) value->kind = fb::ValueKind::Input;
+    if (v.kind == ValueKind::kConstant) {
+      value->kind = fb::ValueKind::Constant;
+      value->offset = constants_->add(v.constant.data, v.constant.bytes);
+    }
+    if (v.kind != ValueKind::kNode) value->name = v.name;
+    method_->values.push_back(std::move(value));
+  }
+
+  void add_node(const Node& node) {
+    auto made = std::make_unique<fb::NodeT>();
+    made->op = node.attrs.unpack();
+    made->inputs = node.inputs;
+    made->outputs = node.outputs;
+    made->source = source_index(node.source);
+    method_->nodes.push_back(std::move(made));
+  }
+
+  int32_t source_index(const Source& source) {
+    const std::string file = portable_path(source.file);
+    if (source.aten.empty() && source.module_path.empty() && file.empty()) return -1;
+    const auto key = std::tuple(source.aten, source.module_path, file, source.line);
+    const auto next = static_cast<int32_t>(method_->sources.size());
+    const auto [it, is_new] = source_ids_.try_emplace(key, next);
+    if (is_new) {
+      auto made = std::make_unique<fb::SourceT>();
+      std::tie(made->aten, made->module_path, made->file, made->line) = key;
+      method_->sources.push_back(std::move(made));
+    }
+    return it->second;
+  }
+
+  void add_interface() {
+    Names in_names, out_names;
+    for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+      auto binding = std::make_unique<fb::BindingT>();
+      binding->value = graph_.inputs()[i];
+      binding->name = in_names.unique(graph_.value(binding->value).name, "input_" + std::to_string(i));
+      method_->inputs.push_back(std::move(binding));
+    }
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const GraphOutput& out = graph_.outputs()[i];
+      add_output(out, out_names.unique(out.name, "output_" + std::to_string(i)), i);
+    }
+  }
+
+  void add_output(const GraphOutput& out, const std::string& name, size_t position) {
+    if (!out.literal) {
+      auto binding = std::make_unique<fb::BindingT>();
+      binding->name = name;
+      binding->value = out.value;
+      method_->outputs.push_back(std::move(binding));
+      return;
+    }
+    auto literal = std::make_unique<fb::LiteralT>();
+    literal->name = name;
+    literal->position = static_cast<uint32_t>(position);
+    std::visit(LiteralWriter{literal.get()}, *out.literal);
+    method_->literals.push_back(std::move(literal));
+  }
+
+  Outcome<std::unique_ptr<fb::BlobT>> blob(const SampleTensor& tensor, ValueId id,
+                                           const std::string& name) {
+    const Value& v = graph_.value(id);
+    if (tensor.dtype != v.dtype || tensor.shape != dims_of(v.shape) ||
+        tensor.data.bytes != v.bytes()) {
+      const Shape shape = Shape(Span<const int64_t>(tensor.shape.data(),
+                                                    std::min<size_t>(tensor.shape.size(), kMaxRank)));
+      return Failure{Error::kInternal, "sample of \"" + name + "\" is " + dtype_name(tensor.dtype) +
+                     shape_text(shape).text + ", the graph has " + dtype_name(v.dtype) +
+                     shape_text(v.shape).text};
+    }
+    auto made = std::make_unique<fb::BlobT>();
+    made->dtype = to_fb(tensor.dtype);
+    made->shape = tensor.shape;
+    made->bytes = tensor.data.bytes;
+    made->offset = samples_->add(tensor.data.data, tensor.data.bytes);
+    return made;
+  }
+
+  Outcome<Done> add_sample() {
+    auto sample = std::make_unique<fb::SampleT>();
+    sample->absolute = options_.absolute;
+    sample->relative = options_.relative;
+    for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+      const ValueId id = graph_.inputs()[i];
+      auto made = blob(graph_.sample_inputs[i], id, graph_.value(id).name);
+      if (!made.ok()) return made.failure();
+      sample->inputs.push_back(std::move(*made));
+    }
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const GraphOutput& out = graph_.outputs()[i];
+      if (out.literal) continue;
+      auto made = blob(graph_.sample_outputs[i], out.value, out.name);
+      if (!made.ok()) return made.failure();
+      sample->outputs.push_back(std::move(*made));
+    }
+    method_->samples.push_back(std::move(sample));
+    return Done{};
+  }
+
+  const Graph& graph_;
+  const MemoryPlan& plan_;
+  const EmitOptions& options_;
+  Section* constants_;
+  Section* samples_;
+  std::unique_ptr<fb::MethodT> method_ = std::make_unique<fb::MethodT>();
+  std::map<std::tuple<std::string, std::string, std::string, int>, int32_t> source_ids_;
+};
+
+}  // namespace
+
+std::string portable_path(const std::string& file) {
+  static const std::string packages = "/site-packages/";
+  const size_t at = file.rfind(packages);
+  if (at != std::string::npos) return file.substr(at + packages.size());
+  if (file.empty() || file[0] != '/') return file;
+  const size_t name = file.rfind('/');
+  const size_t folder = name == 0 ? std::string::npos : file.rfind('/', name - 1);
+  return file.substr(folder == std::string::npos ? name + 1 : folder + 1);
+}
+
+Outcome<fb::BundleT> make_metadata(const Graph& graph, const MemoryPlan& plan,
+                                   const EmitOptions& options, Section* constants,
+                                   Section* samples) {
+  auto method = MethodWriter(graph, plan, options, constants, samples).write();
+  if (!method.ok()) return method.failure();
+  fb::BundleT bundle;
+  bundle.producer = options.producer;
+  bundle.methods.push_back(std::move(*method));
+  for (const auto& [key, value] : options.info) {
+    auto pair = std::make_unique<fb::KeyValueT>();
+    pair->key = key;
+    pair->value = value;
+    bundle.info.push_back(std::move(pair));
+  }
+  return bundle;
+}
+
+}  // namespace lazyrt

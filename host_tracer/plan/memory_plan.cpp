@@ -1,0 +1,120 @@
+#include "host_tracer/plan/memory_plan.h"
+
+#include <algorithm>
+
+#include "host_tracer/plan/packing.h"
+
+namespace lazyrt {
+namespace {
+
+uint64_t allocated_bytes(uint64_t bytes) {
+  return (bytes + kTailBytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+class Planner {
+ public:
+  explicit Planner(const Graph& graph)
+      : graph_(graph),
+        end_(static_cast<int32_t>(graph.nodes().size())),
+        last_read_(graph.value_count(), -1),
+        allocation_of_(graph.value_count(), -1) {
+    plan_.values.resize(graph.value_count());
+  }
+
+  MemoryPlan run() {
+    find_last_reads();
+    for (size_t i = 0; i < plan_.values.size(); ++i) {
+      plan_.values[i].bytes = graph_.value(static_cast<ValueId>(i)).bytes();
+    }
+    for (ValueId id : graph_.inputs()) allocate(id, -1);
+    for (int32_t n = 0; n < end_; ++n) place_results(n);
+    plan_.arena_bytes = plan_.allocations.empty() ? 0 : pack(&plan_.allocations);
+    plan_.lower_bound = peak_bytes(plan_.allocations);
+    for (size_t i = 0; i < plan_.values.size(); ++i) {
+      if (allocation_of_[i] >= 0) plan_.values[i].offset = allocation(i).offset;
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  Allocation& allocation(size_t id) {
+    return plan_.allocations[static_cast<size_t>(allocation_of_[id])];
+  }
+
+  void find_last_reads() {
+    for (int32_t n = 0; n < end_; ++n) {
+      const Node& node = graph_.nodes()[static_cast<size_t>(n)];
+      for (ValueId id : node.outputs) last_read_[static_cast<size_t>(id)] = n;
+      for (ValueId id : node.inputs) {
+        if (id != kNoValue) last_read_[static_cast<size_t>(id)] = n;
+      }
+    }
+    for (ValueId id : graph_.inputs()) last_read_[static_cast<size_t>(id)] = end_;
+    for (const GraphOutput& out : graph_.outputs()) {
+      if (out.value != kNoValue) last_read_[static_cast<size_t>(out.value)] = end_;
+    }
+  }
+
+  void allocate(ValueId id, int32_t first) {
+    const auto i = static_cast<size_t>(id);
+    allocation_of_[i] = static_cast<int32_t>(plan_.allocations.size());
+    plan_.allocations.push_back(
+        {id, first, last_read_[i], 0, allocated_bytes(plan_.values[i].bytes)});
+  }
+
+  void share(ValueId id, ValueId with) {
+    const auto i = static_cast<size_t>(id), w = static_cast<size_t>(with);
+    plan_.values[i].alias_of = with;
+    allocation_of_[i] = allocation_of_[w];
+    allocation(i).last = std::max(allocation(i).last, last_read_[i]);
+  }
+
+  /// True when the first result of node n may be written over this operand: same size, a node's
+  /// value, and nothing that shares its memory is read after n.
+  bool may_overwrite(int32_t n, ValueId operand, ValueId result) {
+    if (operand == kNoValue || graph_.value(operand).kind != ValueKind::kNode) return false;
+    const auto o = static_cast<size_t>(operand);
+    const Allocation& a = allocation(o);
+    return a.first >= 0 && a.last == n &&
+           plan_.values[o].bytes == plan_.values[static_cast<size_t>(result)].bytes;
+  }
+
+  bool place_view(const Node& node, const OpDef& def) {
+    if (!def.is_view || graph_.value(node.inputs[0]).kind == ValueKind::kConstant) return false;
+    share(node.outputs[0], node.inputs[0]);
+    ++plan_.views;
+    return true;
+  }
+
+  bool place_in_place(int32_t n, const Node& node, const OpDef& def) {
+    for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
+      if (((def.inplace_inputs >> i) & 1) == 0) continue;
+      if (!may_overwrite(n, node.inputs[i], node.outputs[0])) continue;
+      share(node.outputs[0], node.inputs[i]);
+      ++plan_.in_place;
+      return true;
+    }
+    return false;
+  }
+
+  void place_results(int32_t n) {
+    const Node& node = graph_.nodes()[static_cast<size_t>(n)];
+    const OpDef& def = *graph_.ops().find(node.attrs.view())->def;
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      if (k == 0 && (place_view(node, def) || place_in_place(n, node, def))) continue;
+      allocate(node.outputs[k], n);
+    }
+  }
+
+  const Graph& graph_;
+  const int32_t end_;
+  std::vector<int32_t> last_read_;
+  std::vector<int32_t> allocation_of_;
+  MemoryPlan plan_;
+};
+
+}  // namespace
+
+MemoryPlan plan_memory(const Graph& graph) { return Planner(graph).run(); }
+
+}  // namespace lazyrt

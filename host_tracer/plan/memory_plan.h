@@ -1,0 +1,43 @@
+#pragma once
+
+// Where each value lives while the program runs. schema/FORMAT.md, "Memory", has the rules.
+
+#include <cstdint>
+#include <vector>
+
+#include "host_tracer/graph/graph.h"
+
+namespace lazyrt {
+
+struct ValuePlan {
+  /// Inputs and node values: from the start of the arena, a multiple of kAlignment. Constants: 0.
+  uint64_t offset = 0;
+  uint64_t bytes = 0;            ///< without the tail
+  ValueId alias_of = kNoValue;   ///< shares this earlier value's memory: a view, or in place
+};
+
+/// A piece of the arena and the nodes during which it is taken.
+struct Allocation {
+  ValueId owner = kNoValue;  ///< the first value in it
+  int32_t first = 0;         ///< index of the node that makes it; -1 for inputs
+  int32_t last = 0;          ///< of the last node that reads what is in it; nodes().size() = the end
+  uint64_t offset = 0;
+  uint64_t bytes = 0;        ///< with tail, rounded up to kAlignment
+};
+
+struct MemoryPlan {
+  std::vector<ValuePlan> values;  ///< by value id
+  std::vector<Allocation> allocations;
+  uint64_t arena_bytes = 0;
+  /// The most bytes that are live at one node: no plan of these lifetimes can need less.
+  uint64_t lower_bound = 0;
+  size_t in_place = 0;  ///< values written over an operand
+  size_t views = 0;     ///< values that are a view of their operand
+};
+
+/// Plans the arena. Inputs own their memory during the whole run, outputs from their node to the
+/// end. The same graph gives the same plan. REQUIRES: graph.compact() was called (ids in order of
+/// definition).
+MemoryPlan plan_memory(const Graph& graph);
+
+}  // namespace lazyrt
