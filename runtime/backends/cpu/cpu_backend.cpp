@@ -1,0 +1,78 @@
+#include "runtime/backends/cpu/cpu_backend.h"
+
+#include <new>
+
+#include "runtime/backend/backend.h"
+#include "runtime/backends/cpu/xnn_op.h"
+
+namespace lazyrt {
+namespace {
+
+const Kernel* select(const OpEntry& op, const NodeSpec& node, Status* why) {
+  const Kernel* kernel = op.kernels[static_cast<int>(KernelSlot::kCpu)];
+  if (kernel == nullptr) {
+    *why = Status(Error::kUnsupported, "%s has no cpu kernel", op.name);
+    return nullptr;
+  }
+  if (kernel->supports == nullptr) return kernel;
+  *why = kernel->supports(node);
+  return why->ok() ? kernel : nullptr;
+}
+
+Status open_weights(void** weights) {
+  *weights = WeightStore::create();
+  if (*weights == nullptr) return Status(Error::kOutOfMemory, "no memory for the weight store");
+  return {};
+}
+
+void close_weights(void* weights) { WeightStore::destroy(static_cast<WeightStore*>(weights)); }
+
+void close(void* services, const Allocator& allocator) {
+  auto* cpu = static_cast<CpuServices*>(services);
+  if (cpu == nullptr) return;
+  if (cpu->pool != nullptr) pthreadpool_destroy(cpu->pool);
+  if (cpu->owns_weights) WeightStore::destroy(cpu->weights);
+  allocator.release(allocator.context, cpu);
+}
+
+Status fill(const BackendOptions& options, CpuServices* cpu) {
+  cpu->vector = &vector_ops();
+  cpu->weights = static_cast<WeightStore*>(options.weights);
+  if (cpu->weights == nullptr) {
+    cpu->weights = WeightStore::create();
+    cpu->owns_weights = true;
+    if (cpu->weights == nullptr) return no_memory("cpu backend");
+  }
+  cpu->threads = options.threads;
+  if (options.threads > 1) {
+    cpu->pool = pthreadpool_create(static_cast<size_t>(options.threads));
+    if (cpu->pool == nullptr) {
+      return Status(Error::kOutOfMemory, "cannot make a pool of %d threads", options.threads);
+    }
+  }
+  return {};
+}
+
+Status open(const BackendOptions& options, void** services) {
+  LAZYRT_RETURN_IF_ERROR(xnn_status("xnn_initialize", xnn_initialize(nullptr)));
+  auto* cpu = make_state<CpuServices>(options.allocator);
+  if (cpu == nullptr) return no_memory("cpu backend");
+  const Status status = fill(options, cpu);
+  if (!status.ok()) {
+    close(cpu, options.allocator);
+    return status;
+  }
+  *services = cpu;
+  return {};
+}
+
+}  // namespace
+
+const Backend* cpu_backend() {
+  static const Backend backend = {"cpu",        select,        open,
+                                  close,        open_weights,  close_weights,
+                                  reference_backend()};
+  return &backend;
+}
+
+}  // namespace lazyrt

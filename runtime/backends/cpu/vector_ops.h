@@ -1,0 +1,83 @@
+#pragma once
+
+// Routines over rows of float32, written once with Highway (vector_ops_inl.h) and compiled for each
+// instruction set; vector_ops() picks the best that the processor has. Rows may have any length and
+// alignment; nothing outside them is read or written. x and y may be the same row.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lazyrt {
+
+/// y[i] = f(x[i]; alpha, beta).
+using UnaryRow = void (*)(const float* x, float* y, size_t n, float alpha, float beta);
+/// y[i] = f(a[i], b[i]); in the scalar forms a or b is one element.
+using BinaryRow = void (*)(const float* a, const float* b, float* y, size_t n);
+
+/// The forms of one function of two operands.
+struct BinaryRows {
+  BinaryRow vector_vector = nullptr;
+  BinaryRow vector_scalar = nullptr;
+  BinaryRow scalar_vector = nullptr;
+};
+
+/// Functions of one operand that have a vector form, in the order of VectorOps::unary.
+enum class VectorFn : uint8_t {
+  kAbs, kNeg, kRelu, kSigmoid, kTanh, kExp, kSqrt, kRsqrt, kReciprocal, kSquare, kErf, kFloor, kCeil,
+  kRound, kTrunc, kSign, kGelu, kGeluTanh, kSilu, kHardswish, kHardsigmoid, kMish, kClamp, kLeakyRelu,
+  kElu, kCount
+};
+
+enum class VectorFn2 : uint8_t { kAdd, kSub, kMul, kDiv, kMinimum, kMaximum, kCount };
+
+/// Rows of a GEMV panel: outputs are packed in groups of so many (see gemv).
+constexpr size_t kGemvPanel = 64;
+
+struct VectorOps {
+  const char* isa;
+  UnaryRow unary[static_cast<size_t>(VectorFn::kCount)];
+  BinaryRows binary[static_cast<size_t>(VectorFn2::kCount)];
+
+  /// Sum, largest and smallest of a row; NaN if any element is NaN. sum of 0 elements is 0.
+  float (*sum)(const float* x, size_t n);
+  float (*max)(const float* x, size_t n);
+  float (*min)(const float* x, size_t n);
+  /// acc[i] += x[i]; acc[i] = max/min(acc[i], x[i]) with NaN kept.
+  void (*add_to)(const float* x, float* acc, size_t n);
+  void (*max_to)(const float* x, float* acc, size_t n);
+  void (*min_to)(const float* x, float* acc, size_t n);
+  /// y[i] = (sum over r of rows[r][i]) * scale; y[i] = max or min over r, NaN kept. count > 0; y may be a row.
+  void (*sum_rows)(const float* const* rows, size_t count, float scale, float* y, size_t n);
+  void (*max_rows)(const float* const* rows, size_t count, float* y, size_t n);
+  void (*min_rows)(const float* const* rows, size_t count, float* y, size_t n);
+  /// acc[i] += a * x[i].
+  void (*axpy)(float a, const float* x, float* acc, size_t n);
+  /// y[i] = x[i] * scale[i] + shift[i].
+  void (*scale_shift)(const float* x, const float* scale, const float* shift, float* y, size_t n);
+  /// y[i] = x[i] * scale + shift.
+  void (*scale_shift1)(const float* x, float scale, float shift, float* y, size_t n);
+  /// Mean and variance (biased) of a row, two passes. n > 0.
+  void (*moments)(const float* x, size_t n, float* mean, float* variance);
+  /// y = softmax(x) or log_softmax(x). With safe, a row of -inf gives zeros.
+  void (*softmax)(const float* x, float* y, size_t n, bool log, bool safe);
+  /// y[i] = (x[i] - mean) / sqrt(variance + epsilon) * weight[i] + bias[i]; null weight: 1, null bias: 0.
+  void (*layer_norm)(const float* x, const float* weight, const float* bias, float* y, size_t n,
+                     float epsilon);
+  /// y[i] = x[i] / sqrt(mean(x^2) + epsilon) * weight[i]; null weight: 1.
+  void (*rms_norm)(const float* x, const float* weight, float* y, size_t n, float epsilon);
+  /// y[j] = init[j] + sum_k packed[j / 64][k][j % 64] * x[k] for the panels [first, last): y and init
+  /// have 64 elements for each panel. null init: 0.
+  void (*gemv)(const float* packed, const float* x, const float* init, float* y, size_t k,
+               size_t first, size_t last);
+  /// One GRU step. gates_x, gates_h: r, z, n of `hidden` elements, `stride_h` apart in gates_h and
+  /// hidden apart in gates_x, biases included. h is read, h_out written.
+  void (*gru_gates)(const float* gates_x, const float* gates_h, size_t stride_h, const float* h,
+                    float* h_out, size_t hidden);
+  /// One LSTM step. gates: i, f, g, o, `stride` apart; c is updated in place.
+  void (*lstm_gates)(const float* gates, size_t stride, float* c, float* h_out, size_t hidden);
+};
+
+/// The routines for this processor. Constant data.
+const VectorOps& vector_ops();
+
+}  // namespace lazyrt
