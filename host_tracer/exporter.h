@@ -1,0 +1,65 @@
+#pragma once
+
+// Trace -> bundle: import, passes, plan, emit. Free of LibTorch.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host_tracer/aten/import.h"
+#include "host_tracer/capture/trace.h"
+#include "host_tracer/emit/bundle_writer.h"
+#include "host_tracer/passes/pipeline.h"
+#include "host_tracer/plan/memory_plan.h"
+
+namespace lazyrt {
+
+struct ExportOptions {
+  std::string path;                       ///< of the .lzb file
+  EmitOptions emit;                       ///< `info` is extended by what the trace knows
+  Pipeline pipeline = default_pipeline();
+  /// A stage begins ("import", "passes: simplify", "plan", "write") or is at `done` of `total`.
+  std::function<void(const std::string& stage, int64_t done, int64_t total)> progress;
+  /// Called with the graph after "import" and after each pass, by the pass's name.
+  std::function<void(const std::string& pass, const Graph& graph)> after_pass;
+};
+
+/// One node of the finished program, for reports.
+struct ExportedNode {
+  std::string op;      ///< "conv2d"
+  std::string type;    ///< of its first output: "f32[1,112,112,32]"
+  std::string attrs;   ///< "stride_h=2, stride_w=2"
+  Source source;
+};
+
+struct StageTime {
+  std::string stage;  ///< "import", "passes", "plan", "write"
+  double milliseconds = 0;
+};
+
+struct ExportReport {
+  ImportReport import;
+  std::vector<PassReport> passes;
+  EmitReport file;
+  uint64_t arena_bytes = 0;
+  uint64_t arena_lower_bound = 0;       ///< no plan of the same program needs less
+  size_t in_place = 0;
+  size_t views = 0;
+  std::vector<Allocation> allocations;  ///< the arena over the nodes, for drawing
+  std::vector<ExportedNode> nodes;      ///< in order of execution
+  size_t permutes = 0;                  ///< nodes that move data between layouts
+  ShapeStats shapes;                    ///< of the trace
+  std::vector<std::string> notes;       ///< of the trace
+  std::vector<StageTime> times;
+};
+
+/// The names that `after_pass` may give: "import", then those of the pipeline, each once.
+std::vector<std::string> dump_points(const Pipeline& pipeline);
+
+/// Exports to options.path. `ops` is the table that the bundle's reader will have. Fails with the
+/// importer's list of unsupported operators, a pass's or the writer's failure; nothing is written
+/// then, and a file that was there stays.
+Outcome<ExportReport> export_trace(const Trace& trace, const OpTable& ops,
+                                   const ExportOptions& options);
+
+}  // namespace lazyrt
