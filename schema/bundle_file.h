@@ -1,6 +1,7 @@
 #pragma once
 
-// The bytes of a .lzb file around its FlatBuffer, for its writer and its reader. FORMAT.md has the rules.
+// The bytes of a .lzb file around its FlatBuffer, for its writer and its reader. FORMAT.md has the
+// rules.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +9,8 @@
 
 namespace lazyrt {
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a .lzb file is used in place: little-endian");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "a .lzb file is used in place: little-endian");
 
 constexpr char kBundleMagic[8] = {'L', 'Z', 'R', 'T', 'B', 'N', 'D', 'L'};
 /// A reader refuses a newer major; it reads every older minor of its major.
@@ -19,7 +21,8 @@ constexpr uint32_t kBundleMinor = 0;
 constexpr uint64_t kBundleAlignment = 64;
 /// Alignment of the samples section, so that it can stay on disk.
 constexpr uint64_t kBundlePageBytes = 4096;
-/// Readable bytes after each arena value and each constant; the constants section ends in as many zeros.
+/// Readable bytes after each arena value and each constant; the constants section ends in as many
+/// zeros.
 constexpr uint64_t kBundleTailBytes = 16;
 /// Deepest nesting and most tables that a reader follows in the FlatBuffer.
 constexpr uint32_t kBundleMaxDepth = 16;
@@ -32,17 +35,17 @@ struct BundleProlog {
   char magic[8];
   uint32_t major;
   uint32_t minor;
-  uint64_t file_bytes;         ///< of the whole file
-  uint64_t metadata_offset;    ///< the FlatBuffer: a Bundle with identifier LZB1; kBundleAlignment
+  uint64_t file_bytes;       ///< of the whole file
+  uint64_t metadata_offset;  ///< the FlatBuffer: a Bundle with identifier LZB1; kBundleAlignment
   uint64_t metadata_bytes;
   uint64_t metadata_checksum;  ///< Checksum64 of the FlatBuffer
   uint64_t constants_offset;   ///< kBundleAlignment
   uint64_t constants_bytes;    ///< with the tail of kBundleTailBytes zeros
   uint64_t samples_offset;     ///< kBundlePageBytes; without samples both are 0
   uint64_t samples_bytes;
-  uint64_t data_checksum;      ///< Checksum64 of the bytes from constants_offset to file_bytes
-  uint64_t reserved[4];        ///< 0
-  uint64_t prolog_checksum;    ///< Checksum64 of the 120 bytes before
+  uint64_t data_checksum;    ///< Checksum64 of the bytes from constants_offset to file_bytes
+  uint64_t reserved[4];      ///< 0
+  uint64_t prolog_checksum;  ///< Checksum64 of the 120 bytes before
 };
 static_assert(sizeof(BundleProlog) == 128, "the prolog's size is part of the format");
 constexpr uint64_t kPrologChecked = offsetof(BundleProlog, prolog_checksum);

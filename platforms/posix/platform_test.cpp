@@ -26,9 +26,7 @@ TEST(Platform, AllocateAlignsAndTakesZeroBytes) {
   platform_release(nullptr);
 }
 
-TEST(Platform, AllocateTooMuchIsNull) {
-  EXPECT_EQ(platform_allocate(SIZE_MAX / 2, 64), nullptr);
-}
+TEST(Platform, AllocateTooMuchIsNull) { EXPECT_EQ(platform_allocate(SIZE_MAX / 2, 64), nullptr); }
 
 TEST(Platform, TicksGoForward) {
   const uint64_t a = platform_ticks();

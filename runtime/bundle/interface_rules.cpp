@@ -15,14 +15,17 @@ Status no_memory() { return Status(Error::kOutOfMemory, "no memory to check the 
 Status bind_input(MethodCheck* c, uint32_t i) {
   const fb::Binding& binding = *c->method.inputs()->Get(i);
   if (!c->is_value(binding.value())) {
-    return bad_bundle("input '%.60s': there is no value %d", text_of(binding.name()), binding.value());
+    return bad_bundle("input '%.60s': there is no value %d", text_of(binding.name()),
+                      binding.value());
   }
   ValueFacts& facts = c->values[static_cast<size_t>(binding.value())];
   if (facts.kind != fb::ValueKind::Input) {
-    return bad_bundle("input '%.60s': value %d is not of kind Input", text_of(binding.name()), binding.value());
+    return bad_bundle("input '%.60s': value %d is not of kind Input", text_of(binding.name()),
+                      binding.value());
   }
   if (facts.made_at != ValueFacts::kNotMade) {
-    return bad_bundle("input '%.60s': value %d is bound twice", text_of(binding.name()), binding.value());
+    return bad_bundle("input '%.60s': value %d is bound twice", text_of(binding.name()),
+                      binding.value());
   }
   facts.made_at = ValueFacts::kBeforeRun;
   facts.last_use = c->node_count();
@@ -54,7 +57,8 @@ Status bind_inputs(MethodCheck* c, Names* names) {
 Status bind_output(MethodCheck* c, uint32_t i) {
   const fb::Binding& binding = *c->method.outputs()->Get(i);
   if (!c->is_value(binding.value())) {
-    return bad_bundle("output '%.60s': there is no value %d", text_of(binding.name()), binding.value());
+    return bad_bundle("output '%.60s': there is no value %d", text_of(binding.name()),
+                      binding.value());
   }
   c->values[static_cast<size_t>(binding.value())].last_use = c->node_count();
   return {};
@@ -70,7 +74,8 @@ Status check_literal(const fb::Literal& literal, Array<bool>* taken) {
                       static_cast<unsigned>(literal.position()), taken->size());
   }
   if ((*taken)[literal.position()]) {
-    return bad_bundle("literal '%.60s': position %u is taken", name, static_cast<unsigned>(literal.position()));
+    return bad_bundle("literal '%.60s': position %u is taken", name,
+                      static_cast<unsigned>(literal.position()));
   }
   (*taken)[literal.position()] = true;
   return {};
@@ -83,7 +88,8 @@ Status bind_outputs(MethodCheck* c) {
   Names names;
   Array<bool> taken;
   const Allocator memory = platform_allocator();
-  if (!names.make(outputs + literals, memory) || !taken.make(outputs + literals, memory)) return no_memory();
+  if (!names.make(outputs + literals, memory) || !taken.make(outputs + literals, memory))
+    return no_memory();
   for (uint32_t i = 0; i < outputs; ++i) {
     names[i] = c->method.outputs()->Get(i)->name();
     LAZYRT_RETURN_IF_ERROR(bind_output(c, i));

@@ -1,4 +1,5 @@
-// The memory plan: who may share memory, and that everything else that lives at the same time is apart.
+// The memory plan: who may share memory, and that everything else that lives at the same time is
+// apart.
 
 #include <algorithm>
 
@@ -45,7 +46,8 @@ class MemoryCheck {
   Status check_unmade_aliases() const {
     for (size_t id = 0; id < c_.values.size(); ++id) {
       if (facts(id).alias_of == -1) continue;
-      if (facts(id).kind != fb::ValueKind::Arena) return c_.bad_value(id, "no node makes it, it cannot be an alias");
+      if (facts(id).kind != fb::ValueKind::Arena)
+        return c_.bad_value(id, "no node makes it, it cannot be an alias");
     }
     return {};
   }
@@ -55,14 +57,16 @@ class MemoryCheck {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const auto id = static_cast<size_t>(outputs[i]);
       if (facts(id).alias_of == -1) continue;
-      LAZYRT_RETURN_IF_ERROR(check_alias(index, i, id).with_context("output %zu (value %zu)", i, id));
+      LAZYRT_RETURN_IF_ERROR(
+          check_alias(index, i, id).with_context("output %zu (value %zu)", i, id));
     }
     return {};
   }
 
   Status check_alias(int32_t index, size_t output, size_t id) {
     const int32_t of = facts(id).alias_of;
-    if (of < -1 || of >= static_cast<int32_t>(id)) return bad_bundle("alias_of %d is not an earlier value", of);
+    if (of < -1 || of >= static_cast<int32_t>(id))
+      return bad_bundle("alias_of %d is not an earlier value", of);
     if (output != 0) return bad_bundle("only output 0 may share memory");
     const auto target = static_cast<size_t>(of);
     const fb::ValueKind kind = facts(target).kind;
@@ -70,7 +74,8 @@ class MemoryCheck {
       return bad_bundle("value %d is not in the arena", of);
     }
     if (facts(id).offset != facts(target).offset || facts(id).bytes != facts(target).bytes) {
-      return bad_bundle("not at the offset and of the size of value %d, whose memory it shares", of);
+      return bad_bundle("not at the offset and of the size of value %d, whose memory it shares",
+                        of);
     }
     LAZYRT_RETURN_IF_ERROR(check_sharing(index, target));
     join(id, target);
@@ -91,7 +96,8 @@ class MemoryCheck {
     if (!allowed) return bad_bundle("this operator cannot write over value %zu", target);
     const size_t root = root_[target];
     if (facts(root).kind != fb::ValueKind::Arena) return bad_bundle("it would write over an input");
-    if (last_use_[root] > index) return bad_bundle("it writes over value %zu, which is used later", target);
+    if (last_use_[root] > index)
+      return bad_bundle("it writes over value %zu, which is used later", target);
     return {};
   }
 
@@ -124,7 +130,8 @@ class MemoryCheck {
   Status overlap(const Array<Owned>& owned, size_t later) const {
     const Owned& b = owned[later];
     size_t i = 0;
-    while (i < later && !(owned[i].end > b.begin && owned[i].from <= b.to && owned[i].to >= b.from)) ++i;
+    while (i < later && !(owned[i].end > b.begin && owned[i].from <= b.to && owned[i].to >= b.from))
+      ++i;
     return c_.bad_value(b.value, "it overlaps value %u in the arena while both are in use",
                         static_cast<unsigned>(owned[i].value));
   }
@@ -132,8 +139,8 @@ class MemoryCheck {
   Status check_apart() const;
 
   const MethodCheck& c_;
-  Array<uint32_t> root_;       ///< per value: the first of those that share its memory
-  Array<int32_t> last_use_;    ///< per root: the last use of all that share its memory so far
+  Array<uint32_t> root_;     ///< per value: the first of those that share its memory
+  Array<int32_t> last_use_;  ///< per root: the last use of all that share its memory so far
 };
 
 /// For each moment the highest end of the ranges put there. A segment tree over [0, moments).
@@ -141,7 +148,8 @@ class Skyline {
  public:
   [[nodiscard]] bool make(size_t moments) {
     while (leaves_ < moments) leaves_ *= 2;
-    return highest_.make(2 * leaves_, platform_allocator()) && everywhere_.make(2 * leaves_, platform_allocator());
+    return highest_.make(2 * leaves_, platform_allocator()) &&
+           everywhere_.make(2 * leaves_, platform_allocator());
   }
   uint64_t highest(size_t from, size_t to) const { return highest(1, 0, leaves_ - 1, from, to); }
   void raise(size_t from, size_t to, uint64_t end) { raise(1, 0, leaves_ - 1, from, to, end); }
@@ -173,7 +181,8 @@ class Skyline {
   Array<uint64_t> everywhere_;  ///< put over the whole of the subtree
 };
 
-/// In order of their begins, each range must begin above the ends of all that share a moment with it.
+/// In order of their begins, each range must begin above the ends of all that share a moment with
+/// it.
 Status MemoryCheck::check_apart() const {
   Array<Owned> owned;
   LAZYRT_RETURN_IF_ERROR(collect(&owned));

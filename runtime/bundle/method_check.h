@@ -15,7 +15,8 @@ class Budget {
   /// kInvalidBundle when more was walked than the metadata can hold.
   Status charge(uint64_t bytes) {
     if (bytes > left_) {
-      return Status(Error::kInvalidBundle, "metadata: parts are shared between tables; each must have its own");
+      return Status(Error::kInvalidBundle,
+                    "metadata: parts are shared between tables; each must have its own");
     }
     left_ -= bytes;
     return {};
@@ -67,18 +68,18 @@ struct MethodCheck {
 Status bad_bundle(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 // The rules, in the order in which they build on each other.
-Status check_values(MethodCheck* check);                 // value_rules.cpp
-Status check_input_bindings(MethodCheck* check);         // interface_rules.cpp
-Status check_nodes(MethodCheck* check);                  // node_rules.cpp
-Status check_output_bindings(MethodCheck* check);        // interface_rules.cpp
-Status check_memory(MethodCheck* check);                 // memory_rules.cpp
-Status check_samples(const MethodCheck& check);          // sample_rules.cpp
-Status check_reserved(const MethodCheck& check);         // reserved_rules.cpp
+Status check_values(MethodCheck* check);           // value_rules.cpp
+Status check_input_bindings(MethodCheck* check);   // interface_rules.cpp
+Status check_nodes(MethodCheck* check);            // node_rules.cpp
+Status check_output_bindings(MethodCheck* check);  // interface_rules.cpp
+Status check_memory(MethodCheck* check);           // memory_rules.cpp
+Status check_samples(const MethodCheck& check);    // sample_rules.cpp
+Status check_reserved(const MethodCheck& check);   // reserved_rules.cpp
 /// kUnsupported names the first part that this runtime cannot run.
-Status check_supported(const MethodCheck& check);        // reserved_rules.cpp
+Status check_supported(const MethodCheck& check);  // reserved_rules.cpp
 
-/// No two of `names` are equal; each has 1..kBundleMaxNameBytes bytes. `what`: "input", "method", ...
-/// Reorders `names`.
+/// No two of `names` are equal; each has 1..kBundleMaxNameBytes bytes. `what`: "input", "method",
+/// ... Reorders `names`.
 Status check_names(Array<const flatbuffers::String*>* names, const char* what, Budget* budget);
 
 }  // namespace lazyrt

@@ -1,5 +1,5 @@
-// Each node: a known op, operands that fit it, values made once and before their use, and shapes that
-// are exactly what the op's shape rule gives.
+// Each node: a known op, operands that fit it, values made once and before their use, and shapes
+// that are exactly what the op's shape rule gives.
 
 #include "runtime/bundle/method_check.h"
 
@@ -18,7 +18,8 @@ struct Scratch {
 Status check_op(const MethodCheck& c, const fb::Node& node, const OpEntry** entry) {
   const auto kind = node.op_type();
   if (kind > fb::OpAttrs::MAX) {
-    return Status(Error::kUnsupported, "operator number %d is newer than this runtime, which knows %d",
+    return Status(Error::kUnsupported,
+                  "operator number %d is newer than this runtime, which knows %d",
                   static_cast<int>(kind), static_cast<int>(fb::OpAttrs::MAX));
   }
   if (kind == fb::OpAttrs::NONE || node.op() == nullptr) return bad_bundle("it has no operator");
@@ -26,10 +27,12 @@ Status check_op(const MethodCheck& c, const fb::Node& node, const OpEntry** entr
   if (*entry != nullptr) return {};
   if (kind == fb::OpAttrs::CustomOp) {
     const fb::CustomOp& op = *node.op_as_CustomOp();
-    return Status(Error::kUnsupported, "custom operator '%.60s' version %u is not in the table given to load",
+    return Status(Error::kUnsupported,
+                  "custom operator '%.60s' version %u is not in the table given to load",
                   text_of(op.name()), static_cast<unsigned>(op.version()));
   }
-  return Status(Error::kUnsupported, "operator %s is not built into this runtime", fb::EnumNameOpAttrs(kind));
+  return Status(Error::kUnsupported, "operator %s is not built into this runtime",
+                fb::EnumNameOpAttrs(kind));
 }
 
 Status check_operand_count(const OpDef& def, const fb::Node& node) {
@@ -37,15 +40,16 @@ Status check_operand_count(const OpDef& def, const fb::Node& node) {
   const auto outputs = static_cast<int64_t>(count_of(node.outputs()));
   if (inputs < def.min_inputs || (def.max_inputs >= 0 && inputs > def.max_inputs)) {
     return bad_bundle("%lld inputs, the operator takes %d to %d", static_cast<long long>(inputs),
-               def.min_inputs, def.max_inputs);
+                      def.min_inputs, def.max_inputs);
   }
   if (outputs != def.outputs) {
-    return bad_bundle("%lld outputs, the operator has %d", static_cast<long long>(outputs), def.outputs);
+    return bad_bundle("%lld outputs, the operator has %d", static_cast<long long>(outputs),
+                      def.outputs);
   }
   const fb::CustomOp* custom = node.op_as_CustomOp();
   if (custom != nullptr && custom->outputs() != static_cast<uint32_t>(def.outputs)) {
     return bad_bundle("the bundle's custom operator has %u outputs, the table's %d",
-               static_cast<unsigned>(custom->outputs()), def.outputs);
+                      static_cast<unsigned>(custom->outputs()), def.outputs);
   }
   return {};
 }
@@ -56,7 +60,8 @@ Status check_input(const MethodCheck& c, const OpDef& def, size_t operand, int32
     return optional ? Status() : bad_bundle("input %zu: it is missing", operand);
   }
   if (!c.is_value(id)) {
-    return bad_bundle("input %zu: there is no value %d, the method has %zu", operand, id, c.values.size());
+    return bad_bundle("input %zu: there is no value %d, the method has %zu", operand, id,
+                      c.values.size());
   }
   if (c.values[static_cast<size_t>(id)].made_at == ValueFacts::kNotMade) {
     return bad_bundle("input %zu: value %d is not made yet", operand, id);
@@ -81,14 +86,17 @@ Status check_outputs(MethodCheck* c, int32_t index) {
   const auto ids = ints_of(c->node(index).outputs());
   for (size_t i = 0; i < ids.size(); ++i) {
     if (!c->is_value(ids[i])) {
-      return bad_bundle("output %zu: there is no value %d, the method has %zu", i, ids[i], c->values.size());
+      return bad_bundle("output %zu: there is no value %d, the method has %zu", i, ids[i],
+                        c->values.size());
     }
     ValueFacts& facts = c->values[static_cast<size_t>(ids[i])];
     if (facts.kind != fb::ValueKind::Arena) {
-      return bad_bundle("output %zu: value %d is an %s, no node makes it", i, ids[i], fb::EnumNameValueKind(facts.kind));
+      return bad_bundle("output %zu: value %d is an %s, no node makes it", i, ids[i],
+                        fb::EnumNameValueKind(facts.kind));
     }
     if (facts.made_at != ValueFacts::kNotMade) {
-      return bad_bundle("output %zu: value %d is already made by node %d", i, ids[i], facts.made_at);
+      return bad_bundle("output %zu: value %d is already made by node %d", i, ids[i],
+                        facts.made_at);
     }
     facts.made_at = index;
     if (facts.last_use < index) facts.last_use = index;
@@ -96,7 +104,8 @@ Status check_outputs(MethodCheck* c, int32_t index) {
   return {};
 }
 
-Status check_inferred(const MethodCheck& c, const OpDef& def, const fb::Node& node, Scratch* scratch) {
+Status check_inferred(const MethodCheck& c, const OpDef& def, const fb::Node& node,
+                      Scratch* scratch) {
   const auto ids = ints_of(node.outputs());
   for (size_t i = 0; i < ids.size(); ++i) scratch->outputs[i] = TensorSpec();
   const Span<const TensorSpec> inputs(scratch->inputs.data(), count_of(node.inputs()));
@@ -108,8 +117,9 @@ Status check_inferred(const MethodCheck& c, const OpDef& def, const fb::Node& no
     const TensorSpec& made = outputs[i];
     const TensorSpec& said = c.values[static_cast<size_t>(ids[i])].spec;
     if (made.dtype != said.dtype || made.shape != said.shape) {
-      return bad_bundle("output %zu: the bundle says %s%s, the operator gives %s%s", i, dtype_name(said.dtype),
-                 shape_text(said.shape).text, dtype_name(made.dtype), shape_text(made.shape).text);
+      return bad_bundle("output %zu: the bundle says %s%s, the operator gives %s%s", i,
+                        dtype_name(said.dtype), shape_text(said.shape).text, dtype_name(made.dtype),
+                        shape_text(made.shape).text);
     }
   }
   return {};

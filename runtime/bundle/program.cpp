@@ -69,7 +69,8 @@ TensorView view_of(const ProgramState& program, const fb::Blob& blob) {
 
 }  // namespace
 
-Result<Program> Program::load(Span<const uint8_t> bytes, const OpTable& ops, const LoadOptions& options) {
+Result<Program> Program::load(Span<const uint8_t> bytes, const OpTable& ops,
+                              const LoadOptions& options) {
   Program program;
   program.state_ = make_state();
   if (program.state_ == nullptr) return Status(Error::kOutOfMemory, "no memory for a program");

@@ -27,7 +27,9 @@ class ProgramState {
     return *sections.bundle->methods()->Get(static_cast<uint32_t>(i));
   }
   /// Bytes of a Constant value.
-  const uint8_t* constant(const fb::Value& value) const { return sections.constants.data() + value.offset(); }
+  const uint8_t* constant(const fb::Value& value) const {
+    return sections.constants.data() + value.offset();
+  }
 };
 
 }  // namespace lazyrt

@@ -16,7 +16,8 @@ Status check_identity(Span<const uint8_t> file) {
   }
   if (file.size() < sizeof(kBundleMagic) ||
       std::memcmp(file.data(), kBundleMagic, sizeof(kBundleMagic)) != 0) {
-    return Status(Error::kInvalidBundle, "not a LazyRT bundle: it does not begin with %.8s", kBundleMagic);
+    return Status(Error::kInvalidBundle, "not a LazyRT bundle: it does not begin with %.8s",
+                  kBundleMagic);
   }
   if (file.size() < sizeof(BundleProlog)) return bad("the file is truncated");
   return {};
@@ -35,7 +36,8 @@ Status check_version(const BundleProlog& prolog) {
 Status check_section(const char* name, uint64_t offset, uint64_t bytes, uint64_t alignment,
                      uint64_t file_bytes, uint64_t* end) {
   if (offset % alignment != 0) {
-    return Status(Error::kInvalidBundle, "prolog: %s section is not aligned to %" PRIu64, name, alignment);
+    return Status(Error::kInvalidBundle, "prolog: %s section is not aligned to %" PRIu64, name,
+                  alignment);
   }
   if (offset < *end || offset - *end >= alignment) {
     return Status(Error::kInvalidBundle, "prolog: %s section is not next to the one before", name);
@@ -66,8 +68,9 @@ Status check_prolog(const BundleProlog& p, uint64_t file_bytes) {
   LAZYRT_RETURN_IF_ERROR(check_version(p));
   if (prolog_checksum(p) != p.prolog_checksum) return bad("its checksum does not match");
   if (p.file_bytes != file_bytes) {
-    return Status(Error::kInvalidBundle, "prolog: the file should have %" PRIu64 " bytes, it has %" PRIu64,
-                  p.file_bytes, file_bytes);
+    return Status(Error::kInvalidBundle,
+                  "prolog: the file should have %" PRIu64 " bytes, it has %" PRIu64, p.file_bytes,
+                  file_bytes);
   }
   for (uint64_t word : p.reserved) {
     if (word != 0 && p.minor <= kBundleMinor) return bad("a reserved word is not 0");
@@ -78,11 +81,14 @@ Status check_prolog(const BundleProlog& p, uint64_t file_bytes) {
 Status check_flatbuffer(Span<const uint8_t> metadata) {
   if (metadata.size() >= FLATBUFFERS_MAX_BUFFER_SIZE) return bad("metadata of 2 GiB or more");
   if (metadata.size() < 8 || !fb::BundleBufferHasIdentifier(metadata.data())) {
-    return Status(Error::kInvalidBundle, "metadata: not a FlatBuffer of kind %s", fb::BundleIdentifier());
+    return Status(Error::kInvalidBundle, "metadata: not a FlatBuffer of kind %s",
+                  fb::BundleIdentifier());
   }
-  flatbuffers::Verifier verifier(metadata.data(), metadata.size(), kBundleMaxDepth, kBundleMaxTables);
+  flatbuffers::Verifier verifier(metadata.data(), metadata.size(), kBundleMaxDepth,
+                                 kBundleMaxTables);
   if (!fb::VerifyBundleBuffer(verifier)) {
-    return Status(Error::kInvalidBundle, "metadata: the FlatBuffer is damaged, nested too deeply or too big");
+    return Status(Error::kInvalidBundle,
+                  "metadata: the FlatBuffer is damaged, nested too deeply or too big");
   }
   return {};
 }
@@ -137,8 +143,8 @@ NodePlace node_place(const fb::Method& method, size_t index, const OpTable& ops)
   }
   const char* name = text_of(method.name());
   if (file[0] != '\0') {
-    snprintf(place.text, sizeof(place.text), "method '%.30s', node %zu (%.30s from %s:%d)", name, index, op,
-             file, line);
+    snprintf(place.text, sizeof(place.text), "method '%.30s', node %zu (%.30s from %s:%d)", name,
+             index, op, file, line);
   } else {
     snprintf(place.text, sizeof(place.text), "method '%.30s', node %zu (%.30s)", name, index, op);
   }

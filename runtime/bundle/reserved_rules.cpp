@@ -10,7 +10,8 @@ namespace {
 Status check_symbol(const MethodCheck& c, uint32_t i) {
   const fb::Symbol& symbol = *c.method.symbols()->Get(i);
   LAZYRT_RETURN_IF_ERROR(c.budget->charge(8));
-  if (count_of(symbol.name()) == 0) return bad_bundle("symbol %u has no name", static_cast<unsigned>(i));
+  if (count_of(symbol.name()) == 0)
+    return bad_bundle("symbol %u has no name", static_cast<unsigned>(i));
   if (symbol.min() >= 1 && symbol.min() <= symbol.max()) return {};
   return bad_bundle("symbol '%.60s': bounds %lld to %lld", text_of(symbol.name()),
                     static_cast<long long>(symbol.min()), static_cast<long long>(symbol.max()));
@@ -24,15 +25,17 @@ Status check_dim_symbol(const MethodCheck& c, size_t id, uint32_t dim, int32_t i
   const fb::Symbol& symbol = *c.method.symbols()->Get(static_cast<uint32_t>(index));
   const int64_t extent = c.values[id].spec.shape[static_cast<int>(dim)];
   if (extent >= symbol.min() && extent <= symbol.max()) return {};
-  return c.bad_value(id, "dim %u: %lld is outside of the bounds of symbol '%.40s'", static_cast<unsigned>(dim),
-                     static_cast<long long>(extent), text_of(symbol.name()));
+  return c.bad_value(id, "dim %u: %lld is outside of the bounds of symbol '%.40s'",
+                     static_cast<unsigned>(dim), static_cast<long long>(extent),
+                     text_of(symbol.name()));
 }
 
 Status check_value_symbols(const MethodCheck& c, size_t id) {
   const auto symbols = ints_of(c.value(id).symbols());
   if (symbols.empty()) return {};
   if (symbols.size() != c.values[id].spec.shape.size()) {
-    return c.bad_value(id, "%zu symbols for %d dims", symbols.size(), c.values[id].spec.shape.rank());
+    return c.bad_value(id, "%zu symbols for %d dims", symbols.size(),
+                       c.values[id].spec.shape.rank());
   }
   for (uint32_t dim = 0; dim < symbols.size(); ++dim) {
     LAZYRT_RETURN_IF_ERROR(check_dim_symbol(c, id, dim, symbols[dim]));
@@ -44,7 +47,8 @@ Status check_scales(const MethodCheck& c, size_t id, const fb::Quantization& q) 
   LAZYRT_RETURN_IF_ERROR(c.budget->charge(count_of(q.scales()) * 12));
   for (uint32_t i = 0; i < count_of(q.scales()); ++i) {
     const float scale = q.scales()->Get(i);
-    if (!std::isfinite(scale) || scale <= 0) return c.bad_value(id, "scale %u is not positive", static_cast<unsigned>(i));
+    if (!std::isfinite(scale) || scale <= 0)
+      return c.bad_value(id, "scale %u is not positive", static_cast<unsigned>(i));
   }
   return {};
 }
@@ -53,22 +57,25 @@ Status check_quantization(const MethodCheck& c, size_t id) {
   const fb::Quantization* q = c.value(id).quantization();
   if (q == nullptr) return {};
   const TensorSpec& spec = c.values[id].spec;
-  if (!is_integral(spec.dtype)) return c.bad_value(id, "quantized, but of dtype %s", dtype_name(spec.dtype));
+  if (!is_integral(spec.dtype))
+    return c.bad_value(id, "quantized, but of dtype %s", dtype_name(spec.dtype));
   if (q->axis() < -1 || q->axis() >= spec.shape.rank()) {
     return c.bad_value(id, "quantization axis %d of %d dims", q->axis(), spec.shape.rank());
   }
   const int64_t channels = q->axis() == -1 ? 1 : spec.shape[q->axis()];
   if (static_cast<int64_t>(count_of(q->scales())) != channels ||
       static_cast<int64_t>(count_of(q->zero_points())) != channels) {
-    return c.bad_value(id, "%zu scales and %zu zero points for %lld channels", count_of(q->scales()),
-                       count_of(q->zero_points()), static_cast<long long>(channels));
+    return c.bad_value(id, "%zu scales and %zu zero points for %lld channels",
+                       count_of(q->scales()), count_of(q->zero_points()),
+                       static_cast<long long>(channels));
   }
   return check_scales(c, id, *q);
 }
 
 Status check_guard(const MethodCheck& c, const fb::Guard& guard) {
   LAZYRT_RETURN_IF_ERROR(c.budget->charge(8));
-  if (guard.kind() > fb::GuardKind::MAX) return bad_bundle("kind %d", static_cast<int>(guard.kind()));
+  if (guard.kind() > fb::GuardKind::MAX)
+    return bad_bundle("kind %d", static_cast<int>(guard.kind()));
   if (!c.is_source(guard.source())) return bad_bundle("there is no source %d", guard.source());
   if (!c.is_value(guard.value())) return bad_bundle("there is no value %d", guard.value());
   if (c.values[static_cast<size_t>(guard.value())].spec.numel() != 1) {
@@ -79,14 +86,16 @@ Status check_guard(const MethodCheck& c, const fb::Guard& guard) {
 
 Status check_guards(const MethodCheck& c) {
   for (uint32_t i = 0; i < count_of(c.method.guards()); ++i) {
-    LAZYRT_RETURN_IF_ERROR(check_guard(c, *c.method.guards()->Get(i))
-                               .with_context("method '%.30s', guard %u", c.name(), static_cast<unsigned>(i)));
+    LAZYRT_RETURN_IF_ERROR(
+        check_guard(c, *c.method.guards()->Get(i))
+            .with_context("method '%.30s', guard %u", c.name(), static_cast<unsigned>(i)));
   }
   return {};
 }
 
 Status unsupported(const MethodCheck& c, const char* what) {
-  return Status(Error::kUnsupported, "method '%.60s' has %s, which this runtime cannot run", c.name(), what);
+  return Status(Error::kUnsupported, "method '%.60s' has %s, which this runtime cannot run",
+                c.name(), what);
 }
 
 }  // namespace

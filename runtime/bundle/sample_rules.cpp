@@ -27,7 +27,8 @@ Status check_blob(const MethodCheck& c, const fb::Blob& blob, const fb::Binding&
                       dtype_name(value.spec.dtype), shape_text(value.spec.shape).text);
   }
   if (blob.bytes() != value.bytes) {
-    return bad_bundle("'%.60s': %" PRIu64 " bytes instead of %" PRIu64, name, blob.bytes(), value.bytes);
+    return bad_bundle("'%.60s': %" PRIu64 " bytes instead of %" PRIu64, name, blob.bytes(),
+                      value.bytes);
   }
   if (blob.offset() % kBundleAlignment != 0) {
     return bad_bundle("'%.60s': offset %" PRIu64 " is not aligned", name, blob.offset());
@@ -39,13 +40,15 @@ Status check_blob(const MethodCheck& c, const fb::Blob& blob, const fb::Binding&
   return {};
 }
 
-Status check_blobs(const MethodCheck& c, const Blobs* blobs, const Bindings* bindings, const char* what) {
+Status check_blobs(const MethodCheck& c, const Blobs* blobs, const Bindings* bindings,
+                   const char* what) {
   if (count_of(blobs) != count_of(bindings)) {
     return bad_bundle("%zu %ss, the method has %zu", count_of(blobs), what, count_of(bindings));
   }
   LAZYRT_RETURN_IF_ERROR(c.budget->charge(count_of(blobs) * kHonestBlobBytes));
   for (uint32_t i = 0; i < count_of(blobs); ++i) {
-    LAZYRT_RETURN_IF_ERROR(check_blob(c, *blobs->Get(i), *bindings->Get(i)).with_context("%s", what));
+    LAZYRT_RETURN_IF_ERROR(
+        check_blob(c, *blobs->Get(i), *bindings->Get(i)).with_context("%s", what));
   }
   return {};
 }
@@ -66,8 +69,9 @@ Status check_sample(const MethodCheck& c, const fb::Sample& sample) {
 Status check_samples(const MethodCheck& check) {
   for (uint32_t i = 0; i < count_of(check.method.samples()); ++i) {
     LAZYRT_RETURN_IF_ERROR(check.budget->charge(8));
-    LAZYRT_RETURN_IF_ERROR(check_sample(check, *check.method.samples()->Get(i))
-                               .with_context("method '%.30s', sample %u", check.name(), static_cast<unsigned>(i)));
+    LAZYRT_RETURN_IF_ERROR(
+        check_sample(check, *check.method.samples()->Get(i))
+            .with_context("method '%.30s', sample %u", check.name(), static_cast<unsigned>(i)));
   }
   return {};
 }

@@ -13,16 +13,18 @@ constexpr uint64_t kHonestValueBytes = 16;
 Status check_kind(const MethodCheck& c, size_t id) {
   const auto kind = c.value(id).kind();
   if (kind <= fb::ValueKind::MAX) return {};
-  return Status(Error::kUnsupported, "method '%.60s', value %zu: its kind %d is newer than this runtime",
-                c.name(), id, static_cast<int>(kind));
+  return Status(Error::kUnsupported,
+                "method '%.60s', value %zu: its kind %d is newer than this runtime", c.name(), id,
+                static_cast<int>(kind));
 }
 
 Status check_dtype(const MethodCheck& c, size_t id) {
   const auto dtype = c.value(id).dtype();
   if (dtype == fb::DType::None) return c.bad_value(id, "it has no dtype");
   if (dtype <= fb::DType::MAX) return {};
-  return Status(Error::kUnsupported, "method '%.60s', value %zu: its dtype %d is newer than this runtime",
-                c.name(), id, static_cast<int>(dtype));
+  return Status(Error::kUnsupported,
+                "method '%.60s', value %zu: its dtype %d is newer than this runtime", c.name(), id,
+                static_cast<int>(dtype));
 }
 
 Status check_shape(const MethodCheck& c, size_t id) {
@@ -61,7 +63,9 @@ Status check_place(const MethodCheck& c, size_t id, ValueFacts* facts) {
   }
   const uint64_t needed = facts->bytes + kBundleTailBytes;
   if (value.offset() > room || needed > room - value.offset()) {
-    return c.bad_value(id, "%" PRIu64 " bytes and the tail at offset %" PRIu64 " end outside of the %s (%" PRIu64 ")",
+    return c.bad_value(id,
+                       "%" PRIu64 " bytes and the tail at offset %" PRIu64
+                       " end outside of the %s (%" PRIu64 ")",
                        facts->bytes, value.offset(), constant ? "constants" : "arena", room);
   }
   facts->offset = value.offset();

@@ -40,7 +40,8 @@ Status check_names(Array<const flatbuffers::String*>* names, const char* what, B
       return Status(Error::kInvalidBundle, "a name of the %ss is missing, empty or too long", what);
     }
     if (std::strlen(name->c_str()) != name->size()) {
-      return Status(Error::kInvalidBundle, "%s '%.40s': its name holds a zero byte", what, name->c_str());
+      return Status(Error::kInvalidBundle, "%s '%.40s': its name holds a zero byte", what,
+                    name->c_str());
     }
     LAZYRT_RETURN_IF_ERROR(budget->charge(name->size()));
   }
@@ -49,7 +50,8 @@ Status check_names(Array<const flatbuffers::String*>* names, const char* what, B
             [](Name a, Name b) { return std::strcmp(a->c_str(), b->c_str()) < 0; });
   for (size_t i = 1; i < names->size(); ++i) {
     if (std::strcmp((*names)[i - 1]->c_str(), (*names)[i]->c_str()) == 0) {
-      return Status(Error::kInvalidBundle, "two %ss have the name '%.100s'", what, (*names)[i]->c_str());
+      return Status(Error::kInvalidBundle, "two %ss have the name '%.100s'", what,
+                    (*names)[i]->c_str());
     }
   }
   return {};
@@ -98,12 +100,13 @@ struct BundleCheck {
     for (uint32_t i = 0; i < count_of(m.variants()); ++i) {
       const fb::Method& variant = *m.variants()->Get(i);
       if (count_of(variant.variants()) != 0) {
-        return Status(Error::kInvalidBundle, "method '%.60s', variant %u: it has variants of its own",
-                      text_of(m.name()), static_cast<unsigned>(i));
+        return Status(Error::kInvalidBundle,
+                      "method '%.60s', variant %u: it has variants of its own", text_of(m.name()),
+                      static_cast<unsigned>(i));
       }
       LAZYRT_RETURN_IF_ERROR(method(variant, unsupported)
-                                 .with_context("variant %u of method '%.60s'", static_cast<unsigned>(i),
-                                               text_of(m.name())));
+                                 .with_context("variant %u of method '%.60s'",
+                                               static_cast<unsigned>(i), text_of(m.name())));
     }
     return {};
   }

@@ -5,13 +5,13 @@
 
 namespace lazyrt {
 
-/// Checks everything that the tables of a bundle say against schema/FORMAT.md. After an ok answer no
-/// index, size, offset or shape in it needs a check again, and every op is in `ops`.
-/// REQUIRES: read_sections gave `sections`.
+/// Checks everything that the tables of a bundle say against schema/FORMAT.md. After an ok answer
+/// no index, size, offset or shape in it needs a check again, and every op is in `ops`. REQUIRES:
+/// read_sections gave `sections`.
 ///
-/// kInvalidBundle: a rule is broken. kUnsupported: well-formed, but it needs what this runtime or `ops`
-/// lacks. kOutOfMemory: an arena larger than memory_limit, or no memory for the check itself. The check
-/// takes time and memory in proportion to the metadata's size.
+/// kInvalidBundle: a rule is broken. kUnsupported: well-formed, but it needs what this runtime or
+/// `ops` lacks. kOutOfMemory: an arena larger than memory_limit, or no memory for the check itself.
+/// The check takes time and memory in proportion to the metadata's size.
 Status verify_bundle(const BundleSections& sections, const OpTable& ops, uint64_t memory_limit);
 
 }  // namespace lazyrt

@@ -5,7 +5,8 @@
 namespace lazyrt {
 
 Allocator platform_allocator() {
-  return {nullptr, [](void*, size_t bytes, size_t alignment) { return platform_allocate(bytes, alignment); },
+  return {nullptr,
+          [](void*, size_t bytes, size_t alignment) { return platform_allocate(bytes, alignment); },
           [](void*, void* pointer) { platform_release(pointer); }};
 }
 

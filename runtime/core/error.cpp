@@ -6,10 +6,10 @@
 namespace lazyrt {
 
 const char* error_name(Error error) {
-  static constexpr const char* kNames[] = {
-      "ok",           "invalid argument", "invalid bundle", "version",
-      "unsupported",  "not found",        "out of range",   "out of memory",
-      "input/output", "busy",             "failed precondition", "internal"};
+  static constexpr const char* kNames[] = {"ok",           "invalid argument",    "invalid bundle",
+                                           "version",      "unsupported",         "not found",
+                                           "out of range", "out of memory",       "input/output",
+                                           "busy",         "failed precondition", "internal"};
   const auto i = static_cast<unsigned>(error);
   return i < sizeof(kNames) / sizeof(kNames[0]) ? kNames[i] : "?";
 }

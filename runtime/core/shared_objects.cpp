@@ -9,8 +9,8 @@ SharedObjects::~SharedObjects() {
   }
 }
 
-Status SharedObjects::find_or_make(const void* owner, Status (*make)(void**), void (*destroy)(void*),
-                                   void** object) {
+Status SharedObjects::find_or_make(const void* owner, Status (*make)(void**),
+                                   void (*destroy)(void*), void** object) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (int i = 0; i < count_; ++i) {
     if (slots_[i].owner == owner) {

@@ -6,8 +6,8 @@
 
 namespace lazyrt {
 
-/// Objects that outlive their first user: one for each owner (e.g. a backend), made on first demand.
-/// Safe on several threads.
+/// Objects that outlive their first user: one for each owner (e.g. a backend), made on first
+/// demand. Safe on several threads.
 class SharedObjects {
  public:
   static constexpr int kMaxOwners = 8;
@@ -20,8 +20,8 @@ class SharedObjects {
 
   /// The object of `owner`, made by `make` if there is none yet; a failed `make` is tried again by
   /// the next call. `destroy` may be nullptr.
-  Status find_or_make(const void* owner, Status (*make)(void** object), void (*destroy)(void* object),
-                      void** object);
+  Status find_or_make(const void* owner, Status (*make)(void** object),
+                      void (*destroy)(void* object), void** object);
 
  private:
   struct Slot {

@@ -16,7 +16,8 @@ Status Plan::list_operands(const fb::Method& method) {
   size_t total = 0;
   const size_t count = count_of(method.nodes());
   for (uint32_t i = 0; i < count; ++i) {
-    total += count_of(method.nodes()->Get(i)->inputs()) + count_of(method.nodes()->Get(i)->outputs());
+    total +=
+        count_of(method.nodes()->Get(i)->inputs()) + count_of(method.nodes()->Get(i)->outputs());
   }
   if (!nodes_.make(count, allocator_) || !operands_.make(total, allocator_)) return no_memory();
   uint32_t next = 0;
@@ -102,7 +103,8 @@ Status Plan::make(const ProgramState& program, const fb::Method& method, const B
     node.op = program.ops->find(node.attrs);
     const Status status = plan_node(i, backend, services);
     if (!status.ok()) return status.with_context("%s", node_place(method, i, *program.ops).text);
-    if (node.prepared.workspace_bytes > workspace_bytes_) workspace_bytes_ = node.prepared.workspace_bytes;
+    if (node.prepared.workspace_bytes > workspace_bytes_)
+      workspace_bytes_ = node.prepared.workspace_bytes;
     packed_weight_bytes_ += node.prepared.packed_weight_bytes;
   }
   specs_.clear();
@@ -114,7 +116,8 @@ void Plan::clear() {
     if (node.kernel != nullptr && node.kernel->release != nullptr) {
       node.kernel->release(node.prepared.state, allocator_);
     }
-    if (node.fallback_reason != nullptr) allocator_.release(allocator_.context, node.fallback_reason);
+    if (node.fallback_reason != nullptr)
+      allocator_.release(allocator_.context, node.fallback_reason);
   }
   nodes_.clear();
   operands_.clear();

@@ -28,8 +28,8 @@ class Plan {
   Plan& operator=(const Plan&) = delete;
   ~Plan() { clear(); }
 
-  /// For each node asks `backend` and its fallbacks for a kernel and prepares it. An error names the
-  /// node. REQUIRES: empty; program, backend and services outlive the plan.
+  /// For each node asks `backend` and its fallbacks for a kernel and prepares it. An error names
+  /// the node. REQUIRES: empty; program, backend and services outlive the plan.
   Status make(const ProgramState& program, const fb::Method& method, const Backend& backend,
               const Allocator& allocator, BackendServices* services);
   void clear();
@@ -45,7 +45,8 @@ class Plan {
   Status list_operands(const fb::Method& method);
   Status make_specs(const ProgramState& program, const fb::Method& method);
   Status plan_node(size_t index, const Backend& backend, BackendServices* services);
-  Status try_backend(const Backend& backend, const NodeSpec& spec, BackendServices* services, PlannedNode* node);
+  Status try_backend(const Backend& backend, const NodeSpec& spec, BackendServices* services,
+                     PlannedNode* node);
   Status keep_reason(const Status& why, PlannedNode* node);
   NodeSpec node_spec(const PlannedNode& node) const;
 

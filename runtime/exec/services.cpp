@@ -16,12 +16,13 @@ Status BackendServices::find_or_open(const Backend& backend, void** services) {
   options.threads = threads_;
   options.allocator = allocator_;
   if (backend.open_weights != nullptr) {
-    LAZYRT_RETURN_IF_ERROR(shared_->find_or_make(&backend, backend.open_weights, backend.close_weights,
-                                                 &options.weights));
+    LAZYRT_RETURN_IF_ERROR(shared_->find_or_make(&backend, backend.open_weights,
+                                                 backend.close_weights, &options.weights));
   }
   Slot slot = {&backend, nullptr};
   if (backend.open != nullptr) {
-    LAZYRT_RETURN_IF_ERROR(backend.open(options, &slot.services).with_context("backend %s", backend.name));
+    LAZYRT_RETURN_IF_ERROR(
+        backend.open(options, &slot.services).with_context("backend %s", backend.name));
   }
   slots_[count_++] = slot;
   *services = slot.services;

@@ -32,13 +32,16 @@ class Entry {
 
 Status check_options(const SessionOptions& options) {
   if (options.backend == nullptr) {
-    return Status(Error::kInvalidArgument, "SessionOptions::backend is null: pass cpu_backend() or another");
+    return Status(Error::kInvalidArgument,
+                  "SessionOptions::backend is null: pass cpu_backend() or another");
   }
   if (options.threads < 1 || options.threads > kMaxThreads) {
-    return Status(Error::kInvalidArgument, "threads is %d, allowed are 1 to %d", options.threads, kMaxThreads);
+    return Status(Error::kInvalidArgument, "threads is %d, allowed are 1 to %d", options.threads,
+                  kMaxThreads);
   }
   if ((options.allocator.allocate == nullptr) != (options.allocator.release == nullptr)) {
-    return Status(Error::kInvalidArgument, "SessionOptions::allocator needs both allocate and release");
+    return Status(Error::kInvalidArgument,
+                  "SessionOptions::allocator needs both allocate and release");
   }
   return {};
 }
@@ -58,7 +61,8 @@ void destroy_state(SessionState* state) {
 }  // namespace
 
 Result<Session> Session::create(const Method& method, const SessionOptions& options) {
-  if (method.program_ == nullptr) return Status(Error::kInvalidArgument, "the method belongs to no program");
+  if (method.program_ == nullptr)
+    return Status(Error::kInvalidArgument, "the method belongs to no program");
   LAZYRT_RETURN_IF_ERROR(check_options(options));
   const Allocator allocator = allocator_of(options);
   void* memory = allocator.allocate(allocator.context, sizeof(SessionState), alignof(SessionState));

@@ -118,19 +118,19 @@ void SessionState::point_input(size_t i, const void* bound, bool copy_at_run) {
   slot.bound = bound;
   slot.copy_at_run = copy_at_run;
   slot.set = true;
-  has_run_ = false;
   stale_ = stale_ || before != address_of(static_cast<size_t>(slot.value));
 }
 
 Status SessionState::set_input(size_t i, const void* data, size_t bytes) {
   if (i >= inputs_.size()) {
-    return Status(Error::kInvalidArgument, "there is no input %zu, the method has %zu", i, inputs_.size());
+    return Status(Error::kInvalidArgument, "there is no input %zu, the method has %zu", i,
+                  inputs_.size());
   }
   const size_t needed = input_bytes(i);
   if (bytes != needed) {
     const TensorView& v = values_[static_cast<size_t>(inputs_[i].value)];
-    return Status(Error::kInvalidArgument, "input '%.60s' takes %zu bytes (%s%s), got %zu", input_name(i), needed,
-                  dtype_name(v.dtype), shape_text(v.shape).text, bytes);
+    return Status(Error::kInvalidArgument, "input '%.60s' takes %zu bytes (%s%s), got %zu",
+                  input_name(i), needed, dtype_name(v.dtype), shape_text(v.shape).text, bytes);
   }
   if (data == nullptr && bytes != 0) {
     return Status(Error::kInvalidArgument, "input '%.60s': data is null", input_name(i));
@@ -142,7 +142,8 @@ Status SessionState::set_input(size_t i, const void* data, size_t bytes) {
 
 Status SessionState::check_input(size_t i, const TensorView& tensor) const {
   if (i >= inputs_.size()) {
-    return Status(Error::kInvalidArgument, "there is no input %zu, the method has %zu", i, inputs_.size());
+    return Status(Error::kInvalidArgument, "there is no input %zu, the method has %zu", i,
+                  inputs_.size());
   }
   const TensorView& wanted = values_[static_cast<size_t>(inputs_[i].value)];
   if (tensor.dtype == wanted.dtype && tensor.shape == wanted.shape) return {};
@@ -155,8 +156,8 @@ Status SessionState::bind_input(size_t i, const TensorView& tensor, size_t reada
   LAZYRT_RETURN_IF_ERROR(check_input(i, tensor));
   const size_t bytes = input_bytes(i);
   if (tensor.data == nullptr || readable < bytes) {
-    return Status(Error::kInvalidArgument, "input '%.60s' takes %zu bytes, %zu are readable", input_name(i), bytes,
-                  tensor.data == nullptr ? size_t{0} : readable);
+    return Status(Error::kInvalidArgument, "input '%.60s' takes %zu bytes, %zu are readable",
+                  input_name(i), bytes, tensor.data == nullptr ? size_t{0} : readable);
   }
   const bool aligned = reinterpret_cast<uintptr_t>(tensor.data) % kAlignment == 0;
   const bool has_tail = readable - bytes >= kTailBytes;
@@ -210,9 +211,11 @@ Status SessionState::run() {
 
 Result<TensorView> SessionState::output(size_t i) const {
   const size_t count = count_of(method_.outputs());
-  if (i >= count) return Status(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i, count);
+  if (i >= count)
+    return Status(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i, count);
   if (!has_run_) {
-    return Status(Error::kFailedPrecondition, "no run has succeeded since the inputs were set");
+    return Status(Error::kFailedPrecondition,
+                  "there is no result: the session has not run, or its last run failed");
   }
   return values_[static_cast<size_t>(method_.outputs()->Get(static_cast<uint32_t>(i))->value())];
 }

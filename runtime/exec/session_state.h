@@ -53,8 +53,12 @@ class SessionState {
   Status prepare_inputs();
   Status run_nodes();
   Status run_node(size_t index);
-  const fb::Value& value(size_t id) const { return *method_.values()->Get(static_cast<uint32_t>(id)); }
-  size_t input_bytes(size_t i) const { return values_[static_cast<size_t>(inputs_[i].value)].bytes(); }
+  const fb::Value& value(size_t id) const {
+    return *method_.values()->Get(static_cast<uint32_t>(id));
+  }
+  size_t input_bytes(size_t i) const {
+    return values_[static_cast<size_t>(inputs_[i].value)].bytes();
+  }
   const char* input_name(size_t i) const;
 
   const ProgramState& program_;
@@ -67,12 +71,12 @@ class SessionState {
   Plan plan_;
   Block arena_;
   Block workspace_;
-  Array<TensorView> values_;     ///< per value id
-  Array<int32_t> input_of_;      ///< per value id: the input whose memory it is, or -1
-  Array<TensorView> operands_;   ///< per entry of plan_.operands()
-  Array<bool> rebind_;           ///< per node
+  Array<TensorView> values_;    ///< per value id
+  Array<int32_t> input_of_;     ///< per value id: the input whose memory it is, or -1
+  Array<TensorView> operands_;  ///< per entry of plan_.operands()
+  Array<bool> rebind_;          ///< per node
   Array<InputSlot> inputs_;
-  bool stale_ = true;            ///< operands_ must be refreshed before the next run
+  bool stale_ = true;  ///< operands_ must be refreshed before the next run
   bool has_run_ = false;
   mutable std::atomic<bool> busy_{false};
 };

@@ -24,8 +24,8 @@ struct MappedFile {
   const uint8_t* data = nullptr;  ///< nullptr: nothing is mapped
   size_t bytes = 0;
 };
-/// Maps a regular file. kNotFound when there is none, else kIo; an empty file maps to zero bytes. The
-/// file must not shrink or change while it is mapped.
+/// Maps a regular file. kNotFound when there is none, else kIo; an empty file maps to zero bytes.
+/// The file must not shrink or change while it is mapped.
 Status platform_map_file(const char* path, MappedFile* file);
 void platform_unmap_file(const MappedFile& file);
 

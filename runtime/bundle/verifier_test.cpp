@@ -1,0 +1,550 @@
+// One broken field at a time: every field of bundle.fbs has at least one line here, and a test says
+// so.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <set>
+
+#include "lazyrt/runtime.h"
+#include "tests/support/reflect.h"
+#include "tests/support/tiny_bundle.h"
+#include "tests/support/tiny_ops.h"
+
+namespace lazyrt {
+namespace {
+
+using test::BundleParts;
+using testing::HasSubstr;
+
+Status load(const BundleParts& parts, const LoadOptions& options = {}) {
+  const test::AlignedBytes file = test::write_bundle(parts);
+  return Program::load(file.span(), test::tiny_ops(), options).status();
+}
+
+struct Break {
+  const char* field;
+  const char* what;
+  Error error;
+  const char* message;  ///< part of it
+  std::function<void(BundleParts&)> apply;
+};
+
+fb::MethodT& method(BundleParts& p) { return *p.bundle.methods[0]; }
+fb::ValueT& value(BundleParts& p, int i) { return *method(p).values[static_cast<size_t>(i)]; }
+fb::NodeT& node(BundleParts& p, int i) { return *method(p).nodes[static_cast<size_t>(i)]; }
+fb::SampleT& sample(BundleParts& p) { return *method(p).samples[0]; }
+
+fb::SymbolT& add_symbol(BundleParts& p) {
+  auto symbol = std::make_unique<fb::SymbolT>();
+  symbol->name = "batch";
+  symbol->min = 1;
+  symbol->max = 8;
+  method(p).symbols.push_back(std::move(symbol));
+  return *method(p).symbols.back();
+}
+
+fb::QuantizationT& quantize_ids(BundleParts& p) {
+  auto q = std::make_unique<fb::QuantizationT>();
+  q->scales = {0.5f, 0.25f};
+  q->zero_points = {0, 1};
+  q->axis = 0;
+  value(p, test::tiny::kIds).quantization = std::move(q);
+  return *value(p, test::tiny::kIds).quantization;
+}
+
+/// A guard over a new scalar input.
+fb::GuardT& add_guard(BundleParts& p) {
+  auto guard = std::make_unique<fb::GuardT>();
+  guard->value = static_cast<int>(method(p).values.size());
+  test::BundleParts scratch;
+  test::MethodBuilder other(&scratch);
+  other.input("flag", DType::kInt64, {});
+  auto flag = std::move(other.method().values[0]);
+  flag->offset = method(p).arena_bytes;
+  method(p).arena_bytes += 64;
+  auto binding = std::make_unique<fb::BindingT>();
+  binding->name = "flag";
+  binding->value = guard->value;
+  method(p).values.push_back(std::move(flag));
+  method(p).inputs.push_back(std::move(binding));
+  method(p).samples.clear();
+  method(p).guards.push_back(std::move(guard));
+  return *method(p).guards.back();
+}
+
+std::unique_ptr<fb::MethodT> tiny_method() {
+  return std::move(test::tiny_bundle().bundle.methods[0]);
+}
+
+constexpr Error kBad = Error::kInvalidBundle;
+constexpr Error kNo = Error::kUnsupported;
+
+std::vector<Break> breaks() {
+  using namespace test::tiny;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  return {
+      {"methods", "none", kBad, "no method", [](auto& p) { p.bundle.methods.clear(); }},
+      {"methods", "two of one name", kBad, "two methods have the name 'forward'",
+       [](auto& p) { p.bundle.methods.push_back(tiny_method()); }},
+      {"methods.name", "missing", kBad, "name", [](auto& p) { method(p).name = ""; }},
+      {"methods.name", "too long", kBad, "too long",
+       [](auto& p) { method(p).name = std::string(1001, 'a'); }},
+      {"methods.name", "zero byte", kBad, "zero byte",
+       [](auto& p) { method(p).name = std::string("a\0b", 3); }},
+
+      {"methods.symbols", "present", kNo, "dynamic dims", [](auto& p) { add_symbol(p); }},
+      {"methods.symbols.name", "missing", kBad, "symbol 0 has no name",
+       [](auto& p) { add_symbol(p).name = ""; }},
+      {"methods.symbols.min", "zero", kBad, "symbol 'batch'",
+       [](auto& p) { add_symbol(p).min = 0; }},
+      {"methods.symbols.max", "below min", kBad, "symbol 'batch'",
+       [](auto& p) { add_symbol(p).max = 0; }},
+
+      {"methods.values", "one too few", kBad, "there is no value 8",
+       [](auto& p) { method(p).values.pop_back(); }},
+      {"methods.values", "one too many", kBad, "value 9 (''): no node makes it",
+       [](auto& p) {
+         method(p).values.push_back(std::make_unique<fb::ValueT>(value(p, kRows)));
+         method(p).arena_bytes += 4096;
+         method(p).values.back()->offset = method(p).arena_bytes - 64;
+       }},
+      {"methods.values.kind", "unknown", kNo, "kind 77",
+       [](auto& p) { value(p, kX).kind = fb::ValueKind(77); }},
+      {"methods.values.kind", "input made by a node", kBad, "none of the method's inputs",
+       [](auto& p) { value(p, kRows).kind = fb::ValueKind::Input; }},
+      {"methods.values.kind", "constant bound as input", kBad, "not of kind Input",
+       [](auto& p) { value(p, kX).kind = fb::ValueKind::Constant; }},
+      {"methods.values.kind", "constant made by a node", kBad, "is an Constant, no node makes it",
+       [](auto& p) {
+         value(p, kRows).kind = fb::ValueKind::Constant;
+         value(p, kRows).offset = 0;
+       }},
+      {"methods.values.kind", "state", kNo, "state values",
+       [](auto& p) {
+         value(p, kW).kind = fb::ValueKind::State;
+         method(p).arena_bytes += 64;
+         value(p, kW).offset = method(p).arena_bytes - 64;
+       }},
+      {"methods.values.kind", "arena without a node", kBad, "input 1: value 2 is not made yet",
+       [](auto& p) {
+         value(p, kW).kind = fb::ValueKind::Arena;
+         value(p, kW).offset = 0;
+       }},
+      {"methods.values.dtype", "none", kBad, "no dtype",
+       [](auto& p) { value(p, kX).dtype = fb::DType::None; }},
+      {"methods.values.dtype", "unknown", kNo, "dtype 200",
+       [](auto& p) { value(p, kX).dtype = fb::DType(200); }},
+      {"methods.values.dtype", "of an output", kBad,
+       "the bundle says i32[2,3], the operator gives f32[2,3]",
+       [](auto& p) { value(p, kRows).dtype = fb::DType::Int32; }},
+      {"methods.values.shape", "rank 9", kBad, "rank 9",
+       [](auto& p) { value(p, kX).shape.assign(9, 1); }},
+      {"methods.values.shape", "negative", kBad, "negative or too large",
+       [](auto& p) {
+         value(p, kX).shape = {-2, -3};
+       }},
+      {"methods.values.shape", "overflow", kBad, "too large",
+       [](auto& p) {
+         value(p, kX).shape = {int64_t{1} << 40, int64_t{1} << 40};
+       }},
+      {"methods.values.shape", "bytes overflow", kBad, "too large",
+       [](auto& p) {
+         value(p, kX).shape = {INT64_MAX / 2, 1};
+         value(p, kX).bytes = uint64_t(INT64_MAX / 2) * 4;
+       }},
+      {"methods.values.shape", "zero times huge", kBad, "too large",
+       [](auto& p) {
+         value(p, kX).shape = {0, INT64_MAX, INT64_MAX};
+         value(p, kX).bytes = 0;
+       }},
+      {"methods.values.shape", "other than inferred", kBad, "the operator gives f32[2,3]",
+       [](auto& p) {
+         value(p, kRows).shape = {3, 2};
+       }},
+      {"methods.values.symbols", "no such symbol", kBad, "dim 0: there is no symbol 0",
+       [](auto& p) {
+         value(p, kX).symbols = {0, -1};
+       }},
+      {"methods.values.symbols", "not one for each dim", kBad, "1 symbols for 2 dims",
+       [](auto& p) { value(p, kX).symbols = {-1}; }},
+      {"methods.values.symbols", "outside of its bounds", kBad,
+       "outside of the bounds of symbol 'batch'",
+       [](auto& p) {
+         add_symbol(p).max = 1;
+         value(p, kX).symbols = {0, -1};
+       }},
+      {"methods.values.symbols", "right", kNo, "dynamic dims",
+       [](auto& p) {
+         add_symbol(p);
+         value(p, kX).symbols = {0, -1};
+       }},
+      {"methods.values.offset", "odd", kBad, "not a multiple of 64",
+       [](auto& p) { value(p, kRows).offset += 4; }},
+      {"methods.values.offset", "past the arena", kBad, "outside of the arena",
+       [](auto& p) { value(p, kRows).offset = method(p).arena_bytes; }},
+      {"methods.values.offset", "huge", kBad, "outside of the arena",
+       [](auto& p) { value(p, kRows).offset = UINT64_MAX - 63; }},
+      {"methods.values.offset", "past the constants", kBad, "outside of the constants",
+       [](auto& p) { value(p, kW).offset = 64; }},
+      {"methods.values.offset", "over a live value", kBad, "it overlaps value",
+       [](auto& p) {
+         value(p, kSum).offset = value(p, kRelu).offset = value(p, kFlat).offset =
+             value(p, kRows).offset;
+       }},
+      {"methods.values.offset", "over an input", kBad, "overlaps",
+       [](auto& p) { value(p, kRows).offset = value(p, kIds).offset; }},
+      {"methods.values.offset", "an alias elsewhere", kBad, "not at the offset",
+       [](auto& p) { value(p, kRelu).offset = value(p, kRows).offset; }},
+      {"methods.values.bytes", "one off", kBad, "25 bytes, but f32[2,3] takes 24",
+       [](auto& p) { value(p, kX).bytes += 1; }},
+      {"methods.values.bytes", "huge", kBad, "bytes, but",
+       [](auto& p) { value(p, kX).bytes = UINT64_MAX; }},
+      {"methods.values.alias_of", "itself", kBad, "alias_of 5 is not an earlier value",
+       [](auto& p) { value(p, kRelu).alias_of = kRelu; }},
+      {"methods.values.alias_of", "negative", kBad, "alias_of -7",
+       [](auto& p) { value(p, kRelu).alias_of = -7; }},
+      {"methods.values.alias_of", "of an input value", kBad, "cannot be an alias",
+       [](auto& p) { value(p, kIds).alias_of = kX; }},
+      {"methods.values.alias_of", "a constant", kBad, "value 2 is not in the arena",
+       [](auto& p) { value(p, kSum).alias_of = kW; }},
+      {"methods.values.alias_of", "not an operand", kBad, "cannot write over value 3",
+       [](auto& p) {
+         value(p, kRelu).alias_of = kRows;
+         value(p, kRelu).offset = value(p, kRows).offset;
+       }},
+      {"methods.values.alias_of", "op without in-place", kBad, "cannot write over value 6",
+       [](auto& p) {
+         value(p, kTwice).alias_of = kFlat;
+         value(p, kTwice).offset = value(p, kFlat).offset;
+       }},
+      {"methods.values.alias_of", "over an input", kBad, "write over an input",
+       [](auto& p) {
+         node(p, kSumNode).inputs = {kX, kW};
+         value(p, kSum).alias_of = kX;
+         value(p, kSum).offset = value(p, kRelu).offset = value(p, kFlat).offset =
+             value(p, kX).offset;
+       }},
+      {"methods.values.alias_of", "over a value used later", kBad, "which is used later",
+       [](auto& p) {
+         node(p, kTotalNode).inputs = {kFlat, kTwice};
+         method(p).outputs[3]->value = kRelu;
+         method(p).samples.clear();
+         value(p, kTotal).alias_of = kFlat;
+         value(p, kTotal).offset = value(p, kFlat).offset;
+       }},
+      {"methods.values.alias_of", "unsaid", kBad, "overlaps",
+       [](auto& p) { value(p, kRelu).alias_of = -1; }},
+      {"methods.values.quantization", "present", kNo, "quantized values",
+       [](auto& p) { quantize_ids(p); }},
+      {"methods.values.quantization", "of a float", kBad, "quantized, but of dtype f32",
+       [](auto& p) {
+         quantize_ids(p);
+         value(p, kX).quantization = std::move(value(p, kIds).quantization);
+       }},
+      {"methods.values.quantization.scales", "too few", kBad,
+       "1 scales and 2 zero points for 2 channels",
+       [](auto& p) { quantize_ids(p).scales.pop_back(); }},
+      {"methods.values.quantization.scales", "not a number", kBad, "scale 1 is not positive",
+       [nan](auto& p) { quantize_ids(p).scales[1] = nan; }},
+      {"methods.values.quantization.scales", "zero", kBad, "scale 0",
+       [](auto& p) { quantize_ids(p).scales[0] = 0; }},
+      {"methods.values.quantization.zero_points", "too many", kBad, "3 zero points",
+       [](auto& p) { quantize_ids(p).zero_points.push_back(0); }},
+      {"methods.values.quantization.axis", "past the rank", kBad, "axis 1 of 1 dims",
+       [](auto& p) { quantize_ids(p).axis = 1; }},
+      {"methods.values.quantization.axis", "below -1", kBad, "axis -2",
+       [](auto& p) { quantize_ids(p).axis = -2; }},
+      {"methods.values.quantization.axis", "per tensor", kBad, "for 1 channels",
+       [](auto& p) { quantize_ids(p).axis = -1; }},
+
+      {"methods.nodes", "one dropped", kBad, "value 8 is not made yet|no node makes it",
+       [](auto& p) { method(p).nodes.pop_back(); }},
+      {"methods.nodes", "swapped", kBad, "value 4 is not made yet",
+       [](auto& p) { std::swap(method(p).nodes[kSumNode], method(p).nodes[kReluNode]); }},
+      {"methods.nodes", "twice the same", kBad, "value 3 is already made by node 0",
+       [](auto& p) {
+         method(p).nodes.insert(method(p).nodes.begin(), std::make_unique<fb::NodeT>(node(p, 0)));
+       }},
+      {"methods.nodes.op_type", "none", kBad, "it has no operator",
+       [](auto& p) { node(p, kSumNode).op.Reset(); }},
+      {"methods.nodes.op", "not in this build", kNo,
+       "operator Softmax is not built into this runtime",
+       [](auto& p) { node(p, kReluNode).op.Set(fb::SoftmaxT()); }},
+      {"methods.nodes.op", "unknown custom operator", kNo,
+       "custom operator 'test.thrice' version 1",
+       [](auto& p) { node(p, kTwiceNode).op.AsCustomOp()->name = "test.thrice"; }},
+      {"methods.nodes.op", "custom operator of another version", kNo, "'test.twice' version 2",
+       [](auto& p) { node(p, kTwiceNode).op.AsCustomOp()->version = 2; }},
+      {"methods.nodes.op", "custom operator without a name", kNo, "custom operator ''",
+       [](auto& p) { node(p, kTwiceNode).op.AsCustomOp()->name = ""; }},
+      {"methods.nodes.op", "custom operator with two outputs", kBad,
+       "custom operator has 2 outputs",
+       [](auto& p) { node(p, kTwiceNode).op.AsCustomOp()->outputs = 2; }},
+      {"methods.nodes.op", "attributes that do not fit", kBad,
+       "method 'forward', node 3 (reshape): [2,3] does not fit into [7]",
+       [](auto& p) { node(p, kFlatNode).op.AsReshape()->shape = {7}; }},
+      {"methods.nodes.inputs", "too few", kBad,
+       "node 1 (binary): 1 inputs, the operator takes 2 to 2",
+       [](auto& p) { node(p, kSumNode).inputs.pop_back(); }},
+      {"methods.nodes.inputs", "too many", kBad, "3 inputs",
+       [](auto& p) { node(p, kSumNode).inputs.push_back(0); }},
+      {"methods.nodes.inputs", "no such value", kBad,
+       "method 'forward', node 2 (unary from model.py:33): input 0: there is no value 99, the "
+       "method has 9",
+       [](auto& p) { node(p, kReluNode).inputs[0] = 99; }},
+      {"methods.nodes.inputs", "negative", kBad, "there is no value -2",
+       [](auto& p) { node(p, kReluNode).inputs[0] = -2; }},
+      {"methods.nodes.inputs", "absent", kBad, "input 1: it is missing",
+       [](auto& p) { node(p, kSumNode).inputs[1] = -1; }},
+      {"methods.nodes.inputs", "its own output", kBad, "value 4 is not made yet",
+       [](auto& p) { node(p, kSumNode).inputs[0] = kSum; }},
+      {"methods.nodes.outputs", "none", kBad, "0 outputs, the operator has 1",
+       [](auto& p) { node(p, kSumNode).outputs.clear(); }},
+      {"methods.nodes.outputs", "no such value", kBad, "output 0: there is no value -1",
+       [](auto& p) { node(p, kSumNode).outputs[0] = -1; }},
+      {"methods.nodes.outputs", "an input", kBad, "value 0 is an Input, no node makes it",
+       [](auto& p) { node(p, kSumNode).outputs[0] = kX; }},
+      {"methods.nodes.source", "past the end", kBad, "there is no source 2",
+       [](auto& p) { node(p, kSumNode).source = 2; }},
+      {"methods.nodes.source", "below -1", kBad, "there is no source -2",
+       [](auto& p) { node(p, kSumNode).source = -2; }},
+      {"methods.sources", "dropped", kBad, "there is no source 0",
+       [](auto& p) { method(p).sources.clear(); }},
+
+      {"methods.inputs", "one dropped", kBad, "value 1 ('ids'): it is of kind Input, but none",
+       [](auto& p) { method(p).inputs.pop_back(); }},
+      {"methods.inputs.name", "missing", kBad, "name",
+       [](auto& p) { method(p).inputs[0]->name = ""; }},
+      {"methods.inputs.name", "twice", kBad, "two inputs have the name 'x'",
+       [](auto& p) { method(p).inputs[1]->name = "x"; }},
+      {"methods.inputs.value", "no such value", kBad, "input 'x': there is no value 9",
+       [](auto& p) { method(p).inputs[0]->value = 9; }},
+      {"methods.inputs.value", "negative", kBad, "there is no value -1",
+       [](auto& p) { method(p).inputs[0]->value = -1; }},
+      {"methods.inputs.value", "bound twice", kBad, "input 'ids': value 0 is bound twice",
+       [](auto& p) { method(p).inputs[1]->value = 0; }},
+      {"methods.outputs", "fewer than the samples'", kBad, "sample 0: 4 outputs, the method has 3",
+       [](auto& p) { method(p).outputs.pop_back(); }},
+      {"methods.outputs.name", "missing", kBad, "name",
+       [](auto& p) { method(p).outputs[0]->name = ""; }},
+      {"methods.outputs.name", "a literal's", kBad, "two outputs have the name 'count'",
+       [](auto& p) { method(p).outputs[0]->name = "count"; }},
+      {"methods.outputs.value", "no such value", kBad, "output 'total': there is no value -1",
+       [](auto& p) { method(p).outputs[0]->value = -1; }},
+
+      {"methods.literals", "same place twice", kBad, "position 2 is taken",
+       [](auto& p) {
+         method(p).literals.push_back(std::make_unique<fb::LiteralT>(*method(p).literals[0]));
+         method(p).literals[1]->name = "more";
+       }},
+      {"methods.literals.name", "missing", kBad, "name",
+       [](auto& p) { method(p).literals[0]->name = ""; }},
+      {"methods.literals.position", "past the results", kBad, "position 5, there are 5 results",
+       [](auto& p) { method(p).literals[0]->position = 5; }},
+      {"methods.literals.dtype", "none", kBad, "unknown dtype 0",
+       [](auto& p) { method(p).literals[0]->dtype = fb::DType::None; }},
+      {"methods.literals.dtype", "unknown", kBad, "unknown dtype 99",
+       [](auto& p) { method(p).literals[0]->dtype = fb::DType(99); }},
+
+      {"methods.arena_bytes", "too small", kBad, "outside of the arena",
+       [](auto& p) { method(p).arena_bytes -= 64; }},
+      {"methods.arena_bytes", "2^60", Error::kOutOfMemory, "memory limit is 4294967296",
+       [](auto& p) { method(p).arena_bytes = uint64_t{1} << 60; }},
+      {"methods.arena_bytes", "all ones", Error::kOutOfMemory, "memory limit",
+       [](auto& p) { method(p).arena_bytes = UINT64_MAX; }},
+
+      {"methods.samples", "an empty one", kBad, "sample 1: 0 inputs, the method has 2",
+       [](auto& p) { method(p).samples.push_back(std::make_unique<fb::SampleT>()); }},
+      {"methods.samples.inputs", "one dropped", kBad, "1 inputs",
+       [](auto& p) { sample(p).inputs.pop_back(); }},
+      {"methods.samples.inputs.dtype", "other", kBad,
+       "input: 'x': its dtype or shape is not the value's f32[2,3]",
+       [](auto& p) { sample(p).inputs[0]->dtype = fb::DType::Int32; }},
+      {"methods.samples.inputs.shape", "other", kBad, "is not the value's",
+       [](auto& p) {
+         sample(p).inputs[0]->shape = {3, 2};
+       }},
+      {"methods.samples.inputs.shape", "rank 9", kBad, "is not the value's",
+       [](auto& p) { sample(p).inputs[0]->shape.assign(9, 1); }},
+      {"methods.samples.inputs.offset", "odd", kBad, "not aligned",
+       [](auto& p) { sample(p).inputs[0]->offset = 8; }},
+      {"methods.samples.inputs.offset", "huge", kBad, "outside of the samples",
+       [](auto& p) { sample(p).inputs[0]->offset = UINT64_MAX - 63; }},
+      {"methods.samples.inputs.bytes", "one off", kBad, "23 bytes instead of 24",
+       [](auto& p) { sample(p).inputs[0]->bytes -= 1; }},
+      {"methods.samples.outputs", "one dropped", kBad, "3 outputs",
+       [](auto& p) { sample(p).outputs.pop_back(); }},
+      {"methods.samples.outputs.dtype", "other", kBad, "output: 'total'",
+       [](auto& p) { sample(p).outputs[0]->dtype = fb::DType::Int32; }},
+      {"methods.samples.outputs.shape", "other", kBad, "output: 'total'",
+       [](auto& p) {
+         sample(p).outputs[0]->shape = {2, 3};
+       }},
+      {"methods.samples.outputs.offset", "past the end", kBad, "outside of the samples",
+       [](auto& p) { sample(p).outputs[3]->offset += 64; }},
+      {"methods.samples.outputs.bytes", "one off", kBad, "25 bytes instead of 24",
+       [](auto& p) { sample(p).outputs[0]->bytes += 1; }},
+      {"methods.samples.absolute", "not a number", kBad, "tolerance",
+       [nan](auto& p) { sample(p).absolute = nan; }},
+      {"methods.samples.absolute", "negative", kBad, "tolerance",
+       [](auto& p) { sample(p).absolute = -1; }},
+      {"methods.samples.relative", "infinite", kBad, "tolerance",
+       [](auto& p) { sample(p).relative = INFINITY; }},
+
+      {"methods.guards", "present", kNo, "guards", [](auto& p) { add_guard(p); }},
+      {"methods.guards.kind", "unknown", kBad, "guard 0: kind 9",
+       [](auto& p) { add_guard(p).kind = fb::GuardKind(9); }},
+      {"methods.guards.value", "no such value", kBad, "there is no value 77",
+       [](auto& p) { add_guard(p).value = 77; }},
+      {"methods.guards.value", "not a scalar", kBad, "value 0 is not a scalar",
+       [](auto& p) { add_guard(p).value = kX; }},
+      {"methods.guards.source", "past the end", kBad, "guard 0: there is no source 2",
+       [](auto& p) { add_guard(p).source = 2; }},
+      {"methods.variants", "present", kNo, "variants",
+       [](auto& p) { method(p).variants.push_back(tiny_method()); }},
+      {"methods.variants", "broken inside", kBad, "variant 0 of method 'forward'",
+       [](auto& p) {
+         method(p).variants.push_back(tiny_method());
+         method(p).variants[0]->nodes.clear();
+       }},
+      {"methods.variants", "nested", kBad, "has variants of its own",
+       [](auto& p) {
+         method(p).variants.push_back(tiny_method());
+         method(p).variants[0]->variants.push_back(tiny_method());
+       }},
+  };
+}
+
+bool matches(const std::string& text, const std::string& alternatives) {
+  size_t begin = 0;
+  for (size_t end = 0; end != std::string::npos; begin = end + 1) {
+    end = alternatives.find('|', begin);
+    if (text.find(alternatives.substr(begin, end - begin)) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST(Verifier, TheUnbrokenBundleLoads) {
+  const Status status = load(test::tiny_bundle());
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+TEST(Verifier, EachBrokenFieldIsRefusedByName) {
+  for (const Break& b : breaks()) {
+    SCOPED_TRACE(std::string(b.field) + ": " + b.what);
+    BundleParts parts = test::tiny_bundle();
+    b.apply(parts);
+    const Status status = load(parts);
+    EXPECT_EQ(status.error(), b.error) << status.message();
+    EXPECT_TRUE(matches(status.message(), b.message)) << status.message();
+  }
+}
+
+/// Fields that no value breaks: they are text, or numbers that only the user's program understands.
+/// As strings, vectors and tables they are covered by EveryOffsetOfTheFlatBuffer below.
+const std::set<std::string> kFree = {"producer",
+                                     "info",
+                                     "info.key",
+                                     "info.value",
+                                     "methods.values.name",
+                                     "methods.sources.aten",
+                                     "methods.sources.module_path",
+                                     "methods.sources.file",
+                                     "methods.sources.line",
+                                     "methods.literals.integer",
+                                     "methods.literals.real",
+                                     "methods.guards.seen_integer",
+                                     "methods.guards.seen_real",
+                                     "methods.guards.text"};
+
+TEST(Verifier, EveryFieldOfTheSchemaHasABreakingTest) {
+  std::set<std::string> broken = kFree;
+  for (const Break& b : breaks()) broken.insert(b.field);
+  for (const std::string& path : test::field_paths(fb::BundleTypeTable())) {
+    EXPECT_TRUE(broken.count(path) == 1) << path << " has no line in breaks()";
+    broken.erase(path);
+  }
+  EXPECT_THAT(broken, testing::IsEmpty()) << "paths that the schema does not have";
+}
+
+TEST(Verifier, FreeFieldsMayHoldAnything) {
+  BundleParts parts = test::tiny_bundle();
+  parts.bundle.producer = "\xff\xfe";
+  parts.bundle.info.clear();
+  method(parts).values[0]->name = "";
+  method(parts).sources[0]->line = -1;
+  method(parts).literals[0]->integer = INT64_MIN;
+  EXPECT_TRUE(load(parts).ok());
+}
+
+/// Where the offsets to strings, vectors and tables lie in the metadata, with their paths.
+std::vector<std::pair<std::string, size_t>> offsets_in(test::AlignedBytes* file) {
+  std::vector<std::pair<std::string, size_t>> out;
+  uint8_t* root = file->data() + file->prolog().metadata_offset;
+  root += flatbuffers::ReadScalar<uint32_t>(root);
+  test::visit_fields(root, fb::BundleTypeTable(), [&](const test::FieldAt& f) {
+    if (f.is_offset) out.emplace_back(f.path, static_cast<size_t>(f.where - file->data()));
+  });
+  return out;
+}
+
+TEST(Verifier, EveryOffsetOfTheFlatBufferIsChecked) {
+  test::AlignedBytes good = test::write_bundle(test::tiny_bundle());
+  const auto offsets = offsets_in(&good);
+  EXPECT_GT(offsets.size(), 60u);
+  for (uint32_t wrong : {0xFFFFFFF0u, 0x7FFFFFF0u, 0x00100000u}) {
+    for (const auto& [path, where] : offsets) {
+      test::AlignedBytes file = good.copy();
+      flatbuffers::WriteScalar(file.data() + where, wrong);
+      test::reseal(&file);
+      const Status status = Program::load(file.span(), test::tiny_ops()).status();
+      EXPECT_EQ(status.error(), Error::kInvalidBundle) << path;
+    }
+  }
+}
+
+TEST(Verifier, MemoryLimitIsTheCallers) {
+  const BundleParts parts = test::tiny_bundle();
+  LoadOptions options;
+  options.memory_limit = parts.bundle.methods[0]->arena_bytes;
+  EXPECT_TRUE(load(parts, options).ok());
+  options.memory_limit -= 1;
+  const Status status = load(parts, options);
+  EXPECT_EQ(status.error(), Error::kOutOfMemory);
+  EXPECT_THAT(status.message(), HasSubstr("method 'forward': its arena needs"));
+}
+
+TEST(Verifier, UnsupportedOpsAreCounted) {
+  BundleParts parts = test::tiny_bundle();
+  node(parts, test::tiny::kReluNode).op.Set(fb::SoftmaxT());
+  node(parts, test::tiny::kTotalNode).op.Set(fb::WhereT());
+  const Status status = load(parts);
+  EXPECT_EQ(status.error(), Error::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("Softmax"));
+  EXPECT_THAT(status.message(), HasSubstr("1 more nodes too"));
+}
+
+TEST(Verifier, BatchZeroAndEmptyMethodsLoad) {
+  BundleParts parts;
+  test::MethodBuilder b(&parts);
+  const int x = b.input("x", DType::kFloat32, {0, 3});
+  b.output("y", b.node(test::relu(), {x}, DType::kFloat32, {0, 3}));
+  EXPECT_TRUE(load(parts).ok()) << load(parts).message();
+  BundleParts empty;
+  test::MethodBuilder(&empty, "nothing");
+  EXPECT_TRUE(load(empty).ok()) << load(empty).message();
+}
+
+TEST(Verifier, TwoMethodsOfDifferentNamesLoad) {
+  BundleParts parts = test::tiny_bundle();
+  parts.bundle.methods.push_back(tiny_method());
+  parts.bundle.methods[1]->name = "other";
+  EXPECT_TRUE(load(parts).ok());
+}
+
+}  // namespace
+}  // namespace lazyrt
