@@ -17,11 +17,11 @@ struct ExportArguments {
   std::string report;                   ///< --report, HTML; empty: none
   bool dump_trace = false;
   bool json = false;
-  bool use_sample_shape = false;        ///< --static
+  bool use_sample_shape = false;  ///< --static
   bool strip_samples = false;
   bool quiet = false;
   bool check = true;
-  bool keep = false;                    ///< keep a bundle that fails the check
+  bool keep = false;  ///< keep a bundle that fails the check
 };
 Exit run_export(const ExportArguments& arguments);
 

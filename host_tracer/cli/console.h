@@ -8,8 +8,8 @@
 
 namespace lazyrt {
 
-/// Tells of a failed command and answers its exit code: on stderr `lazy-export: kind: text`, and with
-/// `json` {"error": {"kind", "message", "exit_code"}} on stdout as well.
+/// Tells of a failed command and answers its exit code: on stderr `lazy-export: kind: text`, and
+/// with `json` {"error": {"kind", "message", "exit_code"}} on stdout as well.
 Exit fail(const Failure& failure, bool json);
 /// The same with a code of its own.
 Exit fail(const Failure& failure, Exit code, bool json);

@@ -24,8 +24,15 @@ TEST(InputSpec, ScalarAndEmpty) {
 }
 
 TEST(InputSpec, BadFormsAreNamed) {
-  const char* const kBad[] = {"x", "=1:f32", "x=1,2", "x=1,2:f31", "x=1,,2:f32", "x=-1:f32",
-                              "x=1,:f32", "x=a:f32", "x=4611686018427387904,4:f32",
+  const char* const kBad[] = {"x",
+                              "=1:f32",
+                              "x=1,2",
+                              "x=1,2:f31",
+                              "x=1,,2:f32",
+                              "x=-1:f32",
+                              "x=1,:f32",
+                              "x=a:f32",
+                              "x=4611686018427387904,4:f32",
                               "x=1,1,1,1,1,1,1,1,1:f32"};
   for (const char* text : kBad) {
     const auto input = parse_input_spec(text);

@@ -4,12 +4,17 @@
 #include "host_tracer/cli/commands.h"
 #include "host_tracer/cli/console.h"
 #include "host_tracer/report/bundle_text.h"
+#include "host_tracer/report/html.h"
 
 namespace lazyrt {
 
 Exit run_inspect(const InspectArguments& arguments) {
   auto info = describe_bundle(arguments.bundle);
   if (!info.ok()) return fail(info.failure(), arguments.json);
+  if (!arguments.report.empty()) {
+    const auto written = write_text_file(arguments.report, html_report(*info, nullptr));
+    if (!written.ok()) return fail(written.failure(), Exit::kCannotWrite, arguments.json);
+  }
   if (arguments.json) {
     print_json(bundle_json(*info));
   } else {

@@ -18,11 +18,15 @@ constexpr char kAbout[] =
 
 constexpr char kFooter[] =
     "Exit codes: 0 done; 1 internal error; 2 wrong option, or input name, shape or dtype;\n"
-    "  3 a file is missing or damaged; 4 the model uses what is not supported (all of it is listed);\n"
+    "  3 a file is missing or damaged; 4 the model uses what is not supported (all of it is "
+    "listed);\n"
     "  5 the output cannot be written; 6 the bundle does not reproduce eager's outputs.\n"
-    "Messages and progress go to stderr. With --json stdout is one JSON object, an {\"error\": ...} if\n"
-    "the command fails. After a failure there is no output file, or the one from before untouched.\n"
-    "Write a .pt2 in Python: torch.export.save(torch.export.export(model.eval(), inputs), \"model.pt2\")";
+    "Messages and progress go to stderr. With --json stdout is one JSON object, an {\"error\": "
+    "...} if\n"
+    "the command fails. After a failure there is no output file, or the one from before "
+    "untouched.\n"
+    "Write a .pt2 in Python: torch.export.save(torch.export.export(model.eval(), inputs), "
+    "\"model.pt2\")";
 
 void add_export_options(CLI::App* app, ExportArguments* a) {
   app->add_option("MODEL", a->model, "the exported program, a .pt2 file");
@@ -40,8 +44,9 @@ void add_export_options(CLI::App* app, ExportArguments* a) {
   app->add_flag("--keep", a->keep, "keep a bundle that fails this check");
   app->add_option("--report", a->report, "also write a report as one HTML file");
   app->add_flag("--dump-trace", a->dump_trace, "print the captured ATen graph on stderr");
-  app->add_option("--dump-after", a->dump_after,
-                  "print the graph on stderr after this pass, or 'import', or 'all'; may be repeated")
+  app->add_option(
+         "--dump-after", a->dump_after,
+         "print the graph on stderr after this pass, or 'import', or 'all'; may be repeated")
       ->allow_extra_args(false);
   app->add_flag("--quiet", a->quiet, "no summary and no progress");
   app->add_flag("--json", a->json, "the summary as JSON on stdout");

@@ -1,10 +1,10 @@
 #include "host_tracer/cli/npy.h"
 
+#include <sys/stat.h>
 #include <charconv>
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <sys/stat.h>
 
 #include "lazyrt/shape.h"
 
@@ -112,7 +112,8 @@ Outcome<SampleTensor> parse_npy(const std::string& bytes, const std::string& nam
   tensor.dtype = dtype_of_descr(header.descr);
   tensor.shape = header.shape;
   if (tensor.dtype == DType::kNone) {
-    return bad(name, "dtype " + header.descr + " is not supported (f2 f4 f8 i1 u1 i2 i4 i8 b1 are)");
+    return bad(name,
+               "dtype " + header.descr + " is not supported (f2 f4 f8 i1 u1 i2 i4 i8 b1 are)");
   }
   if (header.shape.size() > kMaxRank) {
     return bad(name, "rank " + std::to_string(header.shape.size()) + " is above 8");
@@ -120,8 +121,8 @@ Outcome<SampleTensor> parse_npy(const std::string& bytes, const std::string& nam
   int64_t numel = 0;
   const size_t size = dtype_size(tensor.dtype);
   const size_t have = bytes.size() - data_at;
-  if (!Shape(header.shape).checked_numel(&numel) ||
-      static_cast<uint64_t>(numel) != have / size || have % size != 0) {
+  if (!Shape(header.shape).checked_numel(&numel) || static_cast<uint64_t>(numel) != have / size ||
+      have % size != 0) {
     return bad(name, "holds " + std::to_string(have) + " bytes of data, its header says otherwise");
   }
   std::string data = bytes.substr(data_at);

@@ -30,9 +30,9 @@ std::vector<float> read_floats(const SampleTensor& tensor) {
 }
 
 TEST(Npy, ReadsRowMajor) {
-  const auto tensor = parse_npy(
-      npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", floats({1, 2, 3, 4, 5, 6})),
-      "x.npy");
+  const auto tensor = parse_npy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
+                                    floats({1, 2, 3, 4, 5, 6})),
+                                "x.npy");
   ASSERT_TRUE(tensor.ok()) << tensor.failure().text;
   EXPECT_EQ(tensor->dtype, DType::kFloat32);
   EXPECT_EQ(tensor->shape, (std::vector<int64_t>{2, 3}));
@@ -40,9 +40,9 @@ TEST(Npy, ReadsRowMajor) {
 }
 
 TEST(Npy, FortranOrderIsTransposed) {
-  const auto tensor = parse_npy(
-      npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", floats({1, 4, 2, 5, 3, 6}), 2),
-      "x.npy");
+  const auto tensor = parse_npy(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
+                                    floats({1, 4, 2, 5, 3, 6}), 2),
+                                "x.npy");
   ASSERT_TRUE(tensor.ok()) << tensor.failure().text;
   EXPECT_EQ(read_floats(*tensor), (std::vector<float>{1, 2, 3, 4, 5, 6}));
 }
@@ -52,15 +52,15 @@ TEST(Npy, ScalarsAndEmptyTensors) {
       npy("{'descr': '<f4', 'fortran_order': False, 'shape': (), }", floats({7})), "x.npy");
   ASSERT_TRUE(scalar.ok()) << scalar.failure().text;
   EXPECT_TRUE(scalar->shape.empty());
-  const auto empty = parse_npy(
-      npy("{'descr': '<i8', 'fortran_order': False, 'shape': (0, 3), }", ""), "x.npy");
+  const auto empty =
+      parse_npy(npy("{'descr': '<i8', 'fortran_order': False, 'shape': (0, 3), }", ""), "x.npy");
   ASSERT_TRUE(empty.ok()) << empty.failure().text;
   EXPECT_EQ(empty->data.bytes, 0u);
 }
 
 TEST(Npy, DamagedFilesAreNamed) {
-  const std::string good =
-      npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", floats({1, 2, 3, 4, 5, 6}));
+  const std::string good = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
+                               floats({1, 2, 3, 4, 5, 6}));
   for (size_t size = 0; size < good.size(); ++size) {
     const auto tensor = parse_npy(good.substr(0, size), "cut.npy");
     ASSERT_FALSE(tensor.ok()) << size;
@@ -71,7 +71,8 @@ TEST(Npy, DamagedFilesAreNamed) {
 
 TEST(Npy, DtypesThatLazyrtLacksAreNamed) {
   const auto tensor = parse_npy(
-      npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", std::string(8, '\0')), "c.npy");
+      npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", std::string(8, '\0')),
+      "c.npy");
   ASSERT_FALSE(tensor.ok());
   EXPECT_NE(tensor.failure().text.find("<c8"), std::string::npos);
 }

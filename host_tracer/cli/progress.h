@@ -9,8 +9,9 @@
 
 namespace lazyrt {
 
-/// Says on stderr what is being done, once it takes longer than two seconds: a line every two seconds
-/// with the stage, how far it is, and how long it has run. Silent for what is quick. Thread-safe.
+/// Says on stderr what is being done, once it takes longer than two seconds: a line every two
+/// seconds with the stage, how far it is, and how long it has run. Silent for what is quick.
+/// Thread-safe.
 class Progress {
  public:
   /// `enabled` false: never prints.

@@ -75,12 +75,8 @@ Json value_json(const ValueLine& value) {
 }
 
 Json node_json(const NodeLine& node) {
-  Json json = {{"op", node.op},
-               {"attributes", node.attributes},
-               {"inputs", node.inputs},
-               {"outputs", node.outputs},
-               {"backend", node.backend},
-               {"reason", node.reason},
+  Json json = {{"op", node.op},           {"attributes", node.attributes}, {"inputs", node.inputs},
+               {"outputs", node.outputs}, {"backend", node.backend},       {"reason", node.reason},
                {"flops", node.flops}};
   json.update(place_json(node));
   return json;
@@ -180,15 +176,15 @@ Json reference_nodes_json(const MethodInfo& method) {
 }
 
 Json bundle_json(const BundleInfo& info) {
-  Json json = {{"bundle", info.path},
-               {"bytes", info.bytes},
-               {"format", std::to_string(info.format_major) + "." +
-                              std::to_string(info.format_minor)},
-               {"producer", info.producer},
-               {"checksum", info.checksum},
-               {"metadata_bytes", info.metadata_bytes},
-               {"constants_bytes", info.constants_bytes},
-               {"samples_bytes", info.samples_bytes}};
+  Json json = {
+      {"bundle", info.path},
+      {"bytes", info.bytes},
+      {"format", std::to_string(info.format_major) + "." + std::to_string(info.format_minor)},
+      {"producer", info.producer},
+      {"checksum", info.checksum},
+      {"metadata_bytes", info.metadata_bytes},
+      {"constants_bytes", info.constants_bytes},
+      {"samples_bytes", info.samples_bytes}};
   json["info"] = Json::object();
   for (const auto& [key, value] : info.info) json["info"][key] = value;
   json["methods"] = Json::array();

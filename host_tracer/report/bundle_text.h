@@ -24,7 +24,8 @@ nlohmann::ordered_json bundle_json(const BundleInfo& info);
 
 /// [{"name", "dtype", "shape"}]
 nlohmann::ordered_json tensors_json(const std::vector<TensorLine>& tensors);
-/// The nodes cpu gives to a reference kernel: [{"node", "op", "reason", "aten", "module", "source"}]
+/// The nodes cpu gives to a reference kernel: [{"node", "op", "reason", "aten", "module",
+/// "source"}]
 nlohmann::ordered_json reference_nodes_json(const MethodInfo& method);
 
 /// Lines about the nodes that cpu gives to a reference kernel, and why; empty if there are none.

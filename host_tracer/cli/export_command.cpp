@@ -1,0 +1,236 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "host_tracer/cli/commands.h"
+#include "host_tracer/cli/console.h"
+#include "host_tracer/cli/input_spec.h"
+#include "host_tracer/cli/progress.h"
+#include "host_tracer/cli/self_check.h"
+#include "host_tracer/exporter.h"
+#include "host_tracer/frontends/pt2/pt2.h"
+#include "host_tracer/report/html.h"
+#include "host_tracer/report/summary.h"
+#include "lazyrt/runtime.h"
+
+namespace lazyrt {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A failure with the exit code that its place asks for.
+struct Stop {
+  Failure failure;
+  Exit code;
+};
+
+/// One run of `lazy-export MODEL.pt2 -o OUT.lzb`, stage by stage. The bundle is made beside OUT.lzb
+/// and moved there at the very end.
+class Export {
+ public:
+  explicit Export(const ExportArguments& arguments)
+      : args_(arguments),
+        partial_(arguments.output + ".partial"),
+        progress_(std::make_unique<Progress>(!arguments.quiet)) {}
+  ~Export() {
+    std::error_code ignored;
+    fs::remove(partial_, ignored);
+  }
+  Export(const Export&) = delete;
+  Export& operator=(const Export&) = delete;
+
+  /// Throws Stop.
+  void run() {
+    check_arguments();
+    capture();
+    write();
+    if (args_.check) check();
+    describe();
+    publish();
+    progress_.reset();
+    print();
+  }
+
+ private:
+  void check_arguments() const;
+  void capture();
+  void write();
+  void check();
+  void describe();
+  void publish() const;
+  void print() const;
+  void dump(const std::string& pass, const Graph& graph) const;
+  bool dumps(const std::string& pass) const;
+
+  const ExportArguments& args_;
+  const std::string partial_;
+  std::unique_ptr<Progress> progress_;
+  Trace trace_;
+  ExportSummary summary_;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+[[noreturn]] void stop(const Failure& failure) { throw Stop{failure, exit_code(failure.error)}; }
+
+bool Export::dumps(const std::string& pass) const {
+  const auto& wanted = args_.dump_after;
+  return std::any_of(wanted.begin(), wanted.end(),
+                     [&](const std::string& name) { return name == "all" || name == pass; });
+}
+
+void Export::dump(const std::string& pass, const Graph& graph) const {
+  if (dumps(pass)) {
+    std::fprintf(stderr, "# after %s\n%s\n", pass.c_str(), graph_text(graph).c_str());
+  }
+}
+
+/// What can be refused before the model is read.
+void Export::check_arguments() const {
+  const std::vector<std::string> points = dump_points(default_pipeline());
+  for (const std::string& name : args_.dump_after) {
+    if (name == "all" || std::find(points.begin(), points.end(), name) != points.end()) continue;
+    std::string text = "--dump-after: no pass '" + name + "'; there are all";
+    for (const std::string& point : points) text += ", " + point;
+    stop({Error::kInvalidArgument, text});
+  }
+  const fs::path folder = fs::absolute(args_.output).parent_path();
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
+    throw Stop{
+        {Error::kNotFound, "cannot write " + args_.output + ": no folder " + folder.string()},
+        Exit::kCannotWrite};
+  }
+  if (fs::is_directory(args_.output, ignored)) {
+    throw Stop{{Error::kIo, "cannot write " + args_.output + ": it is a folder"},
+               Exit::kCannotWrite};
+  }
+}
+
+void Export::capture() {
+  const auto begin = std::chrono::steady_clock::now();
+  auto inputs = parse_input_specs(args_.inputs);
+  if (!inputs.ok()) stop(inputs.failure());
+  Pt2Options options;
+  options.inputs = std::move(*inputs);
+  options.static_shapes = args_.use_sample_shape;
+  options.sample_outputs = args_.check || !args_.strip_samples;
+  options.progress = [this](const char* stage, int64_t done, int64_t total) {
+    progress_->report(stage, done, total);
+  };
+  auto trace = capture_pt2(args_.model, options);
+  if (!trace.ok()) stop(trace.failure());
+  trace_ = std::move(*trace);
+  if (args_.dump_trace) std::fputs(trace_.text().c_str(), stderr);
+  count_parameters(trace_, &summary_);
+  summary_.model = args_.model;
+  summary_.producer = trace_.producer;
+  summary_.captured_nodes = trace_.nodes.size();
+  summary_.shapes = trace_.shapes;
+  summary_.notes = trace_.notes;
+  summary_.seconds.trace = seconds_since(begin);
+}
+
+void Export::write() {
+  ExportOptions options;
+  options.path = partial_;
+  options.emit.strip_samples = args_.strip_samples;
+  options.progress = [this](const std::string& stage, int64_t done, int64_t total) {
+    progress_->report(stage, done, total);
+  };
+  options.after_pass = [this](const std::string& pass, const Graph& graph) { dump(pass, graph); };
+  auto report = export_trace(trace_, default_ops(), options);
+  if (!report.ok()) {
+    const bool io =
+        report.failure().error == Error::kIo || report.failure().error == Error::kNotFound;
+    throw Stop{report.failure(), io ? Exit::kCannotWrite : exit_code(report.failure().error)};
+  }
+  for (const PassReport& pass : report->passes) {
+    summary_.passes.push_back(
+        {pass.name, pass.nodes_before, pass.nodes_after, pass.changes, pass.milliseconds});
+  }
+  summary_.imported_nodes =
+      report->passes.empty() ? report->nodes.size() : report->passes.front().nodes_before;
+  for (const StageTime& time : report->times) {
+    const bool early = time.stage == "import" || time.stage == "passes";
+    (early ? summary_.seconds.passes : summary_.seconds.emit) += time.milliseconds / 1e3;
+  }
+}
+
+/// The bundle has to give what eager gave.
+void Export::check() {
+  progress_->report("check against eager");
+  const auto begin = std::chrono::steady_clock::now();
+  if (trace_.sample_outputs.empty()) {
+    summary_.unchecked = "the model carries no sample inputs (see --input)";
+    return;
+  }
+  auto lines = check_bundle(partial_, trace_);
+  if (!lines.ok()) {
+    stop({lines.failure().error, "the bundle made does not run: " + lines.failure().text});
+  }
+  summary_.check = std::move(*lines);
+  summary_.seconds.check = seconds_since(begin);
+}
+
+void Export::describe() {
+  auto info = describe_bundle(partial_);
+  if (!info.ok()) stop({Error::kInternal, "the bundle made is refused: " + info.failure().text});
+  summary_.bundle = std::move(*info);
+  summary_.bundle.path = args_.output;
+  if (!args_.check) summary_.unchecked = "--no-check";
+}
+
+/// Moves the bundle to its place, unless its check failed.
+void Export::publish() const {
+  std::string wrong;
+  for (const CheckLine& line : summary_.check) {
+    if (line.ok) continue;
+    char text[160];
+    std::snprintf(text, sizeof text, ": error %.3g against a largest value of %.3g; ",
+                  line.max_absolute, line.max_value);
+    wrong += "output '" + line.output + "'" + text;
+  }
+  const Failure mismatch{Error::kInternal,
+                         "the bundle does not reproduce eager's outputs: " + wrong +
+                             "this is a bug of LazyRT, please report it "
+                             "(--keep keeps the bundle)"};
+  if (!wrong.empty() && !args_.keep) throw Stop{mismatch, Exit::kMismatch};
+  if (!args_.report.empty()) {
+    const auto written = write_text_file(args_.report, html_report(summary_.bundle, &summary_));
+    if (!written.ok()) throw Stop{written.failure(), Exit::kCannotWrite};
+  }
+  std::error_code error;
+  fs::rename(partial_, args_.output, error);
+  if (error) {
+    throw Stop{{Error::kIo, "cannot write " + args_.output + ": " + error.message()},
+               Exit::kCannotWrite};
+  }
+  if (!wrong.empty()) throw Stop{mismatch, Exit::kMismatch};
+}
+
+void Export::print() const {
+  if (args_.json) {
+    print_json(summary_json(summary_));
+  } else if (!args_.quiet) {
+    std::fputs(summary_text(summary_).c_str(), stdout);
+  }
+}
+
+}  // namespace
+
+Exit run_export(const ExportArguments& arguments) {
+  try {
+    Export(arguments).run();
+  } catch (const Stop& stop) {
+    return fail(stop.failure, stop.code, arguments.json);
+  }
+  return Exit::kDone;
+}
+
+}  // namespace lazyrt
