@@ -1,0 +1,91 @@
+#pragma once
+
+// What a rule sees: one ATen call of the trace, and the graph that it writes to.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host_tracer/aten/emitter.h"
+#include "host_tracer/capture/trace.h"
+
+namespace lazyrt {
+
+/// What the importer keeps of the trace while it runs.
+struct ImportState {
+  const Trace* trace = nullptr;
+  std::vector<ValueId> values;  ///< by TraceValueId; kNoValue: not imported (yet)
+  std::vector<int> uses;        ///< by TraceValueId: how often a live node or output reads it
+  std::vector<bool> is_static;  ///< by ValueId
+};
+
+/// Accessors fail (stickily, as the emitter) when an argument is absent or of another type; the
+/// text names the argument.
+class RuleContext : public Emitter {
+ public:
+  RuleContext(Graph& graph, ImportState& state, const TraceNode& node);
+
+  const TraceNode& node() const { return node_; }
+
+  // Arguments by their schema name.
+  /// True when the argument is there and not None.
+  bool has(const char* name) const;
+  /// True when the argument is a tensor or a Python number that came as one.
+  bool is_tensor(const char* name) const;
+  ValueId tensor(const char* name);
+  /// kNoValue for None.
+  ValueId optional_tensor(const char* name);
+  std::vector<ValueId> tensors(const char* name);  ///< kNoValue for undefined ones
+  /// A tensor, or a number as a 0-dim constant.
+  ValueId operand(const char* name);
+  int64_t integer(const char* name);
+  int64_t integer_or(const char* name, int64_t fallback);
+  bool boolean(const char* name);
+  bool boolean_or(const char* name, bool fallback);
+  /// A number; also a tensor argument that is a constant of one element.
+  Scalar number(const char* name);
+  Scalar number_or(const char* name, const Scalar& fallback);
+  std::string text_or(const char* name, const std::string& fallback);
+  std::vector<int64_t> ints(const char* name);
+  std::vector<int64_t> ints_or(const char* name, std::vector<int64_t> fallback);
+  std::vector<double> doubles_or(const char* name, std::vector<double> fallback);
+  /// Extents for height and width from a list of 2, 1 (both the same) or 0 (`fallback`) ints; of a
+  /// 1-D operator (`spatial` = 1) the height gets `unit`.
+  std::array<int64_t, 2> pair(const char* name, int spatial, int64_t unit,
+                              std::array<int64_t, 2> fallback);
+  /// The dim argument as an axis of `x`.
+  int axis_arg(const char* name, ValueId x);
+  /// A list of dims as ascending axes of `x`; all of them when it is None or empty.
+  std::vector<int> axes_arg(const char* name, ValueId x);
+
+  /// How this operand takes part in type promotion; a Python number too.
+  PromotionOperand promotion(const char* name);
+
+  // Results of the call, as the trace has them.
+  DType out_dtype(size_t i = 0) const;
+  Shape out_shape(size_t i = 0) const;
+  size_t out_count() const { return node_.outputs.size(); }
+  bool used(size_t i) const;
+  /// Result i is `v`, cast to the trace's dtype. Fails when the shapes differ.
+  void set(size_t i, ValueId v);
+  void set(ValueId v) { set(0, v); }
+  bool is_set(size_t i) const;
+
+  /// Not for the device because of how it is called here; the text goes on after the op's name.
+  ValueId refuse(const std::string& why) { return fail(Error::kUnsupported, why); }
+  /// Records a failure about an argument.
+  ValueId fail_arg(const char* name, const std::string& why);
+
+ private:
+  const TraceArg* arg(const char* name, const char* expected);
+  ValueId value_of(TraceValueId id, const char* name);
+  const TraceValue* trace_value(const char* name) const;
+
+  ImportState& state_;
+  const TraceNode& node_;
+  std::vector<bool> set_;
+};
+
+}  // namespace lazyrt

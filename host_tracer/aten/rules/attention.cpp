@@ -1,0 +1,88 @@
+// scaled_dot_product_attention and the kernels that ATen picks for it.
+
+#include <cmath>
+#include <limits>
+
+#include "aten/rule_lists.h"
+
+namespace lazyrt {
+namespace {
+
+using fb::BinaryFn;
+
+/// Key or value heads repeated to the query's: [..., h, S, E] -> [..., h * n, S, E].
+ValueId repeat_heads(RuleContext& c, ValueId x, int64_t heads) {
+  const int rank = c.rank(x);
+  const int64_t own = c.dim(x, -3);
+  if (own == heads) return x;
+  if (own == 0 || heads % own != 0) {
+    return c.fail(Error::kInvalidArgument, "the query's heads are no multiple of the key's");
+  }
+  Shape grouped = c.shape(c.unsqueeze(x, rank - 2));
+  const ValueId split = c.reshape(x, grouped);
+  grouped[rank - 2] = heads / own;
+  Shape merged = c.shape(x);
+  merged[rank - 3] = heads;
+  return c.reshape(c.expand(split, grouped), merged);
+}
+
+/// [L,S]: true where a query may look, at keys up to its own position.
+ValueId causal_mask(RuleContext& c, int64_t queries, int64_t keys) {
+  std::vector<Scalar> mask;
+  for (int64_t q = 0; q < queries; ++q) {
+    for (int64_t k = 0; k < keys; ++k) mask.emplace_back(k <= q);
+  }
+  return c.constant(DType::kBool, {queries, keys}, mask);
+}
+
+/// Scores outside a bool mask become -inf; a number mask is added.
+ValueId mask_scores(RuleContext& c, ValueId scores, ValueId mask) {
+  const DType t = c.dtype(scores);
+  if (c.dtype(mask) != DType::kBool) return c.binary(BinaryFn::Add, scores, c.cast(mask, t));
+  const double minus_infinity = -std::numeric_limits<double>::infinity();
+  return c.where(mask, scores, c.scalar(t, minus_infinity));
+}
+
+void attention(RuleContext& c) {
+  if (c.number_or("dropout_p", 0.0).as_double() != 0.0) {
+    c.refuse("with dropout_p above 0 draws random numbers; call model.eval() before the export");
+    return;
+  }
+  ValueId query = c.tensor("query");
+  ValueId key = c.tensor("key");
+  ValueId value = c.tensor("value");
+  if (c.boolean_or("enable_gqa", false)) {
+    const int64_t heads = c.dim(query, -3);
+    key = repeat_heads(c, key, heads);
+    value = repeat_heads(c, value, heads);
+  }
+  const double width = static_cast<double>(c.dim(query, -1));
+  const double scale = c.number_or("scale", 1 / std::sqrt(width)).as_double();
+  ValueId scores = c.matmul(c.binary_number(BinaryFn::Mul, query, scale), key, true);
+  const bool causal = c.boolean_or("is_causal", false);
+  if (causal) scores = mask_scores(c, scores, causal_mask(c, c.dim(query, -2), c.dim(key, -2)));
+  const ValueId mask = c.optional_tensor("attn_mask");
+  if (mask != kNoValue) scores = mask_scores(c, scores, mask);
+  fb::SoftmaxT softmax;
+  softmax.axis = c.rank(scores) - 1;
+  softmax.safe = true;
+  c.set(c.matmul(c.add(softmax, {scores}), value));
+}
+
+constexpr const char* kFused =
+    "is not supported: turn the fast path off with torch.backends.mha.set_fastpath_enabled(False)";
+
+constexpr RuleEntry kEntries[] = {
+    {"scaled_dot_product_attention", attention},
+    {"_scaled_dot_product_attention_math", attention},
+    {"_scaled_dot_product_flash_attention_for_cpu", attention},
+    {"_scaled_dot_product_flash_attention", attention},
+    {"_native_multi_head_attention", nullptr, kFused},
+    {"_transformer_encoder_layer_fwd", nullptr, kFused},
+};
+
+}  // namespace
+
+const RuleList attention_rules{kEntries};
+
+}  // namespace lazyrt

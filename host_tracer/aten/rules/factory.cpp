@@ -1,0 +1,189 @@
+// Tensors out of nothing, computed here; triangles and diagonals.
+
+#include <cmath>
+#include <functional>
+
+#include "aten/rule_lists.h"
+
+namespace lazyrt {
+namespace {
+
+template <int kValue>
+void filled(RuleContext& c) {
+  c.set(c.filled(c.out_dtype(), c.out_shape(), kValue));
+}
+
+void full(RuleContext& c) {
+  c.set(c.expand(c.cast(c.operand("fill_value"), c.out_dtype()), c.out_shape()));
+}
+
+void fill(RuleContext& c) {
+  c.set(c.expand(c.cast(c.operand("value"), c.out_dtype()), c.out_shape()));
+}
+
+void scalar_tensor(RuleContext& c) { c.set(c.scalar(c.out_dtype(), c.number("s"))); }
+
+/// A vector by a function of the position.
+void set_series(RuleContext& c, const std::function<Scalar(int64_t)>& element) {
+  std::vector<Scalar> values;
+  const int64_t n = c.out_shape().numel();
+  for (int64_t i = 0; i < n; ++i) values.push_back(element(i));
+  c.set(c.constant(c.out_dtype(), c.out_shape(), values));
+}
+
+void arange(RuleContext& c) {
+  const Scalar start = c.number_or("start", 0);
+  const Scalar step = c.number_or("step", 1);
+  if (is_floating(c.out_dtype())) {
+    return set_series(c, [&](int64_t i) -> Scalar {
+      return start.as_double() + static_cast<double>(i) * step.as_double();
+    });
+  }
+  set_series(c, [&](int64_t i) -> Scalar { return start.as_int() + i * step.as_int(); });
+}
+
+/// Counted from the nearer end, as ATen does, so that both ends are exact.
+double linspace_at(double start, double end, int64_t n, int64_t i) {
+  if (n == 1) return start;
+  const double step = (end - start) / static_cast<double>(n - 1);
+  if (i < n / 2) return start + step * static_cast<double>(i);
+  return end - step * static_cast<double>(n - 1 - i);
+}
+
+void linspace(RuleContext& c) {
+  const double start = c.number("start").as_double();
+  const double end = c.number("end").as_double();
+  const int64_t n = c.out_shape().numel();
+  set_series(c, [=](int64_t i) -> Scalar { return linspace_at(start, end, n, i); });
+}
+
+void logspace(RuleContext& c) {
+  const double start = c.number("start").as_double();
+  const double end = c.number("end").as_double();
+  const double base = c.number_or("base", 10.0).as_double();
+  const int64_t n = c.out_shape().numel();
+  set_series(c, [=](int64_t i) -> Scalar { return std::pow(base, linspace_at(start, end, n, i)); });
+}
+
+void eye(RuleContext& c) {
+  const Shape s = c.out_shape();
+  const int64_t columns = s.rank() == 2 ? s[1] : 1;
+  set_series(c, [=](int64_t i) -> Scalar { return i / columns == i % columns; });
+}
+
+/// Rows, then columns, of the positions in a triangle of [row, col].
+template <bool kUpper>
+void triangle_indices(RuleContext& c) {
+  const int64_t rows = c.integer("row");
+  const int64_t columns = c.integer("col");
+  const int64_t offset = c.integer_or("offset", 0);
+  std::vector<Scalar> row_ids;
+  std::vector<Scalar> column_ids;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t k = 0; k < columns; ++k) {
+      const bool in = kUpper ? k - r >= offset : k - r <= offset;
+      if (!in) continue;
+      row_ids.emplace_back(r);
+      column_ids.emplace_back(k);
+    }
+  }
+  const auto n = static_cast<int64_t>(row_ids.size());
+  row_ids.insert(row_ids.end(), column_ids.begin(), column_ids.end());
+  c.set(c.constant(c.out_dtype(), {2, n}, row_ids));
+}
+
+template <bool kUpper>
+void triangle(RuleContext& c) {
+  fb::TriangleT op;
+  op.upper = kUpper;
+  op.diagonal = c.integer_or("diagonal", 0);
+  c.set(c.add(op, {c.tensor("self")}));
+}
+
+/// Zeros after the last element of the last dim.
+ValueId pad_end(RuleContext& c, ValueId x, int64_t count) {
+  if (count == 0) return x;
+  fb::PadT op;
+  op.before.assign(static_cast<size_t>(c.rank(x)), 0);
+  op.after = op.before;
+  if (!op.after.empty()) op.after.back() = count;
+  return c.add(op, {x});
+}
+
+/// [..., n] on a diagonal of [..., n + |offset|, n + |offset|].
+ValueId emit_diag(RuleContext& c, ValueId x, int64_t offset) {
+  const int64_t n = c.dim(x, -1) + std::abs(offset);
+  std::vector<Scalar> mask;
+  for (int64_t r = 0; r < n; ++r) {
+    for (int64_t k = 0; k < n; ++k) mask.emplace_back(k - r == offset);
+  }
+  const ValueId padded = pad_end(c, x, std::abs(offset));
+  // Above the diagonal an element is found by its row, below by its column.
+  const ValueId wide = c.unsqueeze(padded, offset >= 0 ? c.rank(x) : c.rank(x) - 1);
+  return c.where(c.constant(DType::kBool, {n, n}, mask), wide, c.scalar(c.dtype(x), 0));
+}
+
+void diag_embed(RuleContext& c) {
+  ValueId y = emit_diag(c, c.tensor("self"), c.integer_or("offset", 0));
+  const int r = c.rank(y);
+  const int a = c.axis(c.integer_or("dim1", -2), r);
+  const int b = c.axis(c.integer_or("dim2", -1), r);
+  std::vector<int> perm;
+  int next = 0;
+  for (int i = 0; i < r; ++i) perm.push_back(i == a ? r - 2 : i == b ? r - 1 : next++);
+  c.set(c.permute(y, perm));
+}
+
+constexpr const char* kRandom =
+    "is not supported: it draws random numbers; pass them in as an input of the model";
+
+constexpr RuleEntry kEntries[] = {
+    {"zeros", filled<0>},
+    {"zeros_like", filled<0>},
+    {"new_zeros", filled<0>},
+    {"zero", filled<0>},
+    {"_efficientzerotensor", filled<0>},
+    {"empty", filled<0>},
+    {"empty_like", filled<0>},
+    {"empty_strided", filled<0>},
+    {"empty_permuted", filled<0>},
+    {"new_empty", filled<0>},
+    {"new_empty_strided", filled<0>},
+    {"ones", filled<1>},
+    {"ones_like", filled<1>},
+    {"new_ones", filled<1>},
+    {"full", full},
+    {"full_like", full},
+    {"new_full", full},
+    {"fill", fill},
+    {"scalar_tensor", scalar_tensor},
+    {"arange", arange},
+    {"linspace", linspace},
+    {"logspace", logspace},
+    {"eye", eye},
+    {"tril_indices", triangle_indices<false>},
+    {"triu_indices", triangle_indices<true>},
+    {"tril", triangle<false>},
+    {"triu", triangle<true>},
+    {"diag_embed", diag_embed},
+    {"rand", nullptr, kRandom},
+    {"rand_like", nullptr, kRandom},
+    {"randn", nullptr, kRandom},
+    {"randn_like", nullptr, kRandom},
+    {"randint", nullptr, kRandom},
+    {"randint_like", nullptr, kRandom},
+    {"randperm", nullptr, kRandom},
+    {"normal", nullptr, kRandom},
+    {"normal_functional", nullptr, kRandom},
+    {"uniform", nullptr, kRandom},
+    {"bernoulli", nullptr, kRandom},
+    {"multinomial", nullptr, kRandom},
+    {"exponential", nullptr, kRandom},
+    {"poisson", nullptr, kRandom},
+};
+
+}  // namespace
+
+const RuleList factory_rules{kEntries};
+
+}  // namespace lazyrt

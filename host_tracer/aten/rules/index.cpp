@@ -1,0 +1,393 @@
+// Look-ups and writes by index tensors.
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "aten/rule_lists.h"
+
+namespace lazyrt {
+namespace {
+
+using fb::BinaryFn;
+using fb::ScatterFn;
+
+constexpr const char* kDataDependent = "is not supported: its result's size depends on data";
+
+void embedding(RuleContext& c) {
+  c.set(c.index_select(c.tensor("weight"), 0, c.tensor("indices")));
+}
+
+void index_select(RuleContext& c) {
+  ValueId x = c.tensor("self");
+  if (c.rank(x) == 0) x = c.reshape(x, {1});
+  const int axis = c.axis_arg("dim", x);
+  ValueId ids = c.tensor("index");
+  if (c.rank(ids) == 0) ids = c.reshape(ids, {1});
+  c.set(c.reshape(c.index_select(x, axis, ids), c.out_shape()));
+}
+
+void take(RuleContext& c) {
+  const ValueId x = c.tensor("self");
+  c.set(c.index_select(c.reshape(x, {c.numel(x)}), 0, c.tensor("index")));
+}
+
+void gather(RuleContext& c) {
+  ValueId x = c.tensor("self");
+  ValueId index = c.tensor("index");
+  if (c.rank(x) == 0) x = c.reshape(x, {1});
+  if (c.rank(index) == 0) index = c.reshape(index, {1});
+  fb::GatherT op;
+  op.axis = c.axis_arg("dim", x);
+  c.set(c.reshape(c.add(op, {x, index}), c.out_shape()));
+}
+
+// --- x[i, :, j] -------------------------------------------------------------------------------
+
+/// Index tensors by the dim they index, ascending.
+struct Indices {
+  std::vector<int> dims;
+  std::vector<ValueId> ids;  ///< i64, non-negative where that was cheap to know
+
+  bool adjacent() const { return dims.empty() || dims.back() - dims[0] + 1 == std::ssize(dims); }
+};
+
+/// A known mask as one index tensor for each of its dims; nothing when it is computed.
+bool append_mask(RuleContext& c, ValueId mask, int first_dim, Indices& indices) {
+  const auto values = c.constant_values(mask);
+  if (!values) return false;
+  const Shape s = c.shape(mask);
+  std::vector<std::vector<int64_t>> positions(s.size());
+  for (size_t i = 0; i < values->size(); ++i) {
+    if (!(*values)[i].as_bool()) continue;
+    auto rest = static_cast<int64_t>(i);
+    for (int d = s.rank() - 1; d >= 0; --d) {
+      positions[static_cast<size_t>(d)].push_back(rest % s[d]);
+      rest /= s[d];
+    }
+  }
+  for (int d = 0; d < s.rank(); ++d) {
+    const std::vector<int64_t>& p = positions[static_cast<size_t>(d)];
+    indices.dims.push_back(first_dim + d);
+    indices.ids.push_back(c.constant_ints({static_cast<int64_t>(p.size())}, p));
+  }
+  return true;
+}
+
+Indices read_indices(RuleContext& c) {
+  Indices indices;
+  int dim = 0;
+  for (ValueId id : c.tensors("indices")) {
+    const bool mask = c.dtype(id) == DType::kBool || c.dtype(id) == DType::kUInt8;
+    if (id == kNoValue) {
+      ++dim;
+    } else if (!mask) {
+      indices.dims.push_back(dim++);
+      indices.ids.push_back(id);
+    } else if (append_mask(c, id, dim, indices)) {
+      dim += c.rank(id);
+    } else {
+      c.refuse("with a computed boolean mask is not supported: its result's size depends on data");
+      return indices;
+    }
+  }
+  return indices;
+}
+
+/// Negative indices count from the end of a dim.
+ValueId wrapped(RuleContext& c, ValueId ids, int64_t size) {
+  ids = c.cast(ids, DType::kInt64);
+  if (const auto values = c.constant_values(ids)) {
+    const bool plain = std::none_of(values->begin(), values->end(),
+                                    [](const Scalar& v) { return v.as_int() < 0; });
+    if (plain) return ids;
+  }
+  return c.where(c.binary_number(BinaryFn::Lt, ids, 0), c.binary_number(BinaryFn::Add, ids, size),
+                 ids);
+}
+
+/// One index tensor into the indexed dims taken together, in the indices' common shape.
+ValueId linear_ids(RuleContext& c, ValueId x, const Indices& indices) {
+  ValueId linear = kNoValue;
+  for (size_t i = 0; i < indices.dims.size(); ++i) {
+    const int64_t size = c.dim(x, indices.dims[i]);
+    const ValueId ids = wrapped(c, indices.ids[i], size);
+    linear =
+        i == 0 ? ids : c.binary(BinaryFn::Add, c.binary_number(BinaryFn::Mul, linear, size), ids);
+  }
+  return linear;
+}
+
+/// Indexed dims first, the others behind in their order.
+std::vector<int> indexed_first(int rank, const std::vector<int>& dims) {
+  std::vector<int> perm = dims;
+  for (int i = 0; i < rank; ++i) {
+    if (std::find(dims.begin(), dims.end(), i) == dims.end()) perm.push_back(i);
+  }
+  return perm;
+}
+
+/// dims [first, first + count) as one.
+ValueId merge_dims(RuleContext& c, ValueId x, int first, int count) {
+  const Shape s = c.shape(x);
+  Shape merged;
+  int64_t size = 1;
+  for (int i = 0; i < s.rank(); ++i) {
+    if (i < first || i >= first + count) {
+      merged.append(s[i]);
+      continue;
+    }
+    size *= s[i];
+    if (i == first + count - 1) merged.append(size);
+  }
+  return c.reshape(x, merged);
+}
+
+void index_tensor(RuleContext& c) {
+  ValueId x = c.tensor("self");
+  const Indices indices = read_indices(c);
+  if (!c.ok()) return;
+  if (indices.dims.empty()) return c.set(x);
+  const int count = static_cast<int>(indices.dims.size());
+  if (count == 1) return c.set(c.index_select(x, indices.dims[0], indices.ids[0]));
+  const ValueId ids = linear_ids(c, x, indices);
+  int first = indices.dims[0];
+  if (!indices.adjacent()) {
+    x = c.permute(x, indexed_first(c.rank(x), indices.dims));
+    first = 0;
+  }
+  c.set(c.index_select(merge_dims(c, x, first, count), first, ids));
+}
+
+/// x[mask] = one number: a where, whatever the mask is.
+bool masked_assignment(RuleContext& c, ValueId x, ValueId values) {
+  const std::vector<ValueId> list = c.tensors("indices");
+  const bool one_mask = list.size() == 1 && c.dtype(list[0]) == DType::kBool;
+  if (!one_mask || c.numel(values) != 1 || c.boolean_or("accumulate", false)) return false;
+  ValueId mask = list[0];
+  while (c.ok() && c.rank(mask) < c.rank(x)) mask = c.unsqueeze(mask, c.rank(mask));
+  c.set(c.where(mask, c.reshape(values, {}), x));
+  return true;
+}
+
+/// Values in the shape of x[indices], with the indices' dims brought to the front: [n, rest].
+ValueId values_by_index(RuleContext& c, ValueId values, const Shape& ids, const Shape& rest,
+                        int front) {
+  Shape result;
+  for (int i = 0; i < front; ++i) result.append(rest[i]);
+  for (int64_t d : ids) result.append(d);
+  for (int i = front; i < rest.rank(); ++i) result.append(rest[i]);
+  values = c.expand(values, result);
+  std::vector<int> dims(ids.size());
+  std::iota(dims.begin(), dims.end(), front);
+  return c.reshape(c.permute(values, indexed_first(result.rank(), dims)),
+                   {ids.numel(), rest.numel()});
+}
+
+std::vector<int> inverse(const std::vector<int>& perm) {
+  std::vector<int> result(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i)
+    result[static_cast<size_t>(perm[i])] = static_cast<int>(i);
+  return result;
+}
+
+ValueId scatter(RuleContext& c, ScatterFn fn, ValueId x, int axis, ValueId index, ValueId src) {
+  fb::ScatterT op;
+  op.fn = fn;
+  op.axis = axis;
+  return c.add(op, {x, index, src});
+}
+
+/// x[indices] = values, or += with accumulate: rows of [indexed, rest] are scattered.
+void index_put(RuleContext& c) {
+  const ValueId x = c.tensor("self");
+  const ValueId values = c.cast(c.tensor("values"), c.dtype(x));
+  if (masked_assignment(c, x, values)) return;
+  const Indices indices = read_indices(c);
+  if (!c.ok()) return;
+  if (indices.dims.empty()) return c.set(c.expand(values, c.shape(x)));
+  const ValueId ids = linear_ids(c, x, indices);
+  const std::vector<int> perm = indexed_first(c.rank(x), indices.dims);
+  const ValueId front = c.permute(x, perm);
+  const Shape moved = c.shape(front);
+  const int count = static_cast<int>(indices.dims.size());
+  Shape rest;
+  for (int i = count; i < moved.rank(); ++i) rest.append(moved[i]);
+  const ValueId src =
+      values_by_index(c, values, c.shape(ids), rest, indices.adjacent() ? indices.dims[0] : 0);
+  const int64_t rows = moved.numel() / std::max<int64_t>(rest.numel(), 1);
+  const ValueId table = c.reshape(front, {rows, rest.numel()});
+  const ValueId index = c.expand(c.reshape(ids, {c.numel(ids), 1}), c.shape(src));
+  const ScatterFn fn = c.boolean_or("accumulate", false) ? ScatterFn::Add : ScatterFn::Assign;
+  const ValueId written = scatter(c, fn, table, 0, index, src);
+  c.set(c.permute(c.reshape(written, moved), inverse(perm)));
+}
+
+// --- scatter ----------------------------------------------------------------------------------
+
+ScatterFn scatter_fn(RuleContext& c, const std::string& name) {
+  if (name == "add" || name == "sum") return ScatterFn::Add;
+  if (name == "multiply" || name == "prod") return ScatterFn::Mul;
+  if (name == "amax") return ScatterFn::Max;
+  if (name == "amin") return ScatterFn::Min;
+  if (!name.empty()) c.refuse("with reduce='" + name + "' is not supported");
+  return ScatterFn::Assign;
+}
+
+/// The value that leaves the other operand of a reduction as it is.
+Scalar neutral(ScatterFn fn, DType t) {
+  if (fn == ScatterFn::Mul) return 1;
+  if (fn == ScatterFn::Max) return is_floating(t) ? Scalar(-HUGE_VAL) : dtype_lowest(t);
+  if (fn == ScatterFn::Min) return is_floating(t) ? Scalar(HUGE_VAL) : dtype_max(t);
+  return 0;
+}
+
+struct ScatterArgs {
+  ValueId x = kNoValue;
+  ValueId index = kNoValue;
+  ValueId src = kNoValue;  ///< of the index's shape
+  int axis = 0;
+};
+
+ValueId at_least_1d(RuleContext& c, ValueId x) { return c.rank(x) == 0 ? c.reshape(x, {1}) : x; }
+
+ScatterArgs read_scatter(RuleContext& c) {
+  ScatterArgs args;
+  args.x = at_least_1d(c, c.tensor("self"));
+  args.index = at_least_1d(c, c.tensor("index"));
+  args.axis = c.axis_arg("dim", args.x);
+  const Shape s = c.shape(args.index);
+  if (!c.has("src")) {
+    args.src = c.expand(c.cast(c.operand("value"), c.dtype(args.x)), s);
+    return args;
+  }
+  args.src = at_least_1d(c, c.cast(c.tensor("src"), c.dtype(args.x)));
+  for (int i = 0; i < s.rank() && c.ok(); ++i) args.src = c.slice(args.src, i, 0, s[i]);
+  return args;
+}
+
+void emit_scatter(RuleContext& c, ScatterFn fn, bool include_self) {
+  ScatterArgs args = read_scatter(c);
+  if (!include_self && fn != ScatterFn::Assign) {
+    const DType t = c.dtype(args.x);
+    const ValueId blank = c.filled(t, c.shape(args.index), neutral(fn, t));
+    args.x = scatter(c, ScatterFn::Assign, args.x, args.axis, args.index, blank);
+  }
+  const ValueId y = scatter(c, fn, args.x, args.axis, args.index, args.src);
+  c.set(c.reshape(y, c.out_shape()));
+}
+
+void scatter_any(RuleContext& c) {
+  emit_scatter(c, scatter_fn(c, c.text_or("reduce", "")), c.boolean_or("include_self", true));
+}
+
+void scatter_add(RuleContext& c) { emit_scatter(c, ScatterFn::Add, true); }
+
+/// Index vector of `dim` in the shape of what is written.
+ValueId spread_index(RuleContext& c, ValueId index, int axis, const Shape& to) {
+  std::vector<int64_t> dims(to.size(), 1);
+  if (!dims.empty()) dims[static_cast<size_t>(axis)] = c.numel(index);
+  return c.expand(c.reshape(index, c.make_shape(dims)), to);
+}
+
+/// Whole slices along `dim` are written (or added).
+void write_slices(RuleContext& c, ScatterFn fn, const char* source) {
+  const ValueId x = at_least_1d(c, c.tensor("self"));
+  const int axis = c.axis_arg("dim", x);
+  ValueId src = at_least_1d(c, c.cast(c.tensor(source), c.dtype(x)));
+  const Scalar alpha = c.number_or("alpha", 1);
+  if (alpha.as_double() != 1.0) src = c.binary_number(BinaryFn::Mul, src, alpha);
+  const ValueId index = spread_index(c, c.tensor("index"), axis, c.shape(src));
+  c.set(c.reshape(scatter(c, fn, x, axis, index, src), c.out_shape()));
+}
+
+void index_add(RuleContext& c) { write_slices(c, ScatterFn::Add, "source"); }
+void index_copy(RuleContext& c) { write_slices(c, ScatterFn::Assign, "source"); }
+
+void index_fill(RuleContext& c) {
+  const ValueId x = at_least_1d(c, c.tensor("self"));
+  const int axis = c.axis_arg("dim", x);
+  Shape written = c.shape(x);
+  written[axis] = c.numel(c.tensor("index"));
+  const ValueId src = c.expand(c.cast(c.operand("value"), c.dtype(x)), written);
+  const ValueId index = spread_index(c, c.tensor("index"), axis, written);
+  c.set(c.reshape(scatter(c, ScatterFn::Assign, x, axis, index, src), c.out_shape()));
+}
+
+// --- by comparison ----------------------------------------------------------------------------
+
+void one_hot(RuleContext& c) {
+  const ValueId x = c.tensor("self");
+  const int64_t classes = c.out_shape().back(0);
+  std::vector<int64_t> ids(static_cast<size_t>(classes));
+  std::iota(ids.begin(), ids.end(), 0);
+  const ValueId wide = c.unsqueeze(c.cast(x, DType::kInt64), c.rank(x));
+  c.set(c.binary(BinaryFn::Eq, wide, c.constant_ints({classes}, ids)));
+}
+
+/// How many boundaries lie before each value: [..., m] against [..., n] or [n].
+ValueId count_before(RuleContext& c, ValueId values, ValueId boundaries, bool right) {
+  const DType t = promote_types(c.dtype(values), c.dtype(boundaries));
+  const ValueId v = c.unsqueeze(c.cast(values, t), c.rank(values));
+  ValueId b = c.cast(boundaries, t);
+  if (c.rank(b) > 1) b = c.unsqueeze(b, c.rank(b) - 1);
+  const ValueId before = c.binary(right ? BinaryFn::Le : BinaryFn::Lt, b, v);
+  const ValueId counted = c.cast(before, DType::kInt64);
+  return c.reduce(fb::ReduceFn::Sum, counted, {c.rank(counted) - 1}, false);
+}
+
+bool right_side(RuleContext& c) {
+  return c.boolean_or("right", false) || c.text_or("side", "left") == "right";
+}
+
+void bucketize(RuleContext& c) {
+  c.set(count_before(c, c.operand("self"), c.tensor("boundaries"), right_side(c)));
+}
+
+void searchsorted(RuleContext& c) {
+  if (c.has("sorter")) {
+    c.refuse("with a sorter is not supported");
+    return;
+  }
+  c.set(count_before(c, c.operand("self"), c.tensor("sorted_sequence"), right_side(c)));
+}
+
+constexpr RuleEntry kEntries[] = {
+    {"embedding", embedding},
+    {"embedding_bag", nullptr, "is not supported; use embedding and a sum or mean"},
+    {"_embedding_bag", nullptr, "is not supported; use embedding and a sum or mean"},
+    {"_embedding_bag_forward_only", nullptr, "is not supported; use embedding and a sum or mean"},
+    {"index_select", index_select},
+    {"take", take},
+    {"gather", gather},
+    {"index", index_tensor},
+    {"_unsafe_index", index_tensor},
+    {"index_put", index_put},
+    {"_unsafe_index_put", index_put},
+    {"_index_put_impl", index_put},
+    {"scatter", scatter_any},
+    {"scatter_reduce", scatter_any},
+    {"scatter_add", scatter_add},
+    {"index_add", index_add},
+    {"index_copy", index_copy},
+    {"index_fill", index_fill},
+    {"one_hot", one_hot},
+    {"bucketize", bucketize},
+    {"searchsorted", searchsorted},
+    {"nonzero", nullptr, kDataDependent},
+    {"nonzero_numpy", nullptr, kDataDependent},
+    {"argwhere", nullptr, kDataDependent},
+    {"masked_select", nullptr, kDataDependent},
+    {"masked_scatter", nullptr, "is not supported: which element goes where depends on data"},
+    {"unique_consecutive", nullptr, kDataDependent},
+    {"unique_dim", nullptr, kDataDependent},
+    {"_unique", nullptr, kDataDependent},
+    {"_unique2", nullptr, kDataDependent},
+    {"bincount", nullptr, kDataDependent},
+};
+
+}  // namespace
+
+const RuleList index_rules{kEntries};
+
+}  // namespace lazyrt

@@ -1,0 +1,171 @@
+// Products of matrices and vectors. A static right side makes a Linear, whose weights are packed.
+
+#include <algorithm>
+
+#include "aten/rule_lists.h"
+
+namespace lazyrt {
+namespace {
+
+using fb::BinaryFn;
+
+/// a [..., M, K] x b [..., K, N].
+ValueId product(RuleContext& c, ValueId a, ValueId b) {
+  const bool weights =
+      c.is_static(b) && !c.is_static(a) && c.rank(b) == 2 && is_floating(c.dtype(b));
+  if (!weights) return c.matmul(a, b);
+  return c.add(fb::LinearT(), {a, c.transpose(b, 0, 1), kNoValue});
+}
+
+ValueId with_factor(RuleContext& c, ValueId x, const char* name) {
+  const Scalar factor = c.number_or(name, 1);
+  return factor.as_double() == 1.0 ? x : c.binary_number(BinaryFn::Mul, x, factor);
+}
+
+/// beta * self + alpha * product; self is not looked at when beta is 0.
+void set_sum(RuleContext& c, ValueId product) {
+  product = with_factor(c, product, "alpha");
+  if (c.number_or("beta", 1).as_double() == 0.0) return c.set(product);
+  const ValueId self = with_factor(c, c.tensor("self"), "beta");
+  c.set(c.binary(BinaryFn::Add, self, product));
+}
+
+ValueId cast_tensor(RuleContext& c, const char* name) {
+  return c.cast(c.tensor(name), c.out_dtype());
+}
+
+void linear(RuleContext& c) {
+  const ValueId x = c.tensor("input");
+  const ValueId weight = c.tensor("weight");
+  const ValueId bias = c.optional_tensor("bias");
+  if (c.rank(weight) == 2) return c.set(c.add(fb::LinearT(), {x, weight, bias}));
+  // A vector of weights: [..., K] x [K] -> [...].
+  ValueId y = c.add(fb::LinearT(), {x, c.unsqueeze(weight, 0), kNoValue});
+  y = c.reshape(y, c.out_shape());
+  c.set(bias == kNoValue ? y : c.binary(BinaryFn::Add, y, bias));
+}
+
+void addmm(RuleContext& c) {
+  const ValueId a = cast_tensor(c, "mat1");
+  const ValueId b = cast_tensor(c, "mat2");
+  const ValueId bias = c.tensor("self");
+  const bool plain =
+      c.number_or("beta", 1).as_double() == 1.0 && c.number_or("alpha", 1).as_double() == 1.0;
+  const bool fits = c.rank(bias) == 1 && c.rank(b) == 2 && c.numel(bias) == c.dim(b, 1);
+  if (plain && fits && c.is_static(b) && c.is_static(bias) && is_floating(c.dtype(b))) {
+    return c.set(c.add(fb::LinearT(), {a, c.transpose(b, 0, 1), bias}));
+  }
+  set_sum(c, product(c, a, b));
+}
+
+void mm(RuleContext& c) { c.set(product(c, cast_tensor(c, "self"), cast_tensor(c, "mat2"))); }
+
+void baddbmm(RuleContext& c) {
+  set_sum(c, c.matmul(cast_tensor(c, "batch1"), cast_tensor(c, "batch2")));
+}
+
+/// The products summed over the batch.
+void addbmm(RuleContext& c) {
+  const ValueId products = c.matmul(cast_tensor(c, "batch1"), cast_tensor(c, "batch2"));
+  set_sum(c, c.reduce(fb::ReduceFn::Sum, products, {0}, false));
+}
+
+/// NumPy's matmul: vectors get a dim of 1 that the result loses again.
+ValueId matmul_any(RuleContext& c, ValueId a, ValueId b) {
+  const int rank_a = c.rank(a);
+  const int rank_b = c.rank(b);
+  if (rank_a == 0 || rank_b == 0) return c.fail(Error::kInvalidArgument, "an operand has no dims");
+  if (rank_a == 1) a = c.unsqueeze(a, 0);
+  if (rank_b == 1) b = c.unsqueeze(b, 1);
+  const ValueId y = product(c, a, b);
+  const Shape s = c.shape(y);
+  std::vector<int64_t> dims(s.begin(), s.end());
+  if (rank_b == 1 && !dims.empty()) dims.pop_back();
+  if (rank_a == 1 && !dims.empty()) dims.erase(dims.end() - (rank_b == 1 ? 1 : 2));
+  return c.reshape(y, c.make_shape(dims));
+}
+
+template <const char* const& kOther>
+void matmul(RuleContext& c) {
+  c.set(matmul_any(c, cast_tensor(c, "self"), cast_tensor(c, kOther)));
+}
+
+constexpr const char* kOther = "other";
+constexpr const char* kTensor = "tensor";
+constexpr const char* kVec = "vec";
+constexpr const char* kMat2 = "mat2";
+
+void addmv(RuleContext& c) {
+  set_sum(c, matmul_any(c, cast_tensor(c, "mat"), cast_tensor(c, "vec")));
+}
+
+/// [M] x [N] -> [M,N].
+ValueId outer_product(RuleContext& c, const char* a, const char* b) {
+  return c.binary(BinaryFn::Mul, c.unsqueeze(cast_tensor(c, a), 1), cast_tensor(c, b));
+}
+
+void outer(RuleContext& c) { c.set(outer_product(c, "self", "vec2")); }
+void addr(RuleContext& c) { set_sum(c, outer_product(c, "vec1", "vec2")); }
+
+/// y[..., o] = sum over i, j of a[..., i] weight[o, i, j] b[..., j].
+void bilinear(RuleContext& c) {
+  const ValueId a = c.tensor("input1");
+  const ValueId b = c.tensor("input2");
+  const ValueId weight = c.tensor("weight");
+  const int64_t outs = c.dim(weight, 0);
+  const int64_t rows = c.dim(weight, 1);
+  const ValueId flat = c.reshape(weight, {outs * rows, c.dim(weight, 2)});
+  const ValueId wide = c.add(fb::LinearT(), {b, flat, kNoValue});
+  const Shape s = c.out_shape();
+  std::vector<int64_t> dims(s.begin(), s.end());
+  dims.push_back(rows);
+  const ValueId split = c.reshape(wide, c.make_shape(dims));
+  const ValueId scaled = c.binary(BinaryFn::Mul, split, c.unsqueeze(a, c.rank(a) - 1));
+  const ValueId y = c.reduce(fb::ReduceFn::Sum, scaled, {c.rank(scaled) - 1}, false);
+  const ValueId bias = c.optional_tensor("bias");
+  c.set(bias == kNoValue ? y : c.binary(BinaryFn::Add, y, bias));
+}
+
+/// The operand with dims of extent 1 at the given places of the result.
+ValueId with_unit_dims(RuleContext& c, const char* name, const char* places) {
+  ValueId x = c.tensor(name);
+  std::vector<int64_t> at = c.ints(places);
+  std::sort(at.begin(), at.end());
+  for (int64_t i : at) x = c.unsqueeze(x, static_cast<int>(i));
+  return x;
+}
+
+void trilinear(RuleContext& c) {
+  const ValueId a = with_unit_dims(c, "i1", "expand1");
+  const ValueId b = with_unit_dims(c, "i2", "expand2");
+  const ValueId d = with_unit_dims(c, "i3", "expand3");
+  const ValueId all = c.binary(BinaryFn::Mul, c.binary(BinaryFn::Mul, a, b), d);
+  c.set(c.reduce(fb::ReduceFn::Sum, all, c.axes_arg("sumdim", all), false));
+}
+
+constexpr RuleEntry kEntries[] = {
+    {"linear", linear},
+    {"addmm", addmm},
+    {"mm", mm},
+    {"bmm", matmul<kMat2>},
+    {"matmul", matmul<kOther>},
+    {"linalg_matmul", matmul<kOther>},
+    {"mv", matmul<kVec>},
+    {"dot", matmul<kTensor>},
+    {"vdot", matmul<kOther>},
+    {"inner", nullptr, "with more than vectors arrives as other operators; it should not be here"},
+    {"baddbmm", baddbmm},
+    {"addbmm", addbmm},
+    {"addmv", addmv},
+    {"outer", outer},
+    {"ger", outer},
+    {"addr", addr},
+    {"bilinear", bilinear},
+    {"_trilinear", trilinear},
+};
+
+}  // namespace
+
+const RuleList linear_rules{kEntries};
+
+}  // namespace lazyrt
