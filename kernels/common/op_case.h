@@ -50,6 +50,8 @@ struct OpCase {
   double tolerance = 1e-5;
   /// The case must be refused at run with kOutOfRange (bad index).
   bool refused_at_run = false;
+  /// What output 0 must be, worked out by hand; empty: not given.
+  std::vector<double> expected;
 };
 using CaseList = std::vector<OpCase>;
 
@@ -60,5 +62,21 @@ fb::OpAttrsUnion case_attrs(const TableT& table) {
   u.Set(TableT(table));
   return u;
 }
+
+/// Operands in one word, so that a case is one line.
+inline CaseOperand random_operand(std::vector<int64_t> shape, Fill fill = Fill::normal(),
+                                  DType dtype = DType::kFloat32) {
+  return {dtype, std::move(shape), std::move(fill), false};
+}
+inline CaseOperand weight_operand(std::vector<int64_t> shape, Fill fill = Fill::normal(0, 0.5),
+                                  DType dtype = DType::kFloat32) {
+  return {dtype, std::move(shape), std::move(fill), true};
+}
+/// The values are repeated as often as the shape needs.
+inline CaseOperand value_operand(std::vector<int64_t> shape, std::vector<double> values,
+                                 DType dtype = DType::kFloat32) {
+  return {dtype, std::move(shape), Fill::of(std::move(values)), false};
+}
+inline CaseOperand absent_operand() { return {DType::kNone, {}, {}, false}; }
 
 }  // namespace lazyrt
