@@ -73,9 +73,9 @@ using IndexTypes = Types<int64_t, int32_t>;
 /// does not have it.
 template <class... Ts, class F>
 Status visit_dtype(Types<Ts...>, DType dtype, F&& f) {
-  Status status(Error::kUnsupported, "no kernel for type %s", dtype_name(dtype));
-  (void)((dtype == DTypeOf<Ts>::value && ((status = f(Type<Ts>{})), true)) || ...);
-  return status;
+  Status status;
+  const bool found = ((dtype == DTypeOf<Ts>::value && ((status = f(Type<Ts>{})), true)) || ...);
+  return found ? status : Status(Error::kUnsupported, "no kernel for type %s", dtype_name(dtype));
 }
 
 /// Calls f(Type<U>{}) with the unsigned type of that many bytes, for kernels that only move elements.
