@@ -77,6 +77,16 @@ at::Tensor resolved(const at::Tensor& t) {
   return t.is_neg() || t.is_conj() ? t.resolve_neg().resolve_conj() : t;
 }
 
+/// Kept whole, these hide that they write into running statistics.
+void check_running_statistics(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args) {
+  const std::string& name = op.operator_name().name;
+  if (name != "aten::batch_norm" && name != "aten::instance_norm") return;
+  const bool from_batch = args[5].toBool();
+  const bool keeps = args[3].isTensor() && args[3].toTensor().defined();
+  TORCH_CHECK(!from_batch || !keeps, name, source_suffix(), " updates its running statistics: the "
+              "model is in training mode; call model.eval() before it is exported");
+}
+
 bool any_lazy_depends_on_input(const std::vector<Value>& operands) {
   for (const Value& operand : operands) {
     if (depends_on_input(operand.node.get())) return true;
@@ -224,7 +234,9 @@ void CaptureSession::record(const c10::OperatorHandle& op, torch::jit::Stack* st
                 " writes into a tensor below functionalization, which capture cannot follow");
     record_node(op, stack);
   } catch (c10::Error& e) {
-    e.add_context("in " + full_name(op) + source_suffix());
+    const std::string where = source_suffix();
+    const bool known = std::string(e.what_without_backtrace()).find(where) != std::string::npos;
+    e.add_context("in " + full_name(op) + (known ? "" : where));
     throw;
   }
 }
@@ -232,6 +244,7 @@ void CaptureSession::record(const c10::OperatorHandle& op, torch::jit::Stack* st
 void CaptureSession::record_node(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto& arguments = op.schema().arguments();
   const std::vector<c10::IValue> args = torch::jit::pop(*stack, arguments.size());
+  check_running_statistics(op, args);
   const std::vector<ResultShape> results = infer_shapes(op, args, stats_);
 
   OpNode::Call call;

@@ -23,6 +23,7 @@ int64_t wrap_dim(int64_t dim, int64_t rank) { return dim < 0 ? dim + std::max<in
 // ---------------------------------------------------------------- elementwise
 
 RuleResult same_as_self(const RuleArgs& a) { return {shape_of(a.tensor("self"))}; }
+RuleResult same_as_src(const RuleArgs& a) { return {shape_of(a.tensor("src"))}; }
 RuleResult same_as_input(const RuleArgs& a) { return {shape_of(a.tensor("input"))}; }
 
 RuleResult bool_as_self(const RuleArgs& a) {
@@ -33,6 +34,30 @@ RuleResult safe_softmax(const RuleArgs& a) {
   const at::Tensor self = a.tensor("self");
   const auto dtype = a.at("dtype").toOptional<at::ScalarType>();
   return {Shape(dtype.value_or(self.scalar_type()), self.sizes())};
+}
+
+RuleResult native_dropout(const RuleArgs& a) {
+  const at::Tensor input = a.tensor("input");
+  return {shape_of(input), Shape(at::kBool, input.sizes())};
+}
+
+RuleResult logit(const RuleArgs& a) {
+  const at::Tensor self = a.tensor("self");
+  return {Shape(at::isFloatingType(self.scalar_type()) ? self.scalar_type() : at::kFloat,
+                self.sizes())};
+}
+
+/// self and other broadcast to the promoted type; either may be a number.
+RuleResult binary(const RuleArgs& a) {
+  const c10::IValue &x = a.at("self"), &y = a.at("other");
+  if (x.isTensor() && y.isTensor()) {
+    return {Shape(at::result_type(x.toTensor(), y.toTensor()),
+                  at::infer_size(x.toTensor().sizes(), y.toTensor().sizes()))};
+  }
+  if (x.isTensor()) {
+    return {Shape(at::result_type(x.toTensor(), y.toScalar()), x.toTensor().sizes())};
+  }
+  return {Shape(at::result_type(x.toScalar(), y.toTensor()), y.toTensor().sizes())};
 }
 
 RuleResult where(const RuleArgs& a) {
@@ -68,6 +93,23 @@ RuleResult matmul(const RuleArgs& a) {
   Sizes sizes = at::infer_size(batch_x, batch_y);
   if (x.dim() >= 2) sizes.push_back(x.size(-2));
   if (y.dim() >= 2) sizes.push_back(y.size(-1));
+  return {with_sizes(x, sizes)};
+}
+
+RuleResult int_mm(const RuleArgs& a) {
+  return {Shape(at::kInt, Sizes{a.tensor("self").size(0), a.tensor("mat2").size(1)})};
+}
+
+RuleResult addbmm(const RuleArgs& a) {
+  const at::Tensor x = a.tensor("batch1"), y = a.tensor("batch2");
+  return {with_sizes(x, {x.size(1), y.size(2)})};
+}
+
+RuleResult cdist(const RuleArgs& a) {
+  const at::Tensor x = a.tensor("x1"), y = a.tensor("x2");
+  Sizes sizes = at::infer_size(x.sizes().slice(0, static_cast<size_t>(x.dim() - 2)),
+                               y.sizes().slice(0, static_cast<size_t>(y.dim() - 2)));
+  sizes.insert(sizes.end(), {x.size(-2), y.size(-2)});
   return {with_sizes(x, sizes)};
 }
 
@@ -160,7 +202,7 @@ RuleResult avg_pool1d(const RuleArgs& a) { return pool(a, 1, false); }
 RuleResult adaptive_pool(const RuleArgs& a) {
   const at::Tensor self = a.tensor("self");
   const Sizes out = a.ints("output_size");
-  TORCH_CHECK(self.dim() > static_cast<int64_t>(out.size()), "adaptive pooling input of rank ",
+  TORCH_CHECK(!out.empty() && self.dim() > static_cast<int64_t>(out.size()), "adaptive pooling input of rank ",
               self.dim());
   Sizes sizes = self.sizes().vec();
   std::copy(out.begin(), out.end(), sizes.end() - static_cast<std::ptrdiff_t>(out.size()));
@@ -192,27 +234,81 @@ RuleResult native_batch_norm(const RuleArgs& a) {
   return {shape_of(input), with_sizes(input, stats), with_sizes(input, stats)};
 }
 
+/// Statistics of the batch itself, none kept.
+RuleResult batch_norm_of_batch(const RuleArgs& a) {
+  const at::Tensor input = a.tensor("input");
+  const Shape stats = with_sizes(input, {input.size(1)});
+  return {shape_of(input), stats, stats};
+}
+
+RuleResult weight_norm(const RuleArgs& a) {
+  return {shape_of(a.tensor("v")), shape_of(a.tensor("g"))};
+}
+
 RuleResult batch_norm_inference(const RuleArgs& a) {
   const at::Tensor input = a.tensor("input");
   return {shape_of(input), with_sizes(input, {0}), with_sizes(input, {0})};
 }
 
-/// std_mean and var_mean: both results have the reduced shape.
-RuleResult two_moments(const RuleArgs& a) {
-  const at::Tensor self = a.tensor("self");
+// ---------------------------------------------------------------- reductions
+
+/// The shape after reducing `dims` (none given: all).
+Sizes reduced_sizes(const at::Tensor& self, Sizes dims, bool keepdim) {
   const int64_t rank = self.dim();
-  Sizes dims = a.ints("dim");
-  if (dims.empty()) {
-    for (int64_t d = 0; d < rank; ++d) dims.push_back(d);
-  }
   for (int64_t& d : dims) d = wrap_dim(d, rank);
   Sizes sizes;
   for (int64_t d = 0; d < rank; ++d) {
-    const bool reduced = std::find(dims.begin(), dims.end(), d) != dims.end();
+    const bool reduced = dims.empty() || std::find(dims.begin(), dims.end(), d) != dims.end();
     if (!reduced) sizes.push_back(self.size(d));
-    if (reduced && a.boolean("keepdim")) sizes.push_back(1);
+    if (reduced && keepdim) sizes.push_back(1);
   }
-  return {with_sizes(self, sizes), with_sizes(self, sizes)};
+  return sizes;
+}
+
+Sizes reduced_sizes(const RuleArgs& a) {
+  return reduced_sizes(a.tensor("self"), a.ints("dim"), a.boolean("keepdim"));
+}
+
+/// std and var by correction.
+RuleResult moment(const RuleArgs& a) { return {with_sizes(a.tensor("self"), reduced_sizes(a))}; }
+
+/// std_mean and var_mean: both results have the reduced shape.
+RuleResult two_moments(const RuleArgs& a) {
+  const Shape shape = with_sizes(a.tensor("self"), reduced_sizes(a));
+  return {shape, shape};
+}
+
+/// One value of the operand's own dtype.
+RuleResult pick_one(const RuleArgs& a) { return {with_sizes(a.tensor("self"), {})}; }
+
+RuleResult min_and_max(const RuleArgs& a) {
+  return {with_sizes(a.tensor("self"), {}), with_sizes(a.tensor("self"), {})};
+}
+
+at::ScalarType sum_type(const at::Tensor& self) {
+  return at::isIntegralType(self.scalar_type(), true) ? at::kLong : self.scalar_type();
+}
+
+RuleResult prod(const RuleArgs& a) {
+  const at::Tensor self = a.tensor("self");
+  const auto dtype = a.at("dtype").toOptional<at::ScalarType>();
+  return {Shape(dtype.value_or(sum_type(self)), Sizes{})};
+}
+
+RuleResult nansum(const RuleArgs& a) {
+  const auto dtype = a.at("dtype").toOptional<at::ScalarType>();
+  return {Shape(dtype.value_or(sum_type(a.tensor("self"))), reduced_sizes(a))};
+}
+
+RuleResult trace_of_matrix(const RuleArgs& a) { return {Shape(sum_type(a.tensor("self")), Sizes{})}; }
+
+RuleResult count_nonzero(const RuleArgs& a) {
+  return {Shape(at::kLong, reduced_sizes(a.tensor("self"), a.ints("dim"), false))};
+}
+
+RuleResult mode(const RuleArgs& a) {
+  const Sizes sizes = reduced_sizes(a);
+  return {with_sizes(a.tensor("self"), sizes), Shape(at::kLong, sizes)};
 }
 
 // ---------------------------------------------------------------- indexing and sampling
@@ -222,6 +318,69 @@ RuleResult embedding(const RuleArgs& a) {
   Sizes sizes = a.tensor("indices").sizes().vec();
   sizes.push_back(weight.size(1));
   return {with_sizes(weight, sizes)};
+}
+
+RuleResult index_select(const RuleArgs& a) {
+  const at::Tensor self = a.tensor("self");
+  Sizes sizes = self.sizes().vec();
+  if (!sizes.empty()) {
+    sizes.at(static_cast<size_t>(wrap_dim(a.integer("dim"), self.dim()))) =
+        a.tensor("index").numel();
+  }
+  return {with_sizes(self, sizes)};
+}
+
+RuleResult take(const RuleArgs& a) {
+  return {Shape(a.tensor("self").scalar_type(), a.tensor("index").sizes())};
+}
+
+/// bucketize and searchsorted: an index for each element of self.
+RuleResult sorted_position(const RuleArgs& a) {
+  const at::ScalarType type = a.boolean("out_int32") ? at::kInt : at::kLong;
+  return {Shape(type, a.at("self").isTensor() ? a.tensor("self").sizes().vec() : Sizes{})};
+}
+
+RuleResult nonzero_static(const RuleArgs& a) {
+  return {Shape(at::kLong, Sizes{a.integer("size"), a.tensor("self").dim()})};
+}
+
+/// tril_indices and triu_indices: two rows, one column for each index.
+RuleResult triangle(const RuleArgs& a, bool lower) {
+  const int64_t rows = a.integer("row"), columns = a.integer("col"), offset = a.integer("offset");
+  int64_t count = 0;
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t below = std::clamp<int64_t>(r + offset + (lower ? 1 : 0), 0, columns);
+    count += lower ? below : columns - below;
+  }
+  const auto dtype = a.at("dtype").toOptional<at::ScalarType>();
+  return {Shape(dtype.value_or(at::kLong), Sizes{2, count})};
+}
+
+RuleResult tril_indices(const RuleArgs& a) { return triangle(a, true); }
+RuleResult triu_indices(const RuleArgs& a) { return triangle(a, false); }
+
+RuleResult reflection_pad2d(const RuleArgs& a) {
+  const at::Tensor self = a.tensor("self");
+  const Sizes pad = a.ints("padding");
+  TORCH_CHECK(self.dim() >= 3 && pad.size() == 4, "aten::reflection_pad2d: input of rank ",
+              self.dim(), ", ", pad.size(), " paddings");
+  Sizes sizes = self.sizes().vec();
+  for (size_t i = 0; i < 2; ++i) {
+    int64_t& size = sizes[sizes.size() - 1 - i];
+    TORCH_CHECK(std::max(pad[2 * i], pad[2 * i + 1]) < size,
+                "aten::reflection_pad2d: padding ", pad, " reaches beyond input ", self.sizes());
+    size += pad[2 * i] + pad[2 * i + 1];
+  }
+  return {with_sizes(self, sizes)};
+}
+
+RuleResult col2im(const RuleArgs& a) {
+  const at::Tensor self = a.tensor("self");
+  const Sizes out = a.ints("output_size"), kernel = a.ints("kernel_size");
+  const int64_t channels = self.size(-2) / std::max<int64_t>(pick(kernel, 0) * pick(kernel, 1), 1);
+  Sizes sizes = self.sizes().slice(0, static_cast<size_t>(self.dim() - 2)).vec();
+  sizes.insert(sizes.end(), {channels, pick(out, 0), pick(out, 1)});
+  return {with_sizes(self, sizes)};
 }
 
 RuleResult im2col(const RuleArgs& a) {
@@ -278,46 +437,93 @@ RuleResult lstm(const RuleArgs& a) {
 
 const std::unordered_map<std::string, ShapeRule>& rules() {
   static const std::unordered_map<std::string, ShapeRule> table = {
+      {"aten::__lshift__.Scalar", binary},
+      {"aten::__lshift__.Tensor", binary},
+      {"aten::__rshift__.Scalar", binary},
+      {"aten::__rshift__.Tensor", binary},
       {"aten::_adaptive_avg_pool2d", adaptive_pool},
       {"aten::_adaptive_avg_pool3d", adaptive_pool},
+      {"aten::_aminmax", min_and_max},
+      {"aten::_cdist_forward", cdist},
       {"aten::_convolution", convolution},
+      {"aten::_int_mm", int_mm},
+      {"aten::_logcumsumexp", same_as_self},
+      {"aten::_masked_softmax", same_as_self},
+      {"aten::_native_batch_norm_legit.no_stats", batch_norm_of_batch},
       {"aten::_native_batch_norm_legit_no_training", batch_norm_inference},
       {"aten::_prelu_kernel", same_as_self},
       {"aten::_safe_softmax", safe_softmax},
+      {"aten::_transformer_encoder_layer_fwd", same_as_src},
+      {"aten::_weight_norm_interface", weight_norm},
       {"aten::adaptive_avg_pool1d", adaptive_pool},
       {"aten::adaptive_avg_pool2d", adaptive_pool},
       {"aten::adaptive_avg_pool3d", adaptive_pool},
+      {"aten::addbmm", addbmm},
       {"aten::avg_pool1d", avg_pool1d},
       {"aten::batch_norm", same_as_input},
+      {"aten::bucketize.Scalar", sorted_position},
+      {"aten::bucketize.Tensor", sorted_position},
+      {"aten::channel_shuffle", same_as_self},
+      {"aten::col2im", col2im},
       {"aten::convolution", convolution},
+      {"aten::count_nonzero.dim_IntList", count_nonzero},
+      {"aten::dot", pick_one},
       {"aten::embedding", embedding},
       {"aten::flip", same_as_self},
+      {"aten::floor_divide", binary},
       {"aten::grid_sampler_2d", grid_sampler},
       {"aten::grid_sampler_3d", grid_sampler},
-      {"aten::gru", rnn},
+      {"aten::gru.input", rnn},
       {"aten::hardswish", same_as_self},
+      {"aten::hardtanh", same_as_self},
       {"aten::im2col", im2col},
       {"aten::index_put", same_as_self},
+      {"aten::index_select", index_select},
+      {"aten::instance_norm", same_as_input},
       {"aten::isnan", bool_as_self},
       {"aten::linear", linear},
-      {"aten::lstm", lstm},
+      {"aten::log_sigmoid", same_as_self},
+      {"aten::logit", logit},
+      {"aten::lstm.input", lstm},
       {"aten::masked_scatter", same_as_self},
       {"aten::matmul", matmul},
+      {"aten::max", pick_one},
       {"aten::max_pool1d", max_pool1d},
       {"aten::max_pool2d", max_pool2d},
       {"aten::max_pool3d", max_pool3d},
+      {"aten::median", pick_one},
+      {"aten::min", pick_one},
+      {"aten::mode", mode},
       {"aten::nan_to_num", same_as_self},
+      {"aten::nanmedian", pick_one},
+      {"aten::nansum", nansum},
       {"aten::native_batch_norm", native_batch_norm},
+      {"aten::native_dropout", native_dropout},
       {"aten::native_group_norm", native_group_norm},
       {"aten::native_layer_norm", native_layer_norm},
+      {"aten::nonzero_static", nonzero_static},
       {"aten::prelu", same_as_self},
-      {"aten::rnn_relu", rnn},
-      {"aten::rnn_tanh", rnn},
+      {"aten::prod", prod},
+      {"aten::reflection_pad2d", reflection_pad2d},
+      {"aten::relu", same_as_self},
+      {"aten::remainder.Scalar_Tensor", binary},
+      {"aten::rnn_relu.input", rnn},
+      {"aten::rnn_tanh.input", rnn},
       {"aten::roll", same_as_self},
+      {"aten::rsub.Tensor", binary},
       {"aten::scaled_dot_product_attention", attention},
-      {"aten::std_mean", two_moments},
-      {"aten::var_mean", two_moments},
-      {"aten::where", where},
+      {"aten::searchsorted.Scalar", sorted_position},
+      {"aten::searchsorted.Tensor", sorted_position},
+      {"aten::std.correction", moment},
+      {"aten::std_mean.correction", two_moments},
+      {"aten::take", take},
+      {"aten::trace", trace_of_matrix},
+      {"aten::tril_indices", tril_indices},
+      {"aten::triu_indices", triu_indices},
+      {"aten::var.correction", moment},
+      {"aten::var_mean.correction", two_moments},
+      {"aten::vdot", pick_one},
+      {"aten::where.self", where},
   };
   return table;
 }

@@ -36,7 +36,7 @@ class RuleArgs {
 using RuleResult = std::vector<std::optional<torch::lazy::Shape>>;
 using ShapeRule = RuleResult (*)(const RuleArgs&);
 
-/// The rule of an operator by its name without overload ("aten::convolution"), or nullptr.
+/// The rule of an operator by its full name ("aten::where.self"), or nullptr.
 ShapeRule find_shape_rule(const std::string& op);
 
 }  // namespace lazyrt

@@ -1,0 +1,411 @@
+#include "host_tracer/capture/capture.h"
+
+#include <ATen/ATen.h>
+#include <ATen/record_function.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/lazy/core/lazy_graph_executor.h>
+#include <torch/csrc/lazy/core/metrics.h>
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include "host_tracer/capture/trace_eval.h"
+
+namespace lazyrt {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+
+CaptureRequest request_for(const Tensors& inputs) {
+  CaptureRequest request;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    request.inputs.push_back({"x" + std::to_string(i), inputs[i]});
+  }
+  return request;
+}
+
+void expect_close(const at::Tensor& got, const at::Tensor& want) {
+  ASSERT_EQ(got.sizes(), want.sizes());
+  ASSERT_EQ(got.scalar_type(), want.scalar_type());
+  if (want.numel() == 0) return;
+  const at::Tensor g = got.to(at::kDouble), w = want.to(at::kDouble);
+  const double scale = std::max(1e-30, w.abs().max().item<double>());
+  EXPECT_LE((g - w).abs().max().item<double>() / scale, 1e-5);
+}
+
+/// Captures, checks that no shape needed the CPU, evaluates and compares with the eager program.
+Trace check_capture(const Tensors& inputs, const CaptureProgram& program) {
+  auto trace = capture(request_for(inputs), program);
+  EXPECT_TRUE(trace.ok()) << trace.failure().text;
+  if (!trace.ok()) return {};
+  EXPECT_EQ(trace->shapes.cpu, 0) << trace->text();
+  const auto got = evaluate_trace(*trace, inputs);
+  EXPECT_TRUE(got.ok()) << got.failure().text << "\n" << trace->text();
+  if (!got.ok()) return *trace;
+  Tensors copies;
+  for (const at::Tensor& t : inputs) copies.push_back(t.clone());
+  const Tensors want = program(copies);
+  EXPECT_EQ(got->size(), want.size());
+  for (size_t i = 0; i < std::min(got->size(), want.size()); ++i) {
+    if (want[i].defined()) expect_close((*got)[i], want[i]);
+  }
+  return *trace;
+}
+
+std::string failure_of(const Tensors& inputs, const CaptureProgram& program) {
+  const auto trace = capture(request_for(inputs), program);
+  return trace.ok() ? "" : trace.failure().text;
+}
+
+size_t count(const Trace& trace, const std::string& op) {
+  return static_cast<size_t>(std::count_if(trace.nodes.begin(), trace.nodes.end(),
+                                           [&](const TraceNode& n) { return n.op == op; }));
+}
+
+TEST(Capture, RecordsParametersByNameAndSharesTheirBytes) {
+  const at::Tensor w = at::randn({4, 3}), b = at::randn({4});
+  CaptureRequest request = request_for({at::randn({2, 3})});
+  request.parameters = {{"fc.weight", w}, {"fc.bias", b}, {"tied.weight", w}};
+  const auto trace = capture(request, [&](const Tensors& x) {
+    return Tensors{at::linear(at::relu(at::linear(x[0], w, b)), w.t()) + 1};
+  });
+  ASSERT_TRUE(trace.ok()) << trace.failure().text;
+  size_t parameters = 0;
+  for (const TraceValue& value : trace->values) {
+    if (value.leaf != LeafKind::kParameter) continue;
+    ++parameters;
+    EXPECT_TRUE(value.name == "fc.weight" || value.name == "fc.bias") << value.name;
+    EXPECT_EQ(value.constant.data, (value.name == "fc.bias" ? b : w).const_data_ptr());
+  }
+  EXPECT_EQ(parameters, 2u);
+  EXPECT_EQ(count(*trace, "aten::linear"), 2u);
+  ASSERT_EQ(trace->inputs.size(), 1u);
+  EXPECT_EQ(trace->values[0].name, "x0");
+  EXPECT_EQ(trace->sample_inputs.size(), 1u);
+}
+
+TEST(Capture, FollowsWritesThroughViews) {
+  const Trace trace = check_capture({at::randn({4, 6})}, [](const Tensors& x) {
+    at::Tensor y = at::zeros({4, 6}, x[0].options());
+    y.select(1, 0).copy_(x[0].select(1, 3));
+    y.slice(1, 2, 4).add_(x[0].slice(1, 0, 2)).mul_(2);
+    at::Tensor z = y.transpose(0, 1);
+    z[1].fill_(5);
+    z.clamp_(-1, 1);
+    return Tensors{y, z.contiguous(), y.view({2, 12}).t()};
+  });
+  EXPECT_EQ(count(trace, "aten::copy_"), 0u);
+  EXPECT_GE(count(trace, "aten::slice_scatter"), 1u);
+}
+
+TEST(Capture, KeepsFactoriesInTheGraph) {
+  const Trace trace = check_capture({at::randn({3})}, [](const Tensors& x) {
+    const auto options = x[0].options();
+    at::Tensor y = at::arange(0, 3, options) + at::linspace(0, 1, 3, options) +
+                   at::full({3}, 2.5, options) + at::ones({3}, options) + at::eye(3, options)[1];
+    at::Tensor filled = at::empty({3}, options);
+    at::arange_out(filled, 3);
+    return Tensors{x[0] + y + filled, at::zeros_like(x[0]), x[0].new_full({2}, 4)};
+  });
+  EXPECT_EQ(count(trace, "aten::arange"), 2u);
+  EXPECT_EQ(count(trace, "aten::linspace"), 1u);
+}
+
+TEST(Capture, ConvolutionalNetworkWithInPlaceOperators) {
+  const at::Tensor w = at::randn({8, 3, 3, 3}), scale = at::rand({8}), shift = at::randn({8});
+  const at::Tensor mean = at::randn({8}), var = at::rand({8}) + 0.5;
+  const Trace trace = check_capture({at::randn({1, 3, 12, 10})}, [&](const Tensors& x) {
+    at::Tensor y = at::conv2d(x[0], w, {}, 1, 1);
+    y = at::batch_norm(y, scale, shift, mean, var, false, 0.1, 1e-5, false).relu_();
+    y = at::max_pool2d(y, {2, 2});
+    at::hardswish_(y);
+    y.add_(y);
+    y = at::group_norm(y, 2, scale, shift);
+    return Tensors{at::adaptive_avg_pool2d(y, {1, 1}).flatten(1), at::avg_pool2d(y, {2, 2})};
+  });
+  EXPECT_EQ(count(trace, "aten::convolution"), 1u);
+  EXPECT_EQ(count(trace, "aten::batch_norm"), 1u);
+  EXPECT_EQ(count(trace, "aten::max_pool2d"), 1u);
+  EXPECT_EQ(count(trace, "aten::native_group_norm"), 1u);
+  EXPECT_EQ(count(trace, "aten::adaptive_avg_pool2d"), 1u);
+}
+
+TEST(Capture, AttentionIsOneNode) {
+  const Trace trace = check_capture({at::randn({1, 2, 5, 8})}, [](const Tensors& x) {
+    const at::Tensor mask = at::ones({5, 5}, x[0].options().dtype(at::kBool)).tril();
+    at::Tensor y = at::scaled_dot_product_attention(x[0], x[0], x[0], mask);
+    y = y + at::scaled_dot_product_attention(x[0], x[0], x[0], {}, 0.0, true);
+    const at::Tensor weights = at::softmax(at::matmul(x[0], x[0].transpose(-1, -2)), -1);
+    return Tensors{y.transpose(1, 2).reshape({1, 5, 16}), at::matmul(weights, x[0])};
+  });
+  EXPECT_EQ(count(trace, "aten::scaled_dot_product_attention"), 2u);
+  EXPECT_EQ(count(trace, "aten::matmul"), 2u);
+  EXPECT_EQ(count(trace, "aten::_softmax"), 1u);
+}
+
+Tensors rnn_weights(int64_t gates, int64_t in, int64_t hidden) {
+  return {at::randn({gates * hidden, in}), at::randn({gates * hidden, hidden}),
+          at::randn({gates * hidden}), at::randn({gates * hidden})};
+}
+
+TEST(Capture, RecurrentLayersAreOneNode) {
+  const Tensors gru = rnn_weights(3, 4, 6), lstm = rnn_weights(4, 6, 5);
+  const Trace trace = check_capture({at::randn({2, 20, 4})}, [&](const Tensors& x) {
+    const at::Tensor h0 = at::zeros({1, 2, 6}, x[0].options());
+    const at::Tensor h1 = at::zeros({1, 2, 5}, x[0].options());
+    auto [y, h] = at::gru(x[0], h0, gru, true, 1, 0.0, false, false, true);
+    auto [z, hn, cn] = at::lstm(y, {h1, h1}, lstm, true, 1, 0.0, false, false, true);
+    return Tensors{z, h, hn, cn};
+  });
+  EXPECT_EQ(count(trace, "aten::gru"), 1u);
+  EXPECT_EQ(count(trace, "aten::lstm"), 1u);
+  EXPECT_EQ(trace.nodes.size(), 4u) << trace.text();
+}
+
+TEST(Capture, UndefinedOptionalTensors) {
+  check_capture({at::randn({2, 3, 4, 4})}, [](const Tensors& x) {
+    const at::Tensor w = at::ones({6, 3, 1, 1});
+    at::Tensor y = at::conv2d(x[0], w, at::Tensor(), 1, 0);
+    y = at::layer_norm(y, {4, 4});
+    const auto index = c10::List<std::optional<at::Tensor>>(
+        {std::nullopt, at::arange(2, at::kLong)});
+    return Tensors{at::index(y, index), at::linear(y, at::ones({5, 4})), at::Tensor()};
+  });
+}
+
+TEST(Capture, NumbersStayScalars) {
+  const Trace trace = check_capture({at::randn({3}), at::arange(3)}, [](const Tensors& x) {
+    return Tensors{x[0] * 2.0 + 1, x[1] * 2, x[1] * 2.5, x[0].gt(0.5), 1 - x[0], x[1] / 2};
+  });
+  for (size_t i = 0; i < trace.outputs.size(); ++i) {
+    const auto id = static_cast<size_t>(trace.outputs[i].value);
+    EXPECT_NE(trace.values[id].dtype, DType::kFloat64) << i;
+  }
+}
+
+TEST(Capture, ShapesOfOperatorsWithoutMetaKernels) {
+  check_capture({at::randn({2, 3, 8, 8}), at::arange(6).reshape({2, 3})}, [](const Tensors& x) {
+    const at::Tensor& t = x[0];
+    auto [var, mean] = at::var_mean(t, at::IntArrayRef{2, 3}, true, true);
+    const at::Tensor grid = at::zeros({2, 5, 7, 2}, t.options());
+    return Tensors{at::roll(t, {1}, {2}), at::flip(t, {3}), var, mean, at::std(t, 1), t.max(),
+                   at::reflection_pad2d(t, {1, 2, 3, 0}), at::im2col(t, {3, 3}, {1, 1}, {1, 1}, {2, 2}),
+                   at::grid_sampler(t, grid, 0, 0, false), at::index_select(t, 1, x[1][0] % 3),
+                   at::embedding(at::ones({6, 4}), x[1]), at::where(t > 0, t, 0.0),
+                   at::prod(x[1]), at::relu(t), at::hardtanh(t), at::isnan(t), at::cdist(t, t),
+                   at::instance_norm(t, {}, {}, {}, {}, true, 0.1, 1e-5, false)};
+  });
+}
+
+TEST(Capture, EmptyAndOneElementTensors) {
+  check_capture({at::randn({0, 4}), at::randn({1})}, [](const Tensors& x) {
+    return Tensors{at::linear(x[0], at::ones({3, 4})), at::cat({x[0], x[0]}), x[1] + x[0],
+                   x[0].sum(), at::relu(x[1])};
+  });
+}
+
+TEST(Capture, OutputsMayRepeatAndBeInputsOrConstants) {
+  const at::Tensor constant = at::ones({2});
+  const Trace trace = check_capture({at::randn({3})}, [&](const Tensors& x) {
+    const at::Tensor y = x[0] + 1;
+    return Tensors{y, y, x[0], constant};
+  });
+  ASSERT_EQ(trace.outputs.size(), 4u);
+  EXPECT_EQ(trace.outputs[0].value, trace.outputs[1].value);
+  EXPECT_EQ(trace.outputs[2].value, trace.inputs[0]);
+  EXPECT_EQ(trace.values[static_cast<size_t>(trace.outputs[3].value)].leaf, LeafKind::kConstant);
+}
+
+TEST(Capture, DeadNodesAreLeftOut) {
+  const Trace trace = check_capture({at::randn({3})}, [](const Tensors& x) {
+    (void)at::exp(x[0]);
+    return Tensors{x[0] + 1};
+  });
+  EXPECT_EQ(trace.nodes.size(), 1u);
+}
+
+TEST(Capture, LongTraceIsNotTrimmed) {
+  const Trace trace = check_capture({at::randn({2})}, [](const Tensors& x) {
+    at::Tensor y = x[0];
+    for (int i = 0; i < 12000; ++i) y = i % 2 ? y.sin() : y.cos();
+    return Tensors{y};
+  });
+  EXPECT_EQ(trace.nodes.size(), 12000u);
+  EXPECT_EQ(torch::lazy::GetCounter("TrimIrGraph"), nullptr);
+}
+
+/// Counts operators on the CPU with a result or operand of more than a megabyte while it lives.
+class HeavyOperators {
+ public:
+  HeavyOperators() {
+    count_ = 0;
+    at::RecordFunctionCallback callback(&HeavyOperators::on_call);
+    handle_ = at::addThreadLocalCallback(callback.needsInputs(true));
+  }
+  ~HeavyOperators() { at::removeCallback(handle_); }
+  int count() const { return count_; }
+
+ private:
+  static std::unique_ptr<at::ObserverContext> on_call(const at::RecordFunction& fn) {
+    for (const c10::IValue& input : fn.inputs()) {
+      if (!input.isTensor() || !input.toTensor().defined()) continue;
+      const at::Tensor& t = input.toTensor();
+      if (t.device().is_cpu() && t.nbytes() > (1u << 20)) ++count_;
+    }
+    return nullptr;
+  }
+  static inline int count_ = 0;
+  at::CallbackHandle handle_;
+};
+
+TEST(Capture, NothingHeavyRuns) {
+  const at::Tensor w = at::randn({1024, 1024});
+  const CaptureProgram program = [&](const Tensors& x) {
+    at::Tensor y = at::linear(x[0], w);
+    return Tensors{at::softmax(at::relu(y), -1), at::where(y > 0, y, 0.0).var(1)};
+  };
+  const at::Tensor x = at::randn({1024, 1024});
+  CaptureRequest request = request_for({x});
+  request.parameters = {{"w", w}};
+  int heavy = 0;
+  {
+    const HeavyOperators observed;
+    // Only view-like bookkeeping (detach) may see the large tensors: no arithmetic.
+    ASSERT_TRUE(capture(request, program).ok());
+    heavy = observed.count();
+    program({x});
+    EXPECT_GT(observed.count(), heavy + 3) << "the counter counts nothing";
+  }
+  EXPECT_LE(heavy, 4);
+}
+
+TEST(CaptureErrors, SyncsAreRefusedByNameAndLine) {
+  const std::string text = failure_of({at::randn({3})}, [](const Tensors& x) {
+    const SourceScope scope({"head", "model.py", 42, ""});
+    return x[0].sum().item<float>() > 0 ? Tensors{x[0]} : Tensors{x[0] + 1};
+  });
+  EXPECT_NE(text.find("_local_scalar_dense"), std::string::npos) << text;
+  EXPECT_NE(text.find("model.py:42"), std::string::npos) << text;
+  for (const CaptureProgram& program : std::vector<CaptureProgram>{
+           [](const Tensors& x) { return Tensors{at::nonzero(x[0])}; },
+           [](const Tensors& x) { return Tensors{x[0].index({x[0] > 0})}; },
+           [](const Tensors& x) { return Tensors{at::masked_select(x[0], x[0] > 0)}; },
+           [](const Tensors& x) { return Tensors{x[0].cpu()}; },
+           [](const Tensors& x) { return at::equal(x[0], x[0] + 1) ? x : Tensors{}; }}) {
+    EXPECT_NE(failure_of({at::randn({3})}, program).find("depends on the model's inputs"),
+              std::string::npos);
+  }
+}
+
+TEST(CaptureErrors, ValuesOfConstantsAreKnown) {
+  const Trace trace = check_capture({at::randn({3})}, [](const Tensors& x) {
+    const at::Tensor limit = at::arange(4, x[0].options()).sum();
+    const at::Tensor where = at::nonzero(at::eye(3, x[0].options()));
+    return Tensors{x[0] * limit.item<float>(), where + 1};
+  });
+  EXPECT_EQ(count(trace, "aten::arange"), 0u);
+}
+
+TEST(CaptureErrors, WritesIntoInputsAndBuffersAreNamed) {
+  EXPECT_NE(failure_of({at::randn({3})}, [](const Tensors& x) {
+              x[0].add_(1);
+              return Tensors{x[0]};
+            }).find("input 'x0'"), std::string::npos);
+  const at::Tensor buffer = at::zeros({3});
+  CaptureRequest request = request_for({at::randn({3})});
+  request.buffers = {{"steps", buffer}};
+  const auto by_eager = capture(request, [&](const Tensors& x) {
+    buffer.add_(1);
+    return Tensors{x[0] + buffer};
+  });
+  ASSERT_FALSE(by_eager.ok());
+  EXPECT_NE(by_eager.failure().text.find("written"), std::string::npos) << by_eager.failure().text;
+  const auto by_lazy = capture(request, [&](const Tensors& x) {
+    lazyrt::lift(buffer).add_(x[0]);
+    return Tensors{x[0] + 1};
+  });
+  ASSERT_FALSE(by_lazy.ok());
+  EXPECT_NE(by_lazy.failure().text.find("buffer 'steps'"), std::string::npos);
+}
+
+TEST(CaptureErrors, BatchNormInTrainingIsRefused) {
+  const at::Tensor mean = at::zeros({3}), var = at::ones({3});
+  EXPECT_NE(failure_of({at::randn({2, 3})}, [&](const Tensors& x) {
+              return Tensors{at::batch_norm(x[0], {}, {}, mean, var, true, 0.1, 1e-5, false)};
+            }).find("model.eval()"), std::string::npos);
+}
+
+TEST(CaptureErrors, UnsupportedTensorsAreNamed) {
+  const auto unused = [](const Tensors& x) { return x; };
+  EXPECT_NE(failure_of({at::zeros({2}, at::kComplexFloat)}, unused).find("ComplexFloat"),
+            std::string::npos);
+  EXPECT_NE(failure_of({at::zeros({2}, at::kMeta)}, unused).find("meta"), std::string::npos);
+  EXPECT_NE(failure_of({at::zeros({2, 2}).to_sparse()}, unused).find("dense"), std::string::npos);
+  EXPECT_NE(failure_of({at::randn({8})}, [](const Tensors& x) {
+              return Tensors{at::abs(at::fft_rfft(x[0]))};
+            }).find("ComplexFloat"), std::string::npos);
+}
+
+TEST(CaptureErrors, ProcessStaysUsable) {
+  const auto works = [] {
+    return check_capture({at::randn({3})}, [](const Tensors& x) { return Tensors{x[0].exp() + 1}; });
+  };
+  works();
+  const std::string raised = failure_of({at::randn({3})}, [](const Tensors& x) -> Tensors {
+    at::Tensor kept = x[0] + 1;
+    throw std::runtime_error("boom");
+  });
+  EXPECT_NE(raised.find("boom"), std::string::npos);
+  works();
+  const std::string shapes = failure_of({at::randn({3})}, [](const Tensors& x) {
+    return Tensors{x[0] + at::randn({4})};
+  });
+  EXPECT_NE(shapes.find("aten::add"), std::string::npos) << shapes;
+  works();
+  EXPECT_TRUE(torch::lazy::LazyGraphExecutor::Get()->GetLiveTensors(nullptr).empty());
+}
+
+TEST(CaptureErrors, NotInsideAnotherCapture) {
+  std::string inner;
+  check_capture({at::randn({3})}, [&](const Tensors& x) {
+    if (x[0].device().is_lazy()) inner = failure_of({at::randn({3})}, [](const Tensors& y) { return y; });
+    return Tensors{x[0] + 1};
+  });
+  EXPECT_NE(inner.find("inside another"), std::string::npos);
+}
+
+TEST(CaptureErrors, LazyTensorOutsideOfItsCapture) {
+  at::Tensor escaped;
+  check_capture({at::randn({3})}, [&](const Tensors& x) {
+    if (x[0].device().is_lazy()) escaped = x[0];
+    return Tensors{x[0] + 1};
+  });
+  EXPECT_THROW((void)(escaped + 1), c10::Error);
+  EXPECT_THROW((void)lazyrt::lift(at::ones({2})), c10::Error);
+}
+
+TEST(CaptureThreads, OneWaitsForTheOther) {
+  std::atomic<int> inside{0};
+  std::atomic<int> worst{0};
+  std::atomic<int> good{0};
+  const auto work = [&] {
+    const auto trace = capture(request_for({at::randn({3})}), [&](const Tensors& x) {
+      worst = std::max(worst.load(), ++inside);
+      at::Tensor y = x[0];
+      for (int i = 0; i < 200; ++i) y = y + 1;
+      --inside;
+      return Tensors{y};
+    });
+    if (trace.ok() && trace->nodes.size() == 200) ++good;
+  };
+  std::thread a(work), b(work);
+  a.join();
+  b.join();
+  EXPECT_EQ(worst, 1);
+  EXPECT_EQ(good, 2);
+}
+
+}  // namespace
+}  // namespace lazyrt

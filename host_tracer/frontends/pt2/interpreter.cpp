@@ -1,0 +1,355 @@
+#include "host_tracer/frontends/pt2/interpreter.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <cmath>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "host_tracer/capture/capture.h"
+#include "host_tracer/frontends/pt2/arguments.h"
+#include "host_tracer/frontends/pt2/source_map.h"
+
+namespace lazyrt {
+namespace {
+
+namespace ex = torch::_export;
+using Tag = ex::Argument::Tag;
+
+constexpr std::string_view kOps = "torch.ops.";
+constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
+
+bool has_prefix(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+/// Checks of the exporter: they hold for the sample, and shapes are static.
+bool is_dropped(const std::string& target) {
+  static const std::unordered_set<std::string> names = {
+      "torch.ops.aten._assert_async.default",
+      "torch.ops.aten._assert_async.msg",
+      "torch.ops.aten._assert_scalar.default",
+      "torch.ops.aten._assert_tensor_metadata.default",
+      "torch.ops.aten.sym_constrain_range.default",
+      "torch.ops.aten.sym_constrain_range_for_size.default",
+  };
+  return names.count(target) != 0;
+}
+
+/// Higher-order operators that only wrap a sub-graph: (settings…, graph, operands…).
+bool is_inlined(const std::string& target) {
+  return target == "torch.ops.higher_order.wrap_with_set_grad_enabled" ||
+         target == "torch.ops.higher_order.wrap_with_autocast" ||
+         target == "torch.ops.higher_order.wrap_activation_checkpoint";
+}
+
+// ---------------------------------------------------------------- numbers
+
+using Numbers = std::vector<c10::IValue>;
+using NumberFn = c10::IValue (*)(const Numbers&);
+
+bool both_int(const Numbers& n) { return n[0].isInt() && n[1].isInt(); }
+double real(const c10::IValue& v) { return v.toScalar().toDouble(); }
+
+int64_t whole(double v) { return static_cast<int64_t>(std::llround(v)); }
+
+int64_t floor_div(int64_t a, int64_t b) {
+  TORCH_CHECK(b != 0, "integer division by zero");
+  return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
+}
+
+template <typename Fn>
+c10::IValue arithmetic(const Numbers& n, const Fn& fn) {
+  if (both_int(n)) return fn(n[0].toInt(), n[1].toInt());
+  return fn(real(n[0]), real(n[1]));
+}
+
+/// Python operators on sizes, by the name that export gives them.
+const std::unordered_map<std::string, NumberFn>& number_functions() {
+  static const std::unordered_map<std::string, NumberFn> table = {
+      {"add", [](const Numbers& n) { return arithmetic(n, [](auto a, auto b) { return a + b; }); }},
+      {"sub", [](const Numbers& n) { return arithmetic(n, [](auto a, auto b) { return a - b; }); }},
+      {"mul", [](const Numbers& n) { return arithmetic(n, [](auto a, auto b) { return a * b; }); }},
+      {"neg", [](const Numbers& n) {
+         return n[0].isInt() ? c10::IValue(-n[0].toInt()) : c10::IValue(-real(n[0]));
+       }},
+      {"truediv", [](const Numbers& n) { return c10::IValue(real(n[0]) / real(n[1])); }},
+      {"floordiv", [](const Numbers& n) {
+         return both_int(n) ? c10::IValue(floor_div(n[0].toInt(), n[1].toInt()))
+                            : c10::IValue(std::floor(real(n[0]) / real(n[1])));
+       }},
+      {"mod", [](const Numbers& n) {
+         const int64_t a = n[0].toInt(), b = n[1].toInt();
+         return c10::IValue(a - floor_div(a, b) * b);
+       }},
+      {"pow", [](const Numbers& n) {
+         const double result = std::pow(real(n[0]), real(n[1]));
+         return both_int(n) && n[1].toInt() >= 0 ? c10::IValue(whole(result))
+                                                 : c10::IValue(result);
+       }},
+      {"eq", [](const Numbers& n) { return c10::IValue(real(n[0]) == real(n[1])); }},
+      {"ne", [](const Numbers& n) { return c10::IValue(real(n[0]) != real(n[1])); }},
+      {"lt", [](const Numbers& n) { return c10::IValue(real(n[0]) < real(n[1])); }},
+      {"le", [](const Numbers& n) { return c10::IValue(real(n[0]) <= real(n[1])); }},
+      {"gt", [](const Numbers& n) { return c10::IValue(real(n[0]) > real(n[1])); }},
+      {"ge", [](const Numbers& n) { return c10::IValue(real(n[0]) >= real(n[1])); }},
+      {"and_", [](const Numbers& n) { return c10::IValue(n[0].toBool() && n[1].toBool()); }},
+      {"or_", [](const Numbers& n) { return c10::IValue(n[0].toBool() || n[1].toBool()); }},
+      {"not_", [](const Numbers& n) { return c10::IValue(!n[0].toBool()); }},
+      {"sym_not", [](const Numbers& n) { return c10::IValue(!n[0].toBool()); }},
+      {"sym_float", [](const Numbers& n) { return c10::IValue(real(n[0])); }},
+      {"sym_max", [](const Numbers& n) {
+         return arithmetic(n, [](auto a, auto b) { return std::max(a, b); });
+       }},
+      {"sym_min", [](const Numbers& n) {
+         return arithmetic(n, [](auto a, auto b) { return std::min(a, b); });
+       }},
+      {"ceil", [](const Numbers& n) { return c10::IValue(whole(std::ceil(real(n[0])))); }},
+      {"floor", [](const Numbers& n) { return c10::IValue(whole(std::floor(real(n[0])))); }},
+      {"trunc", [](const Numbers& n) { return c10::IValue(whole(std::trunc(real(n[0])))); }},
+      {"_sym_sqrt", [](const Numbers& n) { return c10::IValue(std::sqrt(real(n[0]))); }},
+  };
+  return table;
+}
+
+/// "_operator.add", "math.ceil", "torch.sym_max" and the like; nullptr for anything else.
+NumberFn number_function(const std::string& target) {
+  for (std::string_view prefix : {"_operator.", "operator.", "math.", "torch.", "torch._sym_"}) {
+    if (!has_prefix(target, prefix) || has_prefix(target, kOps)) continue;
+    const auto it = number_functions().find(target.substr(prefix.size()));
+    if (it != number_functions().end()) return it->second;
+  }
+  return nullptr;
+}
+
+/// "torch.ops.aten.sym_size.int": sizes are known, no operator is called.
+std::optional<c10::IValue> size_query(const std::string& target, const Numbers& args) {
+  if (!has_prefix(target, "torch.ops.aten.sym_")) return std::nullopt;
+  const at::Tensor& t = args.at(0).toTensor();
+  if (target == "torch.ops.aten.sym_size.int") return t.size(args.at(1).toInt());
+  if (target == "torch.ops.aten.sym_stride.int") return t.stride(args.at(1).toInt());
+  if (target == "torch.ops.aten.sym_numel.default") return t.numel();
+  if (target == "torch.ops.aten.sym_storage_offset.default") return t.storage_offset();
+  return std::nullopt;
+}
+
+bool is_size_query(const std::string& target) {
+  return target == "torch.ops.aten.sym_size.int" || target == "torch.ops.aten.sym_stride.int" ||
+         target == "torch.ops.aten.sym_numel.default" ||
+         target == "torch.ops.aten.sym_storage_offset.default";
+}
+
+// ---------------------------------------------------------------- operators
+
+/// "torch.ops.aten.add.Tensor" in the dispatcher.
+std::optional<c10::OperatorHandle> find_operator(const std::string& target) {
+  if (!has_prefix(target, kOps)) return std::nullopt;
+  const std::string path = target.substr(kOps.size());
+  const size_t first = path.find('.'), last = path.rfind('.');
+  if (first == std::string::npos || last == first) return std::nullopt;
+  const std::string name = path.substr(0, first) + "::" + path.substr(first + 1, last - first - 1);
+  const std::string overload = path.substr(last + 1);
+  return c10::Dispatcher::singleton().findSchema(
+      {name, overload == "default" ? "" : overload});
+}
+
+bool has_tensor_argument(const c10::FunctionSchema& schema) {
+  for (const c10::Argument& arg : schema.arguments()) {
+    if (arg.type()->isSubtypeOf(*c10::TensorType::get()) ||
+        arg.type()->isSubtypeOf(*c10::ListType::ofTensors())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+const ex::Argument* find_input(const ex::Node& node, const std::string& name, size_t position) {
+  const auto& inputs = node.get_inputs();
+  for (const ex::NamedArgument& input : inputs) {
+    if (input.get_name() == name) return &input.get_arg();
+  }
+  const bool unnamed = position < inputs.size() && inputs[position].get_name().empty();
+  return unnamed ? &inputs[position].get_arg() : nullptr;
+}
+
+torch::jit::Stack make_stack(const c10::OperatorHandle& op, const ex::Node& node,
+                             const Pt2Values& values, at::Device device) {
+  const c10::FunctionSchema& schema = op.schema();
+  const bool factory = !has_tensor_argument(schema);
+  torch::jit::Stack stack;
+  for (size_t i = 0; i < schema.arguments().size(); ++i) {
+    const c10::Argument& arg = schema.arguments()[i];
+    const ex::Argument* given = find_input(node, arg.name(), i);
+    if (given) {
+      stack.push_back(values.value_for(arg, *given, device));
+    } else {
+      TORCH_CHECK(arg.default_value().has_value(), "argument '", arg.name(), "' is missing");
+      stack.push_back(*arg.default_value());
+    }
+    if (factory && arg.name() == "device" && stack.back().isNone()) stack.back() = device;
+  }
+  return stack;
+}
+
+// ---------------------------------------------------------------- one graph
+
+/// When each name is read for the last time, so that eager runs hold no more than they need.
+std::vector<std::vector<std::string>> last_uses(const ex::Graph& graph) {
+  std::unordered_map<std::string, size_t> last;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < graph.get_nodes().size(); ++i) {
+    names.clear();
+    for (const auto& input : graph.get_nodes()[i].get_inputs()) append_names(input.get_arg(), names);
+    for (const auto& output : graph.get_nodes()[i].get_outputs()) append_names(output, names);
+    for (const std::string& name : names) last[name] = i;
+  }
+  names.clear();
+  for (const ex::Argument& output : graph.get_outputs()) append_names(output, names);
+  for (const std::string& name : names) last.erase(name);
+  std::vector<std::vector<std::string>> by_node(graph.get_nodes().size());
+  for (const auto& [name, index] : last) by_node[index].push_back(name);
+  return by_node;
+}
+
+void bind_output(const ex::Argument& output, const c10::IValue& value, Pt2Values& values) {
+  std::vector<std::string> names;
+  append_names(output, names);
+  if (output.tag() == Tag::AS_TENSORS || output.tag() == Tag::AS_OPTIONAL_TENSORS ||
+      output.tag() == Tag::AS_SYM_INTS) {
+    const auto items = value.toListRef();
+    TORCH_CHECK(items.size() == names.size(), "gives ", items.size(), " values, the graph expects ",
+                names.size());
+    for (size_t i = 0; i < names.size(); ++i) values.set(names[i], items[i]);
+  } else if (!names.empty()) {
+    values.set(names[0], value);
+  }
+}
+
+void bind_outputs(const ex::Node& node, const std::vector<c10::IValue>& results,
+                  Pt2Values& values) {
+  const auto& outputs = node.get_outputs();
+  TORCH_CHECK(outputs.size() <= results.size(), "gives ", results.size(),
+              " values, the graph expects ", outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) bind_output(outputs[i], results[i], values);
+}
+
+std::vector<c10::IValue> plain_arguments(const ex::Node& node, const Pt2Values& values) {
+  std::vector<c10::IValue> args;
+  for (const auto& input : node.get_inputs()) args.push_back(values.value_of(input.get_arg()));
+  return args;
+}
+
+const ex::Graph* sub_graph(const ex::Node& node) {
+  for (const auto& input : node.get_inputs()) {
+    if (input.get_arg().tag() == Tag::AS_GRAPH) return &*input.get_arg().get_as_graph().get_graph();
+  }
+  return nullptr;
+}
+
+/// The operands of an inlined sub-graph: what follows the graph itself.
+std::vector<c10::IValue> sub_graph_operands(const ex::Node& node, const Pt2Values& values) {
+  std::vector<c10::IValue> operands;
+  bool after = false;
+  for (const auto& input : node.get_inputs()) {
+    if (after) operands.push_back(values.value_of(input.get_arg()));
+    after = after || input.get_arg().tag() == Tag::AS_GRAPH;
+  }
+  return operands;
+}
+
+std::string enabled_autocast(const ex::Node& node) {
+  if (node.get_target() != "torch.ops.higher_order.wrap_with_autocast") return "";
+  const ex::Argument* enabled = find_input(node, "enabled", 2);
+  const bool on = !enabled || enabled->tag() != Tag::AS_BOOL || enabled->get_as_bool();
+  return on ? "autocast changes dtypes as it runs; export the model without it" : "";
+}
+
+/// Why a node cannot be run, or "".
+std::string refusal(const ex::Node& node) {
+  const std::string& target = node.get_target();
+  if (is_dropped(target) || number_function(target) || is_size_query(target)) return "";
+  if (is_inlined(target)) return enabled_autocast(node);
+  if (has_prefix(target, kHigherOrder)) {
+    return "control flow and other higher-order operators are not supported yet";
+  }
+  if (find_operator(target)) return "";
+  return "unknown operator (a custom one? its library is not loaded)";
+}
+
+void collect_unsupported(const ex::Graph& graph, std::vector<std::string>& lines) {
+  for (const ex::Node& node : graph.get_nodes()) {
+    const std::string why = refusal(node);
+    if (!why.empty()) {
+      const std::string where = source_of(node.get_target(), node.get_metadata()).text();
+      lines.push_back(node.get_target() + (where.empty() ? "" : " at " + where) + ": " + why);
+    } else if (is_inlined(node.get_target()) && sub_graph(node)) {
+      collect_unsupported(*sub_graph(node), lines);
+    }
+  }
+}
+
+/// Runs one node; its results in order.
+std::vector<c10::IValue> run_node(Pt2Interpreter& interpreter, const ex::Node& node,
+                                  const Pt2Values& values, at::Device device) {
+  const std::string& target = node.get_target();
+  if (const NumberFn fn = number_function(target)) return {fn(plain_arguments(node, values))};
+  if (is_size_query(target)) return {*size_query(target, plain_arguments(node, values))};
+  if (is_inlined(target)) {
+    const ex::Graph* graph = sub_graph(node);
+    TORCH_CHECK(graph, "has no sub-graph");
+    return interpreter.run(*graph, sub_graph_operands(node, values));
+  }
+  const auto op = find_operator(target);
+  TORCH_CHECK(op, "unknown operator");
+  torch::jit::Stack stack = make_stack(*op, node, values, device);
+  op->callBoxed(stack);
+  return stack;
+}
+
+/// Names node and line in an error that does not do so yet.
+void add_place(c10::Error& error, const ex::Node& node) {
+  const std::string where = source_of(node.get_target(), node.get_metadata()).text();
+  const bool known = std::string(error.what_without_backtrace()).find(where) != std::string::npos;
+  error.add_context("in " + node.get_target() + (known || where.empty() ? "" : " at " + where));
+}
+
+}  // namespace
+
+std::vector<c10::IValue> Pt2Interpreter::run(const ex::Graph& graph,
+                                             const std::vector<c10::IValue>& inputs) {
+  TORCH_CHECK(graph.get_inputs().size() == inputs.size(), "a graph has ",
+              graph.get_inputs().size(), " inputs, ", inputs.size(), " are given");
+  Pt2Values values;
+  for (size_t i = 0; i < inputs.size(); ++i) bind_output(graph.get_inputs()[i], inputs[i], values);
+  const auto released = last_uses(graph);
+  ++depth_;
+  for (size_t i = 0; i < graph.get_nodes().size(); ++i) {
+    const ex::Node& node = graph.get_nodes()[i];
+    if (!is_dropped(node.get_target())) {
+      const SourceScope scope(source_of(node.get_target(), node.get_metadata()));
+      try {
+        bind_outputs(node, run_node(*this, node, values, device_), values);
+      } catch (c10::Error& e) {
+        add_place(e, node);
+        throw;
+      }
+    }
+    for (const std::string& name : released[i]) values.erase(name);
+    if (depth_ == 1 && on_node_) on_node_();
+  }
+  --depth_;
+  std::vector<c10::IValue> outputs;
+  for (const ex::Argument& output : graph.get_outputs()) outputs.push_back(values.value_of(output));
+  return outputs;
+}
+
+std::vector<std::string> unsupported_nodes(const ex::Graph& graph) {
+  std::vector<std::string> lines;
+  collect_unsupported(graph, lines);
+  return lines;
+}
+
+}  // namespace lazyrt

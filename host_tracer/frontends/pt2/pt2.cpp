@@ -1,0 +1,273 @@
+#include "host_tracer/frontends/pt2/pt2.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <algorithm>
+
+#include "host_tracer/capture/capture.h"
+#include "host_tracer/frontends/pt2/archive.h"
+#include "host_tracer/frontends/pt2/interpreter.h"
+#include "host_tracer/frontends/pt2/signature.h"
+
+namespace lazyrt {
+namespace {
+
+namespace ex = torch::_export;
+using Kind = Pt2Placeholder::Kind;
+
+std::string join(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += "\n  " + line;
+  return text;
+}
+
+/// What the graph says about an input.
+struct ExpectedInput {
+  at::ScalarType dtype;
+  std::vector<std::optional<int64_t>> sizes;  ///< nullopt: dynamic
+};
+
+std::string sizes_text(const ExpectedInput& expected) {
+  std::string text;
+  for (const auto& size : expected.sizes) {
+    text += (text.empty() ? "" : ",") + (size ? std::to_string(*size) : "*");
+  }
+  return "[" + text + "]";
+}
+
+class Pt2Capture {
+ public:
+  Pt2Capture(const std::string& path, const Pt2Options& options)
+      : options_(options), archive_(path), signature_(read_signature(archive_.program())) {}
+
+  Outcome<Trace> run() {
+    check_supported();
+    report("read", 0, 1);
+    tensors_ = archive_.tensors();
+    collect_request();
+    report("read", 1, 1);
+    Outcome<Trace> trace = trace_graph();
+    if (!trace.ok()) return trace;
+    finish_outputs(*trace);
+    trace->producer = "torch.export " + archive_.program().get_torch_version();
+    if (options_.sample_outputs) add_sample_outputs(*trace);
+    return trace;
+  }
+
+ private:
+  const ex::Graph& graph() const { return archive_.program().get_graph_module().get_graph(); }
+
+  void report(const char* stage, int64_t done, int64_t total) const {
+    if (options_.progress) options_.progress(stage, done, total);
+  }
+
+  void check_supported() const {
+    const auto lines = unsupported_nodes(graph());
+    TORCH_CHECK(lines.empty(), "the program has nodes that cannot be captured:", join(lines));
+    const auto dims = dynamic_dims(archive_.program(), signature_);
+    TORCH_CHECK(dims.empty() || options_.static_shapes,
+                "the program has dynamic dims, which are not supported yet:", join(dims),
+                "\nexport it with static shapes, or give --static to fix them at the sample's sizes");
+  }
+
+  // ------------------------------------------------------------ inputs
+
+  ExpectedInput expected(const std::string& name) const {
+    const auto meta = graph().get_tensor_values().find(name);
+    TORCH_CHECK(meta != graph().get_tensor_values().end(), "the file does not describe input '",
+                name, "'");
+    ExpectedInput result;
+    result.dtype = scalar_type_of(meta->second.get_dtype(), "input '" + name + "'");
+    for (const ex::SymInt& size : meta->second.get_sizes()) {
+      const bool fixed = size.tag() == ex::SymInt::Tag::AS_INT;
+      result.sizes.push_back(fixed ? std::optional(size.get_as_int()) : std::nullopt);
+    }
+    return result;
+  }
+
+  void check_input(const NamedTensor& input) const {
+    const ExpectedInput want = expected(input.name);
+    TORCH_CHECK(input.tensor.scalar_type() == want.dtype, "input '", input.name, "' is ",
+                input.tensor.scalar_type(), ", the program was exported for ", want.dtype);
+    bool fits = input.tensor.dim() == static_cast<int64_t>(want.sizes.size());
+    for (size_t d = 0; fits && d < want.sizes.size(); ++d) {
+      fits = !want.sizes[d] || *want.sizes[d] == input.tensor.size(static_cast<int64_t>(d));
+    }
+    TORCH_CHECK(fits, "input '", input.name, "' has shape ", input.tensor.sizes(),
+                ", the program was exported for ", sizes_text(want));
+  }
+
+  static at::Tensor made_up(const Pt2Input& input) {
+    const auto options = at::TensorOptions().dtype(to_scalar_type(input.dtype));
+    if (!is_floating(input.dtype)) return at::zeros(input.shape, options);
+    const auto generator = at::detail::createCPUGenerator(20261121);
+    return at::randn(input.shape, generator, at::TensorOptions().dtype(at::kFloat)).to(options);
+  }
+
+  static at::Tensor given_tensor(const Pt2Input& input) {
+    TORCH_CHECK(input.dtype != DType::kNone, "input '", input.name, "' has no dtype");
+    if (!input.data.data) return made_up(input);
+    const at::Tensor t = from_sample({input.dtype, input.shape, input.data});
+    TORCH_CHECK(t.nbytes() == input.data.bytes, "input '", input.name, "' has ", input.data.bytes,
+                " bytes, its shape and dtype need ", t.nbytes());
+    return t;
+  }
+
+  /// The file's samples by placeholder index; undefined where there is none.
+  std::vector<at::Tensor> file_samples(std::string* why) {
+    std::vector<c10::IValue> leaves;
+    flatten(archive_.sample_inputs(why), leaves);
+    std::vector<at::Tensor> samples(signature_.placeholders.size());
+    size_t next = 0;
+    for (size_t i = 0; i < samples.size(); ++i) {
+      const Kind kind = signature_.placeholders[i].kind;
+      if (kind != Kind::kInput && kind != Kind::kNumber) continue;
+      if (next < leaves.size() && leaves[next].isTensor()) samples[i] = leaves[next].toTensor();
+      ++next;
+    }
+    if (next != leaves.size() && why->empty()) {
+      *why = "the file's sample inputs do not fit its signature";
+      return std::vector<at::Tensor>(samples.size());
+    }
+    return samples;
+  }
+
+  const Pt2Input* given(const std::string& name) const {
+    for (const Pt2Input& input : options_.inputs) {
+      if (input.name == name) return &input;
+    }
+    return nullptr;
+  }
+
+  void check_given_names() const {
+    std::vector<std::string> names;
+    for (const Pt2Placeholder& p : signature_.placeholders) {
+      if (p.kind == Kind::kInput) names.push_back(p.name);
+    }
+    for (const Pt2Input& input : options_.inputs) {
+      TORCH_CHECK(std::find(names.begin(), names.end(), input.name) != names.end(),
+                  "the program has no input '", input.name, "'; it has:", join(names));
+    }
+  }
+
+  void add_input(const Pt2Placeholder& p, const at::Tensor& sample, const std::string& why) {
+    const Pt2Input* override_by = given(p.name);
+    TORCH_CHECK(override_by || sample.defined(), "no value for input '", p.name, "': ",
+                why.empty() ? "the file holds no sample for it" : why,
+                "; give one with --input ", p.name, "=FILE.npy");
+    const at::Tensor value = override_by ? given_tensor(*override_by) : sample;
+    request_.inputs.push_back({p.name, value.detach().contiguous()});
+    check_input(request_.inputs.back());
+  }
+
+  void collect_request() {
+    check_given_names();
+    std::string why;
+    const std::vector<at::Tensor> samples = file_samples(&why);
+    for (size_t i = 0; i < samples.size(); ++i) {
+      const Pt2Placeholder& p = signature_.placeholders[i];
+      if (p.kind == Kind::kInput) add_input(p, samples[i], why);
+      if (p.kind == Kind::kInput || p.kind == Kind::kNumber) continue;
+      const auto found = tensors_.find(p.target);
+      TORCH_CHECK(found != tensors_.end(), "the file lacks the tensor '", p.target, "'");
+      if (p.kind == Kind::kParameter) request_.parameters.push_back({p.target, found->second});
+      if (p.kind == Kind::kBuffer) request_.buffers.push_back({p.target, found->second});
+    }
+  }
+
+  // ------------------------------------------------------------ running
+
+  std::vector<c10::IValue> run_graph(const std::vector<at::Tensor>& inputs, at::Device device,
+                                     const char* stage) const {
+    std::vector<c10::IValue> values;
+    size_t next = 0;
+    for (const Pt2Placeholder& p : signature_.placeholders) {
+      if (p.kind == Kind::kInput) {
+        values.emplace_back(inputs[next++]);
+      } else if (p.kind == Kind::kNumber) {
+        values.push_back(p.number);
+      } else {
+        const at::Tensor& t = tensors_.at(p.target);
+        values.emplace_back(device.is_cpu() ? t : lazyrt::lift(t));
+      }
+    }
+    const auto total = static_cast<int64_t>(graph().get_nodes().size());
+    int64_t done = 0;
+    Pt2Interpreter interpreter(device, [&] { report(stage, ++done, total); });
+    return interpreter.run(graph(), values);
+  }
+
+  Outcome<Trace> trace_graph() {
+    for (size_t i = 0; i < signature_.output_names.size(); ++i) {
+      // Names of tensors only: capture knows no other outputs.
+      if (graph().get_outputs()[i].tag() == ex::Argument::Tag::AS_TENSOR) {
+        request_.output_names.push_back(signature_.output_names[i]);
+      }
+    }
+    return capture(request_, [this](const std::vector<at::Tensor>& inputs) {
+      std::vector<at::Tensor> tensors;
+      outputs_ = run_graph(inputs, capture_device(), "trace");
+      for (c10::IValue& value : outputs_) {
+        if (!value.isTensor()) continue;
+        tensors.push_back(value.toTensor());
+        value = at::Tensor();  // no lazy tensor outlives the capture
+      }
+      return tensors;
+    });
+  }
+
+  /// Puts outputs that are no tensors back in their places.
+  void finish_outputs(Trace& trace) const {
+    std::vector<TraceOutput> outputs;
+    size_t next = 0;
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      if (outputs_[i].isTensor()) {
+        outputs.push_back(trace.outputs[next++]);
+        continue;
+      }
+      TraceOutput out;
+      out.name = signature_.output_names[i];
+      const c10::IValue& value = outputs_[i];
+      if (value.isBool()) out.literal = value.toBool();
+      if (value.isInt()) out.literal = value.toInt();
+      if (value.isDouble()) out.literal = value.toDouble();
+      TORCH_CHECK(out.literal || value.isNone(), "output ", i, " is a ", value.tagKind(),
+                  "; outputs can be tensors, numbers and None");
+      outputs.push_back(std::move(out));
+    }
+    trace.outputs = std::move(outputs);
+  }
+
+  void add_sample_outputs(Trace& trace) const {
+    const at::NoGradGuard no_grad;
+    std::vector<at::Tensor> inputs;
+    for (const NamedTensor& input : request_.inputs) inputs.push_back(input.tensor);
+    for (const c10::IValue& value : run_graph(inputs, at::kCPU, "samples")) {
+      trace.sample_outputs.push_back(value.isTensor() && value.toTensor().defined()
+                                         ? to_sample(value.toTensor())
+                                         : SampleTensor{});
+    }
+  }
+
+  const Pt2Options& options_;
+  Pt2Archive archive_;
+  Pt2Signature signature_;
+  std::unordered_map<std::string, at::Tensor> tensors_;
+  CaptureRequest request_;
+  std::vector<c10::IValue> outputs_;
+};
+
+}  // namespace
+
+Outcome<Trace> capture_pt2(const std::string& path, const Pt2Options& options) {
+  try {
+    return Pt2Capture(path, options).run();
+  } catch (const c10::Error& e) {
+    return Failure{Error::kUnsupported, e.what_without_backtrace()};
+  } catch (const std::exception& e) {
+    return Failure{Error::kInternal, path + ": " + e.what()};
+  }
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,237 @@
+#include "host_tracer/frontends/pt2/pt2.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "host_tracer/capture/capture.h"
+#include "host_tracer/capture/trace_eval.h"
+
+// The files come from pt2_fixtures.py, which ctest runs first.
+
+namespace lazyrt {
+namespace {
+
+std::string fixture(const std::string& name) {
+  return std::string(LAZYRT_PT2_FIXTURES) + "/" + name + ".pt2";
+}
+
+std::string failure_of(const std::string& name, const Pt2Options& options = {}) {
+  const auto trace = capture_pt2(fixture(name), options);
+  return trace.ok() ? "" : trace.failure().text;
+}
+
+size_t count(const Trace& trace, const std::string& op) {
+  return static_cast<size_t>(std::count_if(trace.nodes.begin(), trace.nodes.end(),
+                                           [&](const TraceNode& n) { return n.op == op; }));
+}
+
+/// The captured trace, evaluated node by node, gives the eager outputs.
+Trace check(const std::string& name, const Pt2Options& options = {}) {
+  auto trace = capture_pt2(fixture(name), options);
+  EXPECT_TRUE(trace.ok()) << trace.failure().text;
+  if (!trace.ok()) return {};
+  EXPECT_EQ(trace->shapes.cpu, 0);
+  std::vector<at::Tensor> inputs;
+  for (const SampleTensor& sample : trace->sample_inputs) inputs.push_back(from_sample(sample));
+  const auto got = evaluate_trace(*trace, inputs);
+  EXPECT_TRUE(got.ok()) << got.failure().text;
+  EXPECT_EQ(trace->sample_outputs.size(), trace->outputs.size());
+  if (!got.ok()) return *trace;
+  for (size_t i = 0; i < got->size(); ++i) {
+    if (trace->sample_outputs[i].dtype == DType::kNone) continue;
+    const at::Tensor want = from_sample(trace->sample_outputs[i]);
+    EXPECT_EQ((*got)[i].sizes(), want.sizes());
+    const double scale = std::max(1e-30, want.abs().max().item<double>());
+    EXPECT_LE(((*got)[i] - want).abs().max().item<double>() / scale, 1e-5) << "output " << i;
+  }
+  return *trace;
+}
+
+TEST(Pt2, Mlp) {
+  const Trace trace = check("mlp");
+  EXPECT_EQ(trace.producer.rfind("torch.export 2.", 0), 0u) << trace.producer;
+  EXPECT_EQ(count(trace, "aten::linear"), 3u);
+  ASSERT_EQ(trace.inputs.size(), 1u);
+  EXPECT_EQ(trace.values[static_cast<size_t>(trace.inputs[0])].name, "x");
+  size_t weights = 0;
+  for (const TraceValue& v : trace.values) {
+    if (v.leaf == LeafKind::kParameter && v.shape == std::vector<int64_t>{8, 16}) ++weights;
+    if (v.leaf == LeafKind::kBuffer) EXPECT_EQ(v.name, "scale");
+  }
+  EXPECT_EQ(weights, 1u) << "tied weights are one leaf";
+}
+
+TEST(Pt2, NodesCarryTheUsersLines) {
+  const Trace trace = check("mlp");
+  for (const TraceNode& node : trace.nodes) {
+    EXPECT_NE(node.source.file.find("pt2_fixtures.py"), std::string::npos) << node.source.text();
+    EXPECT_GT(node.source.line, 0);
+  }
+  EXPECT_EQ(trace.nodes[0].source.module_path, "first");
+  EXPECT_EQ(trace.nodes[0].source.aten, "aten::linear");
+}
+
+TEST(Pt2, GradModeBlocksAreInlined) {
+  const Trace trace = check("mlp_with_gradients");
+  EXPECT_EQ(count(trace, "aten::relu"), 1u);
+}
+
+TEST(Pt2, NestedInputsInTheSignaturesOrder) {
+  const Trace trace = check("nested_inputs");
+  EXPECT_EQ(trace.inputs.size(), 4u);
+}
+
+TEST(Pt2, OutputsOfAllKinds) {
+  const Trace trace = check("outputs_of_all_kinds");
+  ASSERT_EQ(trace.outputs.size(), 8u);
+  EXPECT_EQ(trace.outputs[0].value, trace.outputs[1].value);
+  EXPECT_EQ(trace.outputs[2].value, trace.inputs[0]);
+  using Literal = std::variant<bool, int64_t, double>;
+  EXPECT_EQ(trace.outputs[3].literal, Literal(int64_t{3}));
+  EXPECT_FALSE(trace.outputs[4].literal);
+  EXPECT_EQ(trace.outputs[4].value, kNoTraceValue);
+  EXPECT_EQ(trace.outputs[5].literal, Literal(2.5));
+  EXPECT_EQ(trace.outputs[6].literal, Literal(true));
+  EXPECT_EQ(trace.outputs[7].literal, Literal(int64_t{4}));
+}
+
+TEST(Pt2, ConstantsAndSliceAssignment) {
+  const Trace trace = check("constants");
+  EXPECT_GE(count(trace, "aten::arange"), 1u) << trace.text();
+}
+
+TEST(Pt2, RecurrentLayersStayWhole) {
+  const Trace trace = check("recurrent");
+  EXPECT_EQ(count(trace, "aten::gru"), 1u);
+  EXPECT_EQ(count(trace, "aten::lstm"), 1u);
+}
+
+TEST(Pt2, Vision) { check("vision"); }
+
+TEST(Pt2, DynamicDimsOnlyWhenAskedFor) {
+  const std::string text = failure_of("dynamic");
+  EXPECT_NE(text.find("input 'x': dim 0"), std::string::npos) << text;
+  EXPECT_NE(text.find("--static"), std::string::npos);
+  Pt2Options options;
+  options.static_shapes = true;
+  EXPECT_EQ(check("dynamic", options).sample_inputs[0].shape, (std::vector<int64_t>{3, 8}));
+  options.inputs = {{"x", DType::kFloat32, {5, 8}, {}}};
+  EXPECT_EQ(check("dynamic", options).sample_inputs[0].shape, (std::vector<int64_t>{5, 8}));
+}
+
+TEST(Pt2, GivenInputsReplaceTheSamples) {
+  const std::vector<float> data(16, 0.25f);
+  ConstantData bytes;
+  bytes.data = reinterpret_cast<const uint8_t*>(data.data());
+  bytes.bytes = data.size() * sizeof(float);
+  Pt2Options options;
+  options.inputs = {{"x", DType::kFloat32, {2, 8}, bytes}};
+  const Trace trace = check("mlp", options);
+  EXPECT_EQ(from_sample(trace.sample_inputs[0]).max().item<float>(), 0.25f);
+}
+
+TEST(Pt2, WrongInputsAreNamed) {
+  Pt2Options options;
+  options.inputs = {{"y", DType::kFloat32, {2, 8}, {}}};
+  EXPECT_NE(failure_of("mlp", options).find("no input 'y'"), std::string::npos);
+  options.inputs = {{"x", DType::kFloat32, {2, 9}, {}}};
+  EXPECT_NE(failure_of("mlp", options).find("[2,8]"), std::string::npos);
+  options.inputs = {{"x", DType::kInt64, {2, 8}, {}}};
+  EXPECT_NE(failure_of("mlp", options).find("'x' is Long"), std::string::npos);
+  const float one = 1;
+  ConstantData bytes;
+  bytes.data = reinterpret_cast<const uint8_t*>(&one);
+  bytes.bytes = sizeof(one);
+  options.inputs = {{"x", DType::kFloat32, {2, 8}, bytes}};
+  EXPECT_NE(failure_of("mlp", options).find("4 bytes"), std::string::npos);
+}
+
+TEST(Pt2, ReportsProgress) {
+  Pt2Options options;
+  int64_t last = 0, total = 0;
+  options.progress = [&](const char* stage, int64_t done, int64_t all) {
+    if (std::string(stage) != "trace") return;
+    EXPECT_EQ(done, last + 1);
+    last = done;
+    total = all;
+  };
+  check("mlp", options);
+  EXPECT_GT(total, 4);
+  EXPECT_EQ(last, total);
+}
+
+struct Refusal {
+  const char* file;
+  const char* text;
+};
+
+class Pt2Refuses : public testing::TestWithParam<Refusal> {};
+
+TEST_P(Pt2Refuses, ByName) {
+  const std::string text = failure_of(GetParam().file);
+  EXPECT_NE(text.find(GetParam().text), std::string::npos) << "got: " << text;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, Pt2Refuses,
+    testing::Values(Refusal{"writes_buffer", "buffer 'count'"},
+                    Refusal{"writes_buffer_decomposed", "buffer 'count'"},
+                    Refusal{"writes_input", "input 'x'"},
+                    Refusal{"batch_norm_training", "model.eval()"},
+                    Refusal{"cond", "torch.ops.higher_order.cond"},
+                    Refusal{"item", "pt2_fixtures.py"},
+                    Refusal{"complex_numbers", "ComplexFloat"},
+                    Refusal{"unknown_operator", "torch.ops.mylib.squash.default"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, Pt2Refuses,
+    testing::Values(Refusal{"not_there", "no such file"},
+                    Refusal{"text", "not a zip archive"},
+                    Refusal{"truncated", "damaged"},
+                    Refusal{"missing_weight", "weight_0"},
+                    Refusal{"missing_samples", "--input x=FILE.npy"},
+                    Refusal{"future_version", "version 99"},
+                    Refusal{"broken_json", "not a valid exported program"},
+                    Refusal{"wrong_json", "not a valid exported program"},
+                    Refusal{"short_weight", "elements, the file holds"},
+                    Refusal{"odd_dtype", "COMPLEXFLOAT"},
+                    Refusal{"checkpoint", "torch.save checkpoint"},
+                    Refusal{"torchscript", "TorchScript"}));
+
+TEST(Pt2, FolderIsNoFile) {
+  const auto trace = capture_pt2(LAZYRT_PT2_FIXTURES, {});
+  ASSERT_FALSE(trace.ok());
+  EXPECT_NE(trace.failure().text.find("not a regular file"), std::string::npos);
+}
+
+/// Any damage gives an error or, where the zip's checksum does not reach, a trace; never a crash.
+TEST(Pt2, FlippedBytesNeverCrash) {
+  std::ifstream in(fixture("mlp"), std::ios::binary);
+  const std::string good((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  ASSERT_FALSE(good.empty());
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("lazyrt_pt2_flip_" + std::to_string(seed) + ".pt2");
+  Pt2Options options;
+  options.sample_outputs = false;
+  int refused = 0;
+  for (int i = 0; i < 60; ++i) {
+    std::string bad = good;
+    for (int k = 0; k < 3; ++k) bad[random() % bad.size()] ^= static_cast<char>(1 << (random() % 8));
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bad;
+    if (!capture_pt2(path.string(), options).ok()) ++refused;
+  }
+  std::filesystem::remove(path);
+  EXPECT_GT(refused, 0);
+}
+
+}  // namespace
+}  // namespace lazyrt

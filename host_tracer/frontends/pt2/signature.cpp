@@ -1,0 +1,145 @@
+#include "host_tracer/frontends/pt2/signature.h"
+
+#include <ATen/ATen.h>
+
+#include "host_tracer/frontends/pt2/arguments.h"
+
+namespace lazyrt {
+namespace {
+
+namespace ex = torch::_export;
+using Kind = Pt2Placeholder::Kind;
+
+c10::IValue constant_value(const ex::ConstantValue& value) {
+  switch (value.tag()) {
+    case ex::ConstantValue::Tag::AS_NONE: return {};
+    case ex::ConstantValue::Tag::AS_INT: return value.get_as_int();
+    case ex::ConstantValue::Tag::AS_FLOAT: return value.get_as_float().get();
+    case ex::ConstantValue::Tag::AS_STRING: return value.get_as_string();
+    case ex::ConstantValue::Tag::AS_BOOL: return value.get_as_bool();
+  }
+  TORCH_CHECK(false, "an input constant of unknown kind");
+}
+
+Pt2Placeholder user_input(const ex::UserInputSpec& spec) {
+  const ex::Argument& arg = spec.get_arg();
+  if (arg.tag() == ex::Argument::Tag::AS_TENSOR) {
+    return {Kind::kInput, arg.get_as_tensor().get_name(), "", {}};
+  }
+  TORCH_CHECK(arg.tag() != ex::Argument::Tag::AS_SYM_INT || arg.get_as_sym_int().tag() ==
+                  ex::SymIntArgument::Tag::AS_INT,
+              "input '", arg.get_as_sym_int().get_as_name(),
+              "' is a number that varies from run to run; only tensors can be inputs");
+  return {Kind::kNumber, "", "", Pt2Values().value_of(arg)};
+}
+
+Pt2Placeholder placeholder(const ex::InputSpec& spec) {
+  using Tag = ex::InputSpec::Tag;
+  switch (spec.tag()) {
+    case Tag::USER_INPUT: return user_input(spec.get_user_input());
+    case Tag::PARAMETER: {
+      const auto& p = spec.get_parameter();
+      return {Kind::kParameter, p.get_arg().get_name(), p.get_parameter_name(), {}};
+    }
+    case Tag::BUFFER: {
+      const auto& b = spec.get_buffer();
+      return {Kind::kBuffer, b.get_arg().get_name(), b.get_buffer_name(), {}};
+    }
+    case Tag::TENSOR_CONSTANT: {
+      const auto& c = spec.get_tensor_constant();
+      return {Kind::kConstant, c.get_arg().get_name(), c.get_tensor_constant_name(), {}};
+    }
+    case Tag::CONSTANT_INPUT: {
+      const auto& c = spec.get_constant_input();
+      return {Kind::kNumber, c.get_name(), "", constant_value(c.get_value())};
+    }
+    case Tag::CUSTOM_OBJ:
+      TORCH_CHECK(false, "the program uses the custom object '",
+                  spec.get_custom_obj().get_custom_obj_name(), "', which cannot be captured");
+    case Tag::TOKEN: break;
+  }
+  TORCH_CHECK(false, "the program has effects (tokens), which cannot be captured");
+}
+
+std::string output_name(const ex::OutputSpec& spec) {
+  using Tag = ex::OutputSpec::Tag;
+  constexpr const char* kNoState =
+      "; state that outlives a run is not supported yet: return the new value instead";
+  switch (spec.tag()) {
+    case Tag::USER_OUTPUT: {
+      std::vector<std::string> names;
+      append_names(spec.get_user_output().get_arg(), names);
+      return names.empty() ? "" : names[0];
+    }
+    case Tag::LOSS_OUTPUT: return spec.get_loss_output().get_arg().get_name();
+    case Tag::BUFFER_MUTATION:
+      TORCH_CHECK(false, "the model writes to buffer '",
+                  spec.get_buffer_mutation().get_buffer_name(), "'", kNoState);
+    case Tag::PARAMETER_MUTATION:
+      TORCH_CHECK(false, "the model writes to parameter '",
+                  spec.get_parameter_mutation().get_parameter_name(), "'", kNoState);
+    case Tag::USER_INPUT_MUTATION:
+      TORCH_CHECK(false, "the model writes to input '",
+                  spec.get_user_input_mutation().get_user_input_name(), "'", kNoState);
+    default: break;
+  }
+  TORCH_CHECK(false, "the program is a training graph (gradients or tokens among its outputs)");
+}
+
+/// "s0 in 2..64"
+std::string symbol_text(const ex::SymInt& size, const ex::ExportedProgram& program) {
+  const std::string expr = size.get_as_expr().get_expr_str();
+  const auto range = program.get_range_constraints().find(expr);
+  if (range == program.get_range_constraints().end()) return expr;
+  const auto bound = [](const std::optional<int64_t>& v) { return v ? std::to_string(*v) : ""; };
+  return expr + " in " + bound(range->second.get_min_val()) + ".." +
+         bound(range->second.get_max_val());
+}
+
+}  // namespace
+
+Pt2Signature read_signature(const ex::ExportedProgram& program) {
+  const ex::GraphModule& module = program.get_graph_module();
+  Pt2Signature signature;
+  for (const ex::InputSpec& spec : module.get_signature().get_input_specs()) {
+    signature.placeholders.push_back(placeholder(spec));
+  }
+  for (const ex::OutputSpec& spec : module.get_signature().get_output_specs()) {
+    signature.output_names.push_back(output_name(spec));
+  }
+  TORCH_CHECK(signature.placeholders.size() == module.get_graph().get_inputs().size() &&
+                  signature.output_names.size() == module.get_graph().get_outputs().size(),
+              "the file's signature does not fit its graph");
+  return signature;
+}
+
+std::vector<std::string> dynamic_dims(const ex::ExportedProgram& program,
+                                      const Pt2Signature& signature) {
+  std::vector<std::string> lines;
+  const auto& metas = program.get_graph_module().get_graph().get_tensor_values();
+  for (const Pt2Placeholder& p : signature.placeholders) {
+    const auto meta = metas.find(p.name);
+    if (p.kind != Kind::kInput || meta == metas.end()) continue;
+    const auto& sizes = meta->second.get_sizes();
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if (sizes[d].tag() == ex::SymInt::Tag::AS_INT) continue;
+      lines.push_back("input '" + p.name + "': dim " + std::to_string(d) + " (" +
+                      symbol_text(sizes[d], program) + ")");
+    }
+  }
+  return lines;
+}
+
+void flatten(const c10::IValue& value, std::vector<c10::IValue>& leaves) {
+  if (value.isTuple()) {
+    for (const c10::IValue& item : value.toTupleRef().elements()) flatten(item, leaves);
+  } else if (value.isList()) {
+    for (const c10::IValue& item : value.toList().vec()) flatten(item, leaves);
+  } else if (value.isGenericDict()) {
+    for (const auto& entry : value.toGenericDict()) flatten(entry.value(), leaves);
+  } else {
+    leaves.push_back(value);
+  }
+}
+
+}  // namespace lazyrt

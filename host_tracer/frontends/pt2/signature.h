@@ -1,0 +1,42 @@
+#pragma once
+
+// What the signature of an exported program says: user inputs, parameters, outputs.
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <torch/csrc/utils/generated_serialization_types.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "host_tracer/capture/trace.h"
+
+namespace lazyrt {
+
+/// One placeholder of the graph, in the graph's order.
+struct Pt2Placeholder {
+  enum class Kind { kInput, kParameter, kBuffer, kConstant, kNumber };
+  Kind kind = Kind::kInput;
+  std::string name;    ///< in the graph; the input's name for the user
+  std::string target;  ///< full name of parameter, buffer or constant
+  c10::IValue number;  ///< kNumber: a Python value that export fixed (None, int, float, bool, str)
+};
+
+struct Pt2Signature {
+  std::vector<Pt2Placeholder> placeholders;
+  std::vector<std::string> output_names;  ///< of the graph's outputs
+};
+
+/// Reads the signature. Throws naming what cannot be captured: mutated buffers and inputs, custom
+/// objects, symbolic numbers as inputs, tokens.
+Pt2Signature read_signature(const torch::_export::ExportedProgram& program);
+
+/// One line for each input with dynamic dims: "input 'x': dim 0 (s0 in 2..64)". Empty: all static.
+std::vector<std::string> dynamic_dims(const torch::_export::ExportedProgram& program,
+                                      const Pt2Signature& signature);
+
+/// The leaves of nested tuples, lists and dicts, in order.
+void flatten(const c10::IValue& value, std::vector<c10::IValue>& leaves);
+
+}  // namespace lazyrt
