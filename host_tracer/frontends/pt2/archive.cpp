@@ -49,7 +49,9 @@ Pt2Archive::Pt2Archive(const std::string& path) : path_(path) {
   read_program();
 }
 
-void Pt2Archive::refuse(const std::string& why) const { TORCH_CHECK(false, path_, ": ", why); }
+void Pt2Archive::refuse(const std::string& why) const {
+  throw Pt2FileError({__func__, __FILE__, __LINE__}, path_ + ": " + why);
+}
 
 void Pt2Archive::open() {
   std::error_code error;

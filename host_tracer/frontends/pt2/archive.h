@@ -14,10 +14,16 @@
 
 namespace lazyrt {
 
+/// The file itself is at fault: missing, damaged, or of another kind.
+class Pt2FileError : public c10::Error {
+ public:
+  using c10::Error::Error;
+};
+
 class Pt2Archive {
  public:
-  /// Opens the file and reads the model's description. Throws c10::Error with a text that says what
-  /// is wrong with the file.
+  /// Opens the file and reads the model's description. Throws Pt2FileError with a text that says
+  /// what is wrong with the file.
   explicit Pt2Archive(const std::string& path);
 
   const torch::_export::ExportedProgram& program() const { return program_; }

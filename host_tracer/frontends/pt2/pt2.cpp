@@ -88,13 +88,13 @@ class Pt2Capture {
 
   void check_input(const NamedTensor& input) const {
     const ExpectedInput want = expected(input.name);
-    TORCH_CHECK(input.tensor.scalar_type() == want.dtype, "input '", input.name, "' is ",
+    TORCH_CHECK_VALUE(input.tensor.scalar_type() == want.dtype, "input '", input.name, "' is ",
                 input.tensor.scalar_type(), ", the program was exported for ", want.dtype);
     bool fits = input.tensor.dim() == static_cast<int64_t>(want.sizes.size());
     for (size_t d = 0; fits && d < want.sizes.size(); ++d) {
       fits = !want.sizes[d] || *want.sizes[d] == input.tensor.size(static_cast<int64_t>(d));
     }
-    TORCH_CHECK(fits, "input '", input.name, "' has shape ", input.tensor.sizes(),
+    TORCH_CHECK_VALUE(fits, "input '", input.name, "' has shape ", input.tensor.sizes(),
                 ", the program was exported for ", sizes_text(want));
   }
 
@@ -106,10 +106,10 @@ class Pt2Capture {
   }
 
   static at::Tensor given_tensor(const Pt2Input& input) {
-    TORCH_CHECK(input.dtype != DType::kNone, "input '", input.name, "' has no dtype");
+    TORCH_CHECK_VALUE(input.dtype != DType::kNone, "input '", input.name, "' has no dtype");
     if (!input.data.data) return made_up(input);
     const at::Tensor t = from_sample({input.dtype, input.shape, input.data});
-    TORCH_CHECK(t.nbytes() == input.data.bytes, "input '", input.name, "' has ", input.data.bytes,
+    TORCH_CHECK_VALUE(t.nbytes() == input.data.bytes, "input '", input.name, "' has ", input.data.bytes,
                 " bytes, its shape and dtype need ", t.nbytes());
     return t;
   }
@@ -146,14 +146,14 @@ class Pt2Capture {
       if (p.kind == Kind::kInput) names.push_back(p.name);
     }
     for (const Pt2Input& input : options_.inputs) {
-      TORCH_CHECK(std::find(names.begin(), names.end(), input.name) != names.end(),
+      TORCH_CHECK_VALUE(std::find(names.begin(), names.end(), input.name) != names.end(),
                   "the program has no input '", input.name, "'; it has:", join(names));
     }
   }
 
   void add_input(const Pt2Placeholder& p, const at::Tensor& sample, const std::string& why) {
     const Pt2Input* override_by = given(p.name);
-    TORCH_CHECK(override_by || sample.defined(), "no value for input '", p.name, "': ",
+    TORCH_CHECK_VALUE(override_by || sample.defined(), "no value for input '", p.name, "': ",
                 why.empty() ? "the file holds no sample for it" : why,
                 "; give one with --input ", p.name, "=FILE.npy");
     const at::Tensor value = override_by ? given_tensor(*override_by) : sample;
@@ -263,6 +263,10 @@ class Pt2Capture {
 Outcome<Trace> capture_pt2(const std::string& path, const Pt2Options& options) {
   try {
     return Pt2Capture(path, options).run();
+  } catch (const Pt2FileError& e) {
+    return Failure{Error::kInvalidBundle, e.what_without_backtrace()};
+  } catch (const c10::ValueError& e) {  // an input of the caller's
+    return Failure{Error::kInvalidArgument, e.what_without_backtrace()};
   } catch (const c10::Error& e) {
     return Failure{Error::kUnsupported, e.what_without_backtrace()};
   } catch (const std::exception& e) {

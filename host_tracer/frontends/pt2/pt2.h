@@ -35,6 +35,7 @@ struct Pt2Options {
 /// name what cannot go on: files of another kind, dynamic dims (see static_shapes), control flow,
 /// writes to inputs or buffers, values that depend on inputs. An output that is None or a Python
 /// number has an empty sample (DType::kNone).
+/// kInvalidBundle: the file; kInvalidArgument: options.inputs; kUnsupported: the program.
 Outcome<Trace> capture_pt2(const std::string& path, const Pt2Options& options);
 
 }  // namespace lazyrt
