@@ -29,18 +29,24 @@ Answer on_reshape(Rewriter& r, const Node& node) {
   return r.replace_node(node, node.attrs, {first->inputs[0]});
 }
 
+/// The node's output is `x` in another shape, or x itself.
+Answer reshaped(Rewriter& r, const Node& node, ValueId x) {
+  if (same_type(r, x, node.outputs[0])) return forward(r, node, x);
+  return r.replace_node(node, reshape_attrs(r.value(node.outputs[0]).shape), {x});
+}
+
 Answer on_permute(Rewriter& r, const Node& node) {
   const ValueId x = node.inputs[0];
-  std::vector<int32_t> perm = permutation_of(node);
-  if (moves_only_units(r.value(x).shape, perm)) {
-    if (same_type(r, x, node.outputs[0])) return forward(r, node, x);
-    return r.replace_node(node, reshape_attrs(r.value(node.outputs[0]).shape), {x});
-  }
+  const std::vector<int32_t> perm = permutation_of(node);
+  if (moves_only_units(r.value(x).shape, perm)) return reshaped(r, node, x);
   const Node* first = r.producer(x, fb::OpAttrs::Permute);
   if (first == nullptr) return false;
   const std::vector<int32_t> inner = permutation_of(*first);
-  for (int32_t& p : perm) p = inner[static_cast<size_t>(p)];
-  return r.replace_node(node, permute_attrs(perm), {first->inputs[0]});
+  std::vector<int32_t> merged;
+  for (int32_t p : perm) merged.push_back(inner[static_cast<size_t>(p)]);
+  const ValueId origin = first->inputs[0];
+  if (moves_only_units(r.value(origin).shape, merged)) return reshaped(r, node, origin);
+  return r.replace_node(node, permute_attrs(merged), {origin});
 }
 
 Answer on_same_type(Rewriter& r, const Node& node) { return forward(r, node, node.inputs[0]); }
@@ -87,7 +93,9 @@ ValueId without_expand(const Rewriter& r, ValueId id, const std::vector<ValueId>
   if (expand == nullptr) return id;
   Shape all = r.value(expand->inputs[0]).shape;
   for (ValueId other : others) {
-    if (!broadcast_shapes(all, r.value(other).shape, &all)) return id;
+    Shape wider;
+    if (!broadcast_shapes(all, r.value(other).shape, &wider)) return id;
+    all = wider;
   }
   return all == shape ? expand->inputs[0] : id;
 }

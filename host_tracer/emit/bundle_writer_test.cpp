@@ -1,0 +1,241 @@
+#include "host_tracer/emit/bundle_writer.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "host_tracer/emit/metadata.h"
+#include "host_tracer/passes/pipeline.h"
+#include "host_tracer/passes/test_graph.h"
+#include "schema/bundle_file.h"
+
+namespace lazyrt {
+namespace {
+
+using fb::BinaryFn;
+using fb::UnaryFn;
+
+class BundleWriter : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("lazyrt_emit_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name = "m.lzb") const { return (folder_ / name).string(); }
+
+  Outcome<EmitReport> write(Graph graph, const std::string& name = "m.lzb",
+                            const EmitOptions& options = {}) const {
+    graph.compact();
+    return write_bundle(graph, plan_memory(graph), options, path(name));
+  }
+
+  std::string bytes_of(const std::string& name) const {
+    std::ifstream in(path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  std::filesystem::path folder_;
+};
+
+SampleTensor sample(const HostTensor& t) {
+  return {t.dtype, std::vector<int64_t>(t.shape.begin(), t.shape.end()), t.constant_data()};
+}
+
+/// Adds sample inputs, and the outputs that the graph itself gives.
+void add_samples(Graph& g) {
+  std::mt19937 random(3);
+  std::vector<HostTensor> inputs;
+  for (ValueId id : g.inputs()) {
+    inputs.push_back(random_tensor(g.value(id).dtype, g.value(id).shape, random));
+    g.sample_inputs.push_back(sample(inputs.back()));
+  }
+  auto outputs = evaluate(g, inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.failure().text;
+  for (const HostTensor& t : *outputs) g.sample_outputs.push_back(sample(t));
+}
+
+/// A small network: conv, batch norm, residual, pooled head, tied weights.
+TestGraph network() {
+  TestGraph t;
+  const ValueId x = t.input({2, 3, 6, 6});
+  ValueId y = t.unary(UnaryFn::Relu, t.batch_norm(t.conv(x, 4, 3)));
+  y = t.binary(BinaryFn::Add, y, t.unary(UnaryFn::Tanh, t.conv(y, 4, 1, true)));
+  const ValueId pooled = t.mean(y, {2, 3}, false);
+  const ValueId w = t.weight({300, 4}, "tied");
+  const Value copy = t.g.value(w);
+  const ValueId w2 = t.g.add_constant("tied_again", copy.dtype, copy.shape, copy.constant.data);
+  t.output(t.node(fb::LinearT(), {pooled, w, kNoValue}));
+  t.output(t.node(fb::LinearT(), {pooled, w2, kNoValue}));
+  t.output(y);
+  t.output(x);
+  t.g.outputs().push_back({"count", kNoValue, int64_t{7}});
+  add_samples(t.g);
+  return t;
+}
+
+void expect_equal(const TensorView& a, const TensorView& b, double tolerance) {
+  ASSERT_EQ(a.dtype, b.dtype);
+  ASSERT_TRUE(a.shape == b.shape);
+  for (int64_t i = 0; i < a.numel(); ++i) {
+    ASSERT_NEAR(read_element(a.dtype, a.data, i), read_element(b.dtype, b.data, i), tolerance);
+  }
+}
+
+/// Loads the bundle, runs its sample, compares with the sample's outputs.
+void expect_runs(const std::string& path, const Backend* backend, double tolerance) {
+  LoadOptions load;
+  load.check_data = true;
+  auto program = Program::open(path.c_str(), default_ops(), load);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  auto method = program->method("forward");
+  ASSERT_TRUE(method.ok());
+  SessionOptions options;
+  options.backend = backend;
+  auto session = Session::create(*method, options);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  for (size_t i = 0; i < method->input_count(); ++i) {
+    ASSERT_TRUE(session->set_input(i, method->sample_input(0, i)).ok());
+  }
+  for (int round = 0; round < 2; ++round) {
+    const Status status = session->run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    for (size_t i = 0; i < method->output_count(); ++i) {
+      auto y = session->output(i);
+      ASSERT_TRUE(y.ok());
+      expect_equal(*y, method->sample_output(0, i), tolerance);
+    }
+  }
+}
+
+TEST_F(BundleWriter, RunsAndGivesTheNumbersOfTheGraph) {
+  TestGraph t = network();
+  ASSERT_TRUE(write(t.g).ok());
+  expect_runs(path(), reference_backend(), 1e-6);
+  ASSERT_TRUE(run_pipeline(t.g, default_pipeline()).ok());
+  ASSERT_TRUE(write(t.g).ok());
+  expect_runs(path(), reference_backend(), 1e-4);
+  expect_runs(path(), cpu_backend(), 1e-4);
+}
+
+TEST_F(BundleWriter, Interface) {
+  TestGraph t = network();
+  EmitOptions options;
+  options.relative = 0.5f;
+  ASSERT_TRUE(write(t.g, "m.lzb", options).ok());
+  auto program = Program::open(path().c_str(), default_ops());
+  ASSERT_TRUE(program.ok());
+  const Method m = program->method(size_t{0});
+  EXPECT_STREQ(m.input(0).name, "x0");
+  ASSERT_EQ(m.output_count(), 4u);
+  EXPECT_STREQ(m.output(3).name, "y3");
+  ASSERT_EQ(m.literal_count(), 1u);
+  EXPECT_STREQ(m.literal(0).name, "count");
+  EXPECT_EQ(m.literal(0).position, 4u);
+  EXPECT_EQ(m.literal(0).integer, 7);
+  EXPECT_EQ(m.sample_count(), 1u);
+}
+
+TEST_F(BundleWriter, SameBytesAgain) {
+  ASSERT_TRUE(write(network().g, "a.lzb").ok());
+  ASSERT_TRUE(write(network().g, "b.lzb").ok());
+  EXPECT_EQ(bytes_of("a.lzb"), bytes_of("b.lzb"));
+  EXPECT_GT(bytes_of("a.lzb").size(), 0u);
+}
+
+TEST_F(BundleWriter, EqualConstantsAreStoredOnce) {
+  auto report = write(network().g);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->shared_bytes, 300u * 4 * 4);
+  EXPECT_EQ(report->file_bytes, std::filesystem::file_size(path()));
+}
+
+TEST_F(BundleWriter, WithoutSamples) {
+  EmitOptions options;
+  options.strip_samples = true;
+  auto report = write(network().g, "m.lzb", options);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->samples_bytes, 0u);
+  auto program = Program::open(path().c_str(), default_ops());
+  ASSERT_TRUE(program.ok());
+  EXPECT_EQ(program->method(size_t{0}).sample_count(), 0u);
+}
+
+TEST_F(BundleWriter, LayoutOfTheFile) {
+  ASSERT_TRUE(write(network().g).ok());
+  const std::string bytes = bytes_of("m.lzb");
+  BundleProlog p;
+  std::memcpy(&p, bytes.data(), sizeof(p));
+  EXPECT_EQ(p.file_bytes, bytes.size());
+  EXPECT_EQ(p.constants_offset % 64, 0u);
+  EXPECT_EQ(p.samples_offset % 4096, 0u);
+  EXPECT_EQ(p.data_checksum, Checksum64::of(bytes.data() + p.constants_offset,
+                                            bytes.size() - p.constants_offset));
+}
+
+TEST_F(BundleWriter, EmptyAndSmallThings) {
+  TestGraph t;
+  const ValueId x = t.input({0, 3});
+  t.output(t.unary(UnaryFn::Exp, x));
+  t.output(add_elements(t.g, "none", DType::kFloat32, {0}, {}));
+  t.output(t.scalar(5));
+  add_samples(t.g);
+  ASSERT_TRUE(write(t.g).ok());
+  expect_runs(path(), reference_backend(), 0);
+}
+
+TEST_F(BundleWriter, NamesAreMadeUnique) {
+  TestGraph t;
+  const ValueId x = t.input({1});
+  t.g.value(x).name = "";
+  t.g.outputs().push_back({"y", x, std::nullopt});
+  t.g.outputs().push_back({"y", x, std::nullopt});
+  t.g.outputs().push_back({"", kNoValue, true});
+  ASSERT_TRUE(write(t.g).ok());
+  auto program = Program::open(path().c_str(), default_ops());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_STREQ(program->method(size_t{0}).input(0).name, "input_0");
+  EXPECT_STREQ(program->method(size_t{0}).output(1).name, "y_1");
+  EXPECT_STREQ(program->method(size_t{0}).literal(0).name, "output_2");
+}
+
+TEST_F(BundleWriter, SampleOfAnotherTypeIsRefused) {
+  TestGraph t = network();
+  t.g.sample_outputs[0].dtype = DType::kInt32;
+  auto report = write(t.g);
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.failure().text.find("\"y0\" is i32[2,300], the graph has f32[2,300]"),
+            std::string::npos)
+      << report.failure().text;
+  EXPECT_FALSE(std::filesystem::exists(path()));
+}
+
+TEST_F(BundleWriter, FailureLeavesNothingAndNamesTheFile) {
+  auto report = write(network().g, "no_such_folder/m.lzb");
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.failure().error, Error::kIo);
+  EXPECT_NE(report.failure().text.find("no_such_folder"), std::string::npos);
+  std::filesystem::create_directories(folder_ / "taken.lzb" / "inside");
+  EXPECT_FALSE(write(network().g, "taken.lzb").ok());
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) {
+    files += entry.is_regular_file() ? 1 : 0;
+  }
+  EXPECT_EQ(files, 0u);
+}
+
+TEST(PortablePath, LeavesOutTheMachine) {
+  EXPECT_EQ(portable_path("/home/me/env/lib/python3/site-packages/timm/models/vit.py"),
+            "timm/models/vit.py");
+  EXPECT_EQ(portable_path("/home/me/project/net/model.py"), "net/model.py");
+  EXPECT_EQ(portable_path("/model.py"), "model.py");
+  EXPECT_EQ(portable_path("net/model.py"), "net/model.py");
+  EXPECT_EQ(portable_path(""), "");
+}
+
+}  // namespace
+}  // namespace lazyrt
