@@ -1,0 +1,650 @@
+// Each family of rules: import by hand-made traces, values by the reference kernels. Breadth over
+// shapes and dtypes against eager PyTorch is in tests/ops.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "host_tracer/aten/trace_builder.h"
+
+namespace lazyrt {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Args = TraceBuilder::Args;
+
+constexpr DType kF32 = DType::kFloat32;
+constexpr DType kI64 = DType::kInt64;
+constexpr DType kI32 = DType::kInt32;
+constexpr DType kBool = DType::kBool;
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+struct Operand {
+  Dims shape;
+  Values values;
+  DType dtype = kF32;
+};
+
+/// Runs one call: "$0", "$1" in `args` stand for the operands by position.
+struct OneCall {
+  std::string op;
+  std::vector<Operand> operands;
+  std::vector<std::pair<std::string, TraceArg>> args;
+  std::vector<TypedShape> results;
+};
+
+RunResult run(const OneCall& call) {
+  TraceBuilder b;
+  std::vector<Values> inputs;
+  Args args = call.args;
+  for (const Operand& o : call.operands) {
+    b.input(o.shape, o.dtype);
+    inputs.push_back(o.values.empty() ? Values{0} : o.values);
+  }
+  for (TraceValueId id : b.call_multi(call.op, args, call.results)) b.output(id);
+  return run(b.trace, inputs);
+}
+
+/// One float operand "self", one float result.
+RunResult run_self(const std::string& op, const Operand& x, Args args, TypedShape result) {
+  args.insert(args.begin(), {"self", t(0)});
+  return run(OneCall{op, {x}, args, {result}});
+}
+
+#define EXPECT_VALUES(result, ...)                                                                \
+  do {                                                                                            \
+    const RunResult& got = (result);                                                              \
+    ASSERT_EQ(got.error, "");                                                                     \
+    EXPECT_THAT(got.outputs.back(), ::testing::Pointwise(::testing::NanSensitiveDoubleNear(1e-5), \
+                                                         Values(__VA_ARGS__)));                   \
+  } while (false)
+
+// --- elementwise ------------------------------------------------------------------------------
+
+TEST(UnaryRules, IntegersBecomeFloatsWhereTheResultIs) {
+  EXPECT_VALUES(run_self("sqrt", {{2}, {4, 9}, kI64}, {}, {kF32, {2}}), {2, 3});
+  EXPECT_VALUES(run_self("floor", {{2}, {4, -9}, kI64}, {}, {kI64, {2}}), {4, -9});
+  EXPECT_VALUES(run_self("isfinite", {{4}, {1, kInf, -kInf, std::nan("")}}, {}, {kBool, {4}}),
+                {1, 0, 0, 0});
+  EXPECT_VALUES(run_self("logical_not", {{2}, {0.5, 0}}, {}, {kBool, {2}}), {0, 1});
+}
+
+TEST(UnaryRules, ComposedFunctions) {
+  EXPECT_VALUES(run_self("asinh", {{2}, {0.5, -3}}, {}, {kF32, {2}}),
+                {std::asinh(0.5), std::asinh(-3.0)});
+  EXPECT_VALUES(run_self("acosh", {{1}, {2.5}}, {}, {kF32, {1}}), {std::acosh(2.5)});
+  EXPECT_VALUES(run_self("atanh", {{1}, {0.25}}, {}, {kF32, {1}}), {std::atanh(0.25)});
+  EXPECT_VALUES(run_self("log10", {{1}, {50}}, {}, {kF32, {1}}), {std::log10(50.0)});
+  EXPECT_VALUES(run_self("erfc", {{1}, {0.3}}, {}, {kF32, {1}}), {std::erfc(0.3)});
+  EXPECT_VALUES(run_self("round.decimals", {{1}, {1.26}}, {{"decimals", int64_t{1}}}, {kF32, {1}}),
+                {1.3});
+}
+
+TEST(BinaryRules, PromoteOperandsOfDifferentTypes) {
+  const OneCall add = {"add.Tensor",
+                       {{{2}, {1, 2}, kI64}, {{2}, {0.5, 0.5}}},
+                       {{"self", t(0)}, {"other", t(1)}, {"alpha", int64_t{2}}},
+                       {{kF32, {2}}}};
+  EXPECT_VALUES(run(add), {2, 3});
+  const OneCall less = {
+      "lt.Scalar", {{{3}, {0, 1, 2}, kI64}}, {{"self", t(0)}, {"other", 1.5}}, {{kBool, {3}}}};
+  EXPECT_VALUES(run(less), {1, 1, 0});
+}
+
+TEST(BinaryRules, BroadcastAndEmptyOperands) {
+  const OneCall mul = {"mul.Tensor",
+                       {{{2, 1}, {2, 3}}, {{3}, {1, 10, 100}}},
+                       {{"self", t(0)}, {"other", t(1)}},
+                       {{kF32, {2, 3}}}};
+  EXPECT_VALUES(run(mul), {2, 20, 200, 3, 30, 300});
+  const OneCall empty = {"add.Tensor",
+                         {{{0, 3}, {}}, {{3}, {1, 2, 3}}},
+                         {{"self", t(0)}, {"other", t(1)}, {"alpha", int64_t{1}}},
+                         {{kF32, {0, 3}}}};
+  EXPECT_THAT(run(empty).error, IsEmpty());
+}
+
+TEST(BinaryRules, NumbersTakeTheTypeOfTheResult) {
+  TraceBuilder b;
+  const auto x = b.input({2}, kI32);
+  b.output(b.call("mul.Tensor", {{"self", t(x)}, {"other", t(b.number(3))}}, {2}, kI32));
+  EXPECT_THAT(imported_text(b.trace), Not(HasSubstr("cast")));
+  EXPECT_VALUES(run(b.trace, {{1, 2}}), {3, 6});
+}
+
+TEST(BinaryRules, BoolArithmeticIsLogic) {
+  const OneCall add = {"add.Tensor",
+                       {{{2}, {1, 0}, kBool}, {{2}, {1, 0}, kBool}},
+                       {{"self", t(0)}, {"other", t(1)}, {"alpha", int64_t{1}}},
+                       {{kBool, {2}}}};
+  EXPECT_VALUES(run(add), {1, 0});
+}
+
+TEST(BinaryRules, RoundingModesAndReversedSubtraction) {
+  for (const auto& [mode, expected] : {std::pair{"floor", -4.0}, {"trunc", -3.0}}) {
+    EXPECT_VALUES(
+        run_self("div.Scalar_mode", {{1}, {-7}, kI64},
+                 {{"other", int64_t{2}}, {"rounding_mode", std::string(mode)}}, {kI64, {1}}),
+        {expected});
+  }
+  EXPECT_VALUES(run_self("div.Scalar", {{1}, {-7}, kI64}, {{"other", int64_t{2}}}, {kF32, {1}}),
+                {-3.5});
+  EXPECT_VALUES(run_self("rsub.Scalar", {{2}, {1, 2}},
+                         {{"other", int64_t{10}}, {"alpha", int64_t{3}}}, {kF32, {2}}),
+                {7, 4});
+}
+
+TEST(BinaryRules, PowersThatHaveAFunctionOfTheirOwn) {
+  const std::pair<double, const char*> cases[] = {
+      {2, "unary"}, {0.5, "unary"}, {-0.5, "unary"}, {3, "binary"}};
+  for (const auto& [exponent, op] : cases) {
+    TraceBuilder b;
+    const auto x = b.input({1});
+    b.output(b.call("pow.Tensor_Scalar", {{"self", t(x)}, {"exponent", exponent}}, {1}));
+    EXPECT_THAT(imported_text(b.trace), HasSubstr(op));
+    EXPECT_VALUES(run(b.trace, {{4}}), {std::pow(4, exponent)});
+  }
+}
+
+TEST(PointwiseRules, ClampOfFloatsIsOneNodeAndOfIntegersTwo) {
+  EXPECT_VALUES(run_self("clamp", {{3}, {-1, 0.5, 3}}, {{"min", 0.0}, {"max", 1.0}}, {kF32, {3}}),
+                {0, 0.5, 1});
+  EXPECT_VALUES(run_self("clamp_min", {{3}, {-1, 0, 3}, kI64}, {{"min", int64_t{1}}}, {kI64, {3}}),
+                {1, 1, 3});
+  EXPECT_VALUES(run_self("nan_to_num", {{3}, {std::nan(""), kInf, 1}},
+                         {{"nan", 5.0}, {"posinf", 7.0}}, {kF32, {3}}),
+                {5, 7, 1});
+}
+
+TEST(PointwiseRules, ChoicesAndMixtures) {
+  const OneCall fill = {"masked_fill.Scalar",
+                        {{{2}, {1, 2}}, {{2}, {1, 0}, kBool}},
+                        {{"self", t(0)}, {"mask", t(1)}, {"value", -kInf}},
+                        {{kF32, {2}}}};
+  EXPECT_VALUES(run(fill), {-kInf, 2});
+  const OneCall where = {"where.ScalarOther",
+                         {{{2}, {1, 0}, kBool}, {{2}, {3, 4}, kI64}},
+                         {{"condition", t(0)}, {"self", t(1)}, {"other", 0.5}},
+                         {{kF32, {2}}}};
+  EXPECT_VALUES(run(where), {3, 0.5});
+  const OneCall lerp = {"lerp.Scalar",
+                        {{{2}, {0, 10}}, {{2}, {10, 20}}},
+                        {{"self", t(0)}, {"end", t(1)}, {"weight", 0.75}},
+                        {{kF32, {2}}}};
+  EXPECT_VALUES(run(lerp), {7.5, 17.5});
+}
+
+TEST(ActivationRules, FormsWithParameters) {
+  EXPECT_VALUES(run_self("celu", {{2}, {-1, 1}}, {{"alpha", 2.0}}, {kF32, {2}}),
+                {2 * std::expm1(-0.5), 1});
+  EXPECT_VALUES(run_self("glu", {{4}, {1, 2, 0, 0}}, {{"dim", int64_t{-1}}}, {kF32, {2}}),
+                {0.5, 1});
+  const OneCall prelu = {"prelu",
+                         {{{1, 2, 1}, {-1, -1}}, {{2}, {0.1, 0.2}}},
+                         {{"self", t(0)}, {"weight", t(1)}},
+                         {{kF32, {1, 2, 1}}}};
+  EXPECT_VALUES(run(prelu), {-0.1, -0.2});
+  EXPECT_THAT(run_self("rrelu", {{1}, {1}}, {{"training", true}}, {kF32, {1}}).error,
+              HasSubstr("eval()"));
+}
+
+// --- images -----------------------------------------------------------------------------------
+
+TEST(ConvRules, WeightsAndImagesArePermuted) {
+  // Two channels of 1x3; the kernel 1x2 takes channel 0 as it is and channel 1 times ten.
+  const OneCall conv = {"convolution",
+                        {{{1, 2, 1, 3}, {1, 2, 3, 4, 5, 6}}, {{1, 2, 1, 2}, {1, 0, 10, 0}}},
+                        {{"input", t(0)},
+                         {"weight", t(1)},
+                         {"bias", std::monostate{}},
+                         {"stride", Dims{1, 1}},
+                         {"padding", Dims{0, 0}},
+                         {"dilation", Dims{1, 1}},
+                         {"transposed", false},
+                         {"output_padding", Dims{0, 0}},
+                         {"groups", int64_t{1}}},
+                        {{kF32, {1, 1, 1, 2}}}};
+  EXPECT_VALUES(run(conv), {41, 52});
+}
+
+TEST(ConvRules, OneDimPaddedSameAndUnbatched) {
+  const OneCall conv = {"conv1d.padding",
+                        {{{1, 3}, {1, 2, 3}}, {{1, 1, 2}, {1, 1}}, {{1}, {100}}},
+                        {{"input", t(0)},
+                         {"weight", t(1)},
+                         {"bias", t(2)},
+                         {"stride", Dims{1}},
+                         {"padding", std::string("same")},
+                         {"dilation", Dims{1}},
+                         {"groups", int64_t{1}}},
+                        {{kF32, {1, 3}}}};
+  EXPECT_VALUES(run(conv), {103, 105, 103});
+}
+
+TEST(ConvRules, TransposedWithGroups) {
+  // Two groups of one channel each, kernel 1x1: every channel has its own factor.
+  const OneCall conv = {"conv_transpose2d.input",
+                        {{{1, 2, 1, 2}, {1, 2, 3, 4}}, {{2, 1, 1, 1}, {10, 100}}},
+                        {{"input", t(0)},
+                         {"weight", t(1)},
+                         {"bias", std::monostate{}},
+                         {"stride", Dims{1}},
+                         {"groups", int64_t{2}}},
+                        {{kF32, {1, 2, 1, 2}}}};
+  EXPECT_VALUES(run(conv), {10, 20, 300, 400});
+}
+
+TEST(ConvRules, ThreeDimsAreRefused) {
+  const OneCall conv = {"convolution",
+                        {{{1, 1, 1, 1, 1}, {1}}, {{1, 1, 1, 1, 1}, {1}}},
+                        {{"input", t(0)}, {"weight", t(1)}, {"transposed", false}},
+                        {{kF32, {1, 1, 1, 1, 1}}}};
+  EXPECT_THAT(run(conv).error, HasSubstr("3 spatial dims"));
+}
+
+TEST(PoolRules, SlidingAndAdaptive) {
+  const Operand x = {{1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}};
+  EXPECT_VALUES(run_self("max_pool2d", x, {{"kernel_size", Dims{2}}, {"stride", Dims{}}},
+                         {kF32, {1, 1, 1, 2}}),
+                {6, 8});
+  EXPECT_VALUES(
+      run_self("avg_pool2d", x, {{"kernel_size", Dims{2, 2}}, {"divisor_override", int64_t{1}}},
+               {kF32, {1, 1, 1, 2}}),
+      {14, 22});
+  const Args out_size = {{"output_size", Dims{1, 1}}};
+  EXPECT_VALUES(run_self("_adaptive_avg_pool2d", x, out_size, {kF32, {1, 1, 1, 1}}), {4.5});
+  EXPECT_VALUES(run_self("adaptive_avg_pool1d", {{1, 1, 4}, {1, 2, 3, 4}}, {}, {kF32, {1, 1, 2}}),
+                {1.5, 3.5});
+  EXPECT_VALUES(run_self("adaptive_avg_pool1d", {{1, 1, 3}, {1, 2, 3}}, {}, {kF32, {1, 1, 2}}),
+                {1.5, 2.5});
+  EXPECT_THAT(run_self("adaptive_max_pool2d", {{1, 1, 1, 3}, {1}}, {}, {kF32, {1, 1, 1, 2}}).error,
+              HasSubstr("does not divide"));
+}
+
+TEST(UpsampleRules, OneAndTwoDims) {
+  EXPECT_VALUES(
+      run_self("upsample_nearest1d", {{1, 1, 2}, {1, 2}}, {{"scales", 2.0}}, {kF32, {1, 1, 4}}),
+      {1, 1, 2, 2});
+  EXPECT_VALUES(run_self("upsample_bilinear2d", {{1, 1, 1, 2}, {0, 3}}, {{"align_corners", true}},
+                         {kF32, {1, 1, 1, 4}}),
+                {0, 1, 2, 3});
+}
+
+TEST(PadRules, ListsStartAtTheLastDim) {
+  EXPECT_VALUES(run_self("constant_pad_nd", {{1, 2}, {1, 2}},
+                         {{"pad", Dims{1, 0, 0, 1}}, {"value", 9.0}}, {kF32, {2, 3}}),
+                {9, 1, 2, 9, 9, 9});
+  EXPECT_VALUES(
+      run_self("reflection_pad1d", {{1, 3}, {1, 2, 3}}, {{"padding", Dims{2, 1}}}, {kF32, {1, 6}}),
+      {3, 2, 1, 2, 3, 2});
+}
+
+// --- matrices, attention, norms, networks -------------------------------------------------------
+
+TEST(LinearRules, StaticRightSidesMakeALinear) {
+  TraceBuilder b;
+  const auto x = b.input({1, 2});
+  const auto w = b.constant({2, 2}, {1, 2, 3, 4});
+  const auto bias = b.constant({2}, {10, 20});
+  b.output(b.call("addmm", {{"self", t(bias)}, {"mat1", t(x)}, {"mat2", t(w)}}, {1, 2}));
+  EXPECT_THAT(imported_text(b.trace), HasSubstr("linear"));
+  EXPECT_VALUES(run(b.trace, {{1, 1}}), {14, 26});
+}
+
+TEST(LinearRules, VectorsLoseTheirDims) {
+  const OneCall dot = {
+      "dot", {{{2}, {1, 2}}, {{2}, {3, 4}}}, {{"self", t(0)}, {"tensor", t(1)}}, {{kF32, {}}}};
+  EXPECT_VALUES(run(dot), {11});
+  const OneCall batched = {"matmul",
+                           {{{2}, {1, 2}}, {{2, 2, 1}, {1, 1, 2, 2}}},
+                           {{"self", t(0)}, {"other", t(1)}},
+                           {{kF32, {2, 1}}}};
+  EXPECT_VALUES(run(batched), {3, 6});
+  const OneCall scaled = {
+      "baddbmm",
+      {{{1, 1, 1}, {1}}, {{1, 1, 2}, {1, 2}}, {{1, 2, 1}, {3, 4}}},
+      {{"self", t(0)}, {"batch1", t(1)}, {"batch2", t(2)}, {"beta", 2.0}, {"alpha", 3.0}},
+      {{kF32, {1, 1, 1}}}};
+  EXPECT_VALUES(run(scaled), {35});
+}
+
+Args attention_args(TraceArg mask, bool causal) {
+  return {{"query", t(0)},     {"key", t(1)},      {"value", t(2)},
+          {"attn_mask", mask}, {"dropout_p", 0.0}, {"is_causal", causal}};
+}
+
+TEST(AttentionRules, MasksAndCausality) {
+  const Operand q = {{1, 2, 1}, {0, 0}};
+  const Operand v = {{1, 2, 1}, {2, 4}};
+  EXPECT_VALUES(run(OneCall{"scaled_dot_product_attention",
+                            {q, q, v},
+                            attention_args(std::monostate{}, true),
+                            {{kF32, {1, 2, 1}}}}),
+                {2, 3});
+  EXPECT_VALUES(run(OneCall{"scaled_dot_product_attention",
+                            {q, q, v, {{2, 2}, {0, 1, 0, 0}, kBool}},
+                            attention_args(t(3), false),
+                            {{kF32, {1, 2, 1}}}}),
+                {4, 0});
+  EXPECT_VALUES(run(OneCall{"scaled_dot_product_attention",
+                            {q, q, v, {{2, 2}, {0, -kInf, 0, 0}}},
+                            attention_args(t(3), false),
+                            {{kF32, {1, 2, 1}}}}),
+                {2, 3});
+}
+
+TEST(AttentionRules, GroupedHeadsAndDropout) {
+  Args args = attention_args(std::monostate{}, false);
+  args.push_back({"enable_gqa", true});
+  const OneCall grouped = {"scaled_dot_product_attention",
+                           {{{1, 2, 1, 1}, {1, 1}}, {{1, 1, 1, 1}, {1}}, {{1, 1, 1, 1}, {7}}},
+                           args,
+                           {{kF32, {1, 2, 1, 1}}}};
+  EXPECT_VALUES(run(grouped), {7, 7});
+  OneCall dropout = grouped;
+  dropout.args[4].second = 0.5;
+  EXPECT_THAT(run(dropout).error, HasSubstr("dropout_p"));
+}
+
+TEST(NormRules, LayerNormDropsItsStatistics) {
+  const OneCall norm = {"native_layer_norm",
+                        {{{1, 2}, {1, 3}}},
+                        {{"input", t(0)},
+                         {"normalized_shape", Dims{2}},
+                         {"weight", std::monostate{}},
+                         {"bias", std::monostate{}},
+                         {"eps", 0.0}},
+                        {{kF32, {1, 2}}}};
+  EXPECT_VALUES(run(norm), {-1, 1});
+}
+
+TEST(NormRules, BatchNormWithGivenAndOwnStatistics) {
+  Args args = {{"input", t(0)},
+               {"weight", std::monostate{}},
+               {"bias", std::monostate{}},
+               {"running_mean", t(1)},
+               {"running_var", t(2)},
+               {"training", false},
+               {"eps", 0.0}};
+  const std::vector<Operand> operands = {{{2, 1}, {1, 3}}, {{1}, {1}}, {{1}, {4}}};
+  EXPECT_VALUES(run(OneCall{"batch_norm", operands, args, {{kF32, {2, 1}}}}), {0, 1});
+  args[5].second = true;
+  EXPECT_THAT(run(OneCall{"batch_norm", operands, args, {{kF32, {2, 1}}}}).error,
+              HasSubstr("eval()"));
+  args[3].second = args[4].second = std::monostate{};
+  EXPECT_VALUES(run(OneCall{"batch_norm", {operands[0]}, args, {{kF32, {2, 1}}}}), {-1, 1});
+}
+
+TEST(RnnRules, GruAndLstmStayWhole) {
+  TraceBuilder b;
+  const auto x = b.input({1, 1, 1});
+  const auto h = b.constant({1, 1, 1}, {0});
+  const auto w = b.constant({3, 1}, {0, 0, 0});
+  const auto y = b.call_multi("gru.input",
+                              {{"input", t(x)},
+                               {"hx", t(h)},
+                               {"params", ts({w, w})},
+                               {"has_biases", false},
+                               {"num_layers", int64_t{1}},
+                               {"dropout", 0.0},
+                               {"train", false},
+                               {"bidirectional", false},
+                               {"batch_first", true}},
+                              {{kF32, {1, 1, 1}}, {kF32, {1, 1, 1}}});
+  b.output(y[0]);
+  EXPECT_THAT(imported_text(b.trace), HasSubstr("gru"));
+  EXPECT_VALUES(run(b.trace, {{1}}), {0});
+}
+
+// --- reductions ---------------------------------------------------------------------------------
+
+TEST(ReduceRules, DimsMayBeNegativeAllOrNone) {
+  const Operand x = {{2, 2}, {1, 2, 3, 4}};
+  EXPECT_VALUES(
+      run_self("sum.dim_IntList", x, {{"dim", Dims{-1}}, {"keepdim", true}}, {kF32, {2, 1}}),
+      {3, 7});
+  EXPECT_VALUES(run_self("mean", x, {}, {kF32, {}}), {2.5});
+  EXPECT_VALUES(run_self("amax", x, {{"dim", Dims{}}}, {kF32, {}}), {4});
+  EXPECT_VALUES(run_self("sum", {{}, {3}, kI32}, {}, {kI64, {}}), {3});
+  EXPECT_VALUES(run_self("sum.dim_IntList", {{0, 2}, {}}, {{"dim", Dims{0}}}, {kF32, {2}}), {0, 0});
+  EXPECT_VALUES(run_self("argmax", x, {{"dim", std::monostate{}}}, {kI64, {}}), {3});
+  EXPECT_VALUES(run_self("any", {{2}, {0, 0.5}}, {}, {kBool, {}}), {1});
+}
+
+TEST(ReduceRules, MaxGivesValuesAndPositions) {
+  const RunResult r = run(OneCall{"max.dim",
+                                  {{{2, 2}, {1, 2, 4, 3}}},
+                                  {{"self", t(0)}, {"dim", int64_t{1}}},
+                                  {{kF32, {2}}, {kI64, {2}}}});
+  ASSERT_EQ(r.error, "");
+  EXPECT_THAT(r.outputs[0], ElementsAre(2, 4));
+  EXPECT_THAT(r.outputs[1], ElementsAre(1, 0));
+}
+
+TEST(ReduceRules, VarianceNormsAndLogSumExp) {
+  const Operand x = {{3}, {1, 2, 6}};
+  EXPECT_VALUES(run_self("var.correction", x, {{"correction", int64_t{1}}}, {kF32, {}}), {7});
+  EXPECT_VALUES(run_self("std", x, {{"unbiased", false}}, {kF32, {}}), {std::sqrt(14.0 / 3)});
+  EXPECT_VALUES(run_self("linalg_vector_norm", x, {{"ord", 1.0}}, {kF32, {}}), {9});
+  EXPECT_VALUES(run_self("norm.ScalarOpt_dim", x, {{"p", 3.0}, {"dim", Dims{0}}}, {kF32, {}}),
+                {std::cbrt(1 + 8 + 216.0)});
+  EXPECT_VALUES(run_self("logsumexp", {{2}, {-kInf, -kInf}}, {{"dim", Dims{0}}}, {kF32, {}}),
+                {-kInf});
+}
+
+// --- shapes -------------------------------------------------------------------------------------
+
+TEST(ViewRules, CopiesOfFunctionalization) {
+  const Operand x = {{2, 3}, {1, 2, 3, 4, 5, 6}};
+  EXPECT_VALUES(run_self("permute_copy", x, {{"dims", Dims{-1, 0}}}, {kF32, {3, 2}}),
+                {1, 4, 2, 5, 3, 6});
+  EXPECT_VALUES(run_self("slice_copy.Tensor", x,
+                         {{"dim", int64_t{1}},
+                          {"start", int64_t{-2}},
+                          {"end", std::numeric_limits<int64_t>::max()},
+                          {"step", int64_t{1}}},
+                         {kF32, {2, 2}}),
+                {2, 3, 5, 6});
+  EXPECT_VALUES(
+      run_self("select_copy.int", x, {{"dim", int64_t{0}}, {"index", int64_t{-1}}}, {kF32, {3}}),
+      {4, 5, 6});
+  EXPECT_VALUES(
+      run_self("slice_copy.Tensor", x,
+               {{"dim", int64_t{0}}, {"start", int64_t{2}}, {"end", int64_t{1}}}, {kF32, {0, 3}}),
+      {});
+  EXPECT_VALUES(run_self("diagonal_copy", x, {{"offset", int64_t{1}}}, {kF32, {2}}), {2, 6});
+  EXPECT_VALUES(run_self("unfold_copy", {{4}, {1, 2, 3, 4}},
+                         {{"dimension", int64_t{0}}, {"size", int64_t{2}}, {"step", int64_t{2}}},
+                         {kF32, {2, 2}}),
+                {1, 2, 3, 4});
+  EXPECT_VALUES(
+      run_self("as_strided_copy", x,
+               {{"size", Dims{2, 2}}, {"stride", Dims{1, 3}}, {"storage_offset", int64_t{1}}},
+               {kF32, {2, 2}}),
+      {2, 5, 3, 6});
+}
+
+TEST(ViewRules, SplitsHaveTheSizesOfTheirResults) {
+  const RunResult r = run(OneCall{"split_copy.Tensor",
+                                  {{{3}, {1, 2, 3}}},
+                                  {{"self", t(0)}, {"split_size", int64_t{2}}, {"dim", int64_t{0}}},
+                                  {{kF32, {2}}, {kF32, {1}}}});
+  ASSERT_EQ(r.error, "");
+  EXPECT_THAT(r.outputs[0], ElementsAre(1, 2));
+  EXPECT_THAT(r.outputs[1], ElementsAre(3));
+}
+
+TEST(ViewWriteRules, OverwriteAPart) {
+  const OneCall slice = {"slice_scatter",
+                         {{{4}, {1, 2, 3, 4}}, {{2}, {8, 9}}},
+                         {{"self", t(0)},
+                          {"src", t(1)},
+                          {"dim", int64_t{0}},
+                          {"start", int64_t{0}},
+                          {"end", int64_t{4}},
+                          {"step", int64_t{2}}},
+                         {{kF32, {4}}}};
+  EXPECT_VALUES(run(slice), {8, 2, 9, 4});
+  const OneCall select = {
+      "select_scatter",
+      {{{2, 2}, {1, 2, 3, 4}}, {{2}, {8, 9}}},
+      {{"self", t(0)}, {"src", t(1)}, {"dim", int64_t{1}}, {"index", int64_t{-1}}},
+      {{kF32, {2, 2}}}};
+  EXPECT_VALUES(run(select), {1, 8, 3, 9});
+  const OneCall diagonal = {"diagonal_scatter",
+                            {{{2, 2}, {1, 2, 3, 4}}, {{2}, {8, 9}}},
+                            {{"self", t(0)}, {"src", t(1)}},
+                            {{kF32, {2, 2}}}};
+  EXPECT_VALUES(run(diagonal), {8, 2, 3, 9});
+}
+
+TEST(JoinRules, ConcatRepeatRollShuffle) {
+  const OneCall cat = {"cat",
+                       {{{0}, {}}, {{1, 2}, {1, 2}}, {{1, 2}, {3, 4}, kI64}},
+                       {{"tensors", ts({0, 1, 2})}, {"dim", int64_t{-1}}},
+                       {{kF32, {1, 4}}}};
+  EXPECT_VALUES(run(cat), {1, 2, 3, 4});
+  EXPECT_VALUES(run_self("repeat", {{2}, {1, 2}}, {{"repeats", Dims{2, 2}}}, {kF32, {2, 4}}),
+                {1, 2, 1, 2, 1, 2, 1, 2});
+  EXPECT_VALUES(
+      run_self("roll", {{3}, {1, 2, 3}}, {{"shifts", Dims{-4}}, {"dims", Dims{0}}}, {kF32, {3}}),
+      {2, 3, 1});
+  EXPECT_VALUES(
+      run_self("repeat_interleave.self_int", {{2}, {1, 2}}, {{"repeats", int64_t{2}}}, {kF32, {4}}),
+      {1, 1, 2, 2});
+  EXPECT_VALUES(run_self("pixel_shuffle", {{4, 1, 1}, {1, 2, 3, 4}},
+                         {{"upscale_factor", int64_t{2}}}, {kF32, {1, 2, 2}}),
+                {1, 2, 3, 4});
+}
+
+// --- indices ------------------------------------------------------------------------------------
+
+OneCall index_call(std::vector<Operand> operands, std::vector<TraceValueId> indices, Dims shape) {
+  return {"index.Tensor",
+          std::move(operands),
+          {{"self", t(0)}, {"indices", ts(indices)}},
+          {{kF32, std::move(shape)}}};
+}
+
+TEST(IndexRules, OneSeveralAndApart) {
+  const Operand x = {{2, 3}, {1, 2, 3, 4, 5, 6}};
+  EXPECT_VALUES(run(index_call({x, {{2}, {2, 0}, kI64}}, {-1, 1}, {2, 2})), {3, 1, 6, 4});
+  const Operand rows = {{2, 1}, {0, -1}, kI64};
+  const Operand columns = {{2}, {0, 2}, kI64};
+  EXPECT_VALUES(run(index_call({x, rows, columns}, {1, 2}, {2, 2})), {1, 3, 4, 6});
+  const Operand cube = {{2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}};
+  const Operand ends = {{2}, {0, 1}, kI64};
+  EXPECT_VALUES(run(index_call({cube, ends, ends}, {1, -1, 2}, {2, 2})), {1, 3, 6, 8});
+}
+
+TEST(IndexRules, MasksAreForKnownOnes) {
+  const Operand x = {{2}, {1, 2}};
+  EXPECT_THAT(run(index_call({x, {{2}, {0, 1}, kBool}}, {1}, {1})).error,
+              HasSubstr("depends on data"));
+  TraceBuilder b;
+  const auto self = b.input({2});
+  const auto mask = b.constant({2}, {0, 1}, kBool);
+  b.output(b.call("index.Tensor", {{"self", t(self)}, {"indices", ts({mask})}}, {1}));
+  EXPECT_VALUES(run(b.trace, {{1, 2}}), {2});
+}
+
+TEST(IndexRules, Writes) {
+  const OneCall put = {
+      "index_put",
+      {{{2, 2}, {1, 2, 3, 4}}, {{2}, {1, 1}, kI64}, {{2, 2}, {5, 6, 7, 8}}},
+      {{"self", t(0)}, {"indices", ts({1})}, {"values", t(2)}, {"accumulate", true}},
+      {{kF32, {2, 2}}}};
+  EXPECT_VALUES(run(put), {1, 2, 15, 18});
+  const OneCall column = {"index_put",
+                          {{{2, 2}, {1, 2, 3, 4}}, {{1}, {1}, kI64}, {{}, {9}}},
+                          {{"self", t(0)}, {"indices", ts({-1, 1})}, {"values", t(2)}},
+                          {{kF32, {2, 2}}}};
+  EXPECT_VALUES(run(column), {1, 9, 3, 9});
+  const OneCall mask = {"index_put",
+                        {{{2, 2}, {1, 2, 3, 4}}, {{2}, {0, 1}, kBool}, {{}, {0}}},
+                        {{"self", t(0)}, {"indices", ts({1})}, {"values", t(2)}},
+                        {{kF32, {2, 2}}}};
+  EXPECT_VALUES(run(mask), {1, 2, 0, 0});
+}
+
+TEST(IndexRules, ScatterAndItsReductions) {
+  const std::vector<Operand> operands = {{{3}, {10, 20, 30}}, {{2}, {0, 0}, kI64}, {{2}, {2, 3}}};
+  const Args args = {{"self", t(0)}, {"dim", int64_t{0}}, {"index", t(1)}, {"src", t(2)}};
+  EXPECT_VALUES(run(OneCall{"scatter_add", operands, args, {{kF32, {3}}}}), {15, 20, 30});
+  Args reduce = args;
+  reduce.push_back({"reduce", std::string("prod")});
+  reduce.push_back({"include_self", false});
+  EXPECT_VALUES(run(OneCall{"scatter_reduce.two", operands, reduce, {{kF32, {3}}}}), {6, 20, 30});
+  reduce[4].second = std::string("mean");
+  EXPECT_THAT(run(OneCall{"scatter_reduce.two", operands, reduce, {{kF32, {3}}}}).error,
+              HasSubstr("reduce='mean'"));
+}
+
+TEST(IndexRules, OneHotAndSearch) {
+  EXPECT_VALUES(run_self("one_hot", {{2}, {1, 0}, kI64}, {}, {kI64, {2, 2}}), {0, 1, 1, 0});
+  const OneCall bucketize = {"bucketize.Tensor",
+                             {{{3}, {1, 2, 3}}, {{2}, {1, 2}}},
+                             {{"self", t(0)}, {"boundaries", t(1)}, {"right", true}},
+                             {{kI64, {3}}}};
+  EXPECT_VALUES(run(bucketize), {1, 2, 2});
+}
+
+// --- constants, order
+// -----------------------------------------------------------------------------
+
+TEST(FactoryRules, AreComputedAtImport) {
+  TraceBuilder b;
+  const auto a =
+      b.call("arange.start_step",
+             {{"start", int64_t{1}}, {"end", int64_t{6}}, {"step", int64_t{2}}}, {3}, kI64);
+  const auto l = b.call("linspace", {{"start", 0.0}, {"end", 1.0}, {"steps", int64_t{3}}}, {3});
+  const auto e = b.call("eye", {{"n", int64_t{2}}}, {2, 2});
+  const auto f = b.call("full", {{"size", Dims{2}}, {"fill_value", 7.0}}, {2});
+  for (auto id : {a, l, e, f}) b.output(id);
+  const RunResult r = run(b.trace);
+  ASSERT_EQ(r.error, "");
+  EXPECT_THAT(r.outputs[0], ElementsAre(1, 3, 5));
+  EXPECT_THAT(r.outputs[1], ElementsAre(0, 0.5, 1));
+  EXPECT_THAT(r.outputs[2], ElementsAre(1, 0, 0, 1));
+  EXPECT_THAT(r.outputs[3], ElementsAre(7, 7));
+}
+
+TEST(FactoryRules, DiagonalsAboveAndBelow) {
+  EXPECT_VALUES(run_self("diag_embed", {{2}, {1, 2}}, {{"offset", int64_t{1}}}, {kF32, {3, 3}}),
+                {0, 1, 0, 0, 0, 2, 0, 0, 0});
+  EXPECT_VALUES(run_self("diag_embed", {{1}, {5}}, {{"offset", int64_t{-1}}}, {kF32, {2, 2}}),
+                {0, 0, 5, 0});
+}
+
+TEST(SortRules, SortTopKAndMedian) {
+  const RunResult sorted =
+      run(OneCall{"sort",
+                  {{{3}, {2, 3, 1}}},
+                  {{"self", t(0)}, {"dim", int64_t{-1}}, {"descending", false}},
+                  {{kF32, {3}}, {kI64, {3}}}});
+  ASSERT_EQ(sorted.error, "");
+  EXPECT_THAT(sorted.outputs[0], ElementsAre(1, 2, 3));
+  EXPECT_THAT(sorted.outputs[1], ElementsAre(2, 0, 1));
+  EXPECT_VALUES(run_self("median", {{2, 2}, {4, 1, 3, 2}}, {}, {kF32, {}}), {2});
+}
+
+TEST(SoftmaxRules, OfAScalarAndOfAMaskedRow) {
+  EXPECT_VALUES(run_self("_softmax", {{}, {5}}, {{"dim", int64_t{-1}}}, {kF32, {}}), {1});
+  EXPECT_VALUES(
+      run_self("_safe_softmax", {{2}, {-kInf, -kInf}}, {{"dim", int64_t{0}}}, {kF32, {2}}), {0, 0});
+}
+
+TEST(CopyRules, ConvertDropAndRefuse) {
+  EXPECT_VALUES(run_self("_to_copy", {{2}, {1.9, -1.9}}, {{"dtype", kI64}}, {kI64, {2}}), {1, -1});
+  const Args train = {{"p", 0.5}, {"train", true}};
+  EXPECT_THAT(run_self("dropout", {{1}, {1}}, train, {kF32, {1}}).error, HasSubstr("eval()"));
+  EXPECT_VALUES(run_self("dropout", {{1}, {1}}, {{"p", 0.5}, {"train", false}}, {kF32, {1}}), {1});
+}
+
+}  // namespace
+}  // namespace lazyrt
