@@ -1,4 +1,4 @@
-// find_linear, find_rms_norm, fold_transpose, fold_batch_norm, expand_batch_norm, fuse_clamp.
+// find_linear, find_rms_norm, find_activation, fold_transpose, fold_batch_norm, expand_batch_norm, fuse_clamp.
 
 #include "host_tracer/passes/passes.h"
 #include "host_tracer/passes/test_graph.h"
@@ -57,6 +57,25 @@ TEST(FindRmsNorm, NotOverAnotherDim) {
   const ValueId root = t.unary(UnaryFn::Rsqrt, t.binary(BinaryFn::Add, mean, t.scalar(0.5)));
   t.output(t.binary(BinaryFn::Mul, x, root));
   EXPECT_EQ(count_nodes(after(find_rms_norm, t.g), fb::OpAttrs::RmsNorm), 0u);
+}
+
+TEST(FindActivation, SiluAndHardswish) {
+  TestGraph t;
+  const ValueId x = t.input({2, 3});
+  t.output(t.binary(BinaryFn::Mul, t.unary(UnaryFn::Sigmoid, x), x));
+  t.output(t.binary(BinaryFn::Mul, x, t.unary(UnaryFn::Hardsigmoid, x)));
+  const ValueId kept = t.unary(UnaryFn::Sigmoid, t.unary(UnaryFn::Exp, x));
+  t.output(t.binary(BinaryFn::Mul, x, kept));
+  EXPECT_EQ(text_of(after(find_activation, t.g)),
+            "%0: f32[2,3] = input \"x0\"\n"
+            "%1: f32[2,3] = unary(%0) {fn=Silu}\n"
+            "%2: f32[2,3] = unary(%0) {fn=Hardswish}\n"
+            "%3: f32[2,3] = unary(%0) {fn=Exp}\n"
+            "%4: f32[2,3] = unary(%3) {fn=Sigmoid}\n"
+            "%5: f32[2,3] = binary(%0, %4) {fn=Mul}\n"
+            "return %1 \"y0\"\n"
+            "return %2 \"y1\"\n"
+            "return %5 \"y2\"\n");
 }
 
 TEST(FoldTranspose, KeyOfAttention) {

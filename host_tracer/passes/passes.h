@@ -29,6 +29,9 @@ Outcome<size_t> find_linear(Graph& graph);
 /// x * rsqrt(mean(x^2) + epsilon) [* weight] becomes rms_norm.
 Outcome<size_t> find_rms_norm(Graph& graph);
 
+/// x * sigmoid(x) becomes silu, x * hardsigmoid(x) hardswish.
+Outcome<size_t> find_activation(Graph& graph);
+
 /// Chooses for every value whether it is kept channels-last, so that the fewest bytes are moved by
 /// permutes in all (a minimum cut); see layout.cpp.
 Outcome<size_t> assign_layout(Graph& graph);

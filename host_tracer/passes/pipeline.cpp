@@ -13,6 +13,7 @@ const Pipeline& default_pipeline() {
       {"eliminate_common", eliminate_common},
       {"find_linear", find_linear},
       {"find_rms_norm", find_rms_norm},
+      {"find_activation", find_activation},
       {"assign_layout", assign_layout},
       {"simplify", simplify},
       {"fold_constants", fold_constants},

@@ -1,0 +1,39 @@
+#include "host_tracer/graph/rewriter.h"
+#include "host_tracer/passes/pass_util.h"
+#include "host_tracer/passes/passes.h"
+
+namespace lazyrt {
+namespace {
+
+struct GatedForm {
+  fb::UnaryFn gate;
+  fb::UnaryFn whole;
+};
+/// x * gate(x) is whole(x).
+constexpr GatedForm kGatedForms[] = {
+    {fb::UnaryFn::Sigmoid, fb::UnaryFn::Silu},
+    {fb::UnaryFn::Hardsigmoid, fb::UnaryFn::Hardswish},
+};
+
+Outcome<bool> find_node(Rewriter& r, const Node& node) {
+  if (node.attrs.kind() != fb::OpAttrs::Binary) return false;
+  if (node.attrs.as<fb::Binary>().fn() != fb::BinaryFn::Mul) return false;
+  for (size_t i = 0; i < 2; ++i) {
+    const ValueId x = node.inputs[i];
+    const Node* gate = r.sole_producer(node.inputs[1 - i], fb::OpAttrs::Unary);
+    if (gate == nullptr || gate->inputs[0] != x) continue;
+    for (const GatedForm& form : kGatedForms) {
+      if (gate->attrs.as<fb::Unary>().fn() != form.gate) continue;
+      fb::UnaryT whole;
+      whole.fn = form.whole;
+      return r.replace_node(node, Attrs::of(whole), {x});
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Outcome<size_t> find_activation(Graph& graph) { return rewrite(graph, find_node); }
+
+}  // namespace lazyrt
