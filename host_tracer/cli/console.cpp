@@ -9,7 +9,7 @@
 namespace lazyrt {
 
 Exit fail(const Failure& failure, Exit code, bool json) {
-  std::fprintf(stderr, "lazy-export: %s: %s\n", error_name(failure.error), failure.text.c_str());
+  std::fprintf(stderr, "lazy-export: %s\n", failure.text.c_str());
   if (json) {
     print_json({{"error",
                  {{"kind", error_name(failure.error)},

@@ -8,7 +8,7 @@
 
 namespace lazyrt {
 
-/// Tells of a failed command and answers its exit code: on stderr `lazy-export: kind: text`, and
+/// Tells of a failed command and answers its exit code: on stderr `lazy-export: text`, and
 /// with `json` {"error": {"kind", "message", "exit_code"}} on stdout as well.
 Exit fail(const Failure& failure, bool json);
 /// The same with a code of its own.

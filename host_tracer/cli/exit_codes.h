@@ -4,18 +4,19 @@
 
 namespace lazyrt {
 
-/// Exit codes of lazy-export; `lazy-export --help` lists them.
+/// Exit codes of lazy-export; `lazy-export --help` lists them. 0 to 4 mean what they mean in
+/// lazy-run.
 enum class Exit : int {
   kDone = 0,
-  kInternal = 1,     ///< a bug of ours or of a library below
-  kUsage = 2,        ///< an option, an input's name, shape or dtype
-  kBadFile = 3,      ///< a file is missing, damaged or of another kind
-  kUnsupported = 4,  ///< the model uses what LazyRT cannot run
-  kCannotWrite = 5,  ///< the output cannot be written
-  kMismatch = 6,     ///< the bundle does not reproduce eager's outputs
+  kUsage = 1,        ///< an option, an input's name, shape or dtype
+  kBadFile = 2,      ///< a model or bundle that is damaged or of another kind
+  kIo = 3,           ///< a file that is missing, or cannot be read or written
+  kMismatch = 4,     ///< the bundle does not reproduce eager's outputs
+  kUnsupported = 5,  ///< the model uses what LazyRT cannot run
+  kInternal = 6,     ///< a bug of ours or of a library below
 };
 
-/// The code for a failure of a step that reads.
+/// The code that an error ends in.
 constexpr Exit exit_code(Error error) {
   switch (error) {
     case Error::kOk:
@@ -25,9 +26,10 @@ constexpr Exit exit_code(Error error) {
       return Exit::kUsage;
     case Error::kInvalidBundle:
     case Error::kVersion:
+      return Exit::kBadFile;
     case Error::kNotFound:
     case Error::kIo:
-      return Exit::kBadFile;
+      return Exit::kIo;
     case Error::kUnsupported:
       return Exit::kUnsupported;
     default:

@@ -99,16 +99,19 @@ void Export::check_arguments() const {
     for (const std::string& point : points) text += ", " + point;
     stop({Error::kInvalidArgument, text});
   }
-  const fs::path folder = fs::absolute(args_.output).parent_path();
   std::error_code ignored;
+  if (!fs::exists(args_.model, ignored)) stop({Error::kNotFound, "no file " + args_.model});
+  if (!fs::is_regular_file(args_.model, ignored)) {
+    stop({Error::kIo, args_.model + " is not a regular file"});
+  }
+  const fs::path folder = fs::absolute(args_.output).parent_path();
   if (!fs::is_directory(folder, ignored)) {
     throw Stop{
         {Error::kNotFound, "cannot write " + args_.output + ": no folder " + folder.string()},
-        Exit::kCannotWrite};
+        Exit::kIo};
   }
   if (fs::is_directory(args_.output, ignored)) {
-    throw Stop{{Error::kIo, "cannot write " + args_.output + ": it is a folder"},
-               Exit::kCannotWrite};
+    stop({Error::kIo, "cannot write " + args_.output + ": it is a folder"});
   }
 }
 
@@ -146,9 +149,7 @@ void Export::write() {
   options.after_pass = [this](const std::string& pass, const Graph& graph) { dump(pass, graph); };
   auto report = export_trace(trace_, default_ops(), options);
   if (!report.ok()) {
-    const bool io =
-        report.failure().error == Error::kIo || report.failure().error == Error::kNotFound;
-    throw Stop{report.failure(), io ? Exit::kCannotWrite : exit_code(report.failure().error)};
+    stop(report.failure());
   }
   for (const PassReport& pass : report->passes) {
     summary_.passes.push_back(
@@ -203,13 +204,12 @@ void Export::publish() const {
   if (!wrong.empty() && !args_.keep) throw Stop{mismatch, Exit::kMismatch};
   if (!args_.report.empty()) {
     const auto written = write_text_file(args_.report, html_report(summary_.bundle, &summary_));
-    if (!written.ok()) throw Stop{written.failure(), Exit::kCannotWrite};
+    if (!written.ok()) stop(written.failure());
   }
   std::error_code error;
   fs::rename(partial_, args_.output, error);
   if (error) {
-    throw Stop{{Error::kIo, "cannot write " + args_.output + ": " + error.message()},
-               Exit::kCannotWrite};
+    stop({Error::kIo, "cannot write " + args_.output + ": " + error.message()});
   }
   if (!wrong.empty()) throw Stop{mismatch, Exit::kMismatch};
 }

@@ -13,7 +13,7 @@ Exit run_inspect(const InspectArguments& arguments) {
   if (!info.ok()) return fail(info.failure(), arguments.json);
   if (!arguments.report.empty()) {
     const auto written = write_text_file(arguments.report, html_report(*info, nullptr));
-    if (!written.ok()) return fail(written.failure(), Exit::kCannotWrite, arguments.json);
+    if (!written.ok()) return fail(written.failure(), arguments.json);
   }
   if (arguments.json) {
     print_json(bundle_json(*info));

@@ -17,10 +17,13 @@ constexpr char kAbout[] =
     "  lazy-export verify OUT.lzb           check every rule of the format and all checksums\n";
 
 constexpr char kFooter[] =
-    "Exit codes: 0 done; 1 internal error; 2 wrong option, or input name, shape or dtype;\n"
-    "  3 a file is missing or damaged; 4 the model uses what is not supported (all of it is "
-    "listed);\n"
-    "  5 the output cannot be written; 6 the bundle does not reproduce eager's outputs.\n"
+    "Exit codes: 0 done; 1 wrong option, or name, shape or dtype of an input; 2 a model or bundle "
+    "is\n"
+    "  damaged or of another kind; 3 a file is missing or cannot be read or written; 4 the bundle "
+    "does\n"
+    "  not reproduce eager's outputs; 5 the model uses what is not supported: all of it is "
+    "listed;\n"
+    "  6 internal error.\n"
     "Messages and progress go to stderr. With --json stdout is one JSON object, an {\"error\": "
     "...} if\n"
     "the command fails. After a failure there is no output file, or the one from before "

@@ -1,0 +1,453 @@
+"""lazy-export and lazy-run on good and bad input.
+
+    python cli_test.py --bin-dir BIN --work DIR [unittest's arguments]
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+import warnings
+import zipfile
+
+import numpy as np
+import torch
+import torch.nn as nn
+
+sys.dont_write_bytecode = True
+warnings.filterwarnings("ignore")
+BIN = WORK = None
+
+# Exit codes of both programs, by their --help.
+DONE, USAGE, BAD_FILE, IO, MISMATCH = range(5)
+UNSUPPORTED = 5  # lazy-export
+RUN_FAILED = 5   # lazy-run
+
+
+class Mlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 8), nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.second(torch.relu(self.first(x)))
+
+
+class TwoUnsupported(nn.Module):
+    def forward(self, x):
+        y = torch.linalg.svdvals(x)
+        return torch.fft.fft(x).real + y
+
+
+class Results(nn.Module):
+    """The same tensor twice, an input as it came, and numbers."""
+
+    def forward(self, x):
+        y = x + 1
+        return y, y, x, 7, 2.5, True
+
+
+class Lookup(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(10, 4)
+
+    def forward(self, ids):
+        return self.table(ids)
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def write_model(name, module, inputs, **options):
+    torch.manual_seed(0)
+    with torch.no_grad():
+        torch.export.save(torch.export.export(module.eval(), inputs, **options), path(name))
+
+
+def write_models():
+    torch.manual_seed(0)
+    write_model("mlp.pt2", Mlp(), (torch.randn(2, 4),))
+    write_model("unsupported.pt2", TwoUnsupported(), (torch.randn(3, 3),))
+    write_model("results.pt2", Results(), (torch.randn(2, 2),))
+    write_model("lookup.pt2", Lookup(), (torch.tensor([1, 2, 3]),))
+    write_model("dynamic.pt2", Mlp(), (torch.randn(2, 4),),
+                dynamic_shapes=({0: torch.export.Dim("rows", min=1, max=64)},))
+    torch.jit.save(torch.jit.trace(Mlp().eval(), torch.randn(2, 4)), path("script.pt"))
+    torch.save(Mlp().state_dict(), path("weights.pt"))
+    with open(path("text.pt2"), "w") as f:
+        f.write("this is no zip archive\n")
+    with open(path("mlp.pt2"), "rb") as f:
+        whole = f.read()
+    with open(path("cut.pt2"), "wb") as f:
+        f.write(whole[:len(whole) // 2])
+    with zipfile.ZipFile(path("foreign.pt2"), "w") as z:
+        z.writestr("hello.txt", "hello")
+
+
+def write_arrays():
+    rng = np.random.default_rng(0)
+    np.save(path("good.npy"), rng.standard_normal((2, 4)).astype(np.float32))
+    np.save(path("wrong_shape.npy"), np.zeros((2, 5), np.float32))
+    np.save(path("wrong_dtype.npy"), np.zeros((2, 4), np.float64))
+    np.save(path("complex.npy"), np.zeros((2, 4), np.complex64))
+    np.save(path("ids_outside.npy"), np.array([1, 99, 3], np.int64))
+    np.save(path("ids.npy"), np.array([9, 0, 3], np.int64))
+    with open(path("good.npy"), "rb") as f:
+        whole = f.read()
+    with open(path("cut.npy"), "wb") as f:
+        f.write(whole[:-5])
+    with open(path("text.npy"), "w") as f:
+        f.write("no array")
+
+
+def setUpModule():
+    shutil.rmtree(WORK, ignore_errors=True)
+    os.makedirs(WORK)
+    write_models()
+    write_arrays()
+    for name in ("mlp", "results", "lookup"):
+        call("lazy-export", path(name + ".pt2"), "-o", path(name + ".lzb"), "--quiet", code=DONE)
+
+
+class Called:
+    def __init__(self, done):
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    def json(self):
+        return json.loads(self.out)
+
+
+def call(tool, *arguments, code=None):
+    done = Called(subprocess.run([os.path.join(BIN, tool), *arguments], capture_output=True, text=True,
+                                 cwd=WORK, timeout=300))
+    if code is not None and done.code != code:
+        raise AssertionError(f"{tool} {' '.join(arguments)}: exit {done.code}, expected {code}\n{done.out}{done.err}")
+    return done
+
+
+def read(name):
+    with open(path(name), "rb") as f:
+        return f.read()
+
+
+class Base(unittest.TestCase):
+    def refuses(self, tool, *arguments, code, says=()):
+        done = call(tool, *arguments, code=code)
+        for text in says:
+            self.assertIn(text, done.err)
+        return done
+
+    def export(self, model, *arguments, code=DONE):
+        return call("lazy-export", path(model), "-o", path("out.lzb"), *arguments, code=code)
+
+    def tearDown(self):
+        for name in ("out.lzb", "out.html"):
+            if os.path.exists(path(name)):
+                os.remove(path(name))
+
+
+class ExportFailures(Base):
+    """Every failure names its culprit, has its exit code, and leaves no file."""
+
+    def fails(self, model, *arguments, code, says):
+        before = set(os.listdir(WORK))
+        done = self.refuses("lazy-export", path(model), "-o", path("out.lzb"), *arguments, code=code, says=says)
+        self.assertEqual(done.out, "")
+        self.assertEqual(set(os.listdir(WORK)), before)
+        as_json = call("lazy-export", path(model), "-o", path("out.lzb"), *arguments, "--json", code=code).json()
+        self.assertEqual(as_json["error"]["exit_code"], code)
+        for text in says:
+            self.assertIn(text, as_json["error"]["message"])
+        self.assertEqual(set(os.listdir(WORK)), before)
+
+    def test_missing_file(self):
+        self.fails("nothing.pt2", code=IO, says=["nothing.pt2"])
+
+    def test_folder(self):
+        self.fails(".", code=IO, says=["not a regular file"])
+
+    def test_text_file(self):
+        self.fails("text.pt2", code=BAD_FILE, says=["text.pt2", "not a zip archive"])
+
+    def test_cut_file(self):
+        self.fails("cut.pt2", code=BAD_FILE, says=["cut.pt2"])
+
+    def test_foreign_zip(self):
+        self.fails("foreign.pt2", code=BAD_FILE, says=["foreign.pt2", "torch.export.save"])
+
+    def test_torchscript(self):
+        self.fails("script.pt", code=BAD_FILE, says=["script.pt", "TorchScript"])
+
+    def test_checkpoint(self):
+        self.fails("weights.pt", code=BAD_FILE, says=["weights.pt", "torch.save"])
+
+    def test_all_unsupported_operators_with_their_lines(self):
+        self.fails("unsupported.pt2", code=UNSUPPORTED, says=["svd", "fft", "cli_test.py"])
+
+    def test_dynamic_dims(self):
+        self.fails("dynamic.pt2", code=UNSUPPORTED, says=["rows", "--static"])
+
+    def test_unknown_input_name(self):
+        self.fails("mlp.pt2", "--input", "z=" + path("good.npy"), code=USAGE, says=["'z'", "x"])
+
+    def test_input_shape(self):
+        self.fails("mlp.pt2", "--input", "x=" + path("wrong_shape.npy"), code=USAGE, says=["'x'", "2, 5", "2,4"])
+        self.fails("mlp.pt2", "--input", "x=3,4:f32", code=USAGE, says=["'x'", "3, 4"])
+
+    def test_input_dtype(self):
+        self.fails("mlp.pt2", "--input", "x=" + path("wrong_dtype.npy"), code=USAGE, says=["'x'"])
+        self.fails("mlp.pt2", "--input", "x=2,4:i64", code=USAGE, says=["'x'"])
+
+    def test_input_file(self):
+        self.fails("mlp.pt2", "--input", "x=" + path("none.npy"), code=IO, says=["none.npy"])
+        self.fails("mlp.pt2", "--input", "x=" + path("cut.npy"), code=USAGE, says=["cut.npy"])
+        self.fails("mlp.pt2", "--input", "x=" + path("text.npy"), code=USAGE, says=["text.npy", "not a .npy"])
+        self.fails("mlp.pt2", "--input", "x=" + path("complex.npy"), code=USAGE, says=["complex.npy", "<c8"])
+
+    def test_input_form(self):
+        self.fails("mlp.pt2", "--input", "x", code=USAGE, says=["NAME=FILE.npy"])
+        self.fails("mlp.pt2", "--input", "x=2,4:f31", code=USAGE, says=["f31"])
+        self.fails("mlp.pt2", "--input", "x=2,4:f32", "--input", "x=2,4:f32", code=USAGE, says=["twice"])
+
+    def test_output_folder_missing(self):
+        done = self.refuses("lazy-export", path("mlp.pt2"), "-o", path("no/such/out.lzb"), code=IO, says=["no/such"])
+        self.assertFalse(os.path.exists(path("no")))
+        self.assertEqual(done.out, "")
+
+    def test_output_is_a_folder(self):
+        os.makedirs(path("folder.lzb"), exist_ok=True)
+        self.refuses("lazy-export", path("mlp.pt2"), "-o", path("folder.lzb"), code=IO, says=["folder.lzb"])
+        self.assertEqual(os.listdir(path("folder.lzb")), [])
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
+    def test_output_cannot_be_written(self):
+        self.refuses("lazy-export", path("mlp.pt2"), "-o", "/proc/out.lzb", code=IO, says=["/proc/out.lzb"])
+
+    def test_unknown_pass(self):
+        self.fails("mlp.pt2", "--dump-after", "no_such_pass", code=USAGE, says=["no_such_pass", "simplify"])
+
+    def test_an_older_bundle_stays(self):
+        shutil.copy(path("mlp.lzb"), path("out.lzb"))
+        before = read("out.lzb")
+        call("lazy-export", path("unsupported.pt2"), "-o", path("out.lzb"), code=UNSUPPORTED)
+        self.assertEqual(read("out.lzb"), before)
+
+    def test_command_line(self):
+        for arguments in ([], ["mlp.pt2"], ["-o", "out.lzb"], ["mlp.pt2", "-o", "x.lzb", "--nonsense"], ["inspect"]):
+            done = call("lazy-export", *arguments, "--json")
+            self.assertEqual(done.code, USAGE, arguments)
+            self.assertIn("error", done.json())
+            self.assertIn("--help", done.err)
+
+
+class Exports(Base):
+    def test_summary(self):
+        done = self.export("mlp.pt2")
+        for text in ("input       x: f32[2,4]", "output ", "captured", "parameters  67", "arena", "shapes", "check"):
+            self.assertIn(text, done.out)
+
+    def test_json_is_one_object(self):
+        summary = self.export("mlp.pt2", "--json").json()
+        self.assertEqual(summary["inputs"], [{"name": "x", "dtype": "f32", "shape": [2, 4]}])
+        self.assertEqual(summary["outputs"][0]["shape"], [2, 3])
+        self.assertEqual(summary["shapes"]["cpu"], 0)
+        self.assertEqual(summary["parameters"], {"count": 67, "bytes": 268})
+        self.assertEqual(summary["bytes"], os.path.getsize(path("out.lzb")))
+        self.assertEqual(summary["reference_nodes"], [])
+        self.assertTrue(all(line["ok"] for line in summary["check"]))
+        self.assertEqual(len(summary["check"]), 1)
+
+    def test_quiet(self):
+        done = self.export("mlp.pt2", "--quiet")
+        self.assertEqual((done.out, done.err), ("", ""))
+
+    def test_the_same_bytes_again(self):
+        self.export("mlp.pt2")
+        first = read("out.lzb")
+        self.export("mlp.pt2")
+        self.assertEqual(read("out.lzb"), first)
+        shutil.copy(path("mlp.pt2"), path("renamed.pt2"))
+        self.export("renamed.pt2")
+        self.assertEqual(read("out.lzb"), first)
+
+    def test_strip_samples(self):
+        self.export("mlp.pt2", "--strip-samples")
+        self.assertLess(os.path.getsize(path("out.lzb")), os.path.getsize(path("mlp.lzb")))
+        method = call("lazy-export", "inspect", path("out.lzb"), "--json", code=DONE).json()["methods"][0]
+        self.assertEqual(method["samples"], 0)
+        self.refuses("lazy-run", path("out.lzb"), code=USAGE, says=["no samples"])
+
+    def test_static(self):
+        self.export("dynamic.pt2", "--static")
+        method = call("lazy-export", "inspect", path("out.lzb"), "--json").json()["methods"][0]
+        self.assertEqual(method["inputs"][0]["shape"], [2, 4])
+
+    def test_static_at_another_size(self):
+        self.export("dynamic.pt2", "--static", "--input", "x=5,4:f32")
+        method = call("lazy-export", "inspect", path("out.lzb"), "--json").json()["methods"][0]
+        self.assertEqual(method["inputs"][0]["shape"], [5, 4])
+        call("lazy-run", path("out.lzb"), code=DONE)
+
+    def test_input_becomes_the_sample(self):
+        self.export("mlp.pt2", "--input", "x=" + path("good.npy"))
+        call("lazy-run", path("out.lzb"), code=DONE)
+        self.assertIn(np.load(path("good.npy")).tobytes(), read("out.lzb"))
+
+    def test_dumps_go_to_stderr(self):
+        done = self.export("mlp.pt2", "--dump-trace", "--dump-after", "import", "--json")
+        self.assertIn("aten::", done.err)
+        self.assertIn("# after import", done.err)
+        done.json()
+
+    def test_html_report(self):
+        self.export("mlp.pt2", "--report", path("out.html"))
+        page = read("out.html").decode()
+        for text in ("<svg", "f32[2,4]", "linear", "Versions", "</html>"):
+            self.assertIn(text, page)
+        self.assertNotIn("http://", page.replace("http://www.w3.org", ""))
+
+    def test_help_and_version(self):
+        for tool in ("lazy-export", "lazy-run"):
+            self.assertIn("xit codes", call(tool, "--help", code=DONE).out)
+            self.assertIn("0.1.0", call(tool, "--version", code=DONE).out)
+
+
+class OutputsOfAllKinds(Base):
+    def test_repeated_outputs_inputs_and_numbers(self):
+        done = call("lazy-run", path("results.lzb"), "--json", "--output-dir", path("results"), code=DONE).json()
+        self.assertEqual(len(done["outputs"]), 3)
+        y, again, x = (np.load(os.path.join(WORK, o["file"])) for o in done["outputs"])
+        np.testing.assert_array_equal(y, again)
+        np.testing.assert_allclose(y, x + 1)
+        self.assertEqual([l["value"] for l in done["literals"]], [7, 2.5, True])
+        self.assertEqual([l["position"] for l in done["literals"]], [3, 4, 5])
+
+    def test_inspect_names_them(self):
+        method = call("lazy-export", "inspect", path("results.lzb"), "--json").json()["methods"][0]
+        self.assertEqual([l["value"] for l in method["literals"]], ["7", "2.5", "true"])
+
+
+class Inspect(Base):
+    def test_text_and_json(self):
+        text = call("lazy-export", "inspect", path("mlp.lzb"), "--nodes", code=DONE).out
+        self.assertIn("linear", text)
+        info = call("lazy-export", "inspect", path("mlp.lzb"), "--json", code=DONE).json()
+        method = info["methods"][0]
+        self.assertEqual(method["ops"], {"linear": 2})
+        self.assertEqual(method["constants"]["count"], 4)
+        self.assertEqual([n["backend"] for n in method["node_list"]], ["cpu", "cpu"])
+        self.assertIn("cli_test.py", method["node_list"][0]["source"])
+
+    def test_verify(self):
+        self.assertIn("valid", call("lazy-export", "verify", path("mlp.lzb"), code=DONE).out)
+
+    def test_damaged_bundles(self):
+        whole = bytearray(read("mlp.lzb"))
+        for command in ("inspect", "verify"):
+            self.refuses("lazy-export", command, path("none.lzb"), code=IO, says=["none.lzb"])
+            self.refuses("lazy-export", command, path("mlp.pt2"), code=BAD_FILE, says=["mlp.pt2"])
+            for size in (0, 1, 127, 128, 200, len(whole) - 1):
+                with open(path("out.lzb"), "wb") as f:
+                    f.write(whole[:size])
+                self.refuses("lazy-export", command, path("out.lzb"), code=BAD_FILE, says=["out.lzb"])
+
+    def test_verify_sees_a_flipped_bit_in_the_data(self):
+        whole = bytearray(read("mlp.lzb"))
+        weights = torch.export.load(path("mlp.pt2")).state_dict["first.weight"].numpy().tobytes()
+        at = bytes(whole).find(weights)
+        self.assertGreater(at, 0)
+        whole[at + 5] ^= 4
+        with open(path("out.lzb"), "wb") as f:
+            f.write(whole)
+        self.refuses("lazy-export", "verify", path("out.lzb"), code=BAD_FILE, says=["checksum"])
+        done = call("lazy-export", "verify", path("out.lzb"), "--json", code=BAD_FILE)
+        self.assertIn("error", done.json())
+
+
+class Run(Base):
+    def test_samples(self):
+        for backend in ("cpu", "reference"):
+            self.assertIn("ok", call("lazy-run", path("mlp.lzb"), "--backend", backend, code=DONE).out)
+
+    def test_mismatch_has_its_own_code(self):
+        """A sample output changed in the file (its checksum is checked only on request)."""
+        expected = torch.export.load(path("mlp.pt2"))
+        sample = expected.module()(*expected.example_inputs[0]).detach().numpy().tobytes()
+        whole = bytearray(read("mlp.lzb"))
+        at = bytes(whole).rfind(sample)
+        self.assertGreater(at, 0)
+        whole[at:at + 4] = np.float32(1e3).tobytes()
+        with open(path("out.lzb"), "wb") as f:
+            f.write(whole)
+        call("lazy-run", path("out.lzb"), code=MISMATCH)
+
+    def test_given_input(self):
+        done = call("lazy-run", path("mlp.lzb"), "--input", "x=" + path("good.npy"), "--json", "--output-dir",
+                    path("run"), "--raw-output", path("raw.bin"), code=DONE).json()
+        y = np.load(os.path.join(WORK, done["outputs"][0]["file"]))
+        eager = torch.export.load(path("mlp.pt2")).module()(torch.from_numpy(np.load(path("good.npy"))))
+        np.testing.assert_allclose(y, eager.detach().numpy(), rtol=0, atol=1e-5)
+        self.assertEqual(read("raw.bin"), y.tobytes())
+
+    def test_bench(self):
+        done = call("lazy-run", path("mlp.lzb"), "--bench", "0.05", "--json", code=DONE).json()
+        for key in ("latencies_ms", "load_ms", "first_ms", "cpu_ms", "vmhwm_kb", "bytes", "median_ms", "arena_bytes",
+                    "workspace_bytes", "packed_weight_bytes"):
+            self.assertIn(key, done)
+        self.assertGreater(len(done["latencies_ms"]), 4)
+
+    def test_bad_inputs_are_named(self):
+        run = lambda value, code, *says: self.refuses(  # noqa: E731
+            "lazy-run", path("mlp.lzb"), "--input", value, code=code, says=says)
+        run("z=" + path("good.npy"), USAGE, "z", "x")
+        run("x=" + path("wrong_shape.npy"), USAGE, "x", "5")
+        run("x=" + path("wrong_dtype.npy"), USAGE, "x", "f64")
+        run("x=" + path("cut.npy"), USAGE, "cut.npy")
+        run("x=" + path("text.npy"), USAGE, "text.npy")
+        run("x=" + path("none.npy"), IO, "none.npy")
+        run("x", USAGE, "NAME=FILE.npy")
+
+    def test_index_outside_the_table(self):
+        for backend in ("cpu", "reference"):
+            arguments = ("lazy-run", path("lookup.lzb"), "--backend", backend, "--input")
+            call(*arguments, "ids=" + path("ids.npy"), code=DONE)
+            self.refuses(*arguments, "ids=" + path("ids_outside.npy"), code=RUN_FAILED, says=["99"])
+
+    def test_bad_bundles(self):
+        self.refuses("lazy-run", path("mlp.pt2"), code=BAD_FILE, says=["mlp.pt2"])
+        with open(path("out.lzb"), "wb") as f:
+            f.write(read("mlp.lzb")[:1000])
+        self.refuses("lazy-run", path("out.lzb"), code=BAD_FILE, says=["out.lzb"])
+
+    def test_bad_options(self):
+        for arguments in (["--threads", "0"], ["--backend", "gpu"], ["--bench", "-1"], ["--method", "other"]):
+            call("lazy-run", path("mlp.lzb"), *arguments, code=USAGE)
+
+    def test_links_no_libtorch(self):
+        done = subprocess.run(["ldd", os.path.join(BIN, "lazy-run")], capture_output=True, text=True)
+        self.assertNotIn("torch", done.stdout)
+
+
+class Symbols(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("nm"), "there is no nm")
+    def test_our_pthreadpool_stays_inside_lazy_export(self):
+        done = subprocess.run(["nm", "-D", "--defined-only", os.path.join(BIN, "lazy-export")], capture_output=True,
+                              text=True, check=True)
+        self.assertNotIn("pthreadpool", done.stdout)
+        self.assertNotIn("xnn_", done.stdout)
+
+
+def main():
+    global BIN, WORK
+    BIN, WORK = (os.path.abspath(sys.argv[sys.argv.index(flag) + 1]) for flag in ("--bin-dir", "--work"))
+    for flag in ("--bin-dir", "--work"):
+        at = sys.argv.index(flag)
+        del sys.argv[at:at + 2]
+    unittest.main(verbosity=1)
+
+
+if __name__ == "__main__":
+    main()
