@@ -1,0 +1,30 @@
+#pragma once
+
+#include <ostream>
+
+#include "kernels/common/op_case.h"
+#include "runtime/op/op_def.h"
+
+namespace lazyrt {
+
+/// An op and its conformance cases. Made from kernels/ops.inc: an op without cases does not link.
+struct OpCases {
+  const OpEntry* op = nullptr;
+  CaseList cases;
+};
+const std::vector<OpCases>& all_cases();
+
+/// One case of one op, printed by tests as "op/case".
+struct CaseRef {
+  const OpEntry* op = nullptr;
+  const OpCase* op_case = nullptr;
+
+  std::string id() const { return std::string(op->name) + "/" + op_case->name; }
+};
+/// How GoogleTest names a case in its output.
+inline void PrintTo(const CaseRef& c, std::ostream* os) { *os << c.id(); }
+
+/// Every case of every op.
+std::vector<CaseRef> case_refs();
+
+}  // namespace lazyrt

@@ -1,0 +1,115 @@
+// The cpu backend against the reference: every case that `supports` takes, and random ones, on one
+// thread and on two. expectations.txt says which cases it does not take or is known to fail.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "lazyrt/runtime.h"
+#include "tests/conformance/case_run.h"
+#include "tests/conformance/case_table.h"
+#include "tests/conformance/expectations.h"
+#include "tests/conformance/random_cases.h"
+
+namespace lazyrt {
+namespace {
+
+const Expectations& expectations() {
+  static std::string error;
+  static const Expectations all = Expectations::read(LAZYRT_EXPECTATIONS, &error);
+  EXPECT_EQ(error, "");
+  return all;
+}
+
+/// Empty if the cpu kernel and the reference agree, else what is wrong.
+std::string disagreement(const CaseNode& node, const OpCase& c, const Kernel& kernel, int threads) {
+  const OpenBackend backend(cpu_backend(), threads);
+  if (!backend.status().ok()) return backend.status().message();
+  const CaseResult expected = run_kernel(node, node.op.def->reference, nullptr);
+  const CaseResult actual = run_kernel(node, kernel, backend.services());
+  if (!actual.misuse.empty()) return actual.misuse;
+  if (actual.status.error() != expected.status.error()) {
+    return std::string("status: ") + actual.status.message() + "; reference: " + expected.status.message();
+  }
+  for (size_t i = 0; expected.status.ok() && i < expected.outputs.size(); ++i) {
+    const std::string text = difference(expected.outputs[i], actual.outputs[i], c.tolerance);
+    if (!text.empty()) return "result " + std::to_string(i) + ": " + text;
+  }
+  return "";
+}
+
+std::vector<CaseRef> cpu_cases() {
+  std::vector<CaseRef> refs;
+  for (const CaseRef& c : case_refs()) {
+    if (c.op->kernels[static_cast<size_t>(KernelSlot::kCpu)] != nullptr) refs.push_back(c);
+  }
+  return refs;
+}
+
+std::string test_name(const testing::TestParamInfo<CaseRef>& info) {
+  return std::string(info.param.op->name) + "__" + info.param.op_case->name;
+}
+
+class Cpu : public testing::TestWithParam<CaseRef> {};
+
+TEST_P(Cpu, AgreesWithReference) {
+  const OpCase& c = *GetParam().op_case;
+  const std::string id = GetParam().id();
+  SCOPED_TRACE("LAZYRT_SEED=" + std::to_string(conformance_seed()));
+  const CaseNode node(*GetParam().op, c, conformance_seed());
+  ASSERT_TRUE(node.inferred.ok()) << node.inferred.message();
+  const Expectation expected = expectations().of(id);
+  Status why;
+  const Kernel* kernel = cpu_backend()->select(*GetParam().op, node.spec(), &why);
+  if (kernel == nullptr) {
+    EXPECT_EQ(expected.kind, Expectation::Kind::kUnsupported)
+        << "expectations.txt needs the line\nUNSUPPORTED " << id << " " << why.message();
+    return;
+  }
+  EXPECT_NE(expected.kind, Expectation::Kind::kUnsupported) << "now supported: remove its line";
+  for (int threads : {1, 2}) {
+    const std::string text = disagreement(node, c, *kernel, threads);
+    if (expected.kind == Expectation::Kind::kFails) {
+      EXPECT_NE(text, "") << "expected to fail (" << expected.reason << ") but passes: remove its line";
+    } else {
+      EXPECT_EQ(text, "") << threads << " threads";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Cpu, testing::ValuesIn(cpu_cases()), test_name);
+
+class CpuRandom : public testing::TestWithParam<size_t> {};
+
+TEST_P(CpuRandom, AgreesWithReference) {
+  const OpCases& op = all_cases()[GetParam()];
+  if (op.op->kernels[static_cast<size_t>(KernelSlot::kCpu)] == nullptr) GTEST_SKIP() << "no cpu kernel";
+  const uint64_t seed = conformance_seed();
+  for (const OpCase& c : random_cases(op.op->kind, 60, seed)) {
+    SCOPED_TRACE(std::string(op.op->name) + "/" + c.name + " LAZYRT_SEED=" + std::to_string(seed));
+    const CaseNode node(*op.op, c, seed);
+    ASSERT_TRUE(node.inferred.ok()) << node.inferred.message();
+    Status why;
+    const Kernel* kernel = cpu_backend()->select(*op.op, node.spec(), &why);
+    if (kernel == nullptr) continue;
+    EXPECT_EQ(disagreement(node, c, *kernel, 2), "")
+        << node.attrs.json() << " on " << shape_text(node.inputs[0].shape).text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, CpuRandom, testing::Range(size_t{0}, all_cases().size()),
+                         [](const testing::TestParamInfo<size_t>& info) {
+                           return std::string(all_cases()[info.param].op->name);
+                         });
+
+/// A line of a case that is gone, or of an op without cpu kernel, is a mistake.
+TEST(ExpectationFile, NamesOnlyCasesThereAre) {
+  std::set<std::string> ids;
+  for (const CaseRef& c : cpu_cases()) ids.insert(c.id());
+  for (const auto& [id, expectation] : expectations().lines()) {
+    EXPECT_EQ(ids.count(id), 1u) << id << " " << expectation.reason;
+  }
+}
+
+}  // namespace
+}  // namespace lazyrt

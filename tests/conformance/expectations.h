@@ -1,0 +1,28 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace lazyrt {
+
+/// What the expectation file says of one case.
+struct Expectation {
+  enum class Kind { kPass, kUnsupported, kFails };
+  Kind kind = Kind::kPass;
+  std::string reason;
+};
+
+/// Lines "UNSUPPORTED <op>/<case> reason" and "XFAIL <op>/<case> reason"; '#' begins a comment.
+class Expectations {
+ public:
+  /// Answers in *error what is wrong with the file, with its line number; empty if nothing is.
+  static Expectations read(const std::string& path, std::string* error);
+
+  Expectation of(const std::string& case_id) const;
+  const std::map<std::string, Expectation>& lines() const { return lines_; }
+
+ private:
+  std::map<std::string, Expectation> lines_;
+};
+
+}  // namespace lazyrt
