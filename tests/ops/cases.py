@@ -470,7 +470,7 @@ def index(fam):
     fam.add("put", put, x, ints(0, 5, 2), f(2, 6))
     fam.add("put_accumulate", lambda a, i, v: a.index_put((i,), v, accumulate=True), x, lambda: torch.tensor([1, 1, 3]), f(3, 6))
     fam.add("put_two", lambda a, i, j, v: a.index_put((i, j), v), x, lambda: torch.tensor([0, 1, -1]), lambda: torch.tensor([2, 3, 4]), f(3))
-    fam.add("put_column", lambda a, i, v: a.index_put((None, i), v), x, lambda: torch.tensor([0, 3]), f(5, 2))
+    fam.add("put_column", put_columns, x, lambda: torch.tensor([0, 3]), f(5, 2))
     fam.add("scatter", lambda a, i, s: (a.scatter(1, i, s), a.scatter(1, i, 2.5), a.scatter_add(0, i.clamp(max=4), s)), x, lambda: torch.stack([torch.randperm(6)[:3] for _ in range(4)]), f(5, 4))
     fam.add("scatter_reduce", lambda a, i, s: tuple(a.scatter_reduce(0, i, s, r, include_self=k) for r in ("sum", "prod", "amax", "amin") for k in (True, False)), x, ints(0, 5, 4, 6), f(4, 6))
     fam.add("index_add", lambda a, i, s: (a.index_add(0, i, s), a.index_add(0, i, s, alpha=2)), x, lambda: torch.tensor([0, 0, 4]), f(3, 6))
@@ -486,6 +486,12 @@ def put(a, i, v):
     a = a.clone()
     a[i] = v
     a[:, 0] = 1
+    return a
+
+
+def put_columns(a, i, v):
+    a = a.clone()
+    a[:, i] = v
     return a
 
 

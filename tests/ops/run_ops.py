@@ -9,20 +9,20 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy
 
 BACKENDS = ("cpu", "reference")
 
 
-def export_pt2(folder, names):
+def make_batch_type():
+    """torch is imported only where a program is made: `check` does without it."""
     import torch
     import torch.utils._pytree as pytree
 
-    import cases
-
     class Batch(torch.nn.Module):
-        """All cases of a family, each with its own inputs."""
+        """Several cases as one program, each with its own inputs."""
 
         def __init__(self, batch):
             super().__init__()
@@ -33,30 +33,45 @@ def export_pt2(folder, names):
             return [[t for t in pytree.tree_leaves(call(*given)) if isinstance(t, torch.Tensor)]
                     for call, given in zip(self.calls, inputs)]
 
+    return Batch
+
+
+def export_batch(folder, name, batch):
+    """Writes NAME.pt2, what eager gives as NAME.npz, and NAME.json, the cases with their numbers of outputs."""
+    import torch
+    model, inputs = make_batch_type()(batch).eval(), tuple(case.inputs for case in batch)
+    with torch.no_grad():
+        results = model(*inputs)
+        program = torch.export.export(model, inputs)
+    torch.export.save(program, os.path.join(folder, name + ".pt2"))
+    arrays, listing = {}, []
+    for case, outputs in zip(batch, results):
+        listing.append({"name": case.name, "outputs": len(outputs), "tolerance": case.tolerance})
+        for t in outputs:
+            arrays[f"out{len(arrays)}"] = t.numpy()
+    numpy.savez(os.path.join(folder, name + ".npz"), **arrays)
+    with open(os.path.join(folder, name + ".json"), "w") as file:
+        json.dump(listing, file)
+    return len(arrays)
+
+
+def export_pt2(folder, names):
+    import torch
+
+    import cases
+
     os.makedirs(folder, exist_ok=True)
+    warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     failed = []
     for name, batch in cases.families().items():
         if names and name not in names:
             continue
-        model, inputs = Batch(batch).eval(), tuple(case.inputs for case in batch)
-        with torch.no_grad():
-            try:
-                results = model(*inputs)
-                program = torch.export.export(model, inputs)
-            except Exception:  # which case it is, is found one by one
-                failed += [f"{name}: {line}" for line in blame(Batch, batch)]
-                continue
-            torch.export.save(program, os.path.join(folder, name + ".pt2"))
-        arrays, listing = {}, []
-        for case, outputs in zip(batch, results):
-            listing.append({"name": case.name, "outputs": len(outputs), "tolerance": case.tolerance})
-            for t in outputs:
-                arrays[f"out{len(arrays)}"] = t.numpy()
-        numpy.savez(os.path.join(folder, name + ".npz"), **arrays)
-        with open(os.path.join(folder, name + ".json"), "w") as file:
-            json.dump(listing, file)
-        print(f"{name}: {len(batch)} cases, {len(arrays)} outputs", flush=True)
+        try:
+            count = export_batch(folder, name, batch)
+            print(f"{name}: {len(batch)} cases, {count} outputs", flush=True)
+        except Exception:  # which case it is, is found one by one
+            failed += [f"{name}: {line}" for line in blame(make_batch_type(), batch)]
     if failed:
         sys.exit("torch.export failed:\n" + "\n".join(failed))
 
@@ -103,11 +118,12 @@ def compare(listing, wanted, got):
 
 
 def check(bin_dir, folder, name):
+    """The ways in which NAME is not as eager, one line each."""
     exporter, runner = (os.path.join(bin_dir, tool) for tool in ("lazy-export", "lazy-run"))
     model, bundle = (os.path.join(folder, name + ending) for ending in (".pt2", ".lzb"))
     code, _, errors = call([exporter, model, "-o", bundle, "--quiet", "--no-check"])
     if code:
-        sys.exit(f"lazy-export: exit {code}\n{errors}")
+        return [f"lazy-export: exit {code}: {errors.strip()}"]
     with open(os.path.join(folder, name + ".json")) as file:
         listing = json.load(file)
     wanted = numpy.load(os.path.join(folder, name + ".npz"))
@@ -118,22 +134,23 @@ def check(bin_dir, folder, name):
         # A tolerance that anything meets: the comparison is ours, case by case.
         code, text, errors = call([runner, bundle, "--backend", backend, "--json", "--output-dir", out_dir,
                                    "--tolerance", "1e30"])
-        if not text:
-            failures.append(f"{backend}: exit {code}: {errors.strip()}")
-            continue
-        outputs = json.loads(text)["outputs"]
-        if len(outputs) != sum(case["outputs"] for case in listing):
-            failures.append(f"{backend}: {len(outputs)} outputs")
+        outputs = json.loads(text)["outputs"] if text else []
+        if len(outputs) != len(wanted):
+            failures.append(f"{backend}: exit {code}, {len(outputs)} of {len(wanted)} outputs: {errors.strip()}")
             continue
         got = [numpy.load(o["file"]) for o in outputs]
         failures += [f"{backend}: {line}" for line in compare(listing, wanted, got)]
+    return failures
+
+
+def main():
+    if sys.argv[1] == "pt2":
+        return export_pt2(sys.argv[2], sys.argv[3:])
+    failures = check(*sys.argv[2:])
     if failures:
-        sys.exit(f"{len(failures)} of {len(BACKENDS)} x {len(wanted)} outputs of '{name}' are wrong:\n" + "\n".join(failures))
-    print(f"{name}: {len(listing)} cases on {', '.join(BACKENDS)} as eager")
+        sys.exit(f"{len(failures)} failures of '{sys.argv[4]}':\n" + "\n".join(failures))
+    print(f"{sys.argv[4]}: on {' and '.join(BACKENDS)} as eager")
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "pt2":
-        export_pt2(sys.argv[2], sys.argv[3:])
-    else:
-        check(*sys.argv[2:])
+    main()

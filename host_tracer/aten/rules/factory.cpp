@@ -13,13 +13,16 @@ void filled(RuleContext& c) {
   c.set(c.filled(c.out_dtype(), c.out_shape(), kValue));
 }
 
-void full(RuleContext& c) {
-  c.set(c.expand(c.cast(c.operand("fill_value"), c.out_dtype()), c.out_shape()));
+/// A known number makes a constant, a computed one is expanded.
+void set_filled_with(RuleContext& c, const char* name) {
+  const ValueId value = c.cast(c.operand(name), c.out_dtype());
+  const auto known = c.constant_values(value);
+  if (!known || known->size() != 1) return c.set(c.expand(value, c.out_shape()));
+  c.set(c.filled(c.out_dtype(), c.out_shape(), (*known)[0]));
 }
 
-void fill(RuleContext& c) {
-  c.set(c.expand(c.cast(c.operand("value"), c.out_dtype()), c.out_shape()));
-}
+void full(RuleContext& c) { set_filled_with(c, "fill_value"); }
+void fill(RuleContext& c) { set_filled_with(c, "value"); }
 
 void scalar_tensor(RuleContext& c) { c.set(c.scalar(c.out_dtype(), c.number("s"))); }
 

@@ -153,7 +153,6 @@ constexpr RuleEntry kEntries[] = {
     {"mv", matmul<kVec>},
     {"dot", matmul<kTensor>},
     {"vdot", matmul<kOther>},
-    {"inner", nullptr, "with more than vectors arrives as other operators; it should not be here"},
     {"baddbmm", baddbmm},
     {"addbmm", addbmm},
     {"addmv", addmv},

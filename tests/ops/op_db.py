@@ -1,0 +1,105 @@
+"""PyTorch's own operator samples (OpInfo) through lazy-export and lazy-run: how far the coverage goes.
+
+    op_db.py BIN_DIR FOLDER [NAME...]    the named operators, or all of op_db.txt
+
+One line for each operator: ok, or why not. Exit code 1 when an operator of op_db.txt is not ok. A sample that
+torch.export refuses is left out and counted.
+"""
+import os
+import sys
+import types
+import unittest
+import warnings
+
+import run_ops
+
+MOST_SAMPLES = 12
+
+
+def op_infos():
+    """op_db by name, with a variant behind a dot; its module wants a package of PyTorch's developers for tests that are not run here."""
+    stub = types.ModuleType("expecttest")
+    stub.TestCase = unittest.TestCase
+    stub.assert_expected_inline = None
+    sys.modules.setdefault("expecttest", stub)
+    from torch.testing._internal.common_methods_invocations import op_db
+    infos = {}
+    for info in op_db:
+        variant = info.variant_test_name
+        infos.setdefault(f"{info.name}.{variant}" if variant else info.name, info)
+    return infos
+
+
+def sample_case(info, number, sample):
+    """Tensors become inputs, the rest stays as it is in the call."""
+    import torch
+    import torch.utils._pytree as pytree
+
+    import cases
+
+    leaves, spec = pytree.tree_flatten(((sample.input, *sample.args), sample.kwargs))
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+
+    def call(*tensors):
+        given = list(leaves)
+        for place, tensor in zip(places, tensors):
+            given[place] = tensor
+        args, kwargs = pytree.tree_unflatten(given, spec)
+        return info.op(*args, **kwargs)
+
+    return cases.Case(f"{info.name}.{number}", call, tuple(leaves[i].detach() for i in places), 1e-4)
+
+
+def usable_cases(info):
+    """The samples that torch.export takes, spread over all of them; and how many it did not take."""
+    import torch
+    dtype = torch.float32 if torch.float32 in info.dtypes else sorted(info.dtypes, key=str)[0]
+    samples = list(info.sample_inputs("cpu", dtype, requires_grad=False))
+    step = max(1, len(samples) // MOST_SAMPLES)
+    batch_type, usable, refused = run_ops.make_batch_type(), [], 0
+    for number in list(range(0, len(samples), step))[:MOST_SAMPLES]:
+        case = sample_case(info, number, samples[number])
+        try:
+            with torch.no_grad():
+                torch.export.export(batch_type([case]).eval(), (case.inputs,))
+            usable.append(case)
+        except Exception:
+            refused += 1
+    return usable, refused
+
+
+def check_op(bin_dir, folder, info):
+    name = "op_db." + info.name
+    usable, refused = usable_cases(info)
+    note = f" ({refused} samples not taken by torch.export)" if refused else ""
+    if not usable:
+        return "no samples" + note
+    run_ops.export_batch(folder, name, usable)
+    failures = run_ops.check(bin_dir, folder, name)
+    return "\n    ".join(failures[:6]) if failures else "ok" + note
+
+
+def main():
+    bin_dir, folder, names = sys.argv[1], sys.argv[2], sys.argv[3:]
+    os.makedirs(folder, exist_ok=True)
+    import torch
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    if not names:
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "op_db.txt")) as file:
+            names = file.read().split()
+    infos, bad = op_infos(), 0
+    for name in names:
+        try:
+            result = check_op(bin_dir, folder, infos[name])
+        except Exception as error:
+            result = f"{type(error).__name__}: {error}"
+        bad += not result.startswith("ok")
+        print(f"{name}: {result}", flush=True)
+    print(f"{len(names) - bad} of {len(names)} operators ok")
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
