@@ -10,7 +10,7 @@ extern const Kernel conv_transpose2d_cpu;
 
 namespace {
 
-constexpr uint64_t kTag = static_cast<uint64_t>(fb::OpAttrs::ConvTranspose2d);
+constexpr uint64_t kOp = static_cast<uint64_t>(fb::OpAttrs::ConvTranspose2d);
 
 const TensorSpec& bias_of(const NodeSpec& node) { return operand_or_absent(node.inputs, 2); }
 
@@ -34,6 +34,14 @@ Status supports(const NodeSpec& node) {
   return a.min() <= a.max() ? Status() : refused("empty clamp");
 }
 
+PackingTag tag_of(const NodeSpec& node) {
+  const auto& a = node.attrs.as<fb::ConvTranspose2d>();
+  PackingTag tag = {kOp};
+  tag.add(node.inputs[1].shape).add(a.groups()).add(a.stride_h()).add(a.stride_w());
+  tag.add(a.pad_top()).add(a.pad_left()).add(a.pad_bottom()).add(a.pad_right());
+  return tag.add(a.dilation_h()).add(a.dilation_w());
+}
+
 Status create(const PrepareContext& context, XnnState* state, size_t* packed_bytes) {
   const auto& a = context.node.attrs.as<fb::ConvTranspose2d>();
   const Shape& w = context.node.inputs[1].shape;
@@ -41,7 +49,7 @@ Status create(const PrepareContext& context, XnnState* state, size_t* packed_byt
   const auto in_channels = static_cast<size_t>(w[3]);
   const auto out_channels = static_cast<size_t>(w[0]) / groups;
   const auto u = [](int64_t v) { return static_cast<uint32_t>(v); };
-  WeightStore::Packing packing(cpu_services(context).weights, kTag);
+  WeightStore::Packing packing(cpu_services(context).weights, tag_of(context.node));
   const enum xnn_status status = xnn_create_deconvolution2d_nhwc_f32(
       u(a.pad_top()), u(a.pad_right()), u(a.pad_bottom()), u(a.pad_left()), u(w[1]), u(w[2]),
       u(a.stride_h()), u(a.stride_w()), u(a.dilation_h()), u(a.dilation_w()), groups, in_channels,

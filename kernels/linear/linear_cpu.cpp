@@ -10,7 +10,7 @@ extern const Kernel linear_cpu;
 
 namespace {
 
-constexpr uint64_t kTag = static_cast<uint64_t>(fb::OpAttrs::Linear);
+constexpr uint64_t kOp = static_cast<uint64_t>(fb::OpAttrs::Linear);
 
 const TensorSpec& bias_of(const NodeSpec& node) { return operand_or_absent(node.inputs, 2); }
 
@@ -42,7 +42,8 @@ Status prepare_packed(const PrepareContext& context, LinearState* state, Prepare
   const Extents e = extents_of(context.node);
   const CpuServices& cpu = cpu_services(context);
   {
-    WeightStore::Packing packing(cpu.weights, kTag);
+    PackingTag tag = {kOp};
+    WeightStore::Packing packing(cpu.weights, tag.add(context.node.inputs[1].shape));
     LAZYRT_RETURN_IF_ERROR(xnn_status(
         "linear: create",
         xnn_create_fully_connected_nc_f32(

@@ -12,7 +12,7 @@ extern const Kernel matmul_cpu;
 
 namespace {
 
-constexpr uint64_t kTag = static_cast<uint64_t>(fb::OpAttrs::MatMul);
+constexpr uint64_t kOp = static_cast<uint64_t>(fb::OpAttrs::MatMul);
 
 struct MatMulState : XnnState {
   bool packed = false;
@@ -86,7 +86,9 @@ Status prepare_packed(const PrepareContext& context, MatMulState* state, Prepare
   const CpuServices& cpu = cpu_services(context);
   const Product p = product_of(context.node);
   {
-    WeightStore::Packing packing(cpu.weights, kTag);
+    PackingTag tag = {kOp};
+    tag.add(transposed).add(context.node.inputs[1].shape);
+    WeightStore::Packing packing(cpu.weights, tag);
     LAZYRT_RETURN_IF_ERROR(xnn_status(
         "matmul: create",
         xnn_create_fully_connected_nc_f32(

@@ -73,7 +73,7 @@ inline void pack_recurrent(const RnnSizes& s, const float* w, const float* bias,
   for (size_t j = 0; bias != nullptr && j < rows; ++j) packed_bias[j] = bias[j];
 }
 
-inline Status prepare_rnn_part(const char* op, uint64_t tag, const PrepareContext& context,
+inline Status prepare_rnn_part(const char* op, uint64_t op_id, const PrepareContext& context,
                                const RnnSizes& s, int64_t layer, int64_t direction, RnnPart* part,
                                size_t* packed_bytes) {
   const auto w = context.node.inputs.subspan(s.first_weight(layer, direction), s.weights());
@@ -84,6 +84,8 @@ inline Status prepare_rnn_part(const char* op, uint64_t tag, const PrepareContex
   const auto width = static_cast<size_t>(w[0].shape[1]);
   const auto rows = static_cast<size_t>(s.gate_rows());
   {
+    PackingTag tag = {op_id};
+    tag.add(w[0].shape).add(w[1].shape);
     WeightStore::Packing packing(cpu.weights, tag);
     const size_t bytes = rnn_panels(s) * kGemvPanel * static_cast<size_t>(s.hidden + 1) * sizeof(float);
     auto* packed = static_cast<float*>(packing.find(data(1), data(3)));
@@ -111,7 +113,7 @@ inline void rnn_release(void* memory, const Allocator& allocator) {
   allocator.release(allocator.context, memory);
 }
 
-inline Status rnn_prepare(const char* op, uint64_t tag, const PrepareContext& context,
+inline Status rnn_prepare(const char* op, uint64_t op_id, const PrepareContext& context,
                           const RnnSizes& s, PreparedKernel* prepared) {
   static_assert(alignof(RnnPart) <= alignof(RnnState), "parts follow the state");
   const auto count = static_cast<size_t>(s.layers * s.directions);
@@ -124,7 +126,7 @@ inline Status rnn_prepare(const char* op, uint64_t tag, const PrepareContext& co
   prepared->workspace_bytes = RnnWorkspace(s).total * sizeof(float);
   for (size_t i = 0; i < count; ++i) {
     const auto directions = static_cast<size_t>(s.directions);
-    const Status status = prepare_rnn_part(op, tag, context, s, static_cast<int64_t>(i / directions),
+    const Status status = prepare_rnn_part(op, op_id, context, s, static_cast<int64_t>(i / directions),
                                            static_cast<int64_t>(i % directions), &state->parts()[i],
                                            &prepared->packed_weight_bytes);
     if (status.ok()) continue;

@@ -12,7 +12,7 @@ using DI = hn::RebindToSigned<D>;
 using V = hn::Vec<D>;
 
 HWY_INLINE V set1(float x) { return hn::Set(D(), x); }
-HWY_INLINE auto is_nan(V x) { return hn::Ne(x, x); }
+HWY_INLINE auto is_nan(V x) { return hn::IsNaN(x); }
 
 // Highway's Min and Max differ between processors in which operand a NaN gives.
 HWY_INLINE V max_nan(V a, V b) {

@@ -166,8 +166,16 @@ LAZYRT_BINARY(minimum, min_nan(a, b))
 LAZYRT_BINARY(maximum, max_nan(a, b))
 #undef LAZYRT_BINARY
 
+// In blocks, whose sums are added in double: the error does not grow with the length of the row.
 float sum(const float* x, size_t n) {
-  return sum_lanes(fold(x, n, 0.0f, [](V a, V v) HWY_ATTR { return hn::Add(a, v); }));
+  constexpr size_t kBlock = 1024;
+  double total = 0;
+  for (size_t i = 0; i < n; i += kBlock) {
+    const size_t count = n - i < kBlock ? n - i : kBlock;
+    total += static_cast<double>(
+        sum_lanes(fold(x + i, count, 0.0f, [](V a, V v) HWY_ATTR { return hn::Add(a, v); })));
+  }
+  return static_cast<float>(total);
 }
 
 template <class F>

@@ -15,7 +15,7 @@ size_t rounded_up(size_t n) { return (n + kBlockAlignment - 1) & ~(kBlockAlignme
 size_t bucket_of(const WeightKey& key, size_t buckets) {
   uint64_t h = reinterpret_cast<uintptr_t>(key.kernel) >> 6;
   h ^= reinterpret_cast<uintptr_t>(key.bias) >> 4;
-  h ^= key.seed ^ key.tag;
+  h ^= key.seed ^ key.tag.op;
   h *= 0x9E3779B97F4A7C15u;
   return static_cast<size_t>(h >> 32) % buckets;
 }
@@ -55,7 +55,7 @@ WeightStore::~WeightStore() {
   }
 }
 
-WeightStore::Packing::Packing(WeightStore* store, uint64_t tag) : store_(store) {
+WeightStore::Packing::Packing(WeightStore* store, const PackingTag& tag) : store_(store) {
   store_->mutex_.lock();
   store_->tag_ = tag;
   bytes_before_ = store_->bytes_;

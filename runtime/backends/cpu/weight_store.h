@@ -10,18 +10,47 @@
 #include <mutex>
 
 #include "lazyrt/error.h"
+#include "lazyrt/shape.h"
 
 namespace lazyrt {
 
-/// What a packed block was made of. `tag` tells apart the ops and layouts whose XNNPACK seeds collide.
+/// All that a packed layout depends on besides the constants: the op, the shape of its weights and its
+/// attributes. XNNPACK's seeds do not tell these apart (a linear [O,K] and a linear [K,O] have one seed),
+/// and a block of the wrong layout would be read beyond its end.
+struct PackingTag {
+  static constexpr int kMaxValues = 20;
+
+  uint64_t op = 0;
+  int count = 0;
+  int64_t values[kMaxValues] = {};
+
+  /// REQUIRES: fewer than kMaxValues values so far.
+  PackingTag& add(int64_t value) {
+    values[count++] = value;
+    return *this;
+  }
+  PackingTag& add(const Shape& shape) {
+    for (int64_t d : shape) add(d);
+    return *this;
+  }
+  bool operator==(const PackingTag& o) const {
+    if (op != o.op || count != o.count) return false;
+    for (int i = 0; i < count; ++i) {
+      if (values[i] != o.values[i]) return false;
+    }
+    return true;
+  }
+};
+
+/// What a packed block was made of.
 struct WeightKey {
-  uint64_t tag = 0;
+  PackingTag tag;
   uint32_t seed = 0;
   const void* kernel = nullptr;
   const void* bias = nullptr;
 
   bool operator==(const WeightKey& o) const {
-    return tag == o.tag && seed == o.seed && kernel == o.kernel && bias == o.bias;
+    return kernel == o.kernel && bias == o.bias && seed == o.seed && tag == o.tag;
   }
 };
 
@@ -36,7 +65,7 @@ class WeightStore {
   /// Held while operators are created or blocks packed. `tag` becomes part of every key.
   class Packing {
    public:
-    Packing(WeightStore* store, uint64_t tag);
+    Packing(WeightStore* store, const PackingTag& tag);
     ~Packing();
     Packing(const Packing&) = delete;
     Packing& operator=(const Packing&) = delete;
@@ -82,7 +111,7 @@ class WeightStore {
 
   xnn_weights_cache_provider provider_ = {};
   std::mutex mutex_;
-  uint64_t tag_ = 0;            // of the Packing that holds mutex_
+  PackingTag tag_;              // of the Packing that holds mutex_
   Block* reserved_ = nullptr;   // given to XNNPACK, not yet inserted
   size_t bytes_ = 0;
   Block* buckets_[kBuckets] = {};
