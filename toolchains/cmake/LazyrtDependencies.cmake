@@ -56,18 +56,3 @@ endfunction()
 if(LAZYRT_HOST_TRACER)
   lazyrt_use_bootstrap_python()
 endif()
-
-# lazyrt_fuzz_target(NAME SOURCES ... LIBS ... [CORPUS DIR]): a libFuzzer program and a ctest that runs it for
-# LAZYRT_FUZZ_SECONDS from the seeds in CORPUS. What it finds new stays in the build folder.
-function(lazyrt_fuzz_target name)
-  cmake_parse_arguments(F "" "CORPUS" "SOURCES;LIBS" ${ARGN})
-  add_executable(${name} ${F_SOURCES})
-  set_target_properties(${name} PROPERTIES CXX_STANDARD 20)
-  target_compile_options(${name} PRIVATE ${LAZYRT_WARNINGS})
-  target_link_libraries(${name} PRIVATE ${F_LIBS})
-  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-  set(found ${CMAKE_CURRENT_BINARY_DIR}/${name}_corpus)
-  file(MAKE_DIRECTORY ${found})
-  add_test(NAME fuzz.${name} COMMAND ${name} -max_total_time=${LAZYRT_FUZZ_SECONDS} -timeout=10 -rss_limit_mb=2048
-    -print_final_stats=1 ${found} ${F_CORPUS})
-endfunction()

@@ -58,8 +58,12 @@ endif()
 
 # The consumer project builds against an install of this build. Not with sanitizers: it would have to be built with them too.
 if(LAZYRT_TESTS AND NOT LAZYRT_SANITIZE)
+  add_executable(consumer_bundle ${PROJECT_SOURCE_DIR}/tests/consumer/write_bundle.cpp)
+  set_target_properties(consumer_bundle PROPERTIES CXX_STANDARD 20)
+  target_compile_options(consumer_bundle PRIVATE ${LAZYRT_WARNINGS})
+  target_link_libraries(consumer_bundle PRIVATE lazyrt_test_support lazyrt_runtime)
   add_test(NAME install.consumer COMMAND ${CMAKE_COMMAND} -DBUILD_DIR=${CMAKE_BINARY_DIR}
-    -DWORK_DIR=${CMAKE_BINARY_DIR}/consumer -DCXX=${CMAKE_CXX_COMPILER} -DCC=${CMAKE_C_COMPILER}
+    -DWORK_DIR=${CMAKE_BINARY_DIR}/consumer -DWRITER=$<TARGET_FILE:consumer_bundle> -DCXX=${CMAKE_CXX_COMPILER} -DCC=${CMAKE_C_COMPILER}
     -P ${PROJECT_SOURCE_DIR}/tests/consumer/consumer_test.cmake)
   set_tests_properties(install.consumer PROPERTIES TIMEOUT 300)
 endif()
