@@ -55,6 +55,7 @@ Status SessionState::make_values() {
       !rebind_.make(plan_.nodes().size(), allocator_)) {
     return no_memory();
   }
+  if (options_.profile && !times_.make(plan_.nodes().size(), allocator_)) return no_memory();
   for (bool& rebind : rebind_) rebind = true;
   follow_aliases();
   for (size_t id = 0; id < count; ++id) {
@@ -192,9 +193,17 @@ Status SessionState::run_node(size_t index) {
   return {};
 }
 
+Status SessionState::run_node_timed(size_t index) {
+  const uint64_t begin = platform_ticks();
+  const Status status = run_node(index);
+  times_[index].nanoseconds += platform_ticks() - begin;
+  ++times_[index].runs;
+  return status;
+}
+
 Status SessionState::run_nodes() {
   for (size_t i = 0; i < plan_.nodes().size(); ++i) {
-    const Status status = run_node(i);
+    const Status status = options_.profile ? run_node_timed(i) : run_node(i);
     if (!status.ok()) return status.with_context("%s", node_place(method_, i, *program_.ops).text);
   }
   return {};
@@ -230,6 +239,10 @@ NodeInfo SessionState::node(size_t i) const {
   info.op = planned.op->name;
   info.backend = planned.backend->name;
   if (planned.fallback_reason != nullptr) info.fallback_reason = planned.fallback_reason;
+  if (options_.profile) {
+    info.nanoseconds = times_[i].nanoseconds;
+    info.runs = times_[i].runs;
+  }
   const int32_t source = method_.nodes()->Get(static_cast<uint32_t>(i))->source();
   if (source < 0) return info;
   const fb::Source& s = *method_.sources()->Get(static_cast<uint32_t>(source));

@@ -53,6 +53,7 @@ class SessionState {
   Status prepare_inputs();
   Status run_nodes();
   Status run_node(size_t index);
+  Status run_node_timed(size_t index);
   const fb::Value& value(size_t id) const {
     return *method_.values()->Get(static_cast<uint32_t>(id));
   }
@@ -76,7 +77,12 @@ class SessionState {
   Array<TensorView> operands_;  ///< per entry of plan_.operands()
   Array<bool> rebind_;          ///< per node
   Array<InputSlot> inputs_;
-  bool stale_ = true;  ///< operands_ must be refreshed before the next run
+  struct NodeTime {
+    uint64_t nanoseconds = 0;
+    uint64_t runs = 0;
+  };
+  Array<NodeTime> times_;  ///< per node; empty unless options_.profile
+  bool stale_ = true;      ///< operands_ must be refreshed before the next run
   bool has_run_ = false;
   mutable std::atomic<bool> busy_{false};
 };

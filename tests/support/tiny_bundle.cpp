@@ -1,5 +1,7 @@
 #include "tests/support/tiny_bundle.h"
 
+#include <stdexcept>
+
 namespace lazyrt::test {
 
 const float kTinyX[6] = {1, -20, 3, 4, 5, -60};
@@ -63,6 +65,36 @@ int MethodBuilder::add_node(const fb::OpAttrsUnion& op, const std::vector<int>& 
   node->outputs = {id};
   method().nodes.push_back(std::move(node));
   return id;
+}
+
+TensorSpec MethodBuilder::spec_of(int value) {
+  if (value < 0) return {};
+  const fb::ValueT& v = *method().values[static_cast<size_t>(value)];
+  return {static_cast<DType>(v.dtype), Shape(Span<const int64_t>(v.shape)), nullptr};
+}
+
+int MethodBuilder::infer_node(const OpTable& ops, const fb::OpAttrsUnion& op,
+                              const std::vector<int>& inputs) {
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(flatbuffers::Offset<void>(op.Pack(builder)));
+  const OpAttrs attrs = {op.type, flatbuffers::GetRoot<void>(builder.GetBufferPointer())};
+  const OpDef& def = *ops.find(attrs)->def;
+  std::vector<TensorSpec> in;
+  for (int id : inputs) in.push_back(spec_of(id));
+  std::vector<TensorSpec> out(static_cast<size_t>(def.outputs));
+  const Status status = def.infer(attrs, in, out);
+  if (!status.ok()) throw std::runtime_error(status.message());
+  auto node = std::make_unique<fb::NodeT>();
+  node->op = op;
+  node->inputs.assign(inputs.begin(), inputs.end());
+  for (const TensorSpec& spec : out) {
+    const int id =
+        add_value("", fb::ValueKind::Arena, spec.dtype, {spec.shape.begin(), spec.shape.end()});
+    method().values.back()->offset = place(method().values.back()->bytes);
+    node->outputs.push_back(id);
+  }
+  method().nodes.push_back(std::move(node));
+  return method().nodes.back()->outputs[0];
 }
 
 void MethodBuilder::output(const std::string& name, int value) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lazyrt/dtype.h"
+#include "runtime/op/op_def.h"
 #include "tests/support/bundle_writer.h"
 
 namespace lazyrt::test {
@@ -20,12 +21,25 @@ class MethodBuilder {
     u.Set(TableT(attrs));
     return add_node(u, inputs, dtype, shape, alias_of);
   }
+  /// A node whose outputs come from the op's shape rule. Gives the first output; the others follow.
+  /// Throws std::runtime_error with the rule's message.
+  template <class TableT>
+  int infer(const OpTable& ops, const TableT& attrs, std::vector<int> inputs) {
+    fb::OpAttrsUnion u;
+    u.Set(TableT(attrs));
+    return infer_node(ops, u, inputs);
+  }
+  int infer(const OpTable& ops, const fb::OpAttrsUnion& op, std::vector<int> inputs) {
+    return infer_node(ops, op, inputs);
+  }
   void output(const std::string& name, int value);
   fb::MethodT& method() { return *parts_->bundle.methods[index_]; }
 
  private:
   int add_node(const fb::OpAttrsUnion& op, const std::vector<int>& inputs, DType dtype,
                const std::vector<int64_t>& shape, int alias_of);
+  int infer_node(const OpTable& ops, const fb::OpAttrsUnion& op, const std::vector<int>& inputs);
+  TensorSpec spec_of(int value);
   int add_value(const std::string& name, fb::ValueKind kind, DType dtype,
                 const std::vector<int64_t>& shape);
   uint64_t place(uint64_t bytes);

@@ -97,11 +97,13 @@ class Method {
   size_t index_ = 0;
 };
 
-/// A loaded, verified bundle. Immutable; may be shared by sessions on any threads. Must outlive them.
+/// A loaded, verified bundle. Immutable; may be shared by sessions on any threads. Must outlive
+/// them.
 class Program {
  public:
   /// Maps the file. `ops` must outlive the Program.
-  static Result<Program> open(const char* path, const OpTable& ops, const LoadOptions& options = {});
+  static Result<Program> open(const char* path, const OpTable& ops,
+                              const LoadOptions& options = {});
   /// Uses the caller's bytes in place: 64-byte aligned, alive and unchanged as long as the Program.
   static Result<Program> load(Span<const uint8_t> bytes, const OpTable& ops,
                               const LoadOptions& options = {});
@@ -137,6 +139,7 @@ struct SessionOptions {
   int threads = 1;                   ///< 1..256; includes the calling thread
   uint64_t memory_limit = 0;         ///< arena + workspace at most; 0 = 4 GiB
   AllocatorHooks allocator;
+  bool profile = false;  ///< measures each node: NodeInfo::nanoseconds
 };
 
 /// Memory of a session in bytes.
@@ -148,13 +151,16 @@ struct SessionStats {
 
 /// How one node is run.
 struct NodeInfo {
-  const char* op = "";           ///< op name
-  const char* backend = "";      ///< name of the backend that runs it
+  const char* op = "";               ///< op name
+  const char* backend = "";          ///< name of the backend that runs it
   const char* fallback_reason = "";  ///< why not the session's backend itself; empty if it is
-  const char* aten = "";         ///< ATen operator it stems from
+  const char* aten = "";             ///< ATen operator it stems from
   const char* module_path = "";
   const char* file = "";
   int line = 0;
+  uint64_t nanoseconds =
+      0;  ///< spent in the node over `runs` runs; only with SessionOptions::profile
+  uint64_t runs = 0;
 };
 
 /// A method made ready to run. Used by one thread at a time: a call made while another thread is
@@ -173,9 +179,9 @@ class Session {
   Status set_input(size_t i, const void* data, size_t bytes);
   /// As set_input, with dtype and shape checked against the method's.
   Status set_input(size_t i, const TensorView& tensor);
-  /// Uses the caller's memory at each run, without a copy, until bound or set again. `readable` bytes
-  /// must be readable from data; if data is not aligned to kAlignment or readable is less than the
-  /// input's bytes + kTailBytes, each run copies instead.
+  /// Uses the caller's memory at each run, without a copy, until bound or set again. `readable`
+  /// bytes must be readable from data; if data is not aligned to kAlignment or readable is less
+  /// than the input's bytes + kTailBytes, each run copies instead.
   Status bind_input(size_t i, const TensorView& tensor, size_t readable);
 
   /// Runs the method. kFailedPrecondition names an input that was never set; kOutOfRange an index

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lazyrt/runtime.h"
+
+namespace lazyrt::run {
+
+/// Milliseconds since an arbitrary start.
+double now_ms();
+/// The process's peak resident memory in KiB.
+int64_t peak_memory_kb();
+
+struct Bench {
+  std::vector<double> latencies_ms;  ///< of each timed run, in order
+  double cpu_ms = 0;                 ///< processor time of one run, all threads
+
+  double median_ms() const;
+};
+
+/// Three runs to warm up, then timed runs for `seconds`: at least 5, at most 3000. Throws a
+/// Failure. REQUIRES: all inputs are set.
+Bench measure(Session* session, double seconds);
+
+}  // namespace lazyrt::run

@@ -1,0 +1,52 @@
+#include "platforms/posix/lazy_run/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace lazyrt::run {
+namespace {
+
+Difference floats(std::vector<float> a, std::vector<float> b, Tolerance tolerance = {0, 1e-4}) {
+  const Shape shape = {static_cast<int64_t>(a.size())};
+  return compare({a.data(), DType::kFloat32, shape}, {b.data(), DType::kFloat32, shape}, tolerance);
+}
+
+TEST(Compare, IsRelativeToTheLargestExpected) {
+  EXPECT_TRUE(floats({100.009f, 0.009f}, {100, 0}).ok());
+  const Difference d = floats({100, 0.02f}, {100, 0});
+  EXPECT_FALSE(d.ok());
+  EXPECT_EQ(d.at, 1);
+  EXPECT_FLOAT_EQ(static_cast<float>(d.max_abs_error), 0.02f);
+  EXPECT_EQ(d.largest, 100);
+  EXPECT_TRUE(floats({0.5f}, {0}, {0.5, 0}).ok());
+  EXPECT_FALSE(floats({0.5f}, {0}, {0.4, 0}).ok());
+  EXPECT_TRUE(floats({}, {}).ok());
+}
+
+TEST(Compare, NanAndInfinityMustAgree) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::nanf("");
+  EXPECT_TRUE(floats({nan, inf, -inf, 1}, {nan, inf, -inf, 1}).ok());
+  EXPECT_FALSE(floats({nan}, {1}).ok());
+  EXPECT_FALSE(floats({1}, {nan}).ok());
+  EXPECT_FALSE(floats({inf}, {-inf}).ok());
+  EXPECT_FALSE(floats({1, 5}, {inf, 5}, {1000, 1}).ok());
+}
+
+TEST(Compare, IntegersMustBeEqual) {
+  int64_t a[2] = {(int64_t{1} << 60) + 1, 7};
+  int64_t b[2] = {int64_t{1} << 60, 7};
+  const TensorView va = {a, DType::kInt64, {2}};
+  const TensorView vb = {b, DType::kInt64, {2}};
+  EXPECT_FALSE(compare(va, vb, {100, 1}).ok());
+  EXPECT_TRUE(compare(va, va, {0, 0}).ok());
+  uint8_t p[2] = {1, 0};
+  uint8_t q[2] = {1, 1};
+  EXPECT_FALSE(compare({p, DType::kBool, {2}}, {q, DType::kBool, {2}}, {1, 1}).ok());
+}
+
+}  // namespace
+}  // namespace lazyrt::run

@@ -1,0 +1,145 @@
+#include "platforms/posix/lazy_run/inputs.h"
+
+#include <cstring>
+#include <random>
+#include <sstream>
+
+namespace lazyrt::run {
+namespace {
+
+std::string describe(DType dtype, const Shape& shape) {
+  return std::string(dtype_name(dtype)) + shape_text(shape).text;
+}
+
+HostTensor widen_ids(const HostTensor& from) {
+  HostTensor to;
+  to.dtype = DType::kInt64;
+  to.shape = from.shape;
+  const size_t n = from.bytes.size() / sizeof(int32_t);
+  to.bytes.resize(n * sizeof(int64_t));
+  for (size_t i = 0; i < n; ++i) {
+    int32_t narrow;
+    std::memcpy(&narrow, from.bytes.data() + i * sizeof(narrow), sizeof(narrow));
+    const int64_t wide = narrow;
+    std::memcpy(to.bytes.data() + i * sizeof(wide), &wide, sizeof(wide));
+  }
+  return to;
+}
+
+HostTensor fit(HostTensor tensor, const TensorInfo& info, const std::string& file) {
+  if (tensor.dtype == DType::kInt32 && info.dtype == DType::kInt64) tensor = widen_ids(tensor);
+  if (tensor.dtype == info.dtype && tensor.shape == info.shape) return tensor;
+  throw Failure(ExitCode::kUsage, std::string("input '") + info.name + "' takes " +
+                                      describe(info.dtype, info.shape) + ", '" + file + "' holds " +
+                                      describe(tensor.dtype, tensor.shape));
+}
+
+std::vector<HostTensor> read_named(const Method& method, const Options& options) {
+  std::vector<HostTensor> out(method.input_count());
+  std::vector<bool> given(out.size());
+  for (const auto& [name, file] : options.inputs) {
+    const Result<size_t> i = method.find_input(name.c_str());
+    require(i.status(), "--input");
+    if (given[*i]) throw Failure(ExitCode::kUsage, "--input: '" + name + "' is given twice");
+    given[*i] = true;
+    out[*i] = fit(read_npy(file), method.input(*i), file);
+  }
+  std::string missing;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (given[i]) continue;
+    missing += (missing.empty() ? "" : ", ") + std::string(method.input(i).name) + " " +
+               describe(method.input(i).dtype, method.input(i).shape);
+  }
+  if (!missing.empty()) throw Failure(ExitCode::kUsage, "no --input for: " + missing);
+  return out;
+}
+
+DType dtype_named(const std::string& name) {
+  for (int i = 1; i < kDTypeCount; ++i) {
+    if (name == dtype_name(static_cast<DType>(i))) return static_cast<DType>(i);
+  }
+  return DType::kNone;
+}
+
+/// A line of inputs.txt: file, dtype, rank, dims.
+HostTensor read_raw(const std::string& folder, const std::string& line, std::string* file) {
+  std::istringstream words(line);
+  std::string dtype;
+  int rank = -1;
+  HostTensor out;
+  words >> *file >> dtype >> rank;
+  out.dtype = dtype_named(dtype);
+  bool good = words && out.dtype != DType::kNone && rank >= 0 && rank <= kMaxRank;
+  for (int i = 0; good && i < rank; ++i) {
+    int64_t extent = -1;
+    good = static_cast<bool>(words >> extent);
+    out.shape.append(extent);
+  }
+  int64_t numel = 0;
+  if (!good || !out.shape.checked_numel(&numel)) {
+    throw Failure(ExitCode::kUsage, "'" + folder + "/inputs.txt': bad line '" + line + "'");
+  }
+  *file = folder + "/" + *file;
+  out.bytes = read_file(*file);
+  if (out.bytes.size() / dtype_size(out.dtype) != static_cast<uint64_t>(numel) ||
+      out.bytes.size() % dtype_size(out.dtype) != 0) {
+    throw Failure(ExitCode::kUsage, "'" + *file + "': " + std::to_string(out.bytes.size()) +
+                                        " bytes are not " + describe(out.dtype, out.shape));
+  }
+  return out;
+}
+
+std::vector<HostTensor> read_folder(const Method& method, const std::string& folder) {
+  const std::vector<uint8_t> list = read_file(folder + "/inputs.txt");
+  std::istringstream lines(std::string(list.begin(), list.end()));
+  std::vector<HostTensor> out;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty()) continue;
+    std::string file;
+    HostTensor tensor = read_raw(folder, line, &file);
+    if (out.size() < method.input_count()) {
+      tensor = fit(std::move(tensor), method.input(out.size()), file);
+    }
+    out.push_back(std::move(tensor));
+  }
+  if (out.size() == method.input_count()) return out;
+  throw Failure(ExitCode::kUsage, "'" + folder + "/inputs.txt' lists " +
+                                      std::to_string(out.size()) + " inputs, the method takes " +
+                                      std::to_string(method.input_count()) + ": " +
+                                      describe_inputs(method));
+}
+
+}  // namespace
+
+std::vector<HostTensor> read_inputs(const Method& method, const Options& options) {
+  return options.input_dir.empty() ? read_named(method, options)
+                                   : read_folder(method, options.input_dir);
+}
+
+std::vector<HostTensor> synthetic_inputs(const Method& method) {
+  std::vector<HostTensor> out(method.input_count());
+  std::mt19937 random(1);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const TensorInfo info = method.input(i);
+    out[i].dtype = info.dtype;
+    out[i].shape = info.shape;
+    out[i].bytes.resize(static_cast<size_t>(info.shape.numel()) * dtype_size(info.dtype));
+    if (info.dtype != DType::kFloat32) continue;
+    for (size_t k = 0; k < out[i].bytes.size(); k += sizeof(float)) {
+      const float x = static_cast<float>(random() >> 8) / 16777216.0f;
+      std::memcpy(out[i].bytes.data() + k, &x, sizeof(x));
+    }
+  }
+  return out;
+}
+
+std::string describe_inputs(const Method& method) {
+  std::string out;
+  for (size_t i = 0; i < method.input_count(); ++i) {
+    const TensorInfo info = method.input(i);
+    out += (i == 0 ? "" : ", ") + std::string(info.name) + " " + describe(info.dtype, info.shape);
+  }
+  return out.empty() ? "none" : out;
+}
+
+}  // namespace lazyrt::run

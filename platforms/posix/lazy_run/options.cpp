@@ -1,0 +1,88 @@
+#include "platforms/posix/lazy_run/options.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+namespace lazyrt::run {
+namespace {
+
+constexpr const char* kAbout =
+    "Runs a LazyRT bundle. Without inputs it runs the samples kept in the bundle and checks their\n"
+    "outputs, which are eager PyTorch's.";
+
+constexpr const char* kFooter =
+    R"(Inputs are .npy files of the input's dtype and shape; i32 may feed an i64 input.
+--input-dir takes a folder with inputs.txt, one line "FILE DTYPE RANK DIMS..." for each input in
+order, and those files as raw little-endian data.
+
+With --json the last line of stdout is one JSON object. Of a run: inputs, outputs (name, file, shape,
+dtype), literals, samples and their errors, reference_nodes. Of --bench: latencies_ms, median_ms,
+load_ms (open, verify, create the session), first_ms, cpu_ms (of one run), vmhwm_kb, bytes (of the
+bundle), arena_bytes, workspace_bytes, packed_weight_bytes. Progress goes to stderr.
+
+Exit codes: 0 ok; 1 bad command line, or wrong name, dtype or shape of an input; 2 the bundle is
+damaged, of a newer version or needs what this build lacks; 3 a file cannot be read or written; 4 an
+output differs from the sample's beyond tolerance; 5 the run failed (an index out of range, no memory).
+
+Examples:
+  lazy-run model.lzb
+  lazy-run model.lzb --input x=image.npy --output-dir out --json
+  lazy-run model.lzb --bench 2 --threads 2)";
+
+std::pair<std::string, std::string> split_input(const std::string& text) {
+  const size_t at = text.find('=');
+  if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
+    throw CLI::ValidationError("--input", "'" + text + "' is not NAME=FILE.npy");
+  }
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
+  app->add_option("bundle", o->bundle, "The .lzb file")->required();
+  app->add_option("--input", *inputs, "NAME=FILE.npy, once for each input")
+      ->allow_extra_args(false);
+  app->add_option("--input-dir", o->input_dir, "Folder with inputs.txt and raw files");
+  app->add_option("--output-dir", o->output_dir, "Writes each output there as NAME.npy");
+  app->add_option("--raw-output", o->raw_output, "Writes the first output as raw float32");
+  app->add_option("--method", o->method, "The method to run")->default_str("forward");
+  app->add_option("--backend", o->backend, "cpu or reference")
+      ->check(CLI::IsMember({"cpu", "reference"}))
+      ->capture_default_str();
+  app->add_option("--threads", o->threads, "Threads, the calling one included")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  app->add_option("--bench", o->bench_seconds, "Measures for so many seconds")
+      ->check(CLI::Range(0.001, 86400.0));
+  app->add_option("--tolerance", o->tolerance,
+                  "Largest error of an output, relative to its largest expected value, unless the "
+                  "sample says")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app->add_flag("--json", o->json, "Prints one JSON object");
+  app->add_flag("--profile", o->profile, "Prints the time of each node");
+  app->add_flag("--check-data", o->check_data, "Checks the checksum of constants and samples too");
+}
+
+}  // namespace
+
+bool parse_options(int argc, char** argv, Options* options, ExitCode* code) {
+  CLI::App app(kAbout, "lazy-run");
+  app.footer(kFooter);
+  app.set_version_flag("--version", "lazy-run " LAZYRT_VERSION);
+  std::vector<std::string> inputs;
+  add_options(&app, options, &inputs);
+  try {
+    app.parse(argc, argv);
+    for (const std::string& text : inputs) options->inputs.push_back(split_input(text));
+    if (!options->inputs.empty() && !options->input_dir.empty()) {
+      throw CLI::ValidationError("--input", "it excludes --input-dir");
+    }
+    return true;
+  } catch (const CLI::ParseError& error) {
+    const bool shown = app.exit(error, std::cout, std::cerr) == 0;
+    *code = shown ? ExitCode::kOk : ExitCode::kUsage;
+    return false;
+  }
+}
+
+}  // namespace lazyrt::run

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "platforms/posix/lazy_run/failure.h"
+
+namespace lazyrt::run {
+
+/// The command line.
+struct Options {
+  std::string bundle;
+  std::string method;                                       ///< empty: "forward", or the only one
+  std::vector<std::pair<std::string, std::string>> inputs;  ///< name, file
+  std::string input_dir;
+  std::string output_dir;
+  std::string raw_output;
+  std::string backend = "cpu";
+  int threads = 1;
+  double bench_seconds = 0;  ///< 0: no benchmark
+  double tolerance = 1e-4;   ///< relative to the largest expected value
+  bool json = false;
+  bool profile = false;
+  bool check_data = false;
+
+  bool bench() const { return bench_seconds > 0; }
+  bool has_inputs() const { return !inputs.empty() || !input_dir.empty(); }
+};
+
+/// True: go on with *options. False: end with *code, everything was said (--help, --version, an
+/// error).
+bool parse_options(int argc, char** argv, Options* options, ExitCode* code);
+
+}  // namespace lazyrt::run

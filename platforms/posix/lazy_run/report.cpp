@@ -1,0 +1,193 @@
+#include "platforms/posix/lazy_run/report.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdarg>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "platforms/posix/lazy_run/npy.h"
+
+namespace lazyrt::run {
+namespace {
+
+Json shape_json(const Shape& shape) {
+  Json out = Json::array();
+  for (int64_t d : shape) out.push_back(d);
+  return out;
+}
+
+/// A name from the bundle as a file name: it cannot leave the folder.
+std::string file_name(const std::string& name, std::set<std::string>* taken) {
+  std::string safe;
+  for (char c : name.substr(0, 100)) {
+    const bool plain =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+    safe += plain ? c : '_';
+  }
+  if (safe.empty() || safe[0] == '.') safe = "_" + safe;
+  std::string unique = safe;
+  for (int i = 1; !taken->insert(unique).second; ++i) unique = safe + "_" + std::to_string(i);
+  return unique + ".npy";
+}
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) throw Failure(ExitCode::kIo, "cannot create '" + path + "': " + error.message());
+}
+
+TensorView output_of(const Session& session, size_t i) {
+  const Result<TensorView> view = session.output(i);
+  require(view.status());
+  return *view;
+}
+
+Json node_json(const Session& session, size_t i) {
+  const NodeInfo n = session.node(i);
+  return {{"node", i},
+          {"op", n.op},
+          {"backend", n.backend},
+          {"aten", n.aten},
+          {"module", n.module_path},
+          {"file", n.file},
+          {"line", n.line}};
+}
+
+std::string format(const char* text, ...) __attribute__((format(printf, 1, 2)));
+std::string format(const char* text, ...) {
+  char line[400];
+  va_list args;
+  va_start(args, text);
+  vsnprintf(line, sizeof(line), text, args);
+  va_end(args);
+  return line;
+}
+
+double total_ns(const Session& session) {
+  double total = 0;
+  for (size_t i = 0; i < session.node_count(); ++i) {
+    total += static_cast<double>(session.node(i).nanoseconds);
+  }
+  return total;
+}
+
+}  // namespace
+
+Json write_outputs(const Method& method, const Session& session, const Options& options) {
+  Json out = Json::array();
+  std::set<std::string> taken;
+  if (!options.output_dir.empty()) make_folder(options.output_dir);
+  for (size_t i = 0; i < method.output_count(); ++i) {
+    const TensorInfo info = method.output(i);
+    Json entry = {{"name", info.name},
+                  {"file", nullptr},
+                  {"shape", shape_json(info.shape)},
+                  {"dtype", dtype_name(info.dtype)}};
+    if (!options.output_dir.empty()) {
+      const std::string file =
+          (std::filesystem::path(options.output_dir) / file_name(info.name, &taken)).string();
+      write_npy(file, output_of(session, i));
+      entry["file"] = file;
+    }
+    out.push_back(std::move(entry));
+  }
+  if (!options.raw_output.empty()) {
+    if (method.output_count() == 0)
+      throw Failure(ExitCode::kUsage, "--raw-output: the method has no output");
+    const std::vector<float> values = as_floats(output_of(session, 0));
+    write_file(options.raw_output, values.data(), values.size() * sizeof(float));
+  }
+  return out;
+}
+
+Json describe(const Method& method, const Session& session, const Options& options) {
+  Json out = {{"bundle", options.bundle},
+              {"method", method.name()},
+              {"backend", options.backend},
+              {"threads", options.threads},
+              {"inputs", Json::array()}};
+  for (size_t i = 0; i < method.input_count(); ++i) {
+    const TensorInfo info = method.input(i);
+    out["inputs"].push_back({{"name", info.name},
+                             {"shape", shape_json(info.shape)},
+                             {"dtype", dtype_name(info.dtype)}});
+  }
+  out["literals"] = Json::array();
+  for (size_t i = 0; i < method.literal_count(); ++i) {
+    const LiteralInfo l = method.literal(i);
+    const Json value = l.dtype == DType::kBool ? Json(l.integer != 0)
+                       : is_floating(l.dtype)  ? Json(l.real)
+                                               : Json(l.integer);
+    out["literals"].push_back({{"name", l.name}, {"position", l.position}, {"value", value}});
+  }
+  out["nodes"] = session.node_count();
+  out["reference_nodes"] = Json::array();
+  for (size_t i = 0; i < session.node_count(); ++i) {
+    const NodeInfo n = session.node(i);
+    if (n.fallback_reason[0] == '\0') continue;
+    Json entry = node_json(session, i);
+    entry["reason"] = n.fallback_reason;
+    out["reference_nodes"].push_back(std::move(entry));
+  }
+  return out;
+}
+
+Json to_json(const char* name, const Difference& d) {
+  return {{"name", name},         {"max_abs_error", d.max_abs_error},
+          {"largest", d.largest}, {"allowed", d.allowed},
+          {"at", d.at},           {"ok", d.ok()}};
+}
+
+Json bench_json(const Program& program, const Session& session, const Bench& bench,
+                const StartTimes& times) {
+  const SessionStats stats = session.stats();
+  return {{"latencies_ms", bench.latencies_ms},
+          {"median_ms", bench.median_ms()},
+          {"load_ms", times.load_ms},
+          {"first_ms", times.first_ms},
+          {"cpu_ms", bench.cpu_ms},
+          {"vmhwm_kb", peak_memory_kb()},
+          {"bytes", program.bytes()},
+          {"arena_bytes", stats.arena_bytes},
+          {"workspace_bytes", stats.workspace_bytes},
+          {"packed_weight_bytes", stats.packed_weight_bytes}};
+}
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string profile_table(const Session& session) {
+  std::vector<size_t> order(session.node_count());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return session.node(a).nanoseconds > session.node(b).nanoseconds;
+  });
+  const double total = std::max(total_ns(session), 1.0);
+  std::string out = "  share  ms/run  node  op                   backend    from\n";
+  for (size_t i : order) {
+    const NodeInfo n = session.node(i);
+    const auto ns = static_cast<double>(n.nanoseconds);
+    const double runs = static_cast<double>(std::max<uint64_t>(n.runs, 1));
+    out += format(" %5.1f%% %7.3f %5zu  %-20s %-10s %s (%s:%d)\n", 100 * ns / total,
+                  ns * 1e-6 / runs, i, n.op, n.backend, n.module_path, n.file, n.line);
+  }
+  return out;
+}
+
+Json profile_json(const Session& session) {
+  Json out = Json::array();
+  for (size_t i = 0; i < session.node_count(); ++i) {
+    const NodeInfo n = session.node(i);
+    Json entry = node_json(session, i);
+    entry["ms"] = static_cast<double>(n.nanoseconds) * 1e-6 /
+                  static_cast<double>(std::max<uint64_t>(n.runs, 1));
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+}  // namespace lazyrt::run

@@ -1,0 +1,150 @@
+// Bytes as a bundle: whatever they are, load answers, and what it accepts makes a session and runs.
+
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "lazyrt/runtime.h"
+#include "tests/support/bundle_writer.h"
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
+namespace {
+
+using namespace lazyrt;
+
+constexpr uint64_t kMemoryLimit = 1 << 20;
+
+/// Inputs of every pattern: the first byte of the file decides.
+void fill(std::vector<uint8_t>* bytes, uint8_t pattern) {
+  for (size_t i = 0; i < bytes->size(); ++i) {
+    (*bytes)[i] = pattern == 0 ? 0 : static_cast<uint8_t>(i * pattern);
+  }
+}
+
+void run_method(const Method& method, uint8_t pattern) {
+  SessionOptions options;
+  options.backend = reference_backend();
+  options.memory_limit = kMemoryLimit;
+  Result<Session> session = Session::create(method, options);
+  if (!session.ok()) return;
+  for (size_t i = 0; i < method.input_count(); ++i) {
+    const TensorInfo info = method.input(i);
+    std::vector<uint8_t> bytes(static_cast<size_t>(info.shape.numel()) * dtype_size(info.dtype));
+    fill(&bytes, info.dtype == DType::kBool ? 0 : pattern);
+    if (!session->set_input(i, bytes.data(), bytes.size()).ok()) std::abort();
+  }
+  if (!session->run().ok()) return;
+  for (size_t i = 0; i < method.output_count(); ++i) {
+    const Result<TensorView> view = session->output(i);
+    if (!view.ok()) std::abort();
+    volatile uint8_t sum = 0;
+    for (size_t k = 0; k < view->bytes(); ++k) sum = sum + view->as<uint8_t>()[k];
+  }
+}
+
+void read_samples(const Method& method) {
+  for (size_t s = 0; s < method.sample_count(); ++s) {
+    volatile uint8_t sum = 0;
+    for (size_t i = 0; i < method.input_count(); ++i) {
+      const TensorView view = method.sample_input(s, i);
+      if (view.bytes() != 0) sum = sum + view.as<uint8_t>()[view.bytes() - 1];
+    }
+    for (size_t i = 0; i < method.output_count(); ++i) {
+      const TensorView view = method.sample_output(s, i);
+      if (view.bytes() != 0) sum = sum + view.as<uint8_t>()[view.bytes() - 1];
+    }
+  }
+}
+
+/// Where the metadata lies, or everything after the prolog if the prolog lies.
+std::pair<size_t, size_t> metadata_of(const uint8_t* data, size_t size) {
+  BundleProlog p;
+  std::memcpy(&p, data, sizeof(p));
+  if (p.metadata_offset >= size || p.metadata_bytes > size - p.metadata_offset ||
+      p.metadata_bytes == 0) {
+    return {sizeof(p), size - sizeof(p)};
+  }
+  return {p.metadata_offset, p.metadata_bytes};
+}
+
+/// A scalar somewhere in the metadata becomes a number that tends to break things.
+void set_scalar(uint8_t* data, size_t bytes, std::minstd_rand* random) {
+  static constexpr int64_t kNumbers[] = {0,
+                                         1,
+                                         -1,
+                                         2,
+                                         3,
+                                         4,
+                                         7,
+                                         8,
+                                         16,
+                                         63,
+                                         64,
+                                         65,
+                                         127,
+                                         128,
+                                         255,
+                                         256,
+                                         4096,
+                                         65535,
+                                         INT32_MAX,
+                                         INT32_MIN,
+                                         INT64_MAX,
+                                         INT64_MIN,
+                                         int64_t{1} << 40};
+  const size_t width = size_t{1} << ((*random)() % 4);
+  if (bytes < width) return;
+  const size_t at = (*random)() % (bytes / width) * width;
+  int64_t number = kNumbers[(*random)() % std::size(kNumbers)];
+  if ((*random)() % 4 == 0) {
+    std::memcpy(&number, data + at, width);
+    number += static_cast<int64_t>((*random)() % 9) - 4;
+  }
+  std::memcpy(data + at, &number, width);
+}
+
+void seal(uint8_t* data, size_t size) {
+  test::AlignedBytes file(data, size);
+  file.prolog().file_bytes = size;
+  test::reseal(&file);
+  std::memcpy(data, file.data(), size);
+}
+
+}  // namespace
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned int seed) {
+  std::minstd_rand random(seed);
+  if (size < sizeof(BundleProlog) + 16 || random() % 64 == 0)
+    return LLVMFuzzerMutate(data, size, max_size);
+  const auto [at, bytes] = metadata_of(data, size);
+  switch (random() % 4) {
+    case 0:
+      LLVMFuzzerMutate(data + at, bytes, bytes);
+      break;
+    case 1:
+      size = LLVMFuzzerMutate(data, size, max_size);
+      break;
+    default:
+      for (unsigned n = 1 + random() % 3; n > 0; --n) set_scalar(data + at, bytes, &random);
+  }
+  if (size >= sizeof(BundleProlog)) seal(data, size);
+  return size;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const test::AlignedBytes file(data, size);
+  LoadOptions options;
+  options.memory_limit = kMemoryLimit;
+  options.check_data = size % 2 == 0;
+  const Result<Program> program = Program::load(file.span(), default_ops(), options);
+  if (!program.ok()) return 0;
+  for (size_t i = 0; i < program->method_count(); ++i) {
+    const Method method = program->method(i);
+    read_samples(method);
+    run_method(method, size == 0 ? 0 : data[size / 2]);
+  }
+  return 0;
+}

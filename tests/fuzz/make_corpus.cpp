@@ -1,0 +1,90 @@
+// Writes the seeds of bundle_fuzz: test bundles, and one bundle for each conformance case.
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+
+#include "kernels/common/op_case.h"
+#include "lazyrt/runtime.h"
+#include "tests/support/mixed_bundle.h"
+
+namespace lazyrt {
+
+#define LAZYRT_OP(Member, name, folder) CaseList name##_cases();
+#include "kernels/ops.inc"
+#undef LAZYRT_OP
+
+namespace {
+
+constexpr size_t kLargestSeed = 16384;
+
+class Corpus {
+ public:
+  explicit Corpus(const std::string& folder) : folder_(folder) {
+    std::filesystem::create_directories(folder);
+  }
+
+  void add(const std::string& name, const test::BundleParts& parts) {
+    const test::AlignedBytes file = test::write_bundle(parts);
+    std::ofstream out(std::filesystem::path(folder_) / (name + ".lzb"), std::ios::binary);
+    out.write(reinterpret_cast<const char*>(file.data()),
+              static_cast<std::streamsize>(file.size()));
+    if (!out) throw std::runtime_error("cannot write " + name);
+  }
+
+  /// Cases that the op refuses by its shape rule, or that are large, make no seed.
+  void add_case(const char* op, const OpCase& c) {
+    test::BundleParts parts;
+    test::MethodBuilder b(&parts);
+    std::vector<int> operands;
+    for (const CaseOperand& o : c.operands) operands.push_back(operand(&b, operands.size(), o));
+    try {
+      b.output("y", b.infer(default_ops(), c.attrs, operands));
+    } catch (const std::exception&) {
+      return;
+    }
+    if (b.method().arena_bytes + parts.constants.size() <= kLargestSeed)
+      add(std::string(op) + "_" + c.name, parts);
+  }
+
+ private:
+  static int operand(test::MethodBuilder* b, size_t index, const CaseOperand& o) {
+    if (o.dtype == DType::kNone) return -1;
+    const std::string name = "x" + std::to_string(index);
+    if (!o.constant) return b->input(name, o.dtype, o.shape);
+    size_t bytes = dtype_size(o.dtype);
+    for (int64_t d : o.shape) bytes *= static_cast<size_t>(d);
+    const std::vector<uint8_t> data(bytes, 0);
+    return b->constant(name, o.dtype, o.shape, data.data());
+  }
+
+  std::string folder_;
+};
+
+void write_corpus(const std::string& folder) {
+  Corpus corpus(folder);
+  corpus.add("tiny", test::tiny_bundle());
+  corpus.add("mixed", test::mixed_bundle(default_ops()));
+#define LAZYRT_OP(Member, name, folder) \
+  for (const OpCase& c : name##_cases()) corpus.add_case(#name, c);
+#include "kernels/ops.inc"
+#undef LAZYRT_OP
+}
+
+}  // namespace
+}  // namespace lazyrt
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: make_corpus FOLDER\n");
+    return 1;
+  }
+  try {
+    lazyrt::write_corpus(argv[1]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "make_corpus: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+
+namespace lazyrt::test {
+
+/// True where this program's malloc is ours: glibc without sanitizers.
+bool can_count_allocations();
+
+/// Counts calls of malloc, calloc, realloc, the aligned forms and mmap on every thread while it
+/// lives. One at a time.
+class AllocationCount {
+ public:
+  AllocationCount();
+  AllocationCount(const AllocationCount&) = delete;
+  AllocationCount& operator=(const AllocationCount&) = delete;
+  ~AllocationCount();
+  size_t calls() const;
+};
+
+/// Lets `allowed` allocations of this thread succeed and the rest fail while it lives.
+class FailingMemory {
+ public:
+  explicit FailingMemory(size_t allowed);
+  FailingMemory(const FailingMemory&) = delete;
+  FailingMemory& operator=(const FailingMemory&) = delete;
+  ~FailingMemory();
+  /// Whether one has failed so far.
+  bool failed() const;
+};
+
+}  // namespace lazyrt::test

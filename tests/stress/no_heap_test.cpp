@@ -1,0 +1,107 @@
+// A run allocates nothing: not on the calling thread, not on the workers.
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "lazyrt/runtime.h"
+#include "tests/stress/counting_malloc.h"
+#include "tests/support/mixed_bundle.h"
+
+namespace lazyrt {
+namespace {
+
+struct Inputs {
+  alignas(64) float image[12 * 12 * 3 + 16];
+  alignas(64) int64_t ids[16] = {1, 9, 0, 3, 3};
+  Inputs() {
+    const std::vector<float> values = test::random_floats(12 * 12 * 3, 5);
+    std::copy(values.begin(), values.end(), image);
+  }
+  TensorView image_view() { return {image, DType::kFloat32, {1, 12, 12, 3}}; }
+  TensorView ids_view() { return {ids, DType::kInt64, {1, 5}}; }
+};
+
+struct How {
+  const Backend* backend;
+  int threads;
+};
+
+class NoHeap : public testing::TestWithParam<How> {
+ protected:
+  void SetUp() override {
+    if (!test::can_count_allocations()) GTEST_SKIP() << "the sanitizer owns malloc";
+  }
+};
+
+TEST_P(NoHeap, RunsAllocateNothing) {
+  const test::AlignedBytes file = test::write_bundle(test::mixed_bundle(default_ops()));
+  const Result<Program> program = Program::load(file.span(), default_ops());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  SessionOptions options;
+  options.backend = GetParam().backend;
+  options.threads = GetParam().threads;
+  Result<Session> session = Session::create(program->method(0), options);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  Inputs a;
+  Inputs b;
+  ASSERT_TRUE(session->set_input(0, a.image_view()).ok());
+  ASSERT_TRUE(session->set_input(1, a.ids_view()).ok());
+  Status status;
+  size_t calls = 0;
+  {
+    const test::AllocationCount count;
+    for (int i = 0; i < 3; ++i) {
+      status = session->run();
+      if (!status.ok()) break;
+    }
+    // Zero-copy from one buffer and from another: kernels are set up anew, without memory.
+    for (Inputs* in : {&a, &b, &a}) {
+      if (!session->bind_input(0, in->image_view(), sizeof(in->image)).ok()) break;
+      if (!session->bind_input(1, in->ids_view(), sizeof(in->ids)).ok()) break;
+      if (status.ok()) status = session->run();
+    }
+    calls = count.calls();
+  }
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(calls, 0u);
+  EXPECT_TRUE(session->output(0).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, NoHeap,
+                         testing::Values(How{reference_backend(), 1}, How{cpu_backend(), 1},
+                                         How{cpu_backend(), 2}, How{cpu_backend(), 4}),
+                         [](const auto& info) {
+                           return std::string(info.param.backend == cpu_backend() ? "cpu"
+                                                                                  : "reference") +
+                                  std::to_string(info.param.threads);
+                         });
+
+TEST(AllocationCount, SeesEveryKindOnEveryThread) {
+  if (!test::can_count_allocations()) GTEST_SKIP() << "the sanitizer owns malloc";
+  void* volatile kept = nullptr;
+  size_t calls = 0;
+  std::thread worker;
+  {
+    const test::AllocationCount count;
+    kept = std::malloc(10);
+    std::free(kept);
+    kept = std::aligned_alloc(64, 64);
+    std::free(kept);
+    void* pages = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(pages, 4096);
+    EXPECT_EQ(count.calls(), 3u);
+    worker = std::thread([&] {
+      kept = new int[4];
+      delete[] static_cast<int*>(kept);
+    });
+    worker.join();
+    calls = count.calls();
+  }
+  EXPECT_GE(calls, 4u);
+}
+
+}  // namespace
+}  // namespace lazyrt

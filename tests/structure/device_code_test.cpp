@@ -1,0 +1,64 @@
+// What device code never does: throw, print, abort, ask for RTTI, construct globals with code.
+
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "tests/structure/source_tree.h"
+
+namespace lazyrt::test {
+namespace {
+
+struct Ban {
+  const char* what;
+  const char* pattern;
+};
+
+const Ban kBans[] = {
+    {"an exception", R"(\b(throw|try|catch)\b\s*[\({;])"},
+    {"RTTI", R"(\b(dynamic_cast|typeid)\b)"},
+    {"abort", R"(\b(abort|exit|_exit|terminate)\s*\()"},
+    {"assert", R"(\bassert\s*\()"},
+    {"stdout", R"(\b(printf|puts|putchar)\s*\(|\bstd::(cout|cerr)\b|\bf(printf|puts)\s*\()"},
+    {"a throwing allocation", R"(\bnew\s+(?!\()[A-Za-z_:<])"},
+};
+
+std::vector<SourceFile> device_files() {
+  std::vector<SourceFile> files = source_files({"schema", "runtime", "kernels"});
+  for (const SourceFile& file : source_files({"platforms"})) {
+    if (file.path.find("lazy_run") == std::string::npos) files.push_back(file);
+  }
+  return files;
+}
+
+TEST(DeviceCode, NeverDoesWhatItMustNot) {
+  for (const SourceFile& file : device_files()) {
+    for (size_t i = 0; i < file.lines.size(); ++i) {
+      for (const Ban& ban : kBans) {
+        EXPECT_FALSE(std::regex_search(file.lines[i], std::regex(ban.pattern)))
+            << file.path << ":" << i + 1 << ": " << ban.what << ": " << file.lines[i];
+      }
+    }
+  }
+}
+
+TEST(DeviceCode, IncludesNoStreams) {
+  for (const SourceFile& file : device_files()) {
+    for (const Include& include : file.includes) {
+      for (const char* banned :
+           {"iostream", "fstream", "sstream", "stdexcept", "exception", "cassert", "typeinfo"}) {
+        EXPECT_NE(include.target, banned) << file.path << ":" << include.line;
+      }
+    }
+  }
+}
+
+TEST(DeviceCode, FilesAreNotTooLong) {
+  for (const SourceFile& file :
+       source_files({"schema", "runtime", "kernels", "host_tracer", "platforms"})) {
+    EXPECT_LE(file.lines.size(), 800u) << file.path;
+  }
+}
+
+}  // namespace
+}  // namespace lazyrt::test

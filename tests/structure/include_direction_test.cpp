@@ -1,0 +1,171 @@
+// Arrows point one way: who may include whom, proven over the real #includes.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "tests/structure/source_tree.h"
+
+namespace lazyrt::test {
+namespace {
+
+/// Parts of the repository by the longest path prefix. The order does not matter.
+const std::map<std::string, std::string> kParts = {
+    {"schema/", "schema"},
+    {"lazyrt/", "include"},
+    {"runtime/include/lazyrt/", "include"},
+    {"runtime/platform/", "platform"},
+    {"runtime/core/", "core"},
+    {"runtime/op/", "op"},
+    {"runtime/bundle/", "bundle"},
+    {"runtime/backend/", "backend"},
+    {"runtime/exec/", "exec"},
+    {"runtime/backends/reference/", "backend_reference"},
+    {"runtime/backends/cpu/", "backend_cpu"},
+    {"runtime/backends/vulkan/", "backend_vulkan"},
+    {"kernels/", "kernels"},
+    {"kernels/common/", "kernels_common"},
+    {"kernels/registry.cpp", "registry"},
+    {"host_tracer/", "host_tracer"},
+    {"platforms/", "platforms"},
+    {"tests/", "tests"},
+};
+
+/// What each part may include besides itself. `kernels` and the facets are refined below.
+const std::map<std::string, std::set<std::string>> kMayInclude = {
+    {"schema", {}},
+    {"include", {}},
+    {"platform", {"include"}},
+    {"core", {"include", "platform"}},
+    {"op", {"include", "core", "schema"}},
+    {"bundle", {"include", "platform", "core", "schema", "op"}},
+    {"backend", {"include", "core", "op"}},
+    {"exec", {"include", "platform", "core", "schema", "op", "bundle", "backend"}},
+    {"backend_reference", {"include", "core", "op", "bundle", "backend"}},
+    {"backend_cpu", {"include", "platform", "core", "schema", "op", "bundle", "backend"}},
+    {"backend_vulkan", {"include", "platform", "core", "schema", "op", "bundle", "backend"}},
+    {"kernels_common", {"include", "core", "schema", "op"}},
+    {"kernels", {"include", "core", "schema", "op", "kernels_common"}},
+    {"registry", {"include", "core", "schema", "op", "kernels"}},
+    {"host_tracer",
+     {"include", "platform", "core", "schema", "op", "bundle", "backend", "exec",
+      "backend_reference", "backend_cpu", "backend_vulkan", "kernels", "kernels_common"}},
+    {"platforms", {"include", "platform"}},
+};
+
+/// The part of a repository path, or "" for what is outside (system, libraries).
+std::string part_of(const std::string& path) {
+  std::string best;
+  std::string part;
+  for (const auto& [prefix, name] : kParts) {
+    if (starts_with(path, prefix) && prefix.size() > best.size()) best = prefix, part = name;
+  }
+  return part;
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+std::set<std::string> allowed(const SourceFile& file) {
+  const std::string part = part_of(file.path);
+  std::set<std::string> parts = kMayInclude.at(part);
+  parts.insert(part);
+  if (part == "kernels" && ends_with(file.path, "_cpu.cpp"))
+    parts.insert({"backend", "backend_cpu"});
+  if (part == "kernels" && ends_with(file.path, "_vk.cpp"))
+    parts.insert({"backend", "backend_vulkan"});
+  return parts;
+}
+
+/// A kernel's folder may not include another op's folder.
+bool crosses_ops(const SourceFile& file, const Include& include) {
+  return part_of(file.path) == "kernels" && part_of(include.target) == "kernels" &&
+         folder_of(include.target) != "kernels" &&
+         folder_of(include.target) != folder_of(file.path);
+}
+
+/// The library that a system include belongs to, as far as the rules name it.
+std::string library_of(const std::string& target) {
+  static const std::pair<const char*, const char*> kLibraries[] = {{"flatbuffers/", "flatbuffers"},
+                                                                   {"torch/", "torch"},
+                                                                   {"ATen/", "torch"},
+                                                                   {"c10/", "torch"},
+                                                                   {"xnnpack", "xnnpack"},
+                                                                   {"pthreadpool", "xnnpack"},
+                                                                   {"cpuinfo", "xnnpack"},
+                                                                   {"vulkan/", "vulkan"},
+                                                                   {"hwy/", "highway"},
+                                                                   {"CLI/", "cli"},
+                                                                   {"nlohmann/", "json"}};
+  for (const auto& [prefix, library] : kLibraries) {
+    if (starts_with(target, prefix)) return library;
+  }
+  return "";
+}
+
+/// Which parts may use a library. A library that is not here may be used by none.
+bool may_use(const SourceFile& file, const std::string& library) {
+  const std::string part = part_of(file.path);
+  if (library == "flatbuffers")
+    return part != "core" && part != "platform" && part != "include" && part != "exec";
+  if (library == "torch") return part == "host_tracer";
+  if (library == "xnnpack") return part == "backend_cpu" || ends_with(file.path, "_cpu.cpp");
+  if (library == "vulkan") return part == "backend_vulkan" || ends_with(file.path, "_vk.cpp");
+  if (library == "highway")
+    return part == "backend_cpu" || part == "kernels" || part == "kernels_common";
+  if (library == "cli" || library == "json") return part == "host_tracer" || part == "platforms";
+  return library.empty();
+}
+
+const std::vector<SourceFile>& product() {
+  static const std::vector<SourceFile> kFiles =
+      source_files({"schema", "runtime", "kernels", "host_tracer", "platforms"});
+  return kFiles;
+}
+
+TEST(IncludeDirection, EveryFileBelongsToAPart) {
+  EXPECT_GT(product().size(), 50u);
+  for (const SourceFile& file : product()) EXPECT_NE(part_of(file.path), "") << file.path;
+}
+
+TEST(IncludeDirection, OursIncludeOnlyWhatTheyMay) {
+  for (const SourceFile& file : product()) {
+    const std::set<std::string> parts = allowed(file);
+    for (const Include& include : file.includes) {
+      const std::string part = part_of(include.target);
+      if (part.empty()) continue;
+      EXPECT_EQ(parts.count(part), 1u)
+          << file.path << ":" << include.line << " (" << part_of(file.path) << ") includes "
+          << include.target << " (" << part << ")";
+      EXPECT_FALSE(crosses_ops(file, include))
+          << file.path << ":" << include.line << " includes another op's " << include.target;
+    }
+  }
+}
+
+TEST(IncludeDirection, LibrariesStayWhereTheyBelong) {
+  for (const SourceFile& file : product()) {
+    for (const Include& include : file.includes) {
+      if (!part_of(include.target).empty()) continue;
+      const std::string library = library_of(include.target);
+      EXPECT_TRUE(may_use(file, library))
+          << file.path << ":" << include.line << " includes " << include.target;
+    }
+  }
+}
+
+TEST(IncludeDirection, TheRulesCatchWhatTheyShould) {
+  const SourceFile exec = {"runtime/exec/x.cpp", {}, {}};
+  EXPECT_EQ(allowed(exec).count("kernels"), 0u);
+  EXPECT_EQ(allowed(exec).count("backend_cpu"), 0u);
+  const SourceFile conv = {"kernels/conv/conv2d.cpp", {}, {}};
+  EXPECT_EQ(allowed(conv).count("backend_cpu"), 0u);
+  EXPECT_TRUE(crosses_ops(conv, {"kernels/linear/linear_shape.h", true, 1}));
+  EXPECT_FALSE(crosses_ops(conv, {"kernels/conv/conv_shape.h", true, 1}));
+  EXPECT_FALSE(may_use(conv, library_of("xnnpack.h")));
+  EXPECT_FALSE(may_use(exec, library_of("torch/script.h")));
+  EXPECT_TRUE(may_use({"kernels/conv/conv2d_cpu.cpp", {}, {}}, library_of("xnnpack.h")));
+}
+
+}  // namespace
+}  // namespace lazyrt::test
