@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
+#include <algorithm>
 
 #include "lazyrt/runtime.h"
 #include "tests/conformance/case_run.h"
@@ -92,23 +92,32 @@ TEST_P(CpuRandom, AgreesWithReference) {
     Status why;
     const Kernel* kernel = cpu_backend()->select(*op.op, node.spec(), &why);
     if (kernel == nullptr) continue;
-    EXPECT_EQ(disagreement(node, c, *kernel, 2), "")
+    EXPECT_EQ(disagreement(node, c, *kernel, c.name.size() % 2 == 0 ? 1 : 2), "")
         << node.attrs.json() << " on " << shape_text(node.inputs[0].shape).text;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, CpuRandom, testing::Range(size_t{0}, all_cases().size()),
-                         [](const testing::TestParamInfo<size_t>& info) {
-                           return std::string(all_cases()[info.param].op->name);
-                         });
+std::string op_name(const testing::TestParamInfo<size_t>& info) {
+  return all_cases()[info.param].op->name;
+}
+INSTANTIATE_TEST_SUITE_P(Ops, CpuRandom, testing::Range(size_t{0}, all_cases().size()), op_name);
 
 /// A line of a case that is gone, or of an op without cpu kernel, is a mistake.
 TEST(ExpectationFile, NamesOnlyCasesThereAre) {
-  std::set<std::string> ids;
-  for (const CaseRef& c : cpu_cases()) ids.insert(c.id());
-  for (const auto& [id, expectation] : expectations().lines()) {
-    EXPECT_EQ(ids.count(id), 1u) << id << " " << expectation.reason;
+  const std::vector<CaseRef> cases = cpu_cases();
+  for (const auto& line : expectations().lines()) {
+    const bool found = std::any_of(cases.begin(), cases.end(), [&](const CaseRef& c) {
+      return Expectations::matches(line.first.c_str(), c.id().c_str());
+    });
+    EXPECT_TRUE(found) << line.first << " " << line.second.reason;
   }
+}
+
+TEST(ExpectationFile, StarStandsForAnyText) {
+  EXPECT_TRUE(Expectations::matches("unary/*_f64", "unary/Abs_f64"));
+  EXPECT_TRUE(Expectations::matches("a/*", "a/"));
+  EXPECT_FALSE(Expectations::matches("unary/*_f64", "unary/Abs_f32"));
+  EXPECT_FALSE(Expectations::matches("unary/Abs", "unary/Abs_f64"));
 }
 
 }  // namespace

@@ -27,8 +27,19 @@ Expectations Expectations::read(const std::string& path, std::string* error) {
 }
 
 Expectation Expectations::of(const std::string& case_id) const {
-  const auto found = lines_.find(case_id);
-  return found == lines_.end() ? Expectation{} : found->second;
+  const auto exact = lines_.find(case_id);
+  if (exact != lines_.end()) return exact->second;
+  for (const auto& [pattern, expectation] : lines_) {
+    if (matches(pattern.c_str(), case_id.c_str())) return expectation;
+  }
+  return Expectation{};
+}
+
+bool Expectations::matches(const char* pattern, const char* case_id) {
+  if (*pattern == '*') {
+    return matches(pattern + 1, case_id) || (*case_id != '\0' && matches(pattern, case_id + 1));
+  }
+  return *pattern == *case_id && (*pattern == '\0' || matches(pattern + 1, case_id + 1));
 }
 
 }  // namespace lazyrt

@@ -12,13 +12,17 @@ struct Expectation {
   std::string reason;
 };
 
-/// Lines "UNSUPPORTED <op>/<case> reason" and "XFAIL <op>/<case> reason"; '#' begins a comment.
+/// Lines "UNSUPPORTED <op>/<case> reason" and "XFAIL <op>/<case> reason"; '#' begins a comment. A '*' in
+/// the case stands for any text: every case that the line matches must be as it says.
 class Expectations {
  public:
   /// Answers in *error what is wrong with the file, with its line number; empty if nothing is.
   static Expectations read(const std::string& path, std::string* error);
 
   Expectation of(const std::string& case_id) const;
+  /// Whether a line's pattern matches a case.
+  static bool matches(const char* pattern, const char* case_id);
+
   const std::map<std::string, Expectation>& lines() const { return lines_; }
 
  private:
