@@ -21,9 +21,12 @@ struct Registry {
 
 constexpr Registry make_registry() {
   Registry r;
-#define LAZYRT_OP(Member, name, folder)                               \
-  r.entries[static_cast<size_t>(fb::OpAttrs::Member)] = OpEntry{      \
-      fb::OpAttrs::Member, #name, &name##_op, {&name##_op.reference, LAZYRT_CPU_##name, LAZYRT_VK_##name}};
+#define LAZYRT_OP(Member, name, folder)                 \
+  r.entries[static_cast<size_t>(fb::OpAttrs::Member)] = \
+      OpEntry{fb::OpAttrs::Member,                      \
+              #name,                                    \
+              &name##_op,                               \
+              {&name##_op.reference, LAZYRT_CPU_##name, LAZYRT_VK_##name}};
 #include "kernels/ops.inc"
 #undef LAZYRT_OP
   return r;

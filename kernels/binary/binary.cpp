@@ -23,19 +23,30 @@ bool divides(Fn fn) {
 
 DTypeSet allowed_types(Fn fn) {
   switch (fn) {
-    case Fn::Div: case Fn::Atan2: return kFloatTypes;
-    case Fn::Sub: case Fn::Pow: case Fn::Fmod: case Fn::Remainder: case Fn::FloorDivide:
-    case Fn::TruncDivide: return kNumberTypes;
-    case Fn::BitwiseAnd: case Fn::BitwiseOr: case Fn::BitwiseXor: return kIntegerTypes | kBoolType;
-    default: return kComputeTypes;
+    case Fn::Div:
+    case Fn::Atan2:
+      return kFloatTypes;
+    case Fn::Sub:
+    case Fn::Pow:
+    case Fn::Fmod:
+    case Fn::Remainder:
+    case Fn::FloorDivide:
+    case Fn::TruncDivide:
+      return kNumberTypes;
+    case Fn::BitwiseAnd:
+    case Fn::BitwiseOr:
+    case Fn::BitwiseXor:
+      return kIntegerTypes | kBoolType;
+    default:
+      return kComputeTypes;
   }
 }
 
 Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("binary", binary_op, in, out));
   const Fn fn = attrs.as<fb::Binary>().fn();
-  LAZYRT_RETURN_IF_ERROR(check_range("binary", "fn", static_cast<int>(fn), 0,
-                                     static_cast<int>(Fn::MAX)));
+  LAZYRT_RETURN_IF_ERROR(
+      check_range("binary", "fn", static_cast<int>(fn), 0, static_cast<int>(Fn::MAX)));
   const char* name = fb::EnumNameBinaryFn(fn);
   LAZYRT_RETURN_IF_ERROR(check_dtype(name, "a", in[0], allowed_types(fn)));
   LAZYRT_RETURN_IF_ERROR(check_dtype(name, "b", in[1], dtype_set(in[0].dtype)));
@@ -59,13 +70,20 @@ using Function = T (*)(T a, T b);
 template <class T>
 Function<T> number_function(Fn fn) {
   switch (fn) {
-    case Fn::Sub: return [](T a, T b) { return wrapping_sub(a, b); };
-    case Fn::Pow: return [](T a, T b) { return power(a, b); };
-    case Fn::Fmod: return [](T a, T b) { return fmod_of(a, b); };
-    case Fn::Remainder: return [](T a, T b) { return remainder_of(a, b); };
-    case Fn::FloorDivide: return [](T a, T b) { return floor_divide(a, b); };
-    case Fn::TruncDivide: return [](T a, T b) { return trunc_divide(a, b); };
-    default: break;
+    case Fn::Sub:
+      return [](T a, T b) { return wrapping_sub(a, b); };
+    case Fn::Pow:
+      return [](T a, T b) { return power(a, b); };
+    case Fn::Fmod:
+      return [](T a, T b) { return fmod_of(a, b); };
+    case Fn::Remainder:
+      return [](T a, T b) { return remainder_of(a, b); };
+    case Fn::FloorDivide:
+      return [](T a, T b) { return floor_divide(a, b); };
+    case Fn::TruncDivide:
+      return [](T a, T b) { return trunc_divide(a, b); };
+    default:
+      break;
   }
   if constexpr (kIsFloat<T>) {
     if (fn == Fn::Div) return [](T a, T b) { return a / b; };
@@ -80,11 +98,16 @@ Function<T> number_function(Fn fn) {
 template <class T>
 Function<T> function(Fn fn) {
   switch (fn) {
-    case Fn::Add: return [](T a, T b) { return wrapping_add(a, b); };
-    case Fn::Mul: return [](T a, T b) { return wrapping_mul(a, b); };
-    case Fn::Minimum: return [](T a, T b) { return minimum(a, b); };
-    case Fn::Maximum: return [](T a, T b) { return maximum(a, b); };
-    default: break;
+    case Fn::Add:
+      return [](T a, T b) { return wrapping_add(a, b); };
+    case Fn::Mul:
+      return [](T a, T b) { return wrapping_mul(a, b); };
+    case Fn::Minimum:
+      return [](T a, T b) { return minimum(a, b); };
+    case Fn::Maximum:
+      return [](T a, T b) { return maximum(a, b); };
+    default:
+      break;
   }
   if constexpr (std::is_same_v<T, Bool>) {
     if (fn == Fn::BitwiseAnd) return [](T a, T b) { return Bool(a && b); };
@@ -106,15 +129,24 @@ bool truth(T x) {
 template <class T>
 Predicate<T> predicate(Fn fn) {
   switch (fn) {
-    case Fn::LogicalAnd: return [](T a, T b) { return Bool(truth(a) && truth(b)); };
-    case Fn::LogicalOr: return [](T a, T b) { return Bool(truth(a) || truth(b)); };
-    case Fn::LogicalXor: return [](T a, T b) { return Bool(truth(a) != truth(b)); };
-    case Fn::Eq: return [](T a, T b) { return Bool(a == b); };
-    case Fn::Ne: return [](T a, T b) { return Bool(a != b); };
-    case Fn::Lt: return [](T a, T b) { return Bool(a < b); };
-    case Fn::Le: return [](T a, T b) { return Bool(a <= b); };
-    case Fn::Gt: return [](T a, T b) { return Bool(a > b); };
-    default: return [](T a, T b) { return Bool(a >= b); };
+    case Fn::LogicalAnd:
+      return [](T a, T b) { return Bool(truth(a) && truth(b)); };
+    case Fn::LogicalOr:
+      return [](T a, T b) { return Bool(truth(a) || truth(b)); };
+    case Fn::LogicalXor:
+      return [](T a, T b) { return Bool(truth(a) != truth(b)); };
+    case Fn::Eq:
+      return [](T a, T b) { return Bool(a == b); };
+    case Fn::Ne:
+      return [](T a, T b) { return Bool(a != b); };
+    case Fn::Lt:
+      return [](T a, T b) { return Bool(a < b); };
+    case Fn::Le:
+      return [](T a, T b) { return Bool(a <= b); };
+    case Fn::Gt:
+      return [](T a, T b) { return Bool(a > b); };
+    default:
+      return [](T a, T b) { return Bool(a >= b); };
   }
 }
 
@@ -150,15 +182,16 @@ Status run_typed(const RunContext& context) {
       return Status(Error::kOutOfRange, "%s: integer division by zero", fb::EnumNameBinaryFn(fn));
     }
   }
-  if (is_predicate(fn)) apply<T, Bool>(context, predicate<T>(fn));
-  else apply<T, T>(context, function<T>(fn));
+  if (is_predicate(fn))
+    apply<T, Bool>(context, predicate<T>(fn));
+  else
+    apply<T, T>(context, function<T>(fn));
   return Status();
 }
 
 Status run(void*, const RunContext& context) {
-  return visit_dtype(ComputeTypes{}, context.inputs[0].dtype, [&](auto type) {
-    return run_typed<typename decltype(type)::type>(context);
-  });
+  return visit_dtype(ComputeTypes{}, context.inputs[0].dtype,
+                     [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace

@@ -44,18 +44,21 @@ void add_float_cases(Fn fn, CaseList* cases) {
       random_operand({11}, Fill::normal(), DType::kFloat64));
   add("_special", value_operand({7, 1}, {nan, kInf, -kInf, 0.0, -0.0, 2, -3}),
       value_operand({1, 7}, {nan, kInf, -kInf, 0.0, -0.0, 2, -3}));
-  add("_equal", random_operand({33}, Fill::integers(-2, 2)), random_operand({33}, Fill::integers(-2, 2)));
+  add("_equal", random_operand({33}, Fill::integers(-2, 2)),
+      random_operand({33}, Fill::integers(-2, 2)));
 }
 
 void add_integer_cases(Fn fn, CaseList* cases) {
   for (DType dtype : {DType::kInt64, DType::kInt32, DType::kInt16, DType::kInt8, DType::kUInt8}) {
     const int64_t low = dtype == DType::kUInt8 ? 0 : -9;
-    cases->push_back({std::string(fb::EnumNameBinaryFn(fn)) + "_" + dtype_name(dtype), attrs(fn),
+    cases->push_back({std::string(fb::EnumNameBinaryFn(fn)) + "_" + dtype_name(dtype),
+                      attrs(fn),
                       {random_operand({4, 7}, Fill::integers(low, 9), dtype),
                        random_operand({7}, right_integers(fn), dtype)}});
   }
   if (fn == Fn::Pow || is_bitwise(fn)) return;
-  cases->push_back({std::string(fb::EnumNameBinaryFn(fn)) + "_signs", attrs(fn),
+  cases->push_back({std::string(fb::EnumNameBinaryFn(fn)) + "_signs",
+                    attrs(fn),
                     {value_operand({4, 1}, {-7, 7, 6, -6}, DType::kInt32),
                      value_operand({1, 4}, {-3, 3, 2, -1}, DType::kInt32)}});
 }
@@ -68,26 +71,40 @@ CaseList binary_cases() {
     if (!is_bitwise(fn)) add_float_cases(fn, &cases);
     if (takes_integers(fn)) add_integer_cases(fn, &cases);
     if (takes_bools(fn)) {
-      cases.push_back({std::string(fb::EnumNameBinaryFn(fn)) + "_bool", attrs(fn),
+      cases.push_back({std::string(fb::EnumNameBinaryFn(fn)) + "_bool",
+                       attrs(fn),
                        {random_operand({3, 6}, Fill::normal(), DType::kBool),
                         random_operand({6}, Fill::normal(), DType::kBool)}});
     }
   }
   for (Fn fn : {Fn::Fmod, Fn::Remainder, Fn::FloorDivide, Fn::TruncDivide}) {
-    cases.push_back({std::string(fb::EnumNameBinaryFn(fn)) + "_by_zero", attrs(fn),
+    cases.push_back({std::string(fb::EnumNameBinaryFn(fn)) + "_by_zero",
+                     attrs(fn),
                      {value_operand({3}, {1, 2, 3}, DType::kInt64),
-                      value_operand({3}, {1, 0, 3}, DType::kInt64)}, 1e-5, true});
+                      value_operand({3}, {1, 0, 3}, DType::kInt64)},
+                     1e-5,
+                     true});
   }
-  cases.push_back({"Pow_negative_exponents", attrs(Fn::Pow),
+  cases.push_back({"Pow_negative_exponents",
+                   attrs(Fn::Pow),
                    {value_operand({5, 1}, {0, 1, -1, 2, -3}, DType::kInt64),
-                    value_operand({1, 3}, {-1, -2, 3}, DType::kInt64)}, 1e-5, false,
+                    value_operand({1, 3}, {-1, -2, 3}, DType::kInt64)},
+                   1e-5,
+                   false,
                    {0, 0, 0, 1, 1, 1, -1, 1, -1, 0, 0, 8, 0, 0, -27}});
-  cases.push_back({"Remainder_by_hand", attrs(Fn::Remainder),
-                   {value_operand({4}, {7, -7, 7, -7}), value_operand({4}, {3, 3, -3, -3})}, 1e-5,
-                   false, {1, 2, -2, -1}});
-  cases.push_back({"Add_overflow", attrs(Fn::Add),
-                   {value_operand({2}, {127, -128}, DType::kInt8), value_operand({2}, {1, -1}, DType::kInt8)},
-                   1e-5, false, {-128, 127}});
+  cases.push_back({"Remainder_by_hand",
+                   attrs(Fn::Remainder),
+                   {value_operand({4}, {7, -7, 7, -7}), value_operand({4}, {3, 3, -3, -3})},
+                   1e-5,
+                   false,
+                   {1, 2, -2, -1}});
+  cases.push_back(
+      {"Add_overflow",
+       attrs(Fn::Add),
+       {value_operand({2}, {127, -128}, DType::kInt8), value_operand({2}, {1, -1}, DType::kInt8)},
+       1e-5,
+       false,
+       {-128, 127}});
   return cases;
 }
 

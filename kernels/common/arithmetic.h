@@ -14,24 +14,32 @@ namespace lazyrt {
 /// Integer arithmetic modulo 2^bits; plain arithmetic on floats; on bool, the result is "not zero".
 template <class T>
 T wrapping_add(T a, T b) {
-  if constexpr (kIsFloat<T>) return a + b;
-  else return convert<T>(static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)));
+  if constexpr (kIsFloat<T>)
+    return a + b;
+  else
+    return convert<T>(static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)));
 }
 template <class T>
 T wrapping_sub(T a, T b) {
-  if constexpr (kIsFloat<T>) return a - b;
-  else return convert<T>(static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)));
+  if constexpr (kIsFloat<T>)
+    return a - b;
+  else
+    return convert<T>(static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)));
 }
 template <class T>
 T wrapping_mul(T a, T b) {
-  if constexpr (kIsFloat<T>) return a * b;
-  else return convert<T>(static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)));
+  if constexpr (kIsFloat<T>)
+    return a * b;
+  else
+    return convert<T>(static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)));
 }
 
 template <class T>
 bool is_nan(T x) {
-  if constexpr (kIsFloat<T>) return std::isnan(x);
-  else return (void)x, false;
+  if constexpr (kIsFloat<T>)
+    return std::isnan(x);
+  else
+    return (void)x, false;
 }
 /// The larger / smaller; NaN if either is.
 template <class T>
@@ -51,16 +59,22 @@ T clamp(T x, T low, T high) {
 /// Quotient rounded towards zero. REQUIRES for integers: b != 0.
 template <class T>
 T trunc_divide(T a, T b) {
-  if constexpr (kIsFloat<T>) return std::trunc(a / b);
-  else if (std::is_signed_v<T> && b == T(-1)) return wrapping_sub(T(0), a);
-  else return static_cast<T>(a / b);
+  if constexpr (kIsFloat<T>)
+    return std::trunc(a / b);
+  else if (std::is_signed_v<T> && b == T(-1))
+    return wrapping_sub(T(0), a);
+  else
+    return static_cast<T>(a / b);
 }
 /// Remainder with the sign of a. REQUIRES for integers: b != 0.
 template <class T>
 T fmod_of(T a, T b) {
-  if constexpr (kIsFloat<T>) return std::fmod(a, b);
-  else if (std::is_signed_v<T> && b == T(-1)) return T(0);
-  else return static_cast<T>(a % b);
+  if constexpr (kIsFloat<T>)
+    return std::fmod(a, b);
+  else if (std::is_signed_v<T> && b == T(-1))
+    return T(0);
+  else
+    return static_cast<T>(a % b);
 }
 /// Remainder with the sign of b, as Python's %. REQUIRES for integers: b != 0.
 template <class T>
@@ -90,7 +104,8 @@ T power(T a, T b) {
   if constexpr (kIsFloat<T>) {
     return std::pow(a, b);
   } else {
-    if (b < 0) return a == 1 ? T(1) : std::is_signed_v<T> && a == T(-1) ? T(b % 2 == 0 ? 1 : -1) : T(0);
+    if (b < 0)
+      return a == 1 ? T(1) : std::is_signed_v<T> && a == T(-1) ? T(b % 2 == 0 ? 1 : -1) : T(0);
     T result = 1;
     for (; b != 0; b = static_cast<T>(b / 2), a = wrapping_mul(a, a)) {
       if (b % 2 != 0) result = wrapping_mul(result, a);

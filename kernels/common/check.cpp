@@ -16,8 +16,9 @@ Status check_size(const char* op, const char* role, int index, DType dtype, cons
            bytes <= kMaxTensorBytes;
   }
   if (fits) return Status();
-  return Status(Error::kInvalidArgument, "%s: %s %d of type %s and shape %s is not a possible tensor",
-                op, role, index, dtype_name(dtype), shape_text(shape).text);
+  return Status(Error::kInvalidArgument,
+                "%s: %s %d of type %s and shape %s is not a possible tensor", op, role, index,
+                dtype_name(dtype), shape_text(shape).text);
 }
 
 }  // namespace
@@ -70,7 +71,8 @@ Status check_operand(const char* op, const char* operand, const TensorSpec& spec
                 shape_text(shape).text);
 }
 
-Status check_range(const char* op, const char* attribute, int64_t value, int64_t low, int64_t high) {
+Status check_range(const char* op, const char* attribute, int64_t value, int64_t low,
+                   int64_t high) {
   if (value >= low && value <= high) return Status();
   return Status(Error::kInvalidArgument, "%s: %s is %lld, must be in [%lld, %lld]", op, attribute,
                 static_cast<ll>(value), static_cast<ll>(low), static_cast<ll>(high));

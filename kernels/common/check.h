@@ -1,7 +1,7 @@
 #pragma once
 
-// What every shape rule is made of: checks that answer with a message naming op, attribute or operand
-// and the offending value. Attributes and operands come from untrusted bundles.
+// What every shape rule is made of: checks that answer with a message naming op, attribute or
+// operand and the offending value. Attributes and operands come from untrusted bundles.
 
 #include <cstdint>
 
@@ -18,8 +18,8 @@ constexpr DTypeSet dtype_set(D... types) {
   return ((DTypeSet{1} << static_cast<unsigned>(types)) | ...);
 }
 constexpr DTypeSet kFloatTypes = dtype_set(DType::kFloat32, DType::kFloat64);
-constexpr DTypeSet kIntegerTypes = dtype_set(DType::kInt8, DType::kUInt8, DType::kInt16,
-                                             DType::kInt32, DType::kInt64);
+constexpr DTypeSet kIntegerTypes =
+    dtype_set(DType::kInt8, DType::kUInt8, DType::kInt16, DType::kInt32, DType::kInt64);
 constexpr DTypeSet kNumberTypes = kFloatTypes | kIntegerTypes;
 constexpr DTypeSet kBoolType = dtype_set(DType::kBool);
 /// What elementwise kernels compute in.
@@ -31,8 +31,8 @@ constexpr DTypeSet kIndexTypes = dtype_set(DType::kInt32, DType::kInt64);
 /// Most bytes that one tensor may have; keeps every offset computation inside int64.
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 62;
 
-/// Counts of operands and results against `def`, and of every operand: its type is known, its extents
-/// are not negative, its size is at most kMaxTensorBytes. Call it first.
+/// Counts of operands and results against `def`, and of every operand: its type is known, its
+/// extents are not negative, its size is at most kMaxTensorBytes. Call it first.
 Status check_operands(const char* op, const OpDef& def, Span<const TensorSpec> inputs,
                       Span<const TensorSpec> outputs);
 
@@ -67,7 +67,8 @@ struct Window {
   int64_t dilation = 1;
   bool ceil_mode = false;
 };
-/// Number of windows, by torch's rule; refuses hostile values and a kernel wider than the padded input.
+/// Number of windows, by torch's rule; refuses hostile values and a kernel wider than the padded
+/// input.
 Status count_windows(const char* op, const Window& window, int64_t* count);
 
 /// The operand, or an absent one when the list is too short.

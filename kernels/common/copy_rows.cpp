@@ -21,8 +21,8 @@ void copy_row(T* dst, int64_t dst_step, const T* src, int64_t src_step, int64_t 
 
 }  // namespace
 
-void copy_rows(size_t element_bytes, const LoopNest<2>& loops, int64_t first, int64_t last, void* dst,
-               const void* src) {
+void copy_rows(size_t element_bytes, const LoopNest<2>& loops, int64_t first, int64_t last,
+               void* dst, const void* src) {
   (void)visit_element_size(element_bytes, [&](auto type) {
     using T = typename decltype(type)::type;
     loops.for_rows(first, last, [&](const int64_t* offset, int64_t count, const int64_t* step) {

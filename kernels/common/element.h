@@ -38,21 +38,51 @@ struct BFloat16 {
 };
 
 template <class T>
-constexpr bool kIsFloat = std::is_floating_point_v<T> || std::is_same_v<T, Half> ||
-                          std::is_same_v<T, BFloat16>;
+constexpr bool kIsFloat =
+    std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
 template <class T>
 struct DTypeOf;
-template <> struct DTypeOf<float> { static constexpr DType value = DType::kFloat32; };
-template <> struct DTypeOf<double> { static constexpr DType value = DType::kFloat64; };
-template <> struct DTypeOf<Half> { static constexpr DType value = DType::kFloat16; };
-template <> struct DTypeOf<BFloat16> { static constexpr DType value = DType::kBFloat16; };
-template <> struct DTypeOf<int8_t> { static constexpr DType value = DType::kInt8; };
-template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::kUInt8; };
-template <> struct DTypeOf<int16_t> { static constexpr DType value = DType::kInt16; };
-template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::kInt32; };
-template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::kInt64; };
-template <> struct DTypeOf<Bool> { static constexpr DType value = DType::kBool; };
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::kFloat32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::kFloat64;
+};
+template <>
+struct DTypeOf<Half> {
+  static constexpr DType value = DType::kFloat16;
+};
+template <>
+struct DTypeOf<BFloat16> {
+  static constexpr DType value = DType::kBFloat16;
+};
+template <>
+struct DTypeOf<int8_t> {
+  static constexpr DType value = DType::kInt8;
+};
+template <>
+struct DTypeOf<uint8_t> {
+  static constexpr DType value = DType::kUInt8;
+};
+template <>
+struct DTypeOf<int16_t> {
+  static constexpr DType value = DType::kInt16;
+};
+template <>
+struct DTypeOf<int32_t> {
+  static constexpr DType value = DType::kInt32;
+};
+template <>
+struct DTypeOf<int64_t> {
+  static constexpr DType value = DType::kInt64;
+};
+template <>
+struct DTypeOf<Bool> {
+  static constexpr DType value = DType::kBool;
+};
 
 /// A type as a function argument.
 template <class T>
@@ -69,8 +99,8 @@ using AllTypes =
     Types<float, double, Half, BFloat16, int64_t, int32_t, int16_t, int8_t, uint8_t, Bool>;
 using IndexTypes = Types<int64_t, int32_t>;
 
-/// Calls f(Type<T>{}) with the C++ type of `dtype` and answers its Status; kUnsupported when the list
-/// does not have it.
+/// Calls f(Type<T>{}) with the C++ type of `dtype` and answers its Status; kUnsupported when the
+/// list does not have it.
 template <class... Ts, class F>
 Status visit_dtype(Types<Ts...>, DType dtype, F&& f) {
   Status status;
@@ -78,27 +108,36 @@ Status visit_dtype(Types<Ts...>, DType dtype, F&& f) {
   return found ? status : Status(Error::kUnsupported, "no kernel for type %s", dtype_name(dtype));
 }
 
-/// Calls f(Type<U>{}) with the unsigned type of that many bytes, for kernels that only move elements.
+/// Calls f(Type<U>{}) with the unsigned type of that many bytes, for kernels that only move
+/// elements.
 template <class F>
 Status visit_element_size(size_t bytes, F&& f) {
   switch (bytes) {
-    case 1: return f(Type<uint8_t>{});
-    case 2: return f(Type<uint16_t>{});
-    case 4: return f(Type<uint32_t>{});
-    default: return f(Type<uint64_t>{});
+    case 1:
+      return f(Type<uint8_t>{});
+    case 2:
+      return f(Type<uint16_t>{});
+    case 4:
+      return f(Type<uint32_t>{});
+    default:
+      return f(Type<uint64_t>{});
   }
 }
 
-/// Conversion as torch's `to`: floating to integer truncates (into i64 with saturation, NaN to 0, then
-/// wraps), integers wrap, bool is "not zero".
+/// Conversion as torch's `to`: floating to integer truncates (into i64 with saturation, NaN to 0,
+/// then wraps), integers wrap, bool is "not zero".
 template <class To, class From>
 To convert(From value) {
   if constexpr (std::is_same_v<To, Bool>) {
-    if constexpr (kIsFloat<From>) return Bool(static_cast<double>(value) != 0);
-    else return Bool(static_cast<int64_t>(value) != 0);
+    if constexpr (kIsFloat<From>)
+      return Bool(static_cast<double>(value) != 0);
+    else
+      return Bool(static_cast<int64_t>(value) != 0);
   } else if constexpr (kIsFloat<To>) {
-    if constexpr (std::is_same_v<To, double> || std::is_same_v<To, float>) return static_cast<To>(value);
-    else return To(static_cast<float>(value));
+    if constexpr (std::is_same_v<To, double> || std::is_same_v<To, float>)
+      return static_cast<To>(value);
+    else
+      return To(static_cast<float>(value));
   } else if constexpr (kIsFloat<From>) {
     const double d = static_cast<double>(value);
     if (std::isnan(d)) return To(0);
@@ -148,7 +187,9 @@ inline Half::Half(float value) {
   bits = static_cast<uint16_t>(sign | half);
 }
 
-inline BFloat16::operator float() const { return float_from_bits(static_cast<uint32_t>(bits) << 16); }
+inline BFloat16::operator float() const {
+  return float_from_bits(static_cast<uint32_t>(bits) << 16);
+}
 
 inline BFloat16::BFloat16(float value) {
   const uint32_t all = float_bits(value);

@@ -1,7 +1,7 @@
 #pragma once
 
-// A conformance case: one op, its attributes and operands as data. Every runtime runs the same cases.
-// For tests only; kernels/<folder>/<op>_cases.cpp defines `CaseList <op>_cases()`.
+// A conformance case: one op, its attributes and operands as data. Every runtime runs the same
+// cases. For tests only; kernels/<folder>/<op>_cases.cpp defines `CaseList <op>_cases()`.
 
 #include <cstdint>
 #include <string>
@@ -46,7 +46,8 @@ struct OpCase {
   std::string name;  ///< unique within the op
   fb::OpAttrsUnion attrs;
   std::vector<CaseOperand> operands;
-  /// Largest |a-b| allowed between two runtimes, relative to the largest |reference| value (at least 1).
+  /// Largest |a-b| allowed between two runtimes, relative to the largest |reference| value (at
+  /// least 1).
   double tolerance = 1e-5;
   /// The case must be refused at run with kOutOfRange (bad index).
   bool refused_at_run = false;

@@ -21,14 +21,14 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   const Shape& x = in[0].shape;
   const Shape& weight = in[1].shape;
   int64_t height = 0, width = 0;
-  LAZYRT_RETURN_IF_ERROR(count_windows("conv2d",
-                                       {"height", x[1], weight[1], a.stride_h(), a.pad_top(),
-                                        a.pad_bottom(), a.dilation_h(), false},
-                                       &height));
-  LAZYRT_RETURN_IF_ERROR(count_windows("conv2d",
-                                       {"width", x[2], weight[2], a.stride_w(), a.pad_left(),
-                                        a.pad_right(), a.dilation_w(), false},
-                                       &width));
+  LAZYRT_RETURN_IF_ERROR(count_windows(
+      "conv2d",
+      {"height", x[1], weight[1], a.stride_h(), a.pad_top(), a.pad_bottom(), a.dilation_h(), false},
+      &height));
+  LAZYRT_RETURN_IF_ERROR(count_windows(
+      "conv2d",
+      {"width", x[2], weight[2], a.stride_w(), a.pad_left(), a.pad_right(), a.dilation_w(), false},
+      &width));
   return set_output("conv2d", &out[0], in[0].dtype, Shape{x[0], height, width, weight[0]});
 }
 
@@ -45,8 +45,8 @@ Taps taps_inside(int64_t start, int64_t extent, int64_t kernel, int64_t dilation
 /// One output element: the window at (top, left) of `image` against one filter; c0 is the first
 /// channel of the filter's group.
 template <class T>
-T convolve(const fb::Conv2d& a, const T* image, const Shape& x, const T* filter, const Shape& weight,
-           int64_t top, int64_t left, int64_t c0) {
+T convolve(const fb::Conv2d& a, const T* image, const Shape& x, const T* filter,
+           const Shape& weight, int64_t top, int64_t left, int64_t c0) {
   const int64_t depth = weight[3];
   const Taps rows = taps_inside(top, x[1], weight[1], a.dilation_h());
   const Taps columns = taps_inside(left, x[2], weight[2], a.dilation_w());
@@ -95,9 +95,8 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
-  return visit_dtype(FloatTypes{}, context.inputs[0].dtype, [&](auto type) {
-    return run_typed<typename decltype(type)::type>(context);
-  });
+  return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
+                     [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ CaseList conv2d_cases() {
     cases.push_back({s.name, case_attrs(conv_table<fb::Conv2dT>(s)), conv_operands(s), 2e-5});
   }
   const ConvSizes base = {"", 1, 6, 7, 4, 5, 3, 3, 1, 1};
-  cases.push_back({"f64", case_attrs(conv_table<fb::Conv2dT>(base)), conv_operands(base, DType::kFloat64)});
+  cases.push_back(
+      {"f64", case_attrs(conv_table<fb::Conv2dT>(base)), conv_operands(base, DType::kFloat64)});
   auto table = conv_table<fb::Conv2dT>(base);
   table.min = 0;
   cases.push_back({"relu", case_attrs(table), conv_operands(base), 2e-5});
@@ -44,16 +45,22 @@ CaseList conv2d_cases() {
   table = conv_table<fb::Conv2dT>(base);
   table.pad_bottom = 2, table.pad_top = 0, table.stride_w = 2, table.dilation_h = 2;
   cases.push_back({"asymmetric", case_attrs(table), conv_operands(base), 2e-5});
-  OpCase dynamic = {"dynamic_weights", case_attrs(conv_table<fb::Conv2dT>(base)), conv_operands(base), 2e-5};
+  OpCase dynamic = {"dynamic_weights", case_attrs(conv_table<fb::Conv2dT>(base)),
+                    conv_operands(base), 2e-5};
   for (CaseOperand& operand : dynamic.operands) operand.constant = false;
   cases.push_back(dynamic);
   const ConvSizes nan = {"", 1, 3, 3, 1, 1, 1, 1, 1, 0, 1, 1, false};
-  cases.push_back({"nan_stays", case_attrs(conv_table<fb::Conv2dT>(nan)),
+  cases.push_back({"nan_stays",
+                   case_attrs(conv_table<fb::Conv2dT>(nan)),
                    {value_operand({1, 3, 3, 1}, {1, std::nan(""), 2}), weight_operand({1, 1, 1, 1}),
                     absent_operand()}});
-  cases.push_back({"by_hand", case_attrs(conv_table<fb::Conv2dT>({"", 1, 2, 2, 1, 1, 2, 2})),
-                   {value_operand({1, 2, 2, 1}, {1, 2, 3, 4}), value_operand({1, 2, 2, 1}, {1, 10, 100, 1000}),
-                    value_operand({1}, {0.5})}, 1e-6, false, {4321.5}});
+  cases.push_back({"by_hand",
+                   case_attrs(conv_table<fb::Conv2dT>({"", 1, 2, 2, 1, 1, 2, 2})),
+                   {value_operand({1, 2, 2, 1}, {1, 2, 3, 4}),
+                    value_operand({1, 2, 2, 1}, {1, 10, 100, 1000}), value_operand({1}, {0.5})},
+                   1e-6,
+                   false,
+                   {4321.5}});
   return cases;
 }
 

@@ -18,10 +18,10 @@ inline Status check_conv_operands(const char* op, Span<const TensorSpec> in, int
   const int64_t channels = x.shape[3];
   const int64_t filters = weight.shape[0];
   if (channels % groups != 0 || filters % groups != 0 || weight.shape[3] != channels / groups) {
-    return Status(Error::kInvalidArgument,
-                  "%s: x %s and weight %s do not fit groups %lld: weight must be [O,KH,KW,C/groups]", op,
-                  shape_text(x.shape).text, shape_text(weight.shape).text,
-                  static_cast<long long>(groups));
+    return Status(
+        Error::kInvalidArgument,
+        "%s: x %s and weight %s do not fit groups %lld: weight must be [O,KH,KW,C/groups]", op,
+        shape_text(x.shape).text, shape_text(weight.shape).text, static_cast<long long>(groups));
   }
   return check_operand(op, "bias", operand_or_absent(in, 2), x.dtype, Shape{filters});
 }

@@ -21,10 +21,10 @@ Status count_outputs(const Dim& d, int64_t* count) {
   constexpr const char* kOp = "conv_transpose2d";
   int64_t ignored = 0;
   // The hostile values are those of a convolution over an extent that surely holds the kernel.
-  LAZYRT_RETURN_IF_ERROR(count_windows(kOp,
-                                       {d.name, int64_t{1} << 62, d.kernel, d.stride, d.pad_before,
-                                        d.pad_after, d.dilation, false},
-                                       &ignored));
+  LAZYRT_RETURN_IF_ERROR(count_windows(
+      kOp,
+      {d.name, int64_t{1} << 62, d.kernel, d.stride, d.pad_before, d.pad_after, d.dilation, false},
+      &ignored));
   const int64_t limit = d.stride > d.dilation ? d.stride : d.dilation;
   LAZYRT_RETURN_IF_ERROR(check_range(kOp, "output_pad", d.output_pad, 0, limit - 1));
   LAZYRT_RETURN_IF_ERROR(check_range(kOp, d.name, d.extent, 1, int64_t{1} << 31));
@@ -54,7 +54,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
 }
 
 /// The input position that kernel tap k sends to output position `at`, or -1 if none does.
-int64_t source(int64_t at, int64_t k, int64_t pad, int64_t dilation, int64_t stride, int64_t extent) {
+int64_t source(int64_t at, int64_t k, int64_t pad, int64_t dilation, int64_t stride,
+               int64_t extent) {
   const int64_t scaled = at + pad - k * dilation;
   if (scaled < 0 || scaled % stride != 0 || scaled / stride >= extent) return -1;
   return scaled / stride;
@@ -107,13 +108,13 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
-  return visit_dtype(FloatTypes{}, context.inputs[0].dtype, [&](auto type) {
-    return run_typed<typename decltype(type)::type>(context);
-  });
+  return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
+                     [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace
 
-const OpDef conv_transpose2d_op = {2, 3, 1, 0b100, 0, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef conv_transpose2d_op = {2, 3,     1,     0b100,
+                                   0, false, infer, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

@@ -20,7 +20,8 @@ CaseList conv_transpose2d_cases() {
   };
   CaseList cases;
   for (const ConvSizes& s : kSizes) {
-    cases.push_back({s.name, case_attrs(conv_table<fb::ConvTranspose2dT>(s)), conv_operands(s), 2e-5});
+    cases.push_back(
+        {s.name, case_attrs(conv_table<fb::ConvTranspose2dT>(s)), conv_operands(s), 2e-5});
   }
   const ConvSizes base = {"", 1, 4, 5, 4, 6, 3, 3, 2, 1};
   cases.push_back({"f64", case_attrs(conv_table<fb::ConvTranspose2dT>(base)),
@@ -33,9 +34,12 @@ CaseList conv_transpose2d_cases() {
   table = conv_table<fb::ConvTranspose2dT>(base);
   table.stride_h = 1, table.pad_left = 0;
   cases.push_back({"asymmetric", case_attrs(table), conv_operands(base), 2e-5});
-  cases.push_back({"by_hand", case_attrs(conv_table<fb::ConvTranspose2dT>({"", 1, 1, 2, 1, 1, 1, 2, 1})),
-                   {value_operand({1, 1, 2, 1}, {1, 2}), value_operand({1, 1, 2, 1}, {10, 100})}, 1e-6,
-                   false, {10, 120, 200}});
+  cases.push_back({"by_hand",
+                   case_attrs(conv_table<fb::ConvTranspose2dT>({"", 1, 1, 2, 1, 1, 1, 2, 1})),
+                   {value_operand({1, 1, 2, 1}, {1, 2}), value_operand({1, 1, 2, 1}, {10, 100})},
+                   1e-6,
+                   false,
+                   {10, 120, 200}});
   return cases;
 }
 

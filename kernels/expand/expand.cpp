@@ -12,7 +12,8 @@ namespace {
 Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("expand", expand_op, in, out));
   const auto* shape = attrs.as<fb::Expand>().shape();
-  LAZYRT_RETURN_IF_ERROR(check_range("expand", "rank of shape", attribute_size(shape), 0, kMaxRank));
+  LAZYRT_RETURN_IF_ERROR(
+      check_range("expand", "rank of shape", attribute_size(shape), 0, kMaxRank));
   const Shape to = attribute_list(shape);
   Shape both;
   if (!broadcast_shapes(in[0].shape, to, &both) || both != to) {

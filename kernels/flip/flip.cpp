@@ -12,8 +12,7 @@ namespace {
 Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("flip", flip_op, in, out));
   uint32_t axes = 0;
-  LAZYRT_RETURN_IF_ERROR(
-      read_axes("flip", attrs.as<fb::Flip>().axes(), in[0].shape.rank(), &axes));
+  LAZYRT_RETURN_IF_ERROR(read_axes("flip", attrs.as<fb::Flip>().axes(), in[0].shape.rank(), &axes));
   return set_output("flip", &out[0], in[0].dtype, in[0].shape);
 }
 

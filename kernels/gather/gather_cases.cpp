@@ -7,7 +7,8 @@ OpCase make(std::string name, std::vector<int64_t> x, int axis, CaseOperand inde
             DType dtype = DType::kFloat32) {
   fb::GatherT t;
   t.axis = axis;
-  return {std::move(name), case_attrs(t),
+  return {std::move(name),
+          case_attrs(t),
           {random_operand(std::move(x), Fill::integers(0, 99), dtype), std::move(index)}};
 }
 
@@ -28,7 +29,8 @@ CaseList gather_cases() {
                     make("u8", {4, 3}, 1, indices({4, 2}, 2), DType::kUInt8),
                     make("f16", {4, 3}, 1, indices({4, 2}, 2), DType::kFloat16)};
   for (double bad : {3.0, -1.0, -9e18}) {
-    OpCase c = make("bad_" + std::to_string(cases.size()), {3, 2}, 0, value_operand({1, 2}, {0, bad}, DType::kInt64));
+    OpCase c = make("bad_" + std::to_string(cases.size()), {3, 2}, 0,
+                    value_operand({1, 2}, {0, bad}, DType::kInt64));
     c.refused_at_run = true;
     cases.push_back(c);
   }

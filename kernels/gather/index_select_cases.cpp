@@ -7,11 +7,13 @@ OpCase make(std::string name, std::vector<int64_t> x, int axis, CaseOperand ids,
             DType dtype = DType::kFloat32) {
   fb::IndexSelectT t;
   t.axis = axis;
-  return {std::move(name), case_attrs(t),
+  return {std::move(name),
+          case_attrs(t),
           {random_operand(std::move(x), Fill::integers(0, 99), dtype), std::move(ids)}};
 }
 
-CaseOperand ids(std::vector<int64_t> shape, std::vector<double> values, DType dtype = DType::kInt64) {
+CaseOperand ids(std::vector<int64_t> shape, std::vector<double> values,
+                DType dtype = DType::kInt64) {
   return value_operand(std::move(shape), std::move(values), dtype);
 }
 

@@ -21,8 +21,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   const Shape& x = in[0].shape;
   const Shape& index = in[1].shape;
   const Shape& src = in[2].shape;
-  LAZYRT_RETURN_IF_ERROR(check_range("scatter", "fn", static_cast<int>(a.fn()), 0,
-                                     static_cast<int>(Fn::MAX)));
+  LAZYRT_RETURN_IF_ERROR(
+      check_range("scatter", "fn", static_cast<int>(a.fn()), 0, static_cast<int>(Fn::MAX)));
   LAZYRT_RETURN_IF_ERROR(
       check_dtype("scatter", "x", in[0], a.fn() == Fn::Assign ? kAllTypes : kComputeTypes));
   LAZYRT_RETURN_IF_ERROR(check_dtype("scatter", "index", in[1], kIndexTypes));
@@ -32,7 +32,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   LAZYRT_RETURN_IF_ERROR(check_rank("scatter", "src", in[2], x.rank()));
   for (int i = 0; i < x.rank(); ++i) {
     if (index[i] <= src[i] && (i == a.axis() || index[i] <= x[i])) continue;
-    return Status(Error::kInvalidArgument, "scatter: index %s is larger than x %s or src %s in dim %d",
+    return Status(Error::kInvalidArgument,
+                  "scatter: index %s is larger than x %s or src %s in dim %d",
                   shape_text(index).text, shape_text(x).text, shape_text(src).text, i);
   }
   return set_output("scatter", &out[0], in[0].dtype, x);
@@ -60,10 +61,18 @@ void scatter(const RunContext& context, int axis, Combine combine) {
 template <class T>
 Status scatter_with(const RunContext& context, const fb::Scatter& a) {
   switch (a.fn()) {
-    case Fn::Add: scatter<T>(context, a.axis(), wrapping_add<T>); break;
-    case Fn::Mul: scatter<T>(context, a.axis(), wrapping_mul<T>); break;
-    case Fn::Max: scatter<T>(context, a.axis(), maximum<T>); break;
-    default: scatter<T>(context, a.axis(), minimum<T>); break;
+    case Fn::Add:
+      scatter<T>(context, a.axis(), wrapping_add<T>);
+      break;
+    case Fn::Mul:
+      scatter<T>(context, a.axis(), wrapping_mul<T>);
+      break;
+    case Fn::Max:
+      scatter<T>(context, a.axis(), maximum<T>);
+      break;
+    default:
+      scatter<T>(context, a.axis(), minimum<T>);
+      break;
   }
   return Status();
 }

@@ -9,7 +9,8 @@ OpCase make(const std::string& name, Fn fn, std::vector<int64_t> x, int axis, Ca
             std::vector<int64_t> src, DType dtype = DType::kFloat32) {
   fb::ScatterT t;
   t.fn = fn, t.axis = axis;
-  return {std::string(fb::EnumNameScatterFn(fn)) + "_" + name, case_attrs(t),
+  return {std::string(fb::EnumNameScatterFn(fn)) + "_" + name,
+          case_attrs(t),
           {random_operand(std::move(x), Fill::integers(0, 9), dtype), std::move(index),
            random_operand(std::move(src), Fill::integers(0, 9), dtype)}};
 }
@@ -22,13 +23,14 @@ CaseOperand distinct(std::vector<int64_t> shape) {
 }  // namespace
 
 CaseList scatter_cases() {
-  CaseList cases = {make("row", Fn::Assign, {5, 6}, 1, distinct({5, 4}), {5, 4}),
-                    make("column", Fn::Assign, {4, 3}, 0, value_operand({2, 3}, {3, 1, 0, 0, 2, 1}, DType::kInt64),
-                         {2, 3}),
-                    make("smaller", Fn::Assign, {4, 6}, 1, distinct({3, 4}), {5, 7}),
-                    make("nothing", Fn::Assign, {4, 3}, 0, distinct({0, 3}), {0, 3}),
-                    make("f16", Fn::Assign, {5}, 0, distinct({4}), {4}, DType::kFloat16),
-                    make("i32_index", Fn::Assign, {5}, 0, value_operand({2}, {4, 0}, DType::kInt32), {2})};
+  CaseList cases = {
+      make("row", Fn::Assign, {5, 6}, 1, distinct({5, 4}), {5, 4}),
+      make("column", Fn::Assign, {4, 3}, 0,
+           value_operand({2, 3}, {3, 1, 0, 0, 2, 1}, DType::kInt64), {2, 3}),
+      make("smaller", Fn::Assign, {4, 6}, 1, distinct({3, 4}), {5, 7}),
+      make("nothing", Fn::Assign, {4, 3}, 0, distinct({0, 3}), {0, 3}),
+      make("f16", Fn::Assign, {5}, 0, distinct({4}), {4}, DType::kFloat16),
+      make("i32_index", Fn::Assign, {5}, 0, value_operand({2}, {4, 0}, DType::kInt32), {2})};
   for (Fn fn : {Fn::Add, Fn::Mul, Fn::Max, Fn::Min}) {
     const auto repeated = [](std::vector<int64_t> shape) {
       return random_operand(std::move(shape), Fill::integers(0, 2), DType::kInt64);
@@ -44,7 +46,8 @@ CaseList scatter_cases() {
     c.refused_at_run = true;
     cases.push_back(c);
   }
-  OpCase by_hand = make("by_hand", Fn::Add, {3}, 0, value_operand({3}, {2, 0, 2}, DType::kInt64), {3});
+  OpCase by_hand =
+      make("by_hand", Fn::Add, {3}, 0, value_operand({3}, {2, 0, 2}, DType::kInt64), {3});
   by_hand.operands[0] = value_operand({3}, {1, 1, 1});
   by_hand.operands[2] = value_operand({3}, {10, 20, 30});
   by_hand.expected = {21, 1, 41};

@@ -45,9 +45,8 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
-  return visit_dtype(FloatTypes{}, context.inputs[0].dtype, [&](auto type) {
-    return run_typed<typename decltype(type)::type>(context);
-  });
+  return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
+                     [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace

@@ -68,17 +68,18 @@ Status run_typed(const RunContext& context) {
       T* out = y.as<T>() + (offset[0] + i * step[0]) * s.m * s.n;
       const T* left = a.as<const T>() + (offset[1] + i * step[1]) * s.m * s.k;
       const T* right = b.as<const T>() + (offset[2] + i * step[2]) * s.k * s.n;
-      if (transposed) multiply_transposed(s, left, right, out);
-      else multiply(s, left, right, out);
+      if (transposed)
+        multiply_transposed(s, left, right, out);
+      else
+        multiply(s, left, right, out);
     }
   });
   return Status();
 }
 
 Status run(void*, const RunContext& context) {
-  return visit_dtype(NumberTypes{}, context.inputs[0].dtype, [&](auto type) {
-    return run_typed<typename decltype(type)::type>(context);
-  });
+  return visit_dtype(NumberTypes{}, context.inputs[0].dtype,
+                     [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace

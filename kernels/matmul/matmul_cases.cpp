@@ -3,13 +3,15 @@
 namespace lazyrt {
 namespace {
 
-OpCase make(std::string name, std::vector<int64_t> a, std::vector<int64_t> b, bool transpose = false,
-            DType dtype = DType::kFloat32) {
+OpCase make(std::string name, std::vector<int64_t> a, std::vector<int64_t> b,
+            bool transpose = false, DType dtype = DType::kFloat32) {
   fb::MatMulT t;
   t.transpose_b = transpose;
   const Fill fill = is_floating(dtype) ? Fill::normal() : Fill::integers(0, 9);
-  return {std::move(name), case_attrs(t),
-          {random_operand(std::move(a), fill, dtype), random_operand(std::move(b), fill, dtype)}, 2e-5};
+  return {std::move(name),
+          case_attrs(t),
+          {random_operand(std::move(a), fill, dtype), random_operand(std::move(b), fill, dtype)},
+          2e-5};
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   const auto& a = attrs.as<fb::BatchNorm>();
   const TensorSpec& x = in[0];
   LAZYRT_RETURN_IF_ERROR(check_dtype("batch_norm", "x", x, kFloatTypes));
-  LAZYRT_RETURN_IF_ERROR(check_range("batch_norm", "channel_axis", a.channel_axis(), 0,
-                                     x.shape.rank() - 1));
+  LAZYRT_RETURN_IF_ERROR(
+      check_range("batch_norm", "channel_axis", a.channel_axis(), 0, x.shape.rank() - 1));
   LAZYRT_RETURN_IF_ERROR(check_epsilon("batch_norm", a.epsilon()));
   const Shape row = {x.shape[a.channel_axis()]};
   constexpr const char* kNames[] = {"x", "weight", "bias", "mean", "variance"};
@@ -44,16 +44,16 @@ Status run_typed(const RunContext& context) {
                          std::sqrt(static_cast<double>(variance[c]) + a.epsilon());
     const double shift = bias == nullptr ? 0.0 : static_cast<double>(bias[c]);
     for (int64_t i = row * v.inner; i < (row + 1) * v.inner; ++i) {
-      y[i] = static_cast<T>((static_cast<double>(x[i]) - static_cast<double>(mean[c])) * scale + shift);
+      y[i] = static_cast<T>((static_cast<double>(x[i]) - static_cast<double>(mean[c])) * scale +
+                            shift);
     }
   }
   return Status();
 }
 
 Status run(void*, const RunContext& context) {
-  return visit_dtype(FloatTypes{}, context.inputs[0].dtype, [&](auto type) {
-    return run_typed<typename decltype(type)::type>(context);
-  });
+  return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
+                     [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace

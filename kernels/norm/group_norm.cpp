@@ -18,8 +18,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   const TensorSpec& x = in[0];
   LAZYRT_RETURN_IF_ERROR(check_dtype("group_norm", "x", x, kFloatTypes));
   LAZYRT_RETURN_IF_ERROR(check_min_rank("group_norm", "x", x, 2));
-  LAZYRT_RETURN_IF_ERROR(check_range("group_norm", "channel_axis", a.channel_axis(), 1,
-                                     x.shape.rank() - 1));
+  LAZYRT_RETURN_IF_ERROR(
+      check_range("group_norm", "channel_axis", a.channel_axis(), 1, x.shape.rank() - 1));
   LAZYRT_RETURN_IF_ERROR(check_epsilon("group_norm", a.epsilon()));
   const int64_t channels = x.shape[a.channel_axis()];
   if (a.groups() < 1 || channels % a.groups() != 0) {
@@ -27,8 +27,10 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
                   a.groups(), static_cast<long long>(channels));
   }
   const Shape row = {channels};
-  LAZYRT_RETURN_IF_ERROR(check_operand("group_norm", "weight", operand_or_absent(in, 1), x.dtype, row));
-  LAZYRT_RETURN_IF_ERROR(check_operand("group_norm", "bias", operand_or_absent(in, 2), x.dtype, row));
+  LAZYRT_RETURN_IF_ERROR(
+      check_operand("group_norm", "weight", operand_or_absent(in, 1), x.dtype, row));
+  LAZYRT_RETURN_IF_ERROR(
+      check_operand("group_norm", "bias", operand_or_absent(in, 2), x.dtype, row));
   return set_output("group_norm", &out[0], x.dtype, x.shape);
 }
 
@@ -50,7 +52,8 @@ struct Group {
 
 /// weight and bias are the group's own, or nullptr.
 template <class T>
-void normalize(const Group& group, double epsilon, const T* x, const T* weight, const T* bias, T* y) {
+void normalize(const Group& group, double epsilon, const T* x, const T* weight, const T* bias,
+               T* y) {
   double sum = 0;
   group.for_each([&](int64_t at, int64_t) { sum += static_cast<double>(x[at]); });
   const double mean = sum / static_cast<double>(group.count());
@@ -82,16 +85,16 @@ Status run_typed(const RunContext& context) {
       const int64_t first = (n * group.outer * v.extent + g * channels) * v.inner;
       normalize(group, a.epsilon(), context.inputs[0].as<const T>() + first,
                 weight == nullptr ? nullptr : weight + g * channels,
-                bias == nullptr ? nullptr : bias + g * channels, context.outputs[0].as<T>() + first);
+                bias == nullptr ? nullptr : bias + g * channels,
+                context.outputs[0].as<T>() + first);
     }
   }
   return Status();
 }
 
 Status run(void*, const RunContext& context) {
-  return visit_dtype(FloatTypes{}, context.inputs[0].dtype, [&](auto type) {
-    return run_typed<typename decltype(type)::type>(context);
-  });
+  return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
+                     [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace

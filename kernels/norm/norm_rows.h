@@ -45,8 +45,9 @@ Status normalize_rows(const RunContext& context, int normalized_rank, double eps
     const RowScale row = measure(x + first, count, epsilon);
     for (int64_t i = 0; i < count; ++i) {
       const double normal = (static_cast<double>(x[first + i]) - row.mean) * row.scale;
-      y[first + i] = static_cast<T>(normal * (weight == nullptr ? 1.0 : static_cast<double>(weight[i])) +
-                                    (bias == nullptr ? 0.0 : static_cast<double>(bias[i])));
+      y[first + i] =
+          static_cast<T>(normal * (weight == nullptr ? 1.0 : static_cast<double>(weight[i])) +
+                         (bias == nullptr ? 0.0 : static_cast<double>(bias[i])));
     }
   }
   return Status();

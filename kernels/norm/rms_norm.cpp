@@ -19,7 +19,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
 template <class T>
 RowScale root_mean_square(const T* x, int64_t count, double epsilon) {
   double squares = 0;
-  for (int64_t i = 0; i < count; ++i) squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  for (int64_t i = 0; i < count; ++i)
+    squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
   return {0, 1 / std::sqrt(squares / static_cast<double>(count) + epsilon)};
 }
 

@@ -25,8 +25,8 @@ int64_t most_padding(Mode mode, int64_t extent) {
 Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("pad", pad_op, in, out));
   const auto& a = attrs.as<fb::Pad>();
-  LAZYRT_RETURN_IF_ERROR(check_range("pad", "mode", static_cast<int>(a.mode()), 0,
-                                     static_cast<int>(Mode::MAX)));
+  LAZYRT_RETURN_IF_ERROR(
+      check_range("pad", "mode", static_cast<int>(a.mode()), 0, static_cast<int>(Mode::MAX)));
   Shape shape = in[0].shape;
   LAZYRT_RETURN_IF_ERROR(check_length("pad", "before", a.before(), shape.rank()));
   LAZYRT_RETURN_IF_ERROR(check_length("pad", "after", a.after(), shape.rank()));
@@ -47,10 +47,14 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
 int64_t source(Mode mode, int64_t i, int64_t extent) {
   if (i >= 0 && i < extent) return i;
   switch (mode) {
-    case Mode::Reflect: return i < 0 ? -i : 2 * (extent - 1) - i;
-    case Mode::Replicate: return i < 0 ? 0 : extent - 1;
-    case Mode::Circular: return i < 0 ? i + extent : i - extent;
-    default: return -1;
+    case Mode::Reflect:
+      return i < 0 ? -i : 2 * (extent - 1) - i;
+    case Mode::Replicate:
+      return i < 0 ? 0 : extent - 1;
+    case Mode::Circular:
+      return i < 0 ? i + extent : i - extent;
+    default:
+      return -1;
   }
 }
 
@@ -74,8 +78,10 @@ class Padder {
     }
     for (int64_t i = 0; i < y_shape_[dim]; ++i, y += y_strides_[dim]) {
       const int64_t from = source(mode_, i - before_[dim], x_shape_[dim]);
-      if (from < 0) std::fill(y, y + y_strides_[dim], value_);
-      else pad(dim + 1, x + from * x_strides_[dim], y);
+      if (from < 0)
+        std::fill(y, y + y_strides_[dim], value_);
+      else
+        pad(dim + 1, x + from * x_strides_[dim], y);
     }
   }
 

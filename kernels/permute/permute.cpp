@@ -27,7 +27,8 @@ Status run(void*, const RunContext& context) {
   Strides from;
   for (int i = 0; i < perm.rank(); ++i) from[i] = own[static_cast<int>(perm[i])];
   const TensorView& y = context.outputs[0];
-  copy_strided(dtype_size(y.dtype), y.shape, y.data, row_major(y.shape), context.inputs[0].data, from);
+  copy_strided(dtype_size(y.dtype), y.shape, y.data, row_major(y.shape), context.inputs[0].data,
+               from);
   return Status();
 }
 

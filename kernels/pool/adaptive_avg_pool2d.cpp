@@ -44,13 +44,13 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
-  return visit_dtype(FloatTypes{}, context.inputs[0].dtype, [&](auto type) {
-    return run_typed<typename decltype(type)::type>(context);
-  });
+  return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
+                     [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace
 
-const OpDef adaptive_avg_pool2d_op = {1, 1, 1, 0, 0, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef adaptive_avg_pool2d_op = {1, 1,     1,     0,
+                                      0, false, infer, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

@@ -33,8 +33,8 @@ struct PixelWindow {
   int64_t count() const { return rows.count * columns.count; }
 };
 
-/// Calls use(list, n) with lists of at most kTapsAtOnce rows of channels, each list after the first led
-/// by `y`, so that an associative `use` that writes y combines all rows of the window.
+/// Calls use(list, n) with lists of at most kTapsAtOnce rows of channels, each list after the first
+/// led by `y`, so that an associative `use` that writes y combines all rows of the window.
 constexpr size_t kTapsAtOnce = 64;
 template <class Use>
 void for_window(const PixelWindow& w, float* y, const Use& use) {
@@ -55,10 +55,11 @@ void for_window(const PixelWindow& w, float* y, const Use& use) {
   if (n > 0) use(list, n);
 }
 
-/// Calls body(image index, output row, output column, y) for every output pixel, on all threads; `cost`
-/// is the number of taps of a window.
+/// Calls body(image index, output row, output column, y) for every output pixel, on all threads;
+/// `cost` is the number of taps of a window.
 template <class Body>
-void for_output_pixels(const CpuServices& cpu, const TensorView& y, int64_t cost, const Body& body) {
+void for_output_pixels(const CpuServices& cpu, const TensorView& y, int64_t cost,
+                       const Body& body) {
   const Shape& s = y.shape;
   float* out = y.as<float>();
   const auto rows = static_cast<size_t>(s[0] * s[1]);

@@ -17,8 +17,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   LAZYRT_RETURN_IF_ERROR(check_operands("arg_reduce", arg_reduce_op, in, out));
   const auto& a = attrs.as<fb::ArgReduce>();
   const Shape& x = in[0].shape;
-  LAZYRT_RETURN_IF_ERROR(check_range("arg_reduce", "fn", static_cast<int>(a.fn()), 0,
-                                     static_cast<int>(Fn::MAX)));
+  LAZYRT_RETURN_IF_ERROR(
+      check_range("arg_reduce", "fn", static_cast<int>(a.fn()), 0, static_cast<int>(Fn::MAX)));
   LAZYRT_RETURN_IF_ERROR(check_dtype("arg_reduce", "x", in[0], kNumberTypes));
   LAZYRT_RETURN_IF_ERROR(check_axis("arg_reduce", a.axis(), x.rank()));
   if (x[a.axis()] == 0) {
@@ -27,8 +27,10 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   }
   Shape shape;
   for (int i = 0; i < x.rank(); ++i) {
-    if (i != a.axis()) shape.append(x[i]);
-    else if (a.keepdim()) shape.append(1);
+    if (i != a.axis())
+      shape.append(x[i]);
+    else if (a.keepdim())
+      shape.append(1);
   }
   return set_output("arg_reduce", &out[0], DType::kInt64, shape);
 }
@@ -60,9 +62,8 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
-  return visit_dtype(NumberTypes{}, context.inputs[0].dtype, [&](auto type) {
-    return run_typed<typename decltype(type)::type>(context);
-  });
+  return visit_dtype(NumberTypes{}, context.inputs[0].dtype,
+                     [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace

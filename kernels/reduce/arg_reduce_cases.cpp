@@ -7,11 +7,12 @@ namespace {
 
 using Fn = fb::ArgReduceFn;
 
-OpCase make(Fn fn, const std::string& suffix, std::vector<int64_t> shape, int axis, bool keepdim = false,
-            Fill fill = Fill::normal(), DType dtype = DType::kFloat32) {
+OpCase make(Fn fn, const std::string& suffix, std::vector<int64_t> shape, int axis,
+            bool keepdim = false, Fill fill = Fill::normal(), DType dtype = DType::kFloat32) {
   fb::ArgReduceT t;
   t.fn = fn, t.axis = axis, t.keepdim = keepdim;
-  return {std::string(fb::EnumNameArgReduceFn(fn)) + "_" + suffix, case_attrs(t),
+  return {std::string(fb::EnumNameArgReduceFn(fn)) + "_" + suffix,
+          case_attrs(t),
           {random_operand(std::move(shape), std::move(fill), dtype)}};
 }
 
@@ -26,7 +27,8 @@ CaseList arg_reduce_cases() {
     cases.push_back(make(fn, "single", {4, 1}, 1));
     cases.push_back(make(fn, "no_rows", {0, 4}, 1));
     cases.push_back(make(fn, "ties", {2, 6}, 1, false, Fill::of({1, 2, 2, 1, 2, 1})));
-    cases.push_back(make(fn, "nan", {2, 4}, 1, false, Fill::of({1, std::nan(""), 9, std::nan(""), 3})));
+    cases.push_back(
+        make(fn, "nan", {2, 4}, 1, false, Fill::of({1, std::nan(""), 9, std::nan(""), 3})));
     for (DType dtype : {DType::kFloat64, DType::kInt64, DType::kInt32, DType::kUInt8}) {
       cases.push_back(make(fn, dtype_name(dtype), {4, 9}, 1, false, Fill::integers(0, 100), dtype));
     }

@@ -14,7 +14,9 @@ namespace {
 using Fn = fb::ReduceFn;
 
 DTypeSet allowed_types(Fn fn) {
-  return fn == Fn::Mean ? kFloatTypes : fn == Fn::Sum || fn == Fn::Prod ? kNumberTypes : kComputeTypes;
+  return fn == Fn::Mean                    ? kFloatTypes
+         : fn == Fn::Sum || fn == Fn::Prod ? kNumberTypes
+                                           : kComputeTypes;
 }
 
 /// A shape split by a set of axes into what stays and what is reduced, with x's strides for both.
@@ -37,12 +39,13 @@ Split split(const Shape& x, uint32_t axes) {
 Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("reduce", reduce_op, in, out));
   const auto& a = attrs.as<fb::Reduce>();
-  LAZYRT_RETURN_IF_ERROR(check_range("reduce", "fn", static_cast<int>(a.fn()), 0,
-                                     static_cast<int>(Fn::MAX)));
+  LAZYRT_RETURN_IF_ERROR(
+      check_range("reduce", "fn", static_cast<int>(a.fn()), 0, static_cast<int>(Fn::MAX)));
   const char* name = fb::EnumNameReduceFn(a.fn());
   const Shape& x = in[0].shape;
   LAZYRT_RETURN_IF_ERROR(check_dtype(name, "x", in[0], allowed_types(a.fn())));
-  LAZYRT_RETURN_IF_ERROR(check_range(name, "number of axes", attribute_size(a.axes()), 1, x.rank()));
+  LAZYRT_RETURN_IF_ERROR(
+      check_range(name, "number of axes", attribute_size(a.axes()), 1, x.rank()));
   uint32_t axes = 0;
   LAZYRT_RETURN_IF_ERROR(read_axes(name, a.axes(), x.rank(), &axes));
   const Split s = split(x, axes);
@@ -90,14 +93,17 @@ Status run_typed(const RunContext& context) {
   const double count = static_cast<double>(s.reduced.numel());
   switch (a.fn()) {
     case Fn::Sum:
-      fold<T, T>(context, s, Acc(0), [](Acc v, T x) { return wrapping_add(v, Acc(x)); }, to_element);
+      fold<T, T>(
+          context, s, Acc(0), [](Acc v, T x) { return wrapping_add(v, Acc(x)); }, to_element);
       break;
     case Fn::Mean:
-      fold<T, T>(context, s, 0.0, [](double v, T x) { return v + static_cast<double>(x); },
-                 [&](double v) { return convert<T>(v / count); });
+      fold<T, T>(
+          context, s, 0.0, [](double v, T x) { return v + static_cast<double>(x); },
+          [&](double v) { return convert<T>(v / count); });
       break;
     case Fn::Prod:
-      fold<T, T>(context, s, Acc(1), [](Acc v, T x) { return wrapping_mul(v, Acc(x)); }, to_element);
+      fold<T, T>(
+          context, s, Acc(1), [](Acc v, T x) { return wrapping_mul(v, Acc(x)); }, to_element);
       break;
     case Fn::Max:
       fold<T, T>(context, s, Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest(),
@@ -108,10 +114,12 @@ Status run_typed(const RunContext& context) {
                  same);
       break;
     case Fn::Any:
-      fold<T, Bool>(context, s, false, [](bool v, T x) { return v || convert<Bool>(x); }, same);
+      fold<T, Bool>(
+          context, s, false, [](bool v, T x) { return v || convert<Bool>(x); }, same);
       break;
     case Fn::All:
-      fold<T, Bool>(context, s, true, [](bool v, T x) { return v && convert<Bool>(x); }, same);
+      fold<T, Bool>(
+          context, s, true, [](bool v, T x) { return v && convert<Bool>(x); }, same);
       break;
   }
   return Status();
@@ -129,9 +137,8 @@ Status run(void*, const RunContext& context) {
     bytes.outputs = Span<const TensorView>(&y, 1);
     return run_typed<uint8_t>(bytes);
   }
-  return visit_dtype(NumberTypes{}, context.inputs[0].dtype, [&](auto type) {
-    return run_typed<typename decltype(type)::type>(context);
-  });
+  return visit_dtype(NumberTypes{}, context.inputs[0].dtype,
+                     [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace

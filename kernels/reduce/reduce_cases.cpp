@@ -12,7 +12,8 @@ OpCase make(Fn fn, const std::string& suffix, std::vector<int64_t> shape, std::v
             bool keepdim, Fill fill = Fill::normal(), DType dtype = DType::kFloat32) {
   fb::ReduceT t;
   t.fn = fn, t.axes = std::move(axes), t.keepdim = keepdim;
-  return {std::string(fb::EnumNameReduceFn(fn)) + "_" + suffix, case_attrs(t),
+  return {std::string(fb::EnumNameReduceFn(fn)) + "_" + suffix,
+          case_attrs(t),
           {random_operand(std::move(shape), std::move(fill), dtype)}};
 }
 

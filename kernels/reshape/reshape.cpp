@@ -12,7 +12,8 @@ namespace {
 Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("reshape", reshape_op, in, out));
   const auto* shape = attrs.as<fb::Reshape>().shape();
-  LAZYRT_RETURN_IF_ERROR(check_range("reshape", "rank of shape", attribute_size(shape), 0, kMaxRank));
+  LAZYRT_RETURN_IF_ERROR(
+      check_range("reshape", "rank of shape", attribute_size(shape), 0, kMaxRank));
   const Shape to = attribute_list(shape);
   LAZYRT_RETURN_IF_ERROR(set_output("reshape", &out[0], in[0].dtype, to));
   if (to.numel() == in[0].numel()) return Status();

@@ -20,7 +20,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
 
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const auto& in = context.node.inputs;
-  const RnnSizes s = rnn_sizes(context.node.attrs.as<fb::Gru>(), kGates, kStates, in[0].shape, in[1].shape);
+  const RnnSizes s =
+      rnn_sizes(context.node.attrs.as<fb::Gru>(), kGates, kStates, in[0].shape, in[1].shape);
   prepared->workspace_bytes = static_cast<size_t>(s.workspace()) * dtype_size(in[0].dtype);
   return Status();
 }
@@ -36,8 +37,8 @@ void cell(const T* x, const T* h_gates, T* h, T*, int64_t hidden) {
 }
 
 Status run(void*, const RunContext& context) {
-  const RnnSizes s = rnn_sizes(context.attrs.as<fb::Gru>(), kGates, kStates, context.inputs[0].shape,
-                               context.inputs[1].shape);
+  const RnnSizes s = rnn_sizes(context.attrs.as<fb::Gru>(), kGates, kStates,
+                               context.inputs[0].shape, context.inputs[1].shape);
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype, [&](auto type) {
     using T = typename decltype(type)::type;
     return run_rnn<T>(context, s, cell<T>);

@@ -20,7 +20,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
 
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const auto& in = context.node.inputs;
-  const RnnSizes s = rnn_sizes(context.node.attrs.as<fb::Lstm>(), kGates, kStates, in[0].shape, in[1].shape);
+  const RnnSizes s =
+      rnn_sizes(context.node.attrs.as<fb::Lstm>(), kGates, kStates, in[0].shape, in[1].shape);
   prepared->workspace_bytes = static_cast<size_t>(s.workspace()) * dtype_size(in[0].dtype);
   return Status();
 }

@@ -34,8 +34,16 @@ struct RnnSizes {
 template <class Table>
 RnnSizes rnn_sizes(const Table& a, int gates, int states, const Shape& x, const Shape& h0) {
   const int t = a.batch_first() ? 1 : 0;
-  return {gates, states, x[t], x[1 - t], x[2], h0[2], a.layers(), a.bidirectional() ? 2 : 1,
-          a.batch_first(), a.has_bias()};
+  return {gates,
+          states,
+          x[t],
+          x[1 - t],
+          x[2],
+          h0[2],
+          a.layers(),
+          a.bidirectional() ? 2 : 1,
+          a.batch_first(),
+          a.has_bias()};
 }
 
 /// The shape rule of both ops.

@@ -37,10 +37,12 @@ CaseList rnn_cases(int gates, int states) {
       return weight_operand(std::move(shape), Fill::normal(0, 0.4), s.dtype);
     };
     OpCase c = {s.name, case_attrs(t), {}, 2e-5};
-    c.operands.push_back(s.batch_first ? random_operand({s.batch, s.time, s.input}, Fill::normal(), s.dtype)
-                                       : random_operand({s.time, s.batch, s.input}, Fill::normal(), s.dtype));
+    c.operands.push_back(s.batch_first
+                             ? random_operand({s.batch, s.time, s.input}, Fill::normal(), s.dtype)
+                             : random_operand({s.time, s.batch, s.input}, Fill::normal(), s.dtype));
     for (int i = 0; i < states; ++i) {
-      c.operands.push_back(random_operand({s.layers * directions, s.batch, s.hidden}, Fill::normal(), s.dtype));
+      c.operands.push_back(
+          random_operand({s.layers * directions, s.batch, s.hidden}, Fill::normal(), s.dtype));
     }
     for (int64_t cell = 0; cell < s.layers * directions; ++cell) {
       const int64_t width = cell < directions ? s.input : directions * s.hidden;

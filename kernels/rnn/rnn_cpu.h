@@ -1,7 +1,7 @@
 #pragma once
 
-// What gru and lstm share on the cpu: the products with x for all steps at once (XNNPACK), then for each
-// step one product of the packed recurrent weights with h, and the gates in vectors.
+// What gru and lstm share on the cpu: the products with x for all steps at once (XNNPACK), then for
+// each step one product of the packed recurrent weights with h, and the gates in vectors.
 
 #include <cmath>
 
@@ -11,15 +11,17 @@
 
 namespace lazyrt {
 
-/// The gates of one step. `x` and `h_sums` are the sums with x and with h, biases included (h_sums may
-/// be overwritten); `h` is the state before; `c` the cell state, updated (lstm only); `out` gets h.
+/// The gates of one step. `x` and `h_sums` are the sums with x and with h, biases included (h_sums
+/// may be overwritten); `h` is the state before; `c` the cell state, updated (lstm only); `out`
+/// gets h.
 using RnnCell = void (*)(const VectorOps& vector, const float* x, float* h_sums, const float* h,
                          float* c, float* out, size_t hidden);
 
 /// One layer and direction.
 struct RnnPart {
   xnn_operator_t from_x = nullptr;
-  const float* recurrent = nullptr;  ///< panels of w_hh (VectorOps::gemv), then b_hh, in the weight store
+  const float* recurrent =
+      nullptr;  ///< panels of w_hh (VectorOps::gemv), then b_hh, in the weight store
 };
 
 /// In one allocation with its parts behind it.
@@ -49,7 +51,8 @@ inline size_t rnn_panels(const RnnSizes& s) {
 }
 
 inline Status rnn_supports(const char* op, const NodeSpec& node, const RnnSizes& s) {
-  if (node.inputs[0].dtype != DType::kFloat32) return Status(Error::kUnsupported, "%s: only f32", op);
+  if (node.inputs[0].dtype != DType::kFloat32)
+    return Status(Error::kUnsupported, "%s: only f32", op);
   if (node.inputs[0].numel() == 0 || s.hidden == 0) {
     return Status(Error::kUnsupported, "%s: empty operand", op);
   }
@@ -87,7 +90,8 @@ inline Status prepare_rnn_part(const char* op, uint64_t op_id, const PrepareCont
     PackingTag tag = {op_id};
     tag.add(w[0].shape).add(w[1].shape);
     WeightStore::Packing packing(cpu.weights, tag);
-    const size_t bytes = rnn_panels(s) * kGemvPanel * static_cast<size_t>(s.hidden + 1) * sizeof(float);
+    const size_t bytes =
+        rnn_panels(s) * kGemvPanel * static_cast<size_t>(s.hidden + 1) * sizeof(float);
     auto* packed = static_cast<float*>(packing.find(data(1), data(3)));
     if (packed == nullptr) {
       packed = static_cast<float*>(packing.insert(data(1), data(3), bytes));
@@ -96,8 +100,9 @@ inline Status prepare_rnn_part(const char* op, uint64_t op_id, const PrepareCont
     }
     part->recurrent = packed;
     LAZYRT_RETURN_IF_ERROR(xnn_status(
-        op, xnn_create_fully_connected_nc_f32(width, rows, width, rows, data(0), data(2), -HUGE_VALF,
-                                              HUGE_VALF, 0, nullptr, packing.cache(), &part->from_x)));
+        op,
+        xnn_create_fully_connected_nc_f32(width, rows, width, rows, data(0), data(2), -HUGE_VALF,
+                                          HUGE_VALF, 0, nullptr, packing.cache(), &part->from_x)));
     *packed_bytes += packing.new_bytes();
   }
   return xnn_status(op, xnn_reshape_fully_connected_nc_f32(
@@ -126,9 +131,9 @@ inline Status rnn_prepare(const char* op, uint64_t op_id, const PrepareContext& 
   prepared->workspace_bytes = RnnWorkspace(s).total * sizeof(float);
   for (size_t i = 0; i < count; ++i) {
     const auto directions = static_cast<size_t>(s.directions);
-    const Status status = prepare_rnn_part(op, op_id, context, s, static_cast<int64_t>(i / directions),
-                                           static_cast<int64_t>(i % directions), &state->parts()[i],
-                                           &prepared->packed_weight_bytes);
+    const Status status = prepare_rnn_part(
+        op, op_id, context, s, static_cast<int64_t>(i / directions),
+        static_cast<int64_t>(i % directions), &state->parts()[i], &prepared->packed_weight_bytes);
     if (status.ok()) continue;
     rnn_release(state, context.allocator);
     prepared->state = nullptr;
@@ -147,8 +152,8 @@ struct RnnSequence {
   int64_t row, row_step;
 };
 
-inline const float* run_rnn_sequence(const VectorOps& vector, const RnnSizes& s, const RnnPart& part,
-                                     const RnnSequence& q, RnnCell cell) {
+inline const float* run_rnn_sequence(const VectorOps& vector, const RnnSizes& s,
+                                     const RnnPart& part, const RnnSequence& q, RnnCell cell) {
   const auto hidden = static_cast<size_t>(s.hidden);
   const size_t panels = rnn_panels(s);
   const float* bias = part.recurrent + panels * kGemvPanel * hidden;
@@ -163,8 +168,8 @@ inline const float* run_rnn_sequence(const VectorOps& vector, const RnnSizes& s,
   return h;
 }
 
-inline void run_rnn_layer(const RunContext& context, RnnState* state, int64_t layer, float* workspace,
-                          float* y, RnnCell cell) {
+inline void run_rnn_layer(const RunContext& context, RnnState* state, int64_t layer,
+                          float* workspace, float* y, RnnCell cell) {
   const RnnSizes& s = state->sizes;
   const RnnWorkspace at(s);
   const CpuServices& cpu = cpu_services(context);
@@ -175,14 +180,13 @@ inline void run_rnn_layer(const RunContext& context, RnnState* state, int64_t la
     const int64_t offset = (part * s.batch + b) * s.hidden;
     const int64_t first = direction == 0 ? 0 : s.time - 1;
     const int64_t step = (direction == 0 ? 1 : -1) * (s.batch_first ? 1 : s.batch);
-    const RnnSequence sequence = {
-        workspace + static_cast<size_t>(direction) * at.gates,
-        y + direction * s.hidden,
-        sums + static_cast<size_t>(item) * at.sums,
-        context.inputs[1].as<const float>() + offset,
-        s.states == 2 ? context.outputs[2].as<float>() + offset : nullptr,
-        s.batch_first ? b * s.time + first : first * s.batch + b,
-        step};
+    const RnnSequence sequence = {workspace + static_cast<size_t>(direction) * at.gates,
+                                  y + direction * s.hidden,
+                                  sums + static_cast<size_t>(item) * at.sums,
+                                  context.inputs[1].as<const float>() + offset,
+                                  s.states == 2 ? context.outputs[2].as<float>() + offset : nullptr,
+                                  s.batch_first ? b * s.time + first : first * s.batch + b,
+                                  step};
     const float* last = run_rnn_sequence(*cpu.vector, s, state->parts()[part], sequence, cell);
     copy_bytes(context.outputs[1].as<float>() + offset, last,
                static_cast<size_t>(s.hidden) * sizeof(float));

@@ -14,8 +14,7 @@ namespace {
 Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("cum_sum", cum_sum_op, in, out));
   LAZYRT_RETURN_IF_ERROR(check_dtype("cum_sum", "x", in[0], kNumberTypes));
-  LAZYRT_RETURN_IF_ERROR(
-      check_axis("cum_sum", attrs.as<fb::CumSum>().axis(), in[0].shape.rank()));
+  LAZYRT_RETURN_IF_ERROR(check_axis("cum_sum", attrs.as<fb::CumSum>().axis(), in[0].shape.rank()));
   return set_output("cum_sum", &out[0], in[0].dtype, in[0].shape);
 }
 
@@ -39,9 +38,8 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
-  return visit_dtype(NumberTypes{}, context.inputs[0].dtype, [&](auto type) {
-    return run_typed<typename decltype(type)::type>(context);
-  });
+  return visit_dtype(NumberTypes{}, context.inputs[0].dtype,
+                     [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace

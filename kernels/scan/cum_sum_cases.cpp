@@ -13,9 +13,14 @@ OpCase make(std::string name, std::vector<int64_t> shape, int axis, DType dtype 
 }  // namespace
 
 CaseList cum_sum_cases() {
-  CaseList cases = {make("last", {3, 9}, 1), make("first", {5, 4}, 0), make("middle", {2, 5, 3}, 1),
-                    make("one", {4, 1}, 1), make("nothing", {4, 0}, 1), make("long", {1000}, 0),
-                    make("f64", {7}, 0, DType::kFloat64), make("i64", {3, 4}, 1, DType::kInt64),
+  CaseList cases = {make("last", {3, 9}, 1),
+                    make("first", {5, 4}, 0),
+                    make("middle", {2, 5, 3}, 1),
+                    make("one", {4, 1}, 1),
+                    make("nothing", {4, 0}, 1),
+                    make("long", {1000}, 0),
+                    make("f64", {7}, 0, DType::kFloat64),
+                    make("i64", {3, 4}, 1, DType::kInt64),
                     make("i32", {3, 4}, 0, DType::kInt32)};
   OpCase by_hand = make("by_hand", {4}, 0);
   by_hand.operands = {value_operand({4}, {1, 2, 3, -4})};

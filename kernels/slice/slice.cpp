@@ -11,9 +11,9 @@ namespace {
 
 Status check_dim(int dim, int64_t extent, int64_t start, int64_t size, int64_t step) {
   int64_t last = 0;  // index of the last element taken, relative to start
-  const bool fits = start >= 0 && start <= extent && size >= 0 && step >= 1 &&
-                    (size == 0 || (!__builtin_mul_overflow(size - 1, step, &last) &&
-                                   last < extent - start));
+  const bool fits =
+      start >= 0 && start <= extent && size >= 0 && step >= 1 &&
+      (size == 0 || (!__builtin_mul_overflow(size - 1, step, &last) && last < extent - start));
   if (fits) return Status();
   return Status(Error::kInvalidArgument,
                 "slice: start %lld, size %lld, step %lld of dim %d do not fit its extent %lld",

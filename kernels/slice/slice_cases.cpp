@@ -7,7 +7,9 @@ OpCase make(std::string name, std::vector<int64_t> shape, std::vector<int64_t> s
             std::vector<int64_t> sizes, std::vector<int64_t> steps, DType dtype = DType::kFloat32) {
   fb::SliceT t;
   t.starts = std::move(starts), t.sizes = std::move(sizes), t.steps = std::move(steps);
-  return {std::move(name), case_attrs(t), {random_operand(std::move(shape), Fill::integers(0, 99), dtype)}};
+  return {std::move(name),
+          case_attrs(t),
+          {random_operand(std::move(shape), Fill::integers(0, 99), dtype)}};
 }
 
 }  // namespace
@@ -22,7 +24,8 @@ CaseList slice_cases() {
                     make("huge_step", {5}, {4}, {1}, {1LL << 62}),
                     make("scalar", {}, {}, {}, {}),
                     make("empty_input", {0, 3}, {0, 1}, {0, 2}, {1, 1})};
-  for (DType dtype : {DType::kFloat64, DType::kFloat16, DType::kInt64, DType::kInt32, DType::kUInt8}) {
+  for (DType dtype :
+       {DType::kFloat64, DType::kFloat16, DType::kInt64, DType::kInt32, DType::kUInt8}) {
     cases.push_back(make(dtype_name(dtype), {5, 7}, {1, 1}, {2, 3}, {2, 2}, dtype));
   }
   OpCase by_hand = make("by_hand", {6}, {1}, {3}, {2});

@@ -5,11 +5,12 @@
 namespace lazyrt {
 namespace {
 
-OpCase make(std::string name, std::vector<int64_t> shape, int axis, bool log = false, bool safe = false,
-            Fill fill = Fill::normal(0, 2), DType dtype = DType::kFloat32) {
+OpCase make(std::string name, std::vector<int64_t> shape, int axis, bool log = false,
+            bool safe = false, Fill fill = Fill::normal(0, 2), DType dtype = DType::kFloat32) {
   fb::SoftmaxT t;
   t.axis = axis, t.log = log, t.safe = safe;
-  return {std::move(name), case_attrs(t), {random_operand(std::move(shape), std::move(fill), dtype)}};
+  return {
+      std::move(name), case_attrs(t), {random_operand(std::move(shape), std::move(fill), dtype)}};
 }
 
 }  // namespace

@@ -65,9 +65,8 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
-  return visit_dtype(NumberTypes{}, context.inputs[0].dtype, [&](auto type) {
-    return run_typed<typename decltype(type)::type>(context);
-  });
+  return visit_dtype(NumberTypes{}, context.inputs[0].dtype,
+                     [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace

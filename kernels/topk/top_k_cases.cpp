@@ -10,7 +10,8 @@ OpCase make(std::string name, std::vector<int64_t> shape, int axis, int64_t k, b
             Fill fill = Fill::normal(), DType dtype = DType::kFloat32) {
   fb::TopKT t;
   t.axis = axis, t.k = k, t.largest = largest;
-  return {std::move(name), case_attrs(t), {random_operand(std::move(shape), std::move(fill), dtype)}};
+  return {
+      std::move(name), case_attrs(t), {random_operand(std::move(shape), std::move(fill), dtype)}};
 }
 
 }  // namespace
@@ -18,9 +19,14 @@ OpCase make(std::string name, std::vector<int64_t> shape, int axis, int64_t k, b
 CaseList top_k_cases() {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   const Fill special = Fill::of({1, std::nan(""), kInf, -kInf, 3});
-  CaseList cases = {make("last", {3, 10}, 1, 4), make("smallest", {3, 10}, 1, 4, false),
-                    make("first", {9, 4}, 0, 3), make("middle", {2, 6, 3}, 1, 2), make("all", {2, 7}, 1, 7),
-                    make("none", {2, 7}, 1, 0), make("one", {5}, 0, 1), make("no_rows", {0, 5}, 1, 2),
+  CaseList cases = {make("last", {3, 10}, 1, 4),
+                    make("smallest", {3, 10}, 1, 4, false),
+                    make("first", {9, 4}, 0, 3),
+                    make("middle", {2, 6, 3}, 1, 2),
+                    make("all", {2, 7}, 1, 7),
+                    make("none", {2, 7}, 1, 0),
+                    make("one", {5}, 0, 1),
+                    make("no_rows", {0, 5}, 1, 2),
                     make("special", {1, 5}, 1, 5, true, special),
                     make("special_smallest", {1, 5}, 1, 5, false, special),
                     make("f64", {3, 9}, 1, 2, true, Fill::normal(), DType::kFloat64)};

@@ -7,7 +7,8 @@ OpCase make(const std::string& name, std::vector<int64_t> shape, bool upper, int
             DType dtype = DType::kFloat32) {
   fb::TriangleT t;
   t.upper = upper, t.diagonal = diagonal;
-  return {(upper ? "upper_" : "lower_") + name, case_attrs(t),
+  return {(upper ? "upper_" : "lower_") + name,
+          case_attrs(t),
           {random_operand(std::move(shape), Fill::integers(1, 99), dtype)}};
 }
 
@@ -27,8 +28,12 @@ CaseList triangle_cases() {
     cases.push_back(make("i64", {4, 4}, upper, 0, DType::kInt64));
     cases.push_back(make("u8", {4, 4}, upper, 0, DType::kUInt8));
   }
-  cases.push_back({"lower_by_hand", case_attrs(fb::TriangleT{}), {value_operand({2, 2}, {1, 2, 3, 4})}, 1e-6,
-                   false, {1, 0, 3, 4}});
+  cases.push_back({"lower_by_hand",
+                   case_attrs(fb::TriangleT{}),
+                   {value_operand({2, 2}, {1, 2, 3, 4})},
+                   1e-6,
+                   false,
+                   {1, 0, 3, 4}});
   return cases;
 }
 

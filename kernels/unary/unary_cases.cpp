@@ -20,9 +20,18 @@ fb::OpAttrsUnion attrs(Fn fn) {
 
 bool takes_integers(Fn fn) {
   switch (fn) {
-    case Fn::Abs: case Fn::Neg: case Fn::Relu: case Fn::Square: case Fn::Sign: case Fn::Clamp:
-    case Fn::LogicalNot: case Fn::BitwiseNot: case Fn::Round: return true;
-    default: return false;
+    case Fn::Abs:
+    case Fn::Neg:
+    case Fn::Relu:
+    case Fn::Square:
+    case Fn::Sign:
+    case Fn::Clamp:
+    case Fn::LogicalNot:
+    case Fn::BitwiseNot:
+    case Fn::Round:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -32,10 +41,12 @@ void add_float_cases(Fn fn, CaseList* cases) {
   const double nan = std::nan("");
   cases->push_back({name, attrs(fn), {random_operand({3, 5, 7}, Fill::normal(0, 2))}});
   cases->push_back({name + "_positive", attrs(fn), {random_operand({37}, Fill::uniform(0, 1))}});
-  cases->push_back({name + "_special", attrs(fn),
+  cases->push_back({name + "_special",
+                    attrs(fn),
                     {value_operand({5, 3}, {nan, kInf, -kInf, 0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5,
                                             -2.5, 3, -3, 10})}});
-  cases->push_back({name + "_f64", attrs(fn), {random_operand({11}, Fill::normal(), DType::kFloat64)}});
+  cases->push_back(
+      {name + "_f64", attrs(fn), {random_operand({11}, Fill::normal(), DType::kFloat64)}});
   cases->push_back({name + "_empty", attrs(fn), {random_operand({0, 4})}});
   cases->push_back({name + "_scalar", attrs(fn), {random_operand({})}});
 }
@@ -43,7 +54,8 @@ void add_float_cases(Fn fn, CaseList* cases) {
 void add_integer_cases(Fn fn, CaseList* cases) {
   for (DType dtype : {DType::kInt64, DType::kInt32, DType::kInt16, DType::kInt8, DType::kUInt8}) {
     const int64_t low = dtype == DType::kUInt8 ? 0 : -128;
-    cases->push_back({std::string(fb::EnumNameUnaryFn(fn)) + "_" + dtype_name(dtype), attrs(fn),
+    cases->push_back({std::string(fb::EnumNameUnaryFn(fn)) + "_" + dtype_name(dtype),
+                      attrs(fn),
                       {random_operand({19}, Fill::integers(low, 127), dtype)}});
   }
 }
@@ -57,15 +69,24 @@ CaseList unary_cases() {
     if (takes_integers(fn)) add_integer_cases(fn, &cases);
   }
   for (Fn fn : {Fn::LogicalNot, Fn::BitwiseNot, Fn::IsNan}) {
-    cases.push_back({std::string(fb::EnumNameUnaryFn(fn)) + "_bool", attrs(fn),
+    cases.push_back({std::string(fb::EnumNameUnaryFn(fn)) + "_bool",
+                     attrs(fn),
                      {random_operand({9}, Fill::normal(), DType::kBool)}});
   }
   OpCase big = {"Gelu_big", attrs(Fn::Gelu), {random_operand({2, 33, 129})}};
   cases.push_back(big);
-  cases.push_back({"Relu_by_hand", attrs(Fn::Relu), {value_operand({4}, {-1, 0, 2.5, -0.5})}, 1e-5, false,
+  cases.push_back({"Relu_by_hand",
+                   attrs(Fn::Relu),
+                   {value_operand({4}, {-1, 0, 2.5, -0.5})},
+                   1e-5,
+                   false,
                    {0, 0, 2.5, 0}});
-  cases.push_back({"Round_by_hand", attrs(Fn::Round), {value_operand({6}, {0.5, 1.5, 2.5, -0.5, -1.5, 0.4})},
-                   1e-5, false, {0, 2, 2, 0, -2, 0}});
+  cases.push_back({"Round_by_hand",
+                   attrs(Fn::Round),
+                   {value_operand({6}, {0.5, 1.5, 2.5, -0.5, -1.5, 0.4})},
+                   1e-5,
+                   false,
+                   {0, 2, 2, 0, -2, 0}});
   return cases;
 }
 

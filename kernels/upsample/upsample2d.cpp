@@ -51,7 +51,8 @@ Axis<T> make_axis(const fb::Upsample2d& a, int64_t extent, int64_t outputs, doub
   if (axis.align_corners) {
     if (outputs > 1) axis.step = static_cast<T>(extent - 1) / static_cast<T>(outputs - 1);
   } else {
-    axis.step = scale > 0 ? static_cast<T>(1.0 / scale) : static_cast<T>(extent) / static_cast<T>(outputs);
+    axis.step =
+        scale > 0 ? static_cast<T>(1.0 / scale) : static_cast<T>(extent) / static_cast<T>(outputs);
   }
   return axis;
 }
@@ -138,9 +139,8 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
-  return visit_dtype(FloatTypes{}, context.inputs[0].dtype, [&](auto type) {
-    return run_typed<typename decltype(type)::type>(context);
-  });
+  return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
+                     [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace

@@ -7,12 +7,13 @@ using Mode = fb::UpsampleMode;
 
 void add_cases(Mode mode, CaseList* cases) {
   const std::string name = fb::EnumNameUpsampleMode(mode);
-  const auto add = [&](const char* suffix, std::vector<int64_t> shape, int out_h, int out_w, bool align,
-                       double scale_h, double scale_w, DType dtype = DType::kFloat32) {
+  const auto add = [&](const char* suffix, std::vector<int64_t> shape, int out_h, int out_w,
+                       bool align, double scale_h, double scale_w, DType dtype = DType::kFloat32) {
     fb::Upsample2dT t;
     t.mode = mode, t.out_h = out_h, t.out_w = out_w, t.align_corners = align;
     t.scale_h = scale_h, t.scale_w = scale_w;
-    cases->push_back({name + suffix, case_attrs(t), {random_operand(std::move(shape), Fill::normal(), dtype)}});
+    cases->push_back(
+        {name + suffix, case_attrs(t), {random_operand(std::move(shape), Fill::normal(), dtype)}});
   };
   add("_double", {2, 4, 5, 3}, 8, 10, false, 2, 2);
   add("_sizes", {1, 4, 5, 3}, 7, 11, false, 0, 0);
@@ -36,7 +37,8 @@ CaseList upsample2d_cases() {
   for (Mode mode : fb::EnumValuesUpsampleMode()) add_cases(mode, &cases);
   fb::Upsample2dT t;
   t.mode = Mode::Bilinear, t.out_h = 1, t.out_w = 4;
-  cases.push_back({"by_hand", case_attrs(t), {value_operand({1, 1, 2, 1}, {0, 4})}, 1e-6, false, {0, 1, 3, 4}});
+  cases.push_back(
+      {"by_hand", case_attrs(t), {value_operand({1, 1, 2, 1}, {0, 4})}, 1e-6, false, {0, 1, 3, 4}});
   return cases;
 }
 

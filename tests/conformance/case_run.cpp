@@ -37,15 +37,20 @@ namespace {
 
 double draw(const Fill& fill, DType dtype, int64_t i, std::mt19937_64& random) {
   switch (fill.kind) {
-    case Fill::Kind::kUniform: return std::uniform_real_distribution<double>(fill.a, fill.b)(random);
+    case Fill::Kind::kUniform:
+      return std::uniform_real_distribution<double>(fill.a, fill.b)(random);
     case Fill::Kind::kIntegers:
       return static_cast<double>(std::uniform_int_distribution<int64_t>(
           static_cast<int64_t>(fill.a), static_cast<int64_t>(fill.b))(random));
-    case Fill::Kind::kValues: return fill.values[static_cast<size_t>(i) % fill.values.size()];
-    default: break;
+    case Fill::Kind::kValues:
+      return fill.values[static_cast<size_t>(i) % fill.values.size()];
+    default:
+      break;
   }
   const double value = std::normal_distribution<double>(fill.a, fill.b)(random);
-  return dtype == DType::kBool ? (value > 0 ? 1 : 0) : is_floating(dtype) ? value : std::round(value);
+  return dtype == DType::kBool ? (value > 0 ? 1 : 0)
+         : is_floating(dtype)  ? value
+                               : std::round(value);
 }
 
 Shape shape_of(const std::vector<int64_t>& dims) {
@@ -101,7 +106,9 @@ std::vector<TensorSpec> operand_specs(const OpCase& op_case,
 }
 
 CaseNode::CaseNode(const OpEntry& entry, const OpCase& op_case, uint64_t seed)
-    : op(entry), attrs(op_case.attrs), operands(draw_operands(op_case, seed)),
+    : op(entry),
+      attrs(op_case.attrs),
+      operands(draw_operands(op_case, seed)),
       inputs(operand_specs(op_case, operands)),
       outputs(static_cast<size_t>(entry.def->outputs)) {
   inferred = op.def->infer(attrs.view(), inputs, outputs);
@@ -154,12 +161,14 @@ CaseResult run_in_place(const CaseNode& node, size_t input) {
   TensorView output = result.outputs[0].view();
   output.dtype = node.outputs[0].dtype;
   const Span<const TensorView> outputs(&output, 1);
-  result.status = kernel.run(prepared.state, {node.attrs.view(), inputs, outputs, workspace.data(), nullptr, true});
+  result.status = kernel.run(prepared.state,
+                             {node.attrs.view(), inputs, outputs, workspace.data(), nullptr, true});
   if (kernel.release != nullptr) kernel.release(prepared.state, allocator.hooks());
   return result;
 }
 
-std::string difference(const GuardedTensor& expected, const GuardedTensor& actual, double tolerance) {
+std::string difference(const GuardedTensor& expected, const GuardedTensor& actual,
+                       double tolerance) {
   const TensorView& e = expected.view();
   const TensorView& a = actual.view();
   if (e.dtype != a.dtype || e.shape != a.shape) return "type or shape differ";
@@ -184,7 +193,8 @@ Allocator CountingAllocator::hooks() {
   return {this,
           [](void* context, size_t bytes, size_t alignment) -> void* {
             void* memory = nullptr;
-            if (posix_memalign(&memory, std::max(alignment, sizeof(void*)), bytes) != 0) return nullptr;
+            if (posix_memalign(&memory, std::max(alignment, sizeof(void*)), bytes) != 0)
+              return nullptr;
             ++static_cast<CountingAllocator*>(context)->live;
             return memory;
           },

@@ -1,6 +1,7 @@
 #pragma once
 
-// Draws a case's operands and runs it by a kernel the way a session does: infer, select, prepare, run.
+// Draws a case's operands and runs it by a kernel the way a session does: infer, select, prepare,
+// run.
 
 #include <memory>
 #include <random>
@@ -21,7 +22,9 @@ class PackedAttrs {
  public:
   explicit PackedAttrs(const fb::OpAttrsUnion& attrs);
 
-  OpAttrs view() const { return {kind_, flatbuffers::GetRoot<flatbuffers::Table>(builder_.GetBufferPointer())}; }
+  OpAttrs view() const {
+    return {kind_, flatbuffers::GetRoot<flatbuffers::Table>(builder_.GetBufferPointer())};
+  }
   /// The same for tests that break attributes in place.
   flatbuffers::Table* mutable_table();
   const flatbuffers::TypeTable* type() const;
@@ -66,9 +69,10 @@ CaseResult run_kernel(const CaseNode& node, const Kernel& kernel, void* services
 /// Runs the reference with output 0 over operand `input`. REQUIRES: same type and shape.
 CaseResult run_in_place(const CaseNode& node, size_t input);
 
-/// Empty, or where `actual` differs from `expected` by more than tolerance * max(1, max |expected|).
-/// NaN must meet NaN, infinities and integers must be equal.
-std::string difference(const GuardedTensor& expected, const GuardedTensor& actual, double tolerance);
+/// Empty, or where `actual` differs from `expected` by more than tolerance * max(1, max
+/// |expected|). NaN must meet NaN, infinities and integers must be equal.
+std::string difference(const GuardedTensor& expected, const GuardedTensor& actual,
+                       double tolerance);
 
 /// An allocator that counts blocks not yet freed.
 struct CountingAllocator {

@@ -29,7 +29,8 @@ std::string disagreement(const CaseNode& node, const OpCase& c, const Kernel& ke
   const CaseResult actual = run_kernel(node, kernel, backend.services());
   if (!actual.misuse.empty()) return actual.misuse;
   if (actual.status.error() != expected.status.error()) {
-    return std::string("status: ") + actual.status.message() + "; reference: " + expected.status.message();
+    return std::string("status: ") + actual.status.message() +
+           "; reference: " + expected.status.message();
   }
   for (size_t i = 0; expected.status.ok() && i < expected.outputs.size(); ++i) {
     const std::string text = difference(expected.outputs[i], actual.outputs[i], c.tolerance);
@@ -70,7 +71,8 @@ TEST_P(Cpu, AgreesWithReference) {
   for (int threads : {1, 2}) {
     const std::string text = disagreement(node, c, *kernel, threads);
     if (expected.kind == Expectation::Kind::kFails) {
-      EXPECT_NE(text, "") << "expected to fail (" << expected.reason << ") but passes: remove its line";
+      EXPECT_NE(text, "") << "expected to fail (" << expected.reason
+                          << ") but passes: remove its line";
     } else {
       EXPECT_EQ(text, "") << threads << " threads";
     }
@@ -83,7 +85,8 @@ class CpuRandom : public testing::TestWithParam<size_t> {};
 
 TEST_P(CpuRandom, AgreesWithReference) {
   const OpCases& op = all_cases()[GetParam()];
-  if (op.op->kernels[static_cast<size_t>(KernelSlot::kCpu)] == nullptr) GTEST_SKIP() << "no cpu kernel";
+  if (op.op->kernels[static_cast<size_t>(KernelSlot::kCpu)] == nullptr)
+    GTEST_SKIP() << "no cpu kernel";
   const uint64_t seed = conformance_seed();
   for (const OpCase& c : random_cases(op.op->kind, 60, seed)) {
     SCOPED_TRACE(std::string(op.op->name) + "/" + c.name + " LAZYRT_SEED=" + std::to_string(seed));

@@ -20,7 +20,8 @@ Expectations Expectations::read(const std::string& path, std::string* error) {
     const bool valid = (unsupported || verdict == "XFAIL") && !reason.empty();
     const auto kind = unsupported ? Expectation::Kind::kUnsupported : Expectation::Kind::kFails;
     if (!valid || !out.lines_.emplace(id, Expectation{kind, reason}).second) {
-      *error = path + ":" + std::to_string(number) + ": not 'UNSUPPORTED|XFAIL op/case reason', or given twice";
+      *error = path + ":" + std::to_string(number) +
+               ": not 'UNSUPPORTED|XFAIL op/case reason', or given twice";
     }
   }
   return out;

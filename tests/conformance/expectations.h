@@ -12,8 +12,8 @@ struct Expectation {
   std::string reason;
 };
 
-/// Lines "UNSUPPORTED <op>/<case> reason" and "XFAIL <op>/<case> reason"; '#' begins a comment. A '*' in
-/// the case stands for any text: every case that the line matches must be as it says.
+/// Lines "UNSUPPORTED <op>/<case> reason" and "XFAIL <op>/<case> reason"; '#' begins a comment. A
+/// '*' in the case stands for any text: every case that the line matches must be as it says.
 class Expectations {
  public:
   /// Answers in *error what is wrong with the file, with its line number; empty if nothing is.

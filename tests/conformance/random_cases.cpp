@@ -28,7 +28,8 @@ class Draw {
   }
   /// A shape that broadcasts to `to`.
   Dims narrowed(const Dims& to) {
-    Dims dims(to.begin() + (coin(3) && !to.empty() ? in(0, static_cast<int64_t>(to.size())) : 0), to.end());
+    Dims dims(to.begin() + (coin(3) && !to.empty() ? in(0, static_cast<int64_t>(to.size())) : 0),
+              to.end());
     for (int64_t& d : dims) d = coin(4) ? 1 : d;
     return dims;
   }
@@ -73,14 +74,15 @@ OpCase binary(Draw& d) {
 
 OpCase where(Draw& d) {
   const Dims y = d.shape(0, 4, 7);
-  return {"", case_attrs(fb::WhereT{}),
+  return {"",
+          case_attrs(fb::WhereT{}),
           {random_operand(d.narrowed(y), Fill::normal(), DType::kBool), random_operand(y),
            random_operand(d.narrowed(y))}};
 }
 
 OpCase cast(Draw& d) {
-  constexpr DType kTypes[] = {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kInt64, DType::kBool,
-                              DType::kFloat16};
+  constexpr DType kTypes[] = {DType::kFloat32, DType::kFloat64, DType::kInt32,
+                              DType::kInt64,   DType::kBool,    DType::kFloat16};
   fb::CastT t;
   t.to = static_cast<fb::DType>(kTypes[d.in(0, 5)]);
   const DType from = kTypes[d.in(0, 5)];
@@ -97,16 +99,20 @@ OpCase conv(Draw& d) {
   const int64_t kernel_h = d.in(1, 4), kernel_w = d.in(1, 4);
   t.stride_h = static_cast<int>(d.in(1, 3)), t.stride_w = static_cast<int>(d.in(1, 3));
   t.dilation_h = static_cast<int>(d.in(1, 2)), t.dilation_w = static_cast<int>(d.in(1, 2));
-  t.pad_top = static_cast<int>(d.in(0, kernel_h - 1)), t.pad_bottom = static_cast<int>(d.in(0, kernel_h - 1));
-  t.pad_left = static_cast<int>(d.in(0, kernel_w - 1)), t.pad_right = static_cast<int>(d.in(0, kernel_w - 1));
+  t.pad_top = static_cast<int>(d.in(0, kernel_h - 1)),
+  t.pad_bottom = static_cast<int>(d.in(0, kernel_h - 1));
+  t.pad_left = static_cast<int>(d.in(0, kernel_w - 1)),
+  t.pad_right = static_cast<int>(d.in(0, kernel_w - 1));
   if (d.coin(4)) t.min = 0;
   if (d.coin(6)) t.max = 6;
   const int64_t filters = t.groups * d.in(1, depthwise ? 1 : 5);
   const bool bias = !d.coin(4);
-  return {"", case_attrs(t),
+  return {"",
+          case_attrs(t),
           {random_operand({d.extent(2), d.in(7, 11), d.in(7, 11), depth * t.groups}),
            weight_operand({filters, kernel_h, kernel_w, depth}),
-           bias ? weight_operand({filters}) : absent_operand()}, 2e-5};
+           bias ? weight_operand({filters}) : absent_operand()},
+          2e-5};
 }
 
 OpCase linear(Draw& d) {
@@ -115,8 +121,11 @@ OpCase linear(Draw& d) {
   const int64_t depth = d.in(1, 70), units = d.in(1, 40);
   Dims x = d.shape(0, 3, 6);
   x.push_back(depth);
-  return {"", case_attrs(t), {random_operand(x), weight_operand({units, depth}),
-                              d.coin() ? weight_operand({units}) : absent_operand()}, 2e-5};
+  return {"",
+          case_attrs(t),
+          {random_operand(x), weight_operand({units, depth}),
+           d.coin() ? weight_operand({units}) : absent_operand()},
+          2e-5};
 }
 
 OpCase matmul(Draw& d) {
@@ -137,16 +146,21 @@ OpCase pool(Draw& d) {
   Table t;
   t.kernel_h = static_cast<int>(d.in(1, 4)), t.kernel_w = static_cast<int>(d.in(1, 4));
   t.stride_h = static_cast<int>(d.in(1, 3)), t.stride_w = static_cast<int>(d.in(1, 3));
-  t.pad_top = static_cast<int>(d.in(0, t.kernel_h / 2)), t.pad_bottom = static_cast<int>(d.in(0, t.kernel_h / 2));
-  t.pad_left = static_cast<int>(d.in(0, t.kernel_w / 2)), t.pad_right = static_cast<int>(d.in(0, t.kernel_w / 2));
+  t.pad_top = static_cast<int>(d.in(0, t.kernel_h / 2)),
+  t.pad_bottom = static_cast<int>(d.in(0, t.kernel_h / 2));
+  t.pad_left = static_cast<int>(d.in(0, t.kernel_w / 2)),
+  t.pad_right = static_cast<int>(d.in(0, t.kernel_w / 2));
   t.ceil_mode = d.coin(3);
-  return {"", case_attrs(t), {random_operand({d.extent(2), d.in(4, 10), d.in(4, 10), d.extent(20)})}};
+  return {
+      "", case_attrs(t), {random_operand({d.extent(2), d.in(4, 10), d.in(4, 10), d.extent(20)})}};
 }
 
 OpCase adaptive_avg_pool2d(Draw& d) {
   fb::AdaptiveAvgPool2dT t;
-  t.out_h = static_cast<int>(d.in(1, 6)), t.out_w = d.coin() ? t.out_h : static_cast<int>(d.in(1, 6));
-  return {"", case_attrs(t), {random_operand({d.extent(2), d.in(1, 10), d.in(1, 10), d.extent(20)})}};
+  t.out_h = static_cast<int>(d.in(1, 6)),
+  t.out_w = d.coin() ? t.out_h : static_cast<int>(d.in(1, 6));
+  return {
+      "", case_attrs(t), {random_operand({d.extent(2), d.in(1, 10), d.in(1, 10), d.extent(20)})}};
 }
 
 OpCase reduce(Draw& d) {
@@ -189,7 +203,10 @@ OpCase group_norm(Draw& d) {
   t.channel_axis = static_cast<int>(d.coin() ? 1 : shape.size() - 1);
   const int64_t channels = t.groups * d.in(1, 5);
   shape[static_cast<size_t>(t.channel_axis)] = channels;
-  return {"", case_attrs(t), {random_operand(shape), weight_operand({channels}), weight_operand({channels})}, 2e-4};
+  return {"",
+          case_attrs(t),
+          {random_operand(shape), weight_operand({channels}), weight_operand({channels})},
+          2e-4};
 }
 
 OpCase batch_norm(Draw& d) {
@@ -197,8 +214,10 @@ OpCase batch_norm(Draw& d) {
   const Dims shape = d.shape(1, 4, 12);
   t.channel_axis = static_cast<int>(d.in(0, static_cast<int64_t>(shape.size()) - 1));
   const Dims row = {shape[static_cast<size_t>(t.channel_axis)]};
-  return {"", case_attrs(t), {random_operand(shape), weight_operand(row), weight_operand(row), weight_operand(row),
-                              weight_operand(row, Fill::uniform(0.5, 2))}};
+  return {"",
+          case_attrs(t),
+          {random_operand(shape), weight_operand(row), weight_operand(row), weight_operand(row),
+           weight_operand(row, Fill::uniform(0.5, 2))}};
 }
 
 OpCase permute(Draw& d) {
@@ -224,7 +243,8 @@ OpCase slice(Draw& d) {
   for (int64_t extent : shape) {
     const int64_t start = d.in(0, extent), step = d.in(1, 3);
     const int64_t most = (extent - start + step - 1) / step;
-    t.starts.push_back(start), t.steps.push_back(step), t.sizes.push_back(d.coin() ? most : d.in(0, most));
+    t.starts.push_back(start), t.steps.push_back(step),
+        t.sizes.push_back(d.coin() ? most : d.in(0, most));
   }
   return {"", case_attrs(t), {random_operand(shape)}};
 }
@@ -270,7 +290,8 @@ OpCase index_select(Draw& d) {
 OpCase upsample2d(Draw& d) {
   fb::Upsample2dT t;
   t.mode = d.any(fb::UpsampleMode::MAX);
-  t.align_corners = t.mode != fb::UpsampleMode::Nearest && t.mode != fb::UpsampleMode::NearestExact && d.coin();
+  t.align_corners =
+      t.mode != fb::UpsampleMode::Nearest && t.mode != fb::UpsampleMode::NearestExact && d.coin();
   t.out_h = static_cast<int>(d.in(1, 12)), t.out_w = static_cast<int>(d.in(1, 12));
   return {"", case_attrs(t), {random_operand({d.extent(2), d.in(1, 7), d.in(1, 7), d.extent(9)})}};
 }
@@ -278,16 +299,20 @@ OpCase upsample2d(Draw& d) {
 template <class Table>
 OpCase rnn(Draw& d, int gates, int states) {
   Table t;
-  t.layers = static_cast<int>(d.in(1, 2)), t.bidirectional = d.coin(), t.batch_first = d.coin(), t.has_bias = !d.coin(4);
+  t.layers = static_cast<int>(d.in(1, 2)), t.bidirectional = d.coin(), t.batch_first = d.coin(),
+  t.has_bias = !d.coin(4);
   const int64_t time = d.in(1, 6), batch = d.in(1, 3), input = d.in(1, 9), hidden = d.in(1, 17);
   const int64_t directions = t.bidirectional ? 2 : 1, cells = t.layers * directions;
   OpCase c = {"", case_attrs(t), {}, 2e-5};
-  c.operands.push_back(t.batch_first ? random_operand({batch, time, input}) : random_operand({time, batch, input}));
+  c.operands.push_back(t.batch_first ? random_operand({batch, time, input})
+                                     : random_operand({time, batch, input}));
   for (int i = 0; i < states; ++i) c.operands.push_back(random_operand({cells, batch, hidden}));
   for (int64_t cell = 0; cell < cells; ++cell) {
-    c.operands.push_back(weight_operand({gates * hidden, cell < directions ? input : directions * hidden}));
+    c.operands.push_back(
+        weight_operand({gates * hidden, cell < directions ? input : directions * hidden}));
     c.operands.push_back(weight_operand({gates * hidden, hidden}));
-    for (int i = 0; t.has_bias && i < 2; ++i) c.operands.push_back(weight_operand({gates * hidden}));
+    for (int i = 0; t.has_bias && i < 2; ++i)
+      c.operands.push_back(weight_operand({gates * hidden}));
   }
   return c;
 }
@@ -296,15 +321,32 @@ OpCase lstm(Draw& d) { return rnn<fb::LstmT>(d, 4, 2); }
 
 const std::map<OpAttrs, OpCase (*)(Draw&)>& generators() {
   static const std::map<OpAttrs, OpCase (*)(Draw&)> all = {
-      {OpAttrs::Unary, unary}, {OpAttrs::Binary, binary}, {OpAttrs::Where, where}, {OpAttrs::Cast, cast},
-      {OpAttrs::Conv2d, conv<fb::Conv2dT>}, {OpAttrs::ConvTranspose2d, conv<fb::ConvTranspose2dT>},
-      {OpAttrs::Linear, linear}, {OpAttrs::MatMul, matmul}, {OpAttrs::MaxPool2d, pool<fb::MaxPool2dT>},
-      {OpAttrs::AvgPool2d, pool<fb::AvgPool2dT>}, {OpAttrs::AdaptiveAvgPool2d, adaptive_avg_pool2d},
-      {OpAttrs::Reduce, reduce}, {OpAttrs::Softmax, softmax}, {OpAttrs::LayerNorm, layer_norm},
-      {OpAttrs::RmsNorm, rms_norm}, {OpAttrs::GroupNorm, group_norm}, {OpAttrs::BatchNorm, batch_norm},
-      {OpAttrs::Permute, permute}, {OpAttrs::Expand, expand}, {OpAttrs::Slice, slice},
-      {OpAttrs::Concat, concat}, {OpAttrs::Pad, pad}, {OpAttrs::IndexSelect, index_select},
-      {OpAttrs::Upsample2d, upsample2d}, {OpAttrs::Gru, gru}, {OpAttrs::Lstm, lstm}};
+      {OpAttrs::Unary, unary},
+      {OpAttrs::Binary, binary},
+      {OpAttrs::Where, where},
+      {OpAttrs::Cast, cast},
+      {OpAttrs::Conv2d, conv<fb::Conv2dT>},
+      {OpAttrs::ConvTranspose2d, conv<fb::ConvTranspose2dT>},
+      {OpAttrs::Linear, linear},
+      {OpAttrs::MatMul, matmul},
+      {OpAttrs::MaxPool2d, pool<fb::MaxPool2dT>},
+      {OpAttrs::AvgPool2d, pool<fb::AvgPool2dT>},
+      {OpAttrs::AdaptiveAvgPool2d, adaptive_avg_pool2d},
+      {OpAttrs::Reduce, reduce},
+      {OpAttrs::Softmax, softmax},
+      {OpAttrs::LayerNorm, layer_norm},
+      {OpAttrs::RmsNorm, rms_norm},
+      {OpAttrs::GroupNorm, group_norm},
+      {OpAttrs::BatchNorm, batch_norm},
+      {OpAttrs::Permute, permute},
+      {OpAttrs::Expand, expand},
+      {OpAttrs::Slice, slice},
+      {OpAttrs::Concat, concat},
+      {OpAttrs::Pad, pad},
+      {OpAttrs::IndexSelect, index_select},
+      {OpAttrs::Upsample2d, upsample2d},
+      {OpAttrs::Gru, gru},
+      {OpAttrs::Lstm, lstm}};
   return all;
 }
 

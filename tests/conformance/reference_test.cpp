@@ -1,5 +1,5 @@
-// The reference kernels: every case runs, stays inside its memory, gives what was worked out by hand;
-// in-place and out-of-place runs agree.
+// The reference kernels: every case runs, stays inside its memory, gives what was worked out by
+// hand; in-place and out-of-place runs agree.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,8 @@ void check_in_place(const CaseNode& node, const CaseResult& result) {
     if (!allowed || !fits || node.inputs[i].dtype != node.outputs[0].dtype) continue;
     const CaseResult in_place = run_in_place(node, i);
     ASSERT_TRUE(in_place.status.ok()) << in_place.status.message();
-    EXPECT_EQ(difference(result.outputs[0], in_place.outputs[0], 0), "") << "in place of operand " << i;
+    EXPECT_EQ(difference(result.outputs[0], in_place.outputs[0], 0), "")
+        << "in place of operand " << i;
   }
 }
 
@@ -60,7 +61,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, Reference, testing::ValuesIn(case_refs()), test_
 TEST(ReferenceRandom, RunsInsideItsMemory) {
   for (const OpCases& op : all_cases()) {
     for (const OpCase& c : random_cases(op.op->kind, 30, conformance_seed())) {
-      SCOPED_TRACE(std::string(op.op->name) + "/" + c.name + " LAZYRT_SEED=" + std::to_string(conformance_seed()));
+      SCOPED_TRACE(std::string(op.op->name) + "/" + c.name +
+                   " LAZYRT_SEED=" + std::to_string(conformance_seed()));
       const CaseNode node(*op.op, c, conformance_seed());
       ASSERT_TRUE(node.inferred.ok()) << node.inferred.message();
       const CaseResult result = run_kernel(node, op.op->def->reference, nullptr);

@@ -1,5 +1,5 @@
-// run_case FOLDER: writes FOLDER/cases.json and every case's operands and reference results as .npy,
-// for torch_agreement.py.
+// run_case FOLDER: writes FOLDER/cases.json and every case's operands and reference results as
+// .npy, for torch_agreement.py.
 
 #include <cstdio>
 #include <filesystem>
@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 /// NumPy's type code; bf16 has none and is written as its 16 bits.
 const char* numpy_type(DType dtype) {
-  constexpr const char* kCodes[] = {"", "<f4", "<f8", "<f2", "<u2", "|i1", "|u1", "<i2", "<i4", "<i8", "|b1"};
+  constexpr const char* kCodes[] = {"",    "<f4", "<f8", "<f2", "<u2", "|i1",
+                                    "|u1", "<i2", "<i4", "<i8", "|b1"};
   return kCodes[static_cast<size_t>(dtype)];
 }
 
@@ -29,11 +30,13 @@ bool write_npy(const fs::path& path, const TensorView& tensor) {
   std::ofstream file(path, std::ios::binary);
   const auto size = static_cast<uint16_t>(header.size());
   file.write("\x93NUMPY\x01\x00", 8).write(reinterpret_cast<const char*>(&size), 2) << header;
-  if (tensor.bytes() > 0) file.write(tensor.as<const char>(), static_cast<std::streamsize>(tensor.bytes()));
+  if (tensor.bytes() > 0)
+    file.write(tensor.as<const char>(), static_cast<std::streamsize>(tensor.bytes()));
   return file.good();
 }
 
-/// Writes the tensors as PREFIX_0.npy, ...; answers the JSON list of their dtypes ("none" = absent).
+/// Writes the tensors as PREFIX_0.npy, ...; answers the JSON list of their dtypes ("none" =
+/// absent).
 std::string write_tensors(const fs::path& prefix, const std::vector<GuardedTensor>& tensors) {
   std::string list;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -46,14 +49,16 @@ std::string write_tensors(const fs::path& prefix, const std::vector<GuardedTenso
 
 std::string escaped(const char* text) {
   std::string out;
-  for (; *text != '\0'; ++text) out += *text == '"' || *text == '\\' ? std::string("\\") + *text : std::string(1, *text);
+  for (; *text != '\0'; ++text)
+    out += *text == '"' || *text == '\\' ? std::string("\\") + *text : std::string(1, *text);
   return out;
 }
 
 /// flatbuffers writes inf and nan as C does; JSON as Python reads it wants Infinity and NaN.
 std::string python_json(std::string text) {
   const auto replace = [&](const std::string& from, const std::string& to) {
-    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    for (size_t at = text.find(from); at != std::string::npos;
+         at = text.find(from, at + to.size())) {
       text.replace(at, from.size(), to);
     }
   };
@@ -66,15 +71,17 @@ std::string python_json(std::string text) {
 
 std::string run_one(const CaseRef& c, const fs::path& folder) {
   const CaseNode node(*c.op, *c.op_case, conformance_seed());
-  if (!node.inferred.ok()) return "{\"id\": \"" + c.id() + "\", \"error\": \"" + escaped(node.inferred.message()) + "\"}";
+  if (!node.inferred.ok())
+    return "{\"id\": \"" + c.id() + "\", \"error\": \"" + escaped(node.inferred.message()) + "\"}";
   const CaseResult result = run_kernel(node, c.op->def->reference, nullptr);
   const std::string stem = std::string(c.op->name) + "." + c.op_case->name;
   const std::string inputs = write_tensors(folder / (stem + ".in"), node.operands);
   const std::string outputs = write_tensors(folder / (stem + ".out"), result.outputs);
   return "{\"id\": \"" + c.id() + "\", \"op\": \"" + c.op->name + "\", \"stem\": \"" + stem +
-         "\", \"attrs\": " + python_json(node.attrs.json()) + ", \"inputs\": " + inputs + ", \"outputs\": " + outputs +
-         ", \"tolerance\": " + std::to_string(c.op_case->tolerance) + ", \"status\": \"" +
-         escaped(result.status.message()) + "\", \"refused_at_run\": " + (c.op_case->refused_at_run ? "true" : "false") + "}";
+         "\", \"attrs\": " + python_json(node.attrs.json()) + ", \"inputs\": " + inputs +
+         ", \"outputs\": " + outputs + ", \"tolerance\": " + std::to_string(c.op_case->tolerance) +
+         ", \"status\": \"" + escaped(result.status.message()) +
+         "\", \"refused_at_run\": " + (c.op_case->refused_at_run ? "true" : "false") + "}";
 }
 
 }  // namespace

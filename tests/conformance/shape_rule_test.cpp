@@ -1,5 +1,6 @@
-// Shape rules meet hostile nodes: a table of bad ones that must be refused by name, and thousands of
-// random mutations of good ones, after which what the rule still accepts must run inside its memory.
+// Shape rules meet hostile nodes: a table of bad ones that must be refused by name, and thousands
+// of random mutations of good ones, after which what the rule still accepts must run inside its
+// memory.
 
 #include <gtest/gtest.h>
 
@@ -19,8 +20,12 @@ struct BadNode {
   const char* says;  ///< part of the message
 };
 
-TensorSpec f32(std::initializer_list<int64_t> dims) { return {DType::kFloat32, Shape(dims), nullptr}; }
-TensorSpec of(DType dtype, std::initializer_list<int64_t> dims) { return {dtype, Shape(dims), nullptr}; }
+TensorSpec f32(std::initializer_list<int64_t> dims) {
+  return {DType::kFloat32, Shape(dims), nullptr};
+}
+TensorSpec of(DType dtype, std::initializer_list<int64_t> dims) {
+  return {dtype, Shape(dims), nullptr};
+}
 
 template <class Table, class Set>
 fb::OpAttrsUnion with(Set set) {
@@ -35,12 +40,21 @@ std::vector<BadNode> bad_conv() {
   using U = fb::ConvTranspose2dT;
   return {
       {"conv_stride_0", with<T>([](T& t) { t.stride_h = 0; }), {x, w}, "stride 0"},
-      {"conv_stride_min", with<T>([](T& t) { t.stride_w = INT32_MIN; }), {x, w}, "stride -2147483648"},
+      {"conv_stride_min",
+       with<T>([](T& t) { t.stride_w = INT32_MIN; }),
+       {x, w},
+       "stride -2147483648"},
       {"conv_pad_negative", with<T>([](T& t) { t.pad_left = -1; }), {x, w}, "padding -1"},
-      {"conv_dilation_max", with<T>([](T& t) { t.dilation_h = INT32_MAX; }), {x, w}, "larger than the padded height"},
+      {"conv_dilation_max",
+       with<T>([](T& t) { t.dilation_h = INT32_MAX; }),
+       {x, w},
+       "larger than the padded height"},
       {"conv_groups_0", with<T>([](T& t) { t.groups = 0; }), {x, w}, "groups is 0"},
       {"conv_groups_3", with<T>([](T& t) { t.groups = 3; }), {x, w}, "groups 3"},
-      {"conv_groups_min", with<T>([](T& t) { t.groups = INT32_MIN; }), {x, w}, "groups is -2147483648"},
+      {"conv_groups_min",
+       with<T>([](T& t) { t.groups = INT32_MIN; }),
+       {x, w},
+       "groups is -2147483648"},
       {"conv_clamp", with<T>([](T& t) { t.min = 2, t.max = 1; }), {x, w}, "clamp [2, 1]"},
       {"conv_clamp_nan", with<T>([](T& t) { t.min = std::nanf(""); }), {x, w}, "clamp"},
       {"conv_rank", case_attrs(T{}), {f32({8, 8, 4}), w}, "x has shape [8,8,4]"},
@@ -52,13 +66,20 @@ std::vector<BadNode> bad_conv() {
       {"conv_no_weight", case_attrs(T{}), {x}, "1 operands"},
       {"conv_absent_weight", case_attrs(T{}), {x, TensorSpec{}}, "operand 1 is missing"},
       {"conv_many", case_attrs(T{}), {x, w, f32({6}), x}, "4 operands"},
-      {"conv_huge_output", with<T>([](T& t) { t.pad_top = t.pad_bottom = t.pad_left = t.pad_right = INT32_MAX; }),
-       {x, w}, "not a possible tensor"},
+      {"conv_huge_output",
+       with<T>([](T& t) { t.pad_top = t.pad_bottom = t.pad_left = t.pad_right = INT32_MAX; }),
+       {x, w},
+       "not a possible tensor"},
       {"deconv_output_pad", with<U>([](U& t) { t.output_pad_h = 1; }), {x, w}, "output_pad is 1"},
-      {"deconv_small", with<U>([](U& t) { t.pad_top = t.pad_bottom = 9; }), {x, w}, "height would be"},
+      {"deconv_small",
+       with<U>([](U& t) { t.pad_top = t.pad_bottom = 9; }),
+       {x, w},
+       "height would be"},
       {"deconv_empty", case_attrs(U{}), {f32({1, 0, 8, 4}), w}, "height is 0"},
-      {"deconv_overflow", with<U>([](U& t) { t.stride_h = t.stride_w = t.dilation_h = INT32_MAX; }),
-       {f32({1, 1 << 20, 1 << 20, 4}), w}, "not a possible tensor"},
+      {"deconv_overflow",
+       with<U>([](U& t) { t.stride_h = t.stride_w = t.dilation_h = INT32_MAX; }),
+       {f32({1, 1 << 20, 1 << 20, 4}), w},
+       "not a possible tensor"},
   };
 }
 
@@ -69,11 +90,20 @@ std::vector<BadNode> bad_pool() {
   const TensorSpec x = f32({1, 8, 8, 4});
   return {
       {"pool_kernel_0", with<M>([](M& t) { t.kernel_h = 0; }), {x}, "kernel 0"},
-      {"pool_kernel_max", with<M>([](M& t) { t.kernel_w = INT32_MAX; }), {x}, "larger than the padded width"},
+      {"pool_kernel_max",
+       with<M>([](M& t) { t.kernel_w = INT32_MAX; }),
+       {x},
+       "larger than the padded width"},
       {"pool_pad", with<M>([](M& t) { t.pad_top = 1; }), {x}, "padding before is 1"},
       {"pool_stride", with<A>([](A& t) { t.stride_h = -1; }), {x}, "stride -1"},
-      {"pool_divisor", with<A>([](A& t) { t.divisor_override = -2; }), {x}, "divisor_override is -2"},
-      {"pool_empty", with<M>([](M& t) { t.kernel_h = 2; }), {f32({1, 0, 8, 4})}, "larger than the padded height"},
+      {"pool_divisor",
+       with<A>([](A& t) { t.divisor_override = -2; }),
+       {x},
+       "divisor_override is -2"},
+      {"pool_empty",
+       with<M>([](M& t) { t.kernel_h = 2; }),
+       {f32({1, 0, 8, 4})},
+       "larger than the padded height"},
       {"adaptive_negative", with<D>([](D& t) { t.out_h = -1; }), {x}, "out_h is -1"},
       {"adaptive_empty", case_attrs(D{}), {f32({1, 0, 8, 4})}, "height is 0"},
       {"adaptive_rank", case_attrs(D{}), {f32({8, 8})}, "x has shape [8,8]"},
@@ -87,24 +117,43 @@ std::vector<BadNode> bad_elementwise() {
   const TensorSpec x = f32({2, 3});
   return {
       {"unary_fn", with<U>([](U& t) { t.fn = static_cast<fb::UnaryFn>(200); }), {x}, "fn is 200"},
-      {"unary_type", with<U>([](U& t) { t.fn = fb::UnaryFn::Exp; }), {of(DType::kInt64, {2})}, "Exp: x of type i64"},
+      {"unary_type",
+       with<U>([](U& t) { t.fn = fb::UnaryFn::Exp; }),
+       {of(DType::kInt64, {2})},
+       "Exp: x of type i64"},
       {"unary_bitwise", with<U>([](U& t) { t.fn = fb::UnaryFn::BitwiseNot; }), {x}, "type f32"},
       {"unary_half", case_attrs(U{}), {of(DType::kFloat16, {2})}, "type f16"},
       {"unary_dtype", case_attrs(U{}), {of(static_cast<DType>(77), {2})}, "not a possible tensor"},
       {"unary_none", case_attrs(U{}), {}, "0 operands"},
       {"unary_negative_dim", case_attrs(U{}), {f32({2, -3})}, "not a possible tensor"},
       {"unary_overflow", case_attrs(U{}), {f32({1LL << 40, 1LL << 40})}, "not a possible tensor"},
-      {"unary_hidden_overflow", case_attrs(U{}), {f32({0, 1LL << 40, 1LL << 40})}, "not a possible tensor"},
-      {"binary_fn", with<B>([](B& t) { t.fn = static_cast<fb::BinaryFn>(99); }), {x, x}, "fn is 99"},
+      {"unary_hidden_overflow",
+       case_attrs(U{}),
+       {f32({0, 1LL << 40, 1LL << 40})},
+       "not a possible tensor"},
+      {"binary_fn",
+       with<B>([](B& t) { t.fn = static_cast<fb::BinaryFn>(99); }),
+       {x, x},
+       "fn is 99"},
       {"binary_shapes", case_attrs(B{}), {x, f32({2, 4})}, "[2,3] and [2,4] do not broadcast"},
       {"binary_types", case_attrs(B{}), {x, of(DType::kInt32, {3})}, "b of type i32"},
-      {"binary_div_int", with<B>([](B& t) { t.fn = fb::BinaryFn::Div; }),
-       {of(DType::kInt32, {3}), of(DType::kInt32, {3})}, "Div: a of type i32"},
-      {"binary_sub_bool", with<B>([](B& t) { t.fn = fb::BinaryFn::Sub; }),
-       {of(DType::kBool, {3}), of(DType::kBool, {3})}, "Sub: a of type bool"},
-      {"binary_blow_up", case_attrs(B{}), {f32({1LL << 40, 1}), f32({1, 1LL << 40})}, "not a possible tensor"},
+      {"binary_div_int",
+       with<B>([](B& t) { t.fn = fb::BinaryFn::Div; }),
+       {of(DType::kInt32, {3}), of(DType::kInt32, {3})},
+       "Div: a of type i32"},
+      {"binary_sub_bool",
+       with<B>([](B& t) { t.fn = fb::BinaryFn::Sub; }),
+       {of(DType::kBool, {3}), of(DType::kBool, {3})},
+       "Sub: a of type bool"},
+      {"binary_blow_up",
+       case_attrs(B{}),
+       {f32({1LL << 40, 1}), f32({1, 1LL << 40})},
+       "not a possible tensor"},
       {"where_condition", case_attrs(fb::WhereT{}), {x, x, x}, "condition of type f32"},
-      {"where_types", case_attrs(fb::WhereT{}), {of(DType::kBool, {3}), x, of(DType::kInt64, {3})}, "b of type i64"},
+      {"where_types",
+       case_attrs(fb::WhereT{}),
+       {of(DType::kBool, {3}), x, of(DType::kInt64, {3})},
+       "b of type i64"},
       {"where_shapes", case_attrs(fb::WhereT{}), {of(DType::kBool, {4}), x, x}, "do not broadcast"},
       {"cast_none", with<C>([](C& t) { t.to = fb::DType::None; }), {x}, "to is 0"},
       {"cast_unknown", with<C>([](C& t) { t.to = static_cast<fb::DType>(250); }), {x}, "to is 250"},
@@ -119,10 +168,16 @@ std::vector<BadNode> bad_matrix() {
       {"linear_scalar", case_attrs(L{}), {f32({}), f32({4, 5})}, "at least 1 dims"},
       {"linear_bias", case_attrs(L{}), {x, f32({4, 3}), f32({3})}, "bias"},
       {"linear_clamp", with<L>([](L& t) { t.max = -1, t.min = 0; }), {x, f32({4, 3})}, "clamp"},
-      {"matmul_depth", case_attrs(fb::MatMulT{}), {x, f32({2, 3})}, "matmul: a [2,3] does not fit b [2,3]"},
+      {"matmul_depth",
+       case_attrs(fb::MatMulT{}),
+       {x, f32({2, 3})},
+       "matmul: a [2,3] does not fit b [2,3]"},
       {"matmul_batch", case_attrs(fb::MatMulT{}), {f32({2, 2, 3}), f32({3, 3, 4})}, "does not fit"},
       {"matmul_vector", case_attrs(fb::MatMulT{}), {f32({3}), f32({3, 4})}, "a has shape [3]"},
-      {"matmul_blow_up", case_attrs(fb::MatMulT{}), {f32({1LL << 40, 0}), f32({0, 1LL << 40})}, "not a possible"},
+      {"matmul_blow_up",
+       case_attrs(fb::MatMulT{}),
+       {f32({1LL << 40, 0}), f32({0, 1LL << 40})},
+       "not a possible"},
   };
 }
 
@@ -138,30 +193,62 @@ std::vector<BadNode> bad_axes() {
       {"reduce_no_axes", case_attrs(R{}), {x}, "number of axes is 0"},
       {"reduce_axis", with<R>([](R& t) { t.axes = {2}; }), {x}, "axis 2"},
       {"reduce_negative", with<R>([](R& t) { t.axes = {INT32_MIN}; }), {x}, "axis -2147483648"},
-      {"reduce_twice", with<R>([](R& t) { t.axes = {1, 1}; }), {x}, "given twice"},
-      {"reduce_max_nothing", with<R>([](R& t) { t.fn = fb::ReduceFn::Max, t.axes = {0}; }), {f32({0, 3})},
+      {"reduce_twice",
+       with<R>([](R& t) {
+         t.axes = {1, 1};
+       }),
+       {x},
+       "given twice"},
+      {"reduce_max_nothing",
+       with<R>([](R& t) { t.fn = fb::ReduceFn::Max, t.axes = {0}; }),
+       {f32({0, 3})},
        "Max over no elements"},
-      {"reduce_mean_int", with<R>([](R& t) { t.fn = fb::ReduceFn::Mean, t.axes = {0}; }),
-       {of(DType::kInt64, {2})}, "Mean: x of type i64"},
-      {"reduce_fn", with<R>([](R& t) { t.fn = static_cast<fb::ReduceFn>(7), t.axes = {0}; }), {x}, "fn is 7"},
+      {"reduce_mean_int",
+       with<R>([](R& t) { t.fn = fb::ReduceFn::Mean, t.axes = {0}; }),
+       {of(DType::kInt64, {2})},
+       "Mean: x of type i64"},
+      {"reduce_fn",
+       with<R>([](R& t) { t.fn = static_cast<fb::ReduceFn>(7), t.axes = {0}; }),
+       {x},
+       "fn is 7"},
       {"softmax_axis", with<S>([](S& t) { t.axis = -1; }), {x}, "axis -1"},
       {"softmax_scalar", case_attrs(S{}), {f32({})}, "axis 0 is not in [0, 0)"},
       {"softmax_log_safe", with<S>([](S& t) { t.log = t.safe = true; }), {x}, "safe"},
       {"arg_reduce_empty", with<A>([](A& t) { t.axis = 0; }), {f32({0, 3})}, "has no elements"},
-      {"layer_norm_rank", with<N>([](N& t) { t.normalized_rank = 3; }), {x}, "normalized_rank is 3"},
-      {"layer_norm_zero", with<N>([](N& t) { t.normalized_rank = 0; }), {x}, "normalized_rank is 0"},
+      {"layer_norm_rank",
+       with<N>([](N& t) { t.normalized_rank = 3; }),
+       {x},
+       "normalized_rank is 3"},
+      {"layer_norm_zero",
+       with<N>([](N& t) { t.normalized_rank = 0; }),
+       {x},
+       "normalized_rank is 0"},
       {"layer_norm_epsilon", with<N>([](N& t) { t.epsilon = -1; }), {x}, "epsilon is -1"},
       {"layer_norm_weight", case_attrs(N{}), {x, f32({2})}, "weight is f32[2]"},
       {"group_norm_groups", with<G>([](G& t) { t.groups = 2; }), {x}, "groups 2"},
-      {"group_norm_negative", with<G>([](G& t) { t.groups = INT32_MIN; }), {x}, "groups -2147483648"},
+      {"group_norm_negative",
+       with<G>([](G& t) { t.groups = INT32_MIN; }),
+       {x},
+       "groups -2147483648"},
       {"group_norm_axis", with<G>([](G& t) { t.channel_axis = 0; }), {x}, "channel_axis is 0"},
       {"batch_norm_mean", case_attrs(B{}), {x, c, c, TensorSpec{}, c}, "operand 3 is missing"},
       {"batch_norm_shape", case_attrs(B{}), {x, c, c, c, f32({2})}, "variance"},
-      {"batch_norm_axis", with<B>([](B& t) { t.channel_axis = 2; }), {x, c, c, c, c}, "channel_axis is 2"},
+      {"batch_norm_axis",
+       with<B>([](B& t) { t.channel_axis = 2; }),
+       {x, c, c, c, c},
+       "channel_axis is 2"},
       {"cum_sum_axis", with<fb::CumSumT>([](fb::CumSumT& t) { t.axis = 2; }), {x}, "axis 2"},
-      {"flip_axis", with<fb::FlipT>([](fb::FlipT& t) { t.axes = {0, 0}; }), {x}, "given twice"},
+      {"flip_axis",
+       with<fb::FlipT>([](fb::FlipT& t) {
+         t.axes = {0, 0};
+       }),
+       {x},
+       "given twice"},
       {"top_k_k", with<fb::TopKT>([](fb::TopKT& t) { t.k = 3; }), {x}, "k is 3"},
-      {"top_k_negative", with<fb::TopKT>([](fb::TopKT& t) { t.k = INT64_MIN; }), {x}, "k is -9223372036854775808"},
+      {"top_k_negative",
+       with<fb::TopKT>([](fb::TopKT& t) { t.k = INT64_MIN; }),
+       {x},
+       "k is -9223372036854775808"},
       {"triangle_rank", case_attrs(fb::TriangleT{}), {f32({3})}, "at least 2 dims"},
   };
 }
@@ -178,38 +265,135 @@ std::vector<BadNode> bad_movement() {
   return {
       {"reshape_count", with<R>([](R& t) { t.shape = {5}; }), {x}, "[5] has not as many elements"},
       {"reshape_negative", with<R>([](R& t) { t.shape = {-1}; }), {x}, "not a possible tensor"},
-      {"reshape_rank", with<R>([](R& t) { t.shape = {1, 1, 1, 1, 1, 1, 1, 2, 3}; }), {x}, "rank of shape is 9"},
+      {"reshape_rank",
+       with<R>([](R& t) { t.shape = {1, 1, 1, 1, 1, 1, 1, 2, 3}; }),
+       {x},
+       "rank of shape is 9"},
       {"permute_length", with<P>([](P& t) { t.perm = {0}; }), {x}, "perm has 1 numbers"},
-      {"permute_twice", with<P>([](P& t) { t.perm = {1, 1}; }), {x}, "given twice"},
-      {"permute_range", with<P>([](P& t) { t.perm = {0, 33}; }), {x}, "axis 33"},
-      {"expand_shape", with<E>([](E& t) { t.shape = {2, 4}; }), {x}, "does not broadcast to shape [2,4]"},
-      {"expand_shrink", with<E>([](E& t) { t.shape = {1, 3}; }), {x}, "does not broadcast"},
-      {"expand_huge", with<E>([](E& t) { t.shape = {1LL << 62, 2, 3}; }), {x}, "not a possible tensor"},
-      {"expand_negative", with<E>([](E& t) { t.shape = {-1, 2, 3}; }), {x}, "not a possible tensor"},
-      {"slice_start", with<S>([](S& t) { t.starts = {3, 0}, t.sizes = {0, 1}, t.steps = {1, 1}; }), {x}, "start 3"},
-      {"slice_size", with<S>([](S& t) { t.starts = {1, 0}, t.sizes = {2, 1}, t.steps = {1, 1}; }), {x}, "size 2"},
-      {"slice_step_0", with<S>([](S& t) { t.starts = {0, 0}, t.sizes = {1, 1}, t.steps = {0, 1}; }), {x}, "step 0"},
-      {"slice_hostile", with<S>([](S& t) { t.starts = {kMin, 0}, t.sizes = {kMax, 1}, t.steps = {kMax, 1}; }),
-       {x}, "do not fit its extent"},
-      {"slice_overflow", with<S>([](S& t) { t.starts = {0, 0}, t.sizes = {3, 1}, t.steps = {kMax, 1}; }), {x},
+      {"permute_twice",
+       with<P>([](P& t) {
+         t.perm = {1, 1};
+       }),
+       {x},
+       "given twice"},
+      {"permute_range",
+       with<P>([](P& t) {
+         t.perm = {0, 33};
+       }),
+       {x},
+       "axis 33"},
+      {"expand_shape",
+       with<E>([](E& t) {
+         t.shape = {2, 4};
+       }),
+       {x},
+       "does not broadcast to shape [2,4]"},
+      {"expand_shrink",
+       with<E>([](E& t) {
+         t.shape = {1, 3};
+       }),
+       {x},
+       "does not broadcast"},
+      {"expand_huge",
+       with<E>([](E& t) {
+         t.shape = {1LL << 62, 2, 3};
+       }),
+       {x},
+       "not a possible tensor"},
+      {"expand_negative",
+       with<E>([](E& t) {
+         t.shape = {-1, 2, 3};
+       }),
+       {x},
+       "not a possible tensor"},
+      {"slice_start",
+       with<S>([](S& t) {
+         t.starts = {3, 0}, t.sizes = {0, 1}, t.steps = {1, 1};
+       }),
+       {x},
+       "start 3"},
+      {"slice_size",
+       with<S>([](S& t) {
+         t.starts = {1, 0}, t.sizes = {2, 1}, t.steps = {1, 1};
+       }),
+       {x},
+       "size 2"},
+      {"slice_step_0",
+       with<S>([](S& t) {
+         t.starts = {0, 0}, t.sizes = {1, 1}, t.steps = {0, 1};
+       }),
+       {x},
+       "step 0"},
+      {"slice_hostile",
+       with<S>([](S& t) {
+         t.starts = {kMin, 0}, t.sizes = {kMax, 1}, t.steps = {kMax, 1};
+       }),
+       {x},
        "do not fit its extent"},
-      {"slice_length", with<S>([](S& t) { t.starts = {0, 0}, t.sizes = {1, 1}, t.steps = {1}; }), {x}, "steps has 1"},
+      {"slice_overflow",
+       with<S>([](S& t) {
+         t.starts = {0, 0}, t.sizes = {3, 1}, t.steps = {kMax, 1};
+       }),
+       {x},
+       "do not fit its extent"},
+      {"slice_length",
+       with<S>([](S& t) {
+         t.starts = {0, 0}, t.sizes = {1, 1}, t.steps = {1};
+       }),
+       {x},
+       "steps has 1"},
       {"concat_axis", with<C>([](C& t) { t.axis = 2; }), {x, x}, "axis 2"},
       {"concat_shape", case_attrs(C{}), {x, f32({2, 4})}, "must be f32[2,3]"},
       {"concat_type", case_attrs(C{}), {x, of(DType::kInt32, {2, 3})}, "is i32[2,3]"},
       {"concat_none", case_attrs(C{}), {}, "0 operands"},
-      {"pad_length", with<Q>([](Q& t) { t.before = {1}, t.after = {0, 0}; }), {x}, "before has 1"},
-      {"pad_crop", with<Q>([](Q& t) { t.before = {-3, 0}, t.after = {0, 0}; }), {x}, "before is -3"},
-      {"pad_crop_both", with<Q>([](Q& t) { t.before = {-2, 0}, t.after = {-2, 0}; }), {x}, "not a possible tensor"},
-      {"pad_huge", with<Q>([](Q& t) { t.before = {kMax, 0}, t.after = {kMax, 0}; }), {x}, "before is"},
-      {"pad_reflect", with<Q>([](Q& t) { t.mode = fb::PadMode::Reflect, t.before = {2, 0}, t.after = {0, 0}; }),
-       {x}, "before is 2"},
-      {"pad_reflect_crop", with<Q>([](Q& t) { t.mode = fb::PadMode::Circular, t.before = {-1, 0}, t.after = {0, 0}; }),
-       {x}, "before is -1"},
-      {"pad_replicate_empty", with<Q>([](Q& t) { t.mode = fb::PadMode::Replicate, t.before = {1, 0}, t.after = {0, 0}; }),
-       {f32({0, 3})}, "before is 1"},
-      {"pad_mode", with<Q>([](Q& t) { t.mode = static_cast<fb::PadMode>(4), t.before = {0, 0}, t.after = {0, 0}; }),
-       {x}, "mode is 4"},
+      {"pad_length",
+       with<Q>([](Q& t) {
+         t.before = {1}, t.after = {0, 0};
+       }),
+       {x},
+       "before has 1"},
+      {"pad_crop",
+       with<Q>([](Q& t) {
+         t.before = {-3, 0}, t.after = {0, 0};
+       }),
+       {x},
+       "before is -3"},
+      {"pad_crop_both",
+       with<Q>([](Q& t) {
+         t.before = {-2, 0}, t.after = {-2, 0};
+       }),
+       {x},
+       "not a possible tensor"},
+      {"pad_huge",
+       with<Q>([](Q& t) {
+         t.before = {kMax, 0}, t.after = {kMax, 0};
+       }),
+       {x},
+       "before is"},
+      {"pad_reflect",
+       with<Q>([](Q& t) {
+         t.mode = fb::PadMode::Reflect, t.before = {2, 0}, t.after = {0, 0};
+       }),
+       {x},
+       "before is 2"},
+      {"pad_reflect_crop",
+       with<Q>([](Q& t) {
+         t.mode = fb::PadMode::Circular, t.before = {-1, 0}, t.after = {0, 0};
+       }),
+       {x},
+       "before is -1"},
+      {"pad_replicate_empty",
+       with<Q>([](Q& t) {
+         t.mode = fb::PadMode::Replicate, t.before = {1, 0}, t.after = {0, 0};
+       }),
+       {f32({0, 3})},
+       "before is 1"},
+      {"pad_mode",
+       with<Q>([](Q& t) {
+         t.mode = static_cast<fb::PadMode>(4), t.before = {0, 0}, t.after = {0, 0};
+       }),
+       {x},
+       "mode is 4"},
   };
 }
 
@@ -223,18 +407,36 @@ std::vector<BadNode> bad_index() {
   return {
       {"index_select_axis", with<I>([](I& t) { t.axis = 2; }), {x, ids}, "axis 2"},
       {"index_select_type", case_attrs(I{}), {x, x}, "ids of type f32"},
-      {"index_select_rank", case_attrs(I{}), {f32({1, 1, 1, 1, 1}), of(DType::kInt32, {1, 1, 1, 1, 1})}, "is 9"},
+      {"index_select_rank",
+       case_attrs(I{}),
+       {f32({1, 1, 1, 1, 1}), of(DType::kInt32, {1, 1, 1, 1, 1})},
+       "is 9"},
       {"gather_rank", case_attrs(G{}), {x, of(DType::kInt64, {2})}, "index has shape [2]"},
-      {"gather_larger", case_attrs(G{}), {x, of(DType::kInt64, {2, 4})}, "larger than x [2,3] in dim 1"},
+      {"gather_larger",
+       case_attrs(G{}),
+       {x, of(DType::kInt64, {2, 4})},
+       "larger than x [2,3] in dim 1"},
       {"gather_scalar", case_attrs(G{}), {f32({}), of(DType::kInt64, {})}, "axis 0"},
       {"scatter_src", case_attrs(S{}), {x, ids, f32({1, 3})}, "in dim 0"},
       {"scatter_larger", case_attrs(S{}), {x, of(DType::kInt64, {2, 4}), f32({2, 4})}, "in dim 1"},
       {"scatter_type", case_attrs(S{}), {x, ids, of(DType::kInt32, {2, 3})}, "src of type i32"},
-      {"scatter_fn", with<S>([](S& t) { t.fn = static_cast<fb::ScatterFn>(5); }), {x, ids, x}, "fn is 5"},
+      {"scatter_fn",
+       with<S>([](S& t) { t.fn = static_cast<fb::ScatterFn>(5); }),
+       {x, ids, x},
+       "fn is 5"},
       {"upsample_size", with<V>([](V& t) { t.out_h = 0, t.out_w = 1; }), {image}, "out_h is 0"},
-      {"upsample_scale", with<V>([](V& t) { t.out_h = t.out_w = 2, t.scale_w = -1; }), {image}, "scale of out_w is -1"},
-      {"upsample_nan", with<V>([](V& t) { t.out_h = t.out_w = 2, t.scale_h = std::nan(""); }), {image}, "scale of out_h"},
-      {"upsample_empty", with<V>([](V& t) { t.out_h = t.out_w = 2; }), {f32({1, 0, 4, 2})}, "extent of x is 0"},
+      {"upsample_scale",
+       with<V>([](V& t) { t.out_h = t.out_w = 2, t.scale_w = -1; }),
+       {image},
+       "scale of out_w is -1"},
+      {"upsample_nan",
+       with<V>([](V& t) { t.out_h = t.out_w = 2, t.scale_h = std::nan(""); }),
+       {image},
+       "scale of out_h"},
+      {"upsample_empty",
+       with<V>([](V& t) { t.out_h = t.out_w = 2; }),
+       {f32({1, 0, 4, 2})},
+       "extent of x is 0"},
   };
 }
 
@@ -251,7 +453,8 @@ std::vector<BadNode> bad_rnn() {
   return {
       {"gru_layers_0", with<G>([](G& t) { t.layers = 0; }), good, "layers is 0"},
       {"gru_layers_max", with<G>([](G& t) { t.layers = INT32_MAX; }), good, "layers is 2147483647"},
-      {"gru_layers_2", with<G>([](G& t) { t.layers = 2; }), good, "number of operands is 6, must be in [10, 10]"},
+      {"gru_layers_2", with<G>([](G& t) { t.layers = 2; }), good,
+       "number of operands is 6, must be in [10, 10]"},
       {"gru_no_bias", with<G>([](G& t) { t.has_bias = false; }), good, "number of operands"},
       {"gru_state", case_attrs(G{}), changed(1, f32({1, 3, 4})), "h0 is f32[1,3,4]"},
       {"gru_weight", case_attrs(G{}), changed(2, f32({12, 4})), "w_ih"},
@@ -264,7 +467,8 @@ std::vector<BadNode> bad_rnn() {
 
 std::vector<BadNode> bad_nodes() {
   std::vector<BadNode> all;
-  for (auto* list : {bad_conv, bad_pool, bad_elementwise, bad_matrix, bad_axes, bad_movement, bad_index, bad_rnn}) {
+  for (auto* list : {bad_conv, bad_pool, bad_elementwise, bad_matrix, bad_axes, bad_movement,
+                     bad_index, bad_rnn}) {
     for (BadNode& node : list()) all.push_back(std::move(node));
   }
   return all;
@@ -288,13 +492,26 @@ TEST(ShapeRule, EveryOpMeetsBadNodes) {
   for (const BadNode& bad : bad_nodes()) seen[static_cast<size_t>(bad.attrs.type)] = true;
   for (const OpCases& op : all_cases()) {
     const bool has = seen[static_cast<size_t>(op.op->kind)];
-    EXPECT_TRUE(has || op.op->kind == fb::OpAttrs::RmsNorm) << op.op->name;  // shares layer_norm's rule
+    EXPECT_TRUE(has || op.op->kind == fb::OpAttrs::RmsNorm)
+        << op.op->name;  // shares layer_norm's rule
   }
 }
 
 int64_t hostile_integer(std::mt19937_64& random) {
-  constexpr int64_t kValues[] = {0, 1, 2, 3, -1, 7, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN,
-                                 int64_t{1} << 31, int64_t{1} << 62, 255, 8};
+  constexpr int64_t kValues[] = {0,
+                                 1,
+                                 2,
+                                 3,
+                                 -1,
+                                 7,
+                                 INT32_MAX,
+                                 INT32_MIN,
+                                 INT64_MAX,
+                                 INT64_MIN,
+                                 int64_t{1} << 31,
+                                 int64_t{1} << 62,
+                                 255,
+                                 8};
   return kValues[random() % std::size(kValues)];
 }
 double hostile_real(std::mt19937_64& random) {
@@ -305,13 +522,26 @@ double hostile_real(std::mt19937_64& random) {
 void overwrite(uint8_t* at, flatbuffers::ElementaryType type, std::mt19937_64& random) {
   const int64_t i = hostile_integer(random);
   switch (type) {
-    case flatbuffers::ET_BOOL: flatbuffers::WriteScalar<uint8_t>(at, i & 1); break;
-    case flatbuffers::ET_UCHAR: flatbuffers::WriteScalar(at, static_cast<uint8_t>(i)); break;
-    case flatbuffers::ET_INT: flatbuffers::WriteScalar(at, static_cast<int32_t>(i)); break;
-    case flatbuffers::ET_LONG: flatbuffers::WriteScalar(at, i); break;
-    case flatbuffers::ET_FLOAT: flatbuffers::WriteScalar(at, static_cast<float>(hostile_real(random))); break;
-    case flatbuffers::ET_DOUBLE: flatbuffers::WriteScalar(at, hostile_real(random)); break;
-    default: FAIL() << "an attribute type that this test does not know";
+    case flatbuffers::ET_BOOL:
+      flatbuffers::WriteScalar<uint8_t>(at, i & 1);
+      break;
+    case flatbuffers::ET_UCHAR:
+      flatbuffers::WriteScalar(at, static_cast<uint8_t>(i));
+      break;
+    case flatbuffers::ET_INT:
+      flatbuffers::WriteScalar(at, static_cast<int32_t>(i));
+      break;
+    case flatbuffers::ET_LONG:
+      flatbuffers::WriteScalar(at, i);
+      break;
+    case flatbuffers::ET_FLOAT:
+      flatbuffers::WriteScalar(at, static_cast<float>(hostile_real(random)));
+      break;
+    case flatbuffers::ET_DOUBLE:
+      flatbuffers::WriteScalar(at, hostile_real(random));
+      break;
+    default:
+      FAIL() << "an attribute type that this test does not know";
   }
 }
 
@@ -321,7 +551,8 @@ void break_attribute(PackedAttrs* attrs, std::mt19937_64& random) {
   if (type->num_elems == 0) return;
   const size_t field = random() % type->num_elems;
   const auto element = static_cast<flatbuffers::ElementaryType>(type->type_codes[field].base_type);
-  uint8_t* at = attrs->mutable_table()->GetAddressOf(flatbuffers::FieldIndexToOffset(static_cast<flatbuffers::voffset_t>(field)));
+  uint8_t* at = attrs->mutable_table()->GetAddressOf(
+      flatbuffers::FieldIndexToOffset(static_cast<flatbuffers::voffset_t>(field)));
   if (at == nullptr) return;
   if (!type->type_codes[field].is_repeating) return overwrite(at, element, random);
   uint8_t* list = at + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(at);
@@ -335,15 +566,24 @@ void break_attribute(PackedAttrs* attrs, std::mt19937_64& random) {
 void break_operands(OpCase* c, std::mt19937_64& random) {
   CaseOperand& operand = c->operands[random() % c->operands.size()];
   switch (random() % 6) {
-    case 0: operand.dtype = static_cast<DType>(random() % 11); break;
-    case 1: operand.shape.push_back(static_cast<int64_t>(random() % 4)); break;
+    case 0:
+      operand.dtype = static_cast<DType>(random() % 11);
+      break;
+    case 1:
+      operand.shape.push_back(static_cast<int64_t>(random() % 4));
+      break;
     case 2:
       if (!operand.shape.empty()) operand.shape.pop_back();
       break;
-    case 3: c->operands.push_back(operand); break;
-    case 4: c->operands.pop_back(); break;
+    case 3:
+      c->operands.push_back(operand);
+      break;
+    case 4:
+      c->operands.pop_back();
+      break;
     default:
-      if (!operand.shape.empty()) operand.shape[random() % operand.shape.size()] = static_cast<int64_t>(random() % 6);
+      if (!operand.shape.empty())
+        operand.shape[random() % operand.shape.size()] = static_cast<int64_t>(random() % 6);
   }
   for (CaseOperand& o : c->operands) o.shape.resize(std::min(o.shape.size(), size_t{kMaxRank}));
 }
@@ -376,7 +616,8 @@ void run_mutant(const OpEntry& op, const OpCase& original, std::mt19937_64& rand
   }
   if (!is_small(node.outputs)) return;
   const CaseResult result = run_kernel(node, op.def->reference, nullptr);
-  EXPECT_TRUE(result.status.ok() || result.status.error() == Error::kOutOfRange) << result.status.message();
+  EXPECT_TRUE(result.status.ok() || result.status.error() == Error::kOutOfRange)
+      << result.status.message();
   EXPECT_EQ(result.misuse, "");
 }
 
