@@ -1,5 +1,4 @@
 #include <cstdio>
-#include <cstring>
 #include <new>
 
 #include "lazyrt/runtime.h"
@@ -44,14 +43,15 @@ class NameList {
 };
 
 template <class Vector>
-Result<size_t> find_name(const Vector* items, const char* name, const char* what) {
+Result<size_t> find_name(const Vector* items, std::string_view name, const char* what) {
   NameList names;
   for (uint32_t i = 0; i < count_of(items); ++i) {
     const char* candidate = text_of(items->Get(i)->name());
-    if (std::strcmp(candidate, name) == 0) return static_cast<size_t>(i);
+    if (name == candidate) return static_cast<size_t>(i);
     names.add(candidate);
   }
-  return Status(Error::kNotFound, "no %s '%.60s'; there is: %s", what, name, names.text());
+  return Status(Error::kNotFound, "no %s '%.*s'; there is: %s", what,
+                static_cast<int>(name.size() < 60 ? name.size() : 60), name.data(), names.text());
 }
 
 TensorInfo info_of(const fb::Method& method, const fb::Binding& binding) {
@@ -113,7 +113,7 @@ Method Program::method(size_t i) const {
   return method;
 }
 
-Result<Method> Program::method(const char* name) const {
+Result<Method> Program::method(std::string_view name) const {
   const Result<size_t> i = find_name(state_->sections.bundle->methods(), name, "method");
   if (!i.ok()) return i.status();
   return method(*i);
@@ -135,11 +135,11 @@ TensorInfo Method::output(size_t i) const {
   return info_of(m, *m.outputs()->Get(static_cast<uint32_t>(i)));
 }
 
-Result<size_t> Method::find_input(const char* name) const {
+Result<size_t> Method::find_input(std::string_view name) const {
   return find_name(program_->method(index_).inputs(), name, "input");
 }
 
-Result<size_t> Method::find_output(const char* name) const {
+Result<size_t> Method::find_output(std::string_view name) const {
   return find_name(program_->method(index_).outputs(), name, "output");
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "runtime/core/log.h"
+
 namespace lazyrt {
 namespace {
 
@@ -103,6 +105,10 @@ Status Plan::make(const ProgramState& program, const fb::Method& method, const B
     node.op = program.ops->find(node.attrs);
     const Status status = plan_node(i, backend, services);
     if (!status.ok()) return status.with_context("%s", node_place(method, i, *program.ops).text);
+    if (node.fallback_reason != nullptr) {
+      log_line(LogLevel::kInfo, "%s: runs on %s: %s", node_place(method, i, *program.ops).text,
+               node.backend->name, node.fallback_reason);
+    }
     if (node.prepared.workspace_bytes > workspace_bytes_)
       workspace_bytes_ = node.prepared.workspace_bytes;
     packed_weight_bytes_ += node.prepared.packed_weight_bytes;

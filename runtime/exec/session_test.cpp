@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "lazyrt/log.h"
 #include "lazyrt/runtime.h"
 #include "runtime/backend/backend.h"
 #include "tests/support/tiny_bundle.h"
@@ -329,6 +330,25 @@ TEST(Session, FallsBackWithTheReason) {
   EXPECT_EQ(PickyBackend::stores, 0);
 }
 
+TEST(Session, LogsEachFallbackThroughTheHook) {
+  static std::vector<std::string> lines;
+  lines.clear();
+  set_log_hook([](LogLevel, const char* message) { lines.push_back(message); });
+  const Backend picky = PickyBackend::backend(reference_backend());
+  {
+    const Loaded tiny(test::tiny_bundle());
+    SessionOptions options;
+    options.backend = &picky;
+    make(tiny.method(), options);
+    set_log_hook(nullptr);
+    make(tiny.method(), options);
+  }
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines[0],
+            "method 'forward', node 0 (index_select from model.py:11): runs on reference: picky "
+            "has no index_select");
+}
+
 TEST(Session, WithoutAFallbackTheNodeIsNamed) {
   const Backend picky = PickyBackend::backend(nullptr);
   const Loaded tiny(test::tiny_bundle());
@@ -438,7 +458,7 @@ TEST(Session, EveryFailingAllocationIsAnErrorAndNothingLeaks) {
     {
       const Result<Session> session = Session::create(tiny.method(), options);
       made = session.ok();
-      if (!made) EXPECT_EQ(session.status().error(), Error::kOutOfMemory);
+      EXPECT_EQ(session.status().error(), made ? Error::kOk : Error::kOutOfMemory);
     }
     EXPECT_EQ(meter.live, 0) << "after failing allocation " << n;
   }

@@ -66,14 +66,19 @@ std::string part_of(const std::string& path) {
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
+/// A file of a kernel's CPU or Vulkan form: `conv2d_cpu.cpp`, `rnn_cpu.h`.
+bool is_facet(const std::string& path, const char* facet) {
+  return starts_with(path, "kernels/") && (ends_with(path, std::string(facet) + ".cpp") ||
+                                           ends_with(path, std::string(facet) + ".h"));
+}
+
 std::set<std::string> allowed(const SourceFile& file) {
   const std::string part = part_of(file.path);
   std::set<std::string> parts = kMayInclude.at(part);
   parts.insert(part);
   if (part == "kernels" && ends_with(file.path, "_cpu.cpp"))
     parts.insert({"backend", "backend_cpu"});
-  if (part == "kernels" && ends_with(file.path, "_vk.cpp"))
-    parts.insert({"backend", "backend_vulkan"});
+  if (is_facet(file.path, "_vk")) parts.insert({"backend", "backend_vulkan"});
   return parts;
 }
 
@@ -109,8 +114,8 @@ bool may_use(const SourceFile& file, const std::string& library) {
   if (library == "flatbuffers")
     return part != "core" && part != "platform" && part != "include" && part != "exec";
   if (library == "torch") return part == "host_tracer";
-  if (library == "xnnpack") return part == "backend_cpu" || ends_with(file.path, "_cpu.cpp");
-  if (library == "vulkan") return part == "backend_vulkan" || ends_with(file.path, "_vk.cpp");
+  if (library == "xnnpack") return part == "backend_cpu" || is_facet(file.path, "_cpu");
+  if (library == "vulkan") return part == "backend_vulkan" || is_facet(file.path, "_vk");
   if (library == "highway")
     return part == "backend_cpu" || part == "kernels" || part == "kernels_common";
   if (library == "cli" || library == "json") return part == "host_tracer" || part == "platforms";

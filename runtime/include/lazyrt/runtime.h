@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "lazyrt/dtype.h"
 #include "lazyrt/error.h"
@@ -74,8 +75,8 @@ class Method {
   TensorInfo input(size_t i) const;
   TensorInfo output(size_t i) const;
   /// Index of that name, or kNotFound with the names there are.
-  Result<size_t> find_input(const char* name) const;
-  Result<size_t> find_output(const char* name) const;
+  Result<size_t> find_input(std::string_view name) const;
+  Result<size_t> find_output(std::string_view name) const;
 
   size_t literal_count() const;
   LiteralInfo literal(size_t i) const;
@@ -118,7 +119,7 @@ class Program {
   /// REQUIRES: i < method_count().
   Method method(size_t i) const;
   /// kNotFound names the methods there are.
-  Result<Method> method(const char* name) const;
+  Result<Method> method(std::string_view name) const;
   /// Size of the whole bundle in bytes.
   uint64_t bytes() const;
 

@@ -1,0 +1,27 @@
+#include "runtime/core/log.h"
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+
+namespace lazyrt {
+namespace {
+
+std::atomic<LogHook> log_hook{nullptr};
+
+}  // namespace
+
+void set_log_hook(LogHook hook) { log_hook.store(hook); }
+
+void log_line(LogLevel level, const char* format, ...) {
+  const LogHook hook = log_hook.load();
+  if (hook == nullptr) return;
+  char line[400];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(line, sizeof(line), format, args);
+  va_end(args);
+  hook(level, line);
+}
+
+}  // namespace lazyrt
