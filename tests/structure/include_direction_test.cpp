@@ -76,8 +76,7 @@ std::set<std::string> allowed(const SourceFile& file) {
   const std::string part = part_of(file.path);
   std::set<std::string> parts = kMayInclude.at(part);
   parts.insert(part);
-  if (part == "kernels" && ends_with(file.path, "_cpu.cpp"))
-    parts.insert({"backend", "backend_cpu"});
+  if (is_facet(file.path, "_cpu")) parts.insert({"backend", "backend_cpu"});
   if (is_facet(file.path, "_vk")) parts.insert({"backend", "backend_vulkan"});
   return parts;
 }
