@@ -32,9 +32,9 @@ struct TypePair {
   DType ours;
 };
 constexpr TypePair kTypes[] = {
-    {at::kFloat, DType::kFloat32}, {at::kDouble, DType::kFloat64}, {at::kHalf, DType::kFloat16},
-    {at::kBFloat16, DType::kBFloat16}, {at::kChar, DType::kInt8},  {at::kByte, DType::kUInt8},
-    {at::kShort, DType::kInt16},   {at::kInt, DType::kInt32},      {at::kLong, DType::kInt64},
+    {at::kFloat, DType::kFloat32},     {at::kDouble, DType::kFloat64}, {at::kHalf, DType::kFloat16},
+    {at::kBFloat16, DType::kBFloat16}, {at::kChar, DType::kInt8},      {at::kByte, DType::kUInt8},
+    {at::kShort, DType::kInt16},       {at::kInt, DType::kInt32},      {at::kLong, DType::kInt64},
     {at::kBool, DType::kBool},
 };
 
@@ -91,7 +91,8 @@ at::Tensor from_sample(const SampleTensor& sample) {
   if (sample.data.bytes == 0) return at::empty(sample.shape, options);
   // from_blob wants a mutable address; callers only read.
   void* data = const_cast<uint8_t*>(sample.data.data);
-  return at::from_blob(data, sample.shape, [owner = sample.data.owner](void*) {}, options);
+  return at::from_blob(
+      data, sample.shape, [owner = sample.data.owner](void*) {}, options);
 }
 
 }  // namespace lazyrt

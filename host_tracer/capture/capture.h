@@ -22,9 +22,9 @@ struct NamedTensor {
 
 /// What a program is captured with. All tensors stay the caller's and are never written.
 struct CaptureRequest {
-  std::vector<NamedTensor> inputs;      ///< example inputs: their shapes and dtypes are assumed
-  std::vector<NamedTensor> parameters;  ///< CPU tensors that the program uses by themselves, or
-  std::vector<NamedTensor> buffers;     ///< through lift(); unlisted ones become constants
+  std::vector<NamedTensor> inputs;        ///< example inputs: their shapes and dtypes are assumed
+  std::vector<NamedTensor> parameters;    ///< CPU tensors that the program uses by themselves, or
+  std::vector<NamedTensor> buffers;       ///< through lift(); unlisted ones become constants
   std::vector<std::string> output_names;  ///< may be empty or shorter than the outputs
 };
 

@@ -18,15 +18,25 @@ namespace fimpl = at::functionalization::impl;
 
 /// Composite operators that the trace keeps whole: one node says more than their decomposition.
 constexpr const char* kKeptWhole[] = {
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d", "avg_pool1d",
-    "batch_norm",          "gru.input",
-    "instance_norm",       "linear",
-    "log_sigmoid",         "lstm.input",
-    "matmul",              "max_pool1d",
-    "max_pool2d",          "max_pool3d",
-    "prelu",               "rnn_relu.input",
-    "rnn_tanh.input",      "scaled_dot_product_attention",
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "avg_pool1d",
+    "batch_norm",
+    "gru.input",
+    "instance_norm",
+    "linear",
+    "log_sigmoid",
+    "lstm.input",
+    "matmul",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "prelu",
+    "rms_norm",
+    "rnn_relu.input",
+    "rnn_tanh.input",
+    "scaled_dot_product_attention",
 };
 
 struct Unwrapped {

@@ -47,7 +47,7 @@ class OpNode final : public torch::lazy::Node {
     OpArgs args;
     std::vector<int32_t> results;  ///< flattened results: output index, or -1 for an undefined one
     Source source;
-    int64_t sequence = 0;          ///< order of the call within the capture
+    int64_t sequence = 0;           ///< order of the call within the capture
     bool depends_on_input = false;  ///< false: a function of constants alone
   };
 

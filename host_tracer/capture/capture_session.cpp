@@ -31,9 +31,15 @@ const std::unordered_set<std::string>& identities() {
 /// Operators whose results' shapes depend on values.
 const std::unordered_set<std::string>& value_shaped() {
   static const std::unordered_set<std::string> names = {
-      "aten::_unique",        "aten::_unique2",       "aten::bincount",
-      "aten::masked_select",  "aten::nonzero",        "aten::nonzero_numpy",
-      "aten::unique_dim",     "aten::unique_consecutive", "aten::unique_dim_consecutive",
+      "aten::_unique",
+      "aten::_unique2",
+      "aten::bincount",
+      "aten::masked_select",
+      "aten::nonzero",
+      "aten::nonzero_numpy",
+      "aten::unique_dim",
+      "aten::unique_consecutive",
+      "aten::unique_dim_consecutive",
   };
   return names;
 }
@@ -56,7 +62,6 @@ bool needs_values(const c10::OperatorHandle& op, const std::vector<c10::IValue>&
 
 /// True for a call that brings a lazy tensor to the CPU.
 bool leaves_device(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args) {
-  if (op.operator_name().name == "aten::_copy_from") return !is_lazy(args[1].toTensor());
   if (op.operator_name().name != "aten::_to_copy" || !is_lazy(args[0].toTensor())) return false;
   for (const c10::IValue& arg : args) {
     if (arg.isDevice() && !arg.toDevice().is_lazy()) return true;
@@ -83,15 +88,52 @@ void check_running_statistics(const c10::OperatorHandle& op, const std::vector<c
   if (name != "aten::batch_norm" && name != "aten::instance_norm") return;
   const bool from_batch = args[5].toBool();
   const bool keeps = args[3].isTensor() && args[3].toTensor().defined();
-  TORCH_CHECK(!from_batch || !keeps, name, source_suffix(), " updates its running statistics: the "
+  TORCH_CHECK(!from_batch || !keeps, name, source_suffix(),
+              " updates its running statistics: the "
               "model is in training mode; call model.eval() before it is exported");
 }
 
-bool any_lazy_depends_on_input(const std::vector<Value>& operands) {
+bool any_depends_on_input(const std::vector<Value>& operands) {
   for (const Value& operand : operands) {
     if (depends_on_input(operand.node.get())) return true;
   }
   return false;
+}
+
+/// The shapes of a node's defined results; `indices` gets each result's place among them, or -1.
+std::vector<torch::lazy::Shape> node_shapes(const c10::OperatorHandle& op,
+                                            const std::vector<ResultShape>& results,
+                                            std::vector<int32_t>& indices) {
+  std::vector<torch::lazy::Shape> shapes;
+  for (const ResultShape& result : results) {
+    for (const auto& shape : result.tensors) {
+      indices.push_back(shape ? static_cast<int32_t>(shapes.size()) : -1);
+      if (!shape) continue;
+      TORCH_CHECK(to_dtype(shape->scalar_type()) != DType::kNone, full_name(op), source_suffix(),
+                  " gives a tensor of the unsupported dtype ", shape->scalar_type());
+      shapes.push_back(*shape);
+    }
+  }
+  return shapes;
+}
+
+void push_results(const std::vector<ResultShape>& results, const torch::lazy::NodePtr& node,
+                  torch::jit::Stack* stack) {
+  size_t index = 0;
+  const auto next = [&](const std::optional<torch::lazy::Shape>& shape) {
+    return shape ? make_lazy(Value(node, index++)) : at::Tensor();
+  };
+  for (const ResultShape& result : results) {
+    if (!result.is_tensor) {
+      stack->push_back(result.plain);
+    } else if (result.is_list) {
+      c10::List<at::Tensor> list;
+      for (const auto& shape : result.tensors) list.push_back(next(shape));
+      stack->push_back(list);
+    } else {
+      stack->push_back(next(result.tensors.front()));
+    }
+  }
 }
 
 }  // namespace
@@ -100,9 +142,7 @@ CaptureSession* CaptureSession::current() { return t_session; }
 
 const Source* current_source() { return t_source; }
 
-std::string full_name(const c10::OperatorHandle& op) {
-  return c10::toString(op.operator_name());
-}
+std::string full_name(const c10::OperatorHandle& op) { return c10::toString(op.operator_name()); }
 
 std::string source_suffix() {
   const std::string where = t_source ? t_source->text() : "";
@@ -136,8 +176,7 @@ CaptureSession::~CaptureSession() {
 void CaptureSession::add_named(LeafKind kind, const std::vector<NamedTensor>& tensors) {
   for (const NamedTensor& named : tensors) {
     check_dense(named.tensor, "'" + named.name + "'");
-    const DataKey key{named.tensor.const_data_ptr(), named.tensor.sizes().vec(),
-                      named.tensor.strides().vec(), static_cast<int>(named.tensor.scalar_type())};
+    const DataKey key = key_of(named.tensor);
     if (leaves_.count(key)) continue;  // tied: one leaf, under its first name
     leaves_.emplace(key, make_leaf(kind, named.name, named.tensor));
   }
@@ -156,11 +195,14 @@ CaptureSession::Leaf CaptureSession::make_leaf(LeafKind kind, const std::string&
   return leaf;
 }
 
-CaptureSession::Leaf& CaptureSession::leaf_of(const at::Tensor& cpu) {
+CaptureSession::DataKey CaptureSession::key_of(const at::Tensor& cpu) {
   // Empty tensors have no data of their own: they are told apart by their object.
   const void* data = cpu.numel() ? cpu.const_data_ptr() : cpu.unsafeGetTensorImpl();
-  const DataKey key{data, cpu.sizes().vec(), cpu.strides().vec(),
-                    static_cast<int>(cpu.scalar_type())};
+  return {data, cpu.sizes().vec(), cpu.strides().vec(), static_cast<int>(cpu.scalar_type())};
+}
+
+CaptureSession::Leaf& CaptureSession::leaf_of(const at::Tensor& cpu) {
+  const DataKey key = key_of(cpu);
   auto it = leaves_.find(key);
   if (it == leaves_.end()) it = leaves_.emplace(key, make_leaf(LeafKind::kConstant, "", cpu)).first;
   return it->second;
@@ -181,7 +223,8 @@ Value CaptureSession::operand_value(const at::Tensor& t) {
     return Value(node, 0);
   }
   Leaf& leaf = leaf_of(t);
-  TORCH_CHECK(!leaf.node->data_was_written(), "a CPU tensor that the program uses beside lazy ones "
+  TORCH_CHECK(!leaf.node->data_was_written(),
+              "a CPU tensor that the program uses beside lazy ones "
               "was written between two uses; lift() it first");
   // What the program did to the lifted form of the same data counts here, too.
   at::functionalization::impl::sync(leaf.functional);
@@ -198,16 +241,14 @@ at::Tensor CaptureSession::evaluate_constant(const c10::OperatorHandle& op, cons
 }
 
 bool CaptureSession::record_special(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  const auto& schema = op.schema();
-  const size_t count = schema.arguments().size();
-  const std::string& name = op.operator_name().name;
-  if (identities().count(name)) {
+  const size_t count = op.schema().arguments().size();
+  if (identities().count(op.operator_name().name)) {
     const c10::IValue self = torch::jit::peek(*stack, 0, count);
     torch::jit::drop(*stack, count);
     stack->push_back(is_lazy(self.toTensor()) ? self : make_lazy(operand_value(self.toTensor())));
     return true;
   }
-  if (schema.returns().empty()) {
+  if (op.schema().returns().empty()) {
     notes_.push_back("dropped " + full_name(op) + source_suffix());
     torch::jit::drop(*stack, count);
     return true;
@@ -216,15 +257,22 @@ bool CaptureSession::record_special(const c10::OperatorHandle& op, torch::jit::S
                                       stack->end());
   const bool to_cpu = leaves_device(op, args);
   if (!to_cpu && !needs_values(op, args)) return false;
-  for (size_t i = stack->size() - count; i < stack->size(); ++i) {
+  run_on_values(op, stack);
+  if (!to_cpu) lift_results(op, stack);
+  return true;
+}
+
+void CaptureSession::run_on_values(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  for (size_t i = stack->size() - op.schema().arguments().size(); i < stack->size(); ++i) {
     map_tensors((*stack)[i], [&](const at::Tensor& t) { return evaluate_constant(op, t); });
   }
   op.callBoxed(*stack);
-  if (to_cpu) return true;
-  for (size_t i = stack->size() - schema.returns().size(); i < stack->size(); ++i) {
+}
+
+void CaptureSession::lift_results(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  for (size_t i = stack->size() - op.schema().returns().size(); i < stack->size(); ++i) {
     map_tensors((*stack)[i], [&](const at::Tensor& t) { return make_lazy(operand_value(t)); });
   }
-  return true;
 }
 
 void CaptureSession::record(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
@@ -242,56 +290,39 @@ void CaptureSession::record(const c10::OperatorHandle& op, torch::jit::Stack* st
 }
 
 void CaptureSession::record_node(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  const auto& arguments = op.schema().arguments();
-  const std::vector<c10::IValue> args = torch::jit::pop(*stack, arguments.size());
+  const std::vector<c10::IValue> args = torch::jit::pop(*stack, op.schema().arguments().size());
   check_running_statistics(op, args);
+  const int64_t on_cpu = stats_.cpu;
   const std::vector<ResultShape> results = infer_shapes(op, args, stats_);
-
-  OpNode::Call call;
+  if (stats_.cpu != on_cpu) notes_.push_back("ran " + full_name(op) + " on the CPU for its shape");
   std::vector<Value> operands;
+  OpNode::Call call = make_call(op, args, operands);
+  std::vector<torch::lazy::Shape> shapes = node_shapes(op, results, call.results);
+  auto node = std::make_shared<OpNode>(std::move(call), operands, std::move(shapes));
+  nodes_.push_back(node);
+  push_results(results, node, stack);
+}
+
+OpNode::Call CaptureSession::make_call(const c10::OperatorHandle& op,
+                                       const std::vector<c10::IValue>& args,
+                                       std::vector<Value>& operands) {
+  OpNode::Call call;
+  call.op = op.operator_name().name;
+  call.overload = op.operator_name().overload_name;
   const auto id_of = [&](const at::Tensor& t) {
     operands.push_back(operand_value(t));
     return static_cast<TraceValueId>(operands.size() - 1);
   };
+  const auto& arguments = op.schema().arguments();
   for (size_t i = 0; i < arguments.size(); ++i) {
     call.args.emplace_back(arguments[i].name(), to_trace_arg(op, arguments[i], args[i], id_of));
   }
-  call.op = op.operator_name().name;
-  call.overload = op.operator_name().overload_name;
   if (t_source) call.source = *t_source;
   if (call.source.aten.empty()) call.source.aten = call.op;
   call.sequence = static_cast<int64_t>(nodes_.size());
-  call.depends_on_input = op.hasTag(at::Tag::nondeterministic_seeded) ||
-                          any_lazy_depends_on_input(operands);
-
-  std::vector<torch::lazy::Shape> shapes;
-  for (const ResultShape& result : results) {
-    for (const auto& shape : result.tensors) {
-      call.results.push_back(shape ? static_cast<int32_t>(shapes.size()) : -1);
-      if (!shape) continue;
-      TORCH_CHECK(to_dtype(shape->scalar_type()) != DType::kNone, full_name(op), source_suffix(),
-                  " gives a tensor of the unsupported dtype ", shape->scalar_type());
-      shapes.push_back(*shape);
-    }
-  }
-  auto node = std::make_shared<OpNode>(std::move(call), operands, std::move(shapes));
-  nodes_.push_back(node);
-
-  size_t index = 0;
-  const auto next = [&](const std::optional<torch::lazy::Shape>& shape) {
-    return shape ? make_lazy(Value(node, index++)) : at::Tensor();
-  };
-  for (const ResultShape& result : results) {
-    if (!result.is_tensor) {
-      stack->push_back(result.plain);
-    } else if (result.is_list) {
-      c10::List<at::Tensor> list;
-      for (const auto& shape : result.tensors) list.push_back(next(shape));
-      stack->push_back(list);
-    } else {
-      stack->push_back(next(result.tensors.front()));
-    }
-  }
+  call.depends_on_input =
+      op.hasTag(at::Tag::nondeterministic_seeded) || any_depends_on_input(operands);
+  return call;
 }
 
 void CaptureSession::check_writes() const {
@@ -302,8 +333,8 @@ void CaptureSession::check_writes() const {
   };
   std::string names;
   const auto check = [&](const Leaf& leaf, const char* kind) {
-    if (written(leaf)) names += (names.empty() ? "" : ", ") + std::string(kind) + " '" +
-                                leaf.node->name() + "'";
+    if (written(leaf))
+      names += (names.empty() ? "" : ", ") + std::string(kind) + " '" + leaf.node->name() + "'";
   };
   for (const Leaf& leaf : input_leaves_) check(leaf, "input");
   for (const auto& [key, leaf] : leaves_) {

@@ -32,8 +32,8 @@ class CaptureSession {
   /// The functional lazy tensor over the data of a CPU tensor; one for each distinct data.
   at::Tensor lift(const at::Tensor& cpu);
 
-  /// Does the call: pops its arguments (lazy tensors, not functional; CPU tensors are constants) and
-  /// pushes lazy results. Throws when it needs a value that depends on the inputs.
+  /// Does the call: pops its arguments (lazy tensors, not functional; CPU tensors are constants)
+  /// and pushes lazy results. Throws when it needs a value that depends on the inputs.
   void record(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
   /// Ends the capture: the trace of what the outputs need. Throws when inputs, parameters or
@@ -48,13 +48,18 @@ class CaptureSession {
     at::Tensor original;  ///< keeps the data's address taken
   };
 
+  static DataKey key_of(const at::Tensor& cpu);
   Leaf& leaf_of(const at::Tensor& cpu);
   Leaf make_leaf(LeafKind kind, const std::string& name, const at::Tensor& cpu);
   void add_named(LeafKind kind, const std::vector<NamedTensor>& tensors);
   torch::lazy::Value operand_value(const at::Tensor& t);
   bool record_special(const c10::OperatorHandle& op, torch::jit::Stack* stack);
   at::Tensor evaluate_constant(const c10::OperatorHandle& op, const at::Tensor& t);
+  void run_on_values(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+  void lift_results(const c10::OperatorHandle& op, torch::jit::Stack* stack);
   void record_node(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+  OpNode::Call make_call(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args,
+                         std::vector<torch::lazy::Value>& operands);
   void check_writes() const;
   torch::lazy::Value output_value(const at::Tensor& output);
 

@@ -167,10 +167,10 @@ TEST(Capture, RecurrentLayersAreOneNode) {
 TEST(Capture, UndefinedOptionalTensors) {
   check_capture({at::randn({2, 3, 4, 4})}, [](const Tensors& x) {
     const at::Tensor w = at::ones({6, 3, 1, 1});
-    at::Tensor y = at::conv2d(x[0], w, at::Tensor(), 1, 0);
+    at::Tensor y = at::conv2d(x[0], w, at::Tensor());
     y = at::layer_norm(y, {4, 4});
-    const auto index = c10::List<std::optional<at::Tensor>>(
-        {std::nullopt, at::arange(2, at::kLong)});
+    const auto index =
+        c10::List<std::optional<at::Tensor>>({std::nullopt, at::arange(2, at::kLong)});
     return Tensors{at::index(y, index), at::linear(y, at::ones({5, 4})), at::Tensor()};
   });
 }
@@ -190,11 +190,23 @@ TEST(Capture, ShapesOfOperatorsWithoutMetaKernels) {
     const at::Tensor& t = x[0];
     auto [var, mean] = at::var_mean(t, at::IntArrayRef{2, 3}, true, true);
     const at::Tensor grid = at::zeros({2, 5, 7, 2}, t.options());
-    return Tensors{at::roll(t, {1}, {2}), at::flip(t, {3}), var, mean, at::std(t, 1), t.max(),
-                   at::reflection_pad2d(t, {1, 2, 3, 0}), at::im2col(t, {3, 3}, {1, 1}, {1, 1}, {2, 2}),
-                   at::grid_sampler(t, grid, 0, 0, false), at::index_select(t, 1, x[1][0] % 3),
-                   at::embedding(at::ones({6, 4}), x[1]), at::where(t > 0, t, 0.0),
-                   at::prod(x[1]), at::relu(t), at::hardtanh(t), at::isnan(t), at::cdist(t, t),
+    return Tensors{at::roll(t, {1}, {2}),
+                   at::flip(t, {3}),
+                   var,
+                   mean,
+                   at::std(t, 1),
+                   t.max(),
+                   at::reflection_pad2d(t, {1, 2, 3, 0}),
+                   at::im2col(t, {3, 3}, {1, 1}, {1, 1}, {2, 2}),
+                   at::grid_sampler(t, grid, 0, 0, false),
+                   at::index_select(t, 1, x[1][0] % 3),
+                   at::embedding(at::ones({6, 4}), x[1]),
+                   at::where(t > 0, t, 0.0),
+                   at::prod(x[1]),
+                   at::relu(t),
+                   at::hardtanh(t),
+                   at::isnan(t),
+                   at::cdist(t, t),
                    at::instance_norm(t, {}, {}, {}, {}, true, 0.1, 1e-5, false)};
   });
 }
@@ -309,10 +321,13 @@ TEST(CaptureErrors, ValuesOfConstantsAreKnown) {
 }
 
 TEST(CaptureErrors, WritesIntoInputsAndBuffersAreNamed) {
-  EXPECT_NE(failure_of({at::randn({3})}, [](const Tensors& x) {
-              x[0].add_(1);
-              return Tensors{x[0]};
-            }).find("input 'x0'"), std::string::npos);
+  EXPECT_NE(failure_of({at::randn({3})},
+                       [](const Tensors& x) {
+                         x[0].add_(1);
+                         return Tensors{x[0]};
+                       })
+                .find("input 'x0'"),
+            std::string::npos);
   const at::Tensor buffer = at::zeros({3});
   CaptureRequest request = request_for({at::randn({3})});
   request.buffers = {{"steps", buffer}};
@@ -332,9 +347,13 @@ TEST(CaptureErrors, WritesIntoInputsAndBuffersAreNamed) {
 
 TEST(CaptureErrors, BatchNormInTrainingIsRefused) {
   const at::Tensor mean = at::zeros({3}), var = at::ones({3});
-  EXPECT_NE(failure_of({at::randn({2, 3})}, [&](const Tensors& x) {
-              return Tensors{at::batch_norm(x[0], {}, {}, mean, var, true, 0.1, 1e-5, false)};
-            }).find("model.eval()"), std::string::npos);
+  EXPECT_NE(
+      failure_of({at::randn({2, 3})},
+                 [&](const Tensors& x) {
+                   return Tensors{at::batch_norm(x[0], {}, {}, mean, var, true, 0.1, 1e-5, false)};
+                 })
+          .find("model.eval()"),
+      std::string::npos);
 }
 
 TEST(CaptureErrors, UnsupportedTensorsAreNamed) {
@@ -343,14 +362,16 @@ TEST(CaptureErrors, UnsupportedTensorsAreNamed) {
             std::string::npos);
   EXPECT_NE(failure_of({at::zeros({2}, at::kMeta)}, unused).find("meta"), std::string::npos);
   EXPECT_NE(failure_of({at::zeros({2, 2}).to_sparse()}, unused).find("dense"), std::string::npos);
-  EXPECT_NE(failure_of({at::randn({8})}, [](const Tensors& x) {
-              return Tensors{at::abs(at::fft_rfft(x[0]))};
-            }).find("ComplexFloat"), std::string::npos);
+  EXPECT_NE(failure_of({at::randn({8})},
+                       [](const Tensors& x) { return Tensors{at::abs(at::fft_rfft(x[0]))}; })
+                .find("ComplexFloat"),
+            std::string::npos);
 }
 
 TEST(CaptureErrors, ProcessStaysUsable) {
   const auto works = [] {
-    return check_capture({at::randn({3})}, [](const Tensors& x) { return Tensors{x[0].exp() + 1}; });
+    return check_capture({at::randn({3})},
+                         [](const Tensors& x) { return Tensors{x[0].exp() + 1}; });
   };
   works();
   const std::string raised = failure_of({at::randn({3})}, [](const Tensors& x) -> Tensors {
@@ -359,9 +380,8 @@ TEST(CaptureErrors, ProcessStaysUsable) {
   });
   EXPECT_NE(raised.find("boom"), std::string::npos);
   works();
-  const std::string shapes = failure_of({at::randn({3})}, [](const Tensors& x) {
-    return Tensors{x[0] + at::randn({4})};
-  });
+  const std::string shapes =
+      failure_of({at::randn({3})}, [](const Tensors& x) { return Tensors{x[0] + at::randn({4})}; });
   EXPECT_NE(shapes.find("aten::add"), std::string::npos) << shapes;
   works();
   EXPECT_TRUE(torch::lazy::LazyGraphExecutor::Get()->GetLiveTensors(nullptr).empty());
@@ -370,7 +390,8 @@ TEST(CaptureErrors, ProcessStaysUsable) {
 TEST(CaptureErrors, NotInsideAnotherCapture) {
   std::string inner;
   check_capture({at::randn({3})}, [&](const Tensors& x) {
-    if (x[0].device().is_lazy()) inner = failure_of({at::randn({3})}, [](const Tensors& y) { return y; });
+    if (x[0].device().is_lazy())
+      inner = failure_of({at::randn({3})}, [](const Tensors& y) { return y; });
     return Tensors{x[0] + 1};
   });
   EXPECT_NE(inner.find("inside another"), std::string::npos);

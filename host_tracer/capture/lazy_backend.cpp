@@ -106,8 +106,8 @@ class CaptureBackend final : public torch::lazy::BackendImplInterface {
     if (!leaf) return nullptr;
     return std::make_shared<HostData>(leaf->data(), leaf->shape(0), BackendDevice());
   }
-  at::Tensor MakeTensorFromComputationData(
-      const BackendDataPtr data, std::optional<at::ScalarType> type) const override {
+  at::Tensor MakeTensorFromComputationData(const BackendDataPtr data,
+                                           std::optional<at::ScalarType> type) const override {
     const at::Tensor& t = static_cast<const HostData&>(*data).tensor();
     return type && *type != t.scalar_type() ? t.to(*type) : t;
   }
@@ -186,8 +186,7 @@ TrimGraphOff::TrimGraphOff()
 TrimGraphOff::~TrimGraphOff() {
   FLAGS_torch_lazy_trim_graph_check_frequency =
       static_cast<decltype(FLAGS_torch_lazy_trim_graph_check_frequency)>(frequency_);
-  FLAGS_torch_lazy_trim_graph_size =
-      static_cast<decltype(FLAGS_torch_lazy_trim_graph_size)>(size_);
+  FLAGS_torch_lazy_trim_graph_size = static_cast<decltype(FLAGS_torch_lazy_trim_graph_size)>(size_);
 }
 
 at::Tensor make_lazy(const Value& value) {

@@ -27,7 +27,6 @@ using IdToTensor = std::function<at::Tensor(TraceValueId)>;
 
 /// The IValue for an argument of that schema type; tensors through `tensor_of`. A device becomes
 /// the CPU. Throws when value and type do not fit.
-c10::IValue to_ivalue(const c10::Argument& arg, const TraceArg& value,
-                      const IdToTensor& tensor_of);
+c10::IValue to_ivalue(const c10::Argument& arg, const TraceArg& value, const IdToTensor& tensor_of);
 
 }  // namespace lazyrt

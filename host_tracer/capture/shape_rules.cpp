@@ -18,7 +18,9 @@ Shape with_sizes(const at::Tensor& t, const Sizes& sizes) { return Shape(t.scala
 
 int64_t pick(const Sizes& values, size_t i) { return values.size() == 1 ? values[0] : values[i]; }
 
-int64_t wrap_dim(int64_t dim, int64_t rank) { return dim < 0 ? dim + std::max<int64_t>(rank, 1) : dim; }
+int64_t wrap_dim(int64_t dim, int64_t rank) {
+  return dim < 0 ? dim + std::max<int64_t>(rank, 1) : dim;
+}
 
 // ---------------------------------------------------------------- elementwise
 
@@ -26,9 +28,7 @@ RuleResult same_as_self(const RuleArgs& a) { return {shape_of(a.tensor("self"))}
 RuleResult same_as_src(const RuleArgs& a) { return {shape_of(a.tensor("src"))}; }
 RuleResult same_as_input(const RuleArgs& a) { return {shape_of(a.tensor("input"))}; }
 
-RuleResult bool_as_self(const RuleArgs& a) {
-  return {Shape(at::kBool, a.tensor("self").sizes())};
-}
+RuleResult bool_as_self(const RuleArgs& a) { return {Shape(at::kBool, a.tensor("self").sizes())}; }
 
 RuleResult safe_softmax(const RuleArgs& a) {
   const at::Tensor self = a.tensor("self");
@@ -62,8 +62,8 @@ RuleResult binary(const RuleArgs& a) {
 
 RuleResult where(const RuleArgs& a) {
   const at::Tensor self = a.tensor("self"), other = a.tensor("other");
-  const auto sizes = at::infer_size(
-      at::infer_size(self.sizes(), other.sizes()), a.tensor("condition").sizes());
+  const auto sizes =
+      at::infer_size(at::infer_size(self.sizes(), other.sizes()), a.tensor("condition").sizes());
   return {Shape(at::result_type(self, other), sizes)};
 }
 
@@ -86,8 +86,8 @@ RuleResult matmul(const RuleArgs& a) {
   TORCH_CHECK(x.dim() >= 1 && y.dim() >= 1, "aten::matmul: both operands need rank 1 or more");
   const int64_t inner = y.dim() == 1 ? y.size(0) : y.size(-2);
   TORCH_CHECK(x.size(-1) == inner, "aten::matmul: ", x.sizes(), " does not fit ", y.sizes());
-  TORCH_CHECK(x.scalar_type() == y.scalar_type(), "aten::matmul: dtypes ", x.scalar_type(),
-              " and ", y.scalar_type(), " differ");
+  TORCH_CHECK(x.scalar_type() == y.scalar_type(), "aten::matmul: dtypes ", x.scalar_type(), " and ",
+              y.scalar_type(), " differ");
   const auto batch_x = x.sizes().slice(0, static_cast<size_t>(std::max<int64_t>(x.dim() - 2, 0)));
   const auto batch_y = y.sizes().slice(0, static_cast<size_t>(std::max<int64_t>(y.dim() - 2, 0)));
   Sizes sizes = at::infer_size(batch_x, batch_y);
@@ -134,8 +134,8 @@ RuleResult attention(const RuleArgs& a) {
 int64_t conv_out(int64_t in, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation) {
   TORCH_CHECK(stride > 0 && dilation > 0, "stride and dilation must be positive");
   const int64_t span = in + 2 * pad - dilation * (kernel - 1) - 1;
-  TORCH_CHECK(span >= 0, "kernel of ", kernel, " (dilation ", dilation, ") is larger than the padded input of ",
-              in + 2 * pad);
+  TORCH_CHECK(span >= 0, "kernel of ", kernel, " (dilation ", dilation,
+              ") is larger than the padded input of ", in + 2 * pad);
   return span / stride + 1;
 }
 
@@ -147,8 +147,8 @@ RuleResult convolution(const RuleArgs& a) {
   const int64_t groups = a.integer("groups"), rank = weight.dim();
   TORCH_CHECK(rank >= 3, "aten::convolution: weight of rank ", rank);
   const bool batched = input.dim() == rank;
-  TORCH_CHECK(batched || input.dim() == rank - 1, "aten::convolution: input of rank ",
-              input.dim(), " with weight of rank ", rank);
+  TORCH_CHECK(batched || input.dim() == rank - 1, "aten::convolution: input of rank ", input.dim(),
+              " with weight of rank ", rank);
   const int64_t channels = input.size(batched ? 1 : 0);
   TORCH_CHECK(channels == (transposed ? weight.size(0) : weight.size(1) * groups),
               "aten::convolution: input ", input.sizes(), " does not fit weight ", weight.sizes(),
@@ -202,8 +202,8 @@ RuleResult avg_pool1d(const RuleArgs& a) { return pool(a, 1, false); }
 RuleResult adaptive_pool(const RuleArgs& a) {
   const at::Tensor self = a.tensor("self");
   const Sizes out = a.ints("output_size");
-  TORCH_CHECK(!out.empty() && self.dim() > static_cast<int64_t>(out.size()), "adaptive pooling input of rank ",
-              self.dim());
+  TORCH_CHECK(!out.empty() && self.dim() > static_cast<int64_t>(out.size()),
+              "adaptive pooling input of rank ", self.dim());
   Sizes sizes = self.sizes().vec();
   std::copy(out.begin(), out.end(), sizes.end() - static_cast<std::ptrdiff_t>(out.size()));
   return {with_sizes(self, sizes)};
@@ -300,7 +300,9 @@ RuleResult nansum(const RuleArgs& a) {
   return {Shape(dtype.value_or(sum_type(a.tensor("self"))), reduced_sizes(a))};
 }
 
-RuleResult trace_of_matrix(const RuleArgs& a) { return {Shape(sum_type(a.tensor("self")), Sizes{})}; }
+RuleResult trace_of_matrix(const RuleArgs& a) {
+  return {Shape(sum_type(a.tensor("self")), Sizes{})};
+}
 
 RuleResult count_nonzero(const RuleArgs& a) {
   return {Shape(at::kLong, reduced_sizes(a.tensor("self"), a.ints("dim"), false))};
@@ -367,8 +369,8 @@ RuleResult reflection_pad2d(const RuleArgs& a) {
   Sizes sizes = self.sizes().vec();
   for (size_t i = 0; i < 2; ++i) {
     int64_t& size = sizes[sizes.size() - 1 - i];
-    TORCH_CHECK(std::max(pad[2 * i], pad[2 * i + 1]) < size,
-                "aten::reflection_pad2d: padding ", pad, " reaches beyond input ", self.sizes());
+    TORCH_CHECK(std::max(pad[2 * i], pad[2 * i + 1]) < size, "aten::reflection_pad2d: padding ",
+                pad, " reaches beyond input ", self.sizes());
     size += pad[2 * i] + pad[2 * i + 1];
   }
   return {with_sizes(self, sizes)};
@@ -507,6 +509,7 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::reflection_pad2d", reflection_pad2d},
       {"aten::relu", same_as_self},
       {"aten::remainder.Scalar_Tensor", binary},
+      {"aten::rms_norm", same_as_input},
       {"aten::rnn_relu.input", rnn},
       {"aten::rnn_tanh.input", rnn},
       {"aten::roll", same_as_self},

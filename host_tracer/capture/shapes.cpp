@@ -44,8 +44,8 @@ ResultShape to_result(const c10::IValue& value) {
 
 at::Tensor stand_in(const at::Tensor& t, at::DeviceType device) {
   const auto options = at::TensorOptions().dtype(t.scalar_type()).device(device);
-  at::Tensor result = device == at::kMeta ? at::empty(t.sizes(), options)
-                                          : at::zeros(t.sizes(), options);
+  at::Tensor result =
+      device == at::kMeta ? at::empty(t.sizes(), options) : at::zeros(t.sizes(), options);
   if (t.unsafeGetTensorImpl()->is_wrapped_number()) {
     result.unsafeGetTensorImpl()->set_wrapped_number(true);
   }
@@ -53,8 +53,8 @@ at::Tensor stand_in(const at::Tensor& t, at::DeviceType device) {
 }
 
 /// Runs the operator on stand-ins of its operands on a device.
-std::vector<ResultShape> run_on(const c10::OperatorHandle& op,
-                                const std::vector<c10::IValue>& args, at::DeviceType device) {
+std::vector<ResultShape> run_on(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args,
+                                at::DeviceType device) {
   torch::jit::Stack stack;
   for (const c10::IValue& arg : args) {
     c10::IValue copy = arg.isDevice() ? c10::IValue(at::Device(device)) : arg;

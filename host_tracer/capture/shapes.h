@@ -22,9 +22,9 @@ struct ResultShape {
   c10::IValue plain;
 };
 
-/// Shapes of all returns of `op` called with `args` (lazy or CPU tensors). Tries our rules, then the
-/// operator on meta tensors, then small data on the CPU; counts which in `stats`. Throws c10::Error
-/// when the call is wrong, or when no way is left (naming the operator).
+/// Shapes of all returns of `op` called with `args` (lazy or CPU tensors). Tries our rules, then
+/// the operator on meta tensors, then small data on the CPU; counts which in `stats`. Throws
+/// c10::Error when the call is wrong, or when no way is left (naming the operator).
 std::vector<ResultShape> infer_shapes(const c10::OperatorHandle& op,
                                       const std::vector<c10::IValue>& args, ShapeStats& stats);
 

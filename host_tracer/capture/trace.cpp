@@ -53,11 +53,16 @@ std::string type_text(const TraceValue& v) {
 
 const char* leaf_text(LeafKind kind) {
   switch (kind) {
-    case LeafKind::kNotLeaf: return "node";
-    case LeafKind::kInput: return "input";
-    case LeafKind::kParameter: return "parameter";
-    case LeafKind::kBuffer: return "buffer";
-    case LeafKind::kConstant: return "constant";
+    case LeafKind::kNotLeaf:
+      return "node";
+    case LeafKind::kInput:
+      return "input";
+    case LeafKind::kParameter:
+      return "parameter";
+    case LeafKind::kBuffer:
+      return "buffer";
+    case LeafKind::kConstant:
+      return "constant";
   }
   return "?";
 }
@@ -82,8 +87,10 @@ std::string small_constant_text(const TraceValue& v) {
       __builtin_memcpy(&i, p, sizeof(i));
       return " = " + std::to_string(i);
     }
-    case DType::kBool: return *p ? " = True" : " = False";
-    default: return "";
+    case DType::kBool:
+      return *p ? " = True" : " = False";
+    default:
+      return "";
   }
 }
 

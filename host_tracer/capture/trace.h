@@ -51,11 +51,12 @@ struct TraceValue {
   DType dtype = DType::kNone;
   std::vector<int64_t> shape;
   LeafKind leaf = LeafKind::kNotLeaf;
-  ConstantData constant;   ///< parameters, buffers, constants
+  ConstantData constant;  ///< parameters, buffers, constants
   /// A Python number as an operand ("x * 2.0"): a 0-dim constant of f64, i64 or bool that takes no
-  /// part in type promotion beyond its category. The node's result dtype already says what came out.
+  /// part in type promotion beyond its category. The node's result dtype already says what came
+  /// out.
   bool wrapped_number = false;
-  int32_t producer = -1;   ///< index into Trace::nodes
+  int32_t producer = -1;  ///< index into Trace::nodes
 };
 
 /// A tensor operand inside an attribute list; kNoTraceValue is an undefined optional tensor.
@@ -65,10 +66,9 @@ struct TensorArg {
 };
 
 /// One argument of an ATen call, by the operator's schema. monostate is None.
-using TraceArg =
-    std::variant<std::monostate, bool, int64_t, double, std::string, DType, TensorArg,
-                 std::vector<bool>, std::vector<int64_t>, std::vector<double>,
-                 std::vector<TensorArg>>;
+using TraceArg = std::variant<std::monostate, bool, int64_t, double, std::string, DType, TensorArg,
+                              std::vector<bool>, std::vector<int64_t>, std::vector<double>,
+                              std::vector<TensorArg>>;
 
 struct TraceNode {
   std::string op;        ///< "aten::convolution"
@@ -108,8 +108,8 @@ struct SampleTensor {
 struct Trace {
   std::vector<TraceValue> values;
   std::vector<TraceNode> nodes;
-  std::vector<TraceValueId> inputs;   ///< user inputs in order
-  std::vector<TraceOutput> outputs;   ///< in order; may repeat a value, an input or a constant
+  std::vector<TraceValueId> inputs;  ///< user inputs in order
+  std::vector<TraceOutput> outputs;  ///< in order; may repeat a value, an input or a constant
   std::vector<SampleTensor> sample_inputs;   ///< one per input, or empty
   std::vector<SampleTensor> sample_outputs;  ///< eager ATen's on the CPU, one per output, or empty
   ShapeStats shapes;

@@ -73,8 +73,10 @@ class Evaluator {
     for_operands(node, [&](TraceValueId id) {
       if (id != kNoTraceValue) bytes += get(id).nbytes();
     });
-    TORCH_CHECK(bytes <= max_operand_bytes_, node.full_name(), ": the program asks for a value that "
-                "would need ", bytes, " bytes of operands to be computed while capturing");
+    TORCH_CHECK(bytes <= max_operand_bytes_, node.full_name(),
+                ": the program asks for a value that "
+                "would need ",
+                bytes, " bytes of operands to be computed while capturing");
   }
 
   void run_node(const TraceNode& node) {
@@ -118,9 +120,12 @@ class Evaluator {
 };
 
 at::Tensor literal_tensor(const std::variant<bool, int64_t, double>& literal) {
-  return std::visit([](auto v) { return at::scalar_tensor(v, at::TensorOptions().dtype(
-                                     c10::CppTypeToScalarType<decltype(v)>::value)); },
-                    literal);
+  return std::visit(
+      [](auto v) {
+        return at::scalar_tensor(
+            v, at::TensorOptions().dtype(c10::CppTypeToScalarType<decltype(v)>::value));
+      },
+      literal);
 }
 
 std::vector<at::Tensor> collect(const Trace& trace, Evaluator& evaluator) {
@@ -148,7 +153,7 @@ std::vector<at::Tensor> evaluate(const Trace& trace, const std::vector<at::Tenso
 }  // namespace
 
 Outcome<std::vector<at::Tensor>> evaluate_trace(const Trace& trace,
-                                                   const std::vector<at::Tensor>& inputs) {
+                                                const std::vector<at::Tensor>& inputs) {
   try {
     return evaluate(trace, inputs);
   } catch (const c10::Error& e) {

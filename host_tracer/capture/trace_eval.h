@@ -16,7 +16,7 @@ namespace lazyrt {
 /// The outputs of the trace for CPU inputs, one for each of trace.inputs and of their shapes and
 /// dtypes. Outputs that are None are undefined tensors; literals become 0-dim tensors.
 Outcome<std::vector<at::Tensor>> evaluate_trace(const Trace& trace,
-                                                   const std::vector<at::Tensor>& inputs);
+                                                const std::vector<at::Tensor>& inputs);
 
 /// The CPU tensor of a lazy value that depends on constants alone. Throws c10::Error when that
 /// would compute with more than a megabyte of operands in one operator.

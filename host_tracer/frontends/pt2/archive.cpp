@@ -96,12 +96,14 @@ void Pt2Archive::find_model() {
     refuse("written by torch before 2.8 in its older layout; save it again with torch 2.13");
   }
   if (has("constants.pkl") || has("bytecode.pkl")) {
-    refuse("a TorchScript file, not a .pt2: export the model with torch.export.export and save it "
-           "with torch.export.save");
+    refuse(
+        "a TorchScript file, not a .pt2: export the model with torch.export.export and save it "
+        "with torch.export.save");
   }
   if (has("data.pkl")) {
-    refuse("a torch.save checkpoint, which holds tensors but no program: load it into the model, "
-           "then use torch.export.export and torch.export.save");
+    refuse(
+        "a torch.save checkpoint, which holds tensors but no program: load it into the model, "
+        "then use torch.export.export and torch.export.save");
   }
   refuse("no models/*.json in the archive, so not what torch.export.save writes");
 }
@@ -202,25 +204,37 @@ c10::IValue Pt2Archive::sample_inputs(std::string* why) {
   try {
     return torch::jit::pickle_load(to_bytes(zip_->getRecord(record)));
   } catch (const std::exception&) {
-    *why = "the file's sample inputs cannot be read without Python (they hold objects other than "
-           "tensors, numbers, tuples, lists and dicts) or are damaged";
+    *why =
+        "the file's sample inputs cannot be read without Python (they hold objects other than "
+        "tensors, numbers, tuples, lists and dicts) or are damaged";
     return {};
   }
 }
 
 at::ScalarType scalar_type_of(ex::ScalarType type, const std::string& what) {
   switch (type) {
-    case ex::ScalarType::BYTE: return at::kByte;
-    case ex::ScalarType::CHAR: return at::kChar;
-    case ex::ScalarType::SHORT: return at::kShort;
-    case ex::ScalarType::INT: return at::kInt;
-    case ex::ScalarType::LONG: return at::kLong;
-    case ex::ScalarType::HALF: return at::kHalf;
-    case ex::ScalarType::FLOAT: return at::kFloat;
-    case ex::ScalarType::DOUBLE: return at::kDouble;
-    case ex::ScalarType::BOOL: return at::kBool;
-    case ex::ScalarType::BFLOAT16: return at::kBFloat16;
-    default: break;
+    case ex::ScalarType::BYTE:
+      return at::kByte;
+    case ex::ScalarType::CHAR:
+      return at::kChar;
+    case ex::ScalarType::SHORT:
+      return at::kShort;
+    case ex::ScalarType::INT:
+      return at::kInt;
+    case ex::ScalarType::LONG:
+      return at::kLong;
+    case ex::ScalarType::HALF:
+      return at::kHalf;
+    case ex::ScalarType::FLOAT:
+      return at::kFloat;
+    case ex::ScalarType::DOUBLE:
+      return at::kDouble;
+    case ex::ScalarType::BOOL:
+      return at::kBool;
+    case ex::ScalarType::BFLOAT16:
+      return at::kBFloat16;
+    default:
+      break;
   }
   std::string name = "code " + std::to_string(static_cast<int>(type));
   try {

@@ -18,11 +18,16 @@ at::Layout layout_of(ex::Layout layout) {
 
 at::MemoryFormat memory_format_of(ex::MemoryFormat format) {
   switch (format) {
-    case ex::MemoryFormat::ContiguousFormat: return at::MemoryFormat::Contiguous;
-    case ex::MemoryFormat::ChannelsLast: return at::MemoryFormat::ChannelsLast;
-    case ex::MemoryFormat::ChannelsLast3d: return at::MemoryFormat::ChannelsLast3d;
-    case ex::MemoryFormat::PreserveFormat: return at::MemoryFormat::Preserve;
-    default: TORCH_CHECK(false, "unknown memory format");
+    case ex::MemoryFormat::ContiguousFormat:
+      return at::MemoryFormat::Contiguous;
+    case ex::MemoryFormat::ChannelsLast:
+      return at::MemoryFormat::ChannelsLast;
+    case ex::MemoryFormat::ChannelsLast3d:
+      return at::MemoryFormat::ChannelsLast3d;
+    case ex::MemoryFormat::PreserveFormat:
+      return at::MemoryFormat::Preserve;
+    default:
+      TORCH_CHECK(false, "unknown memory format");
   }
 }
 
@@ -112,33 +117,51 @@ c10::IValue Pt2Values::value_of(const ex::Argument& arg) const {
                                                           : get(v.get_as_name());
   };
   switch (arg.tag()) {
-    case Tag::AS_NONE: return {};
-    case Tag::AS_TENSOR: return tensor(arg.get_as_tensor());
-    case Tag::AS_TENSORS: return generic_list(arg.get_as_tensors(), any, tensor);
-    case Tag::AS_INT: return arg.get_as_int();
-    case Tag::AS_INTS: return arg.get_as_ints();
-    case Tag::AS_FLOAT: return arg.get_as_float().get();
+    case Tag::AS_NONE:
+      return {};
+    case Tag::AS_TENSOR:
+      return tensor(arg.get_as_tensor());
+    case Tag::AS_TENSORS:
+      return generic_list(arg.get_as_tensors(), any, tensor);
+    case Tag::AS_INT:
+      return arg.get_as_int();
+    case Tag::AS_INTS:
+      return arg.get_as_ints();
+    case Tag::AS_FLOAT:
+      return arg.get_as_float().get();
     case Tag::AS_FLOATS:
       return generic_list(arg.get_as_floats(), any,
                           [](const ex::F64& v) { return c10::IValue(v.get()); });
-    case Tag::AS_STRING: return arg.get_as_string();
-    case Tag::AS_SYM_INT: return sym_int(arg.get_as_sym_int());
-    case Tag::AS_SYM_INTS: return generic_list(arg.get_as_sym_ints(), any, sym_int);
+    case Tag::AS_STRING:
+      return arg.get_as_string();
+    case Tag::AS_SYM_INT:
+      return sym_int(arg.get_as_sym_int());
+    case Tag::AS_SYM_INTS:
+      return generic_list(arg.get_as_sym_ints(), any, sym_int);
     case Tag::AS_SCALAR_TYPE:
       return scalar_type_of(arg.get_as_scalar_type(), "an argument");
-    case Tag::AS_MEMORY_FORMAT: return memory_format_of(arg.get_as_memory_format());
-    case Tag::AS_LAYOUT: return layout_of(arg.get_as_layout());
-    case Tag::AS_DEVICE: return at::Device(arg.get_as_device().get_type());
-    case Tag::AS_BOOL: return arg.get_as_bool();
+    case Tag::AS_MEMORY_FORMAT:
+      return memory_format_of(arg.get_as_memory_format());
+    case Tag::AS_LAYOUT:
+      return layout_of(arg.get_as_layout());
+    case Tag::AS_DEVICE:
+      return at::Device(arg.get_as_device().get_type());
+    case Tag::AS_BOOL:
+      return arg.get_as_bool();
     case Tag::AS_BOOLS:
       return generic_list(arg.get_as_bools(), any, [](bool v) { return c10::IValue(v); });
-    case Tag::AS_SYM_BOOL: return sym_bool(arg.get_as_sym_bool());
-    case Tag::AS_SYM_BOOLS: return generic_list(arg.get_as_sym_bools(), any, sym_bool);
+    case Tag::AS_SYM_BOOL:
+      return sym_bool(arg.get_as_sym_bool());
+    case Tag::AS_SYM_BOOLS:
+      return generic_list(arg.get_as_sym_bools(), any, sym_bool);
     case Tag::AS_OPTIONAL_TENSORS:
       return generic_list(arg.get_as_optional_tensors(), any, optional);
-    case Tag::AS_SYM_FLOAT: return sym_float(arg.get_as_sym_float());
-    case Tag::AS_SYM_FLOATS: return generic_list(arg.get_as_sym_floats(), any, sym_float);
-    case Tag::AS_OPTIONAL_TENSOR: return optional(arg.get_as_optional_tensor());
+    case Tag::AS_SYM_FLOAT:
+      return sym_float(arg.get_as_sym_float());
+    case Tag::AS_SYM_FLOATS:
+      return generic_list(arg.get_as_sym_floats(), any, sym_float);
+    case Tag::AS_OPTIONAL_TENSOR:
+      return optional(arg.get_as_optional_tensor());
     default:
       TORCH_CHECK(false, "an argument of kind ", ex::printEnum(arg.tag()), " is not supported");
   }
@@ -175,14 +198,24 @@ void append_names(const ex::Argument& arg, std::vector<std::string>& names) {
     if (v.tag() == ex::SymIntArgument::Tag::AS_NAME) names.push_back(v.get_as_name());
   };
   switch (arg.tag()) {
-    case Tag::AS_TENSOR: add(arg.get_as_tensor()); break;
-    case Tag::AS_TENSORS: for (const auto& t : arg.get_as_tensors()) add(t); break;
-    case Tag::AS_OPTIONAL_TENSOR: add_optional(arg.get_as_optional_tensor()); break;
+    case Tag::AS_TENSOR:
+      add(arg.get_as_tensor());
+      break;
+    case Tag::AS_TENSORS:
+      for (const auto& t : arg.get_as_tensors()) add(t);
+      break;
+    case Tag::AS_OPTIONAL_TENSOR:
+      add_optional(arg.get_as_optional_tensor());
+      break;
     case Tag::AS_OPTIONAL_TENSORS:
       for (const auto& t : arg.get_as_optional_tensors()) add_optional(t);
       break;
-    case Tag::AS_SYM_INT: add_int(arg.get_as_sym_int()); break;
-    case Tag::AS_SYM_INTS: for (const auto& v : arg.get_as_sym_ints()) add_int(v); break;
+    case Tag::AS_SYM_INT:
+      add_int(arg.get_as_sym_int());
+      break;
+    case Tag::AS_SYM_INTS:
+      for (const auto& v : arg.get_as_sym_ints()) add_int(v);
+      break;
     case Tag::AS_SYM_BOOL:
       if (arg.get_as_sym_bool().tag() == ex::SymBoolArgument::Tag::AS_NAME) {
         names.push_back(arg.get_as_sym_bool().get_as_name());
@@ -193,7 +226,8 @@ void append_names(const ex::Argument& arg, std::vector<std::string>& names) {
         names.push_back(arg.get_as_sym_float().get_as_name());
       }
       break;
-    default: break;
+    default:
+      break;
   }
 }
 

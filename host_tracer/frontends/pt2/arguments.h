@@ -22,8 +22,8 @@ class Pt2Values {
   /// The argument's value, without regard to a schema. Throws naming kinds that have none.
   c10::IValue value_of(const torch::_export::Argument& arg) const;
 
-  /// The value in the form that the schema's argument wants: numbers as doubles or as 0-dim tensors,
-  /// lists of their element type, None for absent tensors. Devices become `device`.
+  /// The value in the form that the schema's argument wants: numbers as doubles or as 0-dim
+  /// tensors, lists of their element type, None for absent tensors. Devices become `device`.
   c10::IValue value_for(const c10::Argument& schema, const torch::_export::Argument& arg,
                         at::Device device) const;
 

@@ -73,22 +73,25 @@ const std::unordered_map<std::string, NumberFn>& number_functions() {
       {"add", [](const Numbers& n) { return arithmetic(n, [](auto a, auto b) { return a + b; }); }},
       {"sub", [](const Numbers& n) { return arithmetic(n, [](auto a, auto b) { return a - b; }); }},
       {"mul", [](const Numbers& n) { return arithmetic(n, [](auto a, auto b) { return a * b; }); }},
-      {"neg", [](const Numbers& n) {
+      {"neg",
+       [](const Numbers& n) {
          return n[0].isInt() ? c10::IValue(-n[0].toInt()) : c10::IValue(-real(n[0]));
        }},
       {"truediv", [](const Numbers& n) { return c10::IValue(real(n[0]) / real(n[1])); }},
-      {"floordiv", [](const Numbers& n) {
+      {"floordiv",
+       [](const Numbers& n) {
          return both_int(n) ? c10::IValue(floor_div(n[0].toInt(), n[1].toInt()))
                             : c10::IValue(std::floor(real(n[0]) / real(n[1])));
        }},
-      {"mod", [](const Numbers& n) {
+      {"mod",
+       [](const Numbers& n) {
          const int64_t a = n[0].toInt(), b = n[1].toInt();
          return c10::IValue(a - floor_div(a, b) * b);
        }},
-      {"pow", [](const Numbers& n) {
+      {"pow",
+       [](const Numbers& n) {
          const double result = std::pow(real(n[0]), real(n[1]));
-         return both_int(n) && n[1].toInt() >= 0 ? c10::IValue(whole(result))
-                                                 : c10::IValue(result);
+         return both_int(n) && n[1].toInt() >= 0 ? c10::IValue(whole(result)) : c10::IValue(result);
        }},
       {"eq", [](const Numbers& n) { return c10::IValue(real(n[0]) == real(n[1])); }},
       {"ne", [](const Numbers& n) { return c10::IValue(real(n[0]) != real(n[1])); }},
@@ -101,10 +104,12 @@ const std::unordered_map<std::string, NumberFn>& number_functions() {
       {"not_", [](const Numbers& n) { return c10::IValue(!n[0].toBool()); }},
       {"sym_not", [](const Numbers& n) { return c10::IValue(!n[0].toBool()); }},
       {"sym_float", [](const Numbers& n) { return c10::IValue(real(n[0])); }},
-      {"sym_max", [](const Numbers& n) {
+      {"sym_max",
+       [](const Numbers& n) {
          return arithmetic(n, [](auto a, auto b) { return std::max(a, b); });
        }},
-      {"sym_min", [](const Numbers& n) {
+      {"sym_min",
+       [](const Numbers& n) {
          return arithmetic(n, [](auto a, auto b) { return std::min(a, b); });
        }},
       {"ceil", [](const Numbers& n) { return c10::IValue(whole(std::ceil(real(n[0])))); }},
@@ -152,8 +157,7 @@ std::optional<c10::OperatorHandle> find_operator(const std::string& target) {
   if (first == std::string::npos || last == first) return std::nullopt;
   const std::string name = path.substr(0, first) + "::" + path.substr(first + 1, last - first - 1);
   const std::string overload = path.substr(last + 1);
-  return c10::Dispatcher::singleton().findSchema(
-      {name, overload == "default" ? "" : overload});
+  return c10::Dispatcher::singleton().findSchema({name, overload == "default" ? "" : overload});
 }
 
 bool has_tensor_argument(const c10::FunctionSchema& schema) {
@@ -202,7 +206,8 @@ std::vector<std::vector<std::string>> last_uses(const ex::Graph& graph) {
   std::vector<std::string> names;
   for (size_t i = 0; i < graph.get_nodes().size(); ++i) {
     names.clear();
-    for (const auto& input : graph.get_nodes()[i].get_inputs()) append_names(input.get_arg(), names);
+    for (const auto& input : graph.get_nodes()[i].get_inputs())
+      append_names(input.get_arg(), names);
     for (const auto& output : graph.get_nodes()[i].get_outputs()) append_names(output, names);
     for (const std::string& name : names) last[name] = i;
   }
@@ -320,8 +325,8 @@ void add_place(c10::Error& error, const ex::Node& node) {
 
 std::vector<c10::IValue> Pt2Interpreter::run(const ex::Graph& graph,
                                              const std::vector<c10::IValue>& inputs) {
-  TORCH_CHECK(graph.get_inputs().size() == inputs.size(), "a graph has ",
-              graph.get_inputs().size(), " inputs, ", inputs.size(), " are given");
+  TORCH_CHECK(graph.get_inputs().size() == inputs.size(), "a graph has ", graph.get_inputs().size(),
+              " inputs, ", inputs.size(), " are given");
   Pt2Values values;
   for (size_t i = 0; i < inputs.size(); ++i) bind_output(graph.get_inputs()[i], inputs[i], values);
   const auto released = last_uses(graph);

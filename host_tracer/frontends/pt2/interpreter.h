@@ -30,8 +30,8 @@ class Pt2Interpreter {
   int depth_ = 0;
 };
 
-/// Every node, also of sub-graphs, that cannot be run: one line each with target, reason and source.
-/// Empty when all can.
+/// Every node, also of sub-graphs, that cannot be run: one line each with target, reason and
+/// source. Empty when all can.
 std::vector<std::string> unsupported_nodes(const torch::_export::Graph& graph);
 
 }  // namespace lazyrt

@@ -66,9 +66,10 @@ class Pt2Capture {
     const auto lines = unsupported_nodes(graph());
     TORCH_CHECK(lines.empty(), "the program has nodes that cannot be captured:", join(lines));
     const auto dims = dynamic_dims(archive_.program(), signature_);
-    TORCH_CHECK(dims.empty() || options_.static_shapes,
-                "the program has dynamic dims, which are not supported yet:", join(dims),
-                "\nexport it with static shapes, or give --static to fix them at the sample's sizes");
+    TORCH_CHECK(
+        dims.empty() || options_.static_shapes,
+        "the program has dynamic dims, which are not supported yet:", join(dims),
+        "\nexport it with static shapes, or give --static to fix them at the sample's sizes");
   }
 
   // ------------------------------------------------------------ inputs
@@ -89,13 +90,13 @@ class Pt2Capture {
   void check_input(const NamedTensor& input) const {
     const ExpectedInput want = expected(input.name);
     TORCH_CHECK_VALUE(input.tensor.scalar_type() == want.dtype, "input '", input.name, "' is ",
-                input.tensor.scalar_type(), ", the program was exported for ", want.dtype);
+                      input.tensor.scalar_type(), ", the program was exported for ", want.dtype);
     bool fits = input.tensor.dim() == static_cast<int64_t>(want.sizes.size());
     for (size_t d = 0; fits && d < want.sizes.size(); ++d) {
       fits = !want.sizes[d] || *want.sizes[d] == input.tensor.size(static_cast<int64_t>(d));
     }
     TORCH_CHECK_VALUE(fits, "input '", input.name, "' has shape ", input.tensor.sizes(),
-                ", the program was exported for ", sizes_text(want));
+                      ", the program was exported for ", sizes_text(want));
   }
 
   static at::Tensor made_up(const Pt2Input& input) {
@@ -109,8 +110,8 @@ class Pt2Capture {
     TORCH_CHECK_VALUE(input.dtype != DType::kNone, "input '", input.name, "' has no dtype");
     if (!input.data.data) return made_up(input);
     const at::Tensor t = from_sample({input.dtype, input.shape, input.data});
-    TORCH_CHECK_VALUE(t.nbytes() == input.data.bytes, "input '", input.name, "' has ", input.data.bytes,
-                " bytes, its shape and dtype need ", t.nbytes());
+    TORCH_CHECK_VALUE(t.nbytes() == input.data.bytes, "input '", input.name, "' has ",
+                      input.data.bytes, " bytes, its shape and dtype need ", t.nbytes());
     return t;
   }
 
@@ -147,15 +148,15 @@ class Pt2Capture {
     }
     for (const Pt2Input& input : options_.inputs) {
       TORCH_CHECK_VALUE(std::find(names.begin(), names.end(), input.name) != names.end(),
-                  "the program has no input '", input.name, "'; it has:", join(names));
+                        "the program has no input '", input.name, "'; it has:", join(names));
     }
   }
 
   void add_input(const Pt2Placeholder& p, const at::Tensor& sample, const std::string& why) {
     const Pt2Input* override_by = given(p.name);
-    TORCH_CHECK_VALUE(override_by || sample.defined(), "no value for input '", p.name, "': ",
-                why.empty() ? "the file holds no sample for it" : why,
-                "; give one with --input ", p.name, "=FILE.npy");
+    TORCH_CHECK_VALUE(override_by || sample.defined(), "no value for input '", p.name,
+                      "': ", why.empty() ? "the file holds no sample for it" : why,
+                      "; give one with --input ", p.name, "=FILE.npy");
     const at::Tensor value = override_by ? given_tensor(*override_by) : sample;
     request_.inputs.push_back({p.name, value.detach().contiguous()});
     check_input(request_.inputs.back());

@@ -31,11 +31,11 @@ struct Pt2Options {
   Pt2Progress progress;          ///< may be empty
 };
 
-/// Captures the program in a .pt2 file. Inputs are named and ordered as in its signature. Refuses by
-/// name what cannot go on: files of another kind, dynamic dims (see static_shapes), control flow,
-/// writes to inputs or buffers, values that depend on inputs. An output that is None or a Python
-/// number has an empty sample (DType::kNone).
-/// kInvalidBundle: the file; kInvalidArgument: options.inputs; kUnsupported: the program.
+/// Captures the program in a .pt2 file. Inputs are named and ordered as in its signature. Refuses
+/// by name what cannot go on: files of another kind, dynamic dims (see static_shapes), control
+/// flow, writes to inputs or buffers, values that depend on inputs. An output that is None or a
+/// Python number has an empty sample (DType::kNone). kInvalidBundle: the file; kInvalidArgument:
+/// options.inputs; kUnsupported: the program.
 Outcome<Trace> capture_pt2(const std::string& path, const Pt2Options& options);
 
 }  // namespace lazyrt

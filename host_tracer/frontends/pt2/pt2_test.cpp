@@ -62,7 +62,9 @@ TEST(Pt2, Mlp) {
   size_t weights = 0;
   for (const TraceValue& v : trace.values) {
     if (v.leaf == LeafKind::kParameter && v.shape == std::vector<int64_t>{8, 16}) ++weights;
-    if (v.leaf == LeafKind::kBuffer) EXPECT_EQ(v.name, "scale");
+    if (v.leaf == LeafKind::kBuffer) {
+      EXPECT_EQ(v.name, "scale");
+    }
   }
   EXPECT_EQ(weights, 1u) << "tied weights are one leaf";
 }
@@ -185,24 +187,22 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{"writes_input", "input 'x'"},
                     Refusal{"batch_norm_training", "model.eval()"},
                     Refusal{"cond", "torch.ops.higher_order.cond"},
-                    Refusal{"item", "pt2_fixtures.py"},
-                    Refusal{"complex_numbers", "ComplexFloat"},
+                    Refusal{"item", "pt2_fixtures.py"}, Refusal{"complex_numbers", "ComplexFloat"},
                     Refusal{"unknown_operator", "torch.ops.mylib.squash.default"}));
 
-INSTANTIATE_TEST_SUITE_P(
-    Files, Pt2Refuses,
-    testing::Values(Refusal{"not_there", "no such file"},
-                    Refusal{"text", "not a zip archive"},
-                    Refusal{"truncated", "damaged"},
-                    Refusal{"missing_weight", "weight_0"},
-                    Refusal{"missing_samples", "--input x=FILE.npy"},
-                    Refusal{"future_version", "version 99"},
-                    Refusal{"broken_json", "not a valid exported program"},
-                    Refusal{"wrong_json", "not a valid exported program"},
-                    Refusal{"short_weight", "elements, the file holds"},
-                    Refusal{"odd_dtype", "COMPLEXFLOAT"},
-                    Refusal{"checkpoint", "torch.save checkpoint"},
-                    Refusal{"torchscript", "TorchScript"}));
+INSTANTIATE_TEST_SUITE_P(Files, Pt2Refuses,
+                         testing::Values(Refusal{"not_there", "no such file"},
+                                         Refusal{"text", "not a zip archive"},
+                                         Refusal{"truncated", "damaged"},
+                                         Refusal{"missing_weight", "weight_0"},
+                                         Refusal{"missing_samples", "--input x=FILE.npy"},
+                                         Refusal{"future_version", "version 99"},
+                                         Refusal{"broken_json", "not a valid exported program"},
+                                         Refusal{"wrong_json", "not a valid exported program"},
+                                         Refusal{"short_weight", "elements, the file holds"},
+                                         Refusal{"odd_dtype", "COMPLEXFLOAT"},
+                                         Refusal{"checkpoint", "torch.save checkpoint"},
+                                         Refusal{"torchscript", "TorchScript"}));
 
 TEST(Pt2, FolderIsNoFile) {
   const auto trace = capture_pt2(LAZYRT_PT2_FIXTURES, {});
@@ -218,14 +218,15 @@ TEST(Pt2, FlippedBytesNeverCrash) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("lazyrt_pt2_flip_" + std::to_string(seed) + ".pt2");
+  const auto path =
+      std::filesystem::temp_directory_path() / ("lazyrt_pt2_flip_" + std::to_string(seed) + ".pt2");
   Pt2Options options;
   options.sample_outputs = false;
   int refused = 0;
   for (int i = 0; i < 60; ++i) {
     std::string bad = good;
-    for (int k = 0; k < 3; ++k) bad[random() % bad.size()] ^= static_cast<char>(1 << (random() % 8));
+    for (int k = 0; k < 3; ++k)
+      bad[random() % bad.size()] ^= static_cast<char>(1 << (random() % 8));
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bad;
     if (!capture_pt2(path.string(), options).ok()) ++refused;
   }

@@ -12,11 +12,16 @@ using Kind = Pt2Placeholder::Kind;
 
 c10::IValue constant_value(const ex::ConstantValue& value) {
   switch (value.tag()) {
-    case ex::ConstantValue::Tag::AS_NONE: return {};
-    case ex::ConstantValue::Tag::AS_INT: return value.get_as_int();
-    case ex::ConstantValue::Tag::AS_FLOAT: return value.get_as_float().get();
-    case ex::ConstantValue::Tag::AS_STRING: return value.get_as_string();
-    case ex::ConstantValue::Tag::AS_BOOL: return value.get_as_bool();
+    case ex::ConstantValue::Tag::AS_NONE:
+      return {};
+    case ex::ConstantValue::Tag::AS_INT:
+      return value.get_as_int();
+    case ex::ConstantValue::Tag::AS_FLOAT:
+      return value.get_as_float().get();
+    case ex::ConstantValue::Tag::AS_STRING:
+      return value.get_as_string();
+    case ex::ConstantValue::Tag::AS_BOOL:
+      return value.get_as_bool();
   }
   TORCH_CHECK(false, "an input constant of unknown kind");
 }
@@ -26,8 +31,8 @@ Pt2Placeholder user_input(const ex::UserInputSpec& spec) {
   if (arg.tag() == ex::Argument::Tag::AS_TENSOR) {
     return {Kind::kInput, arg.get_as_tensor().get_name(), "", {}};
   }
-  TORCH_CHECK(arg.tag() != ex::Argument::Tag::AS_SYM_INT || arg.get_as_sym_int().tag() ==
-                  ex::SymIntArgument::Tag::AS_INT,
+  TORCH_CHECK(arg.tag() != ex::Argument::Tag::AS_SYM_INT ||
+                  arg.get_as_sym_int().tag() == ex::SymIntArgument::Tag::AS_INT,
               "input '", arg.get_as_sym_int().get_as_name(),
               "' is a number that varies from run to run; only tensors can be inputs");
   return {Kind::kNumber, "", "", Pt2Values().value_of(arg)};
@@ -36,7 +41,8 @@ Pt2Placeholder user_input(const ex::UserInputSpec& spec) {
 Pt2Placeholder placeholder(const ex::InputSpec& spec) {
   using Tag = ex::InputSpec::Tag;
   switch (spec.tag()) {
-    case Tag::USER_INPUT: return user_input(spec.get_user_input());
+    case Tag::USER_INPUT:
+      return user_input(spec.get_user_input());
     case Tag::PARAMETER: {
       const auto& p = spec.get_parameter();
       return {Kind::kParameter, p.get_arg().get_name(), p.get_parameter_name(), {}};
@@ -56,7 +62,8 @@ Pt2Placeholder placeholder(const ex::InputSpec& spec) {
     case Tag::CUSTOM_OBJ:
       TORCH_CHECK(false, "the program uses the custom object '",
                   spec.get_custom_obj().get_custom_obj_name(), "', which cannot be captured");
-    case Tag::TOKEN: break;
+    case Tag::TOKEN:
+      break;
   }
   TORCH_CHECK(false, "the program has effects (tokens), which cannot be captured");
 }
@@ -71,7 +78,8 @@ std::string output_name(const ex::OutputSpec& spec) {
       append_names(spec.get_user_output().get_arg(), names);
       return names.empty() ? "" : names[0];
     }
-    case Tag::LOSS_OUTPUT: return spec.get_loss_output().get_arg().get_name();
+    case Tag::LOSS_OUTPUT:
+      return spec.get_loss_output().get_arg().get_name();
     case Tag::BUFFER_MUTATION:
       TORCH_CHECK(false, "the model writes to buffer '",
                   spec.get_buffer_mutation().get_buffer_name(), "'", kNoState);
@@ -81,7 +89,8 @@ std::string output_name(const ex::OutputSpec& spec) {
     case Tag::USER_INPUT_MUTATION:
       TORCH_CHECK(false, "the model writes to input '",
                   spec.get_user_input_mutation().get_user_input_name(), "'", kNoState);
-    default: break;
+    default:
+      break;
   }
   TORCH_CHECK(false, "the program is a training graph (gradients or tokens among its outputs)");
 }

@@ -1,0 +1,94 @@
+// The models of tests/models, captured and evaluated node by node beside eager ATen.
+
+#include <ATen/ATen.h>
+#include <ATen/record_function.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "host_tracer/capture/capture.h"
+#include "host_tracer/capture/trace_eval.h"
+#include "host_tracer/frontends/pt2/pt2.h"
+
+namespace lazyrt {
+namespace {
+
+/// While one lives: products, convolutions and the like on this thread's CPU, by their calls.
+class ComputeCalls {
+ public:
+  ComputeCalls() {
+    calls_.clear();
+    handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(&ComputeCalls::on_call)
+                                             .needsInputs(true)
+                                             .scopes({at::RecordScope::FUNCTION}));
+  }
+  ~ComputeCalls() { at::removeCallback(handle_); }
+  const std::vector<std::string>& calls() const { return calls_; }
+
+ private:
+  /// An operator whose operands are all on the CPU, one of them large: it would really compute.
+  static std::unique_ptr<at::ObserverContext> on_call(const at::RecordFunction& fn) {
+    size_t bytes = 0;
+    for (const c10::IValue& input : fn.inputs()) {
+      if (!input.isTensor() || !input.toTensor().defined()) continue;
+      if (!input.toTensor().device().is_cpu()) return nullptr;
+      bytes += input.toTensor().nbytes();
+    }
+    const std::string name = fn.name();
+    const bool bookkeeping = name == "aten::detach" || name == "detach" || name == "aten::set_";
+    if (bytes > (1u << 20) && !bookkeeping) calls_.push_back(name);
+    return nullptr;
+  }
+
+  static inline std::vector<std::string> calls_;
+  at::CallbackHandle handle_;
+};
+
+double relative_error(const at::Tensor& got, const at::Tensor& want) {
+  if (want.numel() == 0) return 0;
+  const at::Tensor g = got.to(at::kDouble), w = want.to(at::kDouble);
+  return (g - w).abs().max().item<double>() / std::max(1e-30, w.abs().max().item<double>());
+}
+
+class Models : public testing::TestWithParam<const char*> {
+ protected:
+  static std::string path() {
+    return std::string(LAZYRT_MODELS_FOLDER) + "/" + GetParam() + ".pt2";
+  }
+};
+
+TEST_P(Models, CapturedWithoutComputing) {
+  Pt2Options options;
+  options.sample_outputs = false;
+  const ComputeCalls observed;
+  const auto trace = capture_pt2(path(), options);
+  ASSERT_TRUE(trace.ok()) << trace.failure().text;
+  EXPECT_TRUE(observed.calls().empty()) << testing::PrintToString(observed.calls());
+  EXPECT_EQ(trace->shapes.cpu, 0) << testing::PrintToString(trace->notes);
+  EXPECT_GE(trace->shapes.meta + trace->shapes.rule, static_cast<int64_t>(trace->nodes.size()));
+  for (const TraceNode& node : trace->nodes) {
+    EXPECT_FALSE(node.source.file.empty()) << node.full_name();
+  }
+}
+
+TEST_P(Models, TraceGivesEagersNumbers) {
+  const auto trace = capture_pt2(path(), {});
+  ASSERT_TRUE(trace.ok()) << trace.failure().text;
+  std::vector<at::Tensor> inputs;
+  for (const SampleTensor& sample : trace->sample_inputs) inputs.push_back(from_sample(sample));
+  const auto got = evaluate_trace(*trace, inputs);
+  ASSERT_TRUE(got.ok()) << got.failure().text;
+  ASSERT_EQ(got->size(), trace->sample_outputs.size());
+  for (size_t i = 0; i < got->size(); ++i) {
+    EXPECT_LE(relative_error((*got)[i], from_sample(trace->sample_outputs[i])), 1e-5) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, Models,
+                         testing::Values("mobilenet_v2", "mobilenet_v3_large", "resnet18",
+                                         "resnet50", "efficientnet_b0", "vit_tiny", "bert_mini",
+                                         "ds_cnn", "conv_gru", "llama_tiny", "unet_small"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace lazyrt
