@@ -14,7 +14,8 @@ class Stage {
     if (options.progress) options.progress(name, 0, 0);
   }
   ~Stage() {
-    const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start_;
+    const std::chrono::duration<double, std::milli> spent =
+        std::chrono::steady_clock::now() - start_;
     report_->times.push_back({name_, spent.count()});
   }
   Stage(const Stage&) = delete;

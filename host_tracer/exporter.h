@@ -15,8 +15,8 @@
 namespace lazyrt {
 
 struct ExportOptions {
-  std::string path;                       ///< of the .lzb file
-  EmitOptions emit;                       ///< `info` is extended by what the trace knows
+  std::string path;  ///< of the .lzb file
+  EmitOptions emit;  ///< `info` is extended by what the trace knows
   Pipeline pipeline = default_pipeline();
   /// A stage begins ("import", "passes: simplify", "plan", "write") or is at `done` of `total`.
   std::function<void(const std::string& stage, int64_t done, int64_t total)> progress;
@@ -26,9 +26,9 @@ struct ExportOptions {
 
 /// One node of the finished program, for reports.
 struct ExportedNode {
-  std::string op;      ///< "conv2d"
-  std::string type;    ///< of its first output: "f32[1,112,112,32]"
-  std::string attrs;   ///< "stride_h=2, stride_w=2"
+  std::string op;     ///< "conv2d"
+  std::string type;   ///< of its first output: "f32[1,112,112,32]"
+  std::string attrs;  ///< "stride_h=2, stride_w=2"
   Source source;
 };
 
@@ -42,7 +42,7 @@ struct ExportReport {
   std::vector<PassReport> passes;
   EmitReport file;
   uint64_t arena_bytes = 0;
-  uint64_t arena_lower_bound = 0;       ///< no plan of the same program needs less
+  uint64_t arena_lower_bound = 0;  ///< no plan of the same program needs less
   size_t in_place = 0;
   size_t views = 0;
   std::vector<Allocation> allocations;  ///< the arena over the nodes, for drawing

@@ -29,14 +29,10 @@ class Exporter : public ::testing::Test {
 };
 
 TraceBuilder::Args conv_args(TraceValueId x, TraceValueId w, TraceArg bias) {
-  return {{"input", t(x)},
-          {"weight", t(w)},
-          {"bias", bias},
-          {"stride", Dims{1, 1}},
-          {"padding", Dims{0, 0}},
-          {"dilation", Dims{1, 1}},
-          {"transposed", false},
-          {"output_padding", Dims{0, 0}},
+  return {{"input", t(x)},         {"weight", t(w)},
+          {"bias", bias},          {"stride", Dims{1, 1}},
+          {"padding", Dims{0, 0}}, {"dilation", Dims{1, 1}},
+          {"transposed", false},   {"output_padding", Dims{0, 0}},
           {"groups", int64_t{1}}};
 }
 
@@ -60,9 +56,10 @@ TraceBuilder small_cnn() {
                                 {1, 2, 2, 2});
   const TraceValueId r = b.call("relu", {{"self", t(z)}}, {1, 2, 2, 2});
   const TraceValueId v = b.call("convolution", conv_args(r, w, t(vector(0, -30))), {1, 2, 2, 2});
-  b.output(b.call("mean.dim",
-                  {{"self", t(v)}, {"dim", Dims{2, 3}}, {"keepdim", false}, {"dtype", std::monostate()}},
-                  {1, 2}));
+  b.output(
+      b.call("mean.dim",
+             {{"self", t(v)}, {"dim", Dims{2, 3}}, {"keepdim", false}, {"dtype", std::monostate()}},
+             {1, 2}));
   return b;
 }
 
@@ -104,7 +101,8 @@ TEST_F(Exporter, CallsBackForProgressAndDumps) {
   EXPECT_THAT(stages, Contains("write"));
   ASSERT_EQ(dumps.size(), default_pipeline().size() + 1);
   EXPECT_EQ(dumps[0], "import");
-  for (const std::string& pass : dumps) EXPECT_THAT(dump_points(default_pipeline()), Contains(pass));
+  for (const std::string& pass : dumps)
+    EXPECT_THAT(dump_points(default_pipeline()), Contains(pass));
   ASSERT_EQ(report->times.size(), 4u);
 }
 

@@ -1,11 +1,11 @@
 #include "host_tracer/emit/bundle_writer.h"
 
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <unistd.h>
 
 #include "host_tracer/emit/metadata.h"
 #include "schema/bundle_file.h"
@@ -16,7 +16,8 @@ namespace {
 /// Writes a file front to back and sums what follows `start_checksum`. The first error sticks.
 class FileWriter {
  public:
-  explicit FileWriter(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wb")) {
+  explicit FileWriter(const std::string& path)
+      : path_(path), file_(std::fopen(path.c_str(), "wb")) {
     if (file_ == nullptr) error_ = errno;
   }
   ~FileWriter() {

@@ -14,8 +14,8 @@ namespace lazyrt {
 struct EmitOptions {
   std::string producer = "lazy-export 0.1.0";
   std::string method = "forward";
-  /// For people: versions and options of the export. Nothing that differs between two exports of the
-  /// same model, such as times.
+  /// For people: versions and options of the export. Nothing that differs between two exports of
+  /// the same model, such as times.
   std::vector<std::pair<std::string, std::string>> info;
   bool strip_samples = false;
   /// Tolerance of the samples; both 0 = the runner's default.
@@ -28,8 +28,8 @@ struct EmitReport {
   uint64_t metadata_bytes = 0;
   uint64_t constants_bytes = 0;
   uint64_t samples_bytes = 0;
-  size_t constants = 0;           ///< values
-  uint64_t shared_bytes = 0;      ///< saved because equal constants are stored once
+  size_t constants = 0;       ///< values
+  uint64_t shared_bytes = 0;  ///< saved because equal constants are stored once
 };
 
 /// Writes the graph as a bundle of one method. Constants are written from where they are. The file

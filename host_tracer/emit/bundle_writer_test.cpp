@@ -173,8 +173,8 @@ TEST_F(BundleWriter, LayoutOfTheFile) {
   EXPECT_EQ(p.file_bytes, bytes.size());
   EXPECT_EQ(p.constants_offset % 64, 0u);
   EXPECT_EQ(p.samples_offset % 4096, 0u);
-  EXPECT_EQ(p.data_checksum, Checksum64::of(bytes.data() + p.constants_offset,
-                                            bytes.size() - p.constants_offset));
+  EXPECT_EQ(p.data_checksum,
+            Checksum64::of(bytes.data() + p.constants_offset, bytes.size() - p.constants_offset));
 }
 
 TEST_F(BundleWriter, EmptyAndSmallThings) {

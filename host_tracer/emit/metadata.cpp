@@ -107,7 +107,8 @@ class MethodWriter {
     for (size_t i = 0; i < graph_.inputs().size(); ++i) {
       auto binding = std::make_unique<fb::BindingT>();
       binding->value = graph_.inputs()[i];
-      binding->name = in_names.unique(graph_.value(binding->value).name, "input_" + std::to_string(i));
+      binding->name =
+          in_names.unique(graph_.value(binding->value).name, "input_" + std::to_string(i));
       method_->inputs.push_back(std::move(binding));
     }
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
@@ -136,11 +137,11 @@ class MethodWriter {
     const Value& v = graph_.value(id);
     if (tensor.dtype != v.dtype || tensor.shape != dims_of(v.shape) ||
         tensor.data.bytes != v.bytes()) {
-      const Shape shape = Shape(Span<const int64_t>(tensor.shape.data(),
-                                                    std::min<size_t>(tensor.shape.size(), kMaxRank)));
+      const Shape shape = Shape(Span<const int64_t>(
+          tensor.shape.data(), std::min<size_t>(tensor.shape.size(), kMaxRank)));
       return Failure{Error::kInternal, "sample of \"" + name + "\" is " + dtype_name(tensor.dtype) +
-                     shape_text(shape).text + ", the graph has " + dtype_name(v.dtype) +
-                     shape_text(v.shape).text};
+                                           shape_text(shape).text + ", the graph has " +
+                                           dtype_name(v.dtype) + shape_text(v.shape).text};
     }
     auto made = std::make_unique<fb::BlobT>();
     made->dtype = to_fb(tensor.dtype);

@@ -10,7 +10,8 @@ namespace {
 template <class T>
 T load(const void* data, int64_t i) {
   T x;
-  std::memcpy(&x, static_cast<const uint8_t*>(data) + static_cast<size_t>(i) * sizeof(T), sizeof(T));
+  std::memcpy(&x, static_cast<const uint8_t*>(data) + static_cast<size_t>(i) * sizeof(T),
+              sizeof(T));
   return x;
 }
 
@@ -62,39 +63,62 @@ T to_integer(double x) {
 
 double read_element(DType dtype, const void* data, int64_t i) {
   switch (dtype) {
-    case DType::kFloat32: return static_cast<double>(load<float>(data, i));
-    case DType::kFloat64: return load<double>(data, i);
-    case DType::kFloat16: return decode_small_float(load<uint16_t>(data, i), 5, 10);
-    case DType::kBFloat16: return decode_small_float(load<uint16_t>(data, i), 8, 7);
-    default: return static_cast<double>(read_integer(dtype, data, i));
+    case DType::kFloat32:
+      return static_cast<double>(load<float>(data, i));
+    case DType::kFloat64:
+      return load<double>(data, i);
+    case DType::kFloat16:
+      return decode_small_float(load<uint16_t>(data, i), 5, 10);
+    case DType::kBFloat16:
+      return decode_small_float(load<uint16_t>(data, i), 8, 7);
+    default:
+      return static_cast<double>(read_integer(dtype, data, i));
   }
 }
 
 int64_t read_integer(DType dtype, const void* data, int64_t i) {
   switch (dtype) {
-    case DType::kInt8: return load<int8_t>(data, i);
-    case DType::kUInt8: return load<uint8_t>(data, i);
-    case DType::kInt16: return load<int16_t>(data, i);
-    case DType::kInt32: return load<int32_t>(data, i);
-    case DType::kInt64: return load<int64_t>(data, i);
-    case DType::kBool: return load<uint8_t>(data, i) != 0;
-    default: return 0;
+    case DType::kInt8:
+      return load<int8_t>(data, i);
+    case DType::kUInt8:
+      return load<uint8_t>(data, i);
+    case DType::kInt16:
+      return load<int16_t>(data, i);
+    case DType::kInt32:
+      return load<int32_t>(data, i);
+    case DType::kInt64:
+      return load<int64_t>(data, i);
+    case DType::kBool:
+      return load<uint8_t>(data, i) != 0;
+    default:
+      return 0;
   }
 }
 
 void write_element(DType dtype, void* data, int64_t i, double value) {
   switch (dtype) {
-    case DType::kFloat32: return store(data, i, static_cast<float>(value));
-    case DType::kFloat64: return store(data, i, value);
-    case DType::kFloat16: return store(data, i, encode_small_float(value, 5, 10));
-    case DType::kBFloat16: return store(data, i, encode_small_float(value, 8, 7));
-    case DType::kInt8: return store(data, i, to_integer<int8_t>(value));
-    case DType::kUInt8: return store(data, i, to_integer<uint8_t>(value));
-    case DType::kInt16: return store(data, i, to_integer<int16_t>(value));
-    case DType::kInt32: return store(data, i, to_integer<int32_t>(value));
-    case DType::kInt64: return store(data, i, to_integer<int64_t>(value));
-    case DType::kBool: return store(data, i, static_cast<uint8_t>(value != 0));
-    case DType::kNone: return;
+    case DType::kFloat32:
+      return store(data, i, static_cast<float>(value));
+    case DType::kFloat64:
+      return store(data, i, value);
+    case DType::kFloat16:
+      return store(data, i, encode_small_float(value, 5, 10));
+    case DType::kBFloat16:
+      return store(data, i, encode_small_float(value, 8, 7));
+    case DType::kInt8:
+      return store(data, i, to_integer<int8_t>(value));
+    case DType::kUInt8:
+      return store(data, i, to_integer<uint8_t>(value));
+    case DType::kInt16:
+      return store(data, i, to_integer<int16_t>(value));
+    case DType::kInt32:
+      return store(data, i, to_integer<int32_t>(value));
+    case DType::kInt64:
+      return store(data, i, to_integer<int64_t>(value));
+    case DType::kBool:
+      return store(data, i, static_cast<uint8_t>(value != 0));
+    case DType::kNone:
+      return;
   }
 }
 

@@ -122,16 +122,17 @@ Outcome<std::vector<HostTensor>> evaluate(const Graph& graph,
                                           const std::vector<HostTensor>& inputs) {
   if (inputs.size() != graph.inputs().size()) {
     return Failure{Error::kInvalidArgument, "the graph takes " +
-                   std::to_string(graph.inputs().size()) + " inputs, got " +
-                   std::to_string(inputs.size())};
+                                                std::to_string(graph.inputs().size()) +
+                                                " inputs, got " + std::to_string(inputs.size())};
   }
   Evaluation run(graph);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value& v = graph.value(graph.inputs()[i]);
     if (inputs[i].dtype != v.dtype || inputs[i].shape != v.shape) {
-      return Failure{Error::kInvalidArgument, "input \"" + v.name + "\" is " +
-                     dtype_name(v.dtype) + shape_text(v.shape).text + ", got " +
-                     dtype_name(inputs[i].dtype) + shape_text(inputs[i].shape).text};
+      return Failure{Error::kInvalidArgument, "input \"" + v.name + "\" is " + dtype_name(v.dtype) +
+                                                  shape_text(v.shape).text + ", got " +
+                                                  dtype_name(inputs[i].dtype) +
+                                                  shape_text(inputs[i].shape).text};
     }
     run.set(graph.inputs()[i], inputs[i]);
   }

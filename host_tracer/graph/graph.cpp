@@ -93,7 +93,8 @@ Outcome<std::vector<ValueId>> Graph::add_node(const Attrs& attrs,
   std::vector<TensorSpec> operands;
   for (ValueId id : inputs) operands.push_back(spec(id));
   int results = op->def->outputs;
-  if (attrs.kind() == fb::OpAttrs::CustomOp) results = static_cast<int>(attrs.as<fb::CustomOp>().outputs());
+  if (attrs.kind() == fb::OpAttrs::CustomOp)
+    results = static_cast<int>(attrs.as<fb::CustomOp>().outputs());
   std::vector<TensorSpec> made(static_cast<size_t>(results));
   Status status = check_operand_count(*op->def, inputs);
   if (status.ok()) {

@@ -45,8 +45,8 @@ struct GraphOutput {
 };
 
 /// Nodes are in topological order: passes rebuild that list front to back with a Rewriter
-/// (rewriter.h). Ids of values stay valid until compact(); references to values and nodes stay valid
-/// when others are added.
+/// (rewriter.h). Ids of values stay valid until compact(); references to values and nodes stay
+/// valid when others are added.
 class Graph {
  public:
   explicit Graph(const OpTable& ops) : ops_(&ops) {}

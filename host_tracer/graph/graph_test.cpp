@@ -50,7 +50,8 @@ TEST(Attrs, TextOfEnumsAndVectors) {
 TEST(Graph, ShapesComeFromTheRules) {
   Graph g(default_ops());
   const ValueId x = g.add_input("x", DType::kFloat32, {2, 3});
-  auto y = g.add(Attrs::of(fb::LinearT()), {x, g.add_input("w", DType::kFloat32, {5, 3}), kNoValue}, {});
+  auto y =
+      g.add(Attrs::of(fb::LinearT()), {x, g.add_input("w", DType::kFloat32, {5, 3}), kNoValue}, {});
   ASSERT_TRUE(y.ok());
   EXPECT_TRUE(g.value(*y).shape == Shape({2, 5}));
   EXPECT_EQ(g.producer(*y), &g.nodes()[0]);
@@ -60,7 +61,8 @@ TEST(Graph, FailureNamesOperandsAndSource) {
   Graph g(default_ops());
   const ValueId x = g.add_input("x", DType::kFloat32, {2, 3});
   const Source source{"head", "net.py", 12, "aten::linear"};
-  auto y = g.add(Attrs::of(fb::LinearT()), {x, g.add_input("w", DType::kFloat32, {5, 4}), kNoValue}, source);
+  auto y = g.add(Attrs::of(fb::LinearT()), {x, g.add_input("w", DType::kFloat32, {5, 4}), kNoValue},
+                 source);
   ASSERT_FALSE(y.ok());
   for (const char* part : {"linear(f32[2,3], f32[5,4], -)", "aten::linear", "head (net.py:12)"}) {
     EXPECT_NE(y.failure().text.find(part), std::string::npos) << y.failure().text;
@@ -123,7 +125,7 @@ TEST(VerifyGraph, FindsEachFault) {
   nodes = g.take_nodes();
   nodes[1].outputs = nodes[0].outputs;
   for (const Node& n : nodes) g.append(n);
-  expect_refused(g, "again");
+  expect_refused(g, "names another producer");
 
   g = chain();
   nodes = g.take_nodes();
@@ -200,10 +202,10 @@ TEST(Elements, RoundTrips) {
 TEST(Elements, SmallFloatsRoundToEvenAndOverflow) {
   uint16_t bits = 0;
   const auto f16 = [&](double v) { return write_element(DType::kFloat16, &bits, 0, v), bits; };
-  EXPECT_EQ(f16(1.0 + 1.0 / 2048), 0x3c00);       // a tie, to even
+  EXPECT_EQ(f16(1.0 + 1.0 / 2048), 0x3c00);  // a tie, to even
   EXPECT_EQ(f16(1.0 + 3.0 / 2048), 0x3c02);
-  EXPECT_EQ(f16(65520), 0x7c00);                  // infinity
-  EXPECT_EQ(f16(std::ldexp(1, -24)), 0x0001);     // the least subnormal
+  EXPECT_EQ(f16(65520), 0x7c00);               // infinity
+  EXPECT_EQ(f16(std::ldexp(1, -24)), 0x0001);  // the least subnormal
   EXPECT_EQ(f16(std::ldexp(1, -26)), 0x0000);
   EXPECT_EQ(f16(-0.0), 0x8000);
 }

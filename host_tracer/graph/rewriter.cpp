@@ -57,7 +57,8 @@ Outcome<ValueId> Rewriter::add(const Attrs& attrs, const std::vector<ValueId>& i
 }
 
 void Rewriter::replace(ValueId from, ValueId to) {
-  if (static_cast<size_t>(from) >= replaced_.size()) replaced_.resize(graph_.value_count(), kNoValue);
+  if (static_cast<size_t>(from) >= replaced_.size())
+    replaced_.resize(graph_.value_count(), kNoValue);
   if (uses_.size() < graph_.value_count()) uses_.resize(graph_.value_count(), 0);
   replaced_[static_cast<size_t>(from)] = to;
   uses_[static_cast<size_t>(to)] += uses(from);

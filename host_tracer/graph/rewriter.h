@@ -35,7 +35,8 @@ class Rewriter {
                        const Source& source);
   /// Readers of `from` read `to`.
   void replace(ValueId from, ValueId to);
-  /// replace(node.outputs[0], add(attrs, inputs, node.source)); answers true for the rule to return.
+  /// replace(node.outputs[0], add(attrs, inputs, node.source)); answers true for the rule to
+  /// return.
   Outcome<bool> replace_node(const Node& node, const Attrs& attrs,
                              const std::vector<ValueId>& inputs);
 

@@ -39,7 +39,8 @@ std::string node_line(const Graph& graph, const Node& node, bool with_sources) {
   std::string s;
   for (ValueId id : node.outputs) s += (s.empty() ? "" : ", ") + typed(graph, id);
   s += " = " + std::string(node.attrs.name()) + "(";
-  for (size_t i = 0; i < node.inputs.size(); ++i) s += (i > 0 ? ", " : "") + id_text(node.inputs[i]);
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    s += (i > 0 ? ", " : "") + id_text(node.inputs[i]);
   s += ")";
   const std::string attrs = node.attrs.text();
   if (!attrs.empty()) s += " {" + attrs + "}";

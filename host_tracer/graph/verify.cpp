@@ -74,7 +74,8 @@ class Verifier {
   Outcome<Done> results(const Node& n, const OpDef& def, const std::vector<TensorSpec>& operands,
                         int32_t producer, const std::string& who) {
     std::vector<TensorSpec> made(n.outputs.size());
-    if (n.attrs.kind() != fb::OpAttrs::CustomOp && made.size() != static_cast<size_t>(def.outputs)) {
+    if (n.attrs.kind() != fb::OpAttrs::CustomOp &&
+        made.size() != static_cast<size_t>(def.outputs)) {
       return failure(who + " has the wrong number of outputs");
     }
     const Status status =

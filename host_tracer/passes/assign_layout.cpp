@@ -188,7 +188,8 @@ class Assignment {
     return MinCut::kSink;
   }
 
-  /// With p = maker and c_i = readers: cost if p is plain and any c_i is not, or the other way round.
+  /// With p = maker and c_i = readers: cost if p is plain and any c_i is not, or the other way
+  /// round.
   void add_value_cost(MinCut& flow, const std::vector<int>& label, ValueId id) const {
     const int64_t cost = conversion_cost(graph_.value(id));
     const auto& nodes = readers_.nodes[static_cast<size_t>(id)];
@@ -314,9 +315,10 @@ class Emission {
     std::vector<ValueId> operands = node.inputs;
     for (size_t i = 0; i < operands.size(); ++i) {
       if (operands[i] == kNoValue) continue;
-      auto x = form.operands[i] == OperandForm::kLast     ? as_last(operands[i], node.source)
-               : form.operands[i] == OperandForm::kRaised ? as_raised(operands[i], rank, node.source)
-                                                          : as_plain(operands[i], node.source);
+      auto x = form.operands[i] == OperandForm::kLast ? as_last(operands[i], node.source)
+               : form.operands[i] == OperandForm::kRaised
+                   ? as_raised(operands[i], rank, node.source)
+                   : as_plain(operands[i], node.source);
       if (!x.ok()) return x.failure();
       operands[i] = *x;
     }

@@ -36,23 +36,24 @@ TEST(AssignLayout, ChainOfConvsHasOnePermute) {
   ValueId x = t.unary(UnaryFn::Relu, t.conv(t.input({1, 3, 6, 6}), 9, 3, true));
   x = t.unary(UnaryFn::Hardswish, t.batch_norm(t.conv(x, 9, 3)));
   t.output(t.mean(x, {2, 3}, false));
-  EXPECT_EQ(text_of(after(layout_and_clean, t.g)),
-            "%0: f32[1,3,6,6] = input \"x0\"\n"
-            "%1: f32[9,3,3,3] = constant \"conv.weight\"\n"
-            "%2: f32[9] = constant \"conv.bias\"\n"
-            "%3: f32[9,3,3,9] = constant \"conv.weight\"\n"
-            "%4: f32[9] = constant \"bn.weight\"\n"
-            "%5: f32[9] = constant \"bn.bias\"\n"
-            "%6: f32[9] = constant \"bn.mean\"\n"
-            "%7: f32[9] = constant \"bn.var\"\n"
-            "%8: f32[1,6,6,3] = permute(%0) {perm=[0,2,3,1]}\n"
-            "%9: f32[1,6,6,9] = conv2d(%8, %1, %2) {pad_top=1, pad_left=1, pad_bottom=1, pad_right=1}\n"
-            "%10: f32[1,6,6,9] = unary(%9) {fn=Relu}\n"
-            "%11: f32[1,6,6,9] = conv2d(%10, %3, -) {pad_top=1, pad_left=1, pad_bottom=1, pad_right=1}\n"
-            "%12: f32[1,6,6,9] = batch_norm(%11, %4, %5, %6, %7) {channel_axis=3}\n"
-            "%13: f32[1,6,6,9] = unary(%12) {fn=Hardswish}\n"
-            "%14: f32[1,9] = reduce(%13) {fn=Mean, axes=[1,2]}\n"
-            "return %14 \"y0\"\n");
+  EXPECT_EQ(
+      text_of(after(layout_and_clean, t.g)),
+      "%0: f32[1,3,6,6] = input \"x0\"\n"
+      "%1: f32[9,3,3,3] = constant \"conv.weight\"\n"
+      "%2: f32[9] = constant \"conv.bias\"\n"
+      "%3: f32[9,3,3,9] = constant \"conv.weight\"\n"
+      "%4: f32[9] = constant \"bn.weight\"\n"
+      "%5: f32[9] = constant \"bn.bias\"\n"
+      "%6: f32[9] = constant \"bn.mean\"\n"
+      "%7: f32[9] = constant \"bn.var\"\n"
+      "%8: f32[1,6,6,3] = permute(%0) {perm=[0,2,3,1]}\n"
+      "%9: f32[1,6,6,9] = conv2d(%8, %1, %2) {pad_top=1, pad_left=1, pad_bottom=1, pad_right=1}\n"
+      "%10: f32[1,6,6,9] = unary(%9) {fn=Relu}\n"
+      "%11: f32[1,6,6,9] = conv2d(%10, %3, -) {pad_top=1, pad_left=1, pad_bottom=1, pad_right=1}\n"
+      "%12: f32[1,6,6,9] = batch_norm(%11, %4, %5, %6, %7) {channel_axis=3}\n"
+      "%13: f32[1,6,6,9] = unary(%12) {fn=Hardswish}\n"
+      "%14: f32[1,9] = reduce(%13) {fn=Mean, axes=[1,2]}\n"
+      "return %14 \"y0\"\n");
 }
 
 TEST(AssignLayout, ResidualAndSqueezeExcite) {
@@ -60,7 +61,8 @@ TEST(AssignLayout, ResidualAndSqueezeExcite) {
   ValueId x = t.conv(t.input({2, 3, 6, 6}), 8, 3);
   x = t.binary(BinaryFn::Add, x, t.conv(x, 8, 3));
   ValueId gate = t.mean(x, {2, 3}, true);
-  gate = t.unary(UnaryFn::Sigmoid, t.conv(t.unary(UnaryFn::Silu, t.conv(gate, 4, 1, true)), 8, 1, true));
+  gate = t.unary(UnaryFn::Sigmoid,
+                 t.conv(t.unary(UnaryFn::Silu, t.conv(gate, 4, 1, true)), 8, 1, true));
   x = t.binary(BinaryFn::Mul, x, gate);
   x = t.binary(BinaryFn::Add, t.conv(x, 8, 1), x);
   t.output(t.mean(x, {2, 3}, false));
@@ -76,7 +78,8 @@ TEST(AssignLayout, UNet) {
   const ValueId small = t.conv(t.to_first(t.node(pool, {t.to_last(wide)})), 6, 3);
   fb::ConvTranspose2dT up;
   up.stride_h = up.stride_w = 2;
-  const ValueId grown = t.to_first(t.node(up, {t.to_last(small), t.weight({4, 2, 2, 6}), t.weight({4})}));
+  const ValueId grown =
+      t.to_first(t.node(up, {t.to_last(small), t.weight({4, 2, 2, 6}), t.weight({4})}));
   fb::ConcatT concat;
   concat.axis = 1;
   t.output(t.conv(t.node(concat, {wide, grown}), 2, 1));

@@ -31,31 +31,48 @@ std::vector<int32_t> moved_axes(std::vector<int32_t> axes, int rank) {
 class Former {
  public:
   Former(const Graph& graph, const Node& node, bool linear_readers)
-      : graph_(graph), node_(node), linear_readers_(linear_readers),
+      : graph_(graph),
+        node_(node),
+        linear_readers_(linear_readers),
         rank_(node.inputs.empty() || node.inputs[0] == kNoValue ? 0 : in().rank()) {}
 
   std::optional<LastForm> form() {
     switch (node_.attrs.kind()) {
       case fb::OpAttrs::Binary:
-      case fb::OpAttrs::Where: return elementwise();
-      case fb::OpAttrs::Reshape: return reshape();
-      default: break;
+      case fb::OpAttrs::Where:
+        return elementwise();
+      case fb::OpAttrs::Reshape:
+        return reshape();
+      default:
+        break;
     }
     if (rank_ < 3) return std::nullopt;
     switch (node_.attrs.kind()) {
       case fb::OpAttrs::Unary:
-      case fb::OpAttrs::Cast: return made(node_.attrs);
-      case fb::OpAttrs::Concat: return concat();
-      case fb::OpAttrs::Slice: return slice();
-      case fb::OpAttrs::Pad: return pad();
-      case fb::OpAttrs::Flip: return flip();
-      case fb::OpAttrs::Expand: return expand();
-      case fb::OpAttrs::Softmax: return with_axis<fb::SoftmaxT>();
-      case fb::OpAttrs::CumSum: return with_axis<fb::CumSumT>();
-      case fb::OpAttrs::GroupNorm: return with_channel_axis<fb::GroupNormT>();
-      case fb::OpAttrs::BatchNorm: return with_channel_axis<fb::BatchNormT>();
-      case fb::OpAttrs::Reduce: return reduce();
-      default: return std::nullopt;
+      case fb::OpAttrs::Cast:
+        return made(node_.attrs);
+      case fb::OpAttrs::Concat:
+        return concat();
+      case fb::OpAttrs::Slice:
+        return slice();
+      case fb::OpAttrs::Pad:
+        return pad();
+      case fb::OpAttrs::Flip:
+        return flip();
+      case fb::OpAttrs::Expand:
+        return expand();
+      case fb::OpAttrs::Softmax:
+        return with_axis<fb::SoftmaxT>();
+      case fb::OpAttrs::CumSum:
+        return with_axis<fb::CumSumT>();
+      case fb::OpAttrs::GroupNorm:
+        return with_channel_axis<fb::GroupNormT>();
+      case fb::OpAttrs::BatchNorm:
+        return with_channel_axis<fb::BatchNormT>();
+      case fb::OpAttrs::Reduce:
+        return reduce();
+      default:
+        return std::nullopt;
     }
   }
 

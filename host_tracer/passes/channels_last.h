@@ -14,9 +14,9 @@ std::vector<int32_t> channels_last(int rank);
 
 /// How a node takes one of its operands when it runs channels-last.
 enum class OperandForm : uint8_t {
-  kLast,     ///< the operand in its channels-last form
-  kAsIs,     ///< unchanged: absent, per-channel vectors, scalars that broadcast
-  kRaised,   ///< reshaped to the node's rank by leading 1s, then permuted
+  kLast,    ///< the operand in its channels-last form
+  kAsIs,    ///< unchanged: absent, per-channel vectors, scalars that broadcast
+  kRaised,  ///< reshaped to the node's rank by leading 1s, then permuted
 };
 
 /// A node rewritten for channels-last data.

@@ -23,7 +23,8 @@ Outcome<bool> on_matmul(Rewriter& r, const Node& node) {
   return r.replace_node(node, Attrs::of(fb::LinearT{}), {x, weight, kNoValue});
 }
 
-/// True for a constant with one element for each of `channels` along the last dim, for nothing else.
+/// True for a constant with one element for each of `channels` along the last dim, for nothing
+/// else.
 bool is_channel_vector(const Rewriter& r, ValueId id, int64_t channels) {
   if (!r.is_constant(id)) return false;
   const Shape& shape = r.value(id).shape;

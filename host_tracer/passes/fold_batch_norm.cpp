@@ -30,7 +30,8 @@ Affine affine_of(const Rewriter& r, const Node& norm) {
   const double epsilon = norm.attrs.as<fb::BatchNorm>().epsilon();
   const std::vector<double> mean = constant_elements(r.value(norm.inputs[3]));
   const std::vector<double> variance = constant_elements(r.value(norm.inputs[4]));
-  Affine a{parameter(r, norm.inputs[1], mean.size(), 1), parameter(r, norm.inputs[2], mean.size(), 0)};
+  Affine a{parameter(r, norm.inputs[1], mean.size(), 1),
+           parameter(r, norm.inputs[2], mean.size(), 0)};
   for (size_t c = 0; c < mean.size(); ++c) {
     a.scale[c] /= std::sqrt(variance[c] + epsilon);
     a.shift[c] -= mean[c] * a.scale[c];
@@ -73,8 +74,8 @@ std::vector<ValueId> scaled_operands(Rewriter& r, const Node& weighted, const Af
   const ValueId old_bias = weighted.inputs.size() > 2 ? weighted.inputs[2] : kNoValue;
   std::vector<double> bias = parameter(r, old_bias, channels, 0);
   for (size_t c = 0; c < channels; ++c) bias[c] = bias[c] * a.scale[c] + a.shift[c];
-  const std::string bias_name = old_bias == kNoValue ? weight.name + ".folded_bias"
-                                                     : r.value(old_bias).name;
+  const std::string bias_name =
+      old_bias == kNoValue ? weight.name + ".folded_bias" : r.value(old_bias).name;
   return {weighted.inputs[0],
           add_elements(r.graph(), weight.name, weight.dtype, weight.shape, elements),
           add_elements(r.graph(), bias_name, weight.dtype, {static_cast<int64_t>(channels)}, bias)};

@@ -8,7 +8,8 @@ namespace lazyrt {
 namespace {
 
 /// matmul(a, permute(b)) whose permute ends in a swap of the last two dims of what it would be
-/// without: the swap goes into transpose_b, what is left of the permute moves whole rows, or nothing.
+/// without: the swap goes into transpose_b, what is left of the permute moves whole rows, or
+/// nothing.
 Outcome<bool> fold_node(Rewriter& r, const Node& node) {
   if (node.attrs.kind() != fb::OpAttrs::MatMul) return false;
   const Node* permute = r.sole_producer(node.inputs[1], fb::OpAttrs::Permute);

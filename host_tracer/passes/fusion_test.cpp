@@ -1,4 +1,5 @@
-// find_linear, find_rms_norm, find_activation, fold_transpose, fold_batch_norm, expand_batch_norm, fuse_clamp.
+// find_linear, find_rms_norm, find_activation, fold_transpose, fold_batch_norm, expand_batch_norm,
+// fuse_clamp.
 
 #include "host_tracer/passes/passes.h"
 #include "host_tracer/passes/test_graph.h"
@@ -103,7 +104,8 @@ Graph conv_norm_clamp(UnaryFn fn, double alpha, double beta, bool reshaped) {
   TestGraph t;
   fb::Conv2dT conv;
   conv.groups = 2;
-  ValueId x = t.node(conv, {t.input({1, 1, 5, 4}), t.weight({6, 1, 2, 2}, "conv.weight"), kNoValue});
+  ValueId x =
+      t.node(conv, {t.input({1, 1, 5, 4}), t.weight({6, 1, 2, 2}, "conv.weight"), kNoValue});
   if (reshaped) x = t.reshape(x, {1, 4, 6});
   fb::BatchNormT norm;
   norm.channel_axis = reshaped ? 2 : 3;
@@ -139,7 +141,8 @@ TEST(FoldBatchNorm, IntoTransposedConvAndLinear) {
   const ValueId x = t.node(deconv, {t.input({1, 3, 3, 4}), t.weight({2, 2, 2, 4}), t.weight({2})});
   t.output(t.node(last, {x, kNoValue, kNoValue, t.weight({2}), t.positive({2})}));
   const ValueId y = t.node(fb::LinearT(), {t.input({5, 3}), t.weight({2, 3}), t.weight({2})});
-  t.output(t.node(fb::BatchNormT(), {y, t.positive({2}), t.weight({2}), t.weight({2}), t.positive({2})}));
+  t.output(t.node(fb::BatchNormT(),
+                  {y, t.positive({2}), t.weight({2}), t.weight({2}), t.positive({2})}));
   EXPECT_EQ(count_nodes(after(fold_batch_norm, t.g), fb::OpAttrs::BatchNorm), 0u);
 }
 

@@ -42,7 +42,8 @@ inline std::vector<int32_t> permutation_of(const Node& permute) {
 
 inline std::vector<int32_t> inverse(const std::vector<int32_t>& perm) {
   std::vector<int32_t> inv(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) inv[static_cast<size_t>(perm[i])] = static_cast<int32_t>(i);
+  for (size_t i = 0; i < perm.size(); ++i)
+    inv[static_cast<size_t>(perm[i])] = static_cast<int32_t>(i);
   return inv;
 }
 

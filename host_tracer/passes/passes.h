@@ -1,7 +1,7 @@
 #pragma once
 
-// The passes: each rewrites the graph in place, keeps what it computes, and answers how many changes
-// it made. One file each; pipeline.h has their order.
+// The passes: each rewrites the graph in place, keeps what it computes, and answers how many
+// changes it made. One file each; pipeline.h has their order.
 
 #include "host_tracer/graph/graph.h"
 

@@ -39,7 +39,8 @@ Outcome<std::vector<PassReport>> run_pipeline(Graph& graph, const Pipeline& pipe
     report.nodes_before = graph.nodes().size();
     const auto start = std::chrono::steady_clock::now();
     Outcome<size_t> changes = pass.run(graph);
-    const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+    const std::chrono::duration<double, std::milli> spent =
+        std::chrono::steady_clock::now() - start;
     if (!changes.ok()) {
       return Failure{changes.failure().error, "pass " + pass.name + ": " + changes.failure().text};
     }

@@ -32,24 +32,36 @@ class RandomGraph {
     const ValueId x = pick(3) == 0 ? any() : images_.back();
     switch (pick(13)) {
       case 0:
-      case 1: return images_.push_back(t.conv(x, 1 + pick(5), pick(2) == 0 ? 1 : 3, pick(2) == 0));
-      case 2: return images_.push_back(t.batch_norm(x));
-      case 3: return images_.push_back(pointwise(x));
-      case 4: return images_.push_back(combine(x));
-      case 5: return images_.push_back(gated(x));
-      case 6: return images_.push_back(joined(x));
-      case 7: return images_.push_back(sliced(x));
-      case 8: return images_.push_back(through_tokens(x));
-      case 9: return images_.push_back(normalized(x));
-      case 10: return images_.push_back(permuted_twice(x));
-      case 11: return images_.push_back(padded(x));
-      default: return images_.push_back(with_constant(x));
+      case 1:
+        return images_.push_back(t.conv(x, 1 + pick(5), pick(2) == 0 ? 1 : 3, pick(2) == 0));
+      case 2:
+        return images_.push_back(t.batch_norm(x));
+      case 3:
+        return images_.push_back(pointwise(x));
+      case 4:
+        return images_.push_back(combine(x));
+      case 5:
+        return images_.push_back(gated(x));
+      case 6:
+        return images_.push_back(joined(x));
+      case 7:
+        return images_.push_back(sliced(x));
+      case 8:
+        return images_.push_back(through_tokens(x));
+      case 9:
+        return images_.push_back(normalized(x));
+      case 10:
+        return images_.push_back(permuted_twice(x));
+      case 11:
+        return images_.push_back(padded(x));
+      default:
+        return images_.push_back(with_constant(x));
     }
   }
 
   ValueId pointwise(ValueId x) {
-    static constexpr UnaryFn kFns[] = {UnaryFn::Relu, UnaryFn::Tanh, UnaryFn::Hardswish, UnaryFn::Clamp,
-                                       UnaryFn::Sigmoid};
+    static constexpr UnaryFn kFns[] = {UnaryFn::Relu, UnaryFn::Tanh, UnaryFn::Hardswish,
+                                       UnaryFn::Clamp, UnaryFn::Sigmoid};
     return t.unary(kFns[pick(5)], x, -0.5, 0.75);
   }
 
@@ -124,7 +136,8 @@ class RandomGraph {
 
   ValueId with_constant(ValueId x) {
     const Shape s = shape(x);
-    const Shape shapes[] = {{}, {s[3]}, {s[1], 1, 1}, {1, s[1], 1, 1}, {s[2], s[3]}, {1, 1, 1, 1}, s};
+    const Shape shapes[] = {{},           {s[3]}, {s[1], 1, 1}, {1, s[1], 1, 1}, {s[2], s[3]},
+                            {1, 1, 1, 1}, s};
     const Shape& c = shapes[pick(7)];
     static constexpr BinaryFn kFns[] = {BinaryFn::Add, BinaryFn::Mul, BinaryFn::Maximum};
     const BinaryFn fn = kFns[pick(3)];

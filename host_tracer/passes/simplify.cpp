@@ -121,11 +121,15 @@ bool is_neutral(fb::BinaryFn fn, const Value& c) {
   if (!value) return false;
   const bool negative_zero = *value == 0 && std::signbit(*value);
   switch (fn) {
-    case fb::BinaryFn::Add: return *value == 0 && (negative_zero || !is_floating(c.dtype));
-    case fb::BinaryFn::Sub: return *value == 0 && !negative_zero;
+    case fb::BinaryFn::Add:
+      return *value == 0 && (negative_zero || !is_floating(c.dtype));
+    case fb::BinaryFn::Sub:
+      return *value == 0 && !negative_zero;
     case fb::BinaryFn::Mul:
-    case fb::BinaryFn::Div: return *value == 1;
-    default: return false;
+    case fb::BinaryFn::Div:
+      return *value == 1;
+    default:
+      return false;
   }
 }
 
@@ -169,18 +173,29 @@ Answer on_matmul(Rewriter& r, const Node& node) {
 
 Answer simplify_node(Rewriter& r, const Node& node) {
   switch (node.attrs.kind()) {
-    case fb::OpAttrs::Reshape: return on_reshape(r, node);
-    case fb::OpAttrs::Permute: return on_permute(r, node);
+    case fb::OpAttrs::Reshape:
+      return on_reshape(r, node);
+    case fb::OpAttrs::Permute:
+      return on_permute(r, node);
     case fb::OpAttrs::Expand:
-    case fb::OpAttrs::Cast: return on_same_type(r, node);
-    case fb::OpAttrs::Slice: return on_slice(r, node);
-    case fb::OpAttrs::Pad: return on_pad(r, node);
-    case fb::OpAttrs::Concat: return on_concat(r, node);
-    case fb::OpAttrs::Reduce: return on_reduce(r, node);
-    case fb::OpAttrs::Binary: return on_binary(r, node);
-    case fb::OpAttrs::Where: return on_where(r, node);
-    case fb::OpAttrs::MatMul: return on_matmul(r, node);
-    default: return false;
+    case fb::OpAttrs::Cast:
+      return on_same_type(r, node);
+    case fb::OpAttrs::Slice:
+      return on_slice(r, node);
+    case fb::OpAttrs::Pad:
+      return on_pad(r, node);
+    case fb::OpAttrs::Concat:
+      return on_concat(r, node);
+    case fb::OpAttrs::Reduce:
+      return on_reduce(r, node);
+    case fb::OpAttrs::Binary:
+      return on_binary(r, node);
+    case fb::OpAttrs::Where:
+      return on_where(r, node);
+    case fb::OpAttrs::MatMul:
+      return on_matmul(r, node);
+    default:
+      return false;
   }
 }
 

@@ -48,7 +48,8 @@ TEST(Simplify, KeepsAddOfPositiveZero) {  // -0 + 0 is 0
 TEST(Simplify, KeepsNeutralOperandThatBroadcasts) {
   TestGraph t;
   t.output(t.binary(BinaryFn::Mul, t.input({3}), t.positive({2, 1})));
-  t.output(t.binary(BinaryFn::Mul, t.input({3}), add_elements(t.g, "", DType::kFloat32, {2, 1}, {1, 1})));
+  t.output(t.binary(BinaryFn::Mul, t.input({3}),
+                    add_elements(t.g, "", DType::kFloat32, {2, 1}, {1, 1})));
   EXPECT_EQ(after(simplify, t.g, 0).nodes().size(), 2u);
 }
 

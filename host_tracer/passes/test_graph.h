@@ -62,11 +62,14 @@ class TestGraph {
     t.fn = fn;
     return node(t, {a, b});
   }
-  ValueId permute(ValueId x, const std::vector<int32_t>& perm) { return node(permute_attrs(perm), {x}); }
+  ValueId permute(ValueId x, const std::vector<int32_t>& perm) {
+    return node(permute_attrs(perm), {x});
+  }
   ValueId reshape(ValueId x, const Shape& shape) { return node(reshape_attrs(shape), {x}); }
   ValueId to_last(ValueId x) { return permute(x, {0, 2, 3, 1}); }
   ValueId to_first(ValueId x) { return permute(x, {0, 3, 1, 2}); }
-  /// A convolution as the importer emits it: NCHW in, NCHW out, stride 1, same size for odd kernels.
+  /// A convolution as the importer emits it: NCHW in, NCHW out, stride 1, same size for odd
+  /// kernels.
   ValueId conv(ValueId x, int64_t channels, int kernel, bool bias = false) {
     fb::Conv2dT t;
     t.pad_top = t.pad_left = t.pad_bottom = t.pad_right = kernel / 2;
@@ -118,7 +121,8 @@ inline HostTensor random_tensor(DType dtype, const Shape& shape, std::mt19937& r
 }
 
 /// Runs both on the same random inputs; every output agrees to `tolerance` of its largest value.
-inline void expect_same(const Graph& a, const Graph& b, double tolerance = 1e-5, uint32_t seed = 7) {
+inline void expect_same(const Graph& a, const Graph& b, double tolerance = 1e-5,
+                        uint32_t seed = 7) {
   std::mt19937 random(seed);
   std::vector<HostTensor> inputs;
   for (ValueId id : a.inputs()) {

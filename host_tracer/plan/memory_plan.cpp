@@ -70,13 +70,17 @@ class Planner {
   }
 
   /// True when the first result of node n may be written over this operand: same size, a node's
-  /// value, and nothing that shares its memory is read after n.
-  bool may_overwrite(int32_t n, ValueId operand, ValueId result) {
+  /// value, nothing that shares its memory is read after n, nor by n as another operand.
+  bool may_overwrite(int32_t n, const Node& node, ValueId operand) {
     if (operand == kNoValue || graph_.value(operand).kind != ValueKind::kNode) return false;
     const auto o = static_cast<size_t>(operand);
+    for (ValueId other : node.inputs) {
+      if (other == kNoValue || other == operand) continue;
+      if (allocation_of_[static_cast<size_t>(other)] == allocation_of_[o]) return false;
+    }
     const Allocation& a = allocation(o);
     return a.first >= 0 && a.last == n &&
-           plan_.values[o].bytes == plan_.values[static_cast<size_t>(result)].bytes;
+           plan_.values[o].bytes == plan_.values[static_cast<size_t>(node.outputs[0])].bytes;
   }
 
   bool place_view(const Node& node, const OpDef& def) {
@@ -89,7 +93,7 @@ class Planner {
   bool place_in_place(int32_t n, const Node& node, const OpDef& def) {
     for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
       if (((def.inplace_inputs >> i) & 1) == 0) continue;
-      if (!may_overwrite(n, node.inputs[i], node.outputs[0])) continue;
+      if (!may_overwrite(n, node, node.inputs[i])) continue;
       share(node.outputs[0], node.inputs[i]);
       ++plan_.in_place;
       return true;

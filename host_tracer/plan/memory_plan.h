@@ -12,17 +12,17 @@ namespace lazyrt {
 struct ValuePlan {
   /// Inputs and node values: from the start of the arena, a multiple of kAlignment. Constants: 0.
   uint64_t offset = 0;
-  uint64_t bytes = 0;            ///< without the tail
-  ValueId alias_of = kNoValue;   ///< shares this earlier value's memory: a view, or in place
+  uint64_t bytes = 0;           ///< without the tail
+  ValueId alias_of = kNoValue;  ///< shares this earlier value's memory: a view, or in place
 };
 
 /// A piece of the arena and the nodes during which it is taken.
 struct Allocation {
   ValueId owner = kNoValue;  ///< the first value in it
   int32_t first = 0;         ///< index of the node that makes it; -1 for inputs
-  int32_t last = 0;          ///< of the last node that reads what is in it; nodes().size() = the end
+  int32_t last = 0;  ///< of the last node that reads what is in it; nodes().size() = the end
   uint64_t offset = 0;
-  uint64_t bytes = 0;        ///< with tail, rounded up to kAlignment
+  uint64_t bytes = 0;  ///< with tail, rounded up to kAlignment
 };
 
 struct MemoryPlan {

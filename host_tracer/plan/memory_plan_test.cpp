@@ -78,7 +78,7 @@ TEST(MemoryPlan, ChainInPlaceUsesOneBuffer) {
   for (int i = 0; i < 5; ++i) x = t.unary(UnaryFn::Exp, x);
   t.output(x);
   const MemoryPlan plan = planned(t);
-  EXPECT_EQ(plan.in_place, 4u);  // not over the input
+  EXPECT_EQ(plan.in_place, 4u);            // not over the input
   EXPECT_EQ(plan.arena_bytes, 2u * 4032);  // 4000 + tail, rounded up to 64
   EXPECT_EQ(plan.lower_bound, plan.arena_bytes);
 }
@@ -86,7 +86,7 @@ TEST(MemoryPlan, ChainInPlaceUsesOneBuffer) {
 TEST(MemoryPlan, NotOverWhatIsReadLaterOrReturned) {
   TestGraph t;
   const ValueId x = t.unary(UnaryFn::Exp, t.input({100}));
-  const ValueId y = t.unary(UnaryFn::Tanh, x);   // x is read again
+  const ValueId y = t.unary(UnaryFn::Tanh, x);  // x is read again
   const ValueId z = t.binary(BinaryFn::Add, x, y);
   t.output(y);
   t.output(t.unary(UnaryFn::Neg, z));
@@ -139,11 +139,18 @@ TEST(MemoryPlan, RandomGraphs) {
     std::vector<ValueId> values = {t.input({6, 4}), t.input({2, 12})};
     for (int i = 0; i < 30; ++i) {
       const ValueId x = values[t.random() % values.size()];
-      const ValueId near = values[values.size() - 1 - t.random() % std::min<size_t>(3, values.size())];
+      const ValueId near =
+          values[values.size() - 1 - t.random() % std::min<size_t>(3, values.size())];
       switch (t.random() % 5) {
-        case 0: values.push_back(t.unary(UnaryFn::Tanh, near)); break;
-        case 1: values.push_back(t.reshape(near, {4, t.g.value(near).shape.numel() / 4})); break;
-        case 2: values.push_back(t.reshape(x, {t.g.value(x).shape.numel()})); break;
+        case 0:
+          values.push_back(t.unary(UnaryFn::Tanh, near));
+          break;
+        case 1:
+          values.push_back(t.reshape(near, {4, t.g.value(near).shape.numel() / 4}));
+          break;
+        case 2:
+          values.push_back(t.reshape(x, {t.g.value(x).shape.numel()}));
+          break;
         case 3: {
           const ValueId a = t.reshape(x, {t.g.value(x).shape.numel()});
           const ValueId b = t.reshape(near, {t.g.value(near).shape.numel()});
@@ -154,7 +161,9 @@ TEST(MemoryPlan, RandomGraphs) {
           }
           break;
         }
-        default: values.push_back(t.permute(t.reshape(near, {2, t.g.value(near).shape.numel() / 2}), {1, 0}));
+        default:
+          values.push_back(
+              t.permute(t.reshape(near, {2, t.g.value(near).shape.numel() / 2}), {1, 0}));
       }
       if (t.g.value(values.back()).shape.numel() > 4096) values.pop_back();
     }
@@ -187,7 +196,8 @@ TEST(Packing, RandomLifetimesDoNotOverlap) {
       EXPECT_LE(a[i].offset + a[i].bytes, total);
       for (size_t j = 0; j < i; ++j) {
         const bool in_time = a[i].first <= a[j].last && a[j].first <= a[i].last;
-        const bool in_space = a[i].offset < a[j].offset + a[j].bytes && a[j].offset < a[i].offset + a[i].bytes;
+        const bool in_space =
+            a[i].offset < a[j].offset + a[j].bytes && a[j].offset < a[i].offset + a[i].bytes;
         EXPECT_FALSE(in_time && in_space);
       }
     }

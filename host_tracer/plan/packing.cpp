@@ -35,7 +35,9 @@ uint64_t place(std::vector<Allocation>* allocations, const std::vector<size_t>& 
     Allocation& a = (*allocations)[i];
     a.offset = best_gap(a, by_offset);
     total = std::max(total, a.offset + a.bytes);
-    const auto less = [](const Allocation* x, const Allocation* y) { return x->offset < y->offset; };
+    const auto less = [](const Allocation* x, const Allocation* y) {
+      return x->offset < y->offset;
+    };
     by_offset.insert(std::upper_bound(by_offset.begin(), by_offset.end(), &a, less), &a);
   }
   return total;
