@@ -69,7 +69,7 @@ TEST(Prolog, EachBrokenFieldIsRefusedByName) {
        [](auto& p) { p.metadata_bytes = UINT64_MAX; }},
       {"metadata_bytes", "constants section is not next", [](auto& p) { p.metadata_bytes += 64; }},
       {"metadata_bytes", "constants section is not next", [](auto& p) { p.metadata_bytes -= 64; }},
-      {"metadata_bytes", "damaged|checksum", [](auto& p) { p.metadata_bytes -= 4; }},
+      {"metadata_bytes", "constants section is not next", [](auto& p) { p.metadata_bytes = 0; }},
       {"constants_offset", "constants section is not aligned",
        [](auto& p) { p.constants_offset += 16; }},
       {"constants_offset", "constants section is not next",
@@ -93,8 +93,7 @@ TEST(Prolog, EachBrokenFieldIsRefusedByName) {
     test::reseal(&file);
     const Status status = load(file);
     EXPECT_EQ(status.error(), Error::kInvalidBundle);
-    const std::string expected = b.message;
-    if (expected.find('|') == std::string::npos) EXPECT_THAT(status.message(), HasSubstr(expected));
+    EXPECT_THAT(status.message(), HasSubstr(b.message));
   }
 }
 
@@ -272,8 +271,9 @@ TEST(Hostile, AnUnknownUnionMemberIsRefused) {
   AlignedBytes file = tiny_file();
   uint8_t* root = file.data() + file.prolog().metadata_offset;
   auto* bundle = flatbuffers::GetMutableRoot<fb::Bundle>(root);
-  auto* node = const_cast<fb::Node*>(bundle->methods()->Get(0)->nodes()->Get(2));
-  auto* type = const_cast<uint8_t*>(node->GetAddressOf(fb::Node::VT_OP_TYPE));
+  const fb::Node* node = bundle->methods()->Get(0)->nodes()->Get(2);
+  const auto* table = reinterpret_cast<const flatbuffers::Table*>(node);
+  auto* type = const_cast<uint8_t*>(table->GetAddressOf(fb::Node::VT_OP_TYPE));
   *type = 200;
   test::reseal(&file);
   const Status status = load(file);

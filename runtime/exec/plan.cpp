@@ -95,6 +95,14 @@ Status Plan::plan_node(size_t index, const Backend& backend, BackendServices* se
   return first;
 }
 
+/// The kernel has its own copy of the weights: the mapped file's pages need not stay in memory.
+void Plan::drop_packed_pages(const ProgramState& program, const PlannedNode& node) const {
+  if (program.file.data == nullptr || node.prepared.packed_weight_bytes == 0) return;
+  for (const TensorSpec& input : node_spec(node).inputs) {
+    if (input.constant != nullptr) platform_pages_unneeded(input.constant, input.bytes());
+  }
+}
+
 Status Plan::make(const ProgramState& program, const fb::Method& method, const Backend& backend,
                   const Allocator& allocator, BackendServices* services) {
   allocator_ = allocator;
@@ -105,6 +113,7 @@ Status Plan::make(const ProgramState& program, const fb::Method& method, const B
     node.op = program.ops->find(node.attrs);
     const Status status = plan_node(i, backend, services);
     if (!status.ok()) return status.with_context("%s", node_place(method, i, *program.ops).text);
+    drop_packed_pages(program, node);
     if (node.fallback_reason != nullptr) {
       log_line(LogLevel::kInfo, "%s: runs on %s: %s", node_place(method, i, *program.ops).text,
                node.backend->name, node.fallback_reason);

@@ -49,6 +49,7 @@ class Plan {
                      PlannedNode* node);
   Status keep_reason(const Status& why, PlannedNode* node);
   NodeSpec node_spec(const PlannedNode& node) const;
+  void drop_packed_pages(const ProgramState& program, const PlannedNode& node) const;
 
   Allocator allocator_;
   Array<PlannedNode> nodes_;
