@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "host_tracer/aten/static_value.h"
+
 namespace lazyrt {
 namespace {
 
@@ -48,14 +50,12 @@ bool Emitter::is_static(ValueId v) const {
 
 std::optional<std::vector<Scalar>> Emitter::constant_values(ValueId v) const {
   if (v == kNoValue || graph_.value(v).kind != ValueKind::kConstant) return std::nullopt;
-  const Value& value = graph_.value(v);
-  std::vector<Scalar> values;
-  const int64_t n = value.shape.numel();
-  values.reserve(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) {
-    values.push_back(read_scalar(value.dtype, value.constant.data, i));
-  }
-  return values;
+  return constant_elements(graph_.value(v));
+}
+
+std::optional<std::vector<Scalar>> Emitter::known_values(ValueId v) const {
+  if (!is_static(v)) return std::nullopt;
+  return static_elements(graph_, v);
 }
 
 int Emitter::axis(int64_t given, int rank) {

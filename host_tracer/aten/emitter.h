@@ -37,6 +37,8 @@ class Emitter {
   bool is_static(ValueId v) const;
   /// Elements of a constant of the graph; nothing for a computed value.
   std::optional<std::vector<Scalar>> constant_values(ValueId v) const;
+  /// The same for whatever is_static: evaluated now where it must be.
+  std::optional<std::vector<Scalar>> known_values(ValueId v) const;
 
   /// An axis in [0, rank), or a failure that names it. Rank 0 is taken as rank 1, as ATen does.
   int axis(int64_t given, int rank);

@@ -466,7 +466,6 @@ def index(fam):
     fam.add("index_broadcast", lambda a, i, j: a[i, j], x, ints(0, 5, 3, 1), ints(0, 6, 4))
     fam.add("index_apart", lambda a, i, j: a[i, :, j], f(3, 4, 5), ints(0, 3, 2), ints(0, 5, 2))
     fam.add("index_late", lambda a, i, j: a[:, i, j], f(3, 4, 5), ints(0, 4, 2), ints(0, 5, 2))
-    fam.add("index_scalar", lambda a, i: a[i], x, ints(0, 5))
     fam.add("put", put, x, ints(0, 5, 2), f(2, 6))
     fam.add("put_accumulate", lambda a, i, v: a.index_put((i,), v, accumulate=True), x, lambda: torch.tensor([1, 1, 3]), f(3, 6))
     fam.add("put_two", lambda a, i, j, v: a.index_put((i, j), v), x, lambda: torch.tensor([0, 1, -1]), lambda: torch.tensor([2, 3, 4]), f(3))

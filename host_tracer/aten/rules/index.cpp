@@ -54,7 +54,7 @@ struct Indices {
 
 /// A known mask as one index tensor for each of its dims; nothing when it is computed.
 bool append_mask(RuleContext& c, ValueId mask, int first_dim, Indices& indices) {
-  const auto values = c.constant_values(mask);
+  const auto values = c.known_values(mask);
   if (!values) return false;
   const Shape s = c.shape(mask);
   std::vector<std::vector<int64_t>> positions(s.size());

@@ -75,7 +75,7 @@ void repeat_interleave_int(RuleContext& c) {
 /// Position i as often as repeats[i] says; the repeats must be known.
 std::vector<int64_t> repeated_positions(RuleContext& c) {
   std::vector<int64_t> ids;
-  const auto repeats = c.constant_values(c.tensor("repeats"));
+  const auto repeats = c.known_values(c.tensor("repeats"));
   if (!repeats) {
     c.refuse("with computed repeats is not supported: its result's size depends on data");
     return ids;
