@@ -50,7 +50,7 @@ bool Emitter::is_static(ValueId v) const {
 
 std::optional<std::vector<Scalar>> Emitter::constant_values(ValueId v) const {
   if (v == kNoValue || graph_.value(v).kind != ValueKind::kConstant) return std::nullopt;
-  return constant_elements(graph_.value(v));
+  return scalar_elements(graph_.value(v));
 }
 
 std::optional<std::vector<Scalar>> Emitter::known_values(ValueId v) const {

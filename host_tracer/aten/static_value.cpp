@@ -66,7 +66,7 @@ class StaticEvaluation {
 
 }  // namespace
 
-std::vector<Scalar> constant_elements(const Value& constant) {
+std::vector<Scalar> scalar_elements(const Value& constant) {
   std::vector<Scalar> values;
   const int64_t n = constant.shape.numel();
   values.reserve(static_cast<size_t>(n));

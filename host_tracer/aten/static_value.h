@@ -11,7 +11,7 @@
 namespace lazyrt {
 
 /// The elements of a constant.
-std::vector<Scalar> constant_elements(const Value& constant);
+std::vector<Scalar> scalar_elements(const Value& constant);
 
 /// The elements of a value that is computed from constants alone, by the reference kernels. Nothing
 /// when it depends on an input, or when a node cannot be evaluated.
