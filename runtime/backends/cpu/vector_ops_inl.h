@@ -168,7 +168,7 @@ LAZYRT_BINARY(maximum, max_nan(a, b))
 
 // In blocks, whose sums are added in double: the error does not grow with the length of the row.
 float sum(const float* x, size_t n) {
-  constexpr size_t kBlock = 1024;
+  constexpr size_t kBlock = 128;
   double total = 0;
   for (size_t i = 0; i < n; i += kBlock) {
     const size_t count = n - i < kBlock ? n - i : kBlock;
