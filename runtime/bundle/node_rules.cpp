@@ -76,7 +76,7 @@ Status check_inputs(MethodCheck* c, const OpDef& def, int32_t index, Scratch* sc
     scratch->inputs[i] = TensorSpec();
     if (ids[i] < 0) continue;
     ValueFacts& facts = c->values[static_cast<size_t>(ids[i])];
-    facts.last_use = index;
+    if (facts.last_use < index) facts.last_use = index;
     scratch->inputs[i] = facts.spec;
   }
   return {};
