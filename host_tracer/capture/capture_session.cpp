@@ -282,9 +282,10 @@ void CaptureSession::record(const c10::OperatorHandle& op, torch::jit::Stack* st
                 " writes into a tensor below functionalization, which capture cannot follow");
     record_node(op, stack);
   } catch (c10::Error& e) {
-    const std::string where = source_suffix();
-    const bool known = std::string(e.what_without_backtrace()).find(where) != std::string::npos;
-    e.add_context("in " + full_name(op) + (known ? "" : where));
+    const std::string text = e.what_without_backtrace(), where = source_suffix();
+    const bool named = text.find(full_name(op)) != std::string::npos;
+    const bool placed = where.empty() || text.find(where) != std::string::npos;
+    if (!named || !placed) e.add_context("in " + full_name(op) + (placed ? "" : where));
     throw;
   }
 }

@@ -316,9 +316,11 @@ std::vector<c10::IValue> run_node(Pt2Interpreter& interpreter, const ex::Node& n
 
 /// Names node and line in an error that does not do so yet.
 void add_place(c10::Error& error, const ex::Node& node) {
-  const std::string where = source_of(node.get_target(), node.get_metadata()).text();
-  const bool known = std::string(error.what_without_backtrace()).find(where) != std::string::npos;
-  error.add_context("in " + node.get_target() + (known || where.empty() ? "" : " at " + where));
+  const Source source = source_of(node.get_target(), node.get_metadata());
+  const std::string where = source.text(), text = error.what_without_backtrace();
+  const bool placed = !where.empty() && text.find(where) != std::string::npos;
+  if (placed) return;
+  error.add_context("in " + node.get_target() + (where.empty() ? "" : " at " + where));
 }
 
 }  // namespace

@@ -1,48 +1,17 @@
 // The models of tests/models, captured and evaluated node by node beside eager ATen.
 
 #include <ATen/ATen.h>
-#include <ATen/record_function.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "host_tracer/capture/capture.h"
+#include "host_tracer/capture/compute_calls.h"
 #include "host_tracer/capture/trace_eval.h"
 #include "host_tracer/frontends/pt2/pt2.h"
 
 namespace lazyrt {
 namespace {
-
-/// While one lives: products, convolutions and the like on this thread's CPU, by their calls.
-class ComputeCalls {
- public:
-  ComputeCalls() {
-    calls_.clear();
-    handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(&ComputeCalls::on_call)
-                                             .needsInputs(true)
-                                             .scopes({at::RecordScope::FUNCTION}));
-  }
-  ~ComputeCalls() { at::removeCallback(handle_); }
-  const std::vector<std::string>& calls() const { return calls_; }
-
- private:
-  /// An operator whose operands are all on the CPU, one of them large: it would really compute.
-  static std::unique_ptr<at::ObserverContext> on_call(const at::RecordFunction& fn) {
-    size_t bytes = 0;
-    for (const c10::IValue& input : fn.inputs()) {
-      if (!input.isTensor() || !input.toTensor().defined()) continue;
-      if (!input.toTensor().device().is_cpu()) return nullptr;
-      bytes += input.toTensor().nbytes();
-    }
-    const std::string name = fn.name();
-    const bool bookkeeping = name == "aten::detach" || name == "detach" || name == "aten::set_";
-    if (bytes > (1u << 20) && !bookkeeping) calls_.push_back(name);
-    return nullptr;
-  }
-
-  static inline std::vector<std::string> calls_;
-  at::CallbackHandle handle_;
-};
 
 double relative_error(const at::Tensor& got, const at::Tensor& want) {
   if (want.numel() == 0) return 0;

@@ -118,7 +118,8 @@ TEST(Pt2, Vision) { check("vision"); }
 
 TEST(Pt2, DynamicDimsOnlyWhenAskedFor) {
   const std::string text = failure_of("dynamic");
-  EXPECT_NE(text.find("input 'x': dim 0"), std::string::npos) << text;
+  EXPECT_NE(text.find("input 'x': dim 0 (s"), std::string::npos) << text;
+  EXPECT_NE(text.find("in 2..64)"), std::string::npos) << text;
   EXPECT_NE(text.find("--static"), std::string::npos);
   Pt2Options options;
   options.static_shapes = true;
@@ -190,19 +191,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{"item", "pt2_fixtures.py"}, Refusal{"complex_numbers", "ComplexFloat"},
                     Refusal{"unknown_operator", "torch.ops.mylib.squash.default"}));
 
-INSTANTIATE_TEST_SUITE_P(Files, Pt2Refuses,
-                         testing::Values(Refusal{"not_there", "no such file"},
-                                         Refusal{"text", "not a zip archive"},
-                                         Refusal{"truncated", "damaged"},
-                                         Refusal{"missing_weight", "weight_0"},
-                                         Refusal{"missing_samples", "--input x=FILE.npy"},
-                                         Refusal{"future_version", "version 99"},
-                                         Refusal{"broken_json", "not a valid exported program"},
-                                         Refusal{"wrong_json", "not a valid exported program"},
-                                         Refusal{"short_weight", "elements, the file holds"},
-                                         Refusal{"odd_dtype", "COMPLEXFLOAT"},
-                                         Refusal{"checkpoint", "torch.save checkpoint"},
-                                         Refusal{"torchscript", "TorchScript"}));
+INSTANTIATE_TEST_SUITE_P(
+    Files, Pt2Refuses,
+    testing::Values(
+        Refusal{"not_there", "no such file"}, Refusal{"text", "not a zip archive"},
+        Refusal{"truncated", "damaged"}, Refusal{"missing_weight", "weight_0"},
+        Refusal{"missing_samples", "--input x=FILE.npy"}, Refusal{"future_version", "version 99"},
+        Refusal{"broken_json", "not a valid exported program"}, Refusal{"wrong_json", "no outputs"},
+        Refusal{"short_weight", "elements, the file holds"}, Refusal{"odd_dtype", "COMPLEXFLOAT"},
+        Refusal{"checkpoint", "torch.save checkpoint"}, Refusal{"torchscript", "TorchScript"}));
 
 TEST(Pt2, FolderIsNoFile) {
   const auto trace = capture_pt2(LAZYRT_PT2_FIXTURES, {});

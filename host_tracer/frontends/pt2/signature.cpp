@@ -2,6 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "host_tracer/frontends/pt2/arguments.h"
 
 namespace lazyrt {
@@ -95,9 +98,26 @@ std::string output_name(const ex::OutputSpec& spec) {
   TORCH_CHECK(false, "the program is a training graph (gradients or tokens among its outputs)");
 }
 
+/// "2*Symbol('s0', positive=True, integer=True)" without the assumptions: "2*s0".
+std::string without_assumptions(const std::string& expr) {
+  constexpr std::string_view kSymbol = "Symbol('";
+  std::string text;
+  for (size_t at = 0; at < expr.size();) {
+    const size_t begin = expr.find(kSymbol, at);
+    text += expr.substr(at, begin - at);
+    if (begin == std::string::npos) break;
+    const size_t name = begin + kSymbol.size();
+    const size_t name_end = std::min(expr.find('\'', name), expr.size());
+    const size_t close = std::min(expr.find(')', name_end), expr.size() - 1);
+    text += expr.substr(name, name_end - name);
+    at = close + 1;
+  }
+  return text;
+}
+
 /// "s0 in 2..64"
 std::string symbol_text(const ex::SymInt& size, const ex::ExportedProgram& program) {
-  const std::string expr = size.get_as_expr().get_expr_str();
+  const std::string expr = without_assumptions(size.get_as_expr().get_expr_str());
   const auto range = program.get_range_constraints().find(expr);
   if (range == program.get_range_constraints().end()) return expr;
   const auto bound = [](const std::optional<int64_t>& v) { return v ? std::to_string(*v) : ""; };
@@ -119,6 +139,7 @@ Pt2Signature read_signature(const ex::ExportedProgram& program) {
   TORCH_CHECK(signature.placeholders.size() == module.get_graph().get_inputs().size() &&
                   signature.output_names.size() == module.get_graph().get_outputs().size(),
               "the file's signature does not fit its graph");
+  TORCH_CHECK(!signature.output_names.empty(), "the program has no outputs");
   return signature;
 }
 

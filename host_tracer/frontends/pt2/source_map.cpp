@@ -21,8 +21,9 @@ void set_frame(std::string_view trace, Source& source) {
     const size_t end = trace.find(kLine, at);
     if (end == std::string_view::npos) return;
     const std::string_view file = trace.substr(at, end - at);
-    const bool user = !inside_torch(file);
-    if (user || !found_user) {
+    const bool generated = !file.empty() && file[0] == '<';  // "<eval_with_key>.3"
+    const bool user = !generated && !inside_torch(file);
+    if (user || (!found_user && !generated)) {
       source.file = std::string(file);
       source.line = std::atoi(std::string(trace.substr(end + kLine.size(), 12)).c_str());
     }
