@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kernels/conv/conv_case_shapes.h"
 
 namespace lazyrt {
@@ -40,6 +42,10 @@ CaseList conv_transpose2d_cases() {
                    1e-6,
                    false,
                    {10, 120, 200}});
+  OpCase nan = {"nan_stays", case_attrs(conv_table<fb::ConvTranspose2dT>(base)),
+                conv_operands(base)};
+  nan.operands[0].fill = Fill::of({1, 2, std::nan(""), 3, 4, 5, 6});
+  cases.push_back(nan);
   return cases;
 }
 

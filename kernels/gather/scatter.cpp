@@ -96,6 +96,7 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef scatter_op = {3, 3, 1, 0, 0b1, false, infer, {nullptr, nullptr, run, nullptr}};
+// Not in place: an index that shares x's memory would change after it was checked.
+const OpDef scatter_op = {3, 3, 1, 0, 0, false, infer, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kernels/common/op_case.h"
 
 namespace lazyrt {
@@ -44,6 +46,12 @@ CaseList linear_cases() {
                    1e-6,
                    false,
                    {11.5, 16.5}});
+  OpCase nan = make("nan_stays", {2, 3}, 2);
+  nan.operands[0] = value_operand({2, 3}, {1, std::nan(""), 2, 3, 4, 5});
+  cases.push_back(nan);
+  nan.name = "nan_stays_clamped";
+  nan.attrs.AsLinear()->min = 0;
+  cases.push_back(nan);
   return cases;
 }
 

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kernels/common/op_case.h"
 
 namespace lazyrt {
@@ -42,6 +44,9 @@ CaseList matmul_cases() {
   by_hand.operands = {value_operand({1, 2}, {1, 2}), value_operand({2, 2}, {3, 4, 5, 6})};
   by_hand.expected = {13, 16};
   cases.push_back(by_hand);
+  OpCase nan = make("nan_stays", {2, 3}, {3, 2});
+  nan.operands[0] = value_operand({2, 3}, {1, std::nan(""), 2, 3, 4, 5});
+  cases.push_back(nan);
   return cases;
 }
 

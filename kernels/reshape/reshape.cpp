@@ -28,6 +28,6 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef reshape_op = {1, 1, 1, 0, 0b1, true, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef reshape_op = {1, 1, 1, 0, 0, true, infer, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt
