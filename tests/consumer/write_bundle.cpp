@@ -1,4 +1,5 @@
-// Writes the bundle that the consumer runs: y f32[2,3] = relu(x + w), w = 1..6. Built with LazyRT, not with the consumer.
+// Writes the bundle that the consumer runs: y f32[2,3] = relu(x + w), w = 1..6. Built with LazyRT,
+// not with the consumer.
 
 #include <cstdio>
 #include <exception>
