@@ -69,9 +69,9 @@ class Planner {
     allocation(i).last = std::max(allocation(i).last, last_read_[i]);
   }
 
-  /// True when the first result of node n may be written over this operand: same bytes and number of
-  /// elements (f32[1] < f32[4] gives four bytes too), a node's value, nothing that shares its memory
-  /// is read after n, nor by n as another operand.
+  /// True when the first result of node n may be written over this operand: same bytes and number
+  /// of elements (f32[1] < f32[4] gives four bytes too), a node's value, nothing that shares its
+  /// memory is read after n, nor by n as another operand.
   bool may_overwrite(int32_t n, const Node& node, ValueId operand) {
     if (operand == kNoValue || graph_.value(operand).kind != ValueKind::kNode) return false;
     const auto o = static_cast<size_t>(operand);
