@@ -175,6 +175,12 @@ void describe_file(const MappedFile& file, const BundleSections& sections, Bundl
   }
 }
 
+Failure failure_of(const std::string& path, const Status& status) {
+  const std::string text = status.message();
+  const bool named = text.find(path) != std::string::npos;
+  return {status.error(), named ? text : path + ": " + text};
+}
+
 }  // namespace
 
 std::vector<const NodeLine*> MethodInfo::reference_nodes() const {
@@ -188,13 +194,13 @@ std::vector<const NodeLine*> MethodInfo::reference_nodes() const {
 Outcome<BundleInfo> describe_bundle(const std::string& path) {
   Mapping mapping;
   const Status mapped = platform_map_file(path.c_str(), &mapping.file);
-  if (!mapped.ok()) return mapped;
+  if (!mapped.ok()) return failure_of(path, mapped);
   auto program = Program::load({mapping.file.data, mapping.file.bytes}, default_ops());
-  if (!program.ok()) return program.status();
+  if (!program.ok()) return failure_of(path, program.status());
   BundleSections sections;
   const Status read =
       read_sections({mapping.file.data, mapping.file.bytes}, /*check_data=*/false, &sections);
-  if (!read.ok()) return read;
+  if (!read.ok()) return failure_of(path, read);
   BundleInfo info;
   info.path = path;
   describe_file(mapping.file, sections, &info);
@@ -209,7 +215,7 @@ Outcome<Done> verify_bundle(const std::string& path) {
   LoadOptions options;
   options.check_data = true;
   auto program = Program::open(path.c_str(), default_ops(), options);
-  if (!program.ok()) return program.status();
+  if (!program.ok()) return failure_of(path, program.status());
   return Done{};
 }
 

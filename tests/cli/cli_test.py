@@ -37,7 +37,7 @@ class Mlp(nn.Module):
 class TwoUnsupported(nn.Module):
     def forward(self, x):
         y = torch.linalg.svdvals(x)
-        return torch.fft.fft(x).real + y
+        return torch.linalg.inv(x) + y
 
 
 class Results(nn.Module):
@@ -176,7 +176,7 @@ class ExportFailures(Base):
         self.fails("cut.pt2", code=BAD_FILE, says=["cut.pt2"])
 
     def test_foreign_zip(self):
-        self.fails("foreign.pt2", code=BAD_FILE, says=["foreign.pt2", "torch.export.save"])
+        self.fails("foreign.pt2", code=BAD_FILE, says=["foreign.pt2"])
 
     def test_torchscript(self):
         self.fails("script.pt", code=BAD_FILE, says=["script.pt", "TorchScript"])
@@ -185,10 +185,10 @@ class ExportFailures(Base):
         self.fails("weights.pt", code=BAD_FILE, says=["weights.pt", "torch.save"])
 
     def test_all_unsupported_operators_with_their_lines(self):
-        self.fails("unsupported.pt2", code=UNSUPPORTED, says=["svd", "fft", "cli_test.py"])
+        self.fails("unsupported.pt2", code=UNSUPPORTED, says=["svd", "inv", "cli_test.py:39", "cli_test.py:40"])
 
     def test_dynamic_dims(self):
-        self.fails("dynamic.pt2", code=UNSUPPORTED, says=["rows", "--static"])
+        self.fails("dynamic.pt2", code=UNSUPPORTED, says=["'x': dim 0", "--static"])
 
     def test_unknown_input_name(self):
         self.fails("mlp.pt2", "--input", "z=" + path("good.npy"), code=USAGE, says=["'z'", "x"])
@@ -356,7 +356,7 @@ class Inspect(Base):
 
     def test_verify_sees_a_flipped_bit_in_the_data(self):
         whole = bytearray(read("mlp.lzb"))
-        weights = torch.export.load(path("mlp.pt2")).state_dict["first.weight"].numpy().tobytes()
+        weights = torch.export.load(path("mlp.pt2")).state_dict["first.weight"].detach().numpy().tobytes()
         at = bytes(whole).find(weights)
         self.assertGreater(at, 0)
         whole[at + 5] ^= 4
