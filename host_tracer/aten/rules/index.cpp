@@ -352,6 +352,18 @@ void searchsorted(RuleContext& c) {
   c.set(count_before(c, c.operand("self"), c.tensor("sorted_sequence"), right_side(c)));
 }
 
+/// Which elements are among the others, or with `invert` are not.
+void isin(RuleContext& c) {
+  const char* name = c.has("element") ? "element" : "elements";
+  const DType common = result_type({c.promotion(name), c.promotion("test_elements")});
+  const ValueId x = c.cast(c.operand(name), common);
+  const ValueId others = c.cast(c.operand("test_elements"), common);
+  const ValueId row = c.reshape(others, {c.numel(others)});
+  const ValueId equal = c.binary(BinaryFn::Eq, c.unsqueeze(x, c.rank(x)), row);
+  const ValueId found = c.reduce(fb::ReduceFn::Any, equal, {c.rank(equal) - 1}, false);
+  c.set(c.boolean_or("invert", false) ? c.unary(fb::UnaryFn::LogicalNot, found) : found);
+}
+
 constexpr RuleEntry kEntries[] = {
     {"embedding", embedding},
     {"embedding_bag", nullptr, "is not supported; use embedding and a sum or mean"},
@@ -374,6 +386,9 @@ constexpr RuleEntry kEntries[] = {
     {"one_hot", one_hot},
     {"bucketize", bucketize},
     {"searchsorted", searchsorted},
+    {"isin.Tensor_Tensor", isin},
+    {"isin.Tensor_Scalar", isin},
+    {"isin.Scalar_Tensor", isin},
     {"nonzero", nullptr, kDataDependent},
     {"nonzero_numpy", nullptr, kDataDependent},
     {"argwhere", nullptr, kDataDependent},
