@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Zoo, Models,
                          testing::Values("mobilenet_v2", "mobilenet_v3_large", "resnet18",
                                          "resnet50", "efficientnet_b0", "vit_tiny", "bert_mini",
                                          "ds_cnn", "conv_gru", "llama_tiny", "unet_small"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& model) -> std::string { return model.param; });
 
 }  // namespace
 }  // namespace lazyrt
