@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "host_tracer/capture/capture.h"
 #include "host_tracer/capture/compute_calls.h"
@@ -22,7 +23,8 @@ double relative_error(const at::Tensor& got, const at::Tensor& want) {
 class Models : public testing::TestWithParam<const char*> {
  protected:
   static std::string path() {
-    return std::string(LAZYRT_MODELS_FOLDER) + "/" + GetParam() + ".pt2";
+    auto file = std::filesystem::path(LAZYRT_MODELS_FOLDER) / GetParam();
+    return file.replace_extension(".pt2").string();
   }
 };
 
