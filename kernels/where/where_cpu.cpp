@@ -10,15 +10,18 @@ extern const Kernel where_cpu;
 
 namespace {
 
+/// Elements of four bytes are moved as floats, whose bits a selection does not change.
 template <class T>
-void select_row(const Bool* condition, const T* yes, const T* no, T* out, int64_t n,
-                const int64_t* step) {
-  if (step[1] == 1 && step[2] == 1 && step[3] == 1) {
-    for (int64_t i = 0; i < n; ++i) out[i] = condition[i] ? yes[i] : no[i];
-  } else {
-    for (int64_t i = 0; i < n; ++i) {
-      out[i] = condition[i * step[1]] ? yes[i * step[2]] : no[i * step[3]];
-    }
+void select_row(const VectorOps& vector, const Bool* condition, const T* yes, const T* no, T* out,
+                int64_t n, const int64_t* step) {
+  if (sizeof(T) == sizeof(float) && step[1] == 1) {
+    vector.select(reinterpret_cast<const uint8_t*>(condition), reinterpret_cast<const float*>(yes),
+                  static_cast<size_t>(step[2]), reinterpret_cast<const float*>(no),
+                  static_cast<size_t>(step[3]), reinterpret_cast<float*>(out), static_cast<size_t>(n));
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    out[i] = condition[i * step[1]] ? yes[i * step[2]] : no[i * step[3]];
   }
 }
 
@@ -31,10 +34,11 @@ void select(const RunContext& context) {
   const LoopNest<4> loops(y.shape, {row_major(y.shape), broadcast_strides(c.shape, y.shape),
                                     broadcast_strides(a.shape, y.shape),
                                     broadcast_strides(b.shape, y.shape)});
+  const VectorOps& vector = *cpu_services(context).vector;
   const auto piece = [&](size_t begin, size_t end) {
     loops.for_rows(static_cast<int64_t>(begin), static_cast<int64_t>(end),
                    [&](const int64_t* offset, int64_t count, const int64_t* step) {
-                     select_row(c.as<const Bool>() + offset[1], a.as<const T>() + offset[2],
+                     select_row(vector, c.as<const Bool>() + offset[1], a.as<const T>() + offset[2],
                                 b.as<const T>() + offset[3], y.as<T>() + offset[0], count, step);
                    });
   };

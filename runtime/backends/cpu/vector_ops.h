@@ -46,6 +46,9 @@ struct VectorOps {
   void (*add_to)(const float* x, float* acc, size_t n);
   void (*max_to)(const float* x, float* acc, size_t n);
   void (*min_to)(const float* x, float* acc, size_t n);
+  /// y[i] = condition[i] ? a[i * step_a] : b[i * step_b]; condition is bytes, steps are 0 or 1.
+  void (*select)(const uint8_t* condition, const float* a, size_t step_a, const float* b,
+                 size_t step_b, float* y, size_t n);
   /// y[i] = (sum over r of rows[r][i]) * scale; y[i] = max or min over r, NaN kept. count > 0; y may be a row.
   void (*sum_rows)(const float* const* rows, size_t count, float scale, float* y, size_t n);
   void (*max_rows)(const float* const* rows, size_t count, float* y, size_t n);

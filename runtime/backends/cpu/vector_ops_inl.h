@@ -207,6 +207,21 @@ void max_to(const float* x, float* acc, size_t n) {
 void min_to(const float* x, float* acc, size_t n) {
   map2(acc, x, acc, n, [](V a, V v) HWY_ATTR { return min_nan(a, v); });
 }
+void select(const uint8_t* condition, const float* a, size_t step_a, const float* b, size_t step_b,
+            float* y, size_t n) {
+  const hn::Rebind<uint8_t, D> bytes;
+  const size_t lanes = hn::Lanes(D());
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto c = hn::PromoteTo(DI(), hn::LoadU(bytes, condition + i));
+    const V yes = step_a == 0 ? set1(*a) : load(a + i);
+    const V no = step_b == 0 ? set1(*b) : load(b + i);
+    const auto chosen = hn::RebindMask(D(), hn::Ne(c, hn::Zero(DI())));
+    store(hn::IfThenElse(chosen, yes, no), y + i);
+  }
+  for (; i < n; ++i) y[i] = condition[i] != 0 ? a[i * step_a] : b[i * step_b];
+}
+
 template <class F>
 HWY_INLINE void combine_rows(const float* const* rows, size_t count, float* y, size_t n, F f) {
   const size_t lanes = hn::Lanes(D());
@@ -445,7 +460,7 @@ const VectorOps kVectorOps = {
      hardsigmoid_row, mish_row, clamp_row,       leaky_relu_row, elu_row},
     {LAZYRT_BINARY_ROWS(add), LAZYRT_BINARY_ROWS(sub), LAZYRT_BINARY_ROWS(mul),
      LAZYRT_BINARY_ROWS(div), LAZYRT_BINARY_ROWS(minimum), LAZYRT_BINARY_ROWS(maximum)},
-    sum, max, min, add_to, max_to, min_to, sum_rows, max_rows, min_rows, axpy, scale_shift, scale_shift1, moments, softmax,
+    sum, max, min, add_to, max_to, min_to, select, sum_rows, max_rows, min_rows, axpy, scale_shift, scale_shift1, moments, softmax,
     layer_norm, rms_norm, gemv, gru_gates, lstm_gates};
 #undef LAZYRT_BINARY_ROWS
 
