@@ -87,7 +87,7 @@ TEST_P(NoSessionMemory, CreateAnswersWhicheverAllocationFails) {
   EXPECT_GT(n, 8u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, NoSessionMemory, testing::Bool(), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Backends, NoSessionMemory, testing::Bool(), [](const auto& model) {
   return std::string(info.param ? "cpu" : "reference");
 });
 
