@@ -73,10 +73,10 @@ TEST_P(NoHeap, RunsAllocateNothing) {
 INSTANTIATE_TEST_SUITE_P(Backends, NoHeap,
                          testing::Values(How{reference_backend(), 1}, How{cpu_backend(), 1},
                                          How{cpu_backend(), 2}, How{cpu_backend(), 4}),
-                         [](const auto& model) {
-                           return std::string(info.param.backend == cpu_backend() ? "cpu"
-                                                                                  : "reference") +
-                                  std::to_string(info.param.threads);
+                         [](const auto& param) {
+                           return std::string(param.param.backend == cpu_backend() ? "cpu"
+                                                                                   : "reference") +
+                                  std::to_string(param.param.threads);
                          });
 
 TEST(AllocationCount, SeesEveryKindOnEveryThread) {

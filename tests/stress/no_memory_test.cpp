@@ -87,8 +87,8 @@ TEST_P(NoSessionMemory, CreateAnswersWhicheverAllocationFails) {
   EXPECT_GT(n, 8u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, NoSessionMemory, testing::Bool(), [](const auto& model) {
-  return std::string(info.param ? "cpu" : "reference");
+INSTANTIATE_TEST_SUITE_P(Backends, NoSessionMemory, testing::Bool(), [](const auto& param) {
+  return std::string(param.param ? "cpu" : "reference");
 });
 
 }  // namespace
