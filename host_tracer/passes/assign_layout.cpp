@@ -16,7 +16,8 @@
 namespace lazyrt {
 namespace {
 
-/// Permutes of rank 3 are their own inverse: which of the two they are is tried out for this many.
+/// Permutes of rank 3 are their own inverse: which of the two they are is guessed from what
+/// follows, and tried out for at most this many.
 constexpr size_t kMostTrials = 24;
 
 enum class Role : uint8_t {
@@ -32,10 +33,11 @@ struct NodeLayout {
   bool last = false;  ///< kFree: the label
 };
 
-/// Bytes that change place when the value is converted; 0 where a reshape does it.
+/// Bytes that change place when the value is converted; where a reshape does it 1, so that of equal
+/// labellings the one with fewer nodes is taken.
 int64_t conversion_cost(const Value& v) {
   if (v.kind == ValueKind::kConstant || v.shape.rank() < 3) return 0;
-  if (moves_only_units(v.shape, channels_last(v.shape.rank()))) return 0;
+  if (moves_only_units(v.shape, channels_last(v.shape.rank()))) return 1;
   return static_cast<int64_t>(v.bytes());
 }
 
@@ -91,11 +93,15 @@ class Assignment {
   /// The cheapest layouts found.
   std::vector<NodeLayout> solve() {
     std::vector<size_t> ambiguous = ambiguous_permutes();
+    for (size_t n : ambiguous) {
+      if (is_wanted_last(graph_.nodes()[n].outputs[0])) layouts_[n].role = Role::kFromLast;
+    }
     int64_t best = cut();
     if (ambiguous.size() > kMostTrials) ambiguous.clear();
     for (size_t n : ambiguous) {
       const std::vector<NodeLayout> before = layouts_;
-      layouts_[n].role = Role::kFromLast;
+      const bool to_last = layouts_[n].role == Role::kToLast;
+      layouts_[n].role = to_last ? Role::kFromLast : Role::kToLast;
       const int64_t cost = cut();
       if (cost >= best) {
         layouts_ = before;
@@ -132,6 +138,23 @@ class Assignment {
       if (self_inverse && layouts_[n].role == Role::kToLast) found.push_back(n);
     }
     return found;
+  }
+
+  /// True when nodes that run on either form lead from the value to a node that surely wants it
+  /// channels-last.
+  bool is_wanted_last(ValueId from) const {
+    std::vector<ValueId> values = {from};
+    for (size_t i = 0; i < values.size(); ++i) {
+      for (size_t n : readers_.nodes[static_cast<size_t>(values[i])]) {
+        const Node& node = graph_.nodes()[n];
+        const ValueId out = node.outputs[0];
+        const bool is_image = graph_.value(values[i]).shape.rank() > 3;
+        if (is_image && layouts_[n].role == Role::kToLast) return true;
+        if (layouts_[n].role != Role::kFree || !layouts_[n].form.last_result) continue;
+        if (std::find(values.begin(), values.end(), out) == values.end()) values.push_back(out);
+      }
+    }
+    return false;
   }
 
   /// Labels every free node, answers the bytes that will be moved.

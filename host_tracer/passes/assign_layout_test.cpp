@@ -66,7 +66,9 @@ TEST(AssignLayout, ResidualAndSqueezeExcite) {
   x = t.binary(BinaryFn::Mul, x, gate);
   x = t.binary(BinaryFn::Add, t.conv(x, 8, 1), x);
   t.output(t.mean(x, {2, 3}, false));
-  EXPECT_EQ(permutes_left(t.g), 1u);  // of the input
+  const Graph g = after(layout_and_clean, t.g);
+  EXPECT_EQ(count_nodes(g, fb::OpAttrs::Permute), 1u);  // of the input
+  EXPECT_EQ(count_nodes(g, fb::OpAttrs::Reshape), 0u);
 }
 
 TEST(AssignLayout, UNet) {
@@ -158,6 +160,18 @@ TEST(AssignLayout, TransposeBeforeSequenceConv) {  // [N,T,C] -> transpose -> co
   const ValueId x = t.unary(UnaryFn::Tanh, t.input({1, 10, 4}));
   ValueId y = t.reshape(t.permute(x, {0, 2, 1}), {1, 4, 1, 10});
   t.output(t.mean(t.conv(y, 6, 1), {2, 3}, false));
+  EXPECT_EQ(permutes_left(t.g), 0u);
+}
+
+TEST(AssignLayout, ManyTokenBlocksWithConvs) {  // more rank 3 permutes than are tried out
+  TestGraph t;
+  ValueId x = t.unary(UnaryFn::Tanh, t.input({1, 12, 4}));
+  for (int i = 0; i < 15; ++i) {
+    ValueId y = t.reshape(t.permute(x, {0, 2, 1}), {1, 4, 3, 4});
+    y = t.reshape(t.conv(y, 4, 3), {1, 4, 12});
+    x = t.node(fb::LayerNormT(), {t.permute(y, {0, 2, 1}), kNoValue, kNoValue});
+  }
+  t.output(x);
   EXPECT_EQ(permutes_left(t.g), 0u);
 }
 

@@ -9,7 +9,8 @@ namespace lazyrt {
 
 /// Removes what computes nothing: identity reshape, permute, expand, slice, cast, pad; x*1, x-0;
 /// concat of one; reshape of reshape, permute of permute; expands that broadcasting does anyway;
-/// permutes of extents 1 become reshapes. Exact to the bit.
+/// permutes of extents 1 become reshapes (but those that are hints for assign_layout). Exact to the
+/// bit.
 Outcome<size_t> simplify(Graph& graph);
 
 /// Computes what depends on constants alone, with the reference kernels, unless the result is much

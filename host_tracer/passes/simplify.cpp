@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "host_tracer/graph/rewriter.h"
+#include "host_tracer/passes/channels_last.h"
 #include "host_tracer/passes/pass_util.h"
 #include "host_tracer/passes/passes.h"
 
@@ -35,18 +36,26 @@ Answer reshaped(Rewriter& r, const Node& node, ValueId x) {
   return r.replace_node(node, reshape_attrs(r.value(node.outputs[0]).shape), {x});
 }
 
+/// A permute from or to channels-last, which assign_layout wants to see even if it moves nothing.
+bool is_layout_hint(const std::vector<int32_t>& perm) {
+  if (perm.size() < 4) return false;
+  const std::vector<int32_t> last = channels_last(static_cast<int>(perm.size()));
+  return perm == last || perm == inverse(last);
+}
+
 Answer on_permute(Rewriter& r, const Node& node) {
-  const ValueId x = node.inputs[0];
-  const std::vector<int32_t> perm = permutation_of(node);
-  if (moves_only_units(r.value(x).shape, perm)) return reshaped(r, node, x);
+  ValueId x = node.inputs[0];
+  std::vector<int32_t> perm = permutation_of(node);
   const Node* first = r.producer(x, fb::OpAttrs::Permute);
+  if (first != nullptr) {
+    const std::vector<int32_t> inner = permutation_of(*first);
+    for (int32_t& p : perm) p = inner[static_cast<size_t>(p)];
+    x = first->inputs[0];
+  }
+  if (moves_only_units(r.value(x).shape, perm) && !is_layout_hint(perm))
+    return reshaped(r, node, x);
   if (first == nullptr) return false;
-  const std::vector<int32_t> inner = permutation_of(*first);
-  std::vector<int32_t> merged;
-  for (int32_t p : perm) merged.push_back(inner[static_cast<size_t>(p)]);
-  const ValueId origin = first->inputs[0];
-  if (moves_only_units(r.value(origin).shape, merged)) return reshaped(r, node, origin);
-  return r.replace_node(node, permute_attrs(merged), {origin});
+  return r.replace_node(node, permute_attrs(perm), {x});
 }
 
 Answer on_same_type(Rewriter& r, const Node& node) { return forward(r, node, node.inputs[0]); }

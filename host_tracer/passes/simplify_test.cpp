@@ -70,11 +70,15 @@ TEST(Simplify, MergesReshapesAndPermutes) {
 
 TEST(Simplify, PermuteOfUnitsBecomesReshape) {
   TestGraph t;
-  t.output(t.to_last(t.input({2, 5, 1, 1})));
+  t.output(t.permute(t.input({2, 5, 1, 1}), {2, 0, 1, 3}));
+  t.output(t.to_last(t.input({2, 5, 1, 1})));  // stays: a hint for assign_layout
   EXPECT_EQ(text_of(after(simplify, t.g, 0)),
             "%0: f32[2,5,1,1] = input \"x0\"\n"
-            "%1: f32[2,1,1,5] = reshape(%0) {shape=[2,1,1,5]}\n"
-            "return %1 \"y0\"\n");
+            "%1: f32[2,5,1,1] = input \"x1\"\n"
+            "%2: f32[1,2,5,1] = reshape(%0) {shape=[1,2,5,1]}\n"
+            "%3: f32[2,1,1,5] = permute(%1) {perm=[0,2,3,1]}\n"
+            "return %2 \"y0\"\n"
+            "return %3 \"y1\"\n");
 }
 
 TEST(Simplify, DropsExpandsThatBroadcastingDoes) {
