@@ -572,6 +572,55 @@ TEST(IndexRules, Writes) {
   EXPECT_VALUES(run(mask), {1, 2, 0, 0});
 }
 
+TEST(IndexRules, RowsByAComputedMask) {
+  const OneCall rows = {
+      "index_put",
+      {{{2, 2}, {1, 2, 3, 4}}, {{2}, {0, 1}, kBool}, {{1, 2}, {8, 9}}},
+      {{"self", t(0)}, {"indices", ts({1})}, {"values", t(2)}, {"accumulate", true}},
+      {{kF32, {2, 2}}}};
+  EXPECT_VALUES(run(rows), {1, 2, 11, 13});
+  OneCall per_element = rows;
+  per_element.operands[2] = {{2, 2}, {5, 6, 7, 8}};
+  EXPECT_THAT(run(per_element).error, HasSubstr("depends on data"));
+}
+
+TEST(IndexRules, MasksThatConstantsDetermine) {
+  TraceBuilder b;
+  const auto self = b.input({2});
+  const auto numbers = b.constant({2}, {3, -3});
+  const auto mask = b.call("gt.Scalar", {{"self", t(numbers)}, {"other", int64_t{0}}}, {2}, kBool);
+  b.output(b.call("index.Tensor", {{"self", t(self)}, {"indices", ts({mask})}}, {1}));
+  EXPECT_VALUES(run(b.trace, {{1, 2}}), {1});
+}
+
+TEST(IndexRules, Membership) {
+  const OneCall isin = {"isin.Tensor_Tensor",
+                        {{{3}, {1, 2, 3}, kI64}, {{2}, {3, 1}, kI64}},
+                        {{"elements", t(0)}, {"test_elements", t(1)}, {"invert", true}},
+                        {{kBool, {3}}}};
+  EXPECT_VALUES(run(isin), {0, 1, 0});
+}
+
+TEST(PatchesRules, UnfoldFoldCrossDistance) {
+  const Operand image = {{1, 1, 2, 3}, {1, 2, 3, 4, 5, 6}};
+  EXPECT_VALUES(run_self("im2col", image, {{"kernel_size", Dims{2, 2}}}, {kF32, {1, 4, 2}}),
+                {1, 2, 2, 3, 4, 5, 5, 6});
+  EXPECT_VALUES(
+      run_self("col2im", {{1, 2, 2}, {1, 2, 3, 4}},
+               {{"output_size", Dims{1, 3}}, {"kernel_size", Dims{1, 2}}}, {kF32, {1, 1, 1, 3}}),
+      {1, 5, 4});
+  const OneCall cross = {"linalg_cross",
+                         {{{3}, {1, 0, 0}}, {{3}, {0, 1, 0}}},
+                         {{"self", t(0)}, {"other", t(1)}},
+                         {{kF32, {3}}}};
+  EXPECT_VALUES(run(cross), {0, 0, 1});
+  const OneCall distance = {"cdist",
+                            {{{1, 2}, {0, 0}}, {{1, 2}, {3, 4}}},
+                            {{"x1", t(0)}, {"x2", t(1)}, {"p", 2.0}},
+                            {{kF32, {1, 1}}}};
+  EXPECT_VALUES(run(distance), {5});
+}
+
 TEST(IndexRules, ScatterAndItsReductions) {
   const std::vector<Operand> operands = {{{3}, {10, 20, 30}}, {{2}, {0, 0}, kI64}, {{2}, {2, 3}}};
   const Args args = {{"self", t(0)}, {"dim", int64_t{0}}, {"index", t(1)}, {"src", t(2)}};

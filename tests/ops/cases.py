@@ -301,6 +301,7 @@ def norm(fam):
     fam.add("layer", module(lambda: nn.LayerNorm(6)), f(2, 3, 6))
     fam.add("layer_two_dims", module(lambda: nn.LayerNorm((3, 6), elementwise_affine=False)), f(2, 3, 6))
     fam.add("layer_no_bias", module(lambda: nn.LayerNorm(6, bias=False)), f(2, 3, 6))
+    fam.add("layer_statistics", lambda x: torch.native_layer_norm(x, (4,), None, None, 1e-3), f(2, 3, 4))
     fam.add("rms", module(lambda: nn.RMSNorm(6)), f(2, 3, 6))
     fam.add("rms_eps", module(lambda: nn.RMSNorm(6, eps=1e-3)), f(2, 3, 6))
     fam.add("group", module(lambda: nn.GroupNorm(2, 4)), f(2, 4, 3, 5))
@@ -396,6 +397,7 @@ def view(fam):
     fam.add("unfold", lambda a: (a.unfold(0, 2, 1), a.unfold(-1, 3, 2)), f(3, 7))
     fam.add("as_strided", lambda a: (a.as_strided((2, 2), (1, 2)), a.as_strided((3,), (2,), 1)), f(9))
     fam.add("zero_size", lambda a: (a.permute(1, 0), a.reshape(3, 0), a[:, 1:], a.flatten()), f(0, 3))
+    fam.add("trace", lambda a, b: (a.trace(), b.trace()), f(3, 5), ints(0, 9, 3, 3))
     fam.add("clone", lambda a: (a.clone(), a.contiguous(), a.detach(), a.transpose(0, 1).contiguous()), x)
     fam.add("dtypes", lambda a: (a.to(torch.int64), a.double(), a.bool(), a.int().float(), a.to(torch.uint8)), lambda: torch.rand(2, 3) * 9)
     fam.add("atleast", lambda a: (torch.atleast_1d(a), torch.atleast_2d(a), torch.atleast_3d(a)), f())
@@ -475,6 +477,8 @@ def index(fam):
     fam.add("index_add", lambda a, i, s: (a.index_add(0, i, s), a.index_add(0, i, s, alpha=2)), x, lambda: torch.tensor([0, 0, 4]), f(3, 6))
     fam.add("index_copy", lambda a, i, s: a.index_copy(0, i, s), x, lambda: torch.tensor([0, 2]), f(2, 6))
     fam.add("index_fill", lambda a, i: a.index_fill(1, i, 9), x, lambda: torch.tensor([0, 2]))
+    fam.add("index_mask", lambda a: a[torch.ones(5, 6).tril().bool()], x)
+    fam.add("put_rows_by_mask", masked_rows, x, bools(5), f(6), lambda: torch.tensor(0.5))
     fam.add("one_hot", lambda i: F.one_hot(i, 5), ints(0, 5, 2, 3))
     fam.add("bucketize", lambda a, b: (torch.bucketize(a, b), torch.bucketize(a, b, right=True)), f(2, 4), lambda: torch.tensor([-1.0, 0.0, 1.0]))
     fam.add("searchsorted", torch.searchsorted, lambda: torch.tensor([[1.0, 3.0, 5.0], [0.0, 2.0, 4.0]]), lambda: torch.tensor([[3.0, 6.0], [1.0, 4.0]]))
@@ -491,6 +495,13 @@ def put(a, i, v):
 def put_columns(a, i, v):
     a = a.clone()
     a[:, i] = v
+    return a
+
+
+def masked_rows(a, m, row, number):
+    a = a.clone()
+    a[m] = row
+    a[m[:, None] & (a > 0)] += number
     return a
 
 
@@ -544,6 +555,14 @@ def resize(fam):
     fam.add("recompute", lambda a: F.interpolate(a, scale_factor=1.3, mode="bilinear", recompute_scale_factor=True), x)
 
 
+def patches(fam):
+    fam.add("unfold", lambda x: (F.unfold(x, 2), F.unfold(x, (3, 2), padding=1, stride=(2, 1), dilation=(1, 2))), f(2, 3, 5, 6))
+    fam.add("unfold_unbatched", lambda x: F.unfold(x, 2), f(3, 4, 4))
+    fam.add("fold", lambda x: F.fold(x, (4, 5), (2, 3), padding=(1, 0), stride=(1, 2)), f(2, 12, 10))
+    fam.add("cross", lambda a, b: (torch.linalg.cross(a, b), torch.cross(a.t(), b.t(), dim=0)), f(4, 3), f(4, 3))
+    fam.add("cdist", lambda a, b: (torch.cdist(a, b), torch.cdist(a, b, p=1)), f(2, 3, 4), f(2, 5, 4), tolerance=1e-4)
+
+
 def recurrent(fam):
     def rnn(kind, *args, **kw):
         return module(lambda: kind(*args, **kw))
@@ -558,7 +577,7 @@ def recurrent(fam):
 
 
 ALL = [unary, binary, pointwise, activation, conv, pool, matrix, attention, norm, reduce, softmax, view, write, join, index,
-       factory, order, pad, resize, recurrent]
+       factory, order, pad, resize, patches, recurrent]
 
 
 def families():

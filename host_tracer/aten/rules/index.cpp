@@ -14,27 +14,33 @@ using fb::ScatterFn;
 
 constexpr const char* kDataDependent = "is not supported: its result's size depends on data";
 
+/// Index kernels take i32 and i64.
+ValueId index_tensor(RuleContext& c, const char* name) {
+  const ValueId ids = c.tensor(name);
+  return c.dtype(ids) == DType::kInt32 ? ids : c.cast(ids, DType::kInt64);
+}
+
 void embedding(RuleContext& c) {
-  c.set(c.index_select(c.tensor("weight"), 0, c.tensor("indices")));
+  c.set(c.index_select(c.tensor("weight"), 0, index_tensor(c, "indices")));
 }
 
 void index_select(RuleContext& c) {
   ValueId x = c.tensor("self");
   if (c.rank(x) == 0) x = c.reshape(x, {1});
   const int axis = c.axis_arg("dim", x);
-  ValueId ids = c.tensor("index");
+  ValueId ids = index_tensor(c, "index");
   if (c.rank(ids) == 0) ids = c.reshape(ids, {1});
   c.set(c.reshape(c.index_select(x, axis, ids), c.out_shape()));
 }
 
 void take(RuleContext& c) {
   const ValueId x = c.tensor("self");
-  c.set(c.index_select(c.reshape(x, {c.numel(x)}), 0, c.tensor("index")));
+  c.set(c.index_select(c.reshape(x, {c.numel(x)}), 0, index_tensor(c, "index")));
 }
 
 void gather(RuleContext& c) {
   ValueId x = c.tensor("self");
-  ValueId index = c.tensor("index");
+  ValueId index = index_tensor(c, "index");
   if (c.rank(x) == 0) x = c.reshape(x, {1});
   if (c.rank(index) == 0) index = c.reshape(index, {1});
   fb::GatherT op;
@@ -143,7 +149,7 @@ ValueId merge_dims(RuleContext& c, ValueId x, int first, int count) {
   return c.reshape(x, merged);
 }
 
-void index_tensor(RuleContext& c) {
+void index_any(RuleContext& c) {
   ValueId x = c.tensor("self");
   const Indices indices = read_indices(c);
   if (!c.ok()) return;
@@ -159,14 +165,20 @@ void index_tensor(RuleContext& c) {
   c.set(c.index_select(merge_dims(c, x, first, count), first, ids));
 }
 
-/// x[mask] = one number: a where, whatever the mask is.
+/// x[mask] = values that do not depend on which elements the mask takes: a where, whatever it is.
 bool masked_assignment(RuleContext& c, ValueId x, ValueId values) {
   const std::vector<ValueId> list = c.tensors("indices");
-  const bool one_mask = list.size() == 1 && c.dtype(list[0]) == DType::kBool;
-  if (!one_mask || c.numel(values) != 1 || c.boolean_or("accumulate", false)) return false;
+  if (list.size() != 1 || c.dtype(list[0]) != DType::kBool) return false;
+  const int rest = c.rank(x) - c.rank(list[0]);
+  const bool row_of_one = c.rank(values) == rest + 1 && c.dim(values, 0) == 1;
+  if (c.rank(values) > rest && !row_of_one) return false;
+  Shape row = c.shape(values);
+  if (row_of_one) row = Shape(Span<const int64_t>(row.data() + 1, row.size() - 1));
+  ValueId written = c.reshape(values, row);
+  if (c.boolean_or("accumulate", false)) written = c.binary(BinaryFn::Add, x, written);
   ValueId mask = list[0];
   while (c.ok() && c.rank(mask) < c.rank(x)) mask = c.unsqueeze(mask, c.rank(mask));
-  c.set(c.where(mask, c.reshape(values, {}), x));
+  c.set(c.where(mask, written, x));
   return true;
 }
 
@@ -254,7 +266,7 @@ ValueId at_least_1d(RuleContext& c, ValueId x) { return c.rank(x) == 0 ? c.resha
 ScatterArgs read_scatter(RuleContext& c) {
   ScatterArgs args;
   args.x = at_least_1d(c, c.tensor("self"));
-  args.index = at_least_1d(c, c.tensor("index"));
+  args.index = at_least_1d(c, index_tensor(c, "index"));
   args.axis = c.axis_arg("dim", args.x);
   const Shape s = c.shape(args.index);
   if (!c.has("src")) {
@@ -297,7 +309,7 @@ void write_slices(RuleContext& c, ScatterFn fn, const char* source) {
   ValueId src = at_least_1d(c, c.cast(c.tensor(source), c.dtype(x)));
   const Scalar alpha = c.number_or("alpha", 1);
   if (alpha.as_double() != 1.0) src = c.binary_number(BinaryFn::Mul, src, alpha);
-  const ValueId index = spread_index(c, c.tensor("index"), axis, c.shape(src));
+  const ValueId index = spread_index(c, index_tensor(c, "index"), axis, c.shape(src));
   c.set(c.reshape(scatter(c, fn, x, axis, index, src), c.out_shape()));
 }
 
@@ -310,7 +322,7 @@ void index_fill(RuleContext& c) {
   Shape written = c.shape(x);
   written[axis] = c.numel(c.tensor("index"));
   const ValueId src = c.expand(c.cast(c.operand("value"), c.dtype(x)), written);
-  const ValueId index = spread_index(c, c.tensor("index"), axis, written);
+  const ValueId index = spread_index(c, index_tensor(c, "index"), axis, written);
   c.set(c.reshape(scatter(c, ScatterFn::Assign, x, axis, index, src), c.out_shape()));
 }
 
@@ -372,8 +384,8 @@ constexpr RuleEntry kEntries[] = {
     {"index_select", index_select},
     {"take", take},
     {"gather", gather},
-    {"index", index_tensor},
-    {"_unsafe_index", index_tensor},
+    {"index", index_any},
+    {"_unsafe_index", index_any},
     {"index_put", index_put},
     {"_unsafe_index_put", index_put},
     {"_index_put_impl", index_put},

@@ -11,11 +11,26 @@ using fb::BinaryFn;
 using fb::ReduceFn;
 using fb::UnaryFn;
 
+/// Mean and 1 / deviation over the last dims, where a model looks at them.
+void set_statistics(RuleContext& c, ValueId x, int normalized_rank, double epsilon) {
+  if (!c.used(1) && !c.used(2)) return;
+  std::vector<int> axes;
+  for (int i = c.rank(x) - normalized_rank; i < c.rank(x); ++i) axes.push_back(i);
+  const ValueId mean = c.reduce(ReduceFn::Mean, x, axes, true);
+  const ValueId square = c.unary(UnaryFn::Square, c.binary(BinaryFn::Sub, x, mean));
+  const ValueId variance = c.reduce(ReduceFn::Mean, square, axes, true);
+  if (c.used(1)) c.set(1, mean);
+  const ValueId shifted = c.binary_number(BinaryFn::Add, variance, epsilon);
+  if (c.used(2)) c.set(2, c.unary(UnaryFn::Rsqrt, shifted));
+}
+
 void layer_norm(RuleContext& c) {
+  const ValueId x = c.tensor("input");
   fb::LayerNormT op;
   op.normalized_rank = static_cast<int32_t>(c.ints("normalized_shape").size());
   op.epsilon = c.number_or("eps", 1e-5).as_double();
-  c.set(c.add(op, {c.tensor("input"), c.optional_tensor("weight"), c.optional_tensor("bias")}));
+  c.set(c.add(op, {x, c.optional_tensor("weight"), c.optional_tensor("bias")}));
+  set_statistics(c, x, op.normalized_rank, op.epsilon);
 }
 
 void rms_norm(RuleContext& c) {

@@ -8,7 +8,6 @@ namespace {
 constexpr const char* kComplex = "needs complex numbers, which the runtime lacks";
 constexpr const char* kSolver = "is not supported: the runtime has no linear algebra solvers";
 constexpr const char* kQuantized = "is not supported: export the float model";
-constexpr const char* kPatches = "is not supported; use a convolution, or reshape and permute";
 constexpr const char* kSampler = "is not supported: sampling at computed positions";
 
 constexpr RuleEntry kEntries[] = {
@@ -21,8 +20,6 @@ constexpr RuleEntry kEntries[] = {
     {"_fft_c2c", nullptr, kComplex},
     {"stft", nullptr, kComplex},
     {"istft", nullptr, kComplex},
-    {"im2col", nullptr, kPatches},
-    {"col2im", nullptr, kPatches},
     {"grid_sampler", nullptr, kSampler},
     {"grid_sampler_2d", nullptr, kSampler},
     {"grid_sampler_3d", nullptr, kSampler},

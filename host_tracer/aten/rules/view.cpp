@@ -153,6 +153,15 @@ void diagonal(RuleContext& c) {
   c.set(c.slice(c.reshape(x, flat), r - 2, length == 0 ? 0 : start, length, columns + 1));
 }
 
+/// The sum of the diagonal of a matrix.
+void trace(RuleContext& c) {
+  const ValueId x = c.cast(c.tensor("self"), c.out_dtype());
+  const int64_t columns = c.dim(x, 1);
+  const int64_t length = std::min(c.dim(x, 0), columns);
+  const ValueId flat = c.reshape(x, {c.numel(x)});
+  c.set(c.reduce(fb::ReduceFn::Sum, c.slice(flat, 0, 0, length, columns + 1), {0}, false));
+}
+
 /// Windows of `size` elements, every `step`-th, in a new last dim.
 void unfold(RuleContext& c) {
   ValueId x = c.tensor("self");
@@ -265,6 +274,7 @@ constexpr RuleEntry kEntries[] = {
     {"tensor_split", split},
     {"unbind", unbind},
     {"diagonal", diagonal},
+    {"trace", trace},
     {"unfold", unfold},
     {"as_strided", as_strided},
 };
