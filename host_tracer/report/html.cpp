@@ -19,6 +19,7 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
 th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-weight: 600; background: var(--soft); } td.n, th.n { text-align: right; white-space: nowrap; }
 code { font: 12px ui-monospace, monospace; overflow-wrap: anywhere; }
+td.t code { white-space: nowrap; overflow-wrap: normal; }
 .cards { display: flex; flex-wrap: wrap; gap: .8rem; margin: 1.2rem 0; }
 .card { border: 1px solid var(--line); border-radius: 8px; padding: .6rem 1rem; min-width: 7rem; }
 .card b { display: block; font-size: 1.25rem; } .warn { color: var(--warn); } .muted { opacity: .7; }
@@ -122,10 +123,10 @@ void node_rows(const MethodInfo& method, std::ostringstream* out) {
   for (size_t i = 0; i < method.nodes.size(); ++i) {
     const NodeLine& node = method.nodes[i];
     *out << "<tr><td class=n>" << i << "<td><code>" << escape(node.op)
-         << "</code> <code class=muted>" << escape(node.attributes) << "</code><td>";
+         << "</code> <code class=muted>" << escape(node.attributes) << "</code><td class=t>";
     for (int id : node.outputs) {
       const ValueLine& value = method.values[static_cast<size_t>(id)];
-      *out << "<code>" << tensor_text(value.dtype, value.shape) << "</code> ";
+      *out << "<code>" << tensor_text(value.dtype, value.shape) << "</code><br>";
     }
     *out << "<td class=n>" << flops_text(node.flops) << "<td"
          << (node.reason.empty() ? "" : " class=warn") << ">" << escape(node.backend)

@@ -1,5 +1,6 @@
 #include "host_tracer/report/module_costs.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -8,14 +9,21 @@ namespace {
 
 constexpr int kDepth = 3;
 
+bool is_number(const std::string& part) {
+  return !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+}
+
+/// "m.layers.0" of "m.layers.0.mlp.up": up to the first number, else the first three parts.
 std::string group_of(const std::string& path) {
-  size_t end = 0;
-  for (int depth = 0; depth < kDepth; ++depth) {
-    end = path.find('.', end);
-    if (end == std::string::npos) return path;
-    ++end;
+  size_t begin = 0;
+  size_t third = std::string::npos;
+  for (int part = 1; begin <= path.size(); ++part) {
+    const size_t end = std::min(path.find('.', begin), path.size());
+    if (part == kDepth) third = end;
+    if (is_number(path.substr(begin, end - begin))) return path.substr(0, end);
+    begin = end + 1;
   }
-  return path.substr(0, end - 1);
+  return path.substr(0, third);
 }
 
 }  // namespace

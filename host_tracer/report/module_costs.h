@@ -9,7 +9,7 @@
 namespace lazyrt {
 
 struct ModuleCost {
-  std::string module;  ///< path, at most three parts deep
+  std::string module;  ///< path up to its first number, else three parts of it
   size_t nodes = 0;
   uint64_t constant_bytes = 0;  ///< a constant counts for the module that reads it first
   uint64_t flops = 0;

@@ -89,6 +89,18 @@ TEST(BundleText, NamesReferenceNodesAndWhy) {
   EXPECT_EQ(json["methods"][0]["inputs"][0]["name"], "x");
 }
 
+TEST(ModuleCosts, GroupsUpToTheFirstNumber) {
+  MethodInfo method = sample_method();
+  method.nodes[0].module_path = "m.model.layers.0.mlp.up";
+  method.nodes[1].module_path = "m.model.layers.1.mlp.up";
+  method.nodes[2].module_path = "";
+  const auto costs = module_costs(method);
+  ASSERT_EQ(costs.size(), 3u);
+  EXPECT_EQ(costs[0].module, "m.model.layers.0");
+  EXPECT_EQ(costs[1].module, "m.model.layers.1");
+  EXPECT_EQ(costs[2].module, "");
+}
+
 TEST(ModuleCosts, GroupsByTheFirstThreePartsAndCountsConstantsOnce) {
   const auto costs = module_costs(sample_method());
   ASSERT_EQ(costs.size(), 2u);
