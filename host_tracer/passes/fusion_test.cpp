@@ -39,16 +39,17 @@ TEST(FindLinear, RefusesWhatIsNotABias) {
 
 TEST(FindRmsNorm, AsLlamaWritesIt) {
   TestGraph t;
-  const ValueId x = t.input({2, 3, 8});
+  const ValueId x = t.input({2, 3, 9});
   const ValueId square = t.binary(BinaryFn::Pow, x, t.scalar(2));
   const ValueId mean = t.mean(square, {2}, true);
   const ValueId root = t.unary(UnaryFn::Rsqrt, t.binary(BinaryFn::Add, mean, t.scalar(0.5)));
-  t.output(t.binary(BinaryFn::Mul, t.positive({8}, "weight"), t.binary(BinaryFn::Mul, x, root)));
-  const Graph g = after(find_rms_norm, t.g);
-  ASSERT_EQ(g.nodes().size(), 1u);
-  EXPECT_STREQ(g.nodes()[0].attrs.name(), "rms_norm");
-  EXPECT_EQ(g.nodes()[0].attrs.text(), "epsilon=0.5");
-  EXPECT_EQ(g.nodes()[0].inputs.size(), 2u);
+  t.output(t.binary(BinaryFn::Mul, t.positive({9}, "weight"), t.binary(BinaryFn::Mul, x, root)));
+  const std::string text = text_of(after(find_rms_norm, t.g));
+  EXPECT_EQ(text,
+            "%0: f32[2,3,9] = input \"x0\"\n"
+            "%1: f32[9] = constant \"weight\"\n"
+            "%2: f32[2,3,9] = rms_norm(%0, %1) {epsilon=0.5}\n"
+            "return %2 \"y0\"\n");
 }
 
 TEST(FindRmsNorm, NotOverAnotherDim) {
@@ -159,6 +160,46 @@ TEST(FoldBatchNorm, NotWhenReadTwiceOrClampedOrOverAnotherDim) {
   const ValueId y = t.node(relu, {t.input({5, 5, 3}), w, kNoValue});
   t.output(t.node(last, {y, kNoValue, kNoValue, t.weight({5}), t.positive({5})}));
   EXPECT_EQ(count_nodes(after(fold_batch_norm, t.g), fb::OpAttrs::BatchNorm), 2u);
+}
+
+TEST(FoldBatchNorm, GoldenText) {
+  TestGraph t;
+  fb::BatchNormT last;
+  last.channel_axis = 3;
+  const ValueId x = t.node(
+      fb::Conv2dT(), {t.input({1, 4, 4, 2}), t.weight({9, 1, 1, 2}, "conv.weight"), kNoValue});
+  t.output(t.node(last, {x, t.positive({9}), t.weight({9}), t.weight({9}), t.positive({9})}));
+  EXPECT_EQ(text_of(after(fold_batch_norm, t.g)),
+            "%0: f32[1,4,4,2] = input \"x0\"\n"
+            "%1: f32[9,1,1,2] = constant \"conv.weight\"\n"
+            "%2: f32[9] = constant \"conv.weight.folded_bias\"\n"
+            "%3: f32[1,4,4,9] = conv2d(%0, %1, %2)\n"
+            "return %3 \"y0\"\n");
+}
+
+TEST(ExpandBatchNorm, GoldenText) {
+  TestGraph t;
+  t.output(t.batch_norm(t.input({2, 9, 4})));
+  EXPECT_EQ(text_of(after(expand_batch_norm, t.g)),
+            "%0: f32[2,9,4] = input \"x0\"\n"
+            "%1: f32[9,1] = constant\n"
+            "%2: f32[9,1] = constant\n"
+            "%3: f32[2,9,4] = binary(%0, %1) {fn=Mul}\n"
+            "%4: f32[2,9,4] = binary(%3, %2) {fn=Add}\n"
+            "return %4 \"y0\"\n");
+}
+
+TEST(FuseClamp, GoldenText) {
+  TestGraph t;
+  const ValueId x = t.node(fb::LinearT(), {t.input({2, 3}), t.weight({9, 3}), t.weight({9}, "b")});
+  t.output(t.unary(UnaryFn::Relu, t.reshape(x, {2, 3, 3})));
+  EXPECT_EQ(text_of(after(fuse_clamp, t.g, 0)),
+            "%0: f32[2,3] = input \"x0\"\n"
+            "%1: f32[9,3] = constant \"w\"\n"
+            "%2: f32[9] = constant \"b\"\n"
+            "%3: f32[2,9] = linear(%0, %1, %2) {min=0}\n"
+            "%4: f32[2,3,3] = reshape(%3) {shape=[2,3,3]}\n"
+            "return %4 \"y0\"\n");
 }
 
 TEST(ExpandBatchNorm, BecomesMultiplyAndAdd) {
