@@ -62,7 +62,7 @@ Status infer_rnn(const char* op, const Table& a, int gates, int states, Span<con
                                      static_cast<int64_t>(s.first_weight(s.layers, 0))));
   LAZYRT_RETURN_IF_ERROR(check_range(op, "hidden size", s.hidden, 0, INT32_MAX));
   for (int i = 0; i < states; ++i) {
-    const auto at = static_cast<size_t>(1 + i);
+    const size_t at = 1 + static_cast<size_t>(i);
     LAZYRT_RETURN_IF_ERROR(check_operand(op, i == 0 ? "h0" : "c0", in[at], dtype, state));
     LAZYRT_RETURN_IF_ERROR(set_output(op, &out[at], dtype, state));
   }
