@@ -1,5 +1,6 @@
 // Writes the seeds of bundle_fuzz: test bundles, and one bundle for each conformance case.
 
+#include <cctype>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -27,7 +28,9 @@ class Corpus {
 
   void add(const std::string& name, const test::BundleParts& parts) {
     const test::AlignedBytes file = test::write_bundle(parts);
-    std::ofstream out(std::filesystem::path(folder_) / (name + ".lzb"), std::ios::binary);
+    std::string plain = name;
+    for (char& c : plain) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+    std::ofstream out(std::filesystem::path(folder_) / (plain + ".lzb"), std::ios::binary);
     out.write(reinterpret_cast<const char*>(file.data()),
               static_cast<std::streamsize>(file.size()));
     if (!out) throw std::runtime_error("cannot write " + name);
