@@ -41,10 +41,14 @@ RuleResult native_dropout(const RuleArgs& a) {
   return {shape_of(input), Shape(at::kBool, input.sizes())};
 }
 
-RuleResult logit(const RuleArgs& a) {
+at::ScalarType float_type(const at::Tensor& t) {
+  return at::isFloatingType(t.scalar_type()) ? t.scalar_type() : at::kFloat;
+}
+
+/// Integers become floats, the shape stays.
+RuleResult float_as_self(const RuleArgs& a) {
   const at::Tensor self = a.tensor("self");
-  return {Shape(at::isFloatingType(self.scalar_type()) ? self.scalar_type() : at::kFloat,
-                self.sizes())};
+  return {Shape(float_type(self), self.sizes())};
 }
 
 /// self and other broadcast to the promoted type; either may be a number.
@@ -58,6 +62,11 @@ RuleResult binary(const RuleArgs& a) {
     return {Shape(at::result_type(x.toTensor(), y.toScalar()), x.toTensor().sizes())};
   }
   return {Shape(at::result_type(x.toScalar(), y.toTensor()), y.toTensor().sizes())};
+}
+
+/// logical_and and the like: a truth value for each broadcast element.
+RuleResult logical(const RuleArgs& a) {
+  return {Shape(at::kBool, at::infer_size(a.tensor("self").sizes(), a.tensor("other").sizes()))};
 }
 
 RuleResult where(const RuleArgs& a) {
@@ -308,9 +317,33 @@ RuleResult count_nonzero(const RuleArgs& a) {
   return {Shape(at::kLong, reduced_sizes(a.tensor("self"), a.ints("dim"), false))};
 }
 
-RuleResult mode(const RuleArgs& a) {
+/// mode, kthvalue, median over a dim: values and where they are.
+RuleResult value_and_index(const RuleArgs& a) {
   const Sizes sizes = reduced_sizes(a);
   return {with_sizes(a.tensor("self"), sizes), Shape(at::kLong, sizes)};
+}
+
+/// cummax, cummin.
+RuleResult running_extreme(const RuleArgs& a) {
+  const at::Tensor self = a.tensor("self");
+  return {shape_of(self), Shape(at::kLong, self.sizes())};
+}
+
+RuleResult logsumexp(const RuleArgs& a) {
+  return {Shape(float_type(a.tensor("self")), reduced_sizes(a))};
+}
+
+RuleResult rot90(const RuleArgs& a) {
+  const at::Tensor self = a.tensor("self");
+  const Sizes dims = a.ints("dims");
+  TORCH_CHECK(dims.size() == 2 && self.dim() >= 2, "aten::rot90: ", dims.size(),
+              " dims for an input of rank ", self.dim());
+  Sizes sizes = self.sizes().vec();
+  if (a.integer("k") % 2 != 0) {
+    std::swap(sizes.at(static_cast<size_t>(wrap_dim(dims[0], self.dim()))),
+              sizes.at(static_cast<size_t>(wrap_dim(dims[1], self.dim()))));
+  }
+  return {with_sizes(self, sizes)};
 }
 
 // ---------------------------------------------------------------- indexing and sampling
@@ -457,10 +490,12 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::_safe_softmax", safe_softmax},
       {"aten::_transformer_encoder_layer_fwd", same_as_src},
       {"aten::_weight_norm_interface", weight_norm},
+      {"aten::abs", same_as_self},
       {"aten::adaptive_avg_pool1d", adaptive_pool},
       {"aten::adaptive_avg_pool2d", adaptive_pool},
       {"aten::adaptive_avg_pool3d", adaptive_pool},
       {"aten::addbmm", addbmm},
+      {"aten::angle", float_as_self},
       {"aten::avg_pool1d", avg_pool1d},
       {"aten::batch_norm", same_as_input},
       {"aten::bucketize.Scalar", sorted_position},
@@ -468,24 +503,38 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::channel_shuffle", same_as_self},
       {"aten::col2im", col2im},
       {"aten::convolution", convolution},
+      {"aten::count_nonzero", count_nonzero},
       {"aten::count_nonzero.dim_IntList", count_nonzero},
+      {"aten::cummax", running_extreme},
+      {"aten::cummin", running_extreme},
+      {"aten::dist", pick_one},
       {"aten::dot", pick_one},
       {"aten::embedding", embedding},
       {"aten::flip", same_as_self},
       {"aten::floor_divide", binary},
+      {"aten::floor_divide.Scalar", binary},
       {"aten::grid_sampler_2d", grid_sampler},
       {"aten::grid_sampler_3d", grid_sampler},
       {"aten::gru.input", rnn},
       {"aten::hardswish", same_as_self},
       {"aten::hardtanh", same_as_self},
       {"aten::im2col", im2col},
+      {"aten::index_fill.int_Scalar", same_as_self},
+      {"aten::index_fill.int_Tensor", same_as_self},
       {"aten::index_put", same_as_self},
       {"aten::index_select", index_select},
       {"aten::instance_norm", same_as_input},
       {"aten::isnan", bool_as_self},
+      {"aten::kthvalue", value_and_index},
       {"aten::linear", linear},
       {"aten::log_sigmoid", same_as_self},
-      {"aten::logit", logit},
+      {"aten::logcumsumexp", same_as_self},
+      {"aten::logical_and", logical},
+      {"aten::logical_not", bool_as_self},
+      {"aten::logical_or", logical},
+      {"aten::logical_xor", logical},
+      {"aten::logit", float_as_self},
+      {"aten::logsumexp", logsumexp},
       {"aten::lstm.input", lstm},
       {"aten::masked_scatter", same_as_self},
       {"aten::matmul", matmul},
@@ -494,10 +543,12 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::max_pool2d", max_pool2d},
       {"aten::max_pool3d", max_pool3d},
       {"aten::median", pick_one},
+      {"aten::median.dim", value_and_index},
       {"aten::min", pick_one},
-      {"aten::mode", mode},
+      {"aten::mode", value_and_index},
       {"aten::nan_to_num", same_as_self},
       {"aten::nanmedian", pick_one},
+      {"aten::nanmedian.dim", value_and_index},
       {"aten::nansum", nansum},
       {"aten::native_batch_norm", native_batch_norm},
       {"aten::native_dropout", native_dropout},
@@ -506,6 +557,7 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::nonzero_static", nonzero_static},
       {"aten::prelu", same_as_self},
       {"aten::prod", prod},
+      {"aten::put", same_as_self},
       {"aten::reflection_pad2d", reflection_pad2d},
       {"aten::relu", same_as_self},
       {"aten::remainder.Scalar_Tensor", binary},
@@ -513,6 +565,7 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::rnn_relu.input", rnn},
       {"aten::rnn_tanh.input", rnn},
       {"aten::roll", same_as_self},
+      {"aten::rot90", rot90},
       {"aten::rsub.Tensor", binary},
       {"aten::scaled_dot_product_attention", attention},
       {"aten::searchsorted.Scalar", sorted_position},
