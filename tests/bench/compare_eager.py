@@ -82,13 +82,22 @@ def geometric_mean(results, count):
     return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else float("nan")
 
 
+def busy_text(about):
+    """A warning for the table's caption if other work was running: then only ratios say something."""
+    before = about["load_average_before"]
+    if before < 0.5 * about["cores"]:
+        return ""
+    return (f" **Other work was running** (load average {before:.1f} on {about['cores']} cores before the start): "
+            "absolute times are too long and single ratios rough.")
+
+
 def markdown(results, threads, about):
     head = ["model"]
     for count in threads:
         unit = "1 thread" if count == 1 else f"{count} threads"
         head += [f"LazyRT, {unit}", f"eager, {unit}", "eager ÷ LazyRT"]
     lines = [f"Median latency in ms, batch 1, float32; {about['cpu']}, PyTorch {about['torch']}, {about['date']}; "
-             f"best of {about['rounds']} interleaved rounds.", "",
+             f"best of {about['rounds']} interleaved round(s).{busy_text(about)}", "",
              "| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     lines += ["| " + " | ".join([name] + row(slots, threads)) + " |" for name, slots in results.items()]
     means = []
@@ -98,11 +107,11 @@ def markdown(results, threads, about):
     return "\n".join(lines) + "\n"
 
 
-def about_run(args, results):
+def about_run(args, results, load_before):
     versions = [s["eager"]["last"]["torch"] for slots in results.values() for s in slots.values() if "eager" in s]
     date = subprocess.run(["date", "-u", "+%Y-%m-%d"], capture_output=True, text=True).stdout.strip()
     return {"cpu": cpu_name(), "cores": os.cpu_count(), "torch": versions[0] if versions else "?", "date": date,
-            "rounds": args.rounds, "seconds": args.seconds, "load_average": os.getloadavg()[0]}
+            "rounds": args.rounds, "seconds": args.seconds, "load_average_before": load_before, "load_average_after": os.getloadavg()[0]}
 
 
 def main():
@@ -119,8 +128,9 @@ def main():
     names = [n for n in args.models.split(",") if n]
     threads = [int(t) for t in args.threads.split(",")]
     prepare(args.bin_dir, args.work, names)
+    load_before = os.getloadavg()[0]
     results = measure_all(args, names, threads)
-    about = about_run(args, results)
+    about = about_run(args, results, load_before)
     table = markdown(results, threads, about)
     print(table)
     if args.markdown:
