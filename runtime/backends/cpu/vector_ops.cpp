@@ -33,13 +33,25 @@ bool has_avx512() {
 
 }  // namespace
 
-const VectorOps& vector_ops() {
-  if (!cpuinfo_initialize()) return vector_baseline::kVectorOps;
-  if (has_avx512()) return vector_avx512::kVectorOps;
-  return has_avx2() ? vector_avx2::kVectorOps : vector_baseline::kVectorOps;
+size_t all_vector_ops(const VectorOps* (&out)[kMaxVectorOps]) {
+  size_t n = 0;
+  const bool known = cpuinfo_initialize();
+  if (known && has_avx512()) out[n++] = &vector_avx512::kVectorOps;
+  if (known && has_avx2()) out[n++] = &vector_avx2::kVectorOps;
+  out[n++] = &vector_baseline::kVectorOps;
+  return n;
 }
 #else
-const VectorOps& vector_ops() { return vector_baseline::kVectorOps; }
+size_t all_vector_ops(const VectorOps* (&out)[kMaxVectorOps]) {
+  out[0] = &vector_baseline::kVectorOps;
+  return 1;
+}
 #endif
+
+const VectorOps& vector_ops() {
+  const VectorOps* all[kMaxVectorOps];
+  all_vector_ops(all);
+  return *all[0];
+}
 
 }  // namespace lazyrt

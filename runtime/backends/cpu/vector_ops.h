@@ -83,4 +83,8 @@ struct VectorOps {
 /// The routines for this processor. Constant data.
 const VectorOps& vector_ops();
 
+/// All that this processor can run, the best first; returns how many. For tests.
+constexpr size_t kMaxVectorOps = 3;
+size_t all_vector_ops(const VectorOps* (&out)[kMaxVectorOps]);
+
 }  // namespace lazyrt

@@ -1,0 +1,195 @@
+// Every instruction set that this processor has against plain scalar code, at lengths around a vector.
+
+#include "runtime/backends/cpu/vector_ops.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace lazyrt {
+namespace {
+
+constexpr float kGuard = 12345.0f;
+const size_t kLengths[] = {0, 1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 259};
+
+/// A row with guards on both sides, so that a write outside shows.
+struct Row {
+  explicit Row(size_t n) : all(n + 2 * kPad, kGuard) {}
+  Row(size_t n, uint32_t seed, float deviation) : Row(n) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal(0, deviation);
+    for (size_t i = 0; i < n; ++i) data()[i] = normal(random);
+  }
+  static constexpr size_t kPad = 19;
+  float* data() { return all.data() + kPad; }
+  float& operator[](size_t i) { return data()[i]; }
+  bool guards_intact(size_t n) {
+    for (size_t i = 0; i < kPad; ++i) {
+      if (all[i] != kGuard || all[kPad + n + i] != kGuard) return false;
+    }
+    return true;
+  }
+  std::vector<float> all;
+};
+
+bool near(double expected, double actual, double tolerance) {
+  if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) && std::isnan(actual);
+  return expected == actual || std::fabs(expected - actual) <= tolerance * std::fmax(1, std::fabs(expected));
+}
+
+class EveryIsa : public testing::TestWithParam<size_t> {
+ protected:
+  void SetUp() override {
+    const VectorOps* all[kMaxVectorOps];
+    if (GetParam() >= all_vector_ops(all)) GTEST_SKIP() << "not on this processor";
+    ops_ = all[GetParam()];
+    SCOPED_TRACE(ops_->isa);
+  }
+  const VectorOps* ops_ = nullptr;
+};
+INSTANTIATE_TEST_SUITE_P(Isa, EveryIsa, testing::Range(size_t{0}, kMaxVectorOps));
+
+double scalar(VectorFn fn, double x) {
+  switch (fn) {
+    case VectorFn::kRelu: return x < 0 ? 0 : x;
+    case VectorFn::kSigmoid: return 1 / (1 + std::exp(-x));
+    case VectorFn::kTanh: return std::tanh(x);
+    case VectorFn::kExp: return std::exp(x);
+    case VectorFn::kErf: return std::erf(x);
+    case VectorFn::kGelu: return x * 0.5 * (1 + std::erf(x * 0.70710678118654752));
+    case VectorFn::kSilu: return x / (1 + std::exp(-x));
+    default: return x * std::fmin(std::fmax(x + 3, 0), 6) / 6;  // hardswish
+  }
+}
+
+TEST_P(EveryIsa, Unary) {
+  for (VectorFn fn : {VectorFn::kRelu, VectorFn::kSigmoid, VectorFn::kTanh, VectorFn::kExp, VectorFn::kErf,
+                      VectorFn::kGelu, VectorFn::kSilu, VectorFn::kHardswish}) {
+    for (size_t n : kLengths) {
+      Row x(n, 1, 3), y(n);
+      if (n > 2) x[n - 1] = NAN;
+      ops_->unary[static_cast<size_t>(fn)](x.data(), y.data(), n, 0, 0);
+      for (size_t i = 0; i < n; ++i) {
+        ASSERT_TRUE(near(scalar(fn, static_cast<double>(x[i])), static_cast<double>(y[i]), 1e-6))
+            << ops_->isa << " fn " << static_cast<int>(fn) << " x " << x[i] << " y " << y[i];
+      }
+      EXPECT_TRUE(y.guards_intact(n));
+    }
+  }
+}
+
+TEST_P(EveryIsa, ExtremesKeepNaN) {
+  for (size_t n : kLengths) {
+    for (size_t at = 0; at < n; ++at) {
+      Row x(n, 2, 1);
+      x[at] = 50;
+      ASSERT_EQ(ops_->max(x.data(), n), 50) << ops_->isa;
+      x[at] = -50;
+      ASSERT_EQ(ops_->min(x.data(), n), -50) << ops_->isa;
+      x[at] = NAN;
+      ASSERT_TRUE(std::isnan(ops_->max(x.data(), n))) << ops_->isa << " " << n << " at " << at;
+      ASSERT_TRUE(std::isnan(ops_->min(x.data(), n))) << ops_->isa << " " << n << " at " << at;
+    }
+  }
+}
+
+TEST_P(EveryIsa, BinaryKeepsNaNOfEitherSide) {
+  const BinaryRow maximum = ops_->binary[static_cast<size_t>(VectorFn2::kMaximum)].vector_vector;
+  for (size_t n : kLengths) {
+    Row a(n, 3, 1), b(n, 4, 1), y(n);
+    for (size_t i = 0; i < n; i += 3) (i % 2 == 0 ? a : b)[i] = NAN;
+    maximum(a.data(), b.data(), y.data(), n);
+    for (size_t i = 0; i < n; ++i) {
+      const bool has_nan = std::isnan(a[i]) || std::isnan(b[i]);
+      ASSERT_TRUE(has_nan ? std::isnan(y[i]) : y[i] == std::fmax(a[i], b[i])) << ops_->isa << " " << i;
+    }
+    EXPECT_TRUE(y.guards_intact(n));
+  }
+}
+
+TEST_P(EveryIsa, SoftmaxSumsToOne) {
+  for (size_t n : kLengths) {
+    if (n == 0) continue;
+    Row x(n, 5, 4), y(n);
+    ops_->softmax(x.data(), y.data(), n, false, false);
+    double sum = 0, exact = 0;
+    for (size_t i = 0; i < n; ++i) sum += static_cast<double>(y[i]);
+    for (size_t i = 0; i < n; ++i) exact += std::exp(static_cast<double>(x[i] - x[0]));
+    EXPECT_NEAR(sum, 1, 1e-5) << ops_->isa;
+    EXPECT_NEAR(static_cast<double>(y[0]), 1 / exact, 1e-5) << ops_->isa;
+    EXPECT_TRUE(y.guards_intact(n));
+    for (size_t i = 0; i < n; ++i) x[i] = -HUGE_VALF;
+    ops_->softmax(x.data(), y.data(), n, false, true);
+    for (size_t i = 0; i < n; ++i) ASSERT_EQ(y[i], 0) << ops_->isa;
+    ops_->softmax(x.data(), y.data(), n, false, false);
+    ASSERT_TRUE(std::isnan(y[0])) << ops_->isa;
+  }
+}
+
+TEST_P(EveryIsa, LayerNorm) {
+  for (size_t n : kLengths) {
+    if (n == 0) continue;
+    Row x(n, 6, 2), w(n, 7, 1), b(n, 8, 1), y(n);
+    double mean = 0, variance = 0;
+    for (size_t i = 0; i < n; ++i) mean += static_cast<double>(x[i]) / static_cast<double>(n);
+    for (size_t i = 0; i < n; ++i) variance += std::pow(static_cast<double>(x[i]) - mean, 2) / static_cast<double>(n);
+    ops_->layer_norm(x.data(), w.data(), b.data(), y.data(), n, 1e-5f);
+    for (size_t i = 0; i < n; ++i) {
+      const double normal = (static_cast<double>(x[i]) - mean) / std::sqrt(variance + 1e-5);
+      ASSERT_TRUE(near(normal * static_cast<double>(w[i]) + static_cast<double>(b[i]),
+                       static_cast<double>(y[i]), 1e-4)) << ops_->isa << " n " << n;
+    }
+    EXPECT_TRUE(y.guards_intact(n));
+  }
+}
+
+TEST_P(EveryIsa, GemvOverPanels) {
+  for (size_t k : {size_t{1}, size_t{2}, size_t{5}, size_t{64}}) {
+    constexpr size_t kPanels = 3;
+    const size_t outputs = kPanels * kGemvPanel;
+    Row packed(outputs * k, 9, 1), x(k, 10, 1), init(outputs, 11, 1), y(outputs);
+    ops_->gemv(packed.data(), x.data(), init.data(), y.data(), k, 0, kPanels);
+    for (size_t j = 0; j < outputs; ++j) {
+      double sum = static_cast<double>(init[j]);
+      for (size_t i = 0; i < k; ++i) {
+        const float w = packed[(j / kGemvPanel * k + i) * kGemvPanel + j % kGemvPanel];
+        sum += static_cast<double>(w) * static_cast<double>(x[i]);
+      }
+      ASSERT_TRUE(near(sum, static_cast<double>(y[j]), 1e-5)) << ops_->isa << " k " << k << " j " << j;
+    }
+    EXPECT_TRUE(y.guards_intact(outputs));
+  }
+}
+
+TEST_P(EveryIsa, SelectTakesAnyNonZeroByte) {
+  for (size_t n : kLengths) {
+    Row a(n, 12, 1), b(n, 13, 1), y(n);
+    std::vector<uint8_t> condition(n);
+    for (size_t i = 0; i < n; ++i) condition[i] = i % 3 == 0 ? 0 : i % 3 == 1 ? 1 : 0x80;
+    for (size_t steps = 0; n > 0 && steps < 4; ++steps) {
+      const size_t step_a = steps & 1, step_b = steps >> 1;
+      ops_->select(condition.data(), a.data(), step_a, b.data(), step_b, y.data(), n);
+      for (size_t i = 0; i < n; ++i) {
+        ASSERT_EQ(y[i], condition[i] != 0 ? a[i * step_a] : b[i * step_b]) << ops_->isa << " " << i;
+      }
+      EXPECT_TRUE(y.guards_intact(n));
+    }
+  }
+}
+
+TEST_P(EveryIsa, RowsAreCombined) {
+  for (size_t n : kLengths) {
+    Row a(n, 14, 1), b(n, 15, 1), c(n, 16, 1), y(n);
+    const float* rows[] = {a.data(), b.data(), c.data()};
+    ops_->sum_rows(rows, 3, 0.5f, y.data(), n);
+    for (size_t i = 0; i < n; ++i) ASSERT_NEAR(y[i], 0.5f * (a[i] + b[i] + c[i]), 1e-6f) << ops_->isa;
+    ops_->max_rows(rows, 3, y.data(), n);
+    for (size_t i = 0; i < n; ++i) ASSERT_EQ(y[i], std::fmax(a[i], std::fmax(b[i], c[i]))) << ops_->isa;
+    EXPECT_TRUE(y.guards_intact(n));
+  }
+}
+
+}  // namespace
+}  // namespace lazyrt
