@@ -1,5 +1,5 @@
-// Elementwise functions of two operands: float32 arithmetic in vectors; comparisons, logic and integer
-// arithmetic as plain rows; the rest is left to the reference.
+// Elementwise functions of two operands: float32 arithmetic in vectors; comparisons, logic and
+// integer arithmetic as plain rows; the rest is left to the reference.
 
 #include "kernels/common/arithmetic.h"
 #include "kernels/common/strides.h"
@@ -14,7 +14,8 @@ namespace {
 using Fn = fb::BinaryFn;
 
 /// A row with steps of 0 or 1 for a and b.
-using Row = void (*)(const void* a, int64_t step_a, const void* b, int64_t step_b, void* y, int64_t n);
+using Row = void (*)(const void* a, int64_t step_a, const void* b, int64_t step_b, void* y,
+                     int64_t n);
 
 template <class T, class R, class F>
 void row_of(const void* a, int64_t step_a, const void* b, int64_t step_b, void* y, int64_t n) {
@@ -32,10 +33,12 @@ void row_of(const void* a, int64_t step_a, const void* b, int64_t step_b, void* 
   }
 }
 
-#define LAZYRT_FUNCTION(Name, expression)                        \
-  struct Name {                                                  \
-    template <class T>                                           \
-    static auto f(T a, T b) { return expression; }               \
+#define LAZYRT_FUNCTION(Name, expression) \
+  struct Name {                           \
+    template <class T>                    \
+    static auto f(T a, T b) {             \
+      return expression;                  \
+    }                                     \
   };
 LAZYRT_FUNCTION(Add, wrapping_add(a, b))
 LAZYRT_FUNCTION(Sub, wrapping_sub(a, b))
@@ -57,48 +60,78 @@ LAZYRT_FUNCTION(Ge, Bool(a >= b))
 template <class T>
 Row predicate_row(Fn fn) {
   switch (fn) {
-    case Fn::LogicalAnd: return row_of<T, Bool, And>;
-    case Fn::LogicalOr: return row_of<T, Bool, Or>;
-    case Fn::LogicalXor: return row_of<T, Bool, Xor>;
-    case Fn::Eq: return row_of<T, Bool, Eq>;
-    case Fn::Ne: return row_of<T, Bool, Ne>;
-    case Fn::Lt: return row_of<T, Bool, Lt>;
-    case Fn::Le: return row_of<T, Bool, Le>;
-    case Fn::Gt: return row_of<T, Bool, Gt>;
-    case Fn::Ge: return row_of<T, Bool, Ge>;
-    default: return nullptr;
+    case Fn::LogicalAnd:
+      return row_of<T, Bool, And>;
+    case Fn::LogicalOr:
+      return row_of<T, Bool, Or>;
+    case Fn::LogicalXor:
+      return row_of<T, Bool, Xor>;
+    case Fn::Eq:
+      return row_of<T, Bool, Eq>;
+    case Fn::Ne:
+      return row_of<T, Bool, Ne>;
+    case Fn::Lt:
+      return row_of<T, Bool, Lt>;
+    case Fn::Le:
+      return row_of<T, Bool, Le>;
+    case Fn::Gt:
+      return row_of<T, Bool, Gt>;
+    case Fn::Ge:
+      return row_of<T, Bool, Ge>;
+    default:
+      return nullptr;
   }
 }
 
 template <class T>
 Row number_row(Fn fn) {
   switch (fn) {
-    case Fn::Add: return row_of<T, T, Add>;
-    case Fn::Sub: return row_of<T, T, Sub>;
-    case Fn::Mul: return row_of<T, T, Mul>;
-    case Fn::Minimum: return row_of<T, T, Minimum>;
-    case Fn::Maximum: return row_of<T, T, Maximum>;
-    case Fn::Pow: return row_of<T, T, Pow>;
-    default: return predicate_row<T>(fn);
+    case Fn::Add:
+      return row_of<T, T, Add>;
+    case Fn::Sub:
+      return row_of<T, T, Sub>;
+    case Fn::Mul:
+      return row_of<T, T, Mul>;
+    case Fn::Minimum:
+      return row_of<T, T, Minimum>;
+    case Fn::Maximum:
+      return row_of<T, T, Maximum>;
+    case Fn::Pow:
+      return row_of<T, T, Pow>;
+    default:
+      return predicate_row<T>(fn);
   }
 }
 
 Row bool_row(Fn fn) {
   switch (fn) {
-    case Fn::BitwiseAnd: case Fn::Mul: case Fn::Minimum: return row_of<Bool, Bool, And>;
-    case Fn::BitwiseOr: case Fn::Add: case Fn::Maximum: return row_of<Bool, Bool, Or>;
-    case Fn::BitwiseXor: return row_of<Bool, Bool, Xor>;
-    default: return predicate_row<Bool>(fn);
+    case Fn::BitwiseAnd:
+    case Fn::Mul:
+    case Fn::Minimum:
+      return row_of<Bool, Bool, And>;
+    case Fn::BitwiseOr:
+    case Fn::Add:
+    case Fn::Maximum:
+      return row_of<Bool, Bool, Or>;
+    case Fn::BitwiseXor:
+      return row_of<Bool, Bool, Xor>;
+    default:
+      return predicate_row<Bool>(fn);
   }
 }
 
 Row plain_row(DType dtype, Fn fn) {
   switch (dtype) {
-    case DType::kFloat32: return number_row<float>(fn);
-    case DType::kInt32: return number_row<int32_t>(fn);
-    case DType::kInt64: return number_row<int64_t>(fn);
-    case DType::kBool: return bool_row(fn);
-    default: return nullptr;
+    case DType::kFloat32:
+      return number_row<float>(fn);
+    case DType::kInt32:
+      return number_row<int32_t>(fn);
+    case DType::kInt64:
+      return number_row<int64_t>(fn);
+    case DType::kBool:
+      return bool_row(fn);
+    default:
+      return nullptr;
   }
 }
 
@@ -106,13 +139,20 @@ const BinaryRows* vector_rows(const VectorOps& vector, DType dtype, Fn fn) {
   if (dtype != DType::kFloat32) return nullptr;
   const auto rows = [&](VectorFn2 f) { return &vector.binary[static_cast<size_t>(f)]; };
   switch (fn) {
-    case Fn::Add: return rows(VectorFn2::kAdd);
-    case Fn::Sub: return rows(VectorFn2::kSub);
-    case Fn::Mul: return rows(VectorFn2::kMul);
-    case Fn::Div: return rows(VectorFn2::kDiv);
-    case Fn::Minimum: return rows(VectorFn2::kMinimum);
-    case Fn::Maximum: return rows(VectorFn2::kMaximum);
-    default: return nullptr;
+    case Fn::Add:
+      return rows(VectorFn2::kAdd);
+    case Fn::Sub:
+      return rows(VectorFn2::kSub);
+    case Fn::Mul:
+      return rows(VectorFn2::kMul);
+    case Fn::Div:
+      return rows(VectorFn2::kDiv);
+    case Fn::Minimum:
+      return rows(VectorFn2::kMinimum);
+    case Fn::Maximum:
+      return rows(VectorFn2::kMaximum);
+    default:
+      return nullptr;
   }
 }
 
@@ -173,12 +213,13 @@ Status run(void*, const RunContext& context) {
     });
     return {};
   }
-  parallel_for(cpu, static_cast<size_t>(loops.rows()), grain_of(length), [&](size_t begin, size_t end) {
-    loops.for_rows(static_cast<int64_t>(begin), static_cast<int64_t>(end),
-                   [&](const int64_t* offset, int64_t count, const int64_t* step) {
-                     runner(offset, step, 0, count);
-                   });
-  });
+  parallel_for(cpu, static_cast<size_t>(loops.rows()), grain_of(length),
+               [&](size_t begin, size_t end) {
+                 loops.for_rows(static_cast<int64_t>(begin), static_cast<int64_t>(end),
+                                [&](const int64_t* offset, int64_t count, const int64_t* step) {
+                                  runner(offset, step, 0, count);
+                                });
+               });
   return {};
 }
 

@@ -15,8 +15,8 @@ Status run(void*, const RunContext& context) {
   const size_t bytes = dtype_size(y.dtype);
   int64_t first = 0;
   for (const TensorView& x : context.inputs) {
-    parallel_copy(cpu_services(context), bytes, x.shape, element_at(y.data, first, bytes), to, x.data,
-                  row_major(x.shape));
+    parallel_copy(cpu_services(context), bytes, x.shape, element_at(y.data, first, bytes), to,
+                  x.data, row_major(x.shape));
     first += x.shape[axis] * to[axis];
   }
   return {};

@@ -69,9 +69,9 @@ Status reshape(const PrepareContext& context, XnnState* state) {
   LAZYRT_RETURN_IF_ERROR(xnn_status(
       "conv_transpose2d: reshape",
       xnn_reshape_deconvolution2d_nhwc_f32(
-          state->op, static_cast<size_t>(x[0]), static_cast<size_t>(x[1]), static_cast<size_t>(x[2]),
-          static_cast<uint32_t>(a.output_pad_h()), static_cast<uint32_t>(a.output_pad_w()), &height,
-          &width, cpu_services(context).pool)));
+          state->op, static_cast<size_t>(x[0]), static_cast<size_t>(x[1]),
+          static_cast<size_t>(x[2]), static_cast<uint32_t>(a.output_pad_h()),
+          static_cast<uint32_t>(a.output_pad_w()), &height, &width, cpu_services(context).pool)));
   if (static_cast<int64_t>(height) != y[1] || static_cast<int64_t>(width) != y[2]) {
     return Status(Error::kInternal, "conv_transpose2d: XNNPACK makes %zux%zu of %s", height, width,
                   shape_text(y).text);
@@ -91,10 +91,10 @@ Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
 Status run(void* state, const RunContext& context) {
   xnn_operator_t op = static_cast<XnnState*>(state)->op;
   if (context.rebind) {
-    LAZYRT_RETURN_IF_ERROR(xnn_status(
-        "conv_transpose2d: setup",
-        xnn_setup_deconvolution2d_nhwc_f32(op, context.inputs[0].as<const float>(),
-                                           context.outputs[0].as<float>())));
+    LAZYRT_RETURN_IF_ERROR(
+        xnn_status("conv_transpose2d: setup",
+                   xnn_setup_deconvolution2d_nhwc_f32(op, context.inputs[0].as<const float>(),
+                                                      context.outputs[0].as<float>())));
   }
   return xnn_status("conv_transpose2d: run", xnn_run_operator(op, cpu_services(context).pool));
 }

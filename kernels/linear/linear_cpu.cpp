@@ -20,7 +20,8 @@ struct LinearState : XnnState {
 
 Status supports(const NodeSpec& node) {
   const auto& a = node.attrs.as<fb::Linear>();
-  if (node.inputs[0].dtype != DType::kFloat32) return Status(Error::kUnsupported, "linear: only f32");
+  if (node.inputs[0].dtype != DType::kFloat32)
+    return Status(Error::kUnsupported, "linear: only f32");
   if (node.inputs[1].numel() == 0 || node.inputs[0].numel() == 0) {
     return Status(Error::kUnsupported, "linear: empty operand");
   }
@@ -56,12 +57,13 @@ Status prepare_packed(const PrepareContext& context, LinearState* state, Prepare
                     xnn_reshape_fully_connected_nc_f32(state->op, e.rows, cpu.pool));
 }
 
-Status prepare_dynamic(const PrepareContext& context, LinearState* state, PreparedKernel* prepared) {
+Status prepare_dynamic(const PrepareContext& context, LinearState* state,
+                       PreparedKernel* prepared) {
   const auto& a = context.node.attrs.as<fb::Linear>();
   const Extents e = extents_of(context.node);
   size_t alignment = 0;
-  LAZYRT_RETURN_IF_ERROR(xnn_status(
-      "linear: create", xnn_create_dynamic_fully_connected_nc_f32(a.min(), a.max(), 0, &state->op)));
+  LAZYRT_RETURN_IF_ERROR(xnn_status("linear: create", xnn_create_dynamic_fully_connected_nc_f32(
+                                                          a.min(), a.max(), 0, &state->op)));
   return xnn_status("linear: reshape",
                     xnn_reshape_dynamic_fully_connected_nc_f32(
                         state->op, e.rows, e.in, e.out, e.in, e.out, &prepared->workspace_bytes,
@@ -73,8 +75,8 @@ Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   if (state == nullptr) return no_memory("linear");
   prepared->state = state;
   const TensorSpec& bias = bias_of(context.node);
-  state->packed = context.node.inputs[1].constant != nullptr &&
-                  (!bias.present() || bias.constant != nullptr);
+  state->packed =
+      context.node.inputs[1].constant != nullptr && (!bias.present() || bias.constant != nullptr);
   return prepared_xnn(state->packed ? prepare_packed(context, state, prepared)
                                     : prepare_dynamic(context, state, prepared),
                       context.allocator, prepared);

@@ -1,4 +1,5 @@
-// XNNPACK's batch matrix multiply; one constant b for all batches is packed once, as a linear layer.
+// XNNPACK's batch matrix multiply; one constant b for all batches is packed once, as a linear
+// layer.
 
 #include <cmath>
 
@@ -18,8 +19,8 @@ struct MatMulState : XnnState {
   bool packed = false;
 };
 
-/// The product as XNNPACK takes it: batch dims of a and b padded to one length and merged where both
-/// or one of them allow it.
+/// The product as XNNPACK takes it: batch dims of a and b padded to one length and merged where
+/// both or one of them allow it.
 struct Product {
   size_t rank = 0;
   size_t a[kMaxRank] = {};
@@ -68,7 +69,8 @@ Product product_of(const NodeSpec& node) {
 }
 
 Status supports(const NodeSpec& node) {
-  if (node.inputs[0].dtype != DType::kFloat32) return Status(Error::kUnsupported, "matmul: only f32");
+  if (node.inputs[0].dtype != DType::kFloat32)
+    return Status(Error::kUnsupported, "matmul: only f32");
   if (node.inputs[0].numel() == 0 || node.inputs[1].numel() == 0) {
     return Status(Error::kUnsupported, "matmul: empty operand");
   }
@@ -97,16 +99,18 @@ Status prepare_packed(const PrepareContext& context, MatMulState* state, Prepare
             packing.cache(), &state->op)));
     prepared->packed_weight_bytes = packing.new_bytes();
   }
-  return xnn_status("matmul: reshape", xnn_reshape_fully_connected_nc_f32(state->op, p.m, cpu.pool));
+  return xnn_status("matmul: reshape",
+                    xnn_reshape_fully_connected_nc_f32(state->op, p.m, cpu.pool));
 }
 
-Status prepare_batched(const PrepareContext& context, MatMulState* state, PreparedKernel* prepared) {
+Status prepare_batched(const PrepareContext& context, MatMulState* state,
+                       PreparedKernel* prepared) {
   const bool transposed = context.node.attrs.as<fb::MatMul>().transpose_b();
   const Product p = product_of(context.node);
   size_t alignment = 0;
   LAZYRT_RETURN_IF_ERROR(xnn_status(
-      "matmul: create", xnn_create_batch_matrix_multiply_nc_f32(
-                            transposed ? XNN_FLAG_TRANSPOSE_B : 0, &state->op)));
+      "matmul: create",
+      xnn_create_batch_matrix_multiply_nc_f32(transposed ? XNN_FLAG_TRANSPOSE_B : 0, &state->op)));
   return xnn_status("matmul: reshape",
                     xnn_reshape_batch_matrix_multiply_nc_f32(
                         state->op, p.rank, p.a, p.b, p.m, p.k, p.n, &prepared->workspace_bytes,

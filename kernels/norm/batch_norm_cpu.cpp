@@ -1,5 +1,5 @@
-// Batch norm of float32 by running statistics: one multiply-add, in vectors over channels where they
-// are innermost, else over the positions of a channel.
+// Batch norm of float32 by running statistics: one multiply-add, in vectors over channels where
+// they are innermost, else over the positions of a channel.
 
 #include <cmath>
 
@@ -58,13 +58,13 @@ Status run(void*, const RunContext& context) {
     });
     return {};
   }
-  parallel_for(cpu, static_cast<size_t>(view.outer) * channels, grain_of(inner),
-               [&](size_t b, size_t e) {
-                 for (size_t i = b; i < e; ++i) {
-                   const size_t c = i % channels;
-                   cpu.vector->scale_shift1(in + i * inner, scale[c], shift[c], out + i * inner, inner);
-                 }
-               });
+  parallel_for(
+      cpu, static_cast<size_t>(view.outer) * channels, grain_of(inner), [&](size_t b, size_t e) {
+        for (size_t i = b; i < e; ++i) {
+          const size_t c = i % channels;
+          cpu.vector->scale_shift1(in + i * inner, scale[c], shift[c], out + i * inner, inner);
+        }
+      });
   return {};
 }
 

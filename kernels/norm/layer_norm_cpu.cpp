@@ -9,7 +9,9 @@ extern const Kernel layer_norm_cpu;
 
 namespace {
 
-const float* data_or_null(const TensorView& t) { return t.present() ? t.as<const float>() : nullptr; }
+const float* data_or_null(const TensorView& t) {
+  return t.present() ? t.as<const float>() : nullptr;
+}
 
 Status supports(const NodeSpec& node) {
   if (node.inputs[0].dtype == DType::kFloat32) return {};

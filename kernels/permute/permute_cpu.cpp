@@ -89,10 +89,14 @@ enum xnn_status create_and_reshape(size_t bytes, const Transposition& t, pthread
 
 enum xnn_status setup(size_t bytes, xnn_operator_t op, const void* x, void* y) {
   switch (bytes) {
-    case 1: return xnn_setup_transpose_nd_x8(op, x, y);
-    case 2: return xnn_setup_transpose_nd_x16(op, x, y);
-    case 4: return xnn_setup_transpose_nd_x32(op, x, y);
-    default: return xnn_setup_transpose_nd_x64(op, x, y);
+    case 1:
+      return xnn_setup_transpose_nd_x8(op, x, y);
+    case 2:
+      return xnn_setup_transpose_nd_x16(op, x, y);
+    case 4:
+      return xnn_setup_transpose_nd_x32(op, x, y);
+    default:
+      return xnn_setup_transpose_nd_x64(op, x, y);
   }
 }
 
@@ -103,7 +107,8 @@ Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   if (state == nullptr) return no_memory("permute");
   prepared->state = state;
   const size_t bytes = dtype_size(context.node.inputs[0].dtype);
-  const enum xnn_status status = create_and_reshape(bytes, t, cpu_services(context).pool, &state->op);
+  const enum xnn_status status =
+      create_and_reshape(bytes, t, cpu_services(context).pool, &state->op);
   return prepared_xnn(xnn_status("permute: prepare", status), context.allocator, prepared);
 }
 
@@ -114,8 +119,8 @@ void copy_by_rows(const RunContext& context) {
   const Strides own = row_major(x.shape);
   Strides from;
   for (int i = 0; i < x.shape.rank(); ++i) from[i] = own[perm->Get(static_cast<unsigned>(i))];
-  parallel_copy(cpu_services(context), dtype_size(x.dtype), y.shape, y.data, row_major(y.shape), x.data,
-                from);
+  parallel_copy(cpu_services(context), dtype_size(x.dtype), y.shape, y.data, row_major(y.shape),
+                x.data, from);
 }
 
 Status run(void* state, const RunContext& context) {

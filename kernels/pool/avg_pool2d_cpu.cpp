@@ -11,7 +11,8 @@ namespace {
 int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /// What the sum of the window at (top, left) is divided by.
-int64_t divisor_of(const fb::AvgPool2d& a, const Shape& x, int64_t top, int64_t left, int64_t inside) {
+int64_t divisor_of(const fb::AvgPool2d& a, const Shape& x, int64_t top, int64_t left,
+                   int64_t inside) {
   if (a.divisor_override() != 0) return a.divisor_override();
   if (!a.count_include_pad()) return inside;
   return (smaller(top + a.kernel_h(), x[1] + a.pad_bottom()) - top) *
@@ -36,7 +37,8 @@ Status run(void*, const RunContext& context) {
                         cpu.vector->sum_rows(rows, n, 1.0f, y, channels);
                       });
                       const int64_t divisor = divisor_of(a, s, top, left, window.count());
-                      cpu.vector->scale_shift1(y, 1.0f / static_cast<float>(divisor), 0.0f, y, channels);
+                      cpu.vector->scale_shift1(y, 1.0f / static_cast<float>(divisor), 0.0f, y,
+                                               channels);
                     });
   return {};
 }

@@ -26,8 +26,10 @@ bool reduced_view(const NodeSpec& node, AxisView* view) {
     if (x[i] == 1) continue;
     const bool reduced = (set >> i & 1) != 0;
     if (reduced && phase == 2) return false;
-    if (reduced) phase = 1;
-    else if (phase == 1) phase = 2;
+    if (reduced)
+      phase = 1;
+    else if (phase == 1)
+      phase = 2;
     int64_t& extent = phase == 0 ? view->outer : phase == 1 ? view->extent : view->inner;
     extent *= x[i];
   }
@@ -37,7 +39,8 @@ bool reduced_view(const NodeSpec& node, AxisView* view) {
 Status supports(const NodeSpec& node) {
   const Fn fn = node.attrs.as<fb::Reduce>().fn();
   AxisView view;
-  if (node.inputs[0].dtype != DType::kFloat32) return Status(Error::kUnsupported, "reduce: only f32");
+  if (node.inputs[0].dtype != DType::kFloat32)
+    return Status(Error::kUnsupported, "reduce: only f32");
   if (fn != Fn::Sum && fn != Fn::Mean && fn != Fn::Max && fn != Fn::Min) {
     return Status(Error::kUnsupported, "reduce: no vector form of %s", fb::EnumNameReduceFn(fn));
   }
@@ -53,7 +56,9 @@ void reduce_rows(const RunContext& context, Fn fn, const AxisView& view) {
   const auto n = static_cast<size_t>(view.extent);
   const float* x = context.inputs[0].as<const float>();
   float* y = context.outputs[0].as<float>();
-  const auto row = fn == Fn::Max ? cpu.vector->max : fn == Fn::Min ? cpu.vector->min : cpu.vector->sum;
+  const auto row = fn == Fn::Max   ? cpu.vector->max
+                   : fn == Fn::Min ? cpu.vector->min
+                                   : cpu.vector->sum;
   const float scale = fn == Fn::Mean ? 1.0f / static_cast<float>(n) : 1.0f;
   parallel_for(cpu, static_cast<size_t>(view.outer), grain_of(n), [=](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) y[i] = row(x + i * n, n) * scale;
@@ -69,9 +74,12 @@ void combine(const VectorOps& vector, Fn fn, const float* x, size_t stride, size
     size_t used = 0;
     if (done > 0) rows[used++] = y;
     while (used < kRowsAtOnce && done < count) rows[used++] = x + done++ * stride;
-    if (fn == Fn::Max) vector.max_rows(rows, used, y, n);
-    else if (fn == Fn::Min) vector.min_rows(rows, used, y, n);
-    else vector.sum_rows(rows, used, 1.0f, y, n);
+    if (fn == Fn::Max)
+      vector.max_rows(rows, used, y, n);
+    else if (fn == Fn::Min)
+      vector.min_rows(rows, used, y, n);
+    else
+      vector.sum_rows(rows, used, 1.0f, y, n);
   }
   if (fn == Fn::Mean) vector.scale_shift1(y, 1.0f / static_cast<float>(count), 0.0f, y, n);
 }
@@ -101,8 +109,10 @@ Status run(void*, const RunContext& context) {
   TensorSpec x = {context.inputs[0].dtype, context.inputs[0].shape, nullptr};
   AxisView view;
   reduced_view({context.attrs, Span<const TensorSpec>(&x, 1), {}}, &view);
-  if (view.inner == 1) reduce_rows(context, fn, view);
-  else reduce_columns(context, fn, view);
+  if (view.inner == 1)
+    reduce_rows(context, fn, view);
+  else
+    reduce_columns(context, fn, view);
   return {};
 }
 

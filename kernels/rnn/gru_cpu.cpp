@@ -14,8 +14,8 @@ RnnSizes sizes_of(const NodeSpec& node) {
   return rnn_sizes(node.attrs.as<fb::Gru>(), 3, 1, node.inputs[0].shape, node.inputs[1].shape);
 }
 
-void cell(const VectorOps& vector, const float* x, float* h_sums, const float* h, float*, float* out,
-          size_t hidden) {
+void cell(const VectorOps& vector, const float* x, float* h_sums, const float* h, float*,
+          float* out, size_t hidden) {
   vector.gru_gates(x, h_sums, hidden, h, out, hidden);
 }
 

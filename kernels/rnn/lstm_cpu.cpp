@@ -14,8 +14,8 @@ RnnSizes sizes_of(const NodeSpec& node) {
   return rnn_sizes(node.attrs.as<fb::Lstm>(), 4, 2, node.inputs[0].shape, node.inputs[1].shape);
 }
 
-void cell(const VectorOps& vector, const float* x, float* h_sums, const float*, float* c, float* out,
-          size_t hidden) {
+void cell(const VectorOps& vector, const float* x, float* h_sums, const float*, float* c,
+          float* out, size_t hidden) {
   vector.add_to(x, h_sums, 4 * hidden);
   vector.lstm_gates(h_sums, hidden, c, out, hidden);
 }

@@ -13,32 +13,58 @@ using Fn = fb::UnaryFn;
 /// The vector routine of fn, or kCount.
 VectorFn vector_fn(Fn fn) {
   switch (fn) {
-    case Fn::Abs: return VectorFn::kAbs;
-    case Fn::Neg: return VectorFn::kNeg;
-    case Fn::Relu: return VectorFn::kRelu;
-    case Fn::Sigmoid: return VectorFn::kSigmoid;
-    case Fn::Tanh: return VectorFn::kTanh;
-    case Fn::Exp: return VectorFn::kExp;
-    case Fn::Sqrt: return VectorFn::kSqrt;
-    case Fn::Rsqrt: return VectorFn::kRsqrt;
-    case Fn::Reciprocal: return VectorFn::kReciprocal;
-    case Fn::Square: return VectorFn::kSquare;
-    case Fn::Erf: return VectorFn::kErf;
-    case Fn::Floor: return VectorFn::kFloor;
-    case Fn::Ceil: return VectorFn::kCeil;
-    case Fn::Round: return VectorFn::kRound;
-    case Fn::Trunc: return VectorFn::kTrunc;
-    case Fn::Sign: return VectorFn::kSign;
-    case Fn::Gelu: return VectorFn::kGelu;
-    case Fn::GeluTanh: return VectorFn::kGeluTanh;
-    case Fn::Silu: return VectorFn::kSilu;
-    case Fn::Hardswish: return VectorFn::kHardswish;
-    case Fn::Hardsigmoid: return VectorFn::kHardsigmoid;
-    case Fn::Mish: return VectorFn::kMish;
-    case Fn::Clamp: return VectorFn::kClamp;
-    case Fn::LeakyRelu: return VectorFn::kLeakyRelu;
-    case Fn::Elu: return VectorFn::kElu;
-    default: return VectorFn::kCount;
+    case Fn::Abs:
+      return VectorFn::kAbs;
+    case Fn::Neg:
+      return VectorFn::kNeg;
+    case Fn::Relu:
+      return VectorFn::kRelu;
+    case Fn::Sigmoid:
+      return VectorFn::kSigmoid;
+    case Fn::Tanh:
+      return VectorFn::kTanh;
+    case Fn::Exp:
+      return VectorFn::kExp;
+    case Fn::Sqrt:
+      return VectorFn::kSqrt;
+    case Fn::Rsqrt:
+      return VectorFn::kRsqrt;
+    case Fn::Reciprocal:
+      return VectorFn::kReciprocal;
+    case Fn::Square:
+      return VectorFn::kSquare;
+    case Fn::Erf:
+      return VectorFn::kErf;
+    case Fn::Floor:
+      return VectorFn::kFloor;
+    case Fn::Ceil:
+      return VectorFn::kCeil;
+    case Fn::Round:
+      return VectorFn::kRound;
+    case Fn::Trunc:
+      return VectorFn::kTrunc;
+    case Fn::Sign:
+      return VectorFn::kSign;
+    case Fn::Gelu:
+      return VectorFn::kGelu;
+    case Fn::GeluTanh:
+      return VectorFn::kGeluTanh;
+    case Fn::Silu:
+      return VectorFn::kSilu;
+    case Fn::Hardswish:
+      return VectorFn::kHardswish;
+    case Fn::Hardsigmoid:
+      return VectorFn::kHardsigmoid;
+    case Fn::Mish:
+      return VectorFn::kMish;
+    case Fn::Clamp:
+      return VectorFn::kClamp;
+    case Fn::LeakyRelu:
+      return VectorFn::kLeakyRelu;
+    case Fn::Elu:
+      return VectorFn::kElu;
+    default:
+      return VectorFn::kCount;
   }
 }
 
@@ -60,8 +86,9 @@ Status run(void*, const RunContext& context) {
   const float* x = context.inputs[0].as<const float>();
   float* y = context.outputs[0].as<float>();
   constexpr size_t kCost = 4;
-  parallel_for(cpu, static_cast<size_t>(context.inputs[0].numel()), grain_of(kCost),
-               [=](size_t begin, size_t end) { row(x + begin, y + begin, end - begin, alpha, beta); });
+  parallel_for(
+      cpu, static_cast<size_t>(context.inputs[0].numel()), grain_of(kCost),
+      [=](size_t begin, size_t end) { row(x + begin, y + begin, end - begin, alpha, beta); });
   return {};
 }
 

@@ -17,7 +17,8 @@ void select_row(const VectorOps& vector, const Bool* condition, const T* yes, co
   if (sizeof(T) == sizeof(float) && step[1] == 1) {
     vector.select(reinterpret_cast<const uint8_t*>(condition), reinterpret_cast<const float*>(yes),
                   static_cast<size_t>(step[2]), reinterpret_cast<const float*>(no),
-                  static_cast<size_t>(step[3]), reinterpret_cast<float*>(out), static_cast<size_t>(n));
+                  static_cast<size_t>(step[3]), reinterpret_cast<float*>(out),
+                  static_cast<size_t>(n));
     return;
   }
   for (int64_t i = 0; i < n; ++i) {
@@ -31,9 +32,9 @@ void select(const RunContext& context) {
   const TensorView& a = context.inputs[1];
   const TensorView& b = context.inputs[2];
   const TensorView& y = context.outputs[0];
-  const LoopNest<4> loops(y.shape, {row_major(y.shape), broadcast_strides(c.shape, y.shape),
-                                    broadcast_strides(a.shape, y.shape),
-                                    broadcast_strides(b.shape, y.shape)});
+  const LoopNest<4> loops(
+      y.shape, {row_major(y.shape), broadcast_strides(c.shape, y.shape),
+                broadcast_strides(a.shape, y.shape), broadcast_strides(b.shape, y.shape)});
   const VectorOps& vector = *cpu_services(context).vector;
   const auto piece = [&](size_t begin, size_t end) {
     loops.for_rows(static_cast<int64_t>(begin), static_cast<int64_t>(end),

@@ -69,9 +69,8 @@ Status open(const BackendOptions& options, void** services) {
 }  // namespace
 
 const Backend* cpu_backend() {
-  static const Backend backend = {"cpu",        select,        open,
-                                  close,        open_weights,  close_weights,
-                                  reference_backend()};
+  static const Backend backend = {
+      "cpu", select, open, close, open_weights, close_weights, reference_backend()};
   return &backend;
 }
 

@@ -31,8 +31,9 @@ inline CpuServices& cpu_services(const RunContext& context) {
   return *static_cast<CpuServices*>(context.backend);
 }
 
-/// Calls body(begin, end) for pieces that cover [0, n), on the session's threads. A piece has at least
-/// `grain` items (but the last): choose it so that a piece takes some ten microseconds. Never allocates.
+/// Calls body(begin, end) for pieces that cover [0, n), on the session's threads. A piece has at
+/// least `grain` items (but the last): choose it so that a piece takes some ten microseconds. Never
+/// allocates.
 template <class Body>
 void parallel_for(const CpuServices& services, size_t n, size_t grain, const Body& body) {
   if (n == 0) return;
@@ -60,7 +61,8 @@ constexpr size_t grain_of(size_t cost) {
 template <class T>
 T* make_state(const Allocator& allocator) {
   static_assert(std::is_trivially_destructible_v<T>, "released without a destructor");
-  void* memory = allocator.allocate(allocator.context, sizeof(T), alignof(T) < 16 ? 16 : alignof(T));
+  void* memory =
+      allocator.allocate(allocator.context, sizeof(T), alignof(T) < 16 ? 16 : alignof(T));
   return memory == nullptr ? nullptr : new (memory) T();
 }
 

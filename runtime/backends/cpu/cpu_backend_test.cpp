@@ -15,7 +15,8 @@ namespace {
 
 const Allocator kHeap = {nullptr,
                          [](void*, size_t bytes, size_t alignment) {
-                           return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+                           return std::aligned_alloc(
+                               alignment, (bytes + alignment - 1) / alignment * alignment);
                          },
                          [](void*, void* pointer) { std::free(pointer); }};
 
@@ -65,16 +66,20 @@ class Linear {
   std::vector<float> run(std::vector<float> x) const {
     x.resize(x.size() + kTailBytes / sizeof(float));
     std::vector<float> y(kRows * kOut);
-    const TensorView in[] = {{x.data(), DType::kFloat32, Shape{kRows, kIn}}, view(inputs_[1]), view(inputs_[2])};
+    const TensorView in[] = {
+        {x.data(), DType::kFloat32, Shape{kRows, kIn}}, view(inputs_[1]), view(inputs_[2])};
     const TensorView out = {y.data(), DType::kFloat32, Shape{kRows, kOut}};
     const Status status = kernel_->run(
-        prepared_.state, {attrs_, in, Span<const TensorView>(&out, 1), nullptr, &services_.get(), true});
+        prepared_.state,
+        {attrs_, in, Span<const TensorView>(&out, 1), nullptr, &services_.get(), true});
     EXPECT_TRUE(status.ok()) << status.message();
     return y;
   }
 
  private:
-  static TensorView view(const TensorSpec& s) { return {const_cast<void*>(s.constant), s.dtype, s.shape}; }
+  static TensorView view(const TensorSpec& s) {
+    return {const_cast<void*>(s.constant), s.dtype, s.shape};
+  }
 
   const Services& services_;
   flatbuffers::FlatBufferBuilder builder_;
@@ -178,7 +183,8 @@ TEST(ParallelFor, CoversEachItemOnce) {
 TEST(CpuBackend, SaysWhichOpHasNoCpuKernel) {
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(fb::CreateFlip(builder));
-  const OpAttrs attrs = {fb::OpAttrs::Flip, flatbuffers::GetRoot<fb::Flip>(builder.GetBufferPointer())};
+  const OpAttrs attrs = {fb::OpAttrs::Flip,
+                         flatbuffers::GetRoot<fb::Flip>(builder.GetBufferPointer())};
   Status why;
   EXPECT_EQ(cpu_backend()->select(*default_ops().find(attrs), {attrs, {}, {}}, &why), nullptr);
   EXPECT_EQ(why.error(), Error::kUnsupported);

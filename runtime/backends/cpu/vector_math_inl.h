@@ -52,8 +52,7 @@ HWY_INLINE V exp_of_remainder(const ExpParts& e) {
 HWY_INLINE V exp(V x) {
   const ExpParts e = exp_parts(x);
   const auto half = hn::ShiftRight<1>(e.n);  // twice, so that 2^128 and subnormals come out right
-  V y = hn::Mul(hn::Mul(exp_of_remainder(e), power_of_two(half)),
-                power_of_two(hn::Sub(e.n, half)));
+  V y = hn::Mul(hn::Mul(exp_of_remainder(e), power_of_two(half)), power_of_two(hn::Sub(e.n, half)));
   y = hn::IfThenElse(hn::Gt(x, set1(88.7228394f)), set1(HUGE_VALF), y);
   return hn::IfThenElse(hn::Lt(x, set1(-104.0f)), hn::Zero(D()), y);
 }

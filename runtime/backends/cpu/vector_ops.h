@@ -23,9 +23,32 @@ struct BinaryRows {
 
 /// Functions of one operand that have a vector form, in the order of VectorOps::unary.
 enum class VectorFn : uint8_t {
-  kAbs, kNeg, kRelu, kSigmoid, kTanh, kExp, kSqrt, kRsqrt, kReciprocal, kSquare, kErf, kFloor, kCeil,
-  kRound, kTrunc, kSign, kGelu, kGeluTanh, kSilu, kHardswish, kHardsigmoid, kMish, kClamp, kLeakyRelu,
-  kElu, kCount
+  kAbs,
+  kNeg,
+  kRelu,
+  kSigmoid,
+  kTanh,
+  kExp,
+  kSqrt,
+  kRsqrt,
+  kReciprocal,
+  kSquare,
+  kErf,
+  kFloor,
+  kCeil,
+  kRound,
+  kTrunc,
+  kSign,
+  kGelu,
+  kGeluTanh,
+  kSilu,
+  kHardswish,
+  kHardsigmoid,
+  kMish,
+  kClamp,
+  kLeakyRelu,
+  kElu,
+  kCount
 };
 
 enum class VectorFn2 : uint8_t { kAdd, kSub, kMul, kDiv, kMinimum, kMaximum, kCount };
@@ -49,7 +72,8 @@ struct VectorOps {
   /// y[i] = condition[i] ? a[i * step_a] : b[i * step_b]; condition is bytes, steps are 0 or 1.
   void (*select)(const uint8_t* condition, const float* a, size_t step_a, const float* b,
                  size_t step_b, float* y, size_t n);
-  /// y[i] = (sum over r of rows[r][i]) * scale; y[i] = max or min over r, NaN kept. count > 0; y may be a row.
+  /// y[i] = (sum over r of rows[r][i]) * scale; y[i] = max or min over r, NaN kept. count > 0; y
+  /// may be a row.
   void (*sum_rows)(const float* const* rows, size_t count, float scale, float* y, size_t n);
   void (*max_rows)(const float* const* rows, size_t count, float* y, size_t n);
   void (*min_rows)(const float* const* rows, size_t count, float* y, size_t n);
@@ -63,13 +87,14 @@ struct VectorOps {
   void (*moments)(const float* x, size_t n, float* mean, float* variance);
   /// y = softmax(x) or log_softmax(x). With safe, a row of -inf gives zeros.
   void (*softmax)(const float* x, float* y, size_t n, bool log, bool safe);
-  /// y[i] = (x[i] - mean) / sqrt(variance + epsilon) * weight[i] + bias[i]; null weight: 1, null bias: 0.
+  /// y[i] = (x[i] - mean) / sqrt(variance + epsilon) * weight[i] + bias[i]; null weight: 1, null
+  /// bias: 0.
   void (*layer_norm)(const float* x, const float* weight, const float* bias, float* y, size_t n,
                      float epsilon);
   /// y[i] = x[i] / sqrt(mean(x^2) + epsilon) * weight[i]; null weight: 1.
   void (*rms_norm)(const float* x, const float* weight, float* y, size_t n, float epsilon);
-  /// y[j] = init[j] + sum_k packed[j / 64][k][j % 64] * x[k] for the panels [first, last): y and init
-  /// have 64 elements for each panel. null init: 0.
+  /// y[j] = init[j] + sum_k packed[j / 64][k][j % 64] * x[k] for the panels [first, last): y and
+  /// init have 64 elements for each panel. null init: 0.
   void (*gemv)(const float* packed, const float* x, const float* init, float* y, size_t k,
                size_t first, size_t last);
   /// One GRU step. gates_x, gates_h: r, z, n of `hidden` elements, `stride_h` apart in gates_h and

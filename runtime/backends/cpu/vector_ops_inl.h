@@ -85,10 +85,10 @@ HWY_INLINE V fold(const float* x, size_t n, float start, F f) {
   return f(f(a0, a1), f(a2, a3));
 }
 
-#define LAZYRT_UNARY(name, expression)                                             \
+#define LAZYRT_UNARY(name, expression)                                              \
   void name##_row(const float* in, float* out, size_t n, float alpha, float beta) { \
-    (void)alpha, (void)beta;                                                       \
-    map(in, out, n, [=](V x) HWY_ATTR { return expression; });                     \
+    (void)alpha, (void)beta;                                                        \
+    map(in, out, n, [=](V x) HWY_ATTR { return expression; });                      \
   }
 LAZYRT_UNARY(abs, hn::Abs(x))
 LAZYRT_UNARY(neg, hn::Neg(x))
@@ -108,17 +108,14 @@ LAZYRT_UNARY(trunc, hn::Trunc(x))
 LAZYRT_UNARY(sign, hn::Sub(hn::IfThenElseZero(hn::Gt(x, hn::Zero(D())), set1(1.0f)),
                            hn::IfThenElseZero(hn::Lt(x, hn::Zero(D())), set1(1.0f))))
 LAZYRT_UNARY(silu, hn::Div(x, hn::Add(set1(1.0f), exp(hn::Neg(x)))))
-LAZYRT_UNARY(hardsigmoid, hn::Mul(clamp(hn::Add(x, set1(3.0f)), hn::Zero(D()), set1(6.0f)),
-                                  set1(1.0f / 6.0f)))
-LAZYRT_UNARY(hardswish,
-             hn::Mul(x, hn::Mul(clamp(hn::Add(x, set1(3.0f)), hn::Zero(D()), set1(6.0f)),
-                                set1(1.0f / 6.0f))))
+LAZYRT_UNARY(hardsigmoid,
+             hn::Mul(clamp(hn::Add(x, set1(3.0f)), hn::Zero(D()), set1(6.0f)), set1(1.0f / 6.0f)))
+LAZYRT_UNARY(hardswish, hn::Mul(x, hn::Mul(clamp(hn::Add(x, set1(3.0f)), hn::Zero(D()), set1(6.0f)),
+                                           set1(1.0f / 6.0f))))
 LAZYRT_UNARY(clamp, clamp(x, set1(alpha), set1(beta)))
-LAZYRT_UNARY(leaky_relu,
-             hn::IfThenElse(hn::Gt(x, hn::Zero(D())), x, hn::Mul(x, set1(alpha))))
-LAZYRT_UNARY(elu, hn::Mul(set1(beta),
-                          hn::IfThenElse(hn::Gt(x, hn::Zero(D())), x,
-                                         hn::Mul(set1(alpha), expm1(x)))))
+LAZYRT_UNARY(leaky_relu, hn::IfThenElse(hn::Gt(x, hn::Zero(D())), x, hn::Mul(x, set1(alpha))))
+LAZYRT_UNARY(elu, hn::Mul(set1(beta), hn::IfThenElse(hn::Gt(x, hn::Zero(D())), x,
+                                                     hn::Mul(set1(alpha), expm1(x)))))
 #undef LAZYRT_UNARY
 
 HWY_INLINE V gelu(V x) {
@@ -146,17 +143,17 @@ void mish_row(const float* x, float* y, size_t n, float, float) {
   map(x, y, n, [](V v) HWY_ATTR { return mish(v); });
 }
 
-#define LAZYRT_BINARY(name, expression)                                              \
-  void name##_vv(const float* a_row, const float* b_row, float* y, size_t n) {       \
-    map2(a_row, b_row, y, n, [](V a, V b) HWY_ATTR { return expression; });          \
-  }                                                                                  \
-  void name##_vs(const float* a_row, const float* b_one, float* y, size_t n) {       \
-    const V b = set1(*b_one);                                                        \
-    map(a_row, y, n, [b](V a) HWY_ATTR { return expression; });                      \
-  }                                                                                  \
-  void name##_sv(const float* a_one, const float* b_row, float* y, size_t n) {       \
-    const V a = set1(*a_one);                                                        \
-    map(b_row, y, n, [a](V b) HWY_ATTR { return expression; });                      \
+#define LAZYRT_BINARY(name, expression)                                        \
+  void name##_vv(const float* a_row, const float* b_row, float* y, size_t n) { \
+    map2(a_row, b_row, y, n, [](V a, V b) HWY_ATTR { return expression; });    \
+  }                                                                            \
+  void name##_vs(const float* a_row, const float* b_one, float* y, size_t n) { \
+    const V b = set1(*b_one);                                                  \
+    map(a_row, y, n, [b](V a) HWY_ATTR { return expression; });                \
+  }                                                                            \
+  void name##_sv(const float* a_one, const float* b_row, float* y, size_t n) { \
+    const V a = set1(*a_one);                                                  \
+    map(b_row, y, n, [a](V b) HWY_ATTR { return expression; });                \
   }
 LAZYRT_BINARY(add, hn::Add(a, b))
 LAZYRT_BINARY(sub, hn::Sub(a, b))
@@ -304,9 +301,8 @@ void layer_norm(const float* x, const float* weight, const float* bias, float* y
   const V center = set1(mean);
   const auto normal = [=](V v) HWY_ATTR { return hn::Mul(hn::Sub(v, center), scale); };
   if (weight != nullptr && bias != nullptr) {
-    map_at(x, y, n, [=](V v, auto at) HWY_ATTR {
-      return hn::MulAdd(normal(v), at(weight), at(bias));
-    });
+    map_at(x, y, n,
+           [=](V v, auto at) HWY_ATTR { return hn::MulAdd(normal(v), at(weight), at(bias)); });
   } else if (weight != nullptr) {
     map_at(x, y, n, [=](V v, auto at) HWY_ATTR { return hn::Mul(normal(v), at(weight)); });
   } else if (bias != nullptr) {
@@ -454,14 +450,33 @@ void lstm_gates(const float* gates, size_t stride, float* c, float* h_out, size_
 extern const VectorOps kVectorOps;
 const VectorOps kVectorOps = {
     LAZYRT_ISA_NAME,
-    {abs_row,   neg_row,        relu_row,        sigmoid_row, tanh_row,  exp_row,        sqrt_row,
-     rsqrt_row, reciprocal_row, square_row,      erf_row,     floor_row, ceil_row,       round_row,
-     trunc_row, sign_row,       gelu_row,        gelu_tanh_row, silu_row, hardswish_row,
-     hardsigmoid_row, mish_row, clamp_row,       leaky_relu_row, elu_row},
+    {abs_row,         neg_row,   relu_row,      sigmoid_row,    tanh_row,
+     exp_row,         sqrt_row,  rsqrt_row,     reciprocal_row, square_row,
+     erf_row,         floor_row, ceil_row,      round_row,      trunc_row,
+     sign_row,        gelu_row,  gelu_tanh_row, silu_row,       hardswish_row,
+     hardsigmoid_row, mish_row,  clamp_row,     leaky_relu_row, elu_row},
     {LAZYRT_BINARY_ROWS(add), LAZYRT_BINARY_ROWS(sub), LAZYRT_BINARY_ROWS(mul),
      LAZYRT_BINARY_ROWS(div), LAZYRT_BINARY_ROWS(minimum), LAZYRT_BINARY_ROWS(maximum)},
-    sum, max, min, add_to, max_to, min_to, select, sum_rows, max_rows, min_rows, axpy, scale_shift, scale_shift1, moments, softmax,
-    layer_norm, rms_norm, gemv, gru_gates, lstm_gates};
+    sum,
+    max,
+    min,
+    add_to,
+    max_to,
+    min_to,
+    select,
+    sum_rows,
+    max_rows,
+    min_rows,
+    axpy,
+    scale_shift,
+    scale_shift1,
+    moments,
+    softmax,
+    layer_norm,
+    rms_norm,
+    gemv,
+    gru_gates,
+    lstm_gates};
 #undef LAZYRT_BINARY_ROWS
 
 }  // namespace LAZYRT_ISA

@@ -1,4 +1,5 @@
-// Every instruction set that this processor has against plain scalar code, at lengths around a vector.
+// Every instruction set that this processor has against plain scalar code, at lengths around a
+// vector.
 
 #include "runtime/backends/cpu/vector_ops.h"
 
@@ -36,7 +37,8 @@ struct Row {
 
 bool near(double expected, double actual, double tolerance) {
   if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) && std::isnan(actual);
-  return expected == actual || std::fabs(expected - actual) <= tolerance * std::fmax(1, std::fabs(expected));
+  return expected == actual ||
+         std::fabs(expected - actual) <= tolerance * std::fmax(1, std::fabs(expected));
 }
 
 class EveryIsa : public testing::TestWithParam<size_t> {
@@ -53,20 +55,28 @@ INSTANTIATE_TEST_SUITE_P(Isa, EveryIsa, testing::Range(size_t{0}, kMaxVectorOps)
 
 double scalar(VectorFn fn, double x) {
   switch (fn) {
-    case VectorFn::kRelu: return x < 0 ? 0 : x;
-    case VectorFn::kSigmoid: return 1 / (1 + std::exp(-x));
-    case VectorFn::kTanh: return std::tanh(x);
-    case VectorFn::kExp: return std::exp(x);
-    case VectorFn::kErf: return std::erf(x);
-    case VectorFn::kGelu: return x * 0.5 * (1 + std::erf(x * 0.70710678118654752));
-    case VectorFn::kSilu: return x / (1 + std::exp(-x));
-    default: return x * std::fmin(std::fmax(x + 3, 0), 6) / 6;  // hardswish
+    case VectorFn::kRelu:
+      return x < 0 ? 0 : x;
+    case VectorFn::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case VectorFn::kTanh:
+      return std::tanh(x);
+    case VectorFn::kExp:
+      return std::exp(x);
+    case VectorFn::kErf:
+      return std::erf(x);
+    case VectorFn::kGelu:
+      return x * 0.5 * (1 + std::erf(x * 0.70710678118654752));
+    case VectorFn::kSilu:
+      return x / (1 + std::exp(-x));
+    default:
+      return x * std::fmin(std::fmax(x + 3, 0), 6) / 6;  // hardswish
   }
 }
 
 TEST_P(EveryIsa, Unary) {
-  for (VectorFn fn : {VectorFn::kRelu, VectorFn::kSigmoid, VectorFn::kTanh, VectorFn::kExp, VectorFn::kErf,
-                      VectorFn::kGelu, VectorFn::kSilu, VectorFn::kHardswish}) {
+  for (VectorFn fn : {VectorFn::kRelu, VectorFn::kSigmoid, VectorFn::kTanh, VectorFn::kExp,
+                      VectorFn::kErf, VectorFn::kGelu, VectorFn::kSilu, VectorFn::kHardswish}) {
     for (size_t n : kLengths) {
       Row x(n, 1, 3), y(n);
       if (n > 2) x[n - 1] = NAN;
@@ -103,7 +113,8 @@ TEST_P(EveryIsa, BinaryKeepsNaNOfEitherSide) {
     maximum(a.data(), b.data(), y.data(), n);
     for (size_t i = 0; i < n; ++i) {
       const bool has_nan = std::isnan(a[i]) || std::isnan(b[i]);
-      ASSERT_TRUE(has_nan ? std::isnan(y[i]) : y[i] == std::fmax(a[i], b[i])) << ops_->isa << " " << i;
+      ASSERT_TRUE(has_nan ? std::isnan(y[i]) : y[i] == std::fmax(a[i], b[i]))
+          << ops_->isa << " " << i;
     }
     EXPECT_TRUE(y.guards_intact(n));
   }
@@ -134,12 +145,14 @@ TEST_P(EveryIsa, LayerNorm) {
     Row x(n, 6, 2), w(n, 7, 1), b(n, 8, 1), y(n);
     double mean = 0, variance = 0;
     for (size_t i = 0; i < n; ++i) mean += static_cast<double>(x[i]) / static_cast<double>(n);
-    for (size_t i = 0; i < n; ++i) variance += std::pow(static_cast<double>(x[i]) - mean, 2) / static_cast<double>(n);
+    for (size_t i = 0; i < n; ++i)
+      variance += std::pow(static_cast<double>(x[i]) - mean, 2) / static_cast<double>(n);
     ops_->layer_norm(x.data(), w.data(), b.data(), y.data(), n, 1e-5f);
     for (size_t i = 0; i < n; ++i) {
       const double normal = (static_cast<double>(x[i]) - mean) / std::sqrt(variance + 1e-5);
       ASSERT_TRUE(near(normal * static_cast<double>(w[i]) + static_cast<double>(b[i]),
-                       static_cast<double>(y[i]), 1e-4)) << ops_->isa << " n " << n;
+                       static_cast<double>(y[i]), 1e-4))
+          << ops_->isa << " n " << n;
     }
     EXPECT_TRUE(y.guards_intact(n));
   }
@@ -157,7 +170,8 @@ TEST_P(EveryIsa, GemvOverPanels) {
         const float w = packed[(j / kGemvPanel * k + i) * kGemvPanel + j % kGemvPanel];
         sum += static_cast<double>(w) * static_cast<double>(x[i]);
       }
-      ASSERT_TRUE(near(sum, static_cast<double>(y[j]), 1e-5)) << ops_->isa << " k " << k << " j " << j;
+      ASSERT_TRUE(near(sum, static_cast<double>(y[j]), 1e-5))
+          << ops_->isa << " k " << k << " j " << j;
     }
     EXPECT_TRUE(y.guards_intact(outputs));
   }
@@ -184,9 +198,11 @@ TEST_P(EveryIsa, RowsAreCombined) {
     Row a(n, 14, 1), b(n, 15, 1), c(n, 16, 1), y(n);
     const float* rows[] = {a.data(), b.data(), c.data()};
     ops_->sum_rows(rows, 3, 0.5f, y.data(), n);
-    for (size_t i = 0; i < n; ++i) ASSERT_NEAR(y[i], 0.5f * (a[i] + b[i] + c[i]), 1e-6f) << ops_->isa;
+    for (size_t i = 0; i < n; ++i)
+      ASSERT_NEAR(y[i], 0.5f * (a[i] + b[i] + c[i]), 1e-6f) << ops_->isa;
     ops_->max_rows(rows, 3, y.data(), n);
-    for (size_t i = 0; i < n; ++i) ASSERT_EQ(y[i], std::fmax(a[i], std::fmax(b[i], c[i]))) << ops_->isa;
+    for (size_t i = 0; i < n; ++i)
+      ASSERT_EQ(y[i], std::fmax(a[i], std::fmax(b[i], c[i]))) << ops_->isa;
     EXPECT_TRUE(y.guards_intact(n));
   }
 }

@@ -14,9 +14,9 @@
 
 namespace lazyrt {
 
-/// All that a packed layout depends on besides the constants: the op, the shape of its weights and its
-/// attributes. XNNPACK's seeds do not tell these apart (a linear [O,K] and a linear [K,O] have one seed),
-/// and a block of the wrong layout would be read beyond its end.
+/// All that a packed layout depends on besides the constants: the op, the shape of its weights and
+/// its attributes. XNNPACK's seeds do not tell these apart (a linear [O,K] and a linear [K,O] have
+/// one seed), and a block of the wrong layout would be read beyond its end.
 struct PackingTag {
   static constexpr int kMaxValues = 20;
 
@@ -54,8 +54,8 @@ struct WeightKey {
   }
 };
 
-/// Blocks never move and live until the store goes. Threads: packing takes the store's lock; reading
-/// packed bytes needs none.
+/// Blocks never move and live until the store goes. Threads: packing takes the store's lock;
+/// reading packed bytes needs none.
 class WeightStore {
  public:
   /// nullptr when memory is short.
@@ -74,8 +74,8 @@ class WeightStore {
     xnn_weights_cache_t cache() { return &store_->provider_; }
     /// The block of (tag, kernel, bias), or nullptr.
     void* find(const void* kernel, const void* bias) const;
-    /// A new zeroed block of (tag, kernel, bias), aligned to 64 bytes, to be filled while this Packing
-    /// is held; nullptr when memory is short.
+    /// A new zeroed block of (tag, kernel, bias), aligned to 64 bytes, to be filled while this
+    /// Packing is held; nullptr when memory is short.
     void* insert(const void* kernel, const void* bias, size_t bytes);
     /// Bytes packed since this Packing was made; what was found again does not count.
     size_t new_bytes() const { return store_->bytes_ - bytes_before_; }
@@ -97,8 +97,8 @@ class WeightStore {
 
   static size_t look_up(void* context, const xnn_weights_cache_look_up_key* key);
   static void* reserve_space(void* context, size_t bytes);
-  static size_t look_up_or_insert(void* context, const xnn_weights_cache_look_up_key* key, void* data,
-                                  size_t bytes);
+  static size_t look_up_or_insert(void* context, const xnn_weights_cache_look_up_key* key,
+                                  void* data, size_t bytes);
   static bool is_finalized(void* context);
   static void* offset_to_addr(void* context, size_t offset);
   static xnn_status delete_cache(void* context);
@@ -111,8 +111,8 @@ class WeightStore {
 
   xnn_weights_cache_provider provider_ = {};
   std::mutex mutex_;
-  PackingTag tag_;              // of the Packing that holds mutex_
-  Block* reserved_ = nullptr;   // given to XNNPACK, not yet inserted
+  PackingTag tag_;             // of the Packing that holds mutex_
+  Block* reserved_ = nullptr;  // given to XNNPACK, not yet inserted
   size_t bytes_ = 0;
   Block* buckets_[kBuckets] = {};
 };

@@ -12,8 +12,10 @@ namespace lazyrt {
 /// Ok, or XNNPACK's status in words with `call` named.
 inline Status xnn_status(const char* call, enum xnn_status status) {
   switch (status) {
-    case xnn_status_success: return {};
-    case xnn_status_out_of_memory: return Status(Error::kOutOfMemory, "%s: no memory", call);
+    case xnn_status_success:
+      return {};
+    case xnn_status_out_of_memory:
+      return Status(Error::kOutOfMemory, "%s: no memory", call);
     case xnn_status_unsupported_hardware:
       return Status(Error::kUnsupported, "%s: this processor is not supported", call);
     default:
