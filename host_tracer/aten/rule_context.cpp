@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace lazyrt {
 namespace {
@@ -164,7 +165,7 @@ std::vector<int64_t> RuleContext::ints(const char* name) {
 }
 
 std::vector<int64_t> RuleContext::ints_or(const char* name, std::vector<int64_t> fallback) {
-  return has(name) ? ints(name) : fallback;
+  return has(name) ? ints(name) : std::move(fallback);
 }
 
 std::vector<double> RuleContext::doubles_or(const char* name, std::vector<double> fallback) {
