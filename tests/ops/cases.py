@@ -477,7 +477,6 @@ def index(fam):
     fam.add("index_add", lambda a, i, s: (a.index_add(0, i, s), a.index_add(0, i, s, alpha=2)), x, lambda: torch.tensor([0, 0, 4]), f(3, 6))
     fam.add("index_copy", lambda a, i, s: a.index_copy(0, i, s), x, lambda: torch.tensor([0, 2]), f(2, 6))
     fam.add("index_fill", lambda a, i: a.index_fill(1, i, 9), x, lambda: torch.tensor([0, 2]))
-    fam.add("index_mask", lambda a: a[torch.ones(5, 6).tril().bool()], x)
     fam.add("put_rows_by_mask", masked_rows, x, bools(5), f(6), lambda: torch.tensor(0.5))
     fam.add("one_hot", lambda i: F.one_hot(i, 5), ints(0, 5, 2, 3))
     fam.add("bucketize", lambda a, b: (torch.bucketize(a, b), torch.bucketize(a, b, right=True)), f(2, 4), lambda: torch.tensor([-1.0, 0.0, 1.0]))
