@@ -500,7 +500,7 @@ def put_columns(a, i, v):
 def masked_rows(a, m, row, number):
     a = a.clone()
     a[m] = row
-    a[m[:, None] & (a > 0)] += number
+    a[m[:, None] & (a > 0)] = number
     return a
 
 
