@@ -41,8 +41,8 @@ struct Done {};
 }  // namespace lazyrt
 
 /// Returns the Failure of `outcome_expr` from the enclosing function, if it is one.
-#define LAZYRT_TRY(outcome_expr)                                        \
-  do {                                                                  \
-    auto&& lazyrt_outcome = (outcome_expr);                             \
-    if (!lazyrt_outcome.ok()) return lazyrt_outcome.failure();          \
+#define LAZYRT_TRY(outcome_expr)                               \
+  do {                                                         \
+    auto&& lazyrt_outcome = (outcome_expr);                    \
+    if (!lazyrt_outcome.ok()) return lazyrt_outcome.failure(); \
   } while (false)

@@ -1,6 +1,7 @@
 #pragma once
 
-// The backend interface: how a session finds a kernel for each node and what services it gives them.
+// The backend interface: how a session finds a kernel for each node and what services it gives
+// them.
 
 #include "lazyrt/error.h"
 #include "runtime/op/op_def.h"
@@ -8,9 +9,10 @@
 namespace lazyrt {
 
 struct BackendOptions {
-  int threads = 1;          ///< >= 1
+  int threads = 1;  ///< >= 1
   Allocator allocator;
-  /// What open_weights made for the Program that the session runs; may be nullptr: nothing is shared.
+  /// What open_weights made for the Program that the session runs; may be nullptr: nothing is
+  /// shared.
   void* weights = nullptr;
 };
 
@@ -22,9 +24,10 @@ struct Backend {
   /// Makes the per-session services that kernels get as `backend`; nullptr = none needed.
   Status (*open)(const BackendOptions& options, void** services) = nullptr;
   void (*close)(void* services, const Allocator& allocator) = nullptr;
-  /// Makes the store of packed constants that all sessions of one Program share. Called once for each
-  /// Program and backend, under the Program's lock; the Program keeps the store and passes it as
-  /// BackendOptions::weights. Safe to use from several sessions on several threads. nullptr = none.
+  /// Makes the store of packed constants that all sessions of one Program share. Called once for
+  /// each Program and backend, under the Program's lock; the Program keeps the store and passes it
+  /// as BackendOptions::weights. Safe to use from several sessions on several threads. nullptr =
+  /// none.
   Status (*open_weights)(void** weights) = nullptr;
   /// Called when the Program goes, after all its sessions.
   void (*close_weights)(void* weights) = nullptr;

@@ -28,7 +28,7 @@ struct OpAttrs {
 /// One node as kernels see it. Specs are of the shapes in force.
 struct NodeSpec {
   OpAttrs attrs;
-  Span<const TensorSpec> inputs;   ///< absent optional operands have dtype kNone
+  Span<const TensorSpec> inputs;  ///< absent optional operands have dtype kNone
   Span<const TensorSpec> outputs;
 };
 
@@ -81,7 +81,8 @@ struct OpDef {
   /// Output 0 has the bytes of input 0 in the same order: it may share its memory.
   bool is_view = false;
   /// The shape rule: checks attributes and operands (untrusted) and fills dtype and shape of every
-  /// output. Must not read tensor data. Called by the bundle verifier, the exporter and dynamic runs.
+  /// output. Must not read tensor data. Called by the bundle verifier, the exporter and dynamic
+  /// runs.
   Status (*infer)(const OpAttrs& attrs, Span<const TensorSpec> inputs,
                   Span<TensorSpec> outputs) = nullptr;
   Kernel reference;
@@ -108,7 +109,7 @@ struct CustomOpEntry {
 
 /// All ops that a program may use. Borrowed; must outlive what is made with it.
 struct OpTable {
-  Span<const OpEntry> builtin;       ///< indexed by the union member's number
+  Span<const OpEntry> builtin;  ///< indexed by the union member's number
   Span<const CustomOpEntry> custom;
 
   /// The op of these attributes, or nullptr when this table lacks it.

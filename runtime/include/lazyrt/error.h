@@ -10,17 +10,17 @@ namespace lazyrt {
 /// What kind of thing went wrong. The numbers are stable: they cross the C API.
 enum class Error : uint8_t {
   kOk = 0,
-  kInvalidArgument = 1,  ///< the caller's shape, dtype, name, option
-  kInvalidBundle = 2,    ///< the bytes break the format or its rules
-  kVersion = 3,          ///< a bundle of a newer major version
-  kUnsupported = 4,      ///< valid, but not built into this runtime
-  kNotFound = 5,         ///< no such method, input, output, file
-  kOutOfRange = 6,       ///< an index tensor holds a value outside its range
-  kOutOfMemory = 7,      ///< allocation failed or a limit was exceeded
-  kIo = 8,               ///< the system refused a file operation
-  kBusy = 9,             ///< the session is in use by another thread
+  kInvalidArgument = 1,      ///< the caller's shape, dtype, name, option
+  kInvalidBundle = 2,        ///< the bytes break the format or its rules
+  kVersion = 3,              ///< a bundle of a newer major version
+  kUnsupported = 4,          ///< valid, but not built into this runtime
+  kNotFound = 5,             ///< no such method, input, output, file
+  kOutOfRange = 6,           ///< an index tensor holds a value outside its range
+  kOutOfMemory = 7,          ///< allocation failed or a limit was exceeded
+  kIo = 8,                   ///< the system refused a file operation
+  kBusy = 9,                 ///< the session is in use by another thread
   kFailedPrecondition = 10,  ///< called in the wrong state
-  kInternal = 11,        ///< a bug of ours or of a library below
+  kInternal = 11,            ///< a bug of ours or of a library below
 };
 
 /// "invalid argument", "out of range", ...
@@ -69,8 +69,8 @@ class [[nodiscard]] Result {
 }  // namespace lazyrt
 
 /// Returns from the enclosing function if `expr` (a Status) is an error.
-#define LAZYRT_RETURN_IF_ERROR(expr)            \
-  do {                                          \
-    ::lazyrt::Status lazyrt_status = (expr);    \
+#define LAZYRT_RETURN_IF_ERROR(expr)               \
+  do {                                             \
+    ::lazyrt::Status lazyrt_status = (expr);       \
     if (!lazyrt_status.ok()) return lazyrt_status; \
   } while (false)

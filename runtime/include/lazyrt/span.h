@@ -15,8 +15,8 @@ class Span {
   template <size_t N>
   constexpr Span(T (&array)[N]) : data_(array), size_(N) {}
   /// From anything with data() and size(), e.g. std::vector.
-  template <class C, class = std::enable_if_t<std::is_convertible_v<
-                         decltype(std::declval<C&>().data()), T*>>>
+  template <class C, class = std::enable_if_t<
+                         std::is_convertible_v<decltype(std::declval<C&>().data()), T*>>>
   constexpr Span(C&& container) : data_(container.data()), size_(container.size()) {}
 
   constexpr T* data() const { return data_; }
