@@ -159,4 +159,25 @@ std::string Trace::text() const {
   return s;
 }
 
+Verdict verdict_of(const Trace& trace) {
+  Verdict verdict = trace.guards.empty() ? Verdict::kSound : Verdict::kSpecialized;
+  for (const Finding& finding : trace.findings) {
+    if (finding.severity == Severity::kError) return Verdict::kBroken;
+    if (finding.severity == Severity::kWarning) verdict = Verdict::kSpecialized;
+  }
+  return verdict;
+}
+
+const char* verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kSound:
+      return "SOUND";
+    case Verdict::kSpecialized:
+      return "SPECIALIZED";
+    case Verdict::kBroken:
+      return "BROKEN";
+  }
+  return "?";
+}
+
 }  // namespace lazyrt

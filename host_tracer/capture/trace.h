@@ -42,7 +42,8 @@ enum class LeafKind : uint8_t {
   kNotLeaf,    ///< made by a node
   kInput,      ///< user input of the method
   kParameter,  ///< nn.Parameter
-  kBuffer,     ///< registered buffer
+  kBuffer,     ///< registered buffer that the program only reads
+  kState,      ///< registered buffer that the program writes: see TraceState
   kConstant,   ///< lifted or inline tensor constant
 };
 
@@ -51,7 +52,7 @@ struct TraceValue {
   DType dtype = DType::kNone;
   std::vector<int64_t> shape;
   LeafKind leaf = LeafKind::kNotLeaf;
-  ConstantData constant;  ///< parameters, buffers, constants
+  ConstantData constant;  ///< parameters, buffers, constants; of a state the first run's content
   /// A Python number as an operand ("x * 2.0"): a 0-dim constant of f64, i64 or bool that takes no
   /// part in type promotion beyond its category. The node's result dtype already says what came
   /// out.
@@ -83,11 +84,61 @@ struct TraceNode {
   const TraceArg* find(const std::string& name) const;
 };
 
+/// A number that the trace has seen: what a sync returned, what a model answered.
+using SeenNumber = std::variant<bool, int64_t, double>;
+
 struct TraceOutput {
   std::string name;
   TraceValueId value = kNoTraceValue;
   /// A Python number that the model returns; then value is kNoTraceValue.
-  std::optional<std::variant<bool, int64_t, double>> literal;
+  std::optional<SeenNumber> literal;
+};
+
+/// An assumption of the trace: the 0-dim `value` has to be `seen` again, or this trace is not the
+/// program's. Values that depend on constants alone need none.
+struct TraceGuard {
+  TraceValueId value = kNoTraceValue;
+  SeenNumber seen;
+  std::string text;  ///< for people: "bool(x.sum() > 0)", "count of true elements of a mask"
+  Source source;
+};
+
+/// A buffer that the program writes: `leaf` (LeafKind::kState) is read at the beginning of a run,
+/// and gets the value `next` at its end. Both have one dtype and shape.
+struct TraceState {
+  TraceValueId leaf = kNoTraceValue;
+  TraceValueId next = kNoTraceValue;
+};
+
+/// What became of a value that left the graph for the program.
+enum class SyncUse : uint8_t {
+  kNote,      ///< it changed nothing of the graph: printed, logged
+  kGuard,     ///< it steers the program: there is a guard
+  kBaked,     ///< it went back into the graph as a constant
+  kUnproven,  ///< replayed in the second trace: whether it went back is not known
+};
+
+/// A value that left the graph for the program, in the order of the trace.
+struct TraceSync {
+  std::string what;  ///< "item", "bool", "nonzero", "equal", "to cpu"
+  std::string seen;  ///< the value as text, shortened: "0.731", "true", "f32[3,4]"
+  SyncUse use = SyncUse::kGuard;
+  Source source;
+};
+
+enum class Severity : uint8_t {
+  kNote,     ///< good to know
+  kWarning,  ///< the bundle is right for some inputs only, or leaves out a side effect
+  kError,    ///< the bundle would be wrong
+};
+
+/// Something that the user has to know about a trace.
+struct Finding {
+  Severity severity = Severity::kNote;
+  std::string id;          ///< stable: "baked-value", "unproven-sync", "random", "input-written"
+  std::string message;     ///< one sentence that names the culprit
+  std::string suggestion;  ///< what to edit, or empty
+  Source source;
 };
 
 /// How each node's result shape was found while tracing.
@@ -112,6 +163,10 @@ struct Trace {
   std::vector<TraceOutput> outputs;  ///< in order; may repeat a value, an input or a constant
   std::vector<SampleTensor> sample_inputs;   ///< one per input, or empty
   std::vector<SampleTensor> sample_outputs;  ///< eager ATen's on the CPU, one per output, or empty
+  std::vector<TraceGuard> guards;            ///< in order of the trace
+  std::vector<TraceState> states;
+  std::vector<TraceSync> syncs;
+  std::vector<Finding> findings;
   ShapeStats shapes;
   std::vector<std::string> notes;  ///< what was assumed or dropped, for the report
   std::string producer;            ///< e.g. "torch.export 2.13.0"
@@ -119,5 +174,17 @@ struct Trace {
   /// Readable text, one line a node: `%12: f32[1,384] = aten::add.Tensor(%3, %4, alpha=1)  # src`.
   std::string text() const;
 };
+
+/// What a reader may rely on.
+enum class Verdict : uint8_t {
+  kSound,        ///< right for every input of these shapes and dtypes
+  kSpecialized,  ///< right where its guards hold, or with a warning
+  kBroken,       ///< wrong for inputs other than the sample
+};
+
+/// kBroken with an error among the findings; kSpecialized with a guard or a warning.
+Verdict verdict_of(const Trace& trace);
+/// "SOUND", "SPECIALIZED", "BROKEN".
+const char* verdict_name(Verdict verdict);
 
 }  // namespace lazyrt
