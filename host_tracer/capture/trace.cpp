@@ -59,6 +59,8 @@ const char* leaf_text(LeafKind kind) {
       return "input";
     case LeafKind::kParameter:
       return "parameter";
+    case LeafKind::kState:
+      return "state";
     case LeafKind::kBuffer:
       return "buffer";
     case LeafKind::kConstant:
