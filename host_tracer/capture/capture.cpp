@@ -16,12 +16,27 @@ std::mutex& process_lock() {
   return *lock;
 }
 
+/// Calls it; an exception is kept for the caller of the capture, then goes on.
+template <typename Fn>
+void remembering(const CaptureRequest& request, const Fn& fn) {
+  try {
+    fn();
+  } catch (...) {
+    if (request.thrown) *request.thrown = std::current_exception();
+    throw;
+  }
+}
+
 Trace run_capture(const CaptureRequest& request, const CaptureProgram& program) {
   const at::NoGradGuard no_grad;
   const at::functionalization::impl::FunctionalizationReapplyViewsGuard copies(false);
   const TrimGraphOff whole_graph;
+  remembering(request, [&] {
+    if (request.before_trace) request.before_trace();
+  });
   CaptureSession session(request);
-  const std::vector<at::Tensor> outputs = program(session.inputs());
+  std::vector<at::Tensor> outputs;
+  remembering(request, [&] { outputs = program(session.inputs()); });
   return session.finish(outputs, request.output_names);
 }
 
@@ -50,6 +65,8 @@ Outcome<Trace> capture(const CaptureRequest& request, const CaptureProgram& prog
     return refused(e.what_without_backtrace());
   } catch (const std::exception& e) {
     return refused(std::string("the program failed while it was captured: ") + e.what());
+  } catch (...) {
+    return refused("the program failed while it was captured");
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <exception>
 #include <functional>
 #include <string>
 #include <vector>
@@ -26,6 +27,16 @@ struct CaptureRequest {
   std::vector<NamedTensor> parameters;    ///< CPU tensors that the program uses by themselves, or
   std::vector<NamedTensor> buffers;       ///< through lift(); unlisted ones become constants
   std::vector<std::string> output_names;  ///< may be empty or shorter than the outputs
+
+  /// Asked at each recorded node and sync that no SourceScope covers; empty: such nodes have none.
+  /// Called on the capturing thread, inside the program; must not throw or call ATen.
+  std::function<Source()> source_of;
+  /// Called before each of the traces, on the capturing thread and outside of the program: puts
+  /// back what the program's last run changed (RNG, buffers, counters of the module). May be empty.
+  std::function<void()> before_trace;
+  /// Where the exception goes that ended the program (or before_trace), of whatever type, beside
+  /// the Failure: a front end rethrows its user's own. Null: only the Failure tells of it.
+  std::exception_ptr* thrown = nullptr;
 };
 
 /// The program: gets the inputs as lazy tensors, returns the outputs. It may use CPU tensors

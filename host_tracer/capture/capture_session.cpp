@@ -140,12 +140,16 @@ void push_results(const std::vector<ResultShape>& results, const torch::lazy::No
 
 CaptureSession* CaptureSession::current() { return t_session; }
 
-const Source* current_source() { return t_source; }
+Source current_source() {
+  if (t_source) return *t_source;
+  if (!t_session || !t_session->request().source_of) return {};
+  return t_session->request().source_of();
+}
 
 std::string full_name(const c10::OperatorHandle& op) { return c10::toString(op.operator_name()); }
 
 std::string source_suffix() {
-  const std::string where = t_source ? t_source->text() : "";
+  const std::string where = current_source().text();
   return where.empty() ? "" : " at " + where;
 }
 
@@ -155,7 +159,7 @@ SourceScope::SourceScope(Source source) : source_(std::move(source)), outer_(t_s
 
 SourceScope::~SourceScope() { t_source = outer_; }
 
-CaptureSession::CaptureSession(const CaptureRequest& request) {
+CaptureSession::CaptureSession(const CaptureRequest& request) : request_(request) {
   for (const NamedTensor& input : request.inputs) {
     input_leaves_.push_back(make_leaf(LeafKind::kInput, input.name, input.tensor));
     inputs_.push_back(input_leaves_.back().functional);
@@ -318,7 +322,7 @@ OpNode::Call CaptureSession::make_call(const c10::OperatorHandle& op,
   for (size_t i = 0; i < arguments.size(); ++i) {
     call.args.emplace_back(arguments[i].name(), to_trace_arg(op, arguments[i], args[i], id_of));
   }
-  if (t_source) call.source = *t_source;
+  call.source = current_source();
   if (call.source.aten.empty()) call.source.aten = call.op;
   call.sequence = static_cast<int64_t>(nodes_.size());
   call.depends_on_input =

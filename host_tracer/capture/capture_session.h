@@ -26,6 +26,8 @@ class CaptureSession {
   /// This thread's running capture, or nullptr.
   static CaptureSession* current();
 
+  const CaptureRequest& request() const { return request_; }
+
   /// The inputs as functional lazy tensors, in the request's order.
   const std::vector<at::Tensor>& inputs() const { return inputs_; }
 
@@ -63,6 +65,7 @@ class CaptureSession {
   void check_writes() const;
   torch::lazy::Value output_value(const at::Tensor& output);
 
+  const CaptureRequest& request_;  ///< outlives the session
   std::vector<at::Tensor> inputs_;
   std::vector<Leaf> input_leaves_;
   std::map<DataKey, Leaf> leaves_;
@@ -71,8 +74,9 @@ class CaptureSession {
   std::vector<std::string> notes_;
 };
 
-/// The source that nodes of this thread carry now; nullptr when none is set.
-const Source* current_source();
+/// The source that a node of this thread gets now: the innermost SourceScope's, else what the
+/// request's source_of says, else nothing.
+Source current_source();
 
 /// "aten::add.Tensor" of an operator.
 std::string full_name(const c10::OperatorHandle& op);
