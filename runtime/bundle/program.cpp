@@ -121,6 +121,13 @@ Result<Method> Program::method(std::string_view name) const {
 
 uint64_t Program::bytes() const { return state_->bytes; }
 
+size_t Program::info_count() const { return count_of(state_->sections.bundle->info()); }
+
+InfoEntry Program::info(size_t i) const {
+  const auto* entry = state_->sections.bundle->info()->Get(static_cast<uint32_t>(i));
+  return {text_of(entry->key()), text_of(entry->value())};
+}
+
 const char* Method::name() const { return text_of(program_->method(index_).name()); }
 size_t Method::input_count() const { return count_of(program_->method(index_).inputs()); }
 size_t Method::output_count() const { return count_of(program_->method(index_).outputs()); }

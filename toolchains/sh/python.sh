@@ -20,6 +20,11 @@ PY
     "the runtime alone needs no Python: toolchains/bootstrap runtime"
 }
 
+# python_headers: whether PYTHON has the headers that extension modules need.
+python_headers() {
+  "$PYTHON" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))'
+}
+
 # venv_dir: where the environment is kept: keyed by the Python version and by the pins. CMake computes the same name.
 venv_dir() {
   local pins version

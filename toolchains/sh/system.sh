@@ -8,6 +8,7 @@ probe_ok() {
     command:*) have "${1#command:}" ;;
     header:*) [ -e "/usr/include/${1#header:}" ] || [ -e "/usr/local/include/${1#header:}" ] ;;
     python:venv) (find_python) >/dev/null 2>&1 ;;
+    python:headers) (find_python && python_headers) >/dev/null 2>&1 ;;
     *) return 1 ;;
   esac
 }

@@ -62,6 +62,12 @@ struct Tolerance {
   double relative = 0;
 };
 
+/// A note of the exporter. Keys may repeat.
+struct InfoEntry {
+  const char* key = "";
+  const char* value = "";
+};
+
 class ProgramState;
 class SessionState;
 
@@ -122,6 +128,10 @@ class Program {
   Result<Method> method(std::string_view name) const;
   /// Size of the whole bundle in bytes.
   uint64_t bytes() const;
+  /// What the exporter noted beside the program: versions, options, structure of the interface.
+  size_t info_count() const;
+  /// REQUIRES: i < info_count().
+  InfoEntry info(size_t i) const;
 
  private:
   Program() = default;

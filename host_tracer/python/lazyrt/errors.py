@@ -1,0 +1,49 @@
+"""What LazyRT raises. The kinds are those of lazyrt/error.h."""
+
+
+class Error(RuntimeError):
+    """Base of LazyRT's errors. `kind` is "invalid argument", "unsupported", ..."""
+
+    def __init__(self, text, kind="internal"):
+        super().__init__(text)
+        self.kind = kind
+
+
+class InputError(Error, ValueError):
+    """An argument of the wrong shape, dtype, count or name."""
+
+
+class BundleError(Error):
+    """The file is damaged, of a newer format, or needs what this runtime lacks."""
+
+
+class GuardError(Error):
+    """The inputs do not meet an assumption that the bundle was exported with."""
+
+
+class ExportError(Error):
+    """The module could not be exported. Nothing was written.
+
+    `report` is an ExportReport of what was captured, or None; `findings` its findings."""
+
+    def __init__(self, text, kind="unsupported", report=None):
+        super().__init__(text, kind)
+        self.report = report
+
+    @property
+    def findings(self):
+        return self.report.findings if self.report else []
+
+
+_CLASSES = {
+    "invalid argument": InputError,
+    "invalid bundle": BundleError,
+    "version": BundleError,
+    "unsupported": BundleError,
+    "guard failed": GuardError,
+}
+
+
+def from_kind(kind, text):
+    """The exception for an error of the runtime or the exporter."""
+    return _CLASSES.get(kind, Error)(text, kind)

@@ -1,0 +1,272 @@
+"""lazyrt.export: any eager module or function to a bundle."""
+
+import contextlib
+import json
+import os
+import threading
+import time
+
+import torch
+
+from lazyrt import _tracer, trees
+from lazyrt.errors import Error, ExportError
+from lazyrt.modes import CaptureMode
+from lazyrt.programs import Program
+from lazyrt.report import ExportReport
+from lazyrt.sources import make_sources, module_paths
+from lazyrt.state import GlobalState, ObjectState
+
+INTERFACE_KEY = "lazyrt.interface"
+_one_at_a_time = threading.RLock()
+
+
+def _is_tensor(value):
+    return isinstance(value, torch.Tensor)
+
+
+def export(model, args=(), path=None, *, kwargs=None, allow=(), second_trace=True, check=True, keep_samples=True,
+           report=None, progress=None):
+    """Captures `model(*args, **kwargs)` and writes it as a bundle. Returns an ExportReport.
+
+    model         an nn.Module, or a function, method or functools.partial; it and the process are left as they were found
+    args, kwargs  the example call. Tensors anywhere in nested tuples, lists, dicts and dataclasses become inputs, named after
+                  the signature ("input_ids", "past.0.key"); all else is fixed at its value
+    path          of the bundle (.lzb); it appears only when all went well
+    allow         ids of findings that would fail the export and shall not: ("baked-value",)
+    second_trace  captures again on perturbed inputs, to find values of the example that went into the graph
+    check         runs the bundle on the cpu backend and compares it with eager's results
+    keep_samples  keeps the example's inputs and outputs in the bundle
+    report        path of an HTML report
+    progress      called as progress(stage, done, total)
+
+    Raises ExportError for what cannot be exported, with all reasons at once; exceptions of the model are its own."""
+    if path is None:
+        raise TypeError("lazyrt.export(model, args, path) needs the path of the bundle")
+    path = os.fspath(path)
+    _check_path(path)
+    with _one_at_a_time:
+        job = _Export(Program(model), allow, second_trace, progress)
+        return job.run(_Sample(job.program, args, kwargs), path, check, keep_samples, report)
+
+
+def _check_path(path):
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"cannot write {path}: there is no folder {folder}")
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"cannot write {path}: it is a folder")
+
+
+class _Sample:
+    """An example call: its tensors by name, and the call made again with other tensors."""
+
+    def __init__(self, program, args, kwargs):
+        if _is_tensor(args):
+            args = (args,)
+        if not isinstance(args, (tuple, list)):
+            raise TypeError(f"args has to be a tuple of the positional arguments, not a {type(args).__name__}")
+        self.args, self.kwargs = tuple(args), dict(kwargs or {})
+        self.names, taken = [], set()
+        self.arguments, self.inputs = [], []
+        for name, value in program.name_arguments(self.args, self.kwargs):
+            described, leaves = trees.flatten(value, name, _is_tensor, taken)
+            self.arguments.append([name, described])
+            self.inputs += leaves
+
+    def call(self, tensors):
+        """(args, kwargs) with these tensors, in the order of `inputs`."""
+        following = iter(tensors)
+        make = lambda tensor: next(following)  # noqa: E731
+        args = [trees.replace(value, _is_tensor, make) for value in self.args]
+        return tuple(args), {name: trees.replace(value, _is_tensor, make) for name, value in self.kwargs.items()}
+
+    def fixed(self):
+        """Names and values of the arguments that are no inputs."""
+        return [(name, described.get("value", described.get("text")))
+                for name, described in self.arguments if described["kind"] == "value"]
+
+
+class _Export:
+    """One export. All that it changes meanwhile is put back, whatever happens."""
+
+    def __init__(self, program, allow, second_trace, progress):
+        self.program = program
+        self.allow, self.second_trace, self.progress = list(allow), second_trace, progress
+        self.sources = make_sources()
+        self.globals = GlobalState()
+        self.notes = []
+        self.moved = set()
+
+    def run(self, sample, path, check, keep_samples, report_path):
+        materialised = self._materialise(sample)
+        self.state = ObjectState([self.program.target, *self.program.roots.values()])
+        try:
+            start = time.perf_counter()
+            trace, outputs = self._capture(sample)
+            self._note(trace, sample, materialised)
+            report = ExportReport([trace], path)
+            self._refuse_errors(report)
+            if check or keep_samples:
+                self._add_samples(trace, sample, outputs)
+            seconds = time.perf_counter() - start
+        finally:
+            self._restore()
+        options = self._options(sample, outputs, path, report_path)
+        options.check, options.keep_samples, options.trace_seconds = check, keep_samples, seconds
+        try:
+            report.complete(*_tracer.export([trace], options, self.progress))
+        except Error as error:
+            raise ExportError(str(error), error.kind, report) from None
+        return report
+
+    def _restore(self):
+        self.state.restore()
+        self.globals.restore()
+
+    # ---------------------------------------------------------------- before
+
+    def _materialise(self, sample):
+        """Lazy modules (LazyLinear, ...) get their parameters from a first forward, as in eager."""
+        lazy = self.program.uninitialized()
+        if not lazy:
+            return []
+        known = {name: b.clone() for name, b in self.program.buffers().items() if type(b) is torch.Tensor}
+        try:
+            with torch.no_grad():
+                args, kwargs = sample.call([t.detach().clone() for _, t in sample.inputs])
+                self.program.shell(*args, **kwargs)
+        finally:
+            with torch.no_grad():
+                buffers = self.program.buffers()
+                for name, before in known.items():
+                    buffers[name].copy_(before)
+            self.globals.restore()
+        return lazy
+
+    # ---------------------------------------------------------------- capture
+
+    def _capture(self, sample):
+        request = _tracer.Request()
+        request.inputs = [(name, tensor) for name, tensor in sample.inputs]
+        request.parameters = list(self.program.parameters().items())
+        request.buffers = list(self.program.buffers().items())
+        request.sources = self.sources
+        request.second_trace = self.second_trace
+        request.allow = self.allow
+        run = _LazyRun(self, sample, dict([*request.parameters, *request.buffers]))
+        request.program = run
+        request.before_trace = self._before_trace
+        try:
+            trace = _tracer.capture(request)
+        except Exception as error:
+            self._raise_own(sample, error)
+        trace.producer = f"torch {torch.__version__} eager"
+        trace.arrange_outputs(run.entries)
+        return trace, run
+
+    def _before_trace(self):
+        self._restore()
+        torch.backends.mha.set_fastpath_enabled(False)
+
+    def _raise_own(self, sample, error):
+        """An error that eager has too is the model's; else the capture's."""
+        self._restore()
+        if not isinstance(error, Error):
+            self._eager(sample)
+        raise ExportError(f"the capture failed: {error}", getattr(error, "kind", "unsupported")) from error
+
+    def _eager(self, sample):
+        """The model's own results. Its buffers and the inputs are clones."""
+        buffers = {name: buffer.detach().clone() for name, buffer in self.program.buffers().items()}
+        args, kwargs = sample.call([tensor.detach().clone() for _, tensor in sample.inputs])
+        try:
+            with torch.no_grad():
+                return self.program.call(buffers, args, kwargs)
+        finally:
+            self._restore()
+
+    def _add_samples(self, trace, sample, outputs):
+        described, leaves = trees.flatten(self._eager(sample), "", _is_tensor)
+        if _shape_of(described) != _shape_of(outputs.description):
+            raise ExportError("the model's results are nested differently when it is captured: " +
+                              f"{json.dumps(outputs.description)} against {json.dumps(described)}")
+        tensors = dict(leaves)
+        trace.set_samples([tensors.get(name) for name, _ in outputs.entries])
+
+    # ---------------------------------------------------------------- report
+
+    def _note(self, trace, sample, materialised):
+        notes = list(trace.notes)
+        if materialised:
+            notes.append("a first forward made the parameters of " + ", ".join(materialised))
+        notes += [f"argument '{name}' is fixed at {value!r}" for name, value in sample.fixed()]
+        trace.notes = [*notes, *dict.fromkeys(self.notes)]
+        for name in sorted(self.moved):
+            trace.add_finding("warning", "random", f"the model draws numbers from Python's {name}; the bundle has those of the export",
+                              "draw them with torch, or pass them as inputs")
+
+    @staticmethod
+    def _refuse_errors(report):
+        errors = [finding for finding in report.findings if finding.severity == "error"]
+        if errors:
+            raise ExportError("the bundle would be wrong for other inputs:\n" + "\n".join(map(str, errors)), "baked", report)
+
+    def _options(self, sample, outputs, path, report_path):
+        options = _tracer.ExportOptions()
+        options.path, options.model = path, self.program.name
+        options.report_path = os.fspath(report_path) if report_path else ""
+        interface = {"version": 1, "arguments": sample.arguments, "positional": len(sample.args),
+                     "result": outputs.description}
+        options.info = [(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))]
+        return options
+
+
+class _LazyRun:
+    """The program as capture calls it, once or more: lazy inputs in, lazy outputs out."""
+
+    def __init__(self, job, sample, tensors):
+        self._job, self._sample, self._tensors = job, sample, tensors
+        self.description, self.entries = None, []
+
+    def __call__(self, inputs):
+        job = self._job
+        lifted = {name: _tracer.lift(tensor) for name, tensor in self._tensors.items()}
+        tensors = dict(lifted)
+        args, kwargs = self._sample.call(inputs)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(module_paths(job.program.module_paths(), job.sources))
+            stack.enter_context(CaptureMode(_tracer.lift, self._note))
+            result = job.program.call(tensors, args, kwargs)
+        for name, tensor in tensors.items():  # self.buffer = value
+            if tensor is not lifted[name]:
+                lifted[name].copy_(tensor)
+        job.moved.update(job.globals.used())
+        return self._take(result)
+
+    def _take(self, result):
+        description, leaves = trees.flatten(result, "", _is_tensor)
+        if self.description is None:
+            self.description = description
+            self.entries = [(name, value) for name, value in _entries(description)]
+        return [tensor for _, tensor in leaves]
+
+    def _note(self, text):
+        place = self._job.sources.current()
+        self._job.notes.append(f"{text} ({os.path.basename(place['file'])}:{place['line']})" if place["file"] else text)
+
+
+def _entries(description, path=""):
+    """(name, None) for each tensor and (name, number) for each number of a result, in order."""
+    if description["kind"] == "tensor":
+        yield description["name"], None
+    elif isinstance(description.get("value"), (bool, int, float)):
+        yield path or "output", description["value"]
+    keys = description.get("keys") or range(len(description.get("items", ())))
+    for key, item in zip(keys, description.get("items", ())):
+        yield from _entries(item, f"{path}.{key}" if path else str(key))
+
+
+def _shape_of(description):
+    """A description without its values."""
+    inner = [_shape_of(item) for item in description.get("items", ())]
+    return [description["kind"], description.get("name"), list(description.get("keys", ())), inner]

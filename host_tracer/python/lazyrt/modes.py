@@ -1,0 +1,225 @@
+"""What a module's Python sees while it is captured: lazy tensors that pass for CPU tensors.
+
+Factories give lazy tensors, device="cpu" stays on the capture device, numpy conversions become syncs, and a CPU tensor that
+lazy values are written into is lifted first."""
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._device import _device_constructors
+
+LAZY = torch.device("lazy", 0)
+CPU = torch.device("cpu")
+_Tensor = torch.Tensor
+
+_REFLECTED_WRITES = {
+    f"__i{name}__" for name in
+    ("add", "sub", "mul", "truediv", "floordiv", "div", "mod", "pow", "and", "or", "xor", "lshift", "rshift")
+}
+
+
+def is_lazy(value):
+    return isinstance(value, _Tensor) and value.device.type == "lazy"
+
+
+def _on_cpu(device):
+    """True for what names the CPU: "cpu", torch.device("cpu"), ..."""
+    if isinstance(device, str):
+        return device.split(":")[0] == "cpu"
+    return isinstance(device, torch.device) and device.type == "cpu"
+
+
+def _tensors_in(values):
+    for value in values:
+        if isinstance(value, _Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors_in(value)
+
+
+def _map(value, fn):
+    if isinstance(value, _Tensor):
+        return fn(value)
+    if type(value) in (list, tuple):
+        return type(value)(_map(item, fn) for item in value)
+    return value
+
+
+class CaptureMode(TorchFunctionMode):
+    """Active while the program runs on lazy tensors. `lift` makes a CPU tensor lazy; `note(text)` tells the report."""
+
+    def __init__(self, lift, note):
+        super().__init__()
+        self._lift = lift
+        self._note = note
+        self._lifted = {}  # storage address -> (CPU tensor, its lifted form)
+        self._writes = {}  # function -> whether it writes into its first argument
+        self._factories = _device_constructors()
+        self._handlers = self._make_handlers()
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        handler = self._handlers.get(func)
+        if handler is not None:
+            return handler(func, args, kwargs)
+        return self._call(func, args, kwargs)
+
+    # ---------------------------------------------------------------- every call
+
+    def _call(self, func, args, kwargs):
+        if "device" in kwargs:
+            if _on_cpu(kwargs["device"]):
+                kwargs["device"] = LAZY
+        if func in self._factories and kwargs.get("device") is None:
+            kwargs["device"] = LAZY
+        if self._is_write(func, kwargs):
+            args, kwargs = self._lift_targets(args, kwargs)
+        if self._lifted:
+            args = _map(tuple(args), self._current)
+            kwargs = {key: _map(value, self._current) for key, value in kwargs.items()}
+        return func(*args, **kwargs)
+
+    def _is_write(self, func, kwargs):
+        if kwargs.get("out") is not None:
+            return True
+        writes = self._writes.get(func)
+        if writes is None:
+            name = getattr(func, "__name__", "")
+            writes = name in _REFLECTED_WRITES or name == "__setitem__" or (name.endswith("_") and not name.endswith("__"))
+            self._writes[func] = writes
+        return writes
+
+    def _lift_targets(self, args, kwargs):
+        """A CPU tensor that is written with lazy values becomes lazy, for all later uses."""
+        out = kwargs.get("out")
+        targets = [out] if out is not None else args[:1]
+        sources = [*_tensors_in(args), *_tensors_in(kwargs.values())]
+        if any(is_lazy(t) for t in sources):
+            for target in _tensors_in(targets):
+                if not is_lazy(target):
+                    self._remember(target)
+        return args, kwargs
+
+    def _remember(self, tensor):
+        base = tensor if tensor._base is None else tensor._base
+        address = base.untyped_storage().data_ptr()
+        if address not in self._lifted:
+            self._lifted[address] = (base, self._lift(base.detach()))
+
+    def _current(self, tensor):
+        """The lifted form of a CPU tensor whose storage was lifted; else the tensor."""
+        if is_lazy(tensor) or tensor.layout != torch.strided or tensor.numel() == 0:
+            return tensor
+        known = self._lifted.get(tensor.untyped_storage().data_ptr())
+        if known is None:
+            return tensor
+        base, lifted = known
+        same = tensor.shape == base.shape and tensor.stride() == base.stride()
+        if same and tensor.storage_offset() == base.storage_offset():
+            return lifted
+        return lifted.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset() - base.storage_offset())
+
+    # ---------------------------------------------------------------- single functions
+
+    def _make_handlers(self):
+        return {
+            _Tensor.device.__get__: lambda func, args, kwargs: self._device(args[0]),
+            _Tensor.is_cpu.__get__: lambda func, args, kwargs: is_lazy(args[0]) or args[0].is_cpu,
+            _Tensor.data.__get__: lambda func, args, kwargs: args[0].detach(),
+            _Tensor.to: self._to,
+            _Tensor.cpu: self._cpu,
+            _Tensor.numpy: self._numpy,
+            _Tensor.__array__: self._array,
+            _Tensor.tolist: self._tolist,
+            _Tensor.__bool__: self._bool,
+            _Tensor.__int__: self._int,
+            _Tensor.__index__: self._int,
+            _Tensor.__repr__: self._text,
+            _Tensor.__format__: self._text,
+            torch.tensor: self._make_tensor,
+            torch.as_tensor: self._make_tensor,
+            torch.from_numpy: lambda func, args, kwargs: func(*args, **kwargs).clone(),
+        }
+
+    @staticmethod
+    def _device(tensor):
+        return CPU if is_lazy(tensor) else tensor.device
+
+    def _to(self, func, args, kwargs):
+        tensor, rest = self._current(args[0]) if self._lifted else args[0], list(args[1:])
+        if not is_lazy(tensor):
+            return self._call(func, args, kwargs)
+        moved = any(_on_cpu(item) for item in (*rest, kwargs.get("device")))
+        rest = [self._stay(item) for item in rest]
+        kwargs = {key: self._stay(item) for key, item in kwargs.items()}
+        if moved:
+            self._note("a move to the CPU was left out")
+        return func(tensor, *rest, **kwargs)
+
+    @staticmethod
+    def _stay(item):
+        """An argument of Tensor.to that leaves the tensor on the capture device."""
+        if _on_cpu(item):
+            return LAZY
+        if isinstance(item, _Tensor) and not is_lazy(item):
+            return item.dtype
+        return item
+
+    def _cpu(self, func, args, kwargs):
+        if not is_lazy(args[0]):
+            return self._call(func, args, kwargs)
+        self._note("a move to the CPU was left out")
+        return args[0]
+
+    @staticmethod
+    def _fetch(tensor):
+        """The value on the real CPU: a sync."""
+        return tensor.detach().to("cpu") if is_lazy(tensor) else tensor.detach()
+
+    def _numpy(self, func, args, kwargs):
+        if not is_lazy(args[0]):
+            return func(*args, **kwargs)
+        return self._fetch(args[0]).numpy()
+
+    def _array(self, func, args, kwargs):
+        tensor, *rest = args
+        return func(self._fetch(tensor), *rest, **kwargs) if is_lazy(tensor) else func(*args, **kwargs)
+
+    def _tolist(self, func, args, kwargs):
+        return self._fetch(args[0]).tolist() if is_lazy(args[0]) else func(*args, **kwargs)
+
+    def _bool(self, func, args, kwargs):
+        """A guard on the truth, not on the number."""
+        tensor = args[0]
+        if is_lazy(tensor) and tensor.dtype != torch.bool and tensor.numel() == 1:
+            tensor = tensor != 0
+        return func(tensor)
+
+    def _int(self, func, args, kwargs):
+        """A guard on the integer, not on the fraction."""
+        tensor = args[0]
+        if is_lazy(tensor) and tensor.is_floating_point() and func is _Tensor.__int__:
+            tensor = tensor.to(torch.int64)
+        return func(tensor)
+
+    def _text(self, func, args, kwargs):
+        return func(self._fetch(args[0]), *args[1:], **kwargs)
+
+    def _make_tensor(self, func, args, kwargs):
+        """torch.tensor([a, b]) of lazy a, b is a stack of them; their numbers do not leave the graph."""
+        data = args[0] if args else kwargs.get("data")
+        if isinstance(data, _Tensor) or not any(is_lazy(t) for t in _tensors_in([data])):
+            return self._call(func, args, kwargs)
+        dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
+        made = self._stack(data)
+        return made if dtype is None else made.to(dtype)
+
+    def _stack(self, data):
+        if isinstance(data, _Tensor):
+            return data if is_lazy(data) else self._lift(data.detach())
+        if isinstance(data, (list, tuple)):
+            items = [self._stack(item) for item in data]
+            common = items[0].dtype
+            for item in items[1:]:
+                common = torch.promote_types(common, item.dtype)
+            return torch.stack([item.to(common) for item in items])
+        return torch.tensor(data, device=LAZY)

@@ -1,0 +1,149 @@
+"""The callable that is exported, its modules, and how its arguments are named."""
+
+import functools
+import inspect
+
+import torch
+from torch.nn.parameter import UninitializedTensorMixin
+
+
+_MODULE = torch.nn.Module()
+
+
+class Program:
+    """A module, a method of one, or a function together with the modules that it reaches through its closure, its
+    globals or functools.partial."""
+
+    def __init__(self, target):
+        if not callable(target):
+            raise TypeError(f"lazyrt.export needs a module or a function, not a {type(target).__name__}")
+        self.target = target
+        self.name = _name_of(target)
+        self.roots = {"": target} if isinstance(target, torch.nn.Module) else _reachable_modules(target)
+        self.shell = target if "" in self.roots else _shell(target, self.roots)
+
+    def call(self, tensors, args, kwargs):
+        """Calls it with `tensors` by name in place of parameters and buffers; writes back into `tensors` what the call
+        put in their places."""
+        return torch.func.functional_call(self.shell, tensors, args, kwargs)
+
+    def parameters(self):
+        return dict(self.shell.named_parameters())
+
+    def buffers(self):
+        return {name: buffer for name, buffer in self.shell.named_buffers() if buffer is not None}
+
+    def module_paths(self):
+        """id of each module -> its path."""
+        paths = {}
+        for path, module in self.shell.named_modules():
+            paths.setdefault(id(module), path)
+        return paths
+
+    def uninitialized(self):
+        """Paths of lazy modules (LazyLinear, ...) that no forward has materialised yet."""
+        tensors = [*self.shell.named_parameters(), *self.shell.named_buffers()]
+        return sorted({name.rpartition(".")[0] for name, t in tensors if isinstance(t, UninitializedTensorMixin)})
+
+    def name_arguments(self, args, kwargs):
+        """[(name, value)] for each argument, positional ones first."""
+        names = _positional_names(self.target, len(args))
+        return [*zip(names, args), *kwargs.items()]
+
+
+def _shell(target, roots):
+    class Shell(torch.nn.Module):
+        def forward(self, *args, **kwargs):
+            return target(*args, **kwargs)
+
+    shell = Shell()
+    for name, module in roots.items():
+        shell.add_module(name, module)
+    return shell
+
+
+def _name_of(target):
+    if isinstance(target, torch.nn.Module):
+        return type(target).__name__
+    if isinstance(target, functools.partial):
+        return _name_of(target.func)
+    return getattr(target, "__qualname__", type(target).__name__)
+
+
+def _reachable_modules(target):
+    """Modules by the name under which a function knows them."""
+    found, seen = {}, set()
+
+    def add(name, value):
+        if isinstance(value, torch.nn.Module):
+            if all(value is not module for module in found.values()):
+                found[_free_name(name, found)] = value
+        elif isinstance(value, (list, tuple)) and len(value) < 1000:
+            for i, item in enumerate(value):
+                add(f"{name}_{i}", item)
+        elif isinstance(value, dict) and len(value) < 1000:
+            for key, item in value.items():
+                add(f"{name}_{key}", item)
+        elif inspect.isroutine(value) or isinstance(value, functools.partial):
+            visit(value)
+
+    def visit(function):
+        if id(function) in seen:
+            return
+        seen.add(id(function))
+        if isinstance(function, functools.partial):
+            for value in (function.func, *function.args, *function.keywords.values()):
+                add("partial", value)
+            return
+        if inspect.ismethod(function):
+            add("self", function.__self__)
+            _visit_attributes(function.__self__, add)
+            function = function.__func__
+        function = inspect.unwrap(function)
+        if not inspect.isfunction(function):
+            return
+        try:
+            variables = inspect.getclosurevars(function)
+        except ValueError:  # a variable of the closure that is not set yet
+            return
+        for name, value in {**variables.globals, **variables.nonlocals}.items():
+            if not inspect.isroutine(value) or getattr(value, "__module__", "") == function.__module__:
+                add(name, value)
+
+    if inspect.isroutine(target) or isinstance(target, functools.partial):
+        visit(target)
+    else:
+        _visit_attributes(target, add)
+        visit(type(target).__call__.__get__(target))
+    return found
+
+
+def _visit_attributes(instance, add):
+    if not isinstance(instance, torch.nn.Module):
+        for name, value in getattr(instance, "__dict__", {}).items():
+            add(name, value)
+
+
+def _free_name(name, taken):
+    name = "".join(c if c.isalnum() else "_" for c in name) or "module"
+    candidate, i = name, 0
+    while candidate in taken or hasattr(_MODULE, candidate):
+        i += 1
+        candidate = f"{name}_{i}"
+    return candidate
+
+
+def _positional_names(target, count):
+    """Names of the positional arguments, after the signature of forward or of the function."""
+    try:
+        function = target.forward if isinstance(target, torch.nn.Module) else target
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return [f"arg{i}" for i in range(count)]
+    names = []
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            names += [f"{parameter.name}.{i}" for i in range(count - len(names))]
+        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            names.append(parameter.name)
+    return (names + [f"arg{i}" for i in range(count)])[:count] if len(names) < count else names[:count]

@@ -1,0 +1,96 @@
+"""What an export did and what it assumed."""
+
+import dataclasses
+import json
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """Something to know about the export. `severity`: "note", "warning" or "error"."""
+
+    severity: str
+    id: str
+    message: str
+    suggestion: str = ""
+    file: str = ""
+    line: int = 0
+    module: str = ""
+
+    def __str__(self):
+        place = f"{self.file}:{self.line}: " if self.file else ""
+        advice = f"\n    {self.suggestion}" if self.suggestion else ""
+        return f"{place}{self.severity}: {self.message} [{self.id}]{advice}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Guard:
+    """An assumption that the runtime checks: `text` was `seen` at this line."""
+
+    text: str
+    seen: object
+    file: str = ""
+    line: int = 0
+    module: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Sync:
+    """A value that left the graph. `use`: "note", "guard", "baked" or "unproven"."""
+
+    what: str
+    seen: str
+    use: str
+    file: str = ""
+    line: int = 0
+    module: str = ""
+
+
+def _make(cls, items):
+    names = {field.name for field in dataclasses.fields(cls)}
+    return [cls(**{key: value for key, value in item.items() if key in names}) for item in items]
+
+
+_ORDER = ("SOUND", "SPECIALIZED", "BROKEN")
+
+
+class ExportReport:
+    """verdict: "SOUND" (right for every input of these shapes and dtypes), "SPECIALIZED" (right where the guards hold) or
+    "BROKEN"; findings, guards, syncs; states: buffers that become state; nodes: ATen calls captured; summary: text."""
+
+    def __init__(self, traces, path):
+        self.path = path
+        self.verdict = max((trace.verdict for trace in traces), key=_ORDER.index)
+        self.findings = [item for trace in traces for item in _make(Finding, trace.findings)]
+        self.guards = [item for trace in traces for item in _make(Guard, trace.guards)]
+        self.syncs = [item for trace in traces for item in _make(Sync, trace.syncs)]
+        self.states = list(dict.fromkeys(name for trace in traces for name in trace.states))
+        self.notes = list(dict.fromkeys(note for trace in traces for note in trace.notes))
+        self.nodes = sum(trace.nodes for trace in traces)
+        self.trace = "\n".join(trace.text() for trace in traces)
+        self.summary = ""
+        self._json = {}
+
+    def complete(self, summary, details):
+        """Adds what the exporter says: its text and its JSON."""
+        self.summary, self._json = summary, json.loads(details)
+
+    def to_json(self):
+        """The report as plain dicts and lists; json.dumps takes it."""
+        mine = {
+            "verdict": self.verdict,
+            "findings": [dataclasses.asdict(item) for item in self.findings],
+            "guards": [dataclasses.asdict(item) for item in self.guards],
+            "syncs": [dataclasses.asdict(item) for item in self.syncs],
+            "states": self.states,
+        }
+        return {**self._json, **mine}
+
+    def _lines(self):
+        yield f"verdict     {self.verdict}"
+        for finding in self.findings:
+            yield str(finding)
+        for guard in self.guards:
+            yield f"{guard.file}:{guard.line}: assumes {guard.text} = {guard.seen}"
+
+    def __repr__(self):
+        return "\n".join([f"<lazyrt.ExportReport {self.path}>", *self._lines(), self.summary.rstrip()])

@@ -1,0 +1,140 @@
+#include "host_tracer/python/python_export.h"
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "host_tracer/cli/self_check.h"
+#include "host_tracer/exporter.h"
+#include "host_tracer/report/html.h"
+#include "lazyrt/runtime.h"
+
+namespace lazyrt {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file that is removed again unless it was moved away.
+class PartialFile {
+ public:
+  explicit PartialFile(const std::string& path) : path_(path + ".partial") {}
+  ~PartialFile() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+  }
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  Outcome<Done> publish(const std::string& target) const {
+    std::error_code error;
+    fs::rename(path_, target, error);
+    if (!error) return Done{};
+    return Failure{Error::kIo, "cannot write " + target + ": " + error.message()};
+  }
+
+ private:
+  std::string path_;
+};
+
+Outcome<Done> write_text(const std::string& path, const std::string& text) {
+  const PartialFile file(path);
+  std::ofstream out(file.path(), std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) return Failure{Error::kIo, "cannot write " + path};
+  return file.publish(path);
+}
+
+void describe_traces(const std::vector<Trace>& traces, ExportSummary* summary) {
+  summary->producer = traces.front().producer;
+  for (const Trace& trace : traces) {
+    summary->captured_nodes += trace.nodes.size();
+    summary->shapes.meta += trace.shapes.meta;
+    summary->shapes.rule += trace.shapes.rule;
+    summary->shapes.cpu += trace.shapes.cpu;
+    summary->notes.insert(summary->notes.end(), trace.notes.begin(), trace.notes.end());
+  }
+  count_parameters(traces.front(), summary);
+}
+
+void describe_passes(const ExportReport& report, ExportSummary* summary) {
+  for (const PassReport& pass : report.passes) {
+    summary->passes.push_back(
+        {pass.name, pass.nodes_before, pass.nodes_after, pass.changes, pass.milliseconds});
+  }
+  summary->imported_nodes =
+      report.passes.empty() ? report.nodes.size() : report.passes.front().nodes_before;
+  for (const StageTime& time : report.times) {
+    const bool early = time.stage == "import" || time.stage == "passes";
+    (early ? summary->seconds.passes : summary->seconds.emit) += time.milliseconds / 1e3;
+  }
+}
+
+Outcome<Done> write(const std::vector<Trace>& traces, const PythonExportOptions& options,
+                    const std::string& path, ExportSummary* summary) {
+  ExportOptions exporter;
+  exporter.path = path;
+  exporter.emit.producer = "lazyrt (Python) 0.1.0";
+  exporter.emit.strip_samples = !options.keep_samples;
+  exporter.emit.info = options.info;
+  exporter.progress = options.progress;
+  auto report = export_trace(traces.front(), default_ops(), exporter);
+  if (!report.ok()) return report.failure();
+  describe_passes(*report, summary);
+  return Done{};
+}
+
+Outcome<Done> check(const Trace& trace, const std::string& path, ExportSummary* summary) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto lines = check_bundle(path, trace);
+  if (!lines.ok()) {
+    return Failure{lines.failure().error, "the bundle made does not run: " + lines.failure().text};
+  }
+  summary->check = std::move(*lines);
+  summary->seconds.check =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::string wrong;
+  for (const CheckLine& line : summary->check) {
+    if (line.ok) continue;
+    char text[160];
+    std::snprintf(text, sizeof text, ": error %.3g against a largest value of %.3g; ",
+                  line.max_absolute, line.max_value);
+    wrong += "output '" + line.output + "'" + text;
+  }
+  if (wrong.empty()) return Done{};
+  return Failure{Error::kInternal, "the bundle does not reproduce eager's outputs: " + wrong +
+                                       "this is a bug of LazyRT, please report it"};
+}
+
+}  // namespace
+
+Outcome<ExportSummary> export_from_python(const std::vector<Trace>& traces,
+                                          const PythonExportOptions& options) {
+  ExportSummary summary;
+  summary.model = options.model;
+  summary.seconds.trace = options.trace_seconds;
+  describe_traces(traces, &summary);
+  const PartialFile file(options.path);
+  LAZYRT_TRY(write(traces, options, file.path(), &summary));
+  if (options.check) {
+    if (options.progress) options.progress("check against eager", 0, 0);
+    LAZYRT_TRY(check(traces.front(), file.path(), &summary));
+  } else {
+    summary.unchecked = "check=False";
+  }
+  auto info = describe_bundle(file.path());
+  if (!info.ok()) {
+    return Failure{Error::kInternal, "the bundle made is refused: " + info.failure().text};
+  }
+  summary.bundle = std::move(*info);
+  summary.bundle.path = options.path;
+  if (!options.report_path.empty()) {
+    LAZYRT_TRY(write_text(options.report_path, html_report(summary.bundle, &summary)));
+  }
+  LAZYRT_TRY(file.publish(options.path));
+  return summary;
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,33 @@
+#pragma once
+
+// Traces to a published bundle with its report: the half of an export that needs no Python.
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host_tracer/capture/trace.h"
+#include "host_tracer/report/summary.h"
+#include "host_tracer/support/outcome.h"
+
+namespace lazyrt {
+
+struct PythonExportOptions {
+  std::string path;         ///< of the bundle; written beside it first, moved there at the very end
+  std::string model;        ///< what the report calls the model
+  std::string report_path;  ///< of an HTML report, or empty
+  double trace_seconds = 0;
+  bool check = true;         ///< against the traces' samples; a mismatch is a failure
+  bool keep_samples = true;  ///< in the bundle
+  std::vector<std::pair<std::string, std::string>> info;  ///< for the bundle's key/values
+  /// A stage begins or is at `done` of `total`. May throw; nothing is left behind then.
+  std::function<void(const std::string& stage, int64_t done, int64_t total)> progress;
+};
+
+/// Exports, checks and publishes. REQUIRES: !traces.empty().
+/// Fails as export_trace does, or where the bundle does not reproduce the sample outputs.
+Outcome<ExportSummary> export_from_python(const std::vector<Trace>& traces,
+                                          const PythonExportOptions& options);
+
+}  // namespace lazyrt

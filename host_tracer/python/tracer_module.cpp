@@ -1,0 +1,281 @@
+// lazyrt._tracer: capture and export for lazyrt/export.py. Linked with LibTorch; torch has to be
+// imported before it.
+
+#include <pybind11/functional.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include <exception>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host_tracer/capture/checked_capture.h"
+#include "host_tracer/python/errors.h"
+#include "host_tracer/python/python_export.h"
+#include "host_tracer/python/python_source.h"
+
+namespace py = pybind11;
+
+namespace lazyrt {
+namespace {
+
+using Named = std::vector<std::pair<std::string, at::Tensor>>;
+
+std::vector<NamedTensor> named_tensors(const Named& list) {
+  std::vector<NamedTensor> result;
+  for (const auto& [name, tensor] : list) result.push_back({name, tensor});
+  return result;
+}
+
+py::dict source_dict(const Source& source) {
+  py::dict result;
+  result["module"] = source.module_path;
+  result["file"] = source.file;
+  result["line"] = source.line;
+  result["aten"] = source.aten;
+  return result;
+}
+
+py::object number(const SeenNumber& seen) {
+  return std::visit([](auto value) -> py::object { return py::cast(value); }, seen);
+}
+
+const char* use_name(SyncUse use) {
+  constexpr const char* kNames[] = {"note", "guard", "baked", "unproven"};
+  return kNames[static_cast<size_t>(use)];
+}
+
+const char* severity_name(Severity severity) {
+  constexpr const char* kNames[] = {"note", "warning", "error"};
+  return kNames[static_cast<size_t>(severity)];
+}
+
+/// What export.py asks capture_checked for.
+struct PyRequest {
+  Named inputs, parameters, buffers;
+  py::object program;       ///< list of lazy tensors -> list of tensors
+  py::object before_trace;  ///< () -> None
+  std::shared_ptr<PythonSources> sources;
+  bool second_trace = true;
+  std::vector<std::string> allow;
+};
+
+/// Calls back into Python from the capturing thread, which runs without the GIL.
+std::vector<at::Tensor> call_program(const PyRequest& request,
+                                     const std::vector<at::Tensor>& inputs) {
+  const py::gil_scoped_acquire gil;
+  request.sources->clear_modules();
+  return request.program(inputs).cast<std::vector<at::Tensor>>();
+}
+
+Trace capture_python(const PyRequest& py_request) {
+  CaptureRequest request;
+  request.inputs = named_tensors(py_request.inputs);
+  request.parameters = named_tensors(py_request.parameters);
+  request.buffers = named_tensors(py_request.buffers);
+  request.source_of = [&] { return py_request.sources->current(); };
+  request.before_trace = [&] {
+    const py::gil_scoped_acquire gil;
+    py_request.before_trace();
+  };
+  std::exception_ptr thrown;
+  request.thrown = &thrown;
+  CheckOptions options;
+  options.second_trace = py_request.second_trace;
+  options.allow = py_request.allow;
+  const CaptureProgram program = [&](const std::vector<at::Tensor>& inputs) {
+    return call_program(py_request, inputs);
+  };
+  const auto run = [&] {
+    const py::gil_scoped_release no_gil;  // another thread's capture may have to end first
+    return capture_checked(request, program, options);
+  };
+  Outcome<Trace> trace = run();
+  if (trace.ok()) return std::move(*trace);
+  if (thrown) std::rethrow_exception(thrown);
+  throw PythonError(trace.failure().error, trace.failure().text);
+}
+
+// ------------------------------------------------------------ a finished trace
+
+/// Names the outputs and puts numbers among them: one (name, number or None) for each result of the
+/// program, where None stands for the next tensor of the trace.
+void arrange_outputs(Trace& trace, const std::vector<std::pair<std::string, py::object>>& entries) {
+  std::vector<TraceOutput> outputs;
+  size_t next = 0;
+  for (const auto& [name, value] : entries) {
+    TraceOutput output;
+    if (value.is_none()) output = trace.outputs.at(next++);
+    output.name = name;
+    if (py::isinstance<py::bool_>(value)) {
+      output.literal = value.cast<bool>();
+    } else if (py::isinstance<py::int_>(value)) {
+      output.literal = value.cast<int64_t>();
+    } else if (py::isinstance<py::float_>(value)) {
+      output.literal = value.cast<double>();
+    }
+    outputs.push_back(std::move(output));
+  }
+  trace.outputs = std::move(outputs);
+}
+
+/// Eager's results, one for each output; None for numbers.
+void set_samples(Trace& trace, const std::vector<std::optional<at::Tensor>>& samples) {
+  trace.sample_outputs.clear();
+  for (const auto& sample : samples) {
+    trace.sample_outputs.push_back(sample ? to_sample(*sample) : SampleTensor{});
+  }
+}
+
+void add_finding(Trace& trace, const std::string& severity, const std::string& id,
+                 const std::string& message, const std::string& suggestion, const std::string& file,
+                 int line) {
+  Finding finding;
+  finding.severity = severity == "error"     ? Severity::kError
+                     : severity == "warning" ? Severity::kWarning
+                                             : Severity::kNote;
+  finding.id = id;
+  finding.message = message;
+  finding.suggestion = suggestion;
+  finding.source.file = file;
+  finding.source.line = line;
+  trace.findings.push_back(std::move(finding));
+}
+
+py::list findings_of(const Trace& trace) {
+  py::list list;
+  for (const Finding& finding : trace.findings) {
+    py::dict item = source_dict(finding.source);
+    item["severity"] = severity_name(finding.severity);
+    item["id"] = finding.id;
+    item["message"] = finding.message;
+    item["suggestion"] = finding.suggestion;
+    list.append(item);
+  }
+  return list;
+}
+
+py::list guards_of(const Trace& trace) {
+  py::list list;
+  for (const TraceGuard& guard : trace.guards) {
+    py::dict item = source_dict(guard.source);
+    item["text"] = guard.text;
+    item["seen"] = number(guard.seen);
+    list.append(item);
+  }
+  return list;
+}
+
+py::list syncs_of(const Trace& trace) {
+  py::list list;
+  for (const TraceSync& sync : trace.syncs) {
+    py::dict item = source_dict(sync.source);
+    item["what"] = sync.what;
+    item["seen"] = sync.seen;
+    item["use"] = use_name(sync.use);
+    list.append(item);
+  }
+  return list;
+}
+
+std::vector<std::string> states_of(const Trace& trace) {
+  std::vector<std::string> names;
+  for (const TraceState& state : trace.states) {
+    names.push_back(trace.values[static_cast<size_t>(state.leaf)].name);
+  }
+  return names;
+}
+
+// ------------------------------------------------------------ export
+
+using Progress = std::function<void(const std::string&, int64_t, int64_t)>;
+
+/// Passes interrupts on, and what the user's own callback throws.
+Progress progress_of(const py::object& callback) {
+  return [callback](const std::string& stage, int64_t done, int64_t total) {
+    const py::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (!callback.is_none()) callback(stage, done, total);
+  };
+}
+
+/// (text of the summary, the same as JSON)
+std::pair<std::string, std::string> export_python(const std::vector<std::shared_ptr<Trace>>& given,
+                                                  PythonExportOptions options,
+                                                  const py::object& progress) {
+  std::vector<Trace> traces;
+  for (const auto& trace : given) traces.push_back(*trace);
+  options.progress = progress_of(progress);
+  const auto run = [&] {
+    const py::gil_scoped_release no_gil;
+    return export_from_python(traces, options);
+  };
+  const Outcome<ExportSummary> summary = run();
+  if (!summary.ok()) throw PythonError(summary.failure().error, summary.failure().text);
+  constexpr auto kRepair = nlohmann::ordered_json::error_handler_t::replace;
+  return {summary_text(*summary), summary_json(*summary).dump(2, ' ', false, kRepair)};
+}
+
+void bind_trace(py::module_& m) {
+  py::class_<Trace, std::shared_ptr<Trace>>(m, "Trace")
+      .def_property_readonly("findings", &findings_of)
+      .def_property_readonly("guards", &guards_of)
+      .def_property_readonly("syncs", &syncs_of)
+      .def_property_readonly("states", &states_of)
+      .def_property_readonly("nodes", [](const Trace& trace) { return trace.nodes.size(); })
+      .def_property_readonly("verdict",
+                             [](const Trace& trace) { return verdict_name(verdict_of(trace)); })
+      .def_readwrite("notes", &Trace::notes)
+      .def_readwrite("producer", &Trace::producer)
+      .def("text", &Trace::text)
+      .def("arrange_outputs", &arrange_outputs)
+      .def("set_samples", &set_samples)
+      .def("add_finding", &add_finding, py::arg("severity"), py::arg("id"), py::arg("message"),
+           py::arg("suggestion") = "", py::arg("file") = "", py::arg("line") = 0);
+}
+
+void bind_export(py::module_& m) {
+  py::class_<PythonExportOptions>(m, "ExportOptions")
+      .def(py::init<>())
+      .def_readwrite("path", &PythonExportOptions::path)
+      .def_readwrite("model", &PythonExportOptions::model)
+      .def_readwrite("report_path", &PythonExportOptions::report_path)
+      .def_readwrite("trace_seconds", &PythonExportOptions::trace_seconds)
+      .def_readwrite("check", &PythonExportOptions::check)
+      .def_readwrite("keep_samples", &PythonExportOptions::keep_samples)
+      .def_readwrite("info", &PythonExportOptions::info);
+  m.def("export", &export_python, py::arg("traces"), py::arg("options"), py::arg("progress"));
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_tracer, m) {
+  m.doc() = "LazyRT's tracer; use it through lazyrt.export().";
+  register_errors();
+  py::class_<PythonSources, std::shared_ptr<PythonSources>>(m, "Sources")
+      .def(py::init<std::vector<std::string>>())
+      .def("enter_module", &PythonSources::enter_module)
+      .def("leave_module", &PythonSources::leave_module)
+      .def("current", [](PythonSources& self) { return source_dict(self.current()); });
+  py::class_<PyRequest>(m, "Request")
+      .def(py::init<>())
+      .def_readwrite("inputs", &PyRequest::inputs)
+      .def_readwrite("parameters", &PyRequest::parameters)
+      .def_readwrite("buffers", &PyRequest::buffers)
+      .def_readwrite("program", &PyRequest::program)
+      .def_readwrite("before_trace", &PyRequest::before_trace)
+      .def_readwrite("sources", &PyRequest::sources)
+      .def_readwrite("second_trace", &PyRequest::second_trace)
+      .def_readwrite("allow", &PyRequest::allow);
+  m.def("capture", &capture_python);
+  m.def("lift", &lift, "The lazy tensor of a CPU tensor; inside a capture only.");
+  bind_trace(m);
+  bind_export(m);
+}
+
+}  // namespace lazyrt

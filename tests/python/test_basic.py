@@ -1,0 +1,57 @@
+"""Export in place and load again: a plain module, backends, and a transformer."""
+
+import time
+
+import torch
+from torch import nn
+
+import lazyrt
+
+
+class Mlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+def test_mlp(roundtrip, close):
+    model, x = Mlp().eval(), torch.randn(2, 8)
+    report, program, eager = roundtrip(model, (x,))
+    assert report.verdict == "SOUND"
+    close(program(x.numpy()), eager)
+    other = torch.randn(2, 8)
+    result = program(other)
+    assert isinstance(result, torch.Tensor)
+    close(result, model(other))
+    close(program(x=other), model(other))
+    assert [i.name for i in program.inputs] == ["x"] and program.inputs[0].shape == (2, 8)
+    assert "captured" in report.summary and report.to_json()["nodes"]["captured"] == report.nodes
+
+
+def test_backends_threads_and_bytes(bundle, close):
+    model, x = Mlp().eval(), torch.randn(2, 8)
+    lazyrt.export(model, (x,), bundle)
+    close(lazyrt.load(bundle, backend="reference")(x), model(x))
+    with open(bundle, "rb") as file:
+        close(lazyrt.load(file.read(), threads=2)(x), model(x))
+
+
+def test_bert_in_seconds(roundtrip, close):
+    from transformers import BertConfig, BertModel
+
+    config = BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
+    model = BertModel(config).eval()
+    ids = torch.randint(0, 30000, (1, 64))
+    begin = time.perf_counter()
+    report, program, eager = roundtrip(model, (ids,))
+    seconds = time.perf_counter() - begin
+    print(f"6-layer BERT: {seconds:.1f} s")
+    assert seconds < 10
+    result = program(ids)
+    close(result.last_hidden_state, eager.last_hidden_state)
+    close(result["pooler_output"], eager.pooler_output)
+    assert any("attention" in node["module"] for node in program.nodes())
+    assert any(node["file"].endswith("modeling_bert.py") and node["line"] > 0 for node in program.nodes())
