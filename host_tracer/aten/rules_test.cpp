@@ -584,6 +584,24 @@ TEST(IndexRules, RowsByAComputedMask) {
   EXPECT_THAT(run(per_element).error, HasSubstr("depends on data"));
 }
 
+TEST(IndexRules, PlacesOfTrueElements) {
+  const Operand mask = {{2, 3}, {0, 1, 0, 1, 1, 0}, kBool};
+  EXPECT_VALUES(run_self("nonzero", mask, {}, {kI64, {3, 2}}), {0, 1, 1, 0, 1, 1});
+  EXPECT_VALUES(run_self("nonzero", {{4}, {0, 0.5, 0, -2}}, {}, {kI64, {2, 1}}), {1, 3});
+  EXPECT_VALUES(run_self("nonzero", {{2, 1, 2}, {1, 0, 1, 1}}, {}, {kI64, {3, 3}}),
+                {0, 0, 0, 1, 0, 0, 1, 0, 1});
+  EXPECT_VALUES(run_self("nonzero", {{2}, {0, 0}}, {}, {kI64, {0, 1}}), {});
+}
+
+TEST(IndexRules, MaskedScatterTakesElementsInOrder) {
+  const OneCall call = {
+      "masked_scatter",
+      {{{2, 3}, {1, 2, 3, 4, 5, 6}}, {{3}, {1, 0, 1}, kBool}, {{5}, {7, 8, 9, 10, 11}}},
+      {{"self", t(0)}, {"mask", t(1)}, {"source", t(2)}},
+      {{kF32, {2, 3}}}};
+  EXPECT_VALUES(run(call), {7, 2, 8, 9, 5, 10});
+}
+
 TEST(IndexRules, MasksThatConstantsDetermine) {
   TraceBuilder b;
   const auto self = b.input({2});

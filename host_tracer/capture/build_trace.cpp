@@ -14,13 +14,9 @@ namespace {
 using torch::lazy::Node;
 
 /// Operators that the roots reach, in order of execution. No recursion: graphs may be deep.
-std::vector<const OpNode*> reachable_ops(const std::vector<NamedOutput>& outputs) {
+std::vector<const OpNode*> reachable_ops(std::vector<const Node*> open) {
   std::vector<const OpNode*> ops;
   std::unordered_set<const Node*> seen;
-  std::vector<const Node*> open;
-  for (const NamedOutput& out : outputs) {
-    if (out.value) open.push_back(out.value.node.get());
-  }
   while (!open.empty()) {
     const Node* node = open.back();
     open.pop_back();
@@ -37,8 +33,8 @@ std::vector<const OpNode*> reachable_ops(const std::vector<NamedOutput>& outputs
 class Builder {
  public:
   void add_input(const LeafNode* leaf) {
-    trace_.inputs.push_back(leaf_id(leaf));
-    trace_.sample_inputs.push_back(to_sample(leaf->data()));
+    built_.trace.inputs.push_back(leaf_id(leaf));
+    built_.trace.sample_inputs.push_back(to_sample(leaf->data()));
   }
 
   void add_node(const OpNode* op) {
@@ -51,22 +47,29 @@ class Builder {
     for (const int32_t result : call.results) {
       node.outputs.push_back(result < 0 ? kNoTraceValue : add_result(op, result));
     }
-    trace_.nodes.push_back(std::move(node));
+    built_.trace.nodes.push_back(std::move(node));
+    built_.positions.push_back(call.position);
   }
 
   void add_output(const NamedOutput& out) {
     TraceOutput output;
     output.name = out.name;
+    output.literal = out.literal;
     if (out.value) output.value = id_of(out.value.node.get(), out.value.index);
-    trace_.outputs.push_back(std::move(output));
+    built_.trace.outputs.push_back(std::move(output));
   }
 
-  Trace take() { return std::move(trace_); }
+  void add_extra(const torch::lazy::Value& value) {
+    built_.extras.push_back(value ? id_of(value.node.get(), value.index) : kNoTraceValue);
+  }
+
+  BuiltTrace take() { return std::move(built_); }
 
  private:
-  TraceValueId add_value(TraceValue value) {
-    trace_.values.push_back(std::move(value));
-    return static_cast<TraceValueId>(trace_.values.size() - 1);
+  TraceValueId add_value(TraceValue value, bool random = false) {
+    built_.trace.values.push_back(std::move(value));
+    built_.random.push_back(random);
+    return static_cast<TraceValueId>(built_.trace.values.size() - 1);
   }
 
   static TraceValue describe(const Node* node, size_t index) {
@@ -84,13 +87,13 @@ class Builder {
     value.leaf = leaf->kind();
     if (leaf->kind() != LeafKind::kInput) value.constant = to_sample(leaf->data()).data;
     value.wrapped_number = leaf->data().unsafeGetTensorImpl()->is_wrapped_number();
-    ids.push_back(add_value(std::move(value)));
+    ids.push_back(add_value(std::move(value), leaf->random()));
     return ids[0];
   }
 
   TraceValueId add_result(const OpNode* op, int32_t result) {
     TraceValue value = describe(op, static_cast<size_t>(result));
-    value.producer = static_cast<int32_t>(trace_.nodes.size());
+    value.producer = static_cast<int32_t>(built_.trace.nodes.size());
     ids_[op].push_back(add_value(std::move(value)));
     return ids_[op].back();
   }
@@ -115,18 +118,27 @@ class Builder {
     return mapped;
   }
 
-  Trace trace_;
+  BuiltTrace built_;
   std::unordered_map<const Node*, std::vector<TraceValueId>> ids_;
 };
 
 }  // namespace
 
-Trace build_trace(const std::vector<const LeafNode*>& inputs,
-                  const std::vector<NamedOutput>& outputs) {
+BuiltTrace build_trace(const std::vector<const LeafNode*>& inputs,
+                       const std::vector<NamedOutput>& outputs,
+                       const std::vector<torch::lazy::Value>& extras) {
+  std::vector<const Node*> roots;
+  for (const NamedOutput& out : outputs) {
+    if (out.value) roots.push_back(out.value.node.get());
+  }
+  for (const auto& value : extras) {
+    if (value) roots.push_back(value.node.get());
+  }
   Builder builder;
   for (const LeafNode* leaf : inputs) builder.add_input(leaf);
-  for (const OpNode* op : reachable_ops(outputs)) builder.add_node(op);
+  for (const OpNode* op : reachable_ops(std::move(roots))) builder.add_node(op);
   for (const NamedOutput& out : outputs) builder.add_output(out);
+  for (const auto& value : extras) builder.add_extra(value);
   return builder.take();
 }
 

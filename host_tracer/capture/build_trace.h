@@ -2,6 +2,7 @@
 
 // From the lazy core's graph to a Trace.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,21 @@ namespace lazyrt {
 
 struct NamedOutput {
   std::string name;
-  torch::lazy::Value value;  ///< empty: the output is None
+  torch::lazy::Value value;           ///< empty: the output is None, or a number
+  std::optional<SeenNumber> literal;  ///< a number
 };
 
-/// The part of the graph that the outputs need, in order of execution. All inputs are kept, in
-/// their order, used or not, with their data as samples.
-Trace build_trace(const std::vector<const LeafNode*>& inputs,
-                  const std::vector<NamedOutput>& outputs);
+struct BuiltTrace {
+  Trace trace;
+  std::vector<TraceValueId> extras;  ///< ids of the extra values; kNoTraceValue of empty ones
+  std::vector<int64_t> positions;    ///< of each node: calls before it
+  std::vector<bool> random;          ///< by value: a constant that was drawn at random
+};
+
+/// The part of the graph that outputs and extra values need, in order of execution. All inputs are
+/// kept, in their order, used or not, with their data as samples.
+BuiltTrace build_trace(const std::vector<const LeafNode*>& inputs,
+                       const std::vector<NamedOutput>& outputs,
+                       const std::vector<torch::lazy::Value>& extras);
 
 }  // namespace lazyrt

@@ -1,46 +1,12 @@
 #include "host_tracer/capture/capture.h"
 
 #include <ATen/ATen.h>
-#include <ATen/FunctionalTensorWrapper.h>
-
-#include <mutex>
 
 #include "host_tracer/capture/capture_session.h"
-#include "host_tracer/capture/lazy_backend.h"
+#include "host_tracer/capture/checked_capture.h"
 
 namespace lazyrt {
 namespace {
-
-std::mutex& process_lock() {
-  static auto* lock = new std::mutex();
-  return *lock;
-}
-
-/// Calls it; an exception is kept for the caller of the capture, then goes on.
-template <typename Fn>
-void remembering(const CaptureRequest& request, const Fn& fn) {
-  try {
-    fn();
-  } catch (...) {
-    if (request.thrown) *request.thrown = std::current_exception();
-    throw;
-  }
-}
-
-Trace run_capture(const CaptureRequest& request, const CaptureProgram& program) {
-  const at::NoGradGuard no_grad;
-  const at::functionalization::impl::FunctionalizationReapplyViewsGuard copies(false);
-  const TrimGraphOff whole_graph;
-  remembering(request, [&] {
-    if (request.before_trace) request.before_trace();
-  });
-  CaptureSession session(request);
-  std::vector<at::Tensor> outputs;
-  remembering(request, [&] { outputs = program(session.inputs()); });
-  return session.finish(outputs, request.output_names);
-}
-
-Failure refused(std::string text) { return {Error::kUnsupported, std::move(text)}; }
 
 struct TypePair {
   at::ScalarType aten;
@@ -56,18 +22,9 @@ constexpr TypePair kTypes[] = {
 }  // namespace
 
 Outcome<Trace> capture(const CaptureRequest& request, const CaptureProgram& program) {
-  if (CaptureSession::current()) return refused("a capture cannot be started inside another");
-  const std::lock_guard<std::mutex> lock(process_lock());
-  try {
-    if (std::string error = install_lazy_backend(); !error.empty()) return refused(error);
-    return run_capture(request, program);
-  } catch (const c10::Error& e) {
-    return refused(e.what_without_backtrace());
-  } catch (const std::exception& e) {
-    return refused(std::string("the program failed while it was captured: ") + e.what());
-  } catch (...) {
-    return refused("the program failed while it was captured");
-  }
+  CheckOptions options;
+  options.second_trace = false;
+  return capture_checked(request, program, options);
 }
 
 at::Tensor lift(const at::Tensor& cpu) {

@@ -40,13 +40,15 @@ struct CaptureRequest {
 };
 
 /// The program: gets the inputs as lazy tensors, returns the outputs. It may use CPU tensors
-/// (parameters of an nn::Module) beside them; those become constants of the trace.
+/// (parameters of an nn::Module) beside them; those become constants of the trace. An output that
+/// is undefined is None; a 0-dim CPU tensor marked as a wrapped number is a Python number: it
+/// becomes a literal, and the second trace looks whether it is always the same.
 using CaptureProgram = std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>&)>;
 
-/// Captures `program`. One capture runs at a time in a process; others wait. Nothing is computed
-/// beyond shapes and values that depend on constants alone. LibTorch's exceptions, and those of the
-/// program that derive from std::exception, become errors; the process is then as it was before.
-/// sample_inputs of the trace are the request's inputs; sample_outputs are left empty.
+/// Captures `program` by one trace: capture_checked() without its second trace. One capture runs at
+/// a time in a process; others wait. Nothing is computed beyond shapes and what the program asks
+/// for. LibTorch's exceptions, and those of the program, become errors; the process is then as it
+/// was before. sample_inputs of the trace are the request's inputs; sample_outputs are left empty.
 Outcome<Trace> capture(const CaptureRequest& request, const CaptureProgram& program);
 
 /// Inside a program: the lazy tensor of a CPU tensor. The same data gives the same tensor, so that

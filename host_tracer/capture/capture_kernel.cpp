@@ -25,6 +25,7 @@ constexpr const char* kKeptWhole[] = {
     "batch_norm",
     "gru.input",
     "instance_norm",
+    "is_nonzero",
     "linear",
     "log_sigmoid",
     "lstm.input",

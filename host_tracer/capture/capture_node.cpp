@@ -2,6 +2,8 @@
 
 #include <torch/csrc/lazy/core/hash.h>
 
+#include "host_tracer/capture/seen_text.h"
+
 namespace lazyrt {
 namespace {
 
@@ -15,6 +17,34 @@ hash_t call_hash(const OpNode::Call& call, const std::vector<torch::lazy::Value>
   hash_t hash = torch::lazy::StringHash((call.op + "." + call.overload).c_str());
   for (const auto& operand : operands) hash = torch::lazy::HashCombine(hash, operand.hash());
   return hash;
+}
+
+std::string leaf_text(const LeafNode& leaf) {
+  if (!leaf.name().empty()) return leaf.name();
+  return leaf.data().numel() == 1 ? scalar_text(leaf.data()) : "constant";
+}
+
+std::string operand_text(const OpNode& op, TensorArg arg, int depth) {
+  if (arg.value == kNoTraceValue) return "None";
+  const torch::lazy::Node* operand = op.operand(static_cast<size_t>(arg.value)).node;
+  return depth > 1 || as_leaf(operand) ? expression_text(operand, depth - 1) : "…";
+}
+
+/// Operands and the numbers that compute; not what says how (dims, dtypes, flags).
+std::string arg_text(const OpNode& op, const std::string& name, const TraceArg& arg, int depth) {
+  if (const auto* one = std::get_if<TensorArg>(&arg)) return operand_text(op, *one, depth);
+  if (const auto* list = std::get_if<std::vector<TensorArg>>(&arg)) {
+    std::string text = "[";
+    for (const TensorArg& item : *list) {
+      text += (text.size() > 1 ? ", " : "") + operand_text(op, item, depth);
+    }
+    return text + "]";
+  }
+  if (name != "other" && name != "exponent") return "";
+  if (const auto* v = std::get_if<bool>(&arg)) return *v ? "True" : "False";
+  if (const auto* v = std::get_if<int64_t>(&arg)) return std::to_string(*v);
+  if (const auto* v = std::get_if<double>(&arg)) return number_text(*v);
+  return "";
 }
 
 }  // namespace
@@ -45,6 +75,34 @@ bool depends_on_input(const torch::lazy::Node* node) {
   if (const LeafNode* leaf = as_leaf(node)) return leaf->kind() == LeafKind::kInput;
   const OpNode* op = as_op(node);
   return op == nullptr || op->call().depends_on_input;
+}
+
+bool depends_on_buffer(const torch::lazy::Node* node) {
+  if (const LeafNode* leaf = as_leaf(node)) {
+    return leaf->kind() == LeafKind::kBuffer || leaf->kind() == LeafKind::kState;
+  }
+  const OpNode* op = as_op(node);
+  return op == nullptr || op->call().depends_on_buffer;
+}
+
+std::string expression_text(const torch::lazy::Node* node, int depth) {
+  if (const LeafNode* leaf = as_leaf(node)) return leaf_text(*leaf);
+  const OpNode* op = as_op(node);
+  if (!op) return "?";
+  const std::string& full = op->call().op;
+  std::string text = full.substr(full.rfind(':') + 1);
+  if (const size_t copy = text.rfind("_copy"); copy != std::string::npos && copy > 0) {
+    text.resize(copy);
+  }
+  text += "(";
+  std::string separator;
+  for (const auto& [name, arg] : op->call().args) {
+    const std::string item = arg_text(*op, name, arg, depth);
+    if (item.empty()) continue;
+    text += separator + item;
+    separator = ", ";
+  }
+  return text + ")";
 }
 
 }  // namespace lazyrt

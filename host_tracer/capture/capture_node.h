@@ -23,6 +23,11 @@ class LeafNode final : public torch::lazy::Node {
   const at::Tensor& data() const { return data_; }
   /// True when the program wrote into `data` on the CPU after the leaf was made.
   bool data_was_written() const;
+  /// A buffer (or parameter) that the program writes through lift().
+  void become_state() { kind_ = LeafKind::kState; }
+  /// A constant that was drawn at random while capturing.
+  void mark_random() { random_ = true; }
+  bool random() const { return random_; }
 
   torch::lazy::hash_t hash() const override { return hash_; }
   torch::lazy::hash_t shapeHash() const override { return hash_; }
@@ -32,6 +37,7 @@ class LeafNode final : public torch::lazy::Node {
   std::string name_;
   at::Tensor data_;
   uint32_t version_;
+  bool random_ = false;
   torch::lazy::hash_t hash_;
 };
 
@@ -47,8 +53,10 @@ class OpNode final : public torch::lazy::Node {
     OpArgs args;
     std::vector<int32_t> results;  ///< flattened results: output index, or -1 for an undefined one
     Source source;
-    int64_t sequence = 0;           ///< order of the call within the capture
-    bool depends_on_input = false;  ///< false: a function of constants alone
+    int64_t sequence = 0;  ///< place among all nodes of the capture
+    int64_t position = 0;  ///< calls recorded before it
+    bool depends_on_input = false;
+    bool depends_on_buffer = false;  ///< neither: a function of constants and parameters alone
   };
 
   OpNode(Call call, const std::vector<torch::lazy::Value>& operands,
@@ -68,7 +76,12 @@ class OpNode final : public torch::lazy::Node {
 const LeafNode* as_leaf(const torch::lazy::Node* node);
 const OpNode* as_op(const torch::lazy::Node* node);
 
-/// True when the value is or depends on an input, or on random numbers.
+/// True when the value is or depends on an input.
 bool depends_on_input(const torch::lazy::Node* node);
+/// True when the value is or depends on a buffer (which the program may write, later).
+bool depends_on_buffer(const torch::lazy::Node* node);
+
+/// The value as an expression of at most `depth` calls, for people: "gt(sum(x0), 0)".
+std::string expression_text(const torch::lazy::Node* node, int depth);
 
 }  // namespace lazyrt

@@ -3,13 +3,16 @@
 #include <ATen/ATen.h>
 #include <ATen/FunctionalTensorWrapper.h>
 
+#include <unordered_map>
 #include <unordered_set>
 
 #include "host_tracer/capture/build_trace.h"
 #include "host_tracer/capture/lazy_backend.h"
 #include "host_tracer/capture/op_args.h"
-#include "host_tracer/capture/shapes.h"
-#include "host_tracer/capture/trace_eval.h"
+#include "host_tracer/capture/random_ops.h"
+#include "host_tracer/capture/seen_text.h"
+#include "host_tracer/capture/sync_ops.h"
+#include "host_tracer/capture/value_shapes.h"
 
 namespace lazyrt {
 namespace {
@@ -28,47 +31,6 @@ const std::unordered_set<std::string>& identities() {
   return names;
 }
 
-/// Operators whose results' shapes depend on values.
-const std::unordered_set<std::string>& value_shaped() {
-  static const std::unordered_set<std::string> names = {
-      "aten::_unique",
-      "aten::_unique2",
-      "aten::bincount",
-      "aten::masked_select",
-      "aten::nonzero",
-      "aten::nonzero_numpy",
-      "aten::unique_dim",
-      "aten::unique_consecutive",
-      "aten::unique_dim_consecutive",
-  };
-  return names;
-}
-
-/// True for calls whose result is a value for the program, or has a shape that depends on values.
-bool needs_values(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args) {
-  const std::string& name = op.operator_name().name;
-  if (name == "aten::_local_scalar_dense" || name == "aten::equal") return true;
-  if (name == "aten::repeat_interleave") {
-    return op.operator_name().overload_name == "Tensor" && args[1].isNone();
-  }
-  if (name == "aten::index") {
-    for (const auto& index : args[1].toOptionalTensorVector()) {
-      if (!index || !index->defined()) continue;
-      if (index->scalar_type() == at::kBool || index->scalar_type() == at::kByte) return true;
-    }
-  }
-  return value_shaped().count(name) != 0;
-}
-
-/// True for a call that brings a lazy tensor to the CPU.
-bool leaves_device(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args) {
-  if (op.operator_name().name != "aten::_to_copy" || !is_lazy(args[0].toTensor())) return false;
-  for (const c10::IValue& arg : args) {
-    if (arg.isDevice() && !arg.toDevice().is_lazy()) return true;
-  }
-  return false;
-}
-
 void check_dense(const at::Tensor& t, const std::string& what) {
   TORCH_CHECK(t.defined(), what, " is undefined");
   TORCH_CHECK(t.layout() == at::kStrided, what, " is a ", t.layout(),
@@ -78,26 +40,23 @@ void check_dense(const at::Tensor& t, const std::string& what) {
               " has the unsupported dtype ", t.scalar_type());
 }
 
+/// A Python number among the outputs.
+bool is_number(const at::Tensor& t) {
+  return t.defined() && t.device().is_cpu() && t.unsafeGetTensorImpl()->is_wrapped_number();
+}
+
 at::Tensor resolved(const at::Tensor& t) {
   return t.is_neg() || t.is_conj() ? t.resolve_neg().resolve_conj() : t;
 }
 
-/// Kept whole, these hide that they write into running statistics.
-void check_running_statistics(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args) {
-  const std::string& name = op.operator_name().name;
-  if (name != "aten::batch_norm" && name != "aten::instance_norm") return;
-  const bool from_batch = args[5].toBool();
-  const bool keeps = args[3].isTensor() && args[3].toTensor().defined();
-  TORCH_CHECK(!from_batch || !keeps, name, source_suffix(),
-              " updates its running statistics: the "
-              "model is in training mode; call model.eval() before it is exported");
+uint64_t fingerprint(const OpNode::Call& call, const std::vector<torch::lazy::Shape>& shapes) {
+  torch::lazy::hash_t hash = torch::lazy::StringHash((call.op + "." + call.overload).c_str());
+  for (const auto& shape : shapes) hash = torch::lazy::HashCombine(hash, shape.hash(true));
+  return torch::lazy::HashReduce(hash);
 }
 
-bool any_depends_on_input(const std::vector<Value>& operands) {
-  for (const Value& operand : operands) {
-    if (depends_on_input(operand.node.get())) return true;
-  }
-  return false;
+bool has_written(const at::Tensor& functional) {
+  return at::functionalization::impl::unsafeGetFunctionalWrapper(functional)->has_data_mutation();
 }
 
 /// The shapes of a node's defined results; `indices` gets each result's place among them, or -1.
@@ -148,10 +107,12 @@ Source current_source() {
 
 std::string full_name(const c10::OperatorHandle& op) { return c10::toString(op.operator_name()); }
 
-std::string source_suffix() {
-  const std::string where = current_source().text();
+std::string source_suffix(const Source& source) {
+  const std::string where = source.text();
   return where.empty() ? "" : " at " + where;
 }
+
+std::string source_suffix() { return source_suffix(current_source()); }
 
 SourceScope::SourceScope(Source source) : source_(std::move(source)), outer_(t_source) {
   t_source = &source_;
@@ -159,7 +120,8 @@ SourceScope::SourceScope(Source source) : source_(std::move(source)), outer_(t_s
 
 SourceScope::~SourceScope() { t_source = outer_; }
 
-CaptureSession::CaptureSession(const CaptureRequest& request) : request_(request) {
+CaptureSession::CaptureSession(const CaptureRequest& request, const RunScript* script)
+    : request_(request), log_(script), cache_(nodes_) {
   for (const NamedTensor& input : request.inputs) {
     input_leaves_.push_back(make_leaf(LeafKind::kInput, input.name, input.tensor));
     inputs_.push_back(input_leaves_.back().functional);
@@ -172,8 +134,11 @@ CaptureSession::CaptureSession(const CaptureRequest& request) : request_(request
 CaptureSession::~CaptureSession() {
   t_session = nullptr;
   leaves_.clear();
+  places_.clear();
   input_leaves_.clear();
+  watched_.clear();
   inputs_.clear();
+  for (SyncRecord& sync : log_.syncs()) sync.value = Value();
   while (!nodes_.empty()) nodes_.pop_back();
 }
 
@@ -196,6 +161,7 @@ CaptureSession::Leaf CaptureSession::make_leaf(LeafKind kind, const std::string&
   const at::AutoDispatchBelowADInplaceOrView no_autograd;
   leaf.functional =
       at::functionalization::impl::to_functional_tensor(make_lazy(Value(leaf.node, 0)));
+  if (kind != LeafKind::kConstant) watched_.push_back({leaf.node, leaf.functional, false, {}});
   return leaf;
 }
 
@@ -235,13 +201,25 @@ Value CaptureSession::operand_value(const at::Tensor& t) {
   return value_of(at::functionalization::impl::from_functional_tensor(leaf.functional));
 }
 
-at::Tensor CaptureSession::evaluate_constant(const c10::OperatorHandle& op, const at::Tensor& t) {
-  if (!is_lazy(t)) return t;
-  const Value value = value_of(t);
-  TORCH_CHECK(!depends_on_input(value.node.get()), full_name(op), source_suffix(),
-              " needs a value that depends on the model's inputs; such data-dependent code cannot "
-              "be captured yet: rewrite it with tensor operations (torch.where, masks)");
-  return evaluate_value(value);
+bool CaptureSession::is_dynamic(const at::Tensor& t) {
+  const Value value = operand_value(t);
+  return depends_on_input(value.node.get()) || depends_on_buffer(value.node.get());
+}
+
+at::Tensor CaptureSession::evaluate(const at::Tensor& t) { return cache_.get(operand_value(t)); }
+
+at::Tensor CaptureSession::add_constant(const at::Tensor& cpu, bool random) {
+  const Value value = operand_value(cpu);
+  if (random) leaf_of(cpu).node->mark_random();
+  return make_lazy(value);
+}
+
+void CaptureSession::report(Finding finding) {
+  if (finding.source.text().empty()) finding.source = current_source();
+  for (const Finding& known : findings_) {
+    if (known.id == finding.id && known.message == finding.message) return;
+  }
+  findings_.push_back(std::move(finding));
 }
 
 bool CaptureSession::record_special(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
@@ -257,30 +235,13 @@ bool CaptureSession::record_special(const c10::OperatorHandle& op, torch::jit::S
     torch::jit::drop(*stack, count);
     return true;
   }
-  const std::vector<c10::IValue> args(stack->end() - static_cast<std::ptrdiff_t>(count),
-                                      stack->end());
-  const bool to_cpu = leaves_device(op, args);
-  if (!to_cpu && !needs_values(op, args)) return false;
-  run_on_values(op, stack);
-  if (!to_cpu) lift_results(op, stack);
-  return true;
-}
-
-void CaptureSession::run_on_values(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  for (size_t i = stack->size() - op.schema().arguments().size(); i < stack->size(); ++i) {
-    map_tensors((*stack)[i], [&](const at::Tensor& t) { return evaluate_constant(op, t); });
-  }
-  op.callBoxed(*stack);
-}
-
-void CaptureSession::lift_results(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  for (size_t i = stack->size() - op.schema().returns().size(); i < stack->size(); ++i) {
-    map_tensors((*stack)[i], [&](const at::Tensor& t) { return make_lazy(operand_value(t)); });
-  }
+  return record_random(*this, op, stack) || record_sync(*this, op, stack) ||
+         record_value_shaped(*this, op, stack);
 }
 
 void CaptureSession::record(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   try {
+    look_for_writes();
     if (record_special(op, stack)) return;
     TORCH_CHECK(!op.schema().is_mutable(), full_name(op), source_suffix(),
                 " writes into a tensor below functionalization, which capture cannot follow");
@@ -295,14 +256,21 @@ void CaptureSession::record(const c10::OperatorHandle& op, torch::jit::Stack* st
 }
 
 void CaptureSession::record_node(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  const std::vector<c10::IValue> args = torch::jit::pop(*stack, op.schema().arguments().size());
-  check_running_statistics(op, args);
+  std::vector<c10::IValue> args = torch::jit::pop(*stack, op.schema().arguments().size());
+  leave_training_mode(*this, op, args);
   const int64_t on_cpu = stats_.cpu;
   const std::vector<ResultShape> results = infer_shapes(op, args, stats_);
   if (stats_.cpu != on_cpu) notes_.push_back("ran " + full_name(op) + " on the CPU for its shape");
+  add_node(op, args, results, stack);
+}
+
+void CaptureSession::add_node(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args,
+                              const std::vector<ResultShape>& results, torch::jit::Stack* stack) {
   std::vector<Value> operands;
   OpNode::Call call = make_call(op, args, operands);
   std::vector<torch::lazy::Shape> shapes = node_shapes(op, results, call.results);
+  last_source_ = call.source;
+  log_.call(fingerprint(call, shapes));
   auto node = std::make_shared<OpNode>(std::move(call), operands, std::move(shapes));
   nodes_.push_back(node);
   push_results(results, node, stack);
@@ -325,29 +293,44 @@ OpNode::Call CaptureSession::make_call(const c10::OperatorHandle& op,
   call.source = current_source();
   if (call.source.aten.empty()) call.source.aten = call.op;
   call.sequence = static_cast<int64_t>(nodes_.size());
-  call.depends_on_input =
-      op.hasTag(at::Tag::nondeterministic_seeded) || any_depends_on_input(operands);
+  call.position = log_.position();
+  for (const Value& operand : operands) {
+    call.depends_on_input = call.depends_on_input || depends_on_input(operand.node.get());
+    call.depends_on_buffer = call.depends_on_buffer || depends_on_buffer(operand.node.get());
+  }
   return call;
 }
 
-void CaptureSession::check_writes() const {
-  const auto written = [](const Leaf& leaf) {
-    using at::functionalization::impl::unsafeGetFunctionalWrapper;
-    return leaf.node->data_was_written() ||
-           unsafeGetFunctionalWrapper(leaf.functional)->has_data_mutation();
-  };
-  std::string names;
-  const auto check = [&](const Leaf& leaf, const char* kind) {
-    if (written(leaf))
-      names += (names.empty() ? "" : ", ") + std::string(kind) + " '" + leaf.node->name() + "'";
-  };
-  for (const Leaf& leaf : input_leaves_) check(leaf, "input");
-  for (const auto& [key, leaf] : leaves_) {
-    if (leaf.node->kind() == LeafKind::kParameter) check(leaf, "parameter");
-    if (leaf.node->kind() == LeafKind::kBuffer) check(leaf, "buffer");
+/// A write shows after its call: it is the last node's.
+void CaptureSession::look_for_writes() {
+  for (Watched& leaf : watched_) {
+    if (leaf.written || !has_written(leaf.functional)) continue;
+    leaf.written = true;
+    leaf.source = last_source_;
   }
-  TORCH_CHECK(names.empty(), "the model writes in place into ", names,
-              "; state that outlives a run is not supported yet: return the new value instead");
+}
+
+void CaptureSession::report_write(const Watched& leaf) {
+  Finding finding;
+  finding.source = leaf.source;
+  const std::string name = "'" + leaf.node->name() + "'" + source_suffix(leaf.source);
+  if (leaf.node->kind() == LeafKind::kInput) {
+    finding.severity = Severity::kWarning;
+    finding.id = "input-written";
+    finding.message = "the program writes in place into input " + name +
+                      "; the bundle leaves its caller's memory as it is";
+    finding.suggestion = "work on a clone() of the input and return what the caller needs";
+  } else if (leaf.node->kind() == LeafKind::kParameter) {
+    finding.severity = Severity::kError;
+    finding.id = "parameter-written";
+    finding.message = "the program writes in place into parameter " + name;
+    finding.suggestion = "make it a buffer (register_buffer): buffers may be written";
+  } else {
+    finding.id = "state";
+    finding.message = "the program writes buffer " + name +
+                      ": it is state, which every run of a session carries on";
+  }
+  findings_.push_back(std::move(finding));
 }
 
 Value CaptureSession::output_value(const at::Tensor& output) {
@@ -357,20 +340,69 @@ Value CaptureSession::output_value(const at::Tensor& output) {
   return operand_value(at::functionalization::impl::from_functional_tensor(output));
 }
 
-Trace CaptureSession::finish(const std::vector<at::Tensor>& outputs,
-                             const std::vector<std::string>& names) {
-  check_writes();
-  std::vector<const LeafNode*> inputs;
-  for (const Leaf& leaf : input_leaves_) inputs.push_back(leaf.node.get());
+/// Values of buffers that stayed as they were are constants after all.
+void CaptureSession::activate_syncs() {
+  std::unordered_map<const torch::lazy::Node*, bool> of_state;
+  for (const auto& node : nodes_) {
+    bool state = false;
+    if (const LeafNode* leaf = as_leaf(node.get())) state = leaf->kind() == LeafKind::kState;
+    for (const auto& operand : node->operands()) state = state || of_state[operand.node];
+    of_state[node.get()] = state;
+  }
+  for (SyncRecord& sync : log_.syncs()) {
+    sync.active = sync.of_inputs || (sync.value && of_state[sync.value.node.get()]);
+  }
+}
+
+CapturedRun CaptureSession::finish(const std::vector<at::Tensor>& outputs,
+                                   const std::vector<std::string>& names) {
   std::vector<NamedOutput> roots;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    roots.push_back({i < names.size() ? names[i] : "",
-                     outputs[i].defined() ? output_value(outputs[i]) : Value()});
+    NamedOutput root{i < names.size() ? names[i] : "", {}, {}};
+    if (is_number(outputs[i])) {
+      root.literal = seen_number(outputs[i]);
+    } else if (outputs[i].defined()) {
+      root.value = output_value(outputs[i]);
+    }
+    roots.push_back(std::move(root));
   }
-  Trace trace = build_trace(inputs, roots);
-  trace.shapes = stats_;
-  trace.notes = notes_;
-  return trace;
+  look_for_writes();
+  std::vector<Value> extras;
+  std::vector<const Watched*> states;
+  for (const Watched& leaf : watched_) {
+    TORCH_CHECK(!leaf.node->data_was_written(), "the program writes into '", leaf.node->name(),
+                "' on the CPU, behind the capture's back; lift() it first");
+    if (!leaf.written) continue;
+    report_write(leaf);
+    if (leaf.node->kind() == LeafKind::kInput) continue;
+    leaf.node->become_state();
+    states.push_back(&leaf);
+    extras.push_back(output_value(leaf.functional));
+    extras.push_back(Value(leaf.node, 0));
+  }
+  log_.end();
+  activate_syncs();
+  for (const SyncRecord& sync : log_.syncs()) extras.push_back(sync.active ? sync.value : Value());
+  std::vector<const LeafNode*> inputs;
+  for (const Leaf& leaf : input_leaves_) inputs.push_back(leaf.node.get());
+  BuiltTrace built = build_trace(inputs, roots, extras);
+  CapturedRun run;
+  run.trace = std::move(built.trace);
+  for (size_t i = 0; i < states.size(); ++i) {
+    run.trace.states.push_back({built.extras[2 * i + 1], built.extras[2 * i]});
+  }
+  run.trace.shapes = stats_;
+  run.trace.notes = notes_;
+  run.trace.findings = findings_;
+  run.syncs = std::move(log_.syncs());
+  for (size_t i = 0; i < run.syncs.size(); ++i) {
+    run.syncs[i].id = built.extras[2 * states.size() + i];
+    run.syncs[i].value = Value();
+  }
+  run.calls = log_.calls();
+  run.positions = std::move(built.positions);
+  run.random = std::move(built.random);
+  return run;
 }
 
 }  // namespace lazyrt

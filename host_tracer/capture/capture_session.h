@@ -1,6 +1,6 @@
 #pragma once
 
-// The state of one capture on one thread: leaves by their data, nodes in order.
+// The state of one run of a program on one thread: leaves by their data, nodes in order.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
@@ -13,12 +13,26 @@
 
 #include "host_tracer/capture/capture.h"
 #include "host_tracer/capture/capture_node.h"
+#include "host_tracer/capture/run_log.h"
+#include "host_tracer/capture/shapes.h"
+#include "host_tracer/capture/value_cache.h"
 
 namespace lazyrt {
 
+/// What a run leaves behind; nothing of it refers to the lazy core.
+struct CapturedRun {
+  /// Holds also what computes the values of active syncs; findings are those of the run alone.
+  Trace trace;
+  std::vector<SyncRecord> syncs;
+  std::vector<uint64_t> calls;     ///< fingerprints of all calls, dead ones too
+  std::vector<int64_t> positions;  ///< of each node of the trace: calls before it
+  std::vector<bool> random;        ///< by value: a constant drawn at random
+};
+
 class CaptureSession {
  public:
-  explicit CaptureSession(const CaptureRequest& request);
+  /// `script`: of a later run, else null. Both must outlive the session.
+  CaptureSession(const CaptureRequest& request, const RunScript* script);
   ~CaptureSession();
   CaptureSession(const CaptureSession&) = delete;
   CaptureSession& operator=(const CaptureSession&) = delete;
@@ -35,12 +49,33 @@ class CaptureSession {
   at::Tensor lift(const at::Tensor& cpu);
 
   /// Does the call: pops its arguments (lazy tensors, not functional; CPU tensors are constants)
-  /// and pushes lazy results. Throws when it needs a value that depends on the inputs.
+  /// and pushes lazy results, or CPU values where the call brings them to the program.
   void record(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
-  /// Ends the capture: the trace of what the outputs need. Throws when inputs, parameters or
-  /// buffers were written.
-  Trace finish(const std::vector<at::Tensor>& outputs, const std::vector<std::string>& names);
+  /// Ends the run. Throws when a program wrote into a CPU tensor behind the capture's back.
+  CapturedRun finish(const std::vector<at::Tensor>& outputs, const std::vector<std::string>& names);
+
+  // For operators that need more than a node (sync_ops, value_shapes, random_ops). Their tensors
+  // are not functional.
+  RunLog& log() { return log_; }
+  const RunLog& log() const { return log_; }
+  torch::lazy::Value operand_value(const at::Tensor& t);
+  /// True when the tensor may have other values in another run of the bundle.
+  bool is_dynamic(const at::Tensor& t);
+  /// The tensor's value on the CPU, for the sample: never to be written.
+  at::Tensor evaluate(const at::Tensor& t);
+  /// A CPU tensor as a constant.
+  at::Tensor add_constant(const at::Tensor& cpu, bool random = false);
+  /// Records a call whose result shapes are known.
+  void add_node(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args,
+                const std::vector<ResultShape>& results, torch::jit::Stack* stack);
+  /// A problem at the current source; the same one at the same source counts once.
+  void report(Finding finding);
+  /// The places of a mask's true elements, as rows of indices or in the flattened mask, found
+  /// earlier in this run; undefined: not yet.
+  at::Tensor& places_of(const torch::lazy::Value& mask, bool flat) {
+    return places_[{mask.node.get(), mask.index, flat}];
+  }
 
  private:
   using DataKey = std::tuple<const void*, std::vector<int64_t>, std::vector<int64_t>, int>;
@@ -49,28 +84,39 @@ class CaptureSession {
     at::Tensor functional;
     at::Tensor original;  ///< keeps the data's address taken
   };
+  /// A leaf that outlives a run of the bundle, and where the program first wrote it.
+  struct Watched {
+    std::shared_ptr<LeafNode> node;
+    at::Tensor functional;
+    bool written = false;
+    Source source;
+  };
 
   static DataKey key_of(const at::Tensor& cpu);
   Leaf& leaf_of(const at::Tensor& cpu);
   Leaf make_leaf(LeafKind kind, const std::string& name, const at::Tensor& cpu);
   void add_named(LeafKind kind, const std::vector<NamedTensor>& tensors);
-  torch::lazy::Value operand_value(const at::Tensor& t);
   bool record_special(const c10::OperatorHandle& op, torch::jit::Stack* stack);
-  at::Tensor evaluate_constant(const c10::OperatorHandle& op, const at::Tensor& t);
-  void run_on_values(const c10::OperatorHandle& op, torch::jit::Stack* stack);
-  void lift_results(const c10::OperatorHandle& op, torch::jit::Stack* stack);
   void record_node(const c10::OperatorHandle& op, torch::jit::Stack* stack);
   OpNode::Call make_call(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args,
                          std::vector<torch::lazy::Value>& operands);
-  void check_writes() const;
+  void look_for_writes();
+  void report_write(const Watched& leaf);
   torch::lazy::Value output_value(const at::Tensor& output);
+  void activate_syncs();
 
-  const CaptureRequest& request_;  ///< outlives the session
+  const CaptureRequest& request_;
+  RunLog log_;
   std::vector<at::Tensor> inputs_;
   std::vector<Leaf> input_leaves_;
+  std::vector<Watched> watched_;
   std::map<DataKey, Leaf> leaves_;
   std::vector<torch::lazy::NodePtr> nodes_;  ///< in order; released in reverse, without recursion
+  ValueCache cache_;
+  std::map<std::tuple<const torch::lazy::Node*, size_t, bool>, at::Tensor> places_;
+  Source last_source_;  ///< of the last node
   ShapeStats stats_;
+  std::vector<Finding> findings_;
   std::vector<std::string> notes_;
 };
 
@@ -83,5 +129,6 @@ std::string full_name(const c10::OperatorHandle& op);
 
 /// " at encoder.0 (model.py:12)" or "".
 std::string source_suffix();
+std::string source_suffix(const Source& source);
 
 }  // namespace lazyrt

@@ -17,9 +17,13 @@ struct CheckOptions {
   std::vector<std::string> allow;  ///< ids of findings that are warnings instead of errors
 };
 
-/// Captures `program`, captures it again on perturbed inputs where asked, and compares the two
-/// node by node. Findings, syncs, guards and states are in the trace, which is the first one.
-/// A failure is the program's own or an unsupported call: findings are no failure.
+/// Captures `program`, runs it again on perturbed inputs where asked, and compares the two node by
+/// node; where numbers leave the graph also with those numbers altered. Findings, syncs, guards and
+/// states are in the trace, which is the first run's. A failure is the first run's or
+/// before_trace's: findings are no failure, and exceptions of later runs are taken as another path
+/// of the program (throw again in before_trace what must end it all, an interrupt).
+/// The state of the CPU's default generator is put back at the end, not between the runs: random
+/// numbers that the program draws by itself have to differ in order to be seen.
 Outcome<Trace> capture_checked(const CaptureRequest& request, const CaptureProgram& program,
                                const CheckOptions& options = {});
 

@@ -1,24 +1,19 @@
 #include "host_tracer/capture/trace_eval.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/LegacyTypeDispatch.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 
+#include <cmath>
 #include <limits>
 
-#include "host_tracer/capture/build_trace.h"
 #include "host_tracer/capture/capture.h"
-#include "host_tracer/capture/op_args.h"
+#include "host_tracer/capture/eager_call.h"
 
 namespace lazyrt {
 namespace {
 
-constexpr size_t kMaxConstantBytes = 1 << 20;
-
 class Evaluator {
  public:
-  Evaluator(const Trace& trace, size_t max_operand_bytes)
-      : trace_(trace), tensors_(trace.values.size()), max_operand_bytes_(max_operand_bytes) {
+  explicit Evaluator(const Trace& trace) : trace_(trace), tensors_(trace.values.size()) {
     count_uses();
   }
 
@@ -63,60 +58,33 @@ class Evaluator {
     for (const TraceOutput& out : trace_.outputs) {
       if (out.value != kNoTraceValue) last[static_cast<size_t>(out.value)] = kKept;
     }
+    for (const TraceGuard& guard : trace_.guards) last[static_cast<size_t>(guard.value)] = kKept;
+    for (const TraceState& state : trace_.states) last[static_cast<size_t>(state.next)] = kKept;
     for (size_t id = 0; id < last.size(); ++id) {
       if (last[id] != kKept) last_uses_[last[id]].push_back(id);
     }
   }
 
-  void check_size(const TraceNode& node) {
-    size_t bytes = 0;
-    for_operands(node, [&](TraceValueId id) {
-      if (id != kNoTraceValue) bytes += get(id).nbytes();
-    });
-    TORCH_CHECK(bytes <= max_operand_bytes_, node.full_name(),
-                ": the program asks for a value that "
-                "would need ",
-                bytes, " bytes of operands to be computed while capturing");
-  }
-
   void run_node(const TraceNode& node) {
-    check_size(node);
-    const auto op =
-        c10::Dispatcher::singleton().findSchemaOrThrow(node.op.c_str(), node.overload.c_str());
-    const auto& arguments = op.schema().arguments();
-    TORCH_CHECK(arguments.size() == node.args.size(), node.full_name(), ": wrong argument count");
-    torch::jit::Stack stack;
     const IdToTensor tensor_of = [this](TraceValueId id) { return get(id); };
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      stack.push_back(to_ivalue(arguments[i], node.args[i].second, tensor_of));
-    }
-    op.callBoxed(stack);
-    store(node, stack);
+    const auto results = call_eagerly(node.op, node.overload, node.args, tensor_of);
+    TORCH_CHECK(results.size() == node.outputs.size(), node.full_name(),
+                ": another number of results than captured");
+    for (size_t i = 0; i < results.size(); ++i) store(node, node.outputs[i], results[i]);
   }
 
-  void store(const TraceNode& node, const torch::jit::Stack& stack) {
-    size_t next = 0;
-    const auto put = [&](const at::Tensor& t) {
-      TORCH_CHECK(next < node.outputs.size(), node.full_name(), ": more results than captured");
-      const TraceValueId id = node.outputs[next++];
-      if (id == kNoTraceValue) return;
-      const TraceValue& value = trace_.values[static_cast<size_t>(id)];
-      TORCH_CHECK(t.sizes() == value.shape && to_dtype(t.scalar_type()) == value.dtype,
-                  node.full_name(), ": captured as ", dtype_name(value.dtype), value.shape,
-                  ", eager gives ", t.scalar_type(), t.sizes());
-      set(id, t);
-    };
-    for (const c10::IValue& result : stack) {
-      if (result.isTensor()) put(result.toTensor());
-      if (!result.isTensorList()) continue;
-      for (const at::Tensor& t : result.toTensorVector()) put(t);
-    }
+  void store(const TraceNode& node, TraceValueId id, const at::Tensor& t) {
+    if (id == kNoTraceValue) return;
+    const TraceValue& value = trace_.values[static_cast<size_t>(id)];
+    TORCH_CHECK(t.sizes() == value.shape && to_dtype(t.scalar_type()) == value.dtype,
+                node.full_name(), ": captured as ", dtype_name(value.dtype), value.shape,
+                ", eager gives ", t.scalar_type(), t.sizes());
+    set(id, t);
   }
 
   const Trace& trace_;
   std::vector<at::Tensor> tensors_;
   std::vector<std::vector<size_t>> last_uses_;  ///< by node: values that nobody reads after it
-  size_t max_operand_bytes_;
 };
 
 at::Tensor literal_tensor(const std::variant<bool, int64_t, double>& literal) {
@@ -140,22 +108,43 @@ std::vector<at::Tensor> collect(const Trace& trace, Evaluator& evaluator) {
   return outputs;
 }
 
-std::vector<at::Tensor> evaluate(const Trace& trace, const std::vector<at::Tensor>& inputs) {
+TraceRun evaluate(const Trace& trace, const std::vector<at::Tensor>& inputs,
+                  const std::vector<at::Tensor>& states) {
   TORCH_CHECK(inputs.size() == trace.inputs.size(), "the trace has ", trace.inputs.size(),
               " inputs, not ", inputs.size());
+  TORCH_CHECK(states.empty() || states.size() == trace.states.size(), "the trace has ",
+              trace.states.size(), " states, not ", states.size());
   const at::NoGradGuard no_grad;
-  Evaluator evaluator(trace, std::numeric_limits<size_t>::max());
+  Evaluator evaluator(trace);
   for (size_t i = 0; i < inputs.size(); ++i) evaluator.set(trace.inputs[i], inputs[i]);
+  for (size_t i = 0; i < states.size(); ++i) evaluator.set(trace.states[i].leaf, states[i]);
   evaluator.run();
-  return collect(trace, evaluator);
+  TraceRun run;
+  run.outputs = collect(trace, evaluator);
+  for (const TraceGuard& guard : trace.guards) run.guards.push_back(evaluator.get(guard.value));
+  for (const TraceState& state : trace.states) {
+    run.states.push_back(evaluator.get(state.next).clone());
+  }
+  return run;
 }
+
+struct Holds {
+  const at::Tensor& value;
+  bool operator()(bool seen) const { return value.item<bool>() == seen; }
+  bool operator()(int64_t seen) const { return value.item<int64_t>() == seen; }
+  bool operator()(double seen) const {
+    const double now = value.item<double>();
+    if (std::isnan(seen) || std::isnan(now)) return std::isnan(seen) && std::isnan(now);
+    return now == seen || std::abs(now - seen) <= 1e-5 * std::abs(seen);
+  }
+};
 
 }  // namespace
 
-Outcome<std::vector<at::Tensor>> evaluate_trace(const Trace& trace,
-                                                const std::vector<at::Tensor>& inputs) {
+Outcome<TraceRun> run_trace(const Trace& trace, const std::vector<at::Tensor>& inputs,
+                            const std::vector<at::Tensor>& states) {
   try {
-    return evaluate(trace, inputs);
+    return evaluate(trace, inputs, states);
   } catch (const c10::Error& e) {
     return Failure{Error::kInternal, e.what_without_backtrace()};
   } catch (const std::exception& e) {
@@ -163,11 +152,18 @@ Outcome<std::vector<at::Tensor>> evaluate_trace(const Trace& trace,
   }
 }
 
-at::Tensor evaluate_value(const torch::lazy::Value& value) {
-  const Trace trace = build_trace({}, {{"", value}});
-  Evaluator evaluator(trace, kMaxConstantBytes);
-  evaluator.run();
-  return collect(trace, evaluator).front();
+Outcome<std::vector<at::Tensor>> evaluate_trace(const Trace& trace,
+                                                const std::vector<at::Tensor>& inputs) {
+  auto run = run_trace(trace, inputs);
+  if (!run.ok()) return run.failure();
+  return std::move(run->outputs);
+}
+
+bool guards_hold(const Trace& trace, const std::vector<at::Tensor>& values) {
+  for (size_t i = 0; i < trace.guards.size(); ++i) {
+    if (!std::visit(Holds{values.at(i)}, trace.guards[i].seen)) return false;
+  }
+  return true;
 }
 
 }  // namespace lazyrt

@@ -1,10 +1,8 @@
 #pragma once
 
-// Eager evaluation of traces on the CPU, by LibTorch's own kernels: for constants that the program
-// asks for, and to check what was captured.
+// Eager evaluation of traces on the CPU, by LibTorch's own kernels: to check what was captured.
 
 #include <ATen/core/Tensor.h>
-#include <torch/csrc/lazy/core/ir.h>
 
 #include <vector>
 
@@ -18,8 +16,20 @@ namespace lazyrt {
 Outcome<std::vector<at::Tensor>> evaluate_trace(const Trace& trace,
                                                 const std::vector<at::Tensor>& inputs);
 
-/// The CPU tensor of a lazy value that depends on constants alone. Throws c10::Error when that
-/// would compute with more than a megabyte of operands in one operator.
-at::Tensor evaluate_value(const torch::lazy::Value& value);
+/// All that a run of the trace gives.
+struct TraceRun {
+  std::vector<at::Tensor> outputs;
+  std::vector<at::Tensor> guards;  ///< the values of trace.guards, 0-dim
+  std::vector<at::Tensor> states;  ///< the new contents of trace.states
+};
+
+/// A run with its guards' values and states. `states` are the contents at the beginning, one for
+/// each of trace.states; empty: the first run's. Nothing of the trace is written. Fails where a
+/// guard does not hold and a later call needs it.
+Outcome<TraceRun> run_trace(const Trace& trace, const std::vector<at::Tensor>& inputs,
+                            const std::vector<at::Tensor>& states = {});
+
+/// True when every guard has the value that it was seen with; floating ones to 1e-5 of it.
+bool guards_hold(const Trace& trace, const std::vector<at::Tensor>& values);
 
 }  // namespace lazyrt

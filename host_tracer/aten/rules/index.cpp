@@ -235,6 +235,53 @@ void index_put(RuleContext& c) {
   c.set(c.permute(c.reshape(written, moved), inverse(perm)));
 }
 
+// --- places of true elements --------------------------------------------------------------------
+
+/// How many true elements there are up to each one, itself among them: [n].
+ValueId running_count(RuleContext& c, ValueId flat_mask) {
+  return c.add(fb::CumSumT(), {c.cast(flat_mask, DType::kInt64)});
+}
+
+/// Row i holds the place of the i-th true element. Their number is the trace's (a guard sees to
+/// it); were there more, they would share one surplus row.
+void nonzero(RuleContext& c) {
+  const ValueId x = c.tensor("self");
+  const Shape s = c.shape(x), to = c.out_shape();
+  const int64_t n = s.numel(), rows = to.rank() == 2 ? to[0] : 0;
+  if (n == 0 || to.numel() == 0) return c.set(c.filled(DType::kInt64, to, 0));
+  const ValueId flat = c.reshape(c.cast(x, DType::kBool), {n});
+  const ValueId surplus = c.scalar(DType::kInt64, rows);
+  const ValueId row = c.binary_number(BinaryFn::Sub, running_count(c, flat), 1);
+  const ValueId target = c.where(flat, c.binary(BinaryFn::Minimum, row, surplus), surplus);
+  std::vector<int64_t> places(static_cast<size_t>(n));
+  std::iota(places.begin(), places.end(), 0);
+  const ValueId blank = c.filled(DType::kInt64, {rows + 1}, 0);
+  const ValueId all = scatter(c, ScatterFn::Assign, blank, 0, target, c.constant_ints({n}, places));
+  const ValueId found = c.reshape(c.slice(all, 0, 0, rows), {rows, 1});
+  std::vector<ValueId> columns;
+  int64_t stride = n;
+  for (int64_t size : s) {
+    stride /= size;
+    const ValueId line = c.binary_number(BinaryFn::FloorDivide, found, stride);
+    columns.push_back(c.binary_number(BinaryFn::Remainder, line, size));
+  }
+  c.set(c.concat(columns, 1));
+}
+
+/// x[mask] = the elements of source, in order.
+void masked_scatter(RuleContext& c) {
+  const ValueId x = c.tensor("self"), source = c.tensor("source");
+  const Shape s = c.shape(x);
+  if (s.numel() == 0 || c.numel(source) == 0) return c.set(x);
+  const ValueId mask = c.expand(c.cast(c.tensor("mask"), DType::kBool), s);
+  const ValueId count = running_count(c, c.reshape(mask, {s.numel()}));
+  const ValueId last = c.scalar(DType::kInt64, c.numel(source) - 1);
+  ValueId place = c.binary_number(BinaryFn::Sub, count, 1);
+  place = c.binary(BinaryFn::Minimum, c.binary_number(BinaryFn::Maximum, place, 0), last);
+  const ValueId row = c.reshape(c.cast(source, c.dtype(x)), {c.numel(source)});
+  c.set(c.where(mask, c.reshape(c.index_select(row, 0, place), s), x));
+}
+
 // --- scatter ----------------------------------------------------------------------------------
 
 ScatterFn scatter_fn(RuleContext& c, const std::string& name) {
@@ -401,11 +448,11 @@ constexpr RuleEntry kEntries[] = {
     {"isin.Tensor_Tensor", isin},
     {"isin.Tensor_Scalar", isin},
     {"isin.Scalar_Tensor", isin},
-    {"nonzero", nullptr, kDataDependent},
+    {"nonzero", nonzero},
     {"nonzero_numpy", nullptr, kDataDependent},
     {"argwhere", nullptr, kDataDependent},
     {"masked_select", nullptr, kDataDependent},
-    {"masked_scatter", nullptr, "is not supported: which element goes where depends on data"},
+    {"masked_scatter", masked_scatter},
     {"unique_consecutive", nullptr, kDataDependent},
     {"unique_dim", nullptr, kDataDependent},
     {"_unique", nullptr, kDataDependent},

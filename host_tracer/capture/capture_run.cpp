@@ -1,0 +1,81 @@
+#include "host_tracer/capture/capture_run.h"
+
+#include <ATen/ATen.h>
+#include <ATen/FunctionalTensorWrapper.h>
+
+#include "host_tracer/capture/lazy_backend.h"
+
+namespace lazyrt {
+namespace {
+
+std::mutex& process_mutex() {
+  static auto* mutex = new std::mutex();
+  return *mutex;
+}
+
+/// Calls it; an exception is kept for the caller of the capture, then goes on.
+template <typename Fn>
+void remembering(const CaptureRequest& request, const Fn& fn) {
+  try {
+    fn();
+  } catch (...) {
+    if (request.thrown) *request.thrown = std::current_exception();
+    throw;
+  }
+}
+
+/// Calls it; the text of an exception, or nothing.
+template <typename Fn>
+std::optional<std::string> error_of(const Fn& fn) {
+  try {
+    fn();
+    return std::nullopt;
+  } catch (const c10::Error& e) {
+    return e.what_without_backtrace();
+  } catch (const std::exception& e) {
+    return std::string("the program failed while it was captured: ") + e.what();
+  } catch (...) {
+    return "the program failed while it was captured";
+  }
+}
+
+void run_session(CaptureSession& session, const CaptureProgram& program, ProgramRun& result) {
+  const CaptureRequest& request = session.request();
+  const auto error = error_of([&] {
+    std::vector<at::Tensor> outputs;
+    remembering(request, [&] { outputs = program(session.inputs()); });
+    result.run = session.finish(outputs, request.output_names);
+  });
+  if (error) result.error = *error;
+  result.parted = session.log().parted();
+  result.position = session.log().position();
+  result.syncs = session.log().syncs().size();
+}
+
+}  // namespace
+
+CaptureTurn::CaptureTurn() : lock_(process_mutex()) {}
+
+ProgramRun run_program(const CaptureRequest& request, const CaptureProgram& program,
+                       const RunScript* script) {
+  const at::NoGradGuard no_grad;
+  const at::functionalization::impl::FunctionalizationReapplyViewsGuard copies(false);
+  const TrimGraphOff whole_graph;
+  ProgramRun result;
+  std::unique_ptr<CaptureSession> session;
+  const auto error = error_of([&] {
+    remembering(request, [&] {
+      if (request.before_trace) request.before_trace();
+    });
+    session = std::make_unique<CaptureSession>(request, script);
+  });
+  if (!session) {
+    result.ours = true;
+    result.error = error.value_or("");
+    return result;
+  }
+  run_session(*session, program, result);
+  return result;
+}
+
+}  // namespace lazyrt

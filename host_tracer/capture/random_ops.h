@@ -1,0 +1,23 @@
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include <vector>
+
+namespace lazyrt {
+
+class CaptureSession;
+
+/// Does calls that draw random numbers: reports them ("random"), and what was drawn for the sample
+/// enters as a constant, so that the capture goes on. False: the call draws none.
+bool record_random(CaptureSession& session, const c10::OperatorHandle& op,
+                   torch::jit::Stack* stack);
+
+/// Operators that are kept whole and hide what they do in training: dropout inside of attention
+/// and recurrent layers ("random") and running statistics of norms ("training-mode") are reported
+/// and taken out of the arguments.
+void leave_training_mode(CaptureSession& session, const c10::OperatorHandle& op,
+                         std::vector<c10::IValue>& args);
+
+}  // namespace lazyrt

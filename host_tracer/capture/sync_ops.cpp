@@ -1,0 +1,145 @@
+#include "host_tracer/capture/sync_ops.h"
+
+#include <ATen/ATen.h>
+
+#include "host_tracer/capture/capture_session.h"
+#include "host_tracer/capture/lazy_backend.h"
+#include "host_tracer/capture/op_args.h"
+
+namespace lazyrt {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+constexpr int kTextDepth = 3;
+
+std::string text_of(CaptureSession& session, const at::Tensor& t) {
+  return expression_text(session.operand_value(t).node.get(), kTextDepth);
+}
+
+SyncRecord new_record(CaptureSession& session, SyncKind kind, const at::Tensor& lazy) {
+  SyncRecord record;
+  record.kind = kind;
+  record.source = current_source();
+  record.value = session.operand_value(lazy);
+  record.of_inputs = depends_on_input(record.value.node.get());
+  return record;
+}
+
+/// One element as a 0-dim tensor.
+at::Tensor as_scalar(const at::Tensor& lazy) {
+  return lazy.dim() == 0 ? lazy : at::view_copy(lazy, at::IntArrayRef{});
+}
+
+at::Tensor scalar_on_cpu(CaptureSession& session, const at::Tensor& t) {
+  return session.evaluate(t).reshape({});
+}
+
+/// The value of one element, logged when it depends on what may change.
+at::Tensor sync_scalar(CaptureSession& session, SyncKind kind, const at::Tensor& t,
+                       const std::string& what, const std::string& text) {
+  if (!session.is_dynamic(t)) return scalar_on_cpu(session, t);
+  const at::Tensor one = as_scalar(t);
+  SyncRecord record = new_record(session, kind, one);
+  record.what = what;
+  record.text = text;
+  const auto compute = [&] { return Tensors{scalar_on_cpu(session, one)}; };
+  return session.log().sync(std::move(record), compute).front();
+}
+
+void item(CaptureSession& session, const at::Tensor& self, torch::jit::Stack* stack) {
+  const bool truth = self.scalar_type() == at::kBool;
+  const std::string what = truth ? "bool" : "item";
+  const at::Tensor value = sync_scalar(session, truth ? SyncKind::kTruth : SyncKind::kNumber, self,
+                                       what, what + "(" + text_of(session, self) + ")");
+  stack->emplace_back(value.item());
+}
+
+/// bool(t), `if t:` of any dtype: only the truth of a number steers the program.
+void is_nonzero(CaptureSession& session, const at::Tensor& self, torch::jit::Stack* stack) {
+  TORCH_CHECK(self.numel() == 1, "bool of a tensor with ", self.numel(), " elements is ambiguous");
+  const std::string text = "bool(" + text_of(session, self) + ")";
+  if (!session.is_dynamic(self)) {
+    stack->emplace_back(session.evaluate(self).is_nonzero());
+    return;
+  }
+  const at::Tensor truth = self.scalar_type() == at::kBool ? self : at::ne(self, 0);
+  const at::Tensor value = sync_scalar(session, SyncKind::kTruth, truth, "bool", text);
+  stack->emplace_back(value.item<bool>());
+}
+
+void equal(CaptureSession& session, const at::Tensor& a, const at::Tensor& b,
+           torch::jit::Stack* stack) {
+  TORCH_CHECK(a.scalar_type() == b.scalar_type(), "torch.equal of dtypes ", a.scalar_type(),
+              " and ", b.scalar_type());
+  if (a.sizes() != b.sizes()) {
+    stack->emplace_back(false);
+    return;
+  }
+  if (!session.is_dynamic(a) && !session.is_dynamic(b)) {
+    stack->emplace_back(at::equal(session.evaluate(a), session.evaluate(b)));
+    return;
+  }
+  const std::string text = "equal(" + text_of(session, a) + ", " + text_of(session, b) + ")";
+  const at::Tensor all = at::all(at::eq(a, b));
+  const at::Tensor value = sync_scalar(session, SyncKind::kTruth, all, "equal", text);
+  stack->emplace_back(value.item<bool>());
+}
+
+/// True for a call that brings a lazy tensor to the CPU.
+bool leaves_device(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args) {
+  if (op.operator_name().name != "aten::_to_copy" || !is_lazy(args[0].toTensor())) return false;
+  for (const c10::IValue& arg : args) {
+    if (arg.isDevice() && !arg.toDevice().is_lazy()) return true;
+  }
+  return false;
+}
+
+void to_cpu(CaptureSession& session, const std::vector<c10::IValue>& args,
+            torch::jit::Stack* stack) {
+  at::Tensor self = args[0].toTensor();
+  const auto dtype = args[1].toOptional<at::ScalarType>();
+  const std::string text = "to_cpu(" + text_of(session, self) + ")";
+  if (dtype && *dtype != self.scalar_type()) self = at::_to_copy(self, *dtype);
+  if (!session.is_dynamic(self)) {
+    stack->emplace_back(session.evaluate(self).clone());
+    return;
+  }
+  SyncRecord record = new_record(session, SyncKind::kTensor, self);
+  record.what = "to cpu";
+  record.text = text;
+  const auto compute = [&] { return Tensors{session.evaluate(self)}; };
+  stack->emplace_back(session.log().sync(std::move(record), compute).front());
+}
+
+}  // namespace
+
+bool record_sync(CaptureSession& session, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const std::string& name = op.operator_name().name;
+  const size_t count = op.schema().arguments().size();
+  const bool scalar = name == "aten::_local_scalar_dense", truth = name == "aten::is_nonzero";
+  const bool two = name == "aten::equal";
+  if (!scalar && !truth && !two) {
+    const std::vector<c10::IValue> args(stack->end() - static_cast<std::ptrdiff_t>(count),
+                                        stack->end());
+    if (!leaves_device(op, args)) return false;
+  }
+  const std::vector<c10::IValue> args = torch::jit::pop(*stack, count);
+  const at::Tensor self = args[0].toTensor();
+  if (scalar) {
+    item(session, self, stack);
+  } else if (truth) {
+    is_nonzero(session, self, stack);
+  } else if (two) {
+    equal(session, self, args[1].toTensor(), stack);
+  } else {
+    to_cpu(session, args, stack);
+  }
+  return true;
+}
+
+int64_t sync_count(CaptureSession& session, const at::Tensor& count, const std::string& what,
+                   const std::string& text) {
+  return sync_scalar(session, SyncKind::kTruth, count, what, text).item<int64_t>();
+}
+
+}  // namespace lazyrt

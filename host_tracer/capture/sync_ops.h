@@ -1,0 +1,21 @@
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include <string>
+
+namespace lazyrt {
+
+class CaptureSession;
+
+/// Does calls that bring a value to the program (item, bool, equal, copies to the CPU): pops the
+/// arguments, pushes the value, logs the sync. False: the call is none of these, nothing happened.
+bool record_sync(CaptureSession& session, const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
+/// Logs that the program goes on with a count which depends on inputs; answers the count.
+/// `count` is the lazy tensor (one integer) that the guard will compute.
+int64_t sync_count(CaptureSession& session, const at::Tensor& count, const std::string& what,
+                   const std::string& text);
+
+}  // namespace lazyrt
