@@ -1,3 +1,6 @@
+// Before anything that includes generated headers.
+#include "runtime/bundle/vector_alignment.h"
+
 #include "runtime/bundle/reader.h"
 
 #include <cinttypes>

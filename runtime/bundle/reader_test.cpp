@@ -235,6 +235,26 @@ TEST(Hostile, SharedVectorsAreRefused) {
   EXPECT_THAT(status.message(), HasSubstr("shared"));
 }
 
+/// A shape [2, 2, …] whose length is its first element's lower half: elements at an odd word.
+TEST(Hostile, MisalignedVectorsAreRefused) {
+  flatbuffers::FlatBufferBuilder b;
+  const auto shape = b.CreateVector(std::vector<int64_t>{2, 2, 2, 2});
+  fb::ValueBuilder v(b);
+  v.add_shape(shape);
+  const auto values = b.CreateVector(std::vector<flatbuffers::Offset<fb::Value>>{v.Finish()});
+  fb::MethodBuilder m(b);
+  m.add_values(values);
+  const auto methods = b.CreateVector(std::vector<flatbuffers::Offset<fb::Method>>{m.Finish()});
+  fb::FinishBundleBuffer(b, fb::CreateBundle(b, 0, methods));
+  auto* value = const_cast<fb::Value*>(
+      fb::GetBundle(b.GetBufferPointer())->methods()->Get(0)->values()->Get(0));
+  uint8_t* field = const_cast<uint8_t*>(
+      reinterpret_cast<flatbuffers::Table*>(value)->GetAddressOf(fb::Value::VT_SHAPE));
+  flatbuffers::WriteScalar(field, flatbuffers::ReadScalar<flatbuffers::uoffset_t>(field) + 4);
+  const AlignedBytes file = test::write_bundle({b.GetBufferPointer(), b.GetSize()}, {});
+  EXPECT_THAT(load(file).message(), HasSubstr("FlatBuffer is damaged"));
+}
+
 TEST(Hostile, MoreTablesThanAllowedAreRefused) {
   flatbuffers::FlatBufferBuilder b;
   const auto source = fb::CreateSource(b);

@@ -100,7 +100,8 @@ void set_scalar(uint8_t* data, size_t bytes, std::minstd_rand* random) {
   int64_t number = kNumbers[(*random)() % std::size(kNumbers)];
   if ((*random)() % 4 == 0) {
     std::memcpy(&number, data + at, width);
-    number += static_cast<int64_t>((*random)() % 9) - 4;
+    const uint64_t step = (*random)() % 9;
+    number = static_cast<int64_t>(static_cast<uint64_t>(number) + step - 4);
   }
   std::memcpy(data + at, &number, width);
 }

@@ -27,6 +27,13 @@ HWY_INLINE V power_of_two(hn::Vec<DI> n) {
   return hn::BitCast(D(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(DI(), 127))));
 }
 
+// The integer that `rounded` is, for |rounded| <= 2^22. Others give some integer: a conversion
+// would be undefined for these where Highway emulates vectors.
+HWY_INLINE hn::Vec<DI> integer_of(V rounded) {
+  const auto bits = hn::BitCast(DI(), hn::Add(rounded, set1(12582912.0f)));  // 1.5 * 2^23
+  return hn::Sub(bits, hn::Set(DI(), 0x4B400000));
+}
+
 // x = n ln 2 + r with |r| <= ln(2)/2; tail = (exp(r) - 1 - r) / r^2. Cephes' expf.
 struct ExpParts {
   hn::Vec<DI> n;
@@ -43,7 +50,7 @@ HWY_INLINE ExpParts exp_parts(V x) {
   p = hn::MulAdd(p, r, set1(4.1665795894e-2f));
   p = hn::MulAdd(p, r, set1(1.6666665459e-1f));
   p = hn::MulAdd(p, r, set1(5.0000001201e-1f));
-  return {hn::ConvertTo(DI(), rounded), r, p};
+  return {integer_of(rounded), r, p};
 }
 HWY_INLINE V exp_of_remainder(const ExpParts& e) {
   return hn::Add(hn::MulAdd(hn::Mul(e.r, e.r), e.tail, e.r), set1(1.0f));
