@@ -15,7 +15,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 constexpr char kBundleMagic[8] = {'L', 'Z', 'R', 'T', 'B', 'N', 'D', 'L'};
 /// A reader refuses a newer major; it reads every older minor of its major.
 constexpr uint32_t kBundleMajor = 1;
-constexpr uint32_t kBundleMinor = 0;
+constexpr uint32_t kBundleMinor = 1;
 
 /// Alignment of sections (but samples), of each constant in its section and of arena offsets.
 constexpr uint64_t kBundleAlignment = 64;
@@ -27,6 +27,8 @@ constexpr uint64_t kBundleTailBytes = 16;
 /// Deepest nesting and most tables that a reader follows in the FlatBuffer.
 constexpr uint32_t kBundleMaxDepth = 16;
 constexpr uint32_t kBundleMaxTables = 1000000;
+/// Most variants of a method beside itself.
+constexpr uint32_t kBundleMaxVariants = 255;
 /// Longest name of a method, input, output or literal.
 constexpr uint32_t kBundleMaxNameBytes = 1000;
 

@@ -60,7 +60,12 @@ Status bind_output(MethodCheck* c, uint32_t i) {
     return bad_bundle("output '%.60s': there is no value %d", text_of(binding.name()),
                       binding.value());
   }
-  c->values[static_cast<size_t>(binding.value())].last_use = c->node_count();
+  ValueFacts& facts = c->values[static_cast<size_t>(binding.value())];
+  if (facts.kind == fb::ValueKind::State) {
+    return bad_bundle("output '%.60s': value %d is a state", text_of(binding.name()),
+                      binding.value());
+  }
+  facts.last_use = c->node_count();
   return {};
 }
 

@@ -77,13 +77,13 @@ class MemoryCheck {
       return bad_bundle("not at the offset and of the size of value %d, whose memory it shares",
                         of);
     }
-    LAZYRT_RETURN_IF_ERROR(check_sharing(index, target));
+    LAZYRT_RETURN_IF_ERROR(check_sharing(index, id, target));
     join(id, target);
     return {};
   }
 
   /// A view of operand 0, or in place over an operand that nothing reads any more.
-  Status check_sharing(int32_t index, size_t target) const {
+  Status check_sharing(int32_t index, size_t id, size_t target) const {
     const fb::Node& node = c_.node(index);
     const OpDef& def = *c_.ops.find(attrs_of(node))->def;
     const auto inputs = ints_of(node.inputs());
@@ -94,6 +94,9 @@ class MemoryCheck {
       allowed = allowed || (in_place && inputs[i] == static_cast<int32_t>(target));
     }
     if (!allowed) return bad_bundle("this operator cannot write over value %zu", target);
+    // f32[1] < f32[4] gives as many bytes, but is not written element by element.
+    if (facts(id).spec.numel() != facts(target).spec.numel())
+      return bad_bundle("it writes over value %zu of another number of elements", target);
     const size_t root = root_[target];
     if (facts(root).kind != fb::ValueKind::Arena) return bad_bundle("it would write over an input");
     if (last_use_[root] > index)
@@ -108,7 +111,8 @@ class MemoryCheck {
   }
 
   bool in_arena(size_t id) const {
-    return root_[id] == id && facts(id).kind != fb::ValueKind::Constant;
+    const fb::ValueKind kind = facts(id).kind;
+    return root_[id] == id && (kind == fb::ValueKind::Arena || kind == fb::ValueKind::Input);
   }
 
   Status collect(Array<Owned>* owned) const {
@@ -119,10 +123,8 @@ class MemoryCheck {
     for (size_t id = 0; id < c_.values.size(); ++id) {
       if (!in_arena(id)) continue;
       const ValueFacts& f = facts(id);
-      const bool whole_run = f.kind == fb::ValueKind::State;
-      const int32_t to = whole_run ? c_.node_count() : last_use_[id];
-      (*owned)[n++] = {f.offset, f.offset + f.bytes + kBundleTailBytes, f.made_at + 1, to + 1,
-                       static_cast<uint32_t>(id)};
+      (*owned)[n++] = {f.offset, f.offset + f.bytes + kBundleTailBytes, f.made_at + 1,
+                       last_use_[id] + 1, static_cast<uint32_t>(id)};
     }
     return {};
   }

@@ -38,6 +38,7 @@ struct ValueFacts {
   int32_t alias_of = -1;
   int32_t made_at = kNotMade;   ///< the node that makes it; kBeforeRun: input, constant, state
   int32_t last_use = kNotMade;  ///< the last node that reads it; node count: lives to the end
+  bool bound = false;           ///< a State: one of the method's states
 };
 
 struct MethodCheck {
@@ -71,12 +72,19 @@ Status bad_bundle(const char* format, ...) __attribute__((format(printf, 1, 2)))
 Status check_values(MethodCheck* check);           // value_rules.cpp
 Status check_input_bindings(MethodCheck* check);   // interface_rules.cpp
 Status check_nodes(MethodCheck* check);            // node_rules.cpp
+Status check_guards(const MethodCheck& check);     // guard_rules.cpp
+Status check_states(MethodCheck* check);           // state_rules.cpp
 Status check_output_bindings(MethodCheck* check);  // interface_rules.cpp
 Status check_memory(MethodCheck* check);           // memory_rules.cpp
 Status check_samples(const MethodCheck& check);    // sample_rules.cpp
 Status check_reserved(const MethodCheck& check);   // reserved_rules.cpp
 /// kUnsupported names the first part that this runtime cannot run.
 Status check_supported(const MethodCheck& check);  // reserved_rules.cpp
+
+/// Arena and states fit into `limit`. REQUIRES: check_values.
+Status check_memory_limit(const MethodCheck& check, uint64_t limit);  // state_rules.cpp
+/// The variant has its method's interface and states. REQUIRES: both were checked.
+Status check_variant(const fb::Method& method, const fb::Method& variant);  // variant_rules.cpp
 
 /// No two of `names` are equal; each has 1..kBundleMaxNameBytes bytes. `what`: "input", "method",
 /// ... Reorders `names`.

@@ -67,6 +67,15 @@ TensorView view_of(const ProgramState& program, const fb::Blob& blob) {
   return view;
 }
 
+/// Samples count on over the variants.
+const fb::Sample& sample_of(const ProgramState& program, size_t method, size_t sample) {
+  for (size_t v = 0;; ++v) {
+    const auto* samples = program.variant(method, v).samples();
+    if (sample < count_of(samples)) return *samples->Get(static_cast<uint32_t>(sample));
+    sample -= count_of(samples);
+  }
+}
+
 }  // namespace
 
 Result<Program> Program::load(Span<const uint8_t> bytes, const OpTable& ops,
@@ -129,16 +138,17 @@ InfoEntry Program::info(size_t i) const {
 }
 
 const char* Method::name() const { return text_of(program_->method(index_).name()); }
+size_t Method::variant_count() const { return program_->variant_count(index_); }
 size_t Method::input_count() const { return count_of(program_->method(index_).inputs()); }
 size_t Method::output_count() const { return count_of(program_->method(index_).outputs()); }
 
-TensorInfo Method::input(size_t i) const {
-  const fb::Method& m = program_->method(index_);
+TensorInfo Method::input(size_t i, size_t variant) const {
+  const fb::Method& m = program_->variant(index_, variant);
   return info_of(m, *m.inputs()->Get(static_cast<uint32_t>(i)));
 }
 
-TensorInfo Method::output(size_t i) const {
-  const fb::Method& m = program_->method(index_);
+TensorInfo Method::output(size_t i, size_t variant) const {
+  const fb::Method& m = program_->variant(index_, variant);
   return info_of(m, *m.outputs()->Get(static_cast<uint32_t>(i)));
 }
 
@@ -152,28 +162,85 @@ Result<size_t> Method::find_output(std::string_view name) const {
 
 size_t Method::literal_count() const { return count_of(program_->method(index_).literals()); }
 
-LiteralInfo Method::literal(size_t i) const {
-  const fb::Literal& l = *program_->method(index_).literals()->Get(static_cast<uint32_t>(i));
+LiteralInfo Method::literal(size_t i, size_t variant) const {
+  const fb::Method& m = program_->variant(index_, variant);
+  const fb::Literal& l = *m.literals()->Get(static_cast<uint32_t>(i));
   return {text_of(l.name()), l.position(), dtype_of(l.dtype()), l.integer(), l.real()};
 }
 
-size_t Method::sample_count() const { return count_of(program_->method(index_).samples()); }
+size_t Method::guard_count(size_t variant) const {
+  return count_of(program_->variant(index_, variant).guards());
+}
+
+GuardInfo Method::guard(size_t i, size_t variant) const {
+  const fb::Method& m = program_->variant(index_, variant);
+  const fb::Guard& g = *m.guards()->Get(static_cast<uint32_t>(i));
+  const DType dtype = dtype_of(m.values()->Get(static_cast<uint32_t>(g.value()))->dtype());
+  GuardInfo info;
+  info.text = text_of(g.text());
+  if (g.source() >= 0) {
+    const fb::Source& s = *m.sources()->Get(static_cast<uint32_t>(g.source()));
+    info.file = text_of(s.file());
+    info.line = s.line();
+  }
+  info.dtype = g.kind() == fb::GuardKind::Truth ? DType::kBool
+               : is_floating(dtype)             ? DType::kFloat64
+                                                : DType::kInt64;
+  info.integer = g.seen_integer();
+  info.real = g.seen_real();
+  info.tolerance = g.tolerance();
+  return info;
+}
+
+size_t Method::state_count() const { return count_of(program_->method(index_).states()); }
+
+TensorInfo Method::state(size_t i) const {
+  const fb::Method& m = program_->method(index_);
+  const fb::State& state = *m.states()->Get(static_cast<uint32_t>(i));
+  const TensorSpec spec = spec_of(*m.values()->Get(static_cast<uint32_t>(state.value())));
+  return {text_of(state.name()), spec.dtype, spec.shape};
+}
+
+size_t Method::sample_count() const {
+  size_t count = 0;
+  for (size_t v = 0; v < variant_count(); ++v) {
+    count += count_of(program_->variant(index_, v).samples());
+  }
+  return count;
+}
+
+size_t Method::sample_variant(size_t sample) const {
+  size_t v = 0;
+  for (; v + 1 < variant_count(); ++v) {
+    const size_t here = count_of(program_->variant(index_, v).samples());
+    if (sample < here) break;
+    sample -= here;
+  }
+  return v;
+}
 
 TensorView Method::sample_input(size_t sample, size_t i) const {
-  const fb::Sample& s = *program_->method(index_).samples()->Get(static_cast<uint32_t>(sample));
+  const fb::Sample& s = sample_of(*program_, index_, sample);
   return view_of(*program_, *s.inputs()->Get(static_cast<uint32_t>(i)));
 }
 
 TensorView Method::sample_output(size_t sample, size_t i) const {
-  const fb::Sample& s = *program_->method(index_).samples()->Get(static_cast<uint32_t>(sample));
+  const fb::Sample& s = sample_of(*program_, index_, sample);
   return view_of(*program_, *s.outputs()->Get(static_cast<uint32_t>(i)));
 }
 
 Tolerance Method::sample_tolerance(size_t sample) const {
-  const fb::Sample& s = *program_->method(index_).samples()->Get(static_cast<uint32_t>(sample));
+  const fb::Sample& s = sample_of(*program_, index_, sample);
   return {s.absolute(), s.relative()};
 }
 
-uint64_t Method::arena_bytes() const { return program_->method(index_).arena_bytes(); }
+uint64_t Method::arena_bytes() const {
+  uint64_t bytes = 0;
+  for (size_t v = 0; v < variant_count(); ++v) {
+    const uint64_t here = program_->variant(index_, v).arena_bytes();
+    bytes = here > bytes ? here : bytes;
+  }
+  return bytes;
+}
 
 }  // namespace lazyrt

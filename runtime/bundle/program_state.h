@@ -26,6 +26,12 @@ class ProgramState {
   const fb::Method& method(size_t i) const {
     return *sections.bundle->methods()->Get(static_cast<uint32_t>(i));
   }
+  /// Variant 0 is the method itself.
+  const fb::Method& variant(size_t i, size_t variant) const {
+    const fb::Method& m = method(i);
+    return variant == 0 ? m : *m.variants()->Get(static_cast<uint32_t>(variant - 1));
+  }
+  size_t variant_count(size_t i) const { return 1 + count_of(method(i).variants()); }
   /// Bytes of a Constant value.
   const uint8_t* constant(const fb::Value& value) const {
     return sections.constants.data() + value.offset();

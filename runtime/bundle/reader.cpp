@@ -128,26 +128,30 @@ Status read_sections(Span<const uint8_t> file, bool check_data, BundleSections* 
   return {};
 }
 
+SourcePlace source_place(const fb::Method& method, int32_t source) {
+  SourcePlace place = {};
+  if (source < 0 || static_cast<size_t>(source) >= count_of(method.sources())) return place;
+  const fb::Source& s = *method.sources()->Get(static_cast<uint32_t>(source));
+  const char* file = path_end(text_of(s.file()), 40);
+  if (file[0] != '\0') snprintf(place.text, sizeof(place.text), "%s:%d", file, s.line());
+  return place;
+}
+
 NodePlace node_place(const fb::Method& method, size_t index, const OpTable& ops) {
   NodePlace place;
   const char* op = "unknown op";
-  const char* file = "";
-  int line = 0;
+  SourcePlace source = {};
   if (index < count_of(method.nodes())) {
     const fb::Node& node = *method.nodes()->Get(static_cast<uint32_t>(index));
     const bool known = node.op() != nullptr && node.op_type() <= fb::OpAttrs::MAX;
     const OpEntry* entry = known ? ops.find(attrs_of(node)) : nullptr;
     if (entry != nullptr) op = entry->name;
-    const auto source = static_cast<size_t>(node.source());
-    if (node.source() >= 0 && source < count_of(method.sources())) {
-      file = path_end(text_of(method.sources()->Get(static_cast<uint32_t>(source))->file()), 40);
-      line = method.sources()->Get(static_cast<uint32_t>(source))->line();
-    }
+    source = source_place(method, node.source());
   }
   const char* name = text_of(method.name());
-  if (file[0] != '\0') {
-    snprintf(place.text, sizeof(place.text), "method '%.30s', node %zu (%.30s from %s:%d)", name,
-             index, op, file, line);
+  if (source.text[0] != '\0') {
+    snprintf(place.text, sizeof(place.text), "method '%.30s', node %zu (%.30s from %s)", name,
+             index, op, source.text);
   } else {
     snprintf(place.text, sizeof(place.text), "method '%.30s', node %zu (%.30s)", name, index, op);
   }

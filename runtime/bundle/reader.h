@@ -50,6 +50,12 @@ inline TensorSpec spec_of(const fb::Value& value) {
   return spec;
 }
 
+/// "model.py:12" (the file's end where it is long), or empty where `source` is -1 or has no file.
+struct SourcePlace {
+  char text[56];
+};
+SourcePlace source_place(const fb::Method& method, int32_t source);
+
 /// "method 'forward', node 12 (conv2d from model.py:33)": where a message about a node points.
 struct NodePlace {
   char text[140];

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "lazyrt/runtime.h"
-#include "tests/support/tiny_bundle.h"
+#include "tests/support/branching_bundle.h"
 #include "tests/support/tiny_ops.h"
 
 namespace lazyrt {
@@ -22,6 +22,15 @@ AlignedBytes tiny_file() { return test::write_bundle(test::tiny_bundle()); }
 
 Status load(const AlignedBytes& file, const LoadOptions& options = {}) {
   return Program::load(file.span(), test::tiny_ops(), options).status();
+}
+
+void set_zeros(const Method& method, size_t variant, Session* session) {
+  for (size_t i = 0; i < method.input_count(); ++i) {
+    const TensorInfo info = method.input(i, variant);
+    std::vector<uint8_t> zeros(static_cast<size_t>(info.shape.numel()) * dtype_size(info.dtype) +
+                               1);
+    EXPECT_TRUE(session->set_input(i, {zeros.data(), info.dtype, info.shape}).ok());
+  }
 }
 
 /// Loads, and uses whatever loads: for damage that the checks may or may not see.
@@ -37,14 +46,13 @@ Error use(const AlignedBytes& file) {
     options.memory_limit = 1 << 20;
     Result<Session> session = Session::create(method, options);
     if (!session.ok()) continue;
-    for (size_t i = 0; i < method.input_count(); ++i) {
-      const TensorInfo info = method.input(i);
-      const std::vector<uint8_t> zeros(static_cast<size_t>(info.shape.numel()) *
-                                       dtype_size(info.dtype));
-      EXPECT_TRUE(session->set_input(i, zeros.data(), zeros.size()).ok());
+    for (size_t v = 0; v < method.variant_count(); ++v) {
+      set_zeros(method, v, &*session);
+      if (!session->run().ok()) continue;
+      for (size_t i = 0; i < method.output_count(); ++i) EXPECT_TRUE(session->output(i).ok());
     }
-    if (!session->run().ok()) continue;
-    for (size_t i = 0; i < method.output_count(); ++i) EXPECT_TRUE(session->output(i).ok());
+    for (size_t k = 0; k < method.state_count(); ++k) EXPECT_TRUE(session->state(k).ok());
+    EXPECT_TRUE(session->reset_state().ok());
   }
   return Error::kOk;
 }
@@ -167,17 +175,6 @@ TEST(Damage, ResealedTruncationsAreRefusedToo) {
   }
 }
 
-TEST(Damage, TruncatedMetadataIsRefused) {
-  const test::BundleParts parts = test::tiny_bundle();
-  const AlignedBytes file = test::write_bundle(parts);
-  AlignedBytes copy = file.copy();
-  const BundleProlog p = copy.prolog();
-  for (uint64_t size = 0; size < p.metadata_bytes; size += 4) {
-    const AlignedBytes cut = test::write_bundle({file.data() + p.metadata_offset, size}, parts);
-    EXPECT_NE(use(cut), Error::kOk) << size;
-  }
-}
-
 TEST(Damage, EveryFlippedBitIsSeenByTheChecksums) {
   AlignedBytes file = tiny_file();
   const BundleProlog p = file.prolog();
@@ -188,36 +185,51 @@ TEST(Damage, EveryFlippedBitIsSeenByTheChecksums) {
   }
 }
 
-TEST(Damage, FlippedBitsUnderRightChecksumsNeverCrash) {
-  const AlignedBytes file = tiny_file();
-  AlignedBytes copy = file.copy();
-  const BundleProlog p = copy.prolog();
+/// One bundle of the plain parts, one with guards, states and variants.
+class DamagedBundle : public testing::TestWithParam<bool> {
+ protected:
+  const test::BundleParts parts_ = GetParam() ? test::branching_bundle() : test::tiny_bundle();
+  const AlignedBytes file_ = test::write_bundle(parts_);
+  const BundleProlog prolog_ = file_.copy().prolog();
+};
+
+TEST_P(DamagedBundle, TruncatedMetadataIsRefused) {
+  for (uint64_t size = 0; size < prolog_.metadata_bytes; size += 4) {
+    const AlignedBytes cut =
+        test::write_bundle({file_.data() + prolog_.metadata_offset, size}, parts_);
+    EXPECT_NE(use(cut), Error::kOk) << size;
+  }
+}
+
+TEST_P(DamagedBundle, FlippedBitsUnderRightChecksumsNeverCrash) {
   int refused = 0;
-  for (size_t bit = 0; bit < p.metadata_bytes * 8; ++bit) {
-    AlignedBytes damaged = file.copy();
-    damaged[p.metadata_offset + bit / 8] ^= static_cast<uint8_t>(1u << (bit % 8));
+  for (size_t bit = 0; bit < prolog_.metadata_bytes * 8; ++bit) {
+    AlignedBytes damaged = file_.copy();
+    damaged[prolog_.metadata_offset + bit / 8] ^= static_cast<uint8_t>(1u << (bit % 8));
     test::reseal(&damaged);
     refused += use(damaged) == Error::kOk ? 0 : 1;
   }
-  EXPECT_GT(refused, static_cast<int>(p.metadata_bytes * 8) / 2);
+  EXPECT_GT(refused, static_cast<int>(prolog_.metadata_bytes * 8) / 2);
 }
 
-TEST(Damage, RandomBytesUnderRightChecksumsNeverCrash) {
+TEST_P(DamagedBundle, RandomBytesUnderRightChecksumsNeverCrash) {
   const uint32_t seed = std::random_device()();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
-  const AlignedBytes file = tiny_file();
-  AlignedBytes copy = file.copy();
-  const BundleProlog p = copy.prolog();
   for (int i = 0; i < 20000; ++i) {
-    AlignedBytes damaged = file.copy();
+    AlignedBytes damaged = file_.copy();
     for (uint32_t n = 1 + random() % 4; n > 0; --n) {
-      damaged[p.metadata_offset + random() % p.metadata_bytes] = static_cast<uint8_t>(random());
+      damaged[prolog_.metadata_offset + random() % prolog_.metadata_bytes] =
+          static_cast<uint8_t>(random());
     }
     test::reseal(&damaged);
     use(damaged);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Files, DamagedBundle, testing::Bool(), [](const auto& param) {
+  return std::string(param.param ? "branching" : "tiny");
+});
 
 /// Many tables that share one long vector cost little in the file but much to walk.
 TEST(Hostile, SharedVectorsAreRefused) {

@@ -72,27 +72,6 @@ Status check_quantization(const MethodCheck& c, size_t id) {
   return check_scales(c, id, *q);
 }
 
-Status check_guard(const MethodCheck& c, const fb::Guard& guard) {
-  LAZYRT_RETURN_IF_ERROR(c.budget->charge(8));
-  if (guard.kind() > fb::GuardKind::MAX)
-    return bad_bundle("kind %d", static_cast<int>(guard.kind()));
-  if (!c.is_source(guard.source())) return bad_bundle("there is no source %d", guard.source());
-  if (!c.is_value(guard.value())) return bad_bundle("there is no value %d", guard.value());
-  if (c.values[static_cast<size_t>(guard.value())].spec.numel() != 1) {
-    return bad_bundle("value %d is not a scalar", guard.value());
-  }
-  return {};
-}
-
-Status check_guards(const MethodCheck& c) {
-  for (uint32_t i = 0; i < count_of(c.method.guards()); ++i) {
-    LAZYRT_RETURN_IF_ERROR(
-        check_guard(c, *c.method.guards()->Get(i))
-            .with_context("method '%.30s', guard %u", c.name(), static_cast<unsigned>(i)));
-  }
-  return {};
-}
-
 Status unsupported(const MethodCheck& c, const char* what) {
   return Status(Error::kUnsupported, "method '%.60s' has %s, which this runtime cannot run",
                 c.name(), what);
@@ -108,15 +87,12 @@ Status check_reserved(const MethodCheck& check) {
     LAZYRT_RETURN_IF_ERROR(check_value_symbols(check, id));
     LAZYRT_RETURN_IF_ERROR(check_quantization(check, id));
   }
-  return check_guards(check);
+  return {};
 }
 
 Status check_supported(const MethodCheck& check) {
   if (count_of(check.method.symbols()) != 0) return unsupported(check, "dynamic dims (symbols)");
-  if (count_of(check.method.guards()) != 0) return unsupported(check, "guards");
-  if (count_of(check.method.variants()) != 0) return unsupported(check, "variants");
   for (size_t id = 0; id < check.values.size(); ++id) {
-    if (check.values[id].kind == fb::ValueKind::State) return unsupported(check, "state values");
     if (check.value(id).quantization() != nullptr) return unsupported(check, "quantized values");
   }
   return {};

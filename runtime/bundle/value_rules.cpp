@@ -52,9 +52,13 @@ Status check_bytes(const MethodCheck& c, size_t id, ValueFacts* facts) {
   return {};
 }
 
-/// [offset, offset + bytes + tail) lies in the arena or in the constants.
+/// [offset, offset + bytes + tail) lies in the arena or in the constants; states are in neither.
 Status check_place(const MethodCheck& c, size_t id, ValueFacts* facts) {
   const fb::Value& value = c.value(id);
+  if (value.kind() == fb::ValueKind::State) {
+    if (value.offset() == 0) return {};
+    return c.bad_value(id, "offset %" PRIu64 " of a state", value.offset());
+  }
   const bool constant = value.kind() == fb::ValueKind::Constant;
   const uint64_t room = constant ? c.sections.constants.size() : c.method.arena_bytes();
   if (value.offset() % kBundleAlignment != 0) {

@@ -75,6 +75,8 @@ Status check_structure(MethodCheck* check) {
   LAZYRT_RETURN_IF_ERROR(check_input_bindings(check));
   LAZYRT_RETURN_IF_ERROR(check_nodes(check));
   LAZYRT_RETURN_IF_ERROR(check_output_bindings(check));
+  LAZYRT_RETURN_IF_ERROR(check_guards(*check));
+  LAZYRT_RETURN_IF_ERROR(check_states(check));
   LAZYRT_RETURN_IF_ERROR(check_memory(check));
   LAZYRT_RETURN_IF_ERROR(check_samples(*check));
   return check_reserved(*check);
@@ -92,21 +94,27 @@ struct BundleCheck {
     MethodCheck check(m, sections, ops, &budget);
     const Status status = check_structure(&check);
     if (!status.ok() && status.error() != Error::kUnsupported) return status;
+    LAZYRT_RETURN_IF_ERROR(check_memory_limit(check, memory_limit));
     if (unsupported->ok()) *unsupported = status.ok() ? check_supported(check) : status;
     return {};
   }
 
   Status variants(const fb::Method& m, Status* unsupported) {
+    if (count_of(m.variants()) > kBundleMaxVariants) {
+      return bad_bundle("method '%.60s': %zu variants are more than %u", text_of(m.name()),
+                        count_of(m.variants()), static_cast<unsigned>(kBundleMaxVariants));
+    }
     for (uint32_t i = 0; i < count_of(m.variants()); ++i) {
       const fb::Method& variant = *m.variants()->Get(i);
       if (count_of(variant.variants()) != 0) {
         return Status(Error::kInvalidBundle,
                       "method '%.60s', variant %u: it has variants of its own", text_of(m.name()),
-                      static_cast<unsigned>(i));
+                      static_cast<unsigned>(i) + 1);
       }
-      LAZYRT_RETURN_IF_ERROR(method(variant, unsupported)
-                                 .with_context("variant %u of method '%.60s'",
-                                               static_cast<unsigned>(i), text_of(m.name())));
+      Status status = method(variant, unsupported);
+      if (status.ok() && unsupported->ok()) status = check_variant(m, variant);
+      LAZYRT_RETURN_IF_ERROR(status.with_context("variant %u of method '%.60s'",
+                                                 static_cast<unsigned>(i) + 1, text_of(m.name())));
     }
     return {};
   }

@@ -76,8 +76,40 @@ fb::GuardT& add_guard(BundleParts& p) {
   return *method(p).guards.back();
 }
 
+/// A real number of one element as the guard's value.
+fb::GuardT& add_real_guard(BundleParts& p) {
+  fb::GuardT& guard = add_guard(p);
+  fb::ValueT& flag = value(p, guard.value);
+  flag.dtype = fb::DType::Float32;
+  flag.bytes = 4;
+  return guard;
+}
+
+/// The state "count": f32[2,3], begins as w, becomes the sum.
+fb::StateT& add_state(fb::MethodT& m) {
+  auto made = std::make_unique<fb::ValueT>();
+  made->kind = fb::ValueKind::State;
+  made->dtype = fb::DType::Float32;
+  made->shape = {2, 3};
+  made->bytes = 24;
+  auto state = std::make_unique<fb::StateT>();
+  state->name = "count";
+  state->value = static_cast<int>(m.values.size());
+  state->initial = test::tiny::kW;
+  state->next = test::tiny::kX;
+  m.values.push_back(std::move(made));
+  m.states.push_back(std::move(state));
+  return *m.states.back();
+}
+fb::StateT& add_state(BundleParts& p) { return add_state(method(p)); }
+
 std::unique_ptr<fb::MethodT> tiny_method() {
   return std::move(test::tiny_bundle().bundle.methods[0]);
+}
+
+fb::MethodT& add_variant(BundleParts& p) {
+  method(p).variants.push_back(tiny_method());
+  return *method(p).variants.back();
 }
 
 constexpr Error kBad = Error::kInvalidBundle;
@@ -123,12 +155,25 @@ std::vector<Break> breaks() {
          value(p, kRows).kind = fb::ValueKind::Constant;
          value(p, kRows).offset = 0;
        }},
-      {"methods.values.kind", "state", kNo, "state values",
+      {"methods.values.kind", "state that is none", kBad,
+       "of kind State, but none of the method's states",
        [](auto& p) {
-         value(p, kW).kind = fb::ValueKind::State;
-         method(p).arena_bytes += 64;
-         value(p, kW).offset = method(p).arena_bytes - 64;
+         add_state(p);
+         method(p).states.clear();
        }},
+      {"methods.values.kind", "state made by a node", kBad, "is an State, no node makes it",
+       [](auto& p) {
+         value(p, kRows).kind = fb::ValueKind::State;
+         value(p, kRows).offset = 0;
+       }},
+      {"methods.values.kind", "state returned", kBad, "output 'again': value 9 is a state",
+       [](auto& p) { method(p).outputs[3]->value = add_state(p).value; }},
+      {"methods.values.offset", "of a state", kBad, "offset 64 of a state",
+       [](auto& p) { value(p, add_state(p).value).offset = 64; }},
+      {"methods.values.alias_of", "of a state", kBad, "cannot be an alias",
+       [](auto& p) { value(p, add_state(p).value).alias_of = kX; }},
+      {"methods.values.alias_of", "a state", kBad, "value 9 is not in the arena|not an earlier",
+       [](auto& p) { value(p, kRows).alias_of = add_state(p).value; }},
       {"methods.values.kind", "arena without a node", kBad, "input 1: value 2 is not made yet",
        [](auto& p) {
          value(p, kW).kind = fb::ValueKind::Arena;
@@ -395,22 +440,157 @@ std::vector<Break> breaks() {
       {"methods.samples.relative", "infinite", kBad, "tolerance",
        [](auto& p) { sample(p).relative = INFINITY; }},
 
-      {"methods.guards", "present", kNo, "guards", [](auto& p) { add_guard(p); }},
-      {"methods.guards.kind", "unknown", kBad, "guard 0: kind 9",
+      {"methods.guards", "of no value", kBad, "guard 0: value 0 is not a scalar",
+       [](auto& p) { method(p).guards.push_back(std::make_unique<fb::GuardT>()); }},
+      {"methods.guards.kind", "unknown", kNo, "guard 0: its kind 9 is newer",
        [](auto& p) { add_guard(p).kind = fb::GuardKind(9); }},
+      {"methods.guards.seen_integer", "truth of 2", kBad, "2 seen of a bool",
+       [](auto& p) {
+         add_guard(p).kind = fb::GuardKind::Truth;
+         method(p).guards[0]->seen_integer = 2;
+       }},
+      {"methods.guards.seen_integer", "beyond the dtype", kBad, "256 seen of a u8",
+       [](auto& p) {
+         add_guard(p).seen_integer = 256;
+         value(p, method(p).guards[0]->value).dtype = fb::DType::UInt8;
+         value(p, method(p).guards[0]->value).bytes = 1;
+       }},
+      {"methods.guards.seen_integer", "of a real number", kBad, "an integer seen of a f32",
+       [](auto& p) { add_real_guard(p).seen_integer = 1; }},
+      {"methods.guards.seen_real", "of an integer", kBad, "a real number seen where none counts",
+       [](auto& p) { add_guard(p).seen_real = 0.5; }},
+      {"methods.guards.seen_real", "of a truth", kBad, "a real number seen where none counts",
+       [](auto& p) {
+         add_real_guard(p).kind = fb::GuardKind::Truth;
+         method(p).guards[0]->seen_real = 1;
+       }},
+      {"methods.guards.tolerance", "of an integer", kBad, "a real number seen where none counts",
+       [](auto& p) { add_guard(p).tolerance = 0.5; }},
+      {"methods.guards.tolerance", "negative", kBad, "tolerance",
+       [](auto& p) { add_real_guard(p).tolerance = -1; }},
+      {"methods.guards.tolerance", "not a number", kBad, "tolerance",
+       [nan](auto& p) { add_real_guard(p).tolerance = static_cast<double>(nan); }},
+      {"methods.guards.tolerance", "infinite", kBad, "tolerance",
+       [](auto& p) { add_real_guard(p).tolerance = INFINITY; }},
       {"methods.guards.value", "no such value", kBad, "there is no value 77",
        [](auto& p) { add_guard(p).value = 77; }},
       {"methods.guards.value", "not a scalar", kBad, "value 0 is not a scalar",
        [](auto& p) { add_guard(p).value = kX; }},
       {"methods.guards.source", "past the end", kBad, "guard 0: there is no source 2",
        [](auto& p) { add_guard(p).source = 2; }},
-      {"methods.variants", "present", kNo, "variants",
-       [](auto& p) { method(p).variants.push_back(tiny_method()); }},
-      {"methods.variants", "broken inside", kBad, "variant 0 of method 'forward'",
+      {"methods.variants", "broken inside", kBad, "variant 1 of method 'forward'",
+       [](auto& p) { add_variant(p).nodes.clear(); }},
+      {"methods.variants", "256", kBad, "256 variants are more than 255",
        [](auto& p) {
-         method(p).variants.push_back(tiny_method());
-         method(p).variants[0]->nodes.clear();
+         for (int i = 0; i < 256; ++i) add_variant(p);
        }},
+      {"methods.variants", "fewer inputs", kBad,
+       "variant 1 of method 'forward': 2 inputs, the "
+       "method has 3",
+       [](auto& p) {
+         add_variant(p);
+         add_guard(p);
+       }},
+      {"methods.variants", "another input name", kBad,
+       "input 1 is 'numbers', the method's is 'ids'",
+       [](auto& p) { add_variant(p).inputs[1]->name = "numbers"; }},
+      {"methods.variants", "fewer outputs", kBad, "3 outputs, the method has 4",
+       [](auto& p) {
+         add_variant(p).outputs.pop_back();
+         method(p).variants[0]->samples.clear();
+       }},
+      {"methods.variants", "another output dtype", kBad,
+       "output 'again' is i64, the method's is f32",
+       [](auto& p) {
+         add_variant(p).outputs[3]->value = kIds;
+         method(p).variants[0]->samples.clear();
+       }},
+      {"methods.variants", "fewer literals", kBad, "0 literals, the method has 1",
+       [](auto& p) { add_variant(p).literals.clear(); }},
+      {"methods.variants", "a literal elsewhere", kBad, "literal 'count' is not the method's",
+       [](auto& p) { add_variant(p).literals[0]->position = 1; }},
+      {"methods.variants", "a state more", kBad, "1 states, the method has 0",
+       [](auto& p) { add_state(add_variant(p)); }},
+      {"methods.variants", "a state of another name", kBad, "state 'total' is not the method's",
+       [](auto& p) {
+         add_state(p);
+         add_state(add_variant(p)).name = "total";
+       }},
+      {"methods.variants", "a state of another first content", kBad,
+       "state 'count' is not the method's",
+       [](auto& p) {
+         add_state(p);
+         add_state(add_variant(p)).initial = -1;
+       }},
+      {"methods.variants", "a state of another type", kBad, "state 'count' is not the method's",
+       [](auto& p) {
+         add_state(p);
+         const int id = add_state(add_variant(p)).value;
+         fb::MethodT& m = *method(p).variants[0];
+         m.values[static_cast<size_t>(id)]->shape = {6};
+         m.states[0]->initial = -1;
+         m.states[0]->next = id;
+       }},
+      {"methods.variants", "arena over the limit", Error::kOutOfMemory, "memory limit",
+       [](auto& p) { add_variant(p).arena_bytes = uint64_t{1} << 60; }},
+
+      {"methods.states", "two of one name", kBad, "two states have the name 'count'",
+       [](auto& p) {
+         add_state(p);
+         add_state(p);
+       }},
+      {"methods.states", "2^60 bytes of zeros", Error::kOutOfMemory, "memory limit is 4294967296",
+       [](auto& p) {
+         fb::StateT& s = add_state(p);
+         s.initial = -1;
+         s.next = s.value;
+         value(p, s.value).shape = {int64_t{1} << 58};
+         value(p, s.value).bytes = uint64_t{1} << 60;
+       }},
+      {"methods.states", "many of 2^60 bytes", Error::kOutOfMemory, "memory limit",
+       [](auto& p) {
+         for (int i = 0; i < 40; ++i) {
+           fb::StateT& s = add_state(p);
+           s.name += std::to_string(i);
+           s.initial = -1;
+           s.next = s.value;
+           value(p, s.value).shape = {int64_t{1} << 58};
+           value(p, s.value).bytes = uint64_t{1} << 60;
+         }
+       }},
+      {"methods.states.name", "missing", kBad, "name", [](auto& p) { add_state(p).name = ""; }},
+      {"methods.states.value", "no such value", kBad, "state 0 ('count'): there is no value 99",
+       [](auto& p) { add_state(p).value = 99; }},
+      {"methods.states.value", "not a state", kBad, "value 0 is not of kind State",
+       [](auto& p) { add_state(p).value = kX; }},
+      {"methods.states.value", "of two states", kBad, "value 9 is of two states",
+       [](auto& p) {
+         const int id = add_state(p).value;
+         add_state(p).value = id;
+       }},
+      {"methods.states.initial", "no such value", kBad, "there is no value -2",
+       [](auto& p) { add_state(p).initial = -2; }},
+      {"methods.states.initial", "not a constant", kBad, "initial is value 0, which is no Constant",
+       [](auto& p) { add_state(p).initial = kX; }},
+      {"methods.states.initial", "of another type", kBad, "initial has not its dtype and shape",
+       [](auto& p) {
+         fb::StateT& s = add_state(p);
+         s.next = s.value;
+         value(p, s.value).shape = {3, 2};
+       }},
+      {"methods.states.next", "no such value", kBad, "there is no value -1",
+       [](auto& p) { add_state(p).next = -1; }},
+      {"methods.states.next", "of another type", kBad, "next has not its dtype and shape f32[2,3]",
+       [](auto& p) { add_state(p).next = kIds; }},
+      {"methods.states.next", "another state", kBad, "next is value 9, another state",
+       [](auto& p) {
+         const int id = add_state(p).value;
+         fb::StateT& s = add_state(p);
+         s.name = "other";
+         s.next = id;
+       }},
+      {"methods.states.next", "overwritten before the end", kBad, "which is used later|overlaps",
+       [](auto& p) { add_state(p).next = kSum; }},
       {"methods.variants", "nested", kBad, "has variants of its own",
        [](auto& p) {
          method(p).variants.push_back(tiny_method());
@@ -457,8 +637,6 @@ const std::set<std::string> kFree = {"producer",
                                      "methods.sources.line",
                                      "methods.literals.integer",
                                      "methods.literals.real",
-                                     "methods.guards.seen_integer",
-                                     "methods.guards.seen_real",
                                      "methods.guards.text"};
 
 TEST(Verifier, EveryFieldOfTheSchemaHasABreakingTest) {
@@ -526,6 +704,29 @@ TEST(Verifier, UnsupportedOpsAreCounted) {
   EXPECT_EQ(status.error(), Error::kUnsupported);
   EXPECT_THAT(status.message(), HasSubstr("Softmax"));
   EXPECT_THAT(status.message(), HasSubstr("1 more nodes too"));
+}
+
+TEST(Verifier, GuardsStatesAndVariantsLoad) {
+  BundleParts parts = test::tiny_bundle();
+  add_guard(parts).seen_integer = INT64_MIN;
+  fb::StateT& state = add_state(parts);
+  state.next = test::tiny::kRows;
+  state.initial = -1;
+  parts.bundle.methods[0]->variants.push_back(
+      std::make_unique<fb::MethodT>(*parts.bundle.methods[0]));
+  EXPECT_TRUE(load(parts).ok()) << load(parts).message();
+}
+
+TEST(Verifier, StatesCountForTheMemoryLimit) {
+  BundleParts parts = test::tiny_bundle();
+  add_state(parts);
+  LoadOptions options;
+  options.memory_limit = parts.bundle.methods[0]->arena_bytes + 64;
+  EXPECT_TRUE(load(parts, options).ok());
+  options.memory_limit -= 1;
+  const Status status = load(parts, options);
+  EXPECT_EQ(status.error(), Error::kOutOfMemory);
+  EXPECT_THAT(status.message(), HasSubstr("its arena and states need"));
 }
 
 TEST(Verifier, BatchZeroAndEmptyMethodsLoad) {

@@ -9,7 +9,8 @@ const char* error_name(Error error) {
   static constexpr const char* kNames[] = {"ok",           "invalid argument",    "invalid bundle",
                                            "version",      "unsupported",         "not found",
                                            "out of range", "out of memory",       "input/output",
-                                           "busy",         "failed precondition", "internal"};
+                                           "busy",         "failed precondition", "internal",
+                                           "guard failed"};
   const auto i = static_cast<unsigned>(error);
   return i < sizeof(kNames) / sizeof(kNames[0]) ? kNames[i] : "?";
 }

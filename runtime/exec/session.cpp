@@ -68,8 +68,7 @@ Result<Session> Session::create(const Method& method, const SessionOptions& opti
   void* memory = allocator.allocate(allocator.context, sizeof(SessionState), alignof(SessionState));
   if (memory == nullptr) return Status(Error::kOutOfMemory, "no memory for a session");
   Session session;
-  session.state_ = new (memory)
-      SessionState(*method.program_, method.program_->method(method.index_), options, allocator);
+  session.state_ = new (memory) SessionState(*method.program_, method.index_, options, allocator);
   const Status status = session.state_->make();
   if (!status.ok()) return status;
   return session;
@@ -91,14 +90,14 @@ Session::~Session() { destroy_state(state_); }
 Status Session::set_input(size_t i, const void* data, size_t bytes) {
   const Entry entry(*state_);
   LAZYRT_RETURN_IF_ERROR(entry.status());
-  return state_->set_input(i, data, bytes);
+  return state_->set_input(i, nullptr, data, bytes);
 }
 
 Status Session::set_input(size_t i, const TensorView& tensor) {
   const Entry entry(*state_);
   LAZYRT_RETURN_IF_ERROR(entry.status());
   LAZYRT_RETURN_IF_ERROR(state_->check_input(i, tensor));
-  return state_->set_input(i, tensor.data, tensor.bytes());
+  return state_->set_input(i, &tensor.shape, tensor.data, tensor.bytes());
 }
 
 Status Session::bind_input(size_t i, const TensorView& tensor, size_t readable) {
@@ -117,6 +116,24 @@ Result<TensorView> Session::output(size_t i) const {
   const Entry entry(*state_);
   LAZYRT_RETURN_IF_ERROR(entry.status());
   return state_->output(i);
+}
+
+Result<size_t> Session::variant() const {
+  const Entry entry(*state_);
+  LAZYRT_RETURN_IF_ERROR(entry.status());
+  return state_->variant();
+}
+
+Status Session::reset_state() {
+  const Entry entry(*state_);
+  LAZYRT_RETURN_IF_ERROR(entry.status());
+  return state_->reset_state();
+}
+
+Result<TensorView> Session::state(size_t i) const {
+  const Entry entry(*state_);
+  LAZYRT_RETURN_IF_ERROR(entry.status());
+  return state_->state(i);
 }
 
 SessionStats Session::stats() const { return state_->stats(); }

@@ -1,7 +1,10 @@
 #include "runtime/exec/session_state.h"
 
+#include <algorithm>
 #include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <new>
 
 namespace lazyrt {
 namespace {
@@ -10,159 +13,248 @@ constexpr uint64_t kDefaultMemoryLimit = uint64_t{4} << 30;
 
 Status no_memory() { return Status(Error::kOutOfMemory, "no memory for a session"); }
 
+uint64_t room_of(uint64_t bytes) { return align_up(bytes + kTailBytes, kAlignment); }
+
+/// Why none of several variants ran, each with its share of the message.
+class Reasons {
+ public:
+  Reasons(const char* method, size_t variants)
+      : share_(static_cast<int>(std::max<size_t>(150 / variants, 24))) {
+    used_ = snprintf(text_, sizeof(text_), "no variant of method '%.30s' takes this input", method);
+  }
+  void add(size_t variant, const char* why) {
+    const auto used = static_cast<size_t>(used_);
+    if (used >= sizeof(text_)) return;
+    used_ += snprintf(text_ + used, sizeof(text_) - used, "%s %zu: %.*s", variant == 0 ? ":" : ";",
+                      variant, share_, why);
+  }
+  Status status() const { return Status(Error::kGuardFailed, "%s", text_); }
+
+ private:
+  char text_[Status::kMessageBytes];
+  int used_ = 0;
+  int share_;
+};
+
 }  // namespace
 
-SessionState::SessionState(const ProgramState& program, const fb::Method& method,
+SessionState::SessionState(const ProgramState& program, size_t method,
                            const SessionOptions& options, const Allocator& allocator)
-    : program_(program), method_(method), options_(options), allocator_(allocator) {
+    : program_(program), method_index_(method), options_(options), allocator_(allocator) {
   services_.init(options.threads, allocator, &program.shared);
 }
 
-Status SessionState::make() {
-  LAZYRT_RETURN_IF_ERROR(plan_.make(program_, method_, *options_.backend, allocator_, &services_));
-  LAZYRT_RETURN_IF_ERROR(make_memory());
-  LAZYRT_RETURN_IF_ERROR(make_inputs());
-  return make_values();
+SessionState::~SessionState() {
+  for (size_t v = 0; v < variant_count_; ++v) variants_[v].~Variant();
+  if (variants_ != nullptr) allocator_.release(allocator_.context, variants_);
 }
 
-Status SessionState::make_memory() {
+Status SessionState::make() {
+  LAZYRT_RETURN_IF_ERROR(make_variants());
+  LAZYRT_RETURN_IF_ERROR(make_memory());
+  const SharedMemory memory = {arena_.data(), workspace_.data(), {states_.data(), states_.size()}};
+  for (size_t v = 0; v < variant_count_; ++v) {
+    LAZYRT_RETURN_IF_ERROR(variants_[v].make_values(memory, options_.profile));
+  }
+  LAZYRT_RETURN_IF_ERROR(make_inputs());
+  return reset_state();
+}
+
+Status SessionState::make_variants() {
+  const size_t count = program_.variant_count(method_index_);
+  void* memory = allocator_.allocate(allocator_.context, count * sizeof(Variant), alignof(Variant));
+  if (memory == nullptr) return no_memory();
+  variants_ = static_cast<Variant*>(memory);
+  for (; variant_count_ < count; ++variant_count_) new (variants_ + variant_count_) Variant;
+  for (size_t v = 0; v < count; ++v) {
+    const Status status = variants_[v].make_plan(program_, program_.variant(method_index_, v),
+                                                 options_, allocator_, &services_);
+    if (!status.ok()) return v == 0 ? status : status.with_context("variant %zu", v);
+  }
+  return {};
+}
+
+Status SessionState::check_memory_limit(uint64_t arena, uint64_t workspace, uint64_t states) const {
   const uint64_t limit = options_.memory_limit == 0 ? kDefaultMemoryLimit : options_.memory_limit;
-  const uint64_t arena = method_.arena_bytes();
-  const uint64_t workspace = plan_.workspace_bytes();
+  const char* name = text_of(method().name());
   if (arena > limit || workspace > limit - arena) {
     return Status(Error::kOutOfMemory,
                   "method '%.60s': arena of %" PRIu64 " and workspace of %" PRIu64
                   " bytes exceed the memory limit of %" PRIu64,
-                  text_of(method_.name()), arena, workspace, limit);
+                  name, arena, workspace, limit);
   }
+  if (states <= limit - arena - workspace) return {};
+  return Status(Error::kOutOfMemory,
+                "method '%.60s': states of %" PRIu64
+                " bytes with arena and workspace exceed the memory limit of %" PRIu64,
+                name, states, limit);
+}
+
+/// One arena and one workspace, as large as the largest variant's.
+Status SessionState::make_memory() {
+  uint64_t arena = 0, workspace = 0, states = 0;
+  for (size_t v = 0; v < variant_count_; ++v) {
+    arena = std::max<uint64_t>(arena, variants_[v].method().arena_bytes());
+    workspace = std::max(workspace, variants_[v].plan().workspace_bytes());
+  }
+  const size_t state_count = count_of(method().states());
+  for (size_t k = 0; k < state_count; ++k) {
+    const fb::Value& v = *method().values()->Get(static_cast<uint32_t>(state_table(k).value()));
+    states += room_of(v.bytes());  // the verifier bounds the sum
+  }
+  if (!inputs_.make(count_of(method().inputs()), allocator_)) return no_memory();
+  const uint64_t inputs = input_block_bytes();
+  LAZYRT_RETURN_IF_ERROR(check_memory_limit(arena + inputs, workspace, states));
   LAZYRT_RETURN_IF_ERROR(arena_.make(arena, kAlignment, allocator_, "the arena"));
-  if (workspace == 0) return {};
-  return workspace_.make(workspace + kTailBytes, kAlignment, allocator_, "the workspace");
+  if (inputs != 0)
+    LAZYRT_RETURN_IF_ERROR(input_block_.make(inputs, kAlignment, allocator_, "the inputs"));
+  if (workspace != 0) {
+    LAZYRT_RETURN_IF_ERROR(
+        workspace_.make(workspace + kTailBytes, kAlignment, allocator_, "the workspace"));
+  }
+  if (states != 0)
+    LAZYRT_RETURN_IF_ERROR(state_block_.make(states, kAlignment, allocator_, "the states"));
+  return make_states();
+}
+
+Status SessionState::make_states() {
+  if (!states_.make(count_of(method().states()), allocator_)) return no_memory();
+  uint8_t* next = state_block_.data();
+  for (size_t k = 0; k < states_.size(); ++k) {
+    states_[k] = next;
+    next += room_of(method().values()->Get(static_cast<uint32_t>(state_table(k).value()))->bytes());
+  }
+  return {};
+}
+
+/// Finds the room of each input; of several variants the sum, for one 0: its arena has them.
+uint64_t SessionState::input_block_bytes() {
+  uint64_t total = 0;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    for (size_t v = 0; v < variant_count_; ++v) {
+      const fb::Method& m = variants_[v].method();
+      const int32_t id = m.inputs()->Get(static_cast<uint32_t>(i))->value();
+      inputs_[i].room =
+          std::max<uint64_t>(inputs_[i].room, m.values()->Get(static_cast<uint32_t>(id))->bytes());
+    }
+    total += room_of(inputs_[i].room);
+  }
+  return variant_count_ == 1 ? 0 : total;
 }
 
 Status SessionState::make_inputs() {
-  if (!inputs_.make(count_of(method_.inputs()), allocator_)) return no_memory();
+  uint8_t* next = input_block_.data();
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    inputs_[i].value = method_.inputs()->Get(static_cast<uint32_t>(i))->value();
-  }
-  return {};
-}
-
-Status SessionState::make_values() {
-  const size_t count = count_of(method_.values());
-  if (!values_.make(count, allocator_) || !input_of_.make(count, allocator_) ||
-      !operands_.make(plan_.operands().size(), allocator_) ||
-      !rebind_.make(plan_.nodes().size(), allocator_)) {
-    return no_memory();
-  }
-  if (options_.profile && !times_.make(plan_.nodes().size(), allocator_)) return no_memory();
-  for (bool& rebind : rebind_) rebind = true;
-  follow_aliases();
-  for (size_t id = 0; id < count; ++id) {
-    const TensorSpec spec = spec_of(value(id));
-    values_[id] = {address_of(id), spec.dtype, spec.shape};
-  }
-  for (size_t i = 0; i < operands_.size(); ++i) {
-    const int32_t id = plan_.operands()[i];
-    if (id >= 0) operands_[i] = values_[static_cast<size_t>(id)];
-  }
-  return {};
-}
-
-/// Views of an input move with it.
-void SessionState::follow_aliases() {
-  for (int32_t& input : input_of_) input = -1;
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    input_of_[static_cast<size_t>(inputs_[i].value)] = static_cast<int32_t>(i);
-  }
-  for (size_t id = 0; id < input_of_.size(); ++id) {
-    const int32_t of = value(id).alias_of();
-    if (of >= 0) input_of_[id] = input_of_[static_cast<size_t>(of)];
-  }
-}
-
-void* SessionState::address_of(size_t id) const {
-  const fb::Value& v = value(id);
-  if (v.kind() == fb::ValueKind::Constant) return const_cast<uint8_t*>(program_.constant(v));
-  const int32_t input = input_of_[id];
-  if (input >= 0 && inputs_[static_cast<size_t>(input)].bound != nullptr &&
-      !inputs_[static_cast<size_t>(input)].copy_at_run) {
-    return const_cast<void*>(inputs_[static_cast<size_t>(input)].bound);
-  }
-  return arena_.data() + v.offset();
-}
-
-void SessionState::refresh_operands() {
-  for (size_t id = 0; id < values_.size(); ++id) {
-    if (input_of_[id] >= 0) values_[id].data = address_of(id);
-  }
-  for (size_t n = 0; n < plan_.nodes().size(); ++n) {
-    const PlannedNode& node = plan_.nodes()[n];
-    for (size_t k = 0; k < node.input_count + node.output_count; ++k) {
-      const size_t i = node.first_operand + k;
-      const int32_t id = plan_.operands()[i];
-      if (id < 0 || operands_[i].data == values_[static_cast<size_t>(id)].data) continue;
-      operands_[i].data = values_[static_cast<size_t>(id)].data;
-      rebind_[n] = true;
+    if (variant_count_ == 1) {
+      inputs_[i].copy = variants_[0].input_in_arena(i);
+      continue;
     }
+    inputs_[i].copy = next;
+    next += room_of(inputs_[i].room);
   }
-  stale_ = false;
+  return {};
 }
 
 const char* SessionState::input_name(size_t i) const {
-  return text_of(method_.inputs()->Get(static_cast<uint32_t>(i))->name());
+  return text_of(method().inputs()->Get(static_cast<uint32_t>(i))->name());
 }
 
-void SessionState::point_input(size_t i, const void* bound, bool copy_at_run) {
-  InputSlot& slot = inputs_[i];
-  const void* before = address_of(static_cast<size_t>(slot.value));
-  slot.bound = bound;
-  slot.copy_at_run = copy_at_run;
-  slot.set = true;
-  stale_ = stale_ || before != address_of(static_cast<size_t>(slot.value));
+Status SessionState::no_input(size_t i) const {
+  return Status(Error::kInvalidArgument, "there is no input %zu, the method has %zu", i,
+                inputs_.size());
 }
 
-Status SessionState::set_input(size_t i, const void* data, size_t bytes) {
-  if (i >= inputs_.size()) {
-    return Status(Error::kInvalidArgument, "there is no input %zu, the method has %zu", i,
-                  inputs_.size());
+/// "input 'x' takes f32[2,3] or f32[4,3], got ..."
+Status SessionState::wrong_input(size_t i, const char* given) const {
+  char wanted[120];
+  size_t used = 0;
+  for (size_t v = 0; v < variant_count_ && used < sizeof(wanted); ++v) {
+    const TensorView& x = variants_[v].input(i);
+    bool repeated = false;
+    for (size_t w = 0; w < v; ++w) repeated = repeated || variants_[w].input(i).shape == x.shape;
+    if (repeated) continue;
+    used += static_cast<size_t>(snprintf(wanted + used, sizeof(wanted) - used, "%s%s%s",
+                                         v == 0 ? "" : " or ", dtype_name(x.dtype),
+                                         shape_text(x.shape).text));
   }
-  const size_t needed = input_bytes(i);
-  if (bytes != needed) {
-    const TensorView& v = values_[static_cast<size_t>(inputs_[i].value)];
+  return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s", input_name(i), wanted,
+                given);
+}
+
+/// The one shape of input i that has these bytes.
+Status SessionState::find_shape(size_t i, size_t bytes, Shape* shape) const {
+  const Variant* found = nullptr;
+  for (size_t v = 0; v < variant_count_; ++v) {
+    if (variants_[v].input(i).bytes() != bytes) continue;
+    if (found != nullptr && found->input(i).shape != variants_[v].input(i).shape) {
+      return Status(Error::kInvalidArgument,
+                    "input '%.60s': %zu bytes are %s as well as %s: set it as a tensor",
+                    input_name(i), bytes, shape_text(found->input(i).shape).text,
+                    shape_text(variants_[v].input(i).shape).text);
+    }
+    found = &variants_[v];
+  }
+  if (found != nullptr) {
+    *shape = found->input(i).shape;
+    return {};
+  }
+  const TensorView& x = variants_[0].input(i);
+  if (variant_count_ == 1) {
     return Status(Error::kInvalidArgument, "input '%.60s' takes %zu bytes (%s%s), got %zu",
-                  input_name(i), needed, dtype_name(v.dtype), shape_text(v.shape).text, bytes);
+                  input_name(i), x.bytes(), dtype_name(x.dtype), shape_text(x.shape).text, bytes);
+  }
+  char given[32];
+  snprintf(given, sizeof(given), "%zu bytes", bytes);
+  return wrong_input(i, given);
+}
+
+Status SessionState::set_input(size_t i, const Shape* shape, const void* data, size_t bytes) {
+  if (i >= inputs_.size()) return no_input(i);
+  Shape found;
+  if (shape != nullptr) {
+    found = *shape;
+  } else {
+    LAZYRT_RETURN_IF_ERROR(find_shape(i, bytes, &found));
   }
   if (data == nullptr && bytes != 0) {
     return Status(Error::kInvalidArgument, "input '%.60s': data is null", input_name(i));
   }
-  point_input(i, nullptr, false);
-  if (bytes != 0) std::memcpy(address_of(static_cast<size_t>(inputs_[i].value)), data, bytes);
+  InputSlot& slot = inputs_[i];
+  slot.shape = found;
+  slot.bytes = bytes;
+  slot.set = true;
+  slot.bound = nullptr;
+  slot.copy_at_run = false;
+  if (bytes != 0) std::memcpy(slot.copy, data, bytes);
   return {};
 }
 
 Status SessionState::check_input(size_t i, const TensorView& tensor) const {
-  if (i >= inputs_.size()) {
-    return Status(Error::kInvalidArgument, "there is no input %zu, the method has %zu", i,
-                  inputs_.size());
+  if (i >= inputs_.size()) return no_input(i);
+  for (size_t v = 0; v < variant_count_; ++v) {
+    const TensorView& wanted = variants_[v].input(i);
+    if (tensor.dtype == wanted.dtype && tensor.shape == wanted.shape) return {};
   }
-  const TensorView& wanted = values_[static_cast<size_t>(inputs_[i].value)];
-  if (tensor.dtype == wanted.dtype && tensor.shape == wanted.shape) return {};
-  return Status(Error::kInvalidArgument, "input '%.60s' takes %s%s, got %s%s", input_name(i),
-                dtype_name(wanted.dtype), shape_text(wanted.shape).text, dtype_name(tensor.dtype),
-                shape_text(tensor.shape).text);
+  char given[sizeof(ShapeText) + 8];
+  snprintf(given, sizeof(given), "%s%s", dtype_name(tensor.dtype), shape_text(tensor.shape).text);
+  return wrong_input(i, given);
 }
 
 Status SessionState::bind_input(size_t i, const TensorView& tensor, size_t readable) {
   LAZYRT_RETURN_IF_ERROR(check_input(i, tensor));
-  const size_t bytes = input_bytes(i);
+  const size_t bytes = tensor.bytes();
   if (tensor.data == nullptr || readable < bytes) {
     return Status(Error::kInvalidArgument, "input '%.60s' takes %zu bytes, %zu are readable",
                   input_name(i), bytes, tensor.data == nullptr ? size_t{0} : readable);
   }
   const bool aligned = reinterpret_cast<uintptr_t>(tensor.data) % kAlignment == 0;
   const bool has_tail = readable - bytes >= kTailBytes;
-  point_input(i, tensor.data, !(aligned && has_tail));
+  InputSlot& slot = inputs_[i];
+  slot.shape = tensor.shape;
+  slot.bytes = bytes;
+  slot.set = true;
+  slot.bound = tensor.data;
+  slot.copy_at_run = !(aligned && has_tail);
   return {};
 }
 
@@ -172,84 +264,135 @@ Status SessionState::prepare_inputs() {
     if (!slot.set) {
       return Status(Error::kFailedPrecondition, "input '%.100s' was never set", input_name(i));
     }
-    if (slot.copy_at_run && input_bytes(i) != 0) {
-      std::memcpy(address_of(static_cast<size_t>(slot.value)), slot.bound, input_bytes(i));
+    if (slot.copy_at_run && slot.bytes != 0) std::memcpy(slot.copy, slot.bound, slot.bytes);
+  }
+  return {};
+}
+
+bool SessionState::fits(const Variant& variant, size_t* wrong) const {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (variant.input(i).shape == inputs_[i].shape) continue;
+    *wrong = i;
+    return false;
+  }
+  return true;
+}
+
+void SessionState::point_inputs(Variant* variant) {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const InputSlot& slot = inputs_[i];
+    const bool in_place = slot.bound != nullptr && !slot.copy_at_run;
+    variant->point_input(i, in_place ? const_cast<void*>(slot.bound) : slot.copy);
+  }
+}
+
+/// Nothing reads a state after the nodes have run, and no state is another's next: the order of the
+/// copies does not matter.
+void SessionState::keep_states(const Variant& variant) {
+  for (size_t k = 0; k < states_.size(); ++k) {
+    const TensorView& next = variant.next_of_state(k);
+    if (next.data != states_[k] && next.bytes() != 0)
+      std::memcpy(states_[k], next.data, next.bytes());
+  }
+}
+
+Status SessionState::run_variant(size_t v) {
+  point_inputs(&variants_[v]);
+  LAZYRT_RETURN_IF_ERROR(variants_[v].run());
+  keep_states(variants_[v]);
+  ran_ = static_cast<int32_t>(v);
+  return {};
+}
+
+Status SessionState::run() {
+  ran_ = -1;
+  LAZYRT_RETURN_IF_ERROR(prepare_inputs());
+  if (variant_count_ == 1) {
+    const Status status = run_variant(0);
+    if (status.error() != Error::kGuardFailed) return status;
+    return status.with_context("this input takes another path than the exported one");
+  }
+  Reasons reasons(text_of(method().name()), variant_count_);
+  for (size_t v = 0; v < variant_count_; ++v) {
+    size_t wrong = 0;
+    if (!fits(variants_[v], &wrong)) {
+      const TensorView& x = variants_[v].input(wrong);
+      reasons.add(v, Status(Error::kGuardFailed, "'%.20s' is %s%s", input_name(wrong),
+                            dtype_name(x.dtype), shape_text(x.shape).text)
+                         .message());
+      continue;
+    }
+    const Status status = run_variant(v);
+    if (status.ok()) return status;
+    if (status.error() != Error::kGuardFailed) return status.with_context("variant %zu", v);
+    reasons.add(v, status.message());
+  }
+  return reasons.status();
+}
+
+Result<TensorView> SessionState::output(size_t i) const {
+  const size_t count = count_of(method().outputs());
+  if (i >= count)
+    return Status(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i, count);
+  const Result<size_t> ran = variant();
+  if (!ran.ok()) return ran.status();
+  return variants_[*ran].output(i);
+}
+
+Result<size_t> SessionState::variant() const {
+  if (ran_ >= 0) return static_cast<size_t>(ran_);
+  return Status(Error::kFailedPrecondition,
+                "there is no result: the session has not run, or its last run failed");
+}
+
+Status SessionState::reset_state() {
+  for (size_t k = 0; k < states_.size(); ++k) {
+    const fb::State& table = state_table(k);
+    const size_t bytes = method().values()->Get(static_cast<uint32_t>(table.value()))->bytes();
+    if (bytes == 0) continue;
+    if (table.initial() < 0) {
+      std::memset(states_[k], 0, bytes);
+    } else {
+      const fb::Value& first = *method().values()->Get(static_cast<uint32_t>(table.initial()));
+      std::memcpy(states_[k], program_.constant(first), bytes);
     }
   }
   return {};
 }
 
-Status SessionState::run_node(size_t index) {
-  const PlannedNode& node = plan_.nodes()[index];
-  RunContext context;
-  context.attrs = node.attrs;
-  context.inputs = {operands_.data() + node.first_operand, node.input_count};
-  context.outputs = {operands_.data() + node.first_operand + node.input_count, node.output_count};
-  context.workspace = workspace_.data();
-  context.backend = node.services;
-  context.rebind = rebind_[index];
-  LAZYRT_RETURN_IF_ERROR(node.kernel->run(node.prepared.state, context));
-  rebind_[index] = false;
-  return {};
-}
-
-Status SessionState::run_node_timed(size_t index) {
-  const uint64_t begin = platform_ticks();
-  const Status status = run_node(index);
-  times_[index].nanoseconds += platform_ticks() - begin;
-  ++times_[index].runs;
-  return status;
-}
-
-Status SessionState::run_nodes() {
-  for (size_t i = 0; i < plan_.nodes().size(); ++i) {
-    const Status status = options_.profile ? run_node_timed(i) : run_node(i);
-    if (!status.ok()) return status.with_context("%s", node_place(method_, i, *program_.ops).text);
+Result<TensorView> SessionState::state(size_t i) const {
+  if (i >= states_.size()) {
+    return Status(Error::kInvalidArgument, "there is no state %zu, the method has %zu", i,
+                  states_.size());
   }
-  return {};
-}
-
-Status SessionState::run() {
-  has_run_ = false;
-  LAZYRT_RETURN_IF_ERROR(prepare_inputs());
-  if (stale_) refresh_operands();
-  LAZYRT_RETURN_IF_ERROR(run_nodes());
-  has_run_ = true;
-  return {};
-}
-
-Result<TensorView> SessionState::output(size_t i) const {
-  const size_t count = count_of(method_.outputs());
-  if (i >= count)
-    return Status(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i, count);
-  if (!has_run_) {
-    return Status(Error::kFailedPrecondition,
-                  "there is no result: the session has not run, or its last run failed");
-  }
-  return values_[static_cast<size_t>(method_.outputs()->Get(static_cast<uint32_t>(i))->value())];
+  const fb::Value& v = *method().values()->Get(static_cast<uint32_t>(state_table(i).value()));
+  const TensorSpec spec = spec_of(v);
+  return TensorView{states_[i], spec.dtype, spec.shape};
 }
 
 SessionStats SessionState::stats() const {
-  return {arena_.bytes(), plan_.workspace_bytes(), plan_.packed_weight_bytes()};
+  SessionStats stats;
+  stats.arena_bytes = arena_.bytes() + input_block_.bytes();
+  stats.state_bytes = state_block_.bytes();
+  for (size_t v = 0; v < variant_count_; ++v) {
+    const Plan& plan = variants_[v].plan();
+    stats.workspace_bytes = std::max(stats.workspace_bytes, plan.workspace_bytes());
+    stats.packed_weight_bytes += plan.packed_weight_bytes();
+  }
+  return stats;
+}
+
+size_t SessionState::node_count() const {
+  size_t count = 0;
+  for (size_t v = 0; v < variant_count_; ++v) count += variants_[v].plan().nodes().size();
+  return count;
 }
 
 NodeInfo SessionState::node(size_t i) const {
-  const PlannedNode& planned = plan_.nodes()[i];
-  NodeInfo info;
-  info.op = planned.op->name;
-  info.backend = planned.backend->name;
-  if (planned.fallback_reason != nullptr) info.fallback_reason = planned.fallback_reason;
-  if (options_.profile) {
-    info.nanoseconds = times_[i].nanoseconds;
-    info.runs = times_[i].runs;
-  }
-  const int32_t source = method_.nodes()->Get(static_cast<uint32_t>(i))->source();
-  if (source < 0) return info;
-  const fb::Source& s = *method_.sources()->Get(static_cast<uint32_t>(source));
-  info.aten = text_of(s.aten());
-  info.module_path = text_of(s.module_path());
-  info.file = text_of(s.file());
-  info.line = s.line();
+  size_t v = 0;
+  for (; i >= variants_[v].plan().nodes().size(); ++v) i -= variants_[v].plan().nodes().size();
+  NodeInfo info = variants_[v].node(i);
+  info.variant = v;
   return info;
 }
 

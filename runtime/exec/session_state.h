@@ -1,32 +1,39 @@
 #pragma once
 
-// What stands behind Session: memory, the pointers of every operand, inputs and the run loop.
-// Internal to runtime/exec.
+// What stands behind Session: its variants, the memory they share, inputs and states. Internal to
+// runtime/exec.
 
 #include <atomic>
 
 #include "runtime/exec/block.h"
-#include "runtime/exec/plan.h"
+#include "runtime/exec/variant.h"
 
 namespace lazyrt {
 
 class SessionState {
  public:
-  SessionState(const ProgramState& program, const fb::Method& method, const SessionOptions& options,
+  /// `method`: its number in the program.
+  SessionState(const ProgramState& program, size_t method, const SessionOptions& options,
                const Allocator& allocator);
   SessionState(const SessionState&) = delete;
   SessionState& operator=(const SessionState&) = delete;
+  ~SessionState();
 
-  /// Kernels, arena, workspace. REQUIRES: called once, before anything else.
+  /// Kernels, arena, workspace, states. REQUIRES: called once, before anything else.
   Status make();
 
-  Status set_input(size_t i, const void* data, size_t bytes);
+  /// `shape` may be nullptr: whatever shape has these bytes.
+  Status set_input(size_t i, const Shape* shape, const void* data, size_t bytes);
+  /// dtype and shape of the tensor are those of a variant's input.
   Status check_input(size_t i, const TensorView& tensor) const;
   Status bind_input(size_t i, const TensorView& tensor, size_t readable);
   Status run();
   Result<TensorView> output(size_t i) const;
+  Result<size_t> variant() const;
+  Status reset_state();
+  Result<TensorView> state(size_t i) const;
   SessionStats stats() const;
-  size_t node_count() const { return plan_.nodes().size(); }
+  size_t node_count() const;
   NodeInfo node(size_t i) const;
 
   /// True while a thread is inside.
@@ -35,55 +42,53 @@ class SessionState {
 
  private:
   struct InputSlot {
-    int32_t value = -1;
+    uint8_t* copy = nullptr;  ///< the session's own place for it
+    uint64_t room = 0;        ///< of copy: the most bytes that a variant's input takes
+    Shape shape;              ///< of what is set
+    size_t bytes = 0;
     bool set = false;
-    const void* bound = nullptr;  ///< the caller's memory; nullptr: the copy in the arena
+    const void* bound = nullptr;  ///< the caller's memory; nullptr: the copy
     bool copy_at_run = false;     ///< bound, but not fit for use in place
   };
 
-  Status make_values();
-  Status make_inputs();
+  Status make_variants();
   Status make_memory();
-  void follow_aliases();
-  /// Where the data of a value is now.
-  void* address_of(size_t id) const;
-  /// Brings the operands' pointers up to date and marks the nodes concerned.
-  void refresh_operands();
-  void point_input(size_t i, const void* bound, bool copy_at_run);
-  Status prepare_inputs();
-  Status run_nodes();
-  Status run_node(size_t index);
-  Status run_node_timed(size_t index);
-  const fb::Value& value(size_t id) const {
-    return *method_.values()->Get(static_cast<uint32_t>(id));
-  }
-  size_t input_bytes(size_t i) const {
-    return values_[static_cast<size_t>(inputs_[i].value)].bytes();
+  Status make_states();
+  Status make_inputs();
+  Status check_memory_limit(uint64_t arena, uint64_t workspace, uint64_t states) const;
+  uint64_t input_block_bytes();
+
+  /// The method itself: variant 0.
+  const fb::Method& method() const { return variants_[0].method(); }
+  const fb::State& state_table(size_t k) const {
+    return *method().states()->Get(static_cast<uint32_t>(k));
   }
   const char* input_name(size_t i) const;
+  Status no_input(size_t i) const;
+  Status wrong_input(size_t i, const char* given) const;
+  Status find_shape(size_t i, size_t bytes, Shape* shape) const;
+  Status prepare_inputs();
+  bool fits(const Variant& variant, size_t* wrong) const;
+  void point_inputs(Variant* variant);
+  Status run_variant(size_t v);
+  void keep_states(const Variant& variant);
 
   const ProgramState& program_;
-  const fb::Method& method_;
+  const size_t method_index_;
   const SessionOptions options_;
   const Allocator allocator_;
 
-  // The services outlive the kernels of the plan.
+  // The services outlive the kernels of the variants.
   BackendServices services_;
-  Plan plan_;
+  Variant* variants_ = nullptr;
+  size_t variant_count_ = 0;
   Block arena_;
   Block workspace_;
-  Array<TensorView> values_;    ///< per value id
-  Array<int32_t> input_of_;     ///< per value id: the input whose memory it is, or -1
-  Array<TensorView> operands_;  ///< per entry of plan_.operands()
-  Array<bool> rebind_;          ///< per node
+  Block state_block_;
+  Block input_block_;       ///< of several variants: inputs stay when the next variant is tried
+  Array<uint8_t*> states_;  ///< per state: where it is in state_block_
   Array<InputSlot> inputs_;
-  struct NodeTime {
-    uint64_t nanoseconds = 0;
-    uint64_t runs = 0;
-  };
-  Array<NodeTime> times_;  ///< per node; empty unless options_.profile
-  bool stale_ = true;      ///< operands_ must be refreshed before the next run
-  bool has_run_ = false;
+  int32_t ran_ = -1;  ///< the variant of the last run's result; -1: there is none
   mutable std::atomic<bool> busy_{false};
 };
 

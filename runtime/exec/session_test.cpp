@@ -10,48 +10,21 @@
 #include "lazyrt/log.h"
 #include "lazyrt/runtime.h"
 #include "runtime/backend/backend.h"
-#include "tests/support/tiny_bundle.h"
-#include "tests/support/tiny_ops.h"
+#include "tests/support/loaded_bundle.h"
 
 namespace lazyrt {
 namespace {
 
+using test::floats;
+using test::Loaded;
+using test::make;
+using test::on_reference;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
-
-/// A loaded bundle that owns its bytes.
-struct Loaded {
-  explicit Loaded(const test::BundleParts& parts, const OpTable& ops = test::tiny_ops())
-      : file(test::write_bundle(parts)), program(Program::load(file.span(), ops)) {
-    EXPECT_TRUE(program.ok()) << program.status().message();
-  }
-  Method method() const { return program->method(0); }
-
-  test::AlignedBytes file;
-  Result<Program> program;
-};
-
-SessionOptions on_reference() {
-  SessionOptions options;
-  options.backend = reference_backend();
-  return options;
-}
-
-Session make(const Method& method, const SessionOptions& options = on_reference()) {
-  Result<Session> session = Session::create(method, options);
-  EXPECT_TRUE(session.ok()) << session.status().message();
-  return std::move(*session);
-}
 
 void set_tiny_inputs(Session* session) {
   ASSERT_TRUE(session->set_input(0, test::kTinyX, sizeof(test::kTinyX)).ok());
   ASSERT_TRUE(session->set_input(1, test::kTinyIds, sizeof(test::kTinyIds)).ok());
-}
-
-std::vector<float> floats(const Session& session, size_t output) {
-  const Result<TensorView> view = session.output(output);
-  EXPECT_TRUE(view.ok()) << view.status().message();
-  return {view->as<float>(), view->as<float>() + view->numel()};
 }
 
 TEST(Session, RunsTheTinyBundleAgainAndAgain) {

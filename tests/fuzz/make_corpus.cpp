@@ -8,6 +8,7 @@
 
 #include "kernels/common/op_case.h"
 #include "lazyrt/runtime.h"
+#include "tests/support/branching_bundle.h"
 #include "tests/support/mixed_bundle.h"
 
 namespace lazyrt {
@@ -68,6 +69,7 @@ class Corpus {
 void write_corpus(const std::string& folder) {
   Corpus corpus(folder);
   corpus.add("tiny", test::tiny_bundle());
+  corpus.add("branching", test::branching_bundle());
   corpus.add("mixed", test::mixed_bundle(default_ops()));
 #define LAZYRT_OP(Member, name, folder) \
   for (const OpCase& c : name##_cases()) corpus.add_case(#name, c);

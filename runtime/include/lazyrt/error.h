@@ -21,6 +21,7 @@ enum class Error : uint8_t {
   kBusy = 9,                 ///< the session is in use by another thread
   kFailedPrecondition = 10,  ///< called in the wrong state
   kInternal = 11,            ///< a bug of ours or of a library below
+  kGuardFailed = 12,         ///< these inputs take a path of the model that the bundle lacks
 };
 
 /// "invalid argument", "out of range", ...

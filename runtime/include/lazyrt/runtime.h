@@ -34,13 +34,13 @@ const Backend* cpu_backend();
 const Backend* reference_backend();
 
 struct LoadOptions {
-  /// Most bytes that the arena of any method of the bundle may ask for; 0 = 4 GiB.
+  /// Most bytes that arena and states of any method of the bundle may ask for; 0 = 4 GiB.
   uint64_t memory_limit = 0;
   /// Also checks the checksum of constants and samples (reads the whole file).
   bool check_data = false;
 };
 
-/// Interface of one input or output.
+/// Interface of one input, output or state.
 struct TensorInfo {
   const char* name = "";
   DType dtype = DType::kNone;
@@ -54,6 +54,20 @@ struct LiteralInfo {
   DType dtype = DType::kNone;
   int64_t integer = 0;
   double real = 0;
+};
+
+/// What a method assumes of its inputs: a number that its nodes compute is the one that was seen at
+/// export.
+struct GuardInfo {
+  const char* text = "";  ///< "bool(x.sum() > 0)"
+  const char* file = "";  ///< the user's
+  int line = 0;
+  /// kBool: only whether the number is 0 counts, `integer` is 0 or 1. kInt64: `integer`. kFloat64:
+  /// `real`, within `tolerance`.
+  DType dtype = DType::kNone;
+  int64_t integer = 0;
+  double real = 0;
+  double tolerance = 0;
 };
 
 /// How far an output may be from a sample's: |x - y| <= absolute + relative * max|y|.
@@ -72,29 +86,48 @@ class ProgramState;
 class SessionState;
 
 /// One entry point of a Program. A handle: copy freely, valid while the Program lives.
+///
+/// A method holds one or more variants, programs of one interface: they differ in the shapes of
+/// inputs and outputs, in the values of literals and in what they assume. A run takes the first
+/// that fits. REQUIRES everywhere: variant < variant_count().
 class Method {
  public:
   const char* name() const;
+  /// 1 for most methods.
+  size_t variant_count() const;
   size_t input_count() const;
   size_t output_count() const;
   /// REQUIRES: i < input_count() resp. output_count().
-  TensorInfo input(size_t i) const;
-  TensorInfo output(size_t i) const;
+  TensorInfo input(size_t i, size_t variant = 0) const;
+  TensorInfo output(size_t i, size_t variant = 0) const;
   /// Index of that name, or kNotFound with the names there are.
   Result<size_t> find_input(std::string_view name) const;
   Result<size_t> find_output(std::string_view name) const;
 
   size_t literal_count() const;
-  LiteralInfo literal(size_t i) const;
+  LiteralInfo literal(size_t i, size_t variant = 0) const;
 
-  /// Sample inputs and the outputs eager ATen gave, in place in the bundle.
+  /// Guards that a run of this variant checks.
+  size_t guard_count(size_t variant = 0) const;
+  /// REQUIRES: i < guard_count(variant).
+  GuardInfo guard(size_t i, size_t variant = 0) const;
+
+  /// Tensors that a session keeps from run to run.
+  size_t state_count() const;
+  /// REQUIRES: i < state_count().
+  TensorInfo state(size_t i) const;
+
+  /// Sample inputs and the outputs eager ATen gave, in place in the bundle; of all variants, one
+  /// after the other. A sample is a first run: its states are those of a new session.
   size_t sample_count() const;
+  /// The variant that the sample was traced with.
+  size_t sample_variant(size_t sample) const;
   TensorView sample_input(size_t sample, size_t i) const;
   TensorView sample_output(size_t sample, size_t i) const;
   /// The exporter's tolerance for this sample; both 0: it left that to the reader.
   Tolerance sample_tolerance(size_t sample) const;
 
-  /// Bytes of the arena as planned at export.
+  /// Bytes of the arena as planned at export; of several variants the most.
   uint64_t arena_bytes() const;
 
  private:
@@ -148,16 +181,17 @@ struct AllocatorHooks {
 struct SessionOptions {
   const Backend* backend = nullptr;  ///< required: cpu_backend() or reference_backend()
   int threads = 1;                   ///< 1..256; includes the calling thread
-  uint64_t memory_limit = 0;         ///< arena + workspace at most; 0 = 4 GiB
+  uint64_t memory_limit = 0;         ///< arena + workspace + states at most; 0 = 4 GiB
   AllocatorHooks allocator;
   bool profile = false;  ///< measures each node: NodeInfo::nanoseconds
 };
 
 /// Memory of a session in bytes.
 struct SessionStats {
-  uint64_t arena_bytes = 0;
+  uint64_t arena_bytes = 0;  ///< and, with several variants, what keeps the inputs
   uint64_t workspace_bytes = 0;
-  uint64_t packed_weight_bytes = 0;
+  uint64_t packed_weight_bytes = 0;  ///< over all variants: what they share counts for each
+  uint64_t state_bytes = 0;
 };
 
 /// How one node is run.
@@ -172,6 +206,7 @@ struct NodeInfo {
   uint64_t nanoseconds =
       0;  ///< spent in the node over `runs` runs; only with SessionOptions::profile
   uint64_t runs = 0;
+  size_t variant = 0;  ///< the node is of this variant
 };
 
 /// A method made ready to run. Used by one thread at a time: a call made while another thread is
@@ -186,9 +221,10 @@ class Session {
   Session& operator=(const Session&) = delete;
   ~Session();
 
-  /// Copies row-major data into the session. `bytes` must be the input's exact size.
+  /// Copies row-major data into the session. `bytes` must be the input's exact size, and say which
+  /// shape it is where variants differ.
   Status set_input(size_t i, const void* data, size_t bytes);
-  /// As set_input, with dtype and shape checked against the method's.
+  /// As set_input, with dtype and shape checked against the method's (one of its variants').
   Status set_input(size_t i, const TensorView& tensor);
   /// Uses the caller's memory at each run, without a copy, until bound or set again. `readable`
   /// bytes must be readable from data; if data is not aligned to kAlignment or readable is less
@@ -196,13 +232,24 @@ class Session {
   Status bind_input(size_t i, const TensorView& tensor, size_t readable);
 
   /// Runs the method. kFailedPrecondition names an input that was never set; kOutOfRange an index
-  /// operand with a bad value and its node. No heap allocation.
+  /// operand with a bad value and its node; kGuardFailed a guard that these inputs break, with its
+  /// source line, for each variant. After an error there is no result, and states are what they
+  /// were before the run. No heap allocation.
   Status run();
 
-  /// The result of the last run, in the session's memory, valid until the next run.
+  /// The result of the last run, in the session's memory, valid until the next run. Its shape is
+  /// that of the variant that ran.
   Result<TensorView> output(size_t i) const;
+  /// The variant that gave the result of the last run.
+  Result<size_t> variant() const;
+
+  /// Gives every state its first content again. Results of the last run stay.
+  Status reset_state();
+  /// What a state holds now, in the session's memory, valid until the next run or reset_state.
+  Result<TensorView> state(size_t i) const;
 
   SessionStats stats() const;
+  /// Of all variants, one after the other.
   size_t node_count() const;
   /// REQUIRES: i < node_count().
   NodeInfo node(size_t i) const;

@@ -1,0 +1,71 @@
+// Guards: one element of a known kind of number, and a number that it can be.
+
+#include <cinttypes>
+#include <cmath>
+
+#include "runtime/bundle/method_check.h"
+
+namespace lazyrt {
+namespace {
+
+/// Bytes that a Guard takes in the smallest honest file.
+constexpr uint64_t kHonestGuardBytes = 16;
+
+/// Whether an element of this dtype can be `x`. REQUIRES: integral or bool.
+bool can_hold(DType dtype, int64_t x) {
+  switch (dtype) {
+    case DType::kBool:
+      return x == 0 || x == 1;
+    case DType::kUInt8:
+      return x >= 0 && x <= UINT8_MAX;
+    case DType::kInt8:
+      return x >= INT8_MIN && x <= INT8_MAX;
+    case DType::kInt16:
+      return x >= INT16_MIN && x <= INT16_MAX;
+    case DType::kInt32:
+      return x >= INT32_MIN && x <= INT32_MAX;
+    default:
+      return true;
+  }
+}
+
+Status check_seen(const fb::Guard& guard, DType dtype) {
+  const bool real = guard.kind() == fb::GuardKind::Equal && is_floating(dtype);
+  if (real) {
+    if (guard.seen_integer() != 0) return bad_bundle("an integer seen of a %s", dtype_name(dtype));
+    if (std::isfinite(guard.tolerance()) && guard.tolerance() >= 0) return {};
+    return bad_bundle("its tolerance is negative or not finite");
+  }
+  if (guard.seen_real() != 0 || guard.tolerance() != 0) {
+    return bad_bundle("a real number seen where none counts");
+  }
+  const DType held = guard.kind() == fb::GuardKind::Truth ? DType::kBool : dtype;
+  if (can_hold(held, guard.seen_integer())) return {};
+  return bad_bundle("%" PRId64 " seen of a %s", guard.seen_integer(), dtype_name(held));
+}
+
+Status check_guard(const MethodCheck& c, const fb::Guard& guard) {
+  LAZYRT_RETURN_IF_ERROR(c.budget->charge(kHonestGuardBytes));
+  if (guard.kind() > fb::GuardKind::MAX) {
+    return Status(Error::kUnsupported, "its kind %d is newer than this runtime",
+                  static_cast<int>(guard.kind()));
+  }
+  if (!c.is_source(guard.source())) return bad_bundle("there is no source %d", guard.source());
+  if (!c.is_value(guard.value())) return bad_bundle("there is no value %d", guard.value());
+  const TensorSpec& spec = c.values[static_cast<size_t>(guard.value())].spec;
+  if (spec.numel() != 1) return bad_bundle("value %d is not a scalar", guard.value());
+  return check_seen(guard, spec.dtype);
+}
+
+}  // namespace
+
+Status check_guards(const MethodCheck& check) {
+  for (uint32_t i = 0; i < count_of(check.method.guards()); ++i) {
+    LAZYRT_RETURN_IF_ERROR(
+        check_guard(check, *check.method.guards()->Get(i))
+            .with_context("method '%.30s', guard %u", check.name(), static_cast<unsigned>(i)));
+  }
+  return {};
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,102 @@
+// States: every State value named once, with a first content and a value to become.
+
+#include <algorithm>
+#include <cinttypes>
+
+#include "runtime/bundle/method_check.h"
+
+namespace lazyrt {
+namespace {
+
+/// Bytes that a State takes in the smallest honest file.
+constexpr uint64_t kHonestStateBytes = 16;
+constexpr uint64_t kDefaultMemoryLimit = uint64_t{4} << 30;
+
+bool same_type(const TensorSpec& a, const TensorSpec& b) {
+  return a.dtype == b.dtype && a.shape == b.shape;
+}
+
+Status check_initial(const MethodCheck& c, const fb::State& state, const ValueFacts& value) {
+  if (state.initial() == -1) return {};
+  if (!c.is_value(state.initial())) return bad_bundle("there is no value %d", state.initial());
+  const ValueFacts& initial = c.values[static_cast<size_t>(state.initial())];
+  if (initial.kind != fb::ValueKind::Constant) {
+    return bad_bundle("initial is value %d, which is no Constant", state.initial());
+  }
+  if (same_type(initial.spec, value.spec)) return {};
+  return bad_bundle("initial has not its dtype and shape %s%s", dtype_name(value.spec.dtype),
+                    shape_text(value.spec.shape).text);
+}
+
+Status check_next(MethodCheck* c, const fb::State& state, const ValueFacts& value) {
+  if (!c->is_value(state.next())) return bad_bundle("there is no value %d", state.next());
+  ValueFacts& next = c->values[static_cast<size_t>(state.next())];
+  if (next.kind == fb::ValueKind::State && state.next() != state.value()) {
+    return bad_bundle("next is value %d, another state", state.next());
+  }
+  if (!same_type(next.spec, value.spec)) {
+    return bad_bundle("next has not its dtype and shape %s%s", dtype_name(value.spec.dtype),
+                      shape_text(value.spec.shape).text);
+  }
+  next.last_use = c->node_count();
+  return {};
+}
+
+Status check_state(MethodCheck* c, const fb::State& state) {
+  if (!c->is_value(state.value())) return bad_bundle("there is no value %d", state.value());
+  ValueFacts& value = c->values[static_cast<size_t>(state.value())];
+  if (value.kind != fb::ValueKind::State) {
+    return bad_bundle("value %d is not of kind State", state.value());
+  }
+  if (value.bound) return bad_bundle("value %d is of two states", state.value());
+  value.bound = true;
+  LAZYRT_RETURN_IF_ERROR(check_initial(*c, state, value));
+  return check_next(c, state, value);
+}
+
+Status check_all(MethodCheck* c) {
+  const size_t count = count_of(c->method.states());
+  LAZYRT_RETURN_IF_ERROR(c->budget->charge(count * kHonestStateBytes));
+  Array<const flatbuffers::String*> names;
+  if (!names.make(count, platform_allocator())) {
+    return Status(Error::kOutOfMemory, "no memory to check the bundle");
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    const fb::State& state = *c->method.states()->Get(i);
+    names[i] = state.name();
+    LAZYRT_RETURN_IF_ERROR(check_state(c, state).with_context(
+        "state %u ('%.40s')", static_cast<unsigned>(i), text_of(state.name())));
+  }
+  for (size_t id = 0; id < c->values.size(); ++id) {
+    if (c->values[id].kind == fb::ValueKind::State && !c->values[id].bound) {
+      return c->bad_value(id, "it is of kind State, but none of the method's states");
+    }
+  }
+  return check_names(&names, "state", c->budget);
+}
+
+}  // namespace
+
+Status check_states(MethodCheck* check) {
+  return check_all(check).with_context("method '%.30s'", check->name());
+}
+
+Status check_memory_limit(const MethodCheck& check, uint64_t limit) {
+  if (limit == 0) limit = kDefaultMemoryLimit;
+  limit = std::min<uint64_t>(limit, SIZE_MAX / 4);
+  uint64_t bytes = check.method.arena_bytes();
+  bool fits = bytes <= limit;
+  for (const ValueFacts& value : check.values) {
+    if (value.kind != fb::ValueKind::State) continue;
+    bytes += align_up(value.bytes + kBundleTailBytes, kBundleAlignment);  // both below 2^62
+    fits = fits && bytes <= limit;
+    if (!fits) break;
+  }
+  if (fits) return {};
+  return Status(Error::kOutOfMemory,
+                "method '%.60s': its arena and states need %" PRIu64
+                " bytes or more, the memory limit is %" PRIu64,
+                check.name(), bytes, limit);
+}
+
+}  // namespace lazyrt

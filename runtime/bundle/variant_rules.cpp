@@ -1,0 +1,99 @@
+// A variant stands in for its method: the same interface and the same states.
+
+#include <cstring>
+
+#include "runtime/bundle/method_check.h"
+
+namespace lazyrt {
+namespace {
+
+using Bindings = flatbuffers::Vector<flatbuffers::Offset<fb::Binding>>;
+
+const fb::Value& value_of(const fb::Method& method, int32_t id) {
+  return *method.values()->Get(static_cast<uint32_t>(id));
+}
+
+bool same_text(const flatbuffers::String* a, const flatbuffers::String* b) {
+  return std::strcmp(text_of(a), text_of(b)) == 0;
+}
+
+Status other_count(size_t has, const char* what, size_t method_has) {
+  return bad_bundle("%zu %ss, the method has %zu", has, what, method_has);
+}
+
+Status check_bindings(const fb::Method& method, const Bindings* wanted, const fb::Method& variant,
+                      const Bindings* given, const char* what) {
+  if (count_of(given) != count_of(wanted))
+    return other_count(count_of(given), what, count_of(wanted));
+  for (uint32_t i = 0; i < count_of(given); ++i) {
+    const fb::Binding& a = *wanted->Get(i);
+    const fb::Binding& b = *given->Get(i);
+    if (!same_text(a.name(), b.name())) {
+      return bad_bundle("%s %u is '%.40s', the method's is '%.40s'", what, static_cast<unsigned>(i),
+                        text_of(b.name()), text_of(a.name()));
+    }
+    const DType x = dtype_of(value_of(method, a.value()).dtype());
+    const DType y = dtype_of(value_of(variant, b.value()).dtype());
+    if (x != y) {
+      return bad_bundle("%s '%.40s' is %s, the method's is %s", what, text_of(a.name()),
+                        dtype_name(y), dtype_name(x));
+    }
+  }
+  return {};
+}
+
+Status check_literals(const fb::Method& method, const fb::Method& variant) {
+  const size_t count = count_of(method.literals());
+  if (count_of(variant.literals()) != count)
+    return other_count(count_of(variant.literals()), "literal", count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const fb::Literal& a = *method.literals()->Get(i);
+    const fb::Literal& b = *variant.literals()->Get(i);
+    if (same_text(a.name(), b.name()) && a.position() == b.position() && a.dtype() == b.dtype())
+      continue;
+    return bad_bundle("literal '%.40s' is not the method's in name, position and dtype",
+                      text_of(b.name()));
+  }
+  return {};
+}
+
+/// Both zeros, or the same bytes of the file.
+bool same_initial(const fb::Method& method, int32_t a, const fb::Method& variant, int32_t b) {
+  if (a == -1 || b == -1) return a == b;
+  return value_of(method, a).offset() == value_of(variant, b).offset();
+}
+
+Status check_state(const fb::Method& method, const fb::State& a, const fb::Method& variant,
+                   const fb::State& b) {
+  const TensorSpec x = spec_of(value_of(method, a.value()));
+  const TensorSpec y = spec_of(value_of(variant, b.value()));
+  const bool same = same_text(a.name(), b.name()) && x.dtype == y.dtype && x.shape == y.shape &&
+                    same_initial(method, a.initial(), variant, b.initial());
+  if (same) return {};
+  return bad_bundle("state '%.40s' is not the method's in name, type and first content",
+                    text_of(b.name()));
+}
+
+Status check_states(const fb::Method& method, const fb::Method& variant) {
+  const size_t count = count_of(method.states());
+  if (count_of(variant.states()) != count)
+    return other_count(count_of(variant.states()), "state", count);
+  for (uint32_t i = 0; i < count; ++i) {
+    LAZYRT_RETURN_IF_ERROR(
+        check_state(method, *method.states()->Get(i), variant, *variant.states()->Get(i)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_variant(const fb::Method& method, const fb::Method& variant) {
+  LAZYRT_RETURN_IF_ERROR(
+      check_bindings(method, method.inputs(), variant, variant.inputs(), "input"));
+  LAZYRT_RETURN_IF_ERROR(
+      check_bindings(method, method.outputs(), variant, variant.outputs(), "output"));
+  LAZYRT_RETURN_IF_ERROR(check_literals(method, variant));
+  return check_states(method, variant);
+}
+
+}  // namespace lazyrt

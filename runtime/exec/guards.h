@@ -1,0 +1,34 @@
+#pragma once
+
+#include "runtime/bundle/program_state.h"
+#include "runtime/core/array.h"
+
+namespace lazyrt {
+
+/// The guards of one variant, in the order in which a run can check them.
+class Guards {
+ public:
+  /// REQUIRES: called once; the method outlives this.
+  Status make(const fb::Method& method, const Allocator& allocator);
+
+  /// Checks those from *next on whose value is there once `node` has run (-1: before the first one)
+  /// and moves *next behind them. kGuardFailed: "bool(x.sum() > 0) was true when exported, now
+  /// false (model.py:12)". `values` are the method's, by id.
+  Status check(int32_t node, const TensorView* values, size_t* next) const {
+    if (*next == entries_.size() || entries_[*next].after > node) return {};
+    return check_due(node, values, next);
+  }
+
+ private:
+  struct Entry {
+    int32_t after = -1;  ///< the node that makes the value; -1: it is there from the start
+    uint32_t guard = 0;
+  };
+
+  Status check_due(int32_t node, const TensorView* values, size_t* next) const;
+
+  const fb::Method* method_ = nullptr;
+  Array<Entry> entries_;
+};
+
+}  // namespace lazyrt

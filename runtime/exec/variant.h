@@ -1,0 +1,84 @@
+#pragma once
+
+#include "runtime/exec/guards.h"
+#include "runtime/exec/plan.h"
+
+namespace lazyrt {
+
+/// What the variants of a session share. Owned by the session.
+struct SharedMemory {
+  uint8_t* arena = nullptr;
+  uint8_t* workspace = nullptr;
+  Span<uint8_t* const> states;  ///< per state of the method
+};
+
+/// One of a method's programs, made ready to run in a session's memory.
+class Variant {
+ public:
+  Variant() = default;
+  Variant(const Variant&) = delete;
+  Variant& operator=(const Variant&) = delete;
+
+  /// Chooses and prepares the kernels. REQUIRES: called once, first; all arguments outlive this.
+  Status make_plan(const ProgramState& program, const fb::Method& method,
+                   const SessionOptions& options, const Allocator& allocator,
+                   BackendServices* services);
+  /// Gives every value its memory. REQUIRES: called once, after make_plan.
+  Status make_values(const SharedMemory& memory, bool profile);
+
+  const fb::Method& method() const { return *method_; }
+  const Plan& plan() const { return plan_; }
+
+  /// Where the plan keeps input i when it is not pointed elsewhere.
+  uint8_t* input_in_arena(size_t i) const { return memory_.arena + value(input_id(i)).offset(); }
+  /// dtype and shape of input i; its data is where the next run reads it.
+  const TensorView& input(size_t i) const { return values_[input_id(i)]; }
+  /// The next runs read input i (and views of it) here.
+  void point_input(size_t i, void* data);
+
+  /// Runs the nodes and checks the guards. Writes the arena, never states. kGuardFailed: says which
+  /// guard.
+  Status run();
+
+  const TensorView& output(size_t i) const { return values_[output_id(i)]; }
+  /// What state k becomes. REQUIRES: run() was ok.
+  const TensorView& next_of_state(size_t k) const;
+
+  NodeInfo node(size_t i) const;
+
+ private:
+  struct NodeTime {
+    uint64_t nanoseconds = 0;
+    uint64_t runs = 0;
+  };
+
+  void follow_inputs();
+  void place_values();
+  void refresh_operands();
+  Status run_node(size_t index);
+  Status run_node_timed(size_t index);
+  const fb::Value& value(size_t id) const {
+    return *method_->values()->Get(static_cast<uint32_t>(id));
+  }
+  size_t input_id(size_t i) const {
+    return static_cast<size_t>(method_->inputs()->Get(static_cast<uint32_t>(i))->value());
+  }
+  size_t output_id(size_t i) const {
+    return static_cast<size_t>(method_->outputs()->Get(static_cast<uint32_t>(i))->value());
+  }
+
+  const ProgramState* program_ = nullptr;
+  const fb::Method* method_ = nullptr;
+  Allocator allocator_;
+  SharedMemory memory_;
+  Plan plan_;
+  Guards guards_;
+  Array<TensorView> values_;    ///< per value id
+  Array<int32_t> input_of_;     ///< per value id: the input whose memory it is, or -1
+  Array<TensorView> operands_;  ///< per entry of plan_.operands()
+  Array<bool> rebind_;          ///< per node
+  Array<NodeTime> times_;       ///< per node; empty unless profiling
+  bool stale_ = false;          ///< operands_ must be refreshed before the next run
+};
+
+}  // namespace lazyrt
