@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+
+#include "host_tracer/graph/guards.h"
+#include "host_tracer/trace_groups.h"
 
 namespace lazyrt {
 namespace {
@@ -66,13 +70,63 @@ MemoryPlan plan_stage(const Graph& graph, const ExportOptions& options, ExportRe
   return plan;
 }
 
-Outcome<Done> write_stage(const Graph& graph, const MemoryPlan& plan, const Trace& trace,
-                          const ExportOptions& options, ExportReport* report) {
+/// One program on its way to the file.
+struct Variant {
+  TraceGroup group;
+  std::optional<Graph> graph;
+  MemoryPlan plan;
+  std::vector<SamplePair> more_samples;
+};
+
+HostTensor host_tensor(const SampleTensor& sample) {
+  HostTensor tensor = HostTensor::make(sample.dtype, Shape(sample.shape));
+  std::copy_n(sample.data.data, sample.data.bytes, static_cast<uint8_t*>(tensor.data.get()));
+  return tensor;
+}
+
+bool same_input_shapes(const Graph& a, const Graph& b) {
+  for (size_t i = 0; i < a.inputs().size(); ++i) {
+    if (a.value(a.inputs()[i]).shape != b.value(b.inputs()[i]).shape) return false;
+  }
+  return true;
+}
+
+/// Whether a run on the sample of `later` takes `earlier`. Without a sample: when it has no guards.
+Outcome<bool> shadows(const Graph& earlier, const Graph& later) {
+  if (!same_input_shapes(earlier, later)) return false;
+  if (earlier.guards().empty()) return true;
+  if (later.sample_inputs.size() != later.inputs().size()) return false;
+  std::vector<HostTensor> inputs;
+  for (const SampleTensor& sample : later.sample_inputs) inputs.push_back(host_tensor(sample));
+  return guards_hold(earlier, inputs);
+}
+
+Outcome<Done> check_reachable(const std::vector<Variant>& variants, const Variant& later) {
+  for (const Variant& earlier : variants) {
+    auto shadowed = shadows(*earlier.graph, *later.graph);
+    if (!shadowed.ok()) return shadowed.failure();
+    if (!*shadowed) continue;
+    return Failure{Error::kInvalidArgument,
+                   "sample " + std::to_string(later.group.samples[0] + 1) +
+                       " takes another path than sample " +
+                       std::to_string(earlier.group.samples[0] + 1) +
+                       ", but nothing tells them apart at run time: their inputs have the same "
+                       "shapes, and no guard of the earlier one fails. They part at " +
+                       first_difference(earlier.group.trace, later.group.trace)};
+  }
+  return Done{};
+}
+
+Outcome<Done> write_stage(const std::vector<Variant>& variants, const ExportOptions& options,
+                          ExportReport* report) {
   const Stage stage(options, report, "write");
   EmitOptions emit = options.emit;
-  if (!trace.producer.empty()) emit.info.emplace_back("source", trace.producer);
-  for (const std::string& note : trace.notes) emit.info.emplace_back("note", note);
-  auto file = write_bundle(graph, plan, emit, options.path);
+  const std::string& producer = variants[0].group.trace.producer;
+  if (!producer.empty()) emit.info.emplace_back("source", producer);
+  for (const std::string& note : report->notes) emit.info.emplace_back("note", note);
+  std::vector<MethodVariant> parts;
+  for (const Variant& v : variants) parts.push_back({*v.graph, v.plan, v.more_samples});
+  auto file = write_bundle(parts, emit, options.path);
   if (!file.ok()) return file.failure();
   report->file = *file;
   return Done{};
@@ -100,15 +154,70 @@ std::vector<std::string> dump_points(const Pipeline& pipeline) {
 
 Outcome<ExportReport> export_trace(const Trace& trace, const OpTable& ops,
                                    const ExportOptions& options) {
-  ExportReport report;
-  report.shapes = trace.shapes;
-  report.notes = trace.notes;
-  Outcome<Graph> graph = import_stage(trace, ops, options, &report);
+  return export_traces({trace}, ops, options);
+}
+
+namespace {
+
+/// From a group of traces to a planned graph. Only the first variant's steps go into the report.
+Outcome<Variant> make_variant(TraceGroup group, const std::vector<Trace>& samples,
+                              const OpTable& ops, const ExportOptions& options,
+                              ExportReport* report) {
+  Variant made;
+  Outcome<Graph> graph = import_stage(group.trace, ops, options, report);
   if (!graph.ok()) return graph.failure();
-  LAZYRT_TRY(pass_stage(*graph, options, &report));
-  const MemoryPlan plan = plan_stage(*graph, options, &report);
-  LAZYRT_TRY(write_stage(*graph, plan, trace, options, &report));
-  list_nodes(*graph, &report);
+  made.graph = std::move(*graph);
+  LAZYRT_TRY(pass_stage(*made.graph, options, report));
+  made.plan = plan_stage(*made.graph, options, report);
+  for (size_t k = 1; k < group.samples.size(); ++k) {
+    const Trace& sample = samples[group.samples[k]];
+    made.more_samples.push_back({sample.sample_inputs, sample.sample_outputs});
+  }
+  made.group = std::move(group);
+  return made;
+}
+
+ExportedVariant describe(const Variant& variant, const Variant& first) {
+  ExportedVariant line;
+  line.samples = variant.group.samples;
+  line.nodes = variant.graph->nodes().size();
+  line.guards = variant.graph->guards().size();
+  line.arena_bytes = variant.plan.arena_bytes;
+  line.difference = first_difference(first.group.trace, variant.group.trace);
+  return line;
+}
+
+void collect_notes(const std::vector<Trace>& samples, ExportReport* report) {
+  for (const Trace& trace : samples) {
+    for (const std::string& note : trace.notes) {
+      const auto& known = report->notes;
+      if (std::find(known.begin(), known.end(), note) == known.end()) report->notes.push_back(note);
+    }
+  }
+}
+
+}  // namespace
+
+Outcome<ExportReport> export_traces(const std::vector<Trace>& samples, const OpTable& ops,
+                                    const ExportOptions& options) {
+  auto groups = group_traces(samples);
+  if (!groups.ok()) return groups.failure();
+  ExportReport report;
+  report.shapes = samples[0].shapes;
+  collect_notes(samples, &report);
+  std::vector<Variant> variants;
+  for (TraceGroup& group : *groups) {
+    ExportReport of_this;
+    auto made = make_variant(std::move(group), samples, ops, options,
+                             variants.empty() ? &report : &of_this);
+    if (!made.ok()) return made.failure();
+    LAZYRT_TRY(check_reachable(variants, *made));
+    report.times.insert(report.times.end(), of_this.times.begin(), of_this.times.end());
+    variants.push_back(std::move(*made));
+    report.variants.push_back(describe(variants.back(), variants.front()));
+  }
+  LAZYRT_TRY(write_stage(variants, options, &report));
+  list_nodes(*variants[0].graph, &report);
   return report;
 }
 

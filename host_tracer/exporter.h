@@ -37,6 +37,16 @@ struct StageTime {
   double milliseconds = 0;
 };
 
+/// One of the programs in the bundle.
+struct ExportedVariant {
+  std::vector<size_t> samples;  ///< the traces that it stands for, by their place in the call
+  size_t nodes = 0;
+  size_t guards = 0;
+  uint64_t arena_bytes = 0;
+  std::string difference;  ///< where its trace parts from the first one's; empty for the first
+};
+
+/// Of several variants all but `file`, `variants`, `notes` and `times` is about the first.
 struct ExportReport {
   ImportReport import;
   std::vector<PassReport> passes;
@@ -49,7 +59,8 @@ struct ExportReport {
   std::vector<ExportedNode> nodes;      ///< in order of execution
   size_t permutes = 0;                  ///< nodes that move data between layouts
   ShapeStats shapes;                    ///< of the trace
-  std::vector<std::string> notes;       ///< of the trace
+  std::vector<std::string> notes;       ///< of the traces
+  std::vector<ExportedVariant> variants;
   std::vector<StageTime> times;
 };
 
@@ -61,5 +72,13 @@ std::vector<std::string> dump_points(const Pipeline& pipeline);
 /// then, and a file that was there stays.
 Outcome<ExportReport> export_trace(const Trace& trace, const OpTable& ops,
                                    const ExportOptions& options);
+
+/// Exports traces of one program on several samples, in the order in which a session tries them.
+/// Traces that agree become one variant with several samples, others variants over one set of
+/// weights. Beside the failures above kInvalidArgument: the traces have not one interface, or begin
+/// with other states, or a trace differs from an earlier one although its sample has the same
+/// shapes and breaks none of its guards, so that it would never be chosen. REQUIRES: one at least.
+Outcome<ExportReport> export_traces(const std::vector<Trace>& samples, const OpTable& ops,
+                                    const ExportOptions& options);
 
 }  // namespace lazyrt

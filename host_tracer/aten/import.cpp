@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "host_tracer/aten/rule.h"
+#include "host_tracer/aten/static_value.h"
+#include "host_tracer/graph/guards.h"
 
 namespace lazyrt {
 namespace {
@@ -32,6 +34,7 @@ class Importer {
   void use(TraceValueId id);
   void use(const TraceArg& arg);
   Outcome<Done> add_inputs();
+  Outcome<Done> add_states();
   void import_node(size_t index);
   void load_leaves(const TraceNode& node);
   void load_leaf(TraceValueId id);
@@ -40,6 +43,11 @@ class Importer {
   void apply_rule(const TraceNode& node, const RuleMatch& match);
   void add_problem(const TraceNode& node, Error error, const std::string& why);
   Outcome<Done> add_outputs();
+  Outcome<Done> add_guards();
+  Outcome<Done> add_guard(const TraceGuard& guard);
+  Outcome<Done> set_next_states();
+  Outcome<ValueId> root(TraceValueId id, const std::string& what);
+  std::optional<bool> static_truth(const GraphGuard& guard) const;
   Failure problems_failure() const;
   void fill_report(ImportReport& report) const;
 
@@ -70,6 +78,13 @@ Outcome<Done> Importer::check_trace() const {
     if (!ok)
       return Failure{Error::kInternal, node.full_name() + " names a value outside the trace"};
   }
+  bool ok = true;
+  for (const TraceGuard& guard : trace_.guards) ok = ok && guard.value >= 0 && !bad(guard.value);
+  for (const TraceState& state : trace_.states) {
+    ok = ok && state.leaf >= 0 && !bad(state.leaf) && state.next >= 0 && !bad(state.next) &&
+         trace_.values[static_cast<size_t>(state.leaf)].leaf == LeafKind::kState;
+  }
+  if (!ok) return Failure{Error::kInternal, "a guard or state of the trace is no value of it"};
   return Done{};
 }
 
@@ -85,6 +100,8 @@ void Importer::find_live() {
   state_.uses.assign(trace_.values.size(), 0);
   live_.assign(trace_.nodes.size(), false);
   for (const TraceOutput& out : trace_.outputs) use(out.value);
+  for (const TraceGuard& guard : trace_.guards) use(guard.value);
+  for (const TraceState& state : trace_.states) use(state.next);
   for (size_t i = trace_.nodes.size(); i-- > 0;) {
     const TraceNode& node = trace_.nodes[i];
     live_[i] = std::any_of(node.outputs.begin(), node.outputs.end(), [this](TraceValueId id) {
@@ -109,6 +126,20 @@ Outcome<Done> Importer::add_inputs() {
                          " dims of real or integer numbers"};
     }
     state_.values[static_cast<size_t>(id)] = graph_.add_input(v.name, v.dtype, Shape(v.shape));
+  }
+  return Done{};
+}
+
+Outcome<Done> Importer::add_states() {
+  for (const TraceState& state : trace_.states) {
+    const TraceValue& v = trace_.values[static_cast<size_t>(state.leaf)];
+    if (v.dtype == DType::kNone || v.shape.size() > static_cast<size_t>(kMaxRank)) {
+      return Failure{Error::kUnsupported, "buffer '" + v.name + "', which the model writes, has " +
+                                              std::to_string(v.shape.size()) +
+                                              " dims and element type " + dtype_name(v.dtype)};
+    }
+    state_.values[static_cast<size_t>(state.leaf)] =
+        graph_.add_state(v.name, v.dtype, Shape(v.shape), v.constant);
   }
   return Done{};
 }
@@ -216,14 +247,63 @@ Outcome<Done> Importer::add_outputs() {
   for (const TraceOutput& out : trace_.outputs) {
     GraphOutput g{out.name, kNoValue, out.literal};
     if (!out.literal) {
-      load_leaf(out.value);
-      const bool known = out.value >= 0 && out.value < static_cast<int>(trace_.values.size());
-      if (known) g.value = state_.values[static_cast<size_t>(out.value)];
-      if (g.value == kNoValue) {
-        return Failure{Error::kInternal, "output '" + out.name + "' is a value never computed"};
-      }
+      auto value = root(out.value, "output '" + out.name + "'");
+      if (!value.ok()) return value.failure();
+      g.value = *value;
     }
     graph_.outputs().push_back(std::move(g));
+  }
+  return Done{};
+}
+
+Outcome<ValueId> Importer::root(TraceValueId id, const std::string& what) {
+  const bool known = id >= 0 && id < static_cast<int>(trace_.values.size());
+  if (known) load_leaf(id);
+  const ValueId value = known ? state_.values[static_cast<size_t>(id)] : kNoValue;
+  if (value == kNoValue) return Failure{Error::kInternal, what + " is a value never computed"};
+  return value;
+}
+
+/// Of a value that depends on constants alone whether the guard holds.
+std::optional<bool> Importer::static_truth(const GraphGuard& guard) const {
+  const auto i = static_cast<size_t>(guard.value);
+  if (i >= state_.is_static.size() || !state_.is_static[i]) return std::nullopt;
+  const auto elements = static_elements(graph_, guard.value);
+  if (!elements || elements->size() != 1) return std::nullopt;
+  const DType dtype = graph_.value(guard.value).dtype;
+  std::vector<uint8_t> bytes;
+  append_element(dtype, elements->front(), bytes);
+  return is_seen(dtype, bytes.data(), guard.seen);
+}
+
+Outcome<Done> Importer::add_guard(const TraceGuard& guard) {
+  const std::string what = "guard \"" + guard.text + "\"";
+  auto value = root(guard.value, what);
+  if (!value.ok()) return value.failure();
+  const Value& v = graph_.value(*value);
+  const auto seen = seen_of(v.dtype, guard.seen);
+  if (v.shape.numel() != 1 || !seen) {
+    return Failure{Error::kInternal, what + " saw " + seen_text(guard.seen) + " of " +
+                                         dtype_name(v.dtype) + shape_text(v.shape).text};
+  }
+  GraphGuard made{*value, *seen, guard.text, guard.source};
+  const std::optional<bool> known = static_truth(made);
+  if (known && !*known) return never_holds(made);
+  if (!known) graph_.guards().push_back(std::move(made));
+  return Done{};
+}
+
+Outcome<Done> Importer::add_guards() {
+  for (const TraceGuard& guard : trace_.guards) LAZYRT_TRY(add_guard(guard));
+  return Done{};
+}
+
+Outcome<Done> Importer::set_next_states() {
+  for (size_t k = 0; k < trace_.states.size(); ++k) {
+    const std::string& name = graph_.value(graph_.states()[k].value).name;
+    auto next = root(trace_.states[k].next, "what buffer '" + name + "' becomes");
+    if (!next.ok()) return next.failure();
+    graph_.states()[k].next = *next;
   }
   return Done{};
 }
@@ -271,11 +351,14 @@ Outcome<Graph> Importer::run(ImportReport* report) {
   find_live();
   if (report != nullptr) fill_report(*report);
   LAZYRT_TRY(add_inputs());
+  LAZYRT_TRY(add_states());
   for (size_t i = 0; i < trace_.nodes.size(); ++i) {
     if (live_[i]) import_node(i);
   }
   if (!problems_.empty()) return problems_failure();
   LAZYRT_TRY(add_outputs());
+  LAZYRT_TRY(add_guards());
+  LAZYRT_TRY(set_next_states());
   graph_.sample_inputs = trace_.sample_inputs;
   graph_.sample_outputs = trace_.sample_outputs;
   return std::move(graph_);

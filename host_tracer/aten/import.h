@@ -24,7 +24,8 @@ struct ImportReport {
 };
 
 /// Makes the graph of a trace. Inputs are kept in order, used or not; results that nothing uses
-/// are dropped, as are their calls. Parameters share their bytes with the trace.
+/// are dropped, as are their calls. Parameters share their bytes with the trace. Guards over values
+/// that no input changes are checked here and dropped; kInternal when one does not hold.
 ///
 /// Fails with one text that lists every operator that cannot be exported, with its source lines;
 /// a wrong trace (undefined values, impossible shapes) fails in the same way. `report` may be

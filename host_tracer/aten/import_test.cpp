@@ -88,6 +88,66 @@ TEST(Import, OutputsMayBeInputsConstantsLiteralsAndRepeated) {
   EXPECT_EQ(std::get<int64_t>(*graph->outputs()[3].literal), 5);
 }
 
+TEST(Import, GuardsAndStatesAreRoots) {
+  TraceBuilder b;
+  const auto x = b.input({2});
+  const auto h = b.constant({2}, {1, 2});
+  b.trace.values[static_cast<size_t>(h)].leaf = LeafKind::kState;
+  b.trace.values[static_cast<size_t>(h)].name = "h";
+  b.trace.states.push_back({h, b.call("relu", {{"self", t(x)}}, {2})});
+  const auto total = b.call("sum", {{"self", t(x)}, {"dtype", std::monostate()}}, {});
+  b.trace.guards.push_back({total, int64_t{3}, "int(x.sum())", {"", "model.py", 4, ""}});
+  b.output(h);
+  const auto graph = import_trace(b.trace, default_ops(), nullptr);
+  ASSERT_TRUE(graph.ok()) << graph.failure().text;
+  ASSERT_TRUE(verify_graph(*graph).ok());
+  EXPECT_EQ(graph->nodes().size(), 2U);
+  ASSERT_EQ(graph->guards().size(), 1U);
+  EXPECT_EQ(graph->guards()[0].seen, SeenNumber(3.0)) << "an int of a real number is real";
+  ASSERT_EQ(graph->states().size(), 1U);
+  EXPECT_EQ(graph->outputs()[0].value, graph->states()[0].value);
+}
+
+TEST(Import, GuardsOfConstantsAreCheckedAndDropped) {
+  for (const double seen : {6.0, 5.0}) {
+    TraceBuilder b;
+    const auto w = b.constant({2}, {2, 4});
+    const auto total = b.call("sum", {{"self", t(w)}, {"dtype", std::monostate()}}, {});
+    b.trace.guards.push_back({total, seen, "w.sum().item()", {"", "model.py", 4, ""}});
+    b.output(b.input({2}));
+    const auto graph = import_trace(b.trace, default_ops(), nullptr);
+    ASSERT_EQ(graph.ok(), seen == 6.0);
+    if (graph.ok()) {
+      EXPECT_TRUE(graph->guards().empty());
+    } else {
+      EXPECT_THAT(graph.failure().text,
+                  HasSubstr("w.sum().item() was 5 in the trace, but no input changes it"));
+    }
+  }
+}
+
+TEST(Import, BrokenGuardsAndStatesOfTheTraceAreNamed) {
+  const auto refusal = [](void (*spoil)(TraceBuilder&, TraceValueId)) {
+    TraceBuilder b;
+    const auto x = b.input({2});
+    b.output(x);
+    spoil(b, x);
+    return imported_text(b.trace);
+  };
+  EXPECT_THAT(refusal([](TraceBuilder& b, TraceValueId) {
+                b.trace.guards.push_back({99, true, "g", {}});
+              }),
+              HasSubstr("a guard or state of the trace is no value of it"));
+  EXPECT_THAT(refusal([](TraceBuilder& b, TraceValueId x) {
+                b.trace.states.push_back({x, x});
+              }),
+              HasSubstr("a guard or state of the trace is no value of it"));
+  EXPECT_THAT(refusal([](TraceBuilder& b, TraceValueId x) {
+                b.trace.guards.push_back({x, true, "g", {}});
+              }),
+              HasSubstr("guard \"g\" saw true of f32[2]"));
+}
+
 TEST(Import, AResultThatNoRuleGivesIsRefusedOnlyWhenItIsUsed) {
   for (const bool used : {false, true}) {
     TraceBuilder b;

@@ -32,6 +32,8 @@ constexpr Exit exit_code(Error error) {
       return Exit::kIo;
     case Error::kUnsupported:
       return Exit::kUnsupported;
+    case Error::kGuardFailed:
+      return Exit::kMismatch;
     default:
       return Exit::kInternal;
   }

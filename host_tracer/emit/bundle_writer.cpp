@@ -109,8 +109,13 @@ Outcome<Done> write_file(const std::string& path, BundleProlog prolog, const uin
 
 Outcome<EmitReport> write_bundle(const Graph& graph, const MemoryPlan& plan,
                                  const EmitOptions& options, const std::string& path) {
+  return write_bundle({MethodVariant{graph, plan, {}}}, options, path);
+}
+
+Outcome<EmitReport> write_bundle(const std::vector<MethodVariant>& variants,
+                                 const EmitOptions& options, const std::string& path) {
   Section constants(kBundleAlignment), samples(kBundleAlignment);
-  auto metadata = make_metadata(graph, plan, options, &constants, &samples);
+  auto metadata = make_metadata(variants, options, &constants, &samples);
   if (!metadata.ok()) return metadata.failure();
   flatbuffers::FlatBufferBuilder builder;
   fb::FinishBundleBuffer(builder, fb::Bundle::Pack(builder, &*metadata));
@@ -131,8 +136,10 @@ Outcome<EmitReport> write_bundle(const Graph& graph, const MemoryPlan& plan,
   report.constants_bytes = prolog.constants_bytes;
   report.samples_bytes = prolog.samples_bytes;
   report.shared_bytes = constants.shared_bytes();
-  for (ValueId id = 0; id < static_cast<ValueId>(graph.value_count()); ++id) {
-    report.constants += graph.value(id).kind == ValueKind::kConstant ? 1 : 0;
+  for (const MethodVariant& variant : variants) {
+    for (ValueId id = 0; id < static_cast<ValueId>(variant.graph.value_count()); ++id) {
+      report.constants += variant.graph.value(id).kind == ValueKind::kConstant ? 1 : 0;
+    }
   }
   return report;
 }

@@ -32,9 +32,28 @@ struct EmitReport {
   uint64_t shared_bytes = 0;  ///< saved because equal constants are stored once
 };
 
-/// Writes the graph as a bundle of one method. Constants are written from where they are. The file
-/// appears under `path` only when it is complete; the same arguments give the same bytes.
-/// REQUIRES: `plan` is plan_memory(graph).
+/// Inputs of a run, and the outputs that eager ATen gave for them.
+struct SamplePair {
+  std::vector<SampleTensor> inputs;
+  std::vector<SampleTensor> outputs;
+};
+
+/// One program of a method. REQUIRES: `plan` is plan_memory(graph).
+struct MethodVariant {
+  const Graph& graph;
+  const MemoryPlan& plan;
+  /// Beside the graph's own sample.
+  std::vector<SamplePair> more_samples;
+};
+
+/// Writes a bundle of one method; its variants are tried in this order. Constants are written from
+/// where they are, equal ones once. The file appears under `path` only when it is complete; the
+/// same arguments give the same bytes. REQUIRES: one variant at least; of several all have one
+/// interface and the same states.
+Outcome<EmitReport> write_bundle(const std::vector<MethodVariant>& variants,
+                                 const EmitOptions& options, const std::string& path);
+
+/// The same for one graph. REQUIRES: `plan` is plan_memory(graph).
 Outcome<EmitReport> write_bundle(const Graph& graph, const MemoryPlan& plan,
                                  const EmitOptions& options, const std::string& path);
 

@@ -140,6 +140,70 @@ TEST_F(BundleWriter, Interface) {
   EXPECT_EQ(m.sample_count(), 1u);
 }
 
+/// The network with a guard on its pooled mean and a state that counts.
+TestGraph guarded_network() {
+  TestGraph t = network();
+  const float first[1] = {5};
+  const ValueId n =
+      t.g.add_state("count", DType::kFloat32, {1},
+                    t.g.value(t.g.add_constant("", DType::kFloat32, {1}, first)).constant);
+  t.g.states()[0].next = t.binary(BinaryFn::Add, n, t.scalar(1));
+  const ValueId zero = t.g.add_state(
+      "zero", DType::kFloat32, {3},
+      t.g.value(t.g.add_constant("", DType::kFloat32, {3}, std::vector<float>(3).data())).constant);
+  t.g.states()[1].next = t.unary(UnaryFn::Exp, zero);
+  const ValueId mean = t.mean(t.g.inputs()[0], {0, 1, 2, 3}, false);
+  auto inputs = t.g.sample_inputs[0].data;
+  double sum = 0;
+  for (int64_t i = 0; i < 2 * 3 * 6 * 6; ++i) sum += read_element(DType::kFloat32, inputs.data, i);
+  t.g.guards().push_back({mean, sum / (2 * 3 * 6 * 6), "x.mean().item()", {"", "model.py", 3, ""}});
+  return t;
+}
+
+TEST_F(BundleWriter, GuardsAndStatesRun) {
+  TestGraph t = guarded_network();
+  ASSERT_TRUE(run_pipeline(t.g, default_pipeline()).ok());
+  ASSERT_TRUE(write(t.g).ok());
+  expect_runs(path(), reference_backend(), 1e-4);
+  expect_runs(path(), cpu_backend(), 1e-4);
+  auto program = Program::open(path().c_str(), default_ops());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  const Method m = program->method(size_t{0});
+  ASSERT_EQ(m.guard_count(), 1u);
+  EXPECT_STREQ(m.guard(0).file, "model.py");
+  EXPECT_EQ(m.guard(0).dtype, DType::kFloat64);
+  EXPECT_GT(m.guard(0).tolerance, 0);
+  ASSERT_EQ(m.state_count(), 2u);
+  EXPECT_STREQ(m.state(1).name, "zero");
+}
+
+TEST_F(BundleWriter, AReturnedStateNeedsItsPass) {
+  TestGraph t = guarded_network();
+  t.g.outputs().push_back({"h", t.g.states()[0].value, std::nullopt});
+  auto report = write(t.g);
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.failure().text.find("separate_states"), std::string::npos);
+}
+
+TEST_F(BundleWriter, VariantsShareConstantsAndKeepTheirSamples) {
+  TestGraph a = guarded_network(), b = guarded_network();
+  b.g.guards()[0].seen = 1e9;
+  for (TestGraph* t : {&a, &b}) ASSERT_TRUE(run_pipeline(t->g, default_pipeline()).ok());
+  const MemoryPlan plan_a = plan_memory(a.g), plan_b = plan_memory(b.g);
+  auto one = write_bundle(a.g, plan_a, {}, path("one.lzb"));
+  ASSERT_TRUE(one.ok());
+  const SamplePair again = {a.g.sample_inputs, a.g.sample_outputs};
+  auto both = write_bundle({{b.g, plan_b, {}}, {a.g, plan_a, {again}}}, {}, path("both.lzb"));
+  ASSERT_TRUE(both.ok()) << both.failure().text;
+  EXPECT_EQ(both->constants_bytes, one->constants_bytes);
+  EXPECT_EQ(both->samples_bytes, one->samples_bytes);
+  auto program = Program::open(path("both.lzb").c_str(), default_ops());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ(program->method(size_t{0}).variant_count(), 2u);
+  EXPECT_EQ(program->method(size_t{0}).sample_count(), 3u);
+  expect_runs(path("both.lzb"), cpu_backend(), 1e-4);
+}
+
 TEST_F(BundleWriter, SameBytesAgain) {
   ASSERT_TRUE(write(network().g, "a.lzb").ok());
   ASSERT_TRUE(write(network().g, "b.lzb").ok());

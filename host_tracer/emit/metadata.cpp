@@ -4,6 +4,8 @@
 #include <set>
 #include <tuple>
 
+#include "host_tracer/graph/guards.h"
+
 namespace lazyrt {
 namespace {
 
@@ -41,21 +43,50 @@ struct LiteralWriter {
   }
 };
 
+struct SeenWriter {
+  fb::GuardT* guard;
+  DType dtype;
+  void operator()(bool v) const {
+    guard->kind = fb::GuardKind::Truth;
+    guard->seen_integer = v ? 1 : 0;
+  }
+  void operator()(int64_t v) const { guard->seen_integer = v; }
+  void operator()(double v) const {
+    guard->seen_real = v;
+    guard->tolerance = guard_tolerance(dtype, v);
+  }
+};
+
+bool all_zero(const ConstantData& data) {
+  for (size_t i = 0; i < data.bytes; ++i) {
+    if (data.data[i] != 0) return false;
+  }
+  return true;
+}
+
 class MethodWriter {
  public:
-  MethodWriter(const Graph& graph, const MemoryPlan& plan, const EmitOptions& options,
-               Section* constants, Section* samples)
-      : graph_(graph), plan_(plan), options_(options), constants_(constants), samples_(samples) {}
+  MethodWriter(const MethodVariant& variant, const EmitOptions& options, Section* constants,
+               Section* samples)
+      : variant_(variant),
+        graph_(variant.graph),
+        plan_(variant.plan),
+        options_(options),
+        constants_(constants),
+        samples_(samples) {}
 
   Outcome<std::unique_ptr<fb::MethodT>> write() {
     method_->name = options_.method;
     method_->arena_bytes = plan_.arena_bytes;
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.value_count()); ++id) add_value(id);
     for (const Node& node : graph_.nodes()) add_node(node);
-    add_interface();
-    const bool complete = graph_.sample_inputs.size() == graph_.inputs().size() &&
-                          graph_.sample_outputs.size() == graph_.outputs().size();
-    if (complete && !options_.strip_samples) LAZYRT_TRY(add_sample());
+    for (const GraphGuard& guard : graph_.guards()) add_guard(guard);
+    for (const GraphState& state : graph_.states()) add_state(state);
+    LAZYRT_TRY(add_interface());
+    if (options_.strip_samples) return std::move(method_);
+    LAZYRT_TRY(add_sample(graph_.sample_inputs, graph_.sample_outputs));
+    for (const SamplePair& pair : variant_.more_samples)
+      LAZYRT_TRY(add_sample(pair.inputs, pair.outputs));
     return std::move(method_);
   }
 
@@ -71,6 +102,7 @@ class MethodWriter {
     value->alias_of = planned.alias_of;
     value->kind = fb::ValueKind::Arena;
     if (v.kind == ValueKind::kInput) value->kind = fb::ValueKind::Input;
+    if (v.kind == ValueKind::kState) value->kind = fb::ValueKind::State;
     if (v.kind == ValueKind::kConstant) {
       value->kind = fb::ValueKind::Constant;
       value->offset = constants_->add(v.constant.data, v.constant.bytes);
@@ -88,6 +120,31 @@ class MethodWriter {
     method_->nodes.push_back(std::move(made));
   }
 
+  void add_guard(const GraphGuard& guard) {
+    auto made = std::make_unique<fb::GuardT>();
+    made->value = guard.value;
+    made->source = source_index(guard.source);
+    made->text = guard.text;
+    std::visit(SeenWriter{made.get(), graph_.value(guard.value).dtype}, guard.seen);
+    method_->guards.push_back(std::move(made));
+  }
+
+  void add_state(const GraphState& state) {
+    const Value& v = graph_.value(state.value);
+    auto made = std::make_unique<fb::StateT>();
+    made->name = state_names_.unique(v.name, "state_" + std::to_string(method_->states.size()));
+    made->value = state.value;
+    made->next = state.next;
+    if (!all_zero(v.constant)) {
+      made->initial = static_cast<int32_t>(method_->values.size());
+      auto first = std::make_unique<fb::ValueT>(*method_->values[static_cast<size_t>(state.value)]);
+      first->kind = fb::ValueKind::Constant;
+      first->offset = constants_->add(v.constant.data, v.constant.bytes);
+      method_->values.push_back(std::move(first));
+    }
+    method_->states.push_back(std::move(made));
+  }
+
   int32_t source_index(const Source& source) {
     const std::string file = portable_path(source.file);
     if (source.aten.empty() && source.module_path.empty() && file.empty()) return -1;
@@ -102,7 +159,7 @@ class MethodWriter {
     return it->second;
   }
 
-  void add_interface() {
+  Outcome<Done> add_interface() {
     Names in_names, out_names;
     for (size_t i = 0; i < graph_.inputs().size(); ++i) {
       auto binding = std::make_unique<fb::BindingT>();
@@ -113,8 +170,13 @@ class MethodWriter {
     }
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       const GraphOutput& out = graph_.outputs()[i];
+      if (!out.literal && graph_.value(out.value).kind == ValueKind::kState) {
+        return Failure{Error::kInternal, "output \"" + out.name +
+                                             "\" is a state: the pass separate_states did not run"};
+      }
       add_output(out, out_names.unique(out.name, "output_" + std::to_string(i)), i);
     }
+    return Done{};
   }
 
   void add_output(const GraphOutput& out, const std::string& name, size_t position) {
@@ -151,20 +213,24 @@ class MethodWriter {
     return made;
   }
 
-  Outcome<Done> add_sample() {
+  /// Nothing when the sample is not there as a whole.
+  Outcome<Done> add_sample(const std::vector<SampleTensor>& inputs,
+                           const std::vector<SampleTensor>& outputs) {
+    if (inputs.size() != graph_.inputs().size() || outputs.size() != graph_.outputs().size())
+      return Done{};
     auto sample = std::make_unique<fb::SampleT>();
     sample->absolute = options_.absolute;
     sample->relative = options_.relative;
     for (size_t i = 0; i < graph_.inputs().size(); ++i) {
       const ValueId id = graph_.inputs()[i];
-      auto made = blob(graph_.sample_inputs[i], id, graph_.value(id).name);
+      auto made = blob(inputs[i], id, graph_.value(id).name);
       if (!made.ok()) return made.failure();
       sample->inputs.push_back(std::move(*made));
     }
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       const GraphOutput& out = graph_.outputs()[i];
       if (out.literal) continue;
-      auto made = blob(graph_.sample_outputs[i], out.value, out.name);
+      auto made = blob(outputs[i], out.value, out.name);
       if (!made.ok()) return made.failure();
       sample->outputs.push_back(std::move(*made));
     }
@@ -172,12 +238,14 @@ class MethodWriter {
     return Done{};
   }
 
+  const MethodVariant& variant_;
   const Graph& graph_;
   const MemoryPlan& plan_;
   const EmitOptions& options_;
   Section* constants_;
   Section* samples_;
   std::unique_ptr<fb::MethodT> method_ = std::make_unique<fb::MethodT>();
+  Names state_names_;
   std::map<std::tuple<std::string, std::string, std::string, int>, int32_t> source_ids_;
 };
 
@@ -193,14 +261,17 @@ std::string portable_path(const std::string& file) {
   return file.substr(folder == std::string::npos ? name + 1 : folder + 1);
 }
 
-Outcome<fb::BundleT> make_metadata(const Graph& graph, const MemoryPlan& plan,
+Outcome<fb::BundleT> make_metadata(const std::vector<MethodVariant>& variants,
                                    const EmitOptions& options, Section* constants,
                                    Section* samples) {
-  auto method = MethodWriter(graph, plan, options, constants, samples).write();
-  if (!method.ok()) return method.failure();
   fb::BundleT bundle;
   bundle.producer = options.producer;
-  bundle.methods.push_back(std::move(*method));
+  for (const MethodVariant& variant : variants) {
+    auto method = MethodWriter(variant, options, constants, samples).write();
+    if (!method.ok()) return method.failure();
+    auto& list = bundle.methods.empty() ? bundle.methods : bundle.methods[0]->variants;
+    list.push_back(std::move(*method));
+  }
   for (const auto& [key, value] : options.info) {
     auto pair = std::make_unique<fb::KeyValueT>();
     pair->key = key;

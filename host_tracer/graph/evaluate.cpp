@@ -47,7 +47,8 @@ class Evaluation {
   TensorView view(ValueId id) const {
     if (id == kNoValue) return {};
     const Value& v = graph_.value(id);
-    if (v.kind != ValueKind::kConstant) return tensors_[static_cast<size_t>(id)].view();
+    if (v.kind != ValueKind::kConstant && v.kind != ValueKind::kState)
+      return tensors_[static_cast<size_t>(id)].view();
     return {const_cast<uint8_t*>(v.constant.data), v.dtype, v.shape};
   }
 
@@ -65,9 +66,9 @@ class Evaluation {
     return Done{};
   }
 
-  HostTensor result(const GraphOutput& out) const {
-    if (out.literal) return {};
-    const TensorView v = view(out.value);
+  HostTensor result(ValueId id) const {
+    if (id == kNoValue) return {};
+    const TensorView v = view(id);
     HostTensor copy = HostTensor::make(v.dtype, v.shape);
     if (v.bytes() > 0) std::memcpy(copy.data.get(), v.data, v.bytes());
     return copy;
@@ -118,8 +119,8 @@ Outcome<std::vector<HostTensor>> evaluate_node(const Graph& graph, const Node& n
   return results;
 }
 
-Outcome<std::vector<HostTensor>> evaluate(const Graph& graph,
-                                          const std::vector<HostTensor>& inputs) {
+Outcome<std::vector<HostTensor>> evaluate(const Graph& graph, const std::vector<HostTensor>& inputs,
+                                          std::vector<HostTensor>* next_states) {
   if (inputs.size() != graph.inputs().size()) {
     return Failure{Error::kInvalidArgument, "the graph takes " +
                                                 std::to_string(graph.inputs().size()) +
@@ -138,7 +139,10 @@ Outcome<std::vector<HostTensor>> evaluate(const Graph& graph,
   }
   for (const Node& node : graph.nodes()) LAZYRT_TRY(run.step(node));
   std::vector<HostTensor> results;
-  for (const GraphOutput& out : graph.outputs()) results.push_back(run.result(out));
+  for (const GraphOutput& out : graph.outputs()) results.push_back(run.result(out.value));
+  if (next_states != nullptr) {
+    for (const GraphState& state : graph.states()) next_states->push_back(run.result(state.next));
+  }
   return results;
 }
 

@@ -27,9 +27,10 @@ struct HostTensor {
 Outcome<std::vector<HostTensor>> evaluate_node(const Graph& graph, const Node& node,
                                                const std::vector<TensorView>& operands);
 
-/// Runs the whole graph; one tensor per input, one result per output. A literal output gives an
-/// absent tensor.
-Outcome<std::vector<HostTensor>> evaluate(const Graph& graph,
-                                          const std::vector<HostTensor>& inputs);
+/// Runs the whole graph as a first run; one tensor per input, one result per output. A literal
+/// output gives an absent tensor. Guards are not checked. `next_states` may be nullptr: it gets
+/// what the states become.
+Outcome<std::vector<HostTensor>> evaluate(const Graph& graph, const std::vector<HostTensor>& inputs,
+                                          std::vector<HostTensor>* next_states = nullptr);
 
 }  // namespace lazyrt

@@ -46,6 +46,13 @@ ValueId Graph::add_input(std::string name, DType dtype, const Shape& shape) {
   return id;
 }
 
+ValueId Graph::add_state(std::string name, DType dtype, const Shape& shape, ConstantData first) {
+  const ValueId id =
+      add_value({std::move(name), dtype, shape, ValueKind::kState, std::move(first), -1});
+  states_.push_back({id, id});
+  return id;
+}
+
 ValueId Graph::add_constant(std::string name, DType dtype, const Shape& shape, ConstantData data) {
   return add_value({std::move(name), dtype, shape, ValueKind::kConstant, std::move(data), -1});
 }
@@ -134,9 +141,9 @@ std::vector<int32_t> Graph::use_counts() const {
       if (id != kNoValue) ++counts[static_cast<size_t>(id)];
     }
   }
-  for (const GraphOutput& out : outputs_) {
-    if (out.value != kNoValue) ++counts[static_cast<size_t>(out.value)];
-  }
+  for_each_root([&](ValueId id) {
+    if (id != kNoValue) ++counts[static_cast<size_t>(id)];
+  });
   return counts;
 }
 
@@ -158,16 +165,14 @@ void Graph::replace_all_uses(ValueId from, ValueId to) {
       if (id == from) id = to;
     }
   }
-  for (GraphOutput& out : outputs_) {
-    if (out.value == from) out.value = to;
-  }
+  for_each_root([&](ValueId& id) { id = id == from ? to : id; });
 }
 
 size_t Graph::remove_dead() {
   std::vector<bool> live(values_.size(), false);
-  for (const GraphOutput& out : outputs_) {
-    if (out.value != kNoValue) live[static_cast<size_t>(out.value)] = true;
-  }
+  for_each_root([&](ValueId id) {
+    if (id != kNoValue) live[static_cast<size_t>(id)] = true;
+  });
   std::vector<bool> keep(nodes_.size(), false);
   for (size_t i = nodes_.size(); i-- > 0;) {
     for (ValueId id : nodes_[i].outputs) keep[i] = keep[i] || live[static_cast<size_t>(id)];
@@ -195,10 +200,11 @@ void Graph::compact() {
     if (id != kNoValue && value(id).kind == ValueKind::kConstant) number(id);
   };
   for (ValueId id : inputs_) number(id);
+  for (const GraphState& state : states_) number(state.value);
   for (const Node& node : nodes_) {
     for (ValueId id : node.inputs) number_constant(id);
   }
-  for (const GraphOutput& out : outputs_) number_constant(out.value);
+  for_each_root([&](ValueId id) { number_constant(id); });
   for (const Node& node : nodes_) {
     for (ValueId id : node.outputs) number(id);
   }
@@ -213,7 +219,8 @@ void Graph::compact() {
     for (ValueId& id : node.inputs) rename(id);
     for (ValueId& id : node.outputs) rename(id);
   }
-  for (GraphOutput& out : outputs_) rename(out.value);
+  for_each_root(rename);
+  for (GraphState& state : states_) rename(state.value);
 }
 
 }  // namespace lazyrt

@@ -86,7 +86,7 @@ Outcome<size_t> Rewriter::run(const Rule& rule) {
     ++changes;
     for (ValueId id : node.inputs) unread(id);
   }
-  for (GraphOutput& out : graph_.outputs()) out.value = resolve(out.value);
+  graph_.for_each_root([this](ValueId& id) { id = resolve(id); });
   graph_.remove_dead();
   return changes;
 }

@@ -27,7 +27,7 @@ class Rewriter {
   /// The producer as above, if this value is also read just once.
   const Node* sole_producer(ValueId id, fb::OpAttrs kind) const;
   bool is_constant(ValueId id) const;
-  /// Readers of `id` that are left, graph outputs included.
+  /// Readers of `id` that are left, roots of the graph included.
   int32_t uses(ValueId id) const;
 
   /// Appends a node to the rebuilt graph.

@@ -59,6 +59,14 @@ struct LiteralText {
   }
 };
 
+std::string guard_line(const GraphGuard& guard, bool with_sources) {
+  std::string s = "guard " + id_text(guard.value) + " is " + std::visit(LiteralText{}, guard.seen);
+  if (!guard.text.empty()) s += " \"" + guard.text + "\"";
+  const std::string where = with_sources ? guard.source.text() : "";
+  if (!where.empty()) s += "  # " + where;
+  return s + "\n";
+}
+
 std::string output_line(const GraphOutput& out) {
   std::string s = "return ";
   s += out.literal ? std::visit(LiteralText{}, *out.literal) : id_text(out.value);
@@ -73,12 +81,19 @@ std::string graph_text(const Graph& graph, bool with_sources) {
   for (ValueId id : graph.inputs()) {
     s += typed(graph, id) + " = input \"" + graph.value(id).name + "\"\n";
   }
+  for (const GraphState& state : graph.states()) {
+    s += typed(graph, state.value) + " = state \"" + graph.value(state.value).name + "\"\n";
+  }
   const std::vector<int32_t> uses = graph.use_counts();
   for (ValueId id = 0; id < static_cast<ValueId>(graph.value_count()); ++id) {
     const bool used = uses[static_cast<size_t>(id)] > 0;
     if (used && graph.value(id).kind == ValueKind::kConstant) s += constant_line(graph, id);
   }
   for (const Node& node : graph.nodes()) s += node_line(graph, node, with_sources);
+  for (const GraphGuard& guard : graph.guards()) s += guard_line(guard, with_sources);
+  for (const GraphState& state : graph.states()) {
+    s += "next " + id_text(state.value) + " = " + id_text(state.next) + "\n";
+  }
   for (const GraphOutput& out : graph.outputs()) s += output_line(out);
   return s;
 }

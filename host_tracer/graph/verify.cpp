@@ -14,9 +14,18 @@ class Verifier {
       }
       defined_[index(id)] = true;
     }
+    for (const GraphState& state : graph_.states()) {
+      const ValueId id = state.value;
+      if (!in_range(id) || graph_.value(id).kind != ValueKind::kState || defined_[index(id)]) {
+        return failure("state %" + std::to_string(id) + " is no state value, or listed twice");
+      }
+      defined_[index(id)] = true;
+    }
     LAZYRT_TRY(constants());
     for (size_t i = 0; i < graph_.nodes().size(); ++i) LAZYRT_TRY(node(i));
-    return outputs();
+    LAZYRT_TRY(outputs());
+    LAZYRT_TRY(guards());
+    return states();
   }
 
  private:
@@ -29,7 +38,7 @@ class Verifier {
   Outcome<Done> constants() {
     for (ValueId id = 0; index(id) < graph_.value_count(); ++id) {
       const Value& v = graph_.value(id);
-      if (v.kind != ValueKind::kConstant) continue;
+      if (v.kind != ValueKind::kConstant && v.kind != ValueKind::kState) continue;
       int64_t count = 0;
       const bool sized = v.dtype != DType::kNone && v.shape.checked_numel(&count);
       const size_t want = static_cast<size_t>(count) * dtype_size(v.dtype);
@@ -38,7 +47,37 @@ class Verifier {
                        std::to_string(v.constant.bytes) + " bytes, its type wants " +
                        std::to_string(want));
       }
-      defined_[index(id)] = true;
+      if (v.kind == ValueKind::kConstant) defined_[index(id)] = true;
+    }
+    return Done{};
+  }
+
+  Outcome<Done> guards() {
+    for (const GraphGuard& guard : graph_.guards()) {
+      const std::string who = "guard \"" + guard.text + "\"";
+      if (!in_range(guard.value) || !defined_[index(guard.value)])
+        return failure(who + " is of a value that is not defined");
+      const Value& v = graph_.value(guard.value);
+      if (v.dtype == DType::kNone || v.shape.numel() != 1)
+        return failure(who + " is of " + dtype_name(v.dtype) + shape_text(v.shape).text);
+      const bool real = std::holds_alternative<double>(guard.seen);
+      if (!std::holds_alternative<bool>(guard.seen) && real != is_floating(v.dtype))
+        return failure(who + " saw another kind of number than " + dtype_name(v.dtype));
+    }
+    return Done{};
+  }
+
+  Outcome<Done> states() {
+    for (const GraphState& state : graph_.states()) {
+      const Value& v = graph_.value(state.value);
+      const std::string who = "state \"" + v.name + "\"";
+      if (!in_range(state.next) || !defined_[index(state.next)])
+        return failure(who + " becomes a value that is not defined");
+      const Value& next = graph_.value(state.next);
+      if (next.dtype != v.dtype || next.shape != v.shape) {
+        return failure(who + " is " + dtype_name(v.dtype) + shape_text(v.shape).text +
+                       ", but becomes " + dtype_name(next.dtype) + shape_text(next.shape).text);
+      }
     }
     return Done{};
   }

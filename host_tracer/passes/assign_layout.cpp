@@ -48,7 +48,7 @@ Shape raised(const Shape& shape, int rank) {
   return out;
 }
 
-/// Per value: the nodes that read it, and whether the graph returns it.
+/// Per value: the nodes that read it, and whether it is a root of the graph.
 struct Readers {
   std::vector<std::vector<size_t>> nodes;
   std::vector<bool> returned;
@@ -62,9 +62,9 @@ Readers readers_of(const Graph& graph) {
       if (id != kNoValue) r.nodes[static_cast<size_t>(id)].push_back(n);
     }
   }
-  for (const GraphOutput& out : graph.outputs()) {
-    if (out.value != kNoValue) r.returned[static_cast<size_t>(out.value)] = true;
-  }
+  graph.for_each_root([&](ValueId id) {
+    if (id != kNoValue) r.returned[static_cast<size_t>(id)] = true;
+  });
   return r;
 }
 
@@ -247,12 +247,14 @@ class Emission {
       changed += layouts[n].role == Role::kFree && layouts[n].last ? 1 : 0;
       LAZYRT_TRY(emit(old[n], layouts[n]));
     }
-    for (GraphOutput& out : graph_.outputs()) {
-      if (out.value == kNoValue) continue;
-      auto plain = as_plain(out.value, {});
-      if (!plain.ok()) return plain.failure();
-      out.value = *plain;
-    }
+    std::optional<Failure> failed;
+    graph_.for_each_root([&](ValueId& id) {
+      if (id == kNoValue || failed) return;
+      auto plain = as_plain(id, {});
+      if (plain.ok()) id = *plain;
+      if (!plain.ok()) failed = plain.failure();
+    });
+    if (failed) return *failed;
     graph_.remove_dead();
     return changed;
   }

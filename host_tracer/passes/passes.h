@@ -46,6 +46,15 @@ Outcome<size_t> fold_batch_norm(Graph& graph);
 /// What batch_norm is left becomes a multiply and an add with constants.
 Outcome<size_t> expand_batch_norm(Graph& graph);
 
+/// Outputs and next values that are states become copies of them: a state is overwritten at the end
+/// of a run. A reshape to the same shape, which simplify would take away again.
+Outcome<size_t> separate_states(Graph& graph);
+
+/// Drops guards that a constant settles (fails where it contradicts), and moves what the guards
+/// need to the front, so that a run on other inputs than the trace's ends early. Counts nodes moved
+/// and guards dropped.
+Outcome<size_t> schedule_guards(Graph& graph);
+
 /// relu and clamp after conv2d, conv_transpose2d or linear become their min and max.
 Outcome<size_t> fuse_clamp(Graph& graph);
 

@@ -25,6 +25,8 @@ const Pipeline& default_pipeline() {
       {"simplify", simplify},
       {"fold_constants", fold_constants},
       {"eliminate_common", eliminate_common},
+      {"separate_states", separate_states},
+      {"schedule_guards", schedule_guards},
       {"eliminate_dead", eliminate_dead},
   };
   return pipeline;

@@ -50,9 +50,13 @@ class Planner {
       }
     }
     for (ValueId id : graph_.inputs()) last_read_[static_cast<size_t>(id)] = end_;
-    for (const GraphOutput& out : graph_.outputs()) {
-      if (out.value != kNoValue) last_read_[static_cast<size_t>(out.value)] = end_;
-    }
+    for (const GraphOutput& out : graph_.outputs()) keep_to_end(out.value);
+    for (const GraphState& state : graph_.states()) keep_to_end(state.next);
+    // A guard reads its value right after the node that makes it.
+  }
+
+  void keep_to_end(ValueId id) {
+    if (id != kNoValue) last_read_[static_cast<size_t>(id)] = end_;
   }
 
   void allocate(ValueId id, int32_t first) {
@@ -86,7 +90,9 @@ class Planner {
   }
 
   bool place_view(const Node& node, const OpDef& def) {
-    if (!def.is_view || graph_.value(node.inputs[0]).kind == ValueKind::kConstant) return false;
+    if (!def.is_view) return false;
+    const ValueKind kind = graph_.value(node.inputs[0]).kind;
+    if (kind == ValueKind::kConstant || kind == ValueKind::kState) return false;
     share(node.outputs[0], node.inputs[0]);
     ++plan_.views;
     return true;

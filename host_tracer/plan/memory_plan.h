@@ -10,7 +10,8 @@
 namespace lazyrt {
 
 struct ValuePlan {
-  /// Inputs and node values: from the start of the arena, a multiple of kAlignment. Constants: 0.
+  /// Inputs and node values: from the start of the arena, a multiple of kAlignment. Constants and
+  /// states: 0.
   uint64_t offset = 0;
   uint64_t bytes = 0;           ///< without the tail
   ValueId alias_of = kNoValue;  ///< shares this earlier value's memory: a view, or in place
@@ -35,9 +36,10 @@ struct MemoryPlan {
   size_t views = 0;     ///< values that are a view of their operand
 };
 
-/// Plans the arena. Inputs own their memory during the whole run, outputs from their node to the
-/// end. The same graph gives the same plan. REQUIRES: graph.compact() was called (ids in order of
-/// definition).
+/// Plans the arena. Inputs own their memory during the whole run, outputs and next values of states
+/// from their node to the end. States are not in the arena: sessions keep them, and copy the next
+/// value into them after a run that succeeds, so that one that fails leaves them alone. The same
+/// graph gives the same plan. REQUIRES: graph.compact() was called (ids in order of definition).
 MemoryPlan plan_memory(const Graph& graph);
 
 }  // namespace lazyrt

@@ -24,6 +24,7 @@ void expect_valid(const Graph& g, const MemoryPlan& plan) {
   std::vector<ValueId> live = g.inputs();
   std::vector<int32_t> reads = g.use_counts();
   for (ValueId id : g.inputs()) ++reads[static_cast<size_t>(id)];  // kept during the whole run
+  for (const GraphGuard& guard : g.guards()) --reads[static_cast<size_t>(guard.value)];  // at once
   const auto check_free = [&](ValueId id, ValueId but) {
     for (ValueId other : live) {
       if (other == but || reads[static_cast<size_t>(other)] <= 0) continue;
@@ -47,6 +48,7 @@ void expect_valid(const Graph& g, const MemoryPlan& plan) {
       EXPECT_EQ(v.offset, plan.values[static_cast<size_t>(v.alias_of)].offset);
       EXPECT_EQ(v.bytes, plan.values[static_cast<size_t>(v.alias_of)].bytes);
       EXPECT_NE(g.value(v.alias_of).kind, ValueKind::kConstant);
+      EXPECT_NE(g.value(v.alias_of).kind, ValueKind::kState);
       if (!def.is_view) {
         for (ValueId id : node.inputs) reads[static_cast<size_t>(id)] -= id == v.alias_of ? 1 : 0;
         EXPECT_EQ(g.value(v.alias_of).kind, ValueKind::kNode);
@@ -111,6 +113,31 @@ TEST(MemoryPlan, ViewOfAnInput) {
   t.output(t.reshape(x, {20}));
   const MemoryPlan plan = planned(t);
   EXPECT_EQ(plan.values[1].alias_of, t.g.inputs()[0]);
+}
+
+TEST(MemoryPlan, StatesAreApartAndTheirNextValuesStay) {
+  TestGraph t;
+  const ValueId x = t.input({100});
+  const float zeros[100] = {};
+  const ConstantData first =
+      t.g.value(t.g.add_constant("", DType::kFloat32, {100}, zeros)).constant;
+  const ValueId h = t.g.add_state("h", DType::kFloat32, {100}, first);
+  const ValueId view = t.reshape(h, {10, 10});  // a copy: h changes at the end
+  const ValueId next = t.unary(UnaryFn::Exp, x);
+  t.g.states()[0].next = next;
+  t.g.guards().push_back({t.mean(next, {0}, false), true, "g", {}});
+  ValueId y = t.unary(UnaryFn::Exp, view);
+  for (int i = 0; i < 3; ++i) y = t.unary(UnaryFn::Tanh, t.unary(UnaryFn::Neg, y));
+  t.output(y);
+  const MemoryPlan plan = planned(t);
+  EXPECT_EQ(plan.views, 0u);
+  const auto state = static_cast<size_t>(t.g.states()[0].value);
+  EXPECT_EQ(plan.values[state].offset, 0u);
+  for (const Allocation& a : plan.allocations) {
+    EXPECT_NE(a.owner, t.g.states()[0].value);
+    if (a.owner != t.g.states()[0].next) continue;
+    EXPECT_EQ(a.last, static_cast<int32_t>(t.g.nodes().size()));
+  }
 }
 
 TEST(MemoryPlan, UnreadResultsAndEmptyTensors) {

@@ -38,6 +38,28 @@ LiteralLine literal_line(const LiteralInfo& info) {
   return {info.name, info.dtype, text, info.position};
 }
 
+GuardLine guard_line(const GuardInfo& info) {
+  const LiteralInfo seen = {"", 0, info.dtype, info.integer, info.real};
+  GuardLine line = {info.text, literal_line(seen).text, info.file};
+  if (!line.source.empty()) line.source += ":" + std::to_string(info.line);
+  return line;
+}
+
+VariantLine variant_line(const Method& method, const fb::Method& tables, size_t variant) {
+  VariantLine line;
+  for (size_t i = 0; i < method.input_count(); ++i)
+    line.inputs.push_back(tensor_line(method.input(i, variant)));
+  for (size_t i = 0; i < method.output_count(); ++i)
+    line.outputs.push_back(tensor_line(method.output(i, variant)));
+  for (size_t i = 0; i < method.guard_count(variant); ++i)
+    line.guards.push_back(guard_line(method.guard(i, variant)));
+  const fb::Method& m =
+      variant == 0 ? tables : *tables.variants()->Get(static_cast<uint32_t>(variant - 1));
+  line.nodes = count_of(m.nodes());
+  line.samples = count_of(m.samples());
+  return line;
+}
+
 ValueLine value_line(const fb::Value& value) {
   ValueLine line;
   line.name = text_of(value.name());
@@ -91,6 +113,10 @@ void find_lifetimes(const fb::Method& method, MethodInfo* info) {
   for (const fb::Binding* output : *method.outputs()) {
     values[static_cast<size_t>(output->value())].last = node_count;
   }
+  for (size_t i = 0; i < count_of(method.states()); ++i) {
+    const fb::State& state = *method.states()->Get(static_cast<uint32_t>(i));
+    values[static_cast<size_t>(state.next())].last = node_count;
+  }
   for (size_t i = values.size(); i-- > 0;) {
     if (values[i].kind == "Input") values[i].last = node_count;
     if (values[i].alias_of < 0) continue;
@@ -139,6 +165,10 @@ MethodInfo method_info(const Method& method, const fb::Method& tables) {
   for (size_t i = 0; i < method.literal_count(); ++i) {
     info.literals.push_back(literal_line(method.literal(i)));
   }
+  for (size_t i = 0; i < method.state_count(); ++i)
+    info.states.push_back(tensor_line(method.state(i)));
+  for (size_t v = 0; v < method.variant_count(); ++v)
+    info.variants.push_back(variant_line(method, tables, v));
   for (size_t i = 0; i < count_of(tables.values()); ++i) {
     info.values.push_back(value_line(*tables.values()->Get(static_cast<uint32_t>(i))));
   }

@@ -27,6 +27,22 @@ struct LiteralLine {
   size_t position = 0;
 };
 
+/// An assumption that a run checks.
+struct GuardLine {
+  std::string text;    ///< "bool(x.sum() > 0)"
+  std::string seen;    ///< "true", "3", "0.731"
+  std::string source;  ///< "model.py:12" or empty
+};
+
+/// One of the programs of a method, in the order in which they are tried.
+struct VariantLine {
+  std::vector<TensorLine> inputs;
+  std::vector<TensorLine> outputs;
+  std::vector<GuardLine> guards;
+  size_t nodes = 0;
+  size_t samples = 0;
+};
+
 struct ValueLine {
   std::string name;
   std::string kind;  ///< "Input", "Constant", "Arena", "State"
@@ -52,16 +68,19 @@ struct NodeLine {
   uint64_t flops = 0;  ///< of conv, linear, matmul and recurrent ops (2 for a multiply-add), else 0
 };
 
+/// Of several variants nodes, values, costs and literals are the first's.
 struct MethodInfo {
   std::string name;
   std::vector<TensorLine> inputs;
   std::vector<TensorLine> outputs;
   std::vector<LiteralLine> literals;
+  std::vector<TensorLine> states;     ///< live in the session
+  std::vector<VariantLine> variants;  ///< one at least
   std::vector<ValueLine> values;
   std::vector<NodeLine> nodes;
   std::map<std::string, int> ops;  ///< how often each op occurs
-  size_t sample_count = 0;
-  uint64_t constant_count = 0;  ///< distinct byte ranges: tied weights count once
+  size_t sample_count = 0;         ///< of all variants
+  uint64_t constant_count = 0;     ///< distinct byte ranges: tied weights count once
   uint64_t constant_bytes = 0;
   uint64_t arena_bytes = 0;
   uint64_t workspace_bytes = 0;      ///< of a cpu session of one thread

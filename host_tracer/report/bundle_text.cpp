@@ -44,6 +44,27 @@ void append_nodes(const MethodInfo& method, std::ostringstream* out) {
   }
 }
 
+void append_guards(const char* indent, const std::vector<GuardLine>& guards,
+                   std::ostringstream* out) {
+  for (const GuardLine& guard : guards) {
+    *out << indent << "guard   " << guard.text << " is " << guard.seen
+         << (guard.source.empty() ? "" : "  (" + guard.source + ")") << "\n";
+  }
+}
+
+void append_variants(const MethodInfo& method, std::ostringstream* out) {
+  if (method.variants.size() == 1) append_guards("  ", method.variants[0].guards, out);
+  for (size_t v = 0; v < method.variants.size() && method.variants.size() > 1; ++v) {
+    const VariantLine& variant = method.variants[v];
+    *out << "  variant " << v << ": " << variant.nodes << " nodes, " << variant.samples
+         << " samples; takes";
+    for (const TensorLine& input : variant.inputs)
+      *out << " " << input.name << " " << tensor_text(input.dtype, input.shape);
+    *out << "\n";
+    append_guards("    ", variant.guards, out);
+  }
+}
+
 void append_method(const MethodInfo& method, bool with_nodes, std::ostringstream* out) {
   *out << "method " << method.name << "\n";
   append_tensors("input ", method.inputs, out);
@@ -52,6 +73,8 @@ void append_method(const MethodInfo& method, bool with_nodes, std::ostringstream
     *out << "  output  " << literal.name << " = " << literal.text << " (a number, result "
          << literal.position << ")\n";
   }
+  append_tensors("state ", method.states, out);
+  append_variants(method, out);
   *out << "  constants " << method.constant_count << ", " << bytes_text(method.constant_bytes)
        << "; arena " << bytes_text(method.arena_bytes) << "; workspace "
        << bytes_text(method.workspace_bytes) << "; packed weights "
@@ -93,11 +116,28 @@ Json literals_json(const std::vector<LiteralLine>& literals) {
   return list;
 }
 
+Json variants_json(const MethodInfo& method) {
+  Json list = Json::array();
+  for (const VariantLine& variant : method.variants) {
+    Json guards = Json::array();
+    for (const GuardLine& guard : variant.guards)
+      guards.push_back({{"text", guard.text}, {"seen", guard.seen}, {"source", guard.source}});
+    list.push_back({{"inputs", tensors_json(variant.inputs)},
+                    {"outputs", tensors_json(variant.outputs)},
+                    {"guards", guards},
+                    {"nodes", variant.nodes},
+                    {"samples", variant.samples}});
+  }
+  return list;
+}
+
 Json method_json(const MethodInfo& method) {
   Json json = {{"name", method.name},
                {"inputs", tensors_json(method.inputs)},
                {"outputs", tensors_json(method.outputs)},
                {"literals", literals_json(method.literals)},
+               {"states", tensors_json(method.states)},
+               {"variants", variants_json(method)},
                {"samples", method.sample_count},
                {"nodes", method.nodes.size()},
                {"ops", method.ops},

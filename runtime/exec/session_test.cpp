@@ -376,6 +376,9 @@ TEST(Session, ASecondThreadIsTurnedAway) {
   EXPECT_EQ(session.set_input(0, &one, sizeof(one)).error(), Error::kBusy);
   EXPECT_EQ(session.bind_input(0, {}, 0).error(), Error::kBusy);
   EXPECT_EQ(session.output(0).status().error(), Error::kBusy);
+  EXPECT_EQ(session.reset_state().error(), Error::kBusy);
+  EXPECT_EQ(session.state(0).status().error(), Error::kBusy);
+  EXPECT_EQ(session.variant().status().error(), Error::kBusy);
   Gate::open = true;
   runner.join();
   EXPECT_TRUE(first.ok());

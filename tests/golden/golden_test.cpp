@@ -25,11 +25,13 @@ void run_samples(const Method& method, const Backend* backend) {
   Result<Session> session = Session::create(method, options);
   ASSERT_TRUE(session.ok()) << session.status().message();
   for (size_t s = 0; s < method.sample_count(); ++s) {
+    ASSERT_TRUE(session->reset_state().ok());
     for (size_t i = 0; i < method.input_count(); ++i) {
       ASSERT_TRUE(session->set_input(i, method.sample_input(s, i)).ok());
     }
     const Status status = session->run();
     ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_EQ(*session->variant(), method.sample_variant(s));
     for (size_t i = 0; i < method.output_count(); ++i) {
       const TensorView expected = method.sample_output(s, i);
       EXPECT_TRUE(run::compare(*session->output(i), expected, {1e-6, 1e-4}).ok())

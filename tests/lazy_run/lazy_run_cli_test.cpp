@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "lazyrt/runtime.h"
+#include "tests/support/branching_bundle.h"
 #include "tests/support/example_bundle.h"
 
 namespace lazyrt {
@@ -119,6 +120,45 @@ TEST_F(LazyRun, AMismatchHasItsOwnCode) {
   EXPECT_EQ(run(at("told.lzb")).code, 0);
 }
 
+TEST_F(LazyRun, SamplesOfAllVariantsAreChecked) {
+  save("b.lzb", test::branching_bundle());
+  const Outcome o = run(at("b.lzb") + " --json");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json json = o.json();
+  ASSERT_EQ(json["samples"].size(), 3u);
+  for (size_t s = 0; s < 3; ++s) {
+    EXPECT_EQ(json["samples"][s]["variant"], s);
+    EXPECT_EQ(json["samples"][s]["ok"], true);
+  }
+  EXPECT_EQ(json["states"][0]["name"], "count");
+  ASSERT_EQ(json["variants"].size(), 3u);
+  EXPECT_EQ(json["variants"][1]["guards"][0]["text"], "bool(x[0] > 0)");
+  EXPECT_EQ(json["variants"][1]["guards"][0]["seen"], false);
+  EXPECT_EQ(json["variants"][1]["guards"][0]["line"], 12);
+  EXPECT_EQ(json["variants"][2]["inputs"][0]["shape"], Json({2, 1}));
+  EXPECT_EQ(run(at("b.lzb") + " --bench 0.01 --json").code, 0);
+}
+
+TEST_F(LazyRun, InputsOfAnyVariantRunAndABrokenGuardIsTold) {
+  test::BundleParts parts = test::branching_bundle();
+  parts.bundle.methods[0]->variants.erase(parts.bundle.methods[0]->variants.begin());
+  save("b.lzb", parts);
+  const float small[2] = {1, 2};
+  write_npy("x.npy", "<f4", "(2, 1)", small, sizeof(small));
+  const Outcome ran = run(at("b.lzb") + " --input x=" + at("x.npy") + " --json");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.json()["variant"], 1);
+  EXPECT_EQ(ran.json()["outputs"][0]["shape"], Json({2, 1}));
+  write_npy("x.npy", "<f4", "(4, 1)", test::kBranchingDown, 16);
+  const Outcome guarded = run(at("b.lzb") + " --input x=" + at("x.npy"));
+  EXPECT_EQ(guarded.code, 5);
+  EXPECT_THAT(guarded.err, HasSubstr("bool(x[0] > 0) was true when exported, now false"));
+  write_npy("x.npy", "<f4", "(3, 1)", test::kBranchingDown, 12);
+  const Outcome shape = run(at("b.lzb") + " --input x=" + at("x.npy"));
+  EXPECT_EQ(shape.code, 1);
+  EXPECT_THAT(shape.err, HasSubstr("takes f32[4,1] or f32[2,1]"));
+}
+
 TEST_F(LazyRun, RunsNpyInputsAndWritesOutputs) {
   write_inputs();
   const Outcome o = run(at("m.lzb") + inputs() + " --output-dir " + at("out/deep") +
@@ -191,7 +231,7 @@ TEST_F(LazyRun, CodesOfFilesAndBundles) {
   test::AlignedBytes newer = test::write_bundle(test::example_bundle(default_ops()));
   newer.prolog().major = 9;
   write("newer.lzb", newer.data(), newer.size());
-  EXPECT_THAT(run(at("newer.lzb")).err, HasSubstr("format version 9.0"));
+  EXPECT_THAT(run(at("newer.lzb")).err, HasSubstr("format version 9."));
   EXPECT_EQ(run(at("newer.lzb")).code, 2);
   EXPECT_EQ(run(folder_.string()).code, 3);
   EXPECT_EQ(run(at("m.lzb") + " --output-dir " + at("m.lzb")).code, 3);

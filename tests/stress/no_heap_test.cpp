@@ -8,6 +8,7 @@
 
 #include "lazyrt/runtime.h"
 #include "tests/stress/counting_malloc.h"
+#include "tests/support/branching_bundle.h"
 #include "tests/support/mixed_bundle.h"
 
 namespace lazyrt {
@@ -68,6 +69,36 @@ TEST_P(NoHeap, RunsAllocateNothing) {
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(calls, 0u);
   EXPECT_TRUE(session->output(0).ok());
+}
+
+TEST_P(NoHeap, RunsWithGuardsStatesAndVariantsAllocateNothing) {
+  const test::AlignedBytes file = test::write_bundle(test::branching_bundle());
+  const Result<Program> program = Program::load(file.span(), default_ops());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  const Method method = program->method(0);
+  SessionOptions options;
+  options.backend = GetParam().backend;
+  options.threads = GetParam().threads;
+  Result<Session> session = Session::create(method, options);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  Status status;
+  size_t calls = 0;
+  bool all_ran = true;
+  {
+    const test::AllocationCount count;
+    for (int round = 0; round < 3; ++round) {
+      for (size_t s = 0; s < method.sample_count() && status.ok(); ++s) {
+        status = session->set_input(0, method.sample_input(s, 0));
+        if (status.ok()) status = session->run();
+        all_ran = all_ran && *session->variant() == s;
+      }
+      if (status.ok()) status = session->reset_state();
+    }
+    calls = count.calls();
+  }
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(all_ran);
+  EXPECT_EQ(calls, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, NoHeap,

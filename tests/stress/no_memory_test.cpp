@@ -6,6 +6,7 @@
 
 #include "lazyrt/runtime.h"
 #include "tests/stress/counting_malloc.h"
+#include "tests/support/branching_bundle.h"
 #include "tests/support/mixed_bundle.h"
 #include "tests/support/tiny_ops.h"
 
@@ -63,8 +64,8 @@ struct Meter {
 
 class NoSessionMemory : public testing::TestWithParam<bool> {};
 
-TEST_P(NoSessionMemory, CreateAnswersWhicheverAllocationFails) {
-  const test::AlignedBytes file = test::write_bundle(test::mixed_bundle(default_ops()));
+void expect_answers(const test::BundleParts& parts, const Backend* backend) {
+  const test::AlignedBytes file = test::write_bundle(parts);
   const Result<Program> program = Program::load(file.span(), default_ops());
   ASSERT_TRUE(program.ok()) << program.status().message();
   size_t n = 0;
@@ -73,7 +74,7 @@ TEST_P(NoSessionMemory, CreateAnswersWhicheverAllocationFails) {
     Meter meter;
     meter.left = n;
     SessionOptions options;
-    options.backend = GetParam() ? cpu_backend() : reference_backend();
+    options.backend = backend;
     options.threads = 2;
     options.allocator = meter.hooks();
     {
@@ -85,6 +86,15 @@ TEST_P(NoSessionMemory, CreateAnswersWhicheverAllocationFails) {
     EXPECT_EQ(meter.live, 0) << "allocation " << n;
   }
   EXPECT_GT(n, 8u);
+}
+
+TEST_P(NoSessionMemory, CreateAnswersWhicheverAllocationFails) {
+  expect_answers(test::mixed_bundle(default_ops()),
+                 GetParam() ? cpu_backend() : reference_backend());
+}
+
+TEST_P(NoSessionMemory, OfSeveralVariantsToo) {
+  expect_answers(test::branching_bundle(), GetParam() ? cpu_backend() : reference_backend());
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, NoSessionMemory, testing::Bool(), [](const auto& param) {

@@ -54,12 +54,16 @@ double Bench::median_ms() const {
 
 Bench measure(Session* session, double seconds) {
   Bench bench;
-  for (int i = 0; i < kWarmUp; ++i) require(session->run());
+  for (int i = 0; i < kWarmUp; ++i) {
+    require(session->reset_state());
+    require(session->run());
+  }
   bench.latencies_ms.reserve(kMostRuns);
   const double cpu = cpu_now_ms();
   const double begin = now_ms();
   while (bench.latencies_ms.size() < kMostRuns &&
          (bench.latencies_ms.size() < kLeastRuns || now_ms() - begin < seconds * 1e3)) {
+    require(session->reset_state());
     const double start = now_ms();
     require(session->run());
     bench.latencies_ms.push_back(now_ms() - start);

@@ -19,8 +19,9 @@ struct Bench {
   double median_ms() const;
 };
 
-/// Three runs to warm up, then timed runs for `seconds`: at least 5, at most 3000. Throws a
-/// Failure. REQUIRES: all inputs are set.
+/// Three runs to warm up, then timed runs for `seconds`: at least 5, at most 3000. Every run is a
+/// first run: states are put back before it, which is not timed. Throws a Failure. REQUIRES: all
+/// inputs are set.
 Bench measure(Session* session, double seconds);
 
 }  // namespace lazyrt::run

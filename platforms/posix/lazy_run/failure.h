@@ -15,7 +15,7 @@ enum class ExitCode : int {
   kBundle = 2,    ///< not a bundle, damaged, of a newer version, or needs what this build lacks
   kIo = 3,        ///< a file that cannot be read or written
   kMismatch = 4,  ///< an output differs from the sample's beyond tolerance
-  kRun = 5,       ///< the run itself failed: bad index, no memory
+  kRun = 5,       ///< the run itself failed: a broken guard, a bad index, no memory
 };
 
 /// Ends the program with this code and message.

@@ -26,11 +26,25 @@ HostTensor widen_ids(const HostTensor& from) {
   return to;
 }
 
-HostTensor fit(HostTensor tensor, const TensorInfo& info, const std::string& file) {
+/// "f32[2,3]", or of variants that differ "f32[2,3] or f32[4,3]"
+std::string describe_input(const Method& method, size_t i) {
+  std::string out;
+  for (size_t v = 0; v < method.variant_count(); ++v) {
+    const std::string type = describe(method.input(i, v).dtype, method.input(i, v).shape);
+    const bool known = (" or " + out + " or ").find(" or " + type + " or ") != std::string::npos;
+    if (!known) out += (out.empty() ? "" : " or ") + type;
+  }
+  return out;
+}
+
+HostTensor fit(HostTensor tensor, const Method& method, size_t i, const std::string& file) {
+  const TensorInfo info = method.input(i);
   if (tensor.dtype == DType::kInt32 && info.dtype == DType::kInt64) tensor = widen_ids(tensor);
-  if (tensor.dtype == info.dtype && tensor.shape == info.shape) return tensor;
+  for (size_t v = 0; v < method.variant_count(); ++v) {
+    if (tensor.dtype == info.dtype && tensor.shape == method.input(i, v).shape) return tensor;
+  }
   throw Failure(ExitCode::kUsage, std::string("input '") + info.name + "' takes " +
-                                      describe(info.dtype, info.shape) + ", '" + file + "' holds " +
+                                      describe_input(method, i) + ", '" + file + "' holds " +
                                       describe(tensor.dtype, tensor.shape));
 }
 
@@ -42,13 +56,13 @@ std::vector<HostTensor> read_named(const Method& method, const Options& options)
     require(i.status(), "--input");
     if (given[*i]) throw Failure(ExitCode::kUsage, "--input: '" + name + "' is given twice");
     given[*i] = true;
-    out[*i] = fit(read_npy(file), method.input(*i), file);
+    out[*i] = fit(read_npy(file), method, *i, file);
   }
   std::string missing;
   for (size_t i = 0; i < out.size(); ++i) {
     if (given[i]) continue;
     missing += (missing.empty() ? "" : ", ") + std::string(method.input(i).name) + " " +
-               describe(method.input(i).dtype, method.input(i).shape);
+               describe_input(method, i);
   }
   if (!missing.empty()) throw Failure(ExitCode::kUsage, "no --input for: " + missing);
   return out;
@@ -98,7 +112,7 @@ std::vector<HostTensor> read_folder(const Method& method, const std::string& fol
     std::string file;
     HostTensor tensor = read_raw(folder, line, &file);
     if (out.size() < method.input_count()) {
-      tensor = fit(std::move(tensor), method.input(out.size()), file);
+      tensor = fit(std::move(tensor), method, out.size(), file);
     }
     out.push_back(std::move(tensor));
   }
@@ -137,7 +151,7 @@ std::string describe_inputs(const Method& method) {
   std::string out;
   for (size_t i = 0; i < method.input_count(); ++i) {
     const TensorInfo info = method.input(i);
-    out += (i == 0 ? "" : ", ") + std::string(info.name) + " " + describe(info.dtype, info.shape);
+    out += (i == 0 ? "" : ", ") + std::string(info.name) + " " + describe_input(method, i);
   }
   return out.empty() ? "none" : out;
 }

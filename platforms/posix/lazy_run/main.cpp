@@ -71,6 +71,7 @@ class Runner {
     for (size_t i = 0; i < tensors.size(); ++i) require(session_.set_input(i, tensors[i].view()));
   }
   void set_sample(size_t sample) {
+    require(session_.reset_state());
     for (size_t i = 0; i < method_.input_count(); ++i) {
       require(session_.set_input(i, method_.sample_input(sample, i)));
     }
@@ -113,6 +114,7 @@ class Runner {
     if (options_.has_inputs()) set_inputs(read_inputs(method_, options_));
     first_run();
     Json json = describe(method_, session_, options_);
+    json["variant"] = *session_.variant();
     json["outputs"] = write_outputs(method_, session_, options_);
     if (!options_.json) print_outputs(json["outputs"]);
     return finish(std::move(json), ExitCode::kOk);
@@ -138,8 +140,22 @@ class Runner {
     return told.absolute != 0 || told.relative != 0 ? told : Tolerance{1e-6, options_.tolerance};
   }
 
+  /// The variant that ran is the sample's, else its outputs may have other shapes.
+  bool ran_as_sampled(size_t sample, Json* out) const {
+    const Result<size_t> ran = session_.variant();
+    require(ran.status());
+    (*out)["variant"] = *ran;
+    if (*ran == method_.sample_variant(sample)) return true;
+    (*out)["ok"] = false;
+    std::fprintf(options_.json ? stderr : stdout,
+                 "sample %zu: traced as variant %zu, but variant %zu ran: MISMATCH\n", sample,
+                 method_.sample_variant(sample), *ran);
+    return false;
+  }
+
   Json check_sample(size_t sample) {
     Json out = {{"sample", sample}, {"ok", true}, {"outputs", Json::array()}};
+    if (!ran_as_sampled(sample, &out)) return out;
     for (size_t i = 0; i < method_.output_count(); ++i) {
       const Result<TensorView> view = session_.output(i);
       require(view.status());

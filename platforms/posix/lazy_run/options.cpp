@@ -16,13 +16,15 @@ constexpr const char* kFooter =
 order, and those files as raw little-endian data.
 
 With --json the last line of stdout is one JSON object. Of a run: inputs, outputs (name, file, shape,
-dtype), literals, samples and their errors, reference_nodes. Of --bench: latencies_ms, median_ms,
+dtype), literals, states, variants (inputs, guards), the variant that ran, samples and their errors,
+reference_nodes. Of --bench: latencies_ms, median_ms,
 load_ms (open, verify, create the session), first_ms, cpu_ms (of one run), vmhwm_kb, bytes (of the
-bundle), arena_bytes, workspace_bytes, packed_weight_bytes. Progress goes to stderr.
+bundle), arena_bytes, workspace_bytes, packed_weight_bytes, state_bytes. Progress goes to stderr.
 
 Exit codes: 0 ok; 1 bad command line, or wrong name, dtype or shape of an input; 2 the bundle is
 damaged, of a newer version or needs what this build lacks; 3 a file cannot be read or written; 4 an
-output differs from the sample's beyond tolerance; 5 the run failed (an index out of range, no memory).
+output differs from the sample's beyond tolerance; 5 the run failed (these inputs take a path that was not
+exported, an index out of range, no memory).
 
 Examples:
   lazy-run model.lzb

@@ -45,15 +45,36 @@ TensorView output_of(const Session& session, size_t i) {
   return *view;
 }
 
+Json tensor_json(const TensorInfo& info) {
+  return {
+      {"name", info.name}, {"shape", shape_json(info.shape)}, {"dtype", dtype_name(info.dtype)}};
+}
+
+Json guard_json(const GuardInfo& guard) {
+  const Json seen = guard.dtype == DType::kBool    ? Json(guard.integer != 0)
+                    : guard.dtype == DType::kInt64 ? Json(guard.integer)
+                                                   : Json(guard.real);
+  return {{"text", guard.text}, {"seen", seen}, {"file", guard.file}, {"line", guard.line}};
+}
+
+/// What tells the variants of a method apart: input shapes and guards.
+Json variants_json(const Method& method) {
+  Json out = Json::array();
+  for (size_t v = 0; v < method.variant_count(); ++v) {
+    Json variant = {{"inputs", Json::array()}, {"guards", Json::array()}};
+    for (size_t i = 0; i < method.input_count(); ++i)
+      variant["inputs"].push_back(tensor_json(method.input(i, v)));
+    for (size_t i = 0; i < method.guard_count(v); ++i)
+      variant["guards"].push_back(guard_json(method.guard(i, v)));
+    out.push_back(std::move(variant));
+  }
+  return out;
+}
+
 Json node_json(const Session& session, size_t i) {
   const NodeInfo n = session.node(i);
-  return {{"node", i},
-          {"op", n.op},
-          {"backend", n.backend},
-          {"aten", n.aten},
-          {"module", n.module_path},
-          {"file", n.file},
-          {"line", n.line}};
+  return {{"node", i},      {"variant", n.variant},    {"op", n.op},     {"backend", n.backend},
+          {"aten", n.aten}, {"module", n.module_path}, {"file", n.file}, {"line", n.line}};
 }
 
 std::string format(const char* text, ...) __attribute__((format(printf, 1, 2)));
@@ -81,15 +102,16 @@ Json write_outputs(const Method& method, const Session& session, const Options& 
   std::set<std::string> taken;
   if (!options.output_dir.empty()) make_folder(options.output_dir);
   for (size_t i = 0; i < method.output_count(); ++i) {
-    const TensorInfo info = method.output(i);
-    Json entry = {{"name", info.name},
+    const char* name = method.output(i).name;
+    const TensorView view = output_of(session, i);
+    Json entry = {{"name", name},
                   {"file", nullptr},
-                  {"shape", shape_json(info.shape)},
-                  {"dtype", dtype_name(info.dtype)}};
+                  {"shape", shape_json(view.shape)},
+                  {"dtype", dtype_name(view.dtype)}};
     if (!options.output_dir.empty()) {
       const std::string file =
-          (std::filesystem::path(options.output_dir) / file_name(info.name, &taken)).string();
-      write_npy(file, output_of(session, i));
+          (std::filesystem::path(options.output_dir) / file_name(name, &taken)).string();
+      write_npy(file, view);
       entry["file"] = file;
     }
     out.push_back(std::move(entry));
@@ -110,11 +132,12 @@ Json describe(const Method& method, const Session& session, const Options& optio
               {"threads", options.threads},
               {"inputs", Json::array()}};
   for (size_t i = 0; i < method.input_count(); ++i) {
-    const TensorInfo info = method.input(i);
-    out["inputs"].push_back({{"name", info.name},
-                             {"shape", shape_json(info.shape)},
-                             {"dtype", dtype_name(info.dtype)}});
+    out["inputs"].push_back(tensor_json(method.input(i)));
   }
+  out["states"] = Json::array();
+  for (size_t i = 0; i < method.state_count(); ++i)
+    out["states"].push_back(tensor_json(method.state(i)));
+  out["variants"] = variants_json(method);
   out["literals"] = Json::array();
   for (size_t i = 0; i < method.literal_count(); ++i) {
     const LiteralInfo l = method.literal(i);
@@ -153,7 +176,8 @@ Json bench_json(const Program& program, const Session& session, const Bench& ben
           {"bytes", program.bytes()},
           {"arena_bytes", stats.arena_bytes},
           {"workspace_bytes", stats.workspace_bytes},
-          {"packed_weight_bytes", stats.packed_weight_bytes}};
+          {"packed_weight_bytes", stats.packed_weight_bytes},
+          {"state_bytes", stats.state_bytes}};
 }
 
 std::string dump(const Json& json) {

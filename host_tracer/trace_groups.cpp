@@ -1,0 +1,242 @@
+#include "host_tracer/trace_groups.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace lazyrt {
+namespace {
+
+const TraceValue& value_of(const Trace& trace, TraceValueId id) {
+  return trace.values[static_cast<size_t>(id)];
+}
+
+std::string type_text(const TraceValue& v) {
+  std::string s = dtype_name(v.dtype) + std::string("[");
+  for (size_t i = 0; i < v.shape.size(); ++i) s += (i ? "," : "") + std::to_string(v.shape[i]);
+  return s + "]";
+}
+
+std::string at(const Source& source) {
+  const std::string where = source.text();
+  return where.empty() ? "" : " at " + where;
+}
+
+bool same_bytes(const ConstantData& a, const ConstantData& b) {
+  if (a.bytes != b.bytes || (a.data == nullptr) != (b.data == nullptr)) return false;
+  return a.data == b.data || a.bytes == 0 || std::memcmp(a.data, b.data, a.bytes) == 0;
+}
+
+bool same_number(double a, double b) {
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
+}
+
+/// Equality by bits: a NaN is itself.
+bool same_arg(const TraceArg& a, const TraceArg& b) {
+  if (a.index() != b.index()) return false;
+  if (const double* x = std::get_if<double>(&a)) return same_number(*x, std::get<double>(b));
+  if (const auto* x = std::get_if<std::vector<double>>(&a)) {
+    const auto& y = std::get<std::vector<double>>(b);
+    return std::equal(x->begin(), x->end(), y.begin(), y.end(), same_number);
+  }
+  return a == b;
+}
+
+bool same_seen(const SeenNumber& a, const SeenNumber& b) {
+  if (a.index() != b.index()) return false;
+  if (const double* x = std::get_if<double>(&a)) return same_number(*x, std::get<double>(b));
+  return a == b;
+}
+
+bool same_type(const TraceValue& a, const TraceValue& b) {
+  return a.dtype == b.dtype && a.shape == b.shape;
+}
+
+bool same_leaf(const TraceValue& a, const TraceValue& b) {
+  return a.leaf == b.leaf && a.wrapped_number == b.wrapped_number &&
+         same_bytes(a.constant, b.constant);
+}
+
+std::string node_difference(const Trace& a, const TraceNode& x, const Trace& b,
+                            const TraceNode& y) {
+  if (x.full_name() != y.full_name())
+    return x.full_name() + at(x.source) + ", there " + y.full_name() + at(y.source);
+  const std::string who = x.full_name() + at(x.source);
+  if (x.args.size() != y.args.size() || x.outputs != y.outputs) return who + ": its arguments";
+  for (size_t i = 0; i < x.args.size(); ++i) {
+    if (x.args[i].first == y.args[i].first && same_arg(x.args[i].second, y.args[i].second))
+      continue;
+    return who + ": its argument '" + x.args[i].first + "'";
+  }
+  for (TraceValueId id : x.outputs) {
+    if (id == kNoTraceValue || same_type(value_of(a, id), value_of(b, id))) continue;
+    return who + ": " + type_text(value_of(a, id)) + ", there " + type_text(value_of(b, id));
+  }
+  return "";
+}
+
+std::string leaf_difference(const Trace& a, const Trace& b) {
+  for (size_t i = 0; i < std::min(a.values.size(), b.values.size()); ++i) {
+    const TraceValue &x = a.values[i], &y = b.values[i];
+    if (x.leaf == LeafKind::kNotLeaf && y.leaf == LeafKind::kNotLeaf) continue;
+    const std::string name = x.name.empty() ? "value " + std::to_string(i) : "'" + x.name + "'";
+    if (!same_type(x, y)) return name + ": " + type_text(x) + ", there " + type_text(y);
+    if (!same_leaf(x, y)) return name + ", a constant of the graph: its content";
+  }
+  return "";
+}
+
+bool same_output(const TraceOutput& a, const TraceOutput& b) {
+  if (a.value != b.value || a.literal.has_value() != b.literal.has_value()) return false;
+  return !a.literal || same_seen(*a.literal, *b.literal);
+}
+
+std::string result_difference(const Trace& a, const Trace& b) {
+  for (size_t i = 0; i < std::min(a.guards.size(), b.guards.size()); ++i) {
+    const TraceGuard &x = a.guards[i], &y = b.guards[i];
+    if (x.value != y.value || !same_seen(x.seen, y.seen)) return "guard " + x.text + at(x.source);
+  }
+  if (a.guards.size() != b.guards.size()) return "the number of guards";
+  for (size_t i = 0; i < a.outputs.size(); ++i) {
+    if (!same_output(a.outputs[i], b.outputs[i])) return "output '" + a.outputs[i].name + "'";
+  }
+  for (size_t i = 0; i < a.states.size(); ++i) {
+    if (a.states[i].leaf == b.states[i].leaf && a.states[i].next == b.states[i].next) continue;
+    return "state '" + value_of(a, a.states[i].leaf).name + "'";
+  }
+  return "";
+}
+
+Failure other_interface(size_t sample, const std::string& what) {
+  return {Error::kInvalidArgument,
+          "sample " + std::to_string(sample + 1) + " is not of sample 1's interface: " + what};
+}
+
+const char* kind_text(const Trace& trace, const TraceOutput& out) {
+  static constexpr const char* kNumbers[] = {"a bool", "an int", "a float"};
+  if (out.literal) return kNumbers[out.literal->index()];
+  return dtype_name(value_of(trace, out.value).dtype);
+}
+
+Outcome<Done> check_interface(const Trace& a, const Trace& b, size_t sample) {
+  if (a.inputs.size() != b.inputs.size()) {
+    return other_interface(sample, std::to_string(b.inputs.size()) + " inputs instead of " +
+                                       std::to_string(a.inputs.size()));
+  }
+  for (size_t i = 0; i < a.inputs.size(); ++i) {
+    const TraceValue &x = value_of(a, a.inputs[i]), &y = value_of(b, b.inputs[i]);
+    if (x.name != y.name) {
+      return other_interface(sample, "input " + std::to_string(i) + " is '" + y.name +
+                                         "' instead of '" + x.name + "'");
+    }
+    if (x.dtype != y.dtype) {
+      return other_interface(sample, "input '" + x.name + "' is " + dtype_name(y.dtype) +
+                                         " instead of " + dtype_name(x.dtype));
+    }
+  }
+  if (a.outputs.size() != b.outputs.size()) {
+    return other_interface(sample, std::to_string(b.outputs.size()) + " outputs instead of " +
+                                       std::to_string(a.outputs.size()));
+  }
+  for (size_t i = 0; i < a.outputs.size(); ++i) {
+    const TraceOutput &x = a.outputs[i], &y = b.outputs[i];
+    const std::string wanted = kind_text(a, x), given = kind_text(b, y);
+    if (x.name == y.name && wanted == given) continue;
+    return other_interface(sample, "output " + std::to_string(i) + " is '" + y.name + "' (" +
+                                       given + ") instead of '" + x.name + "' (" + wanted + ")");
+  }
+  return Done{};
+}
+
+/// A leaf of the trace by its name, or kNoTraceValue.
+TraceValueId find_leaf(const Trace& trace, const std::string& name) {
+  for (size_t i = 0; i < trace.values.size(); ++i) {
+    const TraceValue& v = trace.values[i];
+    const bool kept =
+        v.leaf == LeafKind::kState || v.leaf == LeafKind::kBuffer || v.leaf == LeafKind::kParameter;
+    if (kept && v.name == name) return static_cast<TraceValueId>(i);
+  }
+  return kNoTraceValue;
+}
+
+/// Where the trace keeps the state `like`, which it may lack so far.
+Outcome<TraceState> take_state(Trace& trace, const TraceValue& like) {
+  TraceValueId leaf = find_leaf(trace, like.name);
+  if (leaf == kNoTraceValue) {
+    leaf = static_cast<TraceValueId>(trace.values.size());
+    trace.values.push_back(like);
+  }
+  TraceValue& v = trace.values[static_cast<size_t>(leaf)];
+  if (!same_type(v, like) || !same_bytes(v.constant, like.constant)) {
+    return Failure{Error::kInvalidArgument,
+                   "buffer '" + like.name +
+                       "' does not begin with the same content in all samples: put the model back "
+                       "between them"};
+  }
+  v.leaf = LeafKind::kState;
+  for (const TraceState& state : trace.states) {
+    if (state.leaf == leaf) return state;
+  }
+  return TraceState{leaf, leaf};
+}
+
+/// Every trace gets every state, in one order.
+Outcome<Done> share_states(std::vector<Trace>& traces) {
+  std::vector<TraceValue> all;
+  for (const Trace& trace : traces) {
+    for (const TraceState& state : trace.states) {
+      const TraceValue& v = value_of(trace, state.leaf);
+      const auto same = [&](const TraceValue& other) { return other.name == v.name; };
+      if (std::none_of(all.begin(), all.end(), same)) all.push_back(v);
+    }
+  }
+  for (Trace& trace : traces) {
+    std::vector<TraceState> states;
+    for (const TraceValue& like : all) {
+      auto state = take_state(trace, like);
+      if (!state.ok()) return state.failure();
+      states.push_back(*state);
+    }
+    trace.states = std::move(states);
+  }
+  return Done{};
+}
+
+}  // namespace
+
+std::string first_difference(const Trace& a, const Trace& b) {
+  for (size_t i = 0; i < std::min(a.nodes.size(), b.nodes.size()); ++i) {
+    const std::string difference = node_difference(a, a.nodes[i], b, b.nodes[i]);
+    if (!difference.empty()) return difference;
+  }
+  if (a.nodes.size() != b.nodes.size()) {
+    const auto& longer = a.nodes.size() > b.nodes.size() ? a.nodes : b.nodes;
+    const TraceNode& extra = longer[std::min(a.nodes.size(), b.nodes.size())];
+    return "only one has " + extra.full_name() + at(extra.source);
+  }
+  const std::string leaf = leaf_difference(a, b);
+  if (!leaf.empty()) return leaf;
+  if (a.values.size() != b.values.size() || a.inputs != b.inputs) return "the number of values";
+  return result_difference(a, b);
+}
+
+Outcome<std::vector<TraceGroup>> group_traces(const std::vector<Trace>& traces) {
+  for (size_t i = 1; i < traces.size(); ++i) LAZYRT_TRY(check_interface(traces[0], traces[i], i));
+  std::vector<Trace> shared = traces;
+  if (traces.size() > 1) LAZYRT_TRY(share_states(shared));
+  std::vector<TraceGroup> groups;
+  for (size_t i = 0; i < shared.size(); ++i) {
+    const auto agrees = [&](const TraceGroup& group) {
+      return first_difference(group.trace, shared[i]).empty();
+    };
+    const auto found = std::find_if(groups.begin(), groups.end(), agrees);
+    if (found != groups.end()) {
+      found->samples.push_back(i);
+    } else {
+      groups.push_back({std::move(shared[i]), {i}});
+    }
+  }
+  return groups;
+}
+
+}  // namespace lazyrt
