@@ -34,8 +34,9 @@ struct CaptureRequest {
   /// Called before each of the traces, on the capturing thread and outside of the program: puts
   /// back what the program's last run changed (RNG, buffers, counters of the module). May be empty.
   std::function<void()> before_trace;
-  /// Where the exception goes that ended the program (or before_trace), of whatever type, beside
-  /// the Failure: a front end rethrows its user's own. Null: only the Failure tells of it.
+  /// Where the exception goes that ended the capture, of whatever type, beside the Failure: the
+  /// program's in its first run, before_trace's in any. A front end rethrows its user's own. Null:
+  /// only the Failure tells of it.
   std::exception_ptr* thrown = nullptr;
 };
 

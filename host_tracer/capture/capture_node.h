@@ -63,6 +63,12 @@ class OpNode final : public torch::lazy::Node {
          std::vector<torch::lazy::Shape> shapes);
 
   const Call& call() const { return call_; }
+  /// Lets go of the operands, so that a deep graph is not released by recursion. The node is of no
+  /// use afterwards.
+  void cut() {
+    operands_.clear();
+    operands_as_outputs_.clear();
+  }
 
   torch::lazy::hash_t hash() const override { return hash_; }
   torch::lazy::hash_t shapeHash() const override { return hash_; }

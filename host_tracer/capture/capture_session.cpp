@@ -55,6 +55,11 @@ uint64_t fingerprint(const OpNode::Call& call, const std::vector<torch::lazy::Sh
   return torch::lazy::HashReduce(hash);
 }
 
+bool share_memory(const at::Tensor& a, const at::Tensor& b) {
+  return a.numel() && b.numel() && a.has_storage() && b.has_storage() &&
+         a.storage().data() == b.storage().data();
+}
+
 bool has_written(const at::Tensor& functional) {
   return at::functionalization::impl::unsafeGetFunctionalWrapper(functional)->has_data_mutation();
 }
@@ -139,7 +144,9 @@ CaptureSession::~CaptureSession() {
   watched_.clear();
   inputs_.clear();
   for (SyncRecord& sync : log_.syncs()) sync.value = Value();
-  while (!nodes_.empty()) nodes_.pop_back();
+  for (const auto& node : nodes_) {
+    if (auto* op = dynamic_cast<OpNode*>(node.get())) op->cut();
+  }
 }
 
 void CaptureSession::add_named(LeafKind kind, const std::vector<NamedTensor>& tensors) {
@@ -174,8 +181,9 @@ CaptureSession::DataKey CaptureSession::key_of(const at::Tensor& cpu) {
 CaptureSession::Leaf& CaptureSession::leaf_of(const at::Tensor& cpu) {
   const DataKey key = key_of(cpu);
   auto it = leaves_.find(key);
-  if (it == leaves_.end()) it = leaves_.emplace(key, make_leaf(LeafKind::kConstant, "", cpu)).first;
-  return it->second;
+  if (it != leaves_.end()) return it->second;
+  look_for_samples(cpu);
+  return leaves_.emplace(key, make_leaf(LeafKind::kConstant, "", cpu)).first->second;
 }
 
 at::Tensor CaptureSession::lift(const at::Tensor& cpu) {
@@ -333,6 +341,39 @@ void CaptureSession::report_write(const Watched& leaf) {
   findings_.push_back(std::move(finding));
 }
 
+/// Two leaves over one memory: what is written into one does not show in the other.
+void CaptureSession::look_for_aliases(const Watched& written) {
+  const auto check = [&](const Leaf& leaf) {
+    if (leaf.node == written.node || !share_memory(leaf.original, written.node->data())) return;
+    Finding finding;
+    finding.severity = Severity::kError;
+    finding.id = "shared-memory";
+    finding.source = written.source;
+    const std::string other =
+        leaf.node->name().empty() ? "a constant" : "'" + leaf.node->name() + "'";
+    finding.message = "the program writes into '" + written.node->name() + "', and " + other +
+                      " lies in the same memory: the graph does not see the write there";
+    finding.suggestion = "give each its own memory: clone() one of them";
+    report(std::move(finding));
+  };
+  for (const Leaf& leaf : input_leaves_) check(leaf);
+  for (const auto& [key, leaf] : leaves_) check(leaf);
+}
+
+/// A program that knows the example's tensor from elsewhere uses its values, whatever it is given.
+void CaptureSession::look_for_samples(const at::Tensor& constant) {
+  for (const Leaf& input : input_leaves_) {
+    if (!share_memory(constant, input.original)) continue;
+    Finding finding;
+    finding.severity = Severity::kError;
+    finding.id = "baked-value";
+    finding.message = "the example tensor of input '" + input.node->name() + "' itself is used" +
+                      source_suffix() + ", beside the input that the program was called with";
+    finding.suggestion = "use the argument, not the tensor that the example was made of";
+    report(std::move(finding));
+  }
+}
+
 Value CaptureSession::output_value(const at::Tensor& output) {
   const at::AutoDispatchBelowADInplaceOrView no_autograd;
   if (!at::functionalization::impl::isFunctionalTensor(output)) return operand_value(output);
@@ -374,6 +415,7 @@ CapturedRun CaptureSession::finish(const std::vector<at::Tensor>& outputs,
                 "' on the CPU, behind the capture's back; lift() it first");
     if (!leaf.written) continue;
     report_write(leaf);
+    look_for_aliases(leaf);
     if (leaf.node->kind() == LeafKind::kInput) continue;
     leaf.node->become_state();
     states.push_back(&leaf);

@@ -102,6 +102,8 @@ class CaptureSession {
                          std::vector<torch::lazy::Value>& operands);
   void look_for_writes();
   void report_write(const Watched& leaf);
+  void look_for_aliases(const Watched& written);
+  void look_for_samples(const at::Tensor& constant);
   torch::lazy::Value output_value(const at::Tensor& output);
   void activate_syncs();
 
@@ -111,7 +113,7 @@ class CaptureSession {
   std::vector<Leaf> input_leaves_;
   std::vector<Watched> watched_;
   std::map<DataKey, Leaf> leaves_;
-  std::vector<torch::lazy::NodePtr> nodes_;  ///< in order; released in reverse, without recursion
+  std::vector<torch::lazy::NodePtr> nodes_;  ///< in order
   ValueCache cache_;
   std::map<std::tuple<const torch::lazy::Node*, size_t, bool>, at::Tensor> places_;
   Source last_source_;  ///< of the last node

@@ -45,9 +45,7 @@ struct LaterRun {
 class Checker {
  public:
   Checker(const CaptureRequest& request, const CaptureProgram& program, const CheckOptions& options)
-      : request_(request), later_(request), program_(program), options_(options) {
-    later_.thrown = nullptr;
-  }
+      : request_(request), program_(program), options_(options) {}
 
   Outcome<Trace> run() {
     ProgramRun result = run_program(request_, program_, nullptr);
@@ -124,7 +122,7 @@ class Checker {
   }
 
   CaptureRequest perturbed_request(int level) const {
-    CaptureRequest request = later_;
+    CaptureRequest request = request_;
     uint64_t seed = options_.seed;
     for (NamedTensor& input : request.inputs) input.tensor = perturbed(input.tensor, level, seed++);
     return request;
@@ -151,7 +149,7 @@ class Checker {
   void alter() {
     for (int level = 0; level < kAlterLevels && !unstable_; ++level) {
       while (!failure_ && has_open()) {
-        const LaterRun later = run_later(later_, script(Answer::kAlter, level));
+        const LaterRun later = run_later(request_, script(Answer::kAlter, level));
         if (failure_) return;
         if (later.run) {
           collect(later);
@@ -177,7 +175,7 @@ class Checker {
   const std::set<Key>& restless() {
     if (restless_) return *restless_;
     restless_.emplace();
-    const LaterRun again = run_later(later_, script(Answer::kReplay, 0));
+    const LaterRun again = run_later(request_, script(Answer::kReplay, 0));
     if (again.run) {
       for (const auto& difference : again.comparison.differences) {
         restless_->insert(key_of(difference));
@@ -229,7 +227,6 @@ class Checker {
   }
 
   const CaptureRequest& request_;
-  CaptureRequest later_;
   const CaptureProgram& program_;
   const CheckOptions& options_;
   CapturedRun first_;

@@ -338,6 +338,39 @@ TEST(Syncs, InterruptEndsItAll) {
   };
   const auto trace = capture_checked(request, [](const Tensors& x) { return Tensors{x[0] + 1}; });
   EXPECT_FALSE(trace.ok());
+  ASSERT_NE(thrown, nullptr);
+  EXPECT_THROW(std::rethrow_exception(thrown), std::domain_error);
+}
+
+TEST(Syncs, ExceptionOfALaterRunIsAnotherPath) {
+  CaptureRequest request = request_for({at::ones({3})});
+  std::exception_ptr thrown;
+  request.thrown = &thrown;
+  const Trace trace = checked(request, [](const Tensors& x) {
+    if (x[0].sum().item<double>() != 3) throw std::domain_error("not the sample");
+    return Tensors{x[0] + 1};
+  });
+  EXPECT_EQ(thrown, nullptr);
+  EXPECT_NE(find(trace, "unproven-sync"), nullptr) << all_findings(trace);
+}
+
+TEST(Syncs, ExampleTensorFromElsewhereIsFound) {
+  const at::Tensor sample = at::rand({3});
+  const Trace trace =
+      checked({sample}, [&](const Tensors& x) { return Tensors{x[0] + sample.slice(0, 1)[0]}; });
+  EXPECT_EQ(verdict_of(trace), Verdict::kBroken);
+  EXPECT_NE(all_findings(trace).find("'x0' itself"), std::string::npos) << all_findings(trace);
+}
+
+TEST(Syncs, DeepGraphThatOutlivesItsCapture) {
+  at::Tensor escaped;
+  checked({at::rand({2})}, [&](const Tensors& x) {
+    at::Tensor y = x[0];
+    for (int i = 0; i < 60000; ++i) y = y * 1.5;
+    escaped = y;
+    return Tensors{x[0] + 1};
+  });
+  escaped = at::Tensor();
 }
 
 TEST(Syncs, TheProgramsExceptionIsHandedOn) {

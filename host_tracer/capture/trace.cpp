@@ -134,6 +134,13 @@ std::string output_line(const TraceOutput& out) {
   return s + "\n";
 }
 
+std::string guard_line(const TraceGuard& guard) {
+  std::string s = "guard " + value_text(guard.value) + " == ";
+  s += std::visit([](auto v) { return item_text(v); }, guard.seen);
+  const std::string where = guard.source.text();
+  return s + "  # " + guard.text + (where.empty() ? "" : " at " + where) + "\n";
+}
+
 }  // namespace
 
 std::string Source::text() const {
@@ -157,6 +164,10 @@ std::string Trace::text() const {
     s += leaf_line(static_cast<TraceValueId>(i), values[i]);
   }
   for (const TraceNode& node : nodes) s += node_line(*this, node);
+  for (const TraceGuard& guard : guards) s += guard_line(guard);
+  for (const TraceState& state : states) {
+    s += "state " + value_text(state.leaf) + " <- " + value_text(state.next) + "\n";
+  }
   for (const TraceOutput& out : outputs) s += output_line(out);
   return s;
 }

@@ -192,6 +192,34 @@ TEST(State, WrittenInputsAreNamedAndStay) {
   expect_close(run_trace(trace, {x})->outputs[0], at::tensor({2.0f, 2.0f, 0.0f}));
 }
 
+TEST(State, MemoryThatIsSharedIsNamed) {
+  const at::Tensor all = at::zeros({4});
+  CaptureRequest request = request_for({at::rand({2})});
+  request.buffers = {{"all", all}, {"half", all.slice(0, 0, 2)}};
+  const Trace trace = checked(request, [&](const Tensors& x) {
+    lazyrt::lift(request.buffers[1].tensor).add_(x[0]);
+    return Tensors{lazyrt::lift(all) + 1};
+  });
+  ASSERT_NE(find(trace, "shared-memory"), nullptr);
+  EXPECT_NE(find(trace, "shared-memory")->message.find("'all'"), std::string::npos);
+}
+
+TEST(State, TextTellsOfGuardsAndStates) {
+  const at::Tensor steps = at::zeros({}, at::kLong);
+  CaptureRequest request = request_for({at::rand({2})});
+  request.buffers = {{"steps", steps}};
+  const Trace trace = checked(request, [&](const Tensors& x) {
+    const SourceScope scope = at_line(2);
+    const bool positive = (x[0].sum() >= 0).item<bool>();
+    lazyrt::lift(steps).add_(positive ? 1 : 2);
+    return Tensors{x[0] + 1};
+  });
+  const std::string text = trace.text();
+  EXPECT_NE(text.find(" == True  # bool(ge(sum(x0), 0)) at model.py:2\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\nstate %"), std::string::npos) << text;
+}
+
 TEST(State, WrittenParametersAreAnError) {
   const at::Tensor w = at::ones({3});
   CaptureRequest request = request_for({at::rand({3})});
