@@ -269,6 +269,19 @@ TEST(Syncs, SizesFromAnIntegerTensorAreGuarded) {
   expect_refused(trace, {at::randn({6}), sizes.flip(0)});
 }
 
+TEST(Syncs, FloatTensorThatSteersIsGuardedToRounding) {
+  const CaptureProgram program = [](const Tensors& x) {
+    const at::Tensor copy = x[0].cpu();
+    return *copy.const_data_ptr<float>() > 0.5f ? Tensors{x[0] + 1} : Tensors{at::exp(x[0])};
+  };
+  const at::Tensor sample = at::full({4}, 0.75f);
+  const Trace trace = checked({sample}, program);
+  EXPECT_NE(find(trace, "unproven-sync"), nullptr) << all_findings(trace);
+  expect_same(trace, {sample}, program);
+  expect_same(trace, {sample + 1e-6}, program);
+  expect_refused(trace, {sample * 0.1});
+}
+
 TEST(Syncs, WhatTheProgramWritesIntoACopyStaysThere) {
   const at::Tensor x = at::randn({3}), kept = x.clone();
   const Trace trace = checked({x}, [](const Tensors& in) {

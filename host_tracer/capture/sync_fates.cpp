@@ -36,6 +36,14 @@ at::Tensor leaf_tensor(const CapturedRun& run, TraceValueId leaf) {
   return from_sample({value.dtype, value.shape, value.constant});
 }
 
+/// What rounding may do to each element, or to the sums that it comes from.
+at::Tensor tolerance(const at::Tensor& given) {
+  const at::Tensor size = at::nan_to_num(given.to(at::kDouble), 0.0, 0.0, 0.0).abs();
+  const double share = given.element_size() < 4 ? 1e-2 : 1e-5;
+  const at::Tensor largest = given.numel() ? size.max() : at::zeros({}, at::kDouble);
+  return ((size + largest) * share).to(given.scalar_type());
+}
+
 int64_t position_of(const TraceDifference& difference, const CapturedRun& run) {
   if (difference.node < 0) return std::numeric_limits<int64_t>::max();
   return run.positions[static_cast<size_t>(difference.node)];
@@ -244,7 +252,7 @@ class Settler {
   }
 
   TraceValueId add_node(const std::string& op, const std::string& overload, OpArgs args,
-                        const std::vector<int64_t>& shape, const Source& source) {
+                        DType dtype, const std::vector<int64_t>& shape, const Source& source) {
     TraceNode node;
     node.op = op;
     node.overload = overload;
@@ -252,7 +260,7 @@ class Settler {
     node.source = source;
     node.source.aten = op;
     TraceValue value;
-    value.dtype = DType::kBool;
+    value.dtype = dtype;
     value.shape = shape;
     value.producer = static_cast<int32_t>(trace_.nodes.size());
     node.outputs = {add_value(std::move(value))};
@@ -260,19 +268,38 @@ class Settler {
     return trace_.nodes.back().outputs[0];
   }
 
-  /// all(value == what was seen)
-  TraceValueId equals_given(const SyncRecord& record) {
-    const SampleTensor given = to_sample(record.given.front());
+  TraceValueId add_constant(const at::Tensor& data) {
+    const SampleTensor sample = to_sample(data);
     TraceValue constant;
-    constant.dtype = given.dtype;
-    constant.shape = given.shape;
+    constant.dtype = sample.dtype;
+    constant.shape = sample.shape;
     constant.leaf = LeafKind::kConstant;
-    constant.constant = given.data;
-    const TraceValueId seen = add_value(std::move(constant));
-    const TraceValueId equal =
-        add_node("aten::eq", "Tensor", {{"self", TensorArg{record.id}}, {"other", TensorArg{seen}}},
-                 given.shape, record.source);
-    return add_node("aten::all", "", {{"self", TensorArg{equal}}}, {}, record.source);
+    constant.constant = sample.data;
+    return add_value(std::move(constant));
+  }
+
+  /// all(value == what was seen); floating ones all(|value - seen| <= tolerance), because the
+  /// device's sums round differently.
+  TraceValueId equals_given(const SyncRecord& record) {
+    const at::Tensor& given = record.given.front();
+    const DType dtype = to_dtype(given.scalar_type());
+    const std::vector<int64_t> shape = given.sizes().vec();
+    const auto binary = [&](const char* op, TraceValueId a, TraceValueId b, DType type) {
+      OpArgs args = {{"self", TensorArg{a}}, {"other", TensorArg{b}}};
+      if (std::string(op) == "aten::sub") args.emplace_back("alpha", int64_t{1});
+      return add_node(op, "Tensor", std::move(args), type, shape, record.source);
+    };
+    TraceValueId same;
+    const TraceValueId seen = add_constant(given);
+    if (is_exact(record)) {
+      same = binary("aten::eq", record.id, seen, DType::kBool);
+    } else {
+      const TraceValueId off = binary("aten::sub", record.id, seen, dtype);
+      const TraceValueId size =
+          add_node("aten::abs", "", {{"self", TensorArg{off}}}, dtype, shape, record.source);
+      same = binary("aten::le", size, add_constant(tolerance(given)), DType::kBool);
+    }
+    return add_node("aten::all", "", {{"self", TensorArg{same}}}, DType::kBool, {}, record.source);
   }
 
   void add_guard(const SyncRecord& record) {
