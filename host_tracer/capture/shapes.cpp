@@ -44,12 +44,14 @@ ResultShape to_result(const c10::IValue& value) {
 
 at::Tensor stand_in(const at::Tensor& t, at::DeviceType device) {
   const auto options = at::TensorOptions().dtype(t.scalar_type()).device(device);
-  at::Tensor result =
-      device == at::kMeta ? at::empty(t.sizes(), options) : at::zeros(t.sizes(), options);
   if (t.unsafeGetTensorImpl()->is_wrapped_number()) {
-    result.unsafeGetTensorImpl()->set_wrapped_number(true);
+    // Stays on the CPU: meta kernels written in Python get it as a number.
+    if (t.device().is_cpu()) return t;
+    at::Tensor number = at::zeros({}, options.device(at::kCPU));
+    number.unsafeGetTensorImpl()->set_wrapped_number(true);
+    return number;
   }
-  return result;
+  return device == at::kMeta ? at::empty(t.sizes(), options) : at::zeros(t.sizes(), options);
 }
 
 /// Runs the operator on stand-ins of its operands on a device.

@@ -19,7 +19,9 @@ double difference(double a, double b) {
 Outcome<Done> set_inputs(const Trace& trace, Session* session) {
   for (size_t i = 0; i < trace.sample_inputs.size(); ++i) {
     const SampleTensor& sample = trace.sample_inputs[i];
-    const Status status = session->set_input(i, sample.data.data, sample.data.bytes);
+    TensorView view{const_cast<uint8_t*>(sample.data.data), sample.dtype, {}};
+    for (const int64_t extent : sample.shape) view.shape.append(extent);
+    const Status status = session->set_input(i, view);
     if (!status.ok()) return status;
   }
   return Done{};

@@ -80,23 +80,32 @@ Outcome<Done> write(const std::vector<Trace>& traces, const PythonExportOptions&
   exporter.emit.strip_samples = !options.keep_samples;
   exporter.emit.info = options.info;
   exporter.progress = options.progress;
-  auto report = export_trace(traces.front(), default_ops(), exporter);
+  auto report = export_traces(traces, default_ops(), exporter);
   if (!report.ok()) return report.failure();
   describe_passes(*report, summary);
   return Done{};
 }
 
-Outcome<Done> check(const Trace& trace, const std::string& path, ExportSummary* summary) {
+/// Runs the bundle on each trace's sample.
+Outcome<Done> check(const std::vector<Trace>& traces, const std::string& path,
+                    ExportSummary* summary) {
   const auto begin = std::chrono::steady_clock::now();
-  auto lines = check_bundle(path, trace);
-  if (!lines.ok()) {
-    return Failure{lines.failure().error, "the bundle made does not run: " + lines.failure().text};
+  for (const Trace& trace : traces) {
+    auto lines = check_bundle(path, trace);
+    if (!lines.ok()) {
+      return Failure{lines.failure().error,
+                     "the bundle made does not run: " + lines.failure().text};
+    }
+    summary->check.insert(summary->check.end(), lines->begin(), lines->end());
   }
-  summary->check = std::move(*lines);
   summary->seconds.check =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return Done{};
+}
+
+Outcome<Done> refuse_mismatch(const std::vector<CheckLine>& lines) {
   std::string wrong;
-  for (const CheckLine& line : summary->check) {
+  for (const CheckLine& line : lines) {
     if (line.ok) continue;
     char text[160];
     std::snprintf(text, sizeof text, ": error %.3g against a largest value of %.3g; ",
@@ -120,7 +129,8 @@ Outcome<ExportSummary> export_from_python(const std::vector<Trace>& traces,
   LAZYRT_TRY(write(traces, options, file.path(), &summary));
   if (options.check) {
     if (options.progress) options.progress("check against eager", 0, 0);
-    LAZYRT_TRY(check(traces.front(), file.path(), &summary));
+    LAZYRT_TRY(check(traces, file.path(), &summary));
+    LAZYRT_TRY(refuse_mismatch(summary.check));
   } else {
     summary.unchecked = "check=False";
   }

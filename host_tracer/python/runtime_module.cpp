@@ -126,39 +126,77 @@ class PySession {
         method_(value_or_throw(program_->program().method(method))),
         session_(make(method_, backend, threads, memory_limit, profile)) {}
 
-  py::list inputs() const {
+  size_t variant_count() const { return method_.variant_count(); }
+
+  py::list inputs(size_t variant) const {
+    check_variant(variant);
     py::list list;
-    for (size_t i = 0; i < method_.input_count(); ++i) list.append(info_dict(method_.input(i)));
+    for (size_t i = 0; i < method_.input_count(); ++i) {
+      list.append(info_dict(method_.input(i, variant)));
+    }
     return list;
   }
 
-  py::list outputs() const {
+  py::list outputs(size_t variant) const {
+    check_variant(variant);
     py::list list;
-    for (size_t i = 0; i < method_.output_count(); ++i) list.append(info_dict(method_.output(i)));
+    for (size_t i = 0; i < method_.output_count(); ++i) {
+      list.append(info_dict(method_.output(i, variant)));
+    }
     return list;
   }
 
-  py::dict literals() const {
+  py::dict literals(size_t variant) const {
+    check_variant(variant);
     py::dict result;
     for (size_t i = 0; i < method_.literal_count(); ++i) {
-      result[method_.literal(i).name] = literal_value(method_.literal(i));
+      const LiteralInfo literal = method_.literal(i, variant);
+      result[literal.name] = literal_value(literal);
     }
     return result;
   }
 
-  /// Runs with the inputs' bytes; the results are copied into `outputs`, writable buffers of the
-  /// outputs' sizes.
-  void run(const py::list& inputs, const py::list& outputs) {
+  py::list guards(size_t variant) const {
+    check_variant(variant);
+    py::list list;
+    for (size_t i = 0; i < method_.guard_count(variant); ++i) {
+      list.append(guard_dict(method_.guard(i, variant)));
+    }
+    return list;
+  }
+
+  py::list states() const {
+    py::list list;
+    for (size_t i = 0; i < method_.state_count(); ++i) list.append(info_dict(method_.state(i)));
+    return list;
+  }
+
+  /// Runs with one (bytes, shape) for each input; answers the variant that ran.
+  size_t run(const py::list& inputs) {
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const Bytes bytes(inputs[i], false);
-      check(session_.set_input(i, bytes.data(), bytes.size()));
+      const auto [data, dims] = inputs[i].cast<std::pair<py::object, std::vector<int64_t>>>();
+      set_input(i, Bytes(data, false), dims);
     }
     {
       const py::gil_scoped_release no_gil;
       check(session_.run());
     }
-    for (size_t i = 0; i < outputs.size(); ++i) copy_output(i, Bytes(outputs[i], true));
+    return value_or_throw(session_.variant());
   }
+
+  /// Copies the results of the last run into writable buffers of their sizes.
+  void copy_outputs(const py::list& outputs) const {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      copy(value_or_throw(session_.output(i)), Bytes(outputs[i], true));
+    }
+  }
+
+  void copy_state(size_t i, const py::object& target) const {
+    if (i >= method_.state_count()) throw PythonError(Error::kNotFound, "there is no such state");
+    copy(value_or_throw(session_.state(i)), Bytes(target, true));
+  }
+
+  void reset_state() { check(session_.reset_state()); }
 
   py::dict stats() const {
     const SessionStats stats = session_.stats();
@@ -166,6 +204,7 @@ class PySession {
     result["arena_bytes"] = stats.arena_bytes;
     result["workspace_bytes"] = stats.workspace_bytes;
     result["packed_weight_bytes"] = stats.packed_weight_bytes;
+    result["state_bytes"] = stats.state_bytes;
     return result;
   }
 
@@ -187,12 +226,39 @@ class PySession {
     return value_or_throw(Session::create(method, options));
   }
 
-  void copy_output(size_t i, const Bytes& target) const {
-    const TensorView view = value_or_throw(session_.output(i));
+  void check_variant(size_t variant) const {
+    if (variant >= method_.variant_count()) {
+      throw PythonError(Error::kNotFound, "there is no such variant");
+    }
+  }
+
+  void set_input(size_t i, const Bytes& bytes, const std::vector<int64_t>& dims) {
+    if (i >= method_.input_count() || dims.size() > static_cast<size_t>(kMaxRank)) {
+      throw PythonError(Error::kInvalidArgument, "no such input, or of too many dimensions");
+    }
+    TensorView view{bytes.data(), method_.input(i).dtype,
+                    Shape(Span<const int64_t>(dims.data(), dims.size()))};
+    int64_t numel = 0;
+    if (!view.shape.checked_numel(&numel) || view.bytes() != bytes.size()) {
+      throw PythonError(Error::kInvalidArgument, "an input's bytes do not have its shape");
+    }
+    check(session_.set_input(i, view));
+  }
+
+  static void copy(const TensorView& view, const Bytes& target) {
     if (view.bytes() != target.size()) {
-      throw PythonError(Error::kInvalidArgument, "an output's buffer is of the wrong size");
+      throw PythonError(Error::kInvalidArgument, "a result's buffer is of the wrong size");
     }
     if (target.size() != 0) std::memcpy(target.data(), view.data, target.size());
+  }
+
+  static py::dict guard_dict(const GuardInfo& guard) {
+    py::dict result;
+    result["text"] = guard.text;
+    result["file"] = guard.file;
+    result["line"] = guard.line;
+    result["seen"] = literal_value({"", 0, guard.dtype, guard.integer, guard.real});
+    return result;
   }
 
   static py::dict node_dict(const NodeInfo& node) {
@@ -204,6 +270,7 @@ class PySession {
     result["module"] = node.module_path;
     result["file"] = node.file;
     result["line"] = node.line;
+    result["variant"] = node.variant;
     result["nanoseconds"] = node.nanoseconds;
     result["runs"] = node.runs;
     return result;
@@ -230,10 +297,16 @@ PYBIND11_MODULE(_runtime, m) {
       .def(py::init<std::shared_ptr<PyProgram>, std::string, std::string, int, uint64_t, bool>(),
            py::arg("program"), py::arg("method"), py::arg("backend"), py::arg("threads"),
            py::arg("memory_limit"), py::arg("profile"))
-      .def("inputs", &PySession::inputs)
-      .def("outputs", &PySession::outputs)
-      .def("literals", &PySession::literals)
-      .def("run", &PySession::run, py::arg("inputs"), py::arg("outputs"))
+      .def("variant_count", &PySession::variant_count)
+      .def("inputs", &PySession::inputs, py::arg("variant"))
+      .def("outputs", &PySession::outputs, py::arg("variant"))
+      .def("literals", &PySession::literals, py::arg("variant"))
+      .def("guards", &PySession::guards, py::arg("variant"))
+      .def("states", &PySession::states)
+      .def("run", &PySession::run, py::arg("inputs"))
+      .def("copy_outputs", &PySession::copy_outputs, py::arg("outputs"))
+      .def("copy_state", &PySession::copy_state, py::arg("index"), py::arg("target"))
+      .def("reset_state", &PySession::reset_state)
       .def("stats", &PySession::stats)
       .def("nodes", &PySession::nodes);
 }

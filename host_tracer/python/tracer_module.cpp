@@ -1,6 +1,7 @@
 // lazyrt._tracer: capture and export for lazyrt/export.py. Linked with LibTorch; torch has to be
 // imported before it.
 
+#include <ATen/ATen.h>
 #include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -58,19 +59,34 @@ const char* severity_name(Severity severity) {
 /// What export.py asks capture_checked for.
 struct PyRequest {
   Named inputs, parameters, buffers;
-  py::object program;       ///< list of lazy tensors -> list of tensors
+  py::object program;       ///< list of lazy tensors -> list of tensors and numbers
   py::object before_trace;  ///< () -> None
   std::shared_ptr<PythonSources> sources;
   bool second_trace = true;
   std::vector<std::string> allow;
 };
 
+/// A result of the program: a tensor, or a number in the form in which capture takes it.
+at::Tensor to_output(py::handle value) {
+  const auto wrapped = [](const at::Scalar& number) {
+    at::Tensor tensor = at::scalar_tensor(number, at::TensorOptions().dtype(number.type()));
+    tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
+    return tensor;
+  };
+  if (py::isinstance<py::bool_>(value)) return wrapped(value.cast<bool>());
+  if (py::isinstance<py::int_>(value)) return wrapped(value.cast<int64_t>());
+  if (py::isinstance<py::float_>(value)) return wrapped(value.cast<double>());
+  return value.cast<at::Tensor>();
+}
+
 /// Calls back into Python from the capturing thread, which runs without the GIL.
 std::vector<at::Tensor> call_program(const PyRequest& request,
                                      const std::vector<at::Tensor>& inputs) {
   const py::gil_scoped_acquire gil;
   request.sources->clear_modules();
-  return request.program(inputs).cast<std::vector<at::Tensor>>();
+  std::vector<at::Tensor> outputs;
+  for (const py::handle value : request.program(inputs)) outputs.push_back(to_output(value));
+  return outputs;
 }
 
 Trace capture_python(const PyRequest& py_request) {
@@ -103,25 +119,10 @@ Trace capture_python(const PyRequest& py_request) {
 
 // ------------------------------------------------------------ a finished trace
 
-/// Names the outputs and puts numbers among them: one (name, number or None) for each result of the
-/// program, where None stands for the next tensor of the trace.
-void arrange_outputs(Trace& trace, const std::vector<std::pair<std::string, py::object>>& entries) {
-  std::vector<TraceOutput> outputs;
-  size_t next = 0;
-  for (const auto& [name, value] : entries) {
-    TraceOutput output;
-    if (value.is_none()) output = trace.outputs.at(next++);
-    output.name = name;
-    if (py::isinstance<py::bool_>(value)) {
-      output.literal = value.cast<bool>();
-    } else if (py::isinstance<py::int_>(value)) {
-      output.literal = value.cast<int64_t>();
-    } else if (py::isinstance<py::float_>(value)) {
-      output.literal = value.cast<double>();
-    }
-    outputs.push_back(std::move(output));
+void name_outputs(Trace& trace, const std::vector<std::string>& names) {
+  for (size_t i = 0; i < names.size() && i < trace.outputs.size(); ++i) {
+    trace.outputs[i].name = names[i];
   }
-  trace.outputs = std::move(outputs);
 }
 
 /// Eager's results, one for each output; None for numbers.
@@ -233,7 +234,7 @@ void bind_trace(py::module_& m) {
       .def_readwrite("notes", &Trace::notes)
       .def_readwrite("producer", &Trace::producer)
       .def("text", &Trace::text)
-      .def("arrange_outputs", &arrange_outputs)
+      .def("name_outputs", &name_outputs)
       .def("set_samples", &set_samples)
       .def("add_finding", &add_finding, py::arg("severity"), py::arg("id"), py::arg("message"),
            py::arg("suggestion") = "", py::arg("file") = "", py::arg("line") = 0);

@@ -22,6 +22,13 @@ if(LAZYRT_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
+if(SKBUILD AND NOT LAZYRT_PYTHON)  # pip builds for the Python that runs it
+  set(LAZYRT_PYTHON ${Python_EXECUTABLE} CACHE FILEPATH "" FORCE)
+endif()
+if(SKBUILD)  # a user's compiler may warn of what ours does not
+  list(REMOVE_ITEM LAZYRT_WARNINGS -Werror)
+endif()
+
 find_package(XNNPACK REQUIRED)
 
 # lazyrt_use_bootstrap_python(): what `toolchains/bootstrap` installed, unless the caller named something else. The folder's

@@ -10,7 +10,9 @@ import torch
 
 from lazyrt import _tracer, trees
 from lazyrt.errors import Error, ExportError
+from lazyrt.meta_kernels import without_dynamo
 from lazyrt.modes import CaptureMode
+from lazyrt.numbers import LazyFloat
 from lazyrt.programs import Program
 from lazyrt.report import ExportReport
 from lazyrt.sources import make_sources, module_paths
@@ -30,7 +32,9 @@ def export(model, args=(), path=None, *, kwargs=None, allow=(), second_trace=Tru
 
     model         an nn.Module, or a function, method or functools.partial; it and the process are left as they were found
     args, kwargs  the example call. Tensors anywhere in nested tuples, lists, dicts and dataclasses become inputs, named after
-                  the signature ("input_ids", "past.0.key"); all else is fixed at its value
+                  the signature ("input_ids", "past.0.key"); all else is fixed at its value. A list of tuples gives several
+                  samples (kwargs may then be a list of dicts): traces that agree are merged, others become variants of the
+                  bundle, which a run chooses by its inputs' shapes and by guards
     path          of the bundle (.lzb); it appears only when all went well
     allow         ids of findings that would fail the export and shall not: ("baked-value",)
     second_trace  captures again on perturbed inputs, to find values of the example that went into the graph
@@ -46,7 +50,20 @@ def export(model, args=(), path=None, *, kwargs=None, allow=(), second_trace=Tru
     _check_path(path)
     with _one_at_a_time:
         job = _Export(Program(model), allow, second_trace, progress)
-        return job.run(_Sample(job.program, args, kwargs), path, check, keep_samples, report)
+        samples = [_Sample(job.program, *call) for call in _calls(args, kwargs)]
+        return job.run(samples, path, check, keep_samples, report)
+
+
+def _calls(args, kwargs):
+    """[(args, kwargs)] of the samples: a list of tuples is one for each."""
+    if not isinstance(args, list):
+        return [(args, kwargs)]
+    if not args or not all(isinstance(item, tuple) for item in args):
+        raise TypeError("args has to be a tuple of the positional arguments, or a list of such tuples, one for each sample")
+    each = kwargs if isinstance(kwargs, list) else [kwargs] * len(args)
+    if len(each) != len(args):
+        raise TypeError(f"{len(args)} samples, but {len(each)} kwargs")
+    return list(zip(args, each))
 
 
 def _check_path(path):
@@ -97,27 +114,46 @@ class _Export:
         self.notes = []
         self.moved = set()
 
-    def run(self, sample, path, check, keep_samples, report_path):
-        materialised = self._materialise(sample)
+    def run(self, samples, path, check, keep_samples, report_path):
+        materialised = self._materialise(samples[0])
         self.state = ObjectState([self.program.target, *self.program.roots.values()])
+        start = time.perf_counter()
         try:
-            start = time.perf_counter()
-            trace, outputs = self._capture(sample)
-            self._note(trace, sample, materialised)
-            report = ExportReport([trace], path)
+            captured = [self._capture(sample) for sample in samples]
+            traces = [trace for trace, _ in captured]
+            self._check_interfaces(samples, captured)
+            self._note(traces[0], samples[0], materialised)
+            report = ExportReport(traces, path)
             self._refuse_errors(report)
             if check or keep_samples:
-                self._add_samples(trace, sample, outputs)
+                for sample, (trace, outputs) in zip(samples, captured):
+                    self._add_samples(trace, sample, outputs)
             seconds = time.perf_counter() - start
         finally:
             self._restore()
-        options = self._options(sample, outputs, path, report_path)
+        options = self._options(samples[0], captured[0][1], path, report_path)
         options.check, options.keep_samples, options.trace_seconds = check, keep_samples, seconds
         try:
-            report.complete(*_tracer.export([trace], options, self.progress))
+            report.complete(*_tracer.export(traces, options, self.progress))
         except Error as error:
             raise ExportError(str(error), error.kind, report) from None
         return report
+
+    @staticmethod
+    def _check_interfaces(samples, captured):
+        """All samples have to be nested alike, and their results, too."""
+        def inside(described):
+            items = [inside(item) for item in described.get("items", ())]
+            return [described["kind"], described.get("name"), list(described.get("keys", ())), items]
+
+        def interface(sample, outputs):
+            return [[name, inside(item)] for name, item in sample.arguments], inside(outputs.description)
+
+        first = interface(samples[0], captured[0][1])
+        for i, (sample, (_, outputs)) in enumerate(zip(samples, captured)):
+            if interface(sample, outputs) != first:
+                raise ExportError(f"sample {i} has other arguments or results than sample 0, or nested otherwise",
+                                  "invalid argument")
 
     def _restore(self):
         self.state.restore()
@@ -155,28 +191,41 @@ class _Export:
         request.allow = self.allow
         run = _LazyRun(self, sample, dict([*request.parameters, *request.buffers]))
         request.program = run
-        request.before_trace = self._before_trace
+        request.before_trace = lambda: self._before_trace(run)
         try:
-            trace = _tracer.capture(request)
+            with without_dynamo():
+                trace = _tracer.capture(request)
         except Exception as error:
             self._raise_own(sample, error)
+        self._stop_if_interrupted(run)
         trace.producer = f"torch {torch.__version__} eager"
-        trace.arrange_outputs(run.entries)
+        trace.name_outputs([name for name, _ in run.entries])
         return trace, run
 
-    def _before_trace(self):
-        self._restore()
+    def _before_trace(self, run):
+        """The generators go on from the first trace to the next: what the model draws from them has to differ in order to be
+        seen."""
+        self._stop_if_interrupted(run)
+        if run.description is None:
+            self.globals.restore()
+        self.state.restore()
         torch.backends.mha.set_fastpath_enabled(False)
+
+    @staticmethod
+    def _stop_if_interrupted(run):
+        """Capture takes exceptions of later traces for another path of the program; an interrupt is none."""
+        if run.interrupt is not None:
+            raise run.interrupt
 
     def _raise_own(self, sample, error):
         """An error that eager has too is the model's; else the capture's."""
-        self._restore()
         if not isinstance(error, Error):
             self._eager(sample)
         raise ExportError(f"the capture failed: {error}", getattr(error, "kind", "unsupported")) from error
 
     def _eager(self, sample):
         """The model's own results. Its buffers and the inputs are clones."""
+        self._restore()
         buffers = {name: buffer.detach().clone() for name, buffer in self.program.buffers().items()}
         args, kwargs = sample.call([tensor.detach().clone() for _, tensor in sample.inputs])
         try:
@@ -186,12 +235,13 @@ class _Export:
             self._restore()
 
     def _add_samples(self, trace, sample, outputs):
-        described, leaves = trees.flatten(self._eager(sample), "", _is_tensor)
-        if _shape_of(described) != _shape_of(outputs.description):
-            raise ExportError("the model's results are nested differently when it is captured: " +
-                              f"{json.dumps(outputs.description)} against {json.dumps(described)}")
-        tensors = dict(leaves)
-        trace.set_samples([tensors.get(name) for name, _ in outputs.entries])
+        found = {}
+        try:
+            trees.collect(outputs.description, self._eager(sample), found, fixed=False)
+        except ValueError as error:
+            raise ExportError(f"the model's results are nested differently when it is captured: {error}") from None
+        samples = [found.get(name) for name, _ in outputs.entries]
+        trace.set_samples([torch.tensor(s) if isinstance(s, float) else s for s in samples])
 
     # ---------------------------------------------------------------- report
 
@@ -202,8 +252,8 @@ class _Export:
         notes += [f"argument '{name}' is fixed at {value!r}" for name, value in sample.fixed()]
         trace.notes = [*notes, *dict.fromkeys(self.notes)]
         for name in sorted(self.moved):
-            trace.add_finding("warning", "random", f"the model draws numbers from Python's {name}; the bundle has those of the export",
-                              "draw them with torch, or pass them as inputs")
+            trace.add_finding("note", "random", f"the model draws from Python's generator {name}",
+                              "numbers that the bundle should draw anew have to be inputs")
 
     @staticmethod
     def _refuse_errors(report):
@@ -227,8 +277,18 @@ class _LazyRun:
     def __init__(self, job, sample, tensors):
         self._job, self._sample, self._tensors = job, sample, tensors
         self.description, self.entries = None, []
+        self.interrupt = None
 
     def __call__(self, inputs):
+        try:
+            return self._run(inputs)
+        except Exception:
+            raise
+        except BaseException as interrupt:
+            self.interrupt = interrupt
+            raise
+
+    def _run(self, inputs):
         job = self._job
         lifted = {name: _tracer.lift(tensor) for name, tensor in self._tensors.items()}
         tensors = dict(lifted)
@@ -244,11 +304,13 @@ class _LazyRun:
         return self._take(result)
 
     def _take(self, result):
-        description, leaves = trees.flatten(result, "", _is_tensor)
+        description, leaves = trees.flatten(result, "", lambda value: isinstance(value, (torch.Tensor, LazyFloat)))
+        trees.mark_numbers(description, {name for name, leaf in leaves if isinstance(leaf, LazyFloat)})
         if self.description is None:
             self.description = description
-            self.entries = [(name, value) for name, value in _entries(description)]
-        return [tensor for _, tensor in leaves]
+            self.entries = list(_entries(description))
+        tensors = {name: leaf.tensor if isinstance(leaf, LazyFloat) else leaf for name, leaf in leaves}
+        return [tensors[name] if number is None else number for name, number in _entries(description)]
 
     def _note(self, text):
         place = self._job.sources.current()
@@ -256,17 +318,13 @@ class _LazyRun:
 
 
 def _entries(description, path=""):
-    """(name, None) for each tensor and (name, number) for each number of a result, in order."""
+    """(name, None) for each tensor and (name, number) for each number of a result, in order. Names the numbers."""
+    value = description.get("value")
     if description["kind"] == "tensor":
         yield description["name"], None
-    elif isinstance(description.get("value"), (bool, int, float)):
-        yield path or "output", description["value"]
+    elif isinstance(value, (bool, int, float)) and abs(value) < 2**63:
+        description["name"] = path or "output"
+        yield description["name"], value
     keys = description.get("keys") or range(len(description.get("items", ())))
     for key, item in zip(keys, description.get("items", ())):
         yield from _entries(item, f"{path}.{key}" if path else str(key))
-
-
-def _shape_of(description):
-    """A description without its values."""
-    inner = [_shape_of(item) for item in description.get("items", ())]
-    return [description["kind"], description.get("name"), list(description.get("keys", ())), inner]

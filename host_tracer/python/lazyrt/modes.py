@@ -3,9 +3,13 @@
 Factories give lazy tensors, device="cpu" stays on the capture device, numpy conversions become syncs, and a CPU tensor that
 lazy values are written into is lifted first."""
 
+import math
+
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
+
+from lazyrt.numbers import LazyFloat
 
 LAZY = torch.device("lazy", 0)
 CPU = torch.device("cpu")
@@ -32,6 +36,8 @@ def _tensors_in(values):
     for value in values:
         if isinstance(value, _Tensor):
             yield value
+        elif isinstance(value, LazyFloat):
+            yield value.tensor
         elif isinstance(value, (list, tuple)):
             yield from _tensors_in(value)
 
@@ -53,6 +59,7 @@ class CaptureMode(TorchFunctionMode):
         self._note = note
         self._lifted = {}  # storage address -> (CPU tensor, its lifted form)
         self._writes = {}  # function -> whether it writes into its first argument
+        self._has_numbers = False  # LazyFloats are about
         self._factories = _device_constructors()
         self._handlers = self._make_handlers()
 
@@ -71,12 +78,30 @@ class CaptureMode(TorchFunctionMode):
                 kwargs["device"] = LAZY
         if func in self._factories and kwargs.get("device") is None:
             kwargs["device"] = LAZY
+        if self._has_numbers and any(isinstance(value, LazyFloat) for value in (*args, *kwargs.values())):
+            return self._call_with_numbers(func, args, kwargs)
         if self._is_write(func, kwargs):
-            args, kwargs = self._lift_targets(args, kwargs)
+            self._lift_targets(args, kwargs)
         if self._lifted:
             args = _map(tuple(args), self._current)
             kwargs = {key: _map(value, self._current) for key, value in kwargs.items()}
         return func(*args, **kwargs)
+
+    def _call_with_numbers(self, func, args, kwargs):
+        """LazyFloats as tensors, in the dtype that a plain float would take on; as floats where only those will do."""
+        others = [v.dtype for v in (*args, *kwargs.values()) if isinstance(v, _Tensor) and v.is_floating_point()]
+        dtype = others[0] if others else torch.get_default_dtype()
+
+        def give(values, make):
+            return [make(value) if isinstance(value, LazyFloat) else value for value in values]
+
+        def call(make):
+            return self._call(func, tuple(give(args, make)), dict(zip(kwargs, give(kwargs.values(), make))))
+
+        try:
+            return call(lambda number: number.tensor.to(dtype))
+        except TypeError:
+            return call(float)
 
     def _is_write(self, func, kwargs):
         if kwargs.get("out") is not None:
@@ -97,7 +122,6 @@ class CaptureMode(TorchFunctionMode):
             for target in _tensors_in(targets):
                 if not is_lazy(target):
                     self._remember(target)
-        return args, kwargs
 
     def _remember(self, tensor):
         base = tensor if tensor._base is None else tensor._base
@@ -130,11 +154,13 @@ class CaptureMode(TorchFunctionMode):
             _Tensor.numpy: self._numpy,
             _Tensor.__array__: self._array,
             _Tensor.tolist: self._tolist,
+            _Tensor.item: self._item,
             _Tensor.__bool__: self._bool,
             _Tensor.__int__: self._int,
             _Tensor.__index__: self._int,
             _Tensor.__repr__: self._text,
             _Tensor.__format__: self._text,
+            torch.full: self._full,
             torch.tensor: self._make_tensor,
             torch.as_tensor: self._make_tensor,
             torch.from_numpy: lambda func, args, kwargs: func(*args, **kwargs).clone(),
@@ -201,12 +227,34 @@ class CaptureMode(TorchFunctionMode):
             tensor = tensor.to(torch.int64)
         return func(tensor)
 
+    def _item(self, func, args, kwargs):
+        tensor = args[0]
+        value = func(tensor)
+        if not is_lazy(tensor) or not tensor.is_floating_point() or not math.isfinite(value):
+            return value
+        self._has_numbers = True
+        return LazyFloat(tensor.detach().reshape(()), value)
+
+    def _full(self, func, args, kwargs):
+        """torch.full(size, a lazy number): the number as a tensor, expanded."""
+        arguments = dict(zip(("size", "fill_value"), args), **kwargs)
+        value = arguments.get("fill_value")
+        if isinstance(value, LazyFloat):
+            value = value.tensor
+        if not is_lazy(value):
+            return self._call(func, args, kwargs)
+        filled = value.reshape(()).expand(arguments["size"]).clone()
+        return filled if arguments.get("dtype") is None else filled.to(arguments["dtype"])
+
     def _text(self, func, args, kwargs):
         return func(self._fetch(args[0]), *args[1:], **kwargs)
 
     def _make_tensor(self, func, args, kwargs):
         """torch.tensor([a, b]) of lazy a, b is a stack of them; their numbers do not leave the graph."""
         data = args[0] if args else kwargs.get("data")
+        if isinstance(data, LazyFloat):
+            data = data.tensor.clone()
+            return data if kwargs.get("dtype") is None else data.to(kwargs["dtype"])
         if isinstance(data, _Tensor) or not any(is_lazy(t) for t in _tensors_in([data])):
             return self._call(func, args, kwargs)
         dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
@@ -214,6 +262,8 @@ class CaptureMode(TorchFunctionMode):
         return made if dtype is None else made.to(dtype)
 
     def _stack(self, data):
+        if isinstance(data, LazyFloat):
+            data = data.tensor
         if isinstance(data, _Tensor):
             return data if is_lazy(data) else self._lift(data.detach())
         if isinstance(data, (list, tuple)):

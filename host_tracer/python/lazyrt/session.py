@@ -32,13 +32,23 @@ def load(source, backend="cpu", threads=1, *, method="forward", memory_limit=0, 
 
 
 class TensorInfo:
-    """name, dtype ("f32", "i64", ...) and shape of an input or output."""
+    """name, dtype ("f32", "i64", ...) and shape of an input, output or state; `shapes` are those of all variants."""
 
-    def __init__(self, name, dtype, shape):
+    def __init__(self, name, dtype, shape, shapes=None):
         self.name, self.dtype, self.shape = name, dtype, shape
+        self.shapes = shapes or [shape]
 
     def __repr__(self):
-        return f"{self.name}: {self.dtype}{list(self.shape)}"
+        return f"{self.name}: {self.dtype}{self.shapes_text()}"
+
+    def shapes_text(self):
+        return " or ".join(str(list(shape)) for shape in self.shapes)
+
+
+def _join_variants(variants):
+    """One TensorInfo for each input or output from those of the variants."""
+    return [TensorInfo(same[0]["name"], same[0]["dtype"], same[0]["shape"], list(dict.fromkeys(v["shape"] for v in same)))
+            for same in zip(*variants)]
 
 
 class Program:
@@ -53,35 +63,61 @@ class Program:
         self._session = _runtime.Session(program, method, backend, threads, memory_limit, profile)
         self._lock = threading.Lock()
         self._profiled = profile
-        self.inputs = [TensorInfo(**item) for item in self._session.inputs()]
-        self.outputs = [TensorInfo(**item) for item in self._session.outputs()]
-        self.literals = self._session.literals()
+        self.variants = self._session.variant_count()
+        self.inputs = _join_variants([self._session.inputs(v) for v in range(self.variants)])
+        self._results = [[TensorInfo(**item) for item in self._session.outputs(v)] for v in range(self.variants)]
+        self.outputs = _join_variants([self._session.outputs(v) for v in range(self.variants)])
+        self.guards = [self._session.guards(v) for v in range(self.variants)]
+        self.states = [TensorInfo(**item) for item in self._session.states()]
+        self._literals = [self._session.literals(v) for v in range(self.variants)]
         self._interface = self._read_interface()
 
     def __call__(self, *args, **kwargs):
-        found = self._arguments(args, kwargs)
-        results = self.run(found)
+        results, variant = self._run(self._arguments(args, kwargs))
         if self._interface is None:
             values = list(results.values())
             return values[0] if len(values) == 1 else tuple(values)
-        return trees.build(self._interface["result"], results)
+        return trees.build(self._interface["result"], {**self._literals[variant], **results})
 
     def run(self, arrays):
         """Arrays by input name in, by output name out. No nesting."""
+        return self._run(arrays)[0]
+
+    def _run(self, arrays):
+        """(results by name, the variant that ran)"""
         self._check_names(arrays)
         import numpy
 
         buffers = [_to_numpy(numpy, info, arrays[info.name]) for info in self.inputs]
-        outputs = [numpy.empty(info.shape, _NUMPY_NAMES[info.dtype]) for info in self.outputs]
         with self._lock:
-            self._session.run(buffers, outputs)
+            variant = self._session.run([(buffer, list(buffer.shape)) for buffer in buffers])
+            outputs = [_empty(numpy, info) for info in self._results[variant]]
+            self._session.copy_outputs(outputs)
         as_torch = any(_is_torch(array) for array in arrays.values())
         finish = _to_torch if as_torch else _finish_numpy
-        return {info.name: finish(info, array) for info, array in zip(self.outputs, outputs)}
+        return {info.name: finish(info, array) for info, array in zip(self.outputs, outputs)}, variant
+
+    def state(self, name):
+        """What a state (a buffer that the model writes) holds now, as a numpy array."""
+        import numpy
+
+        names = [info.name for info in self.states]
+        if name not in names:
+            raise InputError(f"there is no state '{name}'; there are {', '.join(names) or 'none'}", "not found")
+        index = names.index(name)
+        array = _empty(numpy, self.states[index])
+        with self._lock:
+            self._session.copy_state(index, array)
+        return _finish_numpy(self.states[index], array)
+
+    def reset(self):
+        """Gives every state the content that it had at export."""
+        with self._lock:
+            self._session.reset_state()
 
     @property
     def stats(self):
-        """{"arena_bytes", "workspace_bytes", "packed_weight_bytes"}"""
+        """{"arena_bytes", "workspace_bytes", "packed_weight_bytes", "state_bytes"}"""
         return self._session.stats()
 
     def nodes(self):
@@ -159,6 +195,10 @@ class Program:
             raise InputError(f"{text}; the bundle's inputs are {', '.join(map(repr, self.inputs))}", "invalid argument")
 
 
+def _empty(numpy, info):
+    return numpy.empty(info.shape, _NUMPY_NAMES[info.dtype])
+
+
 def _is_torch(value):
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
@@ -177,10 +217,10 @@ def _to_numpy(numpy, info, value):
     fits = name == _NUMPY_NAMES[info.dtype] or (info.dtype == "bf16" and name == "bfloat16")
     if not fits:
         raise InputError(f"input '{info.name}' is {name}, the bundle needs {_long_name(info)}", "invalid argument")
-    if tuple(array.shape) != tuple(info.shape):
-        raise InputError(f"input '{info.name}' has shape {list(array.shape)}, the bundle needs {list(info.shape)}",
+    if tuple(array.shape) not in info.shapes:
+        raise InputError(f"input '{info.name}' has shape {list(array.shape)}, the bundle needs {info.shapes_text()}",
                          "invalid argument")
-    array = numpy.ascontiguousarray(array)
+    array = numpy.asarray(array, order="C")
     return array.view(numpy.uint16) if name == "bfloat16" else array
 
 

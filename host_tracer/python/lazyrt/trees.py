@@ -1,8 +1,9 @@
 """Nested arguments and results: taken apart into named tensors, described as JSON, made again.
 
 A description is a dict with "kind":
-  tensor   {"name"}                        an input or output of the bundle
-  value    {"value"} or {"text"}           a number, string or None; or the repr of something else
+  tensor   {"name"}                        an input or output of the bundle; with "number" it is a float for the caller
+  value    {"value"} or {"text"}           a number, string or None; or the repr of something else. A number of the result has a
+                                           "name": the literal of the bundle
   tuple, list   {"items"}
   dict     {"keys", "items"}               keys are numbers or strings
   object   {"type", "keys", "items", "absent", "mapping"}  dataclass, named tuple, ModelOutput, other object with
@@ -58,6 +59,14 @@ def replace(value, is_tensor, make):
     return visit(value, 0)
 
 
+def mark_numbers(description, names):
+    """The tensors of these names are floats for the caller."""
+    if description.get("name") in names:
+        description["number"] = True
+    for item in description.get("items", ()):
+        mark_numbers(item, names)
+
+
 def tensor_names(description):
     """Names of the tensors in a description, in order."""
     if description["kind"] == "tensor":
@@ -70,9 +79,10 @@ def build(description, tensors):
     the file names is looked up."""
     kind = description["kind"]
     if kind == "tensor":
-        return tensors[description["name"]]
+        tensor = tensors[description["name"]]
+        return float(tensor) if description.get("number") else tensor
     if kind == "value":
-        return description.get("value", description.get("text"))
+        return tensors.get(description.get("name"), description.get("value", description.get("text")))
     items = [build(item, tensors) for item in description["items"]]
     if kind == "tuple":
         return tuple(items)
@@ -122,24 +132,26 @@ class Record:
         return f"{self._type}({', '.join(f'{k}={v!r}' for k, v in self._fields.items())})"
 
 
-def collect(description, value, found, path=""):
-    """Fills found[name] with the arrays of `value`, which has to be nested as described. Raises ValueError."""
+def collect(description, value, found, path="", fixed=True):
+    """Fills found[name] with the arrays of `value`, which has to be nested as described. Raises ValueError where it is not, and,
+    with `fixed`, where a number or string is another one."""
     kind = description["kind"]
     if kind == "tensor":
         if value is None:
             raise ValueError(f"no array for input '{description['name']}'")
         found[description["name"]] = value
     elif kind == "value":
-        _check_fixed(description, value, path)
+        if fixed:
+            _check_fixed(description, value, path)
     elif kind in ("tuple", "list"):
-        _collect_items(description["items"], value, found, path)
+        _collect_items(description["items"], value, found, path, fixed)
     else:
         for key, item in zip(description["keys"], description["items"]):
             if tensor_names(item):
-                collect(item, _member(value, key, path), found, _join(path, key))
+                collect(item, _member(kind, value, key, path), found, _join(path, key), fixed)
 
 
-def _collect_items(items, value, found, path):
+def _collect_items(items, value, found, path, fixed):
     try:
         count = len(value)
     except TypeError:
@@ -147,16 +159,16 @@ def _collect_items(items, value, found, path):
     if count != len(items):
         raise ValueError(f"'{path}' has {count} items, the bundle was exported with {len(items)}")
     for i, item in enumerate(items):
-        collect(item, value[i], found, _join(path, i))
+        collect(item, value[i], found, _join(path, i), fixed)
 
 
-def _member(value, key, path):
+def _member(kind, value, key, path):
+    if kind == "object" and hasattr(value, key):
+        return getattr(value, key)
     try:
         return value[key]
     except (KeyError, TypeError, IndexError):
         pass
-    if isinstance(key, str) and hasattr(value, key):
-        return getattr(value, key)
     raise ValueError(f"'{path}' lacks '{key}'")
 
 

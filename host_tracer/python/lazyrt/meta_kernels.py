@@ -1,0 +1,55 @@
+"""Torch's meta kernels in Python, without torch.compile.
+
+After `import torch` the shapes of many operators come from kernels in Python. Some are wrapped so that their first call imports
+all of torch._dynamo (seconds), only to hide them from a compiler that does not run here."""
+
+import contextlib
+import sys
+import types
+
+from torch import _compile, _decomp
+
+_WRAPPER = _compile._disable_dynamo(lambda: None).__code__
+_CACHE = "__dynamo_disable"
+
+
+def _functions_in(function):
+    """Functions that a decorated one calls: those in its closure."""
+    for cell in function.__closure__ or ():
+        try:
+            if isinstance(cell.cell_contents, types.FunctionType):
+                yield cell.cell_contents
+        except ValueError:  # not set
+            pass
+
+
+def _hidden():
+    """The functions behind such wrappers that were not called yet."""
+    seen = set()
+    todo = [f for table in _decomp.global_decomposition_table.values() for f in table.values()]
+    while todo:
+        function = todo.pop()
+        if id(function) in seen or not isinstance(function, types.FunctionType):
+            continue
+        seen.add(id(function))
+        inner = list(_functions_in(function))
+        if function.__code__ is _WRAPPER:
+            yield from (f for f in inner if not hasattr(f, _CACHE))
+        todo += inner
+
+
+@contextlib.contextmanager
+def without_dynamo():
+    """While active, such kernels are called as they are, where torch._dynamo is not loaded already."""
+    if "torch._dynamo" in sys.modules:
+        yield
+        return
+    changed = list({id(function): function for function in _hidden()}.values())
+    for function in changed:
+        setattr(function, _CACHE, function)
+    try:
+        yield
+    finally:
+        for function in changed:
+            if getattr(function, _CACHE, None) is function:
+                delattr(function, _CACHE)

@@ -1,0 +1,195 @@
+"""The module and the process are left as they were found."""
+
+import os
+import random
+import threading
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import lazyrt
+
+
+class Stateful(nn.Module):
+    """Keeps things of all kinds between calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.dropout = nn.Dropout(0.5)
+        self.cache = torch.zeros(2, 4)
+        self.history = []
+        self.last = None
+        self.fail = None
+
+    def forward(self, x):
+        self.cache[:1] = self.linear(x)[:1]
+        self.last = x * 2
+        self.history.append(self.last)
+        if self.fail is not None:
+            raise self.fail
+        return self.cache + self.last
+
+
+def picture(module):
+    """All that must not change, comparable with ==."""
+    state = {name: (t.clone(), t.data_ptr(), t.requires_grad) for name, t in module.state_dict(keep_vars=True).items()}
+    return {
+        "parameters": {name: (t.tolist(), address, grad) for name, (t, address, grad) in state.items()},
+        "training": [m.training for m in module.modules()],
+        "hooks": [len(m._forward_hooks) + len(m._forward_pre_hooks) for m in module.modules()],
+        "attributes": {k: v.tolist() if isinstance(v, torch.Tensor) else v for k, v in vars(module).items() if k[0] != "_"},
+        "types": {k: type(v) for k, v in vars(module).items()},
+        "global hooks": len(nn.modules.module._global_forward_hooks) + len(nn.modules.module._global_forward_pre_hooks),
+        "torch rng": torch.get_rng_state().tolist(),
+        "python rng": random.getstate(),
+        "numpy rng": np.random.get_state()[1].tolist(),
+        "modes": torch._C._len_torch_function_stack(),
+        "grad": torch.is_grad_enabled(),
+        "fastpath": torch.backends.mha.get_fastpath_enabled(),
+    }
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_module_is_left_as_found(bundle, training):
+    model, x = Stateful().train(training), torch.randn(2, 4)
+    before = picture(model)
+    lazyrt.export(model, (x,), bundle)
+    assert picture(model) == before
+
+
+@pytest.mark.parametrize("error", [ValueError("half-way"), KeyboardInterrupt(), SystemExit(3)])
+def test_exceptions_are_the_models_own(bundle, error):
+    model, x = Stateful().eval(), torch.randn(2, 4)
+    model.fail = error
+    before = picture(model)
+    with pytest.raises(type(error)) as raised:
+        lazyrt.export(model, (x,), bundle)
+    assert raised.value is error
+    assert raised.traceback[-1].name == "forward"
+    model.fail = before["attributes"]["fail"] = None
+    before["types"]["fail"] = type(None)
+    assert picture(model) == before
+    assert os.listdir(os.path.dirname(bundle)) == []
+    lazyrt.export(model, (x,), bundle)  # the next export works
+
+
+def test_an_old_bundle_survives_a_failure(bundle):
+    model, x = Stateful().eval(), torch.randn(2, 4)
+    lazyrt.export(model, (x,), bundle)
+    before = open(bundle, "rb").read()
+    model.fail = ValueError("no")
+    with pytest.raises(ValueError):
+        lazyrt.export(model, (x,), bundle)
+    assert open(bundle, "rb").read() == before
+
+
+def test_inputs_are_not_written(bundle):
+    def double(x):
+        y = x.clone()
+        y.mul_(2)
+        return y
+
+    x = torch.randn(3)
+    before = x.clone()
+    lazyrt.export(double, (x,), bundle)
+    assert torch.equal(x, before)
+
+
+def test_two_threads(tmp_path, close):
+    models = [nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, i + 2)).eval() for i in range(2)]
+    x = torch.randn(3, 4)
+    failures = []
+
+    def work(i):
+        try:
+            for repeat in range(3):
+                path = str(tmp_path / f"{i}_{repeat}.lzb")
+                assert lazyrt.export(models[i], (x,), path).verdict == "SOUND"
+                close(lazyrt.load(path)(x), models[i](x))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_other_threads_keep_computing(bundle):
+    """Eager work elsewhere is neither captured nor disturbed."""
+    stop, seen = threading.Event(), []
+
+    def compute():
+        other = nn.Linear(16, 16)
+        while not stop.is_set():
+            seen.append(other(torch.ones(2, 16)).device.type)
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    try:
+        report = lazyrt.export(nn.Linear(16, 3).eval(), (torch.randn(2, 16),), bundle)
+    finally:
+        stop.set()
+        thread.join()
+    assert set(seen) == {"cpu"} and report.nodes == 1
+
+
+def test_export_inside_a_captured_module_is_refused(bundle, tmp_path):
+    class Nested(nn.Module):
+        def forward(self, x):
+            if not torch.compiler.is_compiling():
+                lazyrt.export(nn.Identity(), (torch.ones(1),), str(tmp_path / "inner.lzb"))
+            return x + 1
+
+    with pytest.raises(lazyrt.ExportError):
+        lazyrt.export(Nested(), (torch.ones(2),), bundle)
+
+
+def test_lazy_modules_are_materialised(bundle, close):
+    model = nn.Sequential(nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(5)).eval()
+    x = torch.randn(2, 3, 6, 6)
+    report = lazyrt.export(model, (x,), bundle)
+    assert "a first forward made the parameters of 0, 1, 3" in report.summary
+    close(lazyrt.load(bundle)(x), model(x))
+
+
+def test_tied_weights_stay_tied(bundle, close):
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = nn.Embedding(500, 32)
+            self.head = nn.Linear(32, 500, bias=False)
+            self.head.weight = self.embedding.weight
+
+        def forward(self, ids):
+            return self.head(self.embedding(ids))
+
+    model, ids = Tied().eval(), torch.randint(0, 500, (1, 7))
+    report = lazyrt.export(model, (ids,), bundle)
+    assert model.head.weight is model.embedding.weight
+    close(lazyrt.load(bundle)(ids), model(ids))
+    assert report.to_json()["parameters"]["count"] == 500 * 32
+
+
+def test_function_with_modules(bundle, close):
+    first, others = nn.Linear(4, 6), [nn.ReLU(), nn.Linear(6, 2)]
+
+    def program(x, scale=1.0):
+        for layer in others:
+            first_out = first(x) if layer is others[0] else first_out  # noqa: F821
+            first_out = layer(first_out)
+        return first_out * scale
+
+    x = torch.randn(3, 4)
+    report = lazyrt.export(program, (x,), bundle, kwargs={"scale": 0.5})
+    program_again = lazyrt.load(bundle)
+    close(program_again(x), program(x, 0.5))
+    assert "argument 'scale' is fixed at 0.5" in report.summary
+    assert report.to_json()["parameters"]["count"] == 4 * 6 + 6 + 6 * 2 + 2
+    with pytest.raises(lazyrt.InputError, match="scale"):
+        program_again(x, scale=2.0)

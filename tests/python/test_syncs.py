@@ -1,0 +1,216 @@
+"""Values that leave the graph: guards where they steer, errors where they are baked in, notes where they do nothing."""
+
+import inspect
+import math
+import random
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import lazyrt
+
+
+def line_of(function, text):
+    """Line of the function's source that holds the text."""
+    lines, first = inspect.getsourcelines(function)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+class EarlyExit(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.short, self.long = nn.Linear(4, 8), nn.Linear(8, 3), nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 3))
+
+    def forward(self, x):
+        y = self.body(x)
+        if x.mean() > 0:
+            return self.short(y)
+        return self.long(y)
+
+
+class Capsules(nn.Module):
+    """Routing by agreement that stops when the coefficients have settled."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(6, 3, 4, 5) * 0.3)
+
+    def forward(self, u):
+        votes = torch.einsum("ijkl,bil->bijk", self.weight, u)
+        logits = torch.zeros(u.shape[0], 6, 3)
+        for step in range(20):
+            share = logits.softmax(-1)
+            total = (share[..., None] * votes).sum(1)
+            norm = total.pow(2).sum(-1, keepdim=True)
+            pose = total * norm / (1 + norm) / (norm + 1e-6).sqrt()
+            update = (votes * pose[:, None]).sum(-1)
+            logits = logits + update
+            delta = update.abs().max().item()
+            if delta < 0.05:
+                break
+        return pose
+
+
+class Tacotron(nn.Module):
+    """Frames until the stop token fires."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell, self.frame, self.stop = nn.GRUCell(4, 8), nn.Linear(8, 4), nn.Linear(8, 1)
+        with torch.no_grad():
+            self.stop.bias.fill_(-2.0)
+
+    def forward(self, text):
+        hidden, frame, frames = text, torch.zeros(text.shape[0], 4), []
+        while len(frames) < 12:
+            hidden = self.cell(frame, hidden)
+            frame = self.frame(hidden)
+            frames.append(frame)
+            gate = self.stop(hidden) + 0.5 * len(frames)
+            if (torch.sigmoid(gate) > 0.6).all():
+                break
+        return torch.stack(frames, 1)
+
+
+def test_early_exit(roundtrip, close):
+    model, x = EarlyExit().eval(), torch.rand(2, 4)
+    report, program, eager = roundtrip(model, (x,))
+    assert report.verdict == "SPECIALIZED"
+    assert [guard.line for guard in report.guards] == [line_of(EarlyExit.forward, "if x.mean() > 0")]
+    assert report.guards[0].file.endswith("test_syncs.py") and report.guards[0].seen is True
+    close(program(x), eager)
+    close(program(x * 0.5), model(x * 0.5))
+    with pytest.raises(lazyrt.GuardError, match=rf"test_syncs.py:{report.guards[0].line}"):
+        program(-x)
+    close(program(x), eager)
+
+
+def test_capsules(roundtrip, close):
+    torch.manual_seed(1)
+    model, u = Capsules().eval(), torch.randn(2, 6, 5)
+    report, program, eager = roundtrip(model, (u,))
+    assert report.verdict == "SPECIALIZED" and len(report.guards) >= 2
+    assert {guard.line for guard in report.guards} == {line_of(Capsules.forward, "if delta < 0.05")}
+    close(program(u), eager)
+    close(program(u * 1.001), model(u * 1.001))
+
+
+def test_tacotron(roundtrip, close):
+    torch.manual_seed(2)
+    model, text = Tacotron().eval(), torch.randn(2, 8)
+    report, program, eager = roundtrip(model, (text,))
+    assert 1 < eager.shape[1] < 12 and len(report.guards) == eager.shape[1]
+    assert {guard.line for guard in report.guards} == {line_of(Tacotron.forward, "if (torch.sigmoid(gate)")}
+    close(program(text), eager)
+    near = text + 0.01
+    close(program(near), model(near))
+
+
+def test_a_number_that_goes_back_is_no_constant(roundtrip, close):
+    """item() of a float keeps its tensor."""
+
+    def model(x):
+        scale = x.abs().max().item()
+        y = x / (scale + 1e-6) if scale > 0.5 else x
+        return y, scale, torch.full((2,), scale * 2)
+
+    x = torch.randn(5)
+    report, program, eager = roundtrip(model, (x,))
+    assert [guard.seen for guard in report.guards] == [True]
+    for given in (x, x * 3):
+        result, expected = program(given), model(given)
+        close(result[0], expected[0])
+        assert isinstance(result[1], float) and math.isclose(result[1], expected[1], rel_tol=1e-6)
+        close(result[2], expected[2])
+
+
+def smuggle_through_item(x):
+    scale = math.tanh(x.mean().item())
+    return x * scale
+
+
+def smuggle_through_numpy(x):
+    table = np.tanh(x.numpy())
+    return x + torch.from_numpy(table).sum()
+
+
+def smuggle_through_a_list(x):
+    first = x.tolist()
+    return x + torch.tensor(sorted(first))
+
+
+def smuggle_through_random(x):
+    return x * random.random()
+
+
+@pytest.mark.parametrize("model, text", [
+    (smuggle_through_item, ".item()"),
+    (smuggle_through_numpy, ".numpy()"),
+    (smuggle_through_a_list, ".tolist()"),
+])
+def test_baked_values_fail(bundle, model, text):
+    with pytest.raises(lazyrt.ExportError) as raised:
+        lazyrt.export(model, (torch.randn(4),), bundle)
+    assert f"test_syncs.py:{line_of(model, text)}" in str(raised.value), raised.value
+    assert raised.value.report.verdict == "BROKEN"
+    assert any(finding.id == "baked-value" and finding.severity == "error" for finding in raised.value.findings)
+    report = lazyrt.export(model, (torch.randn(4),), bundle, allow=("baked-value",))
+    assert report.verdict == "SPECIALIZED" and report.findings
+
+
+def test_pythons_random_numbers_fail(bundle):
+    state = random.getstate()
+    with pytest.raises(lazyrt.ExportError) as raised:
+        lazyrt.export(smuggle_through_random, (torch.randn(4),), bundle)
+    assert f"test_syncs.py:{line_of(smuggle_through_random, 'random.random()')}" in str(raised.value)
+    assert random.getstate() == state
+
+
+def test_masks_and_nonzero(roundtrip, close):
+    def model(x):
+        kept = x[x > 0]
+        return kept.sum(), kept * 2, torch.nonzero(x > 1)
+
+    x = torch.tensor([0.5, -1.0, 2.0, 3.0])
+    report, program, eager = roundtrip(model, (x,))
+    assert report.verdict == "SPECIALIZED"
+    for given in (x, x[[1, 2, 3, 0]]):
+        for ours, expected in zip(program(given), model(given)):
+            close(ours, expected)
+    with pytest.raises(lazyrt.GuardError, match="test_syncs.py"):
+        program(-x)
+
+
+def test_integers_that_steer(roundtrip, close):
+    def model(x, n):
+        for _ in range(int(n)):
+            x = x * 2
+        return x[: n.item()]
+
+    x, n = torch.randn(5), torch.tensor(3)
+    report, program, eager = roundtrip(model, (x, n))
+    close(program(x, n), eager)
+    with pytest.raises(lazyrt.GuardError):
+        program(x, torch.tensor(4))
+
+
+def test_without_a_second_trace(bundle):
+    report = lazyrt.export(smuggle_through_random, (torch.randn(4),), bundle, second_trace=False)
+    assert report.verdict in ("SOUND", "SPECIALIZED")
+    assert any("random" in finding.message for finding in report.findings)
+
+
+def test_interrupt_in_the_second_trace(bundle):
+    calls = []
+
+    def model(x):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return x + 1
+
+    with pytest.raises(KeyboardInterrupt):
+        lazyrt.export(model, (torch.randn(4),), bundle)
+    assert len(calls) == 2
