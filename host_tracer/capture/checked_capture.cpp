@@ -190,8 +190,8 @@ class Checker {
     for (const TraceDifference& difference : later.comparison.differences) {
       const Key key = key_of(difference);
       if (known_.count(key)) continue;
-      BakedValue value{difference, {}};
-      if (has_open() && restless().count(key) == 0) value.syncs = origins.of(difference);
+      BakedValue value{difference, {}, false};
+      if (has_open() && restless().count(key) == 0) value = origins.of(difference);
       if (failure_) return;
       known_.insert(key);
       evidence_.baked.push_back(std::move(value));

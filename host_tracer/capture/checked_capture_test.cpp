@@ -265,6 +265,7 @@ TEST(Syncs, SizesFromAnIntegerTensorAreGuarded) {
   const at::Tensor sizes = at::tensor({int64_t{2}, int64_t{3}}, at::kLong);
   const Trace trace = checked({at::randn({6}), sizes}, program);
   EXPECT_EQ(verdict_of(trace), Verdict::kSpecialized) << all_findings(trace);
+  EXPECT_EQ(trace.guards.at(0).text, "to_cpu(x1) == [2, 3]");
   expect_same(trace, {at::randn({6}), sizes}, program);
   expect_refused(trace, {at::randn({6}), sizes.flip(0)});
 }
@@ -406,6 +407,18 @@ TEST(Syncs, RandomStateOfTheProcessStays) {
   at::manual_seed(7);
   checked({at::ones({3})}, [](const Tensors& x) { return Tensors{x[0] + at::rand({3})}; });
   EXPECT_TRUE(at::equal(at::rand({3}), want));
+}
+
+TEST(Syncs, ManyBakedNumbersAreCheckedInSeconds) {
+  const auto start = std::chrono::steady_clock::now();
+  const Trace trace = checked({at::rand({2}), at::tensor({3, 5})}, [](const Tensors& x) {
+    at::Tensor y = x[0];
+    for (int i = 0; i < 1500; ++i) y = y + 3 * (x[1].sum() + i).item<int64_t>();
+    return Tensors{y};
+  });
+  EXPECT_EQ(verdict_of(trace), Verdict::kSpecialized);
+  EXPECT_EQ(trace.guards.size(), 1500u);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
 }
 
 TEST(Syncs, LongTraceIsCheckedInSeconds) {

@@ -65,7 +65,7 @@ void report_random(CaptureSession& session, const c10::OperatorHandle& op, const
   finding.severity = Severity::kError;
   finding.id = "random";
   finding.message = op.operator_name().name + source_suffix() + " draws random numbers" + why +
-                    ": those of this capture are in the graph";
+                    "; those of this capture are in the graph";
   finding.suggestion = suggestion;
   session.report(std::move(finding));
 }
@@ -106,7 +106,7 @@ void drop_dropout(CaptureSession& session, const c10::OperatorHandle& op,
   if (place < 0) return;
   c10::IValue& p = args[static_cast<size_t>(place)];
   if (!p.isDouble() || p.toDouble() == 0.0 || is_false(find(op, args, "train"))) return;
-  report_random(session, op, ": dropout in training mode", kCallEval);
+  report_random(session, op, " (dropout in training mode)", kCallEval);
   p = 0.0;
 }
 
@@ -143,7 +143,7 @@ bool record_random(CaptureSession& session, const c10::OperatorHandle& op,
   if (is_quiet(op, args)) return false;
   torch::jit::drop(*stack, count);
   const bool dropout = is_dropout(op);
-  report_random(session, op, dropout ? ": it is in training mode" : "",
+  report_random(session, op, dropout ? " (it is in training mode)" : "",
                 dropout ? kCallEval : kPassIn);
   if (op.operator_name().name == "aten::native_dropout") {
     native_dropout(session, args, stack);

@@ -31,6 +31,13 @@ std::string seen_text(const at::Tensor& t) {
   return text + "]";
 }
 
+std::string values_text(const at::Tensor& t) {
+  if (t.dim() != 1 || t.numel() > 8) return seen_text(t);
+  std::string text = "[";
+  for (int64_t i = 0; i < t.numel(); ++i) text += (i ? ", " : "") + scalar_text(t[i]);
+  return text + "]";
+}
+
 SeenNumber seen_number(const at::Tensor& one) {
   if (one.scalar_type() == at::kBool) return one.item<bool>();
   if (at::isFloatingType(one.scalar_type())) return one.item<double>();

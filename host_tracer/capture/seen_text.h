@@ -16,6 +16,8 @@ std::string number_text(double value);
 std::string scalar_text(const at::Tensor& one);
 /// A scalar's text, or dtype and shape of a larger tensor: "f32[3,4]".
 std::string seen_text(const at::Tensor& t);
+/// The same with the elements of a short vector: "[1, 2, 3]".
+std::string values_text(const at::Tensor& t);
 /// The one element of a CPU tensor.
 SeenNumber seen_number(const at::Tensor& one);
 

@@ -114,7 +114,17 @@ class Settler {
       if (!is_exact(run_.syncs[i]) && guarded_.count(i) == 0) return false;
     }
     guarded_.insert(value.syncs.begin(), value.syncs.end());
+    if (value.of_sites) guard_sites(value);
     return !value.syncs.empty();
+  }
+
+  void guard_sites(const BakedValue& value) {
+    std::set<std::string> sites;
+    for (const size_t i : value.syncs) sites.insert(run_.syncs[i].site());
+    for (size_t i = 0; i < run_.syncs.size(); ++i) {
+      const SyncRecord& sync = run_.syncs[i];
+      if (sync.active && is_variable(sync) && sites.count(sync.site())) guarded_.insert(i);
+    }
   }
 
   void report_baked_values() {
@@ -309,7 +319,7 @@ class Settler {
     if (record.kind == SyncKind::kTensor) {
       guard.value = equals_given(record);
       guard.seen = true;
-      guard.text += " == " + given_text(record);
+      guard.text += " == " + values_text(record.given.front());
     } else {
       guard.value = record.id;
       guard.seen = seen_number(record.given.front());
@@ -344,7 +354,8 @@ Origins::Origins(const CapturedRun& first, const CapturedRun& second)
   for (size_t i = 0; i < first.syncs.size(); ++i) {
     const SyncRecord &a = first.syncs[i], &b = second.syncs[i];
     if (!a.active || !is_variable(a) || same_given(a, b)) continue;
-    changes_.push_back({i, a.position});
+    const size_t site = sites_.emplace(a.site(), sites_.size()).first->second;
+    changes_.push_back({i, site, a.position});
     if (a.kind == SyncKind::kTensor) tensors_.push_back(i);
     if (a.given.front().numel() != 1) continue;
     const double x = number_of(a.given.front()), y = number_of(b.given.front());
@@ -353,30 +364,37 @@ Origins::Origins(const CapturedRun& first, const CapturedRun& second)
   }
 }
 
-std::vector<size_t> Origins::of(const TraceDifference& difference) const {
-  const int64_t position = position_of(difference, first_);
+std::optional<size_t> Origins::exact(const TraceDifference& difference, int64_t position) const {
   if (difference.first_number && difference.second_number) {
-    const auto exact =
+    const auto found =
         numbers_.find({as_double(*difference.first_number), as_double(*difference.second_number)});
-    if (exact != numbers_.end() && first_.syncs[exact->second].position <= position) {
-      return {exact->second};
+    if (found != numbers_.end() && first_.syncs[found->second].position <= position) {
+      return found->second;
     }
   }
-  if (difference.first_leaf != kNoTraceValue) {
-    const at::Tensor a = leaf_tensor(first_, difference.first_leaf);
-    const at::Tensor b = leaf_tensor(second_, difference.second_leaf);
-    for (const size_t i : tensors_) {
-      if (same_tensor(first_.syncs[i].given.front(), a) &&
-          same_tensor(second_.syncs[i].given.front(), b)) {
-        return {i};
-      }
+  if (difference.first_leaf == kNoTraceValue) return std::nullopt;
+  const at::Tensor a = leaf_tensor(first_, difference.first_leaf);
+  const at::Tensor b = leaf_tensor(second_, difference.second_leaf);
+  for (const size_t i : tensors_) {
+    if (same_tensor(first_.syncs[i].given.front(), a) &&
+        same_tensor(second_.syncs[i].given.front(), b)) {
+      return i;
     }
   }
-  std::vector<size_t> before;
+  return std::nullopt;
+}
+
+BakedValue Origins::of(const TraceDifference& difference) const {
+  const int64_t position = position_of(difference, first_);
+  if (const auto sync = exact(difference, position)) return {difference, {*sync}, false};
+  BakedValue value{difference, {}, true};
+  std::vector<bool> seen(sites_.size());
   for (const Change& change : changes_) {
-    if (change.position <= position) before.push_back(change.sync);
+    if (change.position > position || seen[change.site]) continue;
+    seen[change.site] = true;
+    value.syncs.push_back(change.sync);
   }
-  return before;
+  return value;
 }
 
 Trace settle(CapturedRun run, const Evidence& evidence) {

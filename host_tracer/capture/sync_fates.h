@@ -3,6 +3,7 @@
 // What became of the values that left the graph: guards, baked values, notes.
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ namespace lazyrt {
 struct BakedValue {
   TraceDifference difference;
   std::vector<size_t> syncs;  ///< the syncs that it may have come from; empty: from none
+  bool of_sites = false;      ///< each stands for all syncs of its site
 };
 
 /// What later runs showed.
@@ -35,17 +37,21 @@ class Origins {
  public:
   Origins(const CapturedRun& first, const CapturedRun& second);
 
-  /// The sync whose two values are the ones that differ, else all before it that changed.
-  std::vector<size_t> of(const TraceDifference& difference) const;
+  /// The sync whose two values are the ones that differ, else all sites before it that changed.
+  BakedValue of(const TraceDifference& difference) const;
 
  private:
   struct Change {
     size_t sync = 0;
+    size_t site = 0;
     int64_t position = 0;
   };
 
+  std::optional<size_t> exact(const TraceDifference& difference, int64_t position) const;
+
   const CapturedRun& first_;
   const CapturedRun& second_;
+  std::map<std::string, size_t> sites_;
   std::vector<Change> changes_;
   std::map<std::pair<double, double>, size_t> numbers_;  ///< both values, to its sync
   std::vector<size_t> tensors_;
