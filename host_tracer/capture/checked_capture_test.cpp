@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "host_tracer/capture/capture_testing.h"
@@ -65,6 +66,19 @@ TEST(Syncs, EqualIsAGuard) {
   const Trace differ = checked({a, b}, program);
   expect_same(differ, {b, a}, program);
   expect_refused(differ, {a, a});
+}
+
+TEST(Syncs, AllCloseIsAGuard) {
+  const CaptureProgram program = [](const Tensors& x) {
+    return at::allclose(x[0], x[1]) ? Tensors{x[0] + 1} : Tensors{x[0] * x[1]};
+  };
+  const at::Tensor a = at::rand({4}) + 1;
+  const Trace trace = checked({a, a + 1e-7}, program);
+  expect_same(trace, {a * 2, a * 2}, program);
+  expect_refused(trace, {a, a * 2});
+  const at::Tensor inf = at::full({4}, std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(guards_hold(trace, run_trace(trace, {inf, inf})->guards));
+  expect_refused(trace, {a, inf});
 }
 
 TEST(Syncs, ConstantsNeedNoGuard) {
@@ -310,6 +324,11 @@ TEST(Syncs, ChangingNumbersWithoutASyncAreBaked) {
   const Trace random = checked(
       {at::randn({3})}, [](const Tensors& x) { return Tensors{x[0] + at::rand({3}, at::kFloat)}; });
   EXPECT_EQ(verdict_of(random), Verdict::kBroken);
+  double clock = 1.7e9;
+  const Trace close =
+      checked({at::randn({3})}, [&](const Tensors& x) { return Tensors{x[0] * (clock += 1)}; });
+  EXPECT_NE(all_findings(close).find("1700000001, and 1700000002"), std::string::npos)
+      << all_findings(close);
   // A printed number does not take the blame.
   const Trace printed = checked({at::randn({3})}, [&](const Tensors& x) {
     (void)x[0].sum().item<double>();

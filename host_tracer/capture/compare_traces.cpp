@@ -1,6 +1,7 @@
 #include "host_tracer/capture/compare_traces.h"
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 
 #include "host_tracer/capture/seen_text.h"
@@ -8,10 +9,22 @@
 namespace lazyrt {
 namespace {
 
-std::string number_of(const SeenNumber& number) {
+std::string number_of(const SeenNumber& number, bool exact = false) {
   if (const auto* v = std::get_if<bool>(&number)) return *v ? "True" : "False";
   if (const auto* v = std::get_if<int64_t>(&number)) return std::to_string(*v);
-  return number_text(std::get<double>(number));
+  if (!exact) return number_text(std::get<double>(number));
+  char buffer[32];
+  std::snprintf(buffer, sizeof(buffer), "%.17g", std::get<double>(number));
+  return buffer;
+}
+
+/// Two numbers so that one sees how they differ.
+void set_texts(TraceDifference& found, const SeenNumber& a, const SeenNumber& b) {
+  found.first_text = number_of(a);
+  found.second_text = number_of(b);
+  if (found.first_text != found.second_text) return;
+  found.first_text = number_of(a, true);
+  found.second_text = number_of(b, true);
 }
 
 /// Numbers of an argument that is no tensor; false when it is of another kind.
@@ -158,8 +171,7 @@ class Comparer {
   void add_numbers(TraceDifference found, const SeenNumber& a, const SeenNumber& b) {
     found.first_number = a;
     found.second_number = b;
-    found.first_text = number_of(a);
-    found.second_text = number_of(b);
+    set_texts(found, a, b);
     result_.differences.push_back(std::move(found));
   }
 
@@ -190,6 +202,9 @@ class Comparer {
     }
     found.first_text = constant_text(a, i, single);
     found.second_text = constant_text(b, i, single);
+    if (found.first_number && found.second_number) {
+      set_texts(found, *found.first_number, *found.second_number);
+    }
     result_.differences.push_back(std::move(found));
   }
 

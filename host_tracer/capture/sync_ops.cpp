@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <limits>
+
 #include "host_tracer/capture/capture_session.h"
 #include "host_tracer/capture/lazy_backend.h"
 #include "host_tracer/capture/op_args.h"
@@ -85,6 +87,28 @@ void equal(CaptureSession& session, const at::Tensor& a, const at::Tensor& b,
   stack->emplace_back(value.item<bool>());
 }
 
+/// isclose by functional operators alone: LibTorch's own writes in place.
+at::Tensor is_close(const at::Tensor& a, const at::Tensor& b, double rtol, double atol,
+                    bool equal_nan) {
+  const at::Tensor off = at::abs(at::sub(a, b));
+  const at::Tensor allowed = at::add(at::abs(at::mul(b, rtol)), atol);
+  const at::Tensor near =
+      at::logical_and(at::le(off, allowed), at::lt(off, std::numeric_limits<double>::infinity()));
+  at::Tensor close = at::logical_or(at::eq(a, b), near);
+  if (equal_nan) close = at::logical_or(close, at::logical_and(at::ne(a, a), at::ne(b, b)));
+  return close;
+}
+
+/// torch.allclose(a, b, rtol, atol, equal_nan)
+void all_close(CaptureSession& session, const std::vector<c10::IValue>& args,
+               torch::jit::Stack* stack) {
+  const at::Tensor a = args[0].toTensor(), b = args[1].toTensor();
+  const at::Tensor close = is_close(a, b, args[2].toDouble(), args[3].toDouble(), args[4].toBool());
+  const std::string text = "allclose(" + text_of(session, a) + ", " + text_of(session, b) + ")";
+  const at::Tensor value = sync_scalar(session, SyncKind::kTruth, at::all(close), "allclose", text);
+  stack->emplace_back(value.item<bool>());
+}
+
 /// True for a call that brings a lazy tensor to the CPU.
 bool leaves_device(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args) {
   if (op.operator_name().name != "aten::_to_copy" || !is_lazy(args[0].toTensor())) return false;
@@ -117,8 +141,8 @@ bool record_sync(CaptureSession& session, const c10::OperatorHandle& op, torch::
   const std::string& name = op.operator_name().name;
   const size_t count = op.schema().arguments().size();
   const bool scalar = name == "aten::_local_scalar_dense", truth = name == "aten::is_nonzero";
-  const bool two = name == "aten::equal";
-  if (!scalar && !truth && !two) {
+  const bool two = name == "aten::equal", near = name == "aten::allclose";
+  if (!scalar && !truth && !two && !near) {
     const std::vector<c10::IValue> args(stack->end() - static_cast<std::ptrdiff_t>(count),
                                         stack->end());
     if (!leaves_device(op, args)) return false;
@@ -131,6 +155,8 @@ bool record_sync(CaptureSession& session, const c10::OperatorHandle& op, torch::
     is_nonzero(session, self, stack);
   } else if (two) {
     equal(session, self, args[1].toTensor(), stack);
+  } else if (near) {
+    all_close(session, args, stack);
   } else {
     to_cpu(session, args, stack);
   }
