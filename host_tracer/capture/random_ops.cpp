@@ -42,7 +42,8 @@ bool is_dropout(const c10::OperatorHandle& op) {
 /// Tagged as random, but not as it is called here.
 bool is_quiet(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args) {
   if (is_false(find(op, args, "train")) || is_false(find(op, args, "training"))) return true;
-  if (find(op, args, "dropout_p")) return true;  // leave_training_mode() sees to it
+  // leave_training_mode() sees to attention and recurrent layers.
+  if (find(op, args, "dropout_p") || find(op, args, "dropout")) return true;
   return is_dropout(op) && is_zero(find(op, args, "p"));
 }
 

@@ -282,6 +282,26 @@ TEST(Random, HiddenInLayersKeptWhole) {
   EXPECT_EQ(verdict_of(quiet), Verdict::kSound) << all_findings(quiet);
 }
 
+TEST(Random, RecurrentLayersInTraining) {
+  const Tensors weights = {at::randn({12, 3}), at::randn({12, 4}), at::randn({12}),
+                           at::randn({12}),    at::randn({12, 4}), at::randn({12, 4}),
+                           at::randn({12}),    at::randn({12})};
+  const at::Tensor x = at::rand({2, 5, 3});
+  const auto gru = [&](double dropout) {
+    return [&weights, dropout](const Tensors& in) {
+      const at::Tensor h = at::zeros({2, 2, 4}, in[0].options());
+      return Tensors{std::get<0>(at::gru(in[0], h, weights, true, 2, dropout, true, false, true))};
+    };
+  };
+  const Trace quiet = checked({x}, gru(0.0));
+  EXPECT_EQ(verdict_of(quiet), Verdict::kSound) << all_findings(quiet);
+  expect_same(quiet, {x}, gru(0.0));
+  const Trace noisy = checked({x}, gru(0.5));
+  ASSERT_NE(find(noisy, "random"), nullptr);
+  EXPECT_NE(find(noisy, "random")->suggestion.find("eval()"), std::string::npos);
+  EXPECT_EQ(count(noisy, "aten::gru"), 1u);
+}
+
 TEST(Random, BatchNormInTrainingIsNamed) {
   const at::Tensor mean = at::zeros({3}), var = at::ones({3});
   const Trace trace = checked({at::randn({4, 3})}, [&](const Tensors& x) {
