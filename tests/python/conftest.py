@@ -23,6 +23,7 @@ def roundtrip(bundle):
         report = lazyrt.export(model, args, bundle, kwargs=kwargs, **options)
         return report, lazyrt.load(bundle), eager
 
+    run.bundle = bundle
     return run
 
 

@@ -55,3 +55,24 @@ def test_bert_in_seconds(roundtrip, close):
     close(result["pooler_output"], eager.pooler_output)
     assert any("attention" in node["module"] for node in program.nodes())
     assert any(node["file"].endswith("modeling_bert.py") and node["line"] > 0 for node in program.nodes())
+
+
+def test_html_report_and_progress(bundle, tmp_path):
+    page, stages = tmp_path / "m.html", []
+    report = lazyrt.export(Mlp().eval(), (torch.randn(2, 8),), bundle, report=page,
+                           progress=lambda stage, done, total: stages.append(stage))
+    text = page.read_text()
+    assert "<html" in text and "linear" in text and {"import", "plan", "write"} <= set(stages)
+    assert "SOUND" in repr(report)
+
+
+def test_an_error_of_the_progress_callback_ends_it(bundle, tmp_path):
+    def stop(stage, done, total):
+        if stage == "write":
+            raise LookupError("enough")
+
+    try:
+        lazyrt.export(Mlp().eval(), (torch.randn(2, 8),), bundle, progress=stop)
+        raise AssertionError("no error")
+    except LookupError:
+        assert list(tmp_path.iterdir()) == []

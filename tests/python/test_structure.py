@@ -132,7 +132,24 @@ def test_transformers_with_nested_results(roundtrip, close):
     close(result.past_key_values.layers[1].keys, eager.past_key_values.layers[1].keys)
 
 
-def test_transformers_t5_and_clip(roundtrip, close):
+def test_transformers_cache_as_an_input(roundtrip, close):
+    """An object with attributes goes in and comes out."""
+    transformers = pytest.importorskip("transformers")
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config(n_embd=32, n_layer=2, n_head=2, vocab_size=100)).eval()
+    with torch.no_grad():
+        past = lambda: model(input_ids=torch.arange(5)[None]).past_key_values  # noqa: E731
+        token, given = torch.tensor([[7]]), past()
+        report = lazyrt.export(model, (), roundtrip.bundle, kwargs={"input_ids": token, "past_key_values": given})
+        assert given.layers[0].keys.shape[2] == 5
+        program = lazyrt.load(roundtrip.bundle)
+        assert "past_key_values.layers.1.values" in [i.name for i in program.inputs]
+        result, expected = program(input_ids=token, past_key_values=past()), model(input_ids=token, past_key_values=past())
+        close(result.logits, expected.logits)
+        close(result.past_key_values.layers[1].keys, expected.past_key_values.layers[1].keys)
+    assert report.verdict == "SOUND"
+
+
+def test_transformers_t5(roundtrip, close):
     transformers = pytest.importorskip("transformers")
     config = transformers.T5Config(d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, vocab_size=100)
     model = transformers.T5Model(config).eval()
