@@ -83,7 +83,7 @@ class ExportReport:
             "syncs": [dataclasses.asdict(item) for item in self.syncs],
             "states": self.states,
         }
-        return {**self._json, **mine}
+        return {**mine, **self._json}
 
     def _lines(self):
         yield f"verdict     {self.verdict}"
@@ -93,4 +93,7 @@ class ExportReport:
             yield f"{guard.file}:{guard.line}: assumes {guard.text} = {guard.seen}"
 
     def __repr__(self):
-        return "\n".join([f"<lazyrt.ExportReport {self.path}>", *self._lines(), self.summary.rstrip()])
+        head = f"<lazyrt.ExportReport {self.path}>"
+        if "  verdict " in self.summary:
+            return "\n".join([head, self.summary.rstrip()])
+        return "\n".join([head, *self._lines(), self.summary.rstrip()]).rstrip()
