@@ -10,14 +10,18 @@
 namespace lazyrt {
 
 struct ExportArguments {
-  std::string model;                    ///< .pt2
+  std::string model;                    ///< .pt2 or .pt
   std::string output;                   ///< .lzb
   std::vector<std::string> inputs;      ///< --input
+  std::vector<std::string> samples;     ///< --sample, one more trace each
+  std::vector<std::string> allow;       ///< --allow, ids of findings
   std::vector<std::string> dump_after;  ///< --dump-after
+  std::string command_line;             ///< for the report
   std::string report;                   ///< --report, HTML; empty: none
   bool dump_trace = false;
   bool json = false;
   bool use_sample_shape = false;  ///< --static
+  bool second_trace = true;
   bool strip_samples = false;
   bool quiet = false;
   bool check = true;

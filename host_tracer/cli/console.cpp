@@ -8,14 +8,15 @@
 
 namespace lazyrt {
 
-Exit fail(const Failure& failure, Exit code, bool json) {
+Exit fail(const Failure& failure, Exit code, bool json, const nlohmann::ordered_json& details) {
   std::fprintf(stderr, "lazy-export: %s\n", failure.text.c_str());
-  if (json) {
-    print_json({{"error",
-                 {{"kind", error_name(failure.error)},
-                  {"message", failure.text},
-                  {"exit_code", static_cast<int>(code)}}}});
-  }
+  if (!json) return code;
+  nlohmann::ordered_json object = {{"error",
+                                    {{"kind", error_name(failure.error)},
+                                     {"message", failure.text},
+                                     {"exit_code", static_cast<int>(code)}}}};
+  object.update(details);
+  print_json(object);
   return code;
 }
 

@@ -14,6 +14,7 @@ enum class Exit : int {
   kMismatch = 4,     ///< the bundle does not reproduce eager's outputs
   kUnsupported = 5,  ///< the model uses what LazyRT cannot run
   kInternal = 6,     ///< a bug of ours or of a library below
+  kBroken = 7,       ///< values of the sample are baked into the trace: see its findings
 };
 
 /// The code that an error ends in.

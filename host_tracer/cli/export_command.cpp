@@ -1,3 +1,4 @@
+#include <unistd.h>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -5,14 +6,16 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "host_tracer/cli/capture_model.h"
 #include "host_tracer/cli/commands.h"
 #include "host_tracer/cli/console.h"
 #include "host_tracer/cli/input_spec.h"
+#include "host_tracer/cli/interrupt.h"
 #include "host_tracer/cli/progress.h"
 #include "host_tracer/cli/self_check.h"
 #include "host_tracer/exporter.h"
-#include "host_tracer/frontends/pt2/pt2.h"
 #include "host_tracer/report/html.h"
+#include "host_tracer/report/sha256.h"
 #include "host_tracer/report/summary.h"
 #include "lazyrt/runtime.h"
 
@@ -25,15 +28,18 @@ namespace fs = std::filesystem;
 struct Stop {
   Failure failure;
   Exit code;
+  nlohmann::ordered_json details = nlohmann::ordered_json::object();  ///< more for --json
 };
 
-/// One run of `lazy-export MODEL.pt2 -o OUT.lzb`, stage by stage. The bundle is made beside OUT.lzb
-/// and moved there at the very end.
+/// One run of `lazy-export MODEL -o OUT.lzb`, stage by stage. The bundle is made beside OUT.lzb and
+/// moved there at the very end.
 class Export {
  public:
   explicit Export(const ExportArguments& arguments)
       : args_(arguments),
         partial_(arguments.output + ".partial"),
+        interrupted_(partial_),
+        interrupted_writing_(partial_ + ".partial-" + std::to_string(getpid())),
         progress_(std::make_unique<Progress>(!arguments.quiet)) {}
   ~Export() {
     std::error_code ignored;
@@ -46,6 +52,7 @@ class Export {
   void run() {
     check_arguments();
     capture();
+    if (summary_.verdict == Verdict::kBroken) stop_broken();
     write();
     if (args_.check) check();
     describe();
@@ -56,19 +63,24 @@ class Export {
 
  private:
   void check_arguments() const;
+  std::vector<std::vector<GivenInput>> samples() const;
   void capture();
+  void stop_broken();
   void write();
   void check();
   void describe();
-  void publish() const;
+  void publish();
+  void write_report() const;
   void print() const;
   void dump(const std::string& pass, const Graph& graph) const;
   bool dumps(const std::string& pass) const;
 
   const ExportArguments& args_;
   const std::string partial_;
+  const RemoveOnInterrupt interrupted_, interrupted_writing_;
   std::unique_ptr<Progress> progress_;
-  Trace trace_;
+  std::vector<Trace> traces_;  ///< one for each sample; at least one
+  std::string interface_;      ///< nesting of arguments and result, if the front end knows it
   ExportSummary summary_;
 };
 
@@ -115,39 +127,74 @@ void Export::check_arguments() const {
   }
 }
 
+/// The inputs of each trace: --input, overridden by each --sample.
+std::vector<std::vector<GivenInput>> Export::samples() const {
+  auto common = parse_input_specs(args_.inputs);
+  if (!common.ok()) stop(common.failure());
+  std::vector<std::vector<GivenInput>> all;
+  for (const std::string& text : args_.samples) {
+    auto sample = parse_sample_spec(text);
+    if (!sample.ok()) stop({sample.failure().error, "--sample: " + sample.failure().text});
+    all.push_back(override_inputs(*common, *sample));
+  }
+  if (all.empty()) all.push_back(std::move(*common));
+  return all;
+}
+
 void Export::capture() {
   const auto begin = std::chrono::steady_clock::now();
-  auto inputs = parse_input_specs(args_.inputs);
-  if (!inputs.ok()) stop(inputs.failure());
-  Pt2Options options;
-  options.inputs = std::move(*inputs);
-  options.static_shapes = args_.use_sample_shape;
-  options.sample_outputs = args_.check || !args_.strip_samples;
-  options.progress = [this](const char* stage, int64_t done, int64_t total) {
+  CaptureSettings settings;
+  settings.static_shapes = args_.use_sample_shape;
+  settings.sample_outputs = args_.check || !args_.strip_samples;
+  settings.second_trace = args_.second_trace;
+  settings.allow = args_.allow;
+  settings.progress = [this](const char* stage, int64_t done, int64_t total) {
     progress_->report(stage, done, total);
   };
-  auto trace = capture_pt2(args_.model, options);
-  if (!trace.ok()) stop(trace.failure());
-  trace_ = std::move(*trace);
-  if (args_.dump_trace) std::fputs(trace_.text().c_str(), stderr);
-  count_parameters(trace_, &summary_);
+  settings.interface = &interface_;
+  for (std::vector<GivenInput>& inputs : samples()) {
+    auto trace = capture_model(args_.model, std::move(inputs), settings);
+    if (!trace.ok()) stop(trace.failure());
+    if (args_.dump_trace) std::fputs(trace->text().c_str(), stderr);
+    traces_.push_back(std::move(*trace));
+  }
+  describe_traces(traces_, &summary_);
   summary_.model = args_.model;
-  summary_.producer = trace_.producer;
-  summary_.captured_nodes = trace_.nodes.size();
-  summary_.shapes = trace_.shapes;
-  summary_.notes = trace_.notes;
+  summary_.command_line = args_.command_line;
   summary_.seconds.trace = seconds_since(begin);
+  auto hash = file_sha256(args_.model);
+  if (hash.ok()) summary_.model_sha256 = std::move(*hash);
+}
+
+/// Tells of the findings; there is no bundle, but the report if it is wanted.
+void Export::stop_broken() {
+  progress_.reset();
+  summary_.bundle.path = args_.output;
+  summary_.unchecked = "the trace is BROKEN";
+  write_report();
+  std::string text = args_.model + ": the trace is BROKEN, no bundle is written:";
+  for (const Finding& finding : summary_.findings) {
+    if (finding.severity != Severity::kError) continue;
+    const std::string where = finding.source.text();
+    text += "\n  " + finding.message + " [" + finding.id + "]" +
+            (where.empty() ? "" : " at " + where) +
+            (finding.suggestion.empty() ? "" : "\n    " + finding.suggestion);
+  }
+  throw Stop{{Error::kUnsupported, text + "\n--allow ID takes it for a warning"},
+             Exit::kBroken,
+             verdict_json(summary_)};
 }
 
 void Export::write() {
   ExportOptions options;
   options.path = partial_;
   options.emit.strip_samples = args_.strip_samples;
+  if (!interface_.empty()) options.emit.info.emplace_back("lazyrt.interface", interface_);
   options.progress = [this](const std::string& stage, int64_t done, int64_t total) {
     progress_->report(stage, done, total);
   };
   options.after_pass = [this](const std::string& pass, const Graph& graph) { dump(pass, graph); };
-  auto report = export_trace(trace_, default_ops(), options);
+  auto report = export_traces(traces_, default_ops(), options);
   if (!report.ok()) {
     stop(report.failure());
   }
@@ -155,6 +202,7 @@ void Export::write() {
     summary_.passes.push_back(
         {pass.name, pass.nodes_before, pass.nodes_after, pass.changes, pass.milliseconds});
   }
+  summary_.plan = {report->arena_lower_bound, report->in_place, report->views, report->permutes};
   summary_.imported_nodes =
       report->passes.empty() ? report->nodes.size() : report->passes.front().nodes_before;
   for (const StageTime& time : report->times) {
@@ -167,15 +215,20 @@ void Export::write() {
 void Export::check() {
   progress_->report("check against eager");
   const auto begin = std::chrono::steady_clock::now();
-  if (trace_.sample_outputs.empty()) {
+  if (traces_.front().sample_outputs.empty()) {
     summary_.unchecked = "the model carries no sample inputs (see --input)";
     return;
   }
-  auto lines = check_bundle(partial_, trace_);
-  if (!lines.ok()) {
-    stop({lines.failure().error, "the bundle made does not run: " + lines.failure().text});
+  for (size_t i = 0; i < traces_.size(); ++i) {
+    auto lines = check_bundle(partial_, traces_[i]);
+    if (!lines.ok()) {
+      stop({lines.failure().error, "the bundle made does not run: " + lines.failure().text});
+    }
+    for (CheckLine& line : *lines) {
+      if (traces_.size() > 1) line.output = "sample " + std::to_string(i) + ": " + line.output;
+      summary_.check.push_back(std::move(line));
+    }
   }
-  summary_.check = std::move(*lines);
   summary_.seconds.check = seconds_since(begin);
 }
 
@@ -185,10 +238,20 @@ void Export::describe() {
   summary_.bundle = std::move(*info);
   summary_.bundle.path = args_.output;
   if (!args_.check) summary_.unchecked = "--no-check";
+  auto hash = file_sha256(partial_);
+  if (!hash.ok()) stop(hash.failure());
+  summary_.bundle_sha256 = std::move(*hash);
+}
+
+void Export::write_report() const {
+  if (args_.report.empty()) return;
+  const RemoveOnInterrupt interrupted(args_.report + ".partial");
+  const auto written = write_text_file(args_.report, html_report(summary_.bundle, &summary_));
+  if (!written.ok()) stop(written.failure());
 }
 
 /// Moves the bundle to its place, unless its check failed.
-void Export::publish() const {
+void Export::publish() {
   std::string wrong;
   for (const CheckLine& line : summary_.check) {
     if (line.ok) continue;
@@ -202,10 +265,7 @@ void Export::publish() const {
                              "this is a bug of LazyRT, please report it "
                              "(--keep keeps the bundle)"};
   if (!wrong.empty() && !args_.keep) throw Stop{mismatch, Exit::kMismatch};
-  if (!args_.report.empty()) {
-    const auto written = write_text_file(args_.report, html_report(summary_.bundle, &summary_));
-    if (!written.ok()) stop(written.failure());
-  }
+  write_report();
   std::error_code error;
   fs::rename(partial_, args_.output, error);
   if (error) {
@@ -228,7 +288,7 @@ Exit run_export(const ExportArguments& arguments) {
   try {
     Export(arguments).run();
   } catch (const Stop& stop) {
-    return fail(stop.failure, stop.code, arguments.json);
+    return fail(stop.failure, stop.code, arguments.json, stop.details);
   }
   return Exit::kDone;
 }

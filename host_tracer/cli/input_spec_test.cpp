@@ -41,6 +41,32 @@ TEST(InputSpec, BadFormsAreNamed) {
   }
 }
 
+TEST(InputSpec, Numbers) {
+  EXPECT_EQ(parse_input_spec("n=3")->number, SeenNumber(int64_t{3}));
+  EXPECT_EQ(parse_input_spec("n=-0.5")->number, SeenNumber(-0.5));
+  EXPECT_EQ(parse_input_spec("n=true")->number, SeenNumber(true));
+  EXPECT_FALSE(parse_input_spec("x=3:f32")->number);
+}
+
+TEST(InputSpec, Samples) {
+  const auto sample = parse_sample_spec("x=1,3,8:f32,h.0=2:i64,n=4,d.key=:f32");
+  ASSERT_TRUE(sample.ok()) << sample.failure().text;
+  ASSERT_EQ(sample->size(), 4u);
+  EXPECT_EQ((*sample)[0].shape, (std::vector<int64_t>{1, 3, 8}));
+  EXPECT_EQ((*sample)[1].name, "h.0");
+  EXPECT_EQ((*sample)[3].name, "d.key");
+  EXPECT_FALSE(parse_sample_spec("x=1:f32,x=2:f32").ok());
+  EXPECT_FALSE(parse_sample_spec("x=1:f32,").ok());
+}
+
+TEST(InputSpec, ASampleOverridesWhatIsCommon) {
+  const auto inputs =
+      override_inputs(*parse_sample_spec("x=1:f32,y=2:f32"), *parse_sample_spec("y=3:f32,z=4:f32"));
+  ASSERT_EQ(inputs.size(), 3u);
+  EXPECT_EQ(inputs[1].shape, std::vector<int64_t>{3});
+  EXPECT_EQ(inputs[2].name, "z");
+}
+
 TEST(InputSpec, SameNameTwice) {
   const auto inputs = parse_input_specs({"x=1:f32", "x=2:f32"});
   ASSERT_FALSE(inputs.ok());

@@ -13,17 +13,25 @@ constexpr char kAbout[] =
     "Turns a PyTorch model into a LazyRT bundle, and tells what is in one.\n"
     "\n"
     "  lazy-export MODEL.pt2 -o OUT.lzb     export what torch.export.save wrote\n"
+    "  lazy-export MODEL.pt -o OUT.lzb --input x=1,3,224,224:f32\n"
+    "                                       export TorchScript: torch.jit.trace or script, then "
+    "save\n"
     "  lazy-export inspect OUT.lzb          interface, memory, operators, who runs them\n"
     "  lazy-export verify OUT.lzb           check every rule of the format and all checksums\n";
 
 constexpr char kFooter[] =
-    "Exit codes: 0 done; 1 wrong option, or name, shape or dtype of an input; 2 a model or bundle "
-    "is\n"
-    "  damaged or of another kind; 3 a file is missing or cannot be read or written; 4 the bundle "
-    "does\n"
-    "  not reproduce eager's outputs; 5 the model uses what is not supported: all of it is "
-    "listed;\n"
-    "  6 internal error.\n"
+    "The verdict: SOUND, right for every input of these shapes and dtypes; SPECIALIZED, right "
+    "where\n"
+    "  its guards hold, which the runtime checks, or with a warning; BROKEN, values of the sample "
+    "are\n"
+    "  baked in: no bundle is written, unless --allow makes warnings of those findings.\n"
+    "Exit codes: 0 done, SOUND or SPECIALIZED; 1 wrong option, or name, shape or dtype of an "
+    "input;\n"
+    "  2 a model or bundle is damaged or of another kind; 3 a file is missing or cannot be read "
+    "or\n"
+    "  written; 4 the bundle does not reproduce eager's outputs; 5 the model uses what is not\n"
+    "  supported: all of it is listed; 6 internal error; 7 BROKEN; 128 and more: ended by a "
+    "signal.\n"
     "Messages and progress go to stderr. With --json stdout is one JSON object, an {\"error\": "
     "...} if\n"
     "the command fails. After a failure there is no output file, or the one from before "
@@ -32,12 +40,24 @@ constexpr char kFooter[] =
     "\"model.pt2\")";
 
 void add_export_options(CLI::App* app, ExportArguments* a) {
-  app->add_option("MODEL", a->model, "the exported program, a .pt2 file");
+  app->add_option("MODEL", a->model, "a .pt2 of torch.export.save or a .pt of torch.jit.save");
   app->add_option("-o,--output", a->output, "the bundle to write, a .lzb file");
-  app->add_option("--input", a->inputs,
-                  "trace with these inputs instead of the samples in the .pt2: NAME=FILE.npy, or\n"
-                  "NAME=SHAPE:DTYPE for random data, e.g. x=1,3,224,224:f32; may be repeated")
+  app->add_option(
+         "--input", a->inputs,
+         "trace with this input (a .pt2 has samples of its own): NAME=FILE.npy, or\n"
+         "NAME=SHAPE:DTYPE for random data, e.g. x=1,3,224,224:f32, or NAME=3 for a Python\n"
+         "number; in a tuple or list NAME.0, in a dict NAME.KEY; may be repeated")
       ->allow_extra_args(false);
+  app->add_option(
+         "--sample", a->samples,
+         "trace once more with NAME=VALUE,NAME=VALUE in place of these of --input; may be\n"
+         "repeated: traces that agree are merged, others become variants of one bundle")
+      ->allow_extra_args(false);
+  app->add_option("--allow", a->allow,
+                  "take findings of this id (such as baked-value) for warnings; may be repeated")
+      ->allow_extra_args(false);
+  app->add_flag("!--no-second-trace", a->second_trace,
+                "do not look for baked values by tracing perturbed inputs, too");
   app->add_flag("--static", a->use_sample_shape,
                 "fix the dynamic dims of the .pt2 at the extents of its samples");
   app->add_flag("--strip-samples", a->strip_samples,
@@ -73,7 +93,7 @@ CLI::App* add_verify(CLI::App* app, VerifyArguments* a) {
 
 /// CLI11 turns a missing option of the main command into an error only when no subcommand is there.
 void require_export_arguments(const ExportArguments& a) {
-  if (a.model.empty()) throw CLI::RequiredError("MODEL.pt2");
+  if (a.model.empty()) throw CLI::RequiredError("MODEL");
   if (a.output.empty()) throw CLI::RequiredError("-o OUT.lzb");
 }
 
@@ -84,9 +104,16 @@ bool wants_json(int argc, char** argv) {
   return false;
 }
 
+std::string joined_arguments(int argc, char** argv) {
+  std::string text = "lazy-export";
+  for (int i = 1; i < argc; ++i) text += std::string(" ") + argv[i];
+  return text;
+}
+
 int run(int argc, char** argv) {
   CLI::App app(kAbout, "lazy-export");
   ExportArguments export_arguments;
+  export_arguments.command_line = joined_arguments(argc, argv);
   InspectArguments inspect_arguments;
   VerifyArguments verify_arguments;
   add_export_options(&app, &export_arguments);

@@ -8,6 +8,7 @@
 #include "host_tracer/cli/self_check.h"
 #include "host_tracer/exporter.h"
 #include "host_tracer/report/html.h"
+#include "host_tracer/report/sha256.h"
 #include "lazyrt/runtime.h"
 
 namespace lazyrt {
@@ -47,23 +48,12 @@ Outcome<Done> write_text(const std::string& path, const std::string& text) {
   return file.publish(path);
 }
 
-void describe_traces(const std::vector<Trace>& traces, ExportSummary* summary) {
-  summary->producer = traces.front().producer;
-  for (const Trace& trace : traces) {
-    summary->captured_nodes += trace.nodes.size();
-    summary->shapes.meta += trace.shapes.meta;
-    summary->shapes.rule += trace.shapes.rule;
-    summary->shapes.cpu += trace.shapes.cpu;
-    summary->notes.insert(summary->notes.end(), trace.notes.begin(), trace.notes.end());
-  }
-  count_parameters(traces.front(), summary);
-}
-
 void describe_passes(const ExportReport& report, ExportSummary* summary) {
   for (const PassReport& pass : report.passes) {
     summary->passes.push_back(
         {pass.name, pass.nodes_before, pass.nodes_after, pass.changes, pass.milliseconds});
   }
+  summary->plan = {report.arena_lower_bound, report.in_place, report.views, report.permutes};
   summary->imported_nodes =
       report.passes.empty() ? report.nodes.size() : report.passes.front().nodes_before;
   for (const StageTime& time : report.times) {
@@ -140,6 +130,9 @@ Outcome<ExportSummary> export_from_python(const std::vector<Trace>& traces,
   }
   summary.bundle = std::move(*info);
   summary.bundle.path = options.path;
+  auto hash = file_sha256(file.path());
+  if (!hash.ok()) return hash.failure();
+  summary.bundle_sha256 = std::move(*hash);
   if (!options.report_path.empty()) {
     LAZYRT_TRY(write_text(options.report_path, html_report(summary.bundle, &summary)));
   }

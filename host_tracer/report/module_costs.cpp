@@ -1,51 +1,79 @@
 #include "host_tracer/report/module_costs.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 namespace lazyrt {
 namespace {
 
-constexpr int kDepth = 3;
-
-bool is_number(const std::string& part) {
-  return !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+ModuleCost& child_of(ModuleCost& parent, const std::string& name) {
+  for (ModuleCost& child : parent.children) {
+    if (child.name == name) return child;
+  }
+  parent.children.push_back({name});
+  return parent.children.back();
 }
 
-/// "m.layers.0" of "m.layers.0.mlp.up": up to the first number, else the first three parts.
-std::string group_of(const std::string& path) {
-  size_t begin = 0;
-  size_t third = std::string::npos;
-  for (int part = 1; begin <= path.size(); ++part) {
+void add(const ModuleCost& what, ModuleCost& to) {
+  to.nodes += what.nodes;
+  to.parameters += what.parameters;
+  to.constant_bytes += what.constant_bytes;
+  to.result_bytes += what.result_bytes;
+  to.flops += what.flops;
+}
+
+/// Adds a node's cost to every module on its path.
+void add_along(const std::string& path, const ModuleCost& cost, ModuleCost& root) {
+  ModuleCost* at = &root;
+  add(cost, *at);
+  for (size_t begin = 0; begin < path.size();) {
     const size_t end = std::min(path.find('.', begin), path.size());
-    if (part == kDepth) third = end;
-    if (is_number(path.substr(begin, end - begin))) return path.substr(0, end);
+    at = &child_of(*at, path.substr(begin, end - begin));
+    add(cost, *at);
     begin = end + 1;
   }
-  return path.substr(0, third);
+}
+
+ModuleCost cost_of(const MethodInfo& method, const NodeLine& node, std::set<uint64_t>& counted) {
+  ModuleCost cost;
+  cost.nodes = 1;
+  cost.flops = node.flops;
+  for (const int id : node.outputs) {
+    cost.result_bytes += method.values[static_cast<size_t>(id)].bytes;
+  }
+  for (const int id : node.inputs) {
+    if (id < 0) continue;
+    const ValueLine& value = method.values[static_cast<size_t>(id)];
+    if (value.kind != "Constant" || !counted.insert(value.offset).second) continue;
+    cost.constant_bytes += value.bytes;
+    const size_t size = dtype_size(value.dtype);
+    cost.parameters += size == 0 ? 0 : value.bytes / size;
+  }
+  return cost;
+}
+
+/// A module whose one child has all of its nodes becomes one with it.
+void join_chains(ModuleCost& module) {
+  for (ModuleCost& child : module.children) {
+    while (child.children.size() == 1 && child.children[0].nodes == child.nodes) {
+      ModuleCost only = std::move(child.children[0]);
+      only.name = child.name + "." + only.name;
+      child = std::move(only);
+    }
+    join_chains(child);
+  }
 }
 
 }  // namespace
 
-std::vector<ModuleCost> module_costs(const MethodInfo& method) {
-  std::vector<ModuleCost> costs;
-  std::map<std::string, size_t> places;
+ModuleCost module_costs(const MethodInfo& method) {
+  ModuleCost root;
   std::set<uint64_t> counted;  // offsets of constants
   for (const NodeLine& node : method.nodes) {
-    const auto [place, is_new] = places.insert({group_of(node.module_path), costs.size()});
-    if (is_new) costs.push_back({place->first, 0, 0, 0});
-    ModuleCost& cost = costs[place->second];
-    ++cost.nodes;
-    cost.flops += node.flops;
-    for (int id : node.inputs) {
-      if (id < 0) continue;
-      const ValueLine& value = method.values[static_cast<size_t>(id)];
-      if (value.kind != "Constant" || !counted.insert(value.offset).second) continue;
-      cost.constant_bytes += value.bytes;
-    }
+    add_along(node.module_path, cost_of(method, node, counted), root);
   }
-  return costs;
+  join_chains(root);
+  return root;
 }
 
 }  // namespace lazyrt

@@ -6,6 +6,7 @@
 #include "host_tracer/report/html.h"
 #include "host_tracer/report/memory_svg.h"
 #include "host_tracer/report/module_costs.h"
+#include "host_tracer/report/sha256.h"
 #include "host_tracer/report/summary.h"
 
 namespace lazyrt {
@@ -89,26 +90,152 @@ TEST(BundleText, NamesReferenceNodesAndWhy) {
   EXPECT_EQ(json["methods"][0]["inputs"][0]["name"], "x");
 }
 
-TEST(ModuleCosts, GroupsUpToTheFirstNumber) {
-  MethodInfo method = sample_method();
-  method.nodes[0].module_path = "m.model.layers.0.mlp.up";
-  method.nodes[1].module_path = "m.model.layers.1.mlp.up";
-  method.nodes[2].module_path = "";
-  const auto costs = module_costs(method);
-  ASSERT_EQ(costs.size(), 3u);
-  EXPECT_EQ(costs[0].module, "m.model.layers.0");
-  EXPECT_EQ(costs[1].module, "m.model.layers.1");
-  EXPECT_EQ(costs[2].module, "");
+TEST(ModuleCosts, AreATreeThatCountsConstantsOnce) {
+  const ModuleCost root = module_costs(sample_method());
+  EXPECT_EQ(root.nodes, 3u);
+  EXPECT_EQ(root.flops, 1024u);
+  EXPECT_EQ(root.constant_bytes, 1024u);
+  EXPECT_EQ(root.parameters, 256u);
+  ASSERT_EQ(root.children.size(), 2u);
+  const ModuleCost& shared = root.children[0];
+  EXPECT_EQ(shared.name, "a.b.c") << "chains of one child are one row";
+  EXPECT_EQ(shared.nodes, 2u);
+  ASSERT_EQ(shared.children.size(), 2u);
+  EXPECT_EQ(shared.children[0].name, "d.e");
+  EXPECT_EQ(shared.children[0].parameters, 256u);
+  EXPECT_EQ(shared.children[1].parameters, 0u);
+  EXPECT_EQ(root.children[1].name, "head");
 }
 
-TEST(ModuleCosts, GroupsByTheFirstThreePartsAndCountsConstantsOnce) {
-  const auto costs = module_costs(sample_method());
-  ASSERT_EQ(costs.size(), 2u);
-  EXPECT_EQ(costs[0].module, "a.b.c");
-  EXPECT_EQ(costs[0].nodes, 2u);
-  EXPECT_EQ(costs[0].flops, 1024u);
-  EXPECT_EQ(costs[0].constant_bytes, 1024u);
-  EXPECT_EQ(costs[1].module, "head");
+TEST(ModuleCosts, NodesWithoutAModuleBelongToTheRoot) {
+  MethodInfo method = sample_method();
+  for (NodeLine& n : method.nodes) n.module_path.clear();
+  const ModuleCost root = module_costs(method);
+  EXPECT_EQ(root.nodes, 3u);
+  EXPECT_TRUE(root.children.empty());
+}
+
+TEST(Sha256, KnownSums) {
+  Sha256 empty;
+  EXPECT_EQ(empty.hex(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  Sha256 abc;
+  abc.update("a", 1);
+  abc.update("bc", 2);
+  EXPECT_EQ(abc.hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  Sha256 million;
+  const std::string block(1000, 'a');
+  for (int i = 0; i < 1000; ++i) million.update(block.data(), block.size());
+  EXPECT_EQ(million.hex(), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+/// A trace with one of each leaf, a guard, a sync, a state and a baked value.
+Trace sample_trace() {
+  Trace trace;
+  static const uint8_t bytes[64] = {};
+  const auto leaf = [&](const char* name, LeafKind kind, bool literal = false) {
+    TraceValue v;
+    v.name = name;
+    v.dtype = DType::kFloat32;
+    if (!literal) v.shape = {4};
+    v.leaf = kind;
+    v.wrapped_number = literal;
+    if (kind == LeafKind::kParameter) v.constant = {nullptr, bytes, 16};
+    trace.values.push_back(v);
+  };
+  leaf("x", LeafKind::kInput);
+  leaf("w", LeafKind::kParameter);
+  leaf("tied", LeafKind::kParameter);
+  leaf("sum", LeafKind::kState);
+  leaf("", LeafKind::kConstant, true);
+  Source source;
+  source.file = "/home/user/model.py";
+  source.line = 12;
+  source.module_path = "encoder.0";
+  trace.guards.push_back({0, true, "bool(<x> > 0)", source});
+  trace.states.push_back({3, 0});
+  trace.syncs.push_back({"item", "0.25", SyncUse::kBaked, source});
+  trace.findings.push_back({Severity::kNote, "print", "a tensor is printed", "", source});
+  trace.findings.push_back(
+      {Severity::kError, "baked-value", "0.25 went into <mul>", "use <torch>", source});
+  return trace;
+}
+
+TEST(Summary, SaysWhatTheTraceSays) {
+  ExportSummary summary;
+  describe_traces({sample_trace(), sample_trace()}, &summary);
+  EXPECT_EQ(summary.verdict, Verdict::kBroken);
+  ASSERT_EQ(summary.findings.size(), 2u) << "equal findings of two traces are one";
+  EXPECT_EQ(summary.findings[0].severity, Severity::kError) << "errors first";
+  EXPECT_EQ(summary.states, std::vector<std::string>{"sum"});
+  const auto json = verdict_json(summary);
+  EXPECT_EQ(json["verdict"], "BROKEN");
+  EXPECT_EQ(json["findings"][0]["line"], 12);
+  EXPECT_EQ(json["guards"][0]["seen"], "true");
+  EXPECT_EQ(json["syncs"][0]["use"], "baked");
+  EXPECT_EQ(json["leaves"][1]["kind"], "parameter");
+  EXPECT_EQ(json["leaves"][1]["count"], 2);
+  EXPECT_EQ(json["leaves"][1]["bytes"], 16) << "tied ones once";
+  const std::string text = verdict_text(summary);
+  for (const char* part :
+       {"BROKEN", "baked-value", "model.py:12", "use <torch>", "bool(<x> > 0) = true"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  }
+}
+
+TEST(Html, TellsTheVerdictAndEscapesIt) {
+  ExportSummary summary;
+  describe_traces({sample_trace()}, &summary);
+  summary.model = "<m>.pt";
+  const std::string broken = html_report(BundleInfo{}, &summary);
+  const std::string page = html_report(sample_bundle(), &summary);
+  for (const std::string* html : {&broken, &page}) {
+    for (const char* part :
+         {"BROKEN", "&lt;m&gt;.pt", "0.25 went into &lt;mul&gt;", "use &lt;torch&gt;",
+          "bool(&lt;x&gt; &gt; 0)", "model.py:12", "baked"}) {
+      EXPECT_NE(html->find(part), std::string::npos) << part;
+    }
+    EXPECT_EQ(html->find("<mul>"), std::string::npos);
+    EXPECT_EQ(html->find("http"), html->find("http-equiv")) << "nothing is fetched";
+  }
+}
+
+TEST(Html, ShowsVariantsAndTheirGuards) {
+  BundleInfo info = sample_bundle();
+  EXPECT_EQ(html_report(info, nullptr).find("id=variants"), std::string::npos);
+  VariantLine variant;
+  variant.inputs = {{"x", DType::kFloat32, {77}}};
+  variant.guards = {{"bool(<x>)", "true", "model.py:12"}};
+  info.methods[0].variants = {variant, variant};
+  const std::string page = html_report(info, nullptr);
+  for (const char* part : {"id=variants", "x: f32[77]", "bool(&lt;x&gt;)", "model.py:12"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+}
+
+TEST(Html, TextsOfTheModelCannotLeaveTheScript) {
+  BundleInfo info = sample_bundle();
+  info.methods[0].nodes[0].aten = "</script><script>alert(1)";
+  const std::string page = html_report(info, nullptr);
+  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+  EXPECT_NE(page.find("\\u003c/script"), std::string::npos);
+}
+
+TEST(Html, LargeGraphsStaySmallPages) {
+  BundleInfo info = sample_bundle();
+  MethodInfo& method = info.methods[0];
+  for (int i = 3; i < 12000; ++i) {
+    const int id = static_cast<int>(method.values.size());
+    method.values.push_back(value("Arena", 16, 128, i, i + 1));
+    NodeLine n = node("linear", {id - 1}, {id}, "", 512);
+    n.module_path = "layers." + std::to_string(i % 300) + ".fc";
+    method.nodes.push_back(n);
+  }
+  const std::string page = html_report(info, nullptr);
+  size_t elements = 0;
+  const size_t end = page.find("<script type=\"application/json\"");
+  for (size_t at = page.find('<'); at < end; at = page.find('<', at + 1)) ++elements;
+  EXPECT_LT(elements, 20000u);
+  EXPECT_LT(page.size(), 3000000u);
 }
 
 TEST(MemorySvg, DrawsEachValueThatOwnsMemory) {
@@ -125,11 +252,12 @@ TEST(MemorySvg, DrawsEachValueThatOwnsMemory) {
 
 TEST(Html, EscapesWhatComesFromTheModel) {
   BundleInfo info = sample_bundle();
-  info.methods[0].inputs[0].name = "<script>";
+  info.methods[0].inputs[0].name = "<script>alert";
   const std::string page = html_report(info, nullptr);
-  EXPECT_EQ(page.find("<script>"), std::string::npos);
-  EXPECT_NE(page.find("&lt;script&gt;"), std::string::npos);
+  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+  EXPECT_NE(page.find("&lt;script&gt;alert"), std::string::npos);
   EXPECT_NE(page.find("no kernel &lt;of its own&gt;"), std::string::npos);
+  EXPECT_EQ(page.find("<of its own>"), std::string::npos);
 }
 
 TEST(Summary, CountsTiedParametersOnce) {

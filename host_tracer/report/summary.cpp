@@ -1,10 +1,13 @@
 #include "host_tracer/report/summary.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <iomanip>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
+#include "host_tracer/graph/guards.h"
 #include "host_tracer/report/bundle_text.h"
 
 namespace lazyrt {
@@ -74,6 +77,129 @@ Json literals_json(const MethodInfo& method) {
   return list;
 }
 
+Json source_json(const Source& source) {
+  return {{"file", source.file}, {"line", source.line}, {"module", source.module_path}};
+}
+
+Json findings_json(const std::vector<Finding>& findings) {
+  Json list = Json::array();
+  for (const Finding& finding : findings) {
+    Json line = {{"severity", severity_text(finding.severity)},
+                 {"id", finding.id},
+                 {"message", finding.message},
+                 {"suggestion", finding.suggestion}};
+    line.update(source_json(finding.source));
+    list.push_back(std::move(line));
+  }
+  return list;
+}
+
+Json guards_json(const std::vector<SeenGuard>& guards) {
+  Json list = Json::array();
+  for (const SeenGuard& guard : guards) {
+    Json line = {{"text", guard.text}, {"seen", guard.seen}};
+    line.update(source_json(guard.source));
+    list.push_back(std::move(line));
+  }
+  return list;
+}
+
+Json syncs_json(const std::vector<TraceSync>& syncs) {
+  Json list = Json::array();
+  for (const TraceSync& sync : syncs) {
+    Json line = {{"what", sync.what}, {"seen", sync.seen}, {"use", sync_use_text(sync.use)}};
+    line.update(source_json(sync.source));
+    list.push_back(std::move(line));
+  }
+  return list;
+}
+
+Json leaves_json(const std::vector<LeafLine>& leaves) {
+  Json list = Json::array();
+  for (const LeafLine& leaf : leaves) {
+    list.push_back({{"kind", leaf.kind}, {"count", leaf.count}, {"bytes", leaf.bytes}});
+  }
+  return list;
+}
+
+Json hashes_json(const ExportSummary& summary) {
+  return {{"traces", summary.traces},
+          {"model_sha256", summary.model_sha256},
+          {"bundle_sha256", summary.bundle_sha256},
+          {"command_line", summary.command_line}};
+}
+
+const char* leaf_name(const TraceValue& value) {
+  switch (value.leaf) {
+    case LeafKind::kInput:
+      return "input";
+    case LeafKind::kParameter:
+      return "parameter";
+    case LeafKind::kBuffer:
+      return "buffer";
+    case LeafKind::kState:
+      return "state";
+    default:
+      return value.wrapped_number ? "literal" : "constant";
+  }
+}
+
+uint64_t bytes_of(const TraceValue& value) {
+  uint64_t bytes = dtype_size(value.dtype);
+  for (const int64_t extent : value.shape) bytes *= static_cast<uint64_t>(extent);
+  return bytes;
+}
+
+void count_leaves(const Trace& trace, ExportSummary* summary) {
+  for (const char* kind : {"input", "parameter", "buffer", "state", "constant", "literal"}) {
+    LeafLine line;
+    line.kind = kind;
+    std::set<const uint8_t*> seen;
+    for (const TraceValue& value : trace.values) {
+      if (value.leaf == LeafKind::kNotLeaf || leaf_name(value) != line.kind) continue;
+      ++line.count;
+      const bool shared =
+          value.constant.data != nullptr && !seen.insert(value.constant.data).second;
+      if (!shared) line.bytes += bytes_of(value);
+    }
+    if (line.count > 0) summary->leaves.push_back(line);
+  }
+  LeafLine baked;
+  baked.kind = "baked";
+  for (const Finding& finding : trace.findings) baked.count += finding.id == "baked-value" ? 1 : 0;
+  if (baked.count > 0) summary->leaves.push_back(baked);
+}
+
+bool same_finding(const Finding& a, const Finding& b) {
+  return a.id == b.id && a.message == b.message && a.source.text() == b.source.text();
+}
+
+void describe_findings(const Trace& trace, ExportSummary* summary) {
+  for (const Finding& finding : trace.findings) {
+    const bool known = std::any_of(summary->findings.begin(), summary->findings.end(),
+                                   [&](const Finding& f) { return same_finding(f, finding); });
+    if (!known) summary->findings.push_back(finding);
+  }
+  // Errors first, in the order of the trace.
+  std::stable_sort(summary->findings.begin(), summary->findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+  for (const TraceGuard& guard : trace.guards) {
+    summary->guards.push_back({guard.text, seen_text(guard.seen), guard.source});
+  }
+  summary->syncs.insert(summary->syncs.end(), trace.syncs.begin(), trace.syncs.end());
+  for (const TraceState& state : trace.states) {
+    const std::string& name = trace.values[static_cast<size_t>(state.leaf)].name;
+    const auto& names = summary->states;
+    if (std::find(names.begin(), names.end(), name) == names.end()) summary->states.push_back(name);
+  }
+  summary->verdict = std::max(summary->verdict, verdict_of(trace));
+}
+
+std::string place_suffix(const Source& source) {
+  const std::string where = source.text();
+  return where.empty() ? "" : "  at " + where;
+}
+
 /// The only method of what lazy-export writes.
 const MethodInfo& method_of(const ExportSummary& summary) {
   static const MethodInfo none;
@@ -93,10 +219,81 @@ void count_parameters(const Trace& trace, ExportSummary* summary) {
   }
 }
 
+void describe_traces(const std::vector<Trace>& traces, ExportSummary* summary) {
+  summary->producer = traces.front().producer;
+  summary->traces = traces.size();
+  for (const Trace& trace : traces) {
+    summary->captured_nodes += trace.nodes.size();
+    summary->shapes.meta += trace.shapes.meta;
+    summary->shapes.rule += trace.shapes.rule;
+    summary->shapes.cpu += trace.shapes.cpu;
+    for (const std::string& note : trace.notes) {
+      const auto& notes = summary->notes;
+      if (std::find(notes.begin(), notes.end(), note) == notes.end())
+        summary->notes.push_back(note);
+    }
+    describe_findings(trace, summary);
+  }
+  count_parameters(traces.front(), summary);
+  count_leaves(traces.front(), summary);
+}
+
+const char* severity_text(Severity severity) {
+  switch (severity) {
+    case Severity::kNote:
+      return "note";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kError:
+      return "error";
+  }
+  return "";
+}
+
+const char* sync_use_text(SyncUse use) {
+  switch (use) {
+    case SyncUse::kNote:
+      return "note";
+    case SyncUse::kGuard:
+      return "guard";
+    case SyncUse::kBaked:
+      return "baked";
+    case SyncUse::kUnproven:
+      return "unproven";
+  }
+  return "";
+}
+
+std::string verdict_text(const ExportSummary& s) {
+  std::ostringstream out;
+  out << "  verdict     " << verdict_name(s.verdict) << "\n";
+  for (const Finding& finding : s.findings) {
+    out << "  " << std::left << std::setw(12) << severity_text(finding.severity) << finding.message
+        << " [" << finding.id << "]" << place_suffix(finding.source) << "\n";
+    if (!finding.suggestion.empty()) out << "              " << finding.suggestion << "\n";
+  }
+  for (const SeenGuard& guard : s.guards) {
+    out << "  guard       " << guard.text << " = " << guard.seen << place_suffix(guard.source)
+        << "\n";
+  }
+  for (const std::string& name : s.states) out << "  state       " << name << "\n";
+  return out.str();
+}
+
+Json verdict_json(const ExportSummary& s) {
+  return {{"verdict", verdict_name(s.verdict)},
+          {"findings", findings_json(s.findings)},
+          {"guards", guards_json(s.guards)},
+          {"syncs", syncs_json(s.syncs)},
+          {"states", s.states},
+          {"leaves", leaves_json(s.leaves)},
+          {"notes", s.notes}};
+}
+
 std::string summary_text(const ExportSummary& s) {
   const MethodInfo& method = method_of(s);
   std::ostringstream out;
-  out << s.model << " -> " << s.bundle.path << "\n";
+  out << s.model << " -> " << s.bundle.path << "\n" << verdict_text(s);
   append_interface(method, &out);
   out << "  nodes       " << s.captured_nodes << " captured -> " << s.imported_nodes
       << " imported -> " << method.nodes.size() << " after passes:";
@@ -120,38 +317,42 @@ std::string summary_text(const ExportSummary& s) {
 
 Json summary_json(const ExportSummary& s) {
   const MethodInfo& method = method_of(s);
-  return {{"model", s.model},
-          {"bundle", s.bundle.path},
-          {"bytes", s.bundle.bytes},
-          {"checksum", s.bundle.checksum},
-          {"producer", s.bundle.producer},
-          {"exported_by", s.producer},
-          {"inputs", tensors_json(method.inputs)},
-          {"outputs", tensors_json(method.outputs)},
-          {"literals", literals_json(method)},
-          {"nodes",
-           {{"captured", s.captured_nodes},
-            {"imported", s.imported_nodes},
-            {"final", method.nodes.size()}}},
-          {"ops", method.ops},
-          {"passes", passes_json(s.passes)},
-          {"parameters", {{"count", s.parameter_count}, {"bytes", s.parameter_bytes}}},
-          {"constants", {{"count", method.constant_count}, {"bytes", method.constant_bytes}}},
-          {"arena_bytes", method.arena_bytes},
-          {"workspace_bytes", method.workspace_bytes},
-          {"packed_weight_bytes", method.packed_weight_bytes},
-          {"flops", method.flops},
-          {"shapes", {{"meta", s.shapes.meta}, {"rule", s.shapes.rule}, {"cpu", s.shapes.cpu}}},
-          {"notes", s.notes},
-          {"reference_nodes", reference_nodes_json(method)},
-          {"session_error", method.session_error},
-          {"check", check_json(s)},
-          {"unchecked", s.unchecked},
-          {"seconds",
-           {{"trace", s.seconds.trace},
-            {"passes", s.seconds.passes},
-            {"emit", s.seconds.emit},
-            {"check", s.seconds.check}}}};
+  Json json = verdict_json(s);
+  json.update(
+      {{"model", s.model},
+       {"bundle", s.bundle.path},
+       {"bytes", s.bundle.bytes},
+       {"checksum", s.bundle.checksum},
+       {"producer", s.bundle.producer},
+       {"exported_by", s.producer},
+       {"inputs", tensors_json(method.inputs)},
+       {"outputs", tensors_json(method.outputs)},
+       {"literals", literals_json(method)},
+       {"nodes",
+        {{"captured", s.captured_nodes},
+         {"imported", s.imported_nodes},
+         {"final", method.nodes.size()}}},
+       {"ops", method.ops},
+       {"passes", passes_json(s.passes)},
+       {"parameters", {{"count", s.parameter_count}, {"bytes", s.parameter_bytes}}},
+       {"constants", {{"count", method.constant_count}, {"bytes", method.constant_bytes}}},
+       {"arena_bytes", method.arena_bytes},
+       {"arena_lower_bound", s.plan.arena_lower_bound},
+       {"workspace_bytes", method.workspace_bytes},
+       {"packed_weight_bytes", method.packed_weight_bytes},
+       {"flops", method.flops},
+       {"shapes", {{"meta", s.shapes.meta}, {"rule", s.shapes.rule}, {"cpu", s.shapes.cpu}}},
+       {"reference_nodes", reference_nodes_json(method)},
+       {"session_error", method.session_error},
+       {"check", check_json(s)},
+       {"unchecked", s.unchecked},
+       {"seconds",
+        {{"trace", s.seconds.trace},
+         {"passes", s.seconds.passes},
+         {"emit", s.seconds.emit},
+         {"check", s.seconds.check}}}});
+  json.update(hashes_json(s));
+  return json;
 }
 
 }  // namespace lazyrt

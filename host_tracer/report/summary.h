@@ -40,9 +40,42 @@ struct CheckLine {
   double relative() const { return max_value > 0 ? max_absolute / max_value : max_absolute; }
 };
 
+/// Leaves of the trace of one kind: what the program reads and does not make.
+struct LeafLine {
+  std::string kind;  ///< "input", "parameter", "buffer", "state", "constant", "literal", "baked"
+  size_t count = 0;
+  uint64_t bytes = 0;  ///< shared bytes once
+};
+
+/// A guard, as text.
+struct SeenGuard {
+  std::string text;
+  std::string seen;
+  Source source;
+};
+
+/// What the memory plan reached, beside the arena itself.
+struct PlanLine {
+  uint64_t arena_lower_bound = 0;  ///< no plan of the same program needs less
+  size_t in_place = 0;
+  size_t views = 0;
+  size_t permutes = 0;  ///< nodes that only move data between layouts
+};
+
 struct ExportSummary {
-  std::string model;  ///< path of the .pt2
+  std::string model;  ///< path of the model file
   std::string producer;
+  Verdict verdict = Verdict::kSound;
+  std::vector<Finding> findings;  ///< of all traces, equal ones once
+  std::vector<SeenGuard> guards;
+  std::vector<TraceSync> syncs;
+  std::vector<std::string> states;  ///< names of the buffers that became state
+  std::vector<LeafLine> leaves;     ///< of the first trace
+  size_t traces = 1;
+  PlanLine plan;
+  std::string model_sha256;      ///< 64 hex digits, or empty: no file
+  std::string bundle_sha256;     ///< the same
+  std::string command_line;      ///< empty: not exported by a command
   size_t captured_nodes = 0;     ///< ATen calls in the trace
   size_t imported_nodes = 0;     ///< our nodes before the passes
   uint64_t parameter_count = 0;  ///< elements of parameters and buffers, tied ones once
@@ -59,10 +92,24 @@ struct ExportSummary {
 /// Counts parameters and buffers, those that share their bytes once.
 void count_parameters(const Trace& trace, ExportSummary* summary);
 
-/// About a screen; ends in a newline.
+/// What the traces say: verdict, findings, guards, syncs, states, leaves, nodes, shapes, notes.
+/// REQUIRES: !traces.empty().
+void describe_traces(const std::vector<Trace>& traces, ExportSummary* summary);
+
+/// "note", "warning", "error"
+const char* severity_text(Severity severity);
+/// "note", "guard", "baked", "unproven"
+const char* sync_use_text(SyncUse use);
+
+/// The verdict and what led to it: findings, guards, states; ends in a newline.
+std::string verdict_text(const ExportSummary& summary);
+/// About a screen, the verdict first; ends in a newline.
 std::string summary_text(const ExportSummary& summary);
-/// {"model", "bundle", "bytes", "inputs", "outputs", "nodes", "passes", "shapes", "notes",
-/// "reference_nodes", "check", "seconds", ...}
+/// {"verdict", "findings", "guards", "syncs", "leaves", "model", "bundle", "bytes", "inputs",
+/// "outputs", "nodes", "passes", "shapes", "notes", "reference_nodes", "check", "seconds", ...}
 nlohmann::ordered_json summary_json(const ExportSummary& summary);
+/// The part of it that is known of a trace that gave no bundle: {"verdict", "findings", "guards",
+/// "syncs", "states", "leaves", "notes"}
+nlohmann::ordered_json verdict_json(const ExportSummary& summary);
 
 }  // namespace lazyrt

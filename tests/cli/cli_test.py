@@ -2,9 +2,11 @@
 
     python cli_test.py --bin-dir BIN --work DIR [unittest's arguments]
 """
+import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -21,7 +23,7 @@ BIN = WORK = None
 
 # Exit codes of both programs, by their --help.
 DONE, USAGE, BAD_FILE, IO, MISMATCH = range(5)
-UNSUPPORTED = 5  # lazy-export
+UNSUPPORTED, BROKEN = 5, 7  # lazy-export
 RUN_FAILED = 5   # lazy-run
 
 
@@ -57,6 +59,33 @@ class Lookup(nn.Module):
         return self.table(ids)
 
 
+class Early(nn.Module):
+    """Leaves the loop when the values say so; answers a dict."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x, steps: int = 9):
+        done = 0
+        while bool(x.abs().sum() > 1.0) and done < steps:
+            x = torch.tanh(self.fc(x)) * 0.4
+            done += 1
+        return {"x": x, "pair": (x * 2, x + 1)}
+
+
+class Smuggles(nn.Module):
+    def forward(self, x):
+        return x * float(x.sum())
+
+
+class Endless(nn.Module):
+    def forward(self, x):
+        for _ in range(100000000):
+            x = x + 1
+        return x
+
+
 def path(name):
     return os.path.join(WORK, name)
 
@@ -76,6 +105,8 @@ def write_models():
     write_model("dynamic.pt2", Mlp(), (torch.randn(2, 4),),
                 dynamic_shapes=({0: torch.export.Dim("rows", min=1, max=64)},))
     torch.jit.save(torch.jit.trace(Mlp().eval(), torch.randn(2, 4)), path("script.pt"))
+    for name, module in (("early", Early()), ("smuggles", Smuggles()), ("endless", Endless())):
+        torch.jit.save(torch.jit.script(module.eval()), path(name + ".pt"))
     torch.save(Mlp().state_dict(), path("weights.pt"))
     with open(path("text.pt2"), "w") as f:
         f.write("this is no zip archive\n")
@@ -178,14 +209,18 @@ class ExportFailures(Base):
     def test_foreign_zip(self):
         self.fails("foreign.pt2", code=BAD_FILE, says=["foreign.pt2"])
 
-    def test_torchscript(self):
-        self.fails("script.pt", code=BAD_FILE, says=["script.pt", "TorchScript"])
+    def test_torchscript_without_inputs(self):
+        self.fails("script.pt", code=USAGE, says=["'x'", "x: Tensor", "--input"])
+
+    def test_sample_form(self):
+        self.fails("script.pt", "--sample", "x", code=USAGE, says=["--sample", "NAME=FILE.npy"])
+        self.fails("script.pt", "--sample", "x=2,4:f32,x=2,4:f32", code=USAGE, says=["twice"])
 
     def test_checkpoint(self):
         self.fails("weights.pt", code=BAD_FILE, says=["weights.pt", "torch.save"])
 
     def test_all_unsupported_operators_with_their_lines(self):
-        self.fails("unsupported.pt2", code=UNSUPPORTED, says=["svd", "inv", "cli_test.py:39", "cli_test.py:40"])
+        self.fails("unsupported.pt2", code=UNSUPPORTED, says=["svd", "inv", "cli_test.py:41", "cli_test.py:42"])
 
     def test_dynamic_dims(self):
         self.fails("dynamic.pt2", code=UNSUPPORTED, says=["'x': dim 0", "--static"])
@@ -313,6 +348,104 @@ class Exports(Base):
         for tool in ("lazy-export", "lazy-run"):
             self.assertIn("xit codes", call(tool, "--help", code=DONE).out)
             self.assertIn("0.1.0", call(tool, "--version", code=DONE).out)
+
+
+class TorchScript(Base):
+    def test_traced(self):
+        summary = self.export("script.pt", "--input", "x=" + path("good.npy"), "--json").json()
+        self.assertEqual(summary["verdict"], "SOUND")
+        self.assertEqual(summary["findings"], [])
+        self.assertEqual(summary["inputs"], [{"name": "x", "dtype": "f32", "shape": [2, 4]}])
+        self.assertEqual(summary["outputs"][0]["name"], "out")
+        done = call("lazy-run", path("out.lzb"), "--input", "x=" + path("good.npy"), "--json", "--output-dir",
+                    path("script_run"), code=DONE).json()
+        y = np.load(os.path.join(WORK, done["outputs"][0]["file"]))
+        eager = torch.jit.load(path("script.pt"))(torch.from_numpy(np.load(path("good.npy"))))
+        np.testing.assert_allclose(y, eager.detach().numpy(), rtol=0, atol=1e-5)
+
+    def test_hashes(self):
+        summary = self.export("script.pt", "--input", "x=2,4:f32", "--json").json()
+        self.assertEqual(summary["model_sha256"], hashlib.sha256(read("script.pt")).hexdigest())
+        self.assertEqual(summary["bundle_sha256"], hashlib.sha256(read("out.lzb")).hexdigest())
+        self.assertIn("--input x=2,4:f32", summary["command_line"])
+        kinds = {leaf["kind"]: leaf for leaf in summary["leaves"]}
+        self.assertEqual(kinds["parameter"]["count"], 4)
+        self.assertEqual(kinds["parameter"]["bytes"], 268)
+
+    def test_branches_on_values_are_guards(self):
+        summary = self.export("early.pt", "--input", "x=2,4:f32", "--json").json()
+        self.assertEqual(summary["verdict"], "SPECIALIZED")
+        self.assertGreater(len(summary["guards"]), 1)
+        for guard in summary["guards"]:
+            self.assertTrue(guard["file"].endswith("cli_test.py"), guard)
+        self.assertEqual([o["name"] for o in summary["outputs"]], ["out.x", "out.pair.0", "out.pair.1"])
+        self.assertTrue(all(line["ok"] for line in summary["check"]))
+        text = self.export("early.pt", "--input", "x=2,4:f32", "--report", path("out.html")).out
+        self.assertIn("SPECIALIZED", text)
+        page = read("out.html").decode()
+        for part in ("SPECIALIZED", "Guards", "cli_test.py", "Memory plan", "Cost by module"):
+            self.assertIn(part, page)
+
+    def test_a_broken_guard_is_refused_by_line(self):
+        np.save(path("large.npy"), np.full((2, 4), 3, np.float32))
+        np.save(path("zeros.npy"), np.zeros((2, 4), np.float32))
+        self.export("early.pt", "--input", "x=" + path("large.npy"))
+        self.refuses("lazy-run", path("out.lzb"), "--input", "x=" + path("zeros.npy"), code=RUN_FAILED,
+                     says=["cli_test.py:"])
+
+    def test_two_samples_make_two_variants(self):
+        np.save(path("large.npy"), np.full((2, 4), 3, np.float32))
+        np.save(path("zeros.npy"), np.zeros((2, 4), np.float32))
+        summary = self.export("early.pt", "--sample", "x=" + path("large.npy"), "--sample",
+                              "x=" + path("zeros.npy"), "--json").json()
+        self.assertTrue(all(line["ok"] for line in summary["check"]))
+        self.assertEqual(len(summary["check"]), 6)
+        self.assertEqual(summary["traces"], 2)
+        eager = torch.jit.load(path("early.pt"))
+        for name in ("large", "zeros"):
+            done = call("lazy-run", path("out.lzb"), "--input", f"x={path(name + '.npy')}", "--json", "--output-dir",
+                        path("variants"), code=DONE).json()
+            x = np.load(os.path.join(WORK, done["outputs"][0]["file"]))
+            want = eager(torch.from_numpy(np.load(path(name + ".npy"))))["x"].detach().numpy()
+            np.testing.assert_allclose(x, want, rtol=0, atol=1e-5)
+
+    def test_samples_of_two_shapes(self):
+        summary = self.export("script.pt", "--sample", "x=2,4:f32", "--sample", "x=5,4:f32", "--json").json()
+        self.assertEqual(summary["verdict"], "SOUND")
+        call("lazy-run", path("out.lzb"), code=DONE)
+
+    def test_numbers_are_fixed(self):
+        summary = self.export("early.pt", "--input", "x=2,4:f32", "--input", "steps=1", "--json").json()
+        self.assertTrue(any("'steps' is fixed at 1" in note for note in summary["notes"]))
+
+    def test_baked_values_give_no_bundle(self):
+        inputs = ("--input", "x=" + path("good.npy"))
+        done = self.refuses("lazy-export", path("smuggles.pt"), "-o", path("out.lzb"), *inputs, "--report",
+                            path("out.html"), code=BROKEN, says=["BROKEN", "cli_test.py", "--allow"])
+        self.assertFalse(os.path.exists(path("out.lzb")))
+        self.assertIn("BROKEN", read("out.html").decode())
+        as_json = call("lazy-export", path("smuggles.pt"), "-o", path("out.lzb"), *inputs, "--json", code=BROKEN).json()
+        self.assertEqual(as_json["error"]["exit_code"], BROKEN)
+        self.assertEqual(as_json["verdict"], "BROKEN")
+        ids = {f["id"] for f in as_json["findings"] if f["severity"] == "error"}
+        self.assertTrue(ids)
+        allowed = [word for i in ids for word in ("--allow", i)]
+        summary = self.export("smuggles.pt", *inputs, *allowed, "--json").json()
+        self.assertEqual(summary["verdict"], "SPECIALIZED")
+        self.assertTrue(os.path.exists(path("out.lzb")))
+        self.assertEqual(done.out, "")
+
+    def test_interrupt(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before = set(os.listdir(WORK))
+            running = subprocess.Popen(
+                [os.path.join(BIN, "lazy-export"), path("endless.pt"), "-o", path("out.lzb"), "--input", "x=2:f32"],
+                stderr=subprocess.PIPE, text=True, cwd=WORK)
+            running.stderr.readline()  # it is tracing
+            running.send_signal(number)
+            _, err = running.communicate(timeout=60)
+            self.assertEqual(running.returncode, 128 + number, err)
+            self.assertEqual(set(os.listdir(WORK)), before)
 
 
 class OutputsOfAllKinds(Base):

@@ -1,7 +1,6 @@
 #include "host_tracer/frontends/pt2/pt2.h"
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
 
@@ -9,6 +8,7 @@
 #include "host_tracer/frontends/pt2/archive.h"
 #include "host_tracer/frontends/pt2/interpreter.h"
 #include "host_tracer/frontends/pt2/signature.h"
+#include "host_tracer/frontends/shared/given_tensor.h"
 
 namespace lazyrt {
 namespace {
@@ -99,22 +99,6 @@ class Pt2Capture {
                       ", the program was exported for ", sizes_text(want));
   }
 
-  static at::Tensor made_up(const Pt2Input& input) {
-    const auto options = at::TensorOptions().dtype(to_scalar_type(input.dtype));
-    if (!is_floating(input.dtype)) return at::zeros(input.shape, options);
-    const auto generator = at::detail::createCPUGenerator(20261121);
-    return at::randn(input.shape, generator, at::TensorOptions().dtype(at::kFloat)).to(options);
-  }
-
-  static at::Tensor given_tensor(const Pt2Input& input) {
-    TORCH_CHECK_VALUE(input.dtype != DType::kNone, "input '", input.name, "' has no dtype");
-    if (!input.data.data) return made_up(input);
-    const at::Tensor t = from_sample({input.dtype, input.shape, input.data});
-    TORCH_CHECK_VALUE(t.nbytes() == input.data.bytes, "input '", input.name, "' has ",
-                      input.data.bytes, " bytes, its shape and dtype need ", t.nbytes());
-    return t;
-  }
-
   /// The file's samples by placeholder index; undefined where there is none.
   std::vector<at::Tensor> file_samples(std::string* why) {
     std::vector<c10::IValue> leaves;
@@ -134,8 +118,8 @@ class Pt2Capture {
     return samples;
   }
 
-  const Pt2Input* given(const std::string& name) const {
-    for (const Pt2Input& input : options_.inputs) {
+  const GivenInput* given(const std::string& name) const {
+    for (const GivenInput& input : options_.inputs) {
       if (input.name == name) return &input;
     }
     return nullptr;
@@ -146,14 +130,14 @@ class Pt2Capture {
     for (const Pt2Placeholder& p : signature_.placeholders) {
       if (p.kind == Kind::kInput) names.push_back(p.name);
     }
-    for (const Pt2Input& input : options_.inputs) {
+    for (const GivenInput& input : options_.inputs) {
       TORCH_CHECK_VALUE(std::find(names.begin(), names.end(), input.name) != names.end(),
                         "the program has no input '", input.name, "'; it has:", join(names));
     }
   }
 
   void add_input(const Pt2Placeholder& p, const at::Tensor& sample, const std::string& why) {
-    const Pt2Input* override_by = given(p.name);
+    const GivenInput* override_by = given(p.name);
     TORCH_CHECK_VALUE(override_by || sample.defined(), "no value for input '", p.name,
                       "': ", why.empty() ? "the file holds no sample for it" : why,
                       "; give one with --input ", p.name, "=FILE.npy");

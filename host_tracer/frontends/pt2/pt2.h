@@ -3,32 +3,20 @@
 // The .pt2 front end: reads what torch.export.save wrote, without Python, and captures it.
 // Free of LibTorch types.
 
-#include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "host_tracer/capture/trace.h"
+#include "host_tracer/frontends/shared/given_input.h"
 #include "host_tracer/support/outcome.h"
 
 namespace lazyrt {
 
-/// What an input is captured with, in place of the sample kept in the file.
-struct Pt2Input {
-  std::string name;
-  DType dtype = DType::kNone;
-  std::vector<int64_t> shape;
-  ConstantData data;  ///< row-major bytes; without them values are made up from a fixed seed
-};
-
-/// Called while work goes on: `stage` is "read", "trace" or "samples"; `done` of `total` steps.
-using Pt2Progress = std::function<void(const char* stage, int64_t done, int64_t total)>;
-
 struct Pt2Options {
-  std::vector<Pt2Input> inputs;  ///< by name; the others come from the file's samples
-  bool static_shapes = false;    ///< accept dynamic dims and fix them at the samples' sizes
-  bool sample_outputs = true;    ///< run eager ATen on the CPU for Trace::sample_outputs
-  Pt2Progress progress;          ///< may be empty
+  std::vector<GivenInput> inputs;  ///< by name; the others come from the file's samples
+  bool static_shapes = false;      ///< accept dynamic dims and fix them at the samples' sizes
+  bool sample_outputs = true;      ///< run eager ATen on the CPU for Trace::sample_outputs
+  CaptureProgress progress;        ///< may be empty
 };
 
 /// Captures the program in a .pt2 file. Inputs are named and ordered as in its signature. Refuses

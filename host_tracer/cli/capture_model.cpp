@@ -1,0 +1,58 @@
+#include "host_tracer/cli/capture_model.h"
+
+#include <algorithm>
+
+#include "host_tracer/frontends/pt2/pt2.h"
+#include "host_tracer/frontends/shared/model_kind.h"
+#include "host_tracer/frontends/torchscript/torchscript.h"
+
+namespace lazyrt {
+namespace {
+
+Outcome<Trace> capture_exported(const std::string& path, std::vector<GivenInput> inputs,
+                                const CaptureSettings& settings) {
+  Pt2Options options;
+  options.inputs = std::move(inputs);
+  options.static_shapes = settings.static_shapes;
+  options.sample_outputs = settings.sample_outputs;
+  options.progress = settings.progress;
+  return capture_pt2(path, options);
+}
+
+Outcome<Trace> capture_script(const std::string& path, std::vector<GivenInput> inputs,
+                              const CaptureSettings& settings) {
+  TorchScriptOptions options;
+  options.inputs = std::move(inputs);
+  options.second_trace = settings.second_trace;
+  options.allow = settings.allow;
+  options.sample_outputs = settings.sample_outputs;
+  options.progress = settings.progress;
+  options.interface = settings.interface;
+  auto trace = capture_torchscript(path, options);
+  if (trace.ok() && !settings.second_trace) {
+    trace->notes.push_back("baked values were not looked for (--no-second-trace)");
+  }
+  return trace;
+}
+
+/// Findings of the front ends themselves, which capture's check does not see.
+void allow_findings(const std::vector<std::string>& allow, Trace& trace) {
+  for (Finding& finding : trace.findings) {
+    const bool allowed = std::find(allow.begin(), allow.end(), finding.id) != allow.end();
+    if (allowed && finding.severity == Severity::kError) finding.severity = Severity::kWarning;
+  }
+}
+
+}  // namespace
+
+Outcome<Trace> capture_model(const std::string& path, std::vector<GivenInput> inputs,
+                             const CaptureSettings& settings) {
+  const auto kind = model_kind(path);
+  if (!kind.ok()) return kind.failure();
+  const auto capture_kind = *kind == ModelKind::kTorchScript ? capture_script : capture_exported;
+  auto trace = capture_kind(path, std::move(inputs), settings);
+  if (trace.ok()) allow_findings(settings.allow, *trace);
+  return trace;
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,172 @@
+#include "host_tracer/frontends/cpp/trace.h"
+
+#include <ATen/ATen.h>
+#include <torch/version.h>
+
+#include "host_tracer/frontends/shared/program_outputs.h"
+
+namespace lazyrt {
+namespace {
+
+constexpr char kAdvice[] =
+    " (a CPU tensor that the program makes and then writes into has to be made on the inputs' "
+    "device: torch::zeros(sizes, x.options()); a registered buffer cannot be written: return its "
+    "new value)";
+
+CaptureRequest request_of(const CppProgram& program, const std::vector<at::Tensor>& inputs,
+                          const TraceOptions& options) {
+  CaptureRequest request;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool named = i < options.input_names.size();
+    request.inputs.push_back({named ? options.input_names[i] : "x" + std::to_string(i), inputs[i]});
+    TORCH_CHECK_VALUE(inputs[i].defined(), "input '", request.inputs.back().name,
+                      "' is an undefined tensor");
+  }
+  request.parameters = program.parameters;
+  request.buffers = program.buffers;
+  return request;
+}
+
+constexpr std::string_view kTransposed = ".T";
+
+std::string module_of(std::string parameter) {
+  if (parameter.ends_with(kTransposed)) parameter.resize(parameter.size() - kTransposed.size());
+  const size_t dot = parameter.rfind('.');
+  return dot == std::string::npos ? "" : parameter.substr(0, dot);
+}
+
+/// C++ does not say which module runs: a node that reads a module's parameter is taken for its.
+void name_modules(Trace& trace) {
+  for (TraceNode& node : trace.nodes) {
+    if (!node.source.module_path.empty()) continue;
+    for (const auto& [name, arg] : node.args) {
+      const auto* tensor = std::get_if<TensorArg>(&arg);
+      if (!tensor || tensor->value == kNoTraceValue) continue;
+      const TraceValue& value = trace.values[static_cast<size_t>(tensor->value)];
+      if (value.leaf != LeafKind::kParameter && value.leaf != LeafKind::kBuffer) continue;
+      node.source.module_path = module_of(value.name);
+      break;
+    }
+  }
+}
+
+void add_sample_outputs(const CppProgram& program, const std::vector<at::Tensor>& inputs,
+                        Trace& trace) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> copies;
+  for (const at::Tensor& input : inputs) copies.push_back(input.detach().clone());
+  for (const NamedValue& out : flatten_outputs(program.run(copies), "out")) {
+    const bool tensor = out.value.isTensor() && out.value.toTensor().defined();
+    trace.sample_outputs.push_back(tensor ? to_sample(out.value.toTensor()) : SampleTensor{});
+  }
+}
+
+Failure explained(Failure failure) {
+  if (failure.text.find("non-functional tensor") != std::string::npos) failure.text += kAdvice;
+  return failure;
+}
+
+/// Puts buffers back that a run of the program has changed.
+class KeepBuffers {
+ public:
+  explicit KeepBuffers(const std::vector<NamedTensor>& buffers) {
+    for (const NamedTensor& named : buffers) {
+      saved_.push_back({named.tensor, named.tensor.clone(), named.tensor._version()});
+    }
+  }
+  ~KeepBuffers() { restore(); }
+  KeepBuffers(const KeepBuffers&) = delete;
+  KeepBuffers& operator=(const KeepBuffers&) = delete;
+
+  void restore() {
+    const at::NoGradGuard no_grad;
+    for (Saved& saved : saved_) {
+      if (saved.buffer._version() == saved.version) continue;
+      saved.buffer.copy_(saved.copy);
+      saved.version = saved.buffer._version();
+    }
+  }
+
+ private:
+  struct Saved {
+    at::Tensor buffer;
+    at::Tensor copy;
+    int64_t version;
+  };
+  std::vector<Saved> saved_;
+};
+
+bool is_arity_error(const std::exception_ptr& thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const cpp_detail::ArityError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+  return false;
+}
+
+Outcome<Trace> capture_program(const CppProgram& program, const std::vector<at::Tensor>& inputs,
+                               const TraceOptions& options) {
+  ProgramOutputs outputs;
+  KeepBuffers buffers(program.buffers);
+  std::exception_ptr thrown;
+  CaptureRequest request = request_of(program, inputs, options);
+  request.before_trace = [&] { buffers.restore(); };
+  request.thrown = &thrown;
+  auto trace = capture_checked(
+      request,
+      [&](const std::vector<at::Tensor>& x) {
+        return outputs.take(flatten_outputs(program.run(x), "out"));
+      },
+      options.check);
+  if (!trace.ok() && is_arity_error(thrown)) {
+    return Failure{Error::kInvalidArgument, trace.failure().text};
+  }
+  if (!trace.ok()) return explained(trace.failure());
+  outputs.put_back(*trace);
+  name_modules(*trace);
+  trace->producer = "C++, torch " TORCH_VERSION;
+  if (options.sample_outputs) add_sample_outputs(program, inputs, *trace);
+  return trace;
+}
+
+}  // namespace
+
+Outcome<Trace> trace_program(const CppProgram& program, const std::vector<at::Tensor>& inputs,
+                             const TraceOptions& options) {
+  try {
+    return capture_program(program, inputs, options);
+  } catch (const c10::ValueError& e) {
+    return Failure{Error::kInvalidArgument, e.what_without_backtrace()};
+  } catch (const c10::Error& e) {
+    return Failure{Error::kUnsupported, e.what_without_backtrace()};
+  } catch (const std::exception& e) {
+    return Failure{Error::kUnsupported, e.what()};
+  }
+}
+
+CppProgram program_of(const torch::nn::Module& module) {
+  CppProgram program;
+  for (const auto& named : module.named_parameters()) {
+    if (!named.value().defined()) continue;
+    const at::Tensor value = named.value().detach();
+    program.parameters.push_back({named.key(), value});
+    if (value.dim() == 2) program.parameters.push_back({named.key() + ".T", value.t()});
+  }
+  for (const auto& named : module.named_buffers()) {
+    if (named.value().defined()) program.buffers.push_back({named.key(), named.value()});
+  }
+  return program;
+}
+
+Source source_here(std::string module_path, std::source_location where) {
+  Source source;
+  source.module_path = std::move(module_path);
+  source.file = where.file_name();
+  source.line = static_cast<int>(where.line());
+  return source;
+}
+
+}  // namespace lazyrt

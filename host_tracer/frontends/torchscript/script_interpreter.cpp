@@ -1,0 +1,427 @@
+#include "host_tracer/frontends/torchscript/script_interpreter.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/Dict.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/jit_type.h>
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/ir/constants.h>
+
+#include <unordered_set>
+
+namespace lazyrt {
+namespace {
+
+using c10::IValue;
+using torch::jit::Block;
+using torch::jit::Node;
+using torch::jit::Stack;
+using torch::jit::Value;
+namespace attr = c10::attr;
+namespace prim = c10::prim;
+
+constexpr size_t kMaxCalls = 500;
+
+std::string kind_of(const Node* node) { return node->kind().toQualString(); }
+
+bool is_lazy(const at::Tensor& t) { return t.defined() && t.device().is_lazy(); }
+
+bool any_tensor(const Stack& stack, bool (*wanted)(const at::Tensor&)) {
+  for (const IValue& value : stack) {
+    if (value.isTensor() && value.toTensor().defined() && wanted(value.toTensor())) return true;
+    if (!value.isTensorList()) continue;
+    for (const at::Tensor& t : value.toTensorVector()) {
+      if (t.defined() && wanted(t)) return true;
+    }
+  }
+  return false;
+}
+
+bool takes_tensors(const c10::FunctionSchema& schema) {
+  for (const c10::Argument& arg : schema.arguments()) {
+    if (arg.type()->isSubtypeOf(*c10::TensorType::get()) ||
+        arg.type()->isSubtypeOf(*c10::ListType::ofTensors())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Made of Python numbers by the scripting runtime itself, on the CPU.
+bool makes_tensor_of_numbers(const std::string& kind) {
+  return kind == "aten::tensor" || kind == "aten::as_tensor";
+}
+
+// ---------------------------------------------------------------- containers
+
+Stack inputs_of(const Node* node, const std::unordered_map<const Value*, IValue>& env) {
+  Stack stack;
+  for (const Value* input : node->inputs()) {
+    const auto it = env.find(input);
+    TORCH_CHECK(it != env.end(), "the graph reads %", input->debugName(), " before it is made");
+    stack.push_back(it->second);
+  }
+  return stack;
+}
+
+IValue make_list(const Node* node, const Stack& items) {
+  c10::impl::GenericList list(node->output()->type()->expectRef<c10::ListType>().getElementType());
+  for (const IValue& item : items) list.push_back(item);
+  return list;
+}
+
+IValue make_dict(const Node* node, const Stack& items) {
+  const auto& type = node->output()->type()->expectRef<c10::DictType>();
+  c10::impl::GenericDict dict(type.getKeyType(), type.getValueType());
+  for (size_t i = 0; i + 1 < items.size(); i += 2) dict.insert_or_assign(items[i], items[i + 1]);
+  return dict;
+}
+
+IValue make_tuple(const Node* node, Stack items) {
+  const auto type = node->output()->type()->expect<c10::TupleType>();
+  return type->schema() ? c10::ivalue::Tuple::createNamed(std::move(items), type)
+                        : c10::ivalue::Tuple::create(std::move(items));
+}
+
+IValue slice_tuple(const Node* node, const IValue& tuple) {
+  const auto& items = tuple.toTupleRef().elements();
+  return c10::ivalue::Tuple::create(
+      std::vector<IValue>(items.begin() + node->i(attr::beg), items.begin() + node->i(attr::end)));
+}
+
+Stack unpack(const Node* node, const IValue& value) {
+  const Stack items =
+      value.isTuple() ? value.toTupleRef().elements().vec() : Stack(value.toListRef().vec());
+  TORCH_CHECK(items.size() == node->outputs().size(), "expected ", node->outputs().size(),
+              " elements to unpack, there are ", items.size());
+  return items;
+}
+
+IValue make_object(const Node* node) {
+  const auto type = node->output()->type()->expect<c10::ClassType>();
+  return c10::ivalue::Object::create(c10::StrongTypePtr(type->compilation_unit(), type),
+                                     type->numAttributes());
+}
+
+bool is_instance(const Node* node, const IValue& value) {
+  for (const c10::TypePtr& type : node->tys(attr::types)) {
+    if (value.type()->isSubtypeOf(*type)) return true;
+  }
+  return false;
+}
+
+/// What a node makes of its inputs alone, without operators; false for every other node.
+bool make_value(const Node* node, const Stack& in, Stack& out) {
+  switch (node->kind()) {
+    case prim::ListConstruct:
+      out = {make_list(node, in)};
+      return true;
+    case prim::DictConstruct:
+      out = {make_dict(node, in)};
+      return true;
+    case prim::TupleConstruct:
+      out = {make_tuple(node, in)};
+      return true;
+    case prim::TupleSlice:
+      out = {slice_tuple(node, in.at(0))};
+      return true;
+    case prim::TupleUnpack:
+    case prim::ListUnpack:
+      out = unpack(node, in.at(0));
+      return true;
+    case prim::CreateObject:
+      out = {make_object(node)};
+      return true;
+    case prim::isinstance:
+      out = {is_instance(node, in.at(0))};
+      return true;
+    case prim::Uninitialized:
+      out = {IValue::uninitialized()};
+      return true;
+    case prim::EmptyListLiteral:
+      out = {c10::impl::GenericList(c10::TensorType::get())};
+      return true;
+    default:
+      return false;
+  }
+}
+
+void collect_values(const Node* node, std::unordered_set<const Value*>& used) {
+  for (const Value* input : node->inputs()) used.insert(input);
+  for (const Block* block : node->blocks()) {
+    for (const Node* inner : block->nodes()) collect_values(inner, used);
+    collect_values(block->return_node(), used);
+  }
+}
+
+void call_as_convolution(Stack& stack) {
+  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::convolution", "");
+  stack.resize(op.schema().arguments().size());  // what follows are settings of cuDNN
+  op.callBoxed(stack);
+}
+
+}  // namespace
+
+ScriptInterpreter::ScriptInterpreter(const ScriptModule& module, at::Device device,
+                                     std::function<void()> on_node)
+    : module_(module),
+      device_(device),
+      on_node_(std::move(on_node)),
+      state_(module, [this](const at::Tensor& t) { return place(t); }) {}
+
+/// Lifted, or on the CPU a copy, so that the module's own tensors are never written.
+at::Tensor ScriptInterpreter::place(const at::Tensor& tensor) {
+  if (device_.is_lazy()) return lazyrt::lift(tensor.detach());
+  at::Tensor& copy = copies_[tensor.unsafeGetTensorImpl()];
+  if (!copy.defined()) copy = tensor.requires_grad() ? tensor.detach() : tensor.clone();
+  return copy;
+}
+
+IValue ScriptInterpreter::run_forward(const std::vector<IValue>& arguments) {
+  Stack stack = {module_.module()._ivalue()};
+  stack.insert(stack.end(), arguments.begin(), arguments.end());
+  torch::jit::Function& forward = module_.module().get_method("forward").function();
+  const Stack results = call(forward, std::move(stack), nullptr);
+  state_.write_back();
+  return results.at(0);
+}
+
+Stack ScriptInterpreter::call(torch::jit::Function& function, Stack arguments, const Node* site) {
+  if (!function.isGraphFunction()) {
+    function.run(arguments);
+    return arguments;
+  }
+  TORCH_CHECK(calls_.size() < kMaxCalls, "calls are nested deeper than ", kMaxCalls);
+  const bool method = !arguments.empty() && arguments[0].isObject();
+  const std::string* path = method ? module_.path_of(arguments[0].toObject().get()) : nullptr;
+  paths_.push_back(path ? *path : paths_.back());
+  if (site) calls_.push_back(site);
+  Stack results = run_graph(*torch::jit::toGraphFunction(function).graph(), std::move(arguments));
+  if (site) calls_.pop_back();
+  paths_.pop_back();
+  return results;
+}
+
+Stack ScriptInterpreter::run_graph(const torch::jit::Graph& graph, Stack inputs) {
+  TORCH_CHECK(graph.inputs().size() == inputs.size(), "a function takes ", graph.inputs().size(),
+              " values, ", inputs.size(), " are given");
+  Environment env;
+  for (size_t i = 0; i < inputs.size(); ++i) env[graph.inputs()[i]] = std::move(inputs[i]);
+  return run_block(graph.block(), env);
+}
+
+/// The values that are read for the last time by each node of the block.
+const ScriptInterpreter::LastUses& ScriptInterpreter::last_uses(const Block* block) {
+  const auto [it, is_new] = last_uses_.try_emplace(block);
+  if (!is_new) return it->second;
+  std::unordered_map<const Value*, size_t> last;
+  for (const Value* input : block->inputs()) last[input] = 0;
+  size_t index = 0;
+  for (const Node* node : block->nodes()) {
+    std::unordered_set<const Value*> used;
+    collect_values(node, used);
+    for (const Value* value : used) {
+      if (const auto known = last.find(value); known != last.end()) known->second = index;
+    }
+    for (const Value* output : node->outputs()) last[output] = index;
+    ++index;
+  }
+  for (const Value* output : block->outputs()) last.erase(output);
+  it->second.resize(index);
+  for (const auto& [value, at] : last) {
+    if (at < index) it->second[at].push_back(value);
+  }
+  return it->second;
+}
+
+Stack ScriptInterpreter::run_block(const Block* block, Environment& env) {
+  const LastUses& released = last_uses(block);
+  size_t index = 0;
+  for (const Node* node : block->nodes()) {
+    run_node(node, env);
+    for (const Value* value : released[index]) env.erase(value);
+    ++index;
+  }
+  return inputs_of(block->return_node(), env);
+}
+
+Source ScriptInterpreter::source_of(const Node* node) {
+  return sources_.source_of(node, calls_, paths_.back());
+}
+
+/// Names node and line in an error that does not do so yet.
+void ScriptInterpreter::add_place(c10::Error& error, const Node* node) {
+  const std::string where = source_of(node).text(), text = error.what_without_backtrace();
+  if (where.empty() || text.find(where) != std::string::npos) return;
+  error.add_context("in " + kind_of(node) + " at " + where);
+}
+
+void ScriptInterpreter::run_node(const Node* node, Environment& env) {
+  Stack results;
+  try {
+    results = results_of(node, env);
+  } catch (c10::Error& e) {
+    add_place(e, node);
+    throw;
+  }
+  TORCH_CHECK(results.size() == node->outputs().size(), kind_of(node), " gives ", results.size(),
+              " values, the graph expects ", node->outputs().size());
+  for (size_t i = 0; i < results.size(); ++i) env[node->outputs()[i]] = std::move(results[i]);
+}
+
+Stack ScriptInterpreter::results_of(const Node* node, Environment& env) {
+  switch (node->kind()) {
+    case prim::Constant:
+      if (node->output()->type()->kind() == c10::TypeKind::FunctionType) return {IValue()};
+      return {map_script_value(
+          *torch::jit::toIValue(node->output()), [this](const at::Tensor& t) { return place(t); },
+          device_)};
+    case prim::If:
+      return run_if(node, env);
+    case prim::Loop:
+      return run_loop(node, env);
+    case prim::CallFunction:
+    case prim::CallMethod:
+    case prim::Enter:
+    case prim::Exit:
+      return run_call(node, env);
+    case prim::GetAttr:
+    case prim::SetAttr:
+      return run_attribute(node, env);
+    case prim::fork:
+      return run_fork(node, env);
+    default:
+      break;
+  }
+  Stack inputs = inputs_of(node, env), made;
+  if (make_value(node, inputs, made)) return made;
+  Stack results = run_operator(node, std::move(inputs));
+  if (on_node_) on_node_();
+  return results;
+}
+
+Stack ScriptInterpreter::run_if(const Node* node, Environment& env) {
+  const bool taken = env.at(node->input()).toBool();
+  return run_block(node->blocks().at(taken ? 0 : 1), env);
+}
+
+Stack ScriptInterpreter::run_loop(const Node* node, Environment& env) {
+  Stack carried = inputs_of(node, env);
+  const int64_t trips = carried.at(0).toInt();
+  bool go_on = carried.at(1).toBool();
+  carried.erase(carried.begin(), carried.begin() + 2);
+  const Block* body = node->blocks().at(0);
+  for (int64_t i = 0; i < trips && go_on; ++i) {
+    env[body->inputs()[0]] = i;
+    for (size_t k = 0; k < carried.size(); ++k) env[body->inputs()[k + 1]] = std::move(carried[k]);
+    carried = run_block(body, env);
+    go_on = carried.at(0).toBool();
+    carried.erase(carried.begin());
+  }
+  return carried;
+}
+
+Stack ScriptInterpreter::run_call(const Node* node, Environment& env) {
+  Stack arguments = inputs_of(node, env);
+  if (node->kind() == prim::CallFunction) {
+    arguments.erase(arguments.begin());
+    auto* function = node->input(0)->type()->expectRef<c10::FunctionType>().function();
+    return call(*function, std::move(arguments), node);
+  }
+  std::string name;
+  if (node->kind() == prim::Enter) name = "__enter__";
+  if (node->kind() == prim::Exit) name = "__exit__";
+  if (node->kind() == prim::CallMethod) name = node->s(attr::name);
+  if (node->kind() == prim::Exit) arguments.resize(4);  // no exception: three times None
+  TORCH_CHECK(arguments.at(0).isObject(), "method '", name, "' of a ", arguments[0].tagKind());
+  torch::jit::Function& method = arguments[0].toObjectRef().type()->getMethod(name);
+  return call(method, std::move(arguments), node);
+}
+
+/// Runs at once what the program would do beside.
+Stack ScriptInterpreter::run_fork(const Node* node, Environment& env) {
+  const Stack results = run_graph(*node->g(attr::Subgraph), inputs_of(node, env));
+  auto future = c10::make_intrusive<c10::ivalue::Future>(
+      node->output()->type()->expectRef<c10::FutureType>().getElementType());
+  future->markCompleted(results.at(0));
+  return {future};
+}
+
+Stack ScriptInterpreter::run_attribute(const Node* node, Environment& env) {
+  const auto object = env.at(node->input(0)).toObject();
+  if (node->kind() == prim::GetAttr) return {state_.get(object, node->s(attr::name))};
+  state_.set(object, node->s(attr::name), env.at(node->input(1)));
+  return {};
+}
+
+// ---------------------------------------------------------------- operators
+
+/// Factories get the run's device; asking for another one gets it, too.
+void ScriptInterpreter::prepare_arguments(const Node* node, Stack& stack) const {
+  const c10::FunctionSchema& schema = node->schema();
+  const bool factory = !takes_tensors(schema);
+  const bool of_numbers = makes_tensor_of_numbers(kind_of(node));
+  for (size_t i = 0; i < schema.arguments().size() && i < stack.size(); ++i) {
+    if (schema.arguments()[i].name() != "device") continue;
+    if (of_numbers && factory) {
+      stack[i] = at::Device(at::kCPU);
+    } else if (stack[i].isDevice() || (factory && stack[i].isNone())) {
+      stack[i] = device_;
+    }
+  }
+  if (schema.is_vararg()) stack.emplace_back(static_cast<int64_t>(node->inputs().size()));
+}
+
+/// Tensors that the program makes of numbers are lifted, so that it can write into them. Arithmetic
+/// on sizes, which a traced program does with 0-dim tensors, stays on the CPU: it is no work of the
+/// model's.
+void ScriptInterpreter::keep_on_device(const Node* node, bool from_cpu, Stack& results) const {
+  const bool sizes = node->kind() == prim::NumToTensor || from_cpu;
+  const auto keep = [&](const at::Tensor& t) {
+    const bool stays = !device_.is_lazy() || is_lazy(t) || (sizes && t.dim() == 0);
+    return stays ? t : lazyrt::lift(t);
+  };
+  for (IValue& value : results) {
+    if (value.isTensor() || value.isTensorList() || value.isDevice()) {
+      value = map_script_value(value, keep, device_);
+    }
+  }
+}
+
+Stack ScriptInterpreter::run_operator(const Node* node, Stack stack) {
+  const std::string kind = kind_of(node);
+  if (kind == "prim::Print" || kind == "aten::warn") {
+    const std::string where = source_of(node).text();
+    notes_.push_back("left out " + kind + (where.empty() ? "" : " at " + where));
+    return {};
+  }
+  if (kind == "prim::RaiseException") {
+    TORCH_CHECK(false, "the program raises an exception at ", source_of(node).text(), ": ",
+                stack.at(0).isString() ? stack[0].toStringRef() : "");
+  }
+  if (kind == "aten::wait") return {stack.at(0).toFuture()->value()};
+  if (kind == "aten::cpu" || kind == "aten::cuda") return {stack.at(0)};
+  if (kind == "prim::data") return {stack.at(0).toTensor().detach()};
+  if (kind == "prim::is_cpu") return {true};
+  const SourceScope scope(source_of(node));
+  if (kind == "aten::_convolution") {
+    call_as_convolution(stack);
+    return stack;
+  }
+  if (kind == "prim::tolist") stack[0] = stack[0].toTensor().cpu();
+  TORCH_CHECK(node->maybeOperator(), "unknown operator ", kind,
+              " (a custom one? its library is not loaded)");
+  prepare_arguments(node, stack);
+  const bool from_cpu =
+      any_tensor(stack, [](const at::Tensor& t) { return t.device().is_cpu(); }) &&
+      !any_tensor(stack, is_lazy);
+  auto operation = operations_.find(node);
+  if (operation == operations_.end()) {
+    operation = operations_.emplace(node, node->getOperation()).first;
+  }
+  operation->second(stack);
+  keep_on_device(node, from_cpu, stack);
+  return stack;
+}
+
+}  // namespace lazyrt

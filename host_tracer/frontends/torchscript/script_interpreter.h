@@ -1,0 +1,71 @@
+#pragma once
+
+// Runs TorchScript graphs node by node: on lazy tensors to capture them, on CPU tensors for what
+// eager ATen answers. No profiling, no fusion, no differentiation: what is in the file is what is
+// called.
+
+#include <ATen/core/ivalue.h>
+#include <torch/csrc/jit/ir/ir.h>
+#include <torch/csrc/jit/runtime/operator.h>
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "host_tracer/frontends/torchscript/script_module.h"
+#include "host_tracer/frontends/torchscript/script_source.h"
+
+namespace lazyrt {
+
+class ScriptInterpreter {
+ public:
+  /// Devices named in the program are replaced by `device`. `on_node` is called after each
+  /// operator and may be empty.
+  ScriptInterpreter(const ScriptModule& module, at::Device device, std::function<void()> on_node);
+
+  /// What forward returns for these arguments (without self). Throws c10::Error that names the
+  /// node and the user's line. One call per interpreter: attributes are kept in it.
+  c10::IValue run_forward(const std::vector<c10::IValue>& arguments);
+
+  /// Prints and warnings that were left out, with their lines.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  using Node = torch::jit::Node;
+  using Stack = torch::jit::Stack;
+  using Environment = std::unordered_map<const torch::jit::Value*, c10::IValue>;
+  using LastUses = std::vector<std::vector<const torch::jit::Value*>>;
+
+  Stack call(torch::jit::Function& function, Stack arguments, const Node* site);
+  Stack run_graph(const torch::jit::Graph& graph, Stack inputs);
+  Stack run_block(const torch::jit::Block* block, Environment& env);
+  void run_node(const Node* node, Environment& env);
+  Stack results_of(const Node* node, Environment& env);
+  Stack run_if(const Node* node, Environment& env);
+  Stack run_loop(const Node* node, Environment& env);
+  Stack run_call(const Node* node, Environment& env);
+  Stack run_fork(const Node* node, Environment& env);
+  Stack run_attribute(const Node* node, Environment& env);
+  Stack run_operator(const Node* node, Stack stack);
+  void prepare_arguments(const Node* node, Stack& stack) const;
+  void keep_on_device(const Node* node, bool from_device, Stack& results) const;
+  at::Tensor place(const at::Tensor& tensor);
+  Source source_of(const Node* node);
+  void add_place(c10::Error& error, const Node* node);
+  const LastUses& last_uses(const torch::jit::Block* block);
+
+  const ScriptModule& module_;
+  const at::Device device_;
+  std::function<void()> on_node_;
+  ScriptState state_;
+  ScriptSources sources_;
+  std::vector<const Node*> calls_;
+  std::vector<std::string> paths_ = {""};  ///< of the module whose method runs, innermost last
+  std::unordered_map<const Node*, torch::jit::Operation> operations_;
+  std::unordered_map<const torch::jit::Block*, LastUses> last_uses_;
+  std::unordered_map<const c10::TensorImpl*, at::Tensor> copies_;  ///< of buffers, on the CPU
+  std::vector<std::string> notes_;
+};
+
+}  // namespace lazyrt

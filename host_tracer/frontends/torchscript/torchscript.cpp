@@ -1,0 +1,139 @@
+#include "host_tracer/frontends/torchscript/torchscript.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/jit/serialization/import.h>
+#include <torch/version.h>
+
+#include <memory>
+#include <optional>
+
+#include "host_tracer/capture/capture.h"
+#include "host_tracer/capture/checked_capture.h"
+#include "host_tracer/frontends/shared/interface.h"
+#include "host_tracer/frontends/shared/model_kind.h"
+#include "host_tracer/frontends/shared/program_outputs.h"
+#include "host_tracer/frontends/torchscript/script_inputs.h"
+#include "host_tracer/frontends/torchscript/script_interpreter.h"
+#include "host_tracer/frontends/torchscript/script_module.h"
+
+namespace lazyrt {
+namespace {
+
+/// The first lines of a loader's message, without its C++ frames.
+std::string first_lines(std::string text) {
+  for (const char* end : {"\nException raised from", "\nThe above operation", "\nDebug info"}) {
+    text = text.substr(0, text.find(end));
+  }
+  return text.substr(0, 2000);
+}
+
+Failure load_failure(const std::string& path, const std::string& message) {
+  const std::string text = first_lines(message);
+  for (const char* stranger : {"Unknown builtin op", "Unknown type name", "torch.classes"}) {
+    if (text.find(stranger) == std::string::npos) continue;
+    return {Error::kUnsupported,
+            path + ": uses an operator or class whose library is not here: " + text};
+  }
+  return {Error::kInvalidBundle, path + ": LibTorch cannot load it: " + text};
+}
+
+Outcome<torch::jit::Module> load_module(const std::string& path) {
+  try {
+    return torch::jit::load(path, at::Device(at::kCPU));
+  } catch (const c10::Error& e) {
+    return load_failure(path, e.what_without_backtrace());
+  } catch (const std::exception& e) {
+    return load_failure(path, e.what());
+  }
+}
+
+class TorchScriptCapture {
+ public:
+  TorchScriptCapture(torch::jit::Module module, const TorchScriptOptions& options)
+      : options_(options), module_(std::move(module)), inputs_(forward_schema(), options.inputs) {}
+
+  Outcome<Trace> run() {
+    CaptureRequest request;
+    request.inputs = inputs_.tensors();
+    request.parameters = module_.parameters();
+    request.buffers = module_.buffers();
+    CheckOptions check;
+    check.second_trace = options_.second_trace;
+    check.allow = options_.allow;
+    const CaptureProgram program = [this](const std::vector<at::Tensor>& inputs) {
+      return outputs_.take(flatten_outputs(run_forward(inputs, capture_device(), "trace"), "out"));
+    };
+    Outcome<Trace> trace = capture_checked(request, program, check);
+    if (!trace.ok()) return trace;
+    outputs_.put_back(*trace);
+    trace->producer = "TorchScript, read by torch " TORCH_VERSION;
+    trace->notes.insert(trace->notes.end(), inputs_.notes().begin(), inputs_.notes().end());
+    trace->notes.insert(trace->notes.end(), notes_.begin(), notes_.end());
+    if (options_.sample_outputs) add_sample_outputs(*trace);
+    return trace;
+  }
+
+ private:
+  const c10::FunctionSchema& forward_schema() const {
+    const auto forward = module_.module().find_method("forward");
+    TORCH_CHECK(forward, "the module has no method 'forward'");
+    return forward->function().getSchema();
+  }
+
+  c10::IValue run_forward(const std::vector<at::Tensor>& inputs, at::Device device,
+                          const char* stage) {
+    int64_t done = 0;
+    ScriptInterpreter interpreter(module_, device, [&] {
+      if (options_.progress) options_.progress(stage, ++done, 0);
+    });
+    const std::vector<c10::IValue> arguments = inputs_.arguments(inputs);
+    c10::IValue result = interpreter.run_forward(arguments);
+    notes_ = interpreter.notes();
+    if (options_.interface && options_.interface->empty()) {
+      *options_.interface = interface_json(forward_schema(), arguments, result);
+    }
+    return result;
+  }
+
+  void add_sample_outputs(Trace& trace) {
+    const at::NoGradGuard no_grad;
+    std::vector<at::Tensor> inputs;
+    for (const NamedTensor& input : inputs_.tensors()) inputs.push_back(input.tensor.clone());
+    for (const NamedValue& out : flatten_outputs(run_forward(inputs, at::kCPU, "samples"), "out")) {
+      const bool tensor = out.value.isTensor() && out.value.toTensor().defined();
+      trace.sample_outputs.push_back(tensor ? to_sample(out.value.toTensor()) : SampleTensor{});
+    }
+  }
+
+  const TorchScriptOptions& options_;
+  const ScriptModule module_;
+  const ScriptInputs inputs_;
+  ProgramOutputs outputs_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+Outcome<Trace> capture_torchscript(const std::string& path, const TorchScriptOptions& options) {
+  auto kind = model_kind(path);
+  if (!kind.ok()) return kind.failure();
+  if (*kind != ModelKind::kTorchScript) {
+    return Failure{Error::kInvalidBundle,
+                   path + ": a .pt2 of torch.export, not a TorchScript file"};
+  }
+  if (options.progress) options.progress("read", 0, 1);
+  auto module = load_module(path);
+  if (!module.ok()) return module.failure();
+  if (options.progress) options.progress("read", 1, 1);
+  try {
+    return TorchScriptCapture(std::move(*module), options).run();
+  } catch (const c10::ValueError& e) {  // an input of the caller's
+    return Failure{Error::kInvalidArgument, e.what_without_backtrace()};
+  } catch (const c10::Error& e) {
+    return Failure{Error::kUnsupported, e.what_without_backtrace()};
+  } catch (const std::exception& e) {
+    return Failure{Error::kInternal, path + ": " + e.what()};
+  }
+}
+
+}  // namespace lazyrt

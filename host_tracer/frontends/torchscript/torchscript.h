@@ -1,0 +1,32 @@
+#pragma once
+
+// The TorchScript front end: reads what torch.jit.save wrote, traced or scripted, and captures its
+// method "forward". Free of LibTorch types.
+
+#include <string>
+#include <vector>
+
+#include "host_tracer/capture/trace.h"
+#include "host_tracer/frontends/shared/given_input.h"
+#include "host_tracer/support/outcome.h"
+
+namespace lazyrt {
+
+struct TorchScriptOptions {
+  /// One for each tensor of forward's arguments; a file holds no samples. Arguments of Python
+  /// numbers are given as numbers, and are fixed then.
+  std::vector<GivenInput> inputs;
+  bool second_trace = true;          ///< look for baked values by tracing perturbed inputs, too
+  std::vector<std::string> allow;    ///< ids of findings that are warnings instead of errors
+  bool sample_outputs = true;        ///< run eager ATen on the CPU for Trace::sample_outputs
+  CaptureProgress progress;          ///< may be empty
+  std::string* interface = nullptr;  ///< gets the nesting of arguments and result, see shared/
+};
+
+/// Captures the program. Inputs are named by forward's arguments ("x", "h.0", "d.key"), outputs by
+/// their place in the result ("out", "out.0", "out.key"), parameters and buffers by their attribute
+/// path. Loops and branches follow the sample. kInvalidBundle: the file; kInvalidArgument:
+/// options.inputs, with a list of what forward takes; kUnsupported: the program.
+Outcome<Trace> capture_torchscript(const std::string& path, const TorchScriptOptions& options);
+
+}  // namespace lazyrt

@@ -1,0 +1,381 @@
+"""Writes the TorchScript files that torchscript_test.cpp reads: python torchscript_fixtures.py OUTPUT_DIR
+
+Each function below makes one module and its inputs; NAME.io.pt holds the inputs and eager's outputs by their names.
+"""
+import os
+import sys
+import zipfile
+from typing import Dict, List, NamedTuple, Optional, Tuple
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch import Tensor
+
+CASES = []
+
+
+def case(make):
+    CASES.append(make)
+    return make
+
+
+class Box(nn.Module):
+    """Named tensors in a file that C++ can read."""
+
+    def __init__(self, tensors: Dict[str, Tensor]):
+        super().__init__()
+        self.tensors = tensors
+
+    def forward(self):
+        return self.tensors
+
+
+def flatten(value, name):
+    if isinstance(value, Tensor):
+        return {name: value}
+    if isinstance(value, dict):
+        parts = value.items()
+    elif hasattr(value, "_fields"):
+        parts = zip(value._fields, value)
+    elif isinstance(value, (tuple, list)):
+        parts = enumerate(value)
+    else:
+        return {}
+    return {k: v for key, part in parts for k, v in flatten(part, f"{name}.{key}").items()}
+
+
+def normal(*shape):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape) + len(shape)))
+
+
+class Cnn(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, padding=1)
+        self.norm = nn.BatchNorm2d(8)
+        self.up = nn.ConvTranspose2d(8, 4, 2, stride=2)
+        self.fc = nn.Linear(4, 5)
+
+    def forward(self, image):
+        x = F.max_pool2d(torch.relu(self.norm(self.conv(image))), 2)
+        x = self.up(x)
+        x = x.flatten(2).mean(-1).view(x.shape[0], -1)
+        return self.fc(x) + torch.arange(5, device=image.device) + torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0])
+
+
+@case
+def traced_cnn():
+    module = Cnn().eval()
+    return torch.jit.trace(module, normal(2, 3, 8, 8)), {"image": normal(2, 3, 8, 8)}
+
+
+@case
+def scripted_cnn():
+    return torch.jit.script(Cnn().eval()), {"image": normal(2, 3, 8, 8)}
+
+
+class Loops(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])
+
+    def forward(self, x, mask: Optional[Tensor] = None, steps: int = 2):
+        with torch.no_grad():
+            x = x + 1
+        for i in range(steps):
+            for layer in self.layers:
+                x = torch.tanh(layer(x))
+            if i == 1:
+                x = x * 2
+        if mask is not None:
+            x = x * mask
+        rows: List[Tensor] = []
+        for row in x.unbind(0):
+            rows.append(row.flip(0))
+        total = torch.zeros(4)
+        for row in rows:
+            total += row
+        print("total", total)
+        return torch.stack(rows) + total
+
+
+@case
+def loops():
+    return torch.jit.script(Loops().eval()), {"x": normal(3, 4)}
+
+
+@case
+def loops_with_all_arguments():
+    return torch.jit.script(Loops().eval()), {"x": normal(3, 4), "mask": normal(3, 4), "steps": 4}
+
+
+class Recurrent(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.rnn = kind(6, 5, num_layers=2, batch_first=True)
+
+    def forward(self, x):
+        return self.rnn(x)
+
+
+@case
+def scripted_lstm():
+    return torch.jit.script(Recurrent(nn.LSTM).eval()), {"x": normal(2, 7, 6)}
+
+
+@case
+def scripted_gru():
+    return torch.jit.script(Recurrent(nn.GRU).eval()), {"x": normal(2, 7, 6)}
+
+
+@case
+def traced_gru():
+    return torch.jit.trace(Recurrent(nn.GRU).eval(), normal(2, 7, 6)), {"x": normal(2, 7, 6)}
+
+
+class Cell(nn.Module):
+    """A cell called in a loop of the program."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTMCell(3, 4)
+
+    def forward(self, x, state: Tuple[Tensor, Tensor]):
+        h, c = state
+        outputs = torch.jit.annotate(List[Tensor], [])
+        for t in range(x.size(0)):
+            h, c = self.cell(x[t], (h, c))
+            outputs += [h]
+        return torch.stack(outputs), (h, c)
+
+
+@case
+def cell_loop():
+    return torch.jit.script(Cell().eval()), {"x": normal(4, 2, 3), "state": (normal(2, 4), normal(2, 4) + 1)}
+
+
+class Result(NamedTuple):
+    logits: Tensor
+    states: List[Tensor]
+
+
+class Nested(nn.Module):
+    def forward(self, pair: Tuple[Tensor, Tensor], extra: Dict[str, Tensor], more: List[Tensor]):
+        a, b = pair
+        result = Result(a + b, [a, b * 2])
+        scores = {"sum": extra["left"] + extra["right"], "first": more[0] * more[1]}
+        return result, scores, (more[1], 7, True), torch.jit.wait(torch.jit.fork(torch.relu, a))
+
+
+@case
+def nested():
+    return torch.jit.script(Nested()), {
+        "pair": (normal(2, 3), normal(2, 3) + 1), "extra": {"left": normal(4), "right": normal(4) - 2},
+        "more": [normal(5), normal(5) + 3]}
+
+
+class Branches(nn.Module):
+    """Branches on shapes, dtypes and attributes: nothing that depends on values."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = 0.5
+        self.register_buffer("table", normal(6, 4))
+
+    def helper(self, x):
+        return x * self.scale + self.table[: x.size(0)]
+
+    def forward(self, x):
+        if x.dim() == 2 and x.dtype == torch.float32:
+            y = self.helper(x)
+        else:
+            y = x
+        device = torch.device("cpu")
+        if x.device == device:
+            y = y + torch.ones(4, device=device)
+        return {"y": y, "x": x.to("cpu")}
+
+
+@case
+def branches():
+    return torch.jit.script(Branches()), {"x": normal(3, 4)}
+
+
+class WhileLoop(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        while bool(x.abs().sum() > 1.0):
+            x = torch.tanh(self.fc(x)) * 0.2
+        return x
+
+
+@case
+def while_loop():
+    torch.manual_seed(3)
+    return torch.jit.script(WhileLoop().eval()), {"x": normal(3, 4)}
+
+
+class Smuggles(nn.Module):
+    def forward(self, x):
+        scale = float(x.sum())
+        return x * scale
+
+
+@case
+def smuggles():
+    return torch.jit.script(Smuggles()), {"x": normal(3)}
+
+
+class CountsSteps(nn.Module):
+    def forward(self, x):
+        return x * 2, int(x.sum() * 100)
+
+
+@case
+def counts_steps():
+    return torch.jit.script(CountsSteps()), {"x": normal(3)}
+
+
+class Counter(nn.Module):
+    """A buffer that is written in place, and one that is exchanged."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("sum", torch.zeros(3))
+        self.register_buffer("last", torch.zeros(3))
+
+    def forward(self, x):
+        y = x + self.last
+        self.sum += x
+        self.last = x * 2
+        return y + self.sum
+
+
+@case
+def counter():
+    return torch.jit.script(Counter()), {"x": normal(3)}
+
+
+class GrowingCache(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(1, 3))
+
+    def forward(self, x):
+        self.cache = torch.cat([self.cache, x])
+        return self.cache.sum(0)
+
+
+@case
+def growing_cache():
+    return torch.jit.script(GrowingCache()), {"x": normal(1, 3)}
+
+
+class Scratch(nn.Module):
+    """An attribute that is written before it is read: nothing is kept between runs."""
+
+    length: int
+
+    def __init__(self):
+        super().__init__()
+        self.length = 0
+
+    def forward(self, x):
+        self.length = x.size(0)
+        return x * self.length
+
+
+@case
+def scratch():
+    return torch.jit.script(Scratch()), {"x": normal(3)}
+
+
+class Raises(nn.Module):
+    def forward(self, x):
+        if x.size(0) > 2:
+            raise RuntimeError("too many rows")
+        return x
+
+
+@case
+def raises():
+    return torch.jit.script(Raises()), {"x": normal(3)}, "no outputs"
+
+
+class TrainingNorm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(4)
+
+    def forward(self, x):
+        return self.norm(x)
+
+
+@case
+def training_norm():
+    return torch.jit.script(TrainingNorm().train()), {"x": normal(3, 4)}, "no outputs"
+
+
+class Quantized(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.ao.nn.quantized.dynamic.Linear(4, 4)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+@case
+def quantized():
+    return torch.jit.script(Quantized().eval()), {"x": normal(2, 4)}, "no outputs"
+
+
+class Strings(nn.Module):
+    def forward(self, x):
+        return x, "text"
+
+
+@case
+def strings():
+    return torch.jit.script(Strings()), {"x": normal(2)}, "no outputs"
+
+
+def rewritten(source, target, change):
+    """A copy of an archive with the text of its code changed."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            new.writestr(name, change(data) if name.endswith(".py") else data)
+
+
+def main(folder):
+    os.makedirs(folder, exist_ok=True)
+    at = lambda name: os.path.join(folder, name)  # noqa: E731
+    for make in CASES:
+        torch.manual_seed(0)
+        module, inputs, *rest = make()
+        module.save(at(make.__name__ + ".pt"))
+        tensors = flatten({k: v for k, v in inputs.items()}, "in")
+        if not rest:
+            with torch.no_grad():
+                tensors.update(flatten(torch.jit.load(at(make.__name__ + ".pt"))(**inputs), "out"))
+        torch.jit.script(Box({k: v.detach().clone() for k, v in tensors.items()})).save(at(make.__name__ + ".io.pt"))
+    torch.save(Cnn().state_dict(), at("checkpoint.pt"))
+    torch.save(Cnn().state_dict(), at("old_checkpoint.pt"), _use_new_zipfile_serialization=False)
+    with open(at("loops.pt"), "rb") as f:
+        whole = f.read()
+    with open(at("cut.pt"), "wb") as f:
+        f.write(whole[: len(whole) // 2])
+    with open(at("empty.pt"), "wb"):
+        pass
+    rewritten(at("branches.pt"), at("foreign_operator.pt"),
+              lambda text: text.replace(b"torch.mul(", b"ops.nowhere.mul("))
+    rewritten(at("branches.pt"), at("damaged_code.pt"), lambda text: text[: len(text) // 2])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
