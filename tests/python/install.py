@@ -1,5 +1,5 @@
-"""install.py SOURCE WORK: `pip install` of the source into WORK/site, then an export and a load with what was installed.
-The build folder WORK/build is kept between runs."""
+"""install.py SOURCE WORK BUILD [SETTING...]: `pip install` of the source into WORK/site, built in the folder BUILD, which
+is kept between runs; then an export and a load with what was installed."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ assert "torch" not in sys.modules, "load imported torch"
 """
 
 
-def main(source, work):
+def main(source, work, build, *settings):
     site = os.path.join(work, "site")
     shutil.rmtree(site, ignore_errors=True)
     os.makedirs(work, exist_ok=True)
@@ -37,7 +37,8 @@ def main(source, work):
         environment.setdefault("CMAKE_C_COMPILER_LAUNCHER", "ccache")
         environment.setdefault("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--no-build-isolation", "--no-deps", "--no-index"]
-    subprocess.run([*pip, "--target", site, "-C", f"build-dir={work}/build", source], check=True, env=environment, cwd=work)
+    options = [item for setting in (f"build-dir={build}", *settings) for item in ("-C", setting)]
+    subprocess.run([*pip, "--target", site, *options, source], check=True, env=environment, cwd=work)
     environment["PYTHONPATH"] = site
     bundle = os.path.join(work, "m.lzb")
     for script in ([USE, site, bundle], [LOAD, bundle]):
