@@ -45,10 +45,10 @@ def test_bert_in_seconds(roundtrip, close):
     config = BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
     model = BertModel(config).eval()
     ids = torch.randint(0, 30000, (1, 64))
-    begin = time.perf_counter()
+    begin = time.process_time()  # not of the clock: other tests may run beside this one
     report, program, eager = roundtrip(model, (ids,))
-    seconds = time.perf_counter() - begin
-    print(f"6-layer BERT: {seconds:.1f} s")
+    seconds = time.process_time() - begin
+    print(f"6-layer BERT: {seconds:.1f} s of the processor")
     assert seconds < 10
     result = program(ids)
     close(result.last_hidden_state, eager.last_hidden_state)

@@ -132,6 +132,8 @@ def test_other_threads_keep_computing(bundle):
     thread = threading.Thread(target=compute)
     thread.start()
     try:
+        while not seen:
+            pass
         report = lazyrt.export(nn.Linear(16, 3).eval(), (torch.randn(2, 16),), bundle)
     finally:
         stop.set()
