@@ -163,6 +163,13 @@ class Pt2Capture {
 
   // ------------------------------------------------------------ running
 
+  /// On the CPU buffers are copies: a run may write into them, and the trace has their bytes.
+  at::Tensor placed(const Pt2Placeholder& p, at::Device device) const {
+    const at::Tensor& t = tensors_.at(p.target);
+    if (!device.is_cpu()) return lazyrt::lift(t);
+    return p.kind == Kind::kBuffer ? t.clone() : t;
+  }
+
   std::vector<c10::IValue> run_graph(const std::vector<at::Tensor>& inputs, at::Device device,
                                      const char* stage) const {
     std::vector<c10::IValue> values;
@@ -173,8 +180,7 @@ class Pt2Capture {
       } else if (p.kind == Kind::kNumber) {
         values.push_back(p.number);
       } else {
-        const at::Tensor& t = tensors_.at(p.target);
-        values.emplace_back(device.is_cpu() ? t : lazyrt::lift(t));
+        values.emplace_back(placed(p, device));
       }
     }
     const auto total = static_cast<int64_t>(graph().get_nodes().size());
@@ -227,7 +233,7 @@ class Pt2Capture {
   void add_sample_outputs(Trace& trace) const {
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> inputs;
-    for (const NamedTensor& input : request_.inputs) inputs.push_back(input.tensor);
+    for (const NamedTensor& input : request_.inputs) inputs.push_back(input.tensor.clone());
     for (const c10::IValue& value : run_graph(inputs, at::kCPU, "samples")) {
       trace.sample_outputs.push_back(value.isTensor() && value.toTensor().defined()
                                          ? to_sample(value.toTensor())

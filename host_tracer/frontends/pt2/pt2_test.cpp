@@ -169,6 +169,36 @@ TEST(Pt2, ReportsProgress) {
   EXPECT_EQ(last, total);
 }
 
+TEST(Pt2, AWrittenBufferIsStateThatTheSampleRunLeavesAlone) {
+  const auto trace = capture_pt2(fixture("writes_buffer"), {});
+  ASSERT_TRUE(trace.ok()) << trace.failure().text;
+  ASSERT_EQ(trace->states.size(), 1u);
+  const TraceValue& leaf = trace->values[static_cast<size_t>(trace->states[0].leaf)];
+  EXPECT_EQ(leaf.name, "count");
+  const at::Tensor first = from_sample({leaf.dtype, leaf.shape, leaf.constant});
+  EXPECT_EQ(first.abs().max().item<double>(), 0.0);
+}
+
+bool has_finding(const std::string& name, const std::string& id) {
+  const auto trace = capture_pt2(fixture(name), {});
+  EXPECT_TRUE(trace.ok()) << trace.failure().text;
+  return trace.ok() && std::any_of(trace->findings.begin(), trace->findings.end(),
+                                   [&](const Finding& f) { return f.id == id; });
+}
+
+TEST(Pt2, WritesToInputsAndTrainingModeAreFound) {
+  EXPECT_TRUE(has_finding("writes_input", "input-written"));
+  EXPECT_TRUE(has_finding("batch_norm_training", "training-mode"));
+}
+
+TEST(Pt2, AValueThatLeavesTheGraphIsNotedWithItsLine) {
+  const auto trace = capture_pt2(fixture("item"), {});
+  ASSERT_TRUE(trace.ok()) << trace.failure().text;
+  ASSERT_FALSE(trace->syncs.empty());
+  EXPECT_NE(trace->syncs[0].source.file.find("pt2_fixtures.py"), std::string::npos);
+  EXPECT_NE(verdict_of(*trace), Verdict::kSound);
+}
+
 struct Refusal {
   const char* file;
   const char* text;
@@ -181,15 +211,12 @@ TEST_P(Pt2Refuses, ByName) {
   EXPECT_NE(text.find(GetParam().text), std::string::npos) << "got: " << text;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Programs, Pt2Refuses,
-    testing::Values(Refusal{"writes_buffer", "buffer 'count'"},
-                    Refusal{"writes_buffer_decomposed", "buffer 'count'"},
-                    Refusal{"writes_input", "input 'x'"},
-                    Refusal{"batch_norm_training", "model.eval()"},
-                    Refusal{"cond", "torch.ops.higher_order.cond"},
-                    Refusal{"item", "pt2_fixtures.py"}, Refusal{"complex_numbers", "ComplexFloat"},
-                    Refusal{"unknown_operator", "torch.ops.mylib.squash.default"}));
+INSTANTIATE_TEST_SUITE_P(Programs, Pt2Refuses,
+                         testing::Values(Refusal{"writes_buffer_decomposed", "buffer 'count'"},
+                                         Refusal{"cond", "torch.ops.higher_order.cond"},
+                                         Refusal{"complex_numbers", "ComplexFloat"},
+                                         Refusal{"unknown_operator",
+                                                 "torch.ops.mylib.squash.default"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Files, Pt2Refuses,
