@@ -25,7 +25,7 @@ endif()
 if(SKBUILD AND NOT LAZYRT_PYTHON)  # pip builds for the Python that runs it
   set(LAZYRT_PYTHON ${Python_EXECUTABLE} CACHE FILEPATH "" FORCE)
 endif()
-if(SKBUILD)  # a user's compiler may warn of what ours does not
+if(SKBUILD AND NOT LAZYRT_WERROR)  # a user's compiler may warn of what ours does not
   list(REMOVE_ITEM LAZYRT_WARNINGS -Werror)
 endif()
 
