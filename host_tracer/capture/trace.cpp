@@ -14,7 +14,7 @@ std::string number_text(double v) {
 }
 
 std::string value_text(TraceValueId id) {
-  return id == kNoTraceValue ? "None" : "%" + std::to_string(id);
+  return id == kNoTraceValue ? "None" : std::string("%").append(std::to_string(id));
 }
 
 std::string item_text(bool v) { return v ? "True" : "False"; }
