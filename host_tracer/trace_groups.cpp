@@ -142,8 +142,10 @@ Outcome<Done> check_interface(const Trace& a, const Trace& b, size_t sample) {
     const TraceOutput &x = a.outputs[i], &y = b.outputs[i];
     const std::string wanted = kind_text(a, x), given = kind_text(b, y);
     if (x.name == y.name && wanted == given) continue;
-    return other_interface(sample, "output " + std::to_string(i) + " is '" + y.name + "' (" +
-                                       given + ") instead of '" + x.name + "' (" + wanted + ")");
+    std::string text = "output " + std::to_string(i);
+    text.append(" is '").append(y.name).append("' (").append(given).append(") instead of '");
+    text.append(x.name).append("' (").append(wanted).append(")");
+    return other_interface(sample, text);
   }
   return Done{};
 }
@@ -206,7 +208,7 @@ Outcome<Done> share_states(std::vector<Trace>& traces) {
 
 std::string first_difference(const Trace& a, const Trace& b) {
   for (size_t i = 0; i < std::min(a.nodes.size(), b.nodes.size()); ++i) {
-    const std::string difference = node_difference(a, a.nodes[i], b, b.nodes[i]);
+    std::string difference = node_difference(a, a.nodes[i], b, b.nodes[i]);
     if (!difference.empty()) return difference;
   }
   if (a.nodes.size() != b.nodes.size()) {
@@ -214,7 +216,7 @@ std::string first_difference(const Trace& a, const Trace& b) {
     const TraceNode& extra = longer[std::min(a.nodes.size(), b.nodes.size())];
     return "only one has " + extra.full_name() + at(extra.source);
   }
-  const std::string leaf = leaf_difference(a, b);
+  std::string leaf = leaf_difference(a, b);
   if (!leaf.empty()) return leaf;
   if (a.values.size() != b.values.size() || a.inputs != b.inputs) return "the number of values";
   return result_difference(a, b);

@@ -35,7 +35,7 @@ void card(std::ostringstream* out, const std::string& value, const std::string& 
        << "</div>\n";
 }
 
-std::string or_zero(std::string text) { return text.empty() ? "0" : text; }
+std::string or_zero(const std::string& text) { return text.empty() ? "0" : text; }
 
 }  // namespace
 
@@ -131,9 +131,10 @@ std::string syncs_section(const ExportSummary& s) {
   std::string table = "<table><tr><th>became<th>what<th>value seen<th>where\n";
   for (const TraceSync& sync : s.syncs) {
     const std::string use = sync_use_text(sync.use);
-    table += "<tr><td><span class=\"tag " + use + "\">" + use + "</span><td><code>" +
-             html_escape(sync.what) + "</code><td><code>" + html_escape(sync.seen) + "</code><td>" +
-             source_html(sync.source) + "\n";
+    table.append("<tr><td><span class=\"tag ").append(use).append("\">").append(use);
+    table.append("</span><td><code>").append(html_escape(sync.what));
+    table.append("</code><td><code>").append(html_escape(sync.seen)).append("</code><td>");
+    table.append(source_html(sync.source)).append("\n");
   }
   return heading("syncs", "Values that left the graph") +
          table_panel(table + "</table>", s.syncs.size(), "values");

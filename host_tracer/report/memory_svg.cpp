@@ -89,8 +89,8 @@ void append_live_line(const MethodInfo& method, const Scale& scale, std::ostring
   std::vector<double> change(columns + 1);
   for (const ValueLine& value : method.values) {
     if (!owns_memory(value)) continue;
-    change[static_cast<size_t>(value.first + 1)] += static_cast<double>(value.bytes);
-    change[std::min(columns, static_cast<size_t>(value.last + 2))] -=
+    change[static_cast<size_t>(value.first) + 1] += static_cast<double>(value.bytes);
+    change[std::min(columns, static_cast<size_t>(value.last) + 2)] -=
         static_cast<double>(value.bytes);
   }
   *out << "<polyline fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.3\" points=\"";
