@@ -32,17 +32,4 @@ void print_json(const nlohmann::ordered_json& json) {
   std::fflush(stdout);
 }
 
-Outcome<Done> write_text_file(const std::string& path, const std::string& text) {
-  const std::string partial = path + ".partial";
-  std::ofstream file(partial, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
-    const std::string reason = std::strerror(errno);
-    std::remove(partial.c_str());
-    return Failure{Error::kIo, "cannot write " + path + ": " + reason};
-  }
-  return Done{};
-}
-
 }  // namespace lazyrt

@@ -18,7 +18,4 @@ Exit fail(const Failure& failure, Exit code, bool json,
 /// Prints the object and a newline on stdout; text that is not UTF-8 is repaired.
 void print_json(const nlohmann::ordered_json& json);
 
-/// Writes `text` to the file, all or nothing. kIo names the file and the reason.
-Outcome<Done> write_text_file(const std::string& path, const std::string& text);
-
 }  // namespace lazyrt

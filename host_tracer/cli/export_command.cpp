@@ -9,11 +9,11 @@
 #include "host_tracer/cli/capture_model.h"
 #include "host_tracer/cli/commands.h"
 #include "host_tracer/cli/console.h"
+#include "host_tracer/cli/finish_export.h"
 #include "host_tracer/cli/input_spec.h"
 #include "host_tracer/cli/interrupt.h"
 #include "host_tracer/cli/progress.h"
 #include "host_tracer/cli/self_check.h"
-#include "host_tracer/exporter.h"
 #include "host_tracer/report/html.h"
 #include "host_tracer/report/sha256.h"
 #include "host_tracer/report/summary.h"
@@ -198,17 +198,7 @@ void Export::write() {
   if (!report.ok()) {
     stop(report.failure());
   }
-  for (const PassReport& pass : report->passes) {
-    summary_.passes.push_back(
-        {pass.name, pass.nodes_before, pass.nodes_after, pass.changes, pass.milliseconds});
-  }
-  summary_.plan = {report->arena_lower_bound, report->in_place, report->views, report->permutes};
-  summary_.imported_nodes =
-      report->passes.empty() ? report->nodes.size() : report->passes.front().nodes_before;
-  for (const StageTime& time : report->times) {
-    const bool early = time.stage == "import" || time.stage == "passes";
-    (early ? summary_.seconds.passes : summary_.seconds.emit) += time.milliseconds / 1e3;
-  }
+  describe_passes(*report, &summary_);
 }
 
 /// The bundle has to give what eager gave.
@@ -233,14 +223,9 @@ void Export::check() {
 }
 
 void Export::describe() {
-  auto info = describe_bundle(partial_);
-  if (!info.ok()) stop({Error::kInternal, "the bundle made is refused: " + info.failure().text});
-  summary_.bundle = std::move(*info);
-  summary_.bundle.path = args_.output;
+  const auto described = describe_file(partial_, args_.output, &summary_);
+  if (!described.ok()) stop(described.failure());
   if (!args_.check) summary_.unchecked = "--no-check";
-  auto hash = file_sha256(partial_);
-  if (!hash.ok()) stop(hash.failure());
-  summary_.bundle_sha256 = std::move(*hash);
 }
 
 void Export::write_report() const {
@@ -252,26 +237,17 @@ void Export::write_report() const {
 
 /// Moves the bundle to its place, unless its check failed.
 void Export::publish() {
-  std::string wrong;
-  for (const CheckLine& line : summary_.check) {
-    if (line.ok) continue;
-    char text[160];
-    std::snprintf(text, sizeof text, ": error %.3g against a largest value of %.3g; ",
-                  line.max_absolute, line.max_value);
-    wrong += "output '" + line.output + "'" + text;
-  }
-  const Failure mismatch{Error::kInternal,
-                         "the bundle does not reproduce eager's outputs: " + wrong +
-                             "this is a bug of LazyRT, please report it "
-                             "(--keep keeps the bundle)"};
-  if (!wrong.empty() && !args_.keep) throw Stop{mismatch, Exit::kMismatch};
+  const auto mismatch = mismatch_of(summary_.check,
+                                    "this is a bug of LazyRT, please report it "
+                                    "(--keep keeps the bundle)");
+  if (mismatch && !args_.keep) throw Stop{*mismatch, Exit::kMismatch};
   write_report();
   std::error_code error;
   fs::rename(partial_, args_.output, error);
   if (error) {
     stop({Error::kIo, "cannot write " + args_.output + ": " + error.message()});
   }
-  if (!wrong.empty()) throw Stop{mismatch, Exit::kMismatch};
+  if (mismatch) throw Stop{*mismatch, Exit::kMismatch};
 }
 
 void Export::print() const {

@@ -3,6 +3,7 @@
 
 #include "host_tracer/cli/commands.h"
 #include "host_tracer/cli/console.h"
+#include "host_tracer/cli/finish_export.h"
 #include "host_tracer/report/bundle_text.h"
 #include "host_tracer/report/html.h"
 

@@ -1,14 +1,11 @@
 #include "host_tracer/python/python_export.h"
 
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
 
+#include "host_tracer/cli/finish_export.h"
 #include "host_tracer/cli/self_check.h"
-#include "host_tracer/exporter.h"
 #include "host_tracer/report/html.h"
-#include "host_tracer/report/sha256.h"
 #include "lazyrt/runtime.h"
 
 namespace lazyrt {
@@ -39,34 +36,11 @@ class PartialFile {
   std::string path_;
 };
 
-Outcome<Done> write_text(const std::string& path, const std::string& text) {
-  const PartialFile file(path);
-  std::ofstream out(file.path(), std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) return Failure{Error::kIo, "cannot write " + path};
-  return file.publish(path);
-}
-
-void describe_passes(const ExportReport& report, ExportSummary* summary) {
-  for (const PassReport& pass : report.passes) {
-    summary->passes.push_back(
-        {pass.name, pass.nodes_before, pass.nodes_after, pass.changes, pass.milliseconds});
-  }
-  summary->plan = {report.arena_lower_bound, report.in_place, report.views, report.permutes};
-  summary->imported_nodes =
-      report.passes.empty() ? report.nodes.size() : report.passes.front().nodes_before;
-  for (const StageTime& time : report.times) {
-    const bool early = time.stage == "import" || time.stage == "passes";
-    (early ? summary->seconds.passes : summary->seconds.emit) += time.milliseconds / 1e3;
-  }
-}
-
 Outcome<Done> write(const std::vector<Trace>& traces, const PythonExportOptions& options,
                     const std::string& path, ExportSummary* summary) {
   ExportOptions exporter;
   exporter.path = path;
-  exporter.emit.producer = "lazyrt (Python) 0.1.0";
+  exporter.emit.producer = "lazyrt (Python) " LAZYRT_VERSION;
   exporter.emit.strip_samples = !options.keep_samples;
   exporter.emit.info = options.info;
   exporter.progress = options.progress;
@@ -93,20 +67,6 @@ Outcome<Done> check(const std::vector<Trace>& traces, const std::string& path,
   return Done{};
 }
 
-Outcome<Done> refuse_mismatch(const std::vector<CheckLine>& lines) {
-  std::string wrong;
-  for (const CheckLine& line : lines) {
-    if (line.ok) continue;
-    char text[160];
-    std::snprintf(text, sizeof text, ": error %.3g against a largest value of %.3g; ",
-                  line.max_absolute, line.max_value);
-    wrong += "output '" + line.output + "'" + text;
-  }
-  if (wrong.empty()) return Done{};
-  return Failure{Error::kInternal, "the bundle does not reproduce eager's outputs: " + wrong +
-                                       "this is a bug of LazyRT, please report it"};
-}
-
 }  // namespace
 
 Outcome<ExportSummary> export_from_python(const std::vector<Trace>& traces,
@@ -120,21 +80,14 @@ Outcome<ExportSummary> export_from_python(const std::vector<Trace>& traces,
   if (options.check) {
     if (options.progress) options.progress("check against eager", 0, 0);
     LAZYRT_TRY(check(traces, file.path(), &summary));
-    LAZYRT_TRY(refuse_mismatch(summary.check));
+    const auto mismatch = mismatch_of(summary.check, "this is a bug of LazyRT, please report it");
+    if (mismatch) return *mismatch;
   } else {
     summary.unchecked = "check=False";
   }
-  auto info = describe_bundle(file.path());
-  if (!info.ok()) {
-    return Failure{Error::kInternal, "the bundle made is refused: " + info.failure().text};
-  }
-  summary.bundle = std::move(*info);
-  summary.bundle.path = options.path;
-  auto hash = file_sha256(file.path());
-  if (!hash.ok()) return hash.failure();
-  summary.bundle_sha256 = std::move(*hash);
+  LAZYRT_TRY(describe_file(file.path(), options.path, &summary));
   if (!options.report_path.empty()) {
-    LAZYRT_TRY(write_text(options.report_path, html_report(summary.bundle, &summary)));
+    LAZYRT_TRY(write_text_file(options.report_path, html_report(summary.bundle, &summary)));
   }
   LAZYRT_TRY(file.publish(options.path));
   return summary;

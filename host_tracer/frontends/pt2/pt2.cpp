@@ -8,6 +8,7 @@
 #include "host_tracer/frontends/pt2/archive.h"
 #include "host_tracer/frontends/pt2/interpreter.h"
 #include "host_tracer/frontends/pt2/signature.h"
+#include "host_tracer/frontends/shared/failures.h"
 #include "host_tracer/frontends/shared/given_tensor.h"
 
 namespace lazyrt {
@@ -252,17 +253,13 @@ class Pt2Capture {
 }  // namespace
 
 Outcome<Trace> capture_pt2(const std::string& path, const Pt2Options& options) {
-  try {
-    return Pt2Capture(path, options).run();
-  } catch (const Pt2FileError& e) {
-    return Failure{Error::kInvalidBundle, e.what_without_backtrace()};
-  } catch (const c10::ValueError& e) {  // an input of the caller's
-    return Failure{Error::kInvalidArgument, e.what_without_backtrace()};
-  } catch (const c10::Error& e) {
-    return Failure{Error::kUnsupported, e.what_without_backtrace()};
-  } catch (const std::exception& e) {
-    return Failure{Error::kInternal, path + ": " + e.what()};
-  }
+  return failures_of_file(path, [&]() -> Outcome<Trace> {
+    try {
+      return Pt2Capture(path, options).run();
+    } catch (const Pt2FileError& e) {
+      return Failure{Error::kInvalidBundle, e.what_without_backtrace()};
+    }
+  });
 }
 
 }  // namespace lazyrt

@@ -9,6 +9,7 @@
 
 #include "host_tracer/capture/capture.h"
 #include "host_tracer/capture/checked_capture.h"
+#include "host_tracer/frontends/shared/failures.h"
 #include "host_tracer/frontends/shared/interface.h"
 #include "host_tracer/frontends/shared/model_kind.h"
 #include "host_tracer/frontends/shared/program_outputs.h"
@@ -125,15 +126,8 @@ Outcome<Trace> capture_torchscript(const std::string& path, const TorchScriptOpt
   auto module = load_module(path);
   if (!module.ok()) return module.failure();
   if (options.progress) options.progress("read", 1, 1);
-  try {
-    return TorchScriptCapture(std::move(*module), options).run();
-  } catch (const c10::ValueError& e) {  // an input of the caller's
-    return Failure{Error::kInvalidArgument, e.what_without_backtrace()};
-  } catch (const c10::Error& e) {
-    return Failure{Error::kUnsupported, e.what_without_backtrace()};
-  } catch (const std::exception& e) {
-    return Failure{Error::kInternal, path + ": " + e.what()};
-  }
+  return failures_of_file(path,
+                          [&] { return TorchScriptCapture(std::move(*module), options).run(); });
 }
 
 }  // namespace lazyrt

@@ -1,0 +1,67 @@
+#include "host_tracer/cli/finish_export.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "host_tracer/report/sha256.h"
+
+namespace lazyrt {
+
+void describe_passes(const ExportReport& report, ExportSummary* summary) {
+  for (const PassReport& pass : report.passes) {
+    summary->passes.push_back(
+        {pass.name, pass.nodes_before, pass.nodes_after, pass.changes, pass.milliseconds});
+  }
+  summary->plan = {report.arena_lower_bound, report.in_place, report.views, report.permutes};
+  summary->imported_nodes =
+      report.passes.empty() ? report.nodes.size() : report.passes.front().nodes_before;
+  for (const StageTime& time : report.times) {
+    const bool early = time.stage == "import" || time.stage == "passes";
+    (early ? summary->seconds.passes : summary->seconds.emit) += time.milliseconds / 1e3;
+  }
+}
+
+Outcome<Done> describe_file(const std::string& file, const std::string& path,
+                            ExportSummary* summary) {
+  auto info = describe_bundle(file);
+  if (!info.ok()) {
+    return Failure{Error::kInternal, "the bundle made is refused: " + info.failure().text};
+  }
+  summary->bundle = std::move(*info);
+  summary->bundle.path = path;
+  auto hash = file_sha256(file);
+  if (!hash.ok()) return hash.failure();
+  summary->bundle_sha256 = std::move(*hash);
+  return Done{};
+}
+
+std::optional<Failure> mismatch_of(const std::vector<CheckLine>& lines, const std::string& advice) {
+  std::string wrong;
+  for (const CheckLine& line : lines) {
+    if (line.ok) continue;
+    char text[160];
+    std::snprintf(text, sizeof text, ": error %.3g against a largest value of %.3g; ",
+                  line.max_absolute, line.max_value);
+    wrong.append("output '").append(line.output).append("'").append(text);
+  }
+  if (wrong.empty()) return std::nullopt;
+  return Failure{Error::kInternal,
+                 "the bundle does not reproduce eager's outputs: " + wrong + advice};
+}
+
+Outcome<Done> write_text_file(const std::string& path, const std::string& text) {
+  const std::string partial = path + ".partial";
+  std::ofstream file(partial, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
+    const std::string reason = std::strerror(errno);
+    std::remove(partial.c_str());
+    return Failure{Error::kIo, "cannot write " + path + ": " + reason};
+  }
+  return Done{};
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,28 @@
+#pragma once
+
+// The steps of an export after capture that the command and the Python package share.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host_tracer/exporter.h"
+#include "host_tracer/report/summary.h"
+#include "host_tracer/support/outcome.h"
+
+namespace lazyrt {
+
+/// What passes, plan and writer did, into the summary.
+void describe_passes(const ExportReport& report, ExportSummary* summary);
+
+/// What stands in the bundle at `file`, whose place will be `path`, and its hash, into the summary.
+Outcome<Done> describe_file(const std::string& file, const std::string& path,
+                            ExportSummary* summary);
+
+/// The outputs that are not eager's, as one failure ended by `advice`; nothing when all are.
+std::optional<Failure> mismatch_of(const std::vector<CheckLine>& lines, const std::string& advice);
+
+/// Writes `text` to the file, all or nothing. kIo names the file and the reason.
+Outcome<Done> write_text_file(const std::string& path, const std::string& text);
+
+}  // namespace lazyrt
