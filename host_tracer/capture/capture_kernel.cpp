@@ -10,6 +10,7 @@
 #include "host_tracer/capture/capture_session.h"
 #include "host_tracer/capture/lazy_backend.h"
 #include "host_tracer/capture/op_args.h"
+#include "host_tracer/capture/training_norm.h"
 
 namespace lazyrt {
 namespace {
@@ -76,6 +77,7 @@ bool below_functionalize() {
 void capture_boxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   CaptureSession* session = CaptureSession::current();
   TORCH_CHECK(session, full_name(op), " was called on a lazy tensor outside of its capture");
+  if (record_training_norm(op, stack)) return;
   const size_t arguments = op.schema().arguments().size();
   const Unwrapped seen = unwrap_arguments(stack, arguments);
   const bool factory = !seen.lazy && !below_functionalize();

@@ -192,6 +192,13 @@ at::Tensor CaptureSession::lift(const at::Tensor& cpu) {
   return leaf_of(cpu).functional;
 }
 
+at::Tensor CaptureSession::in_place_of(const at::Tensor& t) const {
+  if (!t.device().is_cpu() || t.layout() != at::kStrided) return t;
+  const auto found = leaves_.find(key_of(t));
+  const bool buffer = found != leaves_.end() && found->second.node->kind() == LeafKind::kBuffer;
+  return buffer ? found->second.functional : t;
+}
+
 Value CaptureSession::operand_value(const at::Tensor& t) {
   if (is_lazy(t)) return value_of(t);
   check_dense(t, "an operand");

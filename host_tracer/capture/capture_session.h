@@ -48,6 +48,10 @@ class CaptureSession {
   /// The functional lazy tensor over the data of a CPU tensor; one for each distinct data.
   at::Tensor lift(const at::Tensor& cpu);
 
+  /// The leaf's tensor when `t` is a CPU tensor over the data of one of the request's buffers, else
+  /// `t` itself.
+  at::Tensor in_place_of(const at::Tensor& t) const;
+
   /// Does the call: pops its arguments (lazy tensors, not functional; CPU tensors are constants)
   /// and pushes lazy results, or CPU values where the call brings them to the program.
   void record(const c10::OperatorHandle& op, torch::jit::Stack* stack);

@@ -113,22 +113,26 @@ void drop_dropout(CaptureSession& session, const c10::OperatorHandle& op,
 
 bool is_norm(const std::string& name) {
   return name == "aten::batch_norm" || name == "aten::instance_norm" ||
-         name == "aten::native_batch_norm";
+         name == "aten::native_batch_norm" || name == "aten::_native_batch_norm_legit_functional";
 }
 
-/// Argument 3 and 4 are running mean and variance, 5 says that the batch's own are taken.
-void drop_running_statistics(CaptureSession& session, const c10::OperatorHandle& op,
-                             std::vector<c10::IValue>& args) {
+/// Argument 3 and 4 are running mean and variance, 5 says that the batch's own are taken. Writes
+/// that functionalization sees are state; others are left out.
+void report_training_norm(CaptureSession& session, const c10::OperatorHandle& op,
+                          std::vector<c10::IValue>& args) {
   const bool keeps = args[3].isTensor() && args[3].toTensor().defined();
   if (!args[5].toBool() || !keeps) return;
+  const bool state = op.operator_name().name == "aten::_native_batch_norm_legit_functional";
   Finding finding;
-  finding.severity = Severity::kError;
+  finding.severity = state ? Severity::kWarning : Severity::kError;
   finding.id = "training-mode";
-  finding.message = op.operator_name().name + source_suffix() +
-                    " is in training mode: it normalises by the batch and would update its "
-                    "running statistics, which the bundle does not";
+  finding.message = "a norm" + source_suffix() +
+                    " is in training mode: it normalizes by the batch and updates its running "
+                    "statistics, which ";
+  finding.message += state ? "are state of the bundle" : "the bundle does not: they are no buffers";
   finding.suggestion = kCallEval;
   session.report(std::move(finding));
+  if (state) return;
   args[3] = c10::IValue(at::Tensor());
   args[4] = c10::IValue(at::Tensor());
 }
@@ -156,7 +160,7 @@ bool record_random(CaptureSession& session, const c10::OperatorHandle& op,
 
 void leave_training_mode(CaptureSession& session, const c10::OperatorHandle& op,
                          std::vector<c10::IValue>& args) {
-  if (is_norm(op.operator_name().name)) return drop_running_statistics(session, op, args);
+  if (is_norm(op.operator_name().name)) return report_training_norm(session, op, args);
   drop_dropout(session, op, args, "dropout_p");
   drop_dropout(session, op, args, "dropout");
 }

@@ -14,9 +14,9 @@ class CaptureSession;
 bool record_random(CaptureSession& session, const c10::OperatorHandle& op,
                    torch::jit::Stack* stack);
 
-/// Operators that are kept whole and hide what they do in training: dropout inside of attention
-/// and recurrent layers ("random") and running statistics of norms ("training-mode") are reported
-/// and taken out of the arguments.
+/// Operators that are kept whole and hide what they do in training are reported: dropout inside of
+/// attention and recurrent layers ("random", taken out of the arguments), norms that update running
+/// statistics ("training-mode"; taken out where they are not state).
 void leave_training_mode(CaptureSession& session, const c10::OperatorHandle& op,
                          std::vector<c10::IValue>& args);
 

@@ -2,19 +2,12 @@
 
 #include <ATen/ATen.h>
 
-#include <cstdio>
-
 #include "host_tracer/capture/capture.h"
+#include "host_tracer/support/decimal_text.h"
 
 namespace lazyrt {
 
-std::string number_text(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof(buffer), "%.6g", value);
-  std::string text = buffer;
-  if (text.find_first_of(".en") == std::string::npos) text += ".0";
-  return text;
-}
+std::string number_text(double value) { return decimal_text(value, 6); }
 
 std::string scalar_text(const at::Tensor& one) {
   const SeenNumber number = seen_number(one);

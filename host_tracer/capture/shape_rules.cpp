@@ -250,6 +250,14 @@ RuleResult batch_norm_of_batch(const RuleArgs& a) {
   return {shape_of(input), stats, stats};
 }
 
+/// The batch's statistics, then the running ones.
+RuleResult batch_norm_functional(const RuleArgs& a) {
+  RuleResult results = batch_norm_of_batch(a);
+  results.push_back(shape_of(a.tensor("running_mean")));
+  results.push_back(shape_of(a.tensor("running_var")));
+  return results;
+}
+
 RuleResult weight_norm(const RuleArgs& a) {
   return {shape_of(a.tensor("v")), shape_of(a.tensor("g"))};
 }
@@ -485,6 +493,7 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::_logcumsumexp", same_as_self},
       {"aten::_masked_softmax", same_as_self},
       {"aten::_native_batch_norm_legit.no_stats", batch_norm_of_batch},
+      {"aten::_native_batch_norm_legit_functional", batch_norm_functional},
       {"aten::_native_batch_norm_legit_no_training", batch_norm_inference},
       {"aten::_prelu_kernel", same_as_self},
       {"aten::_safe_softmax", safe_softmax},

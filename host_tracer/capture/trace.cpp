@@ -1,17 +1,9 @@
 #include "host_tracer/capture/trace.h"
 
-#include <cstdio>
+#include "host_tracer/support/decimal_text.h"
 
 namespace lazyrt {
 namespace {
-
-std::string number_text(double v) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof(buffer), "%.9g", v);
-  std::string s = buffer;
-  if (s.find_first_of(".eni") == std::string::npos) s += ".0";
-  return s;
-}
 
 std::string value_text(TraceValueId id) {
   return id == kNoTraceValue ? "None" : std::string("%").append(std::to_string(id));
@@ -19,7 +11,7 @@ std::string value_text(TraceValueId id) {
 
 std::string item_text(bool v) { return v ? "True" : "False"; }
 std::string item_text(int64_t v) { return std::to_string(v); }
-std::string item_text(double v) { return number_text(v); }
+std::string item_text(double v) { return decimal_text(v, 9); }
 std::string item_text(TensorArg v) { return value_text(v.value); }
 
 struct ArgText {
@@ -77,12 +69,12 @@ std::string small_constant_text(const TraceValue& v) {
     case DType::kFloat32: {
       float f;
       __builtin_memcpy(&f, p, sizeof(f));
-      return " = " + number_text(f);
+      return " = " + decimal_text(f, 9);
     }
     case DType::kFloat64: {
       double d;
       __builtin_memcpy(&d, p, sizeof(d));
-      return " = " + number_text(d);
+      return " = " + decimal_text(d, 9);
     }
     case DType::kInt64: {
       int64_t i;

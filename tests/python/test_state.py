@@ -1,5 +1,6 @@
 """The module and the process are left as they were found."""
 
+import copy
 import os
 import random
 import threading
@@ -195,3 +196,40 @@ def test_function_with_modules(bundle, close):
     assert report.to_json()["parameters"]["count"] == 4 * 6 + 6 + 6 * 2 + 2
     with pytest.raises(lazyrt.InputError, match="scale"):
         program_again(x, scale=2.0)
+
+
+class Tracked(nn.Module):
+    """A norm in training mode whose running statistics are seen in the outputs."""
+
+    def __init__(self, norm):
+        super().__init__()
+        self.norm = norm
+
+    def forward(self, x):
+        y = self.norm(x)
+        return y, self.norm.running_mean.clone(), self.norm.running_var.clone()
+
+
+@pytest.mark.parametrize(
+    "norm, shape",
+    [
+        (nn.BatchNorm1d(4), (6, 4)),
+        (nn.BatchNorm1d(4, affine=False, momentum=0.5), (3, 4, 5)),
+        (nn.BatchNorm2d(4), (2, 4, 3, 5)),
+        (nn.InstanceNorm1d(4, affine=True, track_running_stats=True), (3, 4, 5)),
+        (nn.InstanceNorm2d(4, track_running_stats=True, momentum=0.3), (2, 4, 3, 5)),
+    ],
+    ids=["rows", "sequences", "images", "instances", "instance images"],
+)
+def test_running_statistics_are_state(bundle, close, norm, shape):
+    model = Tracked(norm).train()
+    batches = [torch.randn(shape) * (i + 1) + i for i in range(3)]
+    report = lazyrt.export(model, (batches[0],), bundle)
+    assert report.verdict == "SPECIALIZED"
+    assert [f.id for f in report.findings if f.id == "training-mode"]
+    assert torch.equal(norm.running_mean, torch.zeros(4))
+    for backend in ("cpu", "reference"):
+        program, eager = lazyrt.load(bundle, backend=backend), copy.deepcopy(model)
+        for x in batches:
+            for ours, expected in zip(program(x), eager(x), strict=True):
+                close(ours, expected)

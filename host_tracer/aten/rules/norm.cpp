@@ -82,24 +82,57 @@ ValueId along_channels(RuleContext& c, ValueId v, ValueId x) {
   return c.reshape(v, c.make_shape(dims));
 }
 
-/// Normalization with the operand's own mean and variance over all dims but 1 (instance norm comes
-/// as this).
-void batch_norm_own_statistics(RuleContext& c) {
+/// Of each channel, in a form that broadcasts against the operand.
+struct BatchStatistics {
+  ValueId mean = kNoValue;
+  ValueId variance = kNoValue;  ///< biased
+};
+
+/// Result 0: the operand normalized by its own mean and variance over all dims but 1 (instance norm
+/// comes as this). Results 1 and 2, where they are read: mean and 1 / deviation.
+BatchStatistics normalize_by_batch(RuleContext& c) {
   const ValueId x = c.tensor("input");
   std::vector<int> axes;
   for (int i = 0; i < c.rank(x); ++i) {
     if (i != 1) axes.push_back(i);
   }
-  const ValueId centred = c.binary(BinaryFn::Sub, x, c.reduce(ReduceFn::Mean, x, axes, true));
-  const ValueId variance = c.reduce(ReduceFn::Mean, c.unary(UnaryFn::Square, centred), axes, true);
+  BatchStatistics batch;
+  batch.mean = c.reduce(ReduceFn::Mean, x, axes, true);
+  const ValueId centred = c.binary(BinaryFn::Sub, x, batch.mean);
+  batch.variance = c.reduce(ReduceFn::Mean, c.unary(UnaryFn::Square, centred), axes, true);
   const double eps = c.number_or("eps", 1e-5).as_double();
-  const ValueId scale = c.unary(UnaryFn::Rsqrt, c.binary_number(BinaryFn::Add, variance, eps));
+  const ValueId scale =
+      c.unary(UnaryFn::Rsqrt, c.binary_number(BinaryFn::Add, batch.variance, eps));
   ValueId y = c.binary(BinaryFn::Mul, centred, scale);
   const ValueId weight = c.optional_tensor("weight");
   const ValueId bias = c.optional_tensor("bias");
   if (weight != kNoValue) y = c.binary(BinaryFn::Mul, y, along_channels(c, weight, x));
   if (bias != kNoValue) y = c.binary(BinaryFn::Add, y, along_channels(c, bias, x));
   c.set(y);
+  if (c.used(1)) c.set(1, c.reshape(batch.mean, c.out_shape(1)));
+  if (c.used(2)) c.set(2, c.reshape(scale, c.out_shape(2)));
+  return batch;
+}
+
+void batch_norm_own_statistics(RuleContext& c) { normalize_by_batch(c); }
+
+/// (1 - momentum) * running + momentum * seen.
+ValueId moving_average(RuleContext& c, const char* running, ValueId seen) {
+  const ValueId old = c.tensor(running);
+  const double momentum = c.number_or("momentum", 0.1).as_double();
+  return c.binary(BinaryFn::Add, c.binary_number(BinaryFn::Mul, old, 1.0 - momentum),
+                  c.binary_number(BinaryFn::Mul, c.reshape(seen, c.shape(old)), momentum));
+}
+
+/// Training mode: normalized by the batch; results 3 and 4 are the new running statistics, of which
+/// the variance is the unbiased one.
+void batch_norm_functional(RuleContext& c) {
+  const BatchStatistics batch = normalize_by_batch(c);
+  const ValueId x = c.tensor("input");
+  const auto seen = static_cast<double>(c.numel(x)) / static_cast<double>(c.numel(batch.mean));
+  const ValueId unbiased = c.binary_number(BinaryFn::Mul, batch.variance, seen / (seen - 1.0));
+  if (c.used(3)) c.set(3, moving_average(c, "running_mean", batch.mean));
+  if (c.used(4)) c.set(4, moving_average(c, "running_var", unbiased));
 }
 
 void batch_norm_frozen(RuleContext& c) {
@@ -154,6 +187,7 @@ constexpr RuleEntry kEntries[] = {
     {"_batch_norm_impl_index", batch_norm},
     {"_native_batch_norm_legit", batch_norm},
     {"_native_batch_norm_legit.no_stats", batch_norm_own_statistics},
+    {"_native_batch_norm_legit_functional", batch_norm_functional},
     {"_native_batch_norm_legit_no_training", batch_norm_frozen},
     {"_batch_norm_no_update", batch_norm_frozen},
     {"instance_norm", instance_norm},

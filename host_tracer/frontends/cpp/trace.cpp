@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <torch/version.h>
 
+#include "host_tracer/capture/buffer_mode.h"
 #include "host_tracer/frontends/shared/program_outputs.h"
 
 namespace lazyrt {
@@ -10,8 +11,8 @@ namespace {
 
 constexpr char kAdvice[] =
     " (a CPU tensor that the program makes and then writes into has to be made on the inputs' "
-    "device: torch::zeros(sizes, x.options()); a registered buffer cannot be written: return its "
-    "new value)";
+    "device: torch::zeros(sizes, x.options()); what is to last from run to run is a buffer: "
+    "register_buffer)";
 
 CaptureRequest request_of(const CppProgram& program, const std::vector<at::Tensor>& inputs,
                           const TraceOptions& options) {
@@ -71,7 +72,7 @@ class KeepBuffers {
  public:
   explicit KeepBuffers(const std::vector<NamedTensor>& buffers) {
     for (const NamedTensor& named : buffers) {
-      saved_.push_back({named.tensor, named.tensor.clone(), named.tensor._version()});
+      saved_.push_back({named.tensor, named.tensor.clone()});
     }
   }
   ~KeepBuffers() { restore(); }
@@ -80,10 +81,9 @@ class KeepBuffers {
 
   void restore() {
     const at::NoGradGuard no_grad;
-    for (Saved& saved : saved_) {
-      if (saved.buffer._version() == saved.version) continue;
-      saved.buffer.copy_(saved.copy);
-      saved.version = saved.buffer._version();
+    // Versions do not tell: norms write their statistics without a new one.
+    for (const Saved& saved : saved_) {
+      if (!at::equal(saved.buffer, saved.copy)) saved.buffer.copy_(saved.copy);
     }
   }
 
@@ -91,7 +91,6 @@ class KeepBuffers {
   struct Saved {
     at::Tensor buffer;
     at::Tensor copy;
-    int64_t version;
   };
   std::vector<Saved> saved_;
 };
@@ -118,6 +117,7 @@ Outcome<Trace> capture_program(const CppProgram& program, const std::vector<at::
   auto trace = capture_checked(
       request,
       [&](const std::vector<at::Tensor>& x) {
+        const BufferMode writes_are_seen;
         return outputs.take(flatten_outputs(program.run(x), "out"));
       },
       options.check);

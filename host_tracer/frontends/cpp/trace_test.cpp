@@ -8,11 +8,14 @@
 
 #include <algorithm>
 
-#include "host_tracer/capture/trace_eval.h"
+#include "host_tracer/frontends/shared/trace_checks.h"
 
 namespace lazyrt {
 namespace {
 
+using test::expect_close;
+using test::has_finding;
+using test::outputs_of;
 using torch::Tensor;
 
 struct NetImpl : torch::nn::Module {
@@ -42,12 +45,10 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-void expect_same_as_eager(const Trace& trace, const std::vector<Tensor>& inputs) {
-  const auto got = evaluate_trace(trace, inputs);
-  ASSERT_TRUE(got.ok()) << got.failure().text;
-  ASSERT_EQ(got->size(), trace.sample_outputs.size());
-  for (size_t i = 0; i < got->size(); ++i) {
-    EXPECT_TRUE(at::allclose((*got)[i], from_sample(trace.sample_outputs[i]), 1e-5, 1e-6)) << i;
+void expect_same_as_eager(const Trace& trace) {
+  const std::vector<Tensor> got = outputs_of(trace);
+  for (size_t i = 0; i < got.size(); ++i) {
+    expect_close(got[i], from_sample(trace.sample_outputs[i]), trace.outputs[i].name);
   }
 }
 
@@ -58,7 +59,7 @@ TEST(CppTrace, ModuleWithASharedModule) {
   const auto before = net->first->weight.clone();
   const auto trace = lazyrt::trace(net, inputs);
   ASSERT_TRUE(trace.ok()) << trace.failure().text;
-  expect_same_as_eager(*trace, inputs);
+  expect_same_as_eager(*trace);
   std::vector<std::string> names;
   for (const TraceValue& v : trace->values) {
     if (v.leaf == LeafKind::kParameter || v.leaf == LeafKind::kBuffer) names.push_back(v.name);
@@ -80,7 +81,7 @@ TEST(CppTrace, SharedPointerAndNestedOutputs) {
   options.input_names = {"left", "right"};
   const auto trace = lazyrt::trace(pair, inputs, options);
   ASSERT_TRUE(trace.ok()) << trace.failure().text;
-  expect_same_as_eager(*trace, inputs);
+  expect_same_as_eager(*trace);
   std::vector<std::string> names;
   for (const TraceOutput& out : trace->outputs) names.push_back(out.name);
   EXPECT_EQ(names, (std::vector<std::string>{"out.0", "out.1.0", "out.1.1"}));
@@ -99,7 +100,7 @@ TEST(CppTrace, LambdaWithItsLine) {
       },
       inputs);
   ASSERT_TRUE(trace.ok()) << trace.failure().text;
-  expect_same_as_eager(*trace, inputs);
+  expect_same_as_eager(*trace);
   for (const TraceNode& node : trace->nodes) {
     EXPECT_EQ(node.source.module_path, "block");
     EXPECT_TRUE(has(node.source.file, "trace_test.cpp"));
@@ -113,7 +114,7 @@ TEST(CppTrace, FunctionOfAVector) {
       lazyrt::trace([](const std::vector<Tensor>& x) { return torch::cat(x); }, inputs);
   ASSERT_TRUE(trace.ok()) << trace.failure().text;
   EXPECT_EQ(trace->inputs.size(), 3u);
-  expect_same_as_eager(*trace, inputs);
+  expect_same_as_eager(*trace);
 }
 
 TEST(CppTrace, Recurrent) {
@@ -122,7 +123,7 @@ TEST(CppTrace, Recurrent) {
   const auto trace = lazyrt::trace(gru, inputs);
   ASSERT_TRUE(trace.ok()) << trace.failure().text;
   EXPECT_EQ(trace->outputs.size(), 2u);
-  expect_same_as_eager(*trace, inputs);
+  expect_same_as_eager(*trace);
 }
 
 TEST(CppTrace, WrongNumberOfInputs) {
@@ -139,12 +140,68 @@ TEST(CppTrace, UndefinedInputIsNamed) {
   EXPECT_TRUE(has(trace.failure().text, "'x0'"));
 }
 
-TEST(CppTrace, TrainingBatchNormIsNamed) {
-  torch::nn::BatchNorm1d norm(4);
-  const auto trace = lazyrt::trace(norm, {torch::randn({2, 4})});
-  ASSERT_FALSE(trace.ok());
-  EXPECT_TRUE(has(trace.failure().text, "num_batches_tracked")) << trace.failure().text;
-  EXPECT_EQ(norm->num_batches_tracked.item<int64_t>(), 0);
+/// Runs the trace on each input, states carried on, then the module itself, whose buffers the trace
+/// shares.
+template <class Module>
+void expect_states_as_eager(const Trace& trace, Module& module, const std::vector<Tensor>& inputs) {
+  const at::NoGradGuard no_grad;
+  std::vector<TraceRun> runs;
+  for (const Tensor& x : inputs) {
+    auto run = run_trace(trace, {x}, runs.empty() ? std::vector<Tensor>() : runs.back().states);
+    ASSERT_TRUE(run.ok()) << run.failure().text;
+    runs.push_back(std::move(*run));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    expect_close(runs[i].outputs[0], module->forward(inputs[i]), "output");
+  }
+  for (size_t i = 0; i < trace.states.size(); ++i) {
+    const std::string& name = trace.values[static_cast<size_t>(trace.states[i].leaf)].name;
+    expect_close(runs.back().states[i], *module->named_buffers().find(name), name);
+  }
+}
+
+TEST(CppTrace, TrainingBatchNormKeepsItsStatistics) {
+  for (const std::optional<double> momentum :
+       {std::optional<double>(0.3), std::optional<double>()}) {
+    torch::nn::BatchNorm1d norm(torch::nn::BatchNorm1dOptions(4).momentum(momentum));
+    std::vector<Tensor> inputs;
+    for (int i = 0; i < 3; ++i) inputs.push_back(torch::randn({5, 4}) * (i + 1) + i);
+    const auto trace = lazyrt::trace(norm, {inputs[0]});
+    ASSERT_TRUE(trace.ok()) << trace.failure().text;
+    EXPECT_EQ(trace->states.size(), 3u) << trace->text();
+    EXPECT_EQ(verdict_of(*trace), Verdict::kSpecialized) << trace->text();
+    EXPECT_TRUE(has_finding(*trace, "training-mode")) << trace->text();
+    EXPECT_EQ(norm->num_batches_tracked.item<int64_t>(), 0);
+    EXPECT_TRUE(at::equal(norm->running_var, torch::ones({4})));
+    if (momentum) expect_states_as_eager(*trace, norm, inputs);
+  }
+}
+
+struct CounterImpl : torch::nn::Module {
+  CounterImpl()
+      : calls(register_buffer("calls", torch::zeros({}, torch::kLong))),
+        total(register_buffer("total", torch::zeros({2}))) {}
+
+  Tensor forward(const Tensor& x) {
+    calls.add_(1);
+    total += x.sum(0);
+    return x + total / calls;
+  }
+
+  Tensor calls, total;
+};
+TORCH_MODULE(Counter);
+
+TEST(CppTrace, WrittenBuffersAreState) {
+  Counter counter;
+  const std::vector<Tensor> inputs = {torch::randn({3, 2}), torch::randn({3, 2}),
+                                      torch::randn({3, 2})};
+  const auto trace = lazyrt::trace(counter, {inputs[0]});
+  ASSERT_TRUE(trace.ok()) << trace.failure().text;
+  EXPECT_EQ(trace->states.size(), 2u) << trace->text();
+  EXPECT_EQ(counter->calls.item<int64_t>(), 0);
+  EXPECT_EQ(counter->total.device(), at::kCPU);
+  expect_states_as_eager(*trace, counter, inputs);
 }
 
 TEST(CppTrace, AModuleThatThrowsHalfWay) {

@@ -12,6 +12,7 @@
 #include "host_tracer/capture/capture.h"
 #include "host_tracer/frontends/pt2/arguments.h"
 #include "host_tracer/frontends/pt2/source_map.h"
+#include "host_tracer/frontends/shared/takes_tensors.h"
 
 namespace lazyrt {
 namespace {
@@ -160,16 +161,6 @@ std::optional<c10::OperatorHandle> find_operator(const std::string& target) {
   return c10::Dispatcher::singleton().findSchema({name, overload == "default" ? "" : overload});
 }
 
-bool has_tensor_argument(const c10::FunctionSchema& schema) {
-  for (const c10::Argument& arg : schema.arguments()) {
-    if (arg.type()->isSubtypeOf(*c10::TensorType::get()) ||
-        arg.type()->isSubtypeOf(*c10::ListType::ofTensors())) {
-      return true;
-    }
-  }
-  return false;
-}
-
 const ex::Argument* find_input(const ex::Node& node, const std::string& name, size_t position) {
   const auto& inputs = node.get_inputs();
   for (const ex::NamedArgument& input : inputs) {
@@ -182,7 +173,7 @@ const ex::Argument* find_input(const ex::Node& node, const std::string& name, si
 torch::jit::Stack make_stack(const c10::OperatorHandle& op, const ex::Node& node,
                              const Pt2Values& values, at::Device device) {
   const c10::FunctionSchema& schema = op.schema();
-  const bool factory = !has_tensor_argument(schema);
+  const bool factory = !takes_tensors(schema);
   torch::jit::Stack stack;
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
     const c10::Argument& arg = schema.arguments()[i];

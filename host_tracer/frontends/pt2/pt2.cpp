@@ -187,14 +187,31 @@ class Pt2Capture {
     const auto total = static_cast<int64_t>(graph().get_nodes().size());
     int64_t done = 0;
     Pt2Interpreter interpreter(device, [&] { report(stage, ++done, total); });
-    return interpreter.run(graph(), values);
+    return write_back(interpreter.run(graph(), values), values);
+  }
+
+  /// Writes new values of placeholders into them; the rest are the program's results.
+  std::vector<c10::IValue> write_back(std::vector<c10::IValue> outputs,
+                                      const std::vector<c10::IValue>& placeholders) const {
+    std::vector<c10::IValue> results;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (const auto written = signature_.outputs[i].written) {
+        placeholders[*written].toTensor().copy_(outputs[i].toTensor());
+      } else {
+        results.push_back(std::move(outputs[i]));
+      }
+    }
+    return results;
   }
 
   Outcome<Trace> trace_graph() {
-    for (size_t i = 0; i < signature_.output_names.size(); ++i) {
+    for (size_t i = 0; i < signature_.outputs.size(); ++i) {
+      const Pt2Output& out = signature_.outputs[i];
+      if (out.written) continue;
+      result_names_.push_back(out.name);
       // Names of tensors only: capture knows no other outputs.
       if (graph().get_outputs()[i].tag() == ex::Argument::Tag::AS_TENSOR) {
-        request_.output_names.push_back(signature_.output_names[i]);
+        request_.output_names.push_back(out.name);
       }
     }
     return capture(request_, [this](const std::vector<at::Tensor>& inputs) {
@@ -219,7 +236,7 @@ class Pt2Capture {
         continue;
       }
       TraceOutput out;
-      out.name = signature_.output_names[i];
+      out.name = result_names_[i];
       const c10::IValue& value = outputs_[i];
       if (value.isBool()) out.literal = value.toBool();
       if (value.isInt()) out.literal = value.toInt();
@@ -247,7 +264,8 @@ class Pt2Capture {
   Pt2Signature signature_;
   std::unordered_map<std::string, at::Tensor> tensors_;
   CaptureRequest request_;
-  std::vector<c10::IValue> outputs_;
+  std::vector<std::string> result_names_;
+  std::vector<c10::IValue> outputs_;  ///< the results of the run that was captured
 };
 
 }  // namespace

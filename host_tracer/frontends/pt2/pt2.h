@@ -12,16 +12,14 @@
 
 namespace lazyrt {
 
-struct Pt2Options {
-  std::vector<GivenInput> inputs;  ///< by name; the others come from the file's samples
-  bool static_shapes = false;      ///< accept dynamic dims and fix them at the samples' sizes
-  bool sample_outputs = true;      ///< run eager ATen on the CPU for Trace::sample_outputs
-  CaptureProgress progress;        ///< may be empty
+/// inputs: by name; the others come from the file's samples.
+struct Pt2Options : FileOptions {
+  bool static_shapes = false;  ///< accept dynamic dims and fix them at the samples' sizes
 };
 
 /// Captures the program in a .pt2 file. Inputs are named and ordered as in its signature. Refuses
 /// by name what cannot go on: files of another kind, dynamic dims (see static_shapes), control
-/// flow, writes to inputs or buffers, values that depend on inputs. An output that is None or a
+/// flow. An output that is None or a
 /// Python number has an empty sample (DType::kNone). kInvalidBundle: the file; kInvalidArgument:
 /// options.inputs; kUnsupported: the program.
 Outcome<Trace> capture_pt2(const std::string& path, const Pt2Options& options);

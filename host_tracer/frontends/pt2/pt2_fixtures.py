@@ -177,6 +177,11 @@ def writes_input():
 
 
 @case
+def writes_input_decomposed():
+    return writes_input().run_decompositions()
+
+
+@case
 def batch_norm_training():
     class M(nn.Module):
         def __init__(self):
@@ -188,6 +193,11 @@ def batch_norm_training():
 
     torch.manual_seed(1)
     return torch.export.export(M().train(), (torch.randn(3, 4),))
+
+
+@case
+def batch_norm_training_decomposed():
+    return batch_norm_training().run_decompositions()
 
 
 @case

@@ -1,21 +1,25 @@
 #include "host_tracer/frontends/pt2/pt2.h"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <random>
 
-#include "host_tracer/capture/capture.h"
-#include "host_tracer/capture/trace_eval.h"
+#include "host_tracer/frontends/shared/trace_checks.h"
 
 // The files come from pt2_fixtures.py, which ctest runs first.
 
 namespace lazyrt {
 namespace {
+
+using test::count_calls;
+using test::expect_close;
+using test::has_finding;
+using test::outputs_of;
 
 std::string fixture(const std::string& name) {
   return std::string(LAZYRT_PT2_FIXTURES) + "/" + name + ".pt2";
@@ -26,29 +30,15 @@ std::string failure_of(const std::string& name, const Pt2Options& options = {}) 
   return trace.ok() ? "" : trace.failure().text;
 }
 
-size_t count(const Trace& trace, const std::string& op) {
-  return static_cast<size_t>(std::count_if(trace.nodes.begin(), trace.nodes.end(),
-                                           [&](const TraceNode& n) { return n.op == op; }));
-}
-
 /// The captured trace, evaluated node by node, gives the eager outputs.
 Trace check(const std::string& name, const Pt2Options& options = {}) {
   auto trace = capture_pt2(fixture(name), options);
   EXPECT_TRUE(trace.ok()) << trace.failure().text;
   if (!trace.ok()) return {};
-  EXPECT_EQ(trace->shapes.cpu, 0);
-  std::vector<at::Tensor> inputs;
-  for (const SampleTensor& sample : trace->sample_inputs) inputs.push_back(from_sample(sample));
-  const auto got = evaluate_trace(*trace, inputs);
-  EXPECT_TRUE(got.ok()) << got.failure().text;
-  EXPECT_EQ(trace->sample_outputs.size(), trace->outputs.size());
-  if (!got.ok()) return *trace;
-  for (size_t i = 0; i < got->size(); ++i) {
+  const std::vector<at::Tensor> got = outputs_of(*trace);
+  for (size_t i = 0; i < got.size(); ++i) {
     if (trace->sample_outputs[i].dtype == DType::kNone) continue;
-    const at::Tensor want = from_sample(trace->sample_outputs[i]);
-    EXPECT_EQ((*got)[i].sizes(), want.sizes());
-    const double scale = std::max(1e-30, want.abs().max().item<double>());
-    EXPECT_LE(((*got)[i] - want).abs().max().item<double>() / scale, 1e-5) << "output " << i;
+    expect_close(got[i], from_sample(trace->sample_outputs[i]), trace->outputs[i].name);
   }
   return *trace;
 }
@@ -56,7 +46,7 @@ Trace check(const std::string& name, const Pt2Options& options = {}) {
 TEST(Pt2, Mlp) {
   const Trace trace = check("mlp");
   EXPECT_EQ(trace.producer.rfind("torch.export 2.", 0), 0u) << trace.producer;
-  EXPECT_EQ(count(trace, "aten::linear"), 3u);
+  EXPECT_EQ(count_calls(trace, "aten::linear"), 3u);
   ASSERT_EQ(trace.inputs.size(), 1u);
   EXPECT_EQ(trace.values[static_cast<size_t>(trace.inputs[0])].name, "x");
   size_t weights = 0;
@@ -81,7 +71,7 @@ TEST(Pt2, NodesCarryTheUsersLines) {
 
 TEST(Pt2, GradModeBlocksAreInlined) {
   const Trace trace = check("mlp_with_gradients");
-  EXPECT_EQ(count(trace, "aten::relu"), 1u);
+  EXPECT_EQ(count_calls(trace, "aten::relu"), 1u);
 }
 
 TEST(Pt2, NestedInputsInTheSignaturesOrder) {
@@ -105,13 +95,13 @@ TEST(Pt2, OutputsOfAllKinds) {
 
 TEST(Pt2, ConstantsAndSliceAssignment) {
   const Trace trace = check("constants");
-  EXPECT_GE(count(trace, "aten::arange"), 1u) << trace.text();
+  EXPECT_GE(count_calls(trace, "aten::arange"), 1u) << trace.text();
 }
 
 TEST(Pt2, RecurrentLayersStayWhole) {
   const Trace trace = check("recurrent");
-  EXPECT_EQ(count(trace, "aten::gru"), 1u);
-  EXPECT_EQ(count(trace, "aten::lstm"), 1u);
+  EXPECT_EQ(count_calls(trace, "aten::gru"), 1u);
+  EXPECT_EQ(count_calls(trace, "aten::lstm"), 1u);
 }
 
 TEST(Pt2, Vision) { check("vision"); }
@@ -169,27 +159,52 @@ TEST(Pt2, ReportsProgress) {
   EXPECT_EQ(last, total);
 }
 
-TEST(Pt2, AWrittenBufferIsStateThatTheSampleRunLeavesAlone) {
-  const auto trace = capture_pt2(fixture("writes_buffer"), {});
-  ASSERT_TRUE(trace.ok()) << trace.failure().text;
-  ASSERT_EQ(trace->states.size(), 1u);
-  const TraceValue& leaf = trace->values[static_cast<size_t>(trace->states[0].leaf)];
+/// By the name of the buffer: what each state holds after a run on the sample.
+std::map<std::string, at::Tensor> states_after_a_run(const Trace& trace) {
+  const auto run = run_trace(trace, {from_sample(trace.sample_inputs[0])});
+  EXPECT_TRUE(run.ok()) << run.failure().text;
+  std::map<std::string, at::Tensor> states;
+  for (size_t i = 0; run.ok() && i < run->states.size(); ++i) {
+    states[trace.values[static_cast<size_t>(trace.states[i].leaf)].name] = run->states[i];
+  }
+  return states;
+}
+
+/// As the model was exported, with writes in its graph, and decomposed, with new values as outputs.
+class Pt2State : public testing::TestWithParam<const char*> {
+ protected:
+  std::string fixture_name(const std::string& name) const { return name + GetParam(); }
+};
+
+TEST_P(Pt2State, AWrittenBufferIsStateThatTheSampleRunLeavesAlone) {
+  const Trace trace = check(fixture_name("writes_buffer"));
+  ASSERT_EQ(trace.states.size(), 1u);
+  const TraceValue& leaf = trace.values[static_cast<size_t>(trace.states[0].leaf)];
   EXPECT_EQ(leaf.name, "count");
   const at::Tensor first = from_sample({leaf.dtype, leaf.shape, leaf.constant});
   EXPECT_EQ(first.abs().max().item<double>(), 0.0);
+  EXPECT_TRUE(at::equal(states_after_a_run(trace).at("count"), at::ones({3})));
 }
 
-bool has_finding(const std::string& name, const std::string& id) {
-  const auto trace = capture_pt2(fixture(name), {});
-  EXPECT_TRUE(trace.ok()) << trace.failure().text;
-  return trace.ok() && std::any_of(trace->findings.begin(), trace->findings.end(),
-                                   [&](const Finding& f) { return f.id == id; });
+TEST_P(Pt2State, RunningStatisticsAreState) {
+  const Trace trace = check(fixture_name("batch_norm_training"));
+  const at::Tensor x = from_sample(trace.sample_inputs[0]);
+  const auto states = states_after_a_run(trace);
+  ASSERT_EQ(states.size(), 3u) << trace.text();
+  EXPECT_TRUE(at::allclose(states.at("norm.running_mean"), x.mean(0) * 0.1));
+  EXPECT_TRUE(at::allclose(states.at("norm.running_var"), x.var(0) * 0.1 + 0.9));
+  EXPECT_EQ(states.at("norm.num_batches_tracked").item<int64_t>(), 1);
 }
 
-TEST(Pt2, WritesToInputsAndTrainingModeAreFound) {
-  EXPECT_TRUE(has_finding("writes_input", "input-written"));
-  EXPECT_TRUE(has_finding("batch_norm_training", "training-mode"));
+TEST_P(Pt2State, AWrittenInputIsFound) {
+  EXPECT_TRUE(has_finding(check(fixture_name("writes_input")), "input-written"));
 }
+
+TEST_P(Pt2State, TrainingModeIsFound) {
+  EXPECT_TRUE(has_finding(check(fixture_name("batch_norm_training")), "training-mode"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Graphs, Pt2State, testing::Values("", "_decomposed"));
 
 TEST(Pt2, AValueThatLeavesTheGraphIsNotedWithItsLine) {
   const auto trace = capture_pt2(fixture("item"), {});
@@ -212,8 +227,7 @@ TEST_P(Pt2Refuses, ByName) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Pt2Refuses,
-                         testing::Values(Refusal{"writes_buffer_decomposed", "buffer 'count'"},
-                                         Refusal{"cond", "torch.ops.higher_order.cond"},
+                         testing::Values(Refusal{"cond", "torch.ops.higher_order.cond"},
                                          Refusal{"complex_numbers", "ComplexFloat"},
                                          Refusal{"unknown_operator",
                                                  "torch.ops.mylib.squash.default"}));

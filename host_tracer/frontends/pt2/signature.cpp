@@ -71,27 +71,36 @@ Pt2Placeholder placeholder(const ex::InputSpec& spec) {
   TORCH_CHECK(false, "the program has effects (tokens), which cannot be captured");
 }
 
-std::string output_name(const ex::OutputSpec& spec) {
+/// The placeholder over a parameter or buffer of that name, or the input of it.
+size_t placeholder_of(const std::vector<Pt2Placeholder>& placeholders, const std::string& name) {
+  const auto found =
+      std::find_if(placeholders.begin(), placeholders.end(), [&](const Pt2Placeholder& p) {
+        return (p.kind == Kind::kInput ? p.name : p.target) == name;
+      });
+  TORCH_CHECK(found != placeholders.end(), "the file's signature writes to '", name,
+              "', which is no input, parameter or buffer of its graph");
+  return static_cast<size_t>(found - placeholders.begin());
+}
+
+Pt2Output output(const ex::OutputSpec& spec, const std::vector<Pt2Placeholder>& placeholders) {
   using Tag = ex::OutputSpec::Tag;
-  constexpr const char* kNoState =
-      "; state that outlives a run is not supported yet: return the new value instead";
+  const auto write_to = [&](const std::string& name) {
+    return Pt2Output{name, placeholder_of(placeholders, name)};
+  };
   switch (spec.tag()) {
     case Tag::USER_OUTPUT: {
       std::vector<std::string> names;
       append_names(spec.get_user_output().get_arg(), names);
-      return names.empty() ? "" : names[0];
+      return {names.empty() ? "" : names[0], std::nullopt};
     }
     case Tag::LOSS_OUTPUT:
-      return spec.get_loss_output().get_arg().get_name();
+      return {spec.get_loss_output().get_arg().get_name(), std::nullopt};
     case Tag::BUFFER_MUTATION:
-      TORCH_CHECK(false, "the model writes to buffer '",
-                  spec.get_buffer_mutation().get_buffer_name(), "'", kNoState);
+      return write_to(spec.get_buffer_mutation().get_buffer_name());
     case Tag::PARAMETER_MUTATION:
-      TORCH_CHECK(false, "the model writes to parameter '",
-                  spec.get_parameter_mutation().get_parameter_name(), "'", kNoState);
+      return write_to(spec.get_parameter_mutation().get_parameter_name());
     case Tag::USER_INPUT_MUTATION:
-      TORCH_CHECK(false, "the model writes to input '",
-                  spec.get_user_input_mutation().get_user_input_name(), "'", kNoState);
+      return write_to(spec.get_user_input_mutation().get_user_input_name());
     default:
       break;
   }
@@ -134,12 +143,14 @@ Pt2Signature read_signature(const ex::ExportedProgram& program) {
     signature.placeholders.push_back(placeholder(spec));
   }
   for (const ex::OutputSpec& spec : module.get_signature().get_output_specs()) {
-    signature.output_names.push_back(output_name(spec));
+    signature.outputs.push_back(output(spec, signature.placeholders));
   }
   TORCH_CHECK(signature.placeholders.size() == module.get_graph().get_inputs().size() &&
-                  signature.output_names.size() == module.get_graph().get_outputs().size(),
+                  signature.outputs.size() == module.get_graph().get_outputs().size(),
               "the file's signature does not fit its graph");
-  TORCH_CHECK(!signature.output_names.empty(), "the program has no outputs");
+  TORCH_CHECK(std::any_of(signature.outputs.begin(), signature.outputs.end(),
+                          [](const Pt2Output& out) { return !out.written; }),
+              "the program has no outputs");
   return signature;
 }
 

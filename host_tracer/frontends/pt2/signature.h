@@ -6,6 +6,7 @@
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/utils/generated_serialization_types.h>
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -23,13 +24,20 @@ struct Pt2Placeholder {
   c10::IValue number;  ///< kNumber: a Python value that export fixed (None, int, float, bool, str)
 };
 
-struct Pt2Signature {
-  std::vector<Pt2Placeholder> placeholders;
-  std::vector<std::string> output_names;  ///< of the graph's outputs
+/// One output of the graph, in the graph's order.
+struct Pt2Output {
+  std::string name;
+  /// The new value of this placeholder, written at the end of a run; nullopt: a result.
+  std::optional<size_t> written;
 };
 
-/// Reads the signature. Throws naming what cannot be captured: mutated buffers and inputs, custom
-/// objects, symbolic numbers as inputs, tokens.
+struct Pt2Signature {
+  std::vector<Pt2Placeholder> placeholders;
+  std::vector<Pt2Output> outputs;
+};
+
+/// Reads the signature. Throws naming what cannot be captured: custom objects, symbolic numbers as
+/// inputs, tokens, gradients.
 Pt2Signature read_signature(const torch::_export::ExportedProgram& program);
 
 /// One line for each input with dynamic dims: "input 'x': dim 0 (s0 in 2..64)". Empty: all static.

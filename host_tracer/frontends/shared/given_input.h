@@ -27,4 +27,11 @@ struct GivenInput {
 /// total 0 where it is not known.
 using CaptureProgress = std::function<void(const char* stage, int64_t done, int64_t total)>;
 
+/// What every front end that reads a file takes.
+struct FileOptions {
+  std::vector<GivenInput> inputs;
+  bool sample_outputs = true;  ///< run eager ATen on the CPU for Trace::sample_outputs
+  CaptureProgress progress;    ///< may be empty
+};
+
 }  // namespace lazyrt

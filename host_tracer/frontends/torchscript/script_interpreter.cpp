@@ -9,6 +9,8 @@
 
 #include <unordered_set>
 
+#include "host_tracer/frontends/shared/takes_tensors.h"
+
 namespace lazyrt {
 namespace {
 
@@ -32,16 +34,6 @@ bool any_tensor(const Stack& stack, bool (*wanted)(const at::Tensor&)) {
     if (!value.isTensorList()) continue;
     for (const at::Tensor& t : value.toTensorVector()) {
       if (t.defined() && wanted(t)) return true;
-    }
-  }
-  return false;
-}
-
-bool takes_tensors(const c10::FunctionSchema& schema) {
-  for (const c10::Argument& arg : schema.arguments()) {
-    if (arg.type()->isSubtypeOf(*c10::TensorType::get()) ||
-        arg.type()->isSubtypeOf(*c10::ListType::ofTensors())) {
-      return true;
     }
   }
   return false;

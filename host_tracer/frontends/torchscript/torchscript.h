@@ -12,14 +12,11 @@
 
 namespace lazyrt {
 
-struct TorchScriptOptions {
-  /// One for each tensor of forward's arguments; a file holds no samples. Arguments of Python
-  /// numbers are given as numbers, and are fixed then.
-  std::vector<GivenInput> inputs;
+/// inputs: one for each tensor of forward's arguments; a file holds no samples. Arguments of Python
+/// numbers are given as numbers, and are fixed then.
+struct TorchScriptOptions : FileOptions {
   bool second_trace = true;          ///< look for baked values by tracing perturbed inputs, too
   std::vector<std::string> allow;    ///< ids of findings that are warnings instead of errors
-  bool sample_outputs = true;        ///< run eager ATen on the CPU for Trace::sample_outputs
-  CaptureProgress progress;          ///< may be empty
   std::string* interface = nullptr;  ///< gets the nesting of arguments and result, see shared/
 };
 

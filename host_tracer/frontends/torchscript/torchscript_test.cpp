@@ -1,20 +1,23 @@
 #include "host_tracer/frontends/torchscript/torchscript.h"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/serialization/import.h>
 
 #include <algorithm>
 #include <map>
 
-#include "host_tracer/capture/capture.h"
-#include "host_tracer/capture/trace_eval.h"
 #include "host_tracer/frontends/shared/model_kind.h"
+#include "host_tracer/frontends/shared/trace_checks.h"
 
 // The files come from torchscript_fixtures.py, which ctest runs first.
 
 namespace lazyrt {
 namespace {
+
+using test::count_calls;
+using test::expect_close;
+using test::has_finding;
+using test::outputs_of;
 
 std::string fixture(const std::string& name) {
   return std::string(LAZYRT_TORCHSCRIPT_FIXTURES) + "/" + name + ".pt";
@@ -47,20 +50,8 @@ std::string failure_of(const std::string& name, const TorchScriptOptions& option
 
 std::string failure_of(const std::string& name) { return failure_of(name, options_of(name)); }
 
-size_t count(const Trace& trace, const std::string& op) {
-  return static_cast<size_t>(std::count_if(trace.nodes.begin(), trace.nodes.end(),
-                                           [&](const TraceNode& n) { return n.op == op; }));
-}
-
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
-}
-
-void expect_close(const at::Tensor& got, const at::Tensor& want, const std::string& what) {
-  ASSERT_EQ(got.sizes(), want.sizes()) << what;
-  ASSERT_EQ(got.scalar_type(), want.scalar_type()) << what;
-  const double scale = std::max(1e-30, want.abs().max().item<double>());
-  EXPECT_LE((got - want).abs().max().item<double>() / scale, 1e-5) << what;
 }
 
 /// The captured trace, evaluated node by node, and our eager run give Python's outputs by name.
@@ -68,23 +59,17 @@ Trace check(const std::string& name, const TorchScriptOptions& options) {
   auto trace = capture_torchscript(fixture(name), options);
   EXPECT_TRUE(trace.ok()) << trace.failure().text;
   if (!trace.ok()) return {};
-  EXPECT_EQ(trace->shapes.cpu, 0) << trace->text();
-  std::vector<at::Tensor> inputs;
-  for (const SampleTensor& sample : trace->sample_inputs) inputs.push_back(from_sample(sample));
-  const auto got = evaluate_trace(*trace, inputs);
-  EXPECT_TRUE(got.ok()) << got.failure().text;
-  EXPECT_EQ(trace->sample_outputs.size(), trace->outputs.size());
-  if (!got.ok()) return *trace;
+  const std::vector<at::Tensor> got = outputs_of(*trace);
   auto want = io_of(name);
   std::erase_if(want, [](const auto& item) { return item.first.starts_with("in."); });
-  for (size_t i = 0; i < got->size(); ++i) {
+  for (size_t i = 0; i < got.size(); ++i) {
     if (trace->outputs[i].literal) continue;
     const auto it = want.find(trace->outputs[i].name);
     if (it == want.end()) {
       ADD_FAILURE() << "unexpected output " << trace->outputs[i].name;
       continue;
     }
-    expect_close((*got)[i], it->second, it->first);
+    expect_close(got[i], it->second, it->first);
     expect_close(from_sample(trace->sample_outputs[i]), it->second, it->first + ", eager");
     want.erase(it);
   }
@@ -96,7 +81,7 @@ Trace check(const std::string& name) { return check(name, options_of(name)); }
 
 TEST(TorchScript, TracedCnn) {
   const Trace trace = check("traced_cnn");
-  EXPECT_EQ(count(trace, "aten::convolution"), 2u) << trace.text();
+  EXPECT_EQ(count_calls(trace, "aten::convolution"), 2u) << trace.text();
   ASSERT_EQ(trace.outputs.size(), 1u);
   EXPECT_EQ(trace.outputs[0].name, "out");
   EXPECT_EQ(trace.values[static_cast<size_t>(trace.inputs[0])].name, "image");
@@ -122,7 +107,7 @@ TEST(TorchScript, NodesKnowModuleAndLine) {
 
 TEST(TorchScript, LoopsListsAndOptionalArguments) {
   const Trace trace = check("loops");
-  EXPECT_EQ(count(trace, "aten::linear"), 4u);
+  EXPECT_EQ(count_calls(trace, "aten::linear"), 4u);
   EXPECT_TRUE(std::any_of(trace.notes.begin(), trace.notes.end(),
                           [](const std::string& note) { return has(note, "prim::Print"); }));
 }
@@ -134,15 +119,15 @@ TEST(TorchScript, NumbersAreGivenByName) {
   steps.number = int64_t{4};
   options.inputs.push_back(steps);
   const Trace trace = check("loops_with_all_arguments", options);
-  EXPECT_EQ(count(trace, "aten::linear"), 8u);
+  EXPECT_EQ(count_calls(trace, "aten::linear"), 8u);
   EXPECT_TRUE(std::any_of(trace.notes.begin(), trace.notes.end(),
                           [](const std::string& note) { return has(note, "fixed at 4"); }));
 }
 
 TEST(TorchScript, Recurrent) {
-  EXPECT_EQ(count(check("scripted_lstm"), "aten::lstm"), 1u);
-  EXPECT_EQ(count(check("scripted_gru"), "aten::gru"), 1u);
-  EXPECT_EQ(count(check("traced_gru"), "aten::gru"), 1u);
+  EXPECT_EQ(count_calls(check("scripted_lstm"), "aten::lstm"), 1u);
+  EXPECT_EQ(count_calls(check("scripted_gru"), "aten::gru"), 1u);
+  EXPECT_EQ(count_calls(check("traced_gru"), "aten::gru"), 1u);
   check("cell_loop");
 }
 
@@ -261,9 +246,8 @@ TEST(TorchScript, WhatTheProgramRaises) {
 TEST(TorchScript, TrainingModeIsNamed) {
   const auto trace = capture_torchscript(fixture("training_norm"), options_of("training_norm"));
   ASSERT_TRUE(trace.ok()) << trace.failure().text;
-  EXPECT_TRUE(std::any_of(trace->findings.begin(), trace->findings.end(), [](const Finding& f) {
-    return f.id == "training-mode" && f.severity != Severity::kNote;
-  })) << trace->text();
+  EXPECT_TRUE(has_finding(*trace, "training-mode")) << trace->text();
+  EXPECT_EQ(trace->states.size(), 3u);
 }
 
 TEST(TorchScript, CustomClassesAreNamed) {
