@@ -9,26 +9,15 @@
 namespace lazyrt {
 namespace {
 
-Outcome<Trace> capture_exported(const std::string& path, std::vector<GivenInput> inputs,
+Outcome<Trace> capture_exported(const std::string& path, const FileOptions& file,
                                 const CaptureSettings& settings) {
-  Pt2Options options;
-  options.inputs = std::move(inputs);
-  options.static_shapes = settings.static_shapes;
-  options.sample_outputs = settings.sample_outputs;
-  options.progress = settings.progress;
-  return capture_pt2(path, options);
+  return capture_pt2(path, {file, settings.static_shapes});
 }
 
-Outcome<Trace> capture_script(const std::string& path, std::vector<GivenInput> inputs,
+Outcome<Trace> capture_script(const std::string& path, const FileOptions& file,
                               const CaptureSettings& settings) {
-  TorchScriptOptions options;
-  options.inputs = std::move(inputs);
-  options.second_trace = settings.second_trace;
-  options.allow = settings.allow;
-  options.sample_outputs = settings.sample_outputs;
-  options.progress = settings.progress;
-  options.interface = settings.interface;
-  auto trace = capture_torchscript(path, options);
+  auto trace =
+      capture_torchscript(path, {file, settings.second_trace, settings.allow, settings.interface});
   if (trace.ok() && !settings.second_trace) {
     trace->notes.push_back("baked values were not looked for (--no-second-trace)");
   }
@@ -50,7 +39,8 @@ Outcome<Trace> capture_model(const std::string& path, std::vector<GivenInput> in
   const auto kind = model_kind(path);
   if (!kind.ok()) return kind.failure();
   const auto capture_kind = *kind == ModelKind::kTorchScript ? capture_script : capture_exported;
-  auto trace = capture_kind(path, std::move(inputs), settings);
+  auto trace =
+      capture_kind(path, {std::move(inputs), settings.sample_outputs, settings.progress}, settings);
   if (trace.ok()) allow_findings(settings.allow, *trace);
   return trace;
 }

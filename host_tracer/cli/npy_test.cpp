@@ -1,94 +1,62 @@
 #include "host_tracer/cli/npy.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
-#include <fstream>
+
+#include "platforms/posix/lazy_run/npy.h"
 
 namespace lazyrt {
 namespace {
 
-std::string npy(const std::string& dict, const std::string& data, char major = 1) {
-  std::string header = dict;
-  header.resize(118, ' ');
-  header.back() = '\n';
-  std::string bytes = std::string("\x93NUMPY") + major + '\0';
-  bytes += static_cast<char>(header.size());
-  bytes += '\0';
-  if (major > 1) bytes += std::string(2, '\0');
-  return bytes + header + data;
-}
+class NpyFile : public testing::Test {
+ protected:
+  ~NpyFile() override { unlink(path_.c_str()); }
 
-std::string floats(const std::vector<float>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
-}
+  Failure refused(const std::string& content) {
+    run::write_file(path_, content.data(), content.size());
+    const auto tensor = read_npy(path_);
+    EXPECT_FALSE(tensor.ok());
+    return tensor.ok() ? Failure{} : tensor.failure();
+  }
 
-std::vector<float> read_floats(const SampleTensor& tensor) {
-  std::vector<float> values(tensor.data.bytes / sizeof(float));
-  std::memcpy(values.data(), tensor.data.data, tensor.data.bytes);
-  return values;
-}
+  const std::string path_ = testing::TempDir() + "cli_npy_" + std::to_string(getpid()) + ".npy";
+};
 
-TEST(Npy, ReadsRowMajor) {
-  const auto tensor = parse_npy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
-                                    floats({1, 2, 3, 4, 5, 6})),
-                                "x.npy");
+TEST_F(NpyFile, KeepsDtypeShapeAndBytes) {
+  float values[6] = {1, 2, 3, 4, 5, 6};
+  run::write_npy(path_, {values, DType::kFloat32, {2, 3}});
+  const auto tensor = read_npy(path_);
   ASSERT_TRUE(tensor.ok()) << tensor.failure().text;
   EXPECT_EQ(tensor->dtype, DType::kFloat32);
   EXPECT_EQ(tensor->shape, (std::vector<int64_t>{2, 3}));
-  EXPECT_EQ(read_floats(*tensor), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  ASSERT_EQ(tensor->data.bytes, sizeof(values));
+  EXPECT_EQ(std::memcmp(tensor->data.data, values, sizeof(values)), 0);
 }
 
-TEST(Npy, FortranOrderIsTransposed) {
-  const auto tensor = parse_npy(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
-                                    floats({1, 4, 2, 5, 3, 6}), 2),
-                                "x.npy");
+TEST_F(NpyFile, EmptyTensors) {
+  run::write_npy(path_, {nullptr, DType::kInt64, {0, 3}});
+  const auto tensor = read_npy(path_);
   ASSERT_TRUE(tensor.ok()) << tensor.failure().text;
-  EXPECT_EQ(read_floats(*tensor), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(tensor->data.bytes, 0u);
 }
 
-TEST(Npy, ScalarsAndEmptyTensors) {
-  const auto scalar = parse_npy(
-      npy("{'descr': '<f4', 'fortran_order': False, 'shape': (), }", floats({7})), "x.npy");
-  ASSERT_TRUE(scalar.ok()) << scalar.failure().text;
-  EXPECT_TRUE(scalar->shape.empty());
-  const auto empty =
-      parse_npy(npy("{'descr': '<i8', 'fortran_order': False, 'shape': (0, 3), }", ""), "x.npy");
-  ASSERT_TRUE(empty.ok()) << empty.failure().text;
-  EXPECT_EQ(empty->data.bytes, 0u);
+TEST_F(NpyFile, WhatIsNoTensorIsNamed) {
+  const Failure text = refused("hello");
+  EXPECT_EQ(text.error, Error::kInvalidArgument);
+  EXPECT_THAT(text.text, testing::HasSubstr(path_));
+  EXPECT_THAT(text.text, testing::HasSubstr("not a .npy file"));
 }
 
-TEST(Npy, DamagedFilesAreNamed) {
-  const std::string good = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
-                               floats({1, 2, 3, 4, 5, 6}));
-  for (size_t size = 0; size < good.size(); ++size) {
-    const auto tensor = parse_npy(good.substr(0, size), "cut.npy");
-    ASSERT_FALSE(tensor.ok()) << size;
-    EXPECT_NE(tensor.failure().text.find("cut.npy"), std::string::npos);
-  }
-  EXPECT_FALSE(parse_npy(good + "x", "long.npy").ok());
-}
-
-TEST(Npy, DtypesThatLazyrtLacksAreNamed) {
-  const auto tensor = parse_npy(
-      npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", std::string(8, '\0')),
-      "c.npy");
-  ASSERT_FALSE(tensor.ok());
-  EXPECT_NE(tensor.failure().text.find("<c8"), std::string::npos);
-}
-
-TEST(Npy, HugeShapesAreRefused) {
-  const auto tensor = parse_npy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': "
-                                    "(4611686018427387904, 4611686018427387904), }",
-                                    ""),
-                                "huge.npy");
-  EXPECT_FALSE(tensor.ok());
-}
-
-TEST(Npy, MissingFileIsNamed) {
-  const auto tensor = read_npy("/nonexistent/x.npy");
-  ASSERT_FALSE(tensor.ok());
-  EXPECT_EQ(tensor.failure().error, Error::kNotFound);
+TEST_F(NpyFile, MissingFilesAndFoldersAreNamed) {
+  const auto missing = read_npy("/nonexistent/x.npy");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.failure().error, Error::kNotFound);
+  const auto folder = read_npy("/");
+  ASSERT_FALSE(folder.ok());
+  EXPECT_EQ(folder.failure().error, Error::kIo);
 }
 
 }  // namespace

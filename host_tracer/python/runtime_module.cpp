@@ -54,6 +54,14 @@ py::dict info_dict(const TensorInfo& info) {
   return result;
 }
 
+/// A list of dicts of what `info` gives for 0 to count - 1.
+template <class Info>
+py::list infos(size_t count, const Info& info) {
+  py::list list;
+  for (size_t i = 0; i < count; ++i) list.append(info_dict(info(i)));
+  return list;
+}
+
 py::object literal_value(const LiteralInfo& literal) {
   if (literal.dtype == DType::kBool) return py::bool_(literal.integer != 0);
   if (is_floating(literal.dtype)) return py::float_(literal.real);
@@ -130,20 +138,12 @@ class PySession {
 
   py::list inputs(size_t variant) const {
     check_variant(variant);
-    py::list list;
-    for (size_t i = 0; i < method_.input_count(); ++i) {
-      list.append(info_dict(method_.input(i, variant)));
-    }
-    return list;
+    return infos(method_.input_count(), [&](size_t i) { return method_.input(i, variant); });
   }
 
   py::list outputs(size_t variant) const {
     check_variant(variant);
-    py::list list;
-    for (size_t i = 0; i < method_.output_count(); ++i) {
-      list.append(info_dict(method_.output(i, variant)));
-    }
-    return list;
+    return infos(method_.output_count(), [&](size_t i) { return method_.output(i, variant); });
   }
 
   py::dict literals(size_t variant) const {
@@ -166,9 +166,7 @@ class PySession {
   }
 
   py::list states() const {
-    py::list list;
-    for (size_t i = 0; i < method_.state_count(); ++i) list.append(info_dict(method_.state(i)));
-    return list;
+    return infos(method_.state_count(), [&](size_t i) { return method_.state(i); });
   }
 
   /// Runs with one (bytes, shape) for each input; answers the variant that ran.

@@ -41,48 +41,29 @@ template <class T>
 constexpr bool kIsFloat =
     std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
+/// The DType of a C++ element type.
 template <class T>
-struct DTypeOf;
+constexpr DType kDTypeOf = DType::kNone;
 template <>
-struct DTypeOf<float> {
-  static constexpr DType value = DType::kFloat32;
-};
+inline constexpr DType kDTypeOf<float> = DType::kFloat32;
 template <>
-struct DTypeOf<double> {
-  static constexpr DType value = DType::kFloat64;
-};
+inline constexpr DType kDTypeOf<double> = DType::kFloat64;
 template <>
-struct DTypeOf<Half> {
-  static constexpr DType value = DType::kFloat16;
-};
+inline constexpr DType kDTypeOf<Half> = DType::kFloat16;
 template <>
-struct DTypeOf<BFloat16> {
-  static constexpr DType value = DType::kBFloat16;
-};
+inline constexpr DType kDTypeOf<BFloat16> = DType::kBFloat16;
 template <>
-struct DTypeOf<int8_t> {
-  static constexpr DType value = DType::kInt8;
-};
+inline constexpr DType kDTypeOf<int8_t> = DType::kInt8;
 template <>
-struct DTypeOf<uint8_t> {
-  static constexpr DType value = DType::kUInt8;
-};
+inline constexpr DType kDTypeOf<uint8_t> = DType::kUInt8;
 template <>
-struct DTypeOf<int16_t> {
-  static constexpr DType value = DType::kInt16;
-};
+inline constexpr DType kDTypeOf<int16_t> = DType::kInt16;
 template <>
-struct DTypeOf<int32_t> {
-  static constexpr DType value = DType::kInt32;
-};
+inline constexpr DType kDTypeOf<int32_t> = DType::kInt32;
 template <>
-struct DTypeOf<int64_t> {
-  static constexpr DType value = DType::kInt64;
-};
+inline constexpr DType kDTypeOf<int64_t> = DType::kInt64;
 template <>
-struct DTypeOf<Bool> {
-  static constexpr DType value = DType::kBool;
-};
+inline constexpr DType kDTypeOf<Bool> = DType::kBool;
 
 /// A type as a function argument.
 template <class T>
@@ -104,7 +85,7 @@ using IndexTypes = Types<int64_t, int32_t>;
 template <class... Ts, class F>
 Status visit_dtype(Types<Ts...>, DType dtype, F&& f) {
   Status status;
-  const bool found = ((dtype == DTypeOf<Ts>::value && ((status = f(Type<Ts>{})), true)) || ...);
+  const bool found = ((dtype == kDTypeOf<Ts> && ((status = f(Type<Ts>{})), true)) || ...);
   return found ? status : Status(Error::kUnsupported, "no kernel for type %s", dtype_name(dtype));
 }
 

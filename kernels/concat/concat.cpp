@@ -1,7 +1,7 @@
 // Tensors joined along one axis.
 
 #include "kernels/common/check.h"
-#include "kernels/common/copy.h"
+#include "kernels/concat/concat_parts.h"
 
 namespace lazyrt {
 
@@ -29,15 +29,10 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
 }
 
 Status run(void*, const RunContext& context) {
-  const int axis = context.attrs.as<fb::Concat>().axis();
-  const TensorView& y = context.outputs[0];
-  const Strides to = row_major(y.shape);
-  const size_t bytes = dtype_size(y.dtype);
-  int64_t first = 0;
-  for (const TensorView& x : context.inputs) {
-    copy_strided(bytes, x.shape, element_at(y.data, first, bytes), to, x.data, row_major(x.shape));
-    first += x.shape[axis] * to[axis];
-  }
+  const size_t bytes = dtype_size(context.outputs[0].dtype);
+  for_each_part(context, [&](const TensorView& x, void* place, const Strides& to) {
+    copy_strided(bytes, x.shape, place, to, x.data, row_major(x.shape));
+  });
   return Status();
 }
 

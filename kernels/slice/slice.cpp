@@ -2,6 +2,7 @@
 
 #include "kernels/common/check.h"
 #include "kernels/common/copy.h"
+#include "kernels/slice/slice_source.h"
 
 namespace lazyrt {
 
@@ -38,20 +39,13 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
 }
 
 Status run(void*, const RunContext& context) {
-  const auto& a = context.attrs.as<fb::Slice>();
   const TensorView& y = context.outputs[0];
   if (y.numel() == 0) return Status();
-  const Shape starts = attribute_list(a.starts());
-  const Shape steps = attribute_list(a.steps());
-  Strides from = row_major(context.inputs[0].shape);
-  int64_t first = 0;
-  for (int i = 0; i < starts.rank(); ++i) {
-    first += starts[i] * from[i];
-    from[i] = y.shape[i] == 1 ? 0 : from[i] * steps[i];
-  }
+  const SliceSource from = slice_source(context);
   const size_t bytes = dtype_size(y.dtype);
   copy_strided(bytes, y.shape, y.data, row_major(y.shape),
-               element_at(static_cast<const void*>(context.inputs[0].data), first, bytes), from);
+               element_at(static_cast<const void*>(context.inputs[0].data), from.first, bytes),
+               from.strides);
   return Status();
 }
 

@@ -2,7 +2,7 @@
 
 #include "kernels/common/check.h"
 #include "kernels/common/element.h"
-#include "kernels/common/strides.h"
+#include "kernels/where/where_loops.h"
 
 namespace lazyrt {
 
@@ -31,10 +31,7 @@ void select(const RunContext& context) {
   const TensorView& a = context.inputs[1];
   const TensorView& b = context.inputs[2];
   const TensorView& y = context.outputs[0];
-  const LoopNest<4> loops(
-      y.shape, {row_major(y.shape), broadcast_strides(c.shape, y.shape),
-                broadcast_strides(a.shape, y.shape), broadcast_strides(b.shape, y.shape)});
-  loops.for_each_row([&](const int64_t* offset, int64_t count, const int64_t* step) {
+  where_loops(context).for_each_row([&](const int64_t* offset, int64_t count, const int64_t* step) {
     T* out = y.as<T>() + offset[0];
     const Bool* condition = c.as<const Bool>() + offset[1];
     const T* yes = a.as<const T>() + offset[2];

@@ -1,7 +1,7 @@
 // condition ? a : b, elementwise with broadcasting, on all threads.
 
 #include "kernels/common/element.h"
-#include "kernels/common/strides.h"
+#include "kernels/where/where_loops.h"
 #include "runtime/backends/cpu/cpu_backend.h"
 
 namespace lazyrt {
@@ -32,9 +32,7 @@ void select(const RunContext& context) {
   const TensorView& a = context.inputs[1];
   const TensorView& b = context.inputs[2];
   const TensorView& y = context.outputs[0];
-  const LoopNest<4> loops(
-      y.shape, {row_major(y.shape), broadcast_strides(c.shape, y.shape),
-                broadcast_strides(a.shape, y.shape), broadcast_strides(b.shape, y.shape)});
+  const LoopNest<4> loops = where_loops(context);
   const VectorOps& vector = *cpu_services(context).vector;
   const auto piece = [&](size_t begin, size_t end) {
     loops.for_rows(static_cast<int64_t>(begin), static_cast<int64_t>(end),

@@ -50,7 +50,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"registry", {"include", "core", "schema", "op", "kernels"}},
     {"host_tracer",
      {"include", "platform", "core", "schema", "op", "bundle", "backend", "exec",
-      "backend_reference", "backend_cpu", "backend_vulkan", "kernels", "kernels_common"}},
+      "backend_reference", "backend_cpu", "backend_vulkan", "kernels", "kernels_common",
+      "platforms"}},
     {"platforms", {"include", "platform"}},
 };
 
