@@ -29,6 +29,8 @@ CaseList conv2d_cases() {
       {"batch_zero", 0, 5, 5, 3, 4, 3, 3, 1, 1},
       {"batch_three", 3, 4, 4, 2, 2, 3, 3, 1, 1},
       {"many_filters", 1, 4, 4, 33, 65, 3, 3, 1, 1},
+      {"panels", 1, 3, 4, 181, 331, 3, 3, 1, 1},
+      {"pointwise_panels", 1, 2, 2, 1031, 521, 1, 1, 1, 0, 1, 1, false},
   };
   CaseList cases;
   for (const ConvSizes& s : kSizes) {

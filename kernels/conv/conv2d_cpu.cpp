@@ -1,8 +1,7 @@
 // XNNPACK's NHWC convolution: direct, 1x1, grouped and depthwise, with a fused clamp.
 
 #include "kernels/common/check.h"
-#include "runtime/backends/cpu/cpu_backend.h"
-#include "runtime/backends/cpu/xnn_op.h"
+#include "runtime/backends/cpu/xnn_panels.h"
 
 namespace lazyrt {
 
@@ -41,64 +40,77 @@ PackingTag tag_of(const NodeSpec& node) {
   return tag.add(a.dilation_h()).add(a.dilation_w());
 }
 
-Status create(const PrepareContext& context, XnnState* state, size_t* packed_bytes) {
+Status create(const PrepareContext& context, XnnPanels* panels, size_t* packed_bytes) {
   const auto& a = context.node.attrs.as<fb::Conv2d>();
   const Shape& w = context.node.inputs[1].shape;
-  const TensorSpec& bias = bias_of(context.node);
   const auto groups = static_cast<uint32_t>(a.groups());
   const auto in_channels = static_cast<size_t>(w[3]);
-  const auto out_channels = static_cast<size_t>(w[0]) / groups;
+  const auto out_channels = static_cast<size_t>(w[0]);
   const auto u = [](int64_t v) { return static_cast<uint32_t>(v); };
+  const auto* weights = static_cast<const float*>(context.node.inputs[1].constant);
+  const auto* bias = static_cast<const float*>(bias_of(context.node).constant);
+  const size_t of_a_channel = static_cast<size_t>(w[1] * w[2]) * in_channels;
   WeightStore::Packing packing(cpu_services(context).weights, tag_of(context.node));
-  const enum xnn_status status = xnn_create_convolution2d_nhwc_f32(
-      u(a.pad_top()), u(a.pad_right()), u(a.pad_bottom()), u(a.pad_left()), u(w[1]), u(w[2]),
-      u(a.stride_h()), u(a.stride_w()), u(a.dilation_h()), u(a.dilation_w()), groups, in_channels,
-      out_channels, in_channels * groups, out_channels * groups,
-      static_cast<const float*>(context.node.inputs[1].constant),
-      static_cast<const float*>(bias.constant), a.min(), a.max(), 0, nullptr, packing.cache(),
-      &state->op);
+  const auto create_one = [&](size_t first, size_t channels, xnn_operator_t* op) {
+    return xnn_status(
+        "conv2d: create",
+        xnn_create_convolution2d_nhwc_f32(
+            u(a.pad_top()), u(a.pad_right()), u(a.pad_bottom()), u(a.pad_left()), u(w[1]), u(w[2]),
+            u(a.stride_h()), u(a.stride_w()), u(a.dilation_h()), u(a.dilation_w()), groups,
+            in_channels, channels / groups, in_channels * groups, out_channels,
+            weights + first * of_a_channel, bias == nullptr ? nullptr : bias + first, a.min(),
+            a.max(), 0, nullptr, packing.cache(), op));
+  };
+  // The channels of a group belong together: such convolutions are not cut.
+  const Status status =
+      create_panels(panels, groups == 1 ? of_a_channel : 0, out_channels, create_one);
   *packed_bytes = packing.new_bytes();
-  return xnn_status("conv2d: create", status);
+  return status;
 }
 
-Status reshape(const PrepareContext& context, XnnState* state, size_t* workspace_bytes) {
+Status reshape(const PrepareContext& context, const XnnPanels& panels, size_t* workspace_bytes) {
   const Shape& x = context.node.inputs[0].shape;
-  size_t height = 0, width = 0, alignment = 0;
-  LAZYRT_RETURN_IF_ERROR(xnn_status(
-      "conv2d: reshape", xnn_reshape_convolution2d_nhwc_f32(
-                             state->op, static_cast<size_t>(x[0]), static_cast<size_t>(x[1]),
-                             static_cast<size_t>(x[2]), workspace_bytes, &alignment, &height,
-                             &width, cpu_services(context).pool)));
   const Shape& y = context.node.outputs[0].shape;
-  if (static_cast<int64_t>(height) != y[1] || static_cast<int64_t>(width) != y[2]) {
+  return for_each_panel(panels, [&](xnn_operator_t op, size_t) {
+    size_t height = 0, width = 0, bytes = 0, alignment = 0;
+    LAZYRT_RETURN_IF_ERROR(xnn_status(
+        "conv2d: reshape",
+        xnn_reshape_convolution2d_nhwc_f32(op, static_cast<size_t>(x[0]), static_cast<size_t>(x[1]),
+                                           static_cast<size_t>(x[2]), &bytes, &alignment, &height,
+                                           &width, cpu_services(context).pool)));
+    *workspace_bytes = std::max(*workspace_bytes, bytes);
+    if (static_cast<int64_t>(height) == y[1] && static_cast<int64_t>(width) == y[2]) {
+      return Status();
+    }
     return Status(Error::kInternal, "conv2d: XNNPACK makes %zux%zu of %s", height, width,
                   shape_text(y).text);
-  }
-  return {};
+  });
 }
 
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
-  auto* state = make_state<XnnState>(context.allocator);
-  if (state == nullptr) return no_memory("conv2d");
-  prepared->state = state;
-  Status status = create(context, state, &prepared->packed_weight_bytes);
-  if (status.ok()) status = reshape(context, state, &prepared->workspace_bytes);
-  return prepared_xnn(status, context.allocator, prepared);
+  auto* panels = make_state<XnnPanels>(context.allocator);
+  if (panels == nullptr) return no_memory("conv2d");
+  prepared->state = panels;
+  Status status = create(context, panels, &prepared->packed_weight_bytes);
+  if (status.ok()) status = reshape(context, *panels, &prepared->workspace_bytes);
+  return prepared_panels(status, context.allocator, prepared);
 }
 
 Status run(void* state, const RunContext& context) {
-  xnn_operator_t op = static_cast<XnnState*>(state)->op;
+  const auto& panels = *static_cast<XnnPanels*>(state);
   if (context.rebind) {
-    LAZYRT_RETURN_IF_ERROR(xnn_status(
-        "conv2d: setup",
-        xnn_setup_convolution2d_nhwc_f32(op, context.workspace, context.inputs[0].as<const float>(),
-                                         context.outputs[0].as<float>())));
+    LAZYRT_RETURN_IF_ERROR(for_each_panel(panels, [&](xnn_operator_t op, size_t first) {
+      return xnn_status("conv2d: setup",
+                        xnn_setup_convolution2d_nhwc_f32(op, context.workspace,
+                                                         context.inputs[0].as<const float>(),
+                                                         context.outputs[0].as<float>() + first));
+    }));
   }
-  return xnn_status("conv2d: run", xnn_run_operator(op, cpu_services(context).pool));
+  return run_panels("conv2d: run", panels, cpu_services(context));
 }
 
 }  // namespace
 
-const Kernel conv2d_cpu = {supports, prepare, run, release_xnn};
+const Kernel conv2d_cpu = {supports, prepare, run, release_panels};
 
 }  // namespace lazyrt

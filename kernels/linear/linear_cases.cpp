@@ -31,7 +31,8 @@ CaseList linear_cases() {
                     make("no_depth", {3, 0}, 4),
                     make("no_units", {3, 4}, 0),
                     make("f64", {4, 9}, 5, true, DType::kFloat64),
-                    make("row", {1, 256}, 100)};
+                    make("row", {1, 256}, 100),
+                    make("panels", {3, 1031}, 521)};
   OpCase clamped = make("relu6", {6, 20}, 9);
   clamped.attrs.AsLinear()->min = 0;
   clamped.attrs.AsLinear()->max = 6;

@@ -1,8 +1,7 @@
 // XNNPACK's fully connected layer; weights that are computed at run time are packed at each run.
 
 #include "kernels/common/check.h"
-#include "runtime/backends/cpu/cpu_backend.h"
-#include "runtime/backends/cpu/xnn_op.h"
+#include "runtime/backends/cpu/xnn_panels.h"
 
 namespace lazyrt {
 
@@ -14,7 +13,7 @@ constexpr uint64_t kOp = static_cast<uint64_t>(fb::OpAttrs::Linear);
 
 const TensorSpec& bias_of(const NodeSpec& node) { return operand_or_absent(node.inputs, 2); }
 
-struct LinearState : XnnState {
+struct LinearState : XnnPanels {
   bool packed = false;  ///< weights were constant and are packed
 };
 
@@ -42,19 +41,24 @@ Status prepare_packed(const PrepareContext& context, LinearState* state, Prepare
   const auto& a = context.node.attrs.as<fb::Linear>();
   const Extents e = extents_of(context.node);
   const CpuServices& cpu = cpu_services(context);
+  const auto* weights = static_cast<const float*>(context.node.inputs[1].constant);
+  const auto* bias = static_cast<const float*>(bias_of(context.node).constant);
   {
     PackingTag tag = {kOp};
     WeightStore::Packing packing(cpu.weights, tag.add(context.node.inputs[1].shape));
-    LAZYRT_RETURN_IF_ERROR(xnn_status(
-        "linear: create",
-        xnn_create_fully_connected_nc_f32(
-            e.in, e.out, e.in, e.out, static_cast<const float*>(context.node.inputs[1].constant),
-            static_cast<const float*>(bias_of(context.node).constant), a.min(), a.max(), 0, nullptr,
-            packing.cache(), &state->op)));
+    LAZYRT_RETURN_IF_ERROR(
+        create_panels(state, e.in, e.out, [&](size_t first, size_t columns, xnn_operator_t* op) {
+          return xnn_status(
+              "linear: create",
+              xnn_create_fully_connected_nc_f32(e.in, columns, e.in, e.out, weights + first * e.in,
+                                                bias == nullptr ? nullptr : bias + first, a.min(),
+                                                a.max(), 0, nullptr, packing.cache(), op));
+        }));
     prepared->packed_weight_bytes = packing.new_bytes();
   }
-  return xnn_status("linear: reshape",
-                    xnn_reshape_fully_connected_nc_f32(state->op, e.rows, cpu.pool));
+  return for_each_panel(*state, [&](xnn_operator_t op, size_t) {
+    return xnn_status("linear: reshape", xnn_reshape_fully_connected_nc_f32(op, e.rows, cpu.pool));
+  });
 }
 
 Status prepare_dynamic(const PrepareContext& context, LinearState* state,
@@ -63,10 +67,11 @@ Status prepare_dynamic(const PrepareContext& context, LinearState* state,
   const Extents e = extents_of(context.node);
   size_t alignment = 0;
   LAZYRT_RETURN_IF_ERROR(xnn_status("linear: create", xnn_create_dynamic_fully_connected_nc_f32(
-                                                          a.min(), a.max(), 0, &state->op)));
+                                                          a.min(), a.max(), 0, &state->ops[0])));
+  state->count = 1;
   return xnn_status("linear: reshape",
                     xnn_reshape_dynamic_fully_connected_nc_f32(
-                        state->op, e.rows, e.in, e.out, e.in, e.out, &prepared->workspace_bytes,
+                        state->ops[0], e.rows, e.in, e.out, e.in, e.out, &prepared->workspace_bytes,
                         &alignment, cpu_services(context).pool));
 }
 
@@ -77,29 +82,34 @@ Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const TensorSpec& bias = bias_of(context.node);
   state->packed =
       context.node.inputs[1].constant != nullptr && (!bias.present() || bias.constant != nullptr);
-  return prepared_xnn(state->packed ? prepare_packed(context, state, prepared)
-                                    : prepare_dynamic(context, state, prepared),
-                      context.allocator, prepared);
+  return prepared_panels(state->packed ? prepare_packed(context, state, prepared)
+                                       : prepare_dynamic(context, state, prepared),
+                         context.allocator, prepared);
 }
 
-enum xnn_status setup(const LinearState& state, const RunContext& context) {
+Status setup(const LinearState& state, const RunContext& context) {
   const float* x = context.inputs[0].as<const float>();
   float* y = context.outputs[0].as<float>();
-  if (state.packed) return xnn_setup_fully_connected_nc_f32(state.op, x, y);
+  if (state.packed) {
+    return for_each_panel(state, [&](xnn_operator_t op, size_t first) {
+      return xnn_status("linear: setup", xnn_setup_fully_connected_nc_f32(op, x, y + first));
+    });
+  }
   const bool has_bias = context.inputs.size() > 2 && context.inputs[2].present();
-  return xnn_setup_dynamic_fully_connected_nc_f32(
-      state.op, context.workspace, x, context.inputs[1].as<const float>(),
-      has_bias ? context.inputs[2].as<const float>() : nullptr, y);
+  return xnn_status("linear: setup",
+                    xnn_setup_dynamic_fully_connected_nc_f32(
+                        state.ops[0], context.workspace, x, context.inputs[1].as<const float>(),
+                        has_bias ? context.inputs[2].as<const float>() : nullptr, y));
 }
 
 Status run(void* state, const RunContext& context) {
   const auto& linear = *static_cast<LinearState*>(state);
-  if (context.rebind) LAZYRT_RETURN_IF_ERROR(xnn_status("linear: setup", setup(linear, context)));
-  return xnn_status("linear: run", xnn_run_operator(linear.op, cpu_services(context).pool));
+  if (context.rebind) LAZYRT_RETURN_IF_ERROR(setup(linear, context));
+  return run_panels("linear: run", linear, cpu_services(context));
 }
 
 }  // namespace
 
-const Kernel linear_cpu = {supports, prepare, run, release_xnn};
+const Kernel linear_cpu = {supports, prepare, run, release_panels};
 
 }  // namespace lazyrt
