@@ -13,6 +13,9 @@ endif()
 
 set(LAZYRT_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 set(LAZYRT_WARNINGS -Wall -Wextra -Werror -Wshadow -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND LAZYRT_WARNINGS -Wno-restrict)  # warns of "text" + std::string at -O3: gcc.gnu.org/PR105651
+endif()
 
 # lazyrt_device_library(name sources...): C++17, no exceptions, no RTTI.
 function(lazyrt_device_library name)
