@@ -313,6 +313,16 @@ TEST(LinearRules, VectorsLoseTheirDims) {
   EXPECT_VALUES(run(scaled), {35});
 }
 
+TEST(LinearRules, RowsInGroups) {
+  OneCall call = {"_grouped_mm",
+                  {{{3, 1}, {1, 2, 3}}, {{2, 1, 2}, {1, 10, 100, 1000}}, {{2}, {1, 2}}},
+                  {{"self", t(0)}, {"mat2", t(1)}, {"offs", t(2)}, {"bias", std::monostate{}}},
+                  {{kF32, {3, 2}}}};
+  EXPECT_VALUES(run(call), {1, 10, 200, 2000, 0, 0});
+  call.args[2].second = std::monostate{};
+  EXPECT_THAT(run(call).error, HasSubstr("groups of rows"));
+}
+
 Args attention_args(TraceArg mask, bool causal) {
   return {{"query", t(0)},     {"key", t(1)},      {"value", t(2)},
           {"attn_mask", mask}, {"dropout_p", 0.0}, {"is_causal", causal}};
@@ -378,6 +388,24 @@ TEST(NormRules, BatchNormWithGivenAndOwnStatistics) {
               HasSubstr("eval()"));
   args[3].second = args[4].second = std::monostate{};
   EXPECT_VALUES(run(OneCall{"batch_norm", {operands[0]}, args, {{kF32, {2, 1}}}}), {-1, 1});
+}
+
+TEST(NormRules, TrainingGivesTheNewStatistics) {
+  const Args args = {{"input", t(0)},
+                     {"weight", std::monostate{}},
+                     {"bias", std::monostate{}},
+                     {"running_mean", t(1)},
+                     {"running_var", t(2)},
+                     {"training", true},
+                     {"momentum", 0.5},
+                     {"eps", 0.0}};
+  const std::vector<Operand> operands = {{{2, 1}, {1, 3}}, {{1}, {4}}, {{1}, {6}}};
+  const std::vector<TypedShape> results = {
+      {kF32, {2, 1}}, {kF32, {1}}, {kF32, {1}}, {kF32, {1}}, {kF32, {1}}};
+  const auto given = run(OneCall{"_native_batch_norm_legit_functional", operands, args, results});
+  EXPECT_EQ(given.error, "");
+  EXPECT_THAT(given.outputs,
+              ElementsAre(Values{-1, 1}, Values{2}, Values{1}, Values{3}, Values{4}));
 }
 
 TEST(RnnRules, GruAndLstmStayWhole) {

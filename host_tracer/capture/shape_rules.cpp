@@ -114,6 +114,15 @@ RuleResult addbmm(const RuleArgs& a) {
   return {with_sizes(x, {x.size(1), y.size(2)})};
 }
 
+/// Rows in groups, a matrix for each group.
+RuleResult grouped_mm(const RuleArgs& a) {
+  const at::Tensor x = a.tensor("self"), y = a.tensor("mat2");
+  TORCH_CHECK(x.dim() == 2 && y.dim() == 3 && x.size(1) == y.size(1),
+              "aten::_grouped_mm: ", x.sizes(), " and ", y.sizes(),
+              " are no rows in groups ([T,K] and [E,K,N])");
+  return {with_sizes(x, {x.size(0), y.size(2)})};
+}
+
 RuleResult cdist(const RuleArgs& a) {
   const at::Tensor x = a.tensor("x1"), y = a.tensor("x2");
   Sizes sizes = at::infer_size(x.sizes().slice(0, static_cast<size_t>(x.dim() - 2)),
@@ -503,6 +512,7 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::adaptive_avg_pool1d", adaptive_pool},
       {"aten::adaptive_avg_pool2d", adaptive_pool},
       {"aten::adaptive_avg_pool3d", adaptive_pool},
+      {"aten::_grouped_mm", grouped_mm},
       {"aten::addbmm", addbmm},
       {"aten::angle", float_as_self},
       {"aten::avg_pool1d", avg_pool1d},

@@ -356,6 +356,7 @@ def reduce(fam):
     fam.add("logsumexp_inf", lambda a: torch.logsumexp(a, 1), lambda: torch.tensor([[-float("inf")] * 2, [0.0, float("inf")], [0.0, 1.0]]))
     fam.add("nansum", torch.nansum, lambda: torch.tensor([1.0, float("nan"), 2.0]))
     fam.add("count_nonzero", lambda a: (a.count_nonzero(), a.count_nonzero(1)), ints(0, 2, 3, 4))
+    fam.add("histc", lambda a: (torch.histc(a, 4, -1, 1), torch.histc(a.clamp(0, 1), 3, 0, 1)), f(3, 7))
     fam.add("aminmax", lambda a: torch.aminmax(a, dim=1), f(3, 4))
     fam.add("cumsum", lambda a: (a.cumsum(0), a.cumsum(-1)), f(3, 4))
     fam.add("cumsum_int", lambda a: a.cumsum(0), ints(0, 5, 4, dtype=torch.int32))

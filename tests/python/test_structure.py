@@ -160,6 +160,17 @@ def test_transformers_t5(roundtrip, close):
     close(result.encoder_last_hidden_state, eager.encoder_last_hidden_state)
 
 
+def test_transformers_mixture_of_experts(roundtrip, close):
+    transformers = pytest.importorskip("transformers")
+    config = transformers.MixtralConfig(
+        vocab_size=100, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, num_local_experts=4, use_cache=False)
+    model = transformers.MixtralForCausalLM(config).eval()
+    report, program, eager = roundtrip(model, (), {"input_ids": torch.randint(1, 90, (1, 12))})
+    others = torch.randint(1, 90, (1, 12))
+    close(program(input_ids=others).logits, model(input_ids=others).logits)
+
+
 def test_transformers_clip(roundtrip, close):
     transformers = pytest.importorskip("transformers")
     text = dict(hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2, vocab_size=100,

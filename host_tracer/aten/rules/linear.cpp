@@ -1,6 +1,7 @@
 // Products of matrices and vectors. A static right side makes a Linear, whose weights are packed.
 
 #include <algorithm>
+#include <numeric>
 
 #include "aten/rule_lists.h"
 
@@ -68,6 +69,30 @@ void baddbmm(RuleContext& c) {
 void addbmm(RuleContext& c) {
   const ValueId products = c.matmul(cast_tensor(c, "batch1"), cast_tensor(c, "batch2"));
   set_sum(c, c.reduce(fb::ReduceFn::Sum, products, {0}, false));
+}
+
+/// Rows of self up to offs[0] times mat2[0], those up to offs[1] times mat2[1], ... (mixtures of
+/// experts). Where a group ends is known at run time only, so that each group's product is made of
+/// all rows and each row takes its own.
+void grouped_mm(RuleContext& c) {
+  const ValueId x = c.tensor("self");
+  const ValueId weights = c.tensor("mat2");
+  if (c.rank(x) != 2 || c.rank(weights) != 3 || !c.has("offs") || c.has("bias")) {
+    c.refuse("takes groups of rows ([T,K] and [E,K,N], with offs, without bias) only");
+    return;
+  }
+  const ValueId ends = c.tensor("offs");
+  std::vector<int64_t> count(static_cast<size_t>(c.dim(x, 0)));
+  std::iota(count.begin(), count.end(), 0);
+  const ValueId rows = c.cast(c.constant_ints({c.dim(x, 0), 1}, count), c.dtype(ends));
+  ValueId y = c.filled(c.out_dtype(), c.out_shape(), 0);
+  for (int64_t group = c.dim(weights, 0); group-- > 0;) {
+    const ValueId matrix =
+        c.reshape(c.slice(weights, 0, group, 1), {c.dim(weights, 1), c.dim(weights, 2)});
+    const ValueId before_end = c.binary(BinaryFn::Lt, rows, c.slice(ends, 0, group, 1));
+    y = c.where(before_end, c.cast(product(c, x, matrix), c.out_dtype()), y);
+  }
+  c.set(y);
 }
 
 /// NumPy's matmul: vectors get a dim of 1 that the result loses again.
@@ -153,6 +178,7 @@ constexpr RuleEntry kEntries[] = {
     {"mv", matmul<kVec>},
     {"dot", matmul<kTensor>},
     {"vdot", matmul<kOther>},
+    {"_grouped_mm", grouped_mm},
     {"baddbmm", baddbmm},
     {"addbmm", addbmm},
     {"addmv", addmv},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "aten/rule_lists.h"
 
@@ -168,6 +169,30 @@ void cumsum(RuleContext& c) {
   c.set(c.add(op, {x}));
 }
 
+/// How many elements lie in each of equal bins; those outside of [min, max] are in none.
+void histc(RuleContext& c) {
+  const double low = c.number_or("min", 0).as_double();
+  const double high = c.number_or("max", 0).as_double();
+  const int64_t bins = c.integer_or("bins", 100);
+  if (!(low < high)) {
+    c.refuse("needs min and max: by default they are those of the data");
+    return;
+  }
+  const ValueId x = c.cast(c.tensor("self"), c.out_dtype());
+  const ValueId row = c.reshape(x, {1, c.numel(x)});
+  ValueId bin = c.binary_number(BinaryFn::Sub, row, low);
+  bin = c.binary_number(BinaryFn::Div, bin, high - low);
+  bin = c.unary(UnaryFn::Floor, c.binary_number(BinaryFn::Mul, bin, static_cast<double>(bins)));
+  bin = c.binary_number(BinaryFn::Minimum, bin, static_cast<double>(bins - 1));  // max itself
+  const ValueId inside = c.binary_number(BinaryFn::Le, row, high);
+  bin = c.where(inside, bin, c.scalar(c.dtype(x), -1.0));
+  std::vector<int64_t> numbers(static_cast<size_t>(bins));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const ValueId column = c.cast(c.constant_ints({bins, 1}, numbers), c.dtype(x));
+  const ValueId hits = c.cast(c.binary(BinaryFn::Eq, bin, column), c.out_dtype());
+  c.set(c.reduce(ReduceFn::Sum, hits, {1}, false));
+}
+
 constexpr const char* kScan = "is not supported: of the running reductions only cumsum is";
 
 constexpr RuleEntry kEntries[] = {
@@ -193,6 +218,7 @@ constexpr RuleEntry kEntries[] = {
     {"std_mean", variance<true, true>},
     {"norm", norm},
     {"linalg_vector_norm", norm},
+    {"histc", histc},
     {"logsumexp", logsumexp},
     {"cumsum", cumsum},
     {"cumprod", nullptr, kScan},
