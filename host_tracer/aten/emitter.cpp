@@ -98,6 +98,13 @@ ValueId Emitter::constant_ints(const Shape& shape, const std::vector<int64_t>& v
   return id;
 }
 
+ValueId Emitter::sequence(const Shape& shape) {
+  if (!ok()) return kNoValue;
+  std::vector<int64_t> values(static_cast<size_t>(shape.numel()));
+  std::iota(values.begin(), values.end(), 0);
+  return constant_ints(shape, values);
+}
+
 ValueId Emitter::filled(DType dtype, const Shape& shape, const Scalar& value) {
   if (shape.numel() > kMaxFilledConstant) return expand(scalar(dtype, value), shape);
   return constant(dtype, shape, std::vector<Scalar>(static_cast<size_t>(shape.numel()), value));

@@ -49,6 +49,8 @@ class Emitter {
   ValueId scalar(DType dtype, const Scalar& value);
   ValueId constant(DType dtype, const Shape& shape, const std::vector<Scalar>& values);
   ValueId constant_ints(const Shape& shape, const std::vector<int64_t>& values);
+  /// 0, 1, 2, … in row-major order, as int64.
+  ValueId sequence(const Shape& shape);
   /// All elements the same: a constant, or when it is large a scalar that is expanded.
   ValueId filled(DType dtype, const Shape& shape, const Scalar& value);
 

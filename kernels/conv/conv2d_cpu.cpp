@@ -93,7 +93,7 @@ Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   prepared->state = panels;
   Status status = create(context, panels, &prepared->packed_weight_bytes);
   if (status.ok()) status = reshape(context, *panels, &prepared->workspace_bytes);
-  return prepared_panels(status, context.allocator, prepared);
+  return prepared_xnn(status, context.allocator, prepared, release_panels);
 }
 
 Status run(void* state, const RunContext& context) {

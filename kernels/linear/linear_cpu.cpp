@@ -82,9 +82,9 @@ Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const TensorSpec& bias = bias_of(context.node);
   state->packed =
       context.node.inputs[1].constant != nullptr && (!bias.present() || bias.constant != nullptr);
-  return prepared_panels(state->packed ? prepare_packed(context, state, prepared)
-                                       : prepare_dynamic(context, state, prepared),
-                         context.allocator, prepared);
+  return prepared_xnn(state->packed ? prepare_packed(context, state, prepared)
+                                    : prepare_dynamic(context, state, prepared),
+                      context.allocator, prepared, release_panels);
 }
 
 Status setup(const LinearState& state, const RunContext& context) {

@@ -1,6 +1,6 @@
 """How long an export takes beyond importing torch: trace, passes, emit and the check against eager, each by itself.
 
-    PYTHONPATH=build/release/python python tests/bench/export_times.py --work build/bench [--models a,b] [--chain 10000]
+    PYTHONPATH=build/dev/python python tests/bench/export_times.py --work build/bench [--models a,b] [--chain 10000]
         [--rounds 3]
 
 Models of tests/models/zoo.py and, last, a chain of CHAIN nodes, exported in place from Python. Each round is a fresh

@@ -253,10 +253,8 @@ void nonzero(RuleContext& c) {
   const ValueId surplus = c.scalar(DType::kInt64, rows);
   const ValueId row = c.binary_number(BinaryFn::Sub, running_count(c, flat), 1);
   const ValueId target = c.where(flat, c.binary(BinaryFn::Minimum, row, surplus), surplus);
-  std::vector<int64_t> places(static_cast<size_t>(n));
-  std::iota(places.begin(), places.end(), 0);
   const ValueId blank = c.filled(DType::kInt64, {rows + 1}, 0);
-  const ValueId all = scatter(c, ScatterFn::Assign, blank, 0, target, c.constant_ints({n}, places));
+  const ValueId all = scatter(c, ScatterFn::Assign, blank, 0, target, c.sequence({n}));
   const ValueId found = c.reshape(c.slice(all, 0, 0, rows), {rows, 1});
   std::vector<ValueId> columns;
   int64_t stride = n;
@@ -378,10 +376,8 @@ void index_fill(RuleContext& c) {
 void one_hot(RuleContext& c) {
   const ValueId x = c.tensor("self");
   const int64_t classes = c.out_shape().back(0);
-  std::vector<int64_t> ids(static_cast<size_t>(classes));
-  std::iota(ids.begin(), ids.end(), 0);
   const ValueId wide = c.unsqueeze(c.cast(x, DType::kInt64), c.rank(x));
-  c.set(c.binary(BinaryFn::Eq, wide, c.constant_ints({classes}, ids)));
+  c.set(c.binary(BinaryFn::Eq, wide, c.sequence({classes})));
 }
 
 /// How many boundaries lie before each value: [..., m] against [..., n] or [n].

@@ -1,7 +1,6 @@
 // Products of matrices and vectors. A static right side makes a Linear, whose weights are packed.
 
 #include <algorithm>
-#include <numeric>
 
 #include "aten/rule_lists.h"
 
@@ -82,9 +81,7 @@ void grouped_mm(RuleContext& c) {
     return;
   }
   const ValueId ends = c.tensor("offs");
-  std::vector<int64_t> count(static_cast<size_t>(c.dim(x, 0)));
-  std::iota(count.begin(), count.end(), 0);
-  const ValueId rows = c.cast(c.constant_ints({c.dim(x, 0), 1}, count), c.dtype(ends));
+  const ValueId rows = c.cast(c.sequence({c.dim(x, 0), 1}), c.dtype(ends));
   ValueId y = c.filled(c.out_dtype(), c.out_shape(), 0);
   for (int64_t group = c.dim(weights, 0); group-- > 0;) {
     const ValueId matrix =

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "aten/rule_lists.h"
 
@@ -186,9 +185,7 @@ void histc(RuleContext& c) {
   bin = c.binary_number(BinaryFn::Minimum, bin, static_cast<double>(bins - 1));  // max itself
   const ValueId inside = c.binary_number(BinaryFn::Le, row, high);
   bin = c.where(inside, bin, c.scalar(c.dtype(x), -1.0));
-  std::vector<int64_t> numbers(static_cast<size_t>(bins));
-  std::iota(numbers.begin(), numbers.end(), 0);
-  const ValueId column = c.cast(c.constant_ints({bins, 1}, numbers), c.dtype(x));
+  const ValueId column = c.cast(c.sequence({bins, 1}), c.dtype(x));
   const ValueId hits = c.cast(c.binary(BinaryFn::Eq, bin, column), c.out_dtype());
   c.set(c.reduce(ReduceFn::Sum, hits, {1}, false));
 }

@@ -9,9 +9,10 @@ void release_xnn(void* state, const Allocator& allocator) {
   allocator.release(allocator.context, state);
 }
 
-Status prepared_xnn(Status status, const Allocator& allocator, PreparedKernel* prepared) {
+Status prepared_xnn(Status status, const Allocator& allocator, PreparedKernel* prepared,
+                    void (*release)(void*, const Allocator&)) {
   if (status.ok()) return status;
-  release_xnn(prepared->state, allocator);
+  release(prepared->state, allocator);
   prepared->state = nullptr;
   return status;
 }
