@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "host_tracer/capture/trace.h"
 
 namespace lazyrt {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// What the importer keeps of the trace while it runs.
 struct ImportState {

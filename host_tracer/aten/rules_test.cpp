@@ -22,7 +22,7 @@ constexpr DType kF32 = DType::kFloat32;
 constexpr DType kI64 = DType::kInt64;
 constexpr DType kI32 = DType::kInt32;
 constexpr DType kBool = DType::kBool;
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInf = kInfinity;
 
 struct Operand {
   Dims shape;

@@ -22,7 +22,7 @@ void with_leaves(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   op.callBoxed(stack);
 }
 
-c10::DispatchKey install() {
+c10::DispatchKey mode_key() {
   // Never destroyed: it stays for the life of the process.
   static auto* mode = [] {
     auto* library = new torch::Library(torch::Library::IMPL, "_", kMode, __FILE__, __LINE__);
@@ -35,6 +35,6 @@ c10::DispatchKey install() {
 
 }  // namespace
 
-BufferMode::BufferMode() : include_(install()) {}
+BufferMode::BufferMode() : include_(mode_key()) {}
 
 }  // namespace lazyrt

@@ -199,6 +199,10 @@ at::Tensor CaptureSession::in_place_of(const at::Tensor& t) const {
   return buffer ? found->second.functional : t;
 }
 
+std::string CaptureSession::operand_text(const at::Tensor& t) {
+  return expression_text(operand_value(t).node.get(), 3);
+}
+
 Value CaptureSession::operand_value(const at::Tensor& t) {
   if (is_lazy(t)) return value_of(t);
   check_dense(t, "an operand");

@@ -64,6 +64,8 @@ class CaptureSession {
   RunLog& log() { return log_; }
   const RunLog& log() const { return log_; }
   torch::lazy::Value operand_value(const at::Tensor& t);
+  /// How the tensor was computed, as people read it, three operators deep.
+  std::string operand_text(const at::Tensor& t);
   /// True when the tensor may have other values in another run of the bundle.
   bool is_dynamic(const at::Tensor& t);
   /// The tensor's value on the CPU, for the sample: never to be written.

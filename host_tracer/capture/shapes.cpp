@@ -22,7 +22,7 @@ ResultShape tensor_result(const std::optional<Shape>& shape) {
   return result;
 }
 
-std::optional<Shape> shape_of(const at::Tensor& t) {
+std::optional<Shape> dense_shape(const at::Tensor& t) {
   if (!t.defined()) return std::nullopt;
   TORCH_CHECK(t.layout() == at::kStrided, "the result is a ", t.layout(),
               " tensor; only dense tensors can be captured");
@@ -30,11 +30,11 @@ std::optional<Shape> shape_of(const at::Tensor& t) {
 }
 
 ResultShape to_result(const c10::IValue& value) {
-  if (value.isTensor()) return tensor_result(shape_of(value.toTensor()));
+  if (value.isTensor()) return tensor_result(dense_shape(value.toTensor()));
   ResultShape result;
   if (value.isTensorList()) {
     result.is_list = true;
-    for (const at::Tensor& t : value.toTensorVector()) result.tensors.push_back(shape_of(t));
+    for (const at::Tensor& t : value.toTensorVector()) result.tensors.push_back(dense_shape(t));
     return result;
   }
   result.is_tensor = false;

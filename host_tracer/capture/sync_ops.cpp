@@ -12,11 +12,6 @@ namespace lazyrt {
 namespace {
 
 using Tensors = std::vector<at::Tensor>;
-constexpr int kTextDepth = 3;
-
-std::string text_of(CaptureSession& session, const at::Tensor& t) {
-  return expression_text(session.operand_value(t).node.get(), kTextDepth);
-}
 
 SyncRecord new_record(CaptureSession& session, SyncKind kind, const at::Tensor& lazy) {
   SyncRecord record;
@@ -52,14 +47,14 @@ void item(CaptureSession& session, const at::Tensor& self, torch::jit::Stack* st
   const bool truth = self.scalar_type() == at::kBool;
   const std::string what = truth ? "bool" : "item";
   const at::Tensor value = sync_scalar(session, truth ? SyncKind::kTruth : SyncKind::kNumber, self,
-                                       what, what + "(" + text_of(session, self) + ")");
+                                       what, what + "(" + session.operand_text(self) + ")");
   stack->emplace_back(value.item());
 }
 
 /// bool(t), `if t:` of any dtype: only the truth of a number steers the program.
 void is_nonzero(CaptureSession& session, const at::Tensor& self, torch::jit::Stack* stack) {
   TORCH_CHECK(self.numel() == 1, "bool of a tensor with ", self.numel(), " elements is ambiguous");
-  const std::string text = "bool(" + text_of(session, self) + ")";
+  const std::string text = "bool(" + session.operand_text(self) + ")";
   if (!session.is_dynamic(self)) {
     stack->emplace_back(session.evaluate(self).is_nonzero());
     return;
@@ -81,7 +76,8 @@ void equal(CaptureSession& session, const at::Tensor& a, const at::Tensor& b,
     stack->emplace_back(at::equal(session.evaluate(a), session.evaluate(b)));
     return;
   }
-  const std::string text = "equal(" + text_of(session, a) + ", " + text_of(session, b) + ")";
+  const std::string text =
+      "equal(" + session.operand_text(a) + ", " + session.operand_text(b) + ")";
   const at::Tensor all = at::all(at::eq(a, b));
   const at::Tensor value = sync_scalar(session, SyncKind::kTruth, all, "equal", text);
   stack->emplace_back(value.item<bool>());
@@ -104,7 +100,8 @@ void all_close(CaptureSession& session, const std::vector<c10::IValue>& args,
                torch::jit::Stack* stack) {
   const at::Tensor a = args[0].toTensor(), b = args[1].toTensor();
   const at::Tensor close = is_close(a, b, args[2].toDouble(), args[3].toDouble(), args[4].toBool());
-  const std::string text = "allclose(" + text_of(session, a) + ", " + text_of(session, b) + ")";
+  const std::string text =
+      "allclose(" + session.operand_text(a) + ", " + session.operand_text(b) + ")";
   const at::Tensor value = sync_scalar(session, SyncKind::kTruth, at::all(close), "allclose", text);
   stack->emplace_back(value.item<bool>());
 }
@@ -122,7 +119,7 @@ void to_cpu(CaptureSession& session, const std::vector<c10::IValue>& args,
             torch::jit::Stack* stack) {
   at::Tensor self = args[0].toTensor();
   const auto dtype = args[1].toOptional<at::ScalarType>();
-  const std::string text = "to_cpu(" + text_of(session, self) + ")";
+  const std::string text = "to_cpu(" + session.operand_text(self) + ")";
   if (dtype && *dtype != self.scalar_type()) self = at::_to_copy(self, *dtype);
   if (!session.is_dynamic(self)) {
     stack->emplace_back(session.evaluate(self).clone());

@@ -38,10 +38,6 @@ IndexList as_lazy(CaptureSession& session, const IndexList& indices) {
   return result;
 }
 
-std::string text_of(CaptureSession& session, const at::Tensor& t) {
-  return expression_text(session.operand_value(t).node.get(), 3);
-}
-
 /// Rows of indices of the true elements: [count, rank], the count as seen.
 at::Tensor nonzero(CaptureSession& session, const at::Tensor& self) {
   if (!session.is_dynamic(self)) {
@@ -51,7 +47,7 @@ at::Tensor nonzero(CaptureSession& session, const at::Tensor& self) {
   if (known.defined()) return known;
   const at::Tensor mask = self.scalar_type() == at::kBool ? self : at::ne(self, 0);
   const int64_t count = sync_count(session, at::sum(mask), "nonzero",
-                                   "count of true elements of " + text_of(session, self));
+                                   "count of true elements of " + session.operand_text(self));
   const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::nonzero", "");
   torch::jit::Stack stack;
   session.add_node(op, {self}, {known_shape(at::kLong, {count, self.dim()})}, &stack);
@@ -170,7 +166,7 @@ at::Tensor repeat_interleave(CaptureSession& session, const at::Tensor& repeats)
     return session.add_constant(at::repeat_interleave(session.evaluate(repeats)));
   }
   const int64_t count = sync_count(session, at::sum(repeats), "repeat_interleave",
-                                   "sum of " + text_of(session, repeats));
+                                   "sum of " + session.operand_text(repeats));
   const at::Tensor ends = at::cumsum(repeats, 0, at::kLong);
   const at::Tensor places = session.add_constant(at::arange(count, at::kLong));
   const at::Tensor from = at::searchsorted(ends, places, /*out_int32=*/false, /*right=*/true);

@@ -15,7 +15,7 @@ constexpr GatedForm kGatedForms[] = {
     {fb::UnaryFn::Hardsigmoid, fb::UnaryFn::Hardswish},
 };
 
-Outcome<bool> find_node(Rewriter& r, const Node& node) {
+Outcome<bool> find_activation_at(Rewriter& r, const Node& node) {
   if (node.attrs.kind() != fb::OpAttrs::Binary) return false;
   if (node.attrs.as<fb::Binary>().fn() != fb::BinaryFn::Mul) return false;
   for (size_t i = 0; i < 2; ++i) {
@@ -34,6 +34,6 @@ Outcome<bool> find_node(Rewriter& r, const Node& node) {
 
 }  // namespace
 
-Outcome<size_t> find_activation(Graph& graph) { return rewrite(graph, find_node); }
+Outcome<size_t> find_activation(Graph& graph) { return rewrite(graph, find_activation_at); }
 
 }  // namespace lazyrt

@@ -11,7 +11,7 @@ bool is_matrix_constant(const Rewriter& r, ValueId id) {
   return r.is_constant(id) && r.value(id).shape.rank() == 2;
 }
 
-Outcome<bool> on_matmul(Rewriter& r, const Node& node) {
+Outcome<bool> from_matmul(Rewriter& r, const Node& node) {
   const ValueId x = node.inputs[0];
   ValueId weight = node.inputs[1];
   if (!is_matrix_constant(r, weight) || r.is_constant(x)) return false;
@@ -67,7 +67,7 @@ Outcome<bool> on_add(Rewriter& r, const Node& node) {
 }
 
 Outcome<bool> find_linear_node(Rewriter& r, const Node& node) {
-  if (node.attrs.kind() == fb::OpAttrs::MatMul) return on_matmul(r, node);
+  if (node.attrs.kind() == fb::OpAttrs::MatMul) return from_matmul(r, node);
   if (node.attrs.kind() == fb::OpAttrs::Binary) return on_add(r, node);
   return false;
 }

@@ -84,7 +84,7 @@ Outcome<bool> match_weight(Rewriter& r, const Node& mul) {
   return false;
 }
 
-Outcome<bool> find_node(Rewriter& r, const Node& node) {
+Outcome<bool> find_rms_norm_at(Rewriter& r, const Node& node) {
   if (!is_binary(&node, fb::BinaryFn::Mul)) return false;
   Outcome<bool> matched = match_norm(r, node);
   if (!matched.ok() || *matched) return matched;
@@ -93,6 +93,6 @@ Outcome<bool> find_node(Rewriter& r, const Node& node) {
 
 }  // namespace
 
-Outcome<size_t> find_rms_norm(Graph& graph) { return rewrite(graph, find_node); }
+Outcome<size_t> find_rms_norm(Graph& graph) { return rewrite(graph, find_rms_norm_at); }
 
 }  // namespace lazyrt

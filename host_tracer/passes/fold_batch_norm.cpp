@@ -81,7 +81,7 @@ std::vector<ValueId> scaled_operands(Rewriter& r, const Node& weighted, const Af
           add_elements(r.graph(), bias_name, weight.dtype, {static_cast<int64_t>(channels)}, bias)};
 }
 
-Outcome<bool> fold_node(Rewriter& r, const Node& norm) {
+Outcome<bool> fold_batch_norm_at(Rewriter& r, const Node& norm) {
   if (norm.attrs.kind() != fb::OpAttrs::BatchNorm || !constant_parameters(r, norm)) return false;
   const Match m = match(r, norm);
   if (m.weighted == nullptr) return false;
@@ -118,7 +118,7 @@ Outcome<bool> expand_node(Rewriter& r, const Node& norm) {
 
 }  // namespace
 
-Outcome<size_t> fold_batch_norm(Graph& graph) { return rewrite(graph, fold_node); }
+Outcome<size_t> fold_batch_norm(Graph& graph) { return rewrite(graph, fold_batch_norm_at); }
 
 Outcome<size_t> expand_batch_norm(Graph& graph) { return rewrite(graph, expand_node); }
 

@@ -33,7 +33,7 @@ std::string inherited_name(const Rewriter& r, const Node& node) {
   return "";
 }
 
-Outcome<bool> fold_node(Rewriter& r, const Node& node) {
+Outcome<bool> fold_constants_at(Rewriter& r, const Node& node) {
   if (node.attrs.kind() == fb::OpAttrs::CustomOp) return false;
   if (!all_constant(r, node) || !small_enough(r, node)) return false;
   std::vector<TensorView> operands;
@@ -57,6 +57,6 @@ Outcome<bool> fold_node(Rewriter& r, const Node& node) {
 
 }  // namespace
 
-Outcome<size_t> fold_constants(Graph& graph) { return rewrite(graph, fold_node); }
+Outcome<size_t> fold_constants(Graph& graph) { return rewrite(graph, fold_constants_at); }
 
 }  // namespace lazyrt

@@ -10,7 +10,7 @@ namespace {
 /// matmul(a, permute(b)) whose permute ends in a swap of the last two dims of what it would be
 /// without: the swap goes into transpose_b, what is left of the permute moves whole rows, or
 /// nothing.
-Outcome<bool> fold_node(Rewriter& r, const Node& node) {
+Outcome<bool> fold_transpose_at(Rewriter& r, const Node& node) {
   if (node.attrs.kind() != fb::OpAttrs::MatMul) return false;
   const Node* permute = r.sole_producer(node.inputs[1], fb::OpAttrs::Permute);
   if (permute == nullptr) return false;
@@ -32,6 +32,6 @@ Outcome<bool> fold_node(Rewriter& r, const Node& node) {
 
 }  // namespace
 
-Outcome<size_t> fold_transpose(Graph& graph) { return rewrite(graph, fold_node); }
+Outcome<size_t> fold_transpose(Graph& graph) { return rewrite(graph, fold_transpose_at); }
 
 }  // namespace lazyrt

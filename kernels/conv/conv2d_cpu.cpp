@@ -52,7 +52,7 @@ Status create(const PrepareContext& context, XnnPanels* panels, size_t* packed_b
   const size_t of_a_channel = static_cast<size_t>(w[1] * w[2]) * in_channels;
   WeightStore::Packing packing(cpu_services(context).weights, tag_of(context.node));
   const auto create_one = [&](size_t first, size_t channels, xnn_operator_t* op) {
-    return xnn_status(
+    return status_of_xnn(
         "conv2d: create",
         xnn_create_convolution2d_nhwc_f32(
             u(a.pad_top()), u(a.pad_right()), u(a.pad_bottom()), u(a.pad_left()), u(w[1]), u(w[2]),
@@ -73,7 +73,7 @@ Status reshape(const PrepareContext& context, const XnnPanels& panels, size_t* w
   const Shape& y = context.node.outputs[0].shape;
   return for_each_panel(panels, [&](xnn_operator_t op, size_t) {
     size_t height = 0, width = 0, bytes = 0, alignment = 0;
-    LAZYRT_RETURN_IF_ERROR(xnn_status(
+    LAZYRT_RETURN_IF_ERROR(status_of_xnn(
         "conv2d: reshape",
         xnn_reshape_convolution2d_nhwc_f32(op, static_cast<size_t>(x[0]), static_cast<size_t>(x[1]),
                                            static_cast<size_t>(x[2]), &bytes, &alignment, &height,
@@ -100,10 +100,10 @@ Status run(void* state, const RunContext& context) {
   const auto& panels = *static_cast<XnnPanels*>(state);
   if (context.rebind) {
     LAZYRT_RETURN_IF_ERROR(for_each_panel(panels, [&](xnn_operator_t op, size_t first) {
-      return xnn_status("conv2d: setup",
-                        xnn_setup_convolution2d_nhwc_f32(op, context.workspace,
-                                                         context.inputs[0].as<const float>(),
-                                                         context.outputs[0].as<float>() + first));
+      return status_of_xnn("conv2d: setup",
+                           xnn_setup_convolution2d_nhwc_f32(
+                               op, context.workspace, context.inputs[0].as<const float>(),
+                               context.outputs[0].as<float>() + first));
     }));
   }
   return run_panels("conv2d: run", panels, cpu_services(context));

@@ -58,7 +58,7 @@ Status create(const PrepareContext& context, XnnState* state, size_t* packed_byt
       static_cast<const float*>(bias_of(context.node).constant), a.min(), a.max(), 0, nullptr,
       packing.cache(), &state->op);
   *packed_bytes = packing.new_bytes();
-  return xnn_status("conv_transpose2d: create", status);
+  return status_of_xnn("conv_transpose2d: create", status);
 }
 
 Status reshape(const PrepareContext& context, XnnState* state) {
@@ -66,7 +66,7 @@ Status reshape(const PrepareContext& context, XnnState* state) {
   const Shape& x = context.node.inputs[0].shape;
   const Shape& y = context.node.outputs[0].shape;
   size_t height = 0, width = 0;
-  LAZYRT_RETURN_IF_ERROR(xnn_status(
+  LAZYRT_RETURN_IF_ERROR(status_of_xnn(
       "conv_transpose2d: reshape",
       xnn_reshape_deconvolution2d_nhwc_f32(
           state->op, static_cast<size_t>(x[0]), static_cast<size_t>(x[1]),
@@ -92,11 +92,11 @@ Status run(void* state, const RunContext& context) {
   xnn_operator_t op = static_cast<XnnState*>(state)->op;
   if (context.rebind) {
     LAZYRT_RETURN_IF_ERROR(
-        xnn_status("conv_transpose2d: setup",
-                   xnn_setup_deconvolution2d_nhwc_f32(op, context.inputs[0].as<const float>(),
-                                                      context.outputs[0].as<float>())));
+        status_of_xnn("conv_transpose2d: setup",
+                      xnn_setup_deconvolution2d_nhwc_f32(op, context.inputs[0].as<const float>(),
+                                                         context.outputs[0].as<float>())));
   }
-  return xnn_status("conv_transpose2d: run", xnn_run_operator(op, cpu_services(context).pool));
+  return status_of_xnn("conv_transpose2d: run", xnn_run_operator(op, cpu_services(context).pool));
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ Status prepare_packed(const PrepareContext& context, LinearState* state, Prepare
     WeightStore::Packing packing(cpu.weights, tag.add(context.node.inputs[1].shape));
     LAZYRT_RETURN_IF_ERROR(
         create_panels(state, e.in, e.out, [&](size_t first, size_t columns, xnn_operator_t* op) {
-          return xnn_status(
+          return status_of_xnn(
               "linear: create",
               xnn_create_fully_connected_nc_f32(e.in, columns, e.in, e.out, weights + first * e.in,
                                                 bias == nullptr ? nullptr : bias + first, a.min(),
@@ -57,7 +57,8 @@ Status prepare_packed(const PrepareContext& context, LinearState* state, Prepare
     prepared->packed_weight_bytes = packing.new_bytes();
   }
   return for_each_panel(*state, [&](xnn_operator_t op, size_t) {
-    return xnn_status("linear: reshape", xnn_reshape_fully_connected_nc_f32(op, e.rows, cpu.pool));
+    return status_of_xnn("linear: reshape",
+                         xnn_reshape_fully_connected_nc_f32(op, e.rows, cpu.pool));
   });
 }
 
@@ -66,13 +67,13 @@ Status prepare_dynamic(const PrepareContext& context, LinearState* state,
   const auto& a = context.node.attrs.as<fb::Linear>();
   const Extents e = extents_of(context.node);
   size_t alignment = 0;
-  LAZYRT_RETURN_IF_ERROR(xnn_status("linear: create", xnn_create_dynamic_fully_connected_nc_f32(
-                                                          a.min(), a.max(), 0, &state->ops[0])));
+  LAZYRT_RETURN_IF_ERROR(status_of_xnn("linear: create", xnn_create_dynamic_fully_connected_nc_f32(
+                                                             a.min(), a.max(), 0, &state->ops[0])));
   state->count = 1;
-  return xnn_status("linear: reshape",
-                    xnn_reshape_dynamic_fully_connected_nc_f32(
-                        state->ops[0], e.rows, e.in, e.out, e.in, e.out, &prepared->workspace_bytes,
-                        &alignment, cpu_services(context).pool));
+  return status_of_xnn("linear: reshape",
+                       xnn_reshape_dynamic_fully_connected_nc_f32(
+                           state->ops[0], e.rows, e.in, e.out, e.in, e.out,
+                           &prepared->workspace_bytes, &alignment, cpu_services(context).pool));
 }
 
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
@@ -92,14 +93,14 @@ Status setup(const LinearState& state, const RunContext& context) {
   float* y = context.outputs[0].as<float>();
   if (state.packed) {
     return for_each_panel(state, [&](xnn_operator_t op, size_t first) {
-      return xnn_status("linear: setup", xnn_setup_fully_connected_nc_f32(op, x, y + first));
+      return status_of_xnn("linear: setup", xnn_setup_fully_connected_nc_f32(op, x, y + first));
     });
   }
   const bool has_bias = context.inputs.size() > 2 && context.inputs[2].present();
-  return xnn_status("linear: setup",
-                    xnn_setup_dynamic_fully_connected_nc_f32(
-                        state.ops[0], context.workspace, x, context.inputs[1].as<const float>(),
-                        has_bias ? context.inputs[2].as<const float>() : nullptr, y));
+  return status_of_xnn("linear: setup",
+                       xnn_setup_dynamic_fully_connected_nc_f32(
+                           state.ops[0], context.workspace, x, context.inputs[1].as<const float>(),
+                           has_bias ? context.inputs[2].as<const float>() : nullptr, y));
 }
 
 Status run(void* state, const RunContext& context) {

@@ -91,7 +91,7 @@ Status prepare_packed(const PrepareContext& context, MatMulState* state, Prepare
     PackingTag tag = {kOp};
     tag.add(transposed).add(context.node.inputs[1].shape);
     WeightStore::Packing packing(cpu.weights, tag);
-    LAZYRT_RETURN_IF_ERROR(xnn_status(
+    LAZYRT_RETURN_IF_ERROR(status_of_xnn(
         "matmul: create",
         xnn_create_fully_connected_nc_f32(
             p.k, p.n, p.k, p.n, static_cast<const float*>(context.node.inputs[1].constant), nullptr,
@@ -99,8 +99,8 @@ Status prepare_packed(const PrepareContext& context, MatMulState* state, Prepare
             packing.cache(), &state->op)));
     prepared->packed_weight_bytes = packing.new_bytes();
   }
-  return xnn_status("matmul: reshape",
-                    xnn_reshape_fully_connected_nc_f32(state->op, p.m, cpu.pool));
+  return status_of_xnn("matmul: reshape",
+                       xnn_reshape_fully_connected_nc_f32(state->op, p.m, cpu.pool));
 }
 
 Status prepare_batched(const PrepareContext& context, MatMulState* state,
@@ -108,13 +108,13 @@ Status prepare_batched(const PrepareContext& context, MatMulState* state,
   const bool transposed = context.node.attrs.as<fb::MatMul>().transpose_b();
   const Product p = product_of(context.node);
   size_t alignment = 0;
-  LAZYRT_RETURN_IF_ERROR(xnn_status(
+  LAZYRT_RETURN_IF_ERROR(status_of_xnn(
       "matmul: create",
       xnn_create_batch_matrix_multiply_nc_f32(transposed ? XNN_FLAG_TRANSPOSE_B : 0, &state->op)));
-  return xnn_status("matmul: reshape",
-                    xnn_reshape_batch_matrix_multiply_nc_f32(
-                        state->op, p.rank, p.a, p.b, p.m, p.k, p.n, &prepared->workspace_bytes,
-                        &alignment, cpu_services(context).pool));
+  return status_of_xnn("matmul: reshape",
+                       xnn_reshape_batch_matrix_multiply_nc_f32(
+                           state->op, p.rank, p.a, p.b, p.m, p.k, p.n, &prepared->workspace_bytes,
+                           &alignment, cpu_services(context).pool));
 }
 
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
@@ -137,8 +137,9 @@ enum xnn_status setup(const MatMulState& state, const RunContext& context) {
 
 Status run(void* state, const RunContext& context) {
   const auto& matmul = *static_cast<MatMulState*>(state);
-  if (context.rebind) LAZYRT_RETURN_IF_ERROR(xnn_status("matmul: setup", setup(matmul, context)));
-  return xnn_status("matmul: run", xnn_run_operator(matmul.op, cpu_services(context).pool));
+  if (context.rebind)
+    LAZYRT_RETURN_IF_ERROR(status_of_xnn("matmul: setup", setup(matmul, context)));
+  return status_of_xnn("matmul: run", xnn_run_operator(matmul.op, cpu_services(context).pool));
 }
 
 }  // namespace

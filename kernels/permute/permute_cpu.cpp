@@ -109,7 +109,7 @@ Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const size_t bytes = dtype_size(context.node.inputs[0].dtype);
   const enum xnn_status status =
       create_and_reshape(bytes, t, cpu_services(context).pool, &state->op);
-  return prepared_xnn(xnn_status("permute: prepare", status), context.allocator, prepared);
+  return prepared_xnn(status_of_xnn("permute: prepare", status), context.allocator, prepared);
 }
 
 void copy_by_rows(const RunContext& context) {
@@ -129,10 +129,10 @@ Status run(void* state, const RunContext& context) {
   xnn_operator_t op = static_cast<XnnState*>(state)->op;
   if (context.rebind) {
     LAZYRT_RETURN_IF_ERROR(
-        xnn_status("permute: setup", setup(dtype_size(context.inputs[0].dtype), op,
-                                           context.inputs[0].data, context.outputs[0].data)));
+        status_of_xnn("permute: setup", setup(dtype_size(context.inputs[0].dtype), op,
+                                              context.inputs[0].data, context.outputs[0].data)));
   }
-  return xnn_status("permute: run", xnn_run_operator(op, cpu_services(context).pool));
+  return status_of_xnn("permute: run", xnn_run_operator(op, cpu_services(context).pool));
 }
 
 }  // namespace

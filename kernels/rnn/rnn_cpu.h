@@ -99,14 +99,14 @@ inline Status prepare_rnn_part(const char* op, uint64_t op_id, const PrepareCont
       pack_recurrent(s, data(1), data(3), packed);
     }
     part->recurrent = packed;
-    LAZYRT_RETURN_IF_ERROR(xnn_status(
+    LAZYRT_RETURN_IF_ERROR(status_of_xnn(
         op,
         xnn_create_fully_connected_nc_f32(width, rows, width, rows, data(0), data(2), -HUGE_VALF,
                                           HUGE_VALF, 0, nullptr, packing.cache(), &part->from_x)));
     *packed_bytes += packing.new_bytes();
   }
-  return xnn_status(op, xnn_reshape_fully_connected_nc_f32(
-                            part->from_x, static_cast<size_t>(s.time * s.batch), cpu.pool));
+  return status_of_xnn(op, xnn_reshape_fully_connected_nc_f32(
+                               part->from_x, static_cast<size_t>(s.time * s.batch), cpu.pool));
 }
 
 inline void rnn_release(void* memory, const Allocator& allocator) {
@@ -212,9 +212,10 @@ inline Status rnn_run(const char* op, RnnState* state, const RunContext& context
       xnn_operator_t from_x = state->parts()[layer * s.directions + d].from_x;
       float* gates = workspace + static_cast<size_t>(d) * at.gates;
       if (context.rebind) {
-        LAZYRT_RETURN_IF_ERROR(xnn_status(op, xnn_setup_fully_connected_nc_f32(from_x, x, gates)));
+        LAZYRT_RETURN_IF_ERROR(
+            status_of_xnn(op, xnn_setup_fully_connected_nc_f32(from_x, x, gates)));
       }
-      LAZYRT_RETURN_IF_ERROR(xnn_status(op, xnn_run_operator(from_x, cpu.pool)));
+      LAZYRT_RETURN_IF_ERROR(status_of_xnn(op, xnn_run_operator(from_x, cpu.pool)));
     }
     float* y = layer == s.layers - 1 ? context.outputs[0].as<float>()
                                      : between + static_cast<size_t>(layer % 2) * at.between;

@@ -10,8 +10,6 @@ constexpr uint64_t kHonestBindingBytes = 16;
 
 using Names = Array<const flatbuffers::String*>;
 
-Status no_memory() { return Status(Error::kOutOfMemory, "no memory to check the bundle"); }
-
 Status bind_input(MethodCheck* c, uint32_t i) {
   const fb::Binding& binding = *c->method.inputs()->Get(i);
   if (!c->is_value(binding.value())) {
@@ -45,7 +43,7 @@ Status check_all_bound(const MethodCheck& c) {
 Status bind_inputs(MethodCheck* c, Names* names) {
   const size_t count = count_of(c->method.inputs());
   LAZYRT_RETURN_IF_ERROR(c->budget->charge(count * kHonestBindingBytes));
-  if (!names->make(count, platform_allocator())) return no_memory();
+  if (!names->make(count, platform_allocator())) return no_memory_to_check();
   for (uint32_t i = 0; i < count; ++i) {
     (*names)[i] = c->method.inputs()->Get(i)->name();
     LAZYRT_RETURN_IF_ERROR(bind_input(c, i));
@@ -94,7 +92,7 @@ Status bind_outputs(MethodCheck* c) {
   Array<bool> taken;
   const Allocator memory = platform_allocator();
   if (!names.make(outputs + literals, memory) || !taken.make(outputs + literals, memory))
-    return no_memory();
+    return no_memory_to_check();
   for (uint32_t i = 0; i < outputs; ++i) {
     names[i] = c->method.outputs()->Get(i)->name();
     LAZYRT_RETURN_IF_ERROR(bind_output(c, i));

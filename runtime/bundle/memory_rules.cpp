@@ -8,8 +8,6 @@
 namespace lazyrt {
 namespace {
 
-Status no_memory() { return Status(Error::kOutOfMemory, "no memory to check the bundle"); }
-
 /// A range of the arena from the node that makes it to the last use of whatever shares it.
 struct Owned {
   uint64_t begin = 0;
@@ -27,7 +25,7 @@ class MemoryCheck {
     LAZYRT_RETURN_IF_ERROR(check_unmade_aliases());
     if (!root_.make(c_.values.size(), platform_allocator()) ||
         !last_use_.make(c_.values.size(), platform_allocator())) {
-      return no_memory();
+      return no_memory_to_check();
     }
     for (size_t id = 0; id < c_.values.size(); ++id) {
       root_[id] = static_cast<uint32_t>(id);
@@ -118,7 +116,7 @@ class MemoryCheck {
   Status collect(Array<Owned>* owned) const {
     size_t count = 0;
     for (size_t id = 0; id < c_.values.size(); ++id) count += in_arena(id) ? 1 : 0;
-    if (!owned->make(count, platform_allocator())) return no_memory();
+    if (!owned->make(count, platform_allocator())) return no_memory_to_check();
     size_t n = 0;
     for (size_t id = 0; id < c_.values.size(); ++id) {
       if (!in_arena(id)) continue;
@@ -192,7 +190,7 @@ Status MemoryCheck::check_apart() const {
     return a.begin != b.begin ? a.begin < b.begin : a.value < b.value;
   });
   Skyline skyline;
-  if (!skyline.make(static_cast<size_t>(c_.node_count()) + 2)) return no_memory();
+  if (!skyline.make(static_cast<size_t>(c_.node_count()) + 2)) return no_memory_to_check();
   for (size_t i = 0; i < owned.size(); ++i) {
     const auto from = static_cast<size_t>(owned[i].from);
     const auto to = static_cast<size_t>(owned[i].to);

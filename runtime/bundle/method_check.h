@@ -7,6 +7,10 @@
 
 namespace lazyrt {
 
+inline Status no_memory_to_check() {
+  return Status(Error::kOutOfMemory, "no memory to check the bundle");
+}
+
 /// Bounds the work on a hostile file, whose tables may share one long vector: everything walked is
 /// charged at the size it would have in an honest file, and must fit into the metadata.
 class Budget {

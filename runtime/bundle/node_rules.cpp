@@ -149,7 +149,7 @@ Status make_scratch(const MethodCheck& c, Scratch* scratch) {
   }
   const Allocator memory = platform_allocator();
   if (!scratch->inputs.make(inputs, memory) || !scratch->outputs.make(outputs, memory)) {
-    return Status(Error::kOutOfMemory, "no memory to check the bundle");
+    return no_memory_to_check();
   }
   return {};
 }

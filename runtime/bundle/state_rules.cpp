@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cinttypes>
 
+#include "lazyrt/runtime.h"
 #include "runtime/bundle/method_check.h"
 
 namespace lazyrt {
@@ -10,7 +11,6 @@ namespace {
 
 /// Bytes that a State takes in the smallest honest file.
 constexpr uint64_t kHonestStateBytes = 16;
-constexpr uint64_t kDefaultMemoryLimit = uint64_t{4} << 30;
 
 bool same_type(const TensorSpec& a, const TensorSpec& b) {
   return a.dtype == b.dtype && a.shape == b.shape;
@@ -59,7 +59,7 @@ Status check_all(MethodCheck* c) {
   LAZYRT_RETURN_IF_ERROR(c->budget->charge(count * kHonestStateBytes));
   Array<const flatbuffers::String*> names;
   if (!names.make(count, platform_allocator())) {
-    return Status(Error::kOutOfMemory, "no memory to check the bundle");
+    return no_memory_to_check();
   }
   for (uint32_t i = 0; i < count; ++i) {
     const fb::State& state = *c->method.states()->Get(i);

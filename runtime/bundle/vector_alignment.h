@@ -13,6 +13,7 @@
 namespace flatbuffers {
 
 template <>
+// NOLINTNEXTLINE(readability-identifier-naming)
 inline bool Verifier::VerifyVector<int64_t>(const Vector<int64_t>* vec) const {
   if (vec == nullptr) return true;
   const auto address = reinterpret_cast<uintptr_t>(vec);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "lazyrt/runtime.h"
 #include "runtime/bundle/method_check.h"
 
 namespace lazyrt {
@@ -58,8 +59,6 @@ Status check_names(Array<const flatbuffers::String*>* names, const char* what, B
 }
 
 namespace {
-
-constexpr uint64_t kDefaultMemoryLimit = uint64_t{4} << 30;
 
 Status check_arena_limit(const fb::Method& method, uint64_t limit) {
   if (limit == 0) limit = kDefaultMemoryLimit;
@@ -123,7 +122,7 @@ struct BundleCheck {
     Array<const flatbuffers::String*> names;
     const auto& methods = *sections.bundle->methods();
     if (!names.make(methods.size(), platform_allocator())) {
-      return Status(Error::kOutOfMemory, "no memory to check the bundle");
+      return no_memory_to_check();
     }
     for (uint32_t i = 0; i < methods.size(); ++i) names[i] = methods.Get(i)->name();
     return check_names(&names, "method", &budget);

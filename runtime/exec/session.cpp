@@ -66,7 +66,7 @@ Result<Session> Session::create(const Method& method, const SessionOptions& opti
   LAZYRT_RETURN_IF_ERROR(check_options(options));
   const Allocator allocator = allocator_of(options);
   void* memory = allocator.allocate(allocator.context, sizeof(SessionState), alignof(SessionState));
-  if (memory == nullptr) return Status(Error::kOutOfMemory, "no memory for a session");
+  if (memory == nullptr) return no_memory_for_session();
   Session session;
   session.state_ = new (memory) SessionState(*method.program_, method.index_, options, allocator);
   const Status status = session.state_->make();

@@ -9,10 +9,6 @@
 namespace lazyrt {
 namespace {
 
-constexpr uint64_t kDefaultMemoryLimit = uint64_t{4} << 30;
-
-Status no_memory() { return Status(Error::kOutOfMemory, "no memory for a session"); }
-
 uint64_t room_of(uint64_t bytes) { return align_up(bytes + kTailBytes, kAlignment); }
 
 /// Why none of several variants ran, each with its share of the message.
@@ -63,7 +59,7 @@ Status SessionState::make() {
 Status SessionState::make_variants() {
   const size_t count = program_.variant_count(method_index_);
   void* memory = allocator_.allocate(allocator_.context, count * sizeof(Variant), alignof(Variant));
-  if (memory == nullptr) return no_memory();
+  if (memory == nullptr) return no_memory_for_session();
   variants_ = static_cast<Variant*>(memory);
   for (; variant_count_ < count; ++variant_count_) new (variants_ + variant_count_) Variant;
   for (size_t v = 0; v < count; ++v) {
@@ -102,7 +98,7 @@ Status SessionState::make_memory() {
     const fb::Value& v = *method().values()->Get(static_cast<uint32_t>(state_table(k).value()));
     states += room_of(v.bytes());  // the verifier bounds the sum
   }
-  if (!inputs_.make(count_of(method().inputs()), allocator_)) return no_memory();
+  if (!inputs_.make(count_of(method().inputs()), allocator_)) return no_memory_for_session();
   const uint64_t inputs = input_block_bytes();
   LAZYRT_RETURN_IF_ERROR(check_memory_limit(arena + inputs, workspace, states));
   LAZYRT_RETURN_IF_ERROR(arena_.make(arena, kAlignment, allocator_, "the arena"));
@@ -118,7 +114,7 @@ Status SessionState::make_memory() {
 }
 
 Status SessionState::make_states() {
-  if (!states_.make(count_of(method().states()), allocator_)) return no_memory();
+  if (!states_.make(count_of(method().states()), allocator_)) return no_memory_for_session();
   uint8_t* next = state_block_.data();
   for (size_t k = 0; k < states_.size(); ++k) {
     states_[k] = next;

@@ -1,12 +1,6 @@
 #include "runtime/exec/variant.h"
 
 namespace lazyrt {
-namespace {
-
-Status no_memory() { return Status(Error::kOutOfMemory, "no memory for a session"); }
-
-}  // namespace
-
 Status Variant::make_plan(const ProgramState& program, const fb::Method& method,
                           const SessionOptions& options, const Allocator& allocator,
                           BackendServices* services) {
@@ -23,9 +17,9 @@ Status Variant::make_values(const SharedMemory& memory, bool profile) {
   if (!values_.make(count, allocator_) || !input_of_.make(count, allocator_) ||
       !operands_.make(plan_.operands().size(), allocator_) ||
       !rebind_.make(plan_.nodes().size(), allocator_)) {
-    return no_memory();
+    return no_memory_for_session();
   }
-  if (profile && !times_.make(plan_.nodes().size(), allocator_)) return no_memory();
+  if (profile && !times_.make(plan_.nodes().size(), allocator_)) return no_memory_for_session();
   for (bool& rebind : rebind_) rebind = true;
   follow_inputs();
   place_values();

@@ -5,6 +5,10 @@
 
 namespace lazyrt {
 
+inline Status no_memory_for_session() {
+  return Status(Error::kOutOfMemory, "no memory for a session");
+}
+
 /// What the variants of a session share. Owned by the session.
 struct SharedMemory {
   uint8_t* arena = nullptr;

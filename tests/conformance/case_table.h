@@ -23,6 +23,10 @@ struct CaseRef {
 };
 /// How GoogleTest names a case in its output.
 inline void PrintTo(const CaseRef& c, std::ostream* os) { *os << c.id(); }
+/// And how it names the test of a case; takes GoogleTest's TestParamInfo.
+inline constexpr auto case_test_name = [](const auto& test) {
+  return std::string(test.param.op->name) + "__" + test.param.op_case->name;
+};
 
 /// Every case of every op.
 std::vector<CaseRef> case_refs();

@@ -47,10 +47,6 @@ std::vector<CaseRef> cpu_cases() {
   return refs;
 }
 
-std::string test_name(const testing::TestParamInfo<CaseRef>& info) {
-  return std::string(info.param.op->name) + "__" + info.param.op_case->name;
-}
-
 class Cpu : public testing::TestWithParam<CaseRef> {};
 
 TEST_P(Cpu, AgreesWithReference) {
@@ -79,7 +75,7 @@ TEST_P(Cpu, AgreesWithReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Cpu, testing::ValuesIn(cpu_cases()), test_name);
+INSTANTIATE_TEST_SUITE_P(Cases, Cpu, testing::ValuesIn(cpu_cases()), case_test_name);
 
 class CpuRandom : public testing::TestWithParam<size_t> {};
 

@@ -13,10 +13,6 @@
 namespace lazyrt {
 namespace {
 
-std::string test_name(const testing::TestParamInfo<CaseRef>& info) {
-  return std::string(info.param.op->name) + "__" + info.param.op_case->name;
-}
-
 class Reference : public testing::TestWithParam<CaseRef> {};
 
 void check_in_place(const CaseNode& node, const CaseResult& result) {
@@ -56,7 +52,7 @@ TEST_P(Reference, RunsInsideItsMemory) {
   check_in_place(node, result);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Reference, testing::ValuesIn(case_refs()), test_name);
+INSTANTIATE_TEST_SUITE_P(Cases, Reference, testing::ValuesIn(case_refs()), case_test_name);
 
 TEST(ReferenceRandom, RunsInsideItsMemory) {
   for (const OpCases& op : all_cases()) {

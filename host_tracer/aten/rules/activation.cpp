@@ -97,7 +97,7 @@ void glu(RuleContext& c) {
   c.set(c.binary(BinaryFn::Mul, c.slice(x, axis, 0, half), gate));
 }
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kActivationEntries[] = {
     {"relu", relu},
     {"relu6", relu6},
     {"gelu", gelu},
@@ -123,6 +123,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList activation_rules{kEntries};
+const RuleList activation_rules{kActivationEntries};
 
 }  // namespace lazyrt

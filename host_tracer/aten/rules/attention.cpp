@@ -1,7 +1,6 @@
 // scaled_dot_product_attention and the kernels that ATen picks for it.
 
 #include <cmath>
-#include <limits>
 
 #include "aten/rule_lists.h"
 
@@ -39,8 +38,7 @@ ValueId causal_mask(RuleContext& c, int64_t queries, int64_t keys) {
 ValueId mask_scores(RuleContext& c, ValueId scores, ValueId mask) {
   const DType t = c.dtype(scores);
   if (c.dtype(mask) != DType::kBool) return c.binary(BinaryFn::Add, scores, c.cast(mask, t));
-  const double minus_infinity = -std::numeric_limits<double>::infinity();
-  return c.where(mask, scores, c.scalar(t, minus_infinity));
+  return c.where(mask, scores, c.scalar(t, -kInfinity));
 }
 
 void attention(RuleContext& c) {
@@ -72,7 +70,7 @@ void attention(RuleContext& c) {
 constexpr const char* kFused =
     "is not supported: turn the fast path off with torch.backends.mha.set_fastpath_enabled(False)";
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kAttentionEntries[] = {
     {"scaled_dot_product_attention", attention},
     {"_scaled_dot_product_attention_math", attention},
     {"_scaled_dot_product_flash_attention_for_cpu", attention},
@@ -83,6 +81,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList attention_rules{kEntries};
+const RuleList attention_rules{kAttentionEntries};
 
 }  // namespace lazyrt

@@ -146,7 +146,7 @@ void xlogy(RuleContext& c) {
   c.set(c.where(c.unary(UnaryFn::IsNan, y), y, zeroed));
 }
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kBinaryEntries[] = {
     {"add", add},
     {"sub", sub},
     {"subtract", sub},
@@ -200,6 +200,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList binary_rules{kEntries};
+const RuleList binary_rules{kBinaryEntries};
 
 }  // namespace lazyrt

@@ -104,7 +104,7 @@ void conv(RuleContext& c) {
 
 constexpr const char* kThreeDims = "is not supported: convolution in three spatial dims";
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kConvEntries[] = {
     {"convolution", convolution},        {"convolution_overrideable", convolution},
     {"_convolution", convolution},       {"conv1d", conv<1, false>},
     {"conv2d", conv<2, false>},          {"thnn_conv2d", conv<2, false>},
@@ -114,6 +114,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList conv_rules{kEntries};
+const RuleList conv_rules{kConvEntries};
 
 }  // namespace lazyrt

@@ -18,7 +18,7 @@ void dropout(RuleContext& c) {
   if (c.used(1)) c.set(1, c.filled(c.out_dtype(1), c.out_shape(1), 1));
 }
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kCopyEntries[] = {
     {"_to_copy", convert},       {"to", convert},
     {"type_as", convert},        {"_copy_from", convert},
     {"clone", convert},          {"contiguous", convert},
@@ -33,6 +33,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList copy_rules{kEntries};
+const RuleList copy_rules{kCopyEntries};
 
 }  // namespace lazyrt

@@ -140,7 +140,7 @@ void diag_embed(RuleContext& c) {
 constexpr const char* kRandom =
     "is not supported: it draws random numbers; pass them in as an input of the model";
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kFactoryEntries[] = {
     {"zeros", filled<0>},
     {"zeros_like", filled<0>},
     {"new_zeros", filled<0>},
@@ -187,6 +187,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList factory_rules{kEntries};
+const RuleList factory_rules{kFactoryEntries};
 
 }  // namespace lazyrt

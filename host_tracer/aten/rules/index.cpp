@@ -419,7 +419,7 @@ void isin(RuleContext& c) {
   c.set(c.boolean_or("invert", false) ? c.unary(fb::UnaryFn::LogicalNot, found) : found);
 }
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kIndexEntries[] = {
     {"embedding", embedding},
     {"embedding_bag", nullptr, "is not supported; use embedding and a sum or mean"},
     {"_embedding_bag", nullptr, "is not supported; use embedding and a sum or mean"},
@@ -458,6 +458,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList index_rules{kEntries};
+const RuleList index_rules{kIndexEntries};
 
 }  // namespace lazyrt

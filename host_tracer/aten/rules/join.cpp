@@ -207,7 +207,7 @@ void pixel_unshuffle(RuleContext& c) {
   c.set(c.reshape(c.permute(apart, {0, 1, 3, 5, 2, 4}), c.out_shape()));
 }
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kJoinEntries[] = {
     {"cat", cat},
     {"concat", cat},
     {"concatenate", cat},
@@ -231,6 +231,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList join_rules{kEntries};
+const RuleList join_rules{kJoinEntries};
 
 }  // namespace lazyrt

@@ -165,7 +165,7 @@ void trilinear(RuleContext& c) {
   c.set(c.reduce(fb::ReduceFn::Sum, all, c.axes_arg("sumdim", all), false));
 }
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kLinearEntries[] = {
     {"linear", linear},
     {"addmm", addmm},
     {"mm", mm},
@@ -188,6 +188,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList linear_rules{kEntries};
+const RuleList linear_rules{kLinearEntries};
 
 }  // namespace lazyrt

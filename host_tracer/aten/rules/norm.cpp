@@ -175,7 +175,7 @@ void weight_norm(RuleContext& c) {
   c.set(c.binary(BinaryFn::Mul, v, c.binary(BinaryFn::Div, c.tensor("g"), norm)));
 }
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kNormEntries[] = {
     {"layer_norm", layer_norm},
     {"native_layer_norm", layer_norm},
     {"rms_norm", rms_norm},
@@ -197,6 +197,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList norm_rules{kEntries};
+const RuleList norm_rules{kNormEntries};
 
 }  // namespace lazyrt

@@ -48,7 +48,7 @@ void pad(RuleContext& c) {
   c.fail_arg("mode", "is '" + mode + "'");
 }
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kPadEntries[] = {
     {"constant_pad_nd", constant_pad},
     {"pad", pad},
     {"reflection_pad1d", pad_by<fb::PadMode::Reflect>},
@@ -62,6 +62,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList pad_rules{kEntries};
+const RuleList pad_rules{kPadEntries};
 
 }  // namespace lazyrt

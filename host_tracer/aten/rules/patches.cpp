@@ -131,13 +131,13 @@ void cdist(RuleContext& c) {
   c.set(p == 1 ? sum : c.unary(fb::UnaryFn::Sqrt, sum));
 }
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kPatchesEntries[] = {
     {"im2col", im2col}, {"col2im", col2im},        {"linalg_cross", cross},    {"cross", cross},
     {"cdist", cdist},   {"_cdist_forward", cdist}, {"_euclidean_dist", cdist},
 };
 
 }  // namespace
 
-const RuleList patches_rules{kEntries};
+const RuleList patches_rules{kPatchesEntries};
 
 }  // namespace lazyrt

@@ -1,7 +1,6 @@
 // Elementwise operators that choose or mix: where, clamp, lerp, addcmul and the like.
 
 #include <cmath>
-#include <limits>
 
 #include "aten/rule_lists.h"
 
@@ -10,8 +9,6 @@ namespace {
 
 using fb::BinaryFn;
 using fb::UnaryFn;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 ValueId promoted(RuleContext& c, const char* name) {
   return c.cast(c.operand(name), c.out_dtype());
@@ -126,7 +123,7 @@ void copysign(RuleContext& c) {
   c.set(c.where(negative, c.unary(UnaryFn::Neg, a), a));
 }
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kPointwiseEntries[] = {
     {"where", where},
     {"masked_fill", masked_fill},
     {"clamp", clamp},
@@ -147,6 +144,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList pointwise_rules{kEntries};
+const RuleList pointwise_rules{kPointwiseEntries};
 
 }  // namespace lazyrt

@@ -112,7 +112,7 @@ void adaptive_max_pool(RuleContext& c) {
 constexpr const char* kThreeDims = "is not supported: pooling in three spatial dims";
 constexpr const char* kRandom = "is not supported: it draws its windows at random";
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kPoolEntries[] = {
     {"max_pool1d", max_pool<1>},
     {"max_pool1d_with_indices", max_pool<1>},
     {"max_pool2d", max_pool<2>},
@@ -136,6 +136,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList pool_rules{kEntries};
+const RuleList pool_rules{kPoolEntries};
 
 }  // namespace lazyrt

@@ -1,7 +1,6 @@
 // Reductions over dims.
 
 #include <algorithm>
-#include <limits>
 
 #include "aten/rule_lists.h"
 
@@ -11,8 +10,6 @@ namespace {
 using fb::BinaryFn;
 using fb::ReduceFn;
 using fb::UnaryFn;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool keepdim(RuleContext& c) { return c.boolean_or("keepdim", false); }
 
@@ -192,7 +189,7 @@ void histc(RuleContext& c) {
 
 constexpr const char* kScan = "is not supported: of the running reductions only cumsum is";
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kReduceEntries[] = {
     {"sum", reduce<ReduceFn::Sum>},
     {"mean", reduce<ReduceFn::Mean>},
     {"prod", reduce<ReduceFn::Prod>},
@@ -226,6 +223,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList reduce_rules{kEntries};
+const RuleList reduce_rules{kReduceEntries};
 
 }  // namespace lazyrt

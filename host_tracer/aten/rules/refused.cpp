@@ -10,7 +10,7 @@ constexpr const char* kSolver = "is not supported: the runtime has no linear alg
 constexpr const char* kQuantized = "is not supported: export the float model";
 constexpr const char* kSampler = "is not supported: sampling at computed positions";
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kRefusedEntries[] = {
     {"complex", nullptr, kComplex},
     {"polar", nullptr, kComplex},
     {"imag", nullptr, kComplex},
@@ -38,6 +38,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList refused_rules{kEntries};
+const RuleList refused_rules{kRefusedEntries};
 
 }  // namespace lazyrt

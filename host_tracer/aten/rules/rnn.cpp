@@ -57,7 +57,7 @@ void lstm(RuleContext& c) {
 constexpr const char* kPacked = "of packed sequences is not supported; pass padded tensors";
 constexpr const char* kPlain = "is not supported; GRU and LSTM are";
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kRnnEntries[] = {
     {"gru.input", gru},
     {"lstm.input", lstm},
     {"gru.data", nullptr, kPacked},
@@ -70,6 +70,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList rnn_rules{kEntries};
+const RuleList rnn_rules{kRnnEntries};
 
 }  // namespace lazyrt

@@ -16,7 +16,7 @@ void softmax(RuleContext& c) {
   c.set(c.reshape(c.add(op, {x}), c.out_shape()));
 }
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kSoftmaxEntries[] = {
     {"softmax", softmax<false, false>},      {"_softmax", softmax<false, false>},
     {"_safe_softmax", softmax<false, true>}, {"log_softmax", softmax<true, false>},
     {"_log_softmax", softmax<true, false>},
@@ -24,6 +24,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList softmax_rules{kEntries};
+const RuleList softmax_rules{kSoftmaxEntries};
 
 }  // namespace lazyrt

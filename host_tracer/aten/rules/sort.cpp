@@ -77,13 +77,13 @@ void median(RuleContext& c) {
   set_both(c, {values, c.slice(sorted.indices, axis, (n - 1) / 2, 1)});
 }
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kSortEntries[] = {
     {"topk", topk},  {"sort", sort},         {"argsort", argsort},
     {"msort", sort}, {"kthvalue", kthvalue}, {"median", median},
 };
 
 }  // namespace
 
-const RuleList sort_rules{kEntries};
+const RuleList sort_rules{kSortEntries};
 
 }  // namespace lazyrt

@@ -123,7 +123,7 @@ void logit(RuleContext& c) {
   c.set(c.unary(UnaryFn::Log, c.binary(BinaryFn::Div, x, rest)));
 }
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kUnaryEntries[] = {
     {"abs", unary<UnaryFn::Abs>},
     {"neg", unary<UnaryFn::Neg>},
     {"sigmoid", unary<UnaryFn::Sigmoid>},
@@ -181,6 +181,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList unary_rules{kEntries};
+const RuleList unary_rules{kUnaryEntries};
 
 }  // namespace lazyrt

@@ -36,7 +36,7 @@ void upsample(RuleContext& c) {
 constexpr const char* kThreeDims = "is not supported: resizing in three spatial dims";
 constexpr const char* kAntialias = "is not supported: antialias=True";
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kUpsampleEntries[] = {
     {"upsample_nearest1d", upsample<UpsampleMode::Nearest, 1>},
     {"upsample_nearest2d", upsample<UpsampleMode::Nearest, 2>},
     {"_upsample_nearest_exact1d", upsample<UpsampleMode::NearestExact, 1>},
@@ -53,6 +53,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList upsample_rules{kEntries};
+const RuleList upsample_rules{kUpsampleEntries};
 
 }  // namespace lazyrt

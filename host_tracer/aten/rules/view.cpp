@@ -231,7 +231,7 @@ void as_strided(RuleContext& c) {
   c.set(c.reshape(c.index_select(flat, 0, ids), out));
 }
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kViewEntries[] = {
     {"alias", identity},
     {"detach", identity},
     {"view_as_real", nullptr, "needs complex numbers, which the runtime lacks"},
@@ -281,6 +281,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList view_rules{kEntries};
+const RuleList view_rules{kViewEntries};
 
 }  // namespace lazyrt

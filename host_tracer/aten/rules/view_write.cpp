@@ -144,7 +144,7 @@ void copy(RuleContext& c) {
   c.set(c.expand(c.cast(c.tensor("src"), c.out_dtype()), c.out_shape()));
 }
 
-constexpr RuleEntry kEntries[] = {
+constexpr RuleEntry kViewWriteEntries[] = {
     {"slice_scatter", slice_scatter},
     {"select_scatter", select_scatter},
     {"as_strided_scatter", as_strided_scatter},
@@ -154,6 +154,6 @@ constexpr RuleEntry kEntries[] = {
 
 }  // namespace
 
-const RuleList view_write_rules{kEntries};
+const RuleList view_write_rules{kViewWriteEntries};
 
 }  // namespace lazyrt

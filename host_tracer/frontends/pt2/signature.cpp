@@ -42,30 +42,30 @@ Pt2Placeholder user_input(const ex::UserInputSpec& spec) {
 }
 
 Pt2Placeholder placeholder(const ex::InputSpec& spec) {
-  using Tag = ex::InputSpec::Tag;
+  using In = ex::InputSpec::Tag;
   switch (spec.tag()) {
-    case Tag::USER_INPUT:
+    case In::USER_INPUT:
       return user_input(spec.get_user_input());
-    case Tag::PARAMETER: {
+    case In::PARAMETER: {
       const auto& p = spec.get_parameter();
       return {Kind::kParameter, p.get_arg().get_name(), p.get_parameter_name(), {}};
     }
-    case Tag::BUFFER: {
+    case In::BUFFER: {
       const auto& b = spec.get_buffer();
       return {Kind::kBuffer, b.get_arg().get_name(), b.get_buffer_name(), {}};
     }
-    case Tag::TENSOR_CONSTANT: {
+    case In::TENSOR_CONSTANT: {
       const auto& c = spec.get_tensor_constant();
       return {Kind::kConstant, c.get_arg().get_name(), c.get_tensor_constant_name(), {}};
     }
-    case Tag::CONSTANT_INPUT: {
+    case In::CONSTANT_INPUT: {
       const auto& c = spec.get_constant_input();
       return {Kind::kNumber, c.get_name(), "", constant_value(c.get_value())};
     }
-    case Tag::CUSTOM_OBJ:
+    case In::CUSTOM_OBJ:
       TORCH_CHECK(false, "the program uses the custom object '",
                   spec.get_custom_obj().get_custom_obj_name(), "', which cannot be captured");
-    case Tag::TOKEN:
+    case In::TOKEN:
       break;
   }
   TORCH_CHECK(false, "the program has effects (tokens), which cannot be captured");
@@ -83,23 +83,23 @@ size_t placeholder_of(const std::vector<Pt2Placeholder>& placeholders, const std
 }
 
 Pt2Output output(const ex::OutputSpec& spec, const std::vector<Pt2Placeholder>& placeholders) {
-  using Tag = ex::OutputSpec::Tag;
+  using Out = ex::OutputSpec::Tag;
   const auto write_to = [&](const std::string& name) {
     return Pt2Output{name, placeholder_of(placeholders, name)};
   };
   switch (spec.tag()) {
-    case Tag::USER_OUTPUT: {
+    case Out::USER_OUTPUT: {
       std::vector<std::string> names;
       append_names(spec.get_user_output().get_arg(), names);
       return {names.empty() ? "" : names[0], std::nullopt};
     }
-    case Tag::LOSS_OUTPUT:
+    case Out::LOSS_OUTPUT:
       return {spec.get_loss_output().get_arg().get_name(), std::nullopt};
-    case Tag::BUFFER_MUTATION:
+    case Out::BUFFER_MUTATION:
       return write_to(spec.get_buffer_mutation().get_buffer_name());
-    case Tag::PARAMETER_MUTATION:
+    case Out::PARAMETER_MUTATION:
       return write_to(spec.get_parameter_mutation().get_parameter_name());
-    case Tag::USER_INPUT_MUTATION:
+    case Out::USER_INPUT_MUTATION:
       return write_to(spec.get_user_input_mutation().get_user_input_name());
     default:
       break;

@@ -181,7 +181,7 @@ HWY_INLINE float fold_lanes(V v, F f) {
   hn::Store(v, D(), lanes);
   float r = lanes[0];
   for (size_t i = 1; i < hn::Lanes(D()); ++i) {
-    if (r != r || lanes[i] != lanes[i]) return r != r ? r : lanes[i];
+    if (std::isnan(r) || std::isnan(lanes[i])) return std::isnan(r) ? r : lanes[i];
     r = f(r, lanes[i]) ? r : lanes[i];
   }
   return r;

@@ -10,7 +10,7 @@
 namespace lazyrt {
 
 /// Ok, or XNNPACK's status in words with `call` named.
-inline Status xnn_status(const char* call, enum xnn_status status) {
+inline Status status_of_xnn(const char* call, enum xnn_status status) {
   switch (status) {
     case xnn_status_success:
       return {};

@@ -58,7 +58,7 @@ Status for_each_panel(const XnnPanels& panels, const Fn& fn) {
 
 inline Status run_panels(const char* call, const XnnPanels& panels, const CpuServices& cpu) {
   return for_each_panel(panels, [&](xnn_operator_t op, size_t) {
-    return xnn_status(call, xnn_run_operator(op, cpu.pool));
+    return status_of_xnn(call, xnn_run_operator(op, cpu.pool));
   });
 }
 

@@ -33,6 +33,9 @@ const Backend* cpu_backend();
 /// The readable reference kernels only, one thread.
 const Backend* reference_backend();
 
+/// What memory_limit = 0 stands for: 4 GiB.
+constexpr uint64_t kDefaultMemoryLimit = uint64_t{4} << 30;
+
 struct LoadOptions {
   /// Most bytes that arena and states of any method of the bundle may ask for; 0 = 4 GiB.
   uint64_t memory_limit = 0;
