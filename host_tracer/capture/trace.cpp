@@ -173,6 +173,32 @@ Verdict verdict_of(const Trace& trace) {
   return verdict;
 }
 
+const char* severity_name(Severity severity) {
+  switch (severity) {
+    case Severity::kNote:
+      return "note";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kError:
+      return "error";
+  }
+  return "";
+}
+
+const char* sync_use_name(SyncUse use) {
+  switch (use) {
+    case SyncUse::kNote:
+      return "note";
+    case SyncUse::kGuard:
+      return "guard";
+    case SyncUse::kBaked:
+      return "baked";
+    case SyncUse::kUnproven:
+      return "unproven";
+  }
+  return "";
+}
+
 const char* verdict_name(Verdict verdict) {
   switch (verdict) {
     case Verdict::kSound:

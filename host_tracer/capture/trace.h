@@ -184,6 +184,10 @@ enum class Verdict : uint8_t {
 
 /// kBroken with an error among the findings; kSpecialized with a guard or a warning.
 Verdict verdict_of(const Trace& trace);
+/// "note", "warning", "error".
+const char* severity_name(Severity severity);
+/// "note", "guard", "baked", "unproven".
+const char* sync_use_name(SyncUse use);
 /// "SOUND", "SPECIALIZED", "BROKEN".
 const char* verdict_name(Verdict verdict);
 

@@ -46,16 +46,6 @@ py::object number(const SeenNumber& seen) {
   return std::visit([](auto value) -> py::object { return py::cast(value); }, seen);
 }
 
-const char* use_name(SyncUse use) {
-  constexpr const char* kNames[] = {"note", "guard", "baked", "unproven"};
-  return kNames[static_cast<size_t>(use)];
-}
-
-const char* severity_name(Severity severity) {
-  constexpr const char* kNames[] = {"note", "warning", "error"};
-  return kNames[static_cast<size_t>(severity)];
-}
-
 /// What export.py asks capture_checked for.
 struct PyRequest {
   Named inputs, parameters, buffers;
@@ -133,13 +123,18 @@ void set_samples(Trace& trace, const std::vector<std::optional<at::Tensor>>& sam
   }
 }
 
+Severity severity_of(const std::string& name) {
+  for (const Severity s : {Severity::kNote, Severity::kWarning, Severity::kError}) {
+    if (name == severity_name(s)) return s;
+  }
+  throw py::value_error("no severity is called '" + name + "'");
+}
+
 void add_finding(Trace& trace, const std::string& severity, const std::string& id,
                  const std::string& message, const std::string& suggestion, const std::string& file,
                  int line) {
   Finding finding;
-  finding.severity = severity == "error"     ? Severity::kError
-                     : severity == "warning" ? Severity::kWarning
-                                             : Severity::kNote;
+  finding.severity = severity_of(severity);
   finding.id = id;
   finding.message = message;
   finding.suggestion = suggestion;
@@ -178,7 +173,7 @@ py::list syncs_of(const Trace& trace) {
     py::dict item = source_dict(sync.source);
     item["what"] = sync.what;
     item["seen"] = sync.seen;
-    item["use"] = use_name(sync.use);
+    item["use"] = sync_use_name(sync.use);
     list.append(item);
   }
   return list;

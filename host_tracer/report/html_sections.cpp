@@ -98,9 +98,9 @@ std::string findings_section(const ExportSummary& s) {
   }
   for (const Finding& finding : s.findings) {
     const std::string where = source_html(finding.source);
-    out += std::string("<div class=\"finding ") + severity_text(finding.severity) +
-           "\"><p><span class=\"tag " + severity_text(finding.severity) + "\">" +
-           severity_text(finding.severity) + "</span><code>" + html_escape(finding.id) + "</code>" +
+    out += std::string("<div class=\"finding ") + severity_name(finding.severity) +
+           "\"><p><span class=\"tag " + severity_name(finding.severity) + "\">" +
+           severity_name(finding.severity) + "</span><code>" + html_escape(finding.id) + "</code>" +
            (where.empty() ? "" : " &nbsp;" + where) + "</p><p>" + html_escape(finding.message) +
            "</p>" +
            (finding.suggestion.empty() ? ""
@@ -130,7 +130,7 @@ std::string syncs_section(const ExportSummary& s) {
   if (s.syncs.empty()) return "";
   std::string table = "<table><tr><th>became<th>what<th>value seen<th>where\n";
   for (const TraceSync& sync : s.syncs) {
-    const std::string use = sync_use_text(sync.use);
+    const std::string use = sync_use_name(sync.use);
     table.append("<tr><td><span class=\"tag ").append(use).append("\">").append(use);
     table.append("</span><td><code>").append(html_escape(sync.what));
     table.append("</code><td><code>").append(html_escape(sync.seen)).append("</code><td>");

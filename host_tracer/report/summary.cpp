@@ -84,7 +84,7 @@ Json source_json(const Source& source) {
 Json findings_json(const std::vector<Finding>& findings) {
   Json list = Json::array();
   for (const Finding& finding : findings) {
-    Json line = {{"severity", severity_text(finding.severity)},
+    Json line = {{"severity", severity_name(finding.severity)},
                  {"id", finding.id},
                  {"message", finding.message},
                  {"suggestion", finding.suggestion}};
@@ -107,7 +107,7 @@ Json guards_json(const std::vector<SeenGuard>& guards) {
 Json syncs_json(const std::vector<TraceSync>& syncs) {
   Json list = Json::array();
   for (const TraceSync& sync : syncs) {
-    Json line = {{"what", sync.what}, {"seen", sync.seen}, {"use", sync_use_text(sync.use)}};
+    Json line = {{"what", sync.what}, {"seen", sync.seen}, {"use", sync_use_name(sync.use)}};
     line.update(source_json(sync.source));
     list.push_back(std::move(line));
   }
@@ -238,37 +238,11 @@ void describe_traces(const std::vector<Trace>& traces, ExportSummary* summary) {
   count_leaves(traces.front(), summary);
 }
 
-const char* severity_text(Severity severity) {
-  switch (severity) {
-    case Severity::kNote:
-      return "note";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kError:
-      return "error";
-  }
-  return "";
-}
-
-const char* sync_use_text(SyncUse use) {
-  switch (use) {
-    case SyncUse::kNote:
-      return "note";
-    case SyncUse::kGuard:
-      return "guard";
-    case SyncUse::kBaked:
-      return "baked";
-    case SyncUse::kUnproven:
-      return "unproven";
-  }
-  return "";
-}
-
 std::string verdict_text(const ExportSummary& s) {
   std::ostringstream out;
   out << "  verdict     " << verdict_name(s.verdict) << "\n";
   for (const Finding& finding : s.findings) {
-    out << "  " << std::left << std::setw(12) << severity_text(finding.severity) << finding.message
+    out << "  " << std::left << std::setw(12) << severity_name(finding.severity) << finding.message
         << " [" << finding.id << "]" << place_suffix(finding.source) << "\n";
     if (!finding.suggestion.empty()) out << "              " << finding.suggestion << "\n";
   }

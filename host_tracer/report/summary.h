@@ -96,10 +96,6 @@ void count_parameters(const Trace& trace, ExportSummary* summary);
 /// REQUIRES: !traces.empty().
 void describe_traces(const std::vector<Trace>& traces, ExportSummary* summary);
 
-/// "note", "warning", "error"
-const char* severity_text(Severity severity);
-/// "note", "guard", "baked", "unproven"
-const char* sync_use_text(SyncUse use);
 
 /// The verdict and what led to it: findings, guards, states; ends in a newline.
 std::string verdict_text(const ExportSummary& summary);

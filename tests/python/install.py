@@ -37,7 +37,7 @@ def main(source, work, build, *settings):
         environment.setdefault("CMAKE_C_COMPILER_LAUNCHER", "ccache")
         environment.setdefault("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--no-build-isolation", "--no-deps", "--no-index"]
-    options = [item for setting in (f"build-dir={build}", *settings) for item in ("-C", setting)]
+    options = [item for setting in (f"build-dir={build}", *settings) for item in ("--config-settings", setting)]
     subprocess.run([*pip, "--target", site, *options, source], check=True, env=environment, cwd=work)
     environment["PYTHONPATH"] = site
     bundle = os.path.join(work, "m.lzb")
