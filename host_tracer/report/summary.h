@@ -96,7 +96,6 @@ void count_parameters(const Trace& trace, ExportSummary* summary);
 /// REQUIRES: !traces.empty().
 void describe_traces(const std::vector<Trace>& traces, ExportSummary* summary);
 
-
 /// The verdict and what led to it: findings, guards, states; ends in a newline.
 std::string verdict_text(const ExportSummary& summary);
 /// About a screen, the verdict first; ends in a newline.

@@ -3,6 +3,8 @@
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 LOCK="$ROOT/toolchains/dependencies.lock"
 CACHE="${LAZYRT_CACHE:-${HOME:-/tmp}/.cache/lazyrt}"
+# One locale: for the order of `sort`, and because the compiler cache keys on it and Python sets one for what it starts.
+export LC_ALL=C.UTF-8
 JOBS="${LAZYRT_JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}"
 
 say() { printf '[lazyrt] %s\n' "$*"; }
