@@ -14,12 +14,16 @@ namespace {
 
 using Mode = fb::UpsampleMode;
 
+/// One output position steps over 1 / scale input positions; with this, float holds any of them.
+constexpr double kLeastScale = 1.0 / INT32_MAX;
+
 Status check_dim(const char* name, int64_t extent, int64_t outputs, double scale) {
   LAZYRT_RETURN_IF_ERROR(check_range("upsample2d", name, outputs, 1, INT32_MAX));
   LAZYRT_RETURN_IF_ERROR(check_range("upsample2d", "extent of x", extent, 1, INT32_MAX));
-  if (std::isfinite(scale) && scale >= 0) return Status();
-  return Status(Error::kInvalidArgument, "upsample2d: scale of %s is %g, must be finite and >= 0",
-                name, scale);
+  if (scale == 0 || (scale >= kLeastScale && std::isfinite(scale))) return Status();
+  return Status(Error::kInvalidArgument,
+                "upsample2d: scale of %s is %g, must be 0 (from the extents) or in [%g, inf)", name,
+                scale, kLeastScale);
 }
 
 Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
@@ -73,11 +77,11 @@ T cubic(T d) {
   return ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA;
 }
 
-/// An index of whatever float, cut into the input before the conversion.
+/// An index of whatever float, cut into the input before the conversion; NaN is 0.
 template <class T>
 int64_t clamped(T index, int64_t extent) {
   const T last = static_cast<T>(extent - 1);
-  return index <= 0 ? 0 : index >= last ? extent - 1 : static_cast<int64_t>(index);
+  return !(index > 0) ? 0 : index >= last ? extent - 1 : static_cast<int64_t>(index);
 }
 
 template <class T>

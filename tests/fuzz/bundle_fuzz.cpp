@@ -42,9 +42,9 @@ void run_variant(const Method& method, size_t variant, uint8_t pattern, Session*
   for (size_t i = 0; i < method.output_count(); ++i) read(session->output(i));
 }
 
-void run_method(const Method& method, uint8_t pattern) {
+void run_method(const Method& method, const Backend* backend, uint8_t pattern) {
   SessionOptions options;
-  options.backend = reference_backend();
+  options.backend = backend;
   options.memory_limit = kMemoryLimit;
   Result<Session> session = Session::create(method, options);
   if (!session.ok()) return;
@@ -159,7 +159,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (size_t i = 0; i < program->method_count(); ++i) {
     const Method method = program->method(i);
     read_samples(method);
-    run_method(method, size == 0 ? 0 : data[size / 2]);
+    const uint8_t pattern = size == 0 ? 0 : data[size / 2];
+    run_method(method, reference_backend(), pattern);
+    run_method(method, cpu_backend(), pattern);
   }
   return 0;
 }
