@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "kernels/conv/conv_case_shapes.h"
 
@@ -31,6 +32,16 @@ CaseList conv2d_cases() {
       {"many_filters", 1, 4, 4, 33, 65, 3, 3, 1, 1},
       {"panels", 1, 3, 4, 181, 331, 3, 3, 1, 1},
       {"pointwise_panels", 1, 2, 2, 1031, 521, 1, 1, 1, 0, 1, 1, false},
+      // 3x3 at stride 1 with 16 channels and 64 outputs or more: by Winograd's method on the cpu.
+      {"tiles", 1, 8, 8, 16, 16, 3, 3, 1, 1},
+      {"tiles_odd", 1, 13, 10, 17, 35, 3, 3, 1, 1},
+      {"tiles_no_padding", 2, 11, 14, 21, 16, 3, 3, 1, 0, 1, 1, false},
+      {"tiles_wide_padding", 1, 7, 6, 16, 24, 3, 3, 1, 4},
+      {"tiles_of_one_row", 1, 1, 70, 16, 16, 3, 3, 1, 1},
+      {"tiles_many", 1, 43, 41, 16, 18, 3, 3, 1, 1},
+      {"tiles_deep", 1, 9, 9, 160, 97, 3, 3, 1, 1},
+      {"tiles_batch", 5, 9, 8, 16, 16, 3, 3, 1, 1},
+      {"tiles_batch_zero", 0, 9, 8, 16, 16, 3, 3, 1, 1},
   };
   CaseList cases;
   for (const ConvSizes& s : kSizes) {
@@ -47,6 +58,10 @@ CaseList conv2d_cases() {
   table = conv_table<fb::Conv2dT>(base);
   table.pad_bottom = 2, table.pad_top = 0, table.stride_w = 2, table.dilation_h = 2;
   cases.push_back({"asymmetric", case_attrs(table), conv_operands(base), 2e-5});
+  const ConvSizes tiles = {"", 2, 10, 11, 18, 20, 3, 3, 1, 1};
+  table = conv_table<fb::Conv2dT>(tiles);
+  table.min = -1, table.max = 2, table.pad_top = 0, table.pad_left = 2, table.pad_right = 3;
+  cases.push_back({"tiles_asymmetric_clamp", case_attrs(table), conv_operands(tiles), 2e-5});
   OpCase dynamic = {"dynamic_weights", case_attrs(conv_table<fb::Conv2dT>(base)),
                     conv_operands(base), 2e-5};
   for (CaseOperand& operand : dynamic.operands) operand.constant = false;
@@ -56,6 +71,12 @@ CaseList conv2d_cases() {
                    case_attrs(conv_table<fb::Conv2dT>(nan)),
                    {value_operand({1, 3, 3, 1}, {1, std::nan(""), 2}), weight_operand({1, 1, 1, 1}),
                     absent_operand()}});
+  OpCase infinite = {"tiles_infinity", case_attrs(conv_table<fb::Conv2dT>(tiles)),
+                     conv_operands(tiles), 2e-5};
+  std::vector<double> pixels(2 * 10 * 11 * 18, 0.5);
+  pixels[0] = std::numeric_limits<double>::infinity();
+  infinite.operands[0] = value_operand({2, 10, 11, 18}, pixels);
+  cases.push_back(infinite);
   cases.push_back({"by_hand",
                    case_attrs(conv_table<fb::Conv2dT>({"", 1, 2, 2, 1, 1, 2, 2})),
                    {value_operand({1, 2, 2, 1}, {1, 2, 3, 4}),

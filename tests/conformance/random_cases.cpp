@@ -90,6 +90,21 @@ OpCase cast(Draw& d) {
   return {"", case_attrs(t), {random_operand(d.shape(0, 3, 20), fill, from)}};
 }
 
+/// What the cpu backend does in tiles: 3x3, stride 1, many channels.
+OpCase tiled_conv(Draw& d) {
+  fb::Conv2dT t;
+  t.pad_top = static_cast<int>(d.in(0, 2)), t.pad_bottom = static_cast<int>(d.in(0, 2));
+  t.pad_left = static_cast<int>(d.in(0, 2)), t.pad_right = static_cast<int>(d.in(0, 2));
+  if (d.coin(4)) t.min = 0;
+  const int64_t channels = d.in(14, 40), filters = d.in(14, 40);
+  return {"",
+          case_attrs(t),
+          {random_operand({d.in(1, 2), d.in(9, 18), d.in(9, 18), channels}),
+           weight_operand({filters, 3, 3, channels}),
+           d.coin(4) ? absent_operand() : weight_operand({filters})},
+          2e-5};
+}
+
 template <class Table>
 OpCase conv(Draw& d) {
   Table t;
@@ -114,6 +129,8 @@ OpCase conv(Draw& d) {
            bias ? weight_operand({filters}) : absent_operand()},
           2e-5};
 }
+
+OpCase conv2d(Draw& d) { return d.coin(4) ? tiled_conv(d) : conv<fb::Conv2dT>(d); }
 
 OpCase linear(Draw& d) {
   fb::LinearT t;
@@ -325,7 +342,7 @@ const std::map<OpAttrs, OpCase (*)(Draw&)>& generators() {
       {OpAttrs::Binary, binary},
       {OpAttrs::Where, where},
       {OpAttrs::Cast, cast},
-      {OpAttrs::Conv2d, conv<fb::Conv2dT>},
+      {OpAttrs::Conv2d, conv2d},
       {OpAttrs::ConvTranspose2d, conv<fb::ConvTranspose2dT>},
       {OpAttrs::Linear, linear},
       {OpAttrs::MatMul, matmul},

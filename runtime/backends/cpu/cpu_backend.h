@@ -51,6 +51,20 @@ void parallel_for(const CpuServices& services, size_t n, size_t grain, const Bod
       const_cast<void*>(static_cast<const void*>(&body)), n, tile, 0);
 }
 
+/// Calls body(thread, i) for each i in [0, n), on the session's threads, each numbered below
+/// services.threads. Never allocates.
+template <class Body>
+void parallel_items(const CpuServices& services, size_t n, const Body& body) {
+  if (services.pool == nullptr) {
+    for (size_t i = 0; i < n; ++i) body(size_t{0}, i);
+    return;
+  }
+  pthreadpool_parallelize_1d_with_thread(
+      services.pool,
+      [](void* b, size_t thread, size_t i) { (*static_cast<const Body*>(b))(thread, i); },
+      const_cast<void*>(static_cast<const void*>(&body)), n, 0);
+}
+
 /// Work items of `cost` basic operations each that make a piece worth a thread.
 constexpr size_t grain_of(size_t cost) {
   constexpr size_t kOperationsPerPiece = 16384;

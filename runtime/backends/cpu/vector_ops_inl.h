@@ -422,6 +422,8 @@ void gemv(const float* packed, const float* x, const float* init, float* y, size
   }
 }
 
+#include "runtime/backends/cpu/vector_products_inl.h"
+
 void gru_gates(const float* gates_x, const float* gates_h, size_t stride_h, const float* h,
                float* h_out, size_t hidden) {
   map_at(h, h_out, hidden, [=](V previous, auto at) HWY_ATTR {
@@ -450,6 +452,7 @@ void lstm_gates(const float* gates, size_t stride, float* c, float* h_out, size_
 extern const VectorOps kVectorOps;
 const VectorOps kVectorOps = {
     LAZYRT_ISA_NAME,
+    hn::MaxLanes(D()),
     {abs_row,         neg_row,   relu_row,      sigmoid_row,    tanh_row,
      exp_row,         sqrt_row,  rsqrt_row,     reciprocal_row, square_row,
      erf_row,         floor_row, ceil_row,      round_row,      trunc_row,
@@ -475,6 +478,10 @@ const VectorOps kVectorOps = {
     layer_norm,
     rms_norm,
     gemv,
+    gemm,
+    winograd_filters,
+    winograd_input,
+    winograd_output,
     gru_gates,
     lstm_gates};
 #undef LAZYRT_BINARY_ROWS

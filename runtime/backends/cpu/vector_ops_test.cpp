@@ -177,6 +177,68 @@ TEST_P(EveryIsa, GemvOverPanels) {
   }
 }
 
+TEST_P(EveryIsa, GemmOverOnePanel) {
+  for (size_t k : {size_t{0}, size_t{1}, size_t{7}, size_t{64}}) {
+    for (size_t rows = 0; rows <= 27; ++rows) {
+      const size_t lda = k + 3, ldc = kGemmPanel + 5;
+      Row a(rows * lda, 12, 1), panel(k * kGemmPanel, 13, 1), c(rows * ldc);
+      ops_->gemm(a.data(), lda, rows, panel.data(), k, c.data(), ldc);
+      for (size_t i = 0; i < rows * ldc; ++i) {
+        const size_t r = i / ldc, j = i % ldc;
+        double sum = 0;
+        for (size_t m = 0; j < kGemmPanel && m < k; ++m)
+          sum +=
+              static_cast<double>(a[r * lda + m]) * static_cast<double>(panel[m * kGemmPanel + j]);
+        ASSERT_TRUE(near(j < kGemmPanel ? sum : double{kGuard}, static_cast<double>(c[i]), 1e-5))
+            << ops_->isa << " k " << k << " row " << r << " of " << rows << " column " << j;
+      }
+      EXPECT_TRUE(c.guards_intact(rows * ldc));
+    }
+  }
+}
+
+/// Rows of `n` floats, `stride` apart, as the transforms read and write them.
+struct Points {
+  Points(size_t n, uint32_t seed, float deviation)
+      : stride(n + 5), row(kWinogradPoints * (n + 5), seed, deviation) {}
+  float& at(size_t point, size_t i) { return row[point * stride + i]; }
+  size_t stride;
+  Row row;
+};
+
+/// One tile of one channel is convolved with one filter: all three transforms and a product.
+TEST_P(EveryIsa, WinogradIsConvolution) {
+  for (size_t n : kLengths) {
+    Row g(9 * kGemmPanel, 14, 1), x(36 * n, 15, 1), bias(n, 16, 1), y(16 * n);
+    Points u(kGemmPanel, 0, 0), v(n, 0, 0), m((n + kGemmPanel - 1) / kGemmPanel * kGemmPanel, 0, 0);
+    const float* pixels[36];
+    float* outputs[16];
+    for (size_t i = 0; i < 36; ++i) pixels[i] = x.data() + i * n;
+    for (size_t i = 0; i < 16; ++i) outputs[i] = i == 6 ? nullptr : y.data() + i * n;
+    ops_->winograd_filters(g.data(), u.row.data(), u.stride);
+    ops_->winograd_input(pixels, v.row.data(), v.stride, n);
+    for (size_t p = 0; p < kWinogradPoints; ++p) {
+      for (size_t i = 0; i < n; ++i) m.at(p, i) = v.at(p, i) * u.at(p, i % kGemmPanel);
+    }
+    ops_->winograd_output(m.row.data(), m.stride, bias.data(), -3, 2, outputs, n);
+    for (size_t i = 0; i < 16 * n; ++i) {
+      const size_t pixel = i / n, channel = i % n;
+      double sum = static_cast<double>(bias[channel]);
+      for (size_t tap = 0; tap < 9; ++tap) {
+        const size_t from = (pixel / 4 + tap / 3) * 6 + pixel % 4 + tap % 3;
+        sum += static_cast<double>(x[from * n + channel]) *
+               static_cast<double>(g[tap * kGemmPanel + channel % kGemmPanel]);
+      }
+      const double expected = pixel == 6 ? double{kGuard} : std::fmin(2, std::fmax(-3, sum));
+      ASSERT_TRUE(near(expected, static_cast<double>(y[i]), 2e-5))
+          << ops_->isa << " n " << n << " output " << pixel << " channel " << channel;
+    }
+    EXPECT_TRUE(y.guards_intact(16 * n));
+    EXPECT_TRUE(v.row.guards_intact(v.stride * kWinogradPoints));
+    EXPECT_TRUE(u.row.guards_intact(u.stride * kWinogradPoints));
+  }
+}
+
 TEST_P(EveryIsa, SelectTakesAnyNonZeroByte) {
   for (size_t n : kLengths) {
     Row a(n, 12, 1), b(n, 13, 1), y(n);
