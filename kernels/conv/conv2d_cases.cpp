@@ -8,6 +8,8 @@ namespace lazyrt {
 CaseList conv2d_cases() {
   constexpr ConvSizes kSizes[] = {
       {"pointwise", 1, 5, 7, 13, 11, 1, 1},
+      {"pointwise_rows", 2, 9, 7, 24, 41, 1, 1},
+      {"pointwise_long", 1, 29, 31, 8, 9, 1, 1, 1, 0, 1, 1, false},
       {"pointwise_strided", 2, 7, 7, 8, 4, 1, 1, 2},
       {"pointwise_padded", 1, 3, 3, 4, 4, 1, 1, 1, 1},
       {"three", 1, 9, 8, 5, 6, 3, 3, 1, 1},

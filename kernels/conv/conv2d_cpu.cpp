@@ -1,8 +1,9 @@
-// NHWC convolution with a fused clamp: XNNPACK's, direct, 1x1, grouped and depthwise, and our own
-// by Winograd's method where that saves most of the multiplications.
+// NHWC convolution with a fused clamp: by Winograd's method where that saves most of the
+// multiplications, 1x1 as a product where ours is faster, else XNNPACK's.
 
 #include "kernels/common/check.h"
 #include "kernels/conv/winograd_cpu.h"
+#include "runtime/backends/cpu/gemm_panels.h"
 #include "runtime/backends/cpu/xnn_panels.h"
 
 namespace lazyrt {
@@ -13,9 +14,10 @@ namespace {
 
 constexpr uint64_t kOp = static_cast<uint64_t>(fb::OpAttrs::Conv2d);
 
-/// Either panels, or filters of the other method.
+/// Operators, or what one of the other ways needs.
 struct ConvState : XnnPanels {
   WinogradConv winograd;
+  GemmPanels gemm;
 };
 
 const TensorSpec& bias_of(const NodeSpec& node) { return operand_or_absent(node.inputs, 2); }
@@ -115,15 +117,58 @@ Status prepare_winograd(const PrepareContext& context, WinogradConv* conv,
   return {};
 }
 
+/// Whether the output pixels are products of the input pixels, in the same order.
+bool is_product(const NodeSpec& node) {
+  const auto& a = node.attrs.as<fb::Conv2d>();
+  const Shape& w = node.inputs[1].shape;
+  return w[1] == 1 && w[2] == 1 && a.groups() == 1 && a.stride_h() == 1 && a.stride_w() == 1 &&
+         a.pad_top() == 0 && a.pad_left() == 0 && a.pad_bottom() == 0 && a.pad_right() == 0;
+}
+
+size_t pixels_of(const Shape& y) { return static_cast<size_t>(y[0] * y[1] * y[2]); }
+
+Status prepare_gemm(const PrepareContext& context, GemmPanels* panels, PreparedKernel* prepared) {
+  const TensorSpec& weight = context.node.inputs[1];
+  PackingTag tag = {kOp};
+  tag.add(kGemmPanel).add(weight.shape);
+  WeightStore::Packing packing(cpu_services(context).weights, tag);
+  if (!pack_gemm(&packing, static_cast<const float*>(weight.constant),
+                 static_cast<const float*>(bias_of(context.node).constant),
+                 static_cast<size_t>(weight.shape[3]), static_cast<size_t>(weight.shape[0]),
+                 panels)) {
+    return no_memory("conv2d");
+  }
+  prepared->packed_weight_bytes = packing.new_bytes();
+  return {};
+}
+
+Status prepare_best(const PrepareContext& context, ConvState* state, PreparedKernel* prepared) {
+  const VectorOps& vector = *cpu_services(context).vector;
+  const NodeSpec& node = context.node;
+  if (vector.lanes > 1 && winograd_pays(node)) {
+    return prepare_winograd(context, &state->winograd, prepared);
+  }
+  const Shape& w = node.inputs[1].shape;
+  if (is_product(node) && gemm_pays(vector, pixels_of(node.outputs[0].shape),
+                                    static_cast<size_t>(w[3]), static_cast<size_t>(w[0]))) {
+    return prepare_gemm(context, &state->gemm, prepared);
+  }
+  return prepare_xnn(context, state, prepared);
+}
+
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   auto* state = make_state<ConvState>(context.allocator);
   if (state == nullptr) return no_memory("conv2d");
   prepared->state = state;
-  const bool vectors = cpu_services(context).vector->lanes > 1;
-  const Status status = vectors && winograd_pays(context.node)
-                            ? prepare_winograd(context, &state->winograd, prepared)
-                            : prepare_xnn(context, state, prepared);
-  return prepared_xnn(status, context.allocator, prepared, release_panels);
+  return prepared_xnn(prepare_best(context, state, prepared), context.allocator, prepared,
+                      release_panels);
+}
+
+void run_product(const GemmPanels& panels, const RunContext& context) {
+  const auto& a = context.attrs.as<fb::Conv2d>();
+  run_gemm(cpu_services(context), panels,
+           {context.inputs[0].as<const float>(), panels.k, pixels_of(context.outputs[0].shape),
+            context.outputs[0].as<float>(), panels.columns, a.min(), a.max()});
 }
 
 void run_winograd(const WinogradConv& conv, const RunContext& context) {
@@ -135,6 +180,7 @@ void run_winograd(const WinogradConv& conv, const RunContext& context) {
 Status run(void* state, const RunContext& context) {
   const auto& conv = *static_cast<ConvState*>(state);
   if (conv.winograd.filters != nullptr) return run_winograd(conv.winograd, context), Status();
+  if (conv.gemm.packed != nullptr) return run_product(conv.gemm, context), Status();
   const XnnPanels& panels = conv;
   if (context.rebind) {
     LAZYRT_RETURN_IF_ERROR(for_each_panel(panels, [&](xnn_operator_t op, size_t first) {

@@ -19,6 +19,10 @@ CaseList conv_transpose2d_cases() {
       {"row", 1, 1, 9, 3, 4, 1, 4, 2, 0},
       {"one_pixel", 1, 1, 1, 1, 1, 1, 1},
       {"batch_zero", 0, 4, 4, 3, 4, 3, 3},
+      // Kernels that do not overlap: products on the cpu.
+      {"apart", 2, 5, 11, 12, 10, 2, 2, 2},
+      {"apart_three", 1, 3, 13, 9, 7, 3, 3, 3, 0, 1, 1, false},
+      {"apart_pointwise", 1, 4, 7, 20, 33, 1, 1},
   };
   CaseList cases;
   for (const ConvSizes& s : kSizes) {
@@ -36,6 +40,10 @@ CaseList conv_transpose2d_cases() {
   table = conv_table<fb::ConvTranspose2dT>(base);
   table.stride_h = 1, table.pad_left = 0;
   cases.push_back({"asymmetric", case_attrs(table), conv_operands(base), 2e-5});
+  const ConvSizes apart = {"", 1, 3, 8, 17, 16, 2, 2, 2};
+  table = conv_table<fb::ConvTranspose2dT>(apart);
+  table.min = -0.5, table.max = 1;
+  cases.push_back({"apart_clamp", case_attrs(table), conv_operands(apart), 2e-5});
   cases.push_back({"by_hand",
                    case_attrs(conv_table<fb::ConvTranspose2dT>({"", 1, 1, 2, 1, 1, 1, 2, 1})),
                    {value_operand({1, 1, 2, 1}, {1, 2}), value_operand({1, 1, 2, 1}, {10, 100})},

@@ -163,12 +163,18 @@ class WinogradRun {
   }
 
   void multiply(size_t rows, const float* v, float* m) const {
-    const size_t columns = conv_.panels * kGemmPanel;
-    const float* panel = conv_.filters;
+    GemmTile tile;
+    tile.lda = tile.k = conv_.in_channels;
+    tile.rows = rows;
+    tile.ldc = conv_.panels * kGemmPanel;
+    tile.panel = conv_.filters;
     for (size_t p = 0; p < kWinogradPoints; ++p) {
-      for (size_t i = 0; i < conv_.panels; ++i, panel += conv_.in_channels * kGemmPanel) {
-        vector_.gemm(v + p * conv_.in_stride(), conv_.in_channels, rows, panel, conv_.in_channels,
-                     m + p * conv_.out_stride() + i * kGemmPanel, columns);
+      tile.a = v + p * conv_.in_stride();
+      tile.c = m + p * conv_.out_stride();
+      for (size_t i = 0; i < conv_.panels; ++i) {
+        vector_.gemm(tile);
+        tile.panel += tile.k * kGemmPanel;
+        tile.c += kGemmPanel;
       }
     }
   }

@@ -32,7 +32,10 @@ CaseList linear_cases() {
                     make("no_units", {3, 4}, 0),
                     make("f64", {4, 9}, 5, true, DType::kFloat64),
                     make("row", {1, 256}, 100),
-                    make("panels", {3, 1031}, 521)};
+                    make("panels", {3, 1031}, 521),
+                    make("rows", {7, 3, 40}, 50),
+                    make("rows_odd", {61, 19}, 37),
+                    make("rows_long", {230, 9}, 8, false)};
   OpCase clamped = make("relu6", {6, 20}, 9);
   clamped.attrs.AsLinear()->min = 0;
   clamped.attrs.AsLinear()->max = 6;

@@ -1,11 +1,13 @@
 // The cpu backend against the reference: every case that `supports` takes, and random ones, on one
-// thread and on two. expectations.txt says which cases it does not take or is known to fail.
+// thread and on two, and without vector routines. expectations.txt says which cases it does not
+// take or is known to fail.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "lazyrt/runtime.h"
+#include "runtime/backends/cpu/cpu_backend.h"
 #include "tests/conformance/case_run.h"
 #include "tests/conformance/case_table.h"
 #include "tests/conformance/expectations.h"
@@ -21,10 +23,23 @@ const Expectations& expectations() {
   return all;
 }
 
+/// How the cpu backend is run: with this processor's vectors or without any, where kernels choose
+/// other ways.
+struct Setting {
+  int threads = 1;
+  bool vectors = true;
+};
+constexpr Setting kSettings[] = {{1, true}, {2, true}, {1, false}};
+
 /// Empty if the cpu kernel and the reference agree, else what is wrong.
-std::string disagreement(const CaseNode& node, const OpCase& c, const Kernel& kernel, int threads) {
-  const OpenBackend backend(cpu_backend(), threads);
+std::string disagreement(const CaseNode& node, const OpCase& c, const Kernel& kernel,
+                         const Setting& setting) {
+  const OpenBackend backend(cpu_backend(), setting.threads);
   if (!backend.status().ok()) return backend.status().message();
+  if (!setting.vectors) {
+    const VectorOps* all[kMaxVectorOps];
+    static_cast<CpuServices*>(backend.services())->vector = all[all_vector_ops(all) - 1];
+  }
   const CaseResult expected = run_kernel(node, node.op.def->reference, nullptr);
   const CaseResult actual = run_kernel(node, kernel, backend.services());
   if (!actual.misuse.empty()) return actual.misuse;
@@ -64,15 +79,16 @@ TEST_P(Cpu, AgreesWithReference) {
     return;
   }
   EXPECT_NE(expected.kind, Expectation::Kind::kUnsupported) << "now supported: remove its line";
-  for (int threads : {1, 2}) {
-    const std::string text = disagreement(node, c, *kernel, threads);
-    if (expected.kind == Expectation::Kind::kFails) {
-      EXPECT_NE(text, "") << "expected to fail (" << expected.reason
-                          << ") but passes: remove its line";
-    } else {
-      EXPECT_EQ(text, "") << threads << " threads";
-    }
+  const bool may_fail = expected.kind == Expectation::Kind::kFails;
+  bool failed = false;
+  for (const Setting& setting : kSettings) {
+    const std::string text = disagreement(node, c, *kernel, setting);
+    failed = failed || !text.empty();
+    EXPECT_TRUE(may_fail || text.empty())
+        << text << ", " << setting.threads << " threads, vectors: " << setting.vectors;
   }
+  EXPECT_EQ(failed, may_fail) << "expected to fail (" << expected.reason
+                              << ") but passes: remove its line";
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Cpu, testing::ValuesIn(cpu_cases()), case_test_name);
@@ -91,7 +107,7 @@ TEST_P(CpuRandom, AgreesWithReference) {
     Status why;
     const Kernel* kernel = cpu_backend()->select(*op.op, node.spec(), &why);
     if (kernel == nullptr) continue;
-    EXPECT_EQ(disagreement(node, c, *kernel, c.name.size() % 2 == 0 ? 1 : 2), "")
+    EXPECT_EQ(disagreement(node, c, *kernel, kSettings[c.name.size() % std::size(kSettings)]), "")
         << node.attrs.json() << " on " << shape_text(node.inputs[0].shape).text;
   }
 }

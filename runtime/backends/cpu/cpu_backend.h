@@ -55,7 +55,7 @@ void parallel_for(const CpuServices& services, size_t n, size_t grain, const Bod
 /// services.threads. Never allocates.
 template <class Body>
 void parallel_items(const CpuServices& services, size_t n, const Body& body) {
-  if (services.pool == nullptr) {
+  if (services.pool == nullptr || n <= 1) {
     for (size_t i = 0; i < n; ++i) body(size_t{0}, i);
     return;
   }

@@ -22,16 +22,24 @@ HWY_INLINE V min_nan(V a, V b) {
   return hn::IfThenElse(is_nan(a), a, hn::IfThenElse(hn::Lt(a, b), a, b));
 }
 
-// 2^n for n in [-126, 127].
+// NaN stays.
+HWY_INLINE V clamp(V x, V low, V high) {
+  x = hn::IfThenElse(hn::Lt(x, low), low, x);
+  return hn::IfThenElse(hn::Gt(x, high), high, x);
+}
+
+// 2^n for n in [-126, 127]; infinity for 128.
 HWY_INLINE V power_of_two(hn::Vec<DI> n) {
   return hn::BitCast(D(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(DI(), 127))));
 }
 
-// The integer that `rounded` is, for |rounded| <= 2^22. Others give some integer: a conversion
-// would be undefined for these where Highway emulates vectors.
-HWY_INLINE hn::Vec<DI> integer_of(V rounded) {
-  const auto bits = hn::BitCast(DI(), hn::Add(rounded, set1(12582912.0f)));  // 1.5 * 2^23
-  return hn::Sub(bits, hn::Set(DI(), 0x4B400000));
+// A number of at most 2^22 plus this is rounded to an integer, which stands in the lowest bits.
+constexpr float kRoundingMagic = 12582912.0f;  // 1.5 * 2^23
+
+// That integer; larger numbers give some integer: a conversion would be undefined for these where
+// Highway emulates vectors.
+HWY_INLINE hn::Vec<DI> integer_of_shifted(V shifted) {
+  return hn::Sub(hn::BitCast(DI(), shifted), hn::Set(DI(), 0x4B400000));
 }
 
 // x = n ln 2 + r with |r| <= ln(2)/2; tail = (exp(r) - 1 - r) / r^2. Cephes' expf.
@@ -41,7 +49,9 @@ struct ExpParts {
   V tail;
 };
 HWY_INLINE ExpParts exp_parts(V x) {
-  const V rounded = hn::Round(hn::Mul(x, set1(1.44269504088896341f)));
+  const V magic = set1(kRoundingMagic);
+  const V shifted = hn::MulAdd(x, set1(1.44269504088896341f), magic);
+  const V rounded = hn::Sub(shifted, magic);
   V r = hn::NegMulAdd(rounded, set1(0.693359375f), x);
   r = hn::NegMulAdd(rounded, set1(-2.12194440e-4f), r);
   V p = set1(1.9875691500e-4f);
@@ -50,7 +60,7 @@ HWY_INLINE ExpParts exp_parts(V x) {
   p = hn::MulAdd(p, r, set1(4.1665795894e-2f));
   p = hn::MulAdd(p, r, set1(1.6666665459e-1f));
   p = hn::MulAdd(p, r, set1(5.0000001201e-1f));
-  return {integer_of(rounded), r, p};
+  return {integer_of_shifted(shifted), r, p};
 }
 HWY_INLINE V exp_of_remainder(const ExpParts& e) {
   return hn::Add(hn::MulAdd(hn::Mul(e.r, e.r), e.tail, e.r), set1(1.0f));
@@ -71,6 +81,19 @@ HWY_INLINE V exp_nonpositive(V x) {
   return hn::IfThenElse(hn::Lt(x, set1(-87.3365479f)), hn::Zero(D()), y);
 }
 
+// e^-87 for x below -87, infinity from 89 on. NaN stays: of two operands x86's Min and Max give the
+// second if one is NaN, Arm's give NaN; emulated ones may drop it.
+HWY_INLINE V exp_bounded(V x) {
+  const V low = set1(-87.0f), high = set1(89.0f);
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  x = clamp(x, low, high);
+#else
+  x = hn::Max(low, hn::Min(high, x));
+#endif
+  const ExpParts e = exp_parts(x);
+  return hn::Mul(exp_of_remainder(e), power_of_two(e.n));
+}
+
 // For x <= 80.
 HWY_INLINE V expm1(V x) {
   const ExpParts e = exp_parts(hn::IfThenElse(hn::Lt(x, set1(-80.0f)), set1(-80.0f), x));
@@ -79,7 +102,9 @@ HWY_INLINE V expm1(V x) {
   return hn::MulAdd(t, small, hn::Sub(t, set1(1.0f)));
 }
 
-HWY_INLINE V sigmoid(V x) { return hn::Div(set1(1.0f), hn::Add(set1(1.0f), exp(hn::Neg(x)))); }
+HWY_INLINE V sigmoid(V x) {
+  return hn::Div(set1(1.0f), hn::Add(set1(1.0f), exp_bounded(hn::Neg(x))));
+}
 
 HWY_INLINE V tanh(V x) {
   V twice = hn::Abs(hn::Add(x, x));
@@ -106,11 +131,6 @@ HWY_INLINE V erf(V x) {
   q = hn::MulAdd(q, s, set1(-7.37332916720468e-03f));
   q = hn::MulAdd(q, s, set1(-1.42647390514189e-02f));
   return hn::Div(hn::Mul(c, p), q);
-}
-
-HWY_INLINE V clamp(V x, V low, V high) {
-  x = hn::IfThenElse(hn::Lt(x, low), low, x);
-  return hn::IfThenElse(hn::Gt(x, high), high, x);
 }
 
 }  // namespace LAZYRT_ISA

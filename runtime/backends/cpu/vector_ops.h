@@ -59,6 +59,20 @@ constexpr size_t kGemvPanel = 64;
 /// Columns of a gemm panel, and the multiple of rows that leaves no instruction set a rest.
 constexpr size_t kGemmPanel = 16, kGemmRowsMultiple = 12;
 
+/// c[r][j] = clamp(bias[j] + sum_k a[r * lda + k] * panel[k * kGemmPanel + j]), j < columns; a
+/// clamp keeps NaN.
+struct GemmTile {
+  const float* a = nullptr;
+  size_t lda = 0, rows = 0;
+  const float* panel = nullptr;
+  size_t k = 0, columns = kGemmPanel;  ///< columns: 1 to kGemmPanel
+  const float* bias = nullptr;         ///< kGemmPanel floats; null: 0
+  bool clamped = false;
+  float low = 0, high = 0;
+  float* c = nullptr;
+  size_t ldc = 0;
+};
+
 /// Winograd F(4x4, 3x3) evaluates at 0, +-kWinogradA, +-kWinogradB and infinity, in both
 /// directions: 36 points. These values are exact in binary; the error measured at 128 channels
 /// is 1.8 times that of the direct sum (with the usual 1 and 2: 4 times).
@@ -107,9 +121,10 @@ struct VectorOps {
   /// init have 64 elements for each panel. null init: 0.
   void (*gemv)(const float* packed, const float* x, const float* init, float* y, size_t k,
                size_t first, size_t last);
-  /// c[r][j] = sum_k a[r * lda + k] * panel[k][j] for `rows` rows and the kGemmPanel columns.
-  void (*gemm)(const float* a, size_t lda, size_t rows, const float* panel, size_t k, float* c,
-               size_t ldc);
+  /// A product over one panel of columns.
+  void (*gemm)(const GemmTile& tile);
+  /// Whether gemm is faster than XNNPACK's.
+  bool gemm_is_best;
   /// The 3x3 filters whose taps are g[(3 * row + column) * kGemmPanel + j], j < kGemmPanel, at the
   /// points: point p of filter j goes to u[p * stride + j].
   void (*winograd_filters)(const float* g, float* u, size_t stride);

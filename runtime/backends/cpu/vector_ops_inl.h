@@ -107,7 +107,7 @@ LAZYRT_UNARY(round, hn::Round(x))
 LAZYRT_UNARY(trunc, hn::Trunc(x))
 LAZYRT_UNARY(sign, hn::Sub(hn::IfThenElseZero(hn::Gt(x, hn::Zero(D())), set1(1.0f)),
                            hn::IfThenElseZero(hn::Lt(x, hn::Zero(D())), set1(1.0f))))
-LAZYRT_UNARY(silu, hn::Div(x, hn::Add(set1(1.0f), exp(hn::Neg(x)))))
+LAZYRT_UNARY(silu, hn::Div(x, hn::Add(set1(1.0f), exp_bounded(hn::Neg(x)))))
 LAZYRT_UNARY(hardsigmoid,
              hn::Mul(clamp(hn::Add(x, set1(3.0f)), hn::Zero(D()), set1(6.0f)), set1(1.0f / 6.0f)))
 LAZYRT_UNARY(hardswish, hn::Mul(x, hn::Mul(clamp(hn::Add(x, set1(3.0f)), hn::Zero(D()), set1(6.0f)),
@@ -479,6 +479,7 @@ const VectorOps kVectorOps = {
     rms_norm,
     gemv,
     gemm,
+    HWY_TARGET == HWY_AVX2,  // elsewhere XNNPACK has kernels written for the processor
     winograd_filters,
     winograd_input,
     winograd_output,

@@ -178,23 +178,43 @@ TEST_P(EveryIsa, GemvOverPanels) {
 }
 
 TEST_P(EveryIsa, GemmOverOnePanel) {
-  for (size_t k : {size_t{0}, size_t{1}, size_t{7}, size_t{64}}) {
-    for (size_t rows = 0; rows <= 27; ++rows) {
-      const size_t lda = k + 3, ldc = kGemmPanel + 5;
-      Row a(rows * lda, 12, 1), panel(k * kGemmPanel, 13, 1), c(rows * ldc);
-      ops_->gemm(a.data(), lda, rows, panel.data(), k, c.data(), ldc);
-      for (size_t i = 0; i < rows * ldc; ++i) {
-        const size_t r = i / ldc, j = i % ldc;
-        double sum = 0;
-        for (size_t m = 0; j < kGemmPanel && m < k; ++m)
-          sum +=
-              static_cast<double>(a[r * lda + m]) * static_cast<double>(panel[m * kGemmPanel + j]);
-        ASSERT_TRUE(near(j < kGemmPanel ? sum : double{kGuard}, static_cast<double>(c[i]), 1e-5))
-            << ops_->isa << " k " << k << " row " << r << " of " << rows << " column " << j;
-      }
-      EXPECT_TRUE(c.guards_intact(rows * ldc));
+  std::mt19937 random(12);
+  for (int i = 0; i < 2000; ++i) {
+    const auto below = [&](size_t n) { return random() % n; };
+    GemmTile t;
+    t.k = below(4) == 0 ? below(200) : below(9);
+    t.rows = below(28), t.columns = 1 + below(kGemmPanel);
+    t.lda = t.k + below(3), t.ldc = t.columns + below(3);
+    t.clamped = below(2) == 0, t.low = -1, t.high = 2;
+    Row a(t.rows * t.lda, random(), 1), panel(t.k * kGemmPanel, random(), 1);
+    Row bias(kGemmPanel, random(), 1), c(t.rows * t.ldc);
+    t.a = a.data(), t.panel = panel.data(), t.c = c.data();
+    t.bias = below(3) == 0 ? nullptr : bias.data();
+    ops_->gemm(t);
+    for (size_t at = 0; at < t.rows * t.ldc; ++at) {
+      const size_t r = at / t.ldc, j = at % t.ldc;
+      double sum = t.bias == nullptr || j >= t.columns ? 0 : static_cast<double>(bias[j]);
+      for (size_t m = 0; j < t.columns && m < t.k; ++m)
+        sum +=
+            static_cast<double>(a[r * t.lda + m]) * static_cast<double>(panel[m * kGemmPanel + j]);
+      if (t.clamped) sum = std::fmin(2, std::fmax(-1, sum));
+      const double expected = j < t.columns ? sum : double{kGuard};
+      ASSERT_TRUE(near(expected, static_cast<double>(c[at]), 3e-5))
+          << ops_->isa << " k " << t.k << " row " << r << " of " << t.rows << " column " << j
+          << " of " << t.columns;
     }
+    ASSERT_TRUE(c.guards_intact(t.rows * t.ldc));
   }
+}
+
+TEST_P(EveryIsa, GemmKeepsNaN) {
+  Row panel(kGemmPanel, 1, 1), c(kGemmPanel);
+  const float a = std::nanf("");
+  GemmTile t;
+  t.a = &a, t.lda = t.rows = t.k = 1, t.panel = panel.data(), t.c = c.data(), t.ldc = kGemmPanel;
+  t.clamped = true, t.low = 0, t.high = 6;
+  ops_->gemm(t);
+  for (size_t j = 0; j < kGemmPanel; ++j) ASSERT_TRUE(std::isnan(c[j])) << ops_->isa;
 }
 
 /// Rows of `n` floats, `stride` apart, as the transforms read and write them.

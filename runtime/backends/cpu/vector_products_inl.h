@@ -9,40 +9,53 @@ constexpr size_t kGemmRows = kPanelVectors == 1                       ? 12
 static_assert(kGemmRowsMultiple % kGemmRows == 0, "rows in groups");
 
 template <size_t kRows>
-HWY_INLINE void gemm_rows(const float* a, size_t lda, const float* panel, size_t k_count, float* c,
-                          size_t ldc) {
+HWY_INLINE void gemm_rows(const GemmTile& t, size_t first) {
   constexpr size_t kLanes = kGemmPanel / kPanelVectors;
   V sums[kRows][kPanelVectors];
-  for (size_t r = 0; r < kRows; ++r) {
-    for (size_t i = 0; i < kPanelVectors; ++i) sums[r][i] = hn::Zero(D());
+  for (size_t i = 0; i < kPanelVectors; ++i) {
+    const V start = t.bias == nullptr ? hn::Zero(D()) : load(t.bias + i * kLanes);
+    for (size_t r = 0; r < kRows; ++r) sums[r][i] = start;
   }
-  for (size_t k = 0; k < k_count; ++k, panel += kGemmPanel) {
+  const float* a = t.a + first * t.lda;
+  const float* panel = t.panel;
+  for (size_t k = 0; k < t.k; ++k, panel += kGemmPanel) {
     V b[kPanelVectors];
     for (size_t i = 0; i < kPanelVectors; ++i) b[i] = load(panel + i * kLanes);
     for (size_t r = 0; r < kRows; ++r) {
-      const V x = set1(a[r * lda + k]);
+      const V x = set1(a[r * t.lda + k]);
       for (size_t i = 0; i < kPanelVectors; ++i) sums[r][i] = hn::MulAdd(x, b[i], sums[r][i]);
     }
   }
-  for (size_t r = 0; r < kRows; ++r) {
-    for (size_t i = 0; i < kPanelVectors; ++i) store(sums[r][i], c + r * ldc + i * kLanes);
+  if (t.clamped) {
+    const V low = set1(t.low), high = set1(t.high);
+    for (size_t r = 0; r < kRows; ++r) {
+      for (size_t i = 0; i < kPanelVectors; ++i) sums[r][i] = clamp(sums[r][i], low, high);
+    }
+  }
+  float* c = t.c + first * t.ldc;
+  for (size_t r = 0; r < kRows; ++r, c += t.ldc) {
+    for (size_t i = 0; i < kPanelVectors; ++i) {
+      const size_t at = i * kLanes;
+      if (at + kLanes <= t.columns) {
+        store(sums[r][i], c + at);
+      } else if (at < t.columns) {
+        store_tail(sums[r][i], c + at, t.columns - at);
+      }
+    }
   }
 }
 
 // The last rows, fewer than kGemmRows.
 template <size_t kRows>
-HWY_INLINE void gemm_rest(const float* a, size_t lda, size_t rows, const float* panel, size_t k,
-                          float* c, size_t ldc) {
-  if (rows == kRows) return gemm_rows<kRows>(a, lda, panel, k, c, ldc);
-  if constexpr (kRows > 1) gemm_rest<kRows - 1>(a, lda, rows, panel, k, c, ldc);
+HWY_INLINE void gemm_rest(const GemmTile& t, size_t first) {
+  if (t.rows - first == kRows) return gemm_rows<kRows>(t, first);
+  if constexpr (kRows > 1) gemm_rest<kRows - 1>(t, first);
 }
 
-void gemm(const float* a, size_t lda, size_t rows, const float* panel, size_t k, float* c,
-          size_t ldc) {
-  for (; rows >= kGemmRows; rows -= kGemmRows, a += kGemmRows * lda, c += kGemmRows * ldc) {
-    gemm_rows<kGemmRows>(a, lda, panel, k, c, ldc);
-  }
-  if (rows > 0) gemm_rest<kGemmRows - 1>(a, lda, rows, panel, k, c, ldc);
+void gemm(const GemmTile& tile) {
+  size_t first = 0;
+  for (; first + kGemmRows <= tile.rows; first += kGemmRows) gemm_rows<kGemmRows>(tile, first);
+  if (first < tile.rows) gemm_rest<kGemmRows - 1>(tile, first);
 }
 
 // Winograd F(4x4, 3x3) at the points 0, +-kWinogradA, +-kWinogradB and infinity.

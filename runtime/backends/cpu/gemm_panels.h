@@ -1,0 +1,117 @@
+#pragma once
+
+// A product of rows of x with constant weights by VectorOps::gemm: what linear, 1x1 convolution and
+// transposed convolution without overlap are.
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/backends/cpu/cpu_backend.h"
+
+namespace lazyrt {
+
+/// y[r][j] = clamp(bias[j] + sum_k x[r][k] * w[j][k]). What is packed lies in the weight store:
+/// panels [(columns + 15) / 16][k][kGemmPanel], zero beyond the columns, then bias.
+struct GemmPanels {
+  const float* packed = nullptr;
+  size_t k = 0, columns = 0;
+
+  size_t panels() const { return (columns + kGemmPanel - 1) / kGemmPanel; }
+  const float* bias() const { return packed + panels() * k * kGemmPanel; }
+};
+
+/// A matrix of rows; `y` and `x` may be parts of wider ones.
+struct GemmRows {
+  const float* x = nullptr;
+  size_t ldx = 0, rows = 0;
+  float* y = nullptr;
+  size_t ldy = 0;
+  float low = 0, high = 0;
+};
+
+/// Whether such a product gains: gemm takes six rows at once, and the panel should be filled.
+inline bool gemm_pays(const VectorOps& vector, size_t rows, size_t k, size_t columns) {
+  return vector.gemm_is_best && rows >= 6 && k >= 8 && columns >= 8;
+}
+
+/// Packs the weights row(j) -> k floats and bias(j) of each column j, or finds them in the store
+/// under (w, b) and the packing's tag. False: no memory.
+template <class Row, class Bias>
+bool pack_gemm(WeightStore::Packing* packing, const float* w, const float* b, size_t k,
+               size_t columns, const Row& row, const Bias& bias, GemmPanels* panels) {
+  *panels = {static_cast<const float*>(packing->find(w, b)), k, columns};
+  if (panels->packed != nullptr) return true;
+  const size_t floats = panels->panels() * (k + 1) * kGemmPanel;
+  auto* packed = static_cast<float*>(packing->insert(w, b, floats * sizeof(float)));
+  if (packed == nullptr) return false;
+  panels->packed = packed;
+  // By short pieces of k: both sides stay in the cache.
+  constexpr size_t kPiece = 64;
+  for (size_t first = 0; first < columns; first += kGemmPanel) {
+    const size_t count = std::min(kGemmPanel, columns - first);
+    for (size_t from = 0; from < k; from += kPiece) {
+      const size_t to = std::min(from + kPiece, k);
+      for (size_t j = 0; j < count; ++j) {
+        const float* weights = row(first + j);
+        float* column = packed + first * k + j;
+        for (size_t i = from; i < to; ++i) column[i * kGemmPanel] = weights[i];
+      }
+    }
+  }
+  float* packed_bias = packed + panels->panels() * k * kGemmPanel;
+  for (size_t j = 0; b != nullptr && j < columns; ++j) packed_bias[j] = bias(j);
+  return true;
+}
+
+/// The same of w [columns][k] and b [columns] or null.
+inline bool pack_gemm(WeightStore::Packing* packing, const float* w, const float* b, size_t k,
+                      size_t columns, GemmPanels* panels) {
+  return pack_gemm(
+      packing, w, b, k, columns, [=](size_t j) { return w + j * k; },
+      [=](size_t j) { return b[j]; }, panels);
+}
+
+/// The panels [first, last) of some rows.
+inline void gemm_part(const VectorOps& vector, const GemmPanels& panels, const GemmRows& rows,
+                      size_t first, size_t last) {
+  GemmTile tile;
+  tile.a = rows.x, tile.lda = rows.ldx, tile.rows = rows.rows, tile.k = panels.k;
+  tile.low = rows.low, tile.high = rows.high;
+  tile.clamped = rows.low > -HUGE_VALF || rows.high < HUGE_VALF;
+  tile.ldc = rows.ldy;
+  for (size_t p = first; p < last; ++p) {
+    tile.panel = panels.packed + p * panels.k * kGemmPanel;
+    tile.bias = panels.bias() + p * kGemmPanel;
+    tile.columns = std::min(kGemmPanel, panels.columns - p * kGemmPanel);
+    tile.c = rows.y + p * kGemmPanel;
+    vector.gemm(tile);
+  }
+}
+
+/// The whole product, on the session's threads: blocks of some fifty rows or more, which stay in
+/// the cache while the panels pass, and with several threads groups of panels.
+inline void run_gemm(const CpuServices& cpu, const GemmPanels& panels, const GemmRows& all) {
+  constexpr size_t kRows = 48, kWork = size_t{1} << 18;  // multiplications worth a thread
+  const size_t of_a_panel = panels.k * kGemmPanel;
+  const size_t least = std::max(kRows, kWork / (of_a_panel * panels.panels()));
+  const size_t wanted = std::max(all.rows / least, size_t{1});
+  const size_t even = (all.rows + wanted - 1) / wanted;
+  const size_t block = (even + kGemmRowsMultiple - 1) / kGemmRowsMultiple * kGemmRowsMultiple;
+  const size_t blocks = (all.rows + block - 1) / block;
+  const size_t pieces = (4 * static_cast<size_t>(cpu.threads) + blocks - 1) / blocks;
+  const size_t group = cpu.pool == nullptr
+                           ? panels.panels()
+                           : std::max((panels.panels() + pieces - 1) / pieces,
+                                      std::max(kWork / (of_a_panel * block), size_t{1}));
+  const size_t groups = (panels.panels() + group - 1) / group;
+  parallel_items(cpu, blocks * groups, [&](size_t, size_t item) {
+    const size_t row = item / groups * block;
+    GemmRows part = all;
+    part.x += row * all.ldx, part.y += row * all.ldy;
+    part.rows = std::min(block, all.rows - row);
+    const size_t first = item % groups * group;
+    gemm_part(*cpu.vector, panels, part, first, std::min(first + group, panels.panels()));
+  });
+}
+
+}  // namespace lazyrt
