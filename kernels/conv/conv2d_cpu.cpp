@@ -1,7 +1,8 @@
 // NHWC convolution with a fused clamp: by Winograd's method where that saves most of the
-// multiplications, 1x1 as a product where ours is faster, else XNNPACK's.
+// multiplications, as a product of pixels or patches where ours is faster, else XNNPACK's.
 
 #include "kernels/common/check.h"
+#include "kernels/conv/patches_cpu.h"
 #include "kernels/conv/winograd_cpu.h"
 #include "runtime/backends/cpu/gemm_panels.h"
 #include "runtime/backends/cpu/xnn_panels.h"
@@ -18,6 +19,7 @@ constexpr uint64_t kOp = static_cast<uint64_t>(fb::OpAttrs::Conv2d);
 struct ConvState : XnnPanels {
   WinogradConv winograd;
   GemmPanels gemm;
+  bool patches = false;  ///< of x are multiplied, not its pixels
 };
 
 const TensorSpec& bias_of(const NodeSpec& node) { return operand_or_absent(node.inputs, 2); }
@@ -127,19 +129,39 @@ bool is_product(const NodeSpec& node) {
 
 size_t pixels_of(const Shape& y) { return static_cast<size_t>(y[0] * y[1] * y[2]); }
 
-Status prepare_gemm(const PrepareContext& context, GemmPanels* panels, PreparedKernel* prepared) {
+Status prepare_gemm(const PrepareContext& context, ConvState* state, PreparedKernel* prepared) {
+  const CpuServices& cpu = cpu_services(context);
   const TensorSpec& weight = context.node.inputs[1];
+  const auto filters = static_cast<size_t>(weight.shape[0]);
   PackingTag tag = {kOp};
   tag.add(kGemmPanel).add(weight.shape);
-  WeightStore::Packing packing(cpu_services(context).weights, tag);
+  WeightStore::Packing packing(cpu.weights, tag);
   if (!pack_gemm(&packing, static_cast<const float*>(weight.constant),
                  static_cast<const float*>(bias_of(context.node).constant),
-                 static_cast<size_t>(weight.shape[3]), static_cast<size_t>(weight.shape[0]),
-                 panels)) {
+                 static_cast<size_t>(weight.numel()) / filters, filters, &state->gemm)) {
     return no_memory("conv2d");
   }
   prepared->packed_weight_bytes = packing.new_bytes();
+  state->patches = !is_product(context.node);
+  if (state->patches) {
+    const size_t floats =
+        patches_scratch(cpu, state->gemm, pixels_of(context.node.outputs[0].shape));
+    prepared->workspace_bytes = static_cast<size_t>(cpu.threads) * floats * sizeof(float);
+  }
   return {};
+}
+
+/// Whether it is a product that gains. Patches are copied by rows of the kernel: short rows cost
+/// more than XNNPACK's gathering does.
+bool product_pays(const VectorOps& vector, const NodeSpec& node) {
+  constexpr int64_t kShortest = 16;
+  const TensorSpec& weight = node.inputs[1];
+  const Shape& w = weight.shape;
+  const auto filters = static_cast<size_t>(w[0]);
+  return node.attrs.as<fb::Conv2d>().groups() == 1 &&
+         (is_product(node) || w[2] * w[3] >= kShortest) &&
+         gemm_pays(vector, pixels_of(node.outputs[0].shape),
+                   static_cast<size_t>(weight.numel()) / filters, filters);
 }
 
 Status prepare_best(const PrepareContext& context, ConvState* state, PreparedKernel* prepared) {
@@ -148,11 +170,7 @@ Status prepare_best(const PrepareContext& context, ConvState* state, PreparedKer
   if (vector.lanes > 1 && winograd_pays(node)) {
     return prepare_winograd(context, &state->winograd, prepared);
   }
-  const Shape& w = node.inputs[1].shape;
-  if (is_product(node) && gemm_pays(vector, pixels_of(node.outputs[0].shape),
-                                    static_cast<size_t>(w[3]), static_cast<size_t>(w[0]))) {
-    return prepare_gemm(context, &state->gemm, prepared);
-  }
+  if (product_pays(vector, node)) return prepare_gemm(context, state, prepared);
   return prepare_xnn(context, state, prepared);
 }
 
@@ -164,7 +182,9 @@ Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
                       release_panels);
 }
 
-void run_product(const GemmPanels& panels, const RunContext& context) {
+void run_product(const ConvState& conv, const RunContext& context) {
+  const GemmPanels& panels = conv.gemm;
+  if (conv.patches) return PatchesRun(panels, context).run();
   const auto& a = context.attrs.as<fb::Conv2d>();
   run_gemm(cpu_services(context), panels,
            {context.inputs[0].as<const float>(), panels.k, pixels_of(context.outputs[0].shape),
@@ -180,7 +200,7 @@ void run_winograd(const WinogradConv& conv, const RunContext& context) {
 Status run(void* state, const RunContext& context) {
   const auto& conv = *static_cast<ConvState*>(state);
   if (conv.winograd.filters != nullptr) return run_winograd(conv.winograd, context), Status();
-  if (conv.gemm.packed != nullptr) return run_product(conv.gemm, context), Status();
+  if (conv.gemm.packed != nullptr) return run_product(conv, context), Status();
   const XnnPanels& panels = conv;
   if (context.rebind) {
     LAZYRT_RETURN_IF_ERROR(for_each_panel(panels, [&](xnn_operator_t op, size_t first) {

@@ -88,29 +88,39 @@ inline void gemm_part(const VectorOps& vector, const GemmPanels& panels, const G
   }
 }
 
-/// The whole product, on the session's threads: blocks of some fifty rows or more, which stay in
-/// the cache while the panels pass, and with several threads groups of panels.
+/// How a product is shared among threads: blocks of some fifty rows or more, which stay in the
+/// cache while the panels pass, and where these are few, groups of panels.
+struct GemmShares {
+  size_t block, blocks, group, groups;
+
+  /// A block has at most `most` rows, a multiple of kGemmRowsMultiple.
+  GemmShares(const CpuServices& cpu, const GemmPanels& panels, size_t rows,
+             size_t most = SIZE_MAX) {
+    constexpr size_t kRows = 48, kWork = size_t{1} << 18;  // multiplications worth a thread
+    const size_t of_a_panel = panels.k * kGemmPanel;
+    const size_t least = std::max(kRows, kWork / (of_a_panel * panels.panels()));
+    const size_t wanted = std::max(rows / least, size_t{1});
+    const size_t even = (rows + wanted - 1) / wanted;
+    block = std::min(most, (even + kGemmRowsMultiple - 1) / kGemmRowsMultiple * kGemmRowsMultiple);
+    blocks = (rows + block - 1) / block;
+    const size_t pieces = (4 * static_cast<size_t>(cpu.threads) + blocks - 1) / blocks;
+    group = cpu.pool == nullptr ? panels.panels()
+                                : std::max((panels.panels() + pieces - 1) / pieces,
+                                           std::max(kWork / (of_a_panel * block), size_t{1}));
+    groups = (panels.panels() + group - 1) / group;
+  }
+};
+
+/// The whole product, on the session's threads.
 inline void run_gemm(const CpuServices& cpu, const GemmPanels& panels, const GemmRows& all) {
-  constexpr size_t kRows = 48, kWork = size_t{1} << 18;  // multiplications worth a thread
-  const size_t of_a_panel = panels.k * kGemmPanel;
-  const size_t least = std::max(kRows, kWork / (of_a_panel * panels.panels()));
-  const size_t wanted = std::max(all.rows / least, size_t{1});
-  const size_t even = (all.rows + wanted - 1) / wanted;
-  const size_t block = (even + kGemmRowsMultiple - 1) / kGemmRowsMultiple * kGemmRowsMultiple;
-  const size_t blocks = (all.rows + block - 1) / block;
-  const size_t pieces = (4 * static_cast<size_t>(cpu.threads) + blocks - 1) / blocks;
-  const size_t group = cpu.pool == nullptr
-                           ? panels.panels()
-                           : std::max((panels.panels() + pieces - 1) / pieces,
-                                      std::max(kWork / (of_a_panel * block), size_t{1}));
-  const size_t groups = (panels.panels() + group - 1) / group;
-  parallel_items(cpu, blocks * groups, [&](size_t, size_t item) {
-    const size_t row = item / groups * block;
+  const GemmShares shares(cpu, panels, all.rows);
+  parallel_items(cpu, shares.blocks * shares.groups, [&](size_t, size_t item) {
+    const size_t row = item / shares.groups * shares.block;
     GemmRows part = all;
     part.x += row * all.ldx, part.y += row * all.ldy;
-    part.rows = std::min(block, all.rows - row);
-    const size_t first = item % groups * group;
-    gemm_part(*cpu.vector, panels, part, first, std::min(first + group, panels.panels()));
+    part.rows = std::min(shares.block, all.rows - row);
+    const size_t first = item % shares.groups * shares.group;
+    gemm_part(*cpu.vector, panels, part, first, std::min(first + shares.group, panels.panels()));
   });
 }
 

@@ -8,9 +8,17 @@ constexpr size_t kGemmRows = kPanelVectors == 1                       ? 12
                                                                       : 2;
 static_assert(kGemmRowsMultiple % kGemmRows == 0, "rows in groups");
 
-template <size_t kRows>
+// The vector at column `at` of a row of `columns`.
+HWY_INLINE void store_columns(V v, float* row, size_t columns, size_t at) {
+  if (at + hn::Lanes(D()) <= columns) return store(v, row + at);
+  if (at < columns) store_tail(v, row + at, columns - at);
+}
+
+// kWhole: all columns of the panel are there.
+template <size_t kRows, bool kWhole>
 HWY_INLINE void gemm_rows(const GemmTile& t, size_t first) {
   constexpr size_t kLanes = kGemmPanel / kPanelVectors;
+  float* c = t.c + first * t.ldc;
   V sums[kRows][kPanelVectors];
   for (size_t i = 0; i < kPanelVectors; ++i) {
     const V start = t.bias == nullptr ? hn::Zero(D()) : load(t.bias + i * kLanes);
@@ -32,30 +40,37 @@ HWY_INLINE void gemm_rows(const GemmTile& t, size_t first) {
       for (size_t i = 0; i < kPanelVectors; ++i) sums[r][i] = clamp(sums[r][i], low, high);
     }
   }
-  float* c = t.c + first * t.ldc;
-  for (size_t r = 0; r < kRows; ++r, c += t.ldc) {
+  for (size_t r = 0; r < kRows; ++r) {
     for (size_t i = 0; i < kPanelVectors; ++i) {
       const size_t at = i * kLanes;
-      if (at + kLanes <= t.columns) {
-        store(sums[r][i], c + at);
-      } else if (at < t.columns) {
-        store_tail(sums[r][i], c + at, t.columns - at);
+      if (kWhole) {
+        store(sums[r][i], c + r * t.ldc + at);
+      } else {
+        store_columns(sums[r][i], c + r * t.ldc, t.columns, at);
       }
     }
   }
 }
 
 // The last rows, fewer than kGemmRows.
-template <size_t kRows>
+template <size_t kRows, bool kWhole>
 HWY_INLINE void gemm_rest(const GemmTile& t, size_t first) {
-  if (t.rows - first == kRows) return gemm_rows<kRows>(t, first);
-  if constexpr (kRows > 1) gemm_rest<kRows - 1>(t, first);
+  if (t.rows - first == kRows) return gemm_rows<kRows, kWhole>(t, first);
+  if constexpr (kRows > 1) gemm_rest<kRows - 1, kWhole>(t, first);
+}
+
+template <bool kWhole>
+void gemm_tile(const GemmTile& tile) {
+  size_t first = 0;
+  for (; first + kGemmRows <= tile.rows; first += kGemmRows) {
+    gemm_rows<kGemmRows, kWhole>(tile, first);
+  }
+  if (first < tile.rows) gemm_rest<kGemmRows - 1, kWhole>(tile, first);
 }
 
 void gemm(const GemmTile& tile) {
-  size_t first = 0;
-  for (; first + kGemmRows <= tile.rows; first += kGemmRows) gemm_rows<kGemmRows>(tile, first);
-  if (first < tile.rows) gemm_rest<kGemmRows - 1>(tile, first);
+  if (tile.columns == kGemmPanel) return gemm_tile<true>(tile);
+  gemm_tile<false>(tile);
 }
 
 // Winograd F(4x4, 3x3) at the points 0, +-kWinogradA, +-kWinogradB and infinity.
