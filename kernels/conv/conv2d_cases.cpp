@@ -40,6 +40,7 @@ CaseList conv2d_cases() {
       {"tiles_no_padding", 2, 11, 14, 21, 16, 3, 3, 1, 0, 1, 1, false},
       {"tiles_wide_padding", 1, 7, 6, 16, 24, 3, 3, 1, 4},
       {"tiles_of_one_row", 1, 1, 70, 16, 16, 3, 3, 1, 1},
+      {"tiles_of_two_rows", 1, 2, 70, 16, 16, 3, 3, 1, 1},
       {"tiles_many", 1, 43, 41, 16, 18, 3, 3, 1, 1},
       {"tiles_deep", 1, 9, 9, 160, 97, 3, 3, 1, 1},
       {"tiles_batch", 5, 9, 8, 16, 16, 3, 3, 1, 1},

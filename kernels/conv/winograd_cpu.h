@@ -64,8 +64,11 @@ inline bool winograd_pays(const NodeSpec& node) {
     return false;
   }
   constexpr int64_t kFewestChannels = 16, kFewestPixels = 64, kMostFilters = int64_t{1} << 16;
+  constexpr int64_t kTile = kWinogradTile;
+  const int64_t pixels = y[1] * y[2];
+  const int64_t tiles = ((y[1] + kTile - 1) / kTile) * ((y[2] + kTile - 1) / kTile);
   return w[0] >= kFewestChannels && w[3] >= kFewestChannels && w[0] * w[3] <= kMostFilters &&
-         y[1] * y[2] >= kFewestPixels;
+         pixels >= kFewestPixels && 2 * pixels >= tiles * kTile * kTile;  // most of a tile is used
 }
 
 /// Filters [O,3,3,C] at the points. Reads filters and writes panels in long pieces: 16 channels of

@@ -19,7 +19,7 @@ namespace lazyrt {
 
 namespace {
 
-constexpr size_t kLargestSeed = 16384;
+constexpr size_t kLargestSeed = 32768;
 
 class Corpus {
  public:
