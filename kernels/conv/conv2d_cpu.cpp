@@ -119,31 +119,22 @@ Status prepare_winograd(const PrepareContext& context, WinogradConv* conv,
   return {};
 }
 
-/// Whether the output pixels are products of the input pixels, in the same order.
+/// Whether output pixels are products of the input pixels, in the same order. REQUIRES: one group.
 bool is_product(const NodeSpec& node) {
   const auto& a = node.attrs.as<fb::Conv2d>();
   const Shape& w = node.inputs[1].shape;
-  return w[1] == 1 && w[2] == 1 && a.groups() == 1 && a.stride_h() == 1 && a.stride_w() == 1 &&
-         a.pad_top() == 0 && a.pad_left() == 0 && a.pad_bottom() == 0 && a.pad_right() == 0;
+  return w[1] == 1 && w[2] == 1 && a.stride_h() == 1 && a.stride_w() == 1 && a.pad_top() == 0 &&
+         a.pad_left() == 0 && a.pad_bottom() == 0 && a.pad_right() == 0;
 }
 
 size_t pixels_of(const Shape& y) { return static_cast<size_t>(y[0] * y[1] * y[2]); }
 
-Status prepare_gemm(const PrepareContext& context, ConvState* state, PreparedKernel* prepared) {
-  const CpuServices& cpu = cpu_services(context);
-  const TensorSpec& weight = context.node.inputs[1];
-  const auto filters = static_cast<size_t>(weight.shape[0]);
-  PackingTag tag = {kOp};
-  tag.add(kGemmPanel).add(weight.shape);
-  WeightStore::Packing packing(cpu.weights, tag);
-  if (!pack_gemm(&packing, static_cast<const float*>(weight.constant),
-                 static_cast<const float*>(bias_of(context.node).constant),
-                 static_cast<size_t>(weight.numel()) / filters, filters, &state->gemm)) {
-    return no_memory("conv2d");
-  }
-  prepared->packed_weight_bytes = packing.new_bytes();
+Status prepare_product(const PrepareContext& context, ConvState* state, PreparedKernel* prepared) {
+  LAZYRT_RETURN_IF_ERROR(
+      prepare_gemm("conv2d", kOp, context, bias_of(context.node), &state->gemm, prepared));
   state->patches = !is_product(context.node);
   if (state->patches) {
+    const CpuServices& cpu = cpu_services(context);
     const size_t floats =
         patches_scratch(cpu, state->gemm, pixels_of(context.node.outputs[0].shape));
     prepared->workspace_bytes = static_cast<size_t>(cpu.threads) * floats * sizeof(float);
@@ -170,7 +161,7 @@ Status prepare_best(const PrepareContext& context, ConvState* state, PreparedKer
   if (vector.lanes > 1 && winograd_pays(node)) {
     return prepare_winograd(context, &state->winograd, prepared);
   }
-  if (product_pays(vector, node)) return prepare_gemm(context, state, prepared);
+  if (product_pays(vector, node)) return prepare_product(context, state, prepared);
   return prepare_xnn(context, state, prepared);
 }
 
@@ -183,12 +174,9 @@ Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
 }
 
 void run_product(const ConvState& conv, const RunContext& context) {
-  const GemmPanels& panels = conv.gemm;
-  if (conv.patches) return PatchesRun(panels, context).run();
+  if (conv.patches) return PatchesRun(conv.gemm, context).run();
   const auto& a = context.attrs.as<fb::Conv2d>();
-  run_gemm(cpu_services(context), panels,
-           {context.inputs[0].as<const float>(), panels.k, pixels_of(context.outputs[0].shape),
-            context.outputs[0].as<float>(), panels.columns, a.min(), a.max()});
+  run_gemm(context, conv.gemm, a.min(), a.max());
 }
 
 void run_winograd(const WinogradConv& conv, const RunContext& context) {

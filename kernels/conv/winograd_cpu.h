@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/conv/conv_shape.h"
 #include "runtime/backends/cpu/cpu_backend.h"
 
 namespace lazyrt {

@@ -41,25 +41,13 @@ Extents extents_of(const NodeSpec& node) {
   return {static_cast<size_t>(node.inputs[0].numel()) / in, in, static_cast<size_t>(w[0])};
 }
 
-Status prepare_gemm(const PrepareContext& context, LinearState* state, PreparedKernel* prepared) {
-  const Extents e = extents_of(context.node);
-  PackingTag tag = {kOp};
-  tag.add(kGemmPanel).add(context.node.inputs[1].shape);
-  WeightStore::Packing packing(cpu_services(context).weights, tag);
-  if (!pack_gemm(&packing, static_cast<const float*>(context.node.inputs[1].constant),
-                 static_cast<const float*>(bias_of(context.node).constant), e.in, e.out,
-                 &state->gemm)) {
-    return no_memory("linear");
-  }
-  prepared->packed_weight_bytes = packing.new_bytes();
-  return {};
-}
-
 Status prepare_packed(const PrepareContext& context, LinearState* state, PreparedKernel* prepared) {
   const auto& a = context.node.attrs.as<fb::Linear>();
   const Extents e = extents_of(context.node);
   const CpuServices& cpu = cpu_services(context);
-  if (gemm_pays(*cpu.vector, e.rows, e.in, e.out)) return prepare_gemm(context, state, prepared);
+  if (gemm_pays(*cpu.vector, e.rows, e.in, e.out)) {
+    return prepare_gemm("linear", kOp, context, bias_of(context.node), &state->gemm, prepared);
+  }
   const auto* weights = static_cast<const float*>(context.node.inputs[1].constant);
   const auto* bias = static_cast<const float*>(bias_of(context.node).constant);
   {
@@ -122,17 +110,12 @@ Status setup(const LinearState& state, const RunContext& context) {
                            has_bias ? context.inputs[2].as<const float>() : nullptr, y));
 }
 
-void run_own(const GemmPanels& panels, const RunContext& context) {
-  const auto& a = context.attrs.as<fb::Linear>();
-  const auto rows = static_cast<size_t>(context.inputs[0].numel()) / panels.k;
-  run_gemm(cpu_services(context), panels,
-           {context.inputs[0].as<const float>(), panels.k, rows, context.outputs[0].as<float>(),
-            panels.columns, a.min(), a.max()});
-}
-
 Status run(void* state, const RunContext& context) {
   const auto& linear = *static_cast<LinearState*>(state);
-  if (linear.gemm.packed != nullptr) return run_own(linear.gemm, context), Status();
+  if (linear.gemm.packed != nullptr) {
+    const auto& a = context.attrs.as<fb::Linear>();
+    return run_gemm(context, linear.gemm, a.min(), a.max()), Status();
+  }
   if (context.rebind) LAZYRT_RETURN_IF_ERROR(setup(linear, context));
   return run_panels("linear: run", linear, cpu_services(context));
 }

@@ -71,6 +71,24 @@ inline bool pack_gemm(WeightStore::Packing* packing, const float* w, const float
       [=](size_t j) { return b[j]; }, panels);
 }
 
+/// What Kernel::prepare does for a product with the node's constant weights inputs[1] [columns,
+/// ...] and its constant or absent bias; `op_id` tells the packing from other ops'.
+inline Status prepare_gemm(const char* op, uint64_t op_id, const PrepareContext& context,
+                           const TensorSpec& bias, GemmPanels* panels, PreparedKernel* prepared) {
+  const TensorSpec& weight = context.node.inputs[1];
+  const auto columns = static_cast<size_t>(weight.shape[0]);
+  PackingTag tag = {op_id};
+  tag.add(kGemmPanel).add(weight.shape);
+  WeightStore::Packing packing(cpu_services(context).weights, tag);
+  if (!pack_gemm(&packing, static_cast<const float*>(weight.constant),
+                 static_cast<const float*>(bias.constant),
+                 static_cast<size_t>(weight.numel()) / columns, columns, panels)) {
+    return no_memory(op);
+  }
+  prepared->packed_weight_bytes = packing.new_bytes();
+  return {};
+}
+
 /// The panels [first, last) of some rows.
 inline void gemm_part(const VectorOps& vector, const GemmPanels& panels, const GemmRows& rows,
                       size_t first, size_t last) {
@@ -122,6 +140,15 @@ inline void run_gemm(const CpuServices& cpu, const GemmPanels& panels, const Gem
     const size_t first = item % shares.groups * shares.group;
     gemm_part(*cpu.vector, panels, part, first, std::min(first + shares.group, panels.panels()));
   });
+}
+
+/// The whole product of a node: rows of inputs[0] give rows of outputs[0].
+inline void run_gemm(const RunContext& context, const GemmPanels& panels, float low, float high) {
+  const TensorView& y = context.outputs[0];
+  run_gemm(
+      cpu_services(context), panels,
+      {context.inputs[0].as<const float>(), panels.k,
+       static_cast<size_t>(y.numel()) / panels.columns, y.as<float>(), panels.columns, low, high});
 }
 
 }  // namespace lazyrt

@@ -219,8 +219,7 @@ TEST_P(EveryIsa, GemmKeepsNaN) {
 
 /// Rows of `n` floats, `stride` apart, as the transforms read and write them.
 struct Points {
-  Points(size_t n, uint32_t seed, float deviation)
-      : stride(n + 5), row(kWinogradPoints * (n + 5), seed, deviation) {}
+  explicit Points(size_t n) : stride(n + 5), row(kWinogradPoints * (n + 5)) {}
   float& at(size_t point, size_t i) { return row[point * stride + i]; }
   size_t stride;
   Row row;
@@ -230,7 +229,7 @@ struct Points {
 TEST_P(EveryIsa, WinogradIsConvolution) {
   for (size_t n : kLengths) {
     Row g(9 * kGemmPanel, 14, 1), x(36 * n, 15, 1), bias(n, 16, 1), y(16 * n);
-    Points u(kGemmPanel, 0, 0), v(n, 0, 0), m((n + kGemmPanel - 1) / kGemmPanel * kGemmPanel, 0, 0);
+    Points u(kGemmPanel), v(n), m((n + kGemmPanel - 1) / kGemmPanel * kGemmPanel);
     const float* pixels[36];
     float* outputs[16];
     for (size_t i = 0; i < 36; ++i) pixels[i] = x.data() + i * n;
