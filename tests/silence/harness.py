@@ -1,0 +1,230 @@
+"""Programs that try to make a bundle lie: exported, run call after call beside eager, and judged.
+
+A Case is a program and the calls that a user would make of it after the export. Each call of the bundle has to be what eager
+gives in the same place of the sequence, or be refused. Verdicts of a case:
+
+  right     every call gave what eager gave
+  refused   some calls were refused by a guard, a check or the contract of the arguments; the others were right
+  failed    the export failed with a message of LazyRT's own
+  silent    some call gave another answer without a word, or the export broke eager: what must never be
+  crashed   an exception that is none of LazyRT's
+"""
+
+import copy
+import dataclasses
+import os
+import random
+import tempfile
+import traceback
+from typing import Any, Callable
+
+import numpy as np
+import torch
+
+import lazyrt
+
+
+@dataclasses.dataclass
+class Call:
+    """One call: positional and keyword arguments."""
+
+    args: tuple
+    kwargs: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Case:
+    """`make()` gives the program afresh; `sample` is the call of the export, `calls` those made of the bundle, in a row."""
+
+    name: str
+    make: Callable[[], Any]
+    sample: Call
+    calls: list
+    expect: tuple = ("right", "refused", "failed")  # outcomes that do
+    tolerance: float = 2e-4
+
+
+CASES = {}
+
+
+def case(sample, calls, expect=("right", "refused", "failed"), tolerance=2e-4):
+    """Decorates the function that makes the program. Arguments are tuples, or Calls."""
+
+    def as_call(item):
+        return item if isinstance(item, Call) else Call(tuple(item) if isinstance(item, (tuple, list)) else (item,))
+
+    def take(make):
+        name = make.__name__
+        assert name not in CASES, name
+        CASES[name] = Case(name, make, as_call(sample), [as_call(c) for c in calls], expect, tolerance)
+        return make
+
+    return take
+
+
+def _copy(value):
+    """A copy for one call; tensors that are one object or share memory stay so."""
+    return copy.deepcopy(value)
+
+
+def _seed():
+    torch.manual_seed(0)
+    random.seed(0)
+    np.random.seed(0)
+
+
+def _eager(program, call):
+    """(result or exception) of eager, on copies of the arguments."""
+    given = _copy(call)
+    _seed()
+    try:
+        with torch.no_grad():
+            return program(*given.args, **given.kwargs)
+    except Exception as error:  # the program's own
+        return error
+
+
+def _fields(value):
+    """Named parts of an object result."""
+    if hasattr(value, "_fields"):
+        fields = value._fields
+        return dict(fields) if isinstance(fields, dict) else dict(zip(fields, value))
+    if dataclasses.is_dataclass(value):
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    return vars(value) if hasattr(value, "__dict__") else None
+
+
+def _plain(value):
+    if isinstance(value, torch.Tensor):
+        return value.detach().numpy()
+    return value
+
+
+def difference(ours, eager, tolerance, path="result"):
+    """Where the results differ as a user would say it, or None."""
+    ours, eager = _plain(ours), _plain(eager)
+    if isinstance(eager, np.ndarray) or isinstance(ours, np.ndarray):
+        return _array_difference(ours, eager, tolerance, path)
+    if isinstance(eager, (bool, np.bool_)) or eager is None or isinstance(eager, str):
+        return None if type(ours) in (type(eager), bool, np.bool_) and ours == eager else f"{path} is {ours!r}, not {eager!r}"
+    if isinstance(eager, (int, float, np.generic)):
+        same = isinstance(ours, (int, float, np.generic)) and np.allclose(ours, eager, tolerance, tolerance, equal_nan=True)
+        return None if same else f"{path} is {ours!r}, not {eager!r}"
+    if isinstance(eager, dict):
+        if not hasattr(ours, "keys") or list(ours.keys()) != list(eager.keys()):
+            return f"{path} has the keys {list(getattr(ours, 'keys', list)())}, not {list(eager)}"
+        return _first(difference(ours[key], eager[key], tolerance, f"{path}[{key!r}]") for key in eager)
+    if isinstance(eager, (list, tuple)) and not hasattr(eager, "_fields"):
+        if not isinstance(ours, (list, tuple)) or len(ours) != len(eager):
+            return f"{path} is {type(ours).__name__} of {len(ours) if hasattr(ours, '__len__') else '?'}, not of {len(eager)}"
+        return _first(difference(a, b, tolerance, f"{path}[{i}]") for i, (a, b) in enumerate(zip(ours, eager)))
+    fields = _fields(eager)
+    if fields is None:
+        return None if ours == eager or repr(ours) == repr(eager) else f"{path} is {ours!r}, not {eager!r}"
+    return _first(difference(getattr(ours, key, None), item, tolerance, f"{path}.{key}") for key, item in fields.items())
+
+
+def _first(texts):
+    return next((text for text in texts if text), None)
+
+
+def _array_difference(ours, eager, tolerance, path):
+    ours, eager = np.asarray(ours), np.asarray(eager)
+    if ours.shape != eager.shape:
+        return f"{path} has the shape {ours.shape}, not {eager.shape}"
+    if ours.dtype.kind != eager.dtype.kind:
+        return f"{path} is {ours.dtype}, not {eager.dtype}"
+    if eager.dtype.kind not in "fc":
+        return None if np.array_equal(ours, eager) else f"{path}: {ours.ravel()[:4]}, not {eager.ravel()[:4]}"
+    scale = np.nanmax(np.abs(np.where(np.isfinite(eager), eager, 0.0)), initial=0.0)
+    if np.allclose(ours, eager, rtol=tolerance, atol=tolerance * max(scale, 1e-30), equal_nan=True):
+        return None
+    return f"{path}: {ours.ravel()[:4]}, not {eager.ravel()[:4]}"
+
+
+def _holds_lazy(program):
+    """A lazy tensor that was left in what the program reaches."""
+    seen, todo = set(), [("program", program)]
+    while todo and len(seen) < 20000:
+        path, value = todo.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, torch.Tensor):
+            if value.device.type == "lazy":
+                return path
+        elif isinstance(value, dict):
+            todo += [(f"{path}[{k!r}]", v) for k, v in value.items()]
+        elif isinstance(value, (list, tuple, set)) or type(value).__name__ == "deque":
+            todo += [(f"{path}[{i}]", v) for i, v in enumerate(value)]
+        if isinstance(getattr(value, "__dict__", None), dict):
+            todo += [(f"{path}.{k}", v) for k, v in vars(value).items()]
+    return None
+
+
+def _make(item):
+    _seed()
+    return item.make()
+
+
+def judge(item):
+    """(verdict of the case, what happened)"""
+    exported, beside = _make(item), _make(item)
+    folder = tempfile.mkdtemp()
+    path = os.path.join(folder, "m.lzb")
+    given = _copy(item.sample)
+    try:
+        report = lazyrt.export(exported, given.args, path, kwargs=given.kwargs)
+    except lazyrt.Error as error:
+        left = _holds_lazy(exported)
+        if left:
+            return "silent", f"the export failed and left a lazy tensor in {left}"
+        broken = _broken_eager(exported, beside, item)
+        return ("silent", broken) if broken else ("failed", str(error).splitlines()[0][:200])
+    except Exception as error:
+        return "crashed", "".join(traceback.format_exception_only(error)).strip()[:300]
+    left = _holds_lazy(exported)
+    if left:
+        return "silent", f"the export left a lazy tensor in {left}"
+    return _run_calls(item, exported, beside, path, report)
+
+
+def _broken_eager(exported, beside, item):
+    """The module that was exported has to go on as one that was not."""
+    for i, call in enumerate(item.calls[:3]):
+        ours, eager = _eager(exported, call), _eager(beside, call)
+        if isinstance(eager, Exception) != isinstance(ours, Exception):
+            return f"after the export eager's call {i + 1} gives {ours!r}"[:200]
+        text = None if isinstance(eager, Exception) else difference(ours, eager, item.tolerance)
+        if text:
+            return f"after the export eager itself differs at call {i + 1}: {text}"
+    return None
+
+
+def _run_calls(item, exported, beside, path, report):
+    program = lazyrt.load(path)
+    refusals = []
+    for i, call in enumerate(item.calls):
+        given = _copy(call)
+        try:
+            ours = program(*given.args, **given.kwargs)
+        except lazyrt.Error as error:
+            refusals.append(f"call {i + 1}: {str(error)[:160]}")
+            if not can_go_on(program):
+                break
+            continue
+        eager = _eager(beside, call)
+        if isinstance(eager, Exception):
+            return "silent", f"{report.verdict}: call {i + 1} answers where eager raises {eager!r}"[:240]
+        text = difference(ours, eager, item.tolerance)
+        if text:
+            return "silent", f"{report.verdict}: call {i + 1}: {text}"[:300]
+    broken = _broken_eager(exported, _make(item), item)
+    if broken:
+        return "silent", broken
+    return ("refused", refusals[0]) if refusals else ("right", report.verdict)
+
+
+def can_go_on(program):
+    """A refused call of a bundle with state leaves its state as it was, eager's would have moved on: nothing to compare then."""
+    return not program.states

@@ -1,0 +1,61 @@
+"""python run.py [NAME]...: all programs, or these, judged; ends with an error when one is silent or crashes, or is not as expected."""
+
+import importlib
+import pathlib
+import subprocess
+import sys
+import warnings
+
+FOLDER = pathlib.Path(__file__).parent
+SECONDS = 120  # for one program
+
+
+def load_cases():
+    sys.path.insert(0, str(FOLDER))
+    for file in sorted(FOLDER.glob("programs_*.py")):
+        importlib.import_module(file.stem)
+    return importlib.import_module("harness")
+
+
+def work(harness, names):
+    """Judges one after the other; a line for each: verdict, name, text."""
+    warnings.filterwarnings("ignore")
+    for name in names:
+        print(f"\n@begin {name}", flush=True)
+        verdict, text = harness.judge(harness.CASES[name])
+        print(f"\n@end\t{verdict}\t{' '.join(text.split())}", flush=True)
+
+
+def judged(names):
+    """(name, verdict, text) of each. A process that dies takes one program with it."""
+    left = list(names)
+    while left:
+        command = [sys.executable, "-B", __file__, "--work", *left]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        for line in process.stdout:
+            if line.startswith("@end\t"):
+                verdict, text = line.rstrip("\n").split("\t")[1:]
+                yield left.pop(0), verdict, text
+        if process.wait() or left:
+            yield left.pop(0) if left else "?", "crashed", f"the process died with {process.returncode}"
+
+
+def main(names):
+    harness = load_cases()
+    if names[:1] == ["--work"]:
+        return work(harness, names[1:])
+    unknown = [name for name in names if name not in harness.CASES]
+    if unknown:
+        sys.exit(f"there are no programs {unknown}")
+    counts, wrong = {}, 0
+    for name, verdict, text in judged(names or list(harness.CASES)):
+        fine = name in harness.CASES and verdict in harness.CASES[name].expect
+        counts[verdict] = counts.get(verdict, 0) + 1
+        wrong += not fine
+        print(f"{verdict:8} {name:34} {text}" + ("" if fine else "   <-- not as expected"), flush=True)
+    print(", ".join(f"{verdict} {count}" for verdict, count in sorted(counts.items())))
+    print(f"{sum(counts.values()) - wrong} passed, {wrong} failed")
+    return sys.exit(1 if wrong else 0)
+
+
+main(sys.argv[1:])
