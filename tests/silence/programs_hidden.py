@@ -529,11 +529,6 @@ def subclass_result():
 
 
 @case(X[0], X)
-def named_dims():
-    return lambda x: x.refine_names("n", "c").rename(None) * 2
-
-
-@case(X[0], X)
 def complex_inside():
     return lambda x: torch.view_as_real(torch.view_as_complex(x.reshape(3, 2, 2)) * 1j).sum(-1)
 
