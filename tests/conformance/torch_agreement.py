@@ -3,9 +3,13 @@
 usage: torch_agreement.py RUN_CASE FOLDER
 RUN_CASE (tests/conformance/run_case.cpp) fills FOLDER with operands, attributes and reference results.
 Exit code 1 lists the cases that disagree. Known differences are in kernels/NUMERICS.md and below.
+
+PyTorch's answer depends on the processor, so it is asked with and without vector kernels (tests/support/oracle.py).
+Where its answers differ, it is undecided: counted and printed, and either one will do.
 """
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -13,6 +17,9 @@ import sys
 import numpy as np
 import torch
 import torch.nn.functional as F
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import oracle  # noqa: E402
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
           "i8": torch.int8, "u8": torch.uint8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64,
@@ -282,46 +289,72 @@ OPS = {
 }
 
 
-def difference(ours, theirs, tolerance):
-    """None, or what differs; the largest allowed difference is relative to torch's largest value, at least 1."""
-    if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
-        return f"{ours.dtype}{list(ours.shape)}, torch {theirs.dtype}{list(theirs.shape)}"
-    if ours.numel() == 0:
-        return None
+def wrong_at(ours, theirs, tolerance):
+    """Which elements differ, and by how much they may; the bound is relative to torch's largest value, at least 1."""
     if not theirs.is_floating_point():
-        return None if torch.equal(ours, theirs) else f"{ours.flatten()[:8]}, torch {theirs.flatten()[:8]}"
+        return ours != theirs, 0
     x, y = ours.double(), theirs.double()
     finite = y[torch.isfinite(y)].abs()
     allowed = tolerance * max(1.0, finite.max().item() if finite.numel() else 1.0)
-    same = (x == y) | (x.isnan() & y.isnan()) | ((x - y).abs() <= allowed)
-    if same.all():
-        return None
-    at = int((~same).flatten().nonzero()[0])
-    return f"element {at} is {x.flatten()[at].item()!r}, torch {y.flatten()[at].item()!r}, allowed {allowed:.3g}"
+    return ~((x == y) | (x.isnan() & y.isnan()) | ((x - y).abs() <= allowed)), allowed
 
 
-def check(case, folder):
-    """None, or why this case is wrong."""
-    if "error" in case:
-        return case["error"]
+def difference(ours, answers, tolerance):
+    """(None or what differs from every one of torch's answers, elements on which these disagree)"""
+    theirs = answers[0]
+    if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
+        return f"{ours.dtype}{list(ours.shape)}, torch {theirs.dtype}{list(theirs.shape)}", 0
+    if ours.numel() == 0:
+        return None, 0
+    undecided = torch.zeros(ours.shape, dtype=torch.bool)
+    wrong, allowed = wrong_at(ours, theirs, tolerance)
+    for other in answers[1:]:
+        undecided |= wrong_at(other, theirs, tolerance)[0]
+        wrong &= wrong_at(ours, other, tolerance)[0]
+    count = int(undecided.sum())
+    if not wrong.any():
+        return None, count
+    at = int(wrong.flatten().nonzero()[0])
+    said = " or ".join(dict.fromkeys(repr(y.flatten()[at].item()) for y in answers))
+    return f"element {at} is {ours.flatten()[at].item()!r}, torch {said}, allowed {allowed:.3g}", count
+
+
+def torch_answer(case, folder):
+    """What torch gives: a list of tensors, or the text of its refusal."""
     inputs = load(folder / case["stem"], "in", case["inputs"])
     try:
-        theirs = OPS[case["op"]](Attributes(case["attrs"]), *inputs)
+        y = OPS[case["op"]](Attributes(case["attrs"]), *inputs)
     except (RuntimeError, IndexError, ValueError, ZeroDivisionError) as error:
+        return str(error).splitlines()[0]
+    return list(y) if isinstance(y, (tuple, list)) else [y]
+
+
+def torch_answers(folder):
+    """{case: what torch gives}, with the kernels that this process takes."""
+    cases = json.loads((pathlib.Path(folder) / "cases.json").read_text())
+    return {c["id"]: torch_answer(c, pathlib.Path(folder)) for c in cases if "error" not in c}
+
+
+def check(case, folder, answers):
+    """(None or why this case is wrong, elements on which torch disagrees with itself)"""
+    if "error" in case:
+        return case["error"], 0
+    refusal = next((a for a in answers if isinstance(a, str)), None)
+    if refusal is not None:
         if case["refused_at_run"]:
-            return None if case["status"] else "torch refuses, we do not"
-        return None if case["id"] in TORCH_REFUSES else f"torch refuses: {str(error).splitlines()[0]}"
+            return None if case["status"] else "torch refuses, we do not", 0
+        return None if case["id"] in TORCH_REFUSES else f"torch refuses: {refusal}", 0
     if case["id"] in TORCH_REFUSES:
-        return "listed in TORCH_REFUSES, but torch answers"
+        return "listed in TORCH_REFUSES, but torch answers", 0
     if case["refused_at_run"] or case["status"]:
-        return f"torch answers, we say: {case['status']}"
-    ours = load(folder / case["stem"], "out", case["outputs"])
-    theirs = theirs if isinstance(theirs, (tuple, list)) else (theirs,)
-    for i, (x, y) in enumerate(zip(ours, theirs, strict=True)):
-        text = difference(x, y, case["tolerance"])
+        return f"torch answers, we say: {case['status']}", 0
+    undecided = 0
+    for i, (x, *ys) in enumerate(zip(load(folder / case["stem"], "out", case["outputs"]), *answers, strict=True)):
+        text, count = difference(x, ys, case["tolerance"])
+        undecided += count
         if text:
-            return f"result {i}: {text}"
-    return None
+            return f"result {i}: {text}", undecided
+    return None, undecided
 
 
 def main():
@@ -331,10 +364,16 @@ def main():
     missing = {c["op"] for c in cases if "op" in c} ^ set(OPS)
     if missing:
         sys.exit(f"ops on one side only: {sorted(missing)}")
-    wrong = {c["id"]: text for c in cases if (text := check(c, folder))}
-    for name, text in wrong.items():
-        print(f"{name}: {text}")
-    print(f"{len(cases) - len(wrong)} of {len(cases)} cases agree with torch {torch.__version__}")
+    answers = oracle.answers(torch_answers, folder)
+    wrong = 0
+    for case in cases:
+        text, undecided = check(case, folder, [by_case.get(case["id"]) for by_case in answers])
+        if undecided:
+            print(f"{case['id']}: torch disagrees with itself on {undecided} elements")
+        if text:
+            print(f"{case['id']}: {text}")
+        wrong += text is not None
+    print(f"{len(cases) - wrong} of {len(cases)} cases agree with torch {torch.__version__}")
     sys.exit(1 if wrong or not cases else 0)
 
 
