@@ -13,8 +13,6 @@ extern const Kernel conv2d_cpu;
 
 namespace {
 
-constexpr uint64_t kOp = static_cast<uint64_t>(fb::OpAttrs::Conv2d);
-
 /// Operators, or what one of the other ways needs.
 struct ConvState : XnnPanels {
   WinogradConv winograd;
@@ -43,12 +41,17 @@ Status supports(const NodeSpec& node) {
   return {};
 }
 
+/// Without gaps and padding XNNPACK takes other kernels for 1x1.
+bool slides_by_one(const fb::Conv2d& a) {
+  return a.stride_h() == 1 && a.stride_w() == 1 && a.pad_top() == 0 && a.pad_left() == 0 &&
+         a.pad_bottom() == 0 && a.pad_right() == 0;
+}
+
+/// XNNPACK's layout of the filters, which does not depend on stride, padding or dilation otherwise.
 PackingTag tag_of(const NodeSpec& node) {
   const auto& a = node.attrs.as<fb::Conv2d>();
-  PackingTag tag = {kOp};
-  tag.add(node.inputs[1].shape).add(a.groups()).add(a.stride_h()).add(a.stride_w());
-  tag.add(a.pad_top()).add(a.pad_left()).add(a.pad_bottom()).add(a.pad_right());
-  return tag.add(a.dilation_h()).add(a.dilation_w());
+  PackingTag tag = {Packer::kXnnConvolution};
+  return tag.add(node.inputs[1].shape).add(a.groups()).add(slides_by_one(a));
 }
 
 Status create(const PrepareContext& context, XnnPanels* panels, size_t* packed_bytes) {
@@ -63,6 +66,7 @@ Status create(const PrepareContext& context, XnnPanels* panels, size_t* packed_b
   const size_t of_a_channel = static_cast<size_t>(w[1] * w[2]) * in_channels;
   WeightStore::Packing packing(cpu_services(context).weights, tag_of(context.node));
   const auto create_one = [&](size_t first, size_t channels, xnn_operator_t* op) {
+    packing.expect(channels * of_a_channel * sizeof(float));
     return status_of_xnn(
         "conv2d: create",
         xnn_create_convolution2d_nhwc_f32(
@@ -108,8 +112,8 @@ Status prepare_winograd(const PrepareContext& context, WinogradConv* conv,
   const CpuServices& cpu = cpu_services(context);
   const TensorSpec& weight = context.node.inputs[1];
   *conv = winograd_of(context.node, static_cast<size_t>(cpu.threads));
-  PackingTag tag = {kOp};
-  tag.add(kWinogradPoints).add(weight.shape);
+  PackingTag tag = {Packer::kWinograd};
+  tag.add(weight.shape);
   WeightStore::Packing packing(cpu.weights, tag);
   conv->filters =
       winograd_pack(*cpu.vector, *conv, static_cast<const float*>(weight.constant), &packing);
@@ -123,15 +127,14 @@ Status prepare_winograd(const PrepareContext& context, WinogradConv* conv,
 bool is_product(const NodeSpec& node) {
   const auto& a = node.attrs.as<fb::Conv2d>();
   const Shape& w = node.inputs[1].shape;
-  return w[1] == 1 && w[2] == 1 && a.stride_h() == 1 && a.stride_w() == 1 && a.pad_top() == 0 &&
-         a.pad_left() == 0 && a.pad_bottom() == 0 && a.pad_right() == 0;
+  return w[1] == 1 && w[2] == 1 && slides_by_one(a);
 }
 
 size_t pixels_of(const Shape& y) { return static_cast<size_t>(y[0] * y[1] * y[2]); }
 
 Status prepare_product(const PrepareContext& context, ConvState* state, PreparedKernel* prepared) {
   LAZYRT_RETURN_IF_ERROR(
-      prepare_gemm("conv2d", kOp, context, bias_of(context.node), &state->gemm, prepared));
+      prepare_gemm("conv2d", context, bias_of(context.node), &state->gemm, prepared));
   state->patches = !is_product(context.node);
   if (state->patches) {
     const CpuServices& cpu = cpu_services(context);

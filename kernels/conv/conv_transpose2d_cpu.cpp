@@ -11,8 +11,6 @@ extern const Kernel conv_transpose2d_cpu;
 
 namespace {
 
-constexpr uint64_t kOp = static_cast<uint64_t>(fb::OpAttrs::ConvTranspose2d);
-
 /// An operator, or the products of the kernel's rows: without overlap, row i of the kernel makes
 /// the row h * stride + i of y from the row h of x, all (column of the kernel, filter) side by
 /// side.
@@ -46,9 +44,8 @@ Status supports(const NodeSpec& node) {
 
 PackingTag tag_of(const NodeSpec& node) {
   const auto& a = node.attrs.as<fb::ConvTranspose2d>();
-  PackingTag tag = {kOp};
+  PackingTag tag = {Packer::kXnnDeconvolution};
   tag.add(node.inputs[1].shape).add(a.groups()).add(a.stride_h()).add(a.stride_w());
-  tag.add(a.pad_top()).add(a.pad_left()).add(a.pad_bottom()).add(a.pad_right());
   return tag.add(a.dilation_h()).add(a.dilation_w());
 }
 
@@ -60,6 +57,7 @@ Status create(const PrepareContext& context, XnnState* state, size_t* packed_byt
   const auto out_channels = static_cast<size_t>(w[0]) / groups;
   const auto u = [](int64_t v) { return static_cast<uint32_t>(v); };
   WeightStore::Packing packing(cpu_services(context).weights, tag_of(context.node));
+  packing.expect(context.node.inputs[1].bytes());
   const enum xnn_status status = xnn_create_deconvolution2d_nhwc_f32(
       u(a.pad_top()), u(a.pad_right()), u(a.pad_bottom()), u(a.pad_left()), u(w[1]), u(w[2]),
       u(a.stride_h()), u(a.stride_w()), u(a.dilation_h()), u(a.dilation_w()), groups, in_channels,
@@ -114,8 +112,8 @@ Status prepare_products(const PrepareContext& context, TransposeState* state,
   const auto kernel_w = static_cast<size_t>(weight.shape[2]);
   const auto channels = static_cast<size_t>(weight.shape[3]);
   const auto* bias = static_cast<const float*>(bias_of(context.node).constant);
-  PackingTag tag = {kOp};
-  tag.add(kGemmPanel).add(weight.shape);
+  PackingTag tag = {Packer::kTransposePanels};
+  tag.add(weight.shape);
   WeightStore::Packing packing(cpu_services(context).weights, tag);
   for (size_t i = 0; i < kernel_h; ++i) {
     const float* row = static_cast<const float*>(weight.constant) + i * kernel_w * channels;

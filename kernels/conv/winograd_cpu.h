@@ -100,9 +100,11 @@ inline void winograd_filters(const VectorOps& vector, const WinogradConv& conv,
 /// The filters of this convolution, packed or found in the store; nullptr: no memory.
 inline const float* winograd_pack(const VectorOps& vector, const WinogradConv& conv,
                                   const float* weights, WeightStore::Packing* packing) {
-  if (const void* found = packing->find(weights, nullptr)) return static_cast<const float*>(found);
-  const size_t floats = kWinogradPoints * conv.panels * conv.in_channels * kGemmPanel;
-  auto* packed = static_cast<float*>(packing->insert(weights, nullptr, floats * sizeof(float)));
+  const size_t bytes =
+      kWinogradPoints * conv.panels * conv.in_channels * kGemmPanel * sizeof(float);
+  const void* found = packing->find(weights, nullptr, bytes);
+  if (found != nullptr) return static_cast<const float*>(found);
+  auto* packed = static_cast<float*>(packing->insert(weights, nullptr, bytes));
   if (packed != nullptr) winograd_filters(vector, conv, weights, packed);
   return packed;
 }

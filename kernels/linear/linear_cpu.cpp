@@ -11,8 +11,6 @@ extern const Kernel linear_cpu;
 
 namespace {
 
-constexpr uint64_t kOp = static_cast<uint64_t>(fb::OpAttrs::Linear);
-
 const TensorSpec& bias_of(const NodeSpec& node) { return operand_or_absent(node.inputs, 2); }
 
 /// Operators, or panels of our own.
@@ -46,22 +44,23 @@ Status prepare_packed(const PrepareContext& context, LinearState* state, Prepare
   const Extents e = extents_of(context.node);
   const CpuServices& cpu = cpu_services(context);
   if (gemm_pays(*cpu.vector, e.rows, e.in, e.out)) {
-    return prepare_gemm("linear", kOp, context, bias_of(context.node), &state->gemm, prepared);
+    return prepare_gemm("linear", context, bias_of(context.node), &state->gemm, prepared);
   }
   const auto* weights = static_cast<const float*>(context.node.inputs[1].constant);
   const auto* bias = static_cast<const float*>(bias_of(context.node).constant);
   {
-    PackingTag tag = {kOp};
-    WeightStore::Packing packing(cpu.weights, tag.add(context.node.inputs[1].shape));
     LAZYRT_RETURN_IF_ERROR(
         create_panels(state, e.in, e.out, [&](size_t first, size_t columns, xnn_operator_t* op) {
-          return status_of_xnn(
+          WeightStore::Packing packing(cpu.weights, fully_connected_tag(e.in, columns, false));
+          packing.expect(e.in * columns * sizeof(float));
+          const Status status = status_of_xnn(
               "linear: create",
               xnn_create_fully_connected_nc_f32(e.in, columns, e.in, e.out, weights + first * e.in,
                                                 bias == nullptr ? nullptr : bias + first, a.min(),
                                                 a.max(), 0, nullptr, packing.cache(), op));
+          prepared->packed_weight_bytes += packing.new_bytes();
+          return status;
         }));
-    prepared->packed_weight_bytes = packing.new_bytes();
   }
   return for_each_panel(*state, [&](xnn_operator_t op, size_t) {
     return status_of_xnn("linear: reshape",

@@ -13,8 +13,6 @@ extern const Kernel matmul_cpu;
 
 namespace {
 
-constexpr uint64_t kOp = static_cast<uint64_t>(fb::OpAttrs::MatMul);
-
 struct MatMulState : XnnState {
   bool packed = false;
 };
@@ -88,9 +86,8 @@ Status prepare_packed(const PrepareContext& context, MatMulState* state, Prepare
   const CpuServices& cpu = cpu_services(context);
   const Product p = product_of(context.node);
   {
-    PackingTag tag = {kOp};
-    tag.add(transposed).add(context.node.inputs[1].shape);
-    WeightStore::Packing packing(cpu.weights, tag);
+    WeightStore::Packing packing(cpu.weights, fully_connected_tag(p.k, p.n, !transposed));
+    packing.expect(p.k * p.n * sizeof(float));
     LAZYRT_RETURN_IF_ERROR(status_of_xnn(
         "matmul: create",
         xnn_create_fully_connected_nc_f32(

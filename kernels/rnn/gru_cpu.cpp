@@ -8,8 +8,6 @@ extern const Kernel gru_cpu;
 
 namespace {
 
-constexpr uint64_t kOp = static_cast<uint64_t>(fb::OpAttrs::Gru);
-
 RnnSizes sizes_of(const NodeSpec& node) {
   return rnn_sizes(node.attrs.as<fb::Gru>(), 3, 1, node.inputs[0].shape, node.inputs[1].shape);
 }
@@ -22,7 +20,7 @@ void cell(const VectorOps& vector, const float* x, float* h_sums, const float* h
 Status supports(const NodeSpec& node) { return rnn_supports("gru", node, sizes_of(node)); }
 
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
-  return rnn_prepare("gru", kOp, context, sizes_of(context.node), prepared);
+  return rnn_prepare("gru", context, sizes_of(context.node), prepared);
 }
 
 Status run(void* state, const RunContext& context) {

@@ -8,8 +8,6 @@ extern const Kernel lstm_cpu;
 
 namespace {
 
-constexpr uint64_t kOp = static_cast<uint64_t>(fb::OpAttrs::Lstm);
-
 RnnSizes sizes_of(const NodeSpec& node) {
   return rnn_sizes(node.attrs.as<fb::Lstm>(), 4, 2, node.inputs[0].shape, node.inputs[1].shape);
 }
@@ -23,7 +21,7 @@ void cell(const VectorOps& vector, const float* x, float* h_sums, const float*, 
 Status supports(const NodeSpec& node) { return rnn_supports("lstm", node, sizes_of(node)); }
 
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
-  return rnn_prepare("lstm", kOp, context, sizes_of(context.node), prepared);
+  return rnn_prepare("lstm", context, sizes_of(context.node), prepared);
 }
 
 Status run(void* state, const RunContext& context) {

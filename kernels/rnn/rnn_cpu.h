@@ -76,8 +76,28 @@ inline void pack_recurrent(const RnnSizes& s, const float* w, const float* bias,
   for (size_t j = 0; bias != nullptr && j < rows; ++j) packed_bias[j] = bias[j];
 }
 
-inline Status prepare_rnn_part(const char* op, uint64_t op_id, const PrepareContext& context,
-                               const RnnSizes& s, int64_t layer, int64_t direction, RnnPart* part,
+/// Packs w_hh and b_hh, or finds them.
+inline Status prepare_recurrent(const char* op, const CpuServices& cpu, const RnnSizes& s,
+                                const float* w, const float* bias, RnnPart* part,
+                                size_t* packed_bytes) {
+  PackingTag tag = {Packer::kRecurrent};
+  tag.add(s.gate_rows()).add(s.hidden);
+  WeightStore::Packing packing(cpu.weights, tag);
+  const size_t bytes =
+      rnn_panels(s) * kGemvPanel * static_cast<size_t>(s.hidden + 1) * sizeof(float);
+  auto* packed = static_cast<float*>(packing.find(w, bias, bytes));
+  if (packed == nullptr) {
+    packed = static_cast<float*>(packing.insert(w, bias, bytes));
+    if (packed == nullptr) return no_memory(op);
+    pack_recurrent(s, w, bias, packed);
+  }
+  part->recurrent = packed;
+  *packed_bytes += packing.new_bytes();
+  return {};
+}
+
+inline Status prepare_rnn_part(const char* op, const PrepareContext& context, const RnnSizes& s,
+                               int64_t layer, int64_t direction, RnnPart* part,
                                size_t* packed_bytes) {
   const auto w = context.node.inputs.subspan(s.first_weight(layer, direction), s.weights());
   const auto data = [&](size_t i) {
@@ -86,24 +106,16 @@ inline Status prepare_rnn_part(const char* op, uint64_t op_id, const PrepareCont
   const CpuServices& cpu = cpu_services(context);
   const auto width = static_cast<size_t>(w[0].shape[1]);
   const auto rows = static_cast<size_t>(s.gate_rows());
+  LAZYRT_RETURN_IF_ERROR(prepare_recurrent(op, cpu, s, data(1), data(3), part, packed_bytes));
   {
-    PackingTag tag = {op_id};
-    tag.add(w[0].shape).add(w[1].shape);
-    WeightStore::Packing packing(cpu.weights, tag);
-    const size_t bytes =
-        rnn_panels(s) * kGemvPanel * static_cast<size_t>(s.hidden + 1) * sizeof(float);
-    auto* packed = static_cast<float*>(packing.find(data(1), data(3)));
-    if (packed == nullptr) {
-      packed = static_cast<float*>(packing.insert(data(1), data(3), bytes));
-      if (packed == nullptr) return no_memory(op);
-      pack_recurrent(s, data(1), data(3), packed);
-    }
-    part->recurrent = packed;
-    LAZYRT_RETURN_IF_ERROR(status_of_xnn(
+    WeightStore::Packing packing(cpu.weights, fully_connected_tag(width, rows, false));
+    packing.expect(width * rows * sizeof(float));
+    const Status status = status_of_xnn(
         op,
         xnn_create_fully_connected_nc_f32(width, rows, width, rows, data(0), data(2), -HUGE_VALF,
-                                          HUGE_VALF, 0, nullptr, packing.cache(), &part->from_x)));
+                                          HUGE_VALF, 0, nullptr, packing.cache(), &part->from_x));
     *packed_bytes += packing.new_bytes();
+    LAZYRT_RETURN_IF_ERROR(status);
   }
   return status_of_xnn(op, xnn_reshape_fully_connected_nc_f32(
                                part->from_x, static_cast<size_t>(s.time * s.batch), cpu.pool));
@@ -118,8 +130,8 @@ inline void rnn_release(void* memory, const Allocator& allocator) {
   allocator.release(allocator.context, memory);
 }
 
-inline Status rnn_prepare(const char* op, uint64_t op_id, const PrepareContext& context,
-                          const RnnSizes& s, PreparedKernel* prepared) {
+inline Status rnn_prepare(const char* op, const PrepareContext& context, const RnnSizes& s,
+                          PreparedKernel* prepared) {
   static_assert(alignof(RnnPart) <= alignof(RnnState), "parts follow the state");
   const auto count = static_cast<size_t>(s.layers * s.directions);
   void* memory = context.allocator.allocate(context.allocator.context,
@@ -131,9 +143,9 @@ inline Status rnn_prepare(const char* op, uint64_t op_id, const PrepareContext& 
   prepared->workspace_bytes = RnnWorkspace(s).total * sizeof(float);
   for (size_t i = 0; i < count; ++i) {
     const auto directions = static_cast<size_t>(s.directions);
-    const Status status = prepare_rnn_part(
-        op, op_id, context, s, static_cast<int64_t>(i / directions),
-        static_cast<int64_t>(i % directions), &state->parts()[i], &prepared->packed_weight_bytes);
+    const Status status = prepare_rnn_part(op, context, s, static_cast<int64_t>(i / directions),
+                                           static_cast<int64_t>(i % directions), &state->parts()[i],
+                                           &prepared->packed_weight_bytes);
     if (status.ok()) continue;
     rnn_release(state, context.allocator);
     prepared->state = nullptr;

@@ -39,10 +39,11 @@ inline bool gemm_pays(const VectorOps& vector, size_t rows, size_t k, size_t col
 template <class Row, class Bias>
 bool pack_gemm(WeightStore::Packing* packing, const float* w, const float* b, size_t k,
                size_t columns, const Row& row, const Bias& bias, GemmPanels* panels) {
-  *panels = {static_cast<const float*>(packing->find(w, b)), k, columns};
+  *panels = {nullptr, k, columns};
+  const size_t bytes = panels->panels() * (k + 1) * kGemmPanel * sizeof(float);
+  panels->packed = static_cast<const float*>(packing->find(w, b, bytes));
   if (panels->packed != nullptr) return true;
-  const size_t floats = panels->panels() * (k + 1) * kGemmPanel;
-  auto* packed = static_cast<float*>(packing->insert(w, b, floats * sizeof(float)));
+  auto* packed = static_cast<float*>(packing->insert(w, b, bytes));
   if (packed == nullptr) return false;
   panels->packed = packed;
   // By short pieces of k: both sides stay in the cache.
@@ -72,13 +73,13 @@ inline bool pack_gemm(WeightStore::Packing* packing, const float* w, const float
 }
 
 /// What Kernel::prepare does for a product with the node's constant weights inputs[1] [columns,
-/// ...] and its constant or absent bias; `op_id` tells the packing from other ops'.
-inline Status prepare_gemm(const char* op, uint64_t op_id, const PrepareContext& context,
-                           const TensorSpec& bias, GemmPanels* panels, PreparedKernel* prepared) {
+/// ...] and its constant or absent bias.
+inline Status prepare_gemm(const char* op, const PrepareContext& context, const TensorSpec& bias,
+                           GemmPanels* panels, PreparedKernel* prepared) {
   const TensorSpec& weight = context.node.inputs[1];
   const auto columns = static_cast<size_t>(weight.shape[0]);
-  PackingTag tag = {op_id};
-  tag.add(kGemmPanel).add(weight.shape);
+  PackingTag tag = {Packer::kRowPanels};
+  tag.add(weight.numel()).add(weight.shape[0]);
   WeightStore::Packing packing(cpu_services(context).weights, tag);
   if (!pack_gemm(&packing, static_cast<const float*>(weight.constant),
                  static_cast<const float*>(bias.constant),

@@ -1,30 +1,40 @@
 #include "runtime/backends/cpu/weight_store.h"
 
-#include <cstdlib>
+#include <cstddef>
 #include <cstring>
 #include <new>
+
+#include "runtime/platform/platform.h"
 
 namespace lazyrt {
 namespace {
 
 constexpr size_t kBlockAlignment = 64;
 constexpr size_t kNotFound = SIZE_MAX;
+constexpr size_t kFirstBuckets = 64;
 
 size_t rounded_up(size_t n) { return (n + kBlockAlignment - 1) & ~(kBlockAlignment - 1); }
 
-size_t bucket_of(const WeightKey& key, size_t buckets) {
-  uint64_t h = reinterpret_cast<uintptr_t>(key.kernel) >> 6;
-  h ^= reinterpret_cast<uintptr_t>(key.bias) >> 4;
-  h ^= key.seed ^ key.tag.op;
-  h *= 0x9E3779B97F4A7C15u;
-  return static_cast<size_t>(h >> 32) % buckets;
+void mix(uint64_t* h, uint64_t value) {
+  *h = (*h ^ value) * 0x9E3779B97F4A7C15u;
+  *h ^= *h >> 32;
 }
 
 }  // namespace
 
+uint64_t WeightKey::hash() const {
+  uint64_t h = seed;
+  mix(&h, reinterpret_cast<uintptr_t>(kernel));
+  mix(&h, reinterpret_cast<uintptr_t>(bias));
+  mix(&h, static_cast<uint64_t>(tag.packer));
+  for (int i = 0; i < tag.count; ++i) mix(&h, static_cast<uint64_t>(tag.values[i]));
+  return h;
+}
+
 // The data follows the header, which is padded to kBlockAlignment.
 struct WeightStore::Block {
   WeightKey key;
+  uint64_t hash;
   size_t bytes;
   Block* next;
 
@@ -45,29 +55,32 @@ WeightStore::WeightStore() {
 }
 
 WeightStore::~WeightStore() {
-  drop_reserved();
-  for (Block* block : buckets_) {
-    while (block != nullptr) {
-      Block* next = block->next;
-      std::free(block);
-      block = next;
+  release(reserved_);
+  for (size_t i = 0; i < bucket_count_; ++i) {
+    while (buckets_[i] != nullptr) {
+      Block* next = buckets_[i]->next;
+      release(buckets_[i]);
+      buckets_[i] = next;
     }
   }
+  platform_release(buckets_);
 }
 
 WeightStore::Packing::Packing(WeightStore* store, const PackingTag& tag) : store_(store) {
   store_->mutex_.lock();
   store_->tag_ = tag;
+  store_->least_bytes_ = 0;
   bytes_before_ = store_->bytes_;
 }
 
 WeightStore::Packing::~Packing() {
-  store_->drop_reserved();
+  store_->release(store_->reserved_);
+  store_->reserved_ = nullptr;
   store_->mutex_.unlock();
 }
 
-void* WeightStore::Packing::find(const void* kernel, const void* bias) const {
-  Block* block = store_->find({store_->tag_, 0, kernel, bias});
+void* WeightStore::Packing::find(const void* kernel, const void* bias, size_t bytes) const {
+  Block* block = store_->find({store_->tag_, 0, kernel, bias}, bytes, bytes);
   return block == nullptr ? nullptr : block->data();
 }
 
@@ -75,8 +88,9 @@ void* WeightStore::Packing::insert(const void* kernel, const void* bias, size_t 
   Block* block = store_->allocate(bytes);
   if (block == nullptr) return nullptr;
   std::memset(block->data(), 0, bytes);
-  store_->add(block, {store_->tag_, 0, kernel, bias});
-  return block->data();
+  if (store_->add(block, {store_->tag_, 0, kernel, bias})) return block->data();
+  store_->release(block);
+  return nullptr;
 }
 
 size_t WeightStore::bytes() {
@@ -84,66 +98,93 @@ size_t WeightStore::bytes() {
   return bytes_;
 }
 
+uint64_t WeightStore::probes() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return probes_;
+}
+
 WeightKey WeightStore::key_of(const xnn_weights_cache_look_up_key* key) const {
   return {tag_, key->seed, key->kernel, key->bias};
 }
 
-WeightStore::Block* WeightStore::find(const WeightKey& key) const {
-  for (Block* b = buckets_[bucket_of(key, kBuckets)]; b != nullptr; b = b->next) {
-    if (b->key == key) return b;
+WeightStore::Block* WeightStore::find(const WeightKey& key, size_t least, size_t most) const {
+  if (bucket_count_ == 0) return nullptr;
+  const uint64_t hash = key.hash();
+  for (Block* b = buckets_[hash & (bucket_count_ - 1)]; b != nullptr; b = b->next) {
+    ++probes_;
+    if (b->hash == hash && b->key == key && b->bytes >= least && b->bytes <= most) return b;
   }
   return nullptr;
 }
 
 WeightStore::Block* WeightStore::allocate(size_t bytes) {
   // One line more than asked: micro-kernels may read past the end of packed weights.
+  if (bytes > SIZE_MAX / 2) return nullptr;
   const size_t total = rounded_up(sizeof(Block)) + rounded_up(bytes) + kBlockAlignment;
-  if (total < bytes) return nullptr;
-  auto* block = static_cast<Block*>(std::aligned_alloc(kBlockAlignment, total));
+  auto* block = static_cast<Block*>(platform_allocate(total, kBlockAlignment));
   if (block == nullptr) return nullptr;
-  new (block) Block{{}, bytes, nullptr};
-  return block;
+  return new (block) Block{{}, 0, bytes, nullptr};
 }
 
-void WeightStore::add(Block* block, const WeightKey& key) {
-  Block** bucket = &buckets_[bucket_of(key, kBuckets)];
+void WeightStore::release(Block* block) { platform_release(block); }
+
+bool WeightStore::add(Block* block, const WeightKey& key) {
+  if (count_ == bucket_count_ && !grow()) return false;
   block->key = key;
+  block->hash = key.hash();
+  Block** bucket = &buckets_[block->hash & (bucket_count_ - 1)];
   block->next = *bucket;
   *bucket = block;
+  ++count_;
   bytes_ += block->bytes;
+  return true;
 }
 
-void WeightStore::drop_reserved() {
-  std::free(reserved_);
-  reserved_ = nullptr;
+bool WeightStore::grow() {
+  const size_t wanted = bucket_count_ == 0 ? kFirstBuckets : 2 * bucket_count_;
+  auto** buckets =
+      static_cast<Block**>(platform_allocate(wanted * sizeof(Block*), alignof(std::max_align_t)));
+  if (buckets == nullptr) return false;
+  for (size_t i = 0; i < wanted; ++i) buckets[i] = nullptr;
+  for (size_t i = 0; i < bucket_count_; ++i) {
+    while (Block* block = buckets_[i]) {
+      buckets_[i] = block->next;
+      Block** bucket = &buckets[block->hash & (wanted - 1)];
+      block->next = *bucket;
+      *bucket = block;
+    }
+  }
+  platform_release(buckets_);
+  buckets_ = buckets;
+  bucket_count_ = wanted;
+  return true;
 }
 
 // XNNPACK's side. Its "offset" is opaque to it: we use the address itself, so nothing ever moves.
 
 size_t WeightStore::look_up(void* context, const xnn_weights_cache_look_up_key* key) {
   auto* store = static_cast<WeightStore*>(context);
-  Block* block = store->find(store->key_of(key));
+  Block* block = store->find(store->key_of(key), store->least_bytes_, SIZE_MAX);
   return block == nullptr ? kNotFound : reinterpret_cast<size_t>(block->data());
 }
 
 void* WeightStore::reserve_space(void* context, size_t bytes) {
   auto* store = static_cast<WeightStore*>(context);
-  store->drop_reserved();
-  store->reserved_ = store->allocate(bytes);
+  store->release(store->reserved_);
+  store->reserved_ = bytes < store->least_bytes_ ? nullptr : store->allocate(bytes);
   return store->reserved_ == nullptr ? nullptr : store->reserved_->data();
 }
 
 size_t WeightStore::look_up_or_insert(void* context, const xnn_weights_cache_look_up_key* key,
-                                      void* data, size_t /*bytes*/) {
+                                      void* data, size_t bytes) {
   auto* store = static_cast<WeightStore*>(context);
-  if (Block* block = store->find(store->key_of(key))) {
-    if (store->reserved_ != nullptr && data == store->reserved_->data()) store->drop_reserved();
+  if (Block* block = store->find(store->key_of(key), bytes, bytes)) {
     return reinterpret_cast<size_t>(block->data());
   }
-  if (store->reserved_ == nullptr || data != store->reserved_->data()) return kNotFound;
   Block* block = store->reserved_;
+  if (block == nullptr || data != block->data() || bytes != block->bytes) return kNotFound;
+  if (!store->add(block, store->key_of(key))) return kNotFound;
   store->reserved_ = nullptr;
-  store->add(block, store->key_of(key));
   return reinterpret_cast<size_t>(block->data());
 }
 

@@ -14,13 +14,25 @@
 
 namespace lazyrt {
 
-/// All that a packed layout depends on besides the constants: the op, the shape of its weights and
-/// its attributes. XNNPACK's seeds do not tell these apart (a linear [O,K] and a linear [K,O] have
-/// one seed), and a block of the wrong layout would be read beyond its end.
+/// Who lays out a block. Only the same packer reads it again: two of them may pack one constant.
+enum class Packer : uint32_t {
+  kRowPanels,        ///< GemmPanels of a matrix [columns][k]
+  kTransposePanels,  ///< GemmPanels of one row of a transposed convolution's kernel
+  kRecurrent,        ///< panels of VectorOps::gemv
+  kWinograd,
+  kXnnFullyConnected,
+  kXnnConvolution,
+  kXnnDeconvolution,
+};
+
+/// All that a packed layout depends on besides the constants: who packed, the shape of the weights
+/// and the attributes that count. XNNPACK's seeds do not tell these apart (a linear [O,K] and a
+/// linear [K,O] have one seed, and a seed may be 0), and a block of the wrong layout would be read
+/// beyond its end.
 struct PackingTag {
   static constexpr int kMaxValues = 20;
 
-  uint64_t op = 0;
+  Packer packer = Packer::kRowPanels;
   int count = 0;
   int64_t values[kMaxValues] = {};
 
@@ -34,13 +46,19 @@ struct PackingTag {
     return *this;
   }
   bool operator==(const PackingTag& o) const {
-    if (op != o.op || count != o.count) return false;
+    if (packer != o.packer || count != o.count) return false;
     for (int i = 0; i < count; ++i) {
       if (values[i] != o.values[i]) return false;
     }
     return true;
   }
 };
+
+/// Weights of a fully connected layer as XNNPACK packs them: [outputs][inputs], or transposed.
+inline PackingTag fully_connected_tag(size_t inputs, size_t outputs, bool transposed) {
+  PackingTag tag = {Packer::kXnnFullyConnected};
+  return tag.add(static_cast<int64_t>(inputs)).add(static_cast<int64_t>(outputs)).add(transposed);
+}
 
 /// What a packed block was made of.
 struct WeightKey {
@@ -52,6 +70,8 @@ struct WeightKey {
   bool operator==(const WeightKey& o) const {
     return kernel == o.kernel && bias == o.bias && seed == o.seed && tag == o.tag;
   }
+  /// Of all its parts.
+  uint64_t hash() const;
 };
 
 /// Blocks never move and live until the store goes. Threads: packing takes the store's lock;
@@ -70,10 +90,12 @@ class WeightStore {
     Packing(const Packing&) = delete;
     Packing& operator=(const Packing&) = delete;
 
+    /// XNNPACK finds and makes no block that is smaller.
+    void expect(size_t least_bytes) { store_->least_bytes_ = least_bytes; }
     /// To be passed to xnn_create_*. Valid as long as the store.
     xnn_weights_cache_t cache() { return &store_->provider_; }
-    /// The block of (tag, kernel, bias), or nullptr.
-    void* find(const void* kernel, const void* bias) const;
+    /// The block of (tag, kernel, bias) that has exactly these bytes, or nullptr.
+    void* find(const void* kernel, const void* bias, size_t bytes) const;
     /// A new zeroed block of (tag, kernel, bias), aligned to 64 bytes, to be filled while this
     /// Packing is held; nullptr when memory is short.
     void* insert(const void* kernel, const void* bias, size_t bytes);
@@ -87,10 +109,11 @@ class WeightStore {
 
   /// Bytes of all blocks.
   size_t bytes();
+  /// Blocks that all finds so far have looked at: a few for each find, however many there are.
+  uint64_t probes();
 
  private:
   struct Block;
-  static constexpr size_t kBuckets = 256;
 
   WeightStore();
   ~WeightStore();
@@ -104,17 +127,24 @@ class WeightStore {
   static xnn_status delete_cache(void* context);
 
   WeightKey key_of(const xnn_weights_cache_look_up_key* key) const;
-  Block* find(const WeightKey& key) const;
+  /// The block of this key that has `least` to `most` bytes, or nullptr.
+  Block* find(const WeightKey& key, size_t least, size_t most) const;
   Block* allocate(size_t bytes);
-  void add(Block* block, const WeightKey& key);
-  void drop_reserved();
+  /// False, and nothing is added: no memory.
+  bool add(Block* block, const WeightKey& key);
+  bool grow();
+  void release(Block* block);
 
   xnn_weights_cache_provider provider_ = {};
   std::mutex mutex_;
   PackingTag tag_;             // of the Packing that holds mutex_
+  size_t least_bytes_ = 0;     // likewise
   Block* reserved_ = nullptr;  // given to XNNPACK, not yet inserted
   size_t bytes_ = 0;
-  Block* buckets_[kBuckets] = {};
+  mutable uint64_t probes_ = 0;
+  size_t count_ = 0;
+  size_t bucket_count_ = 0;  // a power of two, at least count_
+  Block** buckets_ = nullptr;
 };
 
 }  // namespace lazyrt

@@ -16,6 +16,7 @@ struct StoreDeleter {
 };
 using StorePtr = std::unique_ptr<WeightStore, StoreDeleter>;
 
+const PackingTag kTag = {Packer::kXnnConvolution};
 const char kKernel = 0, kOtherKernel = 0, kBias = 0;
 
 /// What XNNPACK does when it creates an operator; returns the address of the packed weights.
@@ -38,8 +39,8 @@ void* pack(WeightStore* store, const PackingTag& tag, uint32_t seed, const void*
 TEST(WeightStore, FindsWhatWasPackedBefore) {
   const StorePtr store(WeightStore::create());
   size_t first_bytes = 0, second_bytes = 1;
-  void* first = pack(store.get(), {1}, 5, &kKernel, &kBias, 100, &first_bytes);
-  void* second = pack(store.get(), {1}, 5, &kKernel, &kBias, 100, &second_bytes);
+  void* first = pack(store.get(), kTag, 5, &kKernel, &kBias, 100, &first_bytes);
+  void* second = pack(store.get(), kTag, 5, &kKernel, &kBias, 100, &second_bytes);
   EXPECT_EQ(first, second);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % 64, 0u);
   EXPECT_EQ(first_bytes, 100u);
@@ -50,16 +51,16 @@ TEST(WeightStore, FindsWhatWasPackedBefore) {
 TEST(WeightStore, EveryPartOfTheKeyCounts) {
   const StorePtr store(WeightStore::create());
   size_t bytes = 0;
-  PackingTag shaped = {1};
+  PackingTag shaped = kTag;
   shaped.add(Shape{3, 4});
-  PackingTag turned = {1};
+  PackingTag turned = kTag;
   turned.add(Shape{4, 3});
   const void* all[] = {
-      pack(store.get(), {1}, 5, &kKernel, &kBias, 8, &bytes),
-      pack(store.get(), {2}, 5, &kKernel, &kBias, 8, &bytes),
-      pack(store.get(), {1}, 6, &kKernel, &kBias, 8, &bytes),
-      pack(store.get(), {1}, 5, &kOtherKernel, &kBias, 8, &bytes),
-      pack(store.get(), {1}, 5, &kKernel, nullptr, 8, &bytes),
+      pack(store.get(), kTag, 5, &kKernel, &kBias, 8, &bytes),
+      pack(store.get(), {Packer::kXnnDeconvolution}, 5, &kKernel, &kBias, 8, &bytes),
+      pack(store.get(), kTag, 6, &kKernel, &kBias, 8, &bytes),
+      pack(store.get(), kTag, 5, &kOtherKernel, &kBias, 8, &bytes),
+      pack(store.get(), kTag, 5, &kKernel, nullptr, 8, &bytes),
       pack(store.get(), shaped, 5, &kKernel, &kBias, 8, &bytes),
       pack(store.get(), turned, 5, &kKernel, &kBias, 8, &bytes),
   };
@@ -72,18 +73,18 @@ TEST(WeightStore, EveryPartOfTheKeyCounts) {
 TEST(WeightStore, NothingMoves) {
   const StorePtr store(WeightStore::create());
   size_t bytes = 0;
-  void* first = pack(store.get(), {1}, 0, &kKernel, nullptr, 64, &bytes);
+  void* first = pack(store.get(), kTag, 0, &kKernel, nullptr, 64, &bytes);
   for (uint32_t seed = 1; seed < 2000; ++seed) {
-    ASSERT_NE(pack(store.get(), {1}, seed, &kKernel, nullptr, 64, &bytes), nullptr);
+    ASSERT_NE(pack(store.get(), kTag, seed, &kKernel, nullptr, 64, &bytes), nullptr);
   }
-  EXPECT_EQ(pack(store.get(), {1}, 0, &kKernel, nullptr, 64, &bytes), first);
+  EXPECT_EQ(pack(store.get(), kTag, 0, &kKernel, nullptr, 64, &bytes), first);
   EXPECT_EQ(static_cast<const char*>(first)[63], 7);
 }
 
 TEST(WeightStore, SpaceThatWasNotInsertedIsGivenBack) {
   const StorePtr store(WeightStore::create());
   {
-    WeightStore::Packing packing(store.get(), {1});
+    WeightStore::Packing packing(store.get(), kTag);
     ASSERT_NE(packing.cache()->reserve_space(packing.cache()->context, 1000), nullptr);
     EXPECT_EQ(packing.new_bytes(), 0u);
   }
@@ -92,14 +93,60 @@ TEST(WeightStore, SpaceThatWasNotInsertedIsGivenBack) {
 
 TEST(WeightStore, OwnBlocksAreZeroAndFoundAgain) {
   const StorePtr store(WeightStore::create());
-  WeightStore::Packing packing(store.get(), {9});
-  EXPECT_EQ(packing.find(&kKernel, nullptr), nullptr);
+  WeightStore::Packing packing(store.get(), kTag);
+  EXPECT_EQ(packing.find(&kKernel, nullptr, 33), nullptr);
   auto* block = static_cast<char*>(packing.insert(&kKernel, nullptr, 33));
   ASSERT_NE(block, nullptr);
   for (int i = 0; i < 33; ++i) EXPECT_EQ(block[i], 0);
-  EXPECT_EQ(packing.find(&kKernel, nullptr), block);
-  EXPECT_EQ(packing.find(&kOtherKernel, nullptr), nullptr);
+  EXPECT_EQ(packing.find(&kKernel, nullptr, 33), block);
+  EXPECT_EQ(packing.find(&kOtherKernel, nullptr, 33), nullptr);
   EXPECT_EQ(packing.new_bytes(), 33u);
+}
+
+TEST(WeightStore, OwnBlocksAndXnnpacksAreNeverTakenForEachOther) {
+  const StorePtr store(WeightStore::create());
+  size_t bytes = 0;
+  void* own = nullptr;
+  {
+    WeightStore::Packing packing(store.get(), {Packer::kRecurrent});
+    own = packing.insert(&kKernel, nullptr, 100);
+  }
+  // XNNPACK's seed can be 0, which is what a block of our own has.
+  void* other = pack(store.get(), {Packer::kXnnFullyConnected}, 0, &kKernel, nullptr, 400, &bytes);
+  EXPECT_NE(own, other);
+  EXPECT_EQ(bytes, 400u);
+  const WeightStore::Packing packing(store.get(), {Packer::kRecurrent});
+  EXPECT_EQ(packing.find(&kKernel, nullptr, 100), own);
+}
+
+TEST(WeightStore, ABlockOfAnotherSizeIsNotFound) {
+  const StorePtr store(WeightStore::create());
+  size_t bytes = 0;
+  void* small = pack(store.get(), kTag, 5, &kKernel, nullptr, 100, &bytes);
+  WeightStore::Packing packing(store.get(), kTag);
+  const xnn_weights_cache_t cache = packing.cache();
+  const xnn_weights_cache_look_up_key key = {5, &kKernel, nullptr};
+  EXPECT_EQ(cache->look_up(cache->context, &key), reinterpret_cast<size_t>(small));
+  packing.expect(101);
+  EXPECT_EQ(cache->look_up(cache->context, &key), SIZE_MAX);
+  EXPECT_EQ(cache->reserve_space(cache->context, 100), nullptr);
+  void* large = cache->reserve_space(cache->context, 164);
+  EXPECT_EQ(cache->look_up_or_insert(cache->context, &key, large, 164),
+            reinterpret_cast<size_t>(large));
+  ASSERT_NE(packing.insert(&kKernel, nullptr, 33), nullptr);
+  EXPECT_EQ(packing.find(&kKernel, nullptr, 32), nullptr);
+  EXPECT_EQ(packing.find(&kKernel, nullptr, 34), nullptr);
+}
+
+TEST(WeightStore, FindsLookAtFewBlocksHoweverManyThereAre) {
+  const StorePtr store(WeightStore::create());
+  constexpr int64_t kStrides = 50000;
+  for (int64_t i = 0; i < kStrides; ++i) {
+    WeightStore::Packing packing(store.get(), PackingTag(kTag).add(i));
+    ASSERT_EQ(packing.find(&kKernel, nullptr, 8), nullptr);
+    ASSERT_NE(packing.insert(&kKernel, nullptr, 8), nullptr);
+  }
+  EXPECT_LT(store->probes(), 2 * kStrides);
 }
 
 TEST(WeightStore, ManyThreadsPackOnce) {
@@ -111,7 +158,7 @@ TEST(WeightStore, ManyThreadsPackOnce) {
     threads.emplace_back([&store, &mine] {
       size_t bytes = 0;
       for (uint32_t seed = 0; seed < kSeeds; ++seed) {
-        mine[seed] = pack(store.get(), {1}, seed, &kKernel, nullptr, 128, &bytes);
+        mine[seed] = pack(store.get(), kTag, seed, &kKernel, nullptr, 128, &bytes);
       }
     });
   }
