@@ -12,8 +12,10 @@ gives in the same place of the sequence, or be refused. Verdicts of a case:
 
 import copy
 import dataclasses
+import json
 import os
 import random
+import subprocess
 import tempfile
 import traceback
 from typing import Any, Callable
@@ -42,12 +44,13 @@ class Case:
     calls: list
     expect: tuple = ("right", "refused", "failed")  # outcomes that do
     tolerance: float = 2e-4
+    front: str = "python"  # or "torchscript", "pt2": what make() gives is saved and goes through lazy-export
 
 
 CASES = {}
 
 
-def case(sample, calls, expect=("right", "refused", "failed"), tolerance=2e-4):
+def case(sample, calls, expect=("right", "refused", "failed"), tolerance=2e-4, front="python"):
     """Decorates the function that makes the program. Arguments are tuples, or Calls."""
 
     def as_call(item):
@@ -56,7 +59,7 @@ def case(sample, calls, expect=("right", "refused", "failed"), tolerance=2e-4):
     def take(make):
         name = make.__name__
         assert name not in CASES, name
-        CASES[name] = Case(name, make, as_call(sample), [as_call(c) for c in calls], expect, tolerance)
+        CASES[name] = Case(name, make, as_call(sample), [as_call(c) for c in calls], expect, tolerance, front)
         return make
 
     return take
@@ -164,8 +167,50 @@ def _holds_lazy(program):
 
 
 def _make(item):
+    """The program; of a .pt2 what torch.export made of it, since what that loses is not ours."""
     _seed()
-    return item.make()
+    made = item.make()
+    if item.front != "pt2":
+        return made
+    given = _copy(item.sample)
+    return torch.export.export(made, given.args, given.kwargs, strict=False).module()
+
+
+def _export_python(program, given, path):
+    return lazyrt.export(program, given.args, path, kwargs=given.kwargs).verdict
+
+
+def _command(arguments):
+    """The verdict of lazy-export; lazyrt.Error with what it said."""
+    binary = os.path.join(os.path.dirname(lazyrt.__file__), "..", "..", "bin", "lazy-export")
+    done = subprocess.run([os.environ.get("LAZY_EXPORT", binary), *arguments, "--json"], capture_output=True, text=True)
+    if done.returncode < 0 or done.returncode == 6:
+        raise RuntimeError(f"lazy-export ended with {done.returncode}: {done.stderr[-200:]}")
+    if done.returncode:
+        raise lazyrt.Error(done.stderr.strip() or done.stdout[-300:])
+    return json.loads(done.stdout).get("verdict", "?")
+
+
+def _export_torchscript(program, given, path):
+    file = path.replace("m.lzb", "m.pt")
+    torch.jit.save(program, file)
+    arguments = [file, "-o", path]
+    names = [a.name for a in program.forward.schema.arguments][1:] if hasattr(program.forward, "schema") else ["x"]
+    for i, (name, value) in enumerate(zip(names, given.args)):
+        if isinstance(value, torch.Tensor):
+            np.save(path.replace("m.lzb", f"{i}.npy"), value.numpy())
+            value = path.replace("m.lzb", f"{i}.npy")
+        arguments += ["--input", f"{name}={value}"]
+    return _command(arguments)
+
+
+def _export_pt2(program, given, path):
+    file = path.replace("m.lzb", "m.pt2")
+    torch.export.save(torch.export.export(program, given.args, given.kwargs, strict=False), file)
+    return _command([file, "-o", path])
+
+
+EXPORTS = {"python": _export_python, "torchscript": _export_torchscript, "pt2": _export_pt2}
 
 
 def judge(item):
@@ -175,7 +220,7 @@ def judge(item):
     path = os.path.join(folder, "m.lzb")
     given = _copy(item.sample)
     try:
-        report = lazyrt.export(exported, given.args, path, kwargs=given.kwargs)
+        verdict = EXPORTS[item.front](exported, given, path)
     except lazyrt.Error as error:
         left = _holds_lazy(exported)
         if left:
@@ -187,7 +232,7 @@ def judge(item):
     left = _holds_lazy(exported)
     if left:
         return "silent", f"the export left a lazy tensor in {left}"
-    return _run_calls(item, exported, beside, path, report)
+    return _run_calls(item, exported, beside, path, verdict)
 
 
 def _broken_eager(exported, beside, item):
@@ -205,7 +250,7 @@ def _broken_eager(exported, beside, item):
     return None
 
 
-def _run_calls(item, exported, beside, path, report):
+def _run_calls(item, exported, beside, path, verdict):
     program = lazyrt.load(path)
     refusals = []
     for i, call in enumerate(item.calls):
@@ -219,14 +264,14 @@ def _run_calls(item, exported, beside, path, report):
             continue
         eager = _eager(beside, call)
         if isinstance(eager, Exception):
-            return "silent", f"{report.verdict}: call {i + 1} answers where eager raises {eager!r}"[:240]
+            return "silent", f"{verdict}: call {i + 1} answers where eager raises {eager!r}"[:240]
         text = difference(ours, eager, item.tolerance)
         if text:
-            return "silent", f"{report.verdict}: call {i + 1}: {text}"[:300]
+            return "silent", f"{verdict}: call {i + 1}: {text}"[:300]
     broken = _broken_eager(exported, _make(item), item)
     if broken:
         return "silent", broken
-    return ("refused", refusals[0]) if refusals else ("right", report.verdict)
+    return ("refused", refusals[0]) if refusals else ("right", verdict)
 
 
 def can_go_on(program):

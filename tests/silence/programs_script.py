@@ -1,0 +1,361 @@
+"""TorchScript and .pt2 files."""
+
+from typing import Dict, List, Optional, Tuple
+
+import torch
+import torch.nn.functional as F
+from harness import case
+from torch import nn
+
+X = [(torch.randn(3, 4),) for _ in range(4)]
+N = [(torch.randn(6), torch.tensor(n)) for n in (3, 4, 0, 3)]
+
+
+def script(module):
+    return torch.jit.script(module.eval())
+
+
+@case(N[0], N, front="torchscript")
+def ts_item():
+    class Net(nn.Module):
+        def forward(self, x, n):
+            return x * int(n.item())
+
+    return script(Net())
+
+
+@case(N[0], N, front="torchscript")
+def ts_int_compare():
+    class Net(nn.Module):
+        def forward(self, x, n):
+            k = int(n)
+            if k > 2 and k < 4:
+                return x * 2
+            return x * 3
+
+    return script(Net())
+
+
+@case(N[0], N, front="torchscript")
+def ts_loop():
+    class Net(nn.Module):
+        def forward(self, x, n):
+            for i in range(int(n)):
+                x = x + i
+            return x
+
+    return script(Net())
+
+
+@case(N[0], N, front="torchscript")
+def ts_while():
+    class Net(nn.Module):
+        def forward(self, x, n):
+            k = int(n)
+            while k > 0:
+                x = x * 1.5
+                k -= 1
+            return x
+
+    return script(Net())
+
+
+@case(N[0], N, front="torchscript")
+def ts_slice():
+    class Net(nn.Module):
+        def forward(self, x, n):
+            return x[: int(n)]
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_float_scale():
+    class Net(nn.Module):
+        def forward(self, x):
+            s = float(x.abs().max())
+            return x / (s + 1.0)
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_float_compare():
+    class Net(nn.Module):
+        def forward(self, x):
+            if float(x.mean()) > 0.1:
+                return x * 2
+            return x * 3
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_counter():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.n: int = 0
+
+        def forward(self, x):
+            self.n += 1
+            return x * self.n
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_flag():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.even: bool = False
+
+        def forward(self, x):
+            self.even = not self.even
+            if self.even:
+                return x * 2
+            return x * 3
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_tensor_attribute():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mem = torch.zeros(3, 4)
+
+        def forward(self, x):
+            self.mem = self.mem * 0.5 + x
+            return self.mem * 2
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_optional_state():
+    class Net(nn.Module):
+        mem: Optional[torch.Tensor]
+
+        def __init__(self):
+            super().__init__()
+            self.mem = None
+
+        def forward(self, x):
+            mem = self.mem
+            if mem is None:
+                mem = torch.zeros_like(x)
+            mem = mem * 0.5 + x
+            self.mem = mem
+            return mem
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_list_state():
+    class Net(nn.Module):
+        past: List[torch.Tensor]
+
+        def __init__(self):
+            super().__init__()
+            self.past = []
+
+        def forward(self, x):
+            self.past.append(x)
+            return torch.stack(self.past).sum(0)
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_dict_state():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.past: Dict[str, torch.Tensor] = {"x": torch.zeros(3, 4)}
+
+        def forward(self, x):
+            y = x - self.past["x"]
+            self.past["x"] = x
+            return y
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_buffer():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("n", torch.zeros(()))
+
+        def forward(self, x):
+            self.n += 1
+            if bool(self.n > 2):
+                return x * 5
+            return x * self.n
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_exception():
+    class Net(nn.Module):
+        def forward(self, x):
+            if bool(x.sum() > 1e6):
+                raise ValueError("too large")
+            assert x.shape[0] == 3, "rows"
+            return x * 2
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_tolist():
+    class Net(nn.Module):
+        def forward(self, x):
+            rows: List[List[float]] = x.tolist()
+            return x * rows[0][0]
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_text():
+    class Net(nn.Module):
+        def forward(self, x) -> Tuple[torch.Tensor, str]:
+            return x * 2, "mean {}".format(x.mean().item())
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_number_result():
+    class Net(nn.Module):
+        def forward(self, x) -> Tuple[torch.Tensor, int]:
+            return x * 2, int(x.argmax())
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_print():
+    class Net(nn.Module):
+        def forward(self, x):
+            print(x.sum().item())
+            return x * 2
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_random():
+    class Net(nn.Module):
+        def forward(self, x):
+            return F.dropout(x, 0.5, training=True)
+
+    return script(Net())
+
+
+@case((torch.tensor([[1, 50, 3]]),), [(torch.tensor([v]),) for v in ([1, 50, 3], [1, 2, 3], [50, 50, 1])], front="torchscript")
+def ts_token_in_list():
+    class Net(nn.Module):
+        def forward(self, ids):
+            found = False
+            for i in range(ids.shape[1]):
+                if int(ids[0, i]) == 50:
+                    found = True
+            return ids.float() * (2.0 if found else 3.0)
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_traced_constant():
+    class Net(nn.Module):
+        def forward(self, x):
+            return x * x.abs().max().item()
+
+    return torch.jit.trace(Net(), X[0], check_trace=False)
+
+
+@case(X[0], X, front="pt2")
+def pt2_buffer():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("n", torch.zeros(()))
+
+        def forward(self, x):
+            self.n += 1
+            return x * self.n
+
+    return Net()
+
+
+@case(X[0], X, front="pt2")
+def pt2_item_scale():
+    class Net(nn.Module):
+        def forward(self, x):
+            return x * x.sum().item()
+
+    return Net()
+
+
+@case(N[0], N, front="pt2")
+def pt2_item_int():
+    class Net(nn.Module):
+        def forward(self, x, n):
+            k = n.item()
+            torch._check(k >= 0)
+            return x * k + torch.zeros(6)
+
+    return Net()
+
+
+@case(N[0], N, front="pt2")
+def pt2_item_size():
+    class Net(nn.Module):
+        def forward(self, x, n):
+            k = n.item()
+            torch._check(k >= 0)
+            torch._check(k <= 6)
+            return torch.zeros(k).sum() + x
+
+    return Net()
+
+
+@case(X[0], X, front="pt2")
+def pt2_where():
+    class Net(nn.Module):
+        def forward(self, x):
+            return torch.where(x.sum() > 0, x * 2, x * 3)
+
+    return Net()
+
+
+@case(X[0], X, front="pt2")
+def pt2_input_written():
+    class Net(nn.Module):
+        def forward(self, x):
+            x.add_(1)
+            return x * 2
+
+    return Net()
+
+
+@case(X[0], X, front="pt2")
+def pt2_attribute():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.n = 1
+
+        def forward(self, x):
+            self.n = self.n + 1
+            return x * self.n
+
+    return Net()
