@@ -31,7 +31,7 @@ Status supports(const NodeSpec& node) {
   if (weight.constant == nullptr || (bias.present() && bias.constant == nullptr)) {
     return Status(Error::kUnsupported, "conv2d: weight or bias is computed at run time");
   }
-  if (weight.numel() == 0 || node.outputs[0].numel() == 0) {
+  if (x.numel() == 0 || weight.numel() == 0 || node.outputs[0].numel() == 0) {
     return Status(Error::kUnsupported, "conv2d: empty operand");
   }
   if (a.pad_top() < 0 || a.pad_left() < 0 || a.pad_bottom() < 0 || a.pad_right() < 0) {
@@ -41,70 +41,26 @@ Status supports(const NodeSpec& node) {
   return {};
 }
 
-/// Without gaps and padding XNNPACK takes other kernels for 1x1.
 bool slides_by_one(const fb::Conv2d& a) {
   return a.stride_h() == 1 && a.stride_w() == 1 && a.pad_top() == 0 && a.pad_left() == 0 &&
          a.pad_bottom() == 0 && a.pad_right() == 0;
 }
 
-/// XNNPACK's layout of the filters, which does not depend on stride, padding or dilation otherwise.
-PackingTag tag_of(const NodeSpec& node) {
-  const auto& a = node.attrs.as<fb::Conv2d>();
-  PackingTag tag = {Packer::kXnnConvolution};
-  return tag.add(node.inputs[1].shape).add(a.groups()).add(slides_by_one(a));
-}
-
-Status create(const PrepareContext& context, XnnPanels* panels, size_t* packed_bytes) {
-  const auto& a = context.node.attrs.as<fb::Conv2d>();
-  const Shape& w = context.node.inputs[1].shape;
-  const auto groups = static_cast<uint32_t>(a.groups());
-  const auto in_channels = static_cast<size_t>(w[3]);
-  const auto out_channels = static_cast<size_t>(w[0]);
-  const auto u = [](int64_t v) { return static_cast<uint32_t>(v); };
-  const auto* weights = static_cast<const float*>(context.node.inputs[1].constant);
-  const auto* bias = static_cast<const float*>(bias_of(context.node).constant);
-  const size_t of_a_channel = static_cast<size_t>(w[1] * w[2]) * in_channels;
-  WeightStore::Packing packing(cpu_services(context).weights, tag_of(context.node));
-  const auto create_one = [&](size_t first, size_t channels, xnn_operator_t* op) {
-    packing.expect(channels * of_a_channel * sizeof(float));
-    return status_of_xnn(
-        "conv2d: create",
-        xnn_create_convolution2d_nhwc_f32(
-            u(a.pad_top()), u(a.pad_right()), u(a.pad_bottom()), u(a.pad_left()), u(w[1]), u(w[2]),
-            u(a.stride_h()), u(a.stride_w()), u(a.dilation_h()), u(a.dilation_w()), groups,
-            in_channels, channels / groups, in_channels * groups, out_channels,
-            weights + first * of_a_channel, bias == nullptr ? nullptr : bias + first, a.min(),
-            a.max(), 0, nullptr, packing.cache(), op));
-  };
+Status prepare_panels(const PrepareContext& context, XnnPanels* panels, PreparedKernel* prepared) {
+  const NodeSpec& node = context.node;
+  const XnnConvolution whole = xnn_convolution_of(node, node.attrs.as<fb::Conv2d>());
+  const auto of_a_channel =
+      static_cast<size_t>(whole.kernel_h * whole.kernel_w * whole.group_inputs);
   // The channels of a group belong together: such convolutions are not cut.
-  const Status status =
-      create_panels(panels, groups == 1 ? of_a_channel : 0, out_channels, create_one);
-  *packed_bytes = packing.new_bytes();
-  return status;
-}
-
-Status reshape(const PrepareContext& context, const XnnPanels& panels, size_t* workspace_bytes) {
-  const Shape& x = context.node.inputs[0].shape;
-  const Shape& y = context.node.outputs[0].shape;
-  return for_each_panel(panels, [&](xnn_operator_t op, size_t) {
-    size_t height = 0, width = 0, bytes = 0, alignment = 0;
-    LAZYRT_RETURN_IF_ERROR(status_of_xnn(
-        "conv2d: reshape",
-        xnn_reshape_convolution2d_nhwc_f32(op, static_cast<size_t>(x[0]), static_cast<size_t>(x[1]),
-                                           static_cast<size_t>(x[2]), &bytes, &alignment, &height,
-                                           &width, cpu_services(context).pool)));
-    *workspace_bytes = std::max(*workspace_bytes, bytes);
-    if (static_cast<int64_t>(height) == y[1] && static_cast<int64_t>(width) == y[2]) {
-      return Status();
-    }
-    return Status(Error::kInternal, "conv2d: XNNPACK makes %zux%zu of %s", height, width,
-                  shape_text(y).text);
-  });
-}
-
-Status prepare_xnn(const PrepareContext& context, XnnPanels* panels, PreparedKernel* prepared) {
-  LAZYRT_RETURN_IF_ERROR(create(context, panels, &prepared->packed_weight_bytes));
-  return reshape(context, *panels, &prepared->workspace_bytes);
+  return create_panels(panels, whole.groups == 1 ? of_a_channel : 0,
+                       static_cast<size_t>(whole.output_stride),
+                       [&](size_t first, size_t channels, xnn_operator_t* op) {
+                         XnnConvolution conv = whole;
+                         conv.group_outputs = static_cast<int64_t>(channels) / whole.groups;
+                         conv.filters += first * of_a_channel;
+                         if (conv.bias != nullptr) conv.bias += first;
+                         return prepare_xnn("conv2d", context, conv, op, prepared);
+                       });
 }
 
 Status prepare_winograd(const PrepareContext& context, WinogradConv* conv,
@@ -165,7 +121,7 @@ Status prepare_best(const PrepareContext& context, ConvState* state, PreparedKer
     return prepare_winograd(context, &state->winograd, prepared);
   }
   if (product_pays(vector, node)) return prepare_product(context, state, prepared);
-  return prepare_xnn(context, state, prepared);
+  return prepare_panels(context, state, prepared);
 }
 
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
@@ -195,10 +151,9 @@ Status run(void* state, const RunContext& context) {
   const XnnPanels& panels = conv;
   if (context.rebind) {
     LAZYRT_RETURN_IF_ERROR(for_each_panel(panels, [&](xnn_operator_t op, size_t first) {
-      return status_of_xnn("conv2d: setup",
-                           xnn_setup_convolution2d_nhwc_f32(
-                               op, context.workspace, context.inputs[0].as<const float>(),
-                               context.outputs[0].as<float>() + first));
+      return setup_xnn_convolution("conv2d: setup", op, context.workspace,
+                                   context.inputs[0].as<const float>(),
+                                   context.outputs[0].as<float>() + first);
     }));
   }
   return run_panels("conv2d: run", panels, cpu_services(context));

@@ -48,23 +48,17 @@ Status prepare_packed(const PrepareContext& context, LinearState* state, Prepare
   }
   const auto* weights = static_cast<const float*>(context.node.inputs[1].constant);
   const auto* bias = static_cast<const float*>(bias_of(context.node).constant);
-  {
-    LAZYRT_RETURN_IF_ERROR(
-        create_panels(state, e.in, e.out, [&](size_t first, size_t columns, xnn_operator_t* op) {
-          WeightStore::Packing packing(cpu.weights, fully_connected_tag(e.in, columns, false));
-          packing.expect(e.in * columns * sizeof(float));
-          const Status status = status_of_xnn(
-              "linear: create",
-              xnn_create_fully_connected_nc_f32(e.in, columns, e.in, e.out, weights + first * e.in,
-                                                bias == nullptr ? nullptr : bias + first, a.min(),
-                                                a.max(), 0, nullptr, packing.cache(), op));
-          prepared->packed_weight_bytes += packing.new_bytes();
-          return status;
-        }));
-  }
-  return for_each_panel(*state, [&](xnn_operator_t op, size_t) {
-    return status_of_xnn("linear: reshape",
-                         xnn_reshape_fully_connected_nc_f32(op, e.rows, cpu.pool));
+  return create_panels(state, e.in, e.out, [&](size_t first, size_t columns, xnn_operator_t* op) {
+    const XnnFullyConnected panel = {e.rows,
+                                     e.in,
+                                     columns,
+                                     e.out,
+                                     weights + first * e.in,
+                                     bias == nullptr ? nullptr : bias + first,
+                                     false,
+                                     a.min(),
+                                     a.max()};
+    return prepare_xnn("linear", context, panel, op, prepared);
   });
 }
 
@@ -72,14 +66,10 @@ Status prepare_dynamic(const PrepareContext& context, LinearState* state,
                        PreparedKernel* prepared) {
   const auto& a = context.node.attrs.as<fb::Linear>();
   const Extents e = extents_of(context.node);
-  size_t alignment = 0;
-  LAZYRT_RETURN_IF_ERROR(status_of_xnn("linear: create", xnn_create_dynamic_fully_connected_nc_f32(
-                                                             a.min(), a.max(), 0, &state->ops[0])));
   state->count = 1;
-  return status_of_xnn("linear: reshape",
-                       xnn_reshape_dynamic_fully_connected_nc_f32(
-                           state->ops[0], e.rows, e.in, e.out, e.in, e.out,
-                           &prepared->workspace_bytes, &alignment, cpu_services(context).pool));
+  return prepare_xnn("linear", context,
+                     {e.rows, e.in, e.out, e.out, nullptr, nullptr, false, a.min(), a.max()},
+                     &state->ops[0], prepared);
 }
 
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
@@ -99,14 +89,13 @@ Status setup(const LinearState& state, const RunContext& context) {
   float* y = context.outputs[0].as<float>();
   if (state.packed) {
     return for_each_panel(state, [&](xnn_operator_t op, size_t first) {
-      return status_of_xnn("linear: setup", xnn_setup_fully_connected_nc_f32(op, x, y + first));
+      return setup_xnn_fully_connected("linear: setup", op, x, y + first);
     });
   }
   const bool has_bias = context.inputs.size() > 2 && context.inputs[2].present();
-  return status_of_xnn("linear: setup",
-                       xnn_setup_dynamic_fully_connected_nc_f32(
-                           state.ops[0], context.workspace, x, context.inputs[1].as<const float>(),
-                           has_bias ? context.inputs[2].as<const float>() : nullptr, y));
+  return setup_xnn_fully_connected("linear: setup", state.ops[0], context.workspace, x,
+                                   context.inputs[1].as<const float>(),
+                                   has_bias ? context.inputs[2].as<const float>() : nullptr, y);
 }
 
 Status run(void* state, const RunContext& context) {

@@ -81,37 +81,18 @@ Status supports(const NodeSpec& node) {
   return {};
 }
 
-Status prepare_packed(const PrepareContext& context, MatMulState* state, PreparedKernel* prepared) {
-  const bool transposed = context.node.attrs.as<fb::MatMul>().transpose_b();
-  const CpuServices& cpu = cpu_services(context);
-  const Product p = product_of(context.node);
-  {
-    WeightStore::Packing packing(cpu.weights, fully_connected_tag(p.k, p.n, !transposed));
-    packing.expect(p.k * p.n * sizeof(float));
-    LAZYRT_RETURN_IF_ERROR(status_of_xnn(
-        "matmul: create",
-        xnn_create_fully_connected_nc_f32(
-            p.k, p.n, p.k, p.n, static_cast<const float*>(context.node.inputs[1].constant), nullptr,
-            -HUGE_VALF, HUGE_VALF, transposed ? 0 : XNN_FLAG_TRANSPOSE_WEIGHTS, nullptr,
-            packing.cache(), &state->op)));
-    prepared->packed_weight_bytes = packing.new_bytes();
-  }
-  return status_of_xnn("matmul: reshape",
-                       xnn_reshape_fully_connected_nc_f32(state->op, p.m, cpu.pool));
-}
-
-Status prepare_batched(const PrepareContext& context, MatMulState* state,
+Status prepare_product(const PrepareContext& context, MatMulState* state,
                        PreparedKernel* prepared) {
   const bool transposed = context.node.attrs.as<fb::MatMul>().transpose_b();
   const Product p = product_of(context.node);
-  size_t alignment = 0;
-  LAZYRT_RETURN_IF_ERROR(status_of_xnn(
-      "matmul: create",
-      xnn_create_batch_matrix_multiply_nc_f32(transposed ? XNN_FLAG_TRANSPOSE_B : 0, &state->op)));
-  return status_of_xnn("matmul: reshape",
-                       xnn_reshape_batch_matrix_multiply_nc_f32(
-                           state->op, p.rank, p.a, p.b, p.m, p.k, p.n, &prepared->workspace_bytes,
-                           &alignment, cpu_services(context).pool));
+  if (state->packed) {
+    XnnFullyConnected layer = {p.m, p.k, p.n, p.n};
+    layer.weights = static_cast<const float*>(context.node.inputs[1].constant);
+    layer.transposed = !transposed;
+    return prepare_xnn("matmul", context, layer, &state->op, prepared);
+  }
+  const XnnBatchMatMul product = {p.rank, p.a, p.b, p.m, p.k, p.n, transposed};
+  return prepare_xnn("matmul", context, product, &state->op, prepared);
 }
 
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
@@ -119,24 +100,21 @@ Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   if (state == nullptr) return no_memory("matmul");
   prepared->state = state;
   state->packed = context.node.inputs[1].constant != nullptr && product_of(context.node).rank == 0;
-  return prepared_xnn(state->packed ? prepare_packed(context, state, prepared)
-                                    : prepare_batched(context, state, prepared),
-                      context.allocator, prepared);
+  return prepared_xnn(prepare_product(context, state, prepared), context.allocator, prepared);
 }
 
-enum xnn_status setup(const MatMulState& state, const RunContext& context) {
+Status setup(const MatMulState& state, const RunContext& context) {
   const float* a = context.inputs[0].as<const float>();
   float* y = context.outputs[0].as<float>();
-  if (state.packed) return xnn_setup_fully_connected_nc_f32(state.op, a, y);
-  return xnn_setup_batch_matrix_multiply_nc_f32(state.op, context.workspace, a,
-                                                context.inputs[1].as<const float>(), y);
+  if (state.packed) return setup_xnn_fully_connected("matmul: setup", state.op, a, y);
+  return setup_xnn_batch_matmul("matmul: setup", state.op, context.workspace, a,
+                                context.inputs[1].as<const float>(), y);
 }
 
 Status run(void* state, const RunContext& context) {
   const auto& matmul = *static_cast<MatMulState*>(state);
-  if (context.rebind)
-    LAZYRT_RETURN_IF_ERROR(status_of_xnn("matmul: setup", setup(matmul, context)));
-  return status_of_xnn("matmul: run", xnn_run_operator(matmul.op, cpu_services(context).pool));
+  if (context.rebind) LAZYRT_RETURN_IF_ERROR(setup(matmul, context));
+  return run_xnn("matmul: run", matmul.op, cpu_services(context));
 }
 
 }  // namespace

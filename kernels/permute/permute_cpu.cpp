@@ -60,46 +60,6 @@ Status supports(const NodeSpec& node) {
   return Status(Error::kUnsupported, "permute: too many dims");
 }
 
-enum xnn_status create_and_reshape(size_t bytes, const Transposition& t, pthreadpool_t pool,
-                                   xnn_operator_t* op) {
-  enum xnn_status status;
-  switch (bytes) {
-    case 1:
-      status = xnn_create_transpose_nd_x8(0, op);
-      return status != xnn_status_success
-                 ? status
-                 : xnn_reshape_transpose_nd_x8(*op, t.rank, t.shape, t.perm, pool);
-    case 2:
-      status = xnn_create_transpose_nd_x16(0, op);
-      return status != xnn_status_success
-                 ? status
-                 : xnn_reshape_transpose_nd_x16(*op, t.rank, t.shape, t.perm, pool);
-    case 4:
-      status = xnn_create_transpose_nd_x32(0, op);
-      return status != xnn_status_success
-                 ? status
-                 : xnn_reshape_transpose_nd_x32(*op, t.rank, t.shape, t.perm, pool);
-    default:
-      status = xnn_create_transpose_nd_x64(0, op);
-      return status != xnn_status_success
-                 ? status
-                 : xnn_reshape_transpose_nd_x64(*op, t.rank, t.shape, t.perm, pool);
-  }
-}
-
-enum xnn_status setup(size_t bytes, xnn_operator_t op, const void* x, void* y) {
-  switch (bytes) {
-    case 1:
-      return xnn_setup_transpose_nd_x8(op, x, y);
-    case 2:
-      return xnn_setup_transpose_nd_x16(op, x, y);
-    case 4:
-      return xnn_setup_transpose_nd_x32(op, x, y);
-    default:
-      return xnn_setup_transpose_nd_x64(op, x, y);
-  }
-}
-
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const Transposition t = transposition_of(context.node);
   if (by_rows(t) || context.node.inputs[0].numel() == 0) return {};
@@ -107,9 +67,9 @@ Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   if (state == nullptr) return no_memory("permute");
   prepared->state = state;
   const size_t bytes = dtype_size(context.node.inputs[0].dtype);
-  const enum xnn_status status =
-      create_and_reshape(bytes, t, cpu_services(context).pool, &state->op);
-  return prepared_xnn(status_of_xnn("permute: prepare", status), context.allocator, prepared);
+  const XnnTranspose transpose = {bytes, t.rank, t.shape, t.perm};
+  return prepared_xnn(prepare_xnn("permute", context, transpose, &state->op, prepared),
+                      context.allocator, prepared);
 }
 
 void copy_by_rows(const RunContext& context) {
@@ -128,11 +88,11 @@ Status run(void* state, const RunContext& context) {
   if (state == nullptr) return copy_by_rows(context), Status();
   xnn_operator_t op = static_cast<XnnState*>(state)->op;
   if (context.rebind) {
-    LAZYRT_RETURN_IF_ERROR(
-        status_of_xnn("permute: setup", setup(dtype_size(context.inputs[0].dtype), op,
-                                              context.inputs[0].data, context.outputs[0].data)));
+    LAZYRT_RETURN_IF_ERROR(setup_xnn_transpose("permute: setup", op,
+                                               dtype_size(context.inputs[0].dtype),
+                                               context.inputs[0].data, context.outputs[0].data));
   }
-  return status_of_xnn("permute: run", xnn_run_operator(op, cpu_services(context).pool));
+  return run_xnn("permute: run", op, cpu_services(context));
 }
 
 }  // namespace

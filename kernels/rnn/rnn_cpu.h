@@ -79,7 +79,7 @@ inline void pack_recurrent(const RnnSizes& s, const float* w, const float* bias,
 /// Packs w_hh and b_hh, or finds them.
 inline Status prepare_recurrent(const char* op, const CpuServices& cpu, const RnnSizes& s,
                                 const float* w, const float* bias, RnnPart* part,
-                                size_t* packed_bytes) {
+                                PreparedKernel* prepared) {
   PackingTag tag = {Packer::kRecurrent};
   tag.add(s.gate_rows()).add(s.hidden);
   WeightStore::Packing packing(cpu.weights, tag);
@@ -92,13 +92,13 @@ inline Status prepare_recurrent(const char* op, const CpuServices& cpu, const Rn
     pack_recurrent(s, w, bias, packed);
   }
   part->recurrent = packed;
-  *packed_bytes += packing.new_bytes();
+  prepared->packed_weight_bytes += packing.new_bytes();
   return {};
 }
 
 inline Status prepare_rnn_part(const char* op, const PrepareContext& context, const RnnSizes& s,
                                int64_t layer, int64_t direction, RnnPart* part,
-                               size_t* packed_bytes) {
+                               PreparedKernel* prepared) {
   const auto w = context.node.inputs.subspan(s.first_weight(layer, direction), s.weights());
   const auto data = [&](size_t i) {
     return i < w.size() ? static_cast<const float*>(w[i].constant) : nullptr;
@@ -106,26 +106,17 @@ inline Status prepare_rnn_part(const char* op, const PrepareContext& context, co
   const CpuServices& cpu = cpu_services(context);
   const auto width = static_cast<size_t>(w[0].shape[1]);
   const auto rows = static_cast<size_t>(s.gate_rows());
-  LAZYRT_RETURN_IF_ERROR(prepare_recurrent(op, cpu, s, data(1), data(3), part, packed_bytes));
-  {
-    WeightStore::Packing packing(cpu.weights, fully_connected_tag(width, rows, false));
-    packing.expect(width * rows * sizeof(float));
-    const Status status = status_of_xnn(
-        op,
-        xnn_create_fully_connected_nc_f32(width, rows, width, rows, data(0), data(2), -HUGE_VALF,
-                                          HUGE_VALF, 0, nullptr, packing.cache(), &part->from_x));
-    *packed_bytes += packing.new_bytes();
-    LAZYRT_RETURN_IF_ERROR(status);
-  }
-  return status_of_xnn(op, xnn_reshape_fully_connected_nc_f32(
-                               part->from_x, static_cast<size_t>(s.time * s.batch), cpu.pool));
+  LAZYRT_RETURN_IF_ERROR(prepare_recurrent(op, cpu, s, data(1), data(3), part, prepared));
+  const XnnFullyConnected from_x = {
+      static_cast<size_t>(s.time * s.batch), width, rows, rows, data(0), data(2)};
+  return prepare_xnn(op, context, from_x, &part->from_x, prepared);
 }
 
 inline void rnn_release(void* memory, const Allocator& allocator) {
   if (memory == nullptr) return;
   auto* state = static_cast<RnnState*>(memory);
   for (size_t i = 0; i < state->part_count; ++i) {
-    if (state->parts()[i].from_x != nullptr) xnn_delete_operator(state->parts()[i].from_x);
+    release_xnn_op(state->parts()[i].from_x);
   }
   allocator.release(allocator.context, memory);
 }
@@ -143,9 +134,9 @@ inline Status rnn_prepare(const char* op, const PrepareContext& context, const R
   prepared->workspace_bytes = RnnWorkspace(s).total * sizeof(float);
   for (size_t i = 0; i < count; ++i) {
     const auto directions = static_cast<size_t>(s.directions);
-    const Status status = prepare_rnn_part(op, context, s, static_cast<int64_t>(i / directions),
-                                           static_cast<int64_t>(i % directions), &state->parts()[i],
-                                           &prepared->packed_weight_bytes);
+    const Status status =
+        prepare_rnn_part(op, context, s, static_cast<int64_t>(i / directions),
+                         static_cast<int64_t>(i % directions), &state->parts()[i], prepared);
     if (status.ok()) continue;
     rnn_release(state, context.allocator);
     prepared->state = nullptr;
@@ -224,10 +215,9 @@ inline Status rnn_run(const char* op, RnnState* state, const RunContext& context
       xnn_operator_t from_x = state->parts()[layer * s.directions + d].from_x;
       float* gates = workspace + static_cast<size_t>(d) * at.gates;
       if (context.rebind) {
-        LAZYRT_RETURN_IF_ERROR(
-            status_of_xnn(op, xnn_setup_fully_connected_nc_f32(from_x, x, gates)));
+        LAZYRT_RETURN_IF_ERROR(setup_xnn_fully_connected(op, from_x, x, gates));
       }
-      LAZYRT_RETURN_IF_ERROR(status_of_xnn(op, xnn_run_operator(from_x, cpu.pool)));
+      LAZYRT_RETURN_IF_ERROR(run_xnn(op, from_x, cpu));
     }
     float* y = layer == s.layers - 1 ? context.outputs[0].as<float>()
                                      : between + static_cast<size_t>(layer % 2) * at.between;

@@ -44,6 +44,21 @@ TEST(DeviceCode, NeverDoesWhatItMustNot) {
   }
 }
 
+/// XNNPACK trusts its parameters; the wrapper checks them.
+TEST(DeviceCode, CallsXnnpackOnlyThroughItsWrapper) {
+  const std::regex pattern(R"(\bxnn_(create|reshape|setup|run|delete|initialize|define)\w*\s*\()");
+  bool seen = false;
+  for (const SourceFile& file : device_files()) {
+    const bool wrapper = file.path == "runtime/backends/cpu/xnn_op.cpp";
+    for (size_t i = 0; i < file.lines.size(); ++i) {
+      if (!std::regex_search(file.lines[i], pattern)) continue;
+      seen = true;
+      EXPECT_TRUE(wrapper) << file.path << ":" << i + 1 << ": " << file.lines[i];
+    }
+  }
+  EXPECT_TRUE(seen);
+}
+
 TEST(DeviceCode, IncludesNoStreams) {
   for (const SourceFile& file : device_files()) {
     for (const Include& include : file.includes) {

@@ -2,43 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "tests/support/loaded_bundle.h"
-#include "tests/support/mixed_bundle.h"
+#include "tests/wall/agreement.h"
 
 namespace lazyrt {
 namespace {
 
 using test::BundleParts;
 using test::MethodBuilder;
-
-/// Sets every input to random numbers and runs.
-std::vector<float> run(const Method& method, const Backend* backend) {
-  SessionOptions options;
-  options.backend = backend;
-  Result<Session> session = Session::create(method, options);
-  EXPECT_TRUE(session.ok()) << session.status().message();
-  if (!session.ok()) return {};
-  for (size_t i = 0; i < method.input_count(); ++i) {
-    const auto count = static_cast<size_t>(method.input(i).shape.numel());
-    const std::vector<float> x = test::random_floats(count, static_cast<unsigned>(i) + 1);
-    EXPECT_TRUE(session->set_input(i, x.data(), count * sizeof(float)).ok());
-  }
-  const Status status = session->run();
-  EXPECT_TRUE(status.ok()) << status.message();
-  return status.ok() ? test::floats(*session, 0) : std::vector<float>();
-}
-
-void expect_agreement(const BundleParts& parts) {
-  const test::Loaded loaded(parts, default_ops());
-  const std::vector<float> got = run(loaded.method(), cpu_backend());
-  const std::vector<float> wanted = run(loaded.method(), reference_backend());
-  ASSERT_EQ(got.size(), wanted.size());
-  for (size_t i = 0; i < got.size(); ++i) {
-    ASSERT_NEAR(got[i], wanted[i], 1e-4f * std::max(1.0f, std::fabs(wanted[i]))) << i;
-  }
-}
 
 /// w_ih [3H, width] and w_hh [3H, H] begin at one offset.
 template <class Table>
@@ -69,8 +39,8 @@ BundleParts rnn_of_one_constant(int gates, int64_t hidden, int64_t width) {
 TEST(Packing, ARecurrentLayerTellsItsTwoPackingsOfOneConstantApart) {
   for (const int64_t tile : {2, 4, 8, 16, 32, 64}) {
     SCOPED_TRACE(tile);
-    expect_agreement(rnn_of_one_constant<fb::GruT>(3, 300, 900 ^ tile ^ 43));
-    expect_agreement(rnn_of_one_constant<fb::LstmT>(4, 225, 900 ^ tile ^ 43));
+    test::expect_agreement(rnn_of_one_constant<fb::GruT>(3, 300, 900 ^ tile ^ 43));
+    test::expect_agreement(rnn_of_one_constant<fb::LstmT>(4, 225, 900 ^ tile ^ 43));
   }
 }
 
@@ -92,7 +62,7 @@ TEST(Packing, ShapesOfOneConstantAreTold) {
   }
   parts.constants.resize(48 * 48 * sizeof(float) + 64);
   b.output("y", sum);
-  expect_agreement(parts);
+  test::expect_agreement(parts);
 }
 
 /// One filter slid by every stride there is: packed once, as the layout does not depend on it.
@@ -115,7 +85,7 @@ TEST(Packing, StridesOfOneFilterShareAPacking) {
   const Session session = test::make(loaded.method(), options);
   EXPECT_GT(session.stats().packed_weight_bytes, 0u);
   EXPECT_LT(session.stats().packed_weight_bytes, 64 * w.size() * sizeof(float));
-  expect_agreement(parts);
+  test::expect_agreement(parts);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ Status fill(const BackendOptions& options, CpuServices* cpu) {
 }
 
 Status open(const BackendOptions& options, void** services) {
-  LAZYRT_RETURN_IF_ERROR(status_of_xnn("xnn_initialize", xnn_initialize(nullptr)));
+  LAZYRT_RETURN_IF_ERROR(initialize_xnn());
   auto* cpu = make_state<CpuServices>(options.allocator);
   if (cpu == nullptr) return no_memory("cpu backend");
   const Status status = fill(options, cpu);

@@ -54,12 +54,6 @@ struct PackingTag {
   }
 };
 
-/// Weights of a fully connected layer as XNNPACK packs them: [outputs][inputs], or transposed.
-inline PackingTag fully_connected_tag(size_t inputs, size_t outputs, bool transposed) {
-  PackingTag tag = {Packer::kXnnFullyConnected};
-  return tag.add(static_cast<int64_t>(inputs)).add(static_cast<int64_t>(outputs)).add(transposed);
-}
-
 /// What a packed block was made of.
 struct WeightKey {
   PackingTag tag;

@@ -1,32 +1,118 @@
 #pragma once
 
-// What kernels that wrap one XNNPACK operator share.
+// The only way to XNNPACK: kernels ask here for operators, nobody else calls xnn_create,
+// xnn_reshape or xnn_setup. XNNPACK trusts its parameters: it multiplies some of them in 32 bits,
+// does not notice products that overflow, and writes outside its buffers then. What it cannot do is
+// refused as kUnsupported before it is called; another backend runs the node.
 
 #include <xnnpack.h>
 
+#include <cmath>
+
 #include "lazyrt/error.h"
+#include "runtime/backends/cpu/cpu_backend.h"
 #include "runtime/op/op_def.h"
 
 namespace lazyrt {
-
-/// Ok, or XNNPACK's status in words with `call` named.
-inline Status status_of_xnn(const char* call, enum xnn_status status) {
-  switch (status) {
-    case xnn_status_success:
-      return {};
-    case xnn_status_out_of_memory:
-      return Status(Error::kOutOfMemory, "%s: no memory", call);
-    case xnn_status_unsupported_hardware:
-      return Status(Error::kUnsupported, "%s: this processor is not supported", call);
-    default:
-      return Status(Error::kInternal, "%s: XNNPACK answered %d", call, static_cast<int>(status));
-  }
-}
 
 /// State of a kernel that is one XNNPACK operator.
 struct XnnState {
   xnn_operator_t op = nullptr;
 };
+
+/// y [rows, outputs] = clamp(x [rows, inputs] w^T + b).
+struct XnnFullyConnected {
+  size_t rows = 0, inputs = 0, outputs = 0;
+  size_t output_stride = 0;        ///< floats from one row of y to the next
+  const float* weights = nullptr;  ///< [outputs][inputs]; null: given at run, with the bias
+  const float* bias = nullptr;     ///< may be null
+  bool transposed = false;         ///< the weights are [inputs][outputs]
+  float min = -HUGE_VALF, max = HUGE_VALF;
+};
+
+/// NHWC convolution or, as torch defines it, transposed convolution with filters
+/// [groups * group_outputs][kernel_h][kernel_w][group_inputs].
+struct XnnConvolution {
+  int64_t pad_top = 0, pad_right = 0, pad_bottom = 0, pad_left = 0;
+  int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  int64_t output_pad_h = 0, output_pad_w = 0;  ///< transposed only
+  int64_t groups = 1, group_inputs = 0, group_outputs = 0;
+  int64_t output_stride = 0;  ///< floats from one pixel of y to the next
+  const float* filters = nullptr;
+  const float* bias = nullptr;  ///< may be null
+  float min = -HUGE_VALF, max = HUGE_VALF;
+  Shape x, y;  ///< of y only batch, height and width count
+};
+
+/// The attributes of conv2d or conv_transpose2d. REQUIRES: `node` passed its shape rule.
+template <class Attrs>
+XnnConvolution xnn_convolution_of(const NodeSpec& node, const Attrs& a) {
+  const Shape& w = node.inputs[1].shape;
+  XnnConvolution c;
+  c.pad_top = a.pad_top(), c.pad_right = a.pad_right();
+  c.pad_bottom = a.pad_bottom(), c.pad_left = a.pad_left();
+  c.kernel_h = w[1], c.kernel_w = w[2];
+  c.stride_h = a.stride_h(), c.stride_w = a.stride_w();
+  c.dilation_h = a.dilation_h(), c.dilation_w = a.dilation_w();
+  c.groups = a.groups(), c.group_inputs = w[3], c.group_outputs = w[0] / a.groups();
+  c.output_stride = w[0];
+  c.filters = static_cast<const float*>(node.inputs[1].constant);
+  if (node.inputs.size() > 2) c.bias = static_cast<const float*>(node.inputs[2].constant);
+  c.min = a.min(), c.max = a.max();
+  c.x = node.inputs[0].shape, c.y = node.outputs[0].shape;
+  return c;
+}
+
+/// a [batch_a..., m, k] times b [batch_b..., k, n], or b [batch_b..., n, k]; batch dims broadcast.
+struct XnnBatchMatMul {
+  size_t rank = 0;  ///< number of batch dims
+  const size_t *batch_a = nullptr, *batch_b = nullptr;
+  size_t m = 0, k = 0, n = 0;
+  bool transposed = false;
+};
+
+/// Dim i of y is dim perm[i] of x; elements of 1, 2, 4 or 8 bytes.
+struct XnnTranspose {
+  size_t element_bytes = 0;
+  size_t rank = 0;
+  const size_t *shape = nullptr, *perm = nullptr;
+};
+
+// Each makes an operator, ready for setup, and adds what it packed and the workspace that it needs
+// to *prepared. kUnsupported: XNNPACK cannot do this. On failure *op stays null. `call` begins
+// messages.
+Status prepare_xnn(const char* call, const PrepareContext& context, const XnnFullyConnected& layer,
+                   xnn_operator_t* op, PreparedKernel* prepared);
+Status prepare_xnn(const char* call, const PrepareContext& context, const XnnConvolution& conv,
+                   xnn_operator_t* op, PreparedKernel* prepared);
+Status prepare_xnn_transposed(const char* call, const PrepareContext& context,
+                              const XnnConvolution& conv, xnn_operator_t* op,
+                              PreparedKernel* prepared);
+Status prepare_xnn(const char* call, const PrepareContext& context, const XnnBatchMatMul& product,
+                   xnn_operator_t* op, PreparedKernel* prepared);
+Status prepare_xnn(const char* call, const PrepareContext& context, const XnnTranspose& transpose,
+                   xnn_operator_t* op, PreparedKernel* prepared);
+
+// Where an operator of that kind reads and writes. The same call whatever runs before the next one.
+Status setup_xnn_fully_connected(const char* call, xnn_operator_t op, const float* x, float* y);
+/// Of weights given at run; `bias` may be null.
+Status setup_xnn_fully_connected(const char* call, xnn_operator_t op, void* workspace,
+                                 const float* x, const float* weights, const float* bias, float* y);
+Status setup_xnn_convolution(const char* call, xnn_operator_t op, void* workspace, const float* x,
+                             float* y);
+Status setup_xnn_transposed(const char* call, xnn_operator_t op, const float* x, float* y);
+Status setup_xnn_batch_matmul(const char* call, xnn_operator_t op, void* workspace, const float* a,
+                              const float* b, float* y);
+Status setup_xnn_transpose(const char* call, xnn_operator_t op, size_t element_bytes, const void* x,
+                           void* y);
+
+/// REQUIRES: set up.
+Status run_xnn(const char* call, xnn_operator_t op, const CpuServices& cpu);
+
+/// Called before any of these; often is fine.
+Status initialize_xnn();
+/// nullptr is fine.
+void release_xnn_op(xnn_operator_t op);
 
 /// Kernel::release of such kernels.
 void release_xnn(void* state, const Allocator& allocator);

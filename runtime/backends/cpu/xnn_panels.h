@@ -57,16 +57,14 @@ Status for_each_panel(const XnnPanels& panels, const Fn& fn) {
 }
 
 inline Status run_panels(const char* call, const XnnPanels& panels, const CpuServices& cpu) {
-  return for_each_panel(panels, [&](xnn_operator_t op, size_t) {
-    return status_of_xnn(call, xnn_run_operator(op, cpu.pool));
-  });
+  return for_each_panel(panels, [&](xnn_operator_t op, size_t) { return run_xnn(call, op, cpu); });
 }
 
 /// Kernel::release of such kernels.
 inline void release_panels(void* state, const Allocator& allocator) {
   if (state == nullptr) return;
   for (xnn_operator_t op : static_cast<XnnPanels*>(state)->ops) {
-    if (op != nullptr) xnn_delete_operator(op);
+    release_xnn_op(op);
   }
   allocator.release(allocator.context, state);
 }
