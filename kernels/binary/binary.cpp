@@ -196,6 +196,7 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef binary_op = {2, 2, 1, 0, 0b11, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef binary_op = {
+    2, 2, 1, 0, 0b11, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

@@ -32,6 +32,13 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   return set_output("conv2d", &out[0], in[0].dtype, Shape{x[0], height, width, weight[0]});
 }
 
+/// Each output element against a whole filter; of empty filters the taps are still walked.
+Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
+  const Shape& weight = in[1].shape;
+  const Shape filter = {weight[1], weight[2], weight[3]};
+  return volume(out[0].shape) * volume(filter) + work_by_size(attrs, in, out);
+}
+
 /// The kernel positions first..last-1 that fall inside an extent for a window starting at `start`.
 struct Taps {
   int64_t first, last;
@@ -95,12 +102,13 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
+  if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace
 
-const OpDef conv2d_op = {2, 3, 1, 0b100, 0, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef conv2d_op = {2, 3, 1, 0b100, 0, false, infer, work, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

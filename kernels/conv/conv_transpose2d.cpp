@@ -53,6 +53,15 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
                     Shape{x[0], height, width, weight[0]});
 }
 
+/// Each output element asks every tap; packing makes a filter for each position of the stride.
+Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
+  const auto& a = attrs.as<fb::ConvTranspose2d>();
+  const Shape& weight = in[1].shape;
+  const Shape filter = {weight[1], weight[2], weight[3]};
+  return volume(out[0].shape) * volume(filter) + Work(a.stride_h()) * Work(a.stride_w()) +
+         work_by_size(attrs, in, out);
+}
+
 /// The input position that kernel tap k sends to output position `at`, or -1 if none does.
 int64_t source(int64_t at, int64_t k, int64_t pad, int64_t dilation, int64_t stride,
                int64_t extent) {
@@ -108,13 +117,14 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
+  if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace
 
-const OpDef conv_transpose2d_op = {2, 3,     1,     0b100,
-                                   0, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef conv_transpose2d_op = {
+    2, 3, 1, 0b100, 0, false, infer, work, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

@@ -33,6 +33,7 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef expand_op = {1, 1, 1, 0, 0, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef expand_op = {
+    1, 1, 1, 0, 0, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

@@ -34,6 +34,6 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef flip_op = {1, 1, 1, 0, 0, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef flip_op = {1, 1, 1, 0, 0, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

@@ -56,6 +56,7 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef gather_op = {2, 2, 1, 0, 0, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef gather_op = {
+    2, 2, 1, 0, 0, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

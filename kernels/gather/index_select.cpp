@@ -35,7 +35,7 @@ Status run(void*, const RunContext& context) {
   LAZYRT_RETURN_IF_ERROR(check_indices("index_select", ids, -v.extent, v.extent));
   const size_t bytes = static_cast<size_t>(v.inner) * dtype_size(x.dtype);
   const int64_t count = ids.numel();
-  if (bytes == 0) return Status();
+  if (bytes == 0 || count == 0) return Status();
   char* y = context.outputs[0].as<char>();
   for (int64_t o = 0; o < v.outer; ++o) {
     const char* rows = x.as<const char>() + static_cast<size_t>(o * v.extent) * bytes;
@@ -49,6 +49,7 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef index_select_op = {2, 2, 1, 0, 0, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef index_select_op = {
+    2, 2, 1, 0, 0, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

@@ -19,7 +19,7 @@ Status run(void*, const RunContext& context) {
   LAZYRT_RETURN_IF_ERROR(check_indices("index_select", ids, -v.extent, v.extent));
   const size_t bytes = static_cast<size_t>(v.inner) * dtype_size(x.dtype);
   const auto count = static_cast<size_t>(ids.numel());
-  if (bytes == 0) return {};
+  if (bytes == 0 || count == 0) return {};
   const char* in = x.as<const char>();
   char* y = context.outputs[0].as<char>();
   const auto extent = static_cast<size_t>(v.extent);

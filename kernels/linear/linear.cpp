@@ -27,6 +27,10 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   return set_output("linear", &out[0], in[0].dtype, shape);
 }
 
+Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
+  return volume(out[0].shape) * trips(in[1].shape[1]) + work_by_size(attrs, in, out);
+}
+
 template <class T>
 Status run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::Linear>();
@@ -45,12 +49,13 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
+  if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace
 
-const OpDef linear_op = {2, 3, 1, 0b100, 0, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef linear_op = {2, 3, 1, 0b100, 0, false, infer, work, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

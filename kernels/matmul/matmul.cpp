@@ -34,6 +34,10 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   return set_output("matmul", &out[0], in[0].dtype, shape);
 }
 
+Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
+  return volume(out[0].shape) * trips(in[0].shape.back(0)) + work_by_size(attrs, in, out);
+}
+
 struct Sizes {
   int64_t m, n, k;
 };
@@ -78,12 +82,13 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
+  if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(NumberTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace
 
-const OpDef matmul_op = {2, 2, 1, 0, 0, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef matmul_op = {2, 2, 1, 0, 0, false, infer, work, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

@@ -99,6 +99,7 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef group_norm_op = {1, 3, 1, 0b110, 0b1, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef group_norm_op = {
+    1, 3, 1, 0b110, 0b1, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

@@ -25,6 +25,7 @@ RowScale root_mean_square(const T* x, int64_t count, double epsilon) {
 }
 
 Status run(void*, const RunContext& context) {
+  if (context.outputs[0].numel() == 0) return {};
   const auto& a = context.attrs.as<fb::RmsNorm>();
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype, [&](auto type) {
     using T = typename decltype(type)::type;
@@ -34,6 +35,7 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef rms_norm_op = {1, 2, 1, 0b10, 0b1, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef rms_norm_op = {
+    1, 2, 1, 0b10, 0b1, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

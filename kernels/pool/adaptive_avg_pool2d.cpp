@@ -22,6 +22,14 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   return set_output(kOp, &out[0], in[0].dtype, Shape{x[0], a.out_h(), a.out_w(), x[3]});
 }
 
+/// The windows of a dim overlap by at most one position each.
+Work work(const OpAttrs&, Span<const TensorSpec> in, Span<const TensorSpec> out) {
+  const Shape& x = in[0].shape;
+  const Shape& y = out[0].shape;
+  return trips(x[0]) * (trips(x[1]) + trips(2 * y[1])) * (trips(x[2]) + trips(2 * y[2])) *
+         trips(x[3]);
+}
+
 PoolRange window(int64_t o, int64_t outputs, int64_t extent) {
   return {o * extent / outputs, ((o + 1) * extent + outputs - 1) / outputs, 1};
 }
@@ -44,13 +52,14 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
+  if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace
 
-const OpDef adaptive_avg_pool2d_op = {1, 1,     1,     0,
-                                      0, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef adaptive_avg_pool2d_op = {
+    1, 1, 1, 0, 0, false, infer, work, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

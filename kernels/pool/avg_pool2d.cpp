@@ -22,6 +22,10 @@ int64_t padded_length(int64_t start, int64_t extent, int64_t kernel, int64_t pad
   return std::min(start + kernel, extent + pad_after) - start;
 }
 
+Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
+  return pool_work(attrs.as<fb::AvgPool2d>(), in[0], out[0]);
+}
+
 template <class T>
 Status run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::AvgPool2d>();
@@ -48,12 +52,13 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
+  if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace
 
-const OpDef avg_pool2d_op = {1, 1, 1, 0, 0, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef avg_pool2d_op = {1, 1, 1, 0, 0, false, infer, work, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

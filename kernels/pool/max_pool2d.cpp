@@ -15,6 +15,10 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   return infer_pool("max_pool2d", a, a.dilation_h(), a.dilation_w(), in, out);
 }
 
+Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
+  return pool_work(attrs.as<fb::MaxPool2d>(), in[0], out[0]);
+}
+
 template <class T>
 Status run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::MaxPool2d>();
@@ -33,12 +37,13 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
+  if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace
 
-const OpDef max_pool2d_op = {1, 1, 1, 0, 0, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef max_pool2d_op = {1, 1, 1, 0, 0, false, infer, work, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

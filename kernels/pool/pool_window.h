@@ -43,6 +43,14 @@ Status infer_pool(const char* op, const Table& a, int64_t dilation_h, int64_t di
   return set_output(op, &out[0], in[0].dtype, Shape{x[0], counts[0], counts[1], x[3]});
 }
 
+/// Each output element takes the taps that lie inside x.
+template <class Table>
+Work pool_work(const Table& a, const TensorSpec& x, const TensorSpec& y) {
+  const Work rows = trips(std::min<int64_t>(a.kernel_h(), x.shape[1]));
+  const Work columns = trips(std::min<int64_t>(a.kernel_w(), x.shape[2]));
+  return volume(y.shape) * rows * columns + volume(x.shape);
+}
+
 /// Calls add(pixel) with the C channels of each input pixel in rows x columns of an image.
 template <class T, class Add>
 void for_each_pixel(const T* image, const Shape& x, PoolRange rows, PoolRange columns, Add&& add) {

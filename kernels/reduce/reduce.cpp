@@ -127,6 +127,7 @@ Status run_typed(const RunContext& context) {
 
 /// Max and min of bools are any and all.
 Status run(void*, const RunContext& context) {
+  if (context.outputs[0].numel() == 0) return {};
   if (context.inputs[0].dtype == DType::kBool) {
     const Fn fn = context.attrs.as<fb::Reduce>().fn();
     RunContext bytes = context;
@@ -143,6 +144,7 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef reduce_op = {1, 1, 1, 0, 0, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef reduce_op = {
+    1, 1, 1, 0, 0, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

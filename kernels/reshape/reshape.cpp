@@ -28,6 +28,7 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef reshape_op = {1, 1, 1, 0, 0, true, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef reshape_op = {
+    1, 1, 1, 0, 0, true, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

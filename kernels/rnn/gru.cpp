@@ -18,6 +18,10 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   return infer_rnn("gru", attrs.as<fb::Gru>(), kGates, kStates, in, out);
 }
 
+Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec>) {
+  return rnn_work(attrs.as<fb::Gru>(), kGates, kStates, in);
+}
+
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const auto& in = context.node.inputs;
   const RnnSizes s =
@@ -37,6 +41,7 @@ void cell(const T* x, const T* h_gates, T* h, T*, int64_t hidden) {
 }
 
 Status run(void*, const RunContext& context) {
+  if (context.outputs[0].numel() == 0 && context.outputs[1].numel() == 0) return {};
   const RnnSizes s = rnn_sizes(context.attrs.as<fb::Gru>(), kGates, kStates,
                                context.inputs[0].shape, context.inputs[1].shape);
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype, [&](auto type) {
@@ -47,6 +52,6 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef gru_op = {4, -1, 2, 0, 0, false, infer, {nullptr, prepare, run, nullptr}};
+const OpDef gru_op = {4, -1, 2, 0, 0, false, infer, work, {nullptr, prepare, run, nullptr}};
 
 }  // namespace lazyrt

@@ -80,6 +80,18 @@ Status infer_rnn(const char* op, const Table& a, int gates, int states, Span<con
   return set_output(op, &out[0], dtype, y);
 }
 
+/// The work rule of both ops: each step's products with both weights, and its gates.
+template <class Table>
+Work rnn_work(const Table& a, int gates, int states, Span<const TensorSpec> in) {
+  const RnnSizes s = rnn_sizes(a, gates, states, in[0].shape, in[1].shape);
+  const Work steps = trips(s.time) * trips(s.batch);
+  const Work rows = trips(s.gate_rows());
+  const Work wide = trips(s.input) + trips(s.hidden);
+  const Work deep = trips(s.directions * s.hidden) + trips(s.hidden);
+  const Work cells = wide + Work(s.layers - 1) * deep;
+  return steps * rows * Work(s.directions) * cells + volume(in[0].shape);
+}
+
 /// Sequences of vectors; steps in elements.
 template <class T>
 struct Sequence {

@@ -26,6 +26,13 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   return set_output("top_k", &out[1], DType::kInt64, shape);
 }
 
+/// A heap of k over each row.
+Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
+  int levels = 2;
+  for (int64_t k = attrs.as<fb::TopK>().k(); k > 1; k /= 2) ++levels;
+  return volume(in[0].shape) * Work(levels) + work_by_size(attrs, in, out);
+}
+
 /// The workspace is a list of the indices of one row.
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const Shape& x = context.node.inputs[0].shape;
@@ -65,12 +72,13 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
+  if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(NumberTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace
 
-const OpDef top_k_op = {1, 1, 2, 0, 0, false, infer, {nullptr, prepare, run, nullptr}};
+const OpDef top_k_op = {1, 1, 2, 0, 0, false, infer, work, {nullptr, prepare, run, nullptr}};
 
 }  // namespace lazyrt

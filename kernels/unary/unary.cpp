@@ -246,6 +246,7 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef unary_op = {1, 1, 1, 0, 0b1, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef unary_op = {
+    1, 1, 1, 0, 0b1, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

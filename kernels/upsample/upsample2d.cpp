@@ -39,6 +39,12 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   return set_output("upsample2d", &out[0], in[0].dtype, Shape{x[0], a.out_h(), a.out_w(), x[3]});
 }
 
+Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
+  const Mode mode = attrs.as<fb::Upsample2d>().mode();
+  const Work taps = mode == Mode::Bicubic ? 16 : mode == Mode::Bilinear ? 4 : 1;
+  return volume(out[0].shape) * taps + work_by_size(attrs, in, out);
+}
+
 /// How one dim is resized.
 template <class T>
 struct Axis {
@@ -143,12 +149,13 @@ Status run_typed(const RunContext& context) {
 }
 
 Status run(void*, const RunContext& context) {
+  if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }
 
 }  // namespace
 
-const OpDef upsample2d_op = {1, 1, 1, 0, 0, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef upsample2d_op = {1, 1, 1, 0, 0, false, infer, work, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

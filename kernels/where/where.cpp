@@ -51,6 +51,7 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef where_op = {3, 3, 1, 0, 0b110, false, infer, {nullptr, nullptr, run, nullptr}};
+const OpDef where_op = {
+    3, 3, 1, 0, 0b110, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

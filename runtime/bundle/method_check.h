@@ -2,6 +2,7 @@
 
 // What the rules of the verifier share while they check one method. Internal to runtime/bundle.
 
+#include "lazyrt/runtime.h"
 #include "runtime/bundle/reader.h"
 #include "runtime/core/array.h"
 
@@ -30,6 +31,22 @@ class Budget {
   uint64_t left_;
 };
 
+/// Adds up what a run of one method may have to do, all its variants tried, against the limits.
+class WorkMeter {
+ public:
+  explicit WorkMeter(const LoadOptions& options);
+
+  void begin_method() { used_ = Work(); }
+  /// kLimitExceeded names the limit and the option that raises it.
+  Status add_node(Work work);
+  Status check_volume(Work volume) const;
+
+ private:
+  uint64_t limit_;
+  uint64_t node_limit_;
+  Work used_;
+};
+
 /// What is known of a value once its table was checked. Times are node indices.
 struct ValueFacts {
   static constexpr int32_t kNotMade = -2;
@@ -46,13 +63,15 @@ struct ValueFacts {
 };
 
 struct MethodCheck {
-  MethodCheck(const fb::Method& m, const BundleSections& s, const OpTable& o, Budget* b)
-      : method(m), sections(s), ops(o), budget(b) {}
+  MethodCheck(const fb::Method& m, const BundleSections& s, const OpTable& o, Budget* b,
+              WorkMeter* w)
+      : method(m), sections(s), ops(o), budget(b), work(w) {}
 
   const fb::Method& method;
   const BundleSections& sections;
   const OpTable& ops;
   Budget* budget;
+  WorkMeter* work;
   Array<ValueFacts> values;
 
   const char* name() const { return text_of(method.name()); }

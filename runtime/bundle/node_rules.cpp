@@ -125,6 +125,15 @@ Status check_inferred(const MethodCheck& c, const OpDef& def, const fb::Node& no
   return {};
 }
 
+/// REQUIRES: check_inferred was ok, and filled the scratch.
+Status check_work(const MethodCheck& c, const OpDef& def, const fb::Node& node,
+                  const Scratch& scratch) {
+  const Span<const TensorSpec> inputs(scratch.inputs.data(), count_of(node.inputs()));
+  const Span<const TensorSpec> outputs(scratch.outputs.data(), count_of(node.outputs()));
+  const auto rule = def.work == nullptr ? work_by_size : def.work;
+  return c.work->add_node(rule(attrs_of(node), inputs, outputs));
+}
+
 Status check_node(MethodCheck* c, int32_t index, Scratch* scratch) {
   const fb::Node& node = c->node(index);
   if (!c->is_source(node.source())) return bad_bundle("there is no source %d", node.source());
@@ -133,7 +142,8 @@ Status check_node(MethodCheck* c, int32_t index, Scratch* scratch) {
   LAZYRT_RETURN_IF_ERROR(check_operand_count(*entry->def, node));
   LAZYRT_RETURN_IF_ERROR(check_inputs(c, *entry->def, index, scratch));
   LAZYRT_RETURN_IF_ERROR(check_outputs(c, index));
-  return check_inferred(*c, *entry->def, node, scratch);
+  LAZYRT_RETURN_IF_ERROR(check_inferred(*c, *entry->def, node, scratch));
+  return check_work(*c, *entry->def, node, *scratch);
 }
 
 /// Sizes the scratch for the largest node, and pays for walking all operands.

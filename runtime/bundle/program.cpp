@@ -24,7 +24,7 @@ Status read_program(Span<const uint8_t> bytes, const OpTable& ops, const LoadOpt
   state->ops = &ops;
   state->bytes = bytes.size();
   LAZYRT_RETURN_IF_ERROR(read_sections(bytes, options.check_data, &state->sections));
-  return verify_bundle(state->sections, ops, options.memory_limit);
+  return verify_bundle(state->sections, ops, options);
 }
 
 /// "a, b, c" as far as it fits.

@@ -49,7 +49,9 @@ Status check_bytes(const MethodCheck& c, size_t id, ValueFacts* facts) {
                        dtype_name(facts->spec.dtype), shape_text(facts->spec.shape).text, bytes);
   }
   facts->bytes = value.bytes();
-  return {};
+  if (bytes != 0) return {};  // its place bounds it
+  return c.work->check_volume(volume(facts->spec.shape))
+      .with_context("method '%.30s', value %zu ('%.40s')", c.name(), id, text_of(value.name()));
 }
 
 /// [offset, offset + bytes + tail) lies in the arena or in the constants; states are in neither.

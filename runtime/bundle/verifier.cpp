@@ -86,11 +86,12 @@ struct BundleCheck {
   const OpTable& ops;
   uint64_t memory_limit;
   Budget budget;
+  WorkMeter work;
 
   /// One method without its variants. `unsupported` keeps the first thing that cannot run.
   Status method(const fb::Method& m, Status* unsupported) {
     LAZYRT_RETURN_IF_ERROR(check_arena_limit(m, memory_limit));
-    MethodCheck check(m, sections, ops, &budget);
+    MethodCheck check(m, sections, ops, &budget, &work);
     const Status status = check_structure(&check);
     if (!status.ok() && status.error() != Error::kUnsupported) return status;
     LAZYRT_RETURN_IF_ERROR(check_memory_limit(check, memory_limit));
@@ -131,14 +132,17 @@ struct BundleCheck {
 
 }  // namespace
 
-Status verify_bundle(const BundleSections& sections, const OpTable& ops, uint64_t memory_limit) {
+Status verify_bundle(const BundleSections& sections, const OpTable& ops,
+                     const LoadOptions& options) {
   if (count_of(sections.bundle->methods()) == 0) {
     return Status(Error::kInvalidBundle, "the bundle has no method");
   }
-  BundleCheck check = {sections, ops, memory_limit, Budget(sections.metadata_bytes)};
+  BundleCheck check = {sections, ops, options.memory_limit, Budget(sections.metadata_bytes),
+                       WorkMeter(options)};
   LAZYRT_RETURN_IF_ERROR(check.method_names());
   Status unsupported;
   for (const fb::Method* method : *sections.bundle->methods()) {
+    check.work.begin_method();
     LAZYRT_RETURN_IF_ERROR(check.method(*method, &unsupported));
     LAZYRT_RETURN_IF_ERROR(check.variants(*method, &unsupported));
   }

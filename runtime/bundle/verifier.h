@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lazyrt/error.h"
+#include "lazyrt/runtime.h"
 #include "runtime/bundle/reader.h"
 
 namespace lazyrt {
@@ -11,7 +12,9 @@ namespace lazyrt {
 ///
 /// kInvalidBundle: a rule is broken. kUnsupported: well-formed, but it needs what this runtime or
 /// `ops` lacks. kOutOfMemory: an arena larger than memory_limit, or no memory for the check itself.
+/// kLimitExceeded: a value, node or method beyond the work limits.
 /// The check takes time and memory in proportion to the metadata's size.
-Status verify_bundle(const BundleSections& sections, const OpTable& ops, uint64_t memory_limit);
+Status verify_bundle(const BundleSections& sections, const OpTable& ops,
+                     const LoadOptions& options);
 
 }  // namespace lazyrt

@@ -6,11 +6,22 @@
 namespace lazyrt {
 
 const char* error_name(Error error) {
-  static constexpr const char* kNames[] = {"ok",           "invalid argument",    "invalid bundle",
-                                           "version",      "unsupported",         "not found",
-                                           "out of range", "out of memory",       "input/output",
-                                           "busy",         "failed precondition", "internal",
-                                           "guard failed"};
+  static constexpr const char* kNames[] = {"ok",
+                                           "invalid argument",
+                                           "invalid bundle",
+                                           "version",
+                                           "unsupported",
+                                           "not found",
+                                           "out of range",
+                                           "out of memory",
+                                           "input/output",
+                                           "busy",
+                                           "failed precondition",
+                                           "internal",
+                                           "guard failed",
+                                           "cancelled",
+                                           "deadline exceeded",
+                                           "limit exceeded"};
   const auto i = static_cast<unsigned>(error);
   return i < sizeof(kNames) / sizeof(kNames[0]) ? kNames[i] : "?";
 }

@@ -112,6 +112,8 @@ Status Session::run() {
   return state_->run();
 }
 
+void Session::cancel() { state_->cancel(); }
+
 Result<TensorView> Session::output(size_t i) const {
   const Entry entry(*state_);
   LAZYRT_RETURN_IF_ERROR(entry.status());

@@ -11,6 +11,13 @@ namespace {
 
 uint64_t room_of(uint64_t bytes) { return align_up(bytes + kTailBytes, kAlignment); }
 
+/// Whether two runs of bytes share one.
+bool overlap(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
+  const auto x = reinterpret_cast<uintptr_t>(a);
+  const auto y = reinterpret_cast<uintptr_t>(b);
+  return x < y ? y - x < a_bytes : x - y < b_bytes;
+}
+
 /// Why none of several variants ran, each with its share of the message.
 class Reasons {
  public:
@@ -41,6 +48,9 @@ SessionState::SessionState(const ProgramState& program, size_t method,
 }
 
 SessionState::~SessionState() {
+  for (const InputSlot& slot : inputs_) {
+    if (slot.stage != nullptr) allocator_.release(allocator_.context, slot.stage);
+  }
   for (size_t v = 0; v < variant_count_; ++v) variants_[v].~Variant();
   if (variants_ != nullptr) allocator_.release(allocator_.context, variants_);
 }
@@ -221,7 +231,8 @@ Status SessionState::set_input(size_t i, const Shape* shape, const void* data, s
   slot.set = true;
   slot.bound = nullptr;
   slot.copy_at_run = false;
-  if (bytes != 0) std::memcpy(slot.copy, data, bytes);
+  slot.is_staged = false;
+  if (bytes != 0) std::memmove(slot.copy, data, bytes);  // data may be a view of this input
   return {};
 }
 
@@ -245,13 +256,39 @@ Status SessionState::bind_input(size_t i, const TensorView& tensor, size_t reada
   }
   const bool aligned = reinterpret_cast<uintptr_t>(tensor.data) % kAlignment == 0;
   const bool has_tail = readable - bytes >= kTailBytes;
+  const bool is_own = is_own_memory(tensor.data, bytes);
+  const bool is_staged = is_own && is_an_input_copy(tensor.data, bytes);
   InputSlot& slot = inputs_[i];
+  if (is_staged) LAZYRT_RETURN_IF_ERROR(make_stage(&slot));
   slot.shape = tensor.shape;
   slot.bytes = bytes;
   slot.set = true;
   slot.bound = tensor.data;
-  slot.copy_at_run = !(aligned && has_tail);
+  slot.copy_at_run = is_own || !(aligned && has_tail);
+  slot.is_staged = is_staged;
   return {};
+}
+
+/// Memory that a run writes.
+bool SessionState::is_own_memory(const void* data, size_t bytes) const {
+  for (const Block* block : {&arena_, &workspace_, &state_block_, &input_block_}) {
+    if (overlap(data, bytes, block->data(), block->bytes())) return true;
+  }
+  return false;
+}
+
+bool SessionState::is_an_input_copy(const void* data, size_t bytes) const {
+  for (const InputSlot& slot : inputs_) {
+    if (overlap(data, bytes, slot.copy, slot.room)) return true;
+  }
+  return false;
+}
+
+Status SessionState::make_stage(InputSlot* slot) {
+  if (slot->stage != nullptr) return {};
+  slot->stage = static_cast<uint8_t*>(allocator_.allocate(
+      allocator_.context, static_cast<size_t>(room_of(slot->room)), kAlignment));
+  return slot->stage == nullptr ? no_memory_for_session() : Status();
 }
 
 Status SessionState::prepare_inputs() {
@@ -260,7 +297,11 @@ Status SessionState::prepare_inputs() {
     if (!slot.set) {
       return Status(Error::kFailedPrecondition, "input '%.100s' was never set", input_name(i));
     }
-    if (slot.copy_at_run && slot.bytes != 0) std::memcpy(slot.copy, slot.bound, slot.bytes);
+    if (slot.is_staged) std::memcpy(slot.stage, slot.bound, slot.bytes);
+  }
+  for (const InputSlot& slot : inputs_) {
+    const void* from = slot.is_staged ? slot.stage : slot.bound;
+    if (slot.copy_at_run && slot.bytes != 0) std::memcpy(slot.copy, from, slot.bytes);
   }
   return {};
 }
@@ -294,7 +335,7 @@ void SessionState::keep_states(const Variant& variant) {
 
 Status SessionState::run_variant(size_t v) {
   point_inputs(&variants_[v]);
-  LAZYRT_RETURN_IF_ERROR(variants_[v].run());
+  LAZYRT_RETURN_IF_ERROR(variants_[v].run(stop_));
   keep_states(variants_[v]);
   ran_ = static_cast<int32_t>(v);
   return {};
@@ -302,6 +343,7 @@ Status SessionState::run_variant(size_t v) {
 
 Status SessionState::run() {
   ran_ = -1;
+  stop_.begin(options_.deadline_nanoseconds);
   LAZYRT_RETURN_IF_ERROR(prepare_inputs());
   if (variant_count_ == 1) {
     const Status status = run_variant(0);

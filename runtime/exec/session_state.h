@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "runtime/exec/block.h"
+#include "runtime/exec/run_stop.h"
 #include "runtime/exec/variant.h"
 
 namespace lazyrt {
@@ -28,6 +29,8 @@ class SessionState {
   Status check_input(size_t i, const TensorView& tensor) const;
   Status bind_input(size_t i, const TensorView& tensor, size_t readable);
   Status run();
+  /// From any thread, also while another one is in run.
+  void cancel() { stop_.cancel(); }
   Result<TensorView> output(size_t i) const;
   Result<size_t> variant() const;
   Status reset_state();
@@ -49,6 +52,9 @@ class SessionState {
     bool set = false;
     const void* bound = nullptr;  ///< the caller's memory; nullptr: the copy
     bool copy_at_run = false;     ///< bound, but not fit for use in place
+    /// Of bound memory that is an input's copy: read into here before any copy is written.
+    uint8_t* stage = nullptr;  ///< room_of(room) bytes, once they were needed
+    bool is_staged = false;
   };
 
   Status make_variants();
@@ -67,6 +73,9 @@ class SessionState {
   Status no_input(size_t i) const;
   Status wrong_input(size_t i, const char* given) const;
   Status find_shape(size_t i, size_t bytes, Shape* shape) const;
+  bool is_own_memory(const void* data, size_t bytes) const;
+  bool is_an_input_copy(const void* data, size_t bytes) const;
+  Status make_stage(InputSlot* slot);
   Status prepare_inputs();
   bool fits(const Variant& variant, size_t* wrong) const;
   void point_inputs(Variant* variant);
@@ -89,6 +98,7 @@ class SessionState {
   Array<uint8_t*> states_;  ///< per state: where it is in state_block_
   Array<InputSlot> inputs_;
   int32_t ran_ = -1;  ///< the variant of the last run's result; -1: there is none
+  RunStop stop_;
   mutable std::atomic<bool> busy_{false};
 };
 

@@ -1,6 +1,19 @@
 #include "runtime/exec/variant.h"
 
 namespace lazyrt {
+namespace {
+
+/// REQUIRES: no other thread writes it.
+void add_to(uint64_t* counter, uint64_t n) {
+  __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+uint64_t read_counter(const uint64_t& counter) {
+  return __atomic_load_n(&counter, __ATOMIC_RELAXED);
+}
+
+}  // namespace
+
 Status Variant::make_plan(const ProgramState& program, const fb::Method& method,
                           const SessionOptions& options, const Allocator& allocator,
                           BackendServices* services) {
@@ -14,14 +27,13 @@ Status Variant::make_plan(const ProgramState& program, const fb::Method& method,
 Status Variant::make_values(const SharedMemory& memory, bool profile) {
   memory_ = memory;
   const size_t count = count_of(method_->values());
-  if (!values_.make(count, allocator_) || !input_of_.make(count, allocator_) ||
-      !operands_.make(plan_.operands().size(), allocator_) ||
+  if (!values_.make(count, allocator_) || !operands_.make(plan_.operands().size(), allocator_) ||
       !rebind_.make(plan_.nodes().size(), allocator_)) {
     return no_memory_for_session();
   }
   if (profile && !times_.make(plan_.nodes().size(), allocator_)) return no_memory_for_session();
   for (bool& rebind : rebind_) rebind = true;
-  follow_inputs();
+  if (!follow_inputs()) return no_memory_for_session();
   place_values();
   for (size_t i = 0; i < operands_.size(); ++i) {
     const int32_t id = plan_.operands()[i];
@@ -30,16 +42,27 @@ Status Variant::make_values(const SharedMemory& memory, bool profile) {
   return {};
 }
 
-/// Views of an input move with it.
-void Variant::follow_inputs() {
-  for (int32_t& input : input_of_) input = -1;
-  for (size_t i = 0; i < count_of(method_->inputs()); ++i) {
-    input_of_[input_id(i)] = static_cast<int32_t>(i);
-  }
-  for (size_t id = 0; id < input_of_.size(); ++id) {
+/// Views of an input move with it. False when memory is short.
+bool Variant::follow_inputs() {
+  const size_t inputs = count_of(method_->inputs());
+  Array<int32_t> input_of;  // per value id: the input whose memory it is, or -1
+  if (!input_of.make(values_.size(), allocator_) || !first_follower_.make(inputs + 1, allocator_))
+    return false;
+  for (int32_t& input : input_of) input = -1;
+  for (size_t i = 0; i < inputs; ++i) input_of[input_id(i)] = static_cast<int32_t>(i);
+  for (size_t id = 0; id < input_of.size(); ++id) {
     const int32_t of = value(id).alias_of();
-    if (of >= 0) input_of_[id] = input_of_[static_cast<size_t>(of)];
+    if (of >= 0) input_of[id] = input_of[static_cast<size_t>(of)];
+    if (input_of[id] >= 0) ++first_follower_[static_cast<size_t>(input_of[id])];
   }
+  uint32_t total = 0;
+  for (uint32_t& count : first_follower_) count = total += count;  // now the end of each one's
+  if (!followers_.make(total, allocator_)) return false;
+  for (size_t id = input_of.size(); id-- > 0;) {
+    if (input_of[id] < 0) continue;
+    followers_[--first_follower_[static_cast<size_t>(input_of[id])]] = static_cast<uint32_t>(id);
+  }
+  return true;
 }
 
 void Variant::place_values() {
@@ -61,8 +84,8 @@ void Variant::place_values() {
 
 void Variant::point_input(size_t i, void* data) {
   if (input(i).data == data) return;
-  for (size_t id = 0; id < values_.size(); ++id) {
-    if (input_of_[id] == static_cast<int32_t>(i)) values_[id].data = data;
+  for (uint32_t k = first_follower_[i]; k < first_follower_[i + 1]; ++k) {
+    values_[followers_[k]].data = data;
   }
   stale_ = true;
 }
@@ -99,18 +122,18 @@ Status Variant::run_node(size_t index) {
 Status Variant::run_node_timed(size_t index) {
   const uint64_t begin = platform_ticks();
   const Status status = run_node(index);
-  times_[index].nanoseconds += platform_ticks() - begin;
-  ++times_[index].runs;
+  add_to(&times_[index].nanoseconds, platform_ticks() - begin);
+  add_to(&times_[index].runs, 1);
   return status;
 }
 
-Status Variant::run() {
+Status Variant::run(const RunStop& stop) {
   if (stale_) refresh_operands();
   size_t next_guard = 0;
   LAZYRT_RETURN_IF_ERROR(guards_.check(-1, values_.data(), &next_guard));
   const bool timed = times_.size() != 0;
   for (size_t i = 0; i < plan_.nodes().size(); ++i) {
-    const Status status = timed ? run_node_timed(i) : run_node(i);
+    const Status status = stop.is_due() ? stop.status() : timed ? run_node_timed(i) : run_node(i);
     if (!status.ok())
       return status.with_context("%s", node_place(*method_, i, *program_->ops).text);
     LAZYRT_RETURN_IF_ERROR(guards_.check(static_cast<int32_t>(i), values_.data(), &next_guard));
@@ -129,8 +152,8 @@ NodeInfo Variant::node(size_t i) const {
   info.backend = planned.backend->name;
   if (planned.fallback_reason != nullptr) info.fallback_reason = planned.fallback_reason;
   if (times_.size() != 0) {
-    info.nanoseconds = times_[i].nanoseconds;
-    info.runs = times_[i].runs;
+    info.nanoseconds = read_counter(times_[i].nanoseconds);
+    info.runs = read_counter(times_[i].runs);
   }
   const int32_t source = method_->nodes()->Get(static_cast<uint32_t>(i))->source();
   if (source < 0) return info;

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/guards.h"
 #include "runtime/exec/plan.h"
+#include "runtime/exec/run_stop.h"
 
 namespace lazyrt {
 
@@ -40,23 +41,25 @@ class Variant {
   /// The next runs read input i (and views of it) here.
   void point_input(size_t i, void* data);
 
-  /// Runs the nodes and checks the guards. Writes the arena, never states. kGuardFailed: says which
-  /// guard.
-  Status run();
+  /// Runs the nodes and checks the guards, until `stop` is due. Writes the arena, never states.
+  /// kGuardFailed: says which guard.
+  Status run(const RunStop& stop);
 
   const TensorView& output(size_t i) const { return values_[output_id(i)]; }
   /// What state k becomes. REQUIRES: run() was ok.
   const TensorView& next_of_state(size_t k) const;
 
+  /// Also while another thread runs.
   NodeInfo node(size_t i) const;
 
  private:
+  /// Atomic each: written by the thread that runs, read by any.
   struct NodeTime {
     uint64_t nanoseconds = 0;
     uint64_t runs = 0;
   };
 
-  void follow_inputs();
+  bool follow_inputs();
   void place_values();
   void refresh_operands();
   Status run_node(size_t index);
@@ -77,12 +80,13 @@ class Variant {
   SharedMemory memory_;
   Plan plan_;
   Guards guards_;
-  Array<TensorView> values_;    ///< per value id
-  Array<int32_t> input_of_;     ///< per value id: the input whose memory it is, or -1
-  Array<TensorView> operands_;  ///< per entry of plan_.operands()
-  Array<bool> rebind_;          ///< per node
-  Array<NodeTime> times_;       ///< per node; empty unless profiling
-  bool stale_ = false;          ///< operands_ must be refreshed before the next run
+  Array<TensorView> values_;        ///< per value id
+  Array<uint32_t> followers_;       ///< ids of the values in an input's memory, input by input
+  Array<uint32_t> first_follower_;  ///< per input, and one more where the last one's end
+  Array<TensorView> operands_;      ///< per entry of plan_.operands()
+  Array<bool> rebind_;              ///< per node
+  Array<NodeTime> times_;           ///< per node; empty unless profiling
+  bool stale_ = false;              ///< operands_ must be refreshed before the next run
 };
 
 }  // namespace lazyrt

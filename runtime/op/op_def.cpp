@@ -4,6 +4,13 @@
 
 namespace lazyrt {
 
+Work work_by_size(const OpAttrs&, Span<const TensorSpec> inputs, Span<const TensorSpec> outputs) {
+  Work sum;
+  for (const TensorSpec& x : inputs) sum = sum + (x.present() ? volume(x.shape) : Work());
+  for (const TensorSpec& y : outputs) sum = sum + volume(y.shape);
+  return sum;
+}
+
 const OpEntry* OpTable::find(const OpAttrs& attrs) const {
   if (attrs.kind == fb::OpAttrs::CustomOp) {
     const auto& op = attrs.as<fb::CustomOp>();

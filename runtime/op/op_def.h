@@ -9,6 +9,7 @@
 #include "lazyrt/span.h"
 #include "lazyrt/tensor_view.h"
 #include "runtime/core/allocator.h"
+#include "runtime/op/work.h"
 #include "schema/ops_generated.h"
 
 namespace lazyrt {
@@ -85,8 +86,17 @@ struct OpDef {
   /// runs.
   Status (*infer)(const OpAttrs& attrs, Span<const TensorSpec> inputs,
                   Span<TensorSpec> outputs) = nullptr;
+  /// The work rule: what a run does at most, in the order of magnitude, making it ready included,
+  /// whatever the data and the kernel. Called with operands and results that `infer` accepted; may
+  /// count much that is not there, never leave out a loop. nullptr = work_by_size.
+  Work (*work)(const OpAttrs& attrs, Span<const TensorSpec> inputs,
+               Span<const TensorSpec> outputs) = nullptr;
   Kernel reference;
 };
+
+/// For ops that touch each element of operands and results a few times.
+Work work_by_size(const OpAttrs& attrs, Span<const TensorSpec> inputs,
+                  Span<const TensorSpec> outputs);
 
 /// Which kernel of an op; also the index into OpEntry::kernels.
 enum class KernelSlot : uint8_t { kReference = 0, kCpu = 1, kVulkan = 2 };

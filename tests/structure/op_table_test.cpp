@@ -39,7 +39,7 @@ TEST(OpTable, EveryMemberOfTheUnionHasOneLine) {
   EXPECT_EQ(kinds.size(), static_cast<size_t>(fb::OpAttrs::MAX) - 1) << "all but CustomOp";
 }
 
-TEST(OpTable, EveryOpHasAShapeRuleAndAReferenceKernel) {
+TEST(OpTable, EveryOpHasAShapeRuleAWorkRuleAndAReferenceKernel) {
   for (const Line& line : kLines) {
     SCOPED_TRACE(line.name);
     const OpEntry* entry = default_ops().find({line.kind, nullptr});
@@ -47,6 +47,7 @@ TEST(OpTable, EveryOpHasAShapeRuleAndAReferenceKernel) {
     EXPECT_STREQ(entry->name, line.name);
     EXPECT_EQ(entry->kind, line.kind);
     EXPECT_NE(entry->def->infer, nullptr);
+    EXPECT_NE(entry->def->work, nullptr);
     ASSERT_NE(entry->kernels[0], nullptr);
     EXPECT_NE(entry->kernels[0]->run, nullptr);
     EXPECT_GE(entry->def->min_inputs, 1);

@@ -23,6 +23,7 @@ Session make_session(const Method& method, const Options& options) {
   session.backend = options.backend == "cpu" ? cpu_backend() : reference_backend();
   session.threads = options.threads;
   session.profile = options.profile;
+  session.deadline_nanoseconds = static_cast<uint64_t>(options.deadline_seconds * 1e9);
   Result<Session> made = Session::create(method, session);
   require(made.status());
   return std::move(*made);
@@ -31,6 +32,8 @@ Session make_session(const Method& method, const Options& options) {
 Program open_program(const Options& options) {
   LoadOptions load;
   load.check_data = options.check_data;
+  load.work_limit = options.work_limit;
+  load.node_work_limit = options.node_work_limit;
   Result<Program> program = Program::open(options.bundle.c_str(), default_ops(), load);
   if (program.status().error() == Error::kNotFound) {
     throw Failure(ExitCode::kIo, program.status().message());
@@ -67,6 +70,11 @@ class Runner {
     return now_ms();
   }
 
+  /// Only for who reads it: it is larger than the bundle.
+  Json described() const {
+    return options_.json ? describe(method_, session_, options_) : Json::object();
+  }
+
   void set_inputs(std::vector<HostTensor> tensors) {
     for (size_t i = 0; i < tensors.size(); ++i) require(session_.set_input(i, tensors[i].view()));
   }
@@ -97,7 +105,7 @@ class Runner {
     progress_.phase("measuring " + options_.bundle);
     const Bench measured = measure(&session_, options_.bench_seconds);
     progress_.phase("reporting");
-    Json json = describe(method_, session_, options_);
+    Json json = described();
     json.update(bench_json(program_, session_, measured, times_));
     json["outputs"] = outputs;
     if (!options_.json) {
@@ -113,7 +121,7 @@ class Runner {
   ExitCode run_inputs() {
     if (options_.has_inputs()) set_inputs(read_inputs(method_, options_));
     first_run();
-    Json json = describe(method_, session_, options_);
+    Json json = described();
     json["variant"] = *session_.variant();
     json["outputs"] = write_outputs(method_, session_, options_);
     if (!options_.json) print_outputs(json["outputs"]);
@@ -121,7 +129,7 @@ class Runner {
   }
 
   ExitCode run_samples() {
-    Json json = describe(method_, session_, options_);
+    Json json = described();
     json["samples"] = Json::array();
     bool ok = true;
     for (size_t s = 0; s < method_.sample_count(); ++s) {
@@ -184,7 +192,7 @@ class Runner {
 
   ExitCode finish(Json json, ExitCode code) {
     if (options_.profile && !options_.json) std::printf("%s", profile_table(session_).c_str());
-    if (options_.profile) json["profile"] = profile_json(session_);
+    if (options_.profile && options_.json) json["profile"] = profile_json(session_);
     if (options_.json) std::printf("%s\n", dump(json).c_str());
     return code;
   }

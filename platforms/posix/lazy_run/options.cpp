@@ -24,7 +24,7 @@ bundle), arena_bytes, workspace_bytes, packed_weight_bytes, state_bytes. Progres
 Exit codes: 0 ok; 1 bad command line, or wrong name, dtype or shape of an input; 2 the bundle is
 damaged, of a newer version or needs what this build lacks; 3 a file cannot be read or written; 4 an
 output differs from the sample's beyond tolerance; 5 the run failed (these inputs take a path that was not
-exported, an index out of range, no memory).
+exported, an index out of range, no memory, more work than the limits allow, past the deadline).
 
 Examples:
   lazy-run model.lzb
@@ -60,6 +60,13 @@ void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
                   "sample says")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
+  app->add_option("--deadline", o->deadline_seconds,
+                  "Ends a run between two nodes after so many seconds")
+      ->check(CLI::Range(0.0, 86400.0));
+  app->add_option("--work-limit", o->work_limit,
+                  "Most steps (about one multiply-add each) that a run may take; 0: 2^43");
+  app->add_option("--node-work-limit", o->node_work_limit,
+                  "Most steps of one node, and elements around an empty value; 0: 2^40");
   app->add_flag("--json", o->json, "Prints one JSON object");
   app->add_flag("--profile", o->profile, "Prints the time of each node");
   app->add_flag("--check-data", o->check_data, "Checks the checksum of constants and samples too");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +19,11 @@ struct Options {
   std::string raw_output;
   std::string backend = "cpu";
   int threads = 1;
-  double bench_seconds = 0;  ///< 0: no benchmark
-  double tolerance = 1e-4;   ///< relative to the largest expected value
+  double bench_seconds = 0;      ///< 0: no benchmark
+  double tolerance = 1e-4;       ///< relative to the largest expected value
+  double deadline_seconds = 0;   ///< of each run; 0: none
+  uint64_t work_limit = 0;       ///< as LoadOptions
+  uint64_t node_work_limit = 0;  ///< as LoadOptions
   bool json = false;
   bool profile = false;
   bool check_data = false;

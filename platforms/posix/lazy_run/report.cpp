@@ -1,13 +1,12 @@
 #include "platforms/posix/lazy_run/report.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdarg>
 #include <cstdio>
 #include <filesystem>
-#include <set>
 #include <system_error>
 
+#include "platforms/posix/lazy_run/file_names.h"
 #include "platforms/posix/lazy_run/npy.h"
 
 namespace lazyrt::run {
@@ -17,20 +16,6 @@ Json shape_json(const Shape& shape) {
   Json out = Json::array();
   for (int64_t d : shape) out.push_back(d);
   return out;
-}
-
-/// A name from the bundle as a file name: it cannot leave the folder.
-std::string file_name(const std::string& name, std::set<std::string>* taken) {
-  std::string safe;
-  for (char c : name.substr(0, 100)) {
-    const bool plain =
-        std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
-    safe += plain ? c : '_';
-  }
-  if (safe.empty() || safe[0] == '.') safe = "_" + safe;
-  std::string unique = safe;
-  for (int i = 1; !taken->insert(unique).second; ++i) unique = safe + "_" + std::to_string(i);
-  return unique + ".npy";
 }
 
 void make_folder(const std::string& path) {
@@ -99,7 +84,7 @@ double total_ns(const Session& session) {
 
 Json write_outputs(const Method& method, const Session& session, const Options& options) {
   Json out = Json::array();
-  std::set<std::string> taken;
+  FileNames files;
   if (!options.output_dir.empty()) make_folder(options.output_dir);
   for (size_t i = 0; i < method.output_count(); ++i) {
     const char* name = method.output(i).name;
@@ -110,7 +95,7 @@ Json write_outputs(const Method& method, const Session& session, const Options& 
                   {"dtype", dtype_name(view.dtype)}};
     if (!options.output_dir.empty()) {
       const std::string file =
-          (std::filesystem::path(options.output_dir) / file_name(name, &taken)).string();
+          (std::filesystem::path(options.output_dir) / files.add(name)).string();
       write_npy(file, view);
       entry["file"] = file;
     }

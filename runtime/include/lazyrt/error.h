@@ -22,6 +22,9 @@ enum class Error : uint8_t {
   kFailedPrecondition = 10,  ///< called in the wrong state
   kInternal = 11,            ///< a bug of ours or of a library below
   kGuardFailed = 12,         ///< these inputs take a path of the model that the bundle lacks
+  kCancelled = 13,           ///< Session::cancel ended the run
+  kDeadlineExceeded = 14,    ///< the run took longer than SessionOptions allow
+  kLimitExceeded = 15,       ///< the bundle asks for more work than LoadOptions allow
 };
 
 /// "invalid argument", "out of range", ...

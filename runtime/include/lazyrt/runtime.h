@@ -36,11 +36,21 @@ const Backend* reference_backend();
 /// What memory_limit = 0 stands for: 4 GiB.
 constexpr uint64_t kDefaultMemoryLimit = uint64_t{4} << 30;
 
+/// What the work limits of 0 stand for. A step is about one multiply-add or one element moved: a
+/// core makes some 2^35 of the former a second, and some 2^28 in the slowest reference kernels.
+constexpr uint64_t kDefaultNodeWorkLimit = uint64_t{1} << 40;
+constexpr uint64_t kDefaultWorkLimit = uint64_t{1} << 43;
+
 struct LoadOptions {
   /// Most bytes that arena and states of any method of the bundle may ask for; 0 = 4 GiB.
   uint64_t memory_limit = 0;
   /// Also checks the checksum of constants and samples (reads the whole file).
   bool check_data = false;
+  /// Most steps that one run of a method may take, all its variants together; 0 = 2^43.
+  uint64_t work_limit = 0;
+  /// Most steps of one node, and the most that the extents of a value without elements may multiply
+  /// to, zeros left out; 0 = 2^40. Between nodes a run can be cancelled, within one it cannot.
+  uint64_t node_work_limit = 0;
 };
 
 /// Interface of one input, output or state.
@@ -187,6 +197,9 @@ struct SessionOptions {
   uint64_t memory_limit = 0;         ///< arena + workspace + states at most; 0 = 4 GiB
   AllocatorHooks allocator;
   bool profile = false;  ///< measures each node: NodeInfo::nanoseconds
+  /// A run that has taken this many nanoseconds ends before its next node with kDeadlineExceeded;
+  /// 0 = it may take as long as it takes.
+  uint64_t deadline_nanoseconds = 0;
 };
 
 /// Memory of a session in bytes.
@@ -231,14 +244,20 @@ class Session {
   Status set_input(size_t i, const TensorView& tensor);
   /// Uses the caller's memory at each run, without a copy, until bound or set again. `readable`
   /// bytes must be readable from data; if data is not aligned to kAlignment or readable is less
-  /// than the input's bytes + kTailBytes, each run copies instead.
+  /// than the input's bytes + kTailBytes, each run copies instead. So it does where the memory is
+  /// this session's own, an output, a state or a part of one: each run then begins with what the
+  /// last one left there, all such inputs at once. kOutOfMemory: none for that copy.
   Status bind_input(size_t i, const TensorView& tensor, size_t readable);
 
   /// Runs the method. kFailedPrecondition names an input that was never set; kOutOfRange an index
   /// operand with a bad value and its node; kGuardFailed a guard that these inputs break, with its
-  /// source line, for each variant. After an error there is no result, and states are what they
-  /// were before the run. No heap allocation.
+  /// source line, for each variant; kCancelled and kDeadlineExceeded as below. After an error there
+  /// is no result, and states are what they were before the run. No heap allocation.
   Status run();
+  /// Ends a run that another thread is in before its next node, with kCancelled; while there is
+  /// none it does nothing. May be called from any thread as long as the session is not moved or
+  /// destroyed.
+  void cancel();
 
   /// The result of the last run, in the session's memory, valid until the next run. Its shape is
   /// that of the variant that ran.
@@ -251,6 +270,8 @@ class Session {
   /// What a state holds now, in the session's memory, valid until the next run or reset_state.
   Result<TensorView> state(size_t i) const;
 
+  /// These three never wait and may be called while another thread runs: times are then those of
+  /// the nodes that have ended.
   SessionStats stats() const;
   /// Of all variants, one after the other.
   size_t node_count() const;

@@ -1,0 +1,13 @@
+#include "runtime/exec/run_stop.h"
+
+namespace lazyrt {
+
+Status RunStop::status() const {
+  if (cancelled_.load(std::memory_order_relaxed)) return Status(Error::kCancelled, "cancelled");
+  return Status(Error::kDeadlineExceeded,
+                "the run took longer than its deadline of %.6g s "
+                "(SessionOptions::deadline_nanoseconds)",
+                static_cast<double>(deadline_) * 1e-9);
+}
+
+}  // namespace lazyrt
