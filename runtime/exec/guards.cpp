@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "runtime/exec/counter.h"
+
 namespace lazyrt {
 namespace {
 
@@ -125,7 +127,7 @@ Status Guards::make(const fb::Method& method, const Allocator& allocator) {
     }
   }
   for (uint32_t i = 0; i < count; ++i) {
-    entries_[i] = {made_by[static_cast<size_t>(method.guards()->Get(i)->value())], i};
+    entries_[i] = {made_by[static_cast<size_t>(method.guards()->Get(i)->value())], i, 0};
   }
   std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
     return a.after != b.after ? a.after < b.after : a.guard < b.guard;
@@ -133,14 +135,23 @@ Status Guards::make(const fb::Method& method, const Allocator& allocator) {
   return {};
 }
 
-Status Guards::check_due(int32_t node, const TensorView* values, size_t* next) const {
+Status Guards::check_due(int32_t node, const TensorView* values, size_t* next) {
   for (; *next < entries_.size() && entries_[*next].after <= node; ++*next) {
     const fb::Guard& guard = *method_->guards()->Get(entries_[*next].guard);
     const TensorView& x = values[guard.value()];
     const Seen now = look_at(guard, x);
-    if (!holds(guard, now)) return broken(*method_, guard, x.dtype, now);
+    if (holds(guard, now)) continue;
+    add_to(&entries_[*next].refusals, 1);
+    return broken(*method_, guard, x.dtype, now);
   }
   return {};
+}
+
+uint64_t Guards::refusals(size_t guard) const {
+  for (const Entry& entry : entries_) {
+    if (entry.guard == guard) return read_counter(entry.refusals);
+  }
+  return 0;
 }
 
 }  // namespace lazyrt

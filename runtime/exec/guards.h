@@ -14,18 +14,22 @@ class Guards {
   /// Checks those from *next on whose value is there once `node` has run (-1: before the first one)
   /// and moves *next behind them. kGuardFailed: "bool(x.sum() > 0) was true when exported, now
   /// false (model.py:12)". `values` are the method's, by id.
-  Status check(int32_t node, const TensorView* values, size_t* next) const {
+  Status check(int32_t node, const TensorView* values, size_t* next) {
     if (*next == entries_.size() || entries_[*next].after > node) return {};
     return check_due(node, values, next);
   }
+
+  /// How often check() found this guard of the method broken. Also while another thread runs.
+  uint64_t refusals(size_t guard) const;
 
  private:
   struct Entry {
     int32_t after = -1;  ///< the node that makes the value; -1: it is there from the start
     uint32_t guard = 0;
+    uint64_t refusals = 0;  ///< atomic: written by the thread that runs, read by any
   };
 
-  Status check_due(int32_t node, const TensorView* values, size_t* next) const;
+  Status check_due(int32_t node, const TensorView* values, size_t* next);
 
   const fb::Method* method_ = nullptr;
   Array<Entry> entries_;

@@ -141,5 +141,8 @@ Result<TensorView> Session::state(size_t i) const {
 SessionStats Session::stats() const { return state_->stats(); }
 size_t Session::node_count() const { return state_->node_count(); }
 NodeInfo Session::node(size_t i) const { return state_->node(i); }
+uint64_t Session::guard_refusals(size_t guard, size_t variant) const {
+  return state_->guard_refusals(guard, variant);
+}
 
 }  // namespace lazyrt

@@ -416,8 +416,14 @@ SessionStats SessionState::stats() const {
     const Plan& plan = variants_[v].plan();
     stats.workspace_bytes = std::max(stats.workspace_bytes, plan.workspace_bytes());
     stats.packed_weight_bytes += plan.packed_weight_bytes();
+    const size_t guards = count_of(variants_[v].method().guards());
+    for (size_t i = 0; i < guards; ++i) stats.guard_refusals += guard_refusals(i, v);
   }
   return stats;
+}
+
+uint64_t SessionState::guard_refusals(size_t guard, size_t variant) const {
+  return variant < variant_count_ ? variants_[variant].guard_refusals(guard) : 0;
 }
 
 size_t SessionState::node_count() const {

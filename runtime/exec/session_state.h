@@ -38,6 +38,7 @@ class SessionState {
   SessionStats stats() const;
   size_t node_count() const;
   NodeInfo node(size_t i) const;
+  uint64_t guard_refusals(size_t guard, size_t variant) const;
 
   /// True while a thread is inside.
   std::atomic<bool>& busy() const { return busy_; }

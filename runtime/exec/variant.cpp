@@ -1,18 +1,8 @@
 #include "runtime/exec/variant.h"
 
+#include "runtime/exec/counter.h"
+
 namespace lazyrt {
-namespace {
-
-/// REQUIRES: no other thread writes it.
-void add_to(uint64_t* counter, uint64_t n) {
-  __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
-}
-
-uint64_t read_counter(const uint64_t& counter) {
-  return __atomic_load_n(&counter, __ATOMIC_RELAXED);
-}
-
-}  // namespace
 
 Status Variant::make_plan(const ProgramState& program, const fb::Method& method,
                           const SessionOptions& options, const Allocator& allocator,

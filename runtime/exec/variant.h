@@ -51,6 +51,7 @@ class Variant {
 
   /// Also while another thread runs.
   NodeInfo node(size_t i) const;
+  uint64_t guard_refusals(size_t guard) const { return guards_.refusals(guard); }
 
  private:
   /// Atomic each: written by the thread that runs, read by any.

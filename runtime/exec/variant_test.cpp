@@ -180,6 +180,34 @@ TEST(Guards, AreListedByTheMethod) {
   EXPECT_EQ(m.guard(0).integer, 1);
 }
 
+TEST(Guards, RefusalsAreCounted) {
+  const Loaded bundle(test::branching_bundle());
+  Session session = make(bundle.method());
+  const auto run = [&](const float* x) {
+    ASSERT_TRUE(session.set_input(0, view_of(x, 4)).ok());
+    ASSERT_TRUE(session.run().ok());
+  };
+  EXPECT_EQ(session.stats().guard_refusals, 0u);
+  run(test::kBranchingUp);
+  EXPECT_EQ(session.guard_refusals(0), 0u);
+  run(test::kBranchingDown);  // turned away from the first variant, served by the second
+  run(test::kBranchingDown);
+  EXPECT_EQ(session.guard_refusals(0), 2u);
+  EXPECT_EQ(session.guard_refusals(0, 1), 0u);
+  EXPECT_EQ(session.stats().guard_refusals, 2u);
+  EXPECT_EQ(session.guard_refusals(7), 0u);
+  EXPECT_EQ(session.guard_refusals(0, 9), 0u);
+  EXPECT_EQ(make(bundle.method()).guard_refusals(0), 0u) << "each session has its own";
+}
+
+TEST(Guards, ARefusedRunIsCountedOnce) {
+  const Loaded bundle(one_path());
+  Session session = make(bundle.method());
+  ASSERT_TRUE(session.set_input(0, test::kBranchingDown, 16).ok());
+  EXPECT_EQ(session.run().error(), Error::kGuardFailed);
+  EXPECT_EQ(session.guard_refusals(0), 1u);
+}
+
 TEST(States, LiveFromRunToRunAndCanBeReset) {
   const Loaded bundle(one_path());
   ASSERT_EQ(bundle.method().state_count(), 1u);

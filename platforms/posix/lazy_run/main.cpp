@@ -193,7 +193,10 @@ class Runner {
   ExitCode finish(Json json, ExitCode code) {
     if (options_.profile && !options_.json) std::printf("%s", profile_table(session_).c_str());
     if (options_.profile && options_.json) json["profile"] = profile_json(session_);
-    if (options_.json) std::printf("%s\n", dump(json).c_str());
+    if (options_.json) {
+      json["guard_refusals"] = refusals_json(method_, session_);
+      std::printf("%s\n", dump(json).c_str());
+    }
     return code;
   }
 

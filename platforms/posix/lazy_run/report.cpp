@@ -56,6 +56,25 @@ Json variants_json(const Method& method) {
   return out;
 }
 
+}  // namespace
+
+Json refusals_json(const Method& method, const Session& session) {
+  Json out = Json::array();
+  for (size_t v = 0; v < method.variant_count(); ++v) {
+    for (size_t i = 0; i < method.guard_count(v); ++i) {
+      const uint64_t count = session.guard_refusals(i, v);
+      if (count == 0) continue;
+      Json entry = guard_json(method.guard(i, v));
+      entry["variant"] = v;
+      entry["count"] = count;
+      out.push_back(std::move(entry));
+    }
+  }
+  return out;
+}
+
+namespace {
+
 Json node_json(const Session& session, size_t i) {
   const NodeInfo n = session.node(i);
   return {{"node", i},      {"variant", n.variant},    {"op", n.op},     {"backend", n.backend},

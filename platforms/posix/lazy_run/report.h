@@ -24,6 +24,8 @@ Json write_outputs(const Method& method, const Session& session, const Options& 
 
 /// `inputs`, `literals` and `reference_nodes` of the JSON: what the method is and how it is run.
 Json describe(const Method& method, const Session& session, const Options& options);
+/// The guards that turned a run away from their variant, and how often.
+Json refusals_json(const Method& method, const Session& session);
 
 /// The JSON of one output's comparison.
 Json to_json(const char* name, const Difference& difference);

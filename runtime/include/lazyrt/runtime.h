@@ -202,12 +202,14 @@ struct SessionOptions {
   uint64_t deadline_nanoseconds = 0;
 };
 
-/// Memory of a session in bytes.
+/// Memory of a session in bytes, and what it refused.
 struct SessionStats {
   uint64_t arena_bytes = 0;  ///< and, with several variants, what keeps the inputs
   uint64_t workspace_bytes = 0;
   uint64_t packed_weight_bytes = 0;  ///< over all variants: what they share counts for each
   uint64_t state_bytes = 0;
+  /// How often a guard turned a run away from its variant: guard_refusals() says which.
+  uint64_t guard_refusals = 0;
 };
 
 /// How one node is run.
@@ -277,6 +279,9 @@ class Session {
   size_t node_count() const;
   /// REQUIRES: i < node_count().
   NodeInfo node(size_t i) const;
+  /// How often this guard of the method (Method::guard) was the one that turned a run away from its
+  /// variant; the run may have found another variant. 0 where there is no such guard.
+  uint64_t guard_refusals(size_t guard, size_t variant = 0) const;
 
  private:
   Session() = default;
