@@ -2,16 +2,48 @@
 
     report = lazyrt.export(module, (x,), "m.lzb")   # needs torch
     y = lazyrt.load("m.lzb")(x)                     # needs numpy alone
-"""
+
+`host_tracer/VERDICTS.md` says what the report's words mean and what an export promises."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from lazyrt.errors import BundleError, Error, ExportError, GuardError, InputError
-from lazyrt.session import Program, load
+from lazyrt.session import Program, TensorInfo, load
+from lazyrt.trees import Record
 
-__all__ = ["BundleError", "Error", "ExportError", "GuardError", "InputError", "Program", "export", "load"]
+if TYPE_CHECKING:
+    from lazyrt.report import ExportReport
+
+__all__ = ["BundleError", "Error", "ExportError", "GuardError", "InputError", "Program", "Record", "TensorInfo", "export", "load"]
 
 
-def export(model, args=(), path=None, **options):
-    """See lazyrt.exporting.export."""
+def export(model: Callable[..., Any], args: Any = (), path: str | os.PathLike[str] | None = None, *,
+           kwargs: dict[str, Any] | Sequence[dict[str, Any]] | None = None, allow: str | Iterable[str] = (),
+           second_trace: bool = True, check: bool = True, keep_samples: bool = True,
+           report: str | os.PathLike[str] | None = None, progress: Callable[[str, int, int], object] | None = None) -> ExportReport:
+    """Captures `model(*args, **kwargs)` and writes it as a bundle. Returns an ExportReport.
+
+    model         an nn.Module, or a function, method or functools.partial; it and the process are left as they were found
+    args, kwargs  the example call. Tensors and NumPy arrays anywhere in nested tuples, lists, dicts, dataclasses and simple objects become
+                  inputs, named after the signature ("input_ids", "past.0.key"); all else is fixed at its value, defaults too, and
+                  compared at each call of the loaded program. A list of tuples gives several samples (kwargs may then be a list
+                  of dicts): traces that agree are merged, others become variants of the bundle, which a run chooses by its
+                  inputs' shapes and by guards
+    path          of the bundle (.lzb); it appears only when all went well
+    allow         findings that would fail the export and shall not: "baked-value", or at one line "baked-value@model.py:31". A
+                  comment in the source, on the line or alone above it, does the same: # lazyrt: allow baked-value
+    second_trace  captures again on perturbed inputs, to find values of the example that went into the graph
+    check         runs the bundle on the cpu backend and compares it with eager's results
+    keep_samples  keeps the example's inputs and outputs in the bundle
+    report        path of an HTML report
+    progress      called as progress(stage, done, total)
+
+    Raises ExportError for what cannot be exported, with all reasons at once; exceptions of the model are its own."""
     from lazyrt.exporting import export as run  # imports torch
 
-    return run(model, args, path, **options)
+    return run(model, args, path, kwargs=kwargs, allow=allow, second_trace=second_trace, check=check, keep_samples=keep_samples,
+               report=report, progress=progress)

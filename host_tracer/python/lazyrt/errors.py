@@ -1,10 +1,17 @@
 """What LazyRT raises. The kinds are those of lazyrt/error.h."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lazyrt.report import ExportReport, Finding
+
 
 class Error(RuntimeError):
     """Base of LazyRT's errors. `kind` is "invalid argument", "unsupported", ..."""
 
-    def __init__(self, text, kind="internal"):
+    def __init__(self, text: str, kind: str = "internal") -> None:
         super().__init__(text)
         self.kind = kind
 
@@ -26,12 +33,13 @@ class ExportError(Error):
 
     `report` is an ExportReport of what was captured, or None; `findings` its findings."""
 
-    def __init__(self, text, kind="unsupported", report=None):
+    def __init__(self, text: str, kind: str = "unsupported", report: ExportReport | None = None) -> None:
         super().__init__(text, kind)
         self.report = report
 
     @property
-    def findings(self):
+    def findings(self) -> list[Finding]:
+        """What was found; empty where the capture itself failed."""
         return self.report.findings if self.report else []
 
 
@@ -44,6 +52,6 @@ _CLASSES = {
 }
 
 
-def from_kind(kind, text):
+def from_kind(kind: str, text: str) -> Error:
     """The exception for an error of the runtime or the exporter."""
     return _CLASSES.get(kind, Error)(text, kind)
