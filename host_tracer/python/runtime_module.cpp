@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -203,6 +204,7 @@ class PySession {
     result["workspace_bytes"] = stats.workspace_bytes;
     result["packed_weight_bytes"] = stats.packed_weight_bytes;
     result["state_bytes"] = stats.state_bytes;
+    result["guard_refusals"] = guard_refusals();
     return result;
   }
 
@@ -248,6 +250,26 @@ class PySession {
       throw PythonError(Error::kInvalidArgument, "a result's buffer is of the wrong size");
     }
     if (target.size() != 0) std::memcpy(target.data(), view.data, target.size());
+  }
+
+  /// The guards that have refused something, the most frequent first.
+  py::list guard_refusals() const {
+    std::vector<std::pair<uint64_t, py::dict>> found;
+    for (size_t v = 0; v < method_.variant_count(); ++v) {
+      for (size_t i = 0; i < method_.guard_count(v); ++i) {
+        const uint64_t count = session_.guard_refusals(i, v);
+        if (count == 0) continue;
+        py::dict item = guard_dict(method_.guard(i, v));
+        item["variant"] = v;
+        item["count"] = count;
+        found.emplace_back(count, std::move(item));
+      }
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    py::list list;
+    for (auto& [count, item] : found) list.append(std::move(item));
+    return list;
   }
 
   static py::dict guard_dict(const GuardInfo& guard) {

@@ -7,6 +7,7 @@
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,7 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "host_tracer/capture/allow.h"
 #include "host_tracer/capture/checked_capture.h"
+#include "host_tracer/capture/finding_ids.h"
 #include "host_tracer/python/errors.h"
 #include "host_tracer/python/python_export.h"
 #include "host_tracer/python/python_source.h"
@@ -123,6 +126,15 @@ void set_samples(Trace& trace, const std::vector<std::optional<at::Tensor>>& sam
   }
 }
 
+/// One more result that is a number, behind all others.
+void add_literal(Trace& trace, const std::string& name, int64_t value) {
+  TraceOutput output;
+  output.name = name;
+  output.literal = value;
+  trace.outputs.push_back(std::move(output));
+  if (!trace.sample_outputs.empty()) trace.sample_outputs.emplace_back();
+}
+
 Severity severity_of(const std::string& name) {
   for (const Severity s : {Severity::kNote, Severity::kWarning, Severity::kError}) {
     if (name == severity_name(s)) return s;
@@ -136,11 +148,33 @@ void add_finding(Trace& trace, const std::string& severity, const std::string& i
   Finding finding;
   finding.severity = severity_of(severity);
   finding.id = id;
+  if (std::find(std::begin(kFindingIds), std::end(kFindingIds), id) == std::end(kFindingIds)) {
+    throw PythonError(Error::kInternal, "no finding has the id '" + id + "': see finding_ids.h");
+  }
   finding.message = message;
   finding.suggestion = suggestion;
   finding.source.file = file;
   finding.source.line = line;
   trace.findings.push_back(std::move(finding));
+}
+
+void throw_failed(const Failure& failure) { throw PythonError(failure.error, failure.text); }
+
+void allow(Trace& trace, const std::vector<std::string>& texts) {
+  if (auto done = allow_findings(trace, texts); !done.ok()) throw_failed(done.failure());
+}
+
+void check_allow(const std::vector<std::string>& texts) {
+  if (auto known = parse_allowances(texts); !known.ok()) throw_failed(known.failure());
+}
+
+std::vector<std::string> idle(const std::vector<std::string>& texts,
+                              const std::vector<std::shared_ptr<Trace>>& traces) {
+  std::vector<Finding> findings;
+  for (const auto& trace : traces) {
+    findings.insert(findings.end(), trace->findings.begin(), trace->findings.end());
+  }
+  return idle_allowances(texts, findings);
 }
 
 py::list findings_of(const Trace& trace) {
@@ -151,6 +185,7 @@ py::list findings_of(const Trace& trace) {
     item["id"] = finding.id;
     item["message"] = finding.message;
     item["suggestion"] = finding.suggestion;
+    item["allowed"] = finding.allowed;
     list.append(item);
   }
   return list;
@@ -231,6 +266,8 @@ void bind_trace(py::module_& m) {
       .def("text", &Trace::text)
       .def("name_outputs", &name_outputs)
       .def("set_samples", &set_samples)
+      .def("add_literal", &add_literal)
+      .def("allow", &allow)
       .def("add_finding", &add_finding, py::arg("severity"), py::arg("id"), py::arg("message"),
            py::arg("suggestion") = "", py::arg("file") = "", py::arg("line") = 0);
 }
@@ -269,6 +306,8 @@ PYBIND11_MODULE(_tracer, m) {
       .def_readwrite("second_trace", &PyRequest::second_trace)
       .def_readwrite("allow", &PyRequest::allow);
   m.def("capture", &capture_python);
+  m.def("check_allow", &check_allow, "Raises what is wrong with the entries of `allow`.");
+  m.def("idle_allowances", &idle, "A line for each entry of `allow` that let nothing through.");
   m.def("lift", &lift, "The lazy tensor of a CPU tensor; inside a capture only.");
   bind_trace(m);
   bind_export(m);

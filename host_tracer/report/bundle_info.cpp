@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "host_tracer/capture/trace.h"
 #include "host_tracer/graph/attrs.h"
 #include "host_tracer/report/flops.h"
 #include "lazyrt/runtime.h"
@@ -110,8 +111,9 @@ void find_lifetimes(const fb::Method& method, MethodInfo* info) {
       if (id >= 0) values[static_cast<size_t>(id)].last = n;
     }
   }
-  for (const fb::Binding* output : *method.outputs()) {
-    values[static_cast<size_t>(output->value())].last = node_count;
+  for (size_t i = 0; i < count_of(method.outputs()); ++i) {
+    const fb::Binding& output = *method.outputs()->Get(static_cast<uint32_t>(i));
+    values[static_cast<size_t>(output.value())].last = node_count;
   }
   for (size_t i = 0; i < count_of(method.states()); ++i) {
     const fb::State& state = *method.states()->Get(static_cast<uint32_t>(i));
@@ -201,7 +203,12 @@ void describe_file(const MappedFile& file, const BundleSections& sections, Bundl
   info->producer = text_of(sections.bundle->producer());
   for (size_t i = 0; i < count_of(sections.bundle->info()); ++i) {
     const fb::KeyValue& pair = *sections.bundle->info()->Get(static_cast<uint32_t>(i));
-    info->info.emplace_back(text_of(pair.key()), text_of(pair.value()));
+    const std::string key = text_of(pair.key());
+    if (key == kVerdictKey) {
+      info->verdict = text_of(pair.value());
+    } else {
+      info->info.emplace_back(key, text_of(pair.value()));
+    }
   }
 }
 

@@ -191,11 +191,13 @@ def test_function_with_modules(bundle, close):
     x = torch.randn(3, 4)
     report = lazyrt.export(program, (x,), bundle, kwargs={"scale": 0.5})
     program_again = lazyrt.load(bundle)
-    close(program_again(x), program(x, 0.5))
+    close(program_again(x, 0.5), program(x, 0.5))
     assert "argument 'scale' is fixed at 0.5" in report.summary
     assert report.to_json()["parameters"]["count"] == 4 * 6 + 6 + 6 * 2 + 2
     with pytest.raises(lazyrt.InputError, match="scale"):
         program_again(x, scale=2.0)
+    with pytest.raises(lazyrt.InputError, match="'scale' is missing, and its default is 1.0; it was 0.5"):
+        program_again(x)
 
 
 class Tracked(nn.Module):

@@ -3,6 +3,7 @@
 #include <ATen/core/Dict.h>
 #include <ATen/core/jit_type.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace lazyrt {
@@ -50,6 +51,12 @@ Json describe_dict(const c10::IValue& value, const std::string& name) {
   return {{"kind", "dict"}, {"keys", keys}, {"items", items}};
 }
 
+Json describe_double(double value) {
+  if (std::isfinite(value)) return {{"kind", "value"}, {"value", value}};
+  const char* text = std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+  return {{"kind", "fixed"}, {"type", "float"}, {"text", text}};
+}
+
 Json describe(const c10::IValue& value, const std::string& name) {
   if (value.isTensor()) return {{"kind", "tensor"}, {"name", name}};
   if (value.isTuple()) return describe_tuple(value, name);
@@ -58,8 +65,46 @@ Json describe(const c10::IValue& value, const std::string& name) {
   Json described = {{"kind", "value"}, {"value", nullptr}};
   if (value.isBool()) described["value"] = value.toBool();
   if (value.isInt()) described["value"] = value.toInt();
-  if (value.isDouble()) described["value"] = value.toDouble();
+  if (value.isDouble()) return describe_double(value.toDouble());
   if (value.isString()) described["value"] = value.toStringRef();
+  return described;
+}
+
+/// Numbers of a result are literals of the bundle, which each variant has its own values of.
+void name_numbers(Json& described, const std::string& name) {
+  if (described.contains("value") &&
+      (described["value"].is_number() || described["value"].is_boolean())) {
+    described["name"] = name;
+  }
+  if (!described.contains("items")) return;
+  for (size_t i = 0; i < described["items"].size(); ++i) {
+    const Json key = described.contains("keys") ? described["keys"][i] : Json(i);
+    name_numbers(described["items"][i],
+                 name + "." + (key.is_string() ? key.get<std::string>() : key.dump()));
+  }
+}
+
+bool holds_tensor(const c10::IValue& value) {
+  bool found = false;
+  value.visit([&](const c10::IValue& item) {
+    found = found || item.isTensor();
+    return found;
+  });
+  return found;
+}
+
+/// What stands in for an argument that a call leaves out; a tensor can only be left out.
+Json describe_default(const c10::IValue& value, const std::string& name) {
+  return holds_tensor(value) ? Json{{"kind", "default"}} : describe(value, name);
+}
+
+Json describe_parameter(const c10::Argument& parameter, const c10::IValue& value) {
+  const auto& standard = parameter.default_value();
+  Json described = {{"name", parameter.name()},
+                    {"kind", parameter.kwarg_only() ? "keyword" : "either"}};
+  if (standard) described["default"] = describe_default(*standard, parameter.name());
+  const bool is_default = standard && holds_tensor(value) && value.is(*standard);
+  described["item"] = is_default ? described["default"] : describe(value, parameter.name());
   return described;
 }
 
@@ -69,13 +114,11 @@ std::string interface_json(const c10::FunctionSchema& method,
                            const std::vector<c10::IValue>& arguments, const c10::IValue& result) {
   Json described = Json::array();
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& name = method.arguments()[i + 1].name();
-    described.push_back({name, describe(arguments[i], name)});
+    described.push_back(describe_parameter(method.arguments()[i + 1], arguments[i]));
   }
-  const Json all = {{"version", 1},
-                    {"arguments", described},
-                    {"positional", arguments.size()},
-                    {"result", describe(result, "out")}};
+  Json results = describe(result, "out");
+  name_numbers(results, "out");
+  const Json all = {{"version", 2}, {"parameters", described}, {"result", std::move(results)}};
   return all.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 

@@ -14,7 +14,8 @@ namespace lazyrt {
 /// The bundle's info entry that holds it.
 constexpr char kInterfaceKey[] = "lazyrt.interface";
 
-/// {"version", "arguments": [[name, description]], "positional", "result"} for a method called with
+/// {"version", "parameters": [{"name", "kind", "item", "default"}], "result"}, as
+/// python/lazyrt/contract.py explains them, for a method called with
 /// `arguments` (without self), whose tensors are named as by flatten_outputs(argument, its name),
 /// and its `result`, named from "out".
 std::string interface_json(const c10::FunctionSchema& method,

@@ -8,49 +8,32 @@ import time
 
 import torch
 
-from lazyrt import _tracer, trees
+from lazyrt import _tracer, layouts, results, trees
+from lazyrt.arguments import Example
 from lazyrt.errors import Error, ExportError
+from lazyrt.fixed import text_of
 from lazyrt.meta_kernels import without_dynamo
 from lazyrt.modes import CaptureMode
-from lazyrt.numbers import LazyFloat
 from lazyrt.programs import Program
 from lazyrt.report import ExportReport
 from lazyrt.sources import make_sources, module_paths
 from lazyrt.state import GlobalState, ObjectState
 
 INTERFACE_KEY = "lazyrt.interface"
+RESULT_NUMBER = "lazyrt.result"  # see contract.py
 _one_at_a_time = threading.RLock()
-
-
-def _is_tensor(value):
-    return isinstance(value, torch.Tensor)
 
 
 def export(model, args=(), path=None, *, kwargs=None, allow=(), second_trace=True, check=True, keep_samples=True,
            report=None, progress=None):
-    """Captures `model(*args, **kwargs)` and writes it as a bundle. Returns an ExportReport.
-
-    model         an nn.Module, or a function, method or functools.partial; it and the process are left as they were found
-    args, kwargs  the example call. Tensors anywhere in nested tuples, lists, dicts and dataclasses become inputs, named after
-                  the signature ("input_ids", "past.0.key"); all else is fixed at its value. A list of tuples gives several
-                  samples (kwargs may then be a list of dicts): traces that agree are merged, others become variants of the
-                  bundle, which a run chooses by its inputs' shapes and by guards
-    path          of the bundle (.lzb); it appears only when all went well
-    allow         ids of findings that would fail the export and shall not: ("baked-value",)
-    second_trace  captures again on perturbed inputs, to find values of the example that went into the graph
-    check         runs the bundle on the cpu backend and compares it with eager's results
-    keep_samples  keeps the example's inputs and outputs in the bundle
-    report        path of an HTML report
-    progress      called as progress(stage, done, total)
-
-    Raises ExportError for what cannot be exported, with all reasons at once; exceptions of the model are its own."""
+    """What lazyrt.export does, and says."""
     if path is None:
         raise TypeError("lazyrt.export(model, args, path) needs the path of the bundle")
     path = os.fspath(path)
     _check_path(path)
     with _one_at_a_time:
         job = _Export(Program(model), allow, second_trace, progress)
-        samples = [_Sample(job.program, *call) for call in _calls(args, kwargs)]
+        samples = [_example(job.program, *call) for call in _calls(args, kwargs)]
         return job.run(samples, path, check, keep_samples, report)
 
 
@@ -66,6 +49,13 @@ def _calls(args, kwargs):
     return list(zip(args, each))
 
 
+def _entries_of(allow):
+    """`allow` as a list that the capture understands. Raises InputError for an id that no finding has."""
+    entries = [allow] if isinstance(allow, str) else list(allow)
+    _tracer.check_allow(entries)
+    return entries
+
+
 def _check_path(path):
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
@@ -74,33 +64,12 @@ def _check_path(path):
         raise IsADirectoryError(f"cannot write {path}: it is a folder")
 
 
-class _Sample:
-    """An example call: its tensors by name, and the call made again with other tensors."""
-
-    def __init__(self, program, args, kwargs):
-        if _is_tensor(args):
-            args = (args,)
-        if not isinstance(args, (tuple, list)):
-            raise TypeError(f"args has to be a tuple of the positional arguments, not a {type(args).__name__}")
-        self.args, self.kwargs = tuple(args), dict(kwargs or {})
-        self.names, taken = [], set()
-        self.arguments, self.inputs = [], []
-        for name, value in program.name_arguments(self.args, self.kwargs):
-            described, leaves = trees.flatten(value, name, _is_tensor, taken)
-            self.arguments.append([name, described])
-            self.inputs += leaves
-
-    def call(self, tensors):
-        """(args, kwargs) with these tensors, in the order of `inputs`."""
-        following = iter(tensors)
-        make = lambda tensor: next(following)  # noqa: E731
-        args = [trees.replace(value, _is_tensor, make) for value in self.args]
-        return tuple(args), {name: trees.replace(value, _is_tensor, make) for name, value in self.kwargs.items()}
-
-    def fixed(self):
-        """Names and values of the arguments that are no inputs."""
-        return [(name, described.get("value", described.get("text")))
-                for name, described in self.arguments if described["kind"] == "value"]
+def _example(program, args, kwargs):
+    if isinstance(args, torch.Tensor):
+        args = (args,)
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(f"args has to be a tuple of the positional arguments, not a {type(args).__name__}")
+    return Example(program.target, args, kwargs)
 
 
 class _Export:
@@ -108,7 +77,7 @@ class _Export:
 
     def __init__(self, program, allow, second_trace, progress):
         self.program = program
-        self.allow, self.second_trace, self.progress = list(allow), second_trace, progress
+        self.allow, self.second_trace, self.progress = _entries_of(allow), second_trace, progress
         self.sources = make_sources()
         self.globals = GlobalState()
         self.notes = []
@@ -117,17 +86,21 @@ class _Export:
     def run(self, samples, path, check, keep_samples, report_path):
         materialised = self._materialise(samples[0])
         self.state = ObjectState([self.program.target, *self.program.roots.values()])
+        self.arguments = ObjectState([value for sample in samples for value in (sample.args, sample.kwargs)])
         start = time.perf_counter()
         try:
             captured = [self._capture(sample) for sample in samples]
+            self.layout = self._layout(samples)
             traces = [trace for trace, _ in captured]
             self._check_interfaces(samples, captured)
             self._note(traces[0], samples[0], materialised)
+            self._allow(traces)
             report = ExportReport(traces, path)
             self._refuse_errors(report)
             if check or keep_samples:
                 for sample, (trace, outputs) in zip(samples, captured):
                     self._add_samples(trace, sample, outputs)
+            self._number_results(captured)
             seconds = time.perf_counter() - start
         finally:
             self._restore()
@@ -146,17 +119,37 @@ class _Export:
             items = [inside(item) for item in described.get("items", ())]
             return [described["kind"], described.get("name"), list(described.get("keys", ())), items]
 
-        def interface(sample, outputs):
-            return [[name, inside(item)] for name, item in sample.arguments], inside(outputs.description)
-
-        first = interface(samples[0], captured[0][1])
+        first, results = samples[0].fixed(), inside(captured[0][1].description)
         for i, (sample, (_, outputs)) in enumerate(zip(samples, captured)):
-            if interface(sample, outputs) != first:
+            names = [name for name, _ in sample.inputs]
+            if names != [name for name, _ in samples[0].inputs] or inside(outputs.description) != results:
                 raise ExportError(f"sample {i} has other arguments or results than sample 0, or nested otherwise",
                                   "invalid argument")
+            if sample.parameters != samples[0].parameters:
+                now = sample.fixed()
+                other = next((name for name in {**first, **now} if first.get(name) != now.get(name)), "an argument")
+                raise ExportError(f"'{other}' is fixed, and sample {i} has another one than sample 0: a bundle has one value of what is "
+                                  "no tensor. Make a bundle for each", "invalid argument")
+
+    def _number_results(self, captured):
+        """Where samples gave other constants (texts, None), each variant says by a number which of the descriptions is its own."""
+        texts = [results.constants_of(outputs.description) for _, outputs in captured]
+        self.results = [captured[texts.index(text)][1].description for text in dict.fromkeys(texts)]
+        if len(self.results) > 1:
+            for (trace, _), text in zip(captured, texts):
+                trace.add_literal(RESULT_NUMBER, list(dict.fromkeys(texts)).index(text))
+
+    def _layout(self, samples):
+        """What all samples assume of their inputs' memory."""
+        found = {}
+        for sample in samples:
+            for key, names in layouts.examine(sample, lambda tensors: self._eager(sample, tensors)).items():
+                found[key] = sorted({*found.get(key, ()), *names})
+        return found
 
     def _restore(self):
         self.state.restore()
+        self.arguments.restore()
         self.globals.restore()
 
     # ---------------------------------------------------------------- before
@@ -200,6 +193,8 @@ class _Export:
         self._stop_if_interrupted(run)
         trace.producer = f"torch {torch.__version__} eager"
         trace.name_outputs([name for name, _ in run.entries])
+        for message in dict.fromkeys(run.differences):
+            trace.add_finding("error", "baked-output", message, "return it as a tensor, or compute it outside of the program")
         return trace, run
 
     def _before_trace(self, run):
@@ -209,6 +204,7 @@ class _Export:
         if run.description is None:
             self.globals.restore()
         self.state.restore()
+        self.arguments.restore()
         torch.backends.mha.set_fastpath_enabled(False)
 
     @staticmethod
@@ -219,15 +215,17 @@ class _Export:
 
     def _raise_own(self, sample, error):
         """An error that eager has too is the model's; else the capture's."""
+        if isinstance(error, ExportError):
+            raise error
         if not isinstance(error, Error):
             self._eager(sample)
         raise ExportError(f"the capture failed: {error}", getattr(error, "kind", "unsupported")) from error
 
-    def _eager(self, sample):
-        """The model's own results. Its buffers and the inputs are clones."""
+    def _eager(self, sample, tensors=None):
+        """The model's own results. Its buffers are clones, and the inputs, too, where they are not given."""
         self._restore()
         buffers = {name: buffer.detach().clone() for name, buffer in self.program.buffers().items()}
-        args, kwargs = sample.call([tensor.detach().clone() for _, tensor in sample.inputs])
+        args, kwargs = sample.call(tensors or [tensor.detach().clone() for _, tensor in sample.inputs])
         try:
             with torch.no_grad():
                 return self.program.call(buffers, args, kwargs)
@@ -237,11 +235,10 @@ class _Export:
     def _add_samples(self, trace, sample, outputs):
         found = {}
         try:
-            trees.collect(outputs.description, self._eager(sample), found, fixed=False)
+            trees.collect(outputs.description, self._eager(sample), found)
         except ValueError as error:
-            raise ExportError(f"the model's results are nested differently when it is captured: {error}") from None
-        samples = [found.get(name) for name, _ in outputs.entries]
-        trace.set_samples([torch.tensor(s) if isinstance(s, float) else s for s in samples])
+            raise ExportError(f"the model's results are others when it is captured: {error}") from None
+        trace.set_samples([_sample_tensor(found.get(name)) for name, _ in outputs.entries])
 
     # ---------------------------------------------------------------- report
 
@@ -249,11 +246,18 @@ class _Export:
         notes = list(trace.notes)
         if materialised:
             notes.append("a first forward made the parameters of " + ", ".join(materialised))
-        notes += [f"argument '{name}' is fixed at {value!r}" for name, value in sample.fixed()]
+        notes += [f"argument '{name}' is fixed at {text_of(value)}" for name, value in sample.fixed().items()]
+        notes += _layout_notes(self.layout)
         trace.notes = [*notes, *dict.fromkeys(self.notes)]
         for name in sorted(self.moved):
             trace.add_finding("note", "random", f"the model draws from Python's generator {name}",
                               "numbers that the bundle should draw anew have to be inputs")
+
+    def _allow(self, traces):
+        """What was found after the captures is let through as well; entries that did nothing are named."""
+        for trace in traces:
+            trace.allow(self.allow)
+        traces[0].notes = [*traces[0].notes, *_tracer.idle_allowances(self.allow, traces)]
 
     @staticmethod
     def _refuse_errors(report):
@@ -265,8 +269,9 @@ class _Export:
         options = _tracer.ExportOptions()
         options.path, options.model = path, self.program.name
         options.report_path = os.fspath(report_path) if report_path else ""
-        interface = {"version": 1, "arguments": sample.arguments, "positional": len(sample.args),
-                     "result": outputs.description}
+        interface = {"version": 2, "parameters": sample.parameters, "result": outputs.description, **self.layout}
+        if len(self.results) > 1:
+            interface["results"] = self.results
         options.info = [(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))]
         return options
 
@@ -277,6 +282,7 @@ class _LazyRun:
     def __init__(self, job, sample, tensors):
         self._job, self._sample, self._tensors = job, sample, tensors
         self.description, self.entries = None, []
+        self.differences = []  # of the later runs' constant results
         self.interrupt = None
 
     def __call__(self, inputs):
@@ -292,7 +298,7 @@ class _LazyRun:
         job = self._job
         lifted = {name: _tracer.lift(tensor) for name, tensor in self._tensors.items()}
         tensors = dict(lifted)
-        args, kwargs = self._sample.call(inputs)
+        args, kwargs = self._sample.call(inputs, array=lambda tensor: tensor)
         with contextlib.ExitStack() as stack:
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
             stack.enter_context(CaptureMode(_tracer.lift, self._note))
@@ -304,12 +310,12 @@ class _LazyRun:
         return self._take(result)
 
     def _take(self, result):
-        description, leaves = trees.flatten(result, "", lambda value: isinstance(value, (torch.Tensor, LazyFloat)))
-        trees.mark_numbers(description, {name for name, leaf in leaves if isinstance(leaf, LazyFloat)})
+        description, leaves = results.describe(result)
         if self.description is None:
             self.description = description
             self.entries = list(_entries(description))
-        tensors = {name: leaf.tensor if isinstance(leaf, LazyFloat) else leaf for name, leaf in leaves}
+        tensors = {name: results.tensor_of(leaf) for name, leaf in leaves}
+        self.differences += results.differences(self.description, description)
         return [tensors[name] if number is None else number for name, number in _entries(description)]
 
     def _note(self, text):
@@ -317,12 +323,24 @@ class _LazyRun:
         self._job.notes.append(f"{text} ({os.path.basename(place['file'])}:{place['line']})" if place["file"] else text)
 
 
+def _sample_tensor(value):
+    """A result of eager as capture takes it; None stays None."""
+    return value if value is None or isinstance(value, torch.Tensor) else torch.as_tensor(value)
+
+
+def _layout_notes(layout):
+    """What the program looks at beside its inputs' values, for the report."""
+    texts = {"contiguous": "strides of its inputs: they have to be contiguous: ", "detached": "gradients being wanted: give detached tensors: ",
+             "distinct": "two of its inputs being one tensor: give different ones: "}
+    return [f"the program's results depend on {text}{', '.join(layout[key])}" for key, text in texts.items() if layout[key]]
+
+
 def _entries(description, path=""):
     """(name, None) for each tensor and (name, number) for each number of a result, in order. Names the numbers."""
     value = description.get("value")
     if description["kind"] == "tensor":
         yield description["name"], None
-    elif isinstance(value, (bool, int, float)) and abs(value) < 2**63:
+    elif isinstance(value, (bool, int, float)) and abs(value) < 2**63 and str(value) != "-0.0":  # a literal has no sign of zero
         description["name"] = path or "output"
         yield description["name"], value
     keys = description.get("keys") or range(len(description.get("items", ())))

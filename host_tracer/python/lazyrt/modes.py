@@ -163,7 +163,7 @@ class CaptureMode(TorchFunctionMode):
             torch.full: self._full,
             torch.tensor: self._make_tensor,
             torch.as_tensor: self._make_tensor,
-            torch.from_numpy: lambda func, args, kwargs: func(*args, **kwargs).clone(),
+            torch.from_numpy: self._from_numpy,
         }
 
     @staticmethod
@@ -234,6 +234,11 @@ class CaptureMode(TorchFunctionMode):
             return value
         self._has_numbers = True
         return LazyFloat(tensor.detach().reshape(()), value)
+
+    def _from_numpy(self, func, args, kwargs):
+        """A lazy tensor stands for an array that the program was called with."""
+        array = args[0]
+        return array if is_lazy(array) else func(*args, **kwargs).clone()
 
     def _full(self, func, args, kwargs):
         """torch.full(size, a lazy number): the number as a tensor, expanded."""

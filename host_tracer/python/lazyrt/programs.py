@@ -1,10 +1,10 @@
-"""The callable that is exported, its modules, and how its arguments are named."""
+"""The callable that is exported, and its modules."""
 
 import functools
 import inspect
 
 import torch
-from torch.nn.parameter import UninitializedTensorMixin
+from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 
 _MODULE = torch.nn.Module()
@@ -44,11 +44,6 @@ class Program:
         """Paths of lazy modules (LazyLinear, ...) that no forward has materialised yet."""
         tensors = [*self.shell.named_parameters(), *self.shell.named_buffers()]
         return sorted({name.rpartition(".")[0] for name, t in tensors if isinstance(t, UninitializedTensorMixin)})
-
-    def name_arguments(self, args, kwargs):
-        """[(name, value)] for each argument, positional ones first."""
-        names = _positional_names(self.target, len(args))
-        return [*zip(names, args), *kwargs.items()]
 
 
 def _shell(target, roots):
@@ -131,19 +126,3 @@ def _free_name(name, taken):
         i += 1
         candidate = f"{name}_{i}"
     return candidate
-
-
-def _positional_names(target, count):
-    """Names of the positional arguments, after the signature of forward or of the function."""
-    try:
-        function = target.forward if isinstance(target, torch.nn.Module) else target
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return [f"arg{i}" for i in range(count)]
-    names = []
-    for parameter in parameters:
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            names += [f"{parameter.name}.{i}" for i in range(count - len(names))]
-        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            names.append(parameter.name)
-    return (names + [f"arg{i}" for i in range(count)])[:count] if len(names) < count else names[:count]

@@ -1,12 +1,21 @@
 """What an export did and what it assumed."""
 
+from __future__ import annotations
+
+import collections
 import dataclasses
 import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lazyrt import _tracer
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """Something to know about the export. `severity`: "note", "warning" or "error"."""
+    """Something to know about the export. `severity`: "note", "warning" or "error"; `allowed`: an error that `allow` or a comment
+    in the source let through. host_tracer/VERDICTS.md explains each `id`."""
 
     severity: str
     id: str
@@ -15,11 +24,13 @@ class Finding:
     file: str = ""
     line: int = 0
     module: str = ""
+    allowed: bool = False
 
-    def __str__(self):
+    def __str__(self) -> str:
         place = f"{self.file}:{self.line}: " if self.file else ""
         advice = f"\n    {self.suggestion}" if self.suggestion else ""
-        return f"{place}{self.severity}: {self.message} [{self.id}]{advice}"
+        word = "allowed" if self.allowed else self.severity
+        return f"{place}{word}: {self.message} [{self.id}]{advice}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,54 +56,60 @@ class Sync:
     module: str = ""
 
 
-def _make(cls, items):
+def _make(cls: Any, items: Iterable[dict[str, Any]]) -> list[Any]:
     names = {field.name for field in dataclasses.fields(cls)}
     return [cls(**{key: value for key, value in item.items() if key in names}) for item in items]
 
 
-_ORDER = ("SOUND", "SPECIALIZED", "BROKEN")
+_ORDER = ("SOUND", "SPECIALIZED", "ALLOWED", "BROKEN")
 
 
 class ExportReport:
-    """verdict: "SOUND" (right for every input of these shapes and dtypes), "SPECIALIZED" (right where the guards hold) or
-    "BROKEN"; findings, guards, syncs; states: buffers that become state; nodes: ATen calls captured; summary: text."""
+    """verdict: "SOUND" (right for every input of these shapes and dtypes), "SPECIALIZED" (right where the guards hold),
+    "ALLOWED" (errors were let through) or "BROKEN"; findings, guards, syncs; states: buffers that become state; nodes: ATen calls captured; summary: text."""
 
-    def __init__(self, traces, path):
+    def __init__(self, traces: Sequence[_tracer.Trace], path: str) -> None:
         self.path = path
         self.verdict = max((trace.verdict for trace in traces), key=_ORDER.index)
-        self.findings = [item for trace in traces for item in _make(Finding, trace.findings)]
-        self.guards = [item for trace in traces for item in _make(Guard, trace.guards)]
-        self.syncs = [item for trace in traces for item in _make(Sync, trace.syncs)]
+        self.findings: list[Finding] = [item for trace in traces for item in _make(Finding, trace.findings)]
+        self.guards: list[Guard] = [item for trace in traces for item in _make(Guard, trace.guards)]
+        self.syncs: list[Sync] = [item for trace in traces for item in _make(Sync, trace.syncs)]
         self.states = list(dict.fromkeys(name for trace in traces for name in trace.states))
         self.notes = list(dict.fromkeys(note for trace in traces for note in trace.notes))
         self.nodes = sum(trace.nodes for trace in traces)
         self.trace = "\n".join(trace.text() for trace in traces)
         self.summary = ""
-        self._json = {}
+        self._json: dict[str, Any] = {}
 
-    def complete(self, summary, details):
+    @property
+    def allowed(self) -> dict[str, int]:
+        """How many findings of each id were let through."""
+        return dict(collections.Counter(finding.id for finding in self.findings if finding.allowed))
+
+    def complete(self, summary: str, details: str) -> None:
         """Adds what the exporter says: its text and its JSON."""
         self.summary, self._json = summary, json.loads(details)
 
-    def to_json(self):
+    def to_json(self) -> dict[str, Any]:
         """The report as plain dicts and lists; json.dumps takes it."""
         mine = {
             "verdict": self.verdict,
             "findings": [dataclasses.asdict(item) for item in self.findings],
+            "allowed": self.allowed,
             "guards": [dataclasses.asdict(item) for item in self.guards],
             "syncs": [dataclasses.asdict(item) for item in self.syncs],
             "states": self.states,
         }
         return {**mine, **self._json}
 
-    def _lines(self):
+    def _lines(self) -> Iterable[str]:
         yield f"verdict     {self.verdict}"
         for finding in self.findings:
             yield str(finding)
         for guard in self.guards:
             yield f"{guard.file}:{guard.line}: assumes {guard.text} = {guard.seen}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         head = f"<lazyrt.ExportReport {self.path}>"
         if "  verdict " in self.summary:
             return "\n".join([head, self.summary.rstrip()])

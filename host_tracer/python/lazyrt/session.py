@@ -1,18 +1,23 @@
 """lazyrt.load: bundles run on numpy arrays or torch tensors."""
 
+from __future__ import annotations
+
 import json
 import os
 import sys
 import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from lazyrt import _runtime, trees
+from lazyrt import _runtime, contract, trees
 from lazyrt.errors import InputError
 
 _NUMPY_NAMES = {"f32": "float32", "f64": "float64", "f16": "float16", "i8": "int8", "u8": "uint8", "i16": "int16",
                 "i32": "int32", "i64": "int64", "bool": "bool", "bf16": "uint16"}
 
 
-def load(source, backend="cpu", threads=1, *, method="forward", memory_limit=0, check_data=False, profile=False):
+def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, backend: str = "cpu", threads: int = 1, *,
+         method: str = "forward", memory_limit: int = 0, check_data: bool = False, profile: bool = False) -> Program:
     """A bundle made ready to run, as a Program to call.
 
     source        path of the bundle, or its bytes
@@ -34,18 +39,19 @@ def load(source, backend="cpu", threads=1, *, method="forward", memory_limit=0, 
 class TensorInfo:
     """name, dtype ("f32", "i64", ...) and shape of an input, output or state; `shapes` are those of all variants."""
 
-    def __init__(self, name, dtype, shape, shapes=None):
+    def __init__(self, name: str, dtype: str, shape: tuple[int, ...], shapes: list[tuple[int, ...]] | None = None) -> None:
         self.name, self.dtype, self.shape = name, dtype, shape
         self.shapes = shapes or [shape]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.name}: {self.dtype}{self.shapes_text()}"
 
-    def shapes_text(self):
+    def shapes_text(self) -> str:
+        """The shapes as people read them: "[2, 3] or [4, 3]"."""
         return " or ".join(str(list(shape)) for shape in self.shapes)
 
 
-def _join_variants(variants):
+def _join_variants(variants: Sequence[list[dict[str, Any]]]) -> list[TensorInfo]:
     """One TensorInfo for each input or output from those of the variants."""
     return [TensorInfo(same[0]["name"], same[0]["dtype"], same[0]["shape"], list(dict.fromkeys(v["shape"] for v in same)))
             for same in zip(*variants)]
@@ -56,8 +62,8 @@ class Program:
     nested as the model's were, as numpy arrays, or as torch tensors where an input was one. Threads may share it; they take
     turns."""
 
-    def __init__(self, program, method, backend, threads, memory_limit, profile):
-        self.info = {}
+    def __init__(self, program: _runtime.Program, method: str, backend: str, threads: int, memory_limit: int, profile: bool) -> None:
+        self.info: dict[str, str] = {}
         for key, value in program.info():
             self.info.setdefault(key, value)
         self._session = _runtime.Session(program, method, backend, threads, memory_limit, profile)
@@ -71,33 +77,56 @@ class Program:
         self.states = [TensorInfo(**item) for item in self._session.states()]
         self._literals = [self._session.literals(v) for v in range(self.variants)]
         self._interface = self._read_interface()
+        described = trees.tensors_of(self._interface["result"]) if self._interface else ()
+        self._numpy_results = {tensor["name"] for tensor in described if tensor.get("numpy")}
 
-    def __call__(self, *args, **kwargs):
-        results, variant = self._run(self._arguments(args, kwargs))
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the program. InputError: the arguments are not as they were at export; GuardError: they break a guard of every variant."""
         if self._interface is None:
+            results, _ = self._run(self._flat_arguments(args, kwargs))
             values = list(results.values())
             return values[0] if len(values) == 1 else tuple(values)
-        return trees.build(self._interface["result"], {**self._literals[variant], **results})
+        results, variant = self._run(self._arguments(args, kwargs))
+        literals = self._literals[variant]
+        described = self._interface["result"]
+        if "results" in self._interface:
+            described = self._interface["results"][literals["lazyrt.result"]]
+        return trees.build(described, {**literals, **results})
 
-    def run(self, arrays):
+    def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """Arrays by input name in, by output name out. No nesting."""
         return self._run(arrays)[0]
 
-    def _run(self, arrays):
+    def _run(self, arrays: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
         """(results by name, the variant that ran)"""
         self._check_names(arrays)
         import numpy
 
-        buffers = [_to_numpy(numpy, info, arrays[info.name]) for info in self.inputs]
+        given = {info.name: _to_numpy(numpy, info, arrays[info.name]) for info in self.inputs}
+        if self._interface is not None:
+            self._check_inputs(arrays, given)
+        buffers = [numpy.asarray(array, order="C") for array in given.values()]
         with self._lock:
             variant = self._session.run([(buffer, list(buffer.shape)) for buffer in buffers])
             outputs = [_empty(numpy, info) for info in self._results[variant]]
             self._session.copy_outputs(outputs)
         as_torch = any(_is_torch(array) for array in arrays.values())
-        finish = _to_torch if as_torch else _finish_numpy
-        return {info.name: finish(info, array) for info, array in zip(self.outputs, outputs)}, variant
+        finished = {}
+        for info, array in zip(self.outputs, outputs):
+            finish = _to_torch if as_torch and info.name not in self._numpy_results else _finish_numpy
+            finished[info.name] = finish(info, array)
+        return finished, variant
 
-    def state(self, name):
+    def _check_inputs(self, arrays: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+        """What eager would make something else of: gradients, strides, shared memory."""
+        assert self._interface is not None
+        for name in self._interface.get("detached", ()):
+            if getattr(arrays[name], "requires_grad", False):
+                raise InputError(f"input '{name}' requires grad, of which the program makes something else: give x.detach()",
+                                 "invalid argument")
+        contract.check_memory(self._interface, given)
+
+    def state(self, name: str) -> Any:
         """What a state (a buffer that the model writes) holds now, as a numpy array."""
         import numpy
 
@@ -110,82 +139,64 @@ class Program:
             self._session.copy_state(index, array)
         return _finish_numpy(self.states[index], array)
 
-    def reset(self):
+    def reset(self) -> None:
         """Gives every state the content that it had at export."""
         with self._lock:
             self._session.reset_state()
 
     @property
-    def stats(self):
-        """{"arena_bytes", "workspace_bytes", "packed_weight_bytes", "state_bytes"}"""
+    def verdict(self) -> str | None:
+        """"SOUND", "SPECIALIZED" or "ALLOWED", as the exporter noted it; None: a bundle that does not say."""
+        return self.info.get("lazyrt.verdict")
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """{"arena_bytes", "workspace_bytes", "packed_weight_bytes", "state_bytes", "guard_refusals"}; the last is a list of the guards that
+        turned a run away from their variant, the most frequent first: {"text", "file", "line", "seen", "variant", "count"}."""
         return self._session.stats()
 
-    def nodes(self):
+    def nodes(self) -> list[dict[str, Any]]:
         """How each node is run: op, backend, fallback_reason, module, file, line."""
         return self._session.nodes()
 
-    def profile(self):
+    def profile(self) -> list[dict[str, Any]]:
         """The nodes with their times, the slowest first: "microseconds" of a run, averaged."""
         if not self._profiled:
             raise InputError("load the bundle with profile=True to measure its nodes", "failed precondition")
         nodes = [dict(node, microseconds=node["nanoseconds"] / max(node["runs"], 1) / 1e3) for node in self.nodes()]
         return sorted(nodes, key=lambda node: -node["microseconds"])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(repr, side)) for side in (self.inputs, self.outputs))
         return f"<lazyrt.Program ({inputs}) -> ({outputs})>"
 
     # ---------------------------------------------------------------- arguments
 
-    def _read_interface(self):
+    def _read_interface(self) -> dict[str, Any] | None:
         """The nesting that the exporter noted; None where it did not or where it does not fit the bundle."""
         try:
-            interface = json.loads(self.info.get("lazyrt.interface", "null"))
-            ours = [name for _, item in interface["arguments"] for name in trees.tensor_names(item)]
+            interface = contract.upgrade(json.loads(self.info.get("lazyrt.interface", "null")))
+            ours = [name for parameter in interface["parameters"] for name in trees.tensor_names(parameter["item"])]
             theirs = set(trees.tensor_names(interface["result"]))
-        except (TypeError, KeyError, ValueError, RecursionError):
+        except (TypeError, KeyError, ValueError, RecursionError, AttributeError):
             return None
         known = {info.name for info in self.inputs}, {info.name for info in self.outputs}
         return interface if set(ours) == known[0] and theirs <= known[1] else None
 
-    def _arguments(self, args, kwargs):
-        if self._interface is None:
-            return self._flat_arguments(args, kwargs)
-        arguments = self._interface["arguments"]
-        positional = [name for name, _ in arguments]
-        if len(args) > len(positional):
-            return self._flat_arguments(args, kwargs)
-        given = dict(zip(positional, args))
-        for name, value in kwargs.items():
-            if name in given:
-                raise InputError(f"argument '{name}' is given twice", "invalid argument")
-            given[name] = value
-        return self._match(arguments, given)
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        assert self._interface is not None
+        parameters = self._interface["parameters"]
+        values, flat = contract.bind(parameters, {info.name for info in self.inputs}, args, kwargs)
+        return contract.match(parameters, values, flat)
 
-    def _match(self, arguments, given):
-        found = {}
-        described = dict((name, item) for name, item in arguments)
-        names = {info.name for info in self.inputs}
-        for name, value in given.items():
-            if name in described:
-                try:
-                    trees.collect(described[name], value, found, name)
-                except ValueError as error:
-                    raise InputError(str(error), "invalid argument") from None
-            elif name in names:  # "past.0.key"
-                found[name] = value
-            else:
-                raise InputError(f"there is no argument '{name}'; there are {', '.join(described)}", "invalid argument")
-        return found
-
-    def _flat_arguments(self, args, kwargs):
+    def _flat_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         names = [info.name for info in self.inputs]
         if len(args) > len(names):
             raise InputError(f"{len(args)} arrays given, the bundle has {len(names)} inputs: {', '.join(names)}",
                              "invalid argument")
         return {**dict(zip(names, args)), **kwargs}
 
-    def _check_names(self, arrays):
+    def _check_names(self, arrays: Mapping[str, Any]) -> None:
         names = [info.name for info in self.inputs]
         missing = [name for name in names if name not in arrays]
         unknown = [name for name in arrays if name not in names]
@@ -195,19 +206,17 @@ class Program:
             raise InputError(f"{text}; the bundle's inputs are {', '.join(map(repr, self.inputs))}", "invalid argument")
 
 
-def _empty(numpy, info):
+def _empty(numpy: Any, info: TensorInfo) -> Any:
     return numpy.empty(info.shape, _NUMPY_NAMES[info.dtype])
 
 
-def _is_torch(value):
+def _is_torch(value: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def _to_numpy(numpy, info, value):
-    """The array as C-contiguous bytes of the input's dtype and shape; InputError where it is another."""
-    if isinstance(value, (bool, int, float)):
-        value = numpy.asarray(value, _NUMPY_NAMES[info.dtype])
+def _to_numpy(numpy: Any, info: TensorInfo, value: Any) -> Any:
+    """The array, of the input's dtype and shape; InputError where it is another."""
     if _is_torch(value):
         array = _torch_to_numpy(value)
         name = str(value.dtype).removeprefix("torch.")
@@ -220,21 +229,20 @@ def _to_numpy(numpy, info, value):
     if tuple(array.shape) not in info.shapes:
         raise InputError(f"input '{info.name}' has shape {list(array.shape)}, the bundle needs {info.shapes_text()}",
                          "invalid argument")
-    array = numpy.asarray(array, order="C")
     return array.view(numpy.uint16) if name == "bfloat16" else array
 
 
-def _torch_to_numpy(tensor):
+def _torch_to_numpy(tensor: Any) -> Any:
     torch = sys.modules["torch"]
-    tensor = tensor.detach().cpu().contiguous()
+    tensor = tensor.detach().cpu()
     return (tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
 
 
-def _long_name(info):
+def _long_name(info: TensorInfo) -> str:
     return "bfloat16" if info.dtype == "bf16" else _NUMPY_NAMES[info.dtype]
 
 
-def _finish_numpy(info, array):
+def _finish_numpy(info: TensorInfo, array: Any) -> Any:
     """bfloat16 is widened to float32: numpy has no such type."""
     if info.dtype != "bf16":
         return array
@@ -243,7 +251,7 @@ def _finish_numpy(info, array):
     return (array.astype(numpy.uint32) << 16).view(numpy.float32)
 
 
-def _to_torch(info, array):
+def _to_torch(info: TensorInfo, array: Any) -> Any:
     torch = sys.modules["torch"]
     if info.dtype == "bf16":
         return torch.from_numpy(array.view("int16")).view(torch.bfloat16)

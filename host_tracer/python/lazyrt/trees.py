@@ -1,21 +1,27 @@
 """Nested arguments and results: taken apart into named tensors, described as JSON, made again.
 
-A description is a dict with "kind":
-  tensor   {"name"}                        an input or output of the bundle; with "number" it is a float for the caller
-  value    {"value"} or {"text"}           a number, string or None; or the repr of something else. A number of the result has a
-                                           "name": the literal of the bundle
+A description is a dict with "kind"; those of single values are in fixed.py:
+  tensor   {"name"}                        an input or output of the bundle; with "number" it is a float for the caller, with "numpy"
+                                           an array of NumPy ("scalar": one of its numbers)
+  value, fixed, digest                     what is fixed. A number of the result has a "name": the literal of the bundle
   tuple, list   {"items"}
-  dict     {"keys", "items"}               keys are numbers or strings
-  object   {"type", "keys", "items", "absent", "mapping"}  dataclass, named tuple, ModelOutput, other object with
-                                           attributes; `absent` are fields that were None
-"""
+  dict     {"keys", "items"}               keys are as JSON has them, or descriptions
+  object   {"type", "keys", "items", "absent"}  dataclass, named tuple, ModelOutput, other object with attributes; `absent` are fields that
+                                           were None
+"class" is the class of what is not a tuple, list or dict itself; "attributes" what such an object holds beside its items; "plain" the plain
+attributes of an object's class."""
+
+from __future__ import annotations
 
 import collections
 import copy
 import dataclasses
-import types
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from typing import Any
 
-_PLAIN = (bool, int, float, str, type(None))
+from lazyrt import fixed
+from lazyrt.fixed import Opaque
+
 _DEEPEST = 24
 
 
@@ -23,11 +29,12 @@ class _Node:
     """One level of nesting: `items` under `keys`; make(items) builds its like."""
 
     def __init__(self, kind, keys, items, make, **more):
-        self.kind, self.keys, self.items, self.make, self.more = kind, keys, items, make, more
+        self.kind, self.keys, self.items, self.make, self.more = kind, list(keys), list(items), make, more
 
 
-def flatten(value, name, is_tensor, names=None):
-    """(description, [(name, tensor)]). Names are unique; `names` are taken already."""
+def flatten(value, name, is_tensor, names=None, arguments=False):
+    """(description, [(name, tensor)]). Names are unique; `names` are taken already. Raises Opaque for what cannot be described. Of
+    arguments everything has to be comparable; of results what belongs to an object that a Record stands for may be left out."""
     leaves, taken = [], set() if names is None else names
 
     def visit(item, path, depth):
@@ -35,43 +42,78 @@ def flatten(value, name, is_tensor, names=None):
             unique = _unique(path or "output", taken)
             leaves.append((unique, item))
             return {"kind": "tensor", "name": unique}
-        node = _open(item, is_tensor) if depth < _DEEPEST else None
+        node = open_node(item, path, arguments)
         if node is None:
-            return _describe_value(item)
-        items = [visit(child, _join(path, key), depth + 1) for key, child in zip(node.keys, node.items)]
+            return _describe_leaf(item, path, arguments)
+        if depth == _DEEPEST:
+            raise Opaque(path, f"it is nested more than {_DEEPEST} levels deep")
+        keys, items = [], []
+        for key, child in zip(node.keys, node.items):
+            try:
+                items.append(visit(child, _join(path, key), depth + 1))
+                keys.append(key)
+            except Opaque:
+                if arguments or "plain" not in node.more:
+                    raise
         described = {"kind": node.kind, "items": items, **node.more}
         if node.kind in ("dict", "object"):
-            described["keys"] = list(node.keys)
+            described["keys"] = [describe_key(key, path) for key in keys]
         return described
 
-    return visit(value, name, 0), leaves
+    described = visit(value, name, 0)
+    return (_shorten(described) if arguments else described), leaves
 
 
 def replace(value, is_tensor, make):
-    """The same nesting with make(tensor) for each tensor, in flatten's order; containers are new."""
+    """The same nesting with make(tensor) for each tensor, in flatten's order; what holds a tensor is new, all else as it was."""
 
     def visit(item, depth):
         if is_tensor(item):
-            return make(item)
-        node = _open(item, is_tensor) if depth < _DEEPEST else None
-        return item if node is None else node.make([visit(child, depth + 1) for child in node.items])
+            return make(item), True
+        node = open_node(item, "", False) if depth < _DEEPEST else None
+        if node is None:
+            return item, False
+        made = [visit(child, depth + 1) for child in node.items]
+        if not any(changed for _, changed in made):
+            return item, False
+        return node.make([child for child, _ in made]), True
 
-    return visit(value, 0)
+    return visit(value, 0)[0]
 
 
-def mark_numbers(description, names):
-    """The tensors of these names are floats for the caller."""
-    if description.get("name") in names:
-        description["number"] = True
+def leaves_of(value, is_leaf):
+    """All that is_leaf says to be one, in order; what cannot be opened is left out."""
+    found = []
+
+    def visit(item, depth):
+        node = None if is_leaf(item) or depth > _DEEPEST else open_node(item, "", False)
+        if is_leaf(item):
+            found.append(item)
+        for child in node.items if node else ():
+            visit(child, depth + 1)
+
+    visit(value, 0)
+    return found
+
+
+def mark(description, names, **marks):
+    """Adds marks to the tensors of these names."""
+    if description["kind"] == "tensor" and description["name"] in names:
+        description.update(marks)
     for item in description.get("items", ()):
-        mark_numbers(item, names)
+        mark(item, names, **marks)
+
+
+def tensors_of(description):
+    """The descriptions of the tensors in a description, in order."""
+    if description["kind"] == "tensor":
+        return [description]
+    return [tensor for item in description.get("items", ()) for tensor in tensors_of(item)]
 
 
 def tensor_names(description):
     """Names of the tensors in a description, in order."""
-    if description["kind"] == "tensor":
-        return [description["name"]]
-    return [name for item in description.get("items", ()) for name in tensor_names(item)]
+    return [tensor["name"] for tensor in tensors_of(description)]
 
 
 def build(description, tensors):
@@ -79,126 +121,167 @@ def build(description, tensors):
     the file names is looked up."""
     kind = description["kind"]
     if kind == "tensor":
-        tensor = tensors[description["name"]]
-        return float(tensor) if description.get("number") else tensor
-    if kind == "value":
-        return tensors.get(description.get("name"), description.get("value", description.get("text")))
+        return _build_tensor(description, tensors[description["name"]])
+    if kind in ("value", "fixed"):
+        name = description.get("name") if kind == "value" else None
+        return tensors[name] if name in tensors else fixed.rebuild(description)
     items = [build(item, tensors) for item in description["items"]]
     if kind == "tuple":
         return tuple(items)
     if kind == "list":
-        return items
+        return collections.deque(items) if description.get("class") == "collections.deque" else items
+    keys = [build(key, {}) if isinstance(key, dict) else key for key in description["keys"]]
     if kind == "dict":
-        return dict(zip(description["keys"], items))
-    return Record(description["type"], dict(zip(description["keys"], items)), description.get("absent", ()))
+        ordered = description.get("class") == "collections.OrderedDict"
+        return (collections.OrderedDict if ordered else dict)(zip(keys, items))
+    return Record(description["type"], dict(zip(keys, items)), description.get("absent", ()))
+
+
+def _build_tensor(description, tensor):
+    if description.get("number"):
+        return float(tensor)
+    return tensor[()] if description.get("numpy") == "scalar" else tensor
 
 
 class Record:
-    """Stands for a dataclass, named tuple or object of the model: attributes, keys and indices give its fields."""
+    """Stands for a dataclass, named tuple or object of the model: attributes, keys and indices give its fields. As an argument it
+    serves where the class itself is not at hand: Record("Options", {"scale": 2.0})."""
 
-    def __init__(self, type_name, fields, absent=()):
+    def __init__(self, type_name: str, fields: Mapping[str, Any], absent: Iterable[str] = ()) -> None:
         self.__dict__.update({name: None for name in absent})
         self.__dict__.update(fields)
         object.__setattr__(self, "_type", type_name)
-        object.__setattr__(self, "_fields", fields)
+        object.__setattr__(self, "_fields", dict(fields))
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str | int) -> Any:
         if isinstance(key, str):
             return self._fields[key]
         return tuple(self._fields.values())[key]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._fields.values())
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._fields)
 
-    def __contains__(self, key):
+    def __contains__(self, key: object) -> bool:
         return key in self._fields
 
-    def keys(self):
+    def keys(self) -> KeysView[str]:
+        """The names of the fields."""
         return self._fields.keys()
 
-    def values(self):
+    def values(self) -> ValuesView[Any]:
+        """What the fields hold."""
         return self._fields.values()
 
-    def items(self):
+    def items(self) -> ItemsView[str, Any]:
+        """Pairs of a field's name and what it holds."""
         return self._fields.items()
 
-    def to_tuple(self):
+    def to_tuple(self) -> tuple[Any, ...]:
+        """What the fields hold, as a tuple."""
         return tuple(self._fields.values())
 
-    def __repr__(self):
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a {self.__dict__.get('_type', 'Record')} of a bundle has no attribute {name!r}")
+
+    def __repr__(self) -> str:
         return f"{self._type}({', '.join(f'{k}={v!r}' for k, v in self._fields.items())})"
 
 
-def collect(description, value, found, path="", fixed=True):
-    """Fills found[name] with the arrays of `value`, which has to be nested as described. Raises ValueError where it is not, and,
-    with `fixed`, where a number or string is another one."""
+def collect(description, value, found, path=""):
+    """Fills found[name] with the tensors and numbers of a result that has to be nested as described, and hold what is described as
+    constant. Raises ValueError where it does not."""
     kind = description["kind"]
     if kind == "tensor":
-        if value is None:
-            raise ValueError(f"no array for input '{description['name']}'")
         found[description["name"]] = value
-    elif kind == "value":
-        if fixed:
-            _check_fixed(description, value, path)
-    elif kind in ("tuple", "list"):
-        _collect_items(description["items"], value, found, path, fixed)
+    elif kind in ("value", "fixed"):
+        _check_constant(description, value, path)
     else:
-        for key, item in zip(description["keys"], description["items"]):
-            if tensor_names(item):
-                collect(item, _member(kind, value, key, path), found, _join(path, key), fixed)
+        node = open_node(value, path, False)
+        keys = [_canonical_key(key) for key in node.keys] if node else []
+        for index, item in enumerate(description["items"]):
+            key = description["keys"][index] if "keys" in description else index
+            wanted = fixed.canonical(key)
+            if wanted not in keys:
+                raise ValueError(f"'{path or 'result'}' lacks '{key}'")
+            collect(item, node.items[keys.index(wanted)], found, _join(path, key))
+        if kind != "object" and len(keys) != len(description["items"]):
+            raise ValueError(f"'{path or 'result'}' has {len(keys)} items instead of {len(description['items'])}")
 
 
-def _collect_items(items, value, found, path, fixed):
+def _check_constant(description, value, path):
+    wanted = {key: item for key, item in description.items() if key != "name"}
     try:
-        count = len(value)
-    except TypeError:
-        raise ValueError(f"'{path}' has to be a sequence of {len(items)}") from None
-    if count != len(items):
-        raise ValueError(f"'{path}' has {count} items, the bundle was exported with {len(items)}")
-    for i, item in enumerate(items):
-        collect(item, value[i], found, _join(path, i), fixed)
+        found = fixed.describe(value, path)
+    except Opaque:
+        found = {"kind": "value", "value": repr(value)}
+    if fixed.canonical(found) != fixed.canonical(wanted):
+        raise ValueError(f"'{path or 'result'}' is {fixed.text_of(wanted)} in the capture and {fixed.text_of(found)} in eager")
 
 
-def _member(kind, value, key, path):
-    if kind == "object" and hasattr(value, key):
-        return getattr(value, key)
-    try:
-        return value[key]
-    except (KeyError, TypeError, IndexError):
-        pass
-    raise ValueError(f"'{path}' lacks '{key}'")
-
-
-def _check_fixed(description, value, path):
-    if "value" in description and isinstance(value, _PLAIN) and value != description["value"]:
-        raise ValueError(f"'{path}' was {description['value']!r} when the bundle was exported and is fixed; {value!r} needs "
-                         "an export of its own")
-
-
-def _open(value, is_tensor):
-    """The node of a container, or None for a leaf."""
-    if isinstance(value, _PLAIN) or isinstance(value, (type, types.ModuleType, types.FunctionType)):
+def open_node(value, path, arguments):
+    """The node of what holds others, or None for a leaf."""
+    if fixed.is_plain(value) or isinstance(value, type):
         return None
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         make = value._make if hasattr(value, "_make") else type(value)
-        return _Node("object", value._fields, list(value), make, type=type(value).__name__)
-    if isinstance(value, tuple):
-        return _Node("tuple", range(len(value)), list(value), tuple)
-    if isinstance(value, list):
-        return _Node("list", range(len(value)), value, list)
+        return _object(value, value._fields, list(value), make)
+    if isinstance(value, (tuple, list, collections.deque)):
+        return _open_sequence(value, path, arguments)
     if dataclasses.is_dataclass(value):
         return _open_dataclass(value)
-    if isinstance(value, collections.abc.MutableMapping) and all(isinstance(k, _PLAIN) for k in value):
-        return _Node("dict", list(value), list(value.values()), lambda items: _refill(value, items))
-    return _open_object(value, is_tensor)
+    if isinstance(value, collections.abc.Mapping):
+        return _open_mapping(value, path, arguments)
+    partial = fixed.as_partial(value)
+    if partial is not None:
+        make = lambda items: type(value)(items[0], *items[1], **items[2])  # noqa: E731
+        return _object(value, ("func", "args", "keywords"), partial, make)
+    if fixed.is_simple(value) and not hasattr(value, "state_dict"):
+        return _open_object(value)
+    return None
+
+
+def _object(value, keys, items, make, **more):
+    return _Node("object", keys, items, make, type=type(value).__name__, **{"class": fixed.type_name(value)}, **more)
+
+
+def _open_sequence(value, path, arguments):
+    kind = "tuple" if isinstance(value, tuple) else "list"
+    is_size = fixed.type_name(value) == "torch.Size"
+    more = {} if is_size or type(value) in (tuple, list) else _of_subclass(value, path, arguments)
+    make = tuple if is_size else type(value)
+    return _Node(kind, range(len(value)), value, make, **more)
+
+
+def _open_mapping(value, path, arguments):
+    more = {} if type(value) is dict else _of_subclass(value, path, arguments)
+
+    def make(items):
+        made = copy.copy(value)
+        for key, item in zip(list(value), items):
+            made[key] = item
+        return made
+
+    return _Node("dict", value, (value[key] for key in value), make, **more)
+
+
+def _of_subclass(value, path, arguments):
+    """What a container's class adds; its attributes are fixed."""
+    more = {"class": fixed.type_name(value)}
+    held = {name: item for name, item in getattr(value, "__dict__", {}).items()
+            if not (name == "data" and isinstance(value, collections.UserDict))}
+    if held and arguments:
+        refuse = lambda item: False  # noqa: E731
+        more["attributes"] = flatten(held, path, refuse, arguments=True)[0]
+    return more
 
 
 def _open_dataclass(value):
-    fields = [f.name for f in dataclasses.fields(value) if hasattr(value, f.name)]
-    keys = [name for name in fields if getattr(value, name) is not None]
+    names = [f.name for f in dataclasses.fields(value) if hasattr(value, f.name)]
+    names += [name for name in getattr(value, "__dict__", {}) if name not in names]
+    keys = [name for name in names if getattr(value, name) is not None]
 
     def make(items):
         made = copy.copy(value)
@@ -208,51 +291,52 @@ def _open_dataclass(value):
             object.__setattr__(made, key, item)
         return made
 
-    absent = [name for name in fields if name not in keys]
-    return _Node("object", keys, [getattr(value, k) for k in keys], make, type=type(value).__name__, absent=absent)
+    absent = [name for name in names if name not in keys]
+    return _object(value, keys, [getattr(value, k) for k in keys], make, absent=absent)
 
 
-def _open_object(value, is_tensor):
-    if not _holds_tensor(value, is_tensor, 0, set()):
-        return None
-    fields = {k: v for k, v in vars(value).items() if _holds_tensor(v, is_tensor, 0, set())}
+def _open_object(value):
+    fields = fixed.attributes(value)
 
     def make(items):
         made = copy.copy(value)
-        made.__dict__.update(zip(fields, items))
+        for key, item in zip(fields, items):
+            object.__setattr__(made, key, item)
         return made
 
-    return _Node("object", list(fields), list(fields.values()), make, type=type(value).__name__)
+    return _object(value, fields, fields.values(), make, plain=fixed.class_data(value))
 
 
-def _holds_tensor(value, is_tensor, depth, seen):
-    if is_tensor(value):
-        return True
-    if depth > 6 or id(value) in seen or isinstance(value, (*_PLAIN, type, types.ModuleType, types.FunctionType)):
-        return False
-    seen.add(id(value))
-    if isinstance(value, (list, tuple)):
-        children = value
-    elif isinstance(value, collections.abc.Mapping):
-        children = list(value.values())
-    elif hasattr(value, "__dict__") and not hasattr(value, "state_dict"):
-        children = list(vars(value).values())
-    else:
-        return False
-    return any(_holds_tensor(child, is_tensor, depth + 1, seen) for child in children)
+def _describe_leaf(value, path, arguments):
+    described = fixed.describe(value, path)
+    if not arguments and not fixed.can_rebuild(described):
+        raise Opaque(path, f"{fixed.text_of(described)} cannot be given back by a bundle")
+    return described
 
 
-def _refill(mapping, items):
-    made = copy.copy(mapping)
-    for key, item in zip(list(mapping), items):
-        made[key] = item
-    return made
+def describe_key(key, path):
+    """A key as JSON has it, or its description."""
+    if key is None or type(key) in (bool, int, float, str):
+        return key
+    if type(key) is tuple:
+        return {"kind": "tuple", "items": [fixed.describe(item, path) for item in key]}
+    return fixed.describe(key, path)
 
 
-def _describe_value(value):
-    if isinstance(value, _PLAIN):
-        return {"kind": "value", "value": value}
-    return {"kind": "value", "text": repr(value)[:200]}
+def _canonical_key(key):
+    try:
+        return fixed.canonical(describe_key(key, ""))
+    except Opaque:
+        return ""
+
+
+def _shorten(described):
+    """Digests in place of what is large and holds no tensor, as deep inside as they serve."""
+    if "items" in described:
+        described = {**described, "items": [_shorten(item) for item in described["items"]]}
+    if tensors_of(described):
+        return described
+    return fixed.shorten(described, described.get("class", described.get("type", described["kind"])))
 
 
 def _join(path, key):

@@ -1,0 +1,262 @@
+"""What a call of a loaded bundle has to be like: the arguments of the exported call, checked at each call.
+
+The interface, JSON in the bundle's info, has a list "parameters" in the order of the program's signature, each a dict:
+  name
+  kind     "positional", "either", "open positional" (*args), "keyword", "open keyword" (**kwargs)
+  item     the description of what was given at export, or of the default that stood in for it (see trees.py)
+  default  the description of the signature's default; {"kind": "default"} of one that cannot be compared
+and lists of inputs' names: "distinct" ones must not share memory, nor "written" ones with any other, "contiguous" and "detached" ones have to
+be that. Where variants give other constants "results" has a description for each of them, and a variant's literal "lazyrt.result" is its place
+there."""
+
+import itertools
+
+from lazyrt import fixed, trees
+from lazyrt.errors import InputError
+from lazyrt.fixed import Opaque
+
+MISSING = object()
+_TAKES_POSITION = ("positional", "either")
+_TAKES_NAME = ("either", "keyword")
+
+
+def upgrade(interface):
+    """An interface in the newest form: bundles of version 1 have no defaults and no kinds."""
+    if interface.get("version") == 1:
+        parameters = [{"name": name, "kind": "either", "item": item} for name, item in interface["arguments"]]
+        for parameter in parameters:
+            if not trees.tensor_names(parameter["item"]):
+                parameter["default"] = parameter["item"]
+        interface = {**interface, "parameters": parameters}
+    return interface
+
+
+def bind(parameters, inputs, args, kwargs):
+    """(a value or MISSING for each parameter, arrays given by their input's own name). `inputs` are the names of all inputs.
+    Raises InputError where Python would raise TypeError."""
+    values = _bind_positional(parameters, args)
+    by_name = {p["name"]: i for i, p in enumerate(parameters) if p["kind"] in _TAKES_NAME}
+    more = next((i for i, p in enumerate(parameters) if p["kind"] == "open keyword"), None)
+    flat, extra = {}, {}
+    for name, value in kwargs.items():
+        index = by_name.get(name)
+        if index is not None and values[index] is not MISSING:
+            raise _refusal(f"argument '{name}' is given twice")
+        if index is not None:
+            values[index] = value
+        elif more is None or name in inputs and "." in name:
+            flat[name] = value
+        else:
+            extra[name] = value
+    unknown = [name for name in flat if name not in inputs]
+    if unknown:
+        known = ", ".join(p["name"] for p in parameters)
+        raise _refusal(f"there is no argument '{unknown[0]}'; there are {known or 'none'}")
+    if more is not None:
+        values[more] = extra
+    return values, flat
+
+
+def _bind_positional(parameters, args):
+    values = [MISSING] * len(parameters)
+    places = [i for i, p in enumerate(parameters) if p["kind"] in _TAKES_POSITION]
+    rest = next((i for i, p in enumerate(parameters) if p["kind"] == "open positional"), None)
+    for place, value in zip(places, args):
+        values[place] = value
+    if rest is not None:
+        values[rest] = tuple(args[len(places):])
+    elif len(args) > len(places):
+        raise _refusal(f"{len(args)} positional arguments, the program takes {len(places)}")
+    return values
+
+
+def match(parameters, values, flat):
+    """Arrays by input name, where all that is fixed is as it was. Raises InputError that names what is not."""
+    found = dict(flat)
+    for parameter, value in zip(parameters, values):
+        item, name = parameter["item"], parameter["name"]
+        if value is MISSING or (parameter["kind"].startswith("open") and len(value) == 0 and _covers(flat, item)):
+            _match_missing(parameter, flat)
+            continue
+        path = "" if parameter["kind"] == "open keyword" else name
+        if item["kind"] == "default":
+            raise _refusal(f"argument '{name}' was left out when the bundle was exported; {_shown(value)} needs an export of its own")
+        _Matcher(found).match(item, value, path)
+    return found
+
+
+def _covers(flat, item):
+    names = trees.tensor_names(item)
+    return bool(names) and any(name in flat for name in names)
+
+
+def _match_missing(parameter, flat):
+    item, name = parameter["item"], parameter["name"]
+    default = parameter.get("default")
+    if item["kind"] == "default" or _covers(flat, item):
+        return
+    if default is not None and fixed.canonical(default) == fixed.canonical(item):
+        return
+    if default is None and item["kind"] == "tensor":
+        raise _refusal(f"no array for input '{item['name']}'")
+    was = "given" if trees.tensor_names(item) else fixed.text_of(item)
+    now = "" if default is None else f", and its default is {fixed.text_of(default)}" if default["kind"] != "default" else ""
+    raise _refusal(f"argument '{name}' is missing{now}; it was {was} when the bundle was exported")
+
+
+class _Matcher:
+    """Compares a value with a description and collects the arrays in it."""
+
+    def __init__(self, found):
+        self._found = found
+
+    def match(self, item, value, path):
+        kind = item["kind"]
+        if kind == "tensor":
+            self._found[item["name"]] = _array(item, value, path)
+        elif kind in ("value", "fixed", "digest"):
+            _match_fixed(item, value, path)
+        elif kind == "object" and isinstance(value, trees.Record):
+            self._match_record(item, value, path)
+        else:
+            self._match_node(item, value, path)
+
+    def _match_node(self, item, value, path):
+        try:
+            node = None if is_array(value) else trees.open_node(value, path, True)
+        except Opaque as opaque:
+            raise _refusal(_opaque_text(opaque)) from None
+        wanted = item.get("class", item["kind"] if item["kind"] != "object" else None)
+        if node is None or node.kind != item["kind"] or not _same_class(wanted, node):
+            raise _changed(path, f"a {wanted or item['type']}", value)
+        self._match_keys(item, node, path)
+        for mark in ("plain", "attributes", "absent"):
+            if mark in item and fixed.canonical(item[mark]) != fixed.canonical(node.more.get(mark)):
+                raise _refusal(f"'{path}' has other attributes than when the bundle was exported")
+        for key, child, given in zip(node.keys, item["items"], node.items):
+            self.match(child, given, _join(path, key))
+
+    @staticmethod
+    def _match_keys(item, node, path):
+        if "keys" not in item:
+            if len(node.items) != len(item["items"]):
+                raise _refusal(f"'{path}' has {len(node.items)} items, the bundle was exported with {len(item['items'])}")
+            return
+        ours, theirs = ([fixed.canonical(key) for key in keys] for keys in (item["keys"], map(_key, node.keys)))
+        more = [key for key, text in zip(node.keys, theirs) if text not in ours]
+        less = [key for key, text in zip(item["keys"], ours) if text not in theirs]
+        if more:
+            raise _refusal(f"'{_join(path, more[0])}' was not there when the bundle was exported")
+        if less:
+            raise _refusal(f"'{path}' lacks '{less[0]}'" if path else f"argument '{less[0]}' is missing; the bundle was exported with it")
+        if ours != theirs and item["kind"] == "dict":
+            raise _refusal(f"the keys of '{path or 'the keyword arguments'}' come in another order than when the bundle was exported: {item['keys']}")
+
+    def _match_record(self, item, record, path):
+        """A Record has what it has; the rest is as at export."""
+        if record._type != item["type"]:
+            raise _changed(path, f"a {item['type']}", record)
+        for key, child in zip(item["keys"], item["items"]):
+            if key in record._fields:
+                self.match(child, record._fields[key], _join(path, key))
+            elif trees.tensor_names(child):
+                raise _refusal(f"'{path}' lacks '{key}'")
+        for key in record._fields:
+            if key not in item["keys"] and record._fields[key] is not None:
+                raise _refusal(f"'{_join(path, key)}' was not there when the bundle was exported")
+
+
+def _same_class(wanted, node):
+    return wanted is None or fixed.same_type(wanted, node.more.get("class", node.kind))
+
+
+def _key(key):
+    try:
+        return trees.describe_key(key, "")
+    except Opaque:
+        return {"kind": "opaque"}
+
+
+def _match_fixed(item, value, path):
+    if item["kind"] == "value" and "text" in item:  # version 1: it was not noted so that it can be compared
+        return
+    if is_array(value):
+        raise _changed(path, fixed.text_of(item), value)
+    try:
+        given = trees.flatten(value, path, is_array, arguments=True)[0]
+    except Opaque as opaque:
+        raise _changed(opaque.path, fixed.text_of(item), value) from None
+    if not _same_fixed(item, given):
+        raise _changed(path, fixed.text_of(item), value)
+
+
+def _same_fixed(item, given):
+    if fixed.canonical(item) == fixed.canonical(given):
+        return True
+    if item["kind"] != "fixed" or given["kind"] != "fixed":
+        return False
+    if item["type"] in ("class", "function"):
+        return item["type"] == given["type"] and fixed.same_type(item["text"], given["text"])
+    return fixed.same_type(item["type"], given["type"]) and fixed.canonical({**item, "type": ""}) == fixed.canonical({**given, "type": ""})
+
+
+# -------------------------------------------------------------------- arrays
+
+def is_array(value):
+    """True for tensors, arrays of NumPy and other arrays that NumPy can read."""
+    cls = type(value)
+    if cls.__module__.startswith("numpy"):
+        return cls.__name__ == "ndarray" or "ndarray" in [base.__name__ for base in cls.__mro__]
+    return hasattr(value, "__array_interface__") or hasattr(value, "__array__") and not isinstance(value, type)
+
+
+def _is_numpy(value):
+    return any(base.__module__ == "numpy" and base.__name__ == "ndarray" for base in type(value).__mro__)
+
+
+def _array(item, value, path):
+    if value is None or not is_array(value):
+        raise _changed(path or item["name"], "an array" if item.get("numpy") else "a tensor", value)
+    if item.get("numpy") and not _is_numpy(value):
+        raise _changed(path or item["name"], "an array of NumPy", value)
+    return value
+
+
+def check_memory(interface, arrays):
+    """Refuses arrays that share memory, or are strided, where that would make a difference in eager. `arrays`: {name: numpy array}."""
+    for name in interface.get("contiguous", ()):
+        if not arrays[name].flags.c_contiguous:
+            raise _refusal(f"the program looks at the strides of '{name}': give a contiguous array")
+    distinct, written = set(interface.get("distinct", ())), set(interface.get("written", ()))
+    if not distinct and not written:
+        return
+    import numpy
+
+    for name, other in itertools.combinations(arrays, 2):
+        matters = name in written or other in written or (name in distinct and other in distinct)
+        if matters and numpy.may_share_memory(arrays[name], arrays[other]):
+            raise _refusal(f"inputs '{name}' and '{other}' share memory, with which the program gives other results: give copies")
+
+
+# -------------------------------------------------------------------- texts
+
+def _refusal(text):
+    return InputError(text, "invalid argument")
+
+
+def _changed(path, was, value):
+    return _refusal(f"'{path}' was {was} when the bundle was exported and is fixed; {_shown(value)} needs an export of its own")
+
+
+def _shown(value):
+    if is_array(value):
+        return f"an array of shape {list(getattr(value, 'shape', ()))}"
+    return fixed.short_repr(value)
+
+
+def _opaque_text(opaque):
+    return f"'{opaque.path}': {opaque.why}"
+
+
+def _join(path, key):
+    return f"{path}.{key}" if path else str(key)

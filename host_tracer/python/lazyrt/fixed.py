@@ -1,0 +1,340 @@
+"""Values that are no tensors: described as JSON so that equal descriptions mean equal values, and made again.
+
+What an argument has to be again at each call, and what a result gives back, is one of these descriptions (a dict with "kind"):
+  value   {"value"}             None, bool, int, finite float, text; 1, 1.0 and true differ, 0.0 and -0.0 too
+  fixed   {"type", "text"}      an enum's member, a dtype, a range, a function by its qualified name, ...; "parts" where the value can
+                                be made again from them
+  digest  {"type", "sha256"}    of the description of something large
+
+Neither torch nor numpy is imported here: what is of them is known by its class."""
+
+import collections
+import datetime
+import decimal
+import enum
+import fractions
+import functools
+import hashlib
+import json
+import math
+import pathlib
+import re
+import sys
+import types
+import uuid
+
+_LARGEST = 4096  # characters of JSON, above which a digest stands for a description
+_VALUE_TYPES = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, uuid.UUID, pathlib.PurePath)
+_ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
+             types.MethodWrapperType, types.ClassMethodDescriptorType)
+_SINGLES = {Ellipsis: "Ellipsis", NotImplemented: "NotImplemented"}
+
+
+class Opaque(Exception):
+    """A value that cannot be compared with another one. `path` names it, `why` says it to people."""
+
+    def __init__(self, path, why):
+        super().__init__(path, why)
+        self.path, self.why = path, why
+
+
+def describe(value, path):
+    """The description of a value that holds nothing else. Raises Opaque."""
+    plain = _describe_plain(value)
+    if plain is not None:
+        return plain
+    for describe_kind in (_describe_enum, _describe_builtin, _describe_named, _describe_numpy, _describe_torch):
+        described = describe_kind(value, path)
+        if described is not None:
+            return described
+    raise Opaque(path, f"a {type_name(value)} cannot be compared from call to call")
+
+
+def is_plain(value):
+    """True for None, bool, int, float and text themselves, not for what derives from them."""
+    return value is None or type(value) in (bool, int, float, str)
+
+
+def type_name(value):
+    """Where a value's class was defined and its name."""
+    cls = type(value)
+    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def same_type(described, given):
+    """Whether two names of type_name() are one class; the main script may be imported under its own name elsewhere."""
+    if described == given:
+        return True
+    main = "__main__."
+    if not (described.startswith(main) or given.startswith(main)):
+        return False
+    return described.removeprefix(main).rpartition(".")[2] == given.removeprefix(main).rpartition(".")[2]
+
+
+def canonical(described):
+    """Text that is the same for equal descriptions only."""
+    return json.dumps(described, sort_keys=True, separators=(",", ":"))
+
+
+def shorten(described, type_name):
+    """The description, or a digest of it where it is large."""
+    text = canonical(described)
+    if len(text) <= _LARGEST:
+        return described
+    return {"kind": "digest", "type": type_name, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def text_of(described):
+    """A description as people read it."""
+    if described["kind"] == "value":
+        return short_repr(described.get("value", described.get("text")))
+    if described["kind"] == "digest":
+        return f"another {described['type']}"
+    if described["kind"] == "fixed":
+        return described["text"]
+    return f"a {described.get('type', described['kind'])}"
+
+
+def short_repr(value):
+    """repr() of what may be long, or unable to say it."""
+    try:
+        text = repr(value)
+    except Exception:  # the user's own __repr__
+        text = f"a {type_name(value)}"
+    return text if len(text) <= 80 else text[:60] + "…" + text[-15:]
+
+
+def rebuild(described):
+    """The value of a description of kind "value" or "fixed". What cannot be made again was refused at export."""
+    if described["kind"] == "value":
+        return described["value"] if "value" in described else described.get("text")
+    make = _MAKERS.get(described.get("type"))
+    if make is not None:
+        return make(described)
+    if described.get("enum"):
+        return Member(described)
+    return _named_of_torch(described)
+
+
+def can_rebuild(described):
+    """Whether rebuild() gives an equal value."""
+    if described["kind"] == "value" or described.get("enum"):
+        return True
+    return described["kind"] == "fixed" and (described["type"] in _MAKERS or described["type"].startswith("torch."))
+
+
+class Member:
+    """Stands for a member of an enum among the results: has its name and value and is equal to the member itself."""
+
+    def __init__(self, described):
+        self._class, self.name = described["type"], described["label"]
+        self.value = rebuild(described["member"])
+        self._mixed = described.get("mixed", False)
+
+    def __eq__(self, other):
+        if isinstance(other, Member):
+            return (self._class, self.name) == (other._class, other.name)
+        if isinstance(other, enum.Enum):
+            return same_type(self._class, type_name(other)) and self.name == other.name
+        return self._mixed and self.value == other
+
+    def __hash__(self):
+        return hash(self.value if self._mixed else self.name)
+
+    def __repr__(self):
+        return f"{self._class.rpartition('.')[2]}.{self.name}"
+
+
+# -------------------------------------------------------------------- kinds of values
+
+def _describe_plain(value):
+    if value is None or type(value) in (bool, int):
+        return {"kind": "value", "value": value}
+    if type(value) is float:
+        return {"kind": "value", "value": value} if math.isfinite(value) else _fixed("float", repr(value))
+    return {"kind": "value", "value": value} if type(value) is str else None
+
+
+def _fixed(type_name, text, **more):
+    return {"kind": "fixed", "type": type_name, "text": text, **more}
+
+
+def _describe_enum(value, path):
+    if not isinstance(value, enum.Enum):
+        return None
+    name = value.name if value.name is not None else repr(value._value_)
+    more = {"enum": True, "label": name, "member": describe(value.value, path)}
+    if isinstance(value, (int, str, float)):
+        more["mixed"] = True
+    return _fixed(type_name(value), f"{type(value).__qualname__}.{name}", **more)
+
+
+def _describe_builtin(value, path):
+    kind = type(value)
+    if kind is complex:
+        return _fixed("complex", repr(value), parts=[repr(value.real), repr(value.imag)])
+    if kind in (bytes, bytearray):
+        return _fixed(kind.__name__, f"{len(value)} bytes", parts=[value.hex()])
+    if kind in (range, slice):
+        parts = [describe(part, path) for part in (value.start, value.stop, value.step)]
+        return _fixed(kind.__name__, repr(value), parts=parts)
+    if kind in (set, frozenset):
+        parts = sorted((describe(item, path) for item in value), key=canonical)
+        return _fixed(kind.__name__, f"a set of {len(parts)}", parts=parts)
+    if value is Ellipsis or value is NotImplemented:
+        return _fixed("single", _SINGLES[value])
+    if isinstance(value, re.Pattern):
+        return _fixed("re.Pattern", f"{value.pattern!r}, {value.flags}")
+    if isinstance(value, _VALUE_TYPES) and kind.__module__ in ("decimal", "fractions", "datetime", "uuid", "pathlib"):
+        return _fixed(type_name(value), repr(value), parts=[str(value)])
+    return None
+
+
+def _describe_named(value, path):
+    """Classes, functions and modules: what their name says."""
+    if isinstance(value, types.ModuleType):
+        return _fixed("module", value.__name__)
+    if not isinstance(value, (type, *_ROUTINES)):
+        return None
+    if isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType)):
+        owner = getattr(value, "__self__", None)
+        if owner is not None and not isinstance(owner, (types.ModuleType, type)):
+            raise Opaque(path, f"a method of a {type_name(owner)} cannot be compared from call to call")
+    name = f"{getattr(value, '__module__', None) or 'builtins'}.{value.__qualname__}"
+    if "<" in name:
+        raise Opaque(path, f"a function or class without a name of its own ({value.__qualname__}) cannot be compared from call to call; "
+                           "define it at the top of a module")
+    if getattr(value, "__closure__", None):
+        raise Opaque(path, f"the function {value.__qualname__} has a closure, which cannot be compared from call to call")
+    return _fixed("class" if isinstance(value, type) else "function", name)
+
+
+def _describe_numpy(value, path):
+    if type(value).__module__ != "numpy" and not type(value).__module__.startswith("numpy."):
+        return None
+    numpy = sys.modules["numpy"]
+    if isinstance(value, numpy.dtype):
+        return _fixed("numpy.dtype", repr(value))
+    if isinstance(value, numpy.generic) and value.dtype.kind in "biuf":
+        return _fixed("numpy.generic", f"{value.dtype.name}({value.item()!r})", parts=[value.dtype.name, repr(value.item())])
+    if isinstance(value, numpy.ufunc):
+        return _fixed("function", f"numpy.{value.__name__}")
+    return None
+
+
+def _describe_torch(value, path):
+    name = type_name(value)
+    if name in ("torch.dtype", "torch.device", "torch.layout", "torch.memory_format"):
+        return _fixed(name, str(value))
+    if isinstance(value, _of_torch("nn", "Module")):
+        raise Opaque(path, "a module is no argument: make it a part of the exported module, or export a function that calls it")
+    return None
+
+
+def _of_torch(*names):
+    """A class of torch, or an empty tuple where torch is not loaded."""
+    found = sys.modules.get("torch")
+    for name in names:
+        found = getattr(found, name, None)
+    return found if found is not None else ()
+
+
+# -------------------------------------------------------------------- and back
+
+def _make_range(described):
+    return {"range": range, "slice": slice}[described["type"]](*(rebuild(part) for part in described["parts"]))
+
+
+def _make_set(described):
+    return {"set": set, "frozenset": frozenset}[described["type"]](rebuild(part) for part in described["parts"])
+
+
+def _make_bytes(described):
+    return {"bytes": bytes, "bytearray": bytearray}[described["type"]].fromhex(described["parts"][0])
+
+
+def _make_generic(described):
+    import numpy
+
+    name, text = described["parts"]
+    return numpy.dtype(name).type({"True": True, "False": False}.get(text, text))
+
+
+def _named_of_torch(described):
+    """A dtype or device, where torch is loaded; else its name."""
+    torch = sys.modules.get("torch")
+    if torch is None or not described.get("type", "").startswith("torch."):
+        return described["text"]
+    if described["type"] == "torch.device":
+        return torch.device(described["text"])
+    return getattr(torch, described["text"].removeprefix("torch."))
+
+
+_MAKERS = {
+    "float": lambda described: float(described["text"]),
+    "complex": lambda described: complex(*map(float, described["parts"])),
+    "bytes": _make_bytes,
+    "bytearray": _make_bytes,
+    "range": _make_range,
+    "slice": _make_range,
+    "set": _make_set,
+    "frozenset": _make_set,
+    "single": lambda described: {name: value for value, name in _SINGLES.items()}[described["text"]],
+    "numpy.generic": _make_generic,
+    "decimal.Decimal": lambda described: decimal.Decimal(described["parts"][0]),
+    "fractions.Fraction": lambda described: fractions.Fraction(described["parts"][0]),
+    "datetime.date": lambda described: datetime.date.fromisoformat(described["parts"][0]),
+    "uuid.UUID": lambda described: uuid.UUID(described["parts"][0]),
+}
+
+# -------------------------------------------------------------------- objects that hold others
+
+_NO_HEAP_TYPE = 1 << 9  # set in the flags of classes made by a class statement
+
+
+def is_simple(value):
+    """An object of a Python class all of whose content is in its attributes."""
+    cls = type(value)
+    if isinstance(value, (type, types.ModuleType, enum.Enum)):
+        return False
+    if cls is types.SimpleNamespace:
+        return True
+    made_in_python = all(base is object or base.__flags__ & _NO_HEAP_TYPE for base in cls.__mro__)
+    return made_in_python and cls is not object and (hasattr(value, "__dict__") or _slots(cls))
+
+
+def attributes(value):
+    """All that a simple object holds, by name."""
+    found = dict(getattr(value, "__dict__", {}))
+    for name in _slots(type(value)):
+        if hasattr(value, name):
+            found.setdefault(name, getattr(value, name))
+    return found
+
+
+def class_data(value):
+    """Plain attributes of an object's class and its bases, that the object does not have itself, by name."""
+    own, found = attributes(value), {}
+    for cls in type(value).__mro__:
+        if cls is object or not cls.__flags__ & _NO_HEAP_TYPE:
+            continue
+        for name, item in vars(cls).items():
+            if name not in own and name not in found and not name.startswith("__") and is_plain(item):
+                found[name] = item
+    return found
+
+
+def _slots(cls):
+    names = []
+    for base in cls.__mro__:
+        slots = vars(base).get("__slots__", ())
+        names += [slots] if isinstance(slots, str) else list(slots)
+    return [name for name in names if name not in ("__dict__", "__weakref__")]
+
+
+def as_partial(value):
+    """(function, arguments, keywords) of a functools.partial; else None."""
+    return (value.func, value.args, value.keywords) if isinstance(value, functools.partial) else None
+
+
+CONTAINERS = {"OrderedDict": collections.OrderedDict, "deque": collections.deque}

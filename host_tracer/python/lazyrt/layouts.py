@@ -1,0 +1,147 @@
+"""What a program makes of how its inputs lie in memory: one tensor given twice, memory that is shared, strides, gradients.
+
+The capture sees separate, contiguous tensors. Here eager is run on the example's own values, once so and once otherwise; what makes
+a difference is an assumption that lazyrt.load's programs check, or fails the export where the example itself does not meet it."""
+
+import torch
+
+from lazyrt import trees
+from lazyrt.errors import ExportError
+
+
+def examine(example, run):
+    """{"contiguous", "detached", "distinct", "written"}: names of inputs for the interface. `run(tensors)` calls eager with these tensors
+    and gives its result; it leaves no trace. Raises ExportError."""
+    return _Examination(example, run).examine()
+
+
+class _Examination:
+    def __init__(self, example, run):
+        self._run_eager = run
+        self._names = [name for name, _ in example.inputs]
+        self._tensors = [tensor for _, tensor in example.inputs]
+
+    def examine(self):
+        plain = self._copies()
+        before = [tensor.clone() for tensor in plain]
+        expected = self._run(plain)
+        self._check_example(expected)
+        written = [name for name, a, b in zip(self._names, before, plain) if not _same(a, b)]
+        strided = self._makes_difference([_strided(t) for t in self._tensors], expected)
+        grads = [_with_grad(t) for t in self._copies()]
+        return {
+            "written": written,
+            "contiguous": [n for n, t in zip(self._names, self._tensors) if strided and t.numel() > 1],
+            "detached": self._floats() if self._floats() and self._makes_difference(grads, expected) else [],
+            "distinct": self._distinct(),
+        }
+
+    def _copies(self):
+        return [t.detach().clone(memory_format=torch.contiguous_format) for t in self._tensors]
+
+    def _floats(self):
+        return [name for name, tensor in zip(self._names, self._tensors) if tensor.is_floating_point()]
+
+    def _run(self, tensors):
+        """The tensors of the result, and what the inputs hold afterwards."""
+        result = self._run_eager(tensors)
+        leaves = trees.leaves_of(result, lambda value: isinstance(value, (bool, int, float, str)) or hasattr(value, "__array__"))
+        return [*(leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves), *(t.clone() for t in tensors)]
+
+    def _makes_difference(self, tensors, expected):
+        try:
+            return not _all_same(self._run(tensors), expected)
+        except Exception:  # eager refuses such inputs, so the bundle has to
+            return True
+
+    def _check_example(self, expected):
+        """The example's own strides and shared memory must not matter."""
+        shared = _sharing(self._names, self._tensors)
+        strided = [name for name, t in zip(self._names, self._tensors) if not t.is_contiguous()]
+        if not shared and not strided:
+            return
+        if not _all_same(self._run(_copies_that_share(self._tensors)), expected):
+            what = "inputs " + " and ".join(f"'{n}'" for n in shared) + " share memory" if shared else f"input '{strided[0]}' is not contiguous"
+            raise ExportError(f"{what}, and the program gives other results than with separate, contiguous ones: a bundle always has those. "
+                              "Give copies (x.contiguous().clone())", "invalid argument")
+
+    def _distinct(self):
+        """Inputs of one dtype and shape for which it matters that they are not one tensor."""
+        groups = {}
+        for index, tensor in enumerate(self._tensors):
+            groups.setdefault((tensor.dtype, tensor.shape), []).append(index)
+        found = []
+        for group in groups.values():
+            if len(group) > 1 and self._identity_matters(group):
+                found += [self._names[index] for index in group]
+        return found
+
+    def _identity_matters(self, group):
+        separate = self._copies()
+        for index in group:
+            separate[index] = self._tensors[group[0]].detach().clone(memory_format=torch.contiguous_format)
+        try:
+            expected = self._run([t.clone() for t in separate])
+        except Exception:
+            return True
+        pairs = [(a, b) for i, a in enumerate(group) for b in group[i + 1:]] if len(group) == 3 else []
+        for together in (group, *pairs):
+            given = [t.clone() for t in separate]
+            for index in together:
+                given[index] = given[together[0]]
+            if self._makes_difference(given, expected):
+                return True
+        return False
+
+
+def _strided(tensor):
+    """The same values with gaps between them."""
+    if tensor.dim() == 0:
+        return tensor.detach().clone()
+    wide = tensor.new_empty((*tensor.shape[:-1], 2 * tensor.shape[-1]))[..., ::2]
+    return wide.copy_(tensor.detach())
+
+
+def _with_grad(tensor):
+    return tensor.requires_grad_() if tensor.is_floating_point() else tensor
+
+
+def _sharing(names, tensors):
+    """The first two that lie in one memory."""
+    known = {}
+    for name, tensor in zip(names, tensors):
+        other = known.setdefault(tensor.untyped_storage().data_ptr(), name)
+        if other != name and tensor.numel():
+            return [other, name]
+    return []
+
+
+def _copies_that_share(tensors):
+    """Copies that lie to one another as the tensors do."""
+    storages, made = {}, {}
+    for tensor in tensors:
+        if id(tensor) in made:
+            continue
+        storage = tensor.untyped_storage()
+        copy = storages.setdefault(storage.data_ptr(), storage.clone())
+        made[id(tensor)] = torch.empty(0, dtype=tensor.dtype).set_(copy, tensor.storage_offset(), tensor.shape, tensor.stride())
+    return [made[id(tensor)] for tensor in tensors]
+
+
+def _all_same(ours, expected):
+    return len(ours) == len(expected) and all(map(_same, ours, expected))
+
+
+def _same(a, b):
+    if isinstance(a, torch.Tensor) != isinstance(b, torch.Tensor) or not isinstance(a, torch.Tensor):
+        return type(a) is type(b) and str(a) == str(b) if not isinstance(a, float) else isinstance(b, float) and _close(a, b)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if not a.is_floating_point():
+        return torch.equal(a, b)
+    scale = b.nan_to_num(0, 0, 0).abs().max().item() if b.numel() else 0.0
+    return torch.allclose(a, b, rtol=1e-3, atol=1e-5 * scale, equal_nan=True)
+
+
+def _close(a, b):
+    return a == b or a != a and b != b or abs(a - b) <= 1e-3 * abs(b)

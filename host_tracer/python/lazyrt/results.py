@@ -1,0 +1,67 @@
+"""What the program gives back: tensors and numbers that become outputs, and all else, which has to be constant."""
+
+import numpy
+import torch
+
+from lazyrt import fixed, trees
+from lazyrt.errors import ExportError
+from lazyrt.fixed import Opaque
+from lazyrt.numbers import LazyFloat
+
+
+def describe(result):
+    """(description, [(name, tensor, carrier of a number, or array)]) of a result. Raises ExportError for what a bundle cannot give back."""
+    try:
+        description, leaves = trees.flatten(result, "", is_output)
+    except Opaque as opaque:
+        place = f"'{opaque.path}' of the result" if opaque.path else "the result"
+        raise ExportError(f"{place} cannot be given back by a bundle: {opaque.why}") from None
+    trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, LazyFloat)}, number=True)
+    trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, numpy.ndarray)}, numpy=True)
+    trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, numpy.generic)}, numpy="scalar")
+    return description, leaves
+
+
+def is_output(value):
+    """What becomes an output of the bundle."""
+    if isinstance(value, (numpy.ndarray, numpy.generic)):
+        return value.dtype.kind in "biuf"
+    return isinstance(value, (torch.Tensor, LazyFloat))
+
+
+def tensor_of(leaf):
+    """An output as the capture takes it."""
+    if isinstance(leaf, LazyFloat):
+        return leaf.tensor
+    return leaf if isinstance(leaf, torch.Tensor) else torch.from_numpy(numpy.array(leaf, order="C"))
+
+
+def differences(first, later, path=""):
+    """Sentences about the constants of a later run's result that are not those of the first."""
+    kinds = first["kind"], later["kind"]
+    if "value" in kinds or "fixed" in kinds:
+        same = fixed.canonical({**first, "name": ""}) == fixed.canonical({**later, "name": ""})
+        is_number = type(first.get("value")) in (bool, int, float) and type(first.get("value")) is type(later.get("value"))
+        if same or is_number:  # numbers are outputs: the traces' comparison looks at them
+            return []
+        return [f"{_place(path)} is made from values: it was {fixed.text_of(first)} at export, and {fixed.text_of(later)} on other inputs"]
+    keys = first.get("keys"), later.get("keys")
+    if kinds[0] != kinds[1] or keys[0] != keys[1] or len(first.get("items", ())) != len(later.get("items", ())):
+        return [f"how {_place(path)} is nested depends on values"]
+    names = keys[0] or range(len(first.get("items", ())))
+    pairs = zip(names, first.get("items", ()), later.get("items", ()))
+    return [text for key, a, b in pairs for text in differences(a, b, f"{path}.{key}" if path else str(key))]
+
+
+def constants_of(description):
+    """Text that is equal for results with the same constants. Numbers are left out: each variant has its own."""
+    def bare(described):
+        numbered = "name" in described and described["kind"] == "value"
+        kept = {key: item for key, item in described.items() if not (numbered and key == "value")}
+        return {**kept, "items": [bare(item) for item in described.get("items", ())]}
+
+    return fixed.canonical(bare(description))
+
+
+def _place(path):
+    return f"'{path}' of the result" if path else "the result"

@@ -1,0 +1,469 @@
+"""Arguments and results of a loaded program: what is fixed is compared at each call, what is given back is what eager gives."""
+
+import collections
+import dataclasses
+import decimal
+import enum
+import functools
+import math
+import threading
+import types
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import lazyrt
+
+
+class Mode(enum.Enum):
+    ADD = 1
+    SUB = 2
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class Bits(enum.Flag):
+    A = 1
+    B = 2
+
+
+@dataclasses.dataclass
+class Config:
+    scale: float = 2.0
+    names: tuple = ("a",)
+    inner: object = None
+
+
+class Plain:
+    factor = 1
+
+    def __init__(self, **fields):
+        self.__dict__.update(fields)
+
+
+class Slotted:
+    __slots__ = ("scale",)
+
+    def __init__(self, scale):
+        self.scale = scale
+
+
+class Items(list):
+    pass
+
+
+def act(x):
+    return x * 2
+
+
+def other_act(x):
+    return x * 3
+
+
+Pair = collections.namedtuple("Pair", "left right")
+X = torch.tensor([1.0, 2.0, 3.0])
+
+
+def loaded(model, args, bundle, kwargs=None):
+    lazyrt.export(model, args, bundle, kwargs=kwargs)
+    return lazyrt.load(bundle)
+
+
+def refused(program, text, *args, **kwargs):
+    with pytest.raises(lazyrt.InputError) as raised:
+        program(*args, **kwargs)
+    assert text in str(raised.value), raised.value
+
+
+# -------------------------------------------------------------------- fixed arguments
+
+FIXED = [
+    (None, [False, 0, "None", X]),
+    (True, [1, 1.0, False, "True", None]),
+    (1, [True, 1.0, 2, np.int64(1), torch.tensor(1), Level.LOW]),
+    (1.0, [1, True, 1.5, np.float64(1.0), math.nextafter(1.0, 2.0)]),
+    (0.0, [-0.0, 0]),
+    (math.nan, [0.0, None, "nan", math.inf]),
+    (math.inf, [-math.inf, 1e308]),
+    (2**80, [2**80 + 1]),
+    ("text", ["Text", "text ", b"text"]),
+    ("a" * 20000, ["a" * 20001, "a" * 19999 + "b"]),
+    (b"ab", [b"abc", bytearray(b"ab")]),
+    (1 + 2j, [1 - 2j, 1]),
+    (Mode.ADD, [Mode.SUB, 1, Level.LOW]),
+    (Level.LOW, [Level.HIGH, 1]),
+    (Bits.A | Bits.B, [Bits.A]),
+    (torch.float32, [torch.float64, "torch.float32"]),
+    (torch.device("cpu"), ["cpu", torch.device("meta")]),
+    (torch.Size([2, 3]), [torch.Size([2, 4]), [2, 3]]),
+    (np.float32(2.0), [2.0, np.float64(2.0), np.float32(3.0)]),
+    (np.dtype("int8"), [np.dtype("int16")]),
+    (slice(1, None, 2), [slice(1, 5, 2)]),
+    (range(3), [range(4), [0, 1, 2]]),
+    ({1, 2}, [{1, 3}, frozenset({1, 2})]),
+    (decimal.Decimal("1.0"), [decimal.Decimal("1.00")]),
+    ([1, 2], [[1, 3], [1, 2, 3], [1], (1, 2), [1, 2.0]]),
+    ((), [[], (1,)]),
+    ([], [[1], [X]]),
+    (list(range(5000)), [list(range(4999)) + [0], list(range(5001))]),
+    ({"a": 1, "b": 2}, [{"a": 1, "b": 3}, {"a": 1}, {"a": 1, "b": 2, "c": 3}, {"b": 2, "a": 1}]),
+    ({1: "a"}, [{True: "a"}, {1.0: "a"}, {"1": "a"}]),
+    ({Mode.ADD: 1}, [{Mode.SUB: 1}]),
+    (collections.OrderedDict(a=1), [{"a": 1}]),
+    (collections.deque([1]), [[1]]),
+    (Items([1]), [[1]]),
+    (Config(), [Config(3.0), Config(2.0, ("b",)), Config(inner=1), None, {"scale": 2.0}]),
+    (Pair(1, 2), [Pair(1, 3), (1, 2)]),
+    (Plain(scale=2.0), [Plain(scale=3.0), Plain(scale=2.0, more=1), Plain(), types.SimpleNamespace(scale=2.0)]),
+    (Plain(inner=Plain(names=["a"])), [Plain(inner=Plain(names=["b"]))]),
+    (Slotted(1), [Slotted(2)]),
+    (types.SimpleNamespace(a=1), [types.SimpleNamespace(a=2)]),
+    (act, [other_act, torch.relu, None]),
+    (torch.relu, [torch.tanh]),
+    (nn.ReLU, [nn.Tanh]),
+    (functools.partial(act, 1), [functools.partial(act, 2), act]),
+    (math, [np]),
+    (..., [None]),
+]
+
+
+@pytest.mark.parametrize("value, others", FIXED, ids=[str(i) for i in range(len(FIXED))])
+def test_what_is_no_tensor_is_fixed(bundle, value, others):
+    program = loaded(lambda x, option: x + 1, (X, value), bundle)
+    assert torch.equal(program(X, value), X + 1)
+    assert torch.equal(program(x=X, option=value), X + 1)
+    for other in others:
+        refused(program, "'option", X, other)
+
+
+@pytest.mark.parametrize("value, others", FIXED, ids=[str(i) for i in range(len(FIXED))])
+def test_nested_beside_a_tensor(bundle, value, others):
+    program = loaded(lambda given: given["x"] + 1, ({"x": X, "deep": [{"option": value}]},), bundle)
+    assert torch.equal(program({"x": X, "deep": [{"option": value}]}), X + 1)
+    for other in others:
+        refused(program, "given.deep.0.option", {"x": X, "deep": [{"option": other}]})
+
+
+OPAQUE = [object(), threading.Lock(), lambda x: x, nn.Linear(2, 2), (i for i in range(3)), torch.Generator(), [1, [object()]], {"a": {"b": object()}},
+          Plain(inner=object()), iter([1]), X.sum]
+
+
+@pytest.mark.parametrize("value", OPAQUE, ids=[type(v).__name__ + str(i) for i, v in enumerate(OPAQUE)])
+def test_what_cannot_be_compared_fails_the_export(bundle, value):
+    with pytest.raises(lazyrt.ExportError, match="argument 'option"):
+        lazyrt.export(lambda x, option: x + 1, (X, value), bundle)
+
+
+def test_a_cycle_fails_the_export(bundle):
+    cycle = []
+    cycle.append(cycle)
+    with pytest.raises(lazyrt.ExportError, match="argument 'option.*levels deep"):
+        lazyrt.export(lambda x, option: x + 1, (X, cycle), bundle)
+
+
+def test_class_attributes_are_part_of_an_object(bundle, monkeypatch):
+    program = loaded(lambda x, config: x * config.factor, (X, Plain()), bundle)
+    assert torch.equal(program(X, Plain()), X)
+    monkeypatch.setattr(Plain, "factor", 5)
+    refused(program, "'config'", X, Plain())
+
+
+# -------------------------------------------------------------------- defaults
+
+def with_defaults(x, mask=None, scale=2.0, *, flag=False):
+    y = x * scale if mask is None else x.masked_fill(mask, 0.0)
+    return -y if flag else y
+
+
+def test_defaults_of_the_signature_are_fixed(bundle):
+    program = loaded(with_defaults, (X,), bundle)
+    for args, kwargs in [((X,), {}), ((X, None), {}), ((X, None, 2.0), {}), ((X,), {"flag": False, "mask": None})]:
+        assert torch.equal(program(*args, **kwargs), X * 2)
+    refused(program, "'mask' was None", X, X > 1)
+    refused(program, "'mask' was None", X, mask=X > 1)
+    refused(program, "'scale' was 2.0", X, scale=3.0)
+    refused(program, "'scale' was 2.0", X, None, 2)
+    refused(program, "'flag' was False", X, flag=True)
+
+
+def test_what_was_given_cannot_be_left_out(bundle):
+    program = loaded(with_defaults, (X, X > 1, 2.0), bundle, {"flag": True})
+    assert torch.equal(program(X, X > 1, flag=True), -X * (X <= 1))
+    refused(program, "'mask' is missing, and its default is None; it was given", X, flag=True)
+    refused(program, "'flag' is missing, and its default is False; it was True", X, X > 1)
+
+
+def test_defaults_that_cannot_be_compared_can_only_be_left_out(bundle):
+    unset, weight = object(), torch.tensor(3.0)
+
+    def model(x, option=unset, weight=weight):
+        return x * weight if option is unset else x
+
+    program = loaded(model, (X,), bundle)
+    assert torch.equal(program(X), X * 3)
+    refused(program, "'option' was left out", X, unset)
+    refused(program, "'weight' was left out", X, weight=torch.tensor(3.0))
+
+
+def test_partial_and_modules(bundle):
+    program = loaded(functools.partial(with_defaults, scale=4.0), (X,), bundle)
+    assert torch.equal(program(X), X * 4)
+    refused(program, "'scale' was 4.0", X, scale=2.0)
+
+    class Net(nn.Module):
+        def forward(self, x, n=2):
+            return x * n
+
+    program = loaded(Net(), (X,), bundle)
+    refused(program, "'n' was 2", X, 3)
+
+
+def test_open_arguments(bundle):
+    program = loaded(lambda *items, **more: sum(items) + more["a"], (X, X), bundle, {"a": X, "n": 2})
+    assert torch.equal(program(X, X, a=X, n=2), X * 3)
+    refused(program, "'items' has 3 items", X, X, X, a=X, n=2)
+    refused(program, "'items' has 1 items", X, a=X, n=2)
+    refused(program, "'n' was 2", X, X, a=X, n=3)
+    refused(program, "'more_' was not there", X, X, a=X, n=2, more_=1)
+    refused(program, "argument 'n' is missing", X, X, a=X)
+    refused(program, "another order", X, X, n=2, a=X)
+
+
+def test_calls_that_python_refuses(bundle):
+    def model(x, /, y, *, z=1):
+        return x + y * z
+
+    program = loaded(model, (X, X), bundle)
+    refused(program, "3 positional arguments", X, X, 1)
+    refused(program, "given twice", X, X, y=X)
+    refused(program, "no array for input 'y'", X)
+    refused(program, "no argument 'w'", X, X, w=1)
+    assert torch.equal(program(X, y=X, z=1), X * 2)
+
+
+def test_a_tensor_is_no_number_and_no_none(bundle):
+    program = loaded(lambda x, n: x * n, (X, torch.tensor(2)), bundle)
+    assert torch.equal(program(X, torch.tensor(3)), X * 3)
+    for other in (3, 3.7, True, None, [3]):
+        refused(program, "'n' was a tensor", X, other)
+
+
+def test_samples_have_one_value_of_what_is_fixed(bundle):
+    with pytest.raises(lazyrt.ExportError, match="'n' is fixed, and sample 1 has another one"):
+        lazyrt.export(lambda x, n: x * n, [(X, 1), (X, 2)], bundle)
+
+
+def test_records_stand_for_classes_that_are_not_at_hand(bundle):
+    program = loaded(lambda x, config: x * config.scale, (X, Config()), bundle)
+    assert torch.equal(program(X, lazyrt.Record("Config", {"scale": 2.0})), X * 2)
+    refused(program, "config.scale", X, lazyrt.Record("Config", {"scale": 3.0}))
+    refused(program, "config.extra", X, lazyrt.Record("Config", {"scale": 2.0, "extra": 1}))
+    refused(program, "'config' was a Config", X, lazyrt.Record("Other", {"scale": 2.0}))
+
+
+def test_an_argument_that_the_model_fills_is_left_as_it_was(bundle):
+    cache, config = [], Config()
+
+    def model(x, cache, config):
+        cache.append(x * 2)
+        config.inner = cache[0]
+        return cache[0] + config.inner
+
+    program = loaded(model, (X, cache, config), bundle)
+    assert cache == [] and config == Config()
+    assert torch.equal(program(X, [], Config()), X * 4)
+    refused(program, "'cache' has 1 items", X, [X], Config())
+
+
+# -------------------------------------------------------------------- inputs
+
+@pytest.mark.parametrize("bad, text", [
+    (nn.Parameter(torch.ones(2)), "input 'x' is a Parameter"),
+    (torch.ones(2, requires_grad=True), "input 'x' requires grad"),
+    (torch.ones(2, device="meta"), "input 'x' is on the device meta"),
+    (torch.eye(2).to_sparse(), "input 'x' is not dense"),
+    (torch.ones(2, dtype=torch.complex64), "input 'x' has the dtype torch.complex64"),
+    (torch.ones(2).to(torch.float8_e4m3fn), "input 'x' has the dtype torch.float8_e4m3fn"),
+    (torch.ones(2).as_subclass(type("Own", (torch.Tensor,), {})), "a subclass of torch.Tensor"),
+    (np.array(["a"]), "input 'x' has the dtype"),
+    (np.ones(2, ">f4"), "byte order"),
+    (np.ma.masked_array([1.0]), "a subclass of numpy.ndarray"),
+])
+def test_inputs_that_bundles_do_not_have_are_named(bundle, bad, text):
+    with pytest.raises(lazyrt.ExportError, match=text):
+        lazyrt.export(lambda x: x, (bad,), bundle)
+
+
+def test_one_tensor_given_twice(bundle):
+    program = loaded(lambda a, b: a + b, (X, X), bundle)  # makes no difference
+    assert torch.equal(program(X, X), X * 2) and torch.equal(program(X, X + 1), X * 2 + 1)
+    with pytest.raises(lazyrt.ExportError, match="inputs 'a' and 'b' share memory"):
+        lazyrt.export(lambda a, b: a * 2 if a is b else a + b + 1, (X, X), bundle)
+    program = loaded(lambda a, b: a * 2 if a is b else a + b + 1, (X, X + 1), bundle)
+    assert torch.equal(program(X, X.clone()), X * 2 + 1)
+    refused(program, "'a' and 'b' share memory", X, X)
+    refused(program, "'a' and 'b' share memory", X.numpy(), X.numpy())
+
+
+def test_writes_into_memory_that_is_shared(bundle):
+    def model(a, b):
+        a.add_(1)
+        return b * 2
+
+    program = loaded(model, (torch.ones(3), torch.ones(2)), bundle)
+    buffer = torch.arange(5.0)
+    refused(program, "share memory", buffer[:3], buffer[2:4])
+    assert torch.equal(program(buffer[:3], buffer[3:]), buffer[3:] * 2)
+    with pytest.raises(lazyrt.ExportError, match="share memory"):
+        lazyrt.export(model, (buffer[:3], buffer[2:4]), bundle)
+
+
+def test_strides_that_matter(bundle):
+    model = lambda x: x * 2 if x.is_contiguous() else x * 3  # noqa: E731
+    program = loaded(model, (torch.ones(2, 3),), bundle)
+    assert torch.equal(program(torch.ones(2, 3)), torch.full((2, 3), 2.0))
+    refused(program, "strides of 'x'", torch.ones(3, 2).t())
+    refused(program, "strides of 'x'", np.ones((2, 6), np.float32)[:, ::2])
+    with pytest.raises(lazyrt.ExportError, match="'x' is not contiguous"):
+        lazyrt.export(model, (torch.ones(3, 2).t(),), bundle)
+
+
+def test_strides_that_do_not_matter(bundle):
+    for x in (torch.randn(3, 2).t(), torch.randn(1, 3).expand(2, 3), torch.randn(2, 6)[:, ::2]):
+        program = loaded(lambda x: (x @ x.T).sum(0), (x,), bundle)
+        for given in (x, x.contiguous(), x.numpy()):
+            np.testing.assert_allclose(program(given), (x @ x.T).sum(0), rtol=1e-5)
+
+
+def test_gradients_that_matter(bundle):
+    program = loaded(lambda x: x * 2 if x.requires_grad else x * 3, (X,), bundle)
+    assert torch.equal(program(X), X * 3)
+    refused(program, "'x' requires grad", X.clone().requires_grad_())
+    assert torch.equal(loaded(lambda x: x * 2, (X,), bundle)(X.clone().requires_grad_()), X * 2)
+
+
+# -------------------------------------------------------------------- results
+
+@dataclasses.dataclass
+class Answer:
+    y: torch.Tensor
+    label: str = "net"
+    more: object = None
+
+
+def test_constants_come_back_as_they_were(bundle):
+    constants = {"none": None, "flag": True, "n": 3, "f": 2.5, "nan": math.nan, "ninf": -math.inf, "zero": -0.0, "text": "a\n\0é" * 400, "bytes": b"\0a",
+                 "pair": (1, (2.0, [None, "x"])), "empty": [], "d": {}, 7: "seven", 2.5: {}, None: 1, ("a", 1): 2, "big": 2**90, "range": range(3),
+                 "set": {1, 2}, "deque": collections.deque([1]), "slice": slice(1), "complex": 1j, "ordered": collections.OrderedDict(b=1),
+                 "dtype": torch.float16, "mode": Mode.SUB, "level": Level.HIGH, "np": np.int16(4), "fraction": decimal.Decimal("1.10")}
+    program = loaded(lambda x: (x + 1, constants), (X,), bundle)
+    y, given = program(X)
+    assert torch.equal(y, X + 1) and list(given) == list(constants)
+    for key, value in constants.items():
+        assert type(given[key]) is type(value) or isinstance(value, enum.Enum), key
+        assert given[key] == value or value != value, key
+    assert math.copysign(1, given["zero"]) == -1 and given["mode"].name == "SUB" and given["level"] == 2 and given["mode"] != Mode.ADD
+
+
+def test_classes_come_back_as_records(bundle):
+    program = loaded(lambda x: (Answer(x), Pair(x, "b"), Plain(y=x, name="n")), (X,), bundle)
+    answer, pair, plain = program(X)
+    assert torch.equal(answer.y, X) and answer.label == "net" and answer.more is None
+    assert pair.right == "b" and pair[1] == "b" and plain.name == "n"
+
+
+@pytest.mark.parametrize("result", [None, 3, 2.5, True, "text", (), {}, [], {"a": None}, (1, "b")])
+def test_results_without_a_tensor(bundle, result):
+    program = loaded(lambda x: result, (X,), bundle)
+    assert program(X) == result and type(program(X.numpy())) is type(result)
+
+
+def test_a_truth_as_the_only_result(bundle):
+    program = loaded(lambda a, b: torch.allclose(a, b), (X, X.clone()), bundle)
+    assert program(X, X.clone()) is True
+    with pytest.raises(lazyrt.GuardError):
+        program(X, X + 1)
+
+
+@pytest.mark.parametrize("result", [object(), lambda: 1, nn.ReLU(), {object(): 1}, {X}, (i for i in range(2)), threading.Lock()])
+def test_results_that_cannot_be_given_back_fail_the_export(bundle, result):
+    with pytest.raises(lazyrt.ExportError, match="cannot be given back"):
+        lazyrt.export(lambda x: {"y": x + 1, "more": result}, (X,), bundle)
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: f"{x.sum():.3f}",
+    lambda x: str(x[0].item()),
+    lambda x: {f"{x[0]}": x},
+    lambda x: repr(x),
+    lambda x: {x.sum().item(): x},
+    lambda x: ("%.2f" % x.mean(),),
+    lambda x: "big" if float(x.sum()) > 5.5 else "small",
+])
+def test_texts_and_keys_made_from_values(bundle, make):
+    """Refused at export, or right wherever the guards hold."""
+    try:
+        program = loaded(lambda x: (x * 2, make(x)), (X,), bundle)
+    except lazyrt.ExportError:
+        return
+    for given in (X, X + 0.25, -X, X * 1.01, torch.zeros(3)):
+        try:
+            ours = program(given)[1]
+        except lazyrt.GuardError:
+            continue
+        expected = make(given)
+        assert ours == expected or list(ours) == list(expected), (ours, expected)
+
+
+def test_texts_of_integers(bundle):
+    ids = torch.tensor([3, 4])
+    try:
+        program = loaded(lambda x: (x * 2, f"first {int(x[0])}"), (ids,), bundle)
+    except lazyrt.ExportError:
+        return
+    assert program(torch.tensor([3, 9]))[1] == "first 3"
+    with pytest.raises(lazyrt.GuardError):
+        program(torch.tensor([5, 4]))
+
+
+def test_constants_of_the_variants(bundle):
+    def model(x):
+        return {"y": x + 1, "path": "up", "n": 1} if x.sum() > 0 else {"y": x - 1, "path": "down", "n": 2}
+
+    lazyrt.export(model, [(X,), (-X,)], bundle)
+    program = lazyrt.load(bundle)
+    assert program(X)["path"] == "up" and program(-X)["path"] == "down" and program(-X)["n"] == 2
+
+
+def test_numpy_results_are_arrays(bundle):
+    table = np.arange(3, dtype=np.int32)
+    program = loaded(lambda x: (x + 1, table, np.float32(2.5), {"t": np.ones((2, 2))}), (X,), bundle)
+    y, given, number, more = program(X)
+    assert torch.is_tensor(y) and type(given) is np.ndarray and given.dtype == np.int32 and list(given) == [0, 1, 2]
+    assert type(number) is np.float32 and number == 2.5 and type(more["t"]) is np.ndarray
+
+
+# -------------------------------------------------------------------- refusals are counted
+
+def test_refusals_are_counted_by_guard(bundle):
+    def model(x):
+        if x.sum() > 0:
+            return x + 1
+        return x - 1 if x[0] > -5 else x * 2
+
+    lazyrt.export(model, [(X,), (-X,)], bundle)
+    program = lazyrt.load(bundle)
+    assert program.stats["guard_refusals"] == []
+    program(X)
+    for _ in range(3):
+        program(-X)
+    with pytest.raises(lazyrt.GuardError):
+        program(-X * 9)
+    first, second = program.stats["guard_refusals"]
+    assert (first["count"], first["variant"]) == (4, 0) and (second["count"], second["variant"]) == (1, 1)
+    assert first["file"].endswith("test_contract.py") and first["line"] > 0 and first["seen"] is True
