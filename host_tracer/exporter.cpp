@@ -117,10 +117,11 @@ Outcome<Done> check_reachable(const std::vector<Variant>& variants, const Varian
   return Done{};
 }
 
-Outcome<Done> write_stage(const std::vector<Variant>& variants, const ExportOptions& options,
-                          ExportReport* report) {
+Outcome<Done> write_stage(const std::vector<Variant>& variants, Verdict verdict,
+                          const ExportOptions& options, ExportReport* report) {
   const Stage stage(options, report, "write");
   EmitOptions emit = options.emit;
+  emit.info.emplace_back(kVerdictKey, verdict_name(verdict));
   const std::string& producer = variants[0].group.trace.producer;
   if (!producer.empty()) emit.info.emplace_back("source", producer);
   for (const std::string& note : report->notes) emit.info.emplace_back("note", note);
@@ -216,7 +217,7 @@ Outcome<ExportReport> export_traces(const std::vector<Trace>& samples, const OpT
     variants.push_back(std::move(*made));
     report.variants.push_back(describe(variants.back(), variants.front()));
   }
-  LAZYRT_TRY(write_stage(variants, options, &report));
+  LAZYRT_TRY(write_stage(variants, verdict_of(samples), options, &report));
   list_nodes(*variants[0].graph, &report);
   return report;
 }

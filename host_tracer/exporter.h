@@ -16,7 +16,7 @@ namespace lazyrt {
 
 struct ExportOptions {
   std::string path;  ///< of the .lzb file
-  EmitOptions emit;  ///< `info` is extended by what the trace knows
+  EmitOptions emit;  ///< `info` is extended by what the traces know: kVerdictKey, "source", "note"
   Pipeline pipeline = default_pipeline();
   /// A stage begins ("import", "passes: simplify", "plan", "write") or is at `done` of `total`.
   std::function<void(const std::string& stage, int64_t done, int64_t total)> progress;

@@ -90,6 +90,27 @@ TEST_F(Exporter, FromTraceToAnswer) {
   EXPECT_FLOAT_EQ(y->as<float>()[1], 3 * 14.5f + 4 * 33.5f - 30);
 }
 
+std::string verdict_in(const std::string& path) {
+  auto program = Program::open(path.c_str(), default_ops());
+  for (size_t i = 0; program.ok() && i < program->info_count(); ++i) {
+    if (std::string(program->info(i).key) == kVerdictKey) return program->info(i).value;
+  }
+  return "";
+}
+
+TEST_F(Exporter, TheVerdictIsInTheBundle) {
+  Trace trace = small_cnn().trace;
+  ASSERT_TRUE(export_trace(trace, default_ops(), options_).ok());
+  EXPECT_EQ(verdict_in(options_.path), "SOUND");
+  Trace warned = trace;
+  warned.findings.push_back({Severity::kWarning, "input-written", "", "", Source{}});
+  ASSERT_TRUE(export_traces({trace, warned}, default_ops(), options_).ok());
+  EXPECT_EQ(verdict_in(options_.path), "SPECIALIZED");
+  warned.findings.back().allowed = true;
+  ASSERT_TRUE(export_traces({warned, trace}, default_ops(), options_).ok());
+  EXPECT_EQ(verdict_in(options_.path), "ALLOWED");
+}
+
 Dims all_axes(const Dims& shape) {
   Dims axes(shape.size());
   for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int64_t>(i);

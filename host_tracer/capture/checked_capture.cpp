@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "host_tracer/capture/allow.h"
 #include "host_tracer/capture/capture_run.h"
 #include "host_tracer/capture/compare_traces.h"
 #include "host_tracer/capture/lazy_backend.h"
@@ -59,7 +60,7 @@ class Checker {
     }
     Trace trace = settle(std::move(first_), evidence_);
     for (Finding& finding : findings_) trace.findings.push_back(std::move(finding));
-    allow(trace);
+    LAZYRT_TRY(allow_findings(trace, options_.allow));
     return trace;
   }
 
@@ -218,14 +219,6 @@ class Checker {
     findings_.push_back(std::move(finding));
   }
 
-  void allow(Trace& trace) const {
-    for (Finding& finding : trace.findings) {
-      const bool allowed = std::find(options_.allow.begin(), options_.allow.end(), finding.id) !=
-                           options_.allow.end();
-      if (allowed && finding.severity == Severity::kError) finding.severity = Severity::kWarning;
-    }
-  }
-
   const CaptureRequest& request_;
   const CaptureProgram& program_;
   const CheckOptions& options_;
@@ -245,6 +238,7 @@ Outcome<Trace> capture_checked(const CaptureRequest& request, const CaptureProgr
   if (CaptureSession::current()) {
     return Failure{Error::kUnsupported, "a capture cannot be started inside another"};
   }
+  if (auto known = parse_allowances(options.allow); !known.ok()) return known.failure();
   const CaptureTurn turn;
   const RandomState random_state;
   if (std::string error = install_lazy_backend(); !error.empty()) {

@@ -14,7 +14,7 @@ struct CheckOptions {
   bool second_trace = true;        ///< false: one trace, float syncs stay unproven
   uint64_t seed = 1;               ///< of the perturbation
   int attempts = 4;                ///< how often it is made ten times smaller where the path parts
-  std::vector<std::string> allow;  ///< ids of findings that are warnings instead of errors
+  std::vector<std::string> allow;  ///< findings that are warnings instead of errors: see allow.h
 };
 
 /// Captures `program`, runs it again on perturbed inputs where asked, and compares the two node by

@@ -1,5 +1,7 @@
 #include "host_tracer/capture/trace.h"
 
+#include <algorithm>
+
 #include "host_tracer/support/decimal_text.h"
 
 namespace lazyrt {
@@ -168,9 +170,16 @@ Verdict verdict_of(const Trace& trace) {
   Verdict verdict = trace.guards.empty() ? Verdict::kSound : Verdict::kSpecialized;
   for (const Finding& finding : trace.findings) {
     if (finding.severity == Severity::kError) return Verdict::kBroken;
-    if (finding.severity == Severity::kWarning) verdict = Verdict::kSpecialized;
+    if (finding.severity == Severity::kNote) continue;
+    verdict = std::max(verdict, finding.allowed ? Verdict::kAllowed : Verdict::kSpecialized);
   }
   return verdict;
+}
+
+Verdict verdict_of(const std::vector<Trace>& traces) {
+  Verdict worst = Verdict::kSound;
+  for (const Trace& trace : traces) worst = std::max(worst, verdict_of(trace));
+  return worst;
 }
 
 const char* severity_name(Severity severity) {
@@ -205,6 +214,8 @@ const char* verdict_name(Verdict verdict) {
       return "SOUND";
     case Verdict::kSpecialized:
       return "SPECIALIZED";
+    case Verdict::kAllowed:
+      return "ALLOWED";
     case Verdict::kBroken:
       return "BROKEN";
   }

@@ -135,10 +135,11 @@ enum class Severity : uint8_t {
 /// Something that the user has to know about a trace.
 struct Finding {
   Severity severity = Severity::kNote;
-  std::string id;          ///< stable: "baked-value", "unproven-sync", "random", "input-written"
+  std::string id;          ///< one of finding_ids.h; host_tracer/VERDICTS.md explains it
   std::string message;     ///< one sentence that names the culprit
   std::string suggestion;  ///< what to edit, or empty
   Source source;
+  bool allowed = false;  ///< an error that the caller let through: see allow.h
 };
 
 /// How each node's result shape was found while tracing.
@@ -175,20 +176,27 @@ struct Trace {
   std::string text() const;
 };
 
-/// What a reader may rely on.
+/// What a reader may rely on, the best first; host_tracer/VERDICTS.md has the words in full.
 enum class Verdict : uint8_t {
   kSound,        ///< right for every input of these shapes and dtypes
   kSpecialized,  ///< right where its guards hold, or with a warning
+  kAllowed,      ///< what fails an export was let through by `allow`
   kBroken,       ///< wrong for inputs other than the sample
 };
 
-/// kBroken with an error among the findings; kSpecialized with a guard or a warning.
+/// The bundle's info entry that holds the verdict, of several traces the worst.
+constexpr char kVerdictKey[] = "lazyrt.verdict";
+
+/// kBroken with an error among the findings; kAllowed with one that was let through; kSpecialized
+/// with a guard or a warning.
 Verdict verdict_of(const Trace& trace);
 /// "note", "warning", "error".
 const char* severity_name(Severity severity);
 /// "note", "guard", "baked", "unproven".
 const char* sync_use_name(SyncUse use);
-/// "SOUND", "SPECIALIZED", "BROKEN".
+/// The worst of the traces'. REQUIRES: !traces.empty().
+Verdict verdict_of(const std::vector<Trace>& traces);
+/// "SOUND", "SPECIALIZED", "ALLOWED", "BROKEN".
 const char* verdict_name(Verdict verdict);
 
 }  // namespace lazyrt

@@ -1,7 +1,6 @@
 #include "host_tracer/cli/capture_model.h"
 
-#include <algorithm>
-
+#include "host_tracer/capture/allow.h"
 #include "host_tracer/frontends/pt2/pt2.h"
 #include "host_tracer/frontends/shared/model_kind.h"
 #include "host_tracer/frontends/torchscript/torchscript.h"
@@ -24,24 +23,17 @@ Outcome<Trace> capture_script(const std::string& path, const FileOptions& file,
   return trace;
 }
 
-/// Findings of the front ends themselves, which capture's check does not see.
-void allow_findings(const std::vector<std::string>& allow, Trace& trace) {
-  for (Finding& finding : trace.findings) {
-    const bool allowed = std::find(allow.begin(), allow.end(), finding.id) != allow.end();
-    if (allowed && finding.severity == Severity::kError) finding.severity = Severity::kWarning;
-  }
-}
-
 }  // namespace
 
 Outcome<Trace> capture_model(const std::string& path, std::vector<GivenInput> inputs,
                              const CaptureSettings& settings) {
+  if (auto known = parse_allowances(settings.allow); !known.ok()) return known.failure();
   const auto kind = model_kind(path);
   if (!kind.ok()) return kind.failure();
   const auto capture_kind = *kind == ModelKind::kTorchScript ? capture_script : capture_exported;
   auto trace =
       capture_kind(path, {std::move(inputs), settings.sample_outputs, settings.progress}, settings);
-  if (trace.ok()) allow_findings(settings.allow, *trace);
+  if (trace.ok()) LAZYRT_TRY(allow_findings(*trace, settings.allow));
   return trace;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "host_tracer/capture/allow.h"
 #include "host_tracer/cli/capture_model.h"
 #include "host_tracer/cli/commands.h"
 #include "host_tracer/cli/console.h"
@@ -159,6 +160,9 @@ void Export::capture() {
     traces_.push_back(std::move(*trace));
   }
   describe_traces(traces_, &summary_);
+  for (std::string& line : idle_allowances(args_.allow, summary_.findings)) {
+    summary_.notes.push_back(std::move(line));
+  }
   summary_.model = args_.model;
   summary_.command_line = args_.command_line;
   summary_.seconds.trace = seconds_since(begin);
@@ -180,7 +184,8 @@ void Export::stop_broken() {
             (where.empty() ? "" : " at " + where) +
             (finding.suggestion.empty() ? "" : "\n    " + finding.suggestion);
   }
-  throw Stop{{Error::kUnsupported, text + "\n--allow ID takes it for a warning"},
+  throw Stop{{Error::kUnsupported, text + "\n--allow ID, --allow ID@FILE:LINE or a comment there, "
+                                          "'lazyrt: allow ID', lets it through"},
              Exit::kBroken,
              verdict_json(summary_)};
 }

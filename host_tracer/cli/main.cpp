@@ -24,8 +24,10 @@ constexpr char kFooter[] =
     "where\n"
     "  its guards hold, which the runtime checks, or with a warning; BROKEN, values of the sample "
     "are\n"
-    "  baked in: no bundle is written, unless --allow makes warnings of those findings.\n"
-    "Exit codes: 0 done, SOUND or SPECIALIZED; 1 wrong option, or name, shape or dtype of an "
+    "  baked in: no bundle is written; ALLOWED, one is, because --allow let those findings "
+    "through.\n"
+    "Exit codes: 0 done, SOUND, SPECIALIZED or ALLOWED; 1 wrong option, or name, shape or dtype of "
+    "an "
     "input;\n"
     "  2 a model or bundle is damaged or of another kind; 3 a file is missing or cannot be read "
     "or\n"
@@ -54,7 +56,9 @@ void add_export_options(CLI::App* app, ExportArguments* a) {
          "repeated: traces that agree are merged, others become variants of one bundle")
       ->allow_extra_args(false);
   app->add_option("--allow", a->allow,
-                  "take findings of this id (such as baked-value) for warnings; may be repeated")
+                  "let findings of this id through (baked-value), or the one at a line\n"
+                  "(baked-value@model.py:31); may be repeated. In the source a comment on the\n"
+                  "line or above it, '# lazyrt: allow baked-value', does the same")
       ->allow_extra_args(false);
   app->add_flag("!--no-second-trace", a->second_trace,
                 "do not look for baked values by tracing perturbed inputs, too");

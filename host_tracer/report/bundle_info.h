@@ -101,8 +101,9 @@ struct BundleInfo {
   uint64_t metadata_bytes = 0;
   uint64_t constants_bytes = 0;
   uint64_t samples_bytes = 0;
+  std::string verdict;   ///< "SOUND", ... as the file says; empty: it does not
   std::string checksum;  ///< of prolog, which covers the other checksums; 16 hex digits
-  std::vector<std::pair<std::string, std::string>> info;
+  std::vector<std::pair<std::string, std::string>> info;  ///< but for the verdict
   std::vector<MethodInfo> methods;
 };
 

@@ -188,7 +188,8 @@ std::string reference_nodes_text(const MethodInfo& method) {
 std::string bundle_text(const BundleInfo& info, bool with_nodes) {
   std::ostringstream out;
   out << info.path << ": " << bytes_text(info.bytes) << ", format " << info.format_major << "."
-      << info.format_minor << ", by " << info.producer << ", checksum " << info.checksum << "\n";
+      << info.format_minor << ", by " << info.producer << ", checksum " << info.checksum << "\n"
+      << "  verdict: " << (info.verdict.empty() ? "not noted" : info.verdict) << "\n";
   for (const auto& [key, value] : info.info) out << "  " << key << ": " << value << "\n";
   for (const MethodInfo& method : info.methods) append_method(method, with_nodes, &out);
   return out.str();
@@ -222,6 +223,7 @@ Json bundle_json(const BundleInfo& info) {
       {"format", std::to_string(info.format_major) + "." + std::to_string(info.format_minor)},
       {"producer", info.producer},
       {"checksum", info.checksum},
+      {"verdict", info.verdict},
       {"metadata_bytes", info.metadata_bytes},
       {"constants_bytes", info.constants_bytes},
       {"samples_bytes", info.samples_bytes}};

@@ -17,8 +17,7 @@ std::string head(const BundleInfo& bundle, const ExportSummary* summary) {
   return std::string("<!doctype html><html lang=en><meta charset=utf-8>") + kPolicy +
          "<meta name=viewport content=\"width=device-width\"><title>" + name +
          " · LazyRT report</title><style>" + kReportStyle + "</style>\n<header><div>" +
-         (summary ? verdict_section(*summary) : "<div><h1>" + name + "</h1></div>") +
-         "</div></header>\n";
+         (summary ? verdict_section(*summary) : verdict_section(bundle)) + "</div></header>\n";
 }
 
 /// Links to the sections that are there.

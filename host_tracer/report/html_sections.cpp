@@ -49,6 +49,7 @@ const char* verdict_class(Verdict verdict) {
       return "good";
     case Verdict::kSpecialized:
       return "warn";
+    case Verdict::kAllowed:
     case Verdict::kBroken:
       return "bad";
   }
@@ -65,6 +66,10 @@ std::string verdict_sentence(const ExportSummary& s) {
   }
   if (s.verdict == Verdict::kBroken) {
     return "Values of the sample are in the graph: other inputs would give wrong results.";
+  }
+  if (s.verdict == Verdict::kAllowed) {
+    return "Findings that fail an export were let through (" + allowed_text(s) +
+           "): the results may be wrong for other inputs.";
   }
   std::string text;
   if (!s.guards.empty()) {
@@ -89,6 +94,16 @@ std::string verdict_section(const ExportSummary& s) {
          "</h1><p class=soft>" + verdict_sentence(s) + "</p></div>";
 }
 
+std::string verdict_section(const BundleInfo& bundle) {
+  std::string badge;
+  for (const Verdict v : {Verdict::kSound, Verdict::kSpecialized, Verdict::kAllowed}) {
+    if (bundle.verdict != verdict_name(v)) continue;
+    badge =
+        std::string("<div class=\"verdict ") + verdict_class(v) + "\">" + bundle.verdict + "</div>";
+  }
+  return badge + "<div><h1>" + html_escape(file_name(bundle.path)) + "</h1></div>";
+}
+
 std::string findings_section(const ExportSummary& s) {
   std::string out = heading("findings", "Findings");
   if (s.findings.empty()) {
@@ -100,7 +115,7 @@ std::string findings_section(const ExportSummary& s) {
     const std::string where = source_html(finding.source);
     out += std::string("<div class=\"finding ") + severity_name(finding.severity) +
            "\"><p><span class=\"tag " + severity_name(finding.severity) + "\">" +
-           severity_name(finding.severity) + "</span><code>" + html_escape(finding.id) + "</code>" +
+           finding_word(finding) + "</span><code>" + html_escape(finding.id) + "</code>" +
            (where.empty() ? "" : " &nbsp;" + where) + "</p><p>" + html_escape(finding.message) +
            "</p>" +
            (finding.suggestion.empty() ? ""

@@ -11,6 +11,8 @@ namespace lazyrt {
 
 // ---------------------------------------------------------------- of the export
 std::string verdict_section(const ExportSummary& summary);
+/// The same of a bundle alone.
+std::string verdict_section(const BundleInfo& bundle);
 std::string findings_section(const ExportSummary& summary);
 std::string guards_section(const ExportSummary& summary);
 std::string syncs_section(const ExportSummary& summary);

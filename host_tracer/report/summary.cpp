@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iomanip>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -87,11 +88,20 @@ Json findings_json(const std::vector<Finding>& findings) {
     Json line = {{"severity", severity_name(finding.severity)},
                  {"id", finding.id},
                  {"message", finding.message},
-                 {"suggestion", finding.suggestion}};
+                 {"suggestion", finding.suggestion},
+                 {"allowed", finding.allowed}};
     line.update(source_json(finding.source));
     list.push_back(std::move(line));
   }
   return list;
+}
+
+std::map<std::string, int> allowed_ids(const std::vector<Finding>& findings) {
+  std::map<std::string, int> counts;
+  for (const Finding& finding : findings) {
+    if (finding.allowed) ++counts[finding.id];
+  }
+  return counts;
 }
 
 Json guards_json(const std::vector<SeenGuard>& guards) {
@@ -238,12 +248,26 @@ void describe_traces(const std::vector<Trace>& traces, ExportSummary* summary) {
   count_leaves(traces.front(), summary);
 }
 
+const char* finding_word(const Finding& finding) {
+  return finding.allowed ? "allowed" : severity_name(finding.severity);
+}
+
+std::string allowed_text(const ExportSummary& summary) {
+  std::string text;
+  for (const auto& [id, count] : allowed_ids(summary.findings)) {
+    text += (text.empty() ? "" : ", ") + id + " " + std::to_string(count);
+  }
+  return text;
+}
+
 std::string verdict_text(const ExportSummary& s) {
   std::ostringstream out;
   out << "  verdict     " << verdict_name(s.verdict) << "\n";
+  const std::string allowed = allowed_text(s);
+  if (!allowed.empty()) out << "  let through " << allowed << "\n";
   for (const Finding& finding : s.findings) {
-    out << "  " << std::left << std::setw(12) << severity_name(finding.severity) << finding.message
-        << " [" << finding.id << "]" << place_suffix(finding.source) << "\n";
+    out << "  " << std::left << std::setw(12) << finding_word(finding) << finding.message << " ["
+        << finding.id << "]" << place_suffix(finding.source) << "\n";
     if (!finding.suggestion.empty()) out << "              " << finding.suggestion << "\n";
   }
   for (const SeenGuard& guard : s.guards) {
@@ -255,13 +279,10 @@ std::string verdict_text(const ExportSummary& s) {
 }
 
 Json verdict_json(const ExportSummary& s) {
-  return {{"verdict", verdict_name(s.verdict)},
-          {"findings", findings_json(s.findings)},
-          {"guards", guards_json(s.guards)},
-          {"syncs", syncs_json(s.syncs)},
-          {"states", s.states},
-          {"leaves", leaves_json(s.leaves)},
-          {"notes", s.notes}};
+  return {{"verdict", verdict_name(s.verdict)}, {"findings", findings_json(s.findings)},
+          {"allowed", allowed_ids(s.findings)}, {"guards", guards_json(s.guards)},
+          {"syncs", syncs_json(s.syncs)},       {"states", s.states},
+          {"leaves", leaves_json(s.leaves)},    {"notes", s.notes}};
 }
 
 std::string summary_text(const ExportSummary& s) {

@@ -98,13 +98,18 @@ void describe_traces(const std::vector<Trace>& traces, ExportSummary* summary);
 
 /// The verdict and what led to it: findings, guards, states; ends in a newline.
 std::string verdict_text(const ExportSummary& summary);
+/// What a finding is called in a report: its severity, or "allowed".
+const char* finding_word(const Finding& finding);
+/// How many findings of each id were allowed: "baked-value 2, random 1"; empty: none.
+std::string allowed_text(const ExportSummary& summary);
 /// About a screen, the verdict first; ends in a newline.
 std::string summary_text(const ExportSummary& summary);
-/// {"verdict", "findings", "guards", "syncs", "leaves", "model", "bundle", "bytes", "inputs",
-/// "outputs", "nodes", "passes", "shapes", "notes", "reference_nodes", "check", "seconds", ...}
+/// {"verdict", "findings", "allowed", "guards", "syncs", "leaves", "model", "bundle", "bytes",
+/// "inputs", "outputs", "nodes", "passes", "shapes", "notes", "reference_nodes", "check",
+/// "seconds", ...}
 nlohmann::ordered_json summary_json(const ExportSummary& summary);
-/// The part of it that is known of a trace that gave no bundle: {"verdict", "findings", "guards",
-/// "syncs", "states", "leaves", "notes"}
+/// The part of it that is known of a trace that gave no bundle: {"verdict", "findings", "allowed",
+/// "guards", "syncs", "states", "leaves", "notes"}
 nlohmann::ordered_json verdict_json(const ExportSummary& summary);
 
 }  // namespace lazyrt

@@ -431,7 +431,17 @@ class TorchScript(Base):
         self.assertTrue(ids)
         allowed = [word for i in ids for word in ("--allow", i)]
         summary = self.export("smuggles.pt", *inputs, *allowed, "--json").json()
-        self.assertEqual(summary["verdict"], "SPECIALIZED")
+        self.assertEqual(summary["verdict"], "ALLOWED")
+        self.assertEqual(set(summary["allowed"]), ids)
+        self.assertEqual(call("lazy-export", "inspect", path("out.lzb"), "--json", code=DONE).json()["verdict"], "ALLOWED")
+        self.assertIn("verdict: ALLOWED", call("lazy-export", "inspect", path("out.lzb"), code=DONE).out)
+        where = next(f for f in as_json["findings"] if f["severity"] == "error")
+        one = f"{where['id']}@{os.path.basename(where['file'])}:{where['line']}"
+        summary = self.export("smuggles.pt", *inputs, "--allow", one, "--allow", "random", "--json").json()
+        self.assertEqual(summary["allowed"], {where["id"]: 1})
+        self.assertIn("allow 'random' let nothing through", summary["notes"])
+        self.refuses("lazy-export", path("smuggles.pt"), "-o", path("none.lzb"), *inputs, "--allow", "backed-value",
+                     code=USAGE, says=["no finding 'backed-value'", "baked-value"])
         self.assertTrue(os.path.exists(path("out.lzb")))
         self.assertEqual(done.out, "")
 

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <torch/version.h>
 
+#include "host_tracer/capture/allow.h"
 #include "host_tracer/capture/buffer_mode.h"
 #include "host_tracer/frontends/shared/program_outputs.h"
 
@@ -126,6 +127,7 @@ Outcome<Trace> capture_program(const CppProgram& program, const std::vector<at::
   }
   if (!trace.ok()) return explained(trace.failure());
   outputs.put_back(*trace);
+  LAZYRT_TRY(allow_findings(*trace, options.check.allow));
   name_modules(*trace);
   trace->producer = "C++, torch " TORCH_VERSION;
   if (options.sample_outputs) add_sample_outputs(program, inputs, *trace);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "host_tracer/capture/allow.h"
 #include "host_tracer/capture/capture.h"
 #include "host_tracer/capture/checked_capture.h"
 #include "host_tracer/frontends/shared/failures.h"
@@ -67,6 +68,7 @@ class TorchScriptCapture {
     Outcome<Trace> trace = capture_checked(request, program, check);
     if (!trace.ok()) return trace;
     outputs_.put_back(*trace);
+    LAZYRT_TRY(allow_findings(*trace, options_.allow));
     trace->producer = "TorchScript, read by torch " TORCH_VERSION;
     trace->notes.insert(trace->notes.end(), inputs_.notes().begin(), inputs_.notes().end());
     trace->notes.insert(trace->notes.end(), notes_.begin(), notes_.end());

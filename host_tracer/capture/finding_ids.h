@@ -1,0 +1,23 @@
+#pragma once
+
+// The ids that findings have. `allow` takes these; host_tracer/VERDICTS.md explains each.
+
+#include <string_view>
+
+namespace lazyrt {
+
+constexpr std::string_view kFindingIds[] = {
+    "baked-output",       // a number of the result depends on the inputs
+    "baked-value",        // a value of the sample went into the graph
+    "input-written",      // the program writes into its input
+    "output-structure",   // how results are nested depends on values
+    "parameter-written",  // the program writes into a parameter
+    "random",             // the program draws random numbers
+    "shared-memory",      // what is written lies in the memory of something else, too
+    "state",              // a buffer that the program writes
+    "training-mode",      // a norm uses the statistics of the batch
+    "unproven-sync",      // a floating number steers the program
+    "unstable-program",   // two runs on the same values went different ways
+};
+
+}  // namespace lazyrt
