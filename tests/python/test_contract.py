@@ -467,3 +467,93 @@ def test_refusals_are_counted_by_guard(bundle):
     first, second = program.stats["guard_refusals"]
     assert (first["count"], first["variant"]) == (4, 0) and (second["count"], second["variant"]) == (1, 1)
     assert first["file"].endswith("test_contract.py") and first["line"] > 0 and first["seen"] is True
+
+
+# -------------------------------------------------------------------- arrays of NumPy
+
+def normalised(image):
+    image = image.astype(np.float32) / 255.0 - 0.5
+    return torch.from_numpy(image.transpose(2, 0, 1).copy())[None] * 2
+
+
+def sums(a):
+    b = a * 2 + np.ones(3, np.float32)
+    b += 1
+    b[1:] = 0
+    return torch.as_tensor(b).sum(), (b > 1), b.reshape(3, 1)[::2], 3 - a
+
+
+ARRAYS = [
+    (lambda a: torch.from_numpy(a) * 2, np.float32),
+    (lambda a: (torch.as_tensor(a) * 2).numpy(), np.float32),
+    (lambda a: torch.tensor(a, dtype=torch.float64) + len(a), np.float32),
+    (lambda a: torch.from_numpy(a / 2), np.int32),  # float64, as NumPy has it
+    (lambda a: torch.from_numpy(a * 2.5), np.float32),
+    (lambda a: (a.astype("int64") + 1, a.shape, a.dtype.name, a.ndim), np.float32),
+    (sums, np.float32),
+    (lambda a: a[None, ..., 1:] * a.T[1:], np.float64),
+    (lambda a: (np.ones(3) - a, np.float32(2) / a, np.arange(3) < a, 1 > a, np.int8(1) + a, np.multiply(a, 3)), np.float32),
+]
+
+
+@pytest.mark.parametrize("model, dtype", ARRAYS, ids=[str(i) for i in range(len(ARRAYS))])
+def test_arrays_are_inputs(bundle, model, dtype):
+    a = np.array([1, 2, 3], dtype)
+    program = loaded(model, (a,), bundle)
+    for given in (a, a + 5, -a):
+        ours, expected = program(given.copy()), model(given.copy())
+        for x, y in zip(*(r if isinstance(r, tuple) else (r,) for r in (ours, expected))):
+            assert type(x) is type(y) or torch.is_tensor(y), (x, y)
+            if hasattr(y, "dtype"):
+                assert str(y.dtype).removeprefix("torch.") == str(x.dtype).removeprefix("torch.")
+            np.testing.assert_allclose(x, y) if not isinstance(y, str) else None
+    refused(program, "array of NumPy", torch.from_numpy(a))
+    refused(program, "the bundle needs", a.astype(np.int8))
+    refused(program, "has shape [2], the bundle needs", a[:2])
+
+
+def test_an_image_of_bytes(bundle):
+    image = np.random.randint(0, 255, (4, 5, 3), np.uint8)
+    program = loaded(normalised, (image,), bundle)
+    np.testing.assert_allclose(program(image[::-1].copy()), normalised(image[::-1].copy()), rtol=1e-6)
+
+
+@pytest.mark.parametrize("model", [
+    lambda a: torch.from_numpy(a) * float(np.mean(a)),
+    lambda a: torch.from_numpy(np.exp(a)),
+    lambda a: torch.from_numpy(np.sort(a)),
+    lambda a: torch.from_numpy(a) * a[0],
+    lambda a: torch.from_numpy(a) + (1 if a.sum() > 3 else 2),
+    lambda a: np.concatenate([a, a]),
+    lambda a: [float(v) for v in a],
+])
+def test_what_needs_an_arrays_values_is_refused_or_right(bundle, model):
+    """At export, by a guard, or it is right."""
+    a = np.array([1, 2, 3], np.float32)
+    try:
+        program = loaded(model, (a,), bundle)
+    except lazyrt.ExportError:
+        return
+    for given in (a, a + 5, -a, a[::-1].copy()):
+        try:
+            ours = program(given)
+        except lazyrt.GuardError:
+            continue
+        np.testing.assert_allclose(ours, model(given), rtol=1e-6)
+
+
+def test_integers_of_an_array_are_guarded(bundle):
+    ids = np.array([2, 0, 1])
+    try:
+        program = loaded(lambda ids: torch.zeros(3)[: int(ids[0])] + int(ids.max()), (ids,), bundle)
+    except lazyrt.ExportError:
+        return
+    assert program(ids).shape == (2,)
+    with pytest.raises(lazyrt.GuardError):
+        program(ids[::-1].copy())
+
+
+def test_torch_is_left_as_it_was(bundle):
+    before = torch.from_numpy
+    loaded(lambda a: torch.from_numpy(a), (np.ones(2, np.float32),), bundle)
+    assert torch.from_numpy is before

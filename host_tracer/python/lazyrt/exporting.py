@@ -10,6 +10,7 @@ import torch
 
 from lazyrt import _tracer, layouts, results, trees
 from lazyrt.arguments import Example
+from lazyrt.arrays import LazyArray, taken_by_torch
 from lazyrt.errors import Error, ExportError
 from lazyrt.fixed import text_of
 from lazyrt.meta_kernels import without_dynamo
@@ -298,9 +299,10 @@ class _LazyRun:
         job = self._job
         lifted = {name: _tracer.lift(tensor) for name, tensor in self._tensors.items()}
         tensors = dict(lifted)
-        args, kwargs = self._sample.call(inputs, array=lambda tensor: tensor)
+        args, kwargs = self._sample.call(inputs, array=LazyArray)
         with contextlib.ExitStack() as stack:
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
+            stack.enter_context(taken_by_torch())
             stack.enter_context(CaptureMode(_tracer.lift, self._note))
             result = job.program.call(tensors, args, kwargs)
         for name, tensor in tensors.items():  # self.buffer = value

@@ -9,6 +9,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
+from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.numbers import LazyFloat
 
 LAZY = torch.device("lazy", 0)
@@ -163,7 +164,7 @@ class CaptureMode(TorchFunctionMode):
             torch.full: self._full,
             torch.tensor: self._make_tensor,
             torch.as_tensor: self._make_tensor,
-            torch.from_numpy: self._from_numpy,
+            torch.from_numpy: lambda func, args, kwargs: func(*args, **kwargs).clone(),
         }
 
     @staticmethod
@@ -204,7 +205,9 @@ class CaptureMode(TorchFunctionMode):
     def _numpy(self, func, args, kwargs):
         if not is_lazy(args[0]):
             return func(*args, **kwargs)
-        return self._fetch(args[0]).numpy()
+        if args[0].dtype not in NUMPY_DTYPES:
+            return self._fetch(args[0]).numpy()
+        return LazyArray(args[0].detach())
 
     def _array(self, func, args, kwargs):
         tensor, *rest = args
@@ -235,11 +238,6 @@ class CaptureMode(TorchFunctionMode):
         self._has_numbers = True
         return LazyFloat(tensor.detach().reshape(()), value)
 
-    def _from_numpy(self, func, args, kwargs):
-        """A lazy tensor stands for an array that the program was called with."""
-        array = args[0]
-        return array if is_lazy(array) else func(*args, **kwargs).clone()
-
     def _full(self, func, args, kwargs):
         """torch.full(size, a lazy number): the number as a tensor, expanded."""
         arguments = dict(zip(("size", "fill_value"), args), **kwargs)
@@ -257,6 +255,10 @@ class CaptureMode(TorchFunctionMode):
     def _make_tensor(self, func, args, kwargs):
         """torch.tensor([a, b]) of lazy a, b is a stack of them; their numbers do not leave the graph."""
         data = args[0] if args else kwargs.get("data")
+        if type(data) is LazyArray:
+            data = data.tensor.clone() if func is torch.tensor else data.tensor
+            dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
+            return data if dtype is None else data.to(dtype)
         if isinstance(data, LazyFloat):
             data = data.tensor.clone()
             return data if kwargs.get("dtype") is None else data.to(kwargs["dtype"])

@@ -4,6 +4,7 @@ import numpy
 import torch
 
 from lazyrt import fixed, trees
+from lazyrt.arrays import LazyArray
 from lazyrt.errors import ExportError
 from lazyrt.fixed import Opaque
 from lazyrt.numbers import LazyFloat
@@ -31,7 +32,7 @@ def is_output(value):
 
 def tensor_of(leaf):
     """An output as the capture takes it."""
-    if isinstance(leaf, LazyFloat):
+    if isinstance(leaf, LazyFloat) or type(leaf) is LazyArray:
         return leaf.tensor
     return leaf if isinstance(leaf, torch.Tensor) else torch.from_numpy(numpy.array(leaf, order="C"))
 

@@ -1,0 +1,219 @@
+"""Arrays of NumPy that a program sees while it is captured: a lazy tensor behind an array's face.
+
+What has an equal in torch stays in the graph: views, casts, sums and products, comparisons, torch.from_numpy and as_tensor. All else asks
+for the values, which is a sync of the whole array: exact for integers, and for floating ones a finding at the user's line. An array
+fetched so is read-only, because a write into it would be lost."""
+
+import contextlib
+import operator
+
+import numpy
+import torch
+
+_DTYPES = {"float32": torch.float32, "float64": torch.float64, "float16": torch.float16, "int8": torch.int8, "uint8": torch.uint8,
+           "int16": torch.int16, "int32": torch.int32, "int64": torch.int64, "bool": torch.bool}
+NUMPY_DTYPES = frozenset(_DTYPES.values())
+_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+
+
+class LazyArray:
+    """Passes for a numpy.ndarray; `tensor` is what it holds."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    @property  # type: ignore[misc]
+    def __class__(self):
+        return numpy.ndarray
+
+    shape = property(lambda self: tuple(self.tensor.shape))
+    ndim = property(lambda self: self.tensor.dim())
+    size = property(lambda self: self.tensor.numel())
+    dtype = property(lambda self: numpy.dtype(_NAMES[self.tensor.dtype]))
+    itemsize = property(lambda self: self.dtype.itemsize)
+    nbytes = property(lambda self: self.itemsize * self.size)
+    T = property(lambda self: LazyArray(self.tensor.permute(*reversed(range(self.ndim)))))
+
+    def __len__(self):
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __getattr__(self, name):
+        if name.startswith("__"):  # __array_interface__ and its like ask for memory that is not there
+            raise AttributeError(name)
+        return getattr(self.values(), name)
+
+    def values(self):
+        """The values, read-only: a sync."""
+        array = _numpy_of(_fetch(self.tensor))
+        array.flags.writeable = False
+        return array
+
+    def __array__(self, dtype=None, copy=None):
+        return numpy.array(self.values(), dtype=dtype)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        """Operators whose other side is an array of NumPy are ours; other functions get the values."""
+        name = _UFUNCS.get(ufunc)
+        if name is None or method != "__call__" or kwargs:
+            if any(type(item) is LazyArray for item in kwargs.get("out", ())):
+                raise TypeError("a captured array cannot be out= of a function of NumPy")
+            return getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
+        left, right = inputs
+        return getattr(left, f"__{name}__")(right) if type(left) is LazyArray else getattr(right, _reflected(name))(left)
+
+    def __getitem__(self, key):
+        if not _is_basic(key):
+            return self.values()[key]
+        part = LazyArray(self.tensor[key])
+        whole = isinstance(key, tuple) and any(item is Ellipsis for item in key) or key is Ellipsis
+        return part if part.ndim or whole else part.values()[()]
+
+    def __setitem__(self, key, value):
+        if not _is_basic(key):
+            raise TypeError("a captured array can be written at numbers and slices only")
+        self.tensor[key] = _tensor_of(value).to(self.tensor.dtype) if not _is_number(value) else value
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self):
+        return repr(self.values())
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def __reduce_ex__(self, protocol):
+        return self.values().__reduce_ex__(protocol)
+
+    def astype(self, dtype, *args, **kwargs):
+        """A copy of another dtype."""
+        name = numpy.dtype(dtype).name
+        if args or kwargs or name not in _DTYPES:
+            return self.values().astype(dtype, *args, **kwargs)
+        return LazyArray(self.tensor.to(_DTYPES[name], copy=True))
+
+    def reshape(self, *shape):
+        """The same elements under another shape."""
+        return LazyArray(self.tensor.reshape(*shape))
+
+    def transpose(self, *axes):
+        """The axes in another order, or in reverse."""
+        axes = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return LazyArray(self.tensor.permute(*axes)) if axes else self.T
+
+    def copy(self):
+        """An array of its own memory."""
+        return LazyArray(self.tensor.clone())
+
+    flatten = lambda self: LazyArray(self.tensor.reshape(-1).clone())  # noqa: E731
+    ravel = lambda self: LazyArray(self.tensor.reshape(-1))  # noqa: E731
+
+
+def _fetch(tensor):
+    with torch._C.DisableTorchFunction():
+        return tensor.detach().to("cpu")
+
+
+def _numpy_of(tensor):
+    with torch._C.DisableTorchFunction():
+        return tensor.numpy().copy()
+
+
+def _is_basic(key):
+    parts = key if isinstance(key, tuple) else (key,)
+    for part in parts:
+        if isinstance(part, slice):
+            if not all(item is None or type(item) is int for item in (part.start, part.stop, part.step)) or (part.step or 1) < 0:
+                return False
+        elif part is not None and part is not Ellipsis and type(part) is not int:
+            return False
+    return True
+
+
+def _is_number(value):
+    return type(value) in (bool, int, float)
+
+
+def _tensor_of(value):
+    return value.tensor if type(value) is LazyArray else torch.tensor(value)
+
+
+def _one_of(value):
+    """Something of the same dtype for NumPy's own rules of promotion."""
+    return value if _is_number(value) else numpy.ones((1,), value.dtype)
+
+
+def _operator(compute, reflected=False):
+    def method(self, other):
+        lazy = type(other) is LazyArray
+        if not (lazy or _is_number(other) or type(other) is numpy.ndarray or isinstance(other, numpy.generic)):
+            return NotImplemented
+        pair = (_one_of(other), _one_of(self)) if reflected else (_one_of(self), _one_of(other))
+        made = compute(*pair).dtype.name
+        common = numpy.result_type(*pair).name
+        if made not in _DTYPES or common not in _DTYPES or common == "bool":
+            values = (other.values() if lazy else other, self.values())
+            return compute(*(values if reflected else reversed(values)))
+        kind = _DTYPES[common if made == "bool" else made]
+        ours, theirs = self.tensor.to(kind), other if _is_number(other) else _tensor_of(other).to(kind)
+        return LazyArray(compute(theirs, ours) if reflected else compute(ours, theirs))
+
+    return method
+
+
+def _written(name):
+    def method(self, other):
+        made = getattr(self, name)(other)
+        if made is NotImplemented:
+            return made
+        if type(made) is not LazyArray or not numpy.can_cast(made.dtype, self.dtype, "same_kind"):
+            raise TypeError(f"a captured array of {self.dtype} cannot be written with {made.dtype}")
+        self.tensor.copy_(made.tensor)
+        return self
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv"):
+    setattr(LazyArray, f"__{_name}__", _operator(getattr(operator, _name)))
+    setattr(LazyArray, f"__r{_name}__", _operator(getattr(operator, _name), True))
+    setattr(LazyArray, f"__i{_name}__", _written(f"__{_name}__"))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(LazyArray, f"__{_name}__", _operator(getattr(operator, _name)))
+for _name in ("floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
+    setattr(LazyArray, f"__{_name}__", lambda self, other, _name=_name: getattr(self.values(), f"__{_name}__")(_plain(other)))
+    setattr(LazyArray, f"__r{_name}__", lambda self, other, _name=_name: getattr(self.values(), f"__r{_name}__")(_plain(other)))
+for _name in ("neg", "pos", "abs", "invert", "bool", "int", "float", "index", "complex"):
+    setattr(LazyArray, f"__{_name}__", lambda self, _name=_name: getattr(self.values(), f"__{_name}__")())
+
+
+_UFUNCS = {numpy.add: "add", numpy.subtract: "sub", numpy.multiply: "mul", numpy.true_divide: "truediv", numpy.less: "lt", numpy.less_equal: "le",
+           numpy.greater: "gt", numpy.greater_equal: "ge", numpy.equal: "eq", numpy.not_equal: "ne"}
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+def _reflected(name):
+    return f"__{_MIRRORED.get(name, 'r' + name)}__"
+
+
+def _plain(value):
+    return value.values() if type(value) is LazyArray else value
+
+
+@contextlib.contextmanager
+def taken_by_torch():
+    """While active torch.from_numpy, which calls no torch function, takes LazyArrays."""
+    real = torch.from_numpy
+
+    def from_numpy(array):
+        return array.tensor if type(array) is LazyArray else real(array)
+
+    torch.from_numpy = from_numpy
+    try:
+        yield
+    finally:
+        torch.from_numpy = real
