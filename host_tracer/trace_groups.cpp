@@ -94,7 +94,8 @@ bool same_output(const TraceOutput& a, const TraceOutput& b) {
 std::string result_difference(const Trace& a, const Trace& b) {
   for (size_t i = 0; i < std::min(a.guards.size(), b.guards.size()); ++i) {
     const TraceGuard &x = a.guards[i], &y = b.guards[i];
-    if (x.value != y.value || !same_seen(x.seen, y.seen)) return "guard " + x.text + at(x.source);
+    if (x.value != y.value || x.check != y.check || !same_seen(x.seen, y.seen))
+      return "guard " + x.text + at(x.source);
   }
   if (a.guards.size() != b.guards.size()) return "the number of guards";
   for (size_t i = 0; i < a.outputs.size(); ++i) {

@@ -286,7 +286,7 @@ Outcome<Done> Importer::add_guard(const TraceGuard& guard) {
     return Failure{Error::kInternal, what + " saw " + seen_text(guard.seen) + " of " +
                                          dtype_name(v.dtype) + shape_text(v.shape).text};
   }
-  GraphGuard made{*value, *seen, guard.text, guard.source};
+  GraphGuard made{*value, *seen, guard.text, guard.source, guard.check};
   const std::optional<bool> known = static_truth(made);
   if (known && !*known) return never_holds(made);
   if (!known) graph_.guards().push_back(std::move(made));

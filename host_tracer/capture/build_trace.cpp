@@ -88,6 +88,7 @@ class Builder {
     if (leaf->kind() != LeafKind::kInput) value.constant = to_sample(leaf->data()).data;
     value.wrapped_number = leaf->data().unsafeGetTensorImpl()->is_wrapped_number();
     ids.push_back(add_value(std::move(value), leaf->random()));
+    built_.leaves.emplace(leaf, ids[0]);
     return ids[0];
   }
 

@@ -2,6 +2,7 @@
 
 // From the lazy core's graph to a Trace.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct BuiltTrace {
   std::vector<TraceValueId> extras;  ///< ids of the extra values; kNoTraceValue of empty ones
   std::vector<int64_t> positions;    ///< of each node: calls before it
   std::vector<bool> random;          ///< by value: a constant that was drawn at random
+  std::map<const LeafNode*, TraceValueId> leaves;  ///< all of them
 };
 
 /// The part of the graph that outputs and extra values need, in order of execution. All inputs are

@@ -4,6 +4,7 @@
 
 #include "host_tracer/capture/capture_session.h"
 #include "host_tracer/capture/checked_capture.h"
+#include "host_tracer/capture/sync_ops.h"
 
 namespace lazyrt {
 namespace {
@@ -31,6 +32,15 @@ at::Tensor lift(const at::Tensor& cpu) {
   CaptureSession* session = CaptureSession::current();
   TORCH_CHECK(session, "lift() works only inside a captured program");
   return session->lift(cpu);
+}
+
+at::Tensor peek(const at::Tensor& lazy) {
+  const PeekScope scope;
+  return at::_to_copy(lazy, at::TensorOptions().device(at::kCPU));
+}
+
+void require(const at::Tensor& condition, const std::string& text) {
+  at::_assert_async(condition, text);
 }
 
 at::Device capture_device() { return at::Device(at::kLazy, 0); }

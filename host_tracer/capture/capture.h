@@ -31,6 +31,10 @@ struct CaptureRequest {
   /// Asked at each recorded node and sync that no SourceScope covers; empty: such nodes have none.
   /// Called on the capturing thread, inside the program; must not throw or call ATen.
   std::function<Source()> source_of;
+  /// Asked on the capturing thread when a truth value `seen` leaves for the program: the text of
+  /// what it checks there ("assert n < 10") where it raises on the other value; else "". May be
+  /// empty.
+  std::function<std::string(bool seen)> check_of;
   /// Called before each of the traces, on the capturing thread and outside of the program: puts
   /// back what the program's last run changed (RNG, buffers, counters of the module). May be empty.
   std::function<void()> before_trace;
@@ -55,6 +59,14 @@ Outcome<Trace> capture(const CaptureRequest& request, const CaptureProgram& prog
 /// Inside a program: the lazy tensor of a CPU tensor. The same data gives the same tensor, so that
 /// views of it and writes into it are seen. Throws c10::Error outside a capture.
 at::Tensor lift(const at::Tensor& cpu);
+
+/// Inside a program: the tensor's value on the CPU, for people to look at (print, log): it needs no
+/// guard. The program must not go by it; its value differs in the second trace.
+at::Tensor peek(const at::Tensor& lazy);
+
+/// Inside a program: from here on `condition` (one element) is not 0, or a run is refused: a check
+/// of that text. Throws c10::Error with the text where it is 0 already.
+void require(const at::Tensor& condition, const std::string& text);
 
 /// The device on which programs are captured, for factories inside a program.
 at::Device capture_device();

@@ -89,6 +89,24 @@ void capture_boxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (seen.functional || factory) wrap_results(stack, op.schema().returns().size());
 }
 
+/// LibTorch's own looks at the ids with item(); its range is a check of the model's.
+at::Tensor one_hot(const at::Tensor& self, int64_t num_classes) {
+  TORCH_CHECK(self.scalar_type() == at::kLong,
+              "one_hot is only applicable to index tensor of type LongTensor.");
+  TORCH_CHECK(self.numel() > 0 || num_classes > 0,
+              "Can not infer total number of classes from empty tensor.");
+  std::vector<int64_t> sizes = self.sizes().vec();
+  if (self.numel() > 0) {
+    require(at::all(at::ge(self, 0)), "one_hot: Class values must be non-negative.");
+    if (num_classes == -1) num_classes = at::max(self).item<int64_t>() + 1;
+    TORCH_CHECK(num_classes >= 1, "num_classes should be positive");
+    require(at::all(at::lt(self, num_classes)),
+            "one_hot: Class values must be smaller than num_classes.");
+  }
+  sizes.push_back(num_classes);
+  return at::zeros(sizes, self.options()).scatter(-1, self.unsqueeze(-1), 1);
+}
+
 torch::CppFunction boxed_kernel() {
   return torch::CppFunction::makeFromBoxedFunction<&capture_boxed>();
 }
@@ -124,6 +142,7 @@ void register_capture_kernels() {
   fallback->fallback(boxed_kernel());
   register_by_name(*lazy);
   for (const char* name : kKeptWhole) whole->impl(name, boxed_kernel());
+  whole->impl("one_hot", TORCH_FN(one_hot));
 }
 
 }  // namespace lazyrt

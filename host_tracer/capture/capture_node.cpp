@@ -1,6 +1,9 @@
 #include "host_tracer/capture/capture_node.h"
 
+#include <ATen/ATen.h>
 #include <torch/csrc/lazy/core/hash.h>
+
+#include <cstring>
 
 #include "host_tracer/capture/seen_text.h"
 
@@ -12,6 +15,21 @@ using torch::lazy::OpKind;
 using torch::lazy::Shape;
 
 uint32_t version_of(const at::Tensor& t) { return t.is_inference() ? 0 : t._version(); }
+
+at::Tensor owned_copy(const at::Tensor& cpu) {
+  at::Tensor copy = cpu.clone();
+  if (cpu.unsafeGetTensorImpl()->is_wrapped_number()) {
+    copy.unsafeGetTensorImpl()->set_wrapped_number(true);
+  }
+  return copy;
+}
+
+bool same_bytes(const at::Tensor& a, const at::Tensor& b) {
+  if (a.is_contiguous() && b.is_contiguous()) {
+    return a.nbytes() == 0 || std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
+  }
+  return at::equal(a, b);
+}
 
 hash_t call_hash(const OpNode::Call& call, const std::vector<torch::lazy::Value>& operands) {
   hash_t hash = torch::lazy::StringHash((call.op + "." + call.overload).c_str());
@@ -49,15 +67,20 @@ std::string arg_text(const OpNode& op, const std::string& name, const TraceArg& 
 
 }  // namespace
 
-LeafNode::LeafNode(LeafKind kind, std::string name, at::Tensor data)
-    : Node(OpKind::Get("lazyrt::leaf"), Shape(data.scalar_type(), data.sizes())),
+LeafNode::LeafNode(LeafKind kind, std::string name, const at::Tensor& cpu)
+    : Node(OpKind::Get("lazyrt::leaf"), Shape(cpu.scalar_type(), cpu.sizes())),
       kind_(kind),
       name_(std::move(name)),
-      data_(std::move(data)),
-      version_(version_of(data_)),
+      cpu_(cpu),
+      data_(kind == LeafKind::kConstant ? owned_copy(cpu) : cpu),
+      version_(version_of(cpu_)),
       hash_(torch::lazy::HashCombine(torch::lazy::Hash(name_), shape(0).hash(true))) {}
 
-bool LeafNode::data_was_written() const { return version_of(data_) != version_; }
+/// NumPy writes without a trace, but for the values.
+bool LeafNode::data_was_written() const {
+  if (version_of(cpu_) != version_) return true;
+  return kind_ == LeafKind::kConstant && !same_bytes(cpu_, data_);
+}
 
 OpNode::OpNode(Call call, const std::vector<torch::lazy::Value>& operands,
                std::vector<Shape> shapes)

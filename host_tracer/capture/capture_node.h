@@ -13,15 +13,15 @@
 
 namespace lazyrt {
 
-/// An input, parameter, buffer or constant; holds its bytes on the CPU.
+/// An input, parameter, buffer or constant; holds its bytes on the CPU, of a constant a copy.
 class LeafNode final : public torch::lazy::Node {
  public:
-  LeafNode(LeafKind kind, std::string name, at::Tensor data);
+  LeafNode(LeafKind kind, std::string name, const at::Tensor& cpu);
 
   LeafKind kind() const { return kind_; }
   const std::string& name() const { return name_; }
   const at::Tensor& data() const { return data_; }
-  /// True when the program wrote into `data` on the CPU after the leaf was made.
+  /// True when the program wrote into the CPU tensor after the leaf was made of it.
   bool data_was_written() const;
   /// A buffer (or parameter) that the program writes through lift().
   void become_state() { kind_ = LeafKind::kState; }
@@ -35,6 +35,7 @@ class LeafNode final : public torch::lazy::Node {
  private:
   LeafKind kind_;
   std::string name_;
+  at::Tensor cpu_;
   at::Tensor data_;
   uint32_t version_;
   bool random_ = false;

@@ -186,10 +186,21 @@ CaptureSession::Leaf& CaptureSession::leaf_of(const at::Tensor& cpu) {
   return leaves_.emplace(key, make_leaf(LeafKind::kConstant, "", cpu)).first->second;
 }
 
+/// A constant that the program wrote on the CPU after its last use is another one from now on.
+void CaptureSession::renew(Leaf& leaf, const at::Tensor& cpu) {
+  TORCH_CHECK(leaf.node->kind() == LeafKind::kConstant && !leaf.lifted,
+              "a CPU tensor that the program uses beside lazy ones "
+              "was written between two uses; lift() it first");
+  leaf = make_leaf(LeafKind::kConstant, "", cpu);
+}
+
 at::Tensor CaptureSession::lift(const at::Tensor& cpu) {
   if (is_lazy(cpu)) return cpu;
   check_dense(cpu, "the lifted tensor");
-  return leaf_of(cpu).functional;
+  Leaf& leaf = leaf_of(cpu);
+  if (!leaf.lifted && leaf.node->data_was_written()) renew(leaf, cpu);
+  leaf.lifted = true;
+  return leaf.functional;
 }
 
 at::Tensor CaptureSession::in_place_of(const at::Tensor& t) const {
@@ -212,9 +223,7 @@ Value CaptureSession::operand_value(const at::Tensor& t) {
     return Value(node, 0);
   }
   Leaf& leaf = leaf_of(t);
-  TORCH_CHECK(!leaf.node->data_was_written(),
-              "a CPU tensor that the program uses beside lazy ones "
-              "was written between two uses; lift() it first");
+  if (leaf.node->data_was_written()) renew(leaf, t);
   // What the program did to the lifted form of the same data counts here, too.
   at::functionalization::impl::sync(leaf.functional);
   return value_of(at::functionalization::impl::from_functional_tensor(leaf.functional));
@@ -227,9 +236,13 @@ bool CaptureSession::is_dynamic(const at::Tensor& t) {
 
 at::Tensor CaptureSession::evaluate(const at::Tensor& t) { return cache_.get(operand_value(t)); }
 
-at::Tensor CaptureSession::add_constant(const at::Tensor& cpu, bool random) {
+at::Tensor CaptureSession::add_constant(const at::Tensor& cpu, const std::string& drawn) {
   const Value value = operand_value(cpu);
-  if (random) leaf_of(cpu).node->mark_random();
+  if (!drawn.empty()) {
+    LeafNode& leaf = *leaf_of(cpu).node;
+    leaf.mark_random();
+    draws_[drawn].push_back(&leaf);
+  }
   return make_lazy(value);
 }
 
@@ -249,6 +262,7 @@ bool CaptureSession::record_special(const c10::OperatorHandle& op, torch::jit::S
     stack->push_back(is_lazy(self.toTensor()) ? self : make_lazy(operand_value(self.toTensor())));
     return true;
   }
+  if (record_assertion(*this, op, stack)) return true;
   if (op.schema().returns().empty()) {
     notes_.push_back("dropped " + full_name(op) + source_suffix());
     torch::jit::drop(*stack, count);
@@ -451,6 +465,14 @@ CapturedRun CaptureSession::finish(const std::vector<at::Tensor>& outputs,
   for (size_t i = 0; i < run.syncs.size(); ++i) {
     run.syncs[i].id = built.extras[2 * states.size() + i];
     run.syncs[i].value = Value();
+  }
+  for (const auto& [message, leaves] : draws_) {
+    auto& ids = run.draws[message];
+    for (const LeafNode* leaf : leaves) {
+      if (const auto id = built.leaves.find(leaf); id != built.leaves.end()) {
+        ids.push_back(id->second);
+      }
+    }
   }
   run.calls = log_.calls();
   run.positions = std::move(built.positions);

@@ -27,6 +27,8 @@ struct CapturedRun {
   std::vector<uint64_t> calls;     ///< fingerprints of all calls, dead ones too
   std::vector<int64_t> positions;  ///< of each node of the trace: calls before it
   std::vector<bool> random;        ///< by value: a constant drawn at random
+  /// Messages of findings about random numbers, with the values that were drawn there.
+  std::map<std::string, std::vector<TraceValueId>> draws;
 };
 
 class CaptureSession {
@@ -70,8 +72,8 @@ class CaptureSession {
   bool is_dynamic(const at::Tensor& t);
   /// The tensor's value on the CPU, for the sample: never to be written.
   at::Tensor evaluate(const at::Tensor& t);
-  /// A CPU tensor as a constant.
-  at::Tensor add_constant(const at::Tensor& cpu, bool random = false);
+  /// A CPU tensor as a constant; `drawn`: the message of the finding that it was drawn at random.
+  at::Tensor add_constant(const at::Tensor& cpu, const std::string& drawn = "");
   /// Records a call whose result shapes are known.
   void add_node(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args,
                 const std::vector<ResultShape>& results, torch::jit::Stack* stack);
@@ -89,6 +91,7 @@ class CaptureSession {
     std::shared_ptr<LeafNode> node;
     at::Tensor functional;
     at::Tensor original;  ///< keeps the data's address taken
+    bool lifted = false;  ///< the program has `functional`
   };
   /// A leaf that outlives a run of the bundle, and where the program first wrote it.
   struct Watched {
@@ -100,6 +103,7 @@ class CaptureSession {
 
   static DataKey key_of(const at::Tensor& cpu);
   Leaf& leaf_of(const at::Tensor& cpu);
+  void renew(Leaf& leaf, const at::Tensor& cpu);
   Leaf make_leaf(LeafKind kind, const std::string& name, const at::Tensor& cpu);
   void add_named(LeafKind kind, const std::vector<NamedTensor>& tensors);
   bool record_special(const c10::OperatorHandle& op, torch::jit::Stack* stack);
@@ -125,6 +129,7 @@ class CaptureSession {
   Source last_source_;  ///< of the last node
   ShapeStats stats_;
   std::vector<Finding> findings_;
+  std::map<std::string, std::vector<const LeafNode*>> draws_;
   std::vector<std::string> notes_;
 };
 

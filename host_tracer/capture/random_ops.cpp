@@ -60,31 +60,34 @@ bool ignores_values(const c10::OperatorHandle& op) {
   return like || names.count(full_name(op)) != 0;
 }
 
-void report_random(CaptureSession& session, const c10::OperatorHandle& op, const std::string& why,
-                   const char* suggestion) {
+/// Gives the finding's message.
+std::string report_random(CaptureSession& session, const c10::OperatorHandle& op,
+                          const std::string& why, const char* suggestion) {
   Finding finding;
   finding.severity = Severity::kError;
   finding.id = "random";
   finding.message = op.operator_name().name + source_suffix() + " draws random numbers" + why +
                     "; those of this capture are in the graph";
   finding.suggestion = suggestion;
+  std::string message = finding.message;
   session.report(std::move(finding));
+  return message;
 }
 
 /// y = x * (mask / (1 - p)), with the mask drawn now.
 void native_dropout(CaptureSession& session, const std::vector<c10::IValue>& args,
-                    torch::jit::Stack* stack) {
+                    const std::string& finding, torch::jit::Stack* stack) {
   const at::Tensor x = args[0].toTensor();
   const double keep = 1.0 - args[1].toDouble();
   const auto options = at::TensorOptions().dtype(at::kFloat).device(at::kCPU);
   const at::Tensor mask = at::empty(x.sizes(), options).bernoulli_(keep);
   const at::Tensor scale = (mask * (keep == 0 ? 0.0 : 1.0 / keep)).to(x.scalar_type());
-  stack->push_back(at::mul(x, session.add_constant(scale, /*random=*/true)));
-  stack->push_back(session.add_constant(mask.to(at::kBool), /*random=*/true));
+  stack->push_back(at::mul(x, session.add_constant(scale, finding)));
+  stack->push_back(session.add_constant(mask.to(at::kBool), finding));
 }
 
 void draw(CaptureSession& session, const c10::OperatorHandle& op, std::vector<c10::IValue> args,
-          torch::jit::Stack* stack) {
+          const std::string& finding, torch::jit::Stack* stack) {
   const bool shape_only = ignores_values(op);
   torch::jit::Stack call;
   for (c10::IValue& arg : args) {
@@ -96,7 +99,7 @@ void draw(CaptureSession& session, const c10::OperatorHandle& op, std::vector<c1
   }
   op.callBoxed(call);
   for (c10::IValue& result : call) {
-    map_tensors(result, [&](const at::Tensor& t) { return session.add_constant(t, true); });
+    map_tensors(result, [&](const at::Tensor& t) { return session.add_constant(t, finding); });
     stack->push_back(result);
   }
 }
@@ -148,12 +151,12 @@ bool record_random(CaptureSession& session, const c10::OperatorHandle& op,
   if (is_quiet(op, args)) return false;
   torch::jit::drop(*stack, count);
   const bool dropout = is_dropout(op);
-  report_random(session, op, dropout ? " (it is in training mode)" : "",
-                dropout ? kCallEval : kPassIn);
+  const std::string finding = report_random(session, op, dropout ? " (it is in training mode)" : "",
+                                            dropout ? kCallEval : kPassIn);
   if (op.operator_name().name == "aten::native_dropout") {
-    native_dropout(session, args, stack);
+    native_dropout(session, args, finding, stack);
   } else {
-    draw(session, op, args, stack);
+    draw(session, op, args, finding, stack);
   }
   return true;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What one run of a program did, call by call and sync by sync, and the answers that a later run
-// gives to its syncs so that it can be compared with the first.
+// What one run of a program did, call by call and sync by sync; a later run gets the first one's
+// values at its syncs, so that it can be compared with it.
 
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/lazy/core/ir.h>
@@ -20,6 +20,7 @@ enum class SyncKind : uint8_t {
   kNumber,  ///< an integer or floating number
   kTensor,  ///< a whole tensor went to the CPU
   kOpaque,  ///< a result of unknown size, computed and put back as a constant
+  kPeek,    ///< a number or tensor that people look at: printed, logged
 };
 
 /// One value that left the graph.
@@ -35,31 +36,16 @@ struct SyncRecord {
   int64_t position = 0;             ///< calls recorded before it
   bool of_inputs = false;           ///< depends on an input: else on buffers alone
   bool active = false;              ///< its value may differ in a later run of the bundle
+  bool check = false;               ///< of kTruth: the program raises on the other value
 
-  /// Syncs of one place in the program: they share their fate.
-  std::string site() const { return what + "|" + source.text(); }
   at::ScalarType dtype() const { return given.front().scalar_type(); }
 };
 
-/// What a later run answers at a sync.
-enum class Answer : uint8_t {
-  kCompute,  ///< the value of its own inputs
-  kReplay,   ///< what the first run gave
-  kAlter,    ///< something else: see altered()
-};
-
+/// What a later run goes by.
 struct RunScript {
-  const std::vector<SyncRecord>* syncs = nullptr;  ///< of the first run
+  const std::vector<SyncRecord>* syncs = nullptr;  ///< of the first run, whose values it gives
   const std::vector<uint64_t>* calls = nullptr;    ///< of the first run
-  std::vector<Answer> answers;                     ///< one for each sync
-  int level = 0;                                   ///< of altered()
 };
-
-/// How many ways there are to alter a value.
-constexpr int kAlterLevels = 4;
-/// Another value of the same dtype and shape, far from the first one: a program that looks at it
-/// should not come out the same in all levels.
-at::Tensor altered(const at::Tensor& first, int level);
 
 class RunLog {
  public:
@@ -84,8 +70,7 @@ class RunLog {
 
  private:
   [[noreturn]] void part() const;
-  std::vector<at::Tensor> answer(const SyncRecord& first, Answer answer,
-                                 const Compute& compute) const;
+  static std::vector<at::Tensor> replay(const SyncRecord& first, const Compute& compute);
 
   const RunScript* script_;
   std::vector<uint64_t> calls_;

@@ -13,9 +13,11 @@ namespace {
 
 using Tensors = std::vector<at::Tensor>;
 
+thread_local bool t_peeking = false;
+
 SyncRecord new_record(CaptureSession& session, SyncKind kind, const at::Tensor& lazy) {
   SyncRecord record;
-  record.kind = kind;
+  record.kind = t_peeking ? SyncKind::kPeek : kind;
   record.source = current_source();
   record.value = session.operand_value(lazy);
   record.of_inputs = depends_on_input(record.value.node.get());
@@ -25,6 +27,16 @@ SyncRecord new_record(CaptureSession& session, SyncKind kind, const at::Tensor& 
 /// One element as a 0-dim tensor.
 at::Tensor as_scalar(const at::Tensor& lazy) {
   return lazy.dim() == 0 ? lazy : at::view_copy(lazy, at::IntArrayRef{});
+}
+
+/// Asks whether the program raises on the other truth value than the one that just left.
+void look_for_check(CaptureSession& session) {
+  SyncRecord& record = session.log().syncs().back();
+  const auto& check_of = session.request().check_of;
+  if (!check_of || !session.log().first_run() || record.kind != SyncKind::kTruth) return;
+  const std::string text = check_of(record.given.front().item<bool>());
+  record.check = !text.empty();
+  if (record.check) record.text = text;
 }
 
 at::Tensor scalar_on_cpu(CaptureSession& session, const at::Tensor& t) {
@@ -40,7 +52,9 @@ at::Tensor sync_scalar(CaptureSession& session, SyncKind kind, const at::Tensor&
   record.what = what;
   record.text = text;
   const auto compute = [&] { return Tensors{scalar_on_cpu(session, one)}; };
-  return session.log().sync(std::move(record), compute).front();
+  const at::Tensor value = session.log().sync(std::move(record), compute).front();
+  if (kind == SyncKind::kTruth && value.scalar_type() == at::kBool) look_for_check(session);
+  return value;
 }
 
 void item(CaptureSession& session, const at::Tensor& self, torch::jit::Stack* stack) {
@@ -132,7 +146,40 @@ void to_cpu(CaptureSession& session, const std::vector<c10::IValue>& args,
   stack->emplace_back(session.log().sync(std::move(record), compute).front());
 }
 
+/// The condition, on the place where the message is: (self), (self, assert_msg), (…, dep_token).
+void assert_true(CaptureSession& session, const at::Tensor& self, const std::string& text) {
+  TORCH_CHECK(self.numel() == 1, "an assertion of a tensor with ", self.numel(), " elements");
+  const auto value = [&] { return session.evaluate(self).reshape({}).ne(0); };
+  if (!session.is_dynamic(self)) {
+    TORCH_CHECK(value().item<bool>(), text);
+    return;
+  }
+  SyncRecord record = new_record(session, SyncKind::kTruth, as_scalar(at::ne(self, 0)));
+  record.kind = SyncKind::kTruth;
+  record.what = "assert";
+  record.text = text;
+  record.check = true;
+  const auto compute = [&] { return Tensors{value()}; };
+  TORCH_CHECK(session.log().sync(std::move(record), compute).front().item<bool>(), text);
+}
+
 }  // namespace
+
+PeekScope::PeekScope() : outer_(t_peeking) { t_peeking = true; }
+PeekScope::~PeekScope() { t_peeking = outer_; }
+
+bool record_assertion(CaptureSession& session, const c10::OperatorHandle& op,
+                      torch::jit::Stack* stack) {
+  const std::string& name = op.operator_name().name;
+  const bool functional = name == "aten::_functional_assert_async";
+  if (name != "aten::_assert_async" && !functional) return false;
+  const auto args = torch::jit::pop(*stack, op.schema().arguments().size());
+  const at::Tensor self = args[0].toTensor();
+  const bool told = args.size() > 1 && args[1].isString() && !args[1].toStringRef().empty();
+  assert_true(session, self, told ? args[1].toStringRef() : "assert " + session.operand_text(self));
+  if (functional) stack->push_back(args.back());
+  return true;
+}
 
 bool record_sync(CaptureSession& session, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const std::string& name = op.operator_name().name;

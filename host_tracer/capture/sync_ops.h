@@ -13,6 +13,23 @@ class CaptureSession;
 /// arguments, pushes the value, logs the sync. False: the call is none of these, nothing happened.
 bool record_sync(CaptureSession& session, const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
+/// Records aten::_assert_async and its like as checks: pops the arguments, pushes the condition
+/// where the call returns one. False: the call is none of these, nothing happened.
+bool record_assertion(CaptureSession& session, const c10::OperatorHandle& op,
+                      torch::jit::Stack* stack);
+
+/// While one lives, values that leave on this thread are for people only.
+class PeekScope {
+ public:
+  PeekScope();
+  ~PeekScope();
+  PeekScope(const PeekScope&) = delete;
+  PeekScope& operator=(const PeekScope&) = delete;
+
+ private:
+  bool outer_;
+};
+
 /// Logs that the program goes on with a count which depends on inputs; answers the count.
 /// `count` is the lazy tensor (one integer) that the guard will compute.
 int64_t sync_count(CaptureSession& session, const at::Tensor& count, const std::string& what,

@@ -129,7 +129,7 @@ std::string output_line(const TraceOutput& out) {
 }
 
 std::string guard_line(const TraceGuard& guard) {
-  std::string s = "guard " + value_text(guard.value) + " == ";
+  std::string s = (guard.check ? "check " : "guard ") + value_text(guard.value) + " == ";
   s += std::visit([](auto v) { return item_text(v); }, guard.seen);
   const std::string where = guard.source.text();
   return s + "  # " + guard.text + (where.empty() ? "" : " at " + where) + "\n";
@@ -167,11 +167,15 @@ std::string Trace::text() const {
 }
 
 Verdict verdict_of(const Trace& trace) {
-  Verdict verdict = trace.guards.empty() ? Verdict::kSound : Verdict::kSpecialized;
+  Verdict verdict = Verdict::kSound;
+  const auto at_least = [&](Verdict other) { verdict = std::max(verdict, other); };
+  for (const TraceGuard& guard : trace.guards) {
+    if (!guard.check) at_least(Verdict::kSpecialized);
+  }
   for (const Finding& finding : trace.findings) {
-    if (finding.severity == Severity::kError) return Verdict::kBroken;
-    if (finding.severity == Severity::kNote) continue;
-    verdict = std::max(verdict, finding.allowed ? Verdict::kAllowed : Verdict::kSpecialized);
+    if (finding.allowed) at_least(Verdict::kAllowed);
+    if (finding.severity == Severity::kWarning) at_least(Verdict::kSpecialized);
+    if (finding.severity == Severity::kError) at_least(Verdict::kBroken);
   }
   return verdict;
 }
@@ -200,10 +204,10 @@ const char* sync_use_name(SyncUse use) {
       return "note";
     case SyncUse::kGuard:
       return "guard";
+    case SyncUse::kCheck:
+      return "check";
     case SyncUse::kBaked:
       return "baked";
-    case SyncUse::kUnproven:
-      return "unproven";
   }
   return "";
 }

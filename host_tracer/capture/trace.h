@@ -101,6 +101,8 @@ struct TraceGuard {
   SeenNumber seen;
   std::string text;  ///< for people: "bool(x.sum() > 0)", "count of true elements of a mask"
   Source source;
+  /// Eager raises where it does not hold: the trace is right wherever the program gives a result.
+  bool check = false;
 };
 
 /// A buffer that the program writes: `leaf` (LeafKind::kState) is read at the beginning of a run,
@@ -112,10 +114,10 @@ struct TraceState {
 
 /// What became of a value that left the graph for the program.
 enum class SyncUse : uint8_t {
-  kNote,      ///< it changed nothing of the graph: printed, logged
-  kGuard,     ///< it steers the program: there is a guard
-  kBaked,     ///< it went back into the graph as a constant
-  kUnproven,  ///< replayed in the second trace: whether it went back is not known
+  kNote,   ///< for people: printed, logged
+  kGuard,  ///< there is a guard on exactly what left
+  kCheck,  ///< there is a guard, and eager raises where it does not hold
+  kBaked,  ///< without a guard: the program is right for this value only
 };
 
 /// A value that left the graph for the program, in the order of the trace.
@@ -187,12 +189,12 @@ enum class Verdict : uint8_t {
 /// The bundle's info entry that holds the verdict, of several traces the worst.
 constexpr char kVerdictKey[] = "lazyrt.verdict";
 
-/// kBroken with an error among the findings; kAllowed with one that was let through; kSpecialized
-/// with a guard or a warning.
+/// kBroken with an error among the findings, kAllowed with one that was let through; kSpecialized
+/// with a guard that is no check, or a warning.
 Verdict verdict_of(const Trace& trace);
 /// "note", "warning", "error".
 const char* severity_name(Severity severity);
-/// "note", "guard", "baked", "unproven".
+/// "note", "guard", "check", "baked".
 const char* sync_use_name(SyncUse use);
 /// The worst of the traces'. REQUIRES: !traces.empty().
 Verdict verdict_of(const std::vector<Trace>& traces);

@@ -125,6 +125,7 @@ class MethodWriter {
     made->value = guard.value;
     made->source = source_index(guard.source);
     made->text = guard.text;
+    made->check = guard.check;
     std::visit(SeenWriter{made.get(), graph_.value(guard.value).dtype}, guard.seen);
     method_->guards.push_back(std::move(made));
   }

@@ -53,6 +53,7 @@ struct GraphGuard {
   SeenNumber seen;  ///< bool; else int64_t for integral and bool values, double for floating ones
   std::string text;
   Source source;
+  bool check = false;  ///< the program raises where it does not hold
 };
 
 /// A tensor that lives from run to run: `value` (kState) at the beginning of a run, which leaves

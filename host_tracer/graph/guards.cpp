@@ -35,6 +35,16 @@ bool same_assumption(const GraphGuard& a, const GraphGuard& b) {
   return a.value == b.value && a.seen == b.seen;
 }
 
+/// What is checked here and steers there is a guard.
+void keep_once(const GraphGuard& guard, std::vector<GraphGuard>& kept) {
+  for (GraphGuard& earlier : kept) {
+    if (!same_assumption(earlier, guard)) continue;
+    if (earlier.check && !guard.check) earlier = guard;
+    return;
+  }
+  kept.push_back(guard);
+}
+
 }  // namespace
 
 double guard_tolerance(DType dtype, double seen) {
@@ -101,9 +111,7 @@ Outcome<size_t> settle_guards(Graph& graph) {
       if (!is_seen(v.dtype, v.constant.data, guard.seen)) return never_holds(guard);
       continue;
     }
-    bool repeated = false;
-    for (const GraphGuard& earlier : kept) repeated = repeated || same_assumption(earlier, guard);
-    if (!repeated) kept.push_back(guard);
+    keep_once(guard, kept);
   }
   const size_t dropped = graph.guards().size() - kept.size();
   graph.guards() = std::move(kept);

@@ -60,7 +60,8 @@ struct LiteralText {
 };
 
 std::string guard_line(const GraphGuard& guard, bool with_sources) {
-  std::string s = "guard " + id_text(guard.value) + " is " + std::visit(LiteralText{}, guard.seen);
+  std::string s = (guard.check ? "check " : "guard ") + id_text(guard.value) + " is " +
+                  std::visit(LiteralText{}, guard.seen);
   if (!guard.text.empty()) s += " \"" + guard.text + "\"";
   const std::string where = with_sources ? guard.source.text() : "";
   if (!where.empty()) s += "  # " + where;

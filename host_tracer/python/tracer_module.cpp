@@ -54,6 +54,7 @@ struct PyRequest {
   Named inputs, parameters, buffers;
   py::object program;       ///< list of lazy tensors -> list of tensors and numbers
   py::object before_trace;  ///< () -> None
+  py::object check_of = py::none();  ///< bool -> str: see CaptureRequest
   std::shared_ptr<PythonSources> sources;
   bool second_trace = true;
   std::vector<std::string> allow;
@@ -92,6 +93,12 @@ Trace capture_python(const PyRequest& py_request) {
     const py::gil_scoped_acquire gil;
     py_request.before_trace();
   };
+  if (!py_request.check_of.is_none()) {
+    request.check_of = [&](bool seen) {
+      const py::gil_scoped_acquire gil;
+      return py_request.check_of(seen).cast<std::string>();
+    };
+  }
   std::exception_ptr thrown;
   request.thrown = &thrown;
   CheckOptions options;
@@ -197,6 +204,7 @@ py::list guards_of(const Trace& trace) {
     py::dict item = source_dict(guard.source);
     item["text"] = guard.text;
     item["seen"] = number(guard.seen);
+    item["check"] = guard.check;
     list.append(item);
   }
   return list;
@@ -302,6 +310,7 @@ PYBIND11_MODULE(_tracer, m) {
       .def_readwrite("buffers", &PyRequest::buffers)
       .def_readwrite("program", &PyRequest::program)
       .def_readwrite("before_trace", &PyRequest::before_trace)
+      .def_readwrite("check_of", &PyRequest::check_of)
       .def_readwrite("sources", &PyRequest::sources)
       .def_readwrite("second_trace", &PyRequest::second_trace)
       .def_readwrite("allow", &PyRequest::allow);
@@ -309,6 +318,8 @@ PYBIND11_MODULE(_tracer, m) {
   m.def("check_allow", &check_allow, "Raises what is wrong with the entries of `allow`.");
   m.def("idle_allowances", &idle, "A line for each entry of `allow` that let nothing through.");
   m.def("lift", &lift, "The lazy tensor of a CPU tensor; inside a capture only.");
+  m.def("peek", &peek, "The value of a lazy tensor on the CPU, for people only: no guard.");
+  m.def("require", &require, "A check: a run is refused where the condition is false.");
   bind_trace(m);
   bind_export(m);
 }

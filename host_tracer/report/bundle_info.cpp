@@ -41,7 +41,7 @@ LiteralLine literal_line(const LiteralInfo& info) {
 
 GuardLine guard_line(const GuardInfo& info) {
   const LiteralInfo seen = {"", 0, info.dtype, info.integer, info.real};
-  GuardLine line = {info.text, literal_line(seen).text, info.file};
+  GuardLine line = {info.text, literal_line(seen).text, info.file, info.check};
   if (!line.source.empty()) line.source += ":" + std::to_string(info.line);
   return line;
 }

@@ -32,6 +32,7 @@ struct GuardLine {
   std::string text;    ///< "bool(x.sum() > 0)"
   std::string seen;    ///< "true", "3", "0.731"
   std::string source;  ///< "model.py:12" or empty
+  bool check = false;  ///< the model raises where it does not hold
 };
 
 /// One of the programs of a method, in the order in which they are tried.

@@ -47,7 +47,7 @@ void append_nodes(const MethodInfo& method, std::ostringstream* out) {
 void append_guards(const char* indent, const std::vector<GuardLine>& guards,
                    std::ostringstream* out) {
   for (const GuardLine& guard : guards) {
-    *out << indent << "guard   " << guard.text << " is " << guard.seen
+    *out << indent << (guard.check ? "check   " : "guard   ") << guard.text << " is " << guard.seen
          << (guard.source.empty() ? "" : "  (" + guard.source + ")") << "\n";
   }
 }
@@ -121,7 +121,10 @@ Json variants_json(const MethodInfo& method) {
   for (const VariantLine& variant : method.variants) {
     Json guards = Json::array();
     for (const GuardLine& guard : variant.guards)
-      guards.push_back({{"text", guard.text}, {"seen", guard.seen}, {"source", guard.source}});
+      guards.push_back({{"text", guard.text},
+                        {"seen", guard.seen},
+                        {"source", guard.source},
+                        {"check", guard.check}});
     list.push_back({{"inputs", tensors_json(variant.inputs)},
                     {"outputs", tensors_json(variant.outputs)},
                     {"guards", guards},

@@ -42,8 +42,8 @@ code { font: 12.5px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace
 .finding.error { border-left-color: var(--bad); } .finding.warning { border-left-color: var(--warn); }
 .finding p { margin: 3px 0; } .finding .fix { margin-top: 6px; }
 .tag { display: inline-block; border-radius: 5px; padding: 0 7px; font-size: 12px; background: var(--track); margin-right: 6px; }
-.tag.error, .tag.baked { background: var(--bad-bg); color: var(--bad); } .tag.warning, .tag.unproven { background: var(--warn-bg); color: var(--warn); }
-.tag.guard { background: var(--good-bg); color: var(--good); }
+.tag.error, .tag.baked { background: var(--bad-bg); color: var(--bad); } .tag.warning { background: var(--warn-bg); color: var(--warn); }
+.tag.guard, .tag.check { background: var(--good-bg); color: var(--good); }
 .stack { display: flex; height: 20px; border-radius: 6px; overflow: hidden; gap: 2px; background: var(--track); margin: 12px 0 8px; }
 .stack > i { display: block; min-width: 2px; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 18px; font-size: 12.5px; color: var(--soft); }

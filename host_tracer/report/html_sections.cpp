@@ -60,9 +60,21 @@ std::string plural(size_t count, const std::string& word) {
   return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
 }
 
+/// "3 guards hold; the runtime checks them.", checks left out.
+std::string guards_sentence(const ExportSummary& s) {
+  const auto guards = static_cast<size_t>(std::count_if(
+      s.guards.begin(), s.guards.end(), [](const SeenGuard& guard) { return !guard.check; }));
+  if (guards == 0) return "";
+  return "Right where " + plural(guards, "guard") + (guards == 1 ? " holds" : " hold") +
+         "; the runtime checks " + (guards == 1 ? "it." : "them.");
+}
+
 std::string verdict_sentence(const ExportSummary& s) {
   if (s.verdict == Verdict::kSound) {
     return "Right for every input of these shapes and dtypes.";
+  }
+  if (s.verdict == Verdict::kAllowed) {
+    return "Findings that make it wrong for some inputs were allowed.";
   }
   if (s.verdict == Verdict::kBroken) {
     return "Values of the sample are in the graph: other inputs would give wrong results.";
@@ -71,12 +83,7 @@ std::string verdict_sentence(const ExportSummary& s) {
     return "Findings that fail an export were let through (" + allowed_text(s) +
            "): the results may be wrong for other inputs.";
   }
-  std::string text;
-  if (!s.guards.empty()) {
-    text = "Right where " + plural(s.guards.size(), "guard") +
-           (s.guards.size() == 1 ? " holds" : " hold") + "; the runtime checks " +
-           (s.guards.size() == 1 ? "it." : "them.");
-  }
+  std::string text = guards_sentence(s);
   const auto warnings =
       static_cast<size_t>(std::count_if(s.findings.begin(), s.findings.end(), [](const Finding& f) {
         return f.severity == Severity::kWarning;
@@ -128,16 +135,19 @@ std::string findings_section(const ExportSummary& s) {
 
 std::string guards_section(const ExportSummary& s) {
   if (s.guards.empty()) return "";
-  std::string table = "<table><tr><th class=n>#<th>assumed<th>seen<th>where\n";
+  std::string table = "<table><tr><th class=n>#<th>kind<th>assumed<th>seen<th>where\n";
   for (size_t i = 0; i < s.guards.size(); ++i) {
     const SeenGuard& guard = s.guards[i];
-    table += "<tr><td class=\"n soft\">" + std::to_string(i) + "<td><code>" +
+    table += "<tr><td class=\"n soft\">" + std::to_string(i) +
+             (guard.check ? "<td>check<td><code>" : "<td>guard<td><code>") +
              html_escape(guard.text) + "</code><td><code>" + html_escape(guard.seen) +
              "</code><td>" + source_html(guard.source) + "\n";
   }
   return heading("guards", "Guards") +
          "<p class=soft>The bundle is right only where these come out as they did for the sample. "
-         "The runtime evaluates them and refuses other inputs, naming the line.</p>" +
+         "The runtime evaluates them and refuses other inputs, naming the line. Where a check "
+         "fails, the "
+         "model itself raises.</p>" +
          table_panel(table + "</table>", s.guards.size(), "guards");
 }
 

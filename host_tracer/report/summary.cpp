@@ -107,7 +107,7 @@ std::map<std::string, int> allowed_ids(const std::vector<Finding>& findings) {
 Json guards_json(const std::vector<SeenGuard>& guards) {
   Json list = Json::array();
   for (const SeenGuard& guard : guards) {
-    Json line = {{"text", guard.text}, {"seen", guard.seen}};
+    Json line = {{"text", guard.text}, {"seen", guard.seen}, {"check", guard.check}};
     line.update(source_json(guard.source));
     list.push_back(std::move(line));
   }
@@ -194,7 +194,7 @@ void describe_findings(const Trace& trace, ExportSummary* summary) {
   std::stable_sort(summary->findings.begin(), summary->findings.end(),
                    [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
   for (const TraceGuard& guard : trace.guards) {
-    summary->guards.push_back({guard.text, seen_text(guard.seen), guard.source});
+    summary->guards.push_back({guard.text, seen_text(guard.seen), guard.source, guard.check});
   }
   summary->syncs.insert(summary->syncs.end(), trace.syncs.begin(), trace.syncs.end());
   for (const TraceState& state : trace.states) {
@@ -271,8 +271,8 @@ std::string verdict_text(const ExportSummary& s) {
     if (!finding.suggestion.empty()) out << "              " << finding.suggestion << "\n";
   }
   for (const SeenGuard& guard : s.guards) {
-    out << "  guard       " << guard.text << " = " << guard.seen << place_suffix(guard.source)
-        << "\n";
+    out << (guard.check ? "  check       " : "  guard       ") << guard.text << " = " << guard.seen
+        << place_suffix(guard.source) << "\n";
   }
   for (const std::string& name : s.states) out << "  state       " << name << "\n";
   return out.str();

@@ -52,6 +52,7 @@ struct SeenGuard {
   std::string text;
   std::string seen;
   Source source;
+  bool check = false;
 };
 
 /// What the memory plan reached, beside the arena itself.

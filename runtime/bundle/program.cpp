@@ -189,6 +189,7 @@ GuardInfo Method::guard(size_t i, size_t variant) const {
   info.integer = g.seen_integer();
   info.real = g.seen_real();
   info.tolerance = g.tolerance();
+  info.check = g.check();
   return info;
 }
 

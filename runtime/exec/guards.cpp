@@ -99,7 +99,15 @@ NumberText text_of_number(const fb::Guard& guard, DType dtype, bool is_real, int
   return out;
 }
 
+Status failed_check(const fb::Method& method, const fb::Guard& guard) {
+  const SourcePlace place = source_place(method, guard.source());
+  const bool known = place.text[0] != '\0';
+  return Status(Error::kGuardFailed, "this input fails a check of the model: %.120s%s%s%s",
+                text_of(guard.text()), known ? " (" : "", place.text, known ? ")" : "");
+}
+
 Status broken(const fb::Method& method, const fb::Guard& guard, DType dtype, const Seen& now) {
+  if (guard.check()) return failed_check(method, guard);
   const NumberText then =
       text_of_number(guard, dtype, now.is_real, guard.seen_integer(), guard.seen_real());
   const NumberText here = text_of_number(guard, dtype, now.is_real, now.integer, now.real);

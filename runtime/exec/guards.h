@@ -13,7 +13,8 @@ class Guards {
 
   /// Checks those from *next on whose value is there once `node` has run (-1: before the first one)
   /// and moves *next behind them. kGuardFailed: "bool(x.sum() > 0) was true when exported, now
-  /// false (model.py:12)". `values` are the method's, by id.
+  /// false (model.py:12)", or "this input fails a check of the model: assert n < 10 (model.py:12)".
+  /// `values` are the method's, by id.
   Status check(int32_t node, const TensorView* values, size_t* next) {
     if (*next == entries_.size() || entries_[*next].after > node) return {};
     return check_due(node, values, next);

@@ -8,11 +8,12 @@ import time
 
 import torch
 
-from lazyrt import _tracer, layouts, results, trees
+from lazyrt import _tracer, layouts, results, statements, trees
 from lazyrt.arguments import Example
 from lazyrt.arrays import LazyArray, taken_by_torch
 from lazyrt.errors import Error, ExportError
 from lazyrt.fixed import text_of
+from lazyrt.following import capture_following_numbers
 from lazyrt.meta_kernels import without_dynamo
 from lazyrt.modes import CaptureMode
 from lazyrt.programs import Program
@@ -186,9 +187,10 @@ class _Export:
         run = _LazyRun(self, sample, dict([*request.parameters, *request.buffers]))
         request.program = run
         request.before_trace = lambda: self._before_trace(run)
+        request.check_of = statements.check_of
         try:
             with without_dynamo():
-                trace = _tracer.capture(request)
+                trace = capture_following_numbers(request, run, lambda mode: self._eager(sample, mode=mode), self.notes.append)
         except Exception as error:
             self._raise_own(sample, error)
         self._stop_if_interrupted(run)
@@ -222,13 +224,13 @@ class _Export:
             self._eager(sample)
         raise ExportError(f"the capture failed: {error}", getattr(error, "kind", "unsupported")) from error
 
-    def _eager(self, sample, tensors=None):
-        """The model's own results. Its buffers are clones, and the inputs, too, where they are not given."""
+    def _eager(self, sample, tensors=None, mode=None):
+        """The model's own results, under a mode. Its buffers are clones, and the inputs, too, where they are not given."""
         self._restore()
         buffers = {name: buffer.detach().clone() for name, buffer in self.program.buffers().items()}
         args, kwargs = sample.call(tensors or [tensor.detach().clone() for _, tensor in sample.inputs])
         try:
-            with torch.no_grad():
+            with torch.no_grad(), mode or contextlib.nullcontext():
                 return self.program.call(buffers, args, kwargs)
         finally:
             self._restore()
@@ -285,6 +287,7 @@ class _LazyRun:
         self.description, self.entries = None, []
         self.differences = []  # of the later runs' constant results
         self.interrupt = None
+        self.numbers = None  # set by capture_following_numbers
 
     def __call__(self, inputs):
         try:
@@ -300,23 +303,26 @@ class _LazyRun:
         lifted = {name: _tracer.lift(tensor) for name, tensor in self._tensors.items()}
         tensors = dict(lifted)
         args, kwargs = self._sample.call(inputs, array=LazyArray)
+        self.numbers.begin()
         with contextlib.ExitStack() as stack:
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
             stack.enter_context(taken_by_torch())
-            stack.enter_context(CaptureMode(_tracer.lift, self._note))
+            mode = CaptureMode(_tracer.lift, self._note, self.numbers)
+            stack.enter_context(self.numbers.active())
+            stack.enter_context(mode)
             result = job.program.call(tensors, args, kwargs)
         for name, tensor in tensors.items():  # self.buffer = value
             if tensor is not lifted[name]:
                 lifted[name].copy_(tensor)
         job.moved.update(job.globals.used())
-        return self._take(result)
+        return self._take(result, mode)
 
-    def _take(self, result):
+    def _take(self, result, mode):
         description, leaves = results.describe(result)
         if self.description is None:
             self.description = description
             self.entries = list(_entries(description))
-        tensors = {name: results.tensor_of(leaf) for name, leaf in leaves}
+        tensors = {name: mode.current(results.tensor_of(leaf)) for name, leaf in leaves}
         self.differences += results.differences(self.description, description)
         return [tensors[name] if number is None else number for name, number in _entries(description)]
 
@@ -327,7 +333,9 @@ class _LazyRun:
 
 def _sample_tensor(value):
     """A result of eager as capture takes it; None stays None."""
-    return value if value is None or isinstance(value, torch.Tensor) else torch.as_tensor(value)
+    if value is None or isinstance(value, torch.Tensor):
+        return value
+    return torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
 
 
 def _layout_notes(layout):

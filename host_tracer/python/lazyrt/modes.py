@@ -1,16 +1,14 @@
 """What a module's Python sees while it is captured: lazy tensors that pass for CPU tensors.
 
-Factories give lazy tensors, device="cpu" stays on the capture device, numpy conversions become syncs, and a CPU tensor that
-lazy values are written into is lifted first."""
-
-import math
+Calls without a lazy operand run as they are, on the CPU; a CPU tensor that lazy values are written into is lifted first. What
+moves lazy tensors to the CPU leaves them where they are; their numbers become carriers."""
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._device import _device_constructors
 
+from lazyrt import _tracer
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
-from lazyrt.numbers import LazyFloat
+from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, has_carriers, nested_carriers
 
 LAZY = torch.device("lazy", 0)
 CPU = torch.device("cpu")
@@ -37,8 +35,8 @@ def _tensors_in(values):
     for value in values:
         if isinstance(value, _Tensor):
             yield value
-        elif isinstance(value, LazyFloat):
-            yield value.tensor
+        elif isinstance(value, Carrier):
+            yield value._tensor
         elif isinstance(value, (list, tuple)):
             yield from _tensors_in(value)
 
@@ -52,57 +50,37 @@ def _map(value, fn):
 
 
 class CaptureMode(TorchFunctionMode):
-    """Active while the program runs on lazy tensors. `lift` makes a CPU tensor lazy; `note(text)` tells the report."""
+    """Active while the program runs on lazy tensors. `lift` makes a CPU tensor lazy; `note(text)` tells the report; `numbers`
+    says whether numbers are followed, and which texts are for people (see following.py)."""
 
-    def __init__(self, lift, note):
+    def __init__(self, lift, note, numbers):
         super().__init__()
         self._lift = lift
         self._note = note
+        self._numbers = numbers
         self._lifted = {}  # storage address -> (CPU tensor, its lifted form)
         self._writes = {}  # function -> whether it writes into its first argument
-        self._has_numbers = False  # LazyFloats are about
-        self._factories = _device_constructors()
         self._handlers = self._make_handlers()
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        handler = self._handlers.get(func)
-        if handler is not None:
-            return handler(func, args, kwargs)
-        return self._call(func, args, kwargs)
+        kwargs, func = kwargs or {}, getattr(func, "takes_carriers", func)
+        result = self._handlers.get(func, self._call)(func, args, kwargs)
+        self._numbers.log(func, args, kwargs, result)
+        return result
 
     # ---------------------------------------------------------------- every call
 
     def _call(self, func, args, kwargs):
-        if "device" in kwargs:
-            if _on_cpu(kwargs["device"]):
-                kwargs["device"] = LAZY
-        if func in self._factories and kwargs.get("device") is None:
-            kwargs["device"] = LAZY
-        if self._has_numbers and any(isinstance(value, LazyFloat) for value in (*args, *kwargs.values())):
-            return self._call_with_numbers(func, args, kwargs)
+        if _on_cpu(kwargs.get("device")) and any(is_lazy(t) for t in _tensors_in((*args, *kwargs.values()))):
+            kwargs = {**kwargs, "device": LAZY}
+        if self._numbers.used and has_carriers((*args, *kwargs.values())):
+            return call_with_carriers(func, args, kwargs, lambda args, kwargs: self._call(func, args, kwargs))
         if self._is_write(func, kwargs):
             self._lift_targets(args, kwargs)
         if self._lifted:
             args = _map(tuple(args), self._current)
             kwargs = {key: _map(value, self._current) for key, value in kwargs.items()}
         return func(*args, **kwargs)
-
-    def _call_with_numbers(self, func, args, kwargs):
-        """LazyFloats as tensors, in the dtype that a plain float would take on; as floats where only those will do."""
-        others = [v.dtype for v in (*args, *kwargs.values()) if isinstance(v, _Tensor) and v.is_floating_point()]
-        dtype = others[0] if others else torch.get_default_dtype()
-
-        def give(values, make):
-            return [make(value) if isinstance(value, LazyFloat) else value for value in values]
-
-        def call(make):
-            return self._call(func, tuple(give(args, make)), dict(zip(kwargs, give(kwargs.values(), make))))
-
-        try:
-            return call(lambda number: number.tensor.to(dtype))
-        except TypeError:
-            return call(float)
 
     def _is_write(self, func, kwargs):
         if kwargs.get("out") is not None:
@@ -129,6 +107,10 @@ class CaptureMode(TorchFunctionMode):
         address = base.untyped_storage().data_ptr()
         if address not in self._lifted:
             self._lifted[address] = (base, self._lift(base.detach()))
+
+    def current(self, tensor):
+        """What the program has of a tensor by now: its lifted form where it was written with lazy values."""
+        return self._current(tensor) if self._lifted else tensor
 
     def _current(self, tensor):
         """The lifted form of a CPU tensor whose storage was lifted; else the tensor."""
@@ -159,12 +141,12 @@ class CaptureMode(TorchFunctionMode):
             _Tensor.__bool__: self._bool,
             _Tensor.__int__: self._int,
             _Tensor.__index__: self._int,
+            _Tensor.__float__: self._float,
             _Tensor.__repr__: self._text,
             _Tensor.__format__: self._text,
             torch.full: self._full,
             torch.tensor: self._make_tensor,
             torch.as_tensor: self._make_tensor,
-            torch.from_numpy: lambda func, args, kwargs: func(*args, **kwargs).clone(),
         }
 
     @staticmethod
@@ -172,7 +154,7 @@ class CaptureMode(TorchFunctionMode):
         return CPU if is_lazy(tensor) else tensor.device
 
     def _to(self, func, args, kwargs):
-        tensor, rest = self._current(args[0]) if self._lifted else args[0], list(args[1:])
+        tensor, rest = self.current(args[0]), list(args[1:])
         if not is_lazy(tensor):
             return self._call(func, args, kwargs)
         moved = any(_on_cpu(item) for item in (*rest, kwargs.get("device")))
@@ -197,10 +179,14 @@ class CaptureMode(TorchFunctionMode):
         self._note("a move to the CPU was left out")
         return args[0]
 
-    @staticmethod
-    def _fetch(tensor):
-        """The value on the real CPU: a sync."""
-        return tensor.detach().to("cpu") if is_lazy(tensor) else tensor.detach()
+    def _fetch(self, tensor, is_text=False):
+        """The value on the real CPU: a sync, unless it is for people to look at."""
+        tensor = self.current(tensor)
+        if not is_lazy(tensor):
+            return tensor.detach()
+        if is_text and self._numbers.audience.listens():
+            return _tracer.peek(tensor.detach())
+        return tensor.detach().to("cpu")
 
     def _numpy(self, func, args, kwargs):
         if not is_lazy(args[0]):
@@ -214,7 +200,13 @@ class CaptureMode(TorchFunctionMode):
         return func(self._fetch(tensor), *rest, **kwargs) if is_lazy(tensor) else func(*args, **kwargs)
 
     def _tolist(self, func, args, kwargs):
-        return self._fetch(args[0]).tolist() if is_lazy(args[0]) else func(*args, **kwargs)
+        tensor = self.current(args[0])
+        if not is_lazy(tensor):
+            return func(*args, **kwargs)
+        if not self._numbers.followed or tensor.dtype is torch.bool:
+            return self._fetch(tensor).tolist()
+        self._numbers.used = True
+        return nested_carriers(tensor)
 
     def _bool(self, func, args, kwargs):
         """A guard on the truth, not on the number."""
@@ -225,32 +217,40 @@ class CaptureMode(TorchFunctionMode):
 
     def _int(self, func, args, kwargs):
         """A guard on the integer, not on the fraction."""
-        tensor = args[0]
-        if is_lazy(tensor) and tensor.is_floating_point() and func is _Tensor.__int__:
-            tensor = tensor.to(torch.int64)
+        tensor = self.current(args[0])
+        if not is_lazy(tensor) or func is not _Tensor.__int__:
+            return func(tensor)
+        if tensor.is_floating_point() and tensor.numel() == 1:
+            if self._numbers.audience.listens():
+                return func(self._fetch(tensor, is_text=True))
+            return int(carrier_of(tensor))
+        return func(self._fetch(tensor, is_text=True) if self._numbers.audience.listens() else tensor)
+
+    def _float(self, func, args, kwargs):
+        tensor = self.current(args[0])
+        if is_lazy(tensor) and self._numbers.audience.listens():
+            tensor = self._fetch(tensor, is_text=True)
         return func(tensor)
 
     def _item(self, func, args, kwargs):
-        tensor = args[0]
-        value = func(tensor)
-        if not is_lazy(tensor) or not tensor.is_floating_point() or not math.isfinite(value):
-            return value
-        self._has_numbers = True
-        return LazyFloat(tensor.detach().reshape(()), value)
+        tensor = self.current(args[0])
+        if not is_lazy(tensor) or tensor.numel() != 1 or tensor.dtype is torch.bool or not self._numbers.followed:
+            listened = is_lazy(tensor) and self._numbers.audience.listens()
+            return func(self._fetch(tensor, is_text=True) if listened else tensor)
+        self._numbers.used = True
+        return carrier_of(tensor)
 
     def _full(self, func, args, kwargs):
         """torch.full(size, a lazy number): the number as a tensor, expanded."""
         arguments = dict(zip(("size", "fill_value"), args), **kwargs)
         value = arguments.get("fill_value")
-        if isinstance(value, LazyFloat):
-            value = value.tensor
         if not is_lazy(value):
             return self._call(func, args, kwargs)
         filled = value.reshape(()).expand(arguments["size"]).clone()
         return filled if arguments.get("dtype") is None else filled.to(arguments["dtype"])
 
     def _text(self, func, args, kwargs):
-        return func(self._fetch(args[0]), *args[1:], **kwargs)
+        return func(self._fetch(args[0], is_text=True), *args[1:], **kwargs)
 
     def _make_tensor(self, func, args, kwargs):
         """torch.tensor([a, b]) of lazy a, b is a stack of them; their numbers do not leave the graph."""
@@ -259,9 +259,6 @@ class CaptureMode(TorchFunctionMode):
             data = data.tensor.clone() if func is torch.tensor else data.tensor
             dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
             return data if dtype is None else data.to(dtype)
-        if isinstance(data, LazyFloat):
-            data = data.tensor.clone()
-            return data if kwargs.get("dtype") is None else data.to(kwargs["dtype"])
         if isinstance(data, _Tensor) or not any(is_lazy(t) for t in _tensors_in([data])):
             return self._call(func, args, kwargs)
         dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
@@ -269,8 +266,8 @@ class CaptureMode(TorchFunctionMode):
         return made if dtype is None else made.to(dtype)
 
     def _stack(self, data):
-        if isinstance(data, LazyFloat):
-            data = data.tensor
+        if isinstance(data, Carrier):
+            return data._tensor.to(torch.get_default_dtype()) if type(data) is LazyFloat else data._tensor.clone()
         if isinstance(data, _Tensor):
             return data if is_lazy(data) else self._lift(data.detach())
         if isinstance(data, (list, tuple)):
@@ -279,4 +276,4 @@ class CaptureMode(TorchFunctionMode):
             for item in items[1:]:
                 common = torch.promote_types(common, item.dtype)
             return torch.stack([item.to(common) for item in items])
-        return torch.tensor(data, device=LAZY)
+        return self._lift(torch.tensor(data))

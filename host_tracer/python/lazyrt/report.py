@@ -35,18 +35,19 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True)
 class Guard:
-    """An assumption that the runtime checks: `text` was `seen` at this line."""
+    """An assumption that the runtime checks: `text` was `seen` at this line. `check`: the model raises where it fails."""
 
     text: str
     seen: object
     file: str = ""
     line: int = 0
     module: str = ""
+    check: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class Sync:
-    """A value that left the graph. `use`: "note", "guard", "baked" or "unproven"."""
+    """A value that left the graph. `use`: "note", "guard", "check" or "baked"."""
 
     what: str
     seen: str
@@ -66,7 +67,8 @@ _ORDER = ("SOUND", "SPECIALIZED", "ALLOWED", "BROKEN")
 
 class ExportReport:
     """verdict: "SOUND" (right for every input of these shapes and dtypes), "SPECIALIZED" (right where the guards hold),
-    "ALLOWED" (errors were let through) or "BROKEN"; findings, guards, syncs; states: buffers that become state; nodes: ATen calls captured; summary: text."""
+    "ALLOWED" (errors were let through) or "BROKEN"; findings, guards, syncs; states: buffers that become state; nodes: ATen
+    calls captured; summary: text."""
 
     def __init__(self, traces: Sequence[_tracer.Trace], path: str) -> None:
         self.path = path
@@ -107,7 +109,8 @@ class ExportReport:
         for finding in self.findings:
             yield str(finding)
         for guard in self.guards:
-            yield f"{guard.file}:{guard.line}: assumes {guard.text} = {guard.seen}"
+            kind = "checks" if guard.check else "assumes"
+            yield f"{guard.file}:{guard.line}: {kind} {guard.text} = {guard.seen}"
 
     def __repr__(self) -> str:
         head = f"<lazyrt.ExportReport {self.path}>"

@@ -5,9 +5,9 @@ import torch
 
 from lazyrt import fixed, trees
 from lazyrt.arrays import LazyArray
+from lazyrt.carriers import Carrier, LazyFloat
 from lazyrt.errors import ExportError
 from lazyrt.fixed import Opaque
-from lazyrt.numbers import LazyFloat
 
 
 def describe(result):
@@ -17,7 +17,9 @@ def describe(result):
     except Opaque as opaque:
         place = f"'{opaque.path}' of the result" if opaque.path else "the result"
         raise ExportError(f"{place} cannot be given back by a bundle: {opaque.why}") from None
-    trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, LazyFloat)}, number=True)
+    numbers = {name: type(leaf) for name, leaf in leaves if isinstance(leaf, Carrier)}
+    trees.mark(description, {name for name, kind in numbers.items() if kind is LazyFloat}, number="float")
+    trees.mark(description, {name for name, kind in numbers.items() if kind is not LazyFloat}, number="int")
     trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, numpy.ndarray)}, numpy=True)
     trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, numpy.generic)}, numpy="scalar")
     return description, leaves
@@ -27,12 +29,14 @@ def is_output(value):
     """What becomes an output of the bundle."""
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         return value.dtype.kind in "biuf"
-    return isinstance(value, (torch.Tensor, LazyFloat))
+    return isinstance(value, (torch.Tensor, Carrier))
 
 
 def tensor_of(leaf):
     """An output as the capture takes it."""
-    if isinstance(leaf, LazyFloat) or type(leaf) is LazyArray:
+    if isinstance(leaf, Carrier):
+        return leaf._tensor
+    if type(leaf) is LazyArray:
         return leaf.tensor
     return leaf if isinstance(leaf, torch.Tensor) else torch.from_numpy(numpy.array(leaf, order="C"))
 

@@ -1,8 +1,8 @@
 """Nested arguments and results: taken apart into named tensors, described as JSON, made again.
 
 A description is a dict with "kind"; those of single values are in fixed.py:
-  tensor   {"name"}                        an input or output of the bundle; with "number" it is a float for the caller, with "numpy"
-                                           an array of NumPy ("scalar": one of its numbers)
+  tensor   {"name"}                        an input or output of the bundle; with "number" it is a "float" or "int" for the caller, with
+                                           "numpy" an array of NumPy ("scalar": one of its numbers)
   value, fixed, digest                     what is fixed. A number of the result has a "name": the literal of the bundle
   tuple, list   {"items"}
   dict     {"keys", "items"}               keys are as JSON has them, or descriptions
@@ -23,6 +23,7 @@ from lazyrt import fixed
 from lazyrt.fixed import Opaque
 
 _DEEPEST = 24
+_NUMBERS = {"float": float, "int": int, True: float}
 
 
 class _Node:
@@ -139,7 +140,7 @@ def build(description, tensors):
 
 def _build_tensor(description, tensor):
     if description.get("number"):
-        return float(tensor)
+        return _NUMBERS[description["number"]](tensor)
     return tensor[()] if description.get("numpy") == "scalar" else tensor
 
 

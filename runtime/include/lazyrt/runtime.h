@@ -81,6 +81,7 @@ struct GuardInfo {
   int64_t integer = 0;
   double real = 0;
   double tolerance = 0;
+  bool check = false;  ///< the model itself raises where it does not hold
 };
 
 /// How far an output may be from a sample's: |x - y| <= absolute + relative * max|y|.

@@ -1,0 +1,538 @@
+"""Numbers that left the graph by .item() or .tolist() and still know their way back.
+
+A carrier holds a 0-dim lazy tensor, int64 or float64 as Python computes. Arithmetic gives carriers; a comparison is a truth value
+of the graph, guarded as such; CaptureMode hands the tensor to torch functions. Whatever needs the plain number (an index, a hash,
+math) gets it, and that is a sync of exactly this number; a text for people gets it without one. Carriers are no numbers to
+Python, so that nothing reads them unseen; isinstance is told otherwise."""
+
+import math
+import operator
+
+import torch
+
+from lazyrt import _tracer, statements
+
+_LARGE = 2**62  # within this, sums of two do not wrap
+_INT64 = (-2**63, 2**63 - 1)
+_EXACT = 2**53  # whole numbers that a float64 holds
+_RANGES = {torch.uint8: (0, 255), torch.int8: (-128, 127), torch.int16: (-2**15, 2**15 - 1), torch.int32: (-2**31, 2**31 - 1)}
+
+
+def carrier_of(tensor):
+    """The number of a lazy tensor of one element that is not bool."""
+    one = tensor.detach().reshape(())
+    if tensor.is_floating_point():
+        return LazyFloat(one.to(torch.float64).clone())
+    return LazyInt(one.to(torch.int64).clone(), _RANGES.get(tensor.dtype, _INT64))
+
+
+def nested_carriers(tensor):
+    """Tensor.tolist(): the numbers are taken out of the graph's tensor when they are used."""
+    kept = tensor.detach().clone()
+    flat, bounds = kept.reshape(-1), _RANGES.get(kept.dtype, _INT64)
+
+    def one(place):
+        if kept.is_floating_point():
+            return LazyFloat(lambda: flat[place].to(torch.float64))
+        return LazyInt(lambda: flat[place].to(torch.int64), bounds)
+
+    def level(dim, first):
+        if dim == kept.dim():
+            return one(first)
+        step = math.prod(kept.shape[dim + 1:])
+        return [level(dim + 1, first + i * step) for i in range(kept.shape[dim])]
+
+    return level(0, 0)
+
+
+def _outside(method):
+    """Runs without torch functions being seen: what carriers compute is no call of the program's."""
+    def run(*args):
+        with torch._C.DisableTorchFunction():
+            return method(*args)
+
+    run.__name__ = method.__name__
+    return run
+
+
+class Carrier:
+    """What LazyInt and LazyFloat share. `_audience` is set while a capture runs: it knows which texts are for people."""
+
+    _audience = None
+    __slots__ = ("_made", "_known")
+    __array_priority__ = 1000
+
+    def __init__(self, tensor):
+        self._made = tensor
+        self._known = None
+
+    @property
+    def _tensor(self):
+        if not isinstance(self._made, torch.Tensor):
+            with torch._C.DisableTorchFunction():
+                self._made = self._made()
+        return self._made
+
+    @_outside
+    def _plain(self):
+        """The number itself: a sync."""
+        if self._known is None:
+            self._known = self._tensor.item()
+        return self._known
+
+    def _text_value(self):
+        """The number for a text: a sync, unless the text is for people."""
+        if Carrier._audience is not None and Carrier._audience.listens():
+            with torch._C.DisableTorchFunction():
+                return _tracer.peek(self._tensor).item()
+        return self._plain()
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return call_with_carriers(func, args, kwargs or {})
+
+    def __bool__(self):
+        return self.__ne__(0)
+
+    def __str__(self):
+        return str(self._text_value())
+
+    def __repr__(self):
+        return repr(self._text_value())
+
+    def __format__(self, spec):
+        return format(self._text_value(), spec)
+
+    def __hash__(self):
+        return hash(self._plain())
+
+    def __complex__(self):
+        return complex(self._plain())
+
+    def __array__(self, dtype=None, copy=None):
+        import numpy
+        return numpy.asarray(self._plain(), dtype)
+
+    def __reduce__(self):
+        return (type(self._plain()), (self._plain(),))
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __getattr__(self, name):
+        """bit_length, is_integer, hex and the like."""
+        if name.startswith("__") or not hasattr(self.__class__, name):
+            raise AttributeError(f"'{self.__class__.__name__}' object has no attribute '{name}'")
+        return getattr(self._plain(), name)
+
+    def __pos__(self):
+        return self
+
+    def __divmod__(self, other):
+        return _pair(operator.floordiv(self, other), operator.mod(self, other))
+
+    def __rdivmod__(self, other):
+        return _pair(operator.floordiv(other, self), operator.mod(other, self))
+
+
+def _pair(quotient, rest):
+    return NotImplemented if NotImplemented in (type(quotient), type(rest)) else (quotient, rest)
+
+
+def _require(condition, text):
+    """What carriers need in order to compute as Python does."""
+    _tracer.require(condition, text)
+
+
+class LazyInt(Carrier):
+    """An int of the graph; `bounds` are the least and the largest that it can be."""
+
+    __slots__ = ("_bounds",)
+
+    def __init__(self, tensor, bounds=_INT64):
+        super().__init__(tensor)
+        self._bounds = bounds
+
+    @property
+    def __class__(self):
+        return int
+
+    def __index__(self):
+        return self._plain()
+
+    def __int__(self):
+        return self._text_value()
+
+    def __float__(self):
+        return float(self._text_value())
+
+    def __trunc__(self):
+        return self
+
+    __floor__ = __ceil__ = __trunc__
+
+    def __round__(self, digits=None):
+        return self if digits is None or digits >= 0 else round(self._plain(), digits)
+
+    @_outside
+    def __neg__(self):
+        self._keep_within(_LARGE)
+        return LazyInt(-self._tensor, (-self._bounds[1], -self._bounds[0]))
+
+    @_outside
+    def __abs__(self):
+        self._keep_within(_LARGE)
+        least, largest = self._bounds
+        return LazyInt(self._tensor.abs(), (0 if least <= 0 <= largest else min(abs(least), abs(largest)), max(-least, largest)))
+
+    @_outside
+    def __invert__(self):
+        least, largest = self._bounds
+        return LazyInt(torch.bitwise_not(self._tensor), (-largest - 1, -least - 1))
+
+    def _keep_within(self, limit):
+        """From here on the number is within +-limit: a check, where the bounds do not say so."""
+        if -limit <= self._bounds[0] and self._bounds[1] <= limit:
+            return
+        _require(self._tensor.to(torch.float64).abs() < limit, f"a whole number is less than 2**{limit.bit_length() - 1}")
+        self._bounds = (max(self._bounds[0], 1 - limit), min(self._bounds[1], limit - 1))
+
+    def _real(self):
+        return self._tensor.to(torch.float64)
+
+
+class LazyFloat(Carrier):
+    """A float of the graph."""
+
+    __slots__ = ()
+
+    @property
+    def __class__(self):
+        return float
+
+    def __float__(self):
+        return self._text_value()
+
+    @_outside
+    def __int__(self):
+        return self._whole(torch.trunc)._text_value()
+
+    def __trunc__(self):
+        return self._whole(torch.trunc)
+
+    def __floor__(self):
+        return self._whole(torch.floor)
+
+    def __ceil__(self):
+        return self._whole(torch.ceil)
+
+    @_outside
+    def __round__(self, digits=None):
+        if digits is None:
+            return self._whole(torch.round)
+        return LazyFloat(self._tensor.round(decimals=operator.index(digits)))
+
+    @_outside
+    def __neg__(self):
+        return LazyFloat(-self._tensor)
+
+    @_outside
+    def __abs__(self):
+        return LazyFloat(self._tensor.abs())
+
+    @_outside
+    def _whole(self, rounding):
+        _require(self._tensor.abs() < _LARGE, "a number that becomes whole is finite and less than 2**62")
+        return LazyInt(rounding(self._tensor).to(torch.int64), (-_LARGE, _LARGE))
+
+    def _real(self):
+        return self._tensor
+
+
+# -------------------------------------------------------------------- operands
+
+
+def _is_number(value):
+    return isinstance(value, (bool, int, float))
+
+
+def _is_whole(value):
+    return isinstance(value, int)  # LazyInt says that it is one
+
+
+def _real(value):
+    """A number as a float64 tensor or a float."""
+    return value._real() if isinstance(value, Carrier) else float(value)
+
+
+def _integer(value):
+    return value._tensor if isinstance(value, Carrier) else int(value)
+
+
+def _bounds(value):
+    return value._bounds if isinstance(value, Carrier) else (int(value), int(value))
+
+
+def _fits(value):
+    return isinstance(value, Carrier) or not _is_whole(value) or _INT64[0] <= value <= _INT64[1]
+
+
+def _known(value):
+    """What is guarded to be this number anyway, or no carrier; else None."""
+    return value._known if isinstance(value, Carrier) else value
+
+
+def _within(bounds):
+    return _INT64[0] <= bounds[0] and bounds[1] <= _INT64[1]
+
+
+# -------------------------------------------------------------------- comparisons
+
+
+def _compare(compare, a, b):
+    """Python's answer, as a truth value that leaves the graph."""
+    if _known(a) is not None and _known(b) is not None:
+        return compare(_known(a), _known(b))
+    if not _fits(b):
+        return compare(0, b)
+    if not _fits(a):
+        return compare(a, 0)
+    both_whole = _is_whole(a) and _is_whole(b)
+    left, right = (_integer(a), _integer(b)) if both_whole else (_real(a), _real(b))
+    return bool(compare(left, right))
+
+
+def _comparison(compare):
+    @_outside
+    def method(self, other):
+        return _compare(compare, self, other) if _is_number(other) else NotImplemented
+
+    return method
+
+
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Carrier, f"__{_name}__", _comparison(getattr(operator, _name)))
+
+
+# -------------------------------------------------------------------- arithmetic
+
+
+def _corners(function, a, b):
+    """Bounds of a function that is monotonic in each of its two numbers."""
+    values = [function(x, y) for x in _bounds(a) for y in _bounds(b)]
+    return min(values), max(values)
+
+
+def _added(function, a, b):
+    bounds = _corners(function, a, b)
+    if not _within(bounds):
+        for value in (a, b):
+            if isinstance(value, Carrier):
+                value._keep_within(_LARGE)
+        bounds = _corners(function, a, b)
+    if not _within(bounds):
+        return None
+    return LazyInt(function(_integer(a), _integer(b)), bounds)
+
+
+def _checked(function, a, b, bounds):
+    """A whole number that is checked to be small enough where its bounds do not say so."""
+    if not _within(bounds):
+        _require(function(_real(a), _real(b)).abs() < _LARGE, "a whole number is less than 2**62")
+        bounds = (-_LARGE, _LARGE)
+    return LazyInt(function(_integer(a), _integer(b)), bounds)
+
+
+def _not_zero(value):
+    """Whether a divisor is not zero: a check, for Python raises otherwise."""
+    if _known(value) is not None:
+        return _known(value) != 0
+    with statements.expecting("a divisor is not zero"):
+        return bool(value._tensor != 0)
+
+
+def _floor_divided(a, b):
+    if isinstance(a, Carrier):
+        a._keep_within(_LARGE)
+    largest = max(abs(x) for x in _bounds(a))
+    return LazyInt(torch.div(_tensor_like(a, b), _integer(b), rounding_mode="floor"), (-largest - 1, largest + 1))
+
+
+def _tensor_like(a, b):
+    """A whole number as a tensor, for functions that want one first."""
+    return a._tensor if isinstance(a, Carrier) else torch.full_like(b._tensor, int(a))
+
+
+def _rest(a, b):
+    largest = max(abs(x) for x in _bounds(b))
+    return LazyInt(torch.remainder(_tensor_like(a, b), _integer(b)), (-largest, largest))
+
+
+def _power(a, b):
+    if isinstance(b, Carrier) or b < 0:
+        return None
+    if b == 0:
+        return 1
+    largest = max(abs(x) for x in _bounds(a)) ** min(int(b), 64)
+    return _checked(lambda x, y: x ** y, a, int(b), (-largest, largest))
+
+
+def _bits(function):
+    def compute(a, b):
+        return LazyInt(function(_tensor_like(a, b), _integer(b)), _INT64)
+
+    return compute
+
+
+def _shifted_left(a, b):
+    if isinstance(b, Carrier) or not 0 <= b < 62:
+        return None
+    return _checked(lambda x, y: x * y, a, 2 ** int(b), _corners(operator.mul, a, 2 ** int(b)))
+
+
+def _shifted_right(a, b):
+    if isinstance(b, Carrier) or b < 0:
+        return None
+    return LazyInt(torch.bitwise_right_shift(a._tensor, min(int(b), 63)), a._bounds)
+
+
+_WHOLE = {
+    "add": lambda a, b: _added(operator.add, a, b),
+    "sub": lambda a, b: _added(operator.sub, a, b),
+    "mul": lambda a, b: _checked(operator.mul, a, b, _corners(operator.mul, a, b)),
+    "floordiv": _floor_divided,
+    "mod": _rest,
+    "pow": _power,
+    "and": _bits(torch.bitwise_and),
+    "or": _bits(torch.bitwise_or),
+    "xor": _bits(torch.bitwise_xor),
+    "lshift": _shifted_left,
+    "rshift": _shifted_right,
+}
+
+
+def _real_tensor(a, b):
+    return a._real() if isinstance(a, Carrier) else torch.full_like(b._real(), float(a))
+
+
+def _divided(a, b):
+    for value in (a, b):
+        if isinstance(value, Carrier) and _is_whole(value):
+            value._keep_within(_EXACT)
+    return _real_tensor(a, b) / _real(b)
+
+
+def _real_power(a, b):
+    exponent = b if not isinstance(b, Carrier) else _known(b)
+    base = _real_tensor(a, b)
+    if exponent is None or exponent != int(exponent):
+        _require(base >= 0, "the base of a power with a fraction is not negative")
+    if exponent is None or exponent < 0:
+        _require(base != 0, "the base of a negative power is not zero")
+    return torch.pow(base, _real(b))
+
+
+_REAL = {
+    "add": lambda a, b: _real(a) + _real(b),
+    "sub": lambda a, b: _real(a) - _real(b),
+    "mul": lambda a, b: _real(a) * _real(b),
+    "truediv": _divided,
+    "floordiv": lambda a, b: torch.div(_real_tensor(a, b), _real(b), rounding_mode="floor"),
+    "mod": lambda a, b: torch.remainder(_real_tensor(a, b), _real(b)),
+    "pow": _real_power,
+}
+_DIVISIONS = ("truediv", "floordiv", "mod")
+
+
+def _compute(name, a, b):
+    """The result of a Python operator: a carrier; a plain number where only numbers will do; NotImplemented."""
+    plain = {"and": operator.and_, "or": operator.or_}.get(name) or getattr(operator, name)
+    if name in _DIVISIONS and not _not_zero(b):
+        return plain(_plain(a), _plain(b))  # raises what Python raises
+    whole = _is_whole(a) and _is_whole(b)
+    if whole and name in _WHOLE and _fits(a) and _fits(b):
+        made = _WHOLE[name](a, b)
+        if made is not None:
+            return made
+    elif name in _REAL and not (whole and not (_fits(a) and _fits(b))):
+        return LazyFloat(_REAL[name](a, b))
+    elif not whole:
+        return NotImplemented
+    return plain(_plain(a), _plain(b))
+
+
+def _plain(value):
+    return value._plain() if isinstance(value, Carrier) else value
+
+
+def _operator(name, reflected):
+    @_outside
+    def method(self, other, modulus=None):
+        if not _is_number(other):
+            return NotImplemented
+        if modulus is not None:
+            return pow(self._plain(), _plain(other), _plain(modulus))
+        return _compute(name, other, self) if reflected else _compute(name, self, other)
+
+    return method
+
+
+for _name in {*_WHOLE, *_REAL}:
+    setattr(Carrier, f"__{_name}__", _operator(_name, False))
+    setattr(Carrier, f"__r{_name}__", _operator(_name, True))
+
+
+# -------------------------------------------------------------------- calls of torch functions
+
+
+def has_carriers(values):
+    return any(isinstance(value, Carrier) or isinstance(value, (list, tuple, slice)) and _inside(value) for value in values)
+
+
+def _inside(value):
+    if type(value) is slice:
+        value = (value.start, value.stop, value.step)
+    return isinstance(value, (list, tuple)) and has_carriers(value)
+
+
+def _with_plain(value):
+    if isinstance(value, Carrier):
+        return value._plain()
+    if type(value) is slice and _inside(value):
+        return slice(_with_plain(value.start), _with_plain(value.stop), _with_plain(value.step))
+    if type(value) in (list, tuple) and _inside(value):
+        return type(value)(_with_plain(item) for item in value)
+    return value
+
+
+def _as_operand(number, tensors):
+    """The tensor that computes with others as the plain number would: it has no say in the type of the result."""
+    floating = [t.dtype for t in tensors if t.is_floating_point()]
+    if type(number) is LazyFloat:
+        return number._tensor.to(floating[0] if floating else torch.get_default_dtype())
+    whole = [t.dtype for t in tensors if t.dtype is not torch.bool]
+    return number._tensor if floating or not whole else number._tensor.to(whole[0])
+
+
+def call_with_carriers(func, args, kwargs, call=None):
+    """Calls a torch function with carriers as tensors, or as plain numbers where only those will do."""
+    call = call or (lambda args, kwargs: func(*args, **kwargs))
+    if getattr(func, "__name__", "") in ("__getitem__", "__setitem__"):  # an index is a plain number
+        args = [args[0], _with_plain(args[1]), *args[2:]]
+    tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+
+    def give(make):
+        one = lambda value: make(value) if isinstance(value, Carrier) else _with_plain(value)  # noqa: E731
+        return [one(value) for value in args], {name: one(value) for name, value in kwargs.items()}
+
+    if tensors:
+        with torch._C.DisableTorchFunction():
+            given = give(lambda number: _as_operand(number, tensors))
+        try:
+            return call(*given)
+        except TypeError:
+            pass
+    return call(*give(_with_plain))

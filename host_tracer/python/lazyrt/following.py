@@ -1,0 +1,212 @@
+"""Numbers of the program are followed by carriers, as long as the program does not mind.
+
+A carrier is no number to C code, and `type(n) is int` sees through it. So where carriers were used, the calls that the program made
+are compared with those that it makes in eager; where they are others, or the program failed, it is captured again with plain
+numbers, each under its exact guard."""
+
+import contextlib
+import math
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from lazyrt import _tracer
+from lazyrt.carriers import Carrier, call_with_carriers, has_carriers
+from lazyrt.statements import Audience
+
+_ANY_NUMBER = object()
+# Functions of torch whose parser takes a number and nothing else for one of their arguments.
+_NUMBERS_ONLY = ((torch, ("full", "full_like", "arange", "clamp", "clip", "add", "sub")),
+                 (torch.Tensor, ("new_full", "clamp", "clamp_", "clip", "add", "sub", "add_", "sub_")))
+
+
+class Numbers:
+    """What one capture does with numbers."""
+
+    def __init__(self, followed=True):
+        self.followed = followed
+        self.used = False
+        self.audience = Audience()
+        self._calls = []
+        self._quiet = False  # calls are parts of one that is written down itself
+
+    def begin(self):
+        """A run of the program begins."""
+        self._calls.clear()
+
+    @contextlib.contextmanager
+    def active(self):
+        """While active, carriers know who listens, and functions for numbers only take them."""
+        Carrier._audience = self.audience
+        replaced = []
+        if self.followed:
+            for owner, names in _NUMBERS_ONLY:
+                for name in names:
+                    replaced.append((owner, name, vars(owner).get(name)))
+                    setattr(owner, name, self._taking_carriers(getattr(owner, name)))
+        try:
+            yield
+        finally:
+            Carrier._audience = None
+            for owner, name, original in replaced:
+                delattr(owner, name) if original is None else setattr(owner, name, original)
+
+    def log(self, func, args, kwargs, result):
+        if self.followed and not self._quiet:
+            self._calls.append(_signature(func, args, kwargs, result))
+
+    def _taking_carriers(self, function):
+        """The function, in whose arguments carriers may stand where its parser takes numbers only."""
+        def call(*args, **kwargs):
+            if not has_carriers((*args, *kwargs.values())):
+                return function(*args, **kwargs)
+            outer, self._quiet = self._quiet, True
+            try:
+                result = _NUMBER_CALLS.get(function.__name__, call_with_carriers)(function, args, dict(kwargs))
+            finally:
+                self._quiet = outer
+            with torch._C.DisableTorchFunction():
+                self.log(function, args, kwargs, result)
+            return result
+
+        call.__name__ = function.__name__
+        call.takes_carriers = function
+        return call
+
+    def same_calls(self, log):
+        """Whether eager made the same calls."""
+        return len(self._calls) == len(log.calls) and all(_same(a, b) for a, b in zip(self._calls, log.calls))
+
+
+class EagerCalls(TorchFunctionMode):
+    """Writes down the calls of torch functions that eager makes."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        self.calls.append(_signature(func, args, kwargs, result))
+        return result
+
+
+def _tensor_of(number):
+    return torch.tensor(number) if isinstance(number, Carrier) else number
+
+
+def _full(function, args, kwargs):
+    """The number becomes a tensor; CaptureMode fills with it."""
+    sized = function.__name__ == "full"
+    names = ("size", "fill_value") if sized else ("self", "size", "fill_value")
+    given = dict(zip(names, args), **kwargs)
+    value = given.get("fill_value")
+    if not isinstance(value, Carrier) or not sized or has_carriers((given.get("size"),)):
+        return call_with_carriers(function, args, kwargs)
+    return function(given.pop("size"), _tensor_of(given.pop("fill_value")), **given)
+
+
+def _full_like(function, args, kwargs):
+    given = dict(zip(("input", "fill_value"), args), **kwargs)
+    value = given.pop("fill_value")
+    return torch.empty_like(given.pop("input"), **given).fill_(_tensor_of(value))
+
+
+def _new_full(function, args, kwargs):
+    given = dict(zip(("self", "size", "fill_value"), args), **kwargs)
+    owner, value = given.pop("self"), given.pop("fill_value")
+    return owner.new_empty(given.pop("size"), **given).fill_(_tensor_of(value))
+
+
+def _clamp(function, args, kwargs):
+    """Both limits are tensors, or none is."""
+    given = dict(zip(("input", "min", "max"), args), **kwargs)
+    tensor = given.pop("input") if "input" in given else given.pop("self")
+
+    def limit(value):
+        if value is None or isinstance(value, torch.Tensor):
+            return value
+        return torch.as_tensor(value if not isinstance(value, Carrier) else torch.tensor(value), dtype=_type_with(tensor, value))
+
+    limits = {name: limit(given.pop(name)) for name in ("min", "max") if given.get(name) is not None}
+    return function(tensor, **limits, **given)
+
+
+def _type_with(tensor, number):
+    return torch.result_type(tensor, 0.5 if isinstance(number, float) else 1)
+
+
+def _scaled(function, args, kwargs):
+    """a + alpha * b"""
+    alpha = kwargs.pop("alpha", None)
+    if isinstance(alpha, Carrier):
+        args = (args[0], args[1] * alpha, *args[2:])
+    return call_with_carriers(function, args, kwargs)
+
+
+_NUMBER_CALLS = {"full": _full, "full_like": _full_like, "new_full": _new_full, "clamp": _clamp, "clamp_": _clamp, "clip": _clamp,
+                 "add": _scaled, "add_": _scaled, "sub": _scaled, "sub_": _scaled}
+
+
+# -------------------------------------------------------------------- signatures
+
+
+def _signature(func, args, kwargs, result):
+    given = tuple(_form(value, True) for value in (*args, *kwargs.values()))
+    return func, tuple(kwargs), given, _form(result, False)
+
+
+def _form(value, with_numbers):
+    """What two runs of one program agree in: forms of tensors, numbers of the program."""
+    if isinstance(value, torch.Tensor):
+        return (value.dtype, *value.shape)
+    if isinstance(value, Carrier):
+        return _ANY_NUMBER
+    if type(value) in (list, tuple, torch.Size):
+        return tuple(_form(item, with_numbers) for item in value)
+    if with_numbers and type(value) in (bool, int, float, str):
+        return value
+    return None
+
+
+def _same(a, b):
+    if a is _ANY_NUMBER or b is _ANY_NUMBER:
+        return True
+    if type(a) is tuple and type(b) is tuple:
+        return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b))
+    if type(a) is float and type(b) is float and math.isnan(a):
+        return math.isnan(b)
+    return a == b
+
+
+# -------------------------------------------------------------------- the capture
+
+
+def capture_following_numbers(request, run, eager, note):
+    """The trace of `run` (the program as capture calls it), with its numbers followed where that makes no difference.
+
+    `eager(mode)` runs the program in eager under a mode; `note(text)` tells the report."""
+    error = None
+    run.numbers = Numbers()
+    try:
+        trace = _tracer.capture(request)
+        if not run.numbers.used:
+            return trace
+        log = EagerCalls()
+        eager(log)
+        if run.numbers.same_calls(log):
+            return trace
+    except Exception as raised:
+        if run.interrupt is not None or not run.numbers.used:
+            raise
+        error = raised
+    run.numbers = Numbers(followed=False)
+    run.description = None
+    try:
+        trace = _tracer.capture(request)
+    except Exception as raised:
+        raise raised from error
+    note("numbers that leave the graph are fixed by guards: the program looks at their Python types"
+         if error is None else f"numbers that leave the graph are fixed by guards: followed, the program fails ({error})")
+    return trace

@@ -1,0 +1,306 @@
+"""What the program's source says of a value that leaves the graph here: whether it only becomes a text for people, and whether
+the program raises where it is another one. When in doubt the answer is no."""
+
+import ast
+import bisect
+import builtins
+import contextlib
+import dis
+import functools
+import inspect
+import linecache
+import logging
+import os
+import sys
+import warnings
+
+import torch
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+_PLUMBING = tuple(_TORCH + name for name in ("_tensor.py", "_tensor_str.py", "overrides.py", os.path.join("utils", "_device.py")))
+_TELLERS = (os.path.dirname(os.path.abspath(logging.__file__)) + os.sep, os.path.abspath(warnings.__file__))
+_LOG_METHODS = {"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"}
+_TO_TEXT = (str, repr, format, float, int, round)
+_TRUTH_OPS = ("POP_JUMP", "JUMP_IF_", "TO_BOOL", "UNARY_NOT")
+_ANSWERS = {"item", "equal", "allclose", "is_nonzero"}
+_QUIET_CONTEXTS = {"no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "autocast", "device", "profile"}
+_GUARDING = (ast.Try, ast.With, ast.AsyncWith, *([ast.TryStar] if hasattr(ast, "TryStar") else []))
+# Python itself, or a caller in C, takes these for an answer.
+_SWALLOWED = (StopIteration, StopAsyncIteration, AttributeError, LookupError, TypeError)
+
+
+class Place:
+    """An instruction that runs: its frame, the operation and the expression that it belongs to."""
+
+    def __init__(self, frame):
+        self.frame = frame
+        operations = _operations(frame.f_code)
+        index = bisect.bisect_right(operations, frame.f_lasti, key=lambda item: item[0]) - 1  # a call in progress is at its cache
+        _, self.operation, self.span = operations[index]
+
+    def statements(self, kinds):
+        """Statements of these kinds around the expression, the innermost first."""
+        if not self.span:
+            return []
+        return [node for node in _around(self.frame.f_code.co_filename, self.span) if isinstance(node, kinds)]
+
+    def is_at(self, node):
+        line, end_line, column, end_column = self.span
+        return (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == (line, end_line, column, end_column)
+
+    def value_of(self, node):
+        """The object that a name or attribute stands for, found without running code of the program; else None."""
+        if isinstance(node, ast.Name):
+            for scope in (self.frame.f_locals, self.frame.f_globals, vars(builtins)):
+                if node.id in scope:
+                    return scope[node.id]
+        if isinstance(node, ast.Attribute):
+            owner = self.value_of(node.value)
+            if owner is None:
+                return None
+            if isinstance(owner, logging.Logger) or inspect.ismodule(owner):
+                return getattr(owner, node.attr, None)
+            return inspect.getattr_static(owner, node.attr, None)
+        return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _operations(code):
+    """(offset, name, span of the expression) of each instruction; of one that asks for a truth, the span of what it asks."""
+    found, before = [], None
+    for instruction in dis.get_instructions(code):
+        place = instruction.positions
+        span = (place.lineno, place.end_lineno, place.col_offset, place.end_col_offset) if place else (None,)
+        span = None if None in span else span
+        asks = instruction.opname.startswith(_TRUTH_OPS)
+        found.append((instruction.offset, instruction.opname, before if asks else span))
+        if instruction.opname not in ("COPY", "EXTENDED_ARG", "TO_BOOL"):
+            before = span
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def _nodes(file):
+    """The nodes of a file's source that have a place."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return ()
+    return tuple(node for node in ast.walk(tree) if hasattr(node, "lineno"))
+
+
+@functools.lru_cache(maxsize=4096)
+def _around(file, span):
+    """The nodes around a span of the source, the innermost first."""
+    found = [node for node in _nodes(file) if _contains(node, span)]
+    return sorted(found, key=lambda node: (node.end_lineno - node.lineno, node.end_col_offset - node.col_offset))
+
+
+def _contains(node, span):
+    line, end_line, column, end_column = span
+    begins = (node.lineno, node.col_offset) <= (line, column)
+    return begins and (end_line, end_column) <= (node.end_lineno, node.end_col_offset)
+
+
+def _is_plumbing(frame):
+    file = frame.f_code.co_filename
+    return file.startswith(_HERE) or file in _PLUMBING
+
+
+def _program_frame():
+    """The innermost frame of the program or a library, not of what stands between it and the graph."""
+    frame = sys._getframe(1)
+    while frame is not None and _is_plumbing(frame):
+        frame = frame.f_back
+    return frame
+
+
+# -------------------------------------------------------------------- texts for people
+
+
+class Audience:
+    """Knows whether a value that becomes a text is for people: what print, logging and warnings take, in one statement."""
+
+    def __init__(self):
+        self._stdout = sys.stdout
+
+    def listens(self):
+        frame = _program_frame()
+        if frame is None:
+            return False
+        if frame.f_code.co_filename.startswith(_TELLERS):
+            return True
+        place = Place(frame)
+        for statement in place.statements(ast.Expr)[:1]:
+            call = statement.value
+            return isinstance(call, ast.Call) and self._tells(place, call) and _becomes_text(place, call)
+        return False
+
+    def _tells(self, place, call):
+        function = place.value_of(call.func)
+        if function is print:
+            return sys.stdout is self._stdout and all(word.arg != "file" for word in call.keywords)
+        if function is warnings.warn:
+            return True
+        name = getattr(function, "__name__", "")
+        owner = getattr(function, "__self__", None)
+        of_logger = type(owner) in (logging.Logger, logging.RootLogger) and owner.__class__.__module__ == "logging"
+        return name in _LOG_METHODS and (of_logger or getattr(logging, name, None) is function)
+
+
+def _becomes_text(place, node):
+    """True when the expression at the place is the call itself, or a part of it that can only become a part of its text."""
+    if place.is_at(node):
+        return True
+    parts = []
+    if isinstance(node, ast.Call):
+        parts = [*node.args, *(word.value for word in node.keywords)]
+    elif isinstance(node, ast.JoinedStr):
+        parts = node.values
+    elif isinstance(node, ast.FormattedValue):
+        parts = [node.value]
+    elif isinstance(node, ast.BinOp):
+        parts = [node.left, node.right]
+    elif isinstance(node, (ast.Tuple, ast.List)):
+        parts = node.elts
+    inside = [part for part in parts if _contains(part, place.span)]
+    return any(place.is_at(part) or _makes_text(place, part) and _becomes_text(place, part) for part in inside)
+
+
+def _makes_text(place, node):
+    """True for an expression that is a text, or a number on its way into one, whatever its parts are."""
+    if isinstance(node, (ast.Constant, ast.JoinedStr, ast.FormattedValue)):
+        return True
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return True
+    if isinstance(node, ast.BinOp):
+        joins = isinstance(node.op, ast.Add) and _makes_text(place, node.left) and _makes_text(place, node.right)
+        fills = isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+        return joins or fills
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute):
+            return node.func.attr == "format" and isinstance(node.func.value, (ast.Constant, ast.JoinedStr))
+        return place.value_of(node.func) in _TO_TEXT
+    return False
+
+
+# -------------------------------------------------------------------- checks
+
+
+_expected = []
+
+
+@contextlib.contextmanager
+def expecting(text):
+    """While active, Python itself raises on the other value of a truth value that leaves: that is the text of the check."""
+    _expected.append(text)
+    try:
+        yield
+    finally:
+        _expected.pop()
+
+
+def check_of(seen):
+    """The text of what the program checks by the truth value `seen` that leaves here, if it raises on the other one; else ""."""
+    frame = _program_frame()
+    if frame is None:
+        return ""
+    if _expected:
+        return "" if _is_caught(frame) else _expected[-1]
+    place = Place(frame)
+    for statement in place.statements((ast.stmt,))[:1]:
+        found = _assertion(place, statement)
+        if found is None:
+            return ""
+        test, wanted, text = found
+        if (not seen) in _deciding(place, test, not wanted) and not _is_caught(frame):
+            return text
+    return ""
+
+
+def _assertion(place, statement):
+    """(test, the truth value with which the program goes on, text) of a statement that raises; else None."""
+    if isinstance(statement, ast.Assert):
+        return statement.test, True, f"assert {_text(statement.test)}"
+    if isinstance(statement, ast.If) and isinstance(statement.body[0], ast.Raise) and _ends_it_all(place, statement.body[0]):
+        return statement.test, False, f"if {_text(statement.test)}: raise"
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and statement.value.args:
+        function = place.value_of(statement.value.func)
+        if getattr(function, "__module__", None) == "torch" and function.__name__.startswith(("_assert", "_check")):
+            return statement.value.args[0], True, f"{function.__name__} {_text(statement.value.args[0])}"
+    return None
+
+
+def _text(test):
+    text = ast.unparse(test)
+    return text if len(text) <= 100 else text[:97] + "..."
+
+
+def _ends_it_all(place, statement):
+    """False for exceptions that a caller in C may take for an answer."""
+    made = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+    kind = place.value_of(made) if made is not None else None
+    return isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, _SWALLOWED)
+
+
+def _deciding(place, node, target):
+    """The truth values of the expression at the place each of which alone makes `node` come out as `target`."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return _deciding(place, node.operand, not target)
+    if isinstance(node, ast.BoolOp):
+        if isinstance(node.op, ast.And) == target:  # all parts have to agree
+            return set()
+        return set().union(*(_deciding(place, part, target) for part in node.values))
+    if isinstance(node, ast.Compare) and len(node.ops) > 1 and target:
+        return set()
+    return {target} if place.is_at(node) and _is_truth_of(place, node) else set()
+
+
+def _is_truth_of(place, node):
+    """True when the value that leaves is the node's own truth, not one that something inside of it asked for."""
+    if place.operation.startswith(_TRUTH_OPS):
+        return True
+    if isinstance(node, ast.Compare):
+        return place.operation == "COMPARE_OP"
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr in _ANSWERS
+    return place.value_of(node.func) is bool
+
+
+def _is_caught(frame):
+    """True when the program may go on after an exception there."""
+    return any(_catches(outer) for outer in _frames_of_program(frame))
+
+
+def _frames_of_program(frame):
+    """The frame and those that called it, up to the export; not torch's and ours."""
+    frames = []
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.f_back
+    last = max((i for i, frame in enumerate(frames) if frame.f_code.co_filename.startswith(_HERE)), default=len(frames))
+    return [frame for frame in frames[:last] if not frame.f_code.co_filename.startswith((_HERE, _TORCH))]
+
+
+def _catches(frame):
+    if frame.f_code.co_name == "__del__" or not _nodes(frame.f_code.co_filename):
+        return True
+    place = Place(frame)
+    if not place.span:
+        return True
+    inside = [node for node in place.statements(_GUARDING) if node.lineno >= frame.f_code.co_firstlineno]
+    return any(_may_catch(node) for node in inside)
+
+
+def _may_catch(statement):
+    if not isinstance(statement, (ast.With, ast.AsyncWith)):
+        return True
+    return not all(_is_quiet(item.context_expr) for item in statement.items)
+
+
+def _is_quiet(context):
+    function = context.func if isinstance(context, ast.Call) else context
+    return isinstance(function, ast.Attribute) and function.attr in _QUIET_CONTEXTS
