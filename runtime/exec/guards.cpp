@@ -4,11 +4,14 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 #include "runtime/exec/counter.h"
 
 namespace lazyrt {
 namespace {
+
+constexpr const char kFailedCheck[] = "this input fails a check of the model";
 
 /// A binary float of 16 bits: f16 has 10 bits of mantissa, bf16 7.
 double decode_short_float(uint16_t bits, int mantissa_bits) {
@@ -102,8 +105,8 @@ NumberText text_of_number(const fb::Guard& guard, DType dtype, bool is_real, int
 Status failed_check(const fb::Method& method, const fb::Guard& guard) {
   const SourcePlace place = source_place(method, guard.source());
   const bool known = place.text[0] != '\0';
-  return Status(Error::kGuardFailed, "this input fails a check of the model: %.120s%s%s%s",
-                text_of(guard.text()), known ? " (" : "", place.text, known ? ")" : "");
+  return Status(Error::kGuardFailed, "%s: %.120s%s%s%s", kFailedCheck, text_of(guard.text()),
+                known ? " (" : "", place.text, known ? ")" : "");
 }
 
 Status broken(const fb::Method& method, const fb::Guard& guard, DType dtype, const Seen& now) {
@@ -119,6 +122,11 @@ Status broken(const fb::Method& method, const fb::Guard& guard, DType dtype, con
 }
 
 }  // namespace
+
+bool is_failed_check(const Status& status) {
+  return status.error() == Error::kGuardFailed &&
+         std::strncmp(status.message(), kFailedCheck, sizeof(kFailedCheck) - 1) == 0;
+}
 
 Status Guards::make(const fb::Method& method, const Allocator& allocator) {
   method_ = &method;

@@ -5,6 +5,9 @@
 
 namespace lazyrt {
 
+/// True for the failure of a guard that is a check: its message tells what the model wants.
+bool is_failed_check(const Status& status);
+
 /// The guards of one variant, in the order in which a run can check them.
 class Guards {
  public:

@@ -347,7 +347,7 @@ Status SessionState::run() {
   LAZYRT_RETURN_IF_ERROR(prepare_inputs());
   if (variant_count_ == 1) {
     const Status status = run_variant(0);
-    if (status.error() != Error::kGuardFailed) return status;
+    if (status.error() != Error::kGuardFailed || is_failed_check(status)) return status;
     return status.with_context("this input takes another path than the exported one");
   }
   Reasons reasons(text_of(method().name()), variant_count_);

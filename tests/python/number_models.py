@@ -84,8 +84,24 @@ def overflowing(x, n):
 # ---------------------------------------------------------------- numbers that have to be plain
 
 
+def math_functions(x):
+    s = x.abs().mean().item()
+    return x * math.sqrt(s), x + math.exp(-s) - math.log(s) * math.tanh(s), x * (2.0 if math.isnan(s) else 3.0), x / math.log2(s + 2)
+
+
+def math_domain(x):
+    return x * math.sqrt(x.mean().item())
+
+
+def caught_domain(x):
+    try:
+        return x * math.log(x.mean().item())
+    except ValueError:
+        return x - 1
+
+
 def float_through_math(x):
-    return x * math.tanh(x.mean().item())
+    return x * math.hypot(x.mean().item(), 1.0)
 
 
 def float_of_a_tensor(x):

@@ -72,6 +72,7 @@ FOLLOWED = [
     (models.python_arithmetic, (X, number(11)), [(X, number(n)) for n in (0, 5, -7, 1000, -1)]),
     (models.float_arithmetic, (X,), [(X * 3 + 1,), (X / 10,)]),
     (models.whole_results, (X,), [(X * 2,), (X + 5,)]),
+    (models.math_functions, (X,), [(X * 2,), (X + 5,)]),
     (models.scalar_arguments, (X.abs(), number(2)), [(X.abs() + 1, number(3)), (X.abs() + 1, number(1))]),
     (models.overflowing, (X, number(7)), [(X, number(10**6))]),
 ]
@@ -160,6 +161,13 @@ def test_asserts_leave_it_sound(bundle):
             program(*bad)
 
 
+def test_a_domain_error_is_a_check(bundle):
+    report = lazyrt.export(models.math_domain, (X,), bundle)
+    assert report.verdict == "SOUND", report
+    with pytest.raises(lazyrt.GuardError, match="fails a check of the model: math.sqrt"):
+        lazyrt.load(bundle)(-X)
+
+
 def test_one_hot_is_sound(bundle):
     report = lazyrt.export(models.one_hot, (torch.tensor([0, 2, 1]),), bundle)
     assert report.verdict == "SOUND", report
@@ -175,6 +183,7 @@ def test_one_hot_is_sound(bundle):
     (models.either, (-X,), (torch.tensor([0.5, 0.1, 0.2]),)),
     (models.stops, (torch.tensor([0.0, -1.0, -1.0, 2.0]),), (torch.tensor([0.0, -1.0, 2.0, 2.0]),)),
     (models.caught_division, (X, number(4)), (X, number(0))),
+    (models.caught_domain, (X,), (-X,)),
 ])
 def test_what_only_looks_like_a_check_is_a_guard(bundle, model, sample, other):
     report = lazyrt.export(model, sample, bundle)

@@ -127,7 +127,7 @@ def test_a_number_that_goes_back_is_no_constant(roundtrip, close):
 
 
 def smuggle_through_item(x):
-    scale = math.tanh(x.mean().item())
+    scale = math.hypot(x.mean().item(), 1.0)
     return x * scale
 
 

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "host_tracer/frontends/pt2/archive.h"
+#include "host_tracer/frontends/shared/lazy_numbers.h"
 
 namespace lazyrt {
 namespace {
@@ -89,6 +90,18 @@ c10::IValue generic_list(const std::vector<T>& items, const c10::TypePtr& type, 
   return list;
 }
 
+/// A list of symbolic numbers; those that are lazy leave the graph: they are sizes, mostly.
+c10::IValue with_plain_items(const ex::Argument& arg, c10::IValue value) {
+  const bool symbolic = arg.tag() == Tag::AS_SYM_INTS || arg.tag() == Tag::AS_SYM_FLOATS ||
+                        arg.tag() == Tag::AS_SYM_BOOLS;
+  if (!symbolic) return value;
+  c10::impl::GenericList list(c10::AnyType::get());
+  for (const c10::IValue& item : value.toListRef()) {
+    list.push_back(item.isTensor() ? plain_number(item.toTensor()) : item);
+  }
+  return list;
+}
+
 }  // namespace
 
 const c10::IValue& Pt2Values::get(const std::string& name) const {
@@ -169,7 +182,7 @@ c10::IValue Pt2Values::value_of(const ex::Argument& arg) const {
 
 c10::IValue Pt2Values::value_for(const c10::Argument& schema, const ex::Argument& arg,
                                  at::Device device) const {
-  c10::IValue value = value_of(arg);
+  c10::IValue value = with_plain_items(arg, value_of(arg));
   const c10::TypePtr type = strip_optional(schema.type());
   if (value.isNone()) {
     return schema.type()->kind() == c10::TypeKind::TensorType ? c10::IValue(at::Tensor()) : value;

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "host_tracer/capture/capture.h"
 #include "host_tracer/frontends/pt2/arguments.h"
 #include "host_tracer/frontends/pt2/source_map.h"
+#include "host_tracer/frontends/shared/lazy_numbers.h"
 #include "host_tracer/frontends/shared/takes_tensors.h"
 
 namespace lazyrt {
@@ -27,12 +29,9 @@ bool has_prefix(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-/// Checks of the exporter: they hold for the sample, and shapes are static.
+/// Of the exporter's own: shapes are static.
 bool is_dropped(const std::string& target) {
   static const std::unordered_set<std::string> names = {
-      "torch.ops.aten._assert_async.default",
-      "torch.ops.aten._assert_async.msg",
-      "torch.ops.aten._assert_scalar.default",
       "torch.ops.aten._assert_tensor_metadata.default",
       "torch.ops.aten.sym_constrain_range.default",
       "torch.ops.aten.sym_constrain_range_for_size.default",
@@ -50,6 +49,22 @@ bool is_inlined(const std::string& target) {
 // ---------------------------------------------------------------- numbers
 
 using Numbers = std::vector<c10::IValue>;
+
+bool is_lazy_value(const c10::IValue& value) {
+  return value.isTensor() && value.toTensor().defined() &&
+         value.toTensor().device().is_lazy();
+}
+
+bool any_lazy(const Numbers& values) {
+  return std::any_of(values.begin(), values.end(), [](const auto& v) { return is_lazy_value(v); });
+}
+
+Numbers plain_numbers(Numbers values) {
+  for (c10::IValue& value : values) {
+    if (is_lazy_value(value)) value = plain_number(value.toTensor());
+  }
+  return values;
+}
 using NumberFn = c10::IValue (*)(const Numbers&);
 
 bool both_int(const Numbers& n) { return n[0].isInt() && n[1].isInt(); }
@@ -121,6 +136,17 @@ const std::unordered_map<std::string, NumberFn>& number_functions() {
   return table;
 }
 
+/// "_operator.add" -> "add", and the names that lazy numbers have for what export calls otherwise.
+std::string number_name(const std::string& target) {
+  static const std::unordered_map<std::string, std::string> names = {
+      {"and_", "and"},        {"or_", "or"},      {"not_", "not"},    {"sym_not", "not"},
+      {"sym_float", "float"}, {"sym_max", "max"}, {"sym_min", "min"}, {"_sym_sqrt", "sqrt"},
+  };
+  const std::string name = target.substr(target.rfind('.') + 1);
+  const auto known = names.find(name);
+  return known == names.end() ? name : known->second;
+}
+
 /// "_operator.add", "math.ceil", "torch.sym_max" and the like; nullptr for anything else.
 NumberFn number_function(const std::string& target) {
   for (std::string_view prefix : {"_operator.", "operator.", "math.", "torch.", "torch._sym_"}) {
@@ -170,11 +196,19 @@ const ex::Argument* find_input(const ex::Node& node, const std::string& name, si
   return unnamed ? &inputs[position].get_arg() : nullptr;
 }
 
+bool is_symbolic(const ex::Argument* arg) {
+  if (!arg) return false;
+  return arg->tag() == Tag::AS_SYM_INT || arg->tag() == Tag::AS_SYM_FLOAT ||
+         arg->tag() == Tag::AS_SYM_BOOL;
+}
+
 torch::jit::Stack make_stack(const c10::OperatorHandle& op, const ex::Node& node,
                              const Pt2Values& values, at::Device device) {
   const c10::FunctionSchema& schema = op.schema();
   const bool factory = !takes_tensors(schema);
   torch::jit::Stack stack;
+  std::vector<size_t> numbers;
+  std::vector<at::Tensor> tensors;
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
     const c10::Argument& arg = schema.arguments()[i];
     const ex::Argument* given = find_input(node, arg.name(), i);
@@ -185,7 +219,14 @@ torch::jit::Stack make_stack(const c10::OperatorHandle& op, const ex::Node& node
       stack.push_back(*arg.default_value());
     }
     if (factory && arg.name() == "device" && stack.back().isNone()) stack.back() = device;
+    if (!is_lazy_value(stack.back())) continue;
+    if (is_symbolic(given)) {
+      if (!is_number_type(arg.type())) numbers.push_back(i);
+    } else {
+      tensors.push_back(stack.back().toTensor());
+    }
   }
+  for (const size_t i : numbers) stack[i] = number_beside(stack[i].toTensor(), tensors);
   return stack;
 }
 
@@ -287,11 +328,59 @@ void collect_unsupported(const ex::Graph& graph, std::vector<std::string>& lines
   }
 }
 
+bool is_item(const std::string& target) {
+  return target == "torch.ops.aten.item.default" ||
+         target == "torch.ops.aten._local_scalar_dense.default";
+}
+
+bool is_assertion(const std::string& target) {
+  return target == "torch.ops.aten._assert_scalar.default";
+}
+
+/// _assert_scalar(condition, message): a check, where the condition depends on values.
+void assert_number(const ex::Node& node, const Pt2Values& values) {
+  const Numbers args = plain_arguments(node, values);
+  const std::string text = args.size() > 1 && args[1].isString() ? args[1].toStringRef() : "";
+  if (is_lazy_value(args.at(0))) {
+    require(args[0].toTensor(), text);
+  } else {
+    TORCH_CHECK(args[0].toScalar().toDouble() != 0, text);
+  }
+}
+
+/// Lazy numbers in the places of plain ones.
+bool takes_lazy_numbers(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
+  for (size_t i = 0; i < stack.size(); ++i) {
+    if (is_number_type(schema.arguments()[i].type()) && is_lazy_value(stack[i])) return true;
+  }
+  return false;
+}
+
+void make_plain(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
+  for (size_t i = 0; i < stack.size(); ++i) {
+    if (!is_number_type(schema.arguments()[i].type()) || !is_lazy_value(stack[i])) continue;
+    stack[i] = plain_number(stack[i].toTensor());
+  }
+}
+
 /// Runs one node; its results in order.
 std::vector<c10::IValue> run_node(Pt2Interpreter& interpreter, const ex::Node& node,
                                   const Pt2Values& values, at::Device device) {
   const std::string& target = node.get_target();
-  if (const NumberFn fn = number_function(target)) return {fn(plain_arguments(node, values))};
+  if (const NumberFn fn = number_function(target)) {
+    const Numbers args = plain_arguments(node, values);
+    if (!any_lazy(args)) return {fn(args)};
+    if (const auto made = compute_number(number_name(target), args)) return {*made};
+    return {fn(plain_numbers(args))};
+  }
+  if (is_item(target)) {
+    const c10::IValue self = plain_arguments(node, values).at(0);
+    if (is_lazy_value(self)) return {lazy_number(self.toTensor())};
+  }
+  if (is_assertion(target)) {
+    assert_number(node, values);
+    return {};
+  }
   if (is_size_query(target)) return {*size_query(target, plain_arguments(node, values))};
   if (is_inlined(target)) {
     const ex::Graph* graph = sub_graph(node);
@@ -301,6 +390,10 @@ std::vector<c10::IValue> run_node(Pt2Interpreter& interpreter, const ex::Node& n
   const auto op = find_operator(target);
   TORCH_CHECK(op, "unknown operator");
   torch::jit::Stack stack = make_stack(*op, node, values, device);
+  if (takes_lazy_numbers(op->schema(), stack)) {
+    if (call_with_numbers(op->schema(), &stack)) return stack;
+    make_plain(op->schema(), stack);
+  }
   op->callBoxed(stack);
   return stack;
 }
@@ -340,7 +433,11 @@ std::vector<c10::IValue> Pt2Interpreter::run(const ex::Graph& graph,
   }
   --depth_;
   std::vector<c10::IValue> outputs;
-  for (const ex::Argument& output : graph.get_outputs()) outputs.push_back(values.value_of(output));
+  for (const ex::Argument& output : graph.get_outputs()) {
+    outputs.push_back(values.value_of(output));
+    const bool leaves = depth_ == 0 && is_symbolic(&output) && is_lazy_value(outputs.back());
+    if (leaves) outputs.back() = plain_number(outputs.back().toTensor());
+  }
   return outputs;
 }
 

@@ -219,6 +219,26 @@ def item():
 
 
 @case
+def checked_item():
+    class M(nn.Module):
+        def forward(self, x, n):
+            k = n.item()
+            torch._check(k < 10)
+            return x * (k * 2 + 1)
+
+    return export(M(), (torch.randn(3), torch.tensor(3)))
+
+
+@case
+def number_result():
+    class M(nn.Module):
+        def forward(self, x, n):
+            return x + 1, n.item()
+
+    return export(M(), (torch.randn(3), torch.tensor(3)))
+
+
+@case
 def complex_numbers():
     class M(nn.Module):
         def forward(self, x):

@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 
+#include "host_tracer/capture/trace_eval.h"
 #include "host_tracer/frontends/shared/trace_checks.h"
 
 // The files come from pt2_fixtures.py, which ctest runs first.
@@ -207,11 +208,36 @@ TEST_P(Pt2State, TrainingModeIsFound) {
 INSTANTIATE_TEST_SUITE_P(Graphs, Pt2State, testing::Values("", "_decomposed"));
 
 TEST(Pt2, AValueThatLeavesTheGraphIsNotedWithItsLine) {
-  const auto trace = capture_pt2(fixture("item"), {});
+  const auto trace = capture_pt2(fixture("number_result"), {});
   ASSERT_TRUE(trace.ok()) << trace.failure().text;
   ASSERT_FALSE(trace->syncs.empty());
   EXPECT_NE(trace->syncs[0].source.file.find("pt2_fixtures.py"), std::string::npos);
   EXPECT_NE(verdict_of(*trace), Verdict::kSound);
+}
+
+TEST(Pt2, NumbersStayInTheGraph) {
+  const auto trace = capture_pt2(fixture("item"), {});
+  ASSERT_TRUE(trace.ok()) << trace.failure().text;
+  EXPECT_EQ(verdict_of(*trace), Verdict::kSound) << trace->text();
+  EXPECT_TRUE(trace->syncs.empty());
+  const at::Tensor x = at::randn({3});
+  const auto out = evaluate_trace(*trace, {x});
+  ASSERT_TRUE(out.ok()) << out.failure().text;
+  EXPECT_TRUE(at::allclose((*out)[0], x * x.sum()));
+}
+
+TEST(Pt2, TorchCheckIsACheck) {
+  const auto trace = capture_pt2(fixture("checked_item"), {});
+  ASSERT_TRUE(trace.ok()) << trace.failure().text;
+  EXPECT_EQ(verdict_of(*trace), Verdict::kSound) << trace->text();
+  ASSERT_FALSE(trace->guards.empty()) << trace->text();
+  const at::Tensor x = at::randn({3});
+  for (const int64_t n : {3, 9, 10}) {
+    const auto run = run_trace(*trace, {x, at::tensor(n)});
+    ASSERT_TRUE(run.ok()) << run.failure().text;
+    EXPECT_EQ(guards_hold(*trace, run->guards), n < 10);
+    EXPECT_TRUE(at::allclose(run->outputs[0], x * (2 * n + 1)));
+  }
 }
 
 struct Refusal {

@@ -9,6 +9,7 @@
 
 #include <unordered_set>
 
+#include "host_tracer/frontends/shared/lazy_numbers.h"
 #include "host_tracer/frontends/shared/takes_tensors.h"
 
 namespace lazyrt {
@@ -42,6 +43,61 @@ bool any_tensor(const Stack& stack, bool (*wanted)(const at::Tensor&)) {
 /// Made of Python numbers by the scripting runtime itself, on the CPU.
 bool makes_tensor_of_numbers(const std::string& kind) {
   return kind == "aten::tensor" || kind == "aten::as_tensor";
+}
+
+// ---------------------------------------------------------------- numbers
+
+/// A number that stays in the graph: see lazy_numbers.h.
+bool is_lazy_number(const Value* value, const IValue& given) {
+  return given.isTensor() && is_number_type(value->type()) && is_lazy(given.toTensor());
+}
+
+bool has_lazy_numbers(const Node* node, const Stack& stack) {
+  for (size_t i = 0; i < node->inputs().size() && i < stack.size(); ++i) {
+    if (is_lazy_number(node->input(i), stack[i])) return true;
+  }
+  return false;
+}
+
+/// The number of a tensor: int(t), float(t), t.item() and what the compiler puts in for them.
+bool takes_number_out(const std::string& kind) {
+  return kind == "aten::item" || kind == "aten::Int" || kind == "aten::Float" ||
+         kind == "aten::IntImplicit" || kind == "aten::FloatImplicit" ||
+         kind == "aten::ScalarImplicit";
+}
+
+/// Operators on numbers, by their Python names where those are others.
+std::string function_name(const std::string& kind) {
+  static const std::unordered_map<std::string, std::string> names = {
+      {"aten::Int", "int"},       {"aten::Float", "float"}, {"aten::div", "truediv"},
+      {"aten::remainder", "mod"}, {"prim::abs", "abs"},     {"prim::min", "min"},
+      {"prim::max", "max"},       {"aten::__not__", "not"}, {"aten::Bool", "bool"},
+  };
+  const auto known = names.find(kind);
+  if (known != names.end()) return known->second;
+  return kind.substr(kind.find("::") + 2);
+}
+
+bool all_numbers(const Node* node) {
+  for (const Value* input : node->inputs()) {
+    if (!is_number_type(input->type())) return false;
+  }
+  return true;
+}
+
+bool raises(const Block* block) {
+  for (const Node* node : block->nodes()) {
+    if (node->kind() == prim::RaiseException) return true;
+  }
+  return false;
+}
+
+/// Whether a value's only use is to raise where it is not `seen`.
+bool raises_otherwise(const Value* value, bool seen) {
+  if (value->uses().size() != 1) return false;
+  const Node* user = value->uses()[0].user;
+  if (user->kind() == prim::If) return raises(user->blocks().at(seen ? 1 : 0));
+  return kind_of(user) == "aten::__not__" && raises_otherwise(user->output(), !seen);
 }
 
 // ---------------------------------------------------------------- containers
@@ -175,7 +231,8 @@ IValue ScriptInterpreter::run_forward(const std::vector<IValue>& arguments) {
   torch::jit::Function& forward = module_.module().get_method("forward").function();
   const Stack results = call(forward, std::move(stack), nullptr);
   state_.write_back();
-  return results.at(0);
+  const Value* result = torch::jit::toGraphFunction(forward).graph()->outputs()[0];
+  return is_lazy_number(result, results.at(0)) ? plain_number(results[0].toTensor()) : results[0];
 }
 
 Stack ScriptInterpreter::call(torch::jit::Function& function, Stack arguments, const Node* site) {
@@ -286,6 +343,7 @@ Stack ScriptInterpreter::results_of(const Node* node, Environment& env) {
       break;
   }
   Stack inputs = inputs_of(node, env), made;
+  if (auto numbers = run_on_numbers(node, inputs)) return std::move(*numbers);
   if (make_value(node, inputs, made)) return made;
   Stack results = run_operator(node, std::move(inputs));
   if (on_node_) on_node_();
@@ -297,8 +355,15 @@ Stack ScriptInterpreter::run_if(const Node* node, Environment& env) {
   return run_block(node->blocks().at(taken ? 0 : 1), env);
 }
 
+/// The number itself, where nothing else will do.
+IValue ScriptInterpreter::plain(const Node* node, const IValue& value) {
+  const SourceScope scope(source_of(node));
+  return plain_number(value.toTensor());
+}
+
 Stack ScriptInterpreter::run_loop(const Node* node, Environment& env) {
   Stack carried = inputs_of(node, env);
+  if (is_lazy_number(node->input(0), carried.at(0))) carried[0] = plain(node, carried[0]);
   const int64_t trips = carried.at(0).toInt();
   bool go_on = carried.at(1).toBool();
   carried.erase(carried.begin(), carried.begin() + 2);
@@ -342,11 +407,48 @@ Stack ScriptInterpreter::run_fork(const Node* node, Environment& env) {
 Stack ScriptInterpreter::run_attribute(const Node* node, Environment& env) {
   const auto object = env.at(node->input(0)).toObject();
   if (node->kind() == prim::GetAttr) return {state_.get(object, node->s(attr::name))};
-  state_.set(object, node->s(attr::name), env.at(node->input(1)));
+  const IValue& value = env.at(node->input(1));
+  state_.set(object, node->s(attr::name),
+             is_lazy_number(node->input(1), value) ? plain(node, value) : value);
   return {};
 }
 
 // ---------------------------------------------------------------- operators
+
+/// What a node gives for or as numbers that stay in the graph. Nothing: it runs as others do; lazy
+/// numbers among its inputs have become plain ones.
+std::optional<Stack> ScriptInterpreter::run_on_numbers(const Node* node, Stack& stack) {
+  const std::string kind = kind_of(node);
+  const SourceScope scope(source_of(node));
+  const bool out_of_graph =
+      takes_number_out(kind) && stack.at(0).isTensor() && is_lazy(stack[0].toTensor());
+  if (out_of_graph && stack[0].toTensor().scalar_type() != at::kBool) {
+    return Stack{number_as(lazy_number(stack[0].toTensor()), node->output()->type())};
+  }
+  if (!has_lazy_numbers(node, stack)) return std::nullopt;
+  if (kind == "prim::Print" || kind == "aten::warn") return run_operator(node, stack);
+  if (kind == "prim::unchecked_cast" || kind == "prim::NumToTensor") return stack;
+  if (all_numbers(node) && node->outputs().size() == 1) {
+    if (const auto made = compute_number(function_name(kind), stack)) {
+      running_ = node;
+      if (made->scalar_type() == at::kBool) return Stack{made->item()};
+      return Stack{number_as(*made, node->output()->type())};
+    }
+  } else if (const c10::FunctionSchema* schema = node->maybeSchema()) {
+    if (call_with_numbers(*schema, &stack)) return stack;
+  }
+  for (size_t i = 0; i < stack.size(); ++i) {
+    if (is_lazy_number(node->input(i), stack[i])) stack[i] = plain_number(stack[i].toTensor());
+  }
+  return std::nullopt;
+}
+
+/// An assertion of a script is a branch that raises.
+std::string ScriptInterpreter::check_of(bool seen) {
+  if (!running_ || running_->outputs().size() != 1) return "";
+  if (!raises_otherwise(running_->output(), seen)) return "";
+  return "assert at " + source_of(running_).text();
+}
 
 /// Factories get the run's device; asking for another one gets it, too.
 void ScriptInterpreter::prepare_arguments(const Node* node, Stack& stack) const {
@@ -411,6 +513,7 @@ Stack ScriptInterpreter::run_operator(const Node* node, Stack stack) {
   if (operation == operations_.end()) {
     operation = operations_.emplace(node, node->getOperation()).first;
   }
+  running_ = node;
   operation->second(stack);
   keep_on_device(node, from_cpu, stack);
   return stack;

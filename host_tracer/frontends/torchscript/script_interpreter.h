@@ -9,6 +9,7 @@
 #include <torch/csrc/jit/runtime/operator.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -31,6 +32,9 @@ class ScriptInterpreter {
   /// Prints and warnings that were left out, with their lines.
   const std::vector<std::string>& notes() const { return notes_; }
 
+  /// See CaptureRequest::check_of: of the truth value that the running node gives.
+  std::string check_of(bool seen);
+
  private:
   using Node = torch::jit::Node;
   using Stack = torch::jit::Stack;
@@ -48,6 +52,8 @@ class ScriptInterpreter {
   Stack run_fork(const Node* node, Environment& env);
   Stack run_attribute(const Node* node, Environment& env);
   Stack run_operator(const Node* node, Stack stack);
+  std::optional<Stack> run_on_numbers(const Node* node, Stack& stack);
+  c10::IValue plain(const Node* node, const c10::IValue& value);
   void prepare_arguments(const Node* node, Stack& stack) const;
   void keep_on_device(const Node* node, bool from_device, Stack& results) const;
   at::Tensor place(const at::Tensor& tensor);
@@ -66,6 +72,7 @@ class ScriptInterpreter {
   std::unordered_map<const torch::jit::Block*, LastUses> last_uses_;
   std::unordered_map<const c10::TensorImpl*, at::Tensor> copies_;  ///< of buffers, on the CPU
   std::vector<std::string> notes_;
+  const Node* running_ = nullptr;  ///< an operator
 };
 
 }  // namespace lazyrt

@@ -1,6 +1,7 @@
 #include "host_tracer/frontends/torchscript/torchscript.h"
 
 #include <ATen/ATen.h>
+#include <c10/util/ScopeExit.h>
 #include <torch/csrc/jit/serialization/import.h>
 #include <torch/version.h>
 
@@ -62,6 +63,7 @@ class TorchScriptCapture {
     CheckOptions check;
     check.second_trace = options_.second_trace;
     check.allow = options_.allow;
+    request.check_of = [this](bool seen) { return running_ ? running_->check_of(seen) : ""; };
     const CaptureProgram program = [this](const std::vector<at::Tensor>& inputs) {
       return outputs_.take(flatten_outputs(run_forward(inputs, capture_device(), "trace"), "out"));
     };
@@ -90,6 +92,8 @@ class TorchScriptCapture {
       if (options_.progress) options_.progress(stage, ++done, 0);
     });
     const std::vector<c10::IValue> arguments = inputs_.arguments(inputs);
+    running_ = &interpreter;
+    const auto done_running = c10::make_scope_exit([this] { running_ = nullptr; });
     c10::IValue result = interpreter.run_forward(arguments);
     notes_ = interpreter.notes();
     if (options_.interface && options_.interface->empty()) {
@@ -113,6 +117,7 @@ class TorchScriptCapture {
   const ScriptInputs inputs_;
   ProgramOutputs outputs_;
   std::vector<std::string> notes_;
+  ScriptInterpreter* running_ = nullptr;
 };
 
 }  // namespace

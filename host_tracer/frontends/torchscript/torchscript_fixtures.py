@@ -2,6 +2,7 @@
 
 Each function below makes one module and its inputs; NAME.io.pt holds the inputs and eager's outputs by their names.
 """
+import math
 import os
 import sys
 import zipfile
@@ -221,13 +222,44 @@ def while_loop():
 
 class Smuggles(nn.Module):
     def forward(self, x):
-        scale = float(x.sum())
-        return x * scale
+        scale = [float(x.sum())]
+        return x * scale[0]
 
 
 @case
 def smuggles():
     return torch.jit.script(Smuggles()), {"x": normal(3)}
+
+
+class Numbers(nn.Module):
+    """Numbers that flow back into tensors, and one that is compared."""
+
+    def forward(self, x, n):
+        scale, k = float(x.abs().max()), int(n)
+        print("scale", scale)
+        y = x / (scale + 1.0) + k * 2 - (k // 2) + math.sqrt(scale)
+        y = torch.clamp(y, -scale, scale) + torch.add(x, x, alpha=k % 2)
+        if k > 2 and k < 4:
+            y = y * 2
+        return y
+
+
+@case
+def numbers():
+    return torch.jit.script(Numbers()), {"x": normal(3, 4), "n": torch.tensor(3)}
+
+
+class Asserts(nn.Module):
+    def forward(self, x):
+        assert bool((x.abs() < 100).all()), "x is small"
+        if not bool((x == x).all()):
+            raise ValueError("x is NaN")
+        return x + 1
+
+
+@case
+def asserts():
+    return torch.jit.script(Asserts()), {"x": normal(3, 4)}
 
 
 class CountsSteps(nn.Module):

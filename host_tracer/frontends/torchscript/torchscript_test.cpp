@@ -188,6 +188,23 @@ TEST(TorchScript, AValueThatGoesBackIntoTheGraphBreaksIt) {
   EXPECT_EQ(verdict_of(*allowed), Verdict::kAllowed);
 }
 
+TEST(TorchScript, NumbersStayInTheGraph) {
+  const Trace trace = check("numbers");
+  EXPECT_EQ(verdict_of(trace), Verdict::kSpecialized) << trace.text();
+  size_t truths = 0;
+  for (const TraceGuard& guard : trace.guards) {
+    truths += std::holds_alternative<bool>(guard.seen) && !guard.check ? 1 : 0;
+  }
+  EXPECT_EQ(truths, 2u) << "k > 2 and k < 4: " << trace.text();
+  EXPECT_TRUE(trace.findings.empty());
+}
+
+TEST(TorchScript, AssertionsAreChecks) {
+  const Trace trace = check("asserts");
+  EXPECT_EQ(verdict_of(trace), Verdict::kSound) << trace.text();
+  EXPECT_EQ(trace.guards.size(), 2u) << trace.text();
+}
+
 TEST(TorchScript, ANumberAmongTheOutputsThatDependsOnInputsBreaksIt) {
   const auto trace = capture_torchscript(fixture("counts_steps"), options_of("counts_steps"));
   ASSERT_TRUE(trace.ok()) << trace.failure().text;

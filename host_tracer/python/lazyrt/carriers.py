@@ -20,10 +20,10 @@ _RANGES = {torch.uint8: (0, 255), torch.int8: (-128, 127), torch.int16: (-2**15,
 
 def carrier_of(tensor):
     """The number of a lazy tensor of one element that is not bool."""
-    one = tensor.detach().reshape(())
-    if tensor.is_floating_point():
-        return LazyFloat(one.to(torch.float64).clone())
-    return LazyInt(one.to(torch.int64).clone(), _RANGES.get(tensor.dtype, _INT64))
+    one = tensor.detach() if tensor.dim() == 0 else tensor.detach().reshape(())
+    dtype = torch.float64 if tensor.is_floating_point() else torch.int64
+    one = one.clone() if one.dtype is dtype else one.to(dtype)
+    return LazyFloat(one) if tensor.is_floating_point() else LazyInt(one, _RANGES.get(tensor.dtype, _INT64))
 
 
 def nested_carriers(tensor):

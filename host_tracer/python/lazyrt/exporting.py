@@ -289,6 +289,10 @@ class _LazyRun:
         self.interrupt = None
         self.numbers = None  # set by capture_following_numbers
 
+    def forget(self):
+        """The program is captured anew."""
+        self.description, self.entries = None, []
+
     def __call__(self, inputs):
         try:
             return self._run(inputs)

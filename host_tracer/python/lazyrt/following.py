@@ -11,13 +11,19 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer
-from lazyrt.carriers import Carrier, call_with_carriers, has_carriers
-from lazyrt.statements import Audience
+from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, has_carriers
+from lazyrt.statements import Audience, expecting
 
 _ANY_NUMBER = object()
 # Functions of torch whose parser takes a number and nothing else for one of their arguments.
 _NUMBERS_ONLY = ((torch, ("full", "full_like", "arange", "clamp", "clip", "add", "sub")),
                  (torch.Tensor, ("new_full", "clamp", "clamp_", "clip", "add", "sub", "add_", "sub_")))
+# Functions of math, with what they want of their argument.
+_MATH = {"sqrt": (torch.sqrt, lambda x: x >= 0), "exp": (torch.exp, None), "expm1": (torch.expm1, None),
+         "log": (torch.log, lambda x: x > 0), "log2": (torch.log2, lambda x: x > 0), "log10": (torch.log10, lambda x: x > 0),
+         "log1p": (torch.log1p, lambda x: x > -1), "sin": (torch.sin, None), "cos": (torch.cos, None), "tan": (torch.tan, None),
+         "atan": (torch.atan, None), "sinh": (torch.sinh, None), "cosh": (torch.cosh, None), "tanh": (torch.tanh, None),
+         "fabs": (torch.abs, None), "isnan": (torch.isnan, None), "isinf": (torch.isinf, None), "isfinite": (torch.isfinite, None)}
 
 
 class Numbers:
@@ -39,11 +45,17 @@ class Numbers:
         """While active, carriers know who listens, and functions for numbers only take them."""
         Carrier._audience = self.audience
         replaced = []
+
+        def replace(owner, name, function):
+            replaced.append((owner, name, vars(owner).get(name)))
+            setattr(owner, name, function)
+
         if self.followed:
             for owner, names in _NUMBERS_ONLY:
                 for name in names:
-                    replaced.append((owner, name, vars(owner).get(name)))
-                    setattr(owner, name, self._taking_carriers(getattr(owner, name)))
+                    replace(owner, name, self._taking_carriers(getattr(owner, name)))
+            for name, (compute, domain) in _MATH.items():
+                replace(math, name, _of_carriers(getattr(math, name), compute, domain))
         try:
             yield
         finally:
@@ -90,6 +102,23 @@ class EagerCalls(TorchFunctionMode):
         result = func(*args, **kwargs)
         self.calls.append(_signature(func, args, kwargs, result))
         return result
+
+
+def _of_carriers(function, compute, domain):
+    """A function of math that carriers go through."""
+    def call(*args):
+        if len(args) != 1 or not isinstance(args[0], Carrier):
+            return function(*args)
+        with torch._C.DisableTorchFunction():
+            number = args[0]._real()
+            if domain is not None:
+                with expecting(f"math.{function.__name__}: math domain error"):
+                    if not domain(number):
+                        raise ValueError("math domain error")
+            result = compute(number)
+            return bool(result) if result.dtype is torch.bool else LazyFloat(result)
+
+    return call
 
 
 def _tensor_of(number):
@@ -202,7 +231,7 @@ def capture_following_numbers(request, run, eager, note):
             raise
         error = raised
     run.numbers = Numbers(followed=False)
-    run.description = None
+    run.forget()
     try:
         trace = _tracer.capture(request)
     except Exception as raised:

@@ -12,6 +12,7 @@ import linecache
 import logging
 import os
 import sys
+import types
 import warnings
 
 import torch
@@ -35,6 +36,9 @@ class Place:
 
     def __init__(self, frame):
         self.frame = frame
+        if not _is_as_in_source(frame.f_code):
+            self.operation, self.span = "", None
+            return
         operations = _operations(frame.f_code)
         index = bisect.bisect_right(operations, frame.f_lasti, key=lambda item: item[0]) - 1  # a call in progress is at its cache
         _, self.operation, self.span = operations[index]
@@ -66,6 +70,32 @@ class Place:
 
 
 @functools.lru_cache(maxsize=4096)
+def _is_as_in_source(code):
+    """False where the file has changed since it was loaded, or the code was made another way."""
+    return any(code.co_firstlineno == other.co_firstlineno and code.co_code == other.co_code for other in _codes(code.co_filename))
+
+
+@functools.lru_cache(maxsize=256)
+def _source(file):
+    linecache.checkcache(file)
+    return "".join(linecache.getlines(file))
+
+
+@functools.lru_cache(maxsize=256)
+def _codes(file):
+    """The code objects of a file's source."""
+    try:
+        todo = [compile(_source(file), file, "exec", dont_inherit=True)]
+    except (SyntaxError, ValueError):
+        return ()
+    found = []
+    while todo:
+        found.append(todo.pop())
+        todo += [const for const in found[-1].co_consts if isinstance(const, types.CodeType)]
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=4096)
 def _operations(code):
     """(offset, name, span of the expression) of each instruction; of one that asks for a truth, the span of what it asks."""
     found, before = [], None
@@ -84,7 +114,7 @@ def _operations(code):
 def _nodes(file):
     """The nodes of a file's source that have a place."""
     try:
-        tree = ast.parse("".join(linecache.getlines(file)))
+        tree = ast.parse(_source(file))
     except (SyntaxError, ValueError):
         return ()
     return tuple(node for node in ast.walk(tree) if hasattr(node, "lineno"))
@@ -292,15 +322,15 @@ def _catches(frame):
     if not place.span:
         return True
     inside = [node for node in place.statements(_GUARDING) if node.lineno >= frame.f_code.co_firstlineno]
-    return any(_may_catch(node) for node in inside)
+    return any(_may_catch(place, node) for node in inside)
 
 
-def _may_catch(statement):
+def _may_catch(place, statement):
     if not isinstance(statement, (ast.With, ast.AsyncWith)):
         return True
-    return not all(_is_quiet(item.context_expr) for item in statement.items)
+    return not all(_is_quiet(place, item.context_expr) for item in statement.items)
 
 
-def _is_quiet(context):
-    function = context.func if isinstance(context, ast.Call) else context
-    return isinstance(function, ast.Attribute) and function.attr in _QUIET_CONTEXTS
+def _is_quiet(place, context):
+    kind = place.value_of(context.func) if isinstance(context, ast.Call) else None
+    return getattr(kind, "__name__", "") in _QUIET_CONTEXTS and str(getattr(kind, "__module__", "")).split(".")[0] == "torch"

@@ -1,0 +1,43 @@
+#pragma once
+
+// Numbers of a file's program that stay in the graph: where the program has an int, a float or a
+// bool, an interpreter has a 0-dim lazy tensor (int64, float64, bool), until something needs the
+// number.
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lazyrt {
+
+/// True for a type whose values are numbers: int, float, bool, Scalar, and optional ones.
+bool is_number_type(const c10::TypePtr& type);
+
+/// The number of a lazy tensor of one element. REQUIRES: `tensor` is lazy.
+at::Tensor lazy_number(const at::Tensor& tensor);
+
+/// The number as one of `type` (int: towards zero, float, Scalar: as it is).
+at::Tensor number_as(const at::Tensor& number, const c10::TypePtr& type);
+
+/// What a Python operator or function of that name ("add", "floordiv", "sqrt", …) gives for numbers
+/// some of which are lazy: a lazy number, of comparisons a lazy bool. Nothing: it takes plain ones.
+std::optional<at::Tensor> compute_number(const std::string& name,
+                                         const std::vector<c10::IValue>& numbers);
+
+/// The number itself: it leaves the graph here, and is guarded.
+c10::IValue plain_number(const at::Tensor& number);
+
+/// A lazy number as an operand beside the tensors of a call: it has no say in the type of the
+/// result.
+at::Tensor number_beside(const at::Tensor& number, const std::vector<at::Tensor>& tensors);
+
+/// Calls the operator with lazy numbers in the places of Scalars, by the overload that takes
+/// tensors there. False: there is none, nothing happened. `stack` has the arguments of `schema` in
+/// full.
+bool call_with_numbers(const c10::FunctionSchema& schema, torch::jit::Stack* stack);
+
+}  // namespace lazyrt
