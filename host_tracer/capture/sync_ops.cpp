@@ -20,6 +20,8 @@ SyncRecord new_record(CaptureSession& session, SyncKind kind, const at::Tensor& 
   record.kind = t_peeking ? SyncKind::kPeek : kind;
   record.source = current_source();
   record.value = session.operand_value(lazy);
+  const OpNode* maker = as_op(record.value.node.get());
+  if (maker && record.source.text().empty()) record.source = maker->call().source;
   record.of_inputs = depends_on_input(record.value.node.get());
   return record;
 }
