@@ -16,7 +16,6 @@ constexpr std::string_view kFindingIds[] = {
     "shared-memory",      // what is written lies in the memory of something else, too
     "state",              // a buffer that the program writes
     "training-mode",      // a norm uses the statistics of the batch
-    "unproven-sync",      // a floating number steers the program
     "unstable-program",   // two runs on the same values went different ways
 };
 
