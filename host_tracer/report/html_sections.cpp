@@ -73,9 +73,6 @@ std::string verdict_sentence(const ExportSummary& s) {
   if (s.verdict == Verdict::kSound) {
     return "Right for every input of these shapes and dtypes.";
   }
-  if (s.verdict == Verdict::kAllowed) {
-    return "Findings that make it wrong for some inputs were allowed.";
-  }
   if (s.verdict == Verdict::kBroken) {
     return "Values of the sample are in the graph: other inputs would give wrong results.";
   }

@@ -17,6 +17,7 @@ LAZY = torch.device("lazy", 0)
 CPU = torch.device("cpu")
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _Tensor = torch.Tensor
+_DRAWS = {torch.rand, torch.randn, torch.randint, torch.randperm, torch.normal}  # lazy, so that the report can name them
 
 _REFLECTED_WRITES = {
     f"__i{name}__" for name in
@@ -76,7 +77,7 @@ class CaptureMode(TorchFunctionMode):
     # ---------------------------------------------------------------- every call
 
     def _call(self, func, args, kwargs):
-        if _on_cpu(kwargs.get("device")) and any(is_lazy(t) for t in _tensors_in((*args, *kwargs.values()))):
+        if func in _DRAWS or _on_cpu(kwargs.get("device")) and any(is_lazy(t) for t in _tensors_in((*args, *kwargs.values()))):
             kwargs = {**kwargs, "device": LAZY}
         if self._numbers.used and has_carriers((*args, *kwargs.values())):
             return call_with_carriers(func, args, kwargs, lambda args, kwargs: self._call(func, args, kwargs))
