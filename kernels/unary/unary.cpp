@@ -87,13 +87,16 @@ Function<T> number_function(Fn fn) {
           return wrapping_sub(T(0), x);
       };
     case Fn::Relu:
-      return [](T x, T, T) { return maximum(x, T(0)); };
+      return [](T x, T, T) { return x < T(0) ? T(0) : x; };
     case Fn::Square:
       return [](T x, T, T) { return wrapping_mul(x, x); };
     case Fn::Sign:
       return [](T x, T, T) { return T(int{x > 0} - int{x < 0}); };
     case Fn::Clamp:
-      return [](T x, T low, T high) { return is_nan(x) ? x : minimum(maximum(x, low), high); };
+      return [](T x, T low, T high) {
+        const T y = x < low ? low : x;
+        return y > high ? high : y;
+      };
     case Fn::BitwiseNot:
       return [](T x, T, T) {
         if constexpr (std::is_same_v<T, Bool>)

@@ -66,6 +66,8 @@ void pow_scalar(RuleContext& c) {
   if (is_floating(t) && e == 0.5) return c.set(c.unary(UnaryFn::Sqrt, x));
   if (is_floating(t) && e == -0.5) return c.set(c.unary(UnaryFn::Rsqrt, x));
   if (is_floating(t) && e == -1) return c.set(c.unary(UnaryFn::Reciprocal, x));
+  if (is_floating(t) && e == -2)
+    return c.set(c.unary(UnaryFn::Reciprocal, c.unary(UnaryFn::Square, x)));
   c.set(c.binary_number(BinaryFn::Pow, x, exponent));
 }
 
@@ -92,26 +94,43 @@ void bitwise(RuleContext& c) {
   c.out_dtype() == DType::kBool ? arithmetic<kLogical>(c) : arithmetic<kBits>(c);
 }
 
-/// a << b as a * 2^b, a >> b as floor(a / 2^b).
-template <BinaryFn kFn>
-void shift(RuleContext& c) {
-  const DType t = c.out_dtype();
-  const ValueId power = c.binary(BinaryFn::Pow, c.scalar(t, 2), c.cast(c.operand("other"), t));
-  c.set(c.binary(kFn, c.cast(c.operand("self"), t), power));
+ValueId power_of_two(RuleContext& c, ValueId exponent) {
+  return c.binary(BinaryFn::Pow, c.scalar(c.dtype(exponent), 2), exponent);
 }
 
-/// NaN in one operand gives the other one.
+/// a * 2^b, which wraps: a shift by too many places or by fewer than none gives 0, as ATen's.
+void left_shift(RuleContext& c) {
+  const DType t = c.out_dtype();
+  const ValueId power = power_of_two(c, c.cast(c.operand("other"), t));
+  c.set(c.binary(BinaryFn::Mul, c.cast(c.operand("self"), t), power));
+}
+
+/// floor(a / 2^b) in two steps, as 2^63 is no i64. Too many places or fewer than none leave the
+/// sign.
+void right_shift(RuleContext& c) {
+  const DType t = c.out_dtype();
+  const ValueId a = c.cast(c.operand("self"), t);
+  const ValueId b = c.cast(c.operand("other"), t);
+  const int64_t bits = static_cast<int64_t>(dtype_size(t)) * 8;
+  const ValueId all = c.scalar(t, t == DType::kUInt8 ? bits : bits - 1);
+  const ValueId negative = c.binary_number(BinaryFn::Lt, b, 0);
+  const ValueId places = c.where(negative, all, c.binary(BinaryFn::Minimum, b, all));
+  const ValueId first = c.binary_number(BinaryFn::Minimum, places, bits / 2);
+  const ValueId rest = c.binary(BinaryFn::Sub, places, first);
+  const ValueId half = c.binary(BinaryFn::FloorDivide, a, power_of_two(c, first));
+  c.set(c.binary(BinaryFn::FloorDivide, half, power_of_two(c, rest)));
+}
+
+/// NaN in one operand gives the other one; of equals the first.
 template <BinaryFn kFn>
 void ignoring_nan(RuleContext& c) {
   const DType t = c.out_dtype();
   const ValueId a = c.cast(c.operand("self"), t);
   const ValueId b = c.cast(c.operand("other"), t);
-  ValueId y = c.binary(kFn, a, b);
-  if (is_floating(t)) {
-    y = c.where(c.unary(UnaryFn::IsNan, b), a, y);
-    y = c.where(c.unary(UnaryFn::IsNan, a), b, y);
-  }
-  c.set(y);
+  if (!is_floating(t)) return c.set(c.binary(kFn, a, b));
+  constexpr BinaryFn kWins = kFn == BinaryFn::Minimum ? BinaryFn::Le : BinaryFn::Ge;
+  const ValueId alone = c.unary(UnaryFn::IsNan, b);
+  c.set(c.where(c.binary(BinaryFn::LogicalOr, c.binary(kWins, a, b), alone), a, b));
 }
 
 /// max(a, b) + log(1 + exp(-|a - b|)), in base e or 2.
@@ -129,11 +148,20 @@ void log_add_exp(RuleContext& c) {
   c.set(c.where(c.unary(UnaryFn::IsInf, top), top, c.binary(BinaryFn::Add, top, tail)));
 }
 
+/// m sqrt(1 + (n / m)^2) of the larger m and the smaller n, so that no square overflows. Infinite
+/// where one side is, even if the other is NaN.
 void hypot(RuleContext& c) {
   const DType t = c.out_dtype();
-  const ValueId a = c.unary(UnaryFn::Square, c.cast(c.operand("self"), t));
-  const ValueId b = c.unary(UnaryFn::Square, c.cast(c.operand("other"), t));
-  c.set(c.unary(UnaryFn::Sqrt, c.binary(BinaryFn::Add, a, b)));
+  const ValueId a = c.unary(UnaryFn::Abs, c.cast(c.operand("self"), t));
+  const ValueId b = c.unary(UnaryFn::Abs, c.cast(c.operand("other"), t));
+  const ValueId m = c.binary(BinaryFn::Maximum, a, b);
+  const ValueId ratio = c.binary(BinaryFn::Div, c.binary(BinaryFn::Minimum, a, b), m);
+  const ValueId sum = c.binary_number(BinaryFn::Add, c.unary(UnaryFn::Square, ratio), 1.0);
+  const ValueId y = c.binary(BinaryFn::Mul, m, c.unary(UnaryFn::Sqrt, sum));
+  const ValueId infinite =
+      c.binary(BinaryFn::LogicalOr, c.unary(UnaryFn::IsInf, a), c.unary(UnaryFn::IsInf, b));
+  const ValueId finite = c.where(c.binary_number(BinaryFn::Eq, m, 0.0), m, y);
+  c.set(c.where(infinite, c.scalar(t, kInfinity), finite));
 }
 
 /// self * log(other), 0 where self is 0 and other is a number.
@@ -192,10 +220,10 @@ constexpr RuleEntry kBinaryEntries[] = {
     {"__and__", bitwise<BinaryFn::BitwiseAnd, BinaryFn::LogicalAnd>},
     {"__or__", bitwise<BinaryFn::BitwiseOr, BinaryFn::LogicalOr>},
     {"__xor__", bitwise<BinaryFn::BitwiseXor, BinaryFn::LogicalXor>},
-    {"bitwise_left_shift", shift<BinaryFn::Mul>},
-    {"__lshift__", shift<BinaryFn::Mul>},
-    {"bitwise_right_shift", shift<BinaryFn::FloorDivide>},
-    {"__rshift__", shift<BinaryFn::FloorDivide>},
+    {"bitwise_left_shift", left_shift},
+    {"__lshift__", left_shift},
+    {"bitwise_right_shift", right_shift},
+    {"__rshift__", right_shift},
 };
 
 }  // namespace

@@ -382,13 +382,54 @@ void one_hot(RuleContext& c) {
 
 /// How many boundaries lie before each value: [..., m] against [..., n] or [n].
 ValueId count_before(RuleContext& c, ValueId values, ValueId boundaries, bool right) {
-  const DType t = promote_types(c.dtype(values), c.dtype(boundaries));
-  const ValueId v = c.unsqueeze(c.cast(values, t), c.rank(values));
-  ValueId b = c.cast(boundaries, t);
+  const ValueId v = c.unsqueeze(values, c.rank(values));
+  ValueId b = boundaries;
   if (c.rank(b) > 1) b = c.unsqueeze(b, c.rank(b) - 1);
   const ValueId before = c.binary(right ? BinaryFn::Le : BinaryFn::Lt, b, v);
   const ValueId counted = c.cast(before, DType::kInt64);
-  return c.reduce(fb::ReduceFn::Sum, counted, {c.rank(counted) - 1}, false);
+  const ValueId count = c.reduce(fb::ReduceFn::Sum, counted, {c.rank(counted) - 1}, false);
+  if (!is_floating(c.dtype(values))) return count;
+  return c.where(c.unary(fb::UnaryFn::IsNan, values), c.scalar(DType::kInt64, c.dim(b, -1)), count);
+}
+
+/// Where bisection ends, step by step as ATen's: what is not on this side is on the other one, so
+/// that NaN, in values and in boundaries, comes out as there.
+ValueId bisect(RuleContext& c, ValueId values, ValueId boundaries, bool right) {
+  const int64_t n = c.dim(boundaries, -1);
+  const int axis = c.rank(boundaries) - 1;
+  ValueId low = c.filled(DType::kInt64, c.shape(values), 0);
+  ValueId high = c.filled(DType::kInt64, c.shape(values), Scalar(n));
+  for (int64_t left = n; left > 0 && c.ok(); left /= 2) {
+    const ValueId middle =
+        c.binary_number(BinaryFn::FloorDivide, c.binary(BinaryFn::Add, low, high), 2);
+    const ValueId place = c.binary_number(BinaryFn::Minimum, middle, n - 1);
+    fb::GatherT gather;
+    gather.axis = axis;
+    const ValueId b =
+        axis == 0 ? c.index_select(boundaries, 0, place) : c.add(gather, {boundaries, place});
+    const ValueId behind = c.binary(right ? BinaryFn::Gt : BinaryFn::Ge, b, values);
+    const ValueId open = c.binary(BinaryFn::Lt, low, high);
+    const ValueId up =
+        c.binary(BinaryFn::LogicalAnd, open, c.unary(fb::UnaryFn::LogicalNot, behind));
+    high = c.where(c.binary(BinaryFn::LogicalAnd, open, behind), middle, high);
+    low = c.where(up, c.binary_number(BinaryFn::Add, middle, 1), low);
+  }
+  return low;
+}
+
+/// Counting is quickest for few boundaries, but only in order do they give what bisection does.
+ValueId search(RuleContext& c, ValueId values, ValueId boundaries, bool right) {
+  constexpr int64_t kFew = 64;
+  const DType t = promote_types(c.dtype(values), c.dtype(boundaries));
+  values = c.cast(values, t);
+  boundaries = c.cast(boundaries, t);
+  const auto known = c.constant_values(boundaries);
+  const auto is_nan = [](const Scalar& s) { return std::isnan(s.as_double()); };
+  const bool ordered =
+      !is_floating(t) || (known && std::none_of(known->begin(), known->end(), is_nan));
+  const bool few = c.dim(boundaries, -1) <= kFew;
+  return few && ordered ? count_before(c, values, boundaries, right)
+                        : bisect(c, values, boundaries, right);
 }
 
 bool right_side(RuleContext& c) {
@@ -396,7 +437,7 @@ bool right_side(RuleContext& c) {
 }
 
 void bucketize(RuleContext& c) {
-  c.set(count_before(c, c.operand("self"), c.tensor("boundaries"), right_side(c)));
+  c.set(search(c, c.operand("self"), c.tensor("boundaries"), right_side(c)));
 }
 
 void searchsorted(RuleContext& c) {
@@ -404,15 +445,16 @@ void searchsorted(RuleContext& c) {
     c.refuse("with a sorter is not supported");
     return;
   }
-  c.set(count_before(c, c.operand("self"), c.tensor("sorted_sequence"), right_side(c)));
+  c.set(search(c, c.operand("self"), c.tensor("sorted_sequence"), right_side(c)));
 }
 
 /// Which elements are among the others, or with `invert` are not.
 void isin(RuleContext& c) {
   const char* name = c.has("element") ? "element" : "elements";
-  const DType common = result_type({c.promotion(name), c.promotion("test_elements")});
+  const char* test = c.has("test_element") ? "test_element" : "test_elements";
+  const DType common = result_type({c.promotion(name), c.promotion(test)});
   const ValueId x = c.cast(c.operand(name), common);
-  const ValueId others = c.cast(c.operand("test_elements"), common);
+  const ValueId others = c.cast(c.operand(test), common);
   const ValueId row = c.reshape(others, {c.numel(others)});
   const ValueId equal = c.binary(BinaryFn::Eq, c.unsqueeze(x, c.rank(x)), row);
   const ValueId found = c.reduce(fb::ReduceFn::Any, equal, {c.rank(equal) - 1}, false);

@@ -23,11 +23,17 @@ ValueId with_factor(RuleContext& c, ValueId x, const char* name) {
 }
 
 /// beta * self + alpha * product; self is not looked at when beta is 0.
-void set_sum(RuleContext& c, ValueId product) {
+void set_weighted(RuleContext& c, ValueId product) {
   product = with_factor(c, product, "alpha");
   if (c.number_or("beta", 1).as_double() == 0.0) return c.set(product);
   const ValueId self = with_factor(c, c.tensor("self"), "beta");
   c.set(c.binary(BinaryFn::Add, self, product));
+}
+
+/// As set_weighted, for a product by BLAS, which is not looked at when alpha is 0.
+void set_sum(RuleContext& c, ValueId product) {
+  const bool none = c.number_or("alpha", 1).as_double() == 0.0;
+  set_weighted(c, none ? c.filled(c.out_dtype(), c.out_shape(), 0) : product);
 }
 
 ValueId cast_tensor(RuleContext& c, const char* name) {
@@ -127,7 +133,7 @@ ValueId outer_product(RuleContext& c, const char* a, const char* b) {
 }
 
 void outer(RuleContext& c) { c.set(outer_product(c, "self", "vec2")); }
-void addr(RuleContext& c) { set_sum(c, outer_product(c, "vec1", "vec2")); }
+void addr(RuleContext& c) { set_weighted(c, outer_product(c, "vec1", "vec2")); }
 
 /// y[..., o] = sum over i, j of a[..., i] weight[o, i, j] b[..., j].
 void bilinear(RuleContext& c) {

@@ -29,8 +29,10 @@ void masked_fill(RuleContext& c) {
 /// Clamps by numbers; for floats one node, so that it can be fused into a convolution.
 ValueId clamp_between(RuleContext& c, ValueId x, const char* low, const char* high) {
   if (is_floating(c.dtype(x))) {
-    return c.unary(UnaryFn::Clamp, x, c.number_or(low, -kInfinity).as_double(),
-                   c.number_or(high, kInfinity).as_double());
+    const double from = c.number_or(low, -kInfinity).as_double();
+    const double to = c.number_or(high, kInfinity).as_double();
+    if (std::isnan(from) || std::isnan(to)) return c.filled(c.dtype(x), c.shape(x), std::nan(""));
+    return c.unary(UnaryFn::Clamp, x, from, to);
   }
   if (c.has(low)) x = c.binary_number(BinaryFn::Maximum, x, c.number(low));
   if (c.has(high)) x = c.binary_number(BinaryFn::Minimum, x, c.number(high));

@@ -13,6 +13,10 @@ struct Sorted {
 };
 
 Sorted top_k(RuleContext& c, ValueId x, int axis, int64_t k, bool largest) {
+  if (c.dtype(x) == DType::kBool) {
+    const Sorted sorted = top_k(c, c.cast(x, DType::kUInt8), axis, k, largest);
+    return {c.cast(sorted.values, DType::kBool), sorted.indices};
+  }
   fb::TopKT op;
   op.k = k;
   op.axis = axis;
@@ -56,7 +60,23 @@ void kthvalue(RuleContext& c) {
   set_kth(c, x, c.has("dim") ? c.axis_arg("dim", x) : c.rank(x) - 1, c.integer("k") - 1);
 }
 
-/// The lower of the two middle elements.
+/// The first NaN along the axis and its place, where there is one; else what was found.
+Sorted first_nan_or(RuleContext& c, ValueId x, int axis, const Sorted& found) {
+  const ValueId nan = c.unary(fb::UnaryFn::IsNan, x);
+  const ValueId any = c.reduce(fb::ReduceFn::Any, nan, {axis}, true);
+  const double value = std::numeric_limits<double>::quiet_NaN();
+  Sorted result;
+  result.values = c.where(any, c.scalar(c.dtype(x), value), found.values);
+  if (!c.used(1)) return result;
+  fb::ArgReduceT first;
+  first.fn = fb::ArgReduceFn::ArgMax;
+  first.axis = axis;
+  first.keepdim = true;
+  result.indices = c.where(any, c.add(first, {c.cast(nan, DType::kUInt8)}), found.indices);
+  return result;
+}
+
+/// The lower of the two middle elements, or NaN as soon as there is one.
 void median(RuleContext& c) {
   ValueId x = at_least_1d(c, c.tensor("self"));
   if (!c.has("dim")) x = c.reshape(x, {c.numel(x)});
@@ -67,14 +87,9 @@ void median(RuleContext& c) {
     return;
   }
   const Sorted sorted = top_k(c, x, axis, (n - 1) / 2 + 1, false);
-  // NaN is the largest: it is the median as soon as there is one.
-  ValueId values = c.slice(sorted.values, axis, (n - 1) / 2, 1);
-  if (is_floating(c.dtype(x))) {
-    const ValueId nan = c.cast(c.unary(fb::UnaryFn::IsNan, x), DType::kBool);
-    const ValueId any = c.reduce(fb::ReduceFn::Any, nan, {axis}, true);
-    values = c.where(any, c.scalar(c.dtype(x), std::numeric_limits<double>::quiet_NaN()), values);
-  }
-  set_both(c, {values, c.slice(sorted.indices, axis, (n - 1) / 2, 1)});
+  Sorted found = {c.slice(sorted.values, axis, (n - 1) / 2, 1),
+                  c.slice(sorted.indices, axis, (n - 1) / 2, 1)};
+  set_both(c, is_floating(c.dtype(x)) ? first_nan_or(c, x, axis, found) : found);
 }
 
 constexpr RuleEntry kSortEntries[] = {

@@ -113,7 +113,8 @@ HWY_INLINE V tanh(V x) {
   return hn::CopySign(hn::Div(e, hn::Add(e, set1(2.0f))), x);
 }
 
-// Rational minimax on [-4, 4], as in Eigen and XLA; beyond, erf is 1 in float32.
+// Rational minimax on [-4, 4], as in Eigen and XLA; beyond, erf is 1 in float32. Divided before it
+// is multiplied by x, so that a subnormal x keeps its digits.
 HWY_INLINE V erf(V x) {
   V c = hn::IfThenElse(hn::Gt(x, set1(4.0f)), set1(4.0f), x);
   c = hn::IfThenElse(hn::Lt(c, set1(-4.0f)), set1(-4.0f), c);
@@ -130,7 +131,7 @@ HWY_INLINE V erf(V x) {
   q = hn::MulAdd(q, s, set1(-1.68282697438203e-03f));
   q = hn::MulAdd(q, s, set1(-7.37332916720468e-03f));
   q = hn::MulAdd(q, s, set1(-1.42647390514189e-02f));
-  return hn::Div(hn::Mul(c, p), q);
+  return hn::Mul(c, hn::Div(p, q));
 }
 
 }  // namespace LAZYRT_ISA

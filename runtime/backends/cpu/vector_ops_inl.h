@@ -110,12 +110,13 @@ LAZYRT_UNARY(sign, hn::Sub(hn::IfThenElseZero(hn::Gt(x, hn::Zero(D())), set1(1.0
 LAZYRT_UNARY(silu, hn::Div(x, hn::Add(set1(1.0f), exp_bounded(hn::Neg(x)))))
 LAZYRT_UNARY(hardsigmoid,
              hn::Mul(clamp(hn::Add(x, set1(3.0f)), hn::Zero(D()), set1(6.0f)), set1(1.0f / 6.0f)))
-LAZYRT_UNARY(hardswish, hn::Mul(x, hn::Mul(clamp(hn::Add(x, set1(3.0f)), hn::Zero(D()), set1(6.0f)),
-                                           set1(1.0f / 6.0f))))
+LAZYRT_UNARY(hardswish,
+             hn::Mul(hn::Mul(x, clamp(hn::Add(x, set1(3.0f)), hn::Zero(D()), set1(6.0f))),
+                     set1(1.0f / 6.0f)))
 LAZYRT_UNARY(clamp, clamp(x, set1(alpha), set1(beta)))
 LAZYRT_UNARY(leaky_relu, hn::IfThenElse(hn::Gt(x, hn::Zero(D())), x, hn::Mul(x, set1(alpha))))
-LAZYRT_UNARY(elu, hn::Mul(set1(beta), hn::IfThenElse(hn::Gt(x, hn::Zero(D())), x,
-                                                     hn::Mul(set1(alpha), expm1(x)))))
+LAZYRT_UNARY(elu, hn::Mul(set1(beta), hn::IfThenElse(hn::Lt(x, hn::Zero(D())),
+                                                     hn::Mul(set1(alpha), expm1(x)), x)))
 #undef LAZYRT_UNARY
 
 HWY_INLINE V gelu(V x) {
