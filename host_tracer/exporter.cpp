@@ -92,6 +92,7 @@ bool same_input_shapes(const Graph& a, const Graph& b) {
 }
 
 /// Whether a run on the sample of `later` takes `earlier`. Without a sample: when it has no guards.
+/// States have the first run's content there: of a later phase it is not known to be taken.
 Outcome<bool> shadows(const Graph& earlier, const Graph& later) {
   if (!same_input_shapes(earlier, later)) return false;
   if (earlier.guards().empty()) return true;
@@ -103,6 +104,7 @@ Outcome<bool> shadows(const Graph& earlier, const Graph& later) {
 
 Outcome<Done> check_reachable(const std::vector<Variant>& variants, const Variant& later) {
   for (const Variant& earlier : variants) {
+    if (phase_of(earlier.group.trace) != phase_of(later.group.trace)) continue;
     auto shadowed = shadows(*earlier.graph, *later.graph);
     if (!shadowed.ok()) return shadowed.failure();
     if (!*shadowed) continue;

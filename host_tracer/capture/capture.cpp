@@ -1,6 +1,7 @@
 #include "host_tracer/capture/capture.h"
 
 #include <ATen/ATen.h>
+#include <ATen/FunctionalTensorWrapper.h>
 
 #include "host_tracer/capture/capture_session.h"
 #include "host_tracer/capture/checked_capture.h"
@@ -41,6 +42,39 @@ at::Tensor peek(const at::Tensor& lazy) {
 
 void require(const at::Tensor& condition, const std::string& text) {
   at::_assert_async(condition, text);
+}
+
+namespace {
+
+CaptureSession& running_session() {
+  CaptureSession* session = CaptureSession::current();
+  TORCH_CHECK(session, "this works only inside a captured program");
+  return *session;
+}
+
+}  // namespace
+
+at::Tensor add_state(const std::string& name, const at::Tensor& initial) {
+  return running_session().add_state(name, initial);
+}
+
+bool is_dynamic(const at::Tensor& lazy) {
+  CaptureSession& session = running_session();
+  return session.is_dynamic(session.current_value(lazy));
+}
+
+at::Tensor sample_of(const at::Tensor& lazy) {
+  CaptureSession& session = running_session();
+  return session.evaluate(session.current_value(lazy)).clone();
+}
+
+bool was_written(const at::Tensor& lazy) {
+  if (!at::functionalization::impl::isFunctionalTensor(lazy)) return false;
+  return at::functionalization::impl::unsafeGetFunctionalWrapper(lazy)->has_data_mutation();
+}
+
+const void* memory_of(const at::Tensor& lazy) {
+  return lazy.has_storage() ? lazy.storage().unsafeGetStorageImpl() : nullptr;
 }
 
 at::Device capture_device() { return at::Device(at::kLazy, 0); }

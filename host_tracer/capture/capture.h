@@ -68,6 +68,22 @@ at::Tensor peek(const at::Tensor& lazy);
 /// of that text. Throws c10::Error with the text where it is 0 already.
 void require(const at::Tensor& condition, const std::string& text);
 
+// Inside a program, for what it keeps between its calls outside of buffers. All throw c10::Error
+// outside a capture.
+
+/// A buffer that the request does not list: what is written into the tensor is state of that name,
+/// which begins as `initial`. Each call makes another one. REQUIRES: initial is a CPU tensor.
+at::Tensor add_state(const std::string& name, const at::Tensor& initial);
+/// True when the lazy tensor may have other values in another run of the bundle.
+bool is_dynamic(const at::Tensor& lazy);
+/// The lazy tensor's value for the sample, on the CPU and the caller's own. No sync: the program
+/// must not go by it.
+at::Tensor sample_of(const at::Tensor& lazy);
+/// True once the program has written into the lazy tensor in place.
+bool was_written(const at::Tensor& lazy);
+/// Equal for lazy tensors of which one may see what is written into the other.
+const void* memory_of(const at::Tensor& lazy);
+
 /// The device on which programs are captured, for factories inside a program.
 at::Device capture_device();
 

@@ -55,6 +55,16 @@ uint64_t fingerprint(const OpNode::Call& call, const std::vector<torch::lazy::Sh
   return torch::lazy::HashReduce(hash);
 }
 
+/// True for operators that take of their first operand the type alone: zero_() forgets what was
+/// there.
+bool forgets_first(const std::string& op) {
+  static const std::unordered_set<std::string> names = {
+      "aten::fill",      "aten::zero",      "aten::zeros_like", "aten::ones_like",
+      "aten::full_like", "aten::new_zeros", "aten::new_ones",   "aten::new_full",
+  };
+  return names.count(op) != 0;
+}
+
 bool share_memory(const at::Tensor& a, const at::Tensor& b) {
   return a.numel() && b.numel() && a.has_storage() && b.has_storage() &&
          a.storage().data() == b.storage().data();
@@ -168,7 +178,8 @@ CaptureSession::Leaf CaptureSession::make_leaf(LeafKind kind, const std::string&
   const at::AutoDispatchBelowADInplaceOrView no_autograd;
   leaf.functional =
       at::functionalization::impl::to_functional_tensor(make_lazy(Value(leaf.node, 0)));
-  if (kind != LeafKind::kConstant) watched_.push_back({leaf.node, leaf.functional, false, {}});
+  if (kind != LeafKind::kConstant)
+    watched_.push_back({leaf.node, leaf.functional, false, false, {}});
   return leaf;
 }
 
@@ -201,6 +212,13 @@ at::Tensor CaptureSession::lift(const at::Tensor& cpu) {
   if (!leaf.lifted && leaf.node->data_was_written()) renew(leaf, cpu);
   leaf.lifted = true;
   return leaf.functional;
+}
+
+at::Tensor CaptureSession::add_state(const std::string& name, const at::Tensor& initial) {
+  const at::Tensor own = initial.detach().clone();
+  Leaf leaf = make_leaf(LeafKind::kBuffer, name, own);
+  watched_.back().hidden = true;
+  return leaves_.emplace(key_of(own), std::move(leaf)).first->second.functional;
 }
 
 at::Tensor CaptureSession::in_place_of(const at::Tensor& t) const {
@@ -328,6 +346,7 @@ OpNode::Call CaptureSession::make_call(const c10::OperatorHandle& op,
   call.sequence = static_cast<int64_t>(nodes_.size());
   call.position = log_.position();
   for (const Value& operand : operands) {
+    if (&operand == &operands.front() && forgets_first(call.op)) continue;
     call.depends_on_input = call.depends_on_input || depends_on_input(operand.node.get());
     call.depends_on_buffer = call.depends_on_buffer || depends_on_buffer(operand.node.get());
   }
@@ -360,8 +379,10 @@ void CaptureSession::report_write(const Watched& leaf) {
     finding.suggestion = "make it a buffer (register_buffer): buffers may be written";
   } else {
     finding.id = "state";
-    finding.message = "the program writes buffer " + name +
-                      ": it is state, which every run of a session carries on";
+    const std::string what =
+        leaf.hidden ? "keeps a value in '" + leaf.node->name() + "'" : "writes buffer " + name;
+    finding.message =
+        "the program " + what + ": it is state, which every run of a session carries on";
   }
   findings_.push_back(std::move(finding));
 }
@@ -399,11 +420,15 @@ void CaptureSession::look_for_samples(const at::Tensor& constant) {
   }
 }
 
-Value CaptureSession::output_value(const at::Tensor& output) {
+at::Tensor CaptureSession::current_value(const at::Tensor& functional) {
   const at::AutoDispatchBelowADInplaceOrView no_autograd;
-  if (!at::functionalization::impl::isFunctionalTensor(output)) return operand_value(output);
-  at::functionalization::impl::sync(output);
-  return operand_value(at::functionalization::impl::from_functional_tensor(output));
+  if (!at::functionalization::impl::isFunctionalTensor(functional)) return functional;
+  at::functionalization::impl::sync(functional);
+  return at::functionalization::impl::from_functional_tensor(functional);
+}
+
+Value CaptureSession::output_value(const at::Tensor& output) {
+  return operand_value(current_value(output));
 }
 
 /// Values of buffers that stayed as they were are constants after all.

@@ -54,6 +54,11 @@ class CaptureSession {
   /// `t` itself.
   at::Tensor in_place_of(const at::Tensor& t) const;
 
+  /// See lazyrt::add_state().
+  at::Tensor add_state(const std::string& name, const at::Tensor& initial);
+  /// What a functional tensor holds now, as a tensor that is not functional.
+  at::Tensor current_value(const at::Tensor& functional);
+
   /// Does the call: pops its arguments (lazy tensors, not functional; CPU tensors are constants)
   /// and pushes lazy results, or CPU values where the call brings them to the program.
   void record(const c10::OperatorHandle& op, torch::jit::Stack* stack);
@@ -98,6 +103,7 @@ class CaptureSession {
     std::shared_ptr<LeafNode> node;
     at::Tensor functional;
     bool written = false;
+    bool hidden = false;  ///< no registered buffer
     Source source;
   };
 

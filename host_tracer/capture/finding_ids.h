@@ -7,16 +7,20 @@
 namespace lazyrt {
 
 constexpr std::string_view kFindingIds[] = {
-    "baked-output",       // a number of the result depends on the inputs
-    "baked-value",        // a value of the sample went into the graph
-    "input-written",      // the program writes into its input
-    "output-structure",   // how results are nested depends on values
-    "parameter-written",  // the program writes into a parameter
-    "random",             // the program draws random numbers
-    "shared-memory",      // what is written lies in the memory of something else, too
-    "state",              // a buffer that the program writes
-    "training-mode",      // a norm uses the statistics of the batch
-    "unstable-program",   // two runs on the same values went different ways
+    "baked-output",         // a number of the result depends on the inputs
+    "baked-value",          // a value of the sample went into the graph
+    "changing-attribute",   // what a call changes outside of tensors, and later calls read
+    "data-dependent-init",  // the first call sets what later ones only read
+    "input-written",        // the program writes into its input
+    "only-written",         // what the program keeps and never reads
+    "output-structure",     // how results are nested depends on values
+    "parameter-written",    // the program writes into a parameter
+    "random",               // the program draws random numbers
+    "settled",              // the bundle is the program as it is after its first call
+    "shared-memory",        // what is written lies in the memory of something else, too
+    "state",                // a buffer that the program writes
+    "training-mode",        // a norm uses the statistics of the batch
+    "unstable-program",     // two runs on the same values went different ways
 };
 
 }  // namespace lazyrt

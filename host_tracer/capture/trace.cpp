@@ -166,11 +166,28 @@ std::string Trace::text() const {
   return s;
 }
 
+namespace {
+
+/// The guard by which a run finds the variant of its phase assumes nothing of the inputs.
+bool is_of_phase(const Trace& trace, const TraceGuard& guard) {
+  const TraceValue& value = trace.values[static_cast<size_t>(guard.value)];
+  return value.leaf == LeafKind::kState && value.name == kPhaseState;
+}
+
+}  // namespace
+
+std::optional<int64_t> phase_of(const Trace& trace) {
+  for (const TraceGuard& guard : trace.guards) {
+    if (is_of_phase(trace, guard)) return std::get<int64_t>(guard.seen);
+  }
+  return std::nullopt;
+}
+
 Verdict verdict_of(const Trace& trace) {
   Verdict verdict = Verdict::kSound;
   const auto at_least = [&](Verdict other) { verdict = std::max(verdict, other); };
   for (const TraceGuard& guard : trace.guards) {
-    if (!guard.check) at_least(Verdict::kSpecialized);
+    if (!guard.check && !is_of_phase(trace, guard)) at_least(Verdict::kSpecialized);
   }
   for (const Finding& finding : trace.findings) {
     if (finding.allowed) at_least(Verdict::kAllowed);

@@ -178,6 +178,11 @@ struct Trace {
   std::string text() const;
 };
 
+/// The hidden state that tells which of a program's phases comes next, and the phase that the trace
+/// is of; nothing of a program without phases.
+constexpr const char* kPhaseState = "lazyrt.phase";
+std::optional<int64_t> phase_of(const Trace& trace);
+
 /// What a reader may rely on, the best first; host_tracer/VERDICTS.md has the words in full.
 enum class Verdict : uint8_t {
   kSound,        ///< right for every input of these shapes and dtypes

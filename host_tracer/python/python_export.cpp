@@ -55,6 +55,7 @@ Outcome<Done> check(const std::vector<Trace>& traces, const std::string& path,
                     ExportSummary* summary) {
   const auto begin = std::chrono::steady_clock::now();
   for (const Trace& trace : traces) {
+    if (phase_of(trace).value_or(0) > 0) continue;  // no first run is of this trace
     auto lines = check_bundle(path, trace);
     if (!lines.ok()) {
       return Failure{lines.failure().error,

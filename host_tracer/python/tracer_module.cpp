@@ -19,6 +19,7 @@
 #include "host_tracer/capture/allow.h"
 #include "host_tracer/capture/checked_capture.h"
 #include "host_tracer/capture/finding_ids.h"
+#include "host_tracer/capture/trace_phases.h"
 #include "host_tracer/python/errors.h"
 #include "host_tracer/python/python_export.h"
 #include "host_tracer/python/python_source.h"
@@ -52,8 +53,8 @@ py::object number(const SeenNumber& seen) {
 /// What export.py asks capture_checked for.
 struct PyRequest {
   Named inputs, parameters, buffers;
-  py::object program;       ///< list of lazy tensors -> list of tensors and numbers
-  py::object before_trace;  ///< () -> None
+  py::object program;                ///< list of lazy tensors -> list of tensors and numbers
+  py::object before_trace;           ///< () -> None
   py::object check_of = py::none();  ///< bool -> str: see CaptureRequest
   std::shared_ptr<PythonSources> sources;
   bool second_trace = true;
@@ -184,6 +185,15 @@ std::vector<std::string> idle(const std::vector<std::string>& texts,
   return idle_allowances(texts, findings);
 }
 
+/// Makes findings of that id notes.
+void forgive(Trace& trace, const std::string& id) {
+  for (Finding& finding : trace.findings) {
+    if (finding.id != id) continue;
+    finding.severity = Severity::kNote;
+    finding.allowed = false;
+  }
+}
+
 py::list findings_of(const Trace& trace) {
   py::list list;
   for (const Finding& finding : trace.findings) {
@@ -276,8 +286,32 @@ void bind_trace(py::module_& m) {
       .def("set_samples", &set_samples)
       .def("add_literal", &add_literal)
       .def("allow", &allow)
+      .def("set_phase", &set_phase)
+      .def("drop_known_guards", &drop_known_guards)
+      .def("forgive", &forgive)
+      .def("set_initial",
+           [](Trace& trace, const std::string& name, const at::Tensor& content) {
+             set_initial(trace, name, to_sample(content));
+           })
       .def("add_finding", &add_finding, py::arg("severity"), py::arg("id"), py::arg("message"),
            py::arg("suggestion") = "", py::arg("file") = "", py::arg("line") = 0);
+}
+
+/// For what a program keeps between its calls outside of buffers: lazyrt/phases.py.
+void bind_phases(py::module_& m) {
+  m.def("add_state", &add_state, "A lazy tensor that is state; inside a capture only.");
+  m.def("is_dynamic", &is_dynamic);
+  m.def("sample_of", &sample_of);
+  m.def("was_written", &was_written);
+  m.def("memory_of",
+        [](const at::Tensor& lazy) { return reinterpret_cast<uintptr_t>(memory_of(lazy)); });
+  m.def("drop_unread_states", [](const std::vector<std::shared_ptr<Trace>>& traces,
+                                 const std::vector<std::string>& names) {
+    std::vector<Trace*> all;
+    for (const auto& trace : traces) all.push_back(trace.get());
+    return drop_unread_states(all, names);
+  });
+  m.def("compute_the_same", &compute_the_same);
 }
 
 void bind_export(py::module_& m) {
@@ -321,6 +355,7 @@ PYBIND11_MODULE(_tracer, m) {
   m.def("peek", &peek, "The value of a lazy tensor on the CPU, for people only: no guard.");
   m.def("require", &require, "A check: a run is refused where the condition is false.");
   bind_trace(m);
+  bind_phases(m);
   bind_export(m);
 }
 

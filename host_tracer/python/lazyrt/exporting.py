@@ -16,10 +16,13 @@ from lazyrt.fixed import text_of
 from lazyrt.following import capture_following_numbers
 from lazyrt.meta_kernels import without_dynamo
 from lazyrt.modes import CaptureMode
+from lazyrt.phases import Call, Phases
 from lazyrt.programs import Program
+from lazyrt.reach import Contents, Reach
 from lazyrt.report import ExportReport
+from lazyrt.settling import settle
 from lazyrt.sources import make_sources, module_paths
-from lazyrt.state import GlobalState, ObjectState
+from lazyrt.state import GlobalState
 
 INTERFACE_KEY = "lazyrt.interface"
 RESULT_NUMBER = "lazyrt.result"  # see contract.py
@@ -87,21 +90,25 @@ class _Export:
 
     def run(self, samples, path, check, keep_samples, report_path):
         materialised = self._materialise(samples[0])
-        self.state = ObjectState([self.program.target, *self.program.roots.values()])
-        self.arguments = ObjectState([value for sample in samples for value in (sample.args, sample.kwargs)])
+        self.state, self.written = Phases(self.program), None
+        values = [value for sample in samples for value in (sample.args, sample.kwargs)]
+        self.arguments = Reach([(f"argument {i}", value) for i, value in enumerate(values)], Contents())
         start = time.perf_counter()
         try:
-            captured = [self._capture(sample) for sample in samples]
+            steps = settle(self.state, self.state.explore(samples, self._capture))
+            self.written = self.state.written
+            captured = [(step.trace, step.run) for step in steps]
             self.layout = self._layout(samples)
             traces = [trace for trace, _ in captured]
-            self._check_interfaces(samples, captured)
+            self._check_interfaces(steps)
             self._note(traces[0], samples[0], materialised)
             self._allow(traces)
             report = ExportReport(traces, path)
             self._refuse_errors(report)
             if check or keep_samples:
-                for sample, (trace, outputs) in zip(samples, captured):
-                    self._add_samples(trace, sample, outputs)
+                for step in steps:
+                    if step.phase == 0:
+                        self._add_samples(step.trace, step.sample, step.run)
             self._number_results(captured)
             seconds = time.perf_counter() - start
         finally:
@@ -115,19 +122,21 @@ class _Export:
         return report
 
     @staticmethod
-    def _check_interfaces(samples, captured):
+    def _check_interfaces(steps):
         """All samples have to be nested alike, and their results, too."""
         def inside(described):
             items = [inside(item) for item in described.get("items", ())]
             return [described["kind"], described.get("name"), list(described.get("keys", ())), items]
 
-        first, results = samples[0].fixed(), inside(captured[0][1].description)
-        for i, (sample, (_, outputs)) in enumerate(zip(samples, captured)):
+        one, results = steps[0].sample, inside(steps[0].run.description)
+        first = one.fixed()
+        for i, step in enumerate(steps):
+            sample = step.sample
+            which = "a later call" if step.phase > 0 else f"sample {i}"
             names = [name for name, _ in sample.inputs]
-            if names != [name for name, _ in samples[0].inputs] or inside(outputs.description) != results:
-                raise ExportError(f"sample {i} has other arguments or results than sample 0, or nested otherwise",
-                                  "invalid argument")
-            if sample.parameters != samples[0].parameters:
+            if names != [name for name, _ in one.inputs] or inside(step.run.description) != results:
+                raise ExportError(f"{which} has other arguments or results than sample 0, or nested otherwise", "invalid argument")
+            if sample.parameters != one.parameters:
                 now = sample.fixed()
                 other = next((name for name in {**first, **now} if first.get(name) != now.get(name)), "an argument")
                 raise ExportError(f"'{other}' is fixed, and sample {i} has another one than sample 0: a bundle has one value of what is "
@@ -176,7 +185,9 @@ class _Export:
 
     # ---------------------------------------------------------------- capture
 
-    def _capture(self, sample):
+    def _capture(self, sample, phase):
+        self._restore()
+        phase.restore()
         request = _tracer.Request()
         request.inputs = [(name, tensor) for name, tensor in sample.inputs]
         request.parameters = list(self.program.parameters().items())
@@ -184,13 +195,13 @@ class _Export:
         request.sources = self.sources
         request.second_trace = self.second_trace
         request.allow = self.allow
-        run = _LazyRun(self, sample, dict([*request.parameters, *request.buffers]))
+        run = _LazyRun(self, sample, phase, dict([*request.parameters, *request.buffers]))
         request.program = run
         request.before_trace = lambda: self._before_trace(run)
         request.check_of = statements.check_of
         try:
             with without_dynamo():
-                trace = capture_following_numbers(request, run, lambda mode: self._eager(sample, mode=mode), self.notes.append)
+                trace = capture_following_numbers(request, run, lambda mode: self._eager(sample, mode=mode, run=run), self.notes.append)
         except Exception as error:
             self._raise_own(sample, error)
         self._stop_if_interrupted(run)
@@ -208,6 +219,7 @@ class _Export:
             self.globals.restore()
         self.state.restore()
         self.arguments.restore()
+        run.phase.restore()
         torch.backends.mha.set_fastpath_enabled(False)
 
     @staticmethod
@@ -224,10 +236,15 @@ class _Export:
             self._eager(sample)
         raise ExportError(f"the capture failed: {error}", getattr(error, "kind", "unsupported")) from error
 
-    def _eager(self, sample, tensors=None, mode=None):
-        """The model's own results, under a mode. Its buffers are clones, and the inputs, too, where they are not given."""
+    def _eager(self, sample, tensors=None, mode=None, run=None):
+        """The model's own results, under a mode, in the phase of a run. Its buffers and the parameters that it writes are clones, and
+        the inputs, too, where they are not given."""
         self._restore()
-        buffers = {name: buffer.detach().clone() for name, buffer in self.program.buffers().items()}
+        phase = run.phase if run else self.state.first
+        phase.begin()
+        known = self.state.written if run and run.call else self.written
+        written = {name: tensor for name, tensor in self.program.parameters().items() if known is None or name in known}
+        buffers = {name: tensor.detach().clone() for name, tensor in {**self.program.buffers(), **written}.items()}
         args, kwargs = sample.call(tensors or [tensor.detach().clone() for _, tensor in sample.inputs])
         try:
             with torch.no_grad(), mode or contextlib.nullcontext():
@@ -282,8 +299,9 @@ class _Export:
 class _LazyRun:
     """The program as capture calls it, once or more: lazy inputs in, lazy outputs out."""
 
-    def __init__(self, job, sample, tensors):
-        self._job, self._sample, self._tensors = job, sample, tensors
+    def __init__(self, job, sample, phase, tensors):
+        self._job, self._sample, self.phase, self._tensors = job, sample, phase, tensors
+        self.after, self.call = None, None
         self.description, self.entries = None, []
         self.differences = []  # of the later runs' constant results
         self.interrupt = None
@@ -292,6 +310,7 @@ class _LazyRun:
     def forget(self):
         """The program is captured anew."""
         self.description, self.entries = None, []
+        self.after, self.call = None, None
 
     def __call__(self, inputs):
         try:
@@ -305,21 +324,25 @@ class _LazyRun:
     def _run(self, inputs):
         job = self._job
         lifted = {name: _tracer.lift(tensor) for name, tensor in self._tensors.items()}
+        call = Call(job.state, self.phase, lifted, job.sources.current)
         tensors = dict(lifted)
         args, kwargs = self._sample.call(inputs, array=LazyArray)
         self.numbers.begin()
         with contextlib.ExitStack() as stack:
+            stack.callback(call.stop_watching)
+            call.begin()
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
             stack.enter_context(taken_by_torch())
             mode = CaptureMode(_tracer.lift, self._note, self.numbers)
             stack.enter_context(self.numbers.active())
             stack.enter_context(mode)
             result = job.program.call(tensors, args, kwargs)
-        for name, tensor in tensors.items():  # self.buffer = value
-            if tensor is not lifted[name]:
-                lifted[name].copy_(tensor)
+        outputs = self._take(result, mode)
+        after = call.end(tensors, mode)
+        if self.call is None:
+            self.call, self.after = call, after
         job.moved.update(job.globals.used())
-        return self._take(result, mode)
+        return outputs
 
     def _take(self, result, mode):
         description, leaves = results.describe(result)

@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode
 from lazyrt import _tracer
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, has_carriers, nested_carriers
+from lazyrt.watch import is_watched
 
 LAZY = torch.device("lazy", 0)
 CPU = torch.device("cpu")
@@ -67,7 +68,15 @@ class CaptureMode(TorchFunctionMode):
         self._writes = {}  # function -> whether it writes into its first argument
         self._handlers = self._make_handlers()
 
+    @property
+    def lifted(self):
+        """CPU memory that lazy values were written into: address -> (CPU tensor, its lifted form)."""
+        return self._lifted
+
     def __torch_function__(self, func, types, args=(), kwargs=None):
+        for value in (*args, *(kwargs or {}).values()):
+            if is_watched(value):  # torch looks into lists behind their backs
+                value._report()
         kwargs, func = kwargs or {}, getattr(func, "takes_carriers", func)
         result = self._handlers.get(func, self._call)(func, args, kwargs)
         if not sys._getframe(1).f_code.co_filename.startswith(_HERE):  # a call of the program's

@@ -14,6 +14,7 @@ from lazyrt.errors import InputError
 
 _NUMPY_NAMES = {"f32": "float32", "f64": "float64", "f16": "float16", "i8": "int8", "u8": "uint8", "i16": "int16",
                 "i32": "int32", "i64": "int64", "bool": "bool", "bf16": "uint16"}
+_PHASE = "lazyrt.phase"  # the hidden state
 
 
 def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, backend: str = "cpu", threads: int = 1, *,
@@ -74,7 +75,9 @@ class Program:
         self._results = [[TensorInfo(**item) for item in self._session.outputs(v)] for v in range(self.variants)]
         self.outputs = _join_variants([self._session.outputs(v) for v in range(self.variants)])
         self.guards = [self._session.guards(v) for v in range(self.variants)]
-        self.states = [TensorInfo(**item) for item in self._session.states()]
+        states = [TensorInfo(**item) for item in self._session.states()]
+        self._state_numbers = {info.name: i for i, info in enumerate(states)}
+        self.states = [info for info in states if info.name != _PHASE]
         self._literals = [self._session.literals(v) for v in range(self.variants)]
         self._interface = self._read_interface()
         described = trees.tensors_of(self._interface["result"]) if self._interface else ()
@@ -127,17 +130,30 @@ class Program:
         contract.check_memory(self._interface, given)
 
     def state(self, name: str) -> Any:
-        """What a state (a buffer that the model writes) holds now, as a numpy array."""
+        """What a state (a buffer that the model writes, or another place where it keeps a tensor) holds now, as a numpy array."""
         import numpy
 
-        names = [info.name for info in self.states]
-        if name not in names:
-            raise InputError(f"there is no state '{name}'; there are {', '.join(names) or 'none'}", "not found")
-        index = names.index(name)
-        array = _empty(numpy, self.states[index])
+        for info in self.states:
+            if info.name == name:
+                array = _empty(numpy, info)
+                with self._lock:
+                    self._session.copy_state(self._state_numbers[name], array)
+                return _finish_numpy(info, array)
+        names = ", ".join(info.name for info in self.states)
+        raise InputError(f"there is no state '{name}'; there are {names or 'none'}", "not found")
+
+    @property
+    def phase(self) -> int:
+        """Which of the program's phases the next call is in: 0 before the first one; always 0 where calls do not change what
+        later ones do."""
+        import numpy
+
+        if _PHASE not in self._state_numbers:
+            return 0
+        number = numpy.empty((), "int64")
         with self._lock:
-            self._session.copy_state(index, array)
-        return _finish_numpy(self.states[index], array)
+            self._session.copy_state(self._state_numbers[_PHASE], number)
+        return int(number)
 
     def reset(self) -> None:
         """Gives every state the content that it had at export."""

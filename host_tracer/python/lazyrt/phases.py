@@ -1,0 +1,463 @@
+"""Calls in a row: what a program keeps between them outside of its registered buffers.
+
+A program's calls are traced one after the other from the state in which it was found. What it keeps is taken in two parts.
+Places that hold tensors computed from inputs are *symbolic*: each is a state of the bundle, named by its path. All the rest (None or
+not, lengths, keys, flags, numbers, constant tensors) is compared as it is, and each different form of it is a *phase*: one variant
+of the bundle, which a run finds by the hidden state "lazyrt.phase". The program's code runs on symbolic tensors, and what it learns
+of them is guarded; so a phase seen once goes on in one way, and when one returns the sequence is known for good."""
+
+import functools
+
+import torch
+
+from lazyrt import _tracer
+from lazyrt.modes import is_lazy
+from lazyrt.reach import Contents, Held, Reach, copy_of
+from lazyrt.watch import WatchedAttributes, can_watch, can_watch_attribute, is_watched, unwatched, watched
+
+MOST_PHASES = 16
+PATIENCE = 3
+
+
+class Phase:
+    """What a program has kept before a call. `hidden` are its symbolic tensors by the name of their state."""
+
+    def __init__(self, picture):
+        self.picture = picture
+        self.paths = {path for path, _ in picture.tensors}
+
+    def key(self, symbolic):
+        """Equal for equal phases."""
+        return {path: _token(token, path in symbolic) for path, token in self.picture.places.items()}
+
+    def hidden(self, names, taken):
+        """{name: tensor} of the symbolic ones whose ids are not taken."""
+        return {names.of(path, tensor): tensor for path, tensor in self.picture.tensors
+                if path in names.symbolic and id(tensor) not in taken}
+
+    def restore(self, given=None):
+        self.picture.restore(given)
+
+    def copies(self):
+        """id -> copy of each iterator: a call moves on the copy."""
+        return {id(iterator): copy_of(iterator) for iterator in self.picture.iterators}
+
+    def begin(self):
+        """Restores for a call that is not followed."""
+        self.restore(replacing(self.copies()))
+
+
+def _token(token, symbolic):
+    if type(token) is not Held:
+        return token
+    return ("symbolic", token.tensor.dtype, token.tensor.shape) if symbolic else ("tensor", token.content)
+
+
+class Names:
+    """Which places are symbolic, and what their states are called: the path, with a type where one path has held several."""
+
+    def __init__(self):
+        self.symbolic = set()
+        self._types = {}
+
+    def of(self, path, tensor):
+        kind = (tensor.dtype, tuple(tensor.shape))
+        first = self._types.setdefault(path, kind)
+        if kind == first:
+            return path
+        return f"{path}:{str(kind[0]).removeprefix('torch.')}{list(kind[1])}"
+
+
+class Step:
+    """One traced call: from which phase, of which sample, to which phase."""
+
+    def __init__(self, phase, sample, trace, run, following):
+        self.phase, self.sample, self.trace, self.run, self.following = phase, sample, trace, run, following
+
+
+class Phases:
+    """The phases of a program. `capture(sample, phase)` traces a call and gives (trace, run), with run.after the Phase that it
+    left behind and run.call the Call."""
+
+    def __init__(self, program):
+        self.program = program
+        self.contents = Contents()
+        self.names = Names()
+        self.ignored = set()  # places that change with every call, as long as no call is seen to read them
+        self.reads = {}  # path -> where a call reads what an earlier one left there
+        self.written = set()  # names of the registered parameters and buffers that calls write
+        self.first = Phase(self.look())
+        self.contents.first = False
+        self.known = [self.first]
+
+    def look(self):
+        """A picture of all that the program reaches now."""
+        roots = [*self.program.roots.items()]
+        if "" not in self.program.roots:
+            roots.append((self.program.name, self.program.target))
+        return Reach(roots, self.contents, self.ignored)
+
+    def restore(self):
+        self.first.restore()
+
+    def is_new(self, phase):
+        return self.find(phase) is None
+
+    def find(self, phase):
+        key = phase.key(self.names.symbolic)
+        for i, known in enumerate(self.known):
+            if known.key(self.names.symbolic) == key:
+                return i
+        return None
+
+    def explore(self, samples, capture):
+        """Traces until no call leads to a new phase. Gives the steps, those of the first phase first. Where the phases do not
+        come to an end, `restless` are the places to blame."""
+        self.restless = []
+        while True:
+            self.restore()
+            self.first = Phase(self.look())
+            steps = self._try(samples, capture)
+            if steps is not None:
+                return steps
+
+    def _try(self, samples, capture):
+        """The steps; None: something was learned of the places, so that all begins anew."""
+        self.known, steps = [self.first], []
+        for i, phase in enumerate(self.known):
+            for sample in samples:
+                trace, run = capture(sample, phase)
+                steps.append(Step(i, sample, trace, run, self._number_of(run.after)))
+                if self._has_learned(steps[-1]) or any(step.run.call.plain_paths & self.names.symbolic for step in steps):
+                    return None
+            if len(self.known) > PATIENCE and self._ignore_more():
+                return None
+            if len(self.known) > MOST_PHASES:
+                self.restless = self._changing()
+                break
+        return steps
+
+    def _number_of(self, phase):
+        """The phase's number; a new one is added."""
+        found = self.find(phase)
+        if found is None:
+            self.known.append(phase)
+            found = len(self.known) - 1
+        return found
+
+    def _has_learned(self, step):
+        """True when the call has read what was taken for only written."""
+        reads = {path: place for path, place in step.run.call.reads.items() if path in self.ignored}
+        self.reads.update(reads)
+        self.ignored -= reads.keys()
+        return bool(reads)
+
+    def changed(self):
+        """Places that the first call changes."""
+        before, after = (phase.key(self.names.symbolic) for phase in self.known[:2])
+        return [path for path, token in after.items() if before.get(path, token) != token]
+
+    def _changing(self):
+        """Places that the last two calls changed, both of them; of a container that changed not its items."""
+        keys = [phase.key(self.names.symbolic) for phase in self.known[-3:]]
+        found = [path for path, token in keys[2].items()
+                 if path in keys[1] and keys[1][path] != token and keys[0].get(path) != keys[1][path]]
+        return [path for path in found if not any(_is_inside(path, other) for other in found if other != path)]
+
+    def _ignore_more(self):
+        """Takes what changes with every call for only written, where a read would be seen."""
+        picture = self.known[-1].picture
+        more = {root for root in (_watchable(picture, path) for path in self._changing()) if root is not None}
+        more -= self.reads.keys() | self.ignored
+        self.ignored |= more
+        return bool(more)
+
+
+def _is_inside(path, other):
+    return path.startswith(other) and path[len(other)] in ".["
+
+
+def _watchable(picture, path):
+    """The path itself or that of the container that it lies in; None where a read would not be seen."""
+    if path in picture.containers:
+        return path if can_watch(picture.containers[path]) else None
+    owner, name = picture.owners.get(path, (None, None))
+    for other, container in picture.containers.items():
+        if container is owner:
+            return other if can_watch(container) else None
+    return path if can_watch_attribute(owner, name) else None
+
+
+class Call:
+    """One call inside a capture: puts lazy tensors where the phase's symbolic ones are, and takes from the program what it
+    left."""
+
+    def __init__(self, phases, phase, lifted, place):
+        """`lifted`: name -> lazy tensor of the registered parameters and buffers; place(): the user's line that runs."""
+        self.phases, self.phase, self.lifted = phases, phase, lifted
+        self.reads = {}  # path -> place
+        self._place = place
+        self._attributes = WatchedAttributes(self._report)
+        program = phases.program
+        self.registered = {**program.parameters(), **program.buffers()}
+        self.registered_ids = {id(tensor) for tensor in self.registered.values()}
+        self.originals = phase.hidden(phases.names, self.registered_ids)
+        self.leaves, self.types = {}, {}
+        self.views = {}  # name -> (name of its state, lazy view) of tensors that share their memory
+        self._add_leaves()
+        self.plain_paths = self._plain_paths()
+        self.written, self.entangled = set(), set()  # names of states: written in place; sharing memory with others
+        self.wrote, self.fixed = set(), set()  # given values that depend on inputs or states; that do not
+
+    def _add_leaves(self):
+        """One state for each symbolic tensor, or for the memory that several of them share."""
+        sharing = {}
+        for name, tensor in self.originals.items():
+            sharing.setdefault(tensor.untyped_storage().data_ptr() or id(tensor), []).append((name, tensor))
+        for group in sharing.values():
+            name, tensor = group[0]
+            if len(group) == 1:
+                self.add_leaf(name, tensor)
+                continue
+            self.add_leaf(name, memory_of(tensor))
+            for other, view in group:
+                lazy = self.leaves[name].as_strided(view.shape, view.stride(), view.storage_offset())
+                self.views[other] = (name, lazy)
+
+    def lazy_of(self, name):
+        return self.views[name][1] if name in self.views else self.leaves[name]
+
+    def add_leaf(self, name, tensor):
+        """A state: `tensor` is what it holds before the call."""
+        self.leaves[name] = _tracer.add_state(name, tensor)
+        self.types[name] = (tensor.shape, tensor.dtype)
+        return self.leaves[name]
+
+    def leaf(self, name, like):
+        """The state of that name; one that no call has read so far begins with zeros."""
+        found = self.leaves.get(name)
+        return self.add_leaf(name, torch.zeros(like.shape, dtype=like.dtype)) if found is None else found
+
+    def _plain_paths(self):
+        """Paths of the tensors that the program got as they are."""
+        taken = self.registered_ids.union(id(tensor) for tensor in self.originals.values())
+        return {path for path, tensor in self.phase.picture.tensors if id(tensor) not in taken}
+
+    def begin(self):
+        stands_for = {id(tensor): self.lazy_of(name) for name, tensor in self.originals.items()}
+        stands_for.update(self.phase.copies())
+        picture = self.phase.picture
+        for path in self.phases.ignored & picture.containers.keys():
+            container = picture.containers[path]
+            stands_for[id(container)] = watched(container, functools.partial(self._report, path))
+        if stands_for:
+            self.phase.restore(replacing(stands_for))
+        for path in sorted(self.phases.ignored & picture.owners.keys() - picture.containers.keys()):
+            self._attributes.add(path, *picture.owners[path])
+
+    def _report(self, path):
+        self.reads.setdefault(path, self._place())
+
+    def stop_watching(self):
+        self._attributes.remove()
+
+    def end(self, tensors, mode):
+        """Writes what the program left into states. Gives the Phase that follows. `tensors`: the registered ones as the program
+        left them."""
+        self.stop_watching()
+        self._put_back_registered(tensors)
+        picture = self.phases.look()
+        left = _Left(self, picture, mode)
+        left.write()
+        following = left.phase()
+        self.leaves, self.lifted = {}, {}  # nothing lazy outlives the capture
+        return following
+
+    def _put_back_registered(self, tensors):
+        """self.buffer = value: into the buffer where it has its type, else into its place."""
+        for name, tensor in tensors.items():
+            before = self.lifted[name]
+            if tensor is before:
+                continue
+            if _same_type(tensor, before):
+                before.copy_(tensor)
+            else:
+                owner, _, attribute = name.rpartition(".")
+                module = self.phases.program.shell.get_submodule(owner)
+                table = module._buffers if attribute in module._buffers else module._parameters
+                table[attribute] = tensor
+
+
+class _Left:
+    """What a call left behind, place by place."""
+
+    def __init__(self, call, picture, mode):
+        self.call, self.picture, self.names = call, picture, call.phases.names
+        self.before = call.phase.picture.tensors
+        self.stands_for = {}  # id of a tensor -> what stands for it in the next phase
+        self.keep, self.unfilled = [], set()
+        self.writes, self.fill = [], []
+        self.original_of = {id(lazy): call.registered[name] for name, lazy in call.lifted.items()}
+        self.written_in_place = _written_in_place(mode)
+        for name, lazy in call.lifted.items():
+            self._take_registered(name, lazy)
+        self._take_views()
+        for path, tensor in picture.tensors:
+            if is_lazy(tensor):
+                self._take_lazy(path, tensor)
+            else:
+                self._take_plain(path, tensor)
+        for path, tensor in picture.aside_tensors:
+            if is_lazy(tensor):
+                original = self.original_of.get(id(tensor))
+                self.stands_for[id(tensor)] = torch.zeros(tensor.shape, dtype=tensor.dtype) if original is None else original
+        for container in picture.containers.values():
+            if is_watched(container):
+                self.stands_for[id(container)] = unwatched(container)
+
+    def _take_registered(self, name, lazy):
+        if not _tracer.was_written(lazy):
+            return
+        original = self.call.registered[name]
+        self.call.phases.written.add(name)
+        if name in self.names.symbolic or _tracer.is_dynamic(lazy):
+            self.names.symbolic.update([name, *(path for path, tensor in self.before if tensor is original)])
+            stand_in = self._placeholder(lazy)
+            self.call.wrote.add(name)
+        else:
+            stand_in = _tracer.sample_of(lazy)
+            self.call.fixed.add(name)
+        if isinstance(original, torch.nn.Parameter):
+            unfilled = id(stand_in) in self.unfilled
+            stand_in = torch.nn.Parameter(stand_in, original.requires_grad)
+            self.keep.append(stand_in)
+            if unfilled:
+                self.unfilled.add(id(stand_in))
+        self.stands_for[id(original)] = stand_in
+        self.original_of[id(lazy)] = stand_in
+
+    def _take_views(self):
+        """Views of one memory stay views of one, as long as they stay where they are."""
+        places, made = dict(self.picture.tensors), {}
+        for name, (base, lazy) in self.call.views.items():
+            original = self.call.originals[name]
+            if places.get(name) is not lazy:
+                self.call.entangled.add(base)
+                self.call.written.add(base)
+                continue
+            if base not in made:
+                made[base] = self._placeholder(self.call.leaves[base])
+                if _tracer.was_written(self.call.leaves[base]):
+                    self.call.wrote.add(base)
+            view = made[base].as_strided(original.shape, original.stride(), original.storage_offset())
+            self.original_of[id(lazy)] = view
+            self.keep.append(view)
+            self.unfilled.add(id(view))
+
+    def _take_lazy(self, path, tensor):
+        original = self.original_of.get(id(tensor))
+        if original is not None:
+            self.stands_for[id(tensor)] = original
+        elif path in self.names.symbolic or _tracer.is_dynamic(tensor):
+            self._take_symbolic(path, tensor)
+        else:
+            self.stands_for[id(tensor)] = _tracer.sample_of(tensor)
+
+    def _take_symbolic(self, path, tensor):
+        self.names.symbolic.add(path)
+        self.stands_for[id(tensor)] = self._placeholder(tensor)
+        name = self.names.of(path, tensor)
+        leaf = self.call.leaf(name, tensor)
+        if _tracer.was_written(leaf):
+            self.call.written.add(name)
+        if tensor is not leaf:
+            self.writes.append((leaf, tensor))
+        if tensor is not leaf or name in self.call.written:
+            self.call.wrote.add(name)
+        self._look_for_others(name, tensor)
+
+    def _look_for_others(self, name, tensor):
+        """Tensors that share memory see each other's writes: states do not."""
+        memory = _tracer.memory_of(tensor)
+        others = [other for _, other in self.picture.tensors if is_lazy(other)] + list(self.call.lifted.values())
+        if any(other is not tensor and _tracer.memory_of(other) == memory for other in others):
+            self.call.entangled.add(name)
+
+    def _take_plain(self, path, tensor):
+        before = dict(self.before).get(path)
+        if id(tensor) in self.call.registered_ids:
+            return
+        if path in self.names.symbolic:
+            self._take_constant(path, tensor)
+        elif tensor.untyped_storage().data_ptr() in self.written_in_place and tensor.numel():
+            self.names.symbolic.add(path)
+        elif before is not None and _same_type(before, tensor) and self._differs(path, before, tensor):
+            self.names.symbolic.add(path)
+
+    def _differs(self, path, before, tensor):
+        then, now = self.call.phase.picture.places[path], self.picture.places[path]
+        return then.content != now.content and (before is tensor or not torch.equal(before, tensor))
+
+    def _take_constant(self, path, tensor):
+        """A constant where a state is: the run writes it there."""
+        name = self.names.of(path, tensor)
+        leaf = self.call.leaf(name, tensor)
+        self.writes.append((leaf, _tracer.lift(tensor.detach().clone())))
+
+    def _placeholder(self, lazy):
+        made = torch.zeros(lazy.shape, dtype=lazy.dtype)
+        self.fill.append((made, lazy))
+        self.unfilled.add(id(made))
+        return made
+
+    def write(self):
+        """All values are read before the first is written: states may change places."""
+        values = [value.clone() for _, value in self.writes]
+        for (leaf, _), value in zip(self.writes, values):
+            leaf.copy_(value)
+
+    def phase(self):
+        """The phase that follows; its tensors hold the sample's values when it is a new one."""
+        self.picture.replace(replacing(self.stands_for), self.unfilled)
+        following = Phase(self.picture)
+        if self.call.phases.is_new(following):
+            for made, lazy in self.fill:
+                made.data.copy_(_tracer.sample_of(lazy))
+        return following
+
+
+def memory_of(tensor):
+    """All of the memory that a tensor lies in, in one dimension."""
+    storage = tensor.untyped_storage()
+    return torch.empty(0, dtype=tensor.dtype).set_(storage, 0, (storage.nbytes() // tensor.element_size(),))
+
+
+def _written_in_place(mode):
+    """Addresses of CPU memory that the program wrote lazy values into."""
+    return {address for address, (_, lifted) in mode.lifted.items() if _tracer.was_written(lifted)}
+
+
+def _same_type(a, b):
+    return isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and a.dtype == b.dtype and a.shape == b.shape
+
+
+def replacing(stands_for):
+    """given(value) for Reach: tensors by identity, also inside of tuples."""
+
+    def given(value):
+        found = stands_for.get(id(value))
+        if found is not None:
+            return found
+        if isinstance(value, tuple) and not isinstance(value, torch.Size):
+            items = [given(item) for item in value]
+            if any(a is not b for a, b in zip(items, value)):
+                return _like(value, items)
+        return value
+
+    return given
+
+
+def _like(value, items):
+    if hasattr(value, "_make"):
+        return value._make(items)
+    return tuple(items) if type(value) is tuple else type(value)(items)

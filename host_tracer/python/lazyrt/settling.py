@@ -1,0 +1,111 @@
+"""From the traced calls of a program to the variants of a bundle."""
+
+import torch
+
+from lazyrt import _tracer
+from lazyrt.phases import memory_of
+
+_EDIT = "keep it as a tensor (register_buffer, and tensor arithmetic on it), or make it an input"
+
+
+def settle(phases, steps):
+    """The steps that the bundle needs, in the order in which a session tries them, made ready for it."""
+    fixed = set().union(*(step.run.call.fixed for step in steps))
+    _share_initial_contents(phases, steps, lambda name: name not in fixed)
+    if phases.restless:
+        return _blame(phases, steps)
+    if not phases.first.picture.complete:
+        _find(steps[0], "warning", "state", "the program reaches more objects than are looked at: what its calls change in the others is not "
+              "seen")
+    _note_tangles(steps)
+    if len(phases.known) > 1:
+        steps = _settled(phases, steps, sorted(fixed)) or _in_phases(phases, steps, sorted(fixed))
+    _drop_unread(phases, steps)
+    return steps
+
+
+def _blame(phases, steps):
+    """The first phase alone, which is wrong from the second call on."""
+    for path in phases.restless:
+        place = phases.reads.get(path) or {}
+        where = "is read by later calls" if place else "may be read by later calls"
+        _find(steps[0], "error", "changing-attribute", f"'{path}' changes with every call and {where}: the bundle would repeat its "
+              "first call", _EDIT, place)
+    return [step for step in steps if step.phase == 0]
+
+
+def _find(step, severity, name, text, suggestion="", place=None):
+    place = place or {}
+    step.trace.add_finding(severity, name, text, suggestion, place.get("file", ""), place.get("line", 0))
+
+
+def _note_tangles(steps):
+    """States that the program writes in place while something else shares their memory."""
+    tangled = set().union(*(step.run.call.entangled for step in steps))
+    for name in sorted(tangled & set().union(*(step.run.call.written for step in steps))):
+        _find(steps[0], "error", "shared-memory", f"the program writes in place into '{name}', which it keeps between calls and "
+              "which shares memory with another tensor: the graph does not see the write there", "clone() one of them")
+
+
+def _settled(phases, steps, fixed):
+    """`fixed`: states that a call sets to what no input changes. The steps of the last phase, made the first; None where they do not stand for all."""
+    last = len(phases.known) - 1
+    kept = {id(step.sample): step for step in steps if step.phase == last}
+    if any(step.following != last for step in kept.values()):
+        return None
+    if any(name in step.trace.states for name in fixed for step in kept.values()):
+        return None
+    if not all(_tracer.compute_the_same(step.trace, kept[id(step.sample)].trace, fixed) for step in steps):
+        return None
+    for step in kept.values():
+        step.phase = 0
+    changed = ", ".join(f"'{path}'" for path in phases.changed()[:4])
+    _find(next(iter(kept.values())), "note", "settled", f"the first call changes {changed}, and later ones compute the same with it: "
+          "the bundle is the program as it is then")
+    return list(kept.values())
+
+
+def _in_phases(phases, steps, fixed):
+    _share_initial_contents(phases, steps, lambda name: True)
+    lasting = min((step.following for step in steps if step.following <= step.phase), default=0)
+    for step in steps:
+        step.trace.drop_known_guards(fixed)
+        step.trace.set_phase(step.phase, step.following)
+        if step.phase < lasting:
+            step.trace.forgive("parameter-written")
+    _note_initialisation(steps, lasting)
+    return steps
+
+
+def _note_initialisation(steps, lasting):
+    """States that the calls before phase `lasting` write, and later ones only read."""
+    written = set().union(*(step.run.call.wrote for step in steps if step.phase < lasting))
+    kept = set().union(*(step.run.call.wrote for step in steps if step.phase >= lasting))
+    for name in sorted(written - kept):
+        _find(steps[0], "note", "data-dependent-init", f"'{name}' gets its value from the input of the first call and keeps it: "
+              "so it is in the bundle, after each reset of its states")
+
+
+def _drop_unread(phases, steps):
+    phases.restore()
+    registered = {*phases.program.parameters(), *phases.program.buffers()}
+    hidden = [name for step in steps for name in step.trace.states if name not in registered and name != "lazyrt.phase"]
+    unread = [*phases.ignored, *_tracer.drop_unread_states([step.trace for step in steps], hidden)]
+    for name in sorted(set(unread)):
+        _find(steps[0], "note", "only-written", f"what the program keeps in '{name}' is never read: the bundle leaves it out")
+
+
+def _share_initial_contents(phases, steps, wanted):
+    """The traces begin with the wanted states as they are before the first call."""
+    phases.restore()
+    first = {**phases.program.parameters(), **phases.program.buffers()}
+    first.update(phases.first.hidden(phases.names, {id(tensor) for tensor in first.values()}))
+    types = {}
+    for step in steps:
+        types.update(step.run.call.types)
+    for name in {name for step in steps for name in step.trace.states if wanted(name)}:
+        content = first[name].detach() if name in first else torch.zeros(types[name][0], dtype=types[name][1])
+        if name in types and content.shape != types[name][0]:
+            content = memory_of(content)
+        for step in steps:
+            step.trace.set_initial(name, content)
