@@ -291,6 +291,18 @@ void drop_known_guards(Trace& trace, const std::vector<std::string>& names) {
   guards.erase(std::remove_if(guards.begin(), guards.end(), is_known), guards.end());
 }
 
+std::vector<Source> guards_on(const Trace& trace, const std::vector<std::string>& names) {
+  const Names wanted(names.begin(), names.end());
+  std::vector<Source> sources;
+  for (const TraceGuard& guard : trace.guards) {
+    if (guard.check) continue;
+    for (const std::string& name : states_read(trace, {guard.value})) {
+      if (wanted.count(name)) sources.push_back(guard.source);
+    }
+  }
+  return sources;
+}
+
 void set_initial(Trace& trace, const std::string& name, const SampleTensor& content) {
   for (TraceValue& value : trace.values) {
     const bool named = value.leaf == LeafKind::kParameter || value.leaf == LeafKind::kBuffer ||

@@ -17,6 +17,9 @@ void set_phase(Trace& trace, int64_t phase, int64_t next);
 /// Drops guards on what the states of these names alone say: they are known in the trace's phase.
 void drop_known_guards(Trace& trace, const std::vector<std::string>& names);
 
+/// Sources of the guards (checks aside) that depend on states (or buffers) of these names.
+std::vector<Source> guards_on(const Trace& trace, const std::vector<std::string>& names);
+
 /// Gives the parameters, buffers and states of that name this content; others stay.
 void set_initial(Trace& trace, const std::string& name, const SampleTensor& content);
 

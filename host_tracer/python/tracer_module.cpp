@@ -288,6 +288,13 @@ void bind_trace(py::module_& m) {
       .def("allow", &allow)
       .def("set_phase", &set_phase)
       .def("drop_known_guards", &drop_known_guards)
+      .def("places_of_guards_on",
+           [](const Trace& trace, const std::vector<std::string>& names) {
+             py::list places;
+             for (const Source& source : guards_on(trace, names))
+               places.append(source_dict(source));
+             return places;
+           })
       .def("forgive", &forgive)
       .def("set_initial",
            [](Trace& trace, const std::string& name, const at::Tensor& content) {

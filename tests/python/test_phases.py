@@ -293,6 +293,48 @@ class Registry(Keeps):
         return self.linear(x) + self.seen["later"]
 
 
+class Count(Keeps):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return self.linear(x) * self.calls
+
+
+class Decay(Keeps):
+    def __init__(self):
+        super().__init__()
+        self.rates = {"lr": 1.0, "steps": [0]}
+
+    def forward(self, x):
+        self.rates["lr"] *= 0.5
+        self.rates["steps"][0] += 2
+        return self.linear(x) * self.rates["lr"] + self.rates["steps"][0]
+
+
+class NumberOfInputs(Keeps):
+    def __init__(self):
+        super().__init__()
+        self.mean = 0.0
+
+    def forward(self, x):
+        self.mean = 0.9 * self.mean + 0.1 * x.mean().item()
+        return self.linear(x) - self.mean
+
+
+def global_count():
+    linear = nn.Linear(4, 4)
+
+    def program(x):
+        global CALLS
+        CALLS += 1
+        return linear(x) * CALLS
+
+    return program
+
+
 def closure():
     before, linear = None, nn.Linear(4, 4)
 
@@ -330,7 +372,7 @@ def default_argument():
 
 PROGRAMS = [Membrane, Average, AverageInPlace, StepTensor, Queue, DictCache, DefaultDict, SlidingCache, LayerCaches, Text, GlobalDict,
             ClassAttribute, Nested, Swap, Delay, Ring, WarmUp, LateBuffer, ActNorm, ActNormFlag, Window, Iterator, NumpyMemory,
-            Registry, closure, function_attribute, default_argument]
+            Registry, Count, Decay, NumberOfInputs, global_count, closure, function_attribute, default_argument]
 
 
 @pytest.fixture(autouse=True)
@@ -370,6 +412,12 @@ def test_call_after_call(bundle, close, make):
         program(x)
     program.reset()
     agree(close, program, model, xs)
+
+
+def test_a_count_is_one_state(bundle):
+    lazyrt.export(made(Count), (torch.randn(3, 4),), bundle)
+    program = lazyrt.load(bundle)
+    assert program.variants == 1 and [(info.name, info.dtype) for info in program.states] == [("calls", "i64")]
 
 
 def test_hidden_states_have_the_paths_of_their_places(bundle):

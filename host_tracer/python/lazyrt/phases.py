@@ -10,7 +10,7 @@ import functools
 
 import torch
 
-from lazyrt import _tracer
+from lazyrt import _tracer, kept_numbers
 from lazyrt.modes import is_lazy
 from lazyrt.reach import Contents, Held, Reach, copy_of
 from lazyrt.watch import WatchedAttributes, can_watch, can_watch_attribute, is_watched, unwatched, watched
@@ -26,14 +26,19 @@ class Phase:
         self.picture = picture
         self.paths = {path for path, _ in picture.tensors}
 
-    def key(self, symbolic):
+    def key(self, names):
         """Equal for equal phases."""
-        return {path: _token(token, path in symbolic) for path, token in self.picture.places.items()}
+        return {path: _token(token, path in names.symbolic, path in names.numbers) for path, token in self.picture.places.items()}
 
-    def hidden(self, names, taken):
+    def hidden(self, names, symbolic, taken):
         """{name: tensor} of the symbolic ones whose ids are not taken."""
         return {names.of(path, tensor): tensor for path, tensor in self.picture.tensors
-                if path in names.symbolic and id(tensor) not in taken}
+                if path in symbolic and id(tensor) not in taken}
+
+    def numbers(self, names):
+        """{name: tensor} of the symbolic numbers."""
+        found = [(path, kept_numbers.as_tensor(number)) for path, number in self.picture.numbers if path in names.numbers]
+        return {names.of(path, tensor): tensor for path, tensor in found}
 
     def restore(self, given=None):
         self.picture.restore(given)
@@ -47,9 +52,9 @@ class Phase:
         self.restore(replacing(self.copies()))
 
 
-def _token(token, symbolic):
+def _token(token, symbolic, number):
     if type(token) is not Held:
-        return token
+        return ("number", token[0]) if number and type(token) is tuple else token
     return ("symbolic", token.tensor.dtype, token.tensor.shape) if symbolic else ("tensor", token.content)
 
 
@@ -57,7 +62,8 @@ class Names:
     """Which places are symbolic, and what their states are called: the path, with a type where one path has held several."""
 
     def __init__(self):
-        self.symbolic = set()
+        self.symbolic = set()  # paths of tensors
+        self.numbers = set()  # paths of numbers
         self._types = {}
 
     def of(self, path, tensor):
@@ -83,7 +89,10 @@ class Phases:
         self.program = program
         self.contents = Contents()
         self.names = Names()
+        self.counts = set()  # numbers that change with every call, followed as long as nothing but tensors comes of them
+        self.follows_counts = True
         self.ignored = set()  # places that change with every call, as long as no call is seen to read them
+        self.now_symbolic, self.now_numbers = frozenset(), frozenset()
         self.reads = {}  # path -> where a call reads what an earlier one left there
         self.written = set()  # names of the registered parameters and buffers that calls write
         self.first = Phase(self.look())
@@ -104,9 +113,9 @@ class Phases:
         return self.find(phase) is None
 
     def find(self, phase):
-        key = phase.key(self.names.symbolic)
+        key = phase.key(self.names)
         for i, known in enumerate(self.known):
-            if known.key(self.names.symbolic) == key:
+            if known.key(self.names) == key:
                 return i
         return None
 
@@ -126,16 +135,59 @@ class Phases:
         self.known, steps = [self.first], []
         for i, phase in enumerate(self.known):
             for sample in samples:
-                trace, run = capture(sample, phase)
-                steps.append(Step(i, sample, trace, run, self._number_of(run.after)))
-                if self._has_learned(steps[-1]) or any(step.run.call.plain_paths & self.names.symbolic for step in steps):
+                trace, run = self._captured(capture, sample, phase)
+                if trace is None:
                     return None
-            if len(self.known) > PATIENCE and self._ignore_more():
+                steps.append(Step(i, sample, trace, run, self._number_of(run.after)))
+                if self._has_learned(steps[-1]) or self._is_misled(steps):
+                    return None
+            if len(self.known) > 2 and self._follow_more() or len(self.known) > PATIENCE and self._ignore_more():
                 return None
             if len(self.known) > MOST_PHASES:
                 self.restless = self._changing()
                 break
         return steps
+
+    def _captured(self, capture, sample, phase):
+        """What capture gives; (None, None) where following numbers was a mistake, and they are taken as they are from now on."""
+        # One capture runs the program several times: all its runs take the same for symbolic.
+        self.now_symbolic, self.now_numbers = frozenset(self.names.symbolic), frozenset(self.names.numbers)
+        try:
+            trace, run = capture(sample, phase)
+        except Exception:
+            if not self.counts:
+                raise
+            self._stop_following(None)
+            return None, None
+        used = [place for place in trace.places_of_guards_on(sorted(self.counts))]
+        if self.counts and (used or any(finding["severity"] == "error" for finding in trace.findings)):
+            self._stop_following(used[0] if used else None)
+            return None, None
+        return trace, run
+
+    def _stop_following(self, place):
+        self.follows_counts = False
+        if place:
+            self.reads.update({path: place for path in self.counts})
+        self.names.numbers -= self.counts
+        self.counts = set()
+
+    def _follow_more(self):
+        """Takes numbers that change with every call for states."""
+        if not self.follows_counts:
+            return False
+        picture = self.known[-1].picture
+        numbers = {path for path, number in picture.numbers
+                   if kept_numbers.can_put(picture.owners.get(path, (None,))[0]) and kept_numbers.as_tensor(number) is not None}
+        more = numbers.intersection(self._changing()) - self.names.numbers
+        self.counts |= more
+        self.names.numbers |= more
+        return bool(more)
+
+    def _is_misled(self, steps):
+        """True when a call got a tensor or number as it is whose place is known as symbolic now."""
+        calls = [step.run.call for step in steps]
+        return any(call.plain_paths & self.names.symbolic or call.plain_numbers & self.names.numbers for call in calls)
 
     def _number_of(self, phase):
         """The phase's number; a new one is added."""
@@ -154,12 +206,12 @@ class Phases:
 
     def changed(self):
         """Places that the first call changes."""
-        before, after = (phase.key(self.names.symbolic) for phase in self.known[:2])
+        before, after = (phase.key(self.names) for phase in self.known[:2])
         return [path for path, token in after.items() if before.get(path, token) != token]
 
     def _changing(self):
         """Places that the last two calls changed, both of them; of a container that changed not its items."""
-        keys = [phase.key(self.names.symbolic) for phase in self.known[-3:]]
+        keys = [phase.key(self.names) for phase in self.known[-3:]]
         found = [path for path, token in keys[2].items()
                  if path in keys[1] and keys[1][path] != token and keys[0].get(path) != keys[1][path]]
         return [path for path in found if not any(_is_inside(path, other) for other in found if other != path)]
@@ -201,10 +253,13 @@ class Call:
         program = phases.program
         self.registered = {**program.parameters(), **program.buffers()}
         self.registered_ids = {id(tensor) for tensor in self.registered.values()}
-        self.originals = phase.hidden(phases.names, self.registered_ids)
+        self.originals = phase.hidden(phases.names, phases.now_symbolic, self.registered_ids)
         self.leaves, self.types = {}, {}
         self.views = {}  # name -> (name of its state, lazy view) of tensors that share their memory
         self._add_leaves()
+        self.numbers = {path: self._add_number(path, number) for path, number in phase.picture.numbers
+                        if path in phases.now_numbers}
+        self.plain_numbers = {path for path, _ in phase.picture.numbers} - self.numbers.keys()
         self.plain_paths = self._plain_paths()
         self.written, self.entangled = set(), set()  # names of states: written in place; sharing memory with others
         self.wrote, self.fixed = set(), set()  # given values that depend on inputs or states; that do not
@@ -223,6 +278,11 @@ class Call:
             for other, view in group:
                 lazy = self.leaves[name].as_strided(view.shape, view.stride(), view.storage_offset())
                 self.views[other] = (name, lazy)
+
+    def _add_number(self, path, number):
+        """The lazy tensor that the number at this path is the value of in this call."""
+        tensor = kept_numbers.as_tensor(number)
+        return self.add_leaf(self.phases.names.of(path, tensor), tensor)
 
     def lazy_of(self, name):
         return self.views[name][1] if name in self.views else self.leaves[name]
@@ -246,12 +306,19 @@ class Call:
     def begin(self):
         stands_for = {id(tensor): self.lazy_of(name) for name, tensor in self.originals.items()}
         stands_for.update(self.phase.copies())
-        picture = self.phase.picture
+        picture, plain = self.phase.picture, dict(self.numbers)
+        for path, number in picture.numbers:
+            if kept_numbers.is_kept(number) and path in plain:
+                stands_for[id(number)] = kept_numbers.carrier(plain.pop(path).clone())
         for path in self.phases.ignored & picture.containers.keys():
             container = picture.containers[path]
             stands_for[id(container)] = watched(container, functools.partial(self._report, path))
+        given = replacing(stands_for)
         if stands_for:
-            self.phase.restore(replacing(stands_for))
+            self.phase.restore(given)
+        for path, lazy in plain.items():
+            owner, name = picture.owners[path]
+            kept_numbers.put(given(owner), name, kept_numbers.carrier(lazy.clone()))
         for path in sorted(self.phases.ignored & picture.owners.keys() - picture.containers.keys()):
             self._attributes.add(path, *picture.owners[path])
 
@@ -307,6 +374,12 @@ class _Left:
                 self._take_lazy(path, tensor)
             else:
                 self._take_plain(path, tensor)
+        for path, number in picture.numbers:
+            if path in self.names.numbers:
+                tensor = kept_numbers.as_tensor(number)
+                self.writes.append((self.call.leaf(self.names.of(path, tensor), tensor), _tracer.lift(tensor)))
+        for path, number in picture.carriers:
+            self._take_number(path, number)
         for path, tensor in picture.aside_tensors:
             if is_lazy(tensor):
                 original = self.original_of.get(id(tensor))
@@ -335,6 +408,18 @@ class _Left:
                 self.unfilled.add(id(stand_in))
         self.stands_for[id(original)] = stand_in
         self.original_of[id(lazy)] = stand_in
+
+    def _take_number(self, path, number):
+        """A number that is computed from inputs or states."""
+        self.names.numbers.add(path)
+        lazy = kept_numbers.tensor_of(number)
+        name = self.names.of(path, lazy)
+        self.writes.append((self.call.leaf(name, lazy), lazy))
+        self.call.wrote.add(name)
+        value = kept_numbers.kept(_tracer.sample_of(lazy).item())
+        self.stands_for[id(number)] = value
+        self.picture.places[path] = ("float" if isinstance(value, float) else "int", value)
+        self.picture.numbers.append((path, value))
 
     def _take_views(self):
         """Views of one memory stay views of one, as long as they stay where they are."""
@@ -423,6 +508,7 @@ class _Left:
         if self.call.phases.is_new(following):
             for made, lazy in self.fill:
                 made.data.copy_(_tracer.sample_of(lazy))
+            self.picture.keep_contents([made for made, _ in self.fill])
         return following
 
 

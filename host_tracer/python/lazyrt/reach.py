@@ -370,6 +370,10 @@ class Reach:
         for entry in self._entries:
             entry.restore(given)
 
+    def keep_contents(self, tensors):
+        """Puts back from now on what these tensors hold now, too."""
+        self._entries += [_Tensor(tensor, self._contents) for tensor in tensors]
+
     def replace(self, given, unknown):
         """Makes this a picture of given(value) where `value` is. Tensors whose ids are in `unknown` are not looked at."""
         self.containers = {path: given(container) for path, container in self.containers.items()}

@@ -99,7 +99,8 @@ def _share_initial_contents(phases, steps, wanted):
     """The traces begin with the wanted states as they are before the first call."""
     phases.restore()
     first = {**phases.program.parameters(), **phases.program.buffers()}
-    first.update(phases.first.hidden(phases.names, {id(tensor) for tensor in first.values()}))
+    first.update(phases.first.hidden(phases.names, phases.names.symbolic, {id(tensor) for tensor in first.values()}))
+    first.update(phases.first.numbers(phases.names))
     types = {}
     for step in steps:
         types.update(step.run.call.types)
