@@ -144,7 +144,8 @@ def test_the_verdict_is_in_the_bundle(bundle):
 
 def ids_in_the_sources():
     """Ids that a source gives to findings -> one place each."""
-    patterns = [r'\.id = "([^"]+)"', r'Severity::k\w+,\s*"([^"]+)"', r'add_finding\(\s*"\w+",\s*"([^"]+)"']
+    patterns = [r'\.id = "([^"]+)"', r'Severity::k\w+,\s*"([^"]+)"', r'add_finding\(\s*"\w+",\s*"([^"]+)"',
+                r'_find\([^"]*"\w+",\s*"([^"]+)"']
     found = {}
     for path in (SOURCE / "host_tracer").rglob("*"):
         if path.suffix in (".cpp", ".h", ".py") and not path.name.endswith("_test.cpp"):

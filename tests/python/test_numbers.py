@@ -202,7 +202,7 @@ def test_caches_hold_ordinary_tensors(bundle):
     x = torch.randn(4, 4)
     report = lazyrt.export(models.cached_mask, (x,), bundle)
     assert report.verdict == "SOUND", report
-    assert models.causal_mask(4).device.type == "cpu" and models.causal_mask.cache_info().hits >= 1
+    assert models.causal_mask(4).device.type == "cpu"
     want = models.cached_mask(x)
     models._CACHE["scale"].fill_(100)  # the bundle's constants are its own
     np.testing.assert_allclose(lazyrt.load(bundle)(x), want)
