@@ -3,6 +3,7 @@
 import collections
 import copy
 import itertools
+import random
 
 import numpy as np
 import pytest
@@ -359,6 +360,16 @@ def function_attribute():
     return program
 
 
+def late_function_attribute():
+    linear = nn.Linear(4, 4)
+
+    def program(x):
+        program.calls = getattr(program, "calls", 0) + 1
+        return linear(x) * program.calls
+
+    return program
+
+
 def default_argument():
     linear = nn.Linear(4, 4)
 
@@ -372,7 +383,8 @@ def default_argument():
 
 PROGRAMS = [Membrane, Average, AverageInPlace, StepTensor, Queue, DictCache, DefaultDict, SlidingCache, LayerCaches, Text, GlobalDict,
             ClassAttribute, Nested, Swap, Delay, Ring, WarmUp, LateBuffer, ActNorm, ActNormFlag, Window, Iterator, NumpyMemory,
-            Registry, Count, Decay, NumberOfInputs, global_count, closure, function_attribute, default_argument]
+            Registry, Count, Decay, NumberOfInputs, global_count, closure, function_attribute,
+            late_function_attribute, default_argument]
 
 
 @pytest.fixture(autouse=True)
@@ -697,3 +709,29 @@ def test_containers_are_left_as_found(bundle, fail):
     assert model.counted == {"a": 2, "b": 1} and model.default == {"a": [1]} and model.default.default_factory is list
     assert list(model.queue) == [1, 2] and model.queue.maxlen == 2 and model.names == {"a", "b"}
     assert CALLS == 0 and not hasattr(Keeps, "extra") and MEMORY == {}
+
+
+def test_a_generator_is_refused_before_it_gives_anything(bundle):
+    model = Keeps().eval()
+    model.numbers = (float(i) for i in range(9))
+    model.forward = lambda x: x * next(model.numbers)
+    with pytest.raises(lazyrt.ExportError, match="generator 'numbers'"):
+        lazyrt.export(model, (torch.randn(3, 4),), bundle)
+    assert next(model.numbers) == 0.0
+
+
+def test_own_generators_of_random_numbers_are_left_as_found(bundle):
+    class Draws(Keeps):
+        def __init__(self):
+            super().__init__()
+            self.numpy, self.torch, self.python = np.random.default_rng(3), torch.Generator().manual_seed(3), random.Random(3)
+
+        def forward(self, x):
+            scale = self.numpy.normal() + self.python.random() + torch.rand((), generator=self.torch).item()
+            return self.linear(x) * scale
+
+    model, x = Draws().eval(), torch.randn(3, 4)
+    with pytest.raises(lazyrt.ExportError):
+        lazyrt.export(model, (x,), bundle)
+    assert model.numpy.normal() == np.random.default_rng(3).normal() and model.python.random() == random.Random(3).random()
+    assert torch.equal(torch.rand(2, generator=model.torch), torch.rand(2, generator=torch.Generator().manual_seed(3)))

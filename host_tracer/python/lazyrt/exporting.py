@@ -161,6 +161,7 @@ class _Export:
     def _restore(self):
         self.state.restore()
         self.arguments.restore()
+        self.state.restore_random()
         self.globals.restore()
 
     # ---------------------------------------------------------------- before

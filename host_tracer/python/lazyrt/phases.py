@@ -11,6 +11,7 @@ import functools
 import torch
 
 from lazyrt import _tracer, kept_numbers
+from lazyrt.errors import ExportError
 from lazyrt.modes import is_lazy
 from lazyrt.reach import Contents, Held, Reach, copy_of
 from lazyrt.watch import WatchedAttributes, can_watch, can_watch_attribute, is_watched, unwatched, watched
@@ -97,6 +98,9 @@ class Phases:
         self.written = set()  # names of the registered parameters and buffers that calls write
         self.first = Phase(self.look())
         self.contents.first = False
+        for path in self.first.picture.generators:
+            raise ExportError(f"the program reaches the generator '{path}': what it has given cannot be taken back, so that an export "
+                              "would change the program; make it a list, or an input")
         self.known = [self.first]
 
     def look(self):
@@ -108,6 +112,10 @@ class Phases:
 
     def restore(self):
         self.first.restore()
+
+    def restore_random(self):
+        """Generators of random numbers that the program has for itself."""
+        self.first.picture.restore_random()
 
     def is_new(self, phase):
         return self.find(phase) is None
@@ -125,6 +133,7 @@ class Phases:
         self.restless = []
         while True:
             self.restore()
+            self.restore_random()
             self.first = Phase(self.look())
             steps = self._try(samples, capture)
             if steps is not None:

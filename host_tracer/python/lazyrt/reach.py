@@ -286,7 +286,7 @@ class Contents:
     def token_of_state(self, value, state):
         """Equal only while it is as it was when it was seen first."""
         _, first = self._states.setdefault(id(value), (value, state))
-        return (type(value).__name__, id(value)) if state == first else (type(value).__name__, next(self._count))
+        return (type(value).__name__, id(value)) if repr(state) == repr(first) else (type(value).__name__, next(self._count))
 
     def save(self, tensor):
         """(token, copy): equal tokens mean equal contents. Parameters are not copied."""
@@ -340,6 +340,8 @@ class Reach:
     def __init__(self, roots, contents, ignored=()):
         self.places, self.tensors, self.owners, self.numbers, self.carriers = {}, [], {}, [], []
         self.iterators = []  # that can be copied, but not put back
+        self.generators = []  # paths of those that cannot be copied either
+        self._random = []  # (generator of random numbers, its state)
         self.containers = {}  # path -> the list, dict, deque or set there
         self.aside, self.aside_tensors = {}, []  # the same of what is at the paths `ignored` and nowhere else
         self._contents = contents
@@ -369,6 +371,16 @@ class Reach:
         given = given or (lambda value: value)
         for entry in self._entries:
             entry.restore(given)
+
+    def restore_random(self):
+        """Puts back generators of random numbers, which restore() leaves alone: what is drawn has to be seen to differ."""
+        for value, state in self._random:
+            if isinstance(value, random.Random):
+                value.setstate(state)
+            elif isinstance(value, torch.Generator):
+                value.set_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
+            elif hasattr(value, "bit_generator"):
+                value.bit_generator.state = state
 
     def keep_contents(self, tensors):
         """Puts back from now on what these tensors hold now, too."""
@@ -440,6 +452,9 @@ class Reach:
             return (type(value).__name__, _text_of(value))
         state = _inner_state(value)
         if state is not None:
+            self._random.append((value, state))
+            if isinstance(value, types.GeneratorType):
+                self.generators.append(path)
             return self._contents.token_of_state(value, state)
         return self._visit_instance(path, value)
 
@@ -574,8 +589,7 @@ class Reach:
         self._push(f"{path}.__defaults__", function.__defaults__)
         self._push(f"{path}.__kwdefaults__", function.__kwdefaults__)
         self._push(f"{path}.__wrapped__", getattr(function, "__wrapped__", None))
-        if function.__dict__:
-            self._push_attributes(path, function, function.__dict__, False)
+        self._push_attributes(path, function, function.__dict__, False)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             self._push(f"{path}.{name}", cell)
         self._visit_globals(function)
@@ -671,7 +685,7 @@ def _inner_state(value):
         frame = value.gi_frame
         return (frame.f_lasti, repr(frame.f_locals)) if frame is not None else ()
     if type(value).__module__.startswith("numpy.random") and hasattr(value, "bit_generator"):
-        return repr(value.bit_generator.state)
+        return copy.deepcopy(value.bit_generator.state)
     if isinstance(value, collections.abc.Iterator) and of_a_library(type(value).__module__) and hasattr(value, "__reduce__"):
         return _text_of(value)
     return None
