@@ -111,7 +111,7 @@ bool takes(const c10::FunctionSchema& other, const c10::FunctionSchema& schema,
   if (other.arguments().size() != schema.arguments().size()) return false;
   for (size_t i = 0; i < stack.size(); ++i) {
     const c10::TypePtr &a = schema.arguments()[i].type(), &b = other.arguments()[i].type();
-    const bool lazy = is_scalar_type(a) && is_lazy_number(stack[i]);
+    const bool lazy = is_number_type(a) && is_lazy_number(stack[i]);
     const bool fits = is_scalar_type(a) && is_tensor_type(b);
     if (lazy ? !fits : (*a != *b && !fits)) return false;
   }

@@ -463,7 +463,8 @@ void ScriptInterpreter::prepare_arguments(const Node* node, Stack& stack) const 
       stack[i] = device_;
     }
   }
-  if (schema.is_vararg()) stack.emplace_back(static_cast<int64_t>(node->inputs().size()));
+  const bool counted = schema.is_vararg() && node->kind() != prim::tolist;
+  if (counted) stack.emplace_back(static_cast<int64_t>(node->inputs().size()));
 }
 
 /// Tensors that the program makes of numbers are lifted, so that it can write into them. Arithmetic

@@ -241,7 +241,7 @@ class Numbers(nn.Module):
         y = torch.clamp(y, -scale, scale) + torch.add(x, x, alpha=k % 2)
         if k > 2 and k < 4:
             y = y * 2
-        return y
+        return y[:k]
 
 
 @case

@@ -196,6 +196,7 @@ TEST(TorchScript, NumbersStayInTheGraph) {
     truths += std::holds_alternative<bool>(guard.seen) && !guard.check ? 1 : 0;
   }
   EXPECT_EQ(truths, 2u) << "k > 2 and k < 4: " << trace.text();
+  EXPECT_EQ(trace.guards.size(), 4u) << "a slice is exact, a divisor is checked: " << trace.text();
   EXPECT_TRUE(trace.findings.empty());
 }
 
