@@ -735,3 +735,32 @@ def test_own_generators_of_random_numbers_are_left_as_found(bundle):
         lazyrt.export(model, (x,), bundle)
     assert model.numpy.normal() == np.random.default_rng(3).normal() and model.python.random() == random.Random(3).random()
     assert torch.equal(torch.rand(2, generator=model.torch), torch.rand(2, generator=torch.Generator().manual_seed(3)))
+
+
+class ArrayMemory(Keeps):
+    def __init__(self):
+        super().__init__()
+        self.memory = np.zeros((3, 4), np.float32)
+
+    def forward(self, x):
+        self.memory = self.memory * 0.5 + x.numpy()
+        return self.linear(x) + torch.from_numpy(self.memory)
+
+
+class TupleMemory(Keeps):
+    def __init__(self):
+        super().__init__()
+        self.pair = (0.0, 1.0)
+
+    def forward(self, x):
+        first, second = self.pair
+        self.pair = (second, x.sum().item())
+        return self.linear(x) * first
+
+
+@pytest.mark.parametrize("make, path", [(ArrayMemory, "memory"), (TupleMemory, r"pair\[1\]")])
+def test_what_cannot_be_state_is_named(bundle, make, path):
+    model = made(make)
+    with pytest.raises(lazyrt.ExportError, match=f"'{path}'.*keep a tensor there"):
+        lazyrt.export(model, (torch.randn(3, 4),), bundle)
+    assert type(model.__dict__["memory" if make is ArrayMemory else "pair"]) in (np.ndarray, tuple)

@@ -326,6 +326,9 @@ class Call:
         if stands_for:
             self.phase.restore(given)
         for path, lazy in plain.items():
+            if path not in picture.owners:
+                raise ExportError(f"the program keeps a number in the tuple item '{path}', which its calls change: keep a tensor there, or "
+                                  "a list")
             owner, name = picture.owners[path]
             kept_numbers.put(given(owner), name, kept_numbers.carrier(lazy.clone()))
         for path in sorted(self.phases.ignored & picture.owners.keys() - picture.containers.keys()):
@@ -343,6 +346,8 @@ class Call:
         self.stop_watching()
         self._put_back_registered(tensors)
         picture = self.phases.look()
+        for path in picture.lazy_arrays:
+            raise ExportError(f"the program keeps a NumPy array that is computed from its inputs in '{path}': keep a tensor there")
         left = _Left(self, picture, mode)
         left.write()
         following = left.phase()

@@ -340,6 +340,7 @@ class Reach:
     def __init__(self, roots, contents, ignored=()):
         self.places, self.tensors, self.owners, self.numbers, self.carriers = {}, [], {}, [], []
         self.iterators = []  # that can be copied, but not put back
+        self.lazy_arrays = []  # paths of NumPy arrays that are computed from inputs
         self.generators = []  # paths of those that cannot be copied either
         self._random = []  # (generator of random numbers, its state)
         self.containers = {}  # path -> the list, dict, deque or set there
@@ -469,6 +470,8 @@ class Reach:
         token = self._visit_items(path, value)
         module = isinstance(value, torch.nn.Module)
         kind = type(value)
+        if kind.__module__ == "lazyrt.arrays":
+            self.lazy_arrays.append(path)
         if token is None and not module and of_a_library(kind.__module__) and not isinstance(value, _HOLDERS):
             if not kind.__module__.startswith("torch."):
                 return ("object", kind.__module__, kind.__name__)
