@@ -114,25 +114,41 @@ T power(T a, T b) {
   }
 }
 
+/// What products of T are summed in: integers wrap.
+template <class T, bool = kIsFloat<T>>
+struct SumOf {
+  using Type = T;
+};
+template <class T>
+struct SumOf<T, false> {
+  using Type = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+};
+template <class T>
+using Sum = typename SumOf<T>::Type;
+
 /// Sum of a[i] * b[i], in eight interleaved partial sums that compilers turn into vectors.
 template <class T>
 T dot(const T* a, const T* b, int64_t n) {
   constexpr int kLanes = 8;
-  T sums[kLanes] = {};
+  using S = Sum<T>;
+  S sums[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    for (int j = 0; j < kLanes; ++j) sums[j] += a[i + j] * b[i + j];
+    for (int j = 0; j < kLanes; ++j) sums[j] += static_cast<S>(a[i + j]) * static_cast<S>(b[i + j]);
   }
-  T tail = 0;
-  for (; i < n; ++i) tail += a[i] * b[i];
-  return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7])) +
-         tail;
+  S tail = 0;
+  for (; i < n; ++i) tail += static_cast<S>(a[i]) * static_cast<S>(b[i]);
+  return static_cast<T>(((sums[0] + sums[4]) + (sums[1] + sums[5])) +
+                        ((sums[2] + sums[6]) + (sums[3] + sums[7])) + tail);
 }
 
-/// y[i] += scale * x[i].
+/// y[i] += scale * x[i]; integers wrap.
 template <class T>
 void add_scaled(T* __restrict y, const T* __restrict x, T scale, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) y[i] += scale * x[i];
+  using S = Sum<T>;
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] = static_cast<T>(static_cast<S>(y[i]) + static_cast<S>(scale) * static_cast<S>(x[i]));
+  }
 }
 
 }  // namespace lazyrt

@@ -60,6 +60,7 @@ T convolve(const fb::Conv2d& a, const T* image, const Shape& x, const T* filter,
   const int64_t count = std::max<int64_t>(columns.last - columns.first, 0);
   const bool contiguous = a.dilation_w() == 1 && depth == x[3];
   T sum = 0;
+  if (count == 0) return sum;  // no tap is inside: neither is the pixel of the first one
   for (int64_t kh = rows.first; kh < rows.last; ++kh) {
     const int64_t row = (top + kh * a.dilation_h()) * x[2];
     const T* w = filter + (kh * weight[2] + columns.first) * depth;

@@ -20,6 +20,7 @@ Status supports(const NodeSpec& node) {
 
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const auto& a = context.node.attrs.as<fb::BatchNorm>();
+  if (context.node.inputs[0].numel() == 0) return {};
   const auto channels = static_cast<size_t>(context.node.inputs[0].shape[a.channel_axis()]);
   prepared->workspace_bytes = 2 * channels * sizeof(float);
   return {};

@@ -38,7 +38,10 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
     const int64_t most = most_padding(a.mode(), shape[i]);
     LAZYRT_RETURN_IF_ERROR(check_range("pad", "before", before[i], least, most));
     LAZYRT_RETURN_IF_ERROR(check_range("pad", "after", after[i], least, most));
-    if (__builtin_add_overflow(shape[i] + before[i], after[i], &shape[i])) shape[i] = -1;
+    if (__builtin_add_overflow(shape[i], before[i], &shape[i]) ||
+        __builtin_add_overflow(shape[i], after[i], &shape[i])) {
+      return Status(Error::kInvalidArgument, "pad: dim %d of the result overflows", i);
+    }
   }
   return set_output("pad", &out[0], in[0].dtype, shape);
 }

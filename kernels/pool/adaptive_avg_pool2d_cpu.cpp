@@ -21,7 +21,7 @@ Status run(void*, const RunContext& context) {
   const Shape& o = context.outputs[0].shape;
   const float* x = context.inputs[0].as<const float>();
   const auto channels = static_cast<size_t>(s[3]);
-  const int64_t taps = s[1] * s[2] / (o[1] * o[2]) + 1;
+  const auto taps = static_cast<size_t>(s[1] * s[2] / (o[1] * o[2]) + 1);
   for_output_pixels(cpu, context.outputs[0], taps,
                     [&](int64_t image, int64_t row, int64_t column, float* y) {
                       const PixelWindow window = {x + image * s[1] * s[2] * s[3], s[2], s[3],

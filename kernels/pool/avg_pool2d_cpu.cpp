@@ -25,21 +25,21 @@ Status run(void*, const RunContext& context) {
   const Shape& s = context.inputs[0].shape;
   const float* x = context.inputs[0].as<const float>();
   const auto channels = static_cast<size_t>(s[3]);
-  for_output_pixels(cpu, context.outputs[0], int64_t{a.kernel_h()} * a.kernel_w(),
-                    [&](int64_t image, int64_t row, int64_t column, float* y) {
-                      const int64_t top = row * a.stride_h() - a.pad_top();
-                      const int64_t left = column * a.stride_w() - a.pad_left();
-                      const PixelWindow window = {x + image * s[1] * s[2] * s[3], s[2], s[3],
-                                                  taps_inside(top, a.kernel_h(), 1, s[1]),
-                                                  taps_inside(left, a.kernel_w(), 1, s[2])};
-                      for (size_t c = 0; window.count() == 0 && c < channels; ++c) y[c] = 0;
-                      for_window(window, y, [&](const float* const* rows, size_t n) {
-                        cpu.vector->sum_rows(rows, n, 1.0f, y, channels);
-                      });
-                      const int64_t divisor = divisor_of(a, s, top, left, window.count());
-                      cpu.vector->scale_shift1(y, 1.0f / static_cast<float>(divisor), 0.0f, y,
-                                               channels);
-                    });
+  for_output_pixels(
+      cpu, context.outputs[0], most_taps(a.kernel_h(), s[1]) * most_taps(a.kernel_w(), s[2]),
+      [&](int64_t image, int64_t row, int64_t column, float* y) {
+        const int64_t top = row * a.stride_h() - a.pad_top();
+        const int64_t left = column * a.stride_w() - a.pad_left();
+        const PixelWindow window = {x + image * s[1] * s[2] * s[3], s[2], s[3],
+                                    taps_inside(top, a.kernel_h(), 1, s[1]),
+                                    taps_inside(left, a.kernel_w(), 1, s[2])};
+        for (size_t c = 0; window.count() == 0 && c < channels; ++c) y[c] = 0;
+        for_window(window, y, [&](const float* const* rows, size_t n) {
+          cpu.vector->sum_rows(rows, n, 1.0f, y, channels);
+        });
+        const int64_t divisor = divisor_of(a, s, top, left, window.count());
+        cpu.vector->scale_shift1(y, 1.0f / static_cast<float>(divisor), 0.0f, y, channels);
+      });
   return {};
 }
 

@@ -15,7 +15,7 @@ Status run(void*, const RunContext& context) {
   const float* x = context.inputs[0].as<const float>();
   const auto channels = static_cast<size_t>(s[3]);
   for_output_pixels(
-      cpu, context.outputs[0], int64_t{a.kernel_h()} * a.kernel_w(),
+      cpu, context.outputs[0], most_taps(a.kernel_h(), s[1]) * most_taps(a.kernel_w(), s[2]),
       [&](int64_t image, int64_t row, int64_t column, float* y) {
         const PixelWindow window = {
             x + image * s[1] * s[2] * s[3], s[2], s[3],

@@ -55,15 +55,19 @@ void for_window(const PixelWindow& w, float* y, const Use& use) {
   if (n > 0) use(list, n);
 }
 
+/// The number of taps that a window of this kernel has inside an extent, at most.
+inline size_t most_taps(int64_t kernel, int64_t extent) {
+  return static_cast<size_t>(kernel < extent ? kernel : extent);
+}
+
 /// Calls body(image index, output row, output column, y) for every output pixel, on all threads;
-/// `cost` is the number of taps of a window.
+/// `taps` is the most that a window has. REQUIRES: the taps of all windows are bounded work.
 template <class Body>
-void for_output_pixels(const CpuServices& cpu, const TensorView& y, int64_t cost,
-                       const Body& body) {
+void for_output_pixels(const CpuServices& cpu, const TensorView& y, size_t taps, const Body& body) {
   const Shape& s = y.shape;
   float* out = y.as<float>();
   const auto rows = static_cast<size_t>(s[0] * s[1]);
-  parallel_for(cpu, rows, grain_of(static_cast<size_t>(s[2] * s[3] * cost)),
+  parallel_for(cpu, rows, grain_of(static_cast<size_t>(s[2] * s[3]) * taps),
                [&](size_t begin, size_t end) {
                  for (auto r = static_cast<int64_t>(begin); r < static_cast<int64_t>(end); ++r) {
                    for (int64_t c = 0; c < s[2]; ++c) {

@@ -36,6 +36,7 @@ Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec
 /// The workspace is a list of the indices of one row.
 Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const Shape& x = context.node.inputs[0].shape;
+  if (x.numel() == 0) return Status();
   const int64_t extent = x[context.node.attrs.as<fb::TopK>().axis()];
   prepared->workspace_bytes = static_cast<size_t>(extent) * sizeof(int64_t);
   return Status();

@@ -101,8 +101,12 @@ Status check_output_bindings(MethodCheck* check);  // interface_rules.cpp
 Status check_memory(MethodCheck* check);           // memory_rules.cpp
 Status check_samples(const MethodCheck& check);    // sample_rules.cpp
 Status check_reserved(const MethodCheck& check);   // reserved_rules.cpp
+Status check_texts(const MethodCheck& check);      // text_rules.cpp
 /// kUnsupported names the first part that this runtime cannot run.
 Status check_supported(const MethodCheck& check);  // reserved_rules.cpp
+
+/// As check_texts, of what the exporter noted.
+Status check_info(const fb::Bundle& bundle, Budget* budget);  // text_rules.cpp
 
 /// Arena and states fit into `limit`. REQUIRES: check_values.
 Status check_memory_limit(const MethodCheck& check, uint64_t limit);  // state_rules.cpp

@@ -9,6 +9,24 @@ namespace {
 /// Bytes that a Node takes in the smallest honest file.
 constexpr uint64_t kHonestNodeBytes = 20;
 
+/// The attributes that are vectors of 64-bit numbers can be read in place.
+bool has_aligned_attributes(const fb::Node& node) {
+  switch (node.op_type()) {
+    case fb::OpAttrs::Reshape:
+      return is_aligned(node.op_as_Reshape()->shape());
+    case fb::OpAttrs::Expand:
+      return is_aligned(node.op_as_Expand()->shape());
+    case fb::OpAttrs::Slice: {
+      const fb::Slice& slice = *node.op_as_Slice();
+      return is_aligned(slice.starts()) && is_aligned(slice.sizes()) && is_aligned(slice.steps());
+    }
+    case fb::OpAttrs::Pad:
+      return is_aligned(node.op_as_Pad()->before()) && is_aligned(node.op_as_Pad()->after());
+    default:
+      return true;
+  }
+}
+
 /// Specs of one node's operands, reused from node to node.
 struct Scratch {
   Array<TensorSpec> inputs;
@@ -139,6 +157,7 @@ Status check_node(MethodCheck* c, int32_t index, Scratch* scratch) {
   if (!c->is_source(node.source())) return bad_bundle("there is no source %d", node.source());
   const OpEntry* entry = nullptr;
   LAZYRT_RETURN_IF_ERROR(check_op(*c, node, &entry));
+  if (!has_aligned_attributes(node)) return bad_bundle("an attribute of it is not aligned");
   LAZYRT_RETURN_IF_ERROR(check_operand_count(*entry->def, node));
   LAZYRT_RETURN_IF_ERROR(check_inputs(c, *entry->def, index, scratch));
   LAZYRT_RETURN_IF_ERROR(check_outputs(c, index));

@@ -1,6 +1,3 @@
-// Before anything that includes generated headers.
-#include "runtime/bundle/vector_alignment.h"
-
 #include "runtime/bundle/reader.h"
 
 #include <cinttypes>

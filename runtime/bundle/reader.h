@@ -30,6 +30,13 @@ size_t count_of(const V* vector) {
 /// A string that may be absent.
 inline const char* text_of(const flatbuffers::String* s) { return s == nullptr ? "" : s->c_str(); }
 
+/// Whether the elements may be read in place. FlatBuffers verifies where a vector's length is
+/// aligned, not its elements: those of 64 bits may lie in between.
+template <class T>
+bool is_aligned(const flatbuffers::Vector<T>* v) {
+  return v == nullptr || reinterpret_cast<uintptr_t>(v->Data()) % alignof(T) == 0;
+}
+
 /// The elements of an int vector that may be absent.
 inline Span<const int32_t> ints_of(const flatbuffers::Vector<int32_t>* v) {
   return v == nullptr ? Span<const int32_t>() : Span<const int32_t>(v->data(), v->size());

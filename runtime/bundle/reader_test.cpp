@@ -252,9 +252,12 @@ TEST(Hostile, MisalignedVectorsAreRefused) {
   flatbuffers::FlatBufferBuilder b;
   const auto shape = b.CreateVector(std::vector<int64_t>{2, 2, 2, 2});
   fb::ValueBuilder v(b);
+  v.add_dtype(fb::DType::Float32);
   v.add_shape(shape);
   const auto values = b.CreateVector(std::vector<flatbuffers::Offset<fb::Value>>{v.Finish()});
+  const auto name = b.CreateString("forward");
   fb::MethodBuilder m(b);
+  m.add_name(name);
   m.add_values(values);
   const auto methods = b.CreateVector(std::vector<flatbuffers::Offset<fb::Method>>{m.Finish()});
   fb::FinishBundleBuffer(b, fb::CreateBundle(b, 0, methods));
@@ -264,7 +267,37 @@ TEST(Hostile, MisalignedVectorsAreRefused) {
       reinterpret_cast<flatbuffers::Table*>(value)->GetAddressOf(fb::Value::VT_SHAPE));
   flatbuffers::WriteScalar(field, flatbuffers::ReadScalar<flatbuffers::uoffset_t>(field) + 4);
   const AlignedBytes file = test::write_bundle({b.GetBufferPointer(), b.GetSize()}, {});
-  EXPECT_THAT(load(file).message(), HasSubstr("FlatBuffer is damaged"));
+  EXPECT_THAT(load(file).message(), HasSubstr("its shape is not aligned"));
+}
+
+/// A report of all sources would be larger than the file by far.
+TEST(Hostile, SharedStringsAreRefused) {
+  flatbuffers::FlatBufferBuilder b;
+  const auto text = b.CreateString(std::string(1000, 's'));
+  const auto source = fb::CreateSource(b, 0, 0, text);
+  const auto sources = b.CreateVector(std::vector<flatbuffers::Offset<fb::Source>>(100, source));
+  const auto name = b.CreateString("forward");
+  fb::MethodBuilder m(b);
+  m.add_name(name);
+  m.add_sources(sources);
+  const auto methods = b.CreateVector(std::vector<flatbuffers::Offset<fb::Method>>{m.Finish()});
+  fb::FinishBundleBuffer(b, fb::CreateBundle(b, 0, methods));
+  const AlignedBytes file = test::write_bundle({b.GetBufferPointer(), b.GetSize()}, {});
+  EXPECT_THAT(load(file).message(), HasSubstr("shared"));
+}
+
+TEST(Hostile, SharedInfoIsRefused) {
+  flatbuffers::FlatBufferBuilder b;
+  const auto text = b.CreateString(std::string(1000, 'i'));
+  const auto entry = fb::CreateKeyValue(b, text, text);
+  const auto info = b.CreateVector(std::vector<flatbuffers::Offset<fb::KeyValue>>(100, entry));
+  const auto name = b.CreateString("forward");
+  fb::MethodBuilder m(b);
+  m.add_name(name);
+  const auto methods = b.CreateVector(std::vector<flatbuffers::Offset<fb::Method>>{m.Finish()});
+  fb::FinishBundleBuffer(b, fb::CreateBundle(b, 0, methods, info));
+  const AlignedBytes file = test::write_bundle({b.GetBufferPointer(), b.GetSize()}, {});
+  EXPECT_THAT(load(file).message(), HasSubstr("shared"));
 }
 
 TEST(Hostile, MoreTablesThanAllowedAreRefused) {

@@ -56,6 +56,7 @@ Status check_scales(const MethodCheck& c, size_t id, const fb::Quantization& q) 
 Status check_quantization(const MethodCheck& c, size_t id) {
   const fb::Quantization* q = c.value(id).quantization();
   if (q == nullptr) return {};
+  if (!is_aligned(q->zero_points())) return c.bad_value(id, "its zero points are not aligned");
   const TensorSpec& spec = c.values[id].spec;
   if (!is_integral(spec.dtype))
     return c.bad_value(id, "quantized, but of dtype %s", dtype_name(spec.dtype));

@@ -22,6 +22,7 @@ bool same_shape(const fb::Blob& blob, const Shape& shape) {
 Status check_blob(const MethodCheck& c, const fb::Blob& blob, const fb::Binding& binding) {
   const ValueFacts& value = c.values[static_cast<size_t>(binding.value())];
   const char* name = text_of(binding.name());
+  if (!is_aligned(blob.shape())) return bad_bundle("'%.60s': its shape is not aligned", name);
   if (dtype_of(blob.dtype()) != value.spec.dtype || !same_shape(blob, value.spec.shape)) {
     return bad_bundle("'%.60s': its dtype or shape is not the value's %s%s", name,
                       dtype_name(value.spec.dtype), shape_text(value.spec.shape).text);

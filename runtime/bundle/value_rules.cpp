@@ -28,6 +28,7 @@ Status check_dtype(const MethodCheck& c, size_t id) {
 }
 
 Status check_shape(const MethodCheck& c, size_t id) {
+  if (!is_aligned(c.value(id).shape())) return c.bad_value(id, "its shape is not aligned");
   const size_t rank = count_of(c.value(id).shape());
   if (rank > kMaxRank) return c.bad_value(id, "rank %zu is more than %d", rank, kMaxRank);
   return c.budget->charge(rank * sizeof(int64_t));

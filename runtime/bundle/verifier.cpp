@@ -71,6 +71,7 @@ Status check_arena_limit(const fb::Method& method, uint64_t limit) {
 
 Status check_structure(MethodCheck* check) {
   LAZYRT_RETURN_IF_ERROR(check_values(check));
+  LAZYRT_RETURN_IF_ERROR(check_texts(*check));
   LAZYRT_RETURN_IF_ERROR(check_input_bindings(check));
   LAZYRT_RETURN_IF_ERROR(check_nodes(check));
   LAZYRT_RETURN_IF_ERROR(check_output_bindings(check));
@@ -139,6 +140,7 @@ Status verify_bundle(const BundleSections& sections, const OpTable& ops,
   }
   BundleCheck check = {sections, ops, options.memory_limit, Budget(sections.metadata_bytes),
                        WorkMeter(options)};
+  LAZYRT_RETURN_IF_ERROR(check_info(*sections.bundle, &check.budget));
   LAZYRT_RETURN_IF_ERROR(check.method_names());
   Status unsupported;
   for (const fb::Method* method : *sections.bundle->methods()) {
