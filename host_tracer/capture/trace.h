@@ -158,6 +158,8 @@ struct SampleTensor {
   ConstantData data;
 };
 
+struct EagerReference;  // eager_reference.h
+
 /// A finished capture. Values are in order of definition, nodes in order of execution.
 struct Trace {
   std::vector<TraceValue> values;
@@ -173,6 +175,8 @@ struct Trace {
   ShapeStats shapes;
   std::vector<std::string> notes;  ///< what was assumed or dropped, for the report
   std::string producer;            ///< e.g. "torch.export 2.13.0"
+  /// The program, for the check after export; null: the trace stands for it.
+  std::shared_ptr<const EagerReference> eager;
 
   /// Readable text, one line a node: `%12: f32[1,384] = aten::add.Tensor(%3, %4, alpha=1)  # src`.
   std::string text() const;

@@ -13,7 +13,8 @@ namespace {
 
 class Evaluator {
  public:
-  explicit Evaluator(const Trace& trace) : trace_(trace), tensors_(trace.values.size()) {
+  Evaluator(const Trace& trace, const TraceEvalOptions& options)
+      : trace_(trace), options_(options), tensors_(trace.values.size()) {
     count_uses();
   }
 
@@ -24,13 +25,21 @@ class Evaluator {
     const TraceValue& value = trace_.values[static_cast<size_t>(id)];
     if (t.defined() || value.leaf == LeafKind::kNotLeaf || value.leaf == LeafKind::kInput) return t;
     t = from_sample({value.dtype, value.shape, value.constant});
-    if (value.wrapped_number) t.unsafeGetTensorImpl()->set_wrapped_number(true);
+    if (value.wrapped_number) {
+      t.unsafeGetTensorImpl()->set_wrapped_number(true);
+    } else if (at::isFloatingType(t.scalar_type())) {
+      if (options_.change_leaf) t = options_.change_leaf(t);
+      if (options_.in_double) t = t.to(at::kDouble);
+    }
     return t;
   }
+
+  std::vector<at::Tensor> take_values() { return std::move(tensors_); }
 
   void run() {
     for (size_t i = 0; i < trace_.nodes.size(); ++i) {
       run_node(trace_.nodes[i]);
+      if (options_.keep_values) continue;
       for (const size_t id : last_uses_[i]) tensors_[id] = at::Tensor();
     }
   }
@@ -66,23 +75,60 @@ class Evaluator {
   }
 
   void run_node(const TraceNode& node) {
-    const IdToTensor tensor_of = [this](TraceValueId id) { return get(id); };
-    const auto results = call_eagerly(node.op, node.overload, node.args, tensor_of);
+    const bool changes = options_.change_ties && chooses_freely(node);
+    const IdToTensor tensor_of = [this, changes](TraceValueId id) {
+      const at::Tensor t = get(id);
+      const bool floating = t.defined() && at::isFloatingType(t.scalar_type());
+      return changes && floating ? options_.change_ties(t) : t;
+    };
+    const auto results = options_.in_double
+                             ? call_eagerly(node.op, node.overload, doubled(node.args), tensor_of)
+                             : call_eagerly(node.op, node.overload, node.args, tensor_of);
     TORCH_CHECK(results.size() == node.outputs.size(), node.full_name(),
                 ": another number of results than captured");
     for (size_t i = 0; i < results.size(); ++i) store(node, node.outputs[i], results[i]);
   }
 
-  void store(const TraceNode& node, TraceValueId id, const at::Tensor& t) {
+  /// Which of equal elements comes first is the implementation's choice.
+  static bool chooses_freely(const TraceNode& node) {
+    for (const char* op : {"aten::topk", "aten::kthvalue", "aten::median", "aten::mode"}) {
+      if (node.op == op) return true;
+    }
+    if (node.op != "aten::sort" && node.op != "aten::argsort") return false;
+    const TraceArg* stable = node.find("stable");
+    const bool* is_stable = stable ? std::get_if<bool>(stable) : nullptr;
+    return is_stable == nullptr || !*is_stable;
+  }
+
+  static bool is_floating_dtype(DType dtype) { return at::isFloatingType(to_scalar_type(dtype)); }
+
+  static OpArgs doubled(OpArgs args) {
+    for (auto& [name, arg] : args) {
+      auto* dtype = std::get_if<DType>(&arg);
+      if (dtype && is_floating_dtype(*dtype)) *dtype = DType::kFloat64;
+    }
+    return args;
+  }
+
+  bool is_expected(const TraceValue& value, const at::Tensor& t) const {
+    if (t.sizes() != value.shape) return false;
+    if (options_.in_double && is_floating_dtype(value.dtype)) {
+      return at::isFloatingType(t.scalar_type());
+    }
+    return to_dtype(t.scalar_type()) == value.dtype;
+  }
+
+  void store(const TraceNode& node, TraceValueId id, at::Tensor t) {
     if (id == kNoTraceValue) return;
     const TraceValue& value = trace_.values[static_cast<size_t>(id)];
-    TORCH_CHECK(t.sizes() == value.shape && to_dtype(t.scalar_type()) == value.dtype,
-                node.full_name(), ": captured as ", dtype_name(value.dtype), value.shape,
-                ", eager gives ", t.scalar_type(), t.sizes());
-    set(id, t);
+    TORCH_CHECK(is_expected(value, t), node.full_name(), ": captured as ", dtype_name(value.dtype),
+                value.shape, ", eager gives ", t.scalar_type(), t.sizes());
+    if (options_.in_double && at::isFloatingType(t.scalar_type())) t = t.to(at::kDouble);
+    set(id, std::move(t));
   }
 
   const Trace& trace_;
+  const TraceEvalOptions& options_;
   std::vector<at::Tensor> tensors_;
   std::vector<std::vector<size_t>> last_uses_;  ///< by node: values that nobody reads after it
 };
@@ -109,13 +155,13 @@ std::vector<at::Tensor> collect(const Trace& trace, Evaluator& evaluator) {
 }
 
 TraceRun evaluate(const Trace& trace, const std::vector<at::Tensor>& inputs,
-                  const std::vector<at::Tensor>& states) {
+                  const std::vector<at::Tensor>& states, const TraceEvalOptions& options) {
   TORCH_CHECK(inputs.size() == trace.inputs.size(), "the trace has ", trace.inputs.size(),
               " inputs, not ", inputs.size());
   TORCH_CHECK(states.empty() || states.size() == trace.states.size(), "the trace has ",
               trace.states.size(), " states, not ", states.size());
   const at::NoGradGuard no_grad;
-  Evaluator evaluator(trace);
+  Evaluator evaluator(trace, options);
   for (size_t i = 0; i < inputs.size(); ++i) evaluator.set(trace.inputs[i], inputs[i]);
   for (size_t i = 0; i < states.size(); ++i) evaluator.set(trace.states[i].leaf, states[i]);
   evaluator.run();
@@ -125,6 +171,7 @@ TraceRun evaluate(const Trace& trace, const std::vector<at::Tensor>& inputs,
   for (const TraceState& state : trace.states) {
     run.states.push_back(evaluator.get(state.next).clone());
   }
+  if (options.keep_values) run.values = evaluator.take_values();
   return run;
 }
 
@@ -142,9 +189,10 @@ struct Holds {
 }  // namespace
 
 Outcome<TraceRun> run_trace(const Trace& trace, const std::vector<at::Tensor>& inputs,
-                            const std::vector<at::Tensor>& states) {
+                            const std::vector<at::Tensor>& states,
+                            const TraceEvalOptions& options) {
   try {
-    return evaluate(trace, inputs, states);
+    return evaluate(trace, inputs, states, options);
   } catch (const c10::Error& e) {
     return Failure{Error::kInternal, e.what_without_backtrace()};
   } catch (const std::exception& e) {

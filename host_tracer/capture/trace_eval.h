@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <vector>
 
 #include "host_tracer/capture/trace.h"
@@ -21,13 +22,27 @@ struct TraceRun {
   std::vector<at::Tensor> outputs;
   std::vector<at::Tensor> guards;  ///< the values of trace.guards, 0-dim
   std::vector<at::Tensor> states;  ///< the new contents of trace.states
+  std::vector<at::Tensor> values;  ///< with keep_values: all values that nodes made, by their ids
+};
+
+struct TraceEvalOptions {
+  /// Floating values are computed in float64: parameters and constants are cast, dtypes in the
+  /// calls' arguments exchanged. Inputs and states are the caller's to cast.
+  bool in_double = false;
+  bool keep_values = false;
+  /// Asked for another content of each floating operand of calls that choose among equal elements
+  /// in no order of their own: topk, sort that is not stable. May be empty.
+  std::function<at::Tensor(const at::Tensor&)> change_ties;
+  /// Asked for another content of each floating parameter, buffer and constant. May be empty.
+  std::function<at::Tensor(const at::Tensor&)> change_leaf;
 };
 
 /// A run with its guards' values and states. `states` are the contents at the beginning, one for
 /// each of trace.states; empty: the first run's. Nothing of the trace is written. Fails where a
 /// guard does not hold and a later call needs it.
 Outcome<TraceRun> run_trace(const Trace& trace, const std::vector<at::Tensor>& inputs,
-                            const std::vector<at::Tensor>& states = {});
+                            const std::vector<at::Tensor>& states = {},
+                            const TraceEvalOptions& options = {});
 
 /// True when every guard has the value that it was seen with; floating ones to 1e-5 of it.
 bool guards_hold(const Trace& trace, const std::vector<at::Tensor>& values);

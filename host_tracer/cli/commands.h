@@ -24,8 +24,8 @@ struct ExportArguments {
   bool second_trace = true;
   bool strip_samples = false;
   bool quiet = false;
-  bool check = true;
-  bool keep = false;  ///< keep a bundle that fails the check
+  std::string check = "full";  ///< --check: none, sample or full
+  bool keep = false;           ///< keep a bundle that fails the check
 };
 Exit run_export(const ExportArguments& arguments);
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host_tracer/capture/allow.h"
+#include "host_tracer/check/differential_check.h"
 #include "host_tracer/cli/capture_model.h"
 #include "host_tracer/cli/commands.h"
 #include "host_tracer/cli/console.h"
@@ -14,7 +15,6 @@
 #include "host_tracer/cli/input_spec.h"
 #include "host_tracer/cli/interrupt.h"
 #include "host_tracer/cli/progress.h"
-#include "host_tracer/cli/self_check.h"
 #include "host_tracer/report/html.h"
 #include "host_tracer/report/sha256.h"
 #include "host_tracer/report/summary.h"
@@ -55,7 +55,7 @@ class Export {
     capture();
     if (summary_.verdict == Verdict::kBroken) stop_broken();
     write();
-    if (args_.check) check();
+    check();
     describe();
     publish();
     progress_.reset();
@@ -63,7 +63,7 @@ class Export {
   }
 
  private:
-  void check_arguments() const;
+  void check_arguments();
   std::vector<std::vector<GivenInput>> samples() const;
   void capture();
   void stop_broken();
@@ -81,7 +81,8 @@ class Export {
   const RemoveOnInterrupt interrupted_, interrupted_writing_;
   std::unique_ptr<Progress> progress_;
   std::vector<Trace> traces_;  ///< one for each sample; at least one
-  std::string interface_;      ///< nesting of arguments and result, if the front end knows it
+  CheckLevel level_ = CheckLevel::kFull;
+  std::string interface_;  ///< nesting of arguments and result, if the front end knows it
   ExportSummary summary_;
 };
 
@@ -104,13 +105,16 @@ void Export::dump(const std::string& pass, const Graph& graph) const {
 }
 
 /// What can be refused before the model is read.
-void Export::check_arguments() const {
+void Export::check_arguments() {
   const std::vector<std::string> points = dump_points(default_pipeline());
   for (const std::string& name : args_.dump_after) {
     if (name == "all" || std::find(points.begin(), points.end(), name) != points.end()) continue;
     std::string text = "--dump-after: no pass '" + name + "'; there are all";
     for (const std::string& point : points) text += ", " + point;
     stop({Error::kInvalidArgument, text});
+  }
+  if (!parse_check_level(args_.check, &level_)) {
+    stop({Error::kInvalidArgument, "--check: no level '" + args_.check + "'"});
   }
   std::error_code ignored;
   if (!fs::exists(args_.model, ignored)) stop({Error::kNotFound, "no file " + args_.model});
@@ -146,7 +150,7 @@ void Export::capture() {
   const auto begin = std::chrono::steady_clock::now();
   CaptureSettings settings;
   settings.static_shapes = args_.use_sample_shape;
-  settings.sample_outputs = args_.check || !args_.strip_samples;
+  settings.sample_outputs = level_ != CheckLevel::kNone || !args_.strip_samples;
   settings.second_trace = args_.second_trace;
   settings.allow = args_.allow;
   settings.progress = [this](const char* stage, int64_t done, int64_t total) {
@@ -174,7 +178,7 @@ void Export::capture() {
 void Export::stop_broken() {
   progress_.reset();
   summary_.bundle.path = args_.output;
-  summary_.unchecked = "the trace is BROKEN";
+  summary_.check.unchecked = "the trace is BROKEN";
   write_report();
   std::string text = args_.model + ": the trace is BROKEN, no bundle is written:";
   for (const Finding& finding : summary_.findings) {
@@ -206,31 +210,26 @@ void Export::write() {
   describe_passes(*report, &summary_);
 }
 
-/// The bundle has to give what eager gave.
+/// The bundle has to give what the model gives.
 void Export::check() {
-  progress_->report("check against eager");
-  const auto begin = std::chrono::steady_clock::now();
-  if (traces_.front().sample_outputs.empty()) {
-    summary_.unchecked = "the model carries no sample inputs (see --input)";
+  if (level_ == CheckLevel::kNone) {
+    summary_.check.unchecked = "--check none";
     return;
   }
-  for (size_t i = 0; i < traces_.size(); ++i) {
-    auto lines = check_bundle(partial_, traces_[i]);
-    if (!lines.ok()) {
-      stop({lines.failure().error, "the bundle made does not run: " + lines.failure().text});
-    }
-    for (CheckLine& line : *lines) {
-      if (traces_.size() > 1) line.output = "sample " + std::to_string(i) + ": " + line.output;
-      summary_.check.push_back(std::move(line));
-    }
-  }
-  summary_.seconds.check = seconds_since(begin);
+  DifferentialOptions options;
+  options.level = level_;
+  options.progress = [this](const std::string& stage, int64_t done, int64_t total) {
+    progress_->report(stage, done, total);
+  };
+  auto report = check_bundle(partial_, traces_, options);
+  if (!report.ok()) stop(report.failure());
+  summary_.check = std::move(*report);
+  summary_.seconds.check = summary_.check.seconds;
 }
 
 void Export::describe() {
   const auto described = describe_file(partial_, args_.output, &summary_);
   if (!described.ok()) stop(described.failure());
-  if (!args_.check) summary_.unchecked = "--no-check";
 }
 
 void Export::write_report() const {
@@ -243,8 +242,8 @@ void Export::write_report() const {
 /// Moves the bundle to its place, unless its check failed.
 void Export::publish() {
   const auto mismatch = mismatch_of(summary_.check,
-                                    "this is a bug of LazyRT, please report it "
-                                    "(--keep keeps the bundle)");
+                                    "either the model does what the capture cannot see, or this is "
+                                    "a bug of LazyRT (--keep keeps the bundle)");
   if (mismatch && !args_.keep) throw Stop{*mismatch, Exit::kMismatch};
   write_report();
   std::error_code error;

@@ -37,18 +37,10 @@ Outcome<Done> describe_file(const std::string& file, const std::string& path,
   return Done{};
 }
 
-std::optional<Failure> mismatch_of(const std::vector<CheckLine>& lines, const std::string& advice) {
-  std::string wrong;
-  for (const CheckLine& line : lines) {
-    if (line.ok) continue;
-    char text[160];
-    std::snprintf(text, sizeof text, ": error %.3g against a largest value of %.3g; ",
-                  line.max_absolute, line.max_value);
-    wrong.append("output '").append(line.output).append("'").append(text);
-  }
-  if (wrong.empty()) return std::nullopt;
-  return Failure{Error::kInternal,
-                 "the bundle does not reproduce eager's outputs: " + wrong + advice};
+std::optional<Failure> mismatch_of(const CheckReport& check, const std::string& advice) {
+  if (check.difference.empty()) return std::nullopt;
+  return Failure{Error::kInternal, "the bundle does not give what the program gives: " +
+                                       check.difference + "\n" + advice};
 }
 
 Outcome<Done> write_text_file(const std::string& path, const std::string& text) {

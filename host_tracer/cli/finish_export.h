@@ -19,8 +19,8 @@ void describe_passes(const ExportReport& report, ExportSummary* summary);
 Outcome<Done> describe_file(const std::string& file, const std::string& path,
                             ExportSummary* summary);
 
-/// The outputs that are not eager's, as one failure ended by `advice`; nothing when all are.
-std::optional<Failure> mismatch_of(const std::vector<CheckLine>& lines, const std::string& advice);
+/// The difference that the check found, as a failure ended by `advice`; nothing when there is none.
+std::optional<Failure> mismatch_of(const CheckReport& check, const std::string& advice);
 
 /// Writes `text` to the file, all or nothing. kIo names the file and the reason.
 Outcome<Done> write_text_file(const std::string& path, const std::string& text);

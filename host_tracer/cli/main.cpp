@@ -31,7 +31,7 @@ constexpr char kFooter[] =
     "input;\n"
     "  2 a model or bundle is damaged or of another kind; 3 a file is missing or cannot be read "
     "or\n"
-    "  written; 4 the bundle does not reproduce eager's outputs; 5 the model uses what is not\n"
+    "  written; 4 the bundle does not give what the model gives; 5 the model uses what is not\n"
     "  supported: all of it is listed; 6 internal error; 7 BROKEN; 128 and more: ended by a "
     "signal.\n"
     "Messages and progress go to stderr. With --json stdout is one JSON object, an {\"error\": "
@@ -66,8 +66,12 @@ void add_export_options(CLI::App* app, ExportArguments* a) {
                 "fix the dynamic dims of the .pt2 at the extents of its samples");
   app->add_flag("--strip-samples", a->strip_samples,
                 "leave sample inputs and outputs out of the bundle");
-  app->add_flag("!--no-check", a->check,
-                "do not run the bundle on the samples and compare with eager PyTorch's outputs");
+  app->add_option("--check", a->check,
+                  "run the bundle beside the model: none; sample: several times on the samples;\n"
+                  "full (the default): on altered inputs, too")
+      ->check(CLI::IsMember({"none", "sample", "full"}));
+  app->add_flag_callback(
+      "--no-check", [a] { a->check = "none"; }, "the same as --check none");
   app->add_flag("--keep", a->keep, "keep a bundle that fails this check");
   app->add_option("--report", a->report, "also write a report as one HTML file");
   app->add_flag("--dump-trace", a->dump_trace, "print the captured ATen graph on stderr");

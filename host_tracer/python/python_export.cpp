@@ -1,10 +1,9 @@
 #include "host_tracer/python/python_export.h"
 
-#include <chrono>
 #include <filesystem>
 
+#include "host_tracer/check/differential_check.h"
 #include "host_tracer/cli/finish_export.h"
-#include "host_tracer/cli/self_check.h"
 #include "host_tracer/report/html.h"
 #include "lazyrt/runtime.h"
 
@@ -50,21 +49,25 @@ Outcome<Done> write(const std::vector<Trace>& traces, const PythonExportOptions&
   return Done{};
 }
 
-/// Runs the bundle on each trace's sample.
-Outcome<Done> check(const std::vector<Trace>& traces, const std::string& path,
-                    ExportSummary* summary) {
-  const auto begin = std::chrono::steady_clock::now();
-  for (const Trace& trace : traces) {
-    if (phase_of(trace).value_or(0) > 0) continue;  // no first run is of this trace
-    auto lines = check_bundle(path, trace);
-    if (!lines.ok()) {
-      return Failure{lines.failure().error,
-                     "the bundle made does not run: " + lines.failure().text};
-    }
-    summary->check.insert(summary->check.end(), lines->begin(), lines->end());
+/// Runs the bundle beside the programs of the traces.
+Outcome<Done> check(const std::vector<Trace>& traces, const PythonExportOptions& options,
+                    const std::string& path, ExportSummary* summary) {
+  if (options.check == CheckLevel::kNone) {
+    summary->check.unchecked = "check=\"none\"";
+    return Done{};
   }
-  summary->seconds.check =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  DifferentialOptions differential;
+  differential.level = options.check;
+  differential.progress = options.progress;
+  auto report = check_bundle(path, traces, differential);
+  if (!report.ok()) return report.failure();
+  summary->check = std::move(*report);
+  summary->seconds.check = summary->check.seconds;
+  const auto mismatch = mismatch_of(
+      summary->check,
+      "either the program does what the capture cannot see, or this is a bug of LazyRT");
+  if (mismatch) return *mismatch;
+  if (options.checked) options.checked(path);
   return Done{};
 }
 
@@ -78,14 +81,7 @@ Outcome<ExportSummary> export_from_python(const std::vector<Trace>& traces,
   describe_traces(traces, &summary);
   const PartialFile file(options.path);
   LAZYRT_TRY(write(traces, options, file.path(), &summary));
-  if (options.check) {
-    if (options.progress) options.progress("check against eager", 0, 0);
-    LAZYRT_TRY(check(traces, file.path(), &summary));
-    const auto mismatch = mismatch_of(summary.check, "this is a bug of LazyRT, please report it");
-    if (mismatch) return *mismatch;
-  } else {
-    summary.unchecked = "check=False";
-  }
+  LAZYRT_TRY(check(traces, options, file.path(), &summary));
   LAZYRT_TRY(describe_file(file.path(), options.path, &summary));
   if (!options.report_path.empty()) {
     LAZYRT_TRY(write_text_file(options.report_path, html_report(summary.bundle, &summary)));

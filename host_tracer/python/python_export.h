@@ -18,8 +18,10 @@ struct PythonExportOptions {
   std::string model;        ///< what the report calls the model
   std::string report_path;  ///< of an HTML report, or empty
   double trace_seconds = 0;
-  bool check = true;         ///< against the traces' samples; a mismatch is a failure
-  bool keep_samples = true;  ///< in the bundle
+  CheckLevel check = CheckLevel::kFull;  ///< against the program; a difference is a failure
+  /// Called with the bundle's path after that, before it is published. May throw.
+  std::function<void(const std::string& path)> checked;
+  bool keep_samples = true;                               ///< in the bundle
   std::vector<std::pair<std::string, std::string>> info;  ///< for the bundle's key/values
   /// A stage begins or is at `done` of `total`. May throw; nothing is left behind then.
   std::function<void(const std::string& stage, int64_t done, int64_t total)> progress;

@@ -18,6 +18,7 @@
 
 #include "host_tracer/capture/allow.h"
 #include "host_tracer/capture/checked_capture.h"
+#include "host_tracer/capture/eager_reference.h"
 #include "host_tracer/capture/finding_ids.h"
 #include "host_tracer/capture/trace_phases.h"
 #include "host_tracer/python/errors.h"
@@ -141,6 +142,69 @@ void add_literal(Trace& trace, const std::string& name, int64_t value) {
   output.literal = value;
   trace.outputs.push_back(std::move(output));
   if (!trace.sample_outputs.empty()) trace.sample_outputs.emplace_back();
+}
+
+/// One of the program's results: a tensor, a number or None.
+ResultValue result_value(py::handle value) {
+  if (py::isinstance<py::bool_>(value)) return {{}, value.cast<bool>()};
+  if (py::isinstance<py::int_>(value)) return {{}, value.cast<int64_t>()};
+  if (py::isinstance<py::float_>(value)) return {{}, value.cast<double>()};
+  if (value.is_none()) return {};
+  return {to_sample(value.cast<at::Tensor>()), std::nullopt};
+}
+
+EagerRun call_reference(const py::object& callback, const std::vector<SampleTensor>& samples,
+                        bool reset) {
+  const py::gil_scoped_acquire gil;
+  std::vector<at::Tensor> inputs;
+  for (const SampleTensor& sample : samples) inputs.push_back(from_sample(sample));
+  EagerRun run;
+  try {
+    const py::tuple answer = callback(inputs, reset);
+    for (const py::handle value : answer[0]) run.outputs.push_back(result_value(value));
+    run.other_structure = answer[1].cast<std::string>();
+  } catch (const py::error_already_set& error) {
+    if (!error.matches(PyExc_Exception)) throw;
+    run.raised = error.what();
+    run.raised = run.raised.substr(0, run.raised.find("\n\nAt:"));
+  }
+  return run;
+}
+
+std::string explain_difference(const py::object& callback,
+                               const std::vector<std::vector<SampleTensor>>& calls) {
+  const py::gil_scoped_acquire gil;
+  py::list tensors;
+  for (const auto& samples : calls) {
+    std::vector<at::Tensor> inputs;
+    for (const SampleTensor& sample : samples) inputs.push_back(from_sample(sample));
+    tensors.append(inputs);
+  }
+  try {
+    return callback.attr("explain")(tensors).cast<std::string>();
+  } catch (const py::error_already_set& error) {
+    if (!error.matches(PyExc_Exception)) throw;
+    return "";
+  }
+}
+
+/// `callback(inputs, reset)` gives ([tensor, number or None for each output], other structure or
+/// "").
+void set_reference(Trace& trace, const py::object& callback) {
+  auto reference = std::make_shared<EagerReference>();
+  reference->call = [callback](const std::vector<SampleTensor>& samples, bool reset) {
+    return call_reference(callback, samples, reset);
+  };
+  reference->explain = [callback](const std::vector<std::vector<SampleTensor>>& calls) {
+    return explain_difference(callback, calls);
+  };
+  trace.eager = std::move(reference);
+}
+
+CheckLevel check_level(const std::string& name) {
+  CheckLevel level = CheckLevel::kFull;
+  if (!parse_check_level(name, &level)) throw py::value_error("no level is called '" + name + "'");
+  return level;
 }
 
 Severity severity_of(const std::string& name) {
@@ -300,6 +364,7 @@ void bind_trace(py::module_& m) {
            [](Trace& trace, const std::string& name, const at::Tensor& content) {
              set_initial(trace, name, to_sample(content));
            })
+      .def("set_reference", &set_reference)
       .def("add_finding", &add_finding, py::arg("severity"), py::arg("id"), py::arg("message"),
            py::arg("suggestion") = "", py::arg("file") = "", py::arg("line") = 0);
 }
@@ -328,7 +393,10 @@ void bind_export(py::module_& m) {
       .def_readwrite("model", &PythonExportOptions::model)
       .def_readwrite("report_path", &PythonExportOptions::report_path)
       .def_readwrite("trace_seconds", &PythonExportOptions::trace_seconds)
-      .def_readwrite("check", &PythonExportOptions::check)
+      .def_property(
+          "check", [](const PythonExportOptions& o) { return check_level_name(o.check); },
+          [](PythonExportOptions& o, const std::string& name) { o.check = check_level(name); })
+      .def_readwrite("checked", &PythonExportOptions::checked)
       .def_readwrite("keep_samples", &PythonExportOptions::keep_samples)
       .def_readwrite("info", &PythonExportOptions::info);
   m.def("export", &export_python, py::arg("traces"), py::arg("options"), py::arg("progress"));

@@ -282,14 +282,21 @@ TEST(Summary, TextAndJsonTellTheSame) {
   summary.model = "m.pt2";
   summary.bundle = sample_bundle();
   summary.notes = {"input x was made up"};
-  summary.check = {{"y", 0.5, 1.0, false}};
+  summary.check.level = CheckLevel::kFull;
+  summary.check.lines = {{"y", 0.5, 1.0, 50, false}};
+  summary.check.altered = 8;
+  summary.check.refused = 5;
+  summary.check.altered_compared = 1;
   const std::string text = summary_text(summary);
   for (const char* part :
-       {"m.pt2 -> m.lzb", "assumed     input x was made up", "TOO LARGE", "f32[16]"}) {
+       {"m.pt2 -> m.lzb", "assumed     input x was made up", "TOO LARGE", "f32[16]",
+        "refused 5 of 8 altered inputs", "checked on the sample only"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
   const auto json = summary_json(summary);
   EXPECT_EQ(json["check"][0]["relative_error"], 0.5);
+  EXPECT_EQ(json["checked"]["worst"], 50);
+  EXPECT_EQ(json["checked"]["sample_only"], true);
   EXPECT_EQ(json["nodes"]["final"], 3);
   EXPECT_EQ(json["notes"][0], "input x was made up");
 }

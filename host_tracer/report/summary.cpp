@@ -36,22 +36,24 @@ void append_interface(const MethodInfo& method, std::ostringstream* out) {
 }
 
 void append_check(const ExportSummary& summary, std::ostringstream* out) {
-  if (summary.check.empty()) {
-    *out << "  check       not made: " << summary.unchecked << "\n";
+  for (const std::string& sentence : check_sentences(summary.check)) {
+    *out << "  check       " << sentence << "\n";
   }
-  for (const CheckLine& line : summary.check) {
+  for (const CheckLine& line : summary.check.lines) {
     *out << "  check       " << line.output << ": error " << decimals(line.relative(), "%.1e")
-         << " of eager's largest value" << (line.ok ? "" : ": TOO LARGE") << "\n";
+         << " of eager's largest value, " << decimals(line.of_bound, "%.2g")
+         << " of what is allowed" << (line.ok ? "" : ": TOO LARGE") << "\n";
   }
 }
 
-Json check_json(const ExportSummary& summary) {
+Json check_lines_json(const ExportSummary& summary) {
   Json list = Json::array();
-  for (const CheckLine& line : summary.check) {
+  for (const CheckLine& line : summary.check.lines) {
     list.push_back({{"output", line.output},
                     {"max_absolute_error", line.max_absolute},
                     {"largest_value", line.max_value},
                     {"relative_error", line.relative()},
+                    {"of_bound", line.of_bound},
                     {"ok", line.ok}});
   }
   return list;
@@ -339,8 +341,9 @@ Json summary_json(const ExportSummary& s) {
        {"shapes", {{"meta", s.shapes.meta}, {"rule", s.shapes.rule}, {"cpu", s.shapes.cpu}}},
        {"reference_nodes", reference_nodes_json(method)},
        {"session_error", method.session_error},
-       {"check", check_json(s)},
-       {"unchecked", s.unchecked},
+       {"check", check_lines_json(s)},
+       {"checked", check_json(s.check)},
+       {"unchecked", s.check.unchecked},
        {"seconds",
         {{"trace", s.seconds.trace},
          {"passes", s.seconds.passes},

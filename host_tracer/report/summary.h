@@ -10,6 +10,7 @@
 
 #include "host_tracer/capture/trace.h"
 #include "host_tracer/report/bundle_info.h"
+#include "host_tracer/report/check_report.h"
 
 namespace lazyrt {
 
@@ -27,17 +28,6 @@ struct StageTimes {
   double passes = 0;  ///< import and passes
   double emit = 0;    ///< plan and write
   double check = 0;
-};
-
-/// The bundle against the sample outputs kept in it, on the cpu backend.
-struct CheckLine {
-  std::string output;
-  double max_absolute = 0;  ///< largest |ours - eager's|
-  double max_value = 0;     ///< largest |eager's|
-  bool ok = false;
-
-  /// max_absolute / max_value; max_absolute itself where eager's output is 0 throughout.
-  double relative() const { return max_value > 0 ? max_absolute / max_value : max_absolute; }
 };
 
 /// Leaves of the trace of one kind: what the program reads and does not make.
@@ -84,8 +74,7 @@ struct ExportSummary {
   ShapeStats shapes;
   std::vector<PassLine> passes;
   std::vector<std::string> notes;
-  std::vector<CheckLine> check;  ///< empty: not checked
-  std::string unchecked;         ///< why not, then
+  CheckReport check;
   StageTimes seconds;
   BundleInfo bundle;
 };
@@ -107,7 +96,7 @@ std::string allowed_text(const ExportSummary& summary);
 std::string summary_text(const ExportSummary& summary);
 /// {"verdict", "findings", "allowed", "guards", "syncs", "leaves", "model", "bundle", "bytes",
 /// "inputs", "outputs", "nodes", "passes", "shapes", "notes", "reference_nodes", "check",
-/// "seconds", ...}
+/// "checked", "seconds", ...}
 nlohmann::ordered_json summary_json(const ExportSummary& summary);
 /// The part of it that is known of a trace that gave no bundle: {"verdict", "findings", "allowed",
 /// "guards", "syncs", "states", "leaves", "notes"}

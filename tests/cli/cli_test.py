@@ -295,6 +295,23 @@ class Exports(Base):
         self.assertTrue(all(line["ok"] for line in summary["check"]))
         self.assertEqual(len(summary["check"]), 1)
 
+    def test_levels_of_the_check(self):
+        for model, inputs in (("mlp.pt2", []), ("script.pt", ["--input", "x=2,4:f32"])):
+            for level in ("none", "sample", "full"):
+                checked = self.export(model, *inputs, "--check", level, "--json").json()["checked"]
+                self.assertEqual(checked["level"], level)
+                self.assertEqual(checked["calls"] > 0, level != "none")
+                self.assertEqual(checked["altered_compared"] > 2, level == "full")
+        self.assertEqual(self.export("mlp.pt2", "--no-check", "--json").json()["checked"]["level"], "none")
+        self.assertIn("altered inputs (seed 1)", self.export("mlp.pt2").out)
+        self.assertIn("not made: --check none", self.export("mlp.pt2", "--check", "none").out)
+        self.assertEqual(call("lazy-export", path("mlp.pt2"), "-o", path("out.lzb"), "--check", "more").code, USAGE)
+
+    def test_refused_inputs_are_told(self):
+        done = self.export("early.pt", "--input", "x=2,4:f32", "--report", path("out.html"))
+        self.assertRegex(done.out, r"the bundle refused \d+ of \d+ altered inputs")
+        self.assertRegex(read("out.html").decode(), r"the bundle refused \d+ of \d+ altered inputs")
+
     def test_quiet(self):
         done = self.export("mlp.pt2", "--quiet")
         self.assertEqual((done.out, done.err), ("", ""))

@@ -98,12 +98,13 @@ int main(int argc, char** argv) {
   Net net;
   net->eval();
   const Tensor image = torch::randn({1, 3, 32, 32});
-  lazyrt::TraceOptions options;
-  options.input_names = {"image"};
+  lazyrt::ModuleExportOptions options;
+  options.trace.input_names = {"image"};
   const auto report = lazyrt::export_module(net, {image}, argv[1], options);
   if (!report.ok()) return fail(report.failure().text);
-  std::printf("%zu nodes, arena %llu bytes\n", report->nodes.size(),
-              static_cast<unsigned long long>(report->arena_bytes));
+  std::printf("%zu nodes, arena %llu bytes; %zu calls like the module's\n",
+              report->exported.nodes.size(),
+              static_cast<unsigned long long>(report->exported.arena_bytes), report->checked.calls);
 
   // Another image than the one it was traced with.
   const Tensor other = torch::randn({1, 3, 32, 32});

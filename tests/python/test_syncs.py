@@ -206,7 +206,7 @@ def test_integers_that_steer(roundtrip, close):
 
 
 def test_without_a_second_trace(bundle):
-    report = lazyrt.export(smuggle_through_random, (torch.randn(4),), bundle, second_trace=False)
+    report = lazyrt.export(smuggle_through_random, (torch.randn(4),), bundle, second_trace=False, check="none")
     assert report.verdict in ("SOUND", "SPECIALIZED")
     assert any("random" in finding.message for finding in report.findings)
 

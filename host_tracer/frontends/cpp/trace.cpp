@@ -5,6 +5,7 @@
 
 #include "host_tracer/capture/allow.h"
 #include "host_tracer/capture/buffer_mode.h"
+#include "host_tracer/frontends/shared/eager_run.h"
 #include "host_tracer/frontends/shared/program_outputs.h"
 
 namespace lazyrt {
@@ -61,6 +62,50 @@ void add_sample_outputs(const CppProgram& program, const std::vector<at::Tensor>
     const bool tensor = out.value.isTensor() && out.value.toTensor().defined();
     trace.sample_outputs.push_back(tensor ? to_sample(out.value.toTensor()) : SampleTensor{});
   }
+}
+
+/// Runs the program on the buffers' contents of the export or of the last call, which are kept
+/// apart: after each call the buffers are as they were.
+class CppReference {
+ public:
+  CppReference(CppProgram program, std::vector<std::string> names)
+      : program_(std::move(program)), names_(std::move(names)) {
+    for (const NamedTensor& named : program_.buffers) first_.push_back(named.tensor.clone());
+    last_ = first_;
+  }
+
+  EagerRun call(const std::vector<SampleTensor>& samples, bool reset) {
+    std::vector<at::Tensor> before;
+    for (const NamedTensor& named : program_.buffers) before.push_back(named.tensor.clone());
+    write(reset ? first_ : last_);
+    EagerRun run = eager_run(names_, [&] { return program_.run(cloned_inputs(samples)); });
+    last_.clear();
+    for (const NamedTensor& named : program_.buffers) last_.push_back(named.tensor.clone());
+    write(before);
+    return run;
+  }
+
+ private:
+  void write(const std::vector<at::Tensor>& contents) const {
+    const at::NoGradGuard no_grad;
+    for (size_t i = 0; i < contents.size(); ++i) {
+      const at::Tensor& buffer = program_.buffers[i].tensor;
+      if (!at::equal(buffer, contents[i])) buffer.copy_(contents[i]);
+    }
+  }
+
+  const CppProgram program_;
+  const std::vector<std::string> names_;
+  std::vector<at::Tensor> first_, last_;
+};
+
+std::shared_ptr<const EagerReference> reference_of(const CppProgram& program, const Trace& trace) {
+  auto kept = std::make_shared<CppReference>(program, output_names(trace));
+  auto reference = std::make_shared<EagerReference>();
+  reference->call = [kept](const std::vector<SampleTensor>& samples, bool reset) {
+    return kept->call(samples, reset);
+  };
+  return reference;
 }
 
 Failure explained(Failure failure) {
@@ -131,6 +176,8 @@ Outcome<Trace> capture_program(const CppProgram& program, const std::vector<at::
   name_modules(*trace);
   trace->producer = "C++, torch " TORCH_VERSION;
   if (options.sample_outputs) add_sample_outputs(program, inputs, *trace);
+  buffers.restore();
+  if (options.keep_program) trace->eager = reference_of(program, *trace);
   return trace;
 }
 

@@ -29,6 +29,9 @@ struct TraceOptions {
   std::vector<std::string> input_names;  ///< missing ones are "x0", "x1", …
   CheckOptions check;
   bool sample_outputs = true;  ///< run the program eagerly, too, for Trace::sample_outputs
+  /// The trace keeps the program, for the check after export: what a function refers to has to live
+  /// as long as the trace does. false: the trace itself is what a bundle is checked against.
+  bool keep_program = true;
 };
 
 /// A program as capture wants it: what it returns may be a nest of tuples, lists and dicts.

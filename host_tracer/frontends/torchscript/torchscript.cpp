@@ -18,6 +18,7 @@
 #include "host_tracer/frontends/torchscript/script_inputs.h"
 #include "host_tracer/frontends/torchscript/script_interpreter.h"
 #include "host_tracer/frontends/torchscript/script_module.h"
+#include "host_tracer/frontends/torchscript/script_reference.h"
 
 namespace lazyrt {
 namespace {
@@ -75,6 +76,7 @@ class TorchScriptCapture {
     trace->notes.insert(trace->notes.end(), inputs_.notes().begin(), inputs_.notes().end());
     trace->notes.insert(trace->notes.end(), notes_.begin(), notes_.end());
     if (options_.sample_outputs) add_sample_outputs(*trace);
+    trace->eager = script_reference(module_.module(), inputs_, *trace);
     return trace;
   }
 

@@ -23,7 +23,7 @@ __all__ = ["BundleError", "Error", "ExportError", "GuardError", "InputError", "P
 
 def export(model: Callable[..., Any], args: Any = (), path: str | os.PathLike[str] | None = None, *,
            kwargs: dict[str, Any] | Sequence[dict[str, Any]] | None = None, allow: str | Iterable[str] = (),
-           second_trace: bool = True, check: bool = True, keep_samples: bool = True,
+           second_trace: bool = True, check: str | bool = "full", keep_samples: bool = True,
            report: str | os.PathLike[str] | None = None, progress: Callable[[str, int, int], object] | None = None) -> ExportReport:
     """Captures `model(*args, **kwargs)` and writes it as a bundle. Returns an ExportReport.
 
@@ -37,7 +37,9 @@ def export(model: Callable[..., Any], args: Any = (), path: str | os.PathLike[st
     allow         findings that would fail the export and shall not: "baked-value", or at one line "baked-value@model.py:31". A
                   comment in the source, on the line or alone above it, does the same: # lazyrt: allow baked-value
     second_trace  captures again on perturbed inputs, to find values of the example that went into the graph
-    check         runs the bundle on the cpu backend and compares it with eager's results
+    check         runs the bundle beside the model: "full" (the default, or True) on the example, several times in a row, and
+                  on altered inputs; "sample" on the example only; "none" (or False) not at all. A difference that is none of
+                  rounding fails the export
     keep_samples  keeps the example's inputs and outputs in the bundle
     report        path of an HTML report
     progress      called as progress(stage, done, total)

@@ -8,7 +8,7 @@ import time
 
 import torch
 
-from lazyrt import _tracer, layouts, results, statements, trees
+from lazyrt import _tracer, checking, layouts, results, statements, trees
 from lazyrt.arguments import Example
 from lazyrt.arrays import LazyArray, taken_by_torch
 from lazyrt.errors import Error, ExportError
@@ -20,6 +20,7 @@ from lazyrt.phases import Call, Phases
 from lazyrt.programs import Program
 from lazyrt.reach import Contents, Reach
 from lazyrt.report import ExportReport
+from lazyrt.session import load
 from lazyrt.settling import settle
 from lazyrt.sources import make_sources, module_paths
 from lazyrt.state import GlobalState
@@ -29,12 +30,13 @@ RESULT_NUMBER = "lazyrt.result"  # see contract.py
 _one_at_a_time = threading.RLock()
 
 
-def export(model, args=(), path=None, *, kwargs=None, allow=(), second_trace=True, check=True, keep_samples=True,
+def export(model, args=(), path=None, *, kwargs=None, allow=(), second_trace=True, check="full", keep_samples=True,
            report=None, progress=None):
     """What lazyrt.export does, and says."""
     if path is None:
         raise TypeError("lazyrt.export(model, args, path) needs the path of the bundle")
     path = os.fspath(path)
+    check = checking.level_name(check)
     _check_path(path)
     with _one_at_a_time:
         job = _Export(Program(model), allow, second_trace, progress)
@@ -105,7 +107,7 @@ class _Export:
             self._allow(traces)
             report = ExportReport(traces, path)
             self._refuse_errors(report)
-            if check or keep_samples:
+            if check != "none" or keep_samples:
                 for step in steps:
                     if step.phase == 0:
                         self._add_samples(step.trace, step.sample, step.run)
@@ -115,10 +117,16 @@ class _Export:
             self._restore()
         options = self._options(samples[0], captured[0][1], path, report_path)
         options.check, options.keep_samples, options.trace_seconds = check, keep_samples, seconds
+        options.checked = lambda bundle: self._check_structure(bundle, samples[0])
+        for step in steps:
+            if step.phase == 0:
+                step.trace.set_reference(checking.Reference(self, step.sample, step.run, self.results))
         try:
             report.complete(*_tracer.export(traces, options, self.progress))
         except Error as error:
             raise ExportError(str(error), error.kind, report) from None
+        finally:
+            self._restore()
         return report
 
     @staticmethod
@@ -240,18 +248,34 @@ class _Export:
     def _eager(self, sample, tensors=None, mode=None, run=None):
         """The model's own results, under a mode, in the phase of a run. Its buffers and the parameters that it writes are clones, and
         the inputs, too, where they are not given."""
-        self._restore()
-        phase = run.phase if run else self.state.first
-        phase.begin()
-        known = self.state.written if run and run.call else self.written
-        written = {name: tensor for name, tensor in self.program.parameters().items() if known is None or name in known}
-        buffers = {name: tensor.detach().clone() for name, tensor in {**self.program.buffers(), **written}.items()}
-        args, kwargs = sample.call(tensors or [tensor.detach().clone() for _, tensor in sample.inputs])
         try:
-            with torch.no_grad(), mode or contextlib.nullcontext():
-                return self.program.call(buffers, args, kwargs)
+            buffers = self.fresh_buffers(run)
+            return self.call_eagerly(sample, tensors or [tensor.detach().clone() for _, tensor in sample.inputs], buffers, mode)
         finally:
             self._restore()
+
+    def fresh_buffers(self, run=None):
+        """Clones of the model's buffers and of the parameters that it writes; all else of it is as in the phase of a run, or as it was
+        before the export."""
+        self._restore()
+        (run.phase if run else self.state.first).begin()
+        known = self.state.written if run and run.call else self.written
+        written = {name: tensor for name, tensor in self.program.parameters().items() if known is None or name in known}
+        return {name: tensor.detach().clone() for name, tensor in {**self.program.buffers(), **written}.items()}
+
+    def call_eagerly(self, sample, tensors, buffers, mode=None):
+        """The model's own results, under a mode. `tensors` and `buffers` may be written; what else changes stays changed."""
+        args, kwargs = sample.call(tensors)
+        with torch.no_grad(), mode or contextlib.nullcontext():
+            return self.program.call(buffers, args, kwargs)
+
+    def _check_structure(self, bundle, sample):
+        """The loaded bundle gives what the model gives, nested alike."""
+        self._restore()
+        args, kwargs = sample.call([tensor.detach().clone() for _, tensor in sample.inputs])
+        difference = checking.structure_difference(load(bundle)(*args, **kwargs), self._eager(sample))
+        if difference:
+            raise ExportError(f"the bundle does not give what the program gives: {difference}")
 
     def _add_samples(self, trace, sample, outputs):
         found = {}

@@ -1,0 +1,218 @@
+#include "host_tracer/check/altered_inputs.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace lazyrt {
+namespace {
+
+using Random = std::mt19937_64;
+
+enum class Floats { kSame, kReordered, kSmall, kLarge, kNegated, kMixed };
+enum class Integers { kSame, kDrawn, kLow, kHigh, kEnds };
+
+struct Kind {
+  Floats floats;
+  Integers integers;
+};
+
+constexpr Kind kKinds[] = {
+    {Floats::kReordered, Integers::kDrawn}, {Floats::kLarge, Integers::kHigh},
+    {Floats::kNegated, Integers::kDrawn},   {Floats::kMixed, Integers::kEnds},
+    {Floats::kReordered, Integers::kSame},  {Floats::kSame, Integers::kDrawn},
+    {Floats::kSmall, Integers::kLow},       {Floats::kMixed, Integers::kDrawn},
+};
+
+const char* text_of(Floats floats) {
+  static constexpr const char* kTexts[] = {"",     "reordered", "x 0.01",
+                                           "x 30", "negated",   "of mixed sizes and signs"};
+  return kTexts[static_cast<size_t>(floats)];
+}
+
+const char* text_of(Integers integers) {
+  static constexpr const char* kTexts[] = {"", "drawn anew", "at their lower end",
+                                           "at their upper end", "at both ends"};
+  return kTexts[static_cast<size_t>(integers)];
+}
+
+at::Tensor random_numbers(int64_t n, double low, double high, Random& random) {
+  at::Tensor result = at::empty({n}, at::kDouble);
+  std::uniform_real_distribution<double> uniform(low, high);
+  std::generate_n(result.mutable_data_ptr<double>(), n, [&] { return uniform(random); });
+  return result;
+}
+
+at::Tensor reordered(const at::Tensor& flat, Random& random) {
+  at::Tensor order = at::arange(flat.numel(), at::kLong);
+  auto* ids = order.mutable_data_ptr<int64_t>();
+  std::shuffle(ids, ids + order.numel(), random);
+  return flat.index_select(0, order);
+}
+
+/// One element cannot change places, and equal ones cannot be told apart.
+at::Tensor reordered_or_moved(const at::Tensor& x, Random& random) {
+  const at::Tensor other = reordered(x, random);
+  if (!at::equal(other, x)) return other;
+  return x + random_numbers(x.numel(), 0.5, 1.5, random) * (1 + x.abs());
+}
+
+at::Tensor mixed(const at::Tensor& x, Random& random) {
+  const at::Tensor size = at::pow(10.0, random_numbers(x.numel(), -2, 1.5, random));
+  const at::Tensor sign = random_numbers(x.numel(), -1, 1, random).sign();
+  return reordered(x, random) * size * sign;
+}
+
+at::Tensor altered_numbers(const at::Tensor& x, Floats how, Random& random) {
+  switch (how) {
+    case Floats::kReordered:
+      return reordered_or_moved(x, random);
+    case Floats::kSmall:
+      return x * 0.01;
+    case Floats::kLarge:
+      return x * 30;
+    case Floats::kNegated:
+      return -x;
+    case Floats::kMixed:
+      return mixed(x, random);
+    case Floats::kSame:
+      return x;
+  }
+  return x;
+}
+
+at::Tensor altered_floats(const at::Tensor& flat, Floats how, Random& random) {
+  const at::Tensor x = flat.to(at::kDouble), finite = at::isfinite(x);
+  const at::Tensor changed = altered_numbers(x.masked_select(finite), how, random);
+  return x.masked_scatter(finite, changed).to(flat.scalar_type());
+}
+
+/// The values that an integer input may take.
+struct Range {
+  int64_t low = 0;
+  int64_t high = 0;
+};
+
+Range range_of(const at::Tensor& flat) {
+  const at::Tensor x = flat.to(at::kLong);
+  const Range seen = {x.min().item<int64_t>(), x.max().item<int64_t>()};
+  if (seen.low != seen.high || flat.scalar_type() == at::kBool) return seen;
+  if (seen.low == 0 || seen.low == 1) return {0, 1};
+  return {seen.low >= 0 ? std::max<int64_t>(0, seen.low - 2) : seen.low - 2, seen.high + 2};
+}
+
+at::Tensor drawn(int64_t n, Range range, Random& random) {
+  at::Tensor result = at::empty({n}, at::kLong);
+  std::uniform_int_distribution<int64_t> uniform(range.low, range.high);
+  std::generate_n(result.mutable_data_ptr<int64_t>(), n, [&] { return uniform(random); });
+  return result;
+}
+
+at::Tensor altered_integers(const at::Tensor& flat, Integers how, Random& random) {
+  const int64_t n = flat.numel();
+  const Range range = range_of(flat);
+  at::Tensor result = flat;
+  if (how == Integers::kDrawn) result = drawn(n, range, random);
+  if (how == Integers::kLow) result = at::full({n}, range.low, at::kLong);
+  if (how == Integers::kHigh) result = at::full({n}, range.high, at::kLong);
+  if (how == Integers::kEnds) {
+    result = drawn(n, {0, 1}, random) * (range.high - range.low) + range.low;
+  }
+  return result.to(flat.scalar_type());
+}
+
+at::Tensor altered_truths(const at::Tensor& flat, Integers how, Random& random) {
+  if (how == Integers::kSame) return flat;
+  if (how == Integers::kDrawn) return drawn(flat.numel(), {0, 1}, random).to(at::kBool);
+  return at::logical_not(flat);
+}
+
+at::Tensor altered(const at::Tensor& sample, Kind kind, Random& random) {
+  if (sample.numel() == 0) return sample.clone();
+  const at::Tensor flat = sample.detach().contiguous().reshape({-1});
+  at::Tensor other;
+  if (at::isFloatingType(sample.scalar_type())) {
+    other = altered_floats(flat, kind.floats, random);
+  } else if (sample.scalar_type() == at::kBool) {
+    other = altered_truths(flat, kind.integers, random);
+  } else {
+    other = altered_integers(flat, kind.integers, random);
+  }
+  return other.reshape(sample.sizes()).contiguous().clone();
+}
+
+bool same_inputs(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!at::equal(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+std::string describe(Kind kind, bool has_floats, bool has_others) {
+  std::string text;
+  if (has_floats && kind.floats != Floats::kSame)
+    text = std::string("floats ") + text_of(kind.floats);
+  if (has_others && kind.integers != Integers::kSame) {
+    text += (text.empty() ? "" : ", ") + std::string("integers ") + text_of(kind.integers);
+  }
+  return text;
+}
+
+template <class T>
+void nudge(T* data, int64_t n, bool mirrored, Random& random) {
+  constexpr T kFar = std::numeric_limits<T>::infinity();
+  for (int64_t i = 0; i < n; ++i) {
+    const bool up = ((random() & 1) != 0) != mirrored;
+    const T next = std::nextafter(data[i], up ? kFar : -kFar);
+    if (std::isfinite(next)) data[i] = next;
+  }
+}
+
+}  // namespace
+
+std::vector<AlteredInputs> altered_inputs(const std::vector<at::Tensor>& sample, uint64_t seed) {
+  Random random(seed);
+  const auto is_floating = [](const at::Tensor& t) { return at::isFloatingType(t.scalar_type()); };
+  const bool has_floats = std::any_of(sample.begin(), sample.end(), is_floating);
+  const bool has_others = !std::all_of(sample.begin(), sample.end(), is_floating);
+  std::vector<AlteredInputs> cases;
+  for (const Kind kind : kKinds) {
+    AlteredInputs one{describe(kind, has_floats, has_others), {}};
+    for (const at::Tensor& t : sample) one.tensors.push_back(altered(t, kind, random));
+    bool known = same_inputs(one.tensors, sample);
+    for (const AlteredInputs& other : cases) {
+      known = known || same_inputs(one.tensors, other.tensors);
+    }
+    if (!known) cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
+at::Tensor nudged(const at::Tensor& tensor, uint64_t seed, bool mirrored) {
+  Random random(seed);
+  at::Tensor result = tensor.detach().contiguous().clone();
+  if (result.scalar_type() == at::kFloat) {
+    nudge(result.mutable_data_ptr<float>(), result.numel(), mirrored, random);
+  } else if (result.scalar_type() == at::kDouble) {
+    nudge(result.mutable_data_ptr<double>(), result.numel(), mirrored, random);
+  } else if (at::isFloatingType(result.scalar_type())) {
+    const double step = result.scalar_type() == at::kBFloat16 ? 0x1p-8 : 0x1p-11;
+    const at::Tensor sign = random_numbers(result.numel(), -1, 1, random).sign();
+    const at::Tensor x = result.to(at::kDouble);
+    result = (x + x * sign.reshape(x.sizes()) * (mirrored ? -step : step)).to(result.scalar_type());
+  }
+  return result;
+}
+
+at::Tensor loosened(const at::Tensor& tensor, uint64_t seed, bool mirrored) {
+  Random random(seed);
+  const at::Tensor x = tensor.detach().to(at::kDouble);
+  const double sign = mirrored ? -1 : 1;
+  const at::Tensor step = random_numbers(x.numel(), -1, 1, random).reshape(x.sizes());
+  return (x + (x.abs() * 0x1p-18 + 1e-35) * step * sign).to(tensor.scalar_type());
+}
+
+}  // namespace lazyrt

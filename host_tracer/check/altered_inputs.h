@@ -1,0 +1,34 @@
+#pragma once
+
+// Other inputs for a program than those that it was exported with.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lazyrt {
+
+struct AlteredInputs {
+  std::string how;  ///< "floats x 30, integers at their upper end"
+  std::vector<at::Tensor> tensors;
+};
+
+/// Inputs of the sample's shapes and dtypes, all different from the sample and from each other as
+/// far as it allows: floating ones reordered, times 0.01 and 30, negated, of mixed signs and sizes;
+/// integers drawn anew between the smallest and largest seen, and at these ends (a single value v:
+/// 0 or 1 if v is one of them, else the range from v - 2 to v + 2, at least 0 for v >= 0); truth
+/// values flipped or drawn. Where there are floating and other inputs, two cases alter only one
+/// kind. NaN and infinities stay.
+std::vector<AlteredInputs> altered_inputs(const std::vector<at::Tensor>& sample, uint64_t seed);
+
+/// Floating tensors with each finite element moved to the next larger or smaller number, by chance;
+/// the other way round for `mirrored`. Others as they are.
+at::Tensor nudged(const at::Tensor& tensor, uint64_t seed, bool mirrored);
+
+/// Equal elements become different ones, by some last places, in an order that `mirrored` turns
+/// round.
+at::Tensor loosened(const at::Tensor& tensor, uint64_t seed, bool mirrored);
+
+}  // namespace lazyrt

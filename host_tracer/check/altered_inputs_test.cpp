@@ -1,0 +1,86 @@
+#include "host_tracer/check/altered_inputs.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace lazyrt {
+namespace {
+
+TEST(AlteredInputs, FloatsChangeInScaleSignAndOrder) {
+  const at::Tensor x = at::tensor({1.0f, 2.0f, -4.0f, std::numeric_limits<float>::infinity()});
+  bool larger = false, smaller = false, negated = false;
+  for (const AlteredInputs& one : altered_inputs({x}, 1)) {
+    const at::Tensor& y = one.tensors[0];
+    EXPECT_EQ(y.scalar_type(), at::kFloat);
+    EXPECT_EQ(y.sizes(), x.sizes());
+    EXPECT_FALSE(at::equal(x, y)) << one.how;
+    EXPECT_TRUE(std::isinf(y[3].item<float>())) << one.how;
+    larger = larger || y[0].item<float>() == 30;
+    smaller = smaller || std::fabs(y[0].item<float>() - 0.01f) < 1e-9;
+    negated = negated || y[0].item<float>() == -1;
+  }
+  EXPECT_TRUE(larger && smaller && negated);
+}
+
+TEST(AlteredInputs, IntegersStayInTheirSeenRangeAndReachItsEnds) {
+  const at::Tensor ids = at::tensor({3, 9, 5, 7}, at::kLong);
+  std::set<int64_t> seen;
+  for (const AlteredInputs& one : altered_inputs({ids}, 1)) {
+    for (int i = 0; i < 4; ++i) seen.insert(one.tensors[0][i].item<int64_t>());
+  }
+  EXPECT_EQ(*seen.begin(), 3);
+  EXPECT_EQ(*seen.rbegin(), 9);
+  EXPECT_GT(seen.size(), 3u);
+}
+
+TEST(AlteredInputs, ASingleIntegerIsDrawnAround) {
+  std::set<int64_t> seen;
+  for (const AlteredInputs& one : altered_inputs({at::tensor(5, at::kLong)}, 1)) {
+    seen.insert(one.tensors[0].item<int64_t>());
+  }
+  EXPECT_EQ(*seen.begin(), 3);
+  EXPECT_EQ(*seen.rbegin(), 7);
+  EXPECT_EQ(seen.count(5), 0u);  // that is the sample
+}
+
+TEST(AlteredInputs, OneKindIsAlsoAlteredAlone) {
+  const at::Tensor x = at::rand({8}), ids = at::arange(8, at::kLong), mask = x > 0.5;
+  bool floats_alone = false, others_alone = false;
+  for (const AlteredInputs& one : altered_inputs({x, ids, mask}, 1)) {
+    const bool same_x = at::equal(one.tensors[0], x), same_ids = at::equal(one.tensors[1], ids);
+    floats_alone = floats_alone || (!same_x && same_ids && at::equal(one.tensors[2], mask));
+    others_alone = others_alone || (same_x && !same_ids && !at::equal(one.tensors[2], mask));
+  }
+  EXPECT_TRUE(floats_alone && others_alone);
+}
+
+TEST(AlteredInputs, TheSeedTellsThem) {
+  const at::Tensor x = at::rand({64});
+  const auto a = altered_inputs({x}, 1), b = altered_inputs({x}, 1), c = altered_inputs({x}, 2);
+  EXPECT_TRUE(at::equal(a[0].tensors[0], b[0].tensors[0]));
+  EXPECT_FALSE(at::equal(a[0].tensors[0], c[0].tensors[0]));
+}
+
+TEST(AlteredInputs, NothingIsLeftOfEmptyOnes) {
+  EXPECT_TRUE(altered_inputs({at::empty({0, 4})}, 1).empty());
+  EXPECT_TRUE(altered_inputs({}, 1).empty());
+}
+
+TEST(Nudged, MovesEachElementByOnePlaceAndMirrors) {
+  const at::Tensor x = at::tensor({1.0f, 0.0f, -5.0f});
+  const at::Tensor up = nudged(x, 1, false), down = nudged(x, 1, true);
+  for (int i = 0; i < 3; ++i) {
+    const float a = x[i].item<float>(), b = up[i].item<float>(), c = down[i].item<float>();
+    EXPECT_TRUE(b == std::nextafter(a, 100.0f) || b == std::nextafter(a, -100.0f));
+    EXPECT_NE(b, c);
+    EXPECT_NE(c, a);
+  }
+  EXPECT_TRUE(at::equal(nudged(at::arange(4), 1, false), at::arange(4)));
+}
+
+}  // namespace
+}  // namespace lazyrt

@@ -1,0 +1,157 @@
+#include "host_tracer/check/bound.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace lazyrt {
+namespace {
+
+constexpr double kOfElement = 1e-5, kOfChannel = 1e-6, kOfWobble = 8;
+constexpr int64_t kFewestInChannel = 16;
+/// Steps of the smallest numbers that float32 has: what is left of rounding there.
+constexpr double kSmallest = 4.0 * std::numeric_limits<float>::denorm_min();
+
+/// `reduce(flat [channels, elements])` over the channels along `dim`, broadcast over x.
+template <class Reduce>
+at::Tensor over_channels(const at::Tensor& x, int64_t dim, const Reduce& reduce) {
+  const int64_t channels = x.size(dim);
+  const at::Tensor flat = x.transpose(0, dim).reshape({channels, -1});
+  std::vector<int64_t> shape(static_cast<size_t>(x.dim()), 1);
+  shape[static_cast<size_t>(dim)] = channels;
+  return reduce(flat).reshape(shape).expand_as(x);
+}
+
+template <class Reduce>
+at::Tensor of_channels(const at::Tensor& x, const Reduce& reduce) {
+  std::vector<int64_t> dims;
+  if (x.dim() >= 3) dims.push_back(1);
+  if (x.dim() >= 2) dims.push_back(x.dim() - 1);
+  at::Tensor result;
+  for (const int64_t dim : dims) {
+    if (x.numel() < x.size(dim) * kFewestInChannel) continue;
+    const at::Tensor one = over_channels(x, dim, reduce);
+    result = result.defined() ? at::minimum(result, one) : one;
+  }
+  if (result.defined()) return result;
+  return reduce(x.reshape({1, -1})).reshape(std::vector<int64_t>(x.dim(), 1)).expand_as(x);
+}
+
+at::Tensor finite_size(const at::Tensor& x) {
+  return at::where(at::isfinite(x), x.abs(), at::zeros({}, x.options()));
+}
+
+/// The median of what is not 0 in each channel; 0 where there is nothing.
+at::Tensor typical(const at::Tensor& wobble) {
+  const at::Tensor nan = at::full({}, std::nan(""), wobble.options());
+  const at::Tensor moved =
+      at::where(at::logical_and(at::isfinite(wobble), wobble > 0), wobble, nan);
+  const at::Tensor median = of_channels(
+      moved, [](const at::Tensor& flat) { return std::get<0>(flat.nanmedian(1)).nan_to_num(0); });
+  return median;
+}
+
+/// |ours - eager's|: of equal ones 0, of a number and a NaN or of unlike infinities infinity.
+at::Tensor error_of(const at::Tensor& ours, const at::Tensor& eager) {
+  const at::Tensor same =
+      at::logical_or(ours == eager, at::logical_and(at::isnan(ours), at::isnan(eager)));
+  const double inf = std::numeric_limits<double>::infinity();
+  const at::Tensor error = (ours - eager).abs().nan_to_num(inf, inf, inf);
+  return error.masked_fill(same, 0);
+}
+
+std::string index_text(at::IntArrayRef sizes, int64_t flat) {
+  std::string text;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    text = std::to_string(flat % sizes[d]) + (text.empty() ? "" : ",") + text;
+    flat /= sizes[d];
+  }
+  return "[" + text + "]";
+}
+
+template <class T>
+std::string worst_text(at::IntArrayRef sizes, int64_t flat, const at::Tensor& ours,
+                       const at::Tensor& eager, const char* format) {
+  char text[96];
+  std::snprintf(text, sizeof text, format, ours.reshape({-1})[flat].item<T>(),
+                eager.reshape({-1})[flat].item<T>());
+  return (sizes.empty() ? "it" : "element " + index_text(sizes, flat)) + text;
+}
+
+/// Without the sign of a NaN.
+at::Tensor unsigned_nan(const at::Tensor& x) { return at::where(at::isnan(x), x.abs(), x); }
+
+double largest(const at::Tensor& x) { return x.numel() == 0 ? 0 : x.max().item<double>(); }
+
+Comparison compare_discrete(const at::Tensor& ours, const at::Tensor& eager, const Wobble& wobble) {
+  Comparison result;
+  at::Tensor differs = ours != eager;
+  if (wobble.flipped.defined()) {
+    result.undecided = wobble.flipped.sum().item<int64_t>();
+    differs = at::logical_and(differs, at::logical_not(wobble.flipped));
+  }
+  const at::Tensor error = (ours.to(at::kDouble) - eager.to(at::kDouble)).abs();
+  result.max_absolute = largest(error.masked_fill(at::logical_not(differs), 0));
+  result.max_value = largest(eager.to(at::kDouble).abs());
+  result.over = differs.sum().item<int64_t>();
+  result.ok = result.over == 0;
+  if (result.ok) return result;
+  result.of_bound = std::numeric_limits<double>::infinity();
+  const int64_t first = differs.reshape({-1}).to(at::kByte).argmax().item<int64_t>();
+  result.worst = worst_text<int64_t>(ours.sizes(), first, ours.to(at::kLong), eager.to(at::kLong),
+                                     " is %ld, eager's %ld");
+  return result;
+}
+
+Comparison compare_floating(const at::Tensor& ours, const at::Tensor& eager, const Wobble& wobble) {
+  Comparison result;
+  const at::Tensor x = ours.to(at::kDouble), y = eager.to(at::kDouble);
+  at::Tensor error = error_of(x, y);
+  const at::Tensor bound = bound_of(y, wobble.size);
+  if (wobble.size.defined()) {
+    const at::Tensor undecided = at::logical_not(at::isfinite(wobble.size));
+    result.undecided = undecided.sum().item<int64_t>();
+    error = error.masked_fill(undecided, 0);
+  }
+  constexpr double kNormal = std::numeric_limits<float>::min();
+  const at::Tensor tiny = at::logical_and(x.abs() < kNormal, y.abs() < kNormal);
+  const at::Tensor lost = at::logical_and(tiny, error > bound);
+  result.below_normal = lost.sum().item<int64_t>();
+  error = error.masked_fill(lost, 0);
+  result.max_absolute = largest(error);
+  result.max_value = largest(finite_size(y));
+  result.over = (error > bound).sum().item<int64_t>();
+  result.ok = result.over == 0;
+  const at::Tensor share = (error / bound).reshape({-1});
+  result.of_bound = largest(share);
+  if (result.ok) return result;
+  result.worst = worst_text<double>(ours.sizes(), share.argmax().item<int64_t>(), unsigned_nan(x),
+                                    unsigned_nan(y), " is %.9g, eager's %.9g");
+  return result;
+}
+
+}  // namespace
+
+at::Tensor channel_maximum(const at::Tensor& x) {
+  if (x.numel() == 0) return x;
+  return of_channels(finite_size(x), [](const at::Tensor& flat) { return flat.amax(1); });
+}
+
+at::Tensor bound_of(const at::Tensor& eager, const at::Tensor& wobble) {
+  at::Tensor bound =
+      finite_size(eager) * kOfElement + channel_maximum(eager) * kOfChannel + kSmallest;
+  if (wobble.defined() && wobble.numel() > 0) {
+    bound = bound + at::maximum(finite_size(wobble), typical(wobble)) * kOfWobble;
+  }
+  return bound;
+}
+
+Comparison compare_results(const at::Tensor& ours, const at::Tensor& eager, const Wobble& wobble) {
+  if (eager.numel() == 0) return {};
+  return at::isFloatingType(eager.scalar_type()) ? compare_floating(ours, eager, wobble)
+                                                 : compare_discrete(ours, eager, wobble);
+}
+
+}  // namespace lazyrt

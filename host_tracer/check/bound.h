@@ -1,0 +1,45 @@
+#pragma once
+
+// How far a result of the bundle may be from the program's, element by element.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+
+namespace lazyrt {
+
+/// How much the program's own result moves where nothing of importance changes. Undefined tensors:
+/// not known, or not asked for.
+struct Wobble {
+  at::Tensor size;     ///< f64, of the result's shape: the `s` of bound_of
+  at::Tensor flipped;  ///< bool: elements of a discrete result that changed
+};
+
+struct Comparison {
+  bool ok = true;
+  int64_t over = 0;          ///< elements beyond their bound
+  int64_t undecided = 0;     ///< flipped ones, and those whose wobble is not finite: left out
+  int64_t below_normal = 0;  ///< beyond the bound, but both below the smallest normal number
+  double max_absolute = 0;   ///< largest error of those compared
+  double max_value = 0;      ///< largest finite |eager's|
+  double of_bound = 0;       ///< largest error over its bound
+  std::string worst;         ///< "element [0,3] is 1.5, eager's 1.25", of the largest of_bound
+};
+
+/// The largest of |x| (f64) in each element's channel, broadcast over x. A channel is what has one
+/// index in dim 1 (of at least three dims: images) and what has one index in the last dim (tokens,
+/// rows); of both the smaller maximum counts. Of fewer than 16 elements a channel says nothing:
+/// there the whole tensor is taken. NaN and infinities do not count.
+at::Tensor channel_maximum(const at::Tensor& x);
+
+/// 1e-5 of each element + 1e-6 of its channel's largest + 8 s. s is the element's wobble, but at
+/// least the median of those in its channel that are not 0: a single element may stay where it is
+/// by luck.
+at::Tensor bound_of(const at::Tensor& eager, const at::Tensor& wobble);
+
+/// Floating results against bound_of, NaN and infinities against their likes; integers and truth
+/// values exactly. REQUIRES: equal shapes and dtypes.
+Comparison compare_results(const at::Tensor& ours, const at::Tensor& eager, const Wobble& wobble);
+
+}  // namespace lazyrt

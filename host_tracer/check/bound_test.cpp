@@ -1,0 +1,111 @@
+#include "host_tracer/check/bound.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace lazyrt {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+at::Tensor floats(const std::vector<float>& values) { return at::tensor(values); }
+
+bool agree(const std::vector<float>& ours, const std::vector<float>& eager) {
+  return compare_results(floats(ours), floats(eager), {}).ok;
+}
+
+TEST(Bound, IsOfTheElementAndOfItsChannel) {
+  EXPECT_TRUE(agree({100.0009f, 1}, {100, 1}));   // 1e-5 of 100
+  EXPECT_FALSE(agree({100.0012f, 1}, {100, 1}));  // and 1e-6 of 100
+  EXPECT_TRUE(agree({100, 1.0001f}, {100, 1}));   // 1e-6 of 100 for the small one, too
+  EXPECT_FALSE(agree({100, 1.0002f}, {100, 1}));  // which is not 1e-4 of 100, as it used to be
+}
+
+TEST(Bound, ASmallChannelIsNotHiddenByALargeOne) {
+  const at::Tensor eager = at::ones({1, 2, 8, 8});
+  eager.select(1, 0).fill_(1e6);
+  const at::Tensor ours = eager.clone();
+  ours.index_put_({at::tensor(0), at::tensor(1), at::tensor(3), at::tensor(5)}, at::tensor(1.001f));
+  const Comparison found = compare_results(ours, eager, {});
+  EXPECT_FALSE(found.ok);
+  EXPECT_EQ(found.over, 1);
+  EXPECT_EQ(found.worst, "element [0,1,3,5] is 1.00100005, eager's 1");
+}
+
+TEST(Bound, TokensHaveTheirChannelInTheLastDim) {
+  const at::Tensor x = at::ones({1, 32, 20});
+  x.select(2, 7).fill_(1e4);
+  const at::Tensor largest = channel_maximum(x);
+  EXPECT_EQ(largest[0][0][7].item<double>(), 1e4);
+  EXPECT_EQ(largest[0][0][8].item<double>(), 1);
+}
+
+TEST(Bound, AChannelOfFewElementsIsNone) {
+  const at::Tensor logits = at::ones({1, 1000});
+  logits[0][3] = 50;
+  EXPECT_EQ(channel_maximum(logits).min().item<double>(), 50);
+}
+
+TEST(Bound, WobbleWidensItEightTimes) {
+  const at::Tensor eager = floats({1, 2}), wobble = at::tensor({1e-3, 1e-3}, at::kDouble);
+  EXPECT_TRUE(compare_results(floats({1.0079f, 2}), eager, {wobble, {}}).ok);
+  EXPECT_FALSE(compare_results(floats({1.0082f, 2}), eager, {wobble, {}}).ok);
+}
+
+TEST(Bound, AnElementThatStaysByLuckHasTheWobbleOfItsChannel) {
+  const at::Tensor eager = at::ones({64});
+  at::Tensor wobble = at::full({64}, 1e-3, at::kDouble);
+  wobble[5] = 0;
+  at::Tensor ours = eager.clone();
+  ours[5] = 1.005;
+  EXPECT_TRUE(compare_results(ours, eager, {wobble, {}}).ok);
+  wobble.slice(0, 6) = 0;  // one that moves is no rule for all the others
+  wobble[4] = 1;
+  wobble.slice(0, 0, 4) = 1e-9;
+  EXPECT_FALSE(compare_results(ours, eager, {wobble, {}}).ok);
+}
+
+TEST(Bound, NanAndInfinityMatchTheirLikes) {
+  EXPECT_TRUE(agree({kNan, kInf, -kInf, 1}, {kNan, kInf, -kInf, 1}));
+  EXPECT_FALSE(agree({kNan, 1}, {1, 1}));
+  EXPECT_FALSE(agree({1, 1}, {kNan, 1}));
+  EXPECT_FALSE(agree({kInf, 1}, {-kInf, 1}));
+  EXPECT_FALSE(agree({kInf, 1}, {1, 1}));
+  EXPECT_TRUE(agree({}, {}));
+  EXPECT_FALSE(agree({1e-30f, 0}, {0, 0}));
+}
+
+TEST(Bound, BelowTheNormalNumbersDifferencesAreCounted) {
+  const float tiny = 1e-39f;
+  Comparison found = compare_results(floats({0, tiny}), floats({tiny, tiny}), {});
+  EXPECT_TRUE(found.ok);
+  EXPECT_EQ(found.below_normal, 1);
+  EXPECT_TRUE(agree({1.000001e-39f}, {tiny}));
+  EXPECT_FALSE(agree({1e-30f, tiny}, {tiny, tiny}));  // normal numbers there are wrong
+  EXPECT_FALSE(agree({kNan, tiny}, {tiny, tiny}));
+}
+
+TEST(Bound, IntegersAreExactUnlessTheyFlip) {
+  const at::Tensor eager = at::tensor({1000000, 5, 7}), ours = at::tensor({1000001, 5, 7});
+  Comparison found = compare_results(ours, eager, {});
+  EXPECT_FALSE(found.ok);
+  EXPECT_EQ(found.worst, "element [0] is 1000001, eager's 1000000");
+  found = compare_results(ours, eager, {{}, (at::arange(3) == 0)});
+  EXPECT_TRUE(found.ok);
+  EXPECT_EQ(found.undecided, 1);
+  EXPECT_FALSE(compare_results(ours, eager, {{}, (at::arange(3) == 1)}).ok);
+}
+
+TEST(Bound, ResultsThatAreInfiniteOrNotByRoundingAreUndecided) {
+  const at::Tensor wobble = at::tensor({std::numeric_limits<double>::infinity(), 0.0}, at::kDouble);
+  const Comparison found = compare_results(floats({3e38f, 1}), floats({kInf, 1}), {wobble, {}});
+  EXPECT_TRUE(found.ok);
+  EXPECT_EQ(found.undecided, 1);
+}
+
+}  // namespace
+}  // namespace lazyrt

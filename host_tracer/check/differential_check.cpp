@@ -1,0 +1,437 @@
+#include "host_tracer/check/differential_check.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include "host_tracer/capture/capture.h"
+#include "host_tracer/check/altered_inputs.h"
+#include "host_tracer/check/bundle_runner.h"
+#include "host_tracer/check/eager_wobble.h"
+#include "host_tracer/check/first_difference.h"
+#include "host_tracer/check/trace_reference.h"
+#include "host_tracer/trace_groups.h"
+
+namespace lazyrt {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kCallsInARow = 3;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// One sample with the program to ask.
+struct Subject {
+  std::vector<SampleTensor> sample;
+  std::shared_ptr<const EagerReference> eager;
+  std::vector<bool> finite;  ///< by output, on the sample
+  size_t group = 0;          ///< the variant of its sample
+  size_t first_line = 0;     ///< its outputs' place among the report's lines
+};
+
+/// A call of the program and of the bundle.
+struct Step {
+  std::vector<SampleTensor> inputs;
+  std::string how;  ///< "the sample", "altered inputs (floats x 30)"
+  bool reset = false;
+  bool altered = false;
+};
+
+enum class StepEnd {
+  kCompared,
+  kLeftOut,    ///< what both have kept is no longer the same: the next call needs a reset
+  kDifferent,  ///< the report has it
+};
+
+std::string number_text(const SeenNumber& number) {
+  char text[40];
+  if (const bool* truth = std::get_if<bool>(&number)) return *truth ? "True" : "False";
+  if (const auto* integer = std::get_if<int64_t>(&number)) return std::to_string(*integer);
+  std::snprintf(text, sizeof text, "%.17g", std::get<double>(number));
+  return text;
+}
+
+bool same_number(const SeenNumber& a, const SeenNumber& b) {
+  const double* x = std::get_if<double>(&a);
+  const double* y = std::get_if<double>(&b);
+  return a == b || (x && y && std::isnan(*x) && std::isnan(*y));
+}
+
+std::string type_text(const ResultValue& value) {
+  if (value.number) {
+    static constexpr const char* kNames[] = {"a bool", "an int", "a float"};
+    return kNames[value.number->index()];
+  }
+  if (value.tensor.dtype == DType::kNone) return "None";
+  std::string text = dtype_name(value.tensor.dtype) + std::string("[");
+  for (size_t d = 0; d < value.tensor.shape.size(); ++d) {
+    text += (d > 0 ? "," : "") + std::to_string(value.tensor.shape[d]);
+  }
+  return text + "]";
+}
+
+/// The program's number as the tensor that the bundle has for it.
+ResultValue as_tensor(const SeenNumber& number, const SampleTensor& like) {
+  const double value = std::visit([](auto v) { return static_cast<double>(v); }, number);
+  return {to_sample(at::full(like.shape, value, to_scalar_type(like.dtype))), std::nullopt};
+}
+
+bool is_tensor(const ResultValue& value) {
+  return !value.number && value.tensor.dtype != DType::kNone;
+}
+
+/// What differs in kind, dtype, shape or as a number; empty where only elements are left to
+/// compare.
+std::string other_kind(const ResultValue& ours, const ResultValue& eager) {
+  if (ours.number && eager.number && ours.number->index() == eager.number->index()) {
+    if (same_number(*ours.number, *eager.number)) return "";
+    return "is " + number_text(*ours.number) + ", eager's " + number_text(*eager.number);
+  }
+  const std::string mine = type_text(ours), wanted = type_text(eager);
+  return mine == wanted ? "" : "is " + mine + ", eager's " + wanted;
+}
+
+bool all_finite(const ResultValue& value) {
+  if (!is_tensor(value)) return true;
+  const at::Tensor t = from_sample(value.tensor);
+  return !at::isFloatingType(t.scalar_type()) || at::isfinite(t).all().item<bool>();
+}
+
+std::vector<at::Tensor> tensors_of(const std::vector<SampleTensor>& samples) {
+  std::vector<at::Tensor> tensors;
+  for (const SampleTensor& sample : samples) tensors.push_back(from_sample(sample));
+  return tensors;
+}
+
+std::vector<SampleTensor> samples_of(const std::vector<at::Tensor>& tensors) {
+  std::vector<SampleTensor> samples;
+  for (const at::Tensor& tensor : tensors) samples.push_back(to_sample(tensor));
+  return samples;
+}
+
+class Checker {
+ public:
+  Checker(std::string path, const DifferentialOptions& options)
+      : path_(std::move(path)), options_(options), begin_(Clock::now()) {
+    report_.level = options.level;
+    report_.seed = options.seed;
+  }
+
+  Outcome<CheckReport> run(const std::vector<Trace>& traces) {
+    auto groups = group_traces(traces);
+    if (!groups.ok()) return groups.failure();
+    groups_ = std::move(*groups);
+    find_subjects(traces);
+    if (subjects_.empty()) return unchecked("the model carries no sample inputs");
+    limit_level(traces);
+    auto runner = BundleRunner::open(path_);
+    if (!runner.ok()) return does_not_run(runner.failure());
+    runner_ = std::move(*runner);
+    for (size_t i = 0; i < subjects_.size(); ++i) {
+      LAZYRT_TRY(check_subject(i));
+      if (!report_.difference.empty()) break;
+    }
+    report_.seconds = seconds_since(begin_);
+    return report_;
+  }
+
+ private:
+  static Failure does_not_run(const Failure& failure) {
+    return {failure.error, "the bundle made does not run: " + failure.text};
+  }
+
+  Outcome<CheckReport> unchecked(const char* why) {
+    report_.level = CheckLevel::kNone;
+    report_.unchecked = why;
+    return report_;
+  }
+
+  void find_subjects(const std::vector<Trace>& traces) {
+    const bool programs = std::any_of(traces.begin(), traces.end(),
+                                      [](const Trace& trace) { return trace.eager != nullptr; });
+    for (size_t i = 0; i < traces.size(); ++i) {
+      const Trace& trace = traces[i];
+      if (trace.sample_inputs.size() != trace.inputs.size()) continue;
+      if (programs && !trace.eager) continue;
+      const size_t group = group_of(i);
+      subjects_.push_back({trace.sample_inputs,
+                           programs ? trace.eager : trace_reference(groups_, group),
+                           {},
+                           group,
+                           0});
+    }
+  }
+
+  size_t group_of(size_t sample) const {
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      const auto& samples = groups_[g].samples;
+      if (std::find(samples.begin(), samples.end(), sample) != samples.end()) return g;
+    }
+    return 0;
+  }
+
+  /// What was allowed to be wrong for other inputs or later calls is not asked for them.
+  void limit_level(const std::vector<Trace>& traces) {
+    for (const Trace& trace : traces) {
+      for (const Finding& finding : trace.findings) {
+        allowed_ = allowed_ || finding.allowed;
+        if (!finding.allowed || report_.level != CheckLevel::kFull) continue;
+        report_.level = CheckLevel::kSample;
+        report_.unchecked = "the finding " + finding.id + " was allowed";
+      }
+    }
+  }
+
+  bool over_time(size_t subject) const {
+    const double share = static_cast<double>(subject + 1) / static_cast<double>(subjects_.size());
+    return seconds_since(begin_) > options_.seconds * share;
+  }
+
+  // ------------------------------------------------------------ calls
+
+  Outcome<Done> check_subject(size_t index) {
+    Subject& subject = subjects_[index];
+    const size_t calls = allowed_ ? 1 : kCallsInARow;
+    for (size_t i = 0; i < calls; ++i) {
+      if (i >= 2 && over_time(index)) break;
+      Step step{subject.sample, "the sample", i == 0, false};
+      if (i > 0) step.how = "call " + std::to_string(i + 1) + " in a row on the sample";
+      const auto end = take_step(index, step);
+      if (!end.ok()) return end.failure();
+      if (*end == StepEnd::kDifferent) return Done{};
+      if (*end == StepEnd::kLeftOut) break;
+    }
+    if (report_.level == CheckLevel::kFull) return check_altered(index);
+    return Done{};
+  }
+
+  /// Every case once, by turns after the last one and after a reset, then the other way round.
+  Outcome<Done> check_altered(size_t index) {
+    const auto cases = altered_inputs(tensors_of(subjects_[index].sample), options_.seed);
+    bool in_step = false;
+    for (size_t i = 0; i < 2 * cases.size(); ++i) {
+      if (over_time(index)) {
+        report_.left_out += 2 * cases.size() - i;
+        break;
+      }
+      const size_t which = i % cases.size();
+      const bool in_a_row = (which % 2 == 1) != (i >= cases.size());
+      Step step{samples_of(cases[which].tensors), "", !in_a_row || !in_step, true};
+      step.how =
+          "altered inputs (" + cases[which].how + ")" + (step.reset ? "" : " after other calls");
+      const auto end = take_step(index, step);
+      if (!end.ok()) return end.failure();
+      if (*end == StepEnd::kDifferent) return Done{};
+      in_step = *end == StepEnd::kCompared;
+    }
+    return Done{};
+  }
+
+  Outcome<StepEnd> take_step(size_t index, const Step& step) {
+    Subject& subject = subjects_[index];
+    if (options_.progress) {
+      options_.progress("check against eager", static_cast<int64_t>(report_.calls), 0);
+    }
+    if (step.reset) history_.clear();
+    report_.altered += step.altered ? 1 : 0;
+    EagerRun eager = subject.eager->call(step.inputs, step.reset);
+    if (!eager.raised.empty() && subject.finite.empty() && subject.eager->may_be_foreign) {
+      note("the captured calls, done by ATen, stand for the program, which does not run here: " +
+           eager.raised);
+      subject.eager = trace_reference(groups_, subject.group);
+      eager = subject.eager->call(step.inputs, step.reset);
+    }
+    if (!eager.raised.empty()) return eager_raised(step, eager.raised);
+    auto ours = runner_->run(step.inputs, step.reset);
+    if (!ours.ok()) return bundle_refused(step, ours.failure());
+    history_.push_back({tensors_of(step.inputs), ours->variant});
+    if (subject.finite.empty()) begin_lines(subject, index, *ours, eager);
+    if (step.altered && left_finite(subject, eager)) {
+      ++report_.not_finite;
+      return StepEnd::kLeftOut;
+    }
+    ++report_.calls;
+    report_.in_a_row += step.reset ? 0 : 1;
+    report_.altered_compared += step.altered ? 1 : 0;
+    compare(subject, step, *ours, eager);
+    return report_.difference.empty() ? StepEnd::kCompared : StepEnd::kDifferent;
+  }
+
+  Outcome<StepEnd> eager_raised(const Step& step, const std::string& what) {
+    if (step.altered) {
+      ++report_.raised;
+    } else if (step.reset) {
+      return Failure{Error::kInternal, "the program raises on its own sample: " + what};
+    } else {
+      note("eager raises on " + step.how + ": " + what);
+    }
+    return StepEnd::kLeftOut;
+  }
+
+  Outcome<StepEnd> bundle_refused(const Step& step, const Failure& failure) {
+    if (step.altered) {
+      ++report_.refused;
+      if (failure.error != Error::kGuardFailed) note("the bundle fails loudly: " + failure.text);
+    } else if (step.reset) {
+      return does_not_run(failure);
+    } else {
+      note("the bundle refuses " + step.how + ": " + failure.text);
+    }
+    return StepEnd::kLeftOut;
+  }
+
+  void note(const std::string& text) {
+    auto& notes = report_.notes;
+    if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(text);
+  }
+
+  void begin_lines(Subject& subject, size_t index, const BundleRun& ours, const EagerRun& eager) {
+    subject.first_line = report_.lines.size();
+    for (const ResultValue& value : eager.outputs) subject.finite.push_back(all_finite(value));
+    for (size_t i = 0; i < ours.names.size(); ++i) {
+      if (!is_tensor(ours.outputs[i])) continue;
+      CheckLine line;
+      line.output = ours.names[i];
+      if (subjects_.size() > 1) {
+        line.output = "sample " + std::to_string(index) + ": " + line.output;
+      }
+      report_.lines.push_back(std::move(line));
+    }
+  }
+
+  static bool left_finite(const Subject& subject, const EagerRun& eager) {
+    for (size_t i = 0; i < eager.outputs.size() && i < subject.finite.size(); ++i) {
+      if (subject.finite[i] && !all_finite(eager.outputs[i])) return true;
+    }
+    return false;
+  }
+
+  // ------------------------------------------------------------ comparing
+
+  void compare(const Subject& subject, const Step& step, const BundleRun& ours,
+               const EagerRun& eager) {
+    if (!eager.other_structure.empty()) return differ(step, eager.other_structure);
+    if (ours.outputs.size() != eager.outputs.size()) {
+      return differ(step, "the bundle has " + std::to_string(ours.outputs.size()) +
+                              " results, eager " + std::to_string(eager.outputs.size()));
+    }
+    EagerWobble wobble(groups_, history_, options_.seed);
+    size_t line = subject.first_line;
+    for (size_t i = 0; i < ours.outputs.size() && report_.difference.empty(); ++i) {
+      const ResultValue& mine = ours.outputs[i];
+      const bool number = is_tensor(mine) && eager.outputs[i].number;
+      const ResultValue wanted =
+          number ? as_tensor(*eager.outputs[i].number, mine.tensor) : eager.outputs[i];
+      const std::string kind = other_kind(mine, wanted);
+      if (!kind.empty()) {
+        differ(step, "result '" + ours.names[i] + "' " + kind);
+      } else if (is_tensor(mine)) {
+        compare_tensors(subject, step, i, mine, wanted, wobble, report_.lines[line]);
+      }
+      line += is_tensor(mine) ? 1 : 0;
+    }
+    for (const std::string& text : wobble.notes()) note(text);
+  }
+
+  void compare_tensors(const Subject& subject, const Step& step, size_t output,
+                       const ResultValue& ours, const ResultValue& eager, EagerWobble& wobble,
+                       CheckLine& line) {
+    const at::Tensor x = from_sample(ours.tensor), y = from_sample(eager.tensor);
+    Comparison comparison = compare_results(x, y, {});
+    while (!comparison.ok && wobble.learn()) {
+      comparison = compare_results(x, y, wobble.of(output));
+    }
+    report_.undecided += comparison.undecided;
+    report_.below_normal += comparison.below_normal;
+    line.max_value = std::max(line.max_value, comparison.max_value);
+    line.max_absolute = std::max(line.max_absolute, comparison.max_absolute);
+    line.of_bound = std::max(line.of_bound, comparison.of_bound);
+    line.ok = comparison.ok;
+    if (comparison.ok) return;
+    char text[120];
+    std::snprintf(text, sizeof text, " (error %.3g, %.3g times what is allowed; %ld of %ld)",
+                  comparison.max_absolute, comparison.of_bound, static_cast<long>(comparison.over),
+                  static_cast<long>(x.numel()));
+    differ(step, "result '" + line.output + "': " + comparison.worst + text);
+    report_.difference += ". " + cause(subject, output, x, y, wobble);
+  }
+
+  void differ(const Step& step, const std::string& what) {
+    report_.difference = "on " + step.how + " " + what;
+  }
+
+  /// Where the difference comes in: in the capture, or at a node of the trace.
+  std::string cause(const Subject& subject, size_t output, const at::Tensor& ours,
+                    const at::Tensor& eager, const EagerWobble& wobble) const {
+    const at::Tensor plain = wobble.plain(output);
+    if (!plain.defined()) return "The trace cannot be evaluated by ATen.";
+    const Wobble moved = wobble.of(output);
+    const bool captured = plain.scalar_type() == eager.scalar_type() &&
+                          plain.sizes() == eager.sizes() && compare_results(plain, eager, moved).ok;
+    if (!captured && compare_results(plain, ours, moved).ok) {
+      return std::string("The captured calls, done by ATen, give the bundle's answer, too: the ") +
+             "program depends on something that the capture did not see (an attribute, a global, "
+             "the environment, a "
+             "decision on a value)" +
+             explanation(subject);
+    }
+    return "First node that differs: " + suspect(wobble);
+  }
+
+  std::string explanation(const Subject& subject) const {
+    if (!subject.eager->explain) return "";
+    std::vector<std::vector<SampleTensor>> calls;
+    for (const CheckedCall& call : history_) calls.push_back(samples_of(call.inputs));
+    const std::string text = subject.eager->explain(calls);
+    return text.empty() ? "" : ". " + text;
+  }
+
+  std::string suspect(const EagerWobble& wobble) const {
+    const auto values = wobble.values();
+    if (!values.ok()) return "not known, " + values.failure().text;
+    const ExportTrace make = [this](const Trace& trace, const std::string& path) -> Outcome<Done> {
+      ExportOptions options;
+      options.path = path;
+      options.pipeline = options_.pipeline;
+      auto report = export_trace(trace, default_ops(), options);
+      if (!report.ok()) return report.failure();
+      return Done{};
+    };
+    const CheckedCall& call = history_.back();
+    const auto found = find_first_difference(groups_[call.variant].trace, call.inputs, *values,
+                                             make, path_ + ".part", options_.search_seconds);
+    return found.ok() ? found->text() : "not known, " + found.failure().text;
+  }
+
+  const std::string path_;
+  const DifferentialOptions& options_;
+  const Clock::time_point begin_;
+  std::vector<TraceGroup> groups_;
+  std::vector<Subject> subjects_;
+  std::unique_ptr<BundleRunner> runner_;
+  std::vector<CheckedCall> history_;
+  CheckReport report_;
+  bool allowed_ = false;  ///< something that may be wrong
+};
+
+}  // namespace
+
+Outcome<CheckReport> check_bundle(const std::string& path, const std::vector<Trace>& traces,
+                                  const DifferentialOptions& options) {
+  if (options.level == CheckLevel::kNone) return CheckReport();
+  try {
+    const at::NoGradGuard no_grad;
+    return Checker(path, options).run(traces);
+  } catch (const c10::Error& e) {
+    return Failure{Error::kInternal,
+                   std::string("the check failed: ") + e.what_without_backtrace()};
+  }
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,36 @@
+#pragma once
+
+// The bundle against the program, call by call, after every export. Free of LibTorch types.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host_tracer/capture/eager_reference.h"
+#include "host_tracer/exporter.h"
+#include "host_tracer/report/check_report.h"
+#include "host_tracer/support/outcome.h"
+
+namespace lazyrt {
+
+struct DifferentialOptions {
+  CheckLevel level = CheckLevel::kFull;
+  double seconds = 2;          ///< when these are over no call on altered inputs begins
+  double search_seconds = 20;  ///< at most for the first node that differs
+  uint64_t seed = 1;           ///< of the altered inputs
+  /// Called before each call with "check against eager". May throw; it goes through.
+  std::function<void(const std::string& stage, int64_t done, int64_t total)> progress;
+  Pipeline pipeline = default_pipeline();  ///< that the bundle was made with
+};
+
+/// Runs the bundle at `path`, which was made of `traces`, beside the program of each of them: on
+/// the sample, again and again without a reset, then on altered inputs, each in a row with others
+/// and after a reset. Traces without `eager` stand for their program, by ATen, if none has one;
+/// else they are variants and no samples of their own. A difference that is none of rounding (see
+/// bound.h) is told in CheckReport::difference. Fails where the bundle cannot be loaded, or does
+/// not run on its sample.
+Outcome<CheckReport> check_bundle(const std::string& path, const std::vector<Trace>& traces,
+                                  const DifferentialOptions& options);
+
+}  // namespace lazyrt

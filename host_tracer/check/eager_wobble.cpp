@@ -1,0 +1,137 @@
+#include "host_tracer/check/eager_wobble.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "host_tracer/check/altered_inputs.h"
+
+namespace lazyrt {
+namespace {
+
+constexpr int kMostRounds = 5;
+constexpr int kNoNudge = -1;
+
+bool is_floating(const at::Tensor& t) { return at::isFloatingType(t.scalar_type()); }
+
+/// |a - b| in float64; 0 where both are NaN or the same infinity.
+at::Tensor distance(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor x = a.to(at::kDouble), y = b.to(at::kDouble);
+  const at::Tensor same = at::logical_or(x == y, at::logical_and(at::isnan(x), at::isnan(y)));
+  return (x - y).abs().masked_fill(same, 0);
+}
+
+/// Where no input is floating the parameters are nudged in their place.
+bool nudges_parameters(const std::vector<CheckedCall>& calls) {
+  const auto& inputs = calls.back().inputs;
+  return std::none_of(inputs.begin(), inputs.end(), is_floating);
+}
+
+void learn_from(const at::Tensor& plain, const at::Tensor& other, Wobble& wobble) {
+  if (!plain.defined() || !other.defined() || plain.sizes() != other.sizes()) return;
+  if (is_floating(plain)) {
+    const at::Tensor moved = distance(plain, other);
+    wobble.size = wobble.size.defined() ? at::fmax(wobble.size, moved) : moved;
+  } else {
+    const at::Tensor flipped = plain != other;
+    wobble.flipped = wobble.flipped.defined() ? at::logical_or(wobble.flipped, flipped) : flipped;
+  }
+}
+
+}  // namespace
+
+EagerWobble::EagerWobble(const std::vector<TraceGroup>& groups,
+                         const std::vector<CheckedCall>& calls, uint64_t seed)
+    : groups_(groups), calls_(calls), seed_(seed) {}
+
+Outcome<TraceRun> EagerWobble::evaluate(const TraceEvalOptions& given, int nudge,
+                                        std::vector<at::Tensor>* states_before) const {
+  TraceEvalOptions options = given;
+  const uint64_t seed = seed_ + static_cast<uint64_t>(nudge / 2) * 7919;
+  const bool mirrored = nudge % 2 == 1;
+  if (nudge != kNoNudge && nudges_parameters(calls_)) {
+    options.change_leaf = [=](const at::Tensor& t) { return nudged(t, seed, mirrored); };
+  }
+  if (nudge != kNoNudge) {
+    options.change_ties = [=](const at::Tensor& t) { return loosened(t, seed + 1, mirrored); };
+  }
+  TraceRun run;
+  for (const CheckedCall& call : calls_) {
+    std::vector<at::Tensor> inputs;
+    for (const at::Tensor& input : call.inputs) {
+      at::Tensor t = nudge == kNoNudge ? input : nudged(input, seed, mirrored);
+      if (options.in_double && is_floating(t)) t = t.to(at::kDouble);
+      inputs.push_back(std::move(t));
+    }
+    const bool last = &call == &calls_.back();
+    options.keep_values = given.keep_values && last;
+    if (last && states_before) *states_before = run.states;
+    auto next = run_trace(groups_[call.variant].trace, inputs, run.states, options);
+    if (!next.ok()) return next.failure();
+    run = std::move(*next);
+  }
+  return run;
+}
+
+void EagerWobble::add(const TraceRun& run) {
+  for (size_t i = 0; i < plain_.size() && i < run.outputs.size(); ++i) {
+    learn_from(plain_[i], run.outputs[i], wobbles_[i]);
+  }
+}
+
+bool EagerWobble::start() {
+  auto plain = evaluate({}, kNoNudge);
+  if (!plain.ok()) {
+    notes_.push_back("the trace could not be evaluated by ATen: " + plain.failure().text);
+    return false;
+  }
+  plain_ = std::move(plain->outputs);
+  wobbles_.resize(plain_.size());
+  TraceEvalOptions in_double;
+  in_double.in_double = true;
+  const auto exact = evaluate(in_double, kNoNudge);
+  if (exact.ok()) {
+    add(*exact);
+  } else {
+    notes_.push_back("not evaluated in float64, rounding is judged by last-place changes alone: " +
+                     exact.failure().text);
+  }
+  return true;
+}
+
+bool EagerWobble::learn() {
+  if (rounds_ >= kMostRounds) return false;
+  if (rounds_ == 0 && !start()) {
+    rounds_ = kMostRounds;
+    return false;
+  }
+  for (int mirrored = 0; mirrored < 2; ++mirrored) {
+    const auto run = evaluate({}, 2 * rounds_ + mirrored);
+    if (run.ok()) add(*run);
+  }
+  ++rounds_;
+  return true;
+}
+
+Wobble EagerWobble::of(size_t output) const {
+  return output < wobbles_.size() ? wobbles_[output] : Wobble();
+}
+
+at::Tensor EagerWobble::plain(size_t output) const {
+  return output < plain_.size() ? plain_[output] : at::Tensor();
+}
+
+Outcome<EagerWobble::Values> EagerWobble::values() const {
+  Values values;
+  TraceEvalOptions options;
+  options.keep_values = true;
+  auto plain = evaluate(options, kNoNudge, &values.states);
+  if (!plain.ok()) return plain.failure();
+  values.plain = std::move(plain->values);
+  options.in_double = true;
+  auto exact = evaluate(options, kNoNudge);
+  if (exact.ok()) values.in_double = std::move(exact->values);
+  return values;
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,65 @@
+#pragma once
+
+// How much the traces' own results, by ATen, move under rounding: in float64, and where the inputs
+// change in the last place.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "host_tracer/capture/trace_eval.h"
+#include "host_tracer/check/bound.h"
+#include "host_tracer/trace_groups.h"
+
+namespace lazyrt {
+
+/// A call since the last reset.
+struct CheckedCall {
+  std::vector<at::Tensor> inputs;
+  size_t variant = 0;  ///< the program that the bundle took
+};
+
+/// The last of a sequence of calls, evaluated again and again.
+class EagerWobble {
+ public:
+  /// `groups` are the variants of the bundle, `calls` begin after a reset; both have to stay.
+  EagerWobble(const std::vector<TraceGroup>& groups, const std::vector<CheckedCall>& calls,
+              uint64_t seed);
+
+  /// Evaluates once more: first float32 and float64 and the first last-place change, then a pair
+  /// of such changes each time. False: no more is to be learned.
+  bool learn();
+
+  /// Of output i, from what was learned so far.
+  Wobble of(size_t output) const;
+  /// The trace's own result in the program's precision; undefined where it cannot be evaluated.
+  at::Tensor plain(size_t output) const;
+
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  /// The last call's run with all values, and the states before it.
+  struct Values {
+    std::vector<at::Tensor> states;
+    std::vector<at::Tensor> plain;
+    std::vector<at::Tensor> in_double;  ///< empty: not possible
+  };
+  Outcome<Values> values() const;
+
+ private:
+  Outcome<TraceRun> evaluate(const TraceEvalOptions& options, int nudge,
+                             std::vector<at::Tensor>* states_before = nullptr) const;
+  void add(const TraceRun& run);
+  bool start();
+
+  const std::vector<TraceGroup>& groups_;
+  const std::vector<CheckedCall>& calls_;
+  const uint64_t seed_;
+  int rounds_ = 0;
+  std::vector<at::Tensor> plain_;
+  std::vector<Wobble> wobbles_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace lazyrt

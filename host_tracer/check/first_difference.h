@@ -1,0 +1,32 @@
+#pragma once
+
+// Which node of a trace the bundle computes otherwise than ATen, by bisection.
+
+#include <functional>
+#include <string>
+
+#include "host_tracer/capture/trace.h"
+#include "host_tracer/check/eager_wobble.h"
+
+namespace lazyrt {
+
+/// Exports a trace to a file, as the bundle was.
+using ExportTrace = std::function<Outcome<Done>(const Trace& trace, const std::string& path)>;
+
+struct Suspect {
+  std::string node;  ///< "aten::mul.Tensor"
+  Source source;
+
+  /// "aten::mul.Tensor at block.0 (model.py:12)"
+  std::string text() const;
+};
+
+/// Exports beginnings of `trace` to files at `path` with the values that the rest needs as results,
+/// runs them on `inputs` and compares with the trace's own `values`. Nothing: every beginning
+/// agrees, or the trace cannot be cut so, or `seconds` are over.
+Outcome<Suspect> find_first_difference(const Trace& trace, const std::vector<at::Tensor>& inputs,
+                                       const EagerWobble::Values& values,
+                                       const ExportTrace& export_trace, const std::string& path,
+                                       double seconds);
+
+}  // namespace lazyrt

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "host_tracer/capture/eager_reference.h"
+#include "host_tracer/trace_groups.h"
+
+namespace lazyrt {
+
+/// The program as ATen computes its traces, of which `groups[first]` is asked first: for files that
+/// hold nothing else. `groups` has to outlive it.
+std::shared_ptr<const EagerReference> trace_reference(const std::vector<TraceGroup>& groups,
+                                                      size_t first);
+
+}  // namespace lazyrt

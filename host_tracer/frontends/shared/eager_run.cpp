@@ -1,0 +1,69 @@
+#include "host_tracer/frontends/shared/eager_run.h"
+
+#include <ATen/ATen.h>
+
+#include "host_tracer/capture/capture.h"
+#include "host_tracer/frontends/shared/program_outputs.h"
+
+namespace lazyrt {
+namespace {
+
+ResultValue result_value(const c10::IValue& value) {
+  ResultValue result;
+  if (value.isTensor() && value.toTensor().defined()) {
+    // A later call may write into what this one returned.
+    result.tensor = to_sample(value.toTensor().detach().clone());
+  }
+  if (value.isBool()) result.number = value.toBool();
+  if (value.isInt()) result.number = value.toInt();
+  if (value.isDouble()) result.number = value.toDouble();
+  return result;
+}
+
+EagerRun run_of(const std::vector<std::string>& names, const c10::IValue& returned) {
+  EagerRun run;
+  std::string found, wanted;
+  for (const NamedValue& leaf : flatten_outputs(returned, "out")) {
+    found += (found.empty() ? "" : ", ") + leaf.name;
+    run.outputs.push_back(result_value(leaf.value));
+  }
+  for (const std::string& name : names) wanted += (wanted.empty() ? "" : ", ") + name;
+  if (found != wanted) {
+    run.other_structure = "the results are " + found + " instead of " + wanted;
+  }
+  return run;
+}
+
+EagerRun raised(const std::string& what) {
+  EagerRun run;
+  run.raised = what.empty() ? "an exception without text" : what;
+  return run;
+}
+
+}  // namespace
+
+EagerRun eager_run(const std::vector<std::string>& names,
+                   const std::function<c10::IValue()>& call) {
+  try {
+    const at::NoGradGuard no_grad;
+    return run_of(names, call());
+  } catch (const c10::Error& e) {
+    return raised(e.what_without_backtrace());
+  } catch (const std::exception& e) {
+    return raised(e.what());
+  }
+}
+
+std::vector<std::string> output_names(const Trace& trace) {
+  std::vector<std::string> names;
+  for (const TraceOutput& out : trace.outputs) names.push_back(out.name);
+  return names;
+}
+
+std::vector<at::Tensor> cloned_inputs(const std::vector<SampleTensor>& samples) {
+  std::vector<at::Tensor> inputs;
+  for (const SampleTensor& sample : samples) inputs.push_back(from_sample(sample).clone());
+  return inputs;
+}
+
+}  // namespace lazyrt

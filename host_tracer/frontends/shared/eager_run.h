@@ -1,0 +1,23 @@
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host_tracer/capture/eager_reference.h"
+
+namespace lazyrt {
+
+/// The results of `call`, flattened under "out" (see flatten_outputs), or what it threw. `names`
+/// are the results' names at capture: a result that is nested otherwise is told.
+EagerRun eager_run(const std::vector<std::string>& names, const std::function<c10::IValue()>& call);
+
+/// Names of the trace's outputs.
+std::vector<std::string> output_names(const Trace& trace);
+
+/// CPU tensors of their own with the samples' values.
+std::vector<at::Tensor> cloned_inputs(const std::vector<SampleTensor>& samples);
+
+}  // namespace lazyrt

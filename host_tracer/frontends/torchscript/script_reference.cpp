@@ -1,0 +1,68 @@
+#include "host_tracer/frontends/torchscript/script_reference.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+
+#include <optional>
+#include <utility>
+
+#include "host_tracer/frontends/shared/eager_run.h"
+
+namespace lazyrt {
+namespace {
+
+/// LibTorch runs graphs as they are, without profiling and fusing: it is to be trusted, not fast.
+class PlainExecution {
+ public:
+  PlainExecution()
+      : optimizes_(torch::jit::getGraphExecutorOptimize()),
+        profiles_(torch::jit::getProfilingMode().exchange(false)) {
+    torch::jit::setGraphExecutorOptimize(false);
+  }
+  ~PlainExecution() {
+    torch::jit::setGraphExecutorOptimize(optimizes_);
+    torch::jit::getProfilingMode() = profiles_;
+  }
+  PlainExecution(const PlainExecution&) = delete;
+  PlainExecution& operator=(const PlainExecution&) = delete;
+
+ private:
+  const bool optimizes_, profiles_;
+};
+
+class ScriptProgram {
+ public:
+  ScriptProgram(torch::jit::Module module, ScriptInputs inputs, std::vector<std::string> names)
+      : module_(std::move(module)), inputs_(std::move(inputs)), names_(std::move(names)) {}
+
+  EagerRun call(const std::vector<SampleTensor>& samples, bool reset) {
+    if (reset || !copy_) copy_ = module_.deepcopy();
+    return eager_run(names_, [&] {
+      const PlainExecution plain;
+      return copy_->forward(inputs_.arguments(cloned_inputs(samples)));
+    });
+  }
+
+ private:
+  const torch::jit::Module module_;
+  const ScriptInputs inputs_;
+  const std::vector<std::string> names_;
+  std::optional<torch::jit::Module> copy_;  ///< what the calls since the last reset have made of it
+};
+
+}  // namespace
+
+std::shared_ptr<const EagerReference> script_reference(const torch::jit::Module& module,
+                                                       const ScriptInputs& inputs,
+                                                       const Trace& trace) {
+  auto program = std::make_shared<ScriptProgram>(module, inputs, output_names(trace));
+  auto reference = std::make_shared<EagerReference>();
+  reference->may_be_foreign = true;
+  reference->call = [program](const std::vector<SampleTensor>& samples, bool reset) {
+    return program->call(samples, reset);
+  };
+  return reference;
+}
+
+}  // namespace lazyrt
