@@ -156,7 +156,7 @@ class LazyInt(Carrier):
         super().__init__(tensor)
         self._bounds = bounds
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self):
         return int
 
@@ -209,7 +209,7 @@ class LazyFloat(Carrier):
 
     __slots__ = ()
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self):
         return float
 

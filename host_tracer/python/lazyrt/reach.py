@@ -36,13 +36,13 @@ _BY_IDENTITY = (type(None), type(Ellipsis), type(NotImplemented), types.BuiltinF
                 types.WrapperDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, types.MappingProxyType,
                 torch.dtype, torch.device, torch.layout, torch.memory_format, enum.Enum)
 _BY_TEXT = (range, slice, torch.Size)
-_ITERATORS = (itertools.count, itertools.cycle, itertools.repeat, type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
+_ITERATORS: tuple = (itertools.count, itertools.cycle, itertools.repeat, type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
 _LIBRARIES = {"torch", "numpy", "lazyrt", "torchgen", "functorch", *sys.stdlib_module_names} - {"__main__"}
 _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, types.SimpleNamespace, argparse.Namespace,
             functools.partialmethod, functools.cached_property, queue.Queue, threading.local, weakref.WeakKeyDictionary,
             weakref.WeakValueDictionary)
 Held = collections.namedtuple("Held", "tensor content")  # a tensor, and a token that is equal for equal contents
-CARRIERS = set()  # types of numbers that know the lazy tensor that they are the value of
+CARRIERS: set = set()  # types of numbers that know the lazy tensor that they are the value of
 MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 
 

@@ -150,7 +150,7 @@ class Program:
 
         if _PHASE not in self._state_numbers:
             return 0
-        number = numpy.empty((), "int64")
+        number: Any = numpy.empty((), "int64")
         with self._lock:
             self._session.copy_state(self._state_numbers[_PHASE], number)
         return int(number)

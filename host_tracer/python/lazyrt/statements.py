@@ -218,7 +218,7 @@ def _makes_text(place, node):
 # -------------------------------------------------------------------- checks
 
 
-_expected = []
+_expected: list = []
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ _WRITES = {
 _NO_READS = {"__class__", "__new__", "__init__", "__init_subclass__", "__subclasshook__", "__class_getitem__", "__dir__", "__doc__",
              "__getattribute__", "__setattr__", "__delattr__", "__hash__", "__sizeof__", "__dict__", "__weakref__", "__module__",
              "__missing__", "default_factory", "__getstate__"}
-_classes = {}
+_classes: dict = {}
 
 
 def _nothing():
