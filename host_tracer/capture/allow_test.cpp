@@ -88,7 +88,8 @@ TEST(Allow, IdleEntriesAreNamed) {
 
 TEST(Allow, TheWorstVerdictOfSeveralTraces) {
   Trace guarded, allowed = with_finding("m.py", 7);
-  guarded.guards.emplace_back();
+  guarded.values.emplace_back();
+  guarded.guards.emplace_back().value = 0;
   ASSERT_TRUE(allow_findings(allowed, std::vector<std::string>{"baked-value"}).ok());
   EXPECT_EQ(verdict_of(std::vector<Trace>{Trace(), guarded}), Verdict::kSpecialized);
   EXPECT_EQ(verdict_of(std::vector<Trace>{allowed, guarded, Trace()}), Verdict::kAllowed);

@@ -76,7 +76,7 @@ class Early(nn.Module):
 
 class Smuggles(nn.Module):
     def forward(self, x):
-        return x * float(x.sum())
+        return x + torch.full([4], float(x.sum()))
 
 
 class Endless(nn.Module):
