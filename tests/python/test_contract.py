@@ -280,7 +280,24 @@ def test_an_argument_that_the_model_fills_is_left_as_it_was(bundle):
     refused(program, "'cache' has 1 items", X, [X], Config())
 
 
+def test_changes_of_arguments_are_told(bundle):
+    def model(x, cache):
+        cache["k"] = cache["k"] + x
+        return cache["k"]
+
+    report = lazyrt.export(model, (X, {"k": X}), bundle)
+    assert report.verdict == "SPECIALIZED" and any("changes what argument 'cache' holds" in f.message for f in report.findings)
+    assert lazyrt.export(lambda x, cache: x + cache["k"], (X, {"k": X}), bundle).verdict == "SOUND"
+
+
 # -------------------------------------------------------------------- inputs
+
+@pytest.mark.parametrize("given", [np.ma.masked_array([1.0, 2.0, 3.0], dtype="float32"), nn.Parameter(X),
+                                   X.as_subclass(type("Own", (torch.Tensor,), {}))])
+def test_subclasses_are_no_plain_arrays(bundle, given):
+    program = loaded(lambda x: x * 2, (X,), bundle)
+    refused(program, "give a plain array or tensor", given)
+
 
 @pytest.mark.parametrize("bad, text", [
     (nn.Parameter(torch.ones(2)), "input 'x' is a Parameter"),

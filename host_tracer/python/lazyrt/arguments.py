@@ -75,6 +75,27 @@ class Example:
         return found
 
 
+class Watch:
+    """The objects among the arguments of a call, as they were before it."""
+
+    def __init__(self, target, args, kwargs):
+        self._given = [(parameter.name, value) for parameter, value, is_given in _bind(target, args, kwargs) if is_given]
+        self._before = [_picture(value) for _, value in self._given]
+
+    def changed(self):
+        """The names of those that are others now."""
+        return [name for (name, value), before in zip(self._given, self._before) if _picture(value) != before]
+
+
+def _picture(value):
+    """What changes when the program puts something else into a container or object. Writes into tensors are seen elsewhere."""
+    try:
+        described, leaves = trees.flatten(value, "", is_input, arguments=True)
+    except Opaque as opaque:
+        return opaque.path
+    return described, [id(leaf) for _, leaf in leaves]
+
+
 def _list_fixed(described, path, found):
     if described["kind"] in ("value", "fixed", "digest"):
         found[path] = described

@@ -214,9 +214,15 @@ def _is_numpy(value):
     return any(base.__module__ == "numpy" and base.__name__ == "ndarray" for base in type(value).__mro__)
 
 
+def _is_tensor(value):
+    return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(value).__mro__)
+
+
 def _array(item, value, path):
     if value is None or not is_array(value):
         raise _changed(path or item["name"], "an array" if item.get("numpy") else "a tensor", value)
+    if type(value).__module__ not in ("numpy", "torch") and (_is_numpy(value) or _is_tensor(value)):
+        raise _refusal(f"'{path or item['name']}' is a {fixed.type_name(value)}: give a plain array or tensor")
     if item.get("numpy") and not _is_numpy(value):
         raise _changed(path or item["name"], "an array of NumPy", value)
     return value

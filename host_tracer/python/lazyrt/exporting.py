@@ -9,7 +9,7 @@ import time
 import torch
 
 from lazyrt import _tracer, checking, layouts, results, statements, trees
-from lazyrt.arguments import Example
+from lazyrt.arguments import Example, Watch
 from lazyrt.arrays import LazyArray, taken_by_torch
 from lazyrt.errors import Error, ExportError
 from lazyrt.fixed import text_of
@@ -216,6 +216,9 @@ class _Export:
         self._stop_if_interrupted(run)
         trace.producer = f"torch {torch.__version__} eager"
         trace.name_outputs([name for name, _ in run.entries])
+        for name in run.written or ():
+            trace.add_finding("warning", "input-written", f"the program changes what argument '{name}' holds; the bundle leaves its "
+                              "caller's objects as they are", "return what the caller needs, and give it at the next call")
         for message in dict.fromkeys(run.differences):
             trace.add_finding("error", "baked-output", message, "return it as a tensor, or compute it outside of the program")
         return trace, run
@@ -329,13 +332,14 @@ class _LazyRun:
         self.after, self.call = None, None
         self.description, self.entries = None, []
         self.differences = []  # of the later runs' constant results
+        self.written = None  # names of the arguments whose containers or objects the first run changed
         self.interrupt = None
         self.numbers = None  # set by capture_following_numbers
 
     def forget(self):
         """The program is captured anew."""
         self.description, self.entries = None, []
-        self.after, self.call = None, None
+        self.after, self.call, self.written = None, None, None
 
     def __call__(self, inputs):
         try:
@@ -352,6 +356,7 @@ class _LazyRun:
         call = Call(job.state, self.phase, lifted, job.sources.current)
         tensors = dict(lifted)
         args, kwargs = self._sample.call(inputs, array=LazyArray)
+        watch = Watch(job.program.target, args, kwargs)
         self.numbers.begin()
         with contextlib.ExitStack() as stack:
             stack.callback(call.stop_watching)
@@ -362,6 +367,8 @@ class _LazyRun:
             stack.enter_context(self.numbers.active())
             stack.enter_context(mode)
             result = job.program.call(tensors, args, kwargs)
+        if self.written is None:
+            self.written = watch.changed()
         outputs = self._take(result, mode)
         after = call.end(tensors, mode)
         if self.call is None:

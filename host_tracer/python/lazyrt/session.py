@@ -250,7 +250,7 @@ def _to_numpy(numpy: Any, info: TensorInfo, value: Any) -> Any:
 
 def _torch_to_numpy(tensor: Any) -> Any:
     torch = sys.modules["torch"]
-    tensor = tensor.detach().cpu()
+    tensor = tensor.detach().cpu().resolve_neg()
     return (tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
 
 
