@@ -1,0 +1,377 @@
+"""Every timm family and every transformers architecture that a tiny configuration can make, exported and compared with eager.
+
+    sweep.py timm|transformers OUT.tsv [--part I/N] [--only-make] [NAME...]
+    sweep.py table OUT.md TSV...
+
+By hand: a few seconds for each model on two idle cores. Needs a Python with torch, timm, transformers and lazyrt (SWEEP.md
+has the versions). A line for each: name, verdict of the sweep, seconds, detail. The verdicts:
+
+    ok       all results of the bundle are eager's, on the sample and on a second input
+    wrong    exported, and another answer
+    refused  lazyrt.export said why not; random: refused because the forward draws random numbers
+    failed   exported, but the run failed
+    crash    the process died;  timeout: it took longer than LIMIT seconds
+    skip     no tiny configuration could be made, or eager fails on it
+"""
+import argparse
+import collections
+import copy
+import importlib.metadata
+import json
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+import warnings
+
+os.environ["TRANSFORMERS_VERBOSITY"] = "critical"
+os.environ["HF_HUB_OFFLINE"] = "1"
+warnings.filterwarnings("ignore")
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+
+LIMIT = 240
+MOST_PARAMETERS = {"timm": 90e6, "transformers": 60e6}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=["timm", "transformers", "table"])
+    parser.add_argument("out")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--part", default="0/1")
+    parser.add_argument("--only-make", action="store_true", help="make the models and run eager, nothing else")
+    options = parser.parse_args()
+    if options.kind == "table":
+        return write_table(options.out, options.names)
+    torch.set_num_threads(1)
+    if not options.only_make:
+        import lazyrt  # noqa: F401  once, before the processes fork
+    part, parts = map(int, options.part.split("/"))
+    zoo = Timm() if options.kind == "timm" else Transformers()
+    counts = collections.Counter()
+    with open(options.out, "w") as out:
+        for name in options.names or zoo.names()[part::parts]:
+            start = time.time()
+            verdict, detail = in_a_process(lambda: judge(zoo, name, options.only_make))
+            counts[verdict] += 1
+            detail = " ".join(detail.split())
+            out.write(f"{name}\t{verdict}\t{time.time() - start:.0f}\t{detail}\n")
+            out.flush()
+    print(options.kind, dict(counts))
+
+
+def in_a_process(fn):
+    """What fn answers in a fork of this process, which it may crash."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        signal.alarm(LIMIT)  # its default ends the process
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1), os.dup2(null, 2)
+        os.write(writer, json.dumps(fn()).encode()[:60000])
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        answer = pipe.read()
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        return ("timeout", "") if number == signal.SIGALRM else ("crash", f"signal {number}")
+    return json.loads(answer) if answer else ("crash", f"exit {os.WEXITSTATUS(status)}")
+
+
+# ---------------------------------------------------------------- one model
+
+def judge(zoo, name, only_make):
+    torch.manual_seed(0)
+    try:
+        model, calls = zoo.make(name)
+    except BaseException as error:
+        return "skip", f"{type(error).__name__}: {str(error)[:200]}"
+    break_constants(model)
+    if only_make:
+        return "made", ", ".join(f"{key}{list(value.shape)}" for key, value in calls[0].items())
+    import lazyrt
+    kept = copy.deepcopy(model)
+    path = os.path.join(tempfile.mkdtemp(), "model.lzb")
+    args, kwargs = zoo.split(calls[0])
+    try:
+        report = lazyrt.export(model, args, path, kwargs=kwargs or None)
+    except BaseException as error:
+        text = str(error)
+        return "random" if "[random]" in text else "refused", f"{type(error).__name__}: {text[:600]}"
+    program = lazyrt.load(path)
+    for number, call in enumerate(calls):
+        args, kwargs = zoo.split(call)
+        try:
+            with torch.no_grad():
+                expected = flatten(kept(*args, **kwargs))
+        except Exception:
+            if number > 0:
+                continue
+            raise
+        try:
+            got = flatten(program(*args, **kwargs))
+        except Exception as error:
+            if number > 0 and "another path" in str(error):
+                continue  # a guard: refused, not wrong
+            return "failed", f"call {number}: {type(error).__name__}: {str(error)[:300]}"
+        problem = difference(expected, got)
+        if problem:
+            return "wrong", f"call {number}: {problem}"
+    return "ok", f"{report.verdict}, {len(expected)} results"
+
+
+def break_constants(model):
+    """Parameters that an initialiser left all alike get values: with a gate of zeros all experts tie, and which of equals
+    torch.topk takes is nobody's promise."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.numel() > 1 and parameter.is_floating_point() and bool((parameter == parameter.flatten()[0]).all()):
+                spread = torch.rand_like(parameter) - 0.5
+                parameter.copy_(1 + 0.4 * spread if name.endswith("weight") and parameter.flatten()[0] == 1 else parameter + 0.2 * spread)
+
+
+def flatten(value):
+    if hasattr(value, "to_tuple"):
+        value = value.to_tuple()
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in flatten(item)]
+    if isinstance(value, torch.Tensor):
+        return [value.detach().clone().numpy()]
+    return [value] if isinstance(value, np.ndarray) else []
+
+
+def difference(expected, got, bound=1e-3):
+    """None, or what is wrong."""
+    if len(expected) != len(got):
+        return f"{len(got)} results, not {len(expected)}"
+    for i, (x, y) in enumerate(zip(expected, got)):
+        if x.shape != y.shape or x.dtype != y.dtype:
+            return f"result {i} is {y.dtype}{list(y.shape)}, not {x.dtype}{list(x.shape)}"
+        if x.size == 0 or x.dtype.kind not in "f":
+            if not np.array_equal(x, y):
+                return f"result {i}: {(x != y).sum()} of {x.size} elements differ"
+            continue
+        finite = np.isfinite(x)
+        if not np.array_equal(x[~finite], y[~finite], equal_nan=True):
+            return f"result {i}: another infinity or NaN"
+        off = np.abs(x[finite].astype("f8") - y[finite]).max(initial=0)
+        scale = max(np.abs(x[finite]).max(initial=0), 1e-6)
+        if not off <= bound * scale:
+            return f"result {i} is off by {off:.2e} of {scale:.2e}"
+    return None
+
+
+# ---------------------------------------------------------------- timm
+
+class Timm:
+    """The smallest model of each module."""
+
+    SMALL = ("pico", "nano", "atto", "femto", "tiny", "xxs", "xx_small", "_xs", "_s", "small", "050", "_t", "_b0", "18", "_n", "lite",
+             "26", "_mini")
+
+    def __init__(self):
+        import zoo
+        self.timm = zoo.import_timm()
+
+    def names(self):
+        found = []
+        for module in sorted(self.timm.list_modules()):
+            names = self.timm.list_models(module=module, pretrained=False)
+            if names:
+                found.append(min(names, key=self._size))
+        return found
+
+    def _size(self, name):
+        return min([i for i, word in enumerate(self.SMALL) if word in name], default=99), len(name), name
+
+    def make(self, name):
+        with torch.device("meta"):
+            check_size(self.timm.create_model(name, pretrained=False), "timm")
+        model = self.timm.create_model(name, pretrained=False).eval()
+        size = model.pretrained_cfg.get("input_size", (3, 224, 224))
+        if not model.pretrained_cfg.get("fixed_input_size") and max(size) > 256:
+            size = (size[0], 224, 224)
+        calls = [{"x": torch.randn(1, *size)} for _ in range(2)]
+        with torch.no_grad():
+            copy.deepcopy(model)(calls[0]["x"])
+        return model, calls
+
+    @staticmethod
+    def split(call):
+        return (call["x"],), {}
+
+
+def check_size(model, kind):
+    count = sum(p.numel() for p in model.parameters())
+    if count > MOST_PARAMETERS[kind]:
+        raise MemoryError(f"{count / 1e6:.0f} million parameters are too many for this sweep")
+
+
+# ---------------------------------------------------------------- transformers
+
+SHRINK = {
+    **dict.fromkeys(["hidden_size", "d_model", "n_embd", "embed_dim", "dim", "embedding_size", "word_embed_proj_dim", "projection_dim",
+                     "decoder_hidden_size", "encoder_hidden_size", "emb_dim", "conv_dim", "fpn_feature_size", "mask_feature_size",
+                     "feature_size", "hidden_dim", "text_embed_dim"], 32),
+    **dict.fromkeys(["num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers", "num_encoder_layers",
+                     "num_decoder_layers", "depth", "num_blocks", "decoder_num_hidden_layers", "decoder_num_layers",
+                     "prediction_num_hidden_layers", "num_conv_layers", "pred_num_hidden_layers"], 2),
+    **dict.fromkeys(["num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads", "decoder_attention_heads",
+                     "num_experts", "num_local_experts", "n_routed_experts", "decoder_num_attention_heads",
+                     "pred_num_attention_heads", "prediction_num_attention_heads"], 4),
+    **dict.fromkeys(["num_key_value_heads", "num_experts_per_tok", "num_kv_heads", "multi_query_group_num"], 2),
+    **dict.fromkeys(["intermediate_size", "ffn_dim", "d_ff", "n_inner", "encoder_ffn_dim", "decoder_ffn_dim",
+                     "decoder_intermediate_size", "dim_feedforward"], 64),
+    "moe_intermediate_size": 32, "head_dim": 8, "d_kv": 8, "rotary_dim": 8, "vocab_size": 128, "max_position_embeddings": 64,
+    "n_positions": 64, "image_size": 64, "patch_size": 16, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
+}
+
+
+def shrunk(config):
+    """The settings of `config` and its parts that make it tiny, as keyword arguments."""
+    chosen = {}
+    for key, value in SHRINK.items():
+        old = getattr(config, key, None)
+        if isinstance(old, int) and not isinstance(old, bool):
+            chosen[key] = min(value, old) if old > 0 else old
+    if isinstance(getattr(config, "layer_types", None), list):
+        chosen["layer_types"] = config.layer_types[:2]
+    for key in getattr(type(config), "sub_configs", {}):
+        part = getattr(config, key, None)
+        if hasattr(part, "to_dict"):
+            chosen[key] = {**part.to_dict(), **shrunk(part)}
+    return chosen
+
+
+class Transformers:
+    # inputs to try in this order, until eager takes them
+    CHOICES = [["input_ids", "pixel_values"], ["pixel_values"], ["input_ids"], ["input_values"], ["input_features"],
+               ["input_ids", "decoder_input_ids"], ["input_features", "decoder_input_ids"], ["input_values", "decoder_input_ids"],
+               ["pixel_values", "decoder_input_ids"], ["input_ids", "bbox"], ["input_ids", "input_features"],
+               ["input_ids", "pixel_values", "bbox"], ["pixel_values_videos"], ["input_ids", "input_values"], ["audio_values"],
+               ["past_values"], ["input_points", "pixel_values"]]
+
+    def __init__(self):
+        import transformers
+        from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+        from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
+        self.transformers, self.configs, self.models = transformers, CONFIG_MAPPING, MODEL_MAPPING_NAMES
+
+    def names(self):
+        return sorted(name for name, model in self.models.items() if isinstance(model, str))
+
+    def make(self, name):
+        problems = []
+        for config in self._configs(name):
+            try:
+                with torch.device("meta"):
+                    check_size(self.transformers.AutoModel.from_config(config), "transformers")
+                model = self.transformers.AutoModel.from_config(config).eval()
+            except Exception as error:
+                problems.append(f"{type(error).__name__}: {str(error)[:80]}")
+                continue
+            for inputs in self._choices(model, config):
+                try:
+                    calls = [self._inputs(inputs, config) for _ in range(2)]
+                    with torch.no_grad():
+                        copy.deepcopy(model)(**calls[0])
+                    return model, calls
+                except Exception as error:
+                    problems.append(f"{'+'.join(inputs)}: {type(error).__name__}: {str(error)[:80]}")
+        raise ValueError("; ".join(problems[:3]))
+
+    def _configs(self, name):
+        base = self.configs[name]()
+        try:
+            config = self.configs[name](**shrunk(base))
+            config.use_cache = False
+            yield config
+        except Exception:
+            pass
+        base.use_cache = False
+        yield base
+
+    def _choices(self, model, config):
+        import inspect
+        accepted = inspect.signature(model.forward).parameters
+        main = getattr(model, "main_input_name", "input_ids")
+        choices = [[main]] + self.CHOICES
+        if getattr(config, "is_encoder_decoder", False):
+            choices = [[main, "decoder_input_ids"]] + choices
+        choices = [choice for choice in choices if all(key in accepted for key in choice)]
+        # images beside text first: where they fit, more of the model runs
+        return sorted(choices, key=lambda choice: (main not in choice, choice[0] != main and "pixel_values" not in choice))
+
+    def _inputs(self, names, config):
+        return {name: self._input(name, config) for name in names}
+
+    def _input(self, name, config):
+        if name.endswith("input_ids"):
+            return torch.randint(3, 100, (1, 5 if name.startswith("decoder") else 12))
+        if name.startswith("pixel_values"):
+            size = setting(config, "image_size", 224)
+            height, width = size if isinstance(size, (list, tuple)) else (size, size)
+            image = (1, setting(config, "num_channels", 3), height, width)
+            return torch.randn(1, setting(config, "num_frames", 4), *image[1:]) if name.endswith("videos") else torch.randn(*image)
+        if name == "bbox":
+            corner = torch.randint(0, 30, (1, 12, 2))
+            return torch.cat([corner, corner + torch.randint(0, 20, (1, 12, 2))], -1)
+        if name == "input_features":
+            return torch.randn(1, setting(config, "num_mel_bins", 80), 3000)
+        if name == "past_values":
+            return torch.randn(1, setting(config, "context_length", 64), setting(config, "num_input_channels", 1))
+        if name == "input_points":
+            return torch.rand(1, 1, 2, 2) * 60
+        return torch.randn(1, 4000) if name == "input_values" else torch.randn(1, 1, 4000)
+
+    @staticmethod
+    def split(call):
+        return (), call
+
+
+def setting(config, name, default):
+    """Of the configuration or one of its parts."""
+    value = getattr(config, name, None)
+    for part in getattr(type(config), "sub_configs", {}):
+        if value is None:
+            value = getattr(getattr(config, part, None), name, None)
+    return default if value is None else value
+
+
+# ---------------------------------------------------------------- the table
+
+def reason(detail):
+    return re.sub(r"/\S*/site-packages/", "", detail).replace("|", "/")[:220]
+
+
+def write_table(path, results):
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("torch", "timm", "transformers"))
+    lines = ["# Models from elsewhere, exported fresh", "", f"Written by `sweep.py table`; {versions}.", ""]
+    for result in results:
+        with open(result) as file:
+            rows = [line.rstrip("\n").split("\t") for line in file]
+        counts = collections.Counter(row[1] for row in rows)
+        made = sum(count for verdict, count in counts.items() if verdict != "skip")
+        title = os.path.splitext(os.path.basename(result))[0]
+        lines += [f"## {title}", "", f"{counts['ok']} of {made} that could be made are right "
+                  f"({', '.join(f'{count} {verdict}' for verdict, count in counts.most_common())}).", ""]
+        lines += ["Right: " + ", ".join(row[0] for row in rows if row[1] == "ok") + ".", ""]
+        odd = [f"| {row[0]} | {row[1]} | {reason(row[3])} |" for row in rows if row[1] not in ("ok", "skip")]
+        lines += ["| name | | why |", "|---|---|---|", *odd, ""] if odd else []
+        skipped = [row[0] for row in rows if row[1] == "skip"]
+        lines += ["Skipped: " + ", ".join(skipped) + ".", ""] if skipped else []
+    with open(path, "w") as file:
+        file.write("\n".join(lines).rstrip("\n") + "\n")
+
+
+if __name__ == "__main__":
+    main()
