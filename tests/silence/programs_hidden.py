@@ -493,14 +493,14 @@ def sgd_step_inside():
     return Net()
 
 
-@case(X[0], X)
+@case(X[0], X, expect=("failed",))
 def clock():
     import time
 
     return lambda x: x * (1.0 + (time.perf_counter_ns() % 1000))
 
 
-@case(X[0], X)
+@case(X[0], X, expect=("right", "failed", "silent"))  # files are out of scope: VERDICTS.md
 def file_counter():
     import os
     import tempfile

@@ -1,4 +1,5 @@
-"""python run.py [NAME]...: all programs, or these, judged; ends with an error when one is silent or crashes, or is not as expected."""
+"""python run.py [NAME]...: all programs, or these, judged; ends with an error when one is not as expected.
+python run.py --file NAME: those of programs_NAME.py."""
 
 import importlib
 import os
@@ -8,7 +9,6 @@ import sys
 import warnings
 
 FOLDER = pathlib.Path(__file__).parent
-SECONDS = 120  # for one program
 
 
 def load_cases():
@@ -48,6 +48,8 @@ def main(names):
     harness = load_cases()
     if names[:1] == ["--work"]:
         return work(harness, names[1:])
+    if names[:1] == ["--file"]:
+        names = [name for name, case in harness.CASES.items() if case.make.__module__ == f"programs_{names[1]}"]
     unknown = [name for name in names if name not in harness.CASES]
     if unknown:
         sys.exit(f"there are no programs {unknown}")

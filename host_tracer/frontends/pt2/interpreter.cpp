@@ -51,8 +51,7 @@ bool is_inlined(const std::string& target) {
 using Numbers = std::vector<c10::IValue>;
 
 bool is_lazy_value(const c10::IValue& value) {
-  return value.isTensor() && value.toTensor().defined() &&
-         value.toTensor().device().is_lazy();
+  return value.isTensor() && value.toTensor().defined() && value.toTensor().device().is_lazy();
 }
 
 bool any_lazy(const Numbers& values) {

@@ -264,7 +264,7 @@ class _Export:
         (run.phase if run else self.state.first).begin()
         known = self.state.written if run and run.call else self.written
         written = {name: tensor for name, tensor in self.program.parameters().items() if known is None or name in known}
-        return {name: tensor.detach().clone() for name, tensor in {**self.program.buffers(), **written}.items()}
+        return {name: _copy_of(tensor) for name, tensor in {**self.program.buffers(), **written}.items()}
 
     def call_eagerly(self, sample, tensors, buffers, mode=None):
         """The model's own results, under a mode. `tensors` and `buffers` may be written; what else changes stays changed."""
@@ -322,6 +322,14 @@ class _Export:
             interface["results"] = self.results
         options.info = [(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))]
         return options
+
+
+def _copy_of(tensor):
+    """A leaf of its own memory that the model takes for the tensor: parameters stay parameters."""
+    copy = tensor.detach().clone()
+    if isinstance(tensor, torch.nn.Parameter):
+        return torch.nn.Parameter(copy, tensor.requires_grad)
+    return copy.requires_grad_(tensor.requires_grad)
 
 
 class _LazyRun:

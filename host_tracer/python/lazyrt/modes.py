@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode
 from lazyrt import _tracer
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, has_carriers, nested_carriers
+from lazyrt.errors import Error
 from lazyrt.watch import is_watched
 
 LAZY = torch.device("lazy", 0)
@@ -153,6 +154,7 @@ class CaptureMode(TorchFunctionMode):
             _Tensor.__array__: self._array,
             _Tensor.tolist: self._tolist,
             _Tensor.item: self._item,
+            _Tensor.data_ptr: self._data_ptr,
             _Tensor.__bool__: self._bool,
             _Tensor.__int__: self._int,
             _Tensor.__index__: self._int,
@@ -163,6 +165,13 @@ class CaptureMode(TorchFunctionMode):
             torch.tensor: self._make_tensor,
             torch.as_tensor: self._make_tensor,
         }
+
+    @staticmethod
+    def _data_ptr(func, args, kwargs):
+        if is_lazy(args[0]):
+            raise Error("the model asks for the address of a tensor's memory (data_ptr), which it does not have while it is "
+                        "captured; what is read there would not be in the bundle", "unsupported")
+        return func(*args, **kwargs)
 
     @staticmethod
     def _device(tensor):
