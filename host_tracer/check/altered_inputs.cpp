@@ -55,7 +55,7 @@ at::Tensor reordered(const at::Tensor& flat, Random& random) {
 
 /// One element cannot change places, and equal ones cannot be told apart.
 at::Tensor reordered_or_moved(const at::Tensor& x, Random& random) {
-  const at::Tensor other = reordered(x, random);
+  at::Tensor other = reordered(x, random);
   if (!at::equal(other, x)) return other;
   return x + random_numbers(x.numel(), 0.5, 1.5, random) * (1 + x.abs());
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <utility>
 
 namespace lazyrt {
 namespace {
@@ -65,7 +66,9 @@ at::Tensor error_of(const at::Tensor& ours, const at::Tensor& eager) {
 std::string index_text(at::IntArrayRef sizes, int64_t flat) {
   std::string text;
   for (size_t d = sizes.size(); d-- > 0;) {
-    text = std::to_string(flat % sizes[d]) + (text.empty() ? "" : ",") + text;
+    std::string place = std::to_string(flat % sizes[d]);
+    if (!text.empty()) place.append(",").append(text);
+    text = std::move(place);
     flat /= sizes[d];
   }
   return "[" + text + "]";

@@ -1,6 +1,7 @@
 #include "host_tracer/check/differential_check.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <chrono>

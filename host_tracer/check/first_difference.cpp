@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "host_tracer/capture/capture.h"
 #include "host_tracer/check/bundle_runner.h"
 
 namespace lazyrt {
