@@ -3,8 +3,10 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
+#include <torch/csrc/jit/runtime/print_handler.h>
 
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "host_tracer/frontends/shared/eager_run.h"
@@ -13,14 +15,18 @@ namespace lazyrt {
 namespace {
 
 /// LibTorch runs graphs as they are, without profiling and fusing: it is to be trusted, not fast.
+/// What they print is not shown once more for each call of the check.
 class PlainExecution {
  public:
   PlainExecution()
       : optimizes_(torch::jit::getGraphExecutorOptimize()),
-        profiles_(torch::jit::getProfilingMode().exchange(false)) {
+        profiles_(torch::jit::getProfilingMode().exchange(false)),
+        prints_(torch::jit::getPrintHandler()) {
     torch::jit::setGraphExecutorOptimize(false);
+    torch::jit::setPrintHandler([](const std::string&) {});
   }
   ~PlainExecution() {
+    torch::jit::setPrintHandler(prints_);
     torch::jit::setGraphExecutorOptimize(optimizes_);
     torch::jit::getProfilingMode() = profiles_;
   }
@@ -29,6 +35,7 @@ class PlainExecution {
 
  private:
   const bool optimizes_, profiles_;
+  const torch::jit::PrintHandler prints_;
 };
 
 class ScriptProgram {

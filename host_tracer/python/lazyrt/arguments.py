@@ -82,9 +82,27 @@ class Watch:
         self._given = [(parameter.name, value) for parameter, value, is_given in _bind(target, args, kwargs) if is_given]
         self._before = [_picture(value) for _, value in self._given]
 
-    def changed(self):
-        """The names of those that are others now."""
-        return [name for (name, value), before in zip(self._given, self._before) if _picture(value) != before]
+    def changed(self, result):
+        """(name, whether the caller gets it back in the result) of those that are others now."""
+        changed = [(name, value) for (name, value), before in zip(self._given, self._before) if _picture(value) != before]
+        returned = _objects_in(result) if changed else set()
+        return [(name, id(value) in returned) for name, value in changed]
+
+
+def _objects_in(result):
+    """ids of the containers and objects of a result."""
+    found, todo = set(), [result]
+    while todo:
+        value = todo.pop()
+        if id(value) in found or isinstance(value, torch.Tensor):
+            continue
+        found.add(id(value))
+        if isinstance(value, dict):
+            todo += value.values()
+        elif isinstance(value, (list, tuple)):
+            todo += value
+        todo += getattr(value, "__dict__", {}).values()
+    return found
 
 
 def _picture(value):

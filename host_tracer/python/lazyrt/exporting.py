@@ -216,8 +216,8 @@ class _Export:
         self._stop_if_interrupted(run)
         trace.producer = f"torch {torch.__version__} eager"
         trace.name_outputs([name for name, _ in run.entries])
-        for name in run.written or ():
-            trace.add_finding("warning", "input-written", f"the program changes what argument '{name}' holds; the bundle leaves its "
+        for name, is_returned in run.written or ():  # who gets it back in the result misses nothing
+            trace.add_finding("note" if is_returned else "warning", "input-written", f"the program changes what argument '{name}' holds; the bundle leaves its "
                               "caller's objects as they are", "return what the caller needs, and give it at the next call")
         for message in dict.fromkeys(run.differences):
             trace.add_finding("error", "baked-output", message, "return it as a tensor, or compute it outside of the program")
@@ -340,7 +340,7 @@ class _LazyRun:
         self.after, self.call = None, None
         self.description, self.entries = None, []
         self.differences = []  # of the later runs' constant results
-        self.written = None  # names of the arguments whose containers or objects the first run changed
+        self.written = None  # see Watch.changed: of the first run
         self.interrupt = None
         self.numbers = None  # set by capture_following_numbers
 
@@ -376,7 +376,7 @@ class _LazyRun:
             stack.enter_context(mode)
             result = job.program.call(tensors, args, kwargs)
         if self.written is None:
-            self.written = watch.changed()
+            self.written = watch.changed(result)
         outputs = self._take(result, mode)
         after = call.end(tensors, mode)
         if self.call is None:
