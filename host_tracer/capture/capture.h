@@ -38,6 +38,9 @@ struct CaptureRequest {
   /// Called before each of the traces, on the capturing thread and outside of the program: puts
   /// back what the program's last run changed (RNG, buffers, counters of the module). May be empty.
   std::function<void()> before_trace;
+  /// The front end does not look into what the program keeps beyond its call (members of a C++
+  /// object): tensors there are findings.
+  bool keeps_nothing = false;
   /// Where the exception goes that ended the capture, of whatever type, beside the Failure: the
   /// program's in its first run, before_trace's in any. A front end rethrows its user's own. Null:
   /// only the Failure tells of it.

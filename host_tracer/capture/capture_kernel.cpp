@@ -61,10 +61,13 @@ Unwrapped unwrap_arguments(torch::jit::Stack* stack, size_t count) {
   return seen;
 }
 
-void wrap_results(torch::jit::Stack* stack, size_t count) {
+void wrap_results(CaptureSession& session, torch::jit::Stack* stack, size_t count) {
   for (size_t i = stack->size() - count; i < stack->size(); ++i) {
-    map_tensors((*stack)[i], [](const at::Tensor& t) {
-      return is_lazy(t) && !fimpl::isFunctionalTensor(t) ? fimpl::to_functional_tensor(t) : t;
+    map_tensors((*stack)[i], [&](const at::Tensor& t) {
+      if (!is_lazy(t) || fimpl::isFunctionalTensor(t)) return t;
+      const at::Tensor wrapped = fimpl::to_functional_tensor(t);
+      if (session.request().keeps_nothing) session.remember(wrapped);
+      return wrapped;
     });
   }
 }
@@ -86,7 +89,7 @@ void capture_boxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const at::AutoDispatchSkipFunctionalize no_functionalize;
     session->record(op, stack);
   }
-  if (seen.functional || factory) wrap_results(stack, op.schema().returns().size());
+  if (seen.functional || factory) wrap_results(*session, stack, op.schema().returns().size());
 }
 
 /// LibTorch's own looks at the ids with item(); its range is a check of the model's.

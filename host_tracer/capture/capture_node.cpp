@@ -94,6 +94,12 @@ const LeafNode* as_leaf(const torch::lazy::Node* node) {
 
 const OpNode* as_op(const torch::lazy::Node* node) { return dynamic_cast<const OpNode*>(node); }
 
+bool of_ended_capture(const torch::lazy::Node* node) {
+  if (const LeafNode* leaf = as_leaf(node)) return leaf->ended();
+  const OpNode* op = as_op(node);
+  return op && op->ended();
+}
+
 bool depends_on_input(const torch::lazy::Node* node) {
   if (const LeafNode* leaf = as_leaf(node)) return leaf->kind() == LeafKind::kInput;
   const OpNode* op = as_op(node);

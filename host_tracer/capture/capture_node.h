@@ -28,6 +28,9 @@ class LeafNode final : public torch::lazy::Node {
   /// A constant that was drawn at random while capturing.
   void mark_random() { random_ = true; }
   bool random() const { return random_; }
+  /// The capture is over: see earlier_capture().
+  void end() { ended_ = true; }
+  bool ended() const { return ended_; }
 
   torch::lazy::hash_t hash() const override { return hash_; }
   torch::lazy::hash_t shapeHash() const override { return hash_; }
@@ -39,6 +42,7 @@ class LeafNode final : public torch::lazy::Node {
   at::Tensor data_;
   uint32_t version_;
   bool random_ = false;
+  bool ended_ = false;
   torch::lazy::hash_t hash_;
 };
 
@@ -64,24 +68,30 @@ class OpNode final : public torch::lazy::Node {
          std::vector<torch::lazy::Shape> shapes);
 
   const Call& call() const { return call_; }
-  /// Lets go of the operands, so that a deep graph is not released by recursion. The node is of no
-  /// use afterwards.
-  void cut() {
+  /// The capture is over: lets go of the operands, so that a deep graph is not released by
+  /// recursion. The node is of no use afterwards.
+  void end() {
     operands_.clear();
     operands_as_outputs_.clear();
+    ended_ = true;
   }
+  bool ended() const { return ended_; }
 
   torch::lazy::hash_t hash() const override { return hash_; }
   torch::lazy::hash_t shapeHash() const override { return hash_; }
 
  private:
   Call call_;
+  bool ended_ = false;
   torch::lazy::hash_t hash_;
 };
 
 /// The node as a leaf or an operator; nullptr when it is the other.
 const LeafNode* as_leaf(const torch::lazy::Node* node);
 const OpNode* as_op(const torch::lazy::Node* node);
+
+/// True for a node of a capture that is over: what the program kept of it is no tensor any more.
+bool of_ended_capture(const torch::lazy::Node* node);
 
 /// True when the value is or depends on an input.
 bool depends_on_input(const torch::lazy::Node* node);

@@ -51,6 +51,8 @@ void run_session(CaptureSession& session, const CaptureProgram& program, Program
     result.run = session.finish(outputs, request.output_names);
   });
   if (error) result.error = *error;
+  if (session.reads_earlier()) result.reads_earlier = session.earlier();
+  if (request.keeps_nothing && !error) result.kept = session.kept_tensors();
   result.parted = session.log().parted();
   result.position = session.log().position();
   result.syncs = session.log().syncs().size();

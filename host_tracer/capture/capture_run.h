@@ -26,9 +26,11 @@ struct ProgramRun {
   std::string error;               ///< why it failed
   bool ours =
       false;  ///< failed outside of the program: before_trace, a tensor that cannot be taken
-  bool parted = false;   ///< failed because it is not the first run
-  int64_t position = 0;  ///< calls recorded
-  size_t syncs = 0;      ///< syncs logged
+  bool parted = false;                  ///< failed because it is not the first run
+  int64_t position = 0;                 ///< calls recorded
+  size_t syncs = 0;                     ///< syncs logged
+  std::optional<Source> reads_earlier;  ///< where an operand was made that an earlier run left
+  std::vector<Source> kept;  ///< CaptureRequest::keeps_nothing: see CaptureSession::kept_tensors()
 };
 
 /// Runs the program once; `script` is null for the first run. REQUIRES: a CaptureTurn, no other

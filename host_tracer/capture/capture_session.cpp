@@ -155,7 +155,8 @@ CaptureSession::~CaptureSession() {
   inputs_.clear();
   for (SyncRecord& sync : log_.syncs()) sync.value = Value();
   for (const auto& node : nodes_) {
-    if (auto* op = dynamic_cast<OpNode*>(node.get())) op->cut();
+    if (auto* op = dynamic_cast<OpNode*>(node.get())) op->end();
+    if (auto* leaf = dynamic_cast<LeafNode*>(node.get())) leaf->end();
   }
 }
 
@@ -232,8 +233,18 @@ std::string CaptureSession::operand_text(const at::Tensor& t) {
   return expression_text(operand_value(t).node.get(), 3);
 }
 
+Value CaptureSession::value_of_this_capture(const at::Tensor& lazy) {
+  Value value = value_of(lazy);
+  if (!of_ended_capture(value.node.get())) return value;
+  const OpNode* made = as_op(value.node.get());
+  earlier_ = made ? made->call().source : Source();
+  reads_earlier_ = true;
+  TORCH_CHECK(false, "the program reads a tensor that an earlier call left in it",
+              made ? ", made by " + made->call().op + source_suffix(made->call().source) : "");
+}
+
 Value CaptureSession::operand_value(const at::Tensor& t) {
-  if (is_lazy(t)) return value_of(t);
+  if (is_lazy(t)) return value_of_this_capture(t);
   check_dense(t, "an operand");
   if (t.unsafeGetTensorImpl()->is_wrapped_number()) {
     auto node = std::make_shared<LeafNode>(LeafKind::kConstant, "", t);
@@ -262,6 +273,22 @@ at::Tensor CaptureSession::add_constant(const at::Tensor& cpu, const std::string
     draws_[drawn].push_back(&leaf);
   }
   return make_lazy(value);
+}
+
+void CaptureSession::remember(const at::Tensor& functional) {
+  made_.emplace_back(functional.storage().getWeakStorageImpl(), current_source());
+}
+
+std::vector<Source> CaptureSession::kept_tensors() const {
+  std::vector<Source> kept;
+  for (const auto& [storage, source] : made_) {
+    if (!storage.expired()) kept.push_back(source);
+  }
+  constexpr size_t kOurs = 2;  // in inputs_ and input_leaves_
+  for (const at::Tensor& input : inputs_) {
+    if (input.use_count() > kOurs || input.storage().use_count() > 1) kept.emplace_back();
+  }
+  return kept;
 }
 
 void CaptureSession::report(Finding finding) {

@@ -63,6 +63,15 @@ class CaptureSession {
   /// and pushes lazy results, or CPU values where the call brings them to the program.
   void record(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
+  /// A tensor made for the program: remembered weakly, for kept_tensors().
+  void remember(const at::Tensor& functional);
+  /// After finish(), when the outputs are gone: where tensors were made that the program still has.
+  std::vector<Source> kept_tensors() const;
+  /// True after an operand of an earlier capture, which is an error.
+  bool reads_earlier() const { return reads_earlier_; }
+  /// Where that operand was made.
+  const Source& earlier() const { return earlier_; }
+
   /// Ends the run. Throws when a program wrote into a CPU tensor behind the capture's back.
   CapturedRun finish(const std::vector<at::Tensor>& outputs, const std::vector<std::string>& names);
 
@@ -116,6 +125,7 @@ class CaptureSession {
   void record_node(const c10::OperatorHandle& op, torch::jit::Stack* stack);
   OpNode::Call make_call(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args,
                          std::vector<torch::lazy::Value>& operands);
+  torch::lazy::Value value_of_this_capture(const at::Tensor& lazy);
   void look_for_writes();
   void report_write(const Watched& leaf);
   void look_for_aliases(const Watched& written);
@@ -137,6 +147,9 @@ class CaptureSession {
   std::vector<Finding> findings_;
   std::map<std::string, std::vector<const LeafNode*>> draws_;
   std::vector<std::string> notes_;
+  std::vector<std::pair<c10::weak_intrusive_ptr<c10::StorageImpl>, Source>> made_;
+  bool reads_earlier_ = false;
+  Source earlier_;
 };
 
 /// The source that a node of this thread gets now: the innermost SourceScope's, else what the

@@ -4,6 +4,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
+#include <set>
 
 #include "host_tracer/capture/allow.h"
 #include "host_tracer/capture/capture_run.h"
@@ -43,6 +44,7 @@ class Checker {
     ProgramRun result = run_program(request_, program_, nullptr);
     if (!result.run) return Failure{Error::kUnsupported, result.error};
     first_ = std::move(*result.run);
+    kept_ = std::move(result.kept);
     std::vector<TraceDifference> differences;
     if (options_.second_trace) {
       auto found = look_again();
@@ -70,6 +72,14 @@ class Checker {
     const CaptureRequest request = perturbed_request();
     ProgramRun second = run_program(request, program_, &script);
     if (second.ours) return Failure{Error::kUnsupported, second.error};
+    if (second.reads_earlier) {
+      report_kept(Severity::kError, "changing-attribute", *second.reads_earlier,
+                  "the program keeps a tensor that it computes and reads it in its next call: the "
+                  "bundle would repeat its first call",
+                  "register_buffer() it and write it in place, or make it an input and a result");
+      return std::vector<TraceDifference>();
+    }
+    report_only_written();
     if (!second.run) {
       report_unstable(second.position, second.parted ? "" : second.error);
       return std::vector<TraceDifference>();
@@ -80,6 +90,29 @@ class Checker {
     const bool known = comparison.parted_node >= 0 && node < first_.positions.size();
     report_unstable(known ? first_.positions[node] : second.position, "");
     return std::vector<TraceDifference>();
+  }
+
+  void report_kept(Severity severity, const char* id, const Source& source,
+                   const std::string& message, const std::string& suggestion) {
+    Finding finding;
+    finding.severity = severity;
+    finding.id = id;
+    finding.source = source;
+    finding.message = message;
+    finding.suggestion = suggestion;
+    findings_.push_back(std::move(finding));
+  }
+
+  void report_only_written() {
+    std::set<std::string> known;
+    for (const Source& source : kept_) {
+      if (!known.insert(source.text()).second) continue;
+      report_kept(Severity::kNote, "only-written", source,
+                  "the program keeps a tensor beyond its call, which its next call does not read: "
+                  "the bundle leaves it out, and the program has a tensor there that is of no use "
+                  "outside of the export",
+                  "return it, if you want it");
+    }
   }
 
   void report_unstable(int64_t parted_at, const std::string& error) {
@@ -105,6 +138,7 @@ class Checker {
   const CaptureProgram& program_;
   const CheckOptions& options_;
   CapturedRun first_;
+  std::vector<Source> kept_;  ///< where tensors were made that the program has after the first run
   std::vector<Finding> findings_;
 };
 

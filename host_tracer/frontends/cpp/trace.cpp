@@ -3,6 +3,9 @@
 #include <ATen/ATen.h>
 #include <torch/version.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "host_tracer/capture/allow.h"
 #include "host_tracer/capture/buffer_mode.h"
 #include "host_tracer/frontends/shared/eager_run.h"
@@ -141,6 +144,44 @@ class KeepBuffers {
   std::vector<Saved> saved_;
 };
 
+/// The program's object after each call. What the first call alone changes is settled.
+class MemberWatch {
+ public:
+  explicit MemberWatch(const CppProgram& program) : program_(program) {}
+
+  void look() {
+    before_ = std::exchange(now_, program_.picture ? program_.picture() : "");
+    ++calls_;
+  }
+
+  void report(Trace& trace) const {
+    if (calls_ < 2 || before_ == now_) return;
+    const bool told = std::any_of(trace.findings.begin(), trace.findings.end(), [](const auto& f) {
+      return f.id == "changing-attribute" || f.id == "unstable-program";
+    });
+    if (told) return;
+    Finding finding;
+    finding.severity = Severity::kError;
+    finding.id = "changing-attribute";
+    finding.message = "every call changes what the program's object holds itself (" + place() +
+                      "): C++ does not tell which member it is, nor whether a later call reads it";
+    finding.suggestion =
+        "keep it in a registered buffer, make it an input, or allow this if nothing reads it";
+    trace.findings.push_back(std::move(finding));
+  }
+
+ private:
+  std::string place() const {
+    const auto parted = std::mismatch(now_.begin(), now_.end(), before_.begin());
+    return "at byte " + std::to_string(parted.first - now_.begin()) + " of its " +
+           std::to_string(now_.size());
+  }
+
+  const CppProgram& program_;
+  std::string before_, now_;
+  int calls_ = 0;
+};
+
 bool is_arity_error(const std::exception_ptr& thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);
@@ -160,11 +201,15 @@ Outcome<Trace> capture_program(const CppProgram& program, const std::vector<at::
   CaptureRequest request = request_of(program, inputs, options);
   request.before_trace = [&] { buffers.restore(); };
   request.thrown = &thrown;
+  request.keeps_nothing = true;
+  MemberWatch members(program);
   auto trace = capture_checked(
       request,
       [&](const std::vector<at::Tensor>& x) {
         const BufferMode writes_are_seen;
-        return outputs.take(flatten_outputs(program.run(x), "out"));
+        auto values = outputs.take(flatten_outputs(program.run(x), "out"));
+        members.look();
+        return values;
       },
       options.check);
   if (!trace.ok() && is_arity_error(thrown)) {
@@ -172,9 +217,11 @@ Outcome<Trace> capture_program(const CppProgram& program, const std::vector<at::
   }
   if (!trace.ok()) return explained(trace.failure());
   outputs.put_back(*trace);
+  members.report(*trace);
   LAZYRT_TRY(allow_findings(*trace, options.check.allow));
   name_modules(*trace);
   trace->producer = "C++, torch " TORCH_VERSION;
+  if (verdict_of(*trace) == Verdict::kBroken) return trace;  // eager may trip over the same thing
   if (options.sample_outputs) add_sample_outputs(program, inputs, *trace);
   buffers.restore();
   if (options.keep_program) trace->eager = reference_of(program, *trace);

@@ -39,6 +39,9 @@ struct CppProgram {
   std::function<c10::IValue(const std::vector<at::Tensor>&)> run;
   std::vector<NamedTensor> parameters;
   std::vector<NamedTensor> buffers;
+  /// The bytes of the object that is run, as far as its type tells: what differs from call to call
+  /// there is a member that changes. Empty: unknown.
+  std::function<std::string()> picture;
 };
 
 /// Captures a program. Buffers that it changes by itself are put back. Outputs are named by their
@@ -94,6 +97,11 @@ c10::IValue call(Fn& fn, const std::vector<at::Tensor>& x) {
   }
 }
 
+template <class T>
+std::string bytes_of(const T& object) {
+  return std::string(reinterpret_cast<const char*>(&object), sizeof(T));
+}
+
 }  // namespace cpp_detail
 
 /// A torch::nn::Module: its forward is run; its named parameters and buffers are the trace's.
@@ -107,6 +115,7 @@ CppProgram as_program(const std::shared_ptr<M>& module) {
     };
     return cpp_detail::call(forward, x);
   };
+  program.picture = [module] { return cpp_detail::bytes_of(*module); };
   return program;
 }
 
@@ -120,9 +129,9 @@ template <class Fn>
 requires(!std::is_base_of_v<torch::detail::ModuleHolderIndicator, std::decay_t<Fn>>) CppProgram
     as_program(Fn fn) {
   CppProgram program;
-  program.run = [fn = std::move(fn)](const std::vector<at::Tensor>& x) mutable {
-    return cpp_detail::call(fn, x);
-  };
+  const auto kept = std::make_shared<Fn>(std::move(fn));
+  program.run = [kept](const std::vector<at::Tensor>& x) { return cpp_detail::call(*kept, x); };
+  program.picture = [kept] { return cpp_detail::bytes_of(*kept); };
   return program;
 }
 
