@@ -29,6 +29,8 @@ constexpr uint32_t kBundleMaxDepth = 16;
 constexpr uint32_t kBundleMaxTables = 1000000;
 /// Most variants of a method beside itself.
 constexpr uint32_t kBundleMaxVariants = 255;
+/// Inputs and outputs of one node.
+constexpr uint32_t kBundleMaxOperands = 65536;
 /// Longest name of a method, input, output or literal.
 constexpr uint32_t kBundleMaxNameBytes = 1000;
 

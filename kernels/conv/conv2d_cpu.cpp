@@ -70,7 +70,7 @@ Status prepare_winograd(const PrepareContext& context, WinogradConv* conv,
   *conv = winograd_of(context.node, static_cast<size_t>(cpu.threads));
   PackingTag tag = {Packer::kWinograd};
   tag.add(weight.shape);
-  WeightStore::Packing packing(cpu.weights, tag);
+  WeightStore::Packing packing(cpu.weights, tag, weight.bytes(), cpu.memory);
   conv->filters =
       winograd_pack(*cpu.vector, *conv, static_cast<const float*>(weight.constant), &packing);
   if (conv->filters == nullptr) return no_memory("conv2d");

@@ -70,7 +70,8 @@ Status prepare_products(const PrepareContext& context, TransposeState* state,
   const auto* bias = static_cast<const float*>(bias_of(context.node).constant);
   PackingTag tag = {Packer::kTransposePanels};
   tag.add(weight.shape);
-  WeightStore::Packing packing(cpu_services(context).weights, tag);
+  const CpuServices& cpu = cpu_services(context);
+  WeightStore::Packing packing(cpu.weights, tag, weight.bytes(), cpu.memory);
   for (size_t i = 0; i < kernel_h; ++i) {
     const float* row = static_cast<const float*>(weight.constant) + i * kernel_w * channels;
     const auto weights = [=](size_t j) {

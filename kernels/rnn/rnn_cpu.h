@@ -17,6 +17,9 @@ namespace lazyrt {
 using RnnCell = void (*)(const VectorOps& vector, const float* x, float* h_sums, const float* h,
                          float* c, float* out, size_t hidden);
 
+/// An operator each: bounds what a node takes.
+constexpr int64_t kMostRnnParts = 64;
+
 /// One layer and direction.
 struct RnnPart {
   xnn_operator_t from_x = nullptr;
@@ -53,6 +56,10 @@ inline size_t rnn_panels(const RnnSizes& s) {
 inline Status rnn_supports(const char* op, const NodeSpec& node, const RnnSizes& s) {
   if (node.inputs[0].dtype != DType::kFloat32)
     return Status(Error::kUnsupported, "%s: only f32", op);
+  if (s.layers * s.directions > kMostRnnParts) {
+    return Status(Error::kUnsupported, "%s: more than %d layers and directions", op,
+                  static_cast<int>(kMostRnnParts));
+  }
   if (node.inputs[0].numel() == 0 || s.hidden == 0) {
     return Status(Error::kUnsupported, "%s: empty operand", op);
   }
@@ -82,7 +89,8 @@ inline Status prepare_recurrent(const char* op, const CpuServices& cpu, const Rn
                                 PreparedKernel* prepared) {
   PackingTag tag = {Packer::kRecurrent};
   tag.add(s.gate_rows()).add(s.hidden);
-  WeightStore::Packing packing(cpu.weights, tag);
+  WeightStore::Packing packing(
+      cpu.weights, tag, static_cast<size_t>(s.gate_rows() * s.hidden) * sizeof(float), cpu.memory);
   const size_t bytes =
       rnn_panels(s) * kGemvPanel * static_cast<size_t>(s.hidden + 1) * sizeof(float);
   auto* packed = static_cast<float*>(packing.find(w, bias, bytes));

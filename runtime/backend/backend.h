@@ -4,6 +4,7 @@
 // them.
 
 #include "lazyrt/error.h"
+#include "runtime/core/counted_memory.h"
 #include "runtime/op/op_def.h"
 
 namespace lazyrt {
@@ -11,9 +12,18 @@ namespace lazyrt {
 struct BackendOptions {
   int threads = 1;  ///< >= 1
   Allocator allocator;
+  /// The session's, which `allocator` is of: for what it does not see. Lives longer than the
+  /// services; may be nullptr: nothing is counted.
+  CountedMemory* memory = nullptr;
   /// What open_weights made for the Program that the session runs; may be nullptr: nothing is
   /// shared.
   void* weights = nullptr;
+};
+
+/// For whom a store of packed constants is made.
+struct WeightOptions {
+  Allocator allocator;          ///< the Program's
+  uint64_t constant_bytes = 0;  ///< of all constants of the Program
 };
 
 /// A way to run nodes. Constant data; one instance serves every session.
@@ -28,9 +38,11 @@ struct Backend {
   /// each Program and backend, under the Program's lock; the Program keeps the store and passes it
   /// as BackendOptions::weights. Safe to use from several sessions on several threads. nullptr =
   /// none.
-  Status (*open_weights)(void** weights) = nullptr;
+  Status (*open_weights)(const WeightOptions& options, void** weights) = nullptr;
   /// Called when the Program goes, after all its sessions.
   void (*close_weights)(void* weights) = nullptr;
+  /// Most bytes that such a store comes to hold; nullptr = 0.
+  uint64_t (*most_weight_bytes)(uint64_t constant_bytes) = nullptr;
   /// Asked in order when select finds nothing (e.g. cpu falls back to reference); may be nullptr.
   const Backend* fallback = nullptr;
 };

@@ -43,7 +43,7 @@ Status check_all_bound(const MethodCheck& c) {
 Status bind_inputs(MethodCheck* c, Names* names) {
   const size_t count = count_of(c->method.inputs());
   LAZYRT_RETURN_IF_ERROR(c->budget->charge(count * kHonestBindingBytes));
-  if (!names->make(count, platform_allocator())) return no_memory_to_check();
+  if (!names->make(count, c->budget->memory())) return no_memory_to_check();
   for (uint32_t i = 0; i < count; ++i) {
     (*names)[i] = c->method.inputs()->Get(i)->name();
     LAZYRT_RETURN_IF_ERROR(bind_input(c, i));
@@ -90,7 +90,7 @@ Status bind_outputs(MethodCheck* c) {
   LAZYRT_RETURN_IF_ERROR(c->budget->charge((outputs + literals) * kHonestBindingBytes));
   Names names;
   Array<bool> taken;
-  const Allocator memory = platform_allocator();
+  const Allocator memory = c->budget->memory();
   if (!names.make(outputs + literals, memory) || !taken.make(outputs + literals, memory))
     return no_memory_to_check();
   for (uint32_t i = 0; i < outputs; ++i) {

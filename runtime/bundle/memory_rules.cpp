@@ -23,8 +23,8 @@ class MemoryCheck {
 
   Status run() {
     LAZYRT_RETURN_IF_ERROR(check_unmade_aliases());
-    if (!root_.make(c_.values.size(), platform_allocator()) ||
-        !last_use_.make(c_.values.size(), platform_allocator())) {
+    if (!root_.make(c_.values.size(), c_.budget->memory()) ||
+        !last_use_.make(c_.values.size(), c_.budget->memory())) {
       return no_memory_to_check();
     }
     for (size_t id = 0; id < c_.values.size(); ++id) {
@@ -116,7 +116,7 @@ class MemoryCheck {
   Status collect(Array<Owned>* owned) const {
     size_t count = 0;
     for (size_t id = 0; id < c_.values.size(); ++id) count += in_arena(id) ? 1 : 0;
-    if (!owned->make(count, platform_allocator())) return no_memory_to_check();
+    if (!owned->make(count, c_.budget->memory())) return no_memory_to_check();
     size_t n = 0;
     for (size_t id = 0; id < c_.values.size(); ++id) {
       if (!in_arena(id)) continue;
@@ -146,10 +146,9 @@ class MemoryCheck {
 /// For each moment the highest end of the ranges put there. A segment tree over [0, moments).
 class Skyline {
  public:
-  [[nodiscard]] bool make(size_t moments) {
+  [[nodiscard]] bool make(size_t moments, const Allocator& memory) {
     while (leaves_ < moments) leaves_ *= 2;
-    return highest_.make(2 * leaves_, platform_allocator()) &&
-           everywhere_.make(2 * leaves_, platform_allocator());
+    return highest_.make(2 * leaves_, memory) && everywhere_.make(2 * leaves_, memory);
   }
   uint64_t highest(size_t from, size_t to) const { return highest(1, 0, leaves_ - 1, from, to); }
   void raise(size_t from, size_t to, uint64_t end) { raise(1, 0, leaves_ - 1, from, to, end); }
@@ -190,7 +189,8 @@ Status MemoryCheck::check_apart() const {
     return a.begin != b.begin ? a.begin < b.begin : a.value < b.value;
   });
   Skyline skyline;
-  if (!skyline.make(static_cast<size_t>(c_.node_count()) + 2)) return no_memory_to_check();
+  if (!skyline.make(static_cast<size_t>(c_.node_count()) + 2, c_.budget->memory()))
+    return no_memory_to_check();
   for (size_t i = 0; i < owned.size(); ++i) {
     const auto from = static_cast<size_t>(owned[i].from);
     const auto to = static_cast<size_t>(owned[i].to);

@@ -16,7 +16,10 @@ inline Status no_memory_to_check() {
 /// charged at the size it would have in an honest file, and must fit into the metadata.
 class Budget {
  public:
-  explicit Budget(uint64_t metadata_bytes) : left_(metadata_bytes) {}
+  Budget(uint64_t metadata_bytes, const Allocator& memory)
+      : left_(metadata_bytes), memory_(memory) {}
+  /// What the check itself takes comes from here.
+  const Allocator& memory() const { return memory_; }
   /// kInvalidBundle when more was walked than the metadata can hold.
   Status charge(uint64_t bytes) {
     if (bytes > left_) {
@@ -29,6 +32,7 @@ class Budget {
 
  private:
   uint64_t left_;
+  Allocator memory_;
 };
 
 /// Adds up what a run of one method may have to do, all its variants tried, against the limits.

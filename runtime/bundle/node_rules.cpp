@@ -172,11 +172,15 @@ Status make_scratch(const MethodCheck& c, Scratch* scratch) {
   for (int32_t i = 0; i < c.node_count(); ++i) {
     const size_t in = count_of(c.node(i).inputs());
     const size_t out = count_of(c.node(i).outputs());
+    if (in + out > kBundleMaxOperands) {
+      return c.at_node(i, bad_bundle("%zu operands, at most %u are allowed", in + out,
+                                     static_cast<unsigned>(kBundleMaxOperands)));
+    }
     LAZYRT_RETURN_IF_ERROR(c.budget->charge((in + out) * sizeof(int32_t) + kHonestNodeBytes));
     inputs = in > inputs ? in : inputs;
     outputs = out > outputs ? out : outputs;
   }
-  const Allocator memory = platform_allocator();
+  const Allocator memory = c.budget->memory();
   if (!scratch->inputs.make(inputs, memory) || !scratch->outputs.make(outputs, memory)) {
     return no_memory_to_check();
   }

@@ -4,19 +4,31 @@
 #include "lazyrt/runtime.h"
 #include "runtime/bundle/program_state.h"
 #include "runtime/bundle/verifier.h"
+#include "runtime/core/counted_memory.h"
 
 namespace lazyrt {
 namespace {
 
-ProgramState* make_state() {
-  void* memory = platform_allocate(sizeof(ProgramState), alignof(ProgramState));
-  return memory == nullptr ? nullptr : new (memory) ProgramState;
+Status make_state(const AllocatorHooks& hooks, ProgramState** state) {
+  if ((hooks.allocate == nullptr) != (hooks.release == nullptr)) {
+    return Status(Error::kInvalidArgument,
+                  "LoadOptions::allocator needs both allocate and release");
+  }
+  const Allocator allocator = hooks.allocate == nullptr
+                                  ? platform_allocator()
+                                  : Allocator{hooks.context, hooks.allocate, hooks.release};
+  void* memory = allocator.allocate(allocator.context, sizeof(ProgramState), alignof(ProgramState));
+  if (memory == nullptr) return Status(Error::kOutOfMemory, "no memory for a program");
+  *state = new (memory) ProgramState;
+  (*state)->allocator = allocator;
+  return {};
 }
 
 void destroy_state(ProgramState* state) {
   if (state == nullptr) return;
+  const Allocator allocator = state->allocator;
   state->~ProgramState();
-  platform_release(state);
+  allocator.release(allocator.context, state);
 }
 
 Status read_program(Span<const uint8_t> bytes, const OpTable& ops, const LoadOptions& options,
@@ -24,7 +36,12 @@ Status read_program(Span<const uint8_t> bytes, const OpTable& ops, const LoadOpt
   state->ops = &ops;
   state->bytes = bytes.size();
   LAZYRT_RETURN_IF_ERROR(read_sections(bytes, options.check_data, &state->sections));
-  return verify_bundle(state->sections, ops, options);
+  constexpr uint64_t kLeast = uint64_t{16} << 20;
+  const uint64_t wanted = options.memory_limit == 0 ? kDefaultMemoryLimit : options.memory_limit;
+  const uint64_t limit = wanted < kLeast ? kLeast : wanted;
+  CountedMemory memory(state->allocator, limit);
+  return memory.explained(verify_bundle(state->sections, ops, options, memory.allocator()),
+                          "LoadOptions::memory_limit");
 }
 
 /// "a, b, c" as far as it fits.
@@ -81,8 +98,7 @@ const fb::Sample& sample_of(const ProgramState& program, size_t method, size_t s
 Result<Program> Program::load(Span<const uint8_t> bytes, const OpTable& ops,
                               const LoadOptions& options) {
   Program program;
-  program.state_ = make_state();
-  if (program.state_ == nullptr) return Status(Error::kOutOfMemory, "no memory for a program");
+  LAZYRT_RETURN_IF_ERROR(make_state(options.allocator, &program.state_));
   const Status status = read_program(bytes, ops, options, program.state_);
   if (!status.ok()) return status;
   return program;
@@ -90,8 +106,7 @@ Result<Program> Program::load(Span<const uint8_t> bytes, const OpTable& ops,
 
 Result<Program> Program::open(const char* path, const OpTable& ops, const LoadOptions& options) {
   Program program;
-  program.state_ = make_state();
-  if (program.state_ == nullptr) return Status(Error::kOutOfMemory, "no memory for a program");
+  LAZYRT_RETURN_IF_ERROR(make_state(options.allocator, &program.state_));
   MappedFile& file = program.state_->file;
   LAZYRT_RETURN_IF_ERROR(platform_map_file(path, &file));
   if (file.bytes == 0) return Status(Error::kInvalidBundle, "'%.150s' is empty", path);

@@ -14,7 +14,8 @@ class ProgramState {
   BundleSections sections;
   const OpTable* ops = nullptr;
   uint64_t bytes = 0;
-  MappedFile file;  ///< unmapped with the state
+  Allocator allocator;  ///< of the state itself, too
+  MappedFile file;      ///< unmapped with the state
   /// What backends share between the sessions of this program, by Backend*.
   mutable SharedObjects shared;
 

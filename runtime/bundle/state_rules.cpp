@@ -58,7 +58,7 @@ Status check_all(MethodCheck* c) {
   const size_t count = count_of(c->method.states());
   LAZYRT_RETURN_IF_ERROR(c->budget->charge(count * kHonestStateBytes));
   Array<const flatbuffers::String*> names;
-  if (!names.make(count, platform_allocator())) {
+  if (!names.make(count, c->budget->memory())) {
     return no_memory_to_check();
   }
   for (uint32_t i = 0; i < count; ++i) {

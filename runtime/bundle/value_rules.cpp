@@ -99,7 +99,7 @@ Status check_value(MethodCheck* c, size_t id) {
 Status check_values(MethodCheck* check) {
   const size_t count = count_of(check->method.values());
   LAZYRT_RETURN_IF_ERROR(check->budget->charge(count * kHonestValueBytes));
-  if (!check->values.make(count, platform_allocator())) {
+  if (!check->values.make(count, check->budget->memory())) {
     return no_memory_to_check();
   }
   for (size_t id = 0; id < count; ++id) LAZYRT_RETURN_IF_ERROR(check_value(check, id));

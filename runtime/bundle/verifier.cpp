@@ -123,7 +123,7 @@ struct BundleCheck {
   Status method_names() {
     Array<const flatbuffers::String*> names;
     const auto& methods = *sections.bundle->methods();
-    if (!names.make(methods.size(), platform_allocator())) {
+    if (!names.make(methods.size(), budget.memory())) {
       return no_memory_to_check();
     }
     for (uint32_t i = 0; i < methods.size(); ++i) names[i] = methods.Get(i)->name();
@@ -133,12 +133,12 @@ struct BundleCheck {
 
 }  // namespace
 
-Status verify_bundle(const BundleSections& sections, const OpTable& ops,
-                     const LoadOptions& options) {
+Status verify_bundle(const BundleSections& sections, const OpTable& ops, const LoadOptions& options,
+                     const Allocator& memory) {
   if (count_of(sections.bundle->methods()) == 0) {
     return Status(Error::kInvalidBundle, "the bundle has no method");
   }
-  BundleCheck check = {sections, ops, options.memory_limit, Budget(sections.metadata_bytes),
+  BundleCheck check = {sections, ops, options.memory_limit, Budget(sections.metadata_bytes, memory),
                        WorkMeter(options)};
   LAZYRT_RETURN_IF_ERROR(check_info(*sections.bundle, &check.budget));
   LAZYRT_RETURN_IF_ERROR(check.method_names());

@@ -14,7 +14,8 @@ namespace lazyrt {
 /// `ops` lacks. kOutOfMemory: an arena larger than memory_limit, or no memory for the check itself.
 /// kLimitExceeded: a value, node or method beyond the work limits.
 /// The check takes time and memory in proportion to the metadata's size.
-Status verify_bundle(const BundleSections& sections, const OpTable& ops,
-                     const LoadOptions& options);
+/// `memory` is what the check itself takes, all given back.
+Status verify_bundle(const BundleSections& sections, const OpTable& ops, const LoadOptions& options,
+                     const Allocator& memory);
 
 }  // namespace lazyrt

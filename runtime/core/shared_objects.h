@@ -18,10 +18,21 @@ class SharedObjects {
   /// Destroys all objects, newest first.
   ~SharedObjects();
 
-  /// The object of `owner`, made by `make` if there is none yet; a failed `make` is tried again by
-  /// the next call. `destroy` may be nullptr.
-  Status find_or_make(const void* owner, Status (*make)(void** object),
-                      void (*destroy)(void* object), void** object);
+  /// The object of `owner`, made by make(void** object), which answers a Status, if there is none
+  /// yet; a failed `make` is tried again by the next call. `destroy` may be nullptr.
+  template <class Make>
+  Status find_or_make(const void* owner, const Make& make, void (*destroy)(void* object),
+                      void** object) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Slot* slot = nullptr;
+    LAZYRT_RETURN_IF_ERROR(find_or_add(owner, &slot));
+    if (slot->object == nullptr) {
+      LAZYRT_RETURN_IF_ERROR(make(&slot->object));
+      slot->destroy = destroy;
+    }
+    *object = slot->object;
+    return {};
+  }
 
  private:
   struct Slot {
@@ -29,6 +40,9 @@ class SharedObjects {
     void* object = nullptr;
     void (*destroy)(void*) = nullptr;
   };
+
+  /// The slot of `owner`; its object may not be made yet.
+  Status find_or_add(const void* owner, Slot** slot);
 
   std::mutex mutex_;
   Slot slots_[kMaxOwners];

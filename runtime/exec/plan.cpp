@@ -1,5 +1,6 @@
 #include "runtime/exec/plan.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/core/log.h"
@@ -9,19 +10,41 @@ namespace {
 
 Status no_memory() { return Status(Error::kOutOfMemory, "no memory for the plan of a session"); }
 
+/// What a node's kernel may take beside arena, workspace and packed weights: tables in proportion
+/// to what they are about.
+constexpr uint64_t kNodeSlack = uint64_t{1} << 20, kNodeFactor = 16;
+/// Beside that, what a workspace may have for each thread.
+constexpr uint64_t kThreadWorkspace = uint64_t{16} << 20;
+
+uint64_t share_of(const NodeSpec& node) {
+  constexpr uint64_t kMost = UINT64_MAX / 4 / kNodeFactor;
+  uint64_t bytes = 0;
+  for (const auto& specs : {node.inputs, Span<const TensorSpec>(node.outputs)}) {
+    for (const TensorSpec& spec : specs) {
+      if (spec.present()) bytes = std::min<uint64_t>(bytes + spec.bytes(), kMost);
+    }
+  }
+  return kNodeSlack + kNodeFactor * bytes;
+}
+
 /// A kernel's refusal moves on to the next backend, other errors end the session's making.
 bool is_refusal(const Status& status) { return status.error() == Error::kUnsupported; }
 
 }  // namespace
 
 Status Plan::list_operands(const fb::Method& method) {
-  size_t total = 0;
+  size_t total = 0, most = 0;
   const size_t count = count_of(method.nodes());
   for (uint32_t i = 0; i < count; ++i) {
-    total +=
-        count_of(method.nodes()->Get(i)->inputs()) + count_of(method.nodes()->Get(i)->outputs());
+    const fb::Node& node = *method.nodes()->Get(i);
+    const size_t operands = count_of(node.inputs()) + count_of(node.outputs());
+    total += operands;
+    most = operands > most ? operands : most;
   }
-  if (!nodes_.make(count, allocator_) || !operands_.make(total, allocator_)) return no_memory();
+  if (!nodes_.make(count, allocator_) || !operands_.make(total, allocator_) ||
+      !specs_.make(most, allocator_)) {
+    return no_memory();
+  }
   uint32_t next = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const fb::Node& node = *method.nodes()->Get(i);
@@ -36,24 +59,49 @@ Status Plan::list_operands(const fb::Method& method) {
   return {};
 }
 
-Status Plan::make_specs(const ProgramState& program, const fb::Method& method) {
-  if (!specs_.make(operands_.size(), allocator_)) return no_memory();
-  for (size_t i = 0; i < operands_.size(); ++i) {
-    if (operands_[i] < 0) continue;
-    const fb::Value& value = *method.values()->Get(static_cast<uint32_t>(operands_[i]));
+NodeSpec Plan::fill_specs(const ProgramState& program, const fb::Method& method,
+                          const PlannedNode& node) {
+  const size_t count = node.input_count + node.output_count;
+  for (size_t i = 0; i < count; ++i) {
+    const int32_t id = operands_[node.first_operand + i];
+    specs_[i] = TensorSpec();
+    if (id < 0) continue;
+    const fb::Value& value = *method.values()->Get(static_cast<uint32_t>(id));
     specs_[i] = spec_of(value);
     if (value.kind() == fb::ValueKind::Constant) specs_[i].constant = program.constant(value);
   }
-  return {};
-}
-
-NodeSpec Plan::node_spec(const PlannedNode& node) const {
   NodeSpec spec;
   spec.attrs = node.attrs;
-  const TensorSpec* first = specs_.data() + node.first_operand;
-  spec.inputs = {first, node.input_count};
-  spec.outputs = {first + node.input_count, node.output_count};
+  spec.inputs = {specs_.data(), node.input_count};
+  spec.outputs = {specs_.data() + node.input_count, node.output_count};
   return spec;
+}
+
+/// Prepares the kernel within the node's share of memory. A kernel that asks for more refuses the
+/// node (kUnsupported) where another backend may take it.
+Status Plan::prepare(const Kernel& kernel, const Backend& backend, const PrepareContext& context,
+                     int threads, PreparedKernel* prepared) {
+  if (kernel.prepare == nullptr) return {};
+  if (backend.fallback == nullptr) return kernel.prepare(context, prepared);
+  const uint64_t share = share_of(context.node);
+  memory_->forget_refusal();
+  memory_->begin_share(share);
+  const Status status = kernel.prepare(context, prepared);
+  memory_->end_share();
+  if (!status.ok()) {
+    const bool of_share = status.error() == Error::kOutOfMemory &&
+                          memory_->refusal() == CountedMemory::Refusal::kShare;
+    if (!of_share) return status;
+    memory_->forget_refusal();
+    return Status(Error::kUnsupported, "%s: more than a node of its size may take",
+                  status.message());
+  }
+  const uint64_t workspace = share + static_cast<uint64_t>(threads) * kThreadWorkspace;
+  if (prepared->workspace_bytes <= workspace) return {};
+  if (kernel.release != nullptr) kernel.release(prepared->state, allocator_);
+  return Status(Error::kUnsupported,
+                "a workspace of %zu bytes is more than a node of its size may take",
+                prepared->workspace_bytes);
 }
 
 Status Plan::try_backend(const Backend& backend, const NodeSpec& spec, BackendServices* services,
@@ -66,7 +114,7 @@ Status Plan::try_backend(const Backend& backend, const NodeSpec& spec, BackendSe
   context.allocator = allocator_;
   LAZYRT_RETURN_IF_ERROR(services->find_or_open(backend, &context.backend));
   PreparedKernel prepared;
-  if (kernel->prepare != nullptr) LAZYRT_RETURN_IF_ERROR(kernel->prepare(context, &prepared));
+  LAZYRT_RETURN_IF_ERROR(prepare(*kernel, backend, context, services->threads(), &prepared));
   node->kernel = kernel;
   node->backend = &backend;
   node->services = context.backend;
@@ -82,13 +130,12 @@ Status Plan::keep_reason(const Status& why, PlannedNode* node) {
   return {};
 }
 
-Status Plan::plan_node(size_t index, const Backend& backend, BackendServices* services) {
-  PlannedNode& node = nodes_[index];
-  const NodeSpec spec = node_spec(node);
+Status Plan::plan_node(const NodeSpec& spec, const Backend& backend, BackendServices* services,
+                       PlannedNode* node) {
   Status first;
   for (const Backend* b = &backend; b != nullptr; b = b->fallback) {
-    const Status status = try_backend(*b, spec, services, &node);
-    if (status.ok()) return first.ok() ? Status() : keep_reason(first, &node);
+    const Status status = try_backend(*b, spec, services, node);
+    if (status.ok()) return first.ok() ? Status() : keep_reason(first, node);
     if (!is_refusal(status)) return status;
     if (first.ok()) first = status;
   }
@@ -96,24 +143,26 @@ Status Plan::plan_node(size_t index, const Backend& backend, BackendServices* se
 }
 
 /// The kernel has its own copy of the weights: the mapped file's pages need not stay in memory.
-void Plan::drop_packed_pages(const ProgramState& program, const PlannedNode& node) const {
+void Plan::drop_packed_pages(const ProgramState& program, const NodeSpec& spec,
+                             const PlannedNode& node) const {
   if (program.file.data == nullptr || node.prepared.packed_weight_bytes == 0) return;
-  for (const TensorSpec& input : node_spec(node).inputs) {
+  for (const TensorSpec& input : spec.inputs) {
     if (input.constant != nullptr) platform_pages_unneeded(input.constant, input.bytes());
   }
 }
 
 Status Plan::make(const ProgramState& program, const fb::Method& method, const Backend& backend,
-                  const Allocator& allocator, BackendServices* services) {
-  allocator_ = allocator;
+                  CountedMemory* memory, BackendServices* services) {
+  memory_ = memory;
+  allocator_ = memory->allocator();
   LAZYRT_RETURN_IF_ERROR(list_operands(method));
-  LAZYRT_RETURN_IF_ERROR(make_specs(program, method));
   for (size_t i = 0; i < nodes_.size(); ++i) {
     PlannedNode& node = nodes_[i];
     node.op = program.ops->find(node.attrs);
-    const Status status = plan_node(i, backend, services);
+    const NodeSpec spec = fill_specs(program, method, node);
+    const Status status = plan_node(spec, backend, services, &node);
     if (!status.ok()) return status.with_context("%s", node_place(method, i, *program.ops).text);
-    drop_packed_pages(program, node);
+    drop_packed_pages(program, spec, node);
     if (node.fallback_reason != nullptr) {
       log_line(LogLevel::kInfo, "%s: runs on %s: %s", node_place(method, i, *program.ops).text,
                node.backend->name, node.fallback_reason);

@@ -29,9 +29,9 @@ class Plan {
   ~Plan() { clear(); }
 
   /// For each node asks `backend` and its fallbacks for a kernel and prepares it. An error names
-  /// the node. REQUIRES: empty; program, backend and services outlive the plan.
+  /// the node. REQUIRES: empty; program, backend, memory and services outlive the plan.
   Status make(const ProgramState& program, const fb::Method& method, const Backend& backend,
-              const Allocator& allocator, BackendServices* services);
+              CountedMemory* memory, BackendServices* services);
   void clear();
 
   Span<const PlannedNode> nodes() const { return {nodes_.data(), nodes_.size()}; }
@@ -43,18 +43,23 @@ class Plan {
 
  private:
   Status list_operands(const fb::Method& method);
-  Status make_specs(const ProgramState& program, const fb::Method& method);
-  Status plan_node(size_t index, const Backend& backend, BackendServices* services);
+  NodeSpec fill_specs(const ProgramState& program, const fb::Method& method,
+                      const PlannedNode& node);
+  Status plan_node(const NodeSpec& spec, const Backend& backend, BackendServices* services,
+                   PlannedNode* node);
+  Status prepare(const Kernel& kernel, const Backend& backend, const PrepareContext& context,
+                 int threads, PreparedKernel* prepared);
   Status try_backend(const Backend& backend, const NodeSpec& spec, BackendServices* services,
                      PlannedNode* node);
   Status keep_reason(const Status& why, PlannedNode* node);
-  NodeSpec node_spec(const PlannedNode& node) const;
-  void drop_packed_pages(const ProgramState& program, const PlannedNode& node) const;
+  void drop_packed_pages(const ProgramState& program, const NodeSpec& spec,
+                         const PlannedNode& node) const;
 
+  CountedMemory* memory_ = nullptr;
   Allocator allocator_;
   Array<PlannedNode> nodes_;
   Array<int32_t> operands_;
-  Array<TensorSpec> specs_;  ///< per operand; only while the plan is made
+  Array<TensorSpec> specs_;  ///< of one node's operands; only while the plan is made
   uint64_t workspace_bytes_ = 0;
   uint64_t packed_weight_bytes_ = 0;
 };

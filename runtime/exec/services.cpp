@@ -14,10 +14,12 @@ Status BackendServices::find_or_open(const Backend& backend, void** services) {
   }
   BackendOptions options;
   options.threads = threads_;
-  options.allocator = allocator_;
+  options.allocator = memory_->allocator();
+  options.memory = memory_;
   if (backend.open_weights != nullptr) {
-    LAZYRT_RETURN_IF_ERROR(shared_->find_or_make(&backend, backend.open_weights,
-                                                 backend.close_weights, &options.weights));
+    const auto open = [&](void** weights) { return backend.open_weights(weights_, weights); };
+    LAZYRT_RETURN_IF_ERROR(
+        shared_->find_or_make(&backend, open, backend.close_weights, &options.weights));
   }
   Slot slot = {&backend, nullptr};
   if (backend.open != nullptr) {
@@ -33,7 +35,7 @@ void BackendServices::close() {
   while (count_ > 0) {
     const Slot& slot = slots_[--count_];
     if (slot.backend->close != nullptr && slot.services != nullptr) {
-      slot.backend->close(slot.services, allocator_);
+      slot.backend->close(slot.services, memory_->allocator());
     }
   }
 }

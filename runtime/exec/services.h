@@ -16,11 +16,15 @@ class BackendServices {
   BackendServices& operator=(const BackendServices&) = delete;
   ~BackendServices() { close(); }
 
-  void init(int threads, const Allocator& allocator, SharedObjects* shared) {
+  /// REQUIRES: `memory` outlives this.
+  void init(int threads, CountedMemory* memory, SharedObjects* shared,
+            const WeightOptions& weights) {
     threads_ = threads;
-    allocator_ = allocator;
+    memory_ = memory;
     shared_ = shared;
+    weights_ = weights;
   }
+  int threads() const { return threads_; }
   /// The services of this backend, opened if they are not yet.
   Status find_or_open(const Backend& backend, void** services);
   /// REQUIRES: no kernel of these backends is left.
@@ -33,8 +37,9 @@ class BackendServices {
   };
 
   int threads_ = 1;
-  Allocator allocator_;
+  CountedMemory* memory_ = nullptr;
   SharedObjects* shared_ = nullptr;
+  WeightOptions weights_;
   Slot slots_[kMaxBackends];
   int count_ = 0;
 };

@@ -53,7 +53,7 @@ Allocator allocator_of(const SessionOptions& options) {
 
 void destroy_state(SessionState* state) {
   if (state == nullptr) return;
-  const Allocator allocator = state->allocator();
+  const Allocator allocator = state->source();
   state->~SessionState();
   allocator.release(allocator.context, state);
 }

@@ -39,12 +39,28 @@ class Reasons {
   int share_;
 };
 
+/// The default leaves room for packed copies of the weights, whatever their size.
+uint64_t limit_of(const ProgramState& program, const SessionOptions& options) {
+  if (options.memory_limit != 0) return options.memory_limit;
+  uint64_t limit = kDefaultMemoryLimit;
+  for (const Backend* b = options.backend; b != nullptr; b = b->fallback) {
+    if (b->most_weight_bytes != nullptr)
+      limit += b->most_weight_bytes(program.sections.constants.size());
+  }
+  return limit;
+}
+
 }  // namespace
 
 SessionState::SessionState(const ProgramState& program, size_t method,
                            const SessionOptions& options, const Allocator& allocator)
-    : program_(program), method_index_(method), options_(options), allocator_(allocator) {
-  services_.init(options.threads, allocator, &program.shared);
+    : program_(program),
+      method_index_(method),
+      options_(options),
+      memory_(allocator, limit_of(program, options)),
+      allocator_(memory_.allocator()) {
+  services_.init(options.threads, &memory_, &program.shared,
+                 {program.allocator, program.sections.constants.size()});
 }
 
 SessionState::~SessionState() {
@@ -56,6 +72,12 @@ SessionState::~SessionState() {
 }
 
 Status SessionState::make() {
+  return memory_.explained(make_all(), "SessionOptions::memory_limit");
+}
+
+Status SessionState::make_all() {
+  LAZYRT_RETURN_IF_ERROR(find_sizes());
+  LAZYRT_RETURN_IF_ERROR(check_memory_limit());
   LAZYRT_RETURN_IF_ERROR(make_variants());
   LAZYRT_RETURN_IF_ERROR(make_memory());
   const SharedMemory memory = {arena_.data(), workspace_.data(), {states_.data(), states_.size()}};
@@ -74,52 +96,57 @@ Status SessionState::make_variants() {
   for (; variant_count_ < count; ++variant_count_) new (variants_ + variant_count_) Variant;
   for (size_t v = 0; v < count; ++v) {
     const Status status = variants_[v].make_plan(program_, program_.variant(method_index_, v),
-                                                 options_, allocator_, &services_);
+                                                 options_, &memory_, &services_);
     if (!status.ok()) return v == 0 ? status : status.with_context("variant %zu", v);
   }
   return {};
 }
 
-Status SessionState::check_memory_limit(uint64_t arena, uint64_t workspace, uint64_t states) const {
-  const uint64_t limit = options_.memory_limit == 0 ? kDefaultMemoryLimit : options_.memory_limit;
-  const char* name = text_of(method().name());
-  if (arena > limit || workspace > limit - arena) {
-    return Status(Error::kOutOfMemory,
-                  "method '%.60s': arena of %" PRIu64 " and workspace of %" PRIu64
-                  " bytes exceed the memory limit of %" PRIu64,
-                  name, arena, workspace, limit);
+/// One arena, as large as the largest variant's.
+Status SessionState::find_sizes() {
+  const fb::Method& first = program_.method(method_index_);
+  const size_t variants = program_.variant_count(method_index_);
+  for (size_t v = 0; v < variants; ++v) {
+    const uint64_t arena = program_.variant(method_index_, v).arena_bytes();
+    arena_bytes_ = std::max(arena_bytes_, arena);
   }
-  if (states <= limit - arena - workspace) return {};
-  return Status(Error::kOutOfMemory,
-                "method '%.60s': states of %" PRIu64
-                " bytes with arena and workspace exceed the memory limit of %" PRIu64,
-                name, states, limit);
+  for (size_t k = 0; k < count_of(first.states()); ++k) {
+    const int32_t id = first.states()->Get(static_cast<uint32_t>(k))->value();
+    // The verifier bounds the sum.
+    state_bytes_ += room_of(first.values()->Get(static_cast<uint32_t>(id))->bytes());
+  }
+  if (!inputs_.make(count_of(first.inputs()), allocator_)) return no_memory_for_session();
+  input_bytes_ = input_block_bytes();
+  return {};
 }
 
-/// One arena and one workspace, as large as the largest variant's.
+Status SessionState::check_memory_limit() const {
+  // Each is bounded by the limit of load.
+  if (memory_.fits(arena_bytes_) && memory_.fits(arena_bytes_ + input_bytes_ + state_bytes_))
+    return {};
+  return Status(Error::kOutOfMemory,
+                "method '%.60s': arena of %" PRIu64 ", inputs of %" PRIu64 " and states of %" PRIu64
+                " bytes exceed SessionOptions::memory_limit of %" PRIu64,
+                text_of(program_.method(method_index_).name()), arena_bytes_, input_bytes_,
+                state_bytes_, memory_.limit());
+}
+
+/// One workspace, as large as the largest variant's.
 Status SessionState::make_memory() {
-  uint64_t arena = 0, workspace = 0, states = 0;
+  uint64_t workspace = 0;
   for (size_t v = 0; v < variant_count_; ++v) {
-    arena = std::max<uint64_t>(arena, variants_[v].method().arena_bytes());
     workspace = std::max(workspace, variants_[v].plan().workspace_bytes());
   }
-  const size_t state_count = count_of(method().states());
-  for (size_t k = 0; k < state_count; ++k) {
-    const fb::Value& v = *method().values()->Get(static_cast<uint32_t>(state_table(k).value()));
-    states += room_of(v.bytes());  // the verifier bounds the sum
-  }
-  if (!inputs_.make(count_of(method().inputs()), allocator_)) return no_memory_for_session();
-  const uint64_t inputs = input_block_bytes();
-  LAZYRT_RETURN_IF_ERROR(check_memory_limit(arena + inputs, workspace, states));
-  LAZYRT_RETURN_IF_ERROR(arena_.make(arena, kAlignment, allocator_, "the arena"));
-  if (inputs != 0)
-    LAZYRT_RETURN_IF_ERROR(input_block_.make(inputs, kAlignment, allocator_, "the inputs"));
+  LAZYRT_RETURN_IF_ERROR(arena_.make(arena_bytes_, kAlignment, allocator_, "the arena"));
+  if (input_bytes_ != 0)
+    LAZYRT_RETURN_IF_ERROR(input_block_.make(input_bytes_, kAlignment, allocator_, "the inputs"));
   if (workspace != 0) {
+    if (workspace > UINT64_MAX - kTailBytes) workspace -= kTailBytes;  // refused as it is
     LAZYRT_RETURN_IF_ERROR(
         workspace_.make(workspace + kTailBytes, kAlignment, allocator_, "the workspace"));
   }
-  if (states != 0)
-    LAZYRT_RETURN_IF_ERROR(state_block_.make(states, kAlignment, allocator_, "the states"));
+  if (state_bytes_ != 0)
+    LAZYRT_RETURN_IF_ERROR(state_block_.make(state_bytes_, kAlignment, allocator_, "the states"));
   return make_states();
 }
 
@@ -135,17 +162,18 @@ Status SessionState::make_states() {
 
 /// Finds the room of each input; of several variants the sum, for one 0: its arena has them.
 uint64_t SessionState::input_block_bytes() {
+  const size_t variants = program_.variant_count(method_index_);
   uint64_t total = 0;
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    for (size_t v = 0; v < variant_count_; ++v) {
-      const fb::Method& m = variants_[v].method();
+    for (size_t v = 0; v < variants; ++v) {
+      const fb::Method& m = program_.variant(method_index_, v);
       const int32_t id = m.inputs()->Get(static_cast<uint32_t>(i))->value();
       inputs_[i].room =
           std::max<uint64_t>(inputs_[i].room, m.values()->Get(static_cast<uint32_t>(id))->bytes());
     }
     total += room_of(inputs_[i].room);
   }
-  return variant_count_ == 1 ? 0 : total;
+  return variants == 1 ? 0 : total;
 }
 
 Status SessionState::make_inputs() {
@@ -412,6 +440,7 @@ SessionStats SessionState::stats() const {
   SessionStats stats;
   stats.arena_bytes = arena_.bytes() + input_block_.bytes();
   stats.state_bytes = state_block_.bytes();
+  stats.total_bytes = memory_.used();
   for (size_t v = 0; v < variant_count_; ++v) {
     const Plan& plan = variants_[v].plan();
     stats.workspace_bytes = std::max(stats.workspace_bytes, plan.workspace_bytes());

@@ -42,7 +42,8 @@ class SessionState {
 
   /// True while a thread is inside.
   std::atomic<bool>& busy() const { return busy_; }
-  const Allocator& allocator() const { return allocator_; }
+  /// Where the session's memory comes from.
+  const Allocator& source() const { return memory_.source(); }
 
  private:
   struct InputSlot {
@@ -62,7 +63,10 @@ class SessionState {
   Status make_memory();
   Status make_states();
   Status make_inputs();
-  Status check_memory_limit(uint64_t arena, uint64_t workspace, uint64_t states) const;
+  Status make_all();
+  /// The parts that the bundle states, before anything is made.
+  Status find_sizes();
+  Status check_memory_limit() const;
   uint64_t input_block_bytes();
 
   /// The method itself: variant 0.
@@ -86,12 +90,16 @@ class SessionState {
   const ProgramState& program_;
   const size_t method_index_;
   const SessionOptions options_;
+  CountedMemory memory_;  ///< outlives whatever is in it
   const Allocator allocator_;
 
   // The services outlive the kernels of the variants.
   BackendServices services_;
   Variant* variants_ = nullptr;
   size_t variant_count_ = 0;
+  uint64_t arena_bytes_ = 0;
+  uint64_t input_bytes_ = 0;
+  uint64_t state_bytes_ = 0;
   Block arena_;
   Block workspace_;
   Block state_block_;

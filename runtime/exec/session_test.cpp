@@ -209,8 +209,19 @@ TEST(Session, RefusesBadOptions) {
   options.memory_limit = tiny.method().arena_bytes();
   const Status status = Session::create(tiny.method(), options).status();
   EXPECT_EQ(status.error(), Error::kOutOfMemory);
-  EXPECT_THAT(status.message(), HasSubstr("workspace of 24 bytes exceed the memory limit"));
-  options.memory_limit += 24;
+  EXPECT_THAT(status.message(), HasSubstr("exceed SessionOptions::memory_limit of 320"));
+}
+
+TEST(Session, AllThatItTakesCountsAgainstTheLimit) {
+  const Loaded tiny(test::tiny_bundle());
+  SessionOptions options = on_reference();
+  const SessionStats stats = make(tiny.method(), options).stats();
+  EXPECT_GT(stats.total_bytes, stats.arena_bytes + stats.workspace_bytes + stats.state_bytes);
+  options.memory_limit = stats.total_bytes - 1;
+  const Status status = Session::create(tiny.method(), options).status();
+  EXPECT_EQ(status.error(), Error::kOutOfMemory);
+  EXPECT_THAT(status.message(), HasSubstr("in use exceed SessionOptions::memory_limit of"));
+  options.memory_limit = stats.total_bytes + 2048;  // room for what only planning takes
   EXPECT_TRUE(Session::create(tiny.method(), options).ok());
 }
 
@@ -268,7 +279,7 @@ struct PickyBackend {
       return Status();
     };
     b.close = [](void*, const Allocator&) { --sessions; };
-    b.open_weights = [](void** weights) {
+    b.open_weights = [](const WeightOptions&, void** weights) {
       *weights = &stores;
       ++stores;
       return Status();

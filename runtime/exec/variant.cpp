@@ -5,13 +5,13 @@
 namespace lazyrt {
 
 Status Variant::make_plan(const ProgramState& program, const fb::Method& method,
-                          const SessionOptions& options, const Allocator& allocator,
+                          const SessionOptions& options, CountedMemory* memory,
                           BackendServices* services) {
   program_ = &program;
   method_ = &method;
-  allocator_ = allocator;
-  LAZYRT_RETURN_IF_ERROR(plan_.make(program, method, *options.backend, allocator, services));
-  return guards_.make(method, allocator);
+  allocator_ = memory->allocator();
+  LAZYRT_RETURN_IF_ERROR(plan_.make(program, method, *options.backend, memory, services));
+  return guards_.make(method, allocator_);
 }
 
 Status Variant::make_values(const SharedMemory& memory, bool profile) {

@@ -26,8 +26,7 @@ class Variant {
 
   /// Chooses and prepares the kernels. REQUIRES: called once, first; all arguments outlive this.
   Status make_plan(const ProgramState& program, const fb::Method& method,
-                   const SessionOptions& options, const Allocator& allocator,
-                   BackendServices* services);
+                   const SessionOptions& options, CountedMemory* memory, BackendServices* services);
   /// Gives every value its memory. REQUIRES: called once, after make_plan.
   Status make_values(const SharedMemory& memory, bool profile);
 

@@ -19,8 +19,8 @@ const Kernel* select(const OpEntry& op, const NodeSpec& node, Status* why) {
   return why->ok() ? kernel : nullptr;
 }
 
-Status open_weights(void** weights) {
-  *weights = WeightStore::create();
+Status open_weights(const WeightOptions& options, void** weights) {
+  *weights = WeightStore::create(options.allocator, options.constant_bytes);
   if (*weights == nullptr) return Status(Error::kOutOfMemory, "no memory for the weight store");
   return {};
 }
@@ -37,11 +37,17 @@ void close(void* services, const Allocator& allocator) {
 
 Status fill(const BackendOptions& options, CpuServices* cpu) {
   cpu->vector = &vector_ops();
+  cpu->memory = options.memory;
   cpu->weights = static_cast<WeightStore*>(options.weights);
   if (cpu->weights == nullptr) {
-    cpu->weights = WeightStore::create();
+    // It goes with the session, which may count it itself.
+    cpu->weights = WeightStore::create(options.allocator, UINT64_MAX);
     cpu->owns_weights = true;
+    cpu->memory = nullptr;
     if (cpu->weights == nullptr) return no_memory("cpu backend");
+  }
+  if (cpu->memory != nullptr && !cpu->memory->take(cpu->weights->held_bytes())) {
+    return Status(Error::kOutOfMemory, "the packed weights of the program");
   }
   cpu->threads = options.threads;
   if (options.threads > 1) {
@@ -69,8 +75,14 @@ Status open(const BackendOptions& options, void** services) {
 }  // namespace
 
 const Backend* cpu_backend() {
-  static const Backend backend = {
-      "cpu", select, open, close, open_weights, close_weights, reference_backend()};
+  static const Backend backend = {"cpu",
+                                  select,
+                                  open,
+                                  close,
+                                  open_weights,
+                                  close_weights,
+                                  WeightStore::most_bytes,
+                                  reference_backend()};
   return &backend;
 }
 

@@ -20,7 +20,8 @@ struct CpuServices {
   pthreadpool_t pool = nullptr;
   int threads = 1;
   WeightStore* weights = nullptr;
-  bool owns_weights = false;  ///< no Program gave a store
+  CountedMemory* memory = nullptr;  ///< the session's; may be null
+  bool owns_weights = false;        ///< no Program gave a store
   const VectorOps* vector = nullptr;
 };
 

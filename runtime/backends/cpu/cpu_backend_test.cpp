@@ -24,7 +24,7 @@ const Allocator kHeap = {nullptr,
 class Services {
  public:
   Services(int threads, void* weights) {
-    const Status status = cpu_backend()->open({threads, kHeap, weights}, &services_);
+    const Status status = cpu_backend()->open({threads, kHeap, nullptr, weights}, &services_);
     EXPECT_TRUE(status.ok()) << status.message();
   }
   ~Services() { cpu_backend()->close(services_, kHeap); }
@@ -107,7 +107,7 @@ const std::vector<float>& bias() {
 
 /// The store of a Program, as a session gets it.
 struct Store {
-  Store() { EXPECT_TRUE(cpu_backend()->open_weights(&weights).ok()); }
+  Store() { EXPECT_TRUE(cpu_backend()->open_weights({kHeap, 1 << 20}, &weights).ok()); }
   ~Store() { cpu_backend()->close_weights(weights); }
   void* weights = nullptr;
 };

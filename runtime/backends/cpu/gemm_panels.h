@@ -80,7 +80,8 @@ inline Status prepare_gemm(const char* op, const PrepareContext& context, const 
   const auto columns = static_cast<size_t>(weight.shape[0]);
   PackingTag tag = {Packer::kRowPanels};
   tag.add(weight.numel()).add(weight.shape[0]);
-  WeightStore::Packing packing(cpu_services(context).weights, tag);
+  const CpuServices& cpu = cpu_services(context);
+  WeightStore::Packing packing(cpu.weights, tag, weight.bytes(), cpu.memory);
   if (!pack_gemm(&packing, static_cast<const float*>(weight.constant),
                  static_cast<const float*>(bias.constant),
                  static_cast<size_t>(weight.numel()) / columns, columns, panels)) {

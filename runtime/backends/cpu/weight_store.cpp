@@ -4,8 +4,6 @@
 #include <cstring>
 #include <new>
 
-#include "runtime/platform/platform.h"
-
 namespace lazyrt {
 namespace {
 
@@ -41,10 +39,34 @@ struct WeightStore::Block {
   void* data() { return reinterpret_cast<char*>(this) + rounded_up(sizeof(Block)); }
 };
 
-WeightStore* WeightStore::create() { return new (std::nothrow) WeightStore(); }
-void WeightStore::destroy(WeightStore* store) { delete store; }
+/// Of a whole block. One line more than asked: micro-kernels may read past the end of weights.
+size_t WeightStore::block_bytes(size_t bytes) {
+  return rounded_up(sizeof(Block)) + rounded_up(bytes) + kBlockAlignment;
+}
 
-WeightStore::WeightStore() {
+uint64_t WeightStore::most_bytes(uint64_t constant_bytes) {
+  constexpr uint64_t kMost = UINT64_MAX / 8;
+  return kPackedSlack +
+         kPackedFactor *
+             (constant_bytes < kMost / kPackedFactor ? constant_bytes : kMost / kPackedFactor);
+}
+
+WeightStore* WeightStore::create(const Allocator& allocator, uint64_t constant_bytes) {
+  void* memory =
+      allocator.allocate(allocator.context, sizeof(WeightStore), alignof(std::max_align_t));
+  return memory == nullptr ? nullptr
+                           : new (memory) WeightStore(allocator, most_bytes(constant_bytes));
+}
+
+void WeightStore::destroy(WeightStore* store) {
+  if (store == nullptr) return;
+  const Allocator allocator = store->allocator_;
+  store->~WeightStore();
+  allocator.release(allocator.context, store);
+}
+
+WeightStore::WeightStore(const Allocator& allocator, uint64_t most_bytes)
+    : allocator_(allocator), most_bytes_(most_bytes) {
   provider_.context = this;
   provider_.look_up = look_up;
   provider_.reserve_space = reserve_space;
@@ -63,19 +85,23 @@ WeightStore::~WeightStore() {
       buckets_[i] = next;
     }
   }
-  platform_release(buckets_);
+  if (buckets_ != nullptr) allocator_.release(allocator_.context, buckets_);
 }
 
-WeightStore::Packing::Packing(WeightStore* store, const PackingTag& tag) : store_(store) {
+WeightStore::Packing::Packing(WeightStore* store, const PackingTag& tag, size_t source_bytes,
+                              CountedMemory* memory)
+    : store_(store) {
   store_->mutex_.lock();
   store_->tag_ = tag;
-  store_->least_bytes_ = 0;
+  store_->source_bytes_ = source_bytes;
+  store_->memory_ = memory;
   bytes_before_ = store_->bytes_;
 }
 
 WeightStore::Packing::~Packing() {
   store_->release(store_->reserved_);
   store_->reserved_ = nullptr;
+  store_->memory_ = nullptr;
   store_->mutex_.unlock();
 }
 
@@ -98,6 +124,11 @@ size_t WeightStore::bytes() {
   return bytes_;
 }
 
+uint64_t WeightStore::held_bytes() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return held_bytes_;
+}
+
 uint64_t WeightStore::probes() {
   std::lock_guard<std::mutex> lock(mutex_);
   return probes_;
@@ -118,15 +149,35 @@ WeightStore::Block* WeightStore::find(const WeightKey& key, size_t least, size_t
 }
 
 WeightStore::Block* WeightStore::allocate(size_t bytes) {
-  // One line more than asked: micro-kernels may read past the end of packed weights.
   if (bytes > SIZE_MAX / 2) return nullptr;
-  const size_t total = rounded_up(sizeof(Block)) + rounded_up(bytes) + kBlockAlignment;
-  auto* block = static_cast<Block*>(platform_allocate(total, kBlockAlignment));
-  if (block == nullptr) return nullptr;
-  return new (block) Block{{}, 0, bytes, nullptr};
+  const size_t total = block_bytes(bytes);
+  if (!admit(total)) return nullptr;
+  void* memory = allocator_.allocate(allocator_.context, total, kBlockAlignment);
+  if (memory == nullptr) {
+    if (memory_ != nullptr) memory_->give(total);
+    return nullptr;
+  }
+  held_bytes_ += total;
+  return new (memory) Block{{}, 0, bytes, nullptr};
 }
 
-void WeightStore::release(Block* block) { platform_release(block); }
+/// Whether a block of so many bytes may be made; counts it, if so.
+bool WeightStore::admit(uint64_t bytes) {
+  const bool fits =
+      bytes <= kPackingSlack + kPackingFactor * static_cast<uint64_t>(source_bytes_) &&
+      bytes <= most_bytes_ - held_bytes_;
+  if (memory_ == nullptr) return fits;
+  if (!fits) return memory_->refuse_share(), false;
+  return memory_->take(bytes);
+}
+
+void WeightStore::release(Block* block) {
+  if (block == nullptr) return;
+  const size_t total = block_bytes(block->bytes);
+  held_bytes_ -= total;
+  if (memory_ != nullptr) memory_->give(total);
+  allocator_.release(allocator_.context, block);
+}
 
 bool WeightStore::add(Block* block, const WeightKey& key) {
   if (count_ == bucket_count_ && !grow()) return false;
@@ -142,8 +193,8 @@ bool WeightStore::add(Block* block, const WeightKey& key) {
 
 bool WeightStore::grow() {
   const size_t wanted = bucket_count_ == 0 ? kFirstBuckets : 2 * bucket_count_;
-  auto** buckets =
-      static_cast<Block**>(platform_allocate(wanted * sizeof(Block*), alignof(std::max_align_t)));
+  auto** buckets = static_cast<Block**>(
+      allocator_.allocate(allocator_.context, wanted * sizeof(Block*), alignof(std::max_align_t)));
   if (buckets == nullptr) return false;
   for (size_t i = 0; i < wanted; ++i) buckets[i] = nullptr;
   for (size_t i = 0; i < bucket_count_; ++i) {
@@ -154,7 +205,7 @@ bool WeightStore::grow() {
       *bucket = block;
     }
   }
-  platform_release(buckets_);
+  if (buckets_ != nullptr) allocator_.release(allocator_.context, buckets_);
   buckets_ = buckets;
   bucket_count_ = wanted;
   return true;
@@ -164,14 +215,15 @@ bool WeightStore::grow() {
 
 size_t WeightStore::look_up(void* context, const xnn_weights_cache_look_up_key* key) {
   auto* store = static_cast<WeightStore*>(context);
-  Block* block = store->find(store->key_of(key), store->least_bytes_, SIZE_MAX);
+  Block* block = store->find(store->key_of(key), store->source_bytes_, SIZE_MAX);
   return block == nullptr ? kNotFound : reinterpret_cast<size_t>(block->data());
 }
 
 void* WeightStore::reserve_space(void* context, size_t bytes) {
   auto* store = static_cast<WeightStore*>(context);
   store->release(store->reserved_);
-  store->reserved_ = bytes < store->least_bytes_ ? nullptr : store->allocate(bytes);
+  store->reserved_ = nullptr;
+  store->reserved_ = bytes < store->source_bytes_ ? nullptr : store->allocate(bytes);
   return store->reserved_ == nullptr ? nullptr : store->reserved_->data();
 }
 

@@ -11,6 +11,7 @@
 
 #include "lazyrt/error.h"
 #include "lazyrt/shape.h"
+#include "runtime/core/counted_memory.h"
 
 namespace lazyrt {
 
@@ -68,30 +69,39 @@ struct WeightKey {
   uint64_t hash() const;
 };
 
+/// What packed copies may take. All of one Program's constants together: each constant may be
+/// packed for several ops, but not anew for each of many; a single packing: no more than what
+/// padding adds to an honest one. What exceeds these is not packed: another kernel runs the node.
+constexpr uint64_t kPackedSlack = uint64_t{64} << 20, kPackedFactor = 4;
+constexpr uint64_t kPackingSlack = uint64_t{1} << 20, kPackingFactor = 8;
+
 /// Blocks never move and live until the store goes. Threads: packing takes the store's lock;
 /// reading packed bytes needs none.
 class WeightStore {
  public:
-  /// nullptr when memory is short.
-  static WeightStore* create();
+  /// For constants of so many bytes. nullptr when memory is short. `allocator` is called under the
+  /// store's lock and outlives the store.
+  static WeightStore* create(const Allocator& allocator, uint64_t constant_bytes);
   static void destroy(WeightStore* store);
+  /// Most bytes that such a store takes.
+  static uint64_t most_bytes(uint64_t constant_bytes);
 
   /// Held while operators are created or blocks packed. `tag` becomes part of every key.
   class Packing {
    public:
-    Packing(WeightStore* store, const PackingTag& tag);
+    /// `source_bytes`: of the constants that are packed; XNNPACK finds and makes no block that is
+    /// smaller. `memory`: counts what is new, and notes why it was refused; may be null.
+    Packing(WeightStore* store, const PackingTag& tag, size_t source_bytes, CountedMemory* memory);
     ~Packing();
     Packing(const Packing&) = delete;
     Packing& operator=(const Packing&) = delete;
 
-    /// XNNPACK finds and makes no block that is smaller.
-    void expect(size_t least_bytes) { store_->least_bytes_ = least_bytes; }
     /// To be passed to xnn_create_*. Valid as long as the store.
     xnn_weights_cache_t cache() { return &store_->provider_; }
     /// The block of (tag, kernel, bias) that has exactly these bytes, or nullptr.
     void* find(const void* kernel, const void* bias, size_t bytes) const;
     /// A new zeroed block of (tag, kernel, bias), aligned to 64 bytes, to be filled while this
-    /// Packing is held; nullptr when memory is short.
+    /// Packing is held; nullptr when memory is short or the packing takes more than it may.
     void* insert(const void* kernel, const void* bias, size_t bytes);
     /// Bytes packed since this Packing was made; what was found again does not count.
     size_t new_bytes() const { return store_->bytes_ - bytes_before_; }
@@ -103,13 +113,15 @@ class WeightStore {
 
   /// Bytes of all blocks.
   size_t bytes();
+  /// All memory that the store holds.
+  uint64_t held_bytes();
   /// Blocks that all finds so far have looked at: a few for each find, however many there are.
   uint64_t probes();
 
  private:
   struct Block;
 
-  WeightStore();
+  WeightStore(const Allocator& allocator, uint64_t most_bytes);
   ~WeightStore();
 
   static size_t look_up(void* context, const xnn_weights_cache_look_up_key* key);
@@ -124,15 +136,21 @@ class WeightStore {
   /// The block of this key that has `least` to `most` bytes, or nullptr.
   Block* find(const WeightKey& key, size_t least, size_t most) const;
   Block* allocate(size_t bytes);
+  static size_t block_bytes(size_t bytes);
+  bool admit(uint64_t bytes);
   /// False, and nothing is added: no memory.
   bool add(Block* block, const WeightKey& key);
   bool grow();
   void release(Block* block);
 
   xnn_weights_cache_provider provider_ = {};
+  const Allocator allocator_;
+  const uint64_t most_bytes_;
+  uint64_t held_bytes_ = 0;
   std::mutex mutex_;
-  PackingTag tag_;             // of the Packing that holds mutex_
-  size_t least_bytes_ = 0;     // likewise
+  PackingTag tag_;           // of the Packing that holds mutex_
+  size_t source_bytes_ = 0;  // likewise
+  CountedMemory* memory_ = nullptr;
   Block* reserved_ = nullptr;  // given to XNNPACK, not yet inserted
   size_t bytes_ = 0;
   mutable uint64_t probes_ = 0;

@@ -16,13 +16,15 @@ struct StoreDeleter {
 };
 using StorePtr = std::unique_ptr<WeightStore, StoreDeleter>;
 
+WeightStore* make_store() { return WeightStore::create(platform_allocator(), 1 << 20); }
+
 const PackingTag kTag = {Packer::kXnnConvolution};
 const char kKernel = 0, kOtherKernel = 0, kBias = 0;
 
 /// What XNNPACK does when it creates an operator; returns the address of the packed weights.
 void* pack(WeightStore* store, const PackingTag& tag, uint32_t seed, const void* kernel,
            const void* bias, size_t bytes, size_t* new_bytes) {
-  WeightStore::Packing packing(store, tag);
+  WeightStore::Packing packing(store, tag, 0, nullptr);
   xnn_weights_cache_t cache = packing.cache();
   const xnn_weights_cache_look_up_key key = {seed, kernel, bias};
   size_t offset = cache->look_up(cache->context, &key);
@@ -37,7 +39,7 @@ void* pack(WeightStore* store, const PackingTag& tag, uint32_t seed, const void*
 }
 
 TEST(WeightStore, FindsWhatWasPackedBefore) {
-  const StorePtr store(WeightStore::create());
+  const StorePtr store(make_store());
   size_t first_bytes = 0, second_bytes = 1;
   void* first = pack(store.get(), kTag, 5, &kKernel, &kBias, 100, &first_bytes);
   void* second = pack(store.get(), kTag, 5, &kKernel, &kBias, 100, &second_bytes);
@@ -49,7 +51,7 @@ TEST(WeightStore, FindsWhatWasPackedBefore) {
 }
 
 TEST(WeightStore, EveryPartOfTheKeyCounts) {
-  const StorePtr store(WeightStore::create());
+  const StorePtr store(make_store());
   size_t bytes = 0;
   PackingTag shaped = kTag;
   shaped.add(Shape{3, 4});
@@ -71,7 +73,7 @@ TEST(WeightStore, EveryPartOfTheKeyCounts) {
 }
 
 TEST(WeightStore, NothingMoves) {
-  const StorePtr store(WeightStore::create());
+  const StorePtr store(make_store());
   size_t bytes = 0;
   void* first = pack(store.get(), kTag, 0, &kKernel, nullptr, 64, &bytes);
   for (uint32_t seed = 1; seed < 2000; ++seed) {
@@ -82,9 +84,9 @@ TEST(WeightStore, NothingMoves) {
 }
 
 TEST(WeightStore, SpaceThatWasNotInsertedIsGivenBack) {
-  const StorePtr store(WeightStore::create());
+  const StorePtr store(make_store());
   {
-    WeightStore::Packing packing(store.get(), kTag);
+    WeightStore::Packing packing(store.get(), kTag, 0, nullptr);
     ASSERT_NE(packing.cache()->reserve_space(packing.cache()->context, 1000), nullptr);
     EXPECT_EQ(packing.new_bytes(), 0u);
   }
@@ -92,8 +94,8 @@ TEST(WeightStore, SpaceThatWasNotInsertedIsGivenBack) {
 }
 
 TEST(WeightStore, OwnBlocksAreZeroAndFoundAgain) {
-  const StorePtr store(WeightStore::create());
-  WeightStore::Packing packing(store.get(), kTag);
+  const StorePtr store(make_store());
+  WeightStore::Packing packing(store.get(), kTag, 0, nullptr);
   EXPECT_EQ(packing.find(&kKernel, nullptr, 33), nullptr);
   auto* block = static_cast<char*>(packing.insert(&kKernel, nullptr, 33));
   ASSERT_NE(block, nullptr);
@@ -104,30 +106,33 @@ TEST(WeightStore, OwnBlocksAreZeroAndFoundAgain) {
 }
 
 TEST(WeightStore, OwnBlocksAndXnnpacksAreNeverTakenForEachOther) {
-  const StorePtr store(WeightStore::create());
+  const StorePtr store(make_store());
   size_t bytes = 0;
   void* own = nullptr;
   {
-    WeightStore::Packing packing(store.get(), {Packer::kRecurrent});
+    WeightStore::Packing packing(store.get(), {Packer::kRecurrent}, 0, nullptr);
     own = packing.insert(&kKernel, nullptr, 100);
   }
   // XNNPACK's seed can be 0, which is what a block of our own has.
   void* other = pack(store.get(), {Packer::kXnnFullyConnected}, 0, &kKernel, nullptr, 400, &bytes);
   EXPECT_NE(own, other);
   EXPECT_EQ(bytes, 400u);
-  const WeightStore::Packing packing(store.get(), {Packer::kRecurrent});
+  const WeightStore::Packing packing(store.get(), {Packer::kRecurrent}, 0, nullptr);
   EXPECT_EQ(packing.find(&kKernel, nullptr, 100), own);
 }
 
 TEST(WeightStore, ABlockOfAnotherSizeIsNotFound) {
-  const StorePtr store(WeightStore::create());
+  const StorePtr store(make_store());
   size_t bytes = 0;
   void* small = pack(store.get(), kTag, 5, &kKernel, nullptr, 100, &bytes);
-  WeightStore::Packing packing(store.get(), kTag);
-  const xnn_weights_cache_t cache = packing.cache();
   const xnn_weights_cache_look_up_key key = {5, &kKernel, nullptr};
-  EXPECT_EQ(cache->look_up(cache->context, &key), reinterpret_cast<size_t>(small));
-  packing.expect(101);
+  {
+    WeightStore::Packing packing(store.get(), kTag, 100, nullptr);
+    const xnn_weights_cache_t cache = packing.cache();
+    EXPECT_EQ(cache->look_up(cache->context, &key), reinterpret_cast<size_t>(small));
+  }
+  WeightStore::Packing packing(store.get(), kTag, 101, nullptr);
+  const xnn_weights_cache_t cache = packing.cache();
   EXPECT_EQ(cache->look_up(cache->context, &key), SIZE_MAX);
   EXPECT_EQ(cache->reserve_space(cache->context, 100), nullptr);
   void* large = cache->reserve_space(cache->context, 164);
@@ -139,10 +144,10 @@ TEST(WeightStore, ABlockOfAnotherSizeIsNotFound) {
 }
 
 TEST(WeightStore, FindsLookAtFewBlocksHoweverManyThereAre) {
-  const StorePtr store(WeightStore::create());
+  const StorePtr store(make_store());
   constexpr int64_t kStrides = 50000;
   for (int64_t i = 0; i < kStrides; ++i) {
-    WeightStore::Packing packing(store.get(), PackingTag(kTag).add(i));
+    WeightStore::Packing packing(store.get(), PackingTag(kTag).add(i), 0, nullptr);
     ASSERT_EQ(packing.find(&kKernel, nullptr, 8), nullptr);
     ASSERT_NE(packing.insert(&kKernel, nullptr, 8), nullptr);
   }
@@ -150,7 +155,7 @@ TEST(WeightStore, FindsLookAtFewBlocksHoweverManyThereAre) {
 }
 
 TEST(WeightStore, ManyThreadsPackOnce) {
-  const StorePtr store(WeightStore::create());
+  const StorePtr store(make_store());
   constexpr uint32_t kSeeds = 50;
   std::vector<std::vector<void*>> found(4, std::vector<void*>(kSeeds));
   std::vector<std::thread> threads;

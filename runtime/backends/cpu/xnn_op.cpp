@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/backends/cpu/xnn_memory.h"
+
 namespace lazyrt {
 namespace {
 
@@ -95,8 +97,7 @@ Status create(const char* call, const CpuServices& cpu, const XnnFullyConnected&
   }
   PackingTag tag = {Packer::kXnnFullyConnected};
   tag.add(static_cast<int64_t>(l.inputs)).add(static_cast<int64_t>(l.outputs)).add(l.transposed);
-  WeightStore::Packing packing(cpu.weights, tag);
-  packing.expect(l.inputs * l.outputs * sizeof(float));
+  WeightStore::Packing packing(cpu.weights, tag, l.inputs * l.outputs * sizeof(float), cpu.memory);
   const Status status =
       created(call,
               xnn_create_fully_connected_nc_f32(
@@ -186,8 +187,7 @@ PackingTag deconvolution_tag(const XnnConvolution& c) {
 
 Status create(const char* call, const CpuServices& cpu, const XnnConvolution& c, xnn_operator_t* op,
               size_t* packed_bytes) {
-  WeightStore::Packing packing(cpu.weights, convolution_tag(c));
-  packing.expect(filter_bytes(c));
+  WeightStore::Packing packing(cpu.weights, convolution_tag(c), filter_bytes(c), cpu.memory);
   const enum xnn_status status = xnn_create_convolution2d_nhwc_f32(
       u32(c.pad_top), u32(c.pad_right), u32(c.pad_bottom), u32(c.pad_left), u32(c.kernel_h),
       u32(c.kernel_w), u32(c.stride_h), u32(c.stride_w), u32(c.dilation_h), u32(c.dilation_w),
@@ -199,8 +199,7 @@ Status create(const char* call, const CpuServices& cpu, const XnnConvolution& c,
 
 Status create_transposed(const char* call, const CpuServices& cpu, const XnnConvolution& c,
                          xnn_operator_t* op, size_t* packed_bytes) {
-  WeightStore::Packing packing(cpu.weights, deconvolution_tag(c));
-  packing.expect(filter_bytes(c));
+  WeightStore::Packing packing(cpu.weights, deconvolution_tag(c), filter_bytes(c), cpu.memory);
   const enum xnn_status status = xnn_create_deconvolution2d_nhwc_f32(
       u32(c.pad_top), u32(c.pad_right), u32(c.pad_bottom), u32(c.pad_left), u32(c.kernel_h),
       u32(c.kernel_w), u32(c.stride_h), u32(c.stride_w), u32(c.dilation_h), u32(c.dilation_w),
@@ -254,8 +253,10 @@ Status check_transposed(const char* call, const XnnConvolution& c) {
       c.output_pad_w >= c.stride_w) {
     return refused(call, "output padding of a stride or more");
   }
-  if (is_cut_by_stride(c) && (c.y[1] < c.stride_h || c.y[2] < c.stride_w)) {
-    return refused(call, "a stride above the output");
+  constexpr int64_t kMostPositions = 64 * 64;  // a record is kept of each
+  if (is_cut_by_stride(c) &&
+      (c.y[1] < c.stride_h || c.y[2] < c.stride_w || c.stride_h * c.stride_w > kMostPositions)) {
+    return refused(call, "a stride this large");
   }
   return {};
 }
@@ -317,6 +318,7 @@ enum xnn_status create_and_reshape(const XnnTranspose& t, pthreadpool_t pool, xn
 Status prepare_xnn(const char* call, const PrepareContext& context, const XnnFullyConnected& layer,
                    xnn_operator_t* op, PreparedKernel* prepared) {
   LAZYRT_RETURN_IF_ERROR(check(call, layer));
+  const XnnMemory memory(context.allocator);
   const CpuServices& cpu = cpu_services(context);
   LAZYRT_RETURN_IF_ERROR(create(call, cpu, layer, op, &prepared->packed_weight_bytes));
   size_t workspace = 0;
@@ -328,6 +330,7 @@ Status prepare_xnn(const char* call, const PrepareContext& context, const XnnFul
 Status prepare_xnn(const char* call, const PrepareContext& context, const XnnConvolution& conv,
                    xnn_operator_t* op, PreparedKernel* prepared) {
   LAZYRT_RETURN_IF_ERROR(check(call, conv));
+  const XnnMemory memory(context.allocator);
   const CpuServices& cpu = cpu_services(context);
   LAZYRT_RETURN_IF_ERROR(create(call, cpu, conv, op, &prepared->packed_weight_bytes));
   size_t workspace = 0;
@@ -340,6 +343,7 @@ Status prepare_xnn_transposed(const char* call, const PrepareContext& context,
                               const XnnConvolution& conv, xnn_operator_t* op,
                               PreparedKernel* prepared) {
   LAZYRT_RETURN_IF_ERROR(check_transposed(call, conv));
+  const XnnMemory memory(context.allocator);
   const CpuServices& cpu = cpu_services(context);
   LAZYRT_RETURN_IF_ERROR(create_transposed(call, cpu, conv, op, &prepared->packed_weight_bytes));
   return or_release(reshape_transposed(call, cpu, conv, *op), op);
@@ -348,6 +352,7 @@ Status prepare_xnn_transposed(const char* call, const PrepareContext& context,
 Status prepare_xnn(const char* call, const PrepareContext& context, const XnnBatchMatMul& product,
                    xnn_operator_t* op, PreparedKernel* prepared) {
   LAZYRT_RETURN_IF_ERROR(check(call, product));
+  const XnnMemory memory(context.allocator);
   LAZYRT_RETURN_IF_ERROR(created(
       call,
       xnn_create_batch_matrix_multiply_nc_f32(product.transposed ? XNN_FLAG_TRANSPOSE_B : 0, op),
@@ -363,6 +368,7 @@ Status prepare_xnn(const char* call, const PrepareContext& context, const XnnBat
 Status prepare_xnn(const char* call, const PrepareContext& context, const XnnTranspose& transpose,
                    xnn_operator_t* op, PreparedKernel*) {
   LAZYRT_RETURN_IF_ERROR(check(call, transpose));
+  const XnnMemory memory(context.allocator);
   return created(call, create_and_reshape(transpose, cpu_services(context).pool, op), op);
 }
 
@@ -407,7 +413,7 @@ Status run_xnn(const char* call, xnn_operator_t op, const CpuServices& cpu) {
 }
 
 Status initialize_xnn() {
-  return status_of_xnn("xnn_initialize", xnn_initialize(nullptr), Phase::kPrepare);
+  return status_of_xnn("xnn_initialize", xnn_initialize(xnn_memory_hooks()), Phase::kPrepare);
 }
 
 void release_xnn_op(xnn_operator_t op) {

@@ -33,7 +33,8 @@ const Backend* cpu_backend();
 /// The readable reference kernels only, one thread.
 const Backend* reference_backend();
 
-/// What memory_limit = 0 stands for: 4 GiB.
+/// What memory_limit = 0 stands for: 4 GiB; a session has room for packed weights beside it. The
+/// mapped file itself does not count.
 constexpr uint64_t kDefaultMemoryLimit = uint64_t{4} << 30;
 
 /// What the work limits of 0 stand for. A step is about one multiply-add or one element moved: a
@@ -41,8 +42,16 @@ constexpr uint64_t kDefaultMemoryLimit = uint64_t{4} << 30;
 constexpr uint64_t kDefaultNodeWorkLimit = uint64_t{1} << 40;
 constexpr uint64_t kDefaultWorkLimit = uint64_t{1} << 43;
 
+/// Where memory comes from. The default is aligned_alloc / free.
+struct AllocatorHooks {
+  void* context = nullptr;
+  void* (*allocate)(void* context, size_t bytes, size_t alignment) = nullptr;
+  void (*release)(void* context, void* pointer) = nullptr;
+};
+
 struct LoadOptions {
-  /// Most bytes that arena and states of any method of the bundle may ask for; 0 = 4 GiB.
+  /// Most bytes that arena and states of any method of the bundle may ask for; 0 = 4 GiB. Checking
+  /// the bundle takes no more either, or 16 MiB.
   uint64_t memory_limit = 0;
   /// Also checks the checksum of constants and samples (reads the whole file).
   bool check_data = false;
@@ -51,6 +60,10 @@ struct LoadOptions {
   /// Most steps of one node, and the most that the extents of a value without elements may multiply
   /// to, zeros left out; 0 = 2^40. Between nodes a run can be cancelled, within one it cannot.
   uint64_t node_work_limit = 0;
+  /// For the Program and what its sessions share, the packed weights: at most 64 MiB + 4 times its
+  /// constants. May be called by each thread that makes a session, by one at a time. Must outlive
+  /// the Program.
+  AllocatorHooks allocator;
 };
 
 /// Interface of one input, output or state.
@@ -185,17 +198,14 @@ class Program {
   ProgramState* state_ = nullptr;
 };
 
-/// Where session memory comes from. The default is aligned_alloc / free.
-struct AllocatorHooks {
-  void* context = nullptr;
-  void* (*allocate)(void* context, size_t bytes, size_t alignment) = nullptr;
-  void (*release)(void* context, void* pointer) = nullptr;
-};
-
 struct SessionOptions {
   const Backend* backend = nullptr;  ///< required: cpu_backend() or reference_backend()
   int threads = 1;                   ///< 1..256; includes the calling thread
-  uint64_t memory_limit = 0;         ///< arena + workspace + states at most; 0 = 4 GiB
+  /// Most bytes that the session may take: arena, workspace, states, its plan (at most 8 KiB a
+  /// node, 256 bytes a value, 128 an operand, and for tables of a node 1 MiB + 16 times its
+  /// operands and results), what XNNPACK allocates for it, and all packed weights of the Program. 0
+  /// = 4 GiB, and as much beside it as the packed weights may take.
+  uint64_t memory_limit = 0;
   AllocatorHooks allocator;
   bool profile = false;  ///< measures each node: NodeInfo::nanoseconds
   /// A run that has taken this many nanoseconds ends before its next node with kDeadlineExceeded;
@@ -211,6 +221,7 @@ struct SessionStats {
   uint64_t state_bytes = 0;
   /// How often a guard turned a run away from its variant: guard_refusals() says which.
   uint64_t guard_refusals = 0;
+  uint64_t total_bytes = 0;  ///< all that counts against SessionOptions::memory_limit
 };
 
 /// How one node is run.

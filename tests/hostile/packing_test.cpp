@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/wall/agreement.h"
+#include "tests/hostile/agreement.h"
 
 namespace lazyrt {
 namespace {

@@ -1,6 +1,6 @@
 // What XNNPACK cannot do, or does wrongly, runs on the reference backend.
 
-#include "tests/wall/agreement.h"
+#include "tests/hostile/agreement.h"
 
 namespace lazyrt {
 namespace {

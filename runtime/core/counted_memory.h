@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+
+#include "lazyrt/error.h"
+#include "runtime/core/allocator.h"
+
+namespace lazyrt {
+
+/// Memory from another allocator, counted against a limit before it is asked for. One thread at a
+/// time.
+class CountedMemory {
+ public:
+  /// Why memory was refused last.
+  enum class Refusal : uint8_t {
+    kNone,   ///< it was not, or the source had none
+    kLimit,  ///< the limit
+    kShare,  ///< the share of what is being made
+  };
+
+  CountedMemory(const Allocator& source, uint64_t limit) : source_(source), limit_(limit) {}
+  CountedMemory(const CountedMemory&) = delete;
+  CountedMemory& operator=(const CountedMemory&) = delete;
+
+  /// Gives counted memory. Valid as long as this; all of it is given back before.
+  Allocator allocator();
+  const Allocator& source() const { return source_; }
+
+  /// Counts bytes that come from elsewhere; no share bounds these. False: they exceed the limit.
+  bool take(uint64_t bytes);
+  /// REQUIRES: taken before.
+  void give(uint64_t bytes) { used_ -= bytes; }
+  bool fits(uint64_t bytes) const { return bytes <= limit_ - used_; }
+
+  /// From now to end_share the allocator gives no more than `bytes` at a time.
+  void begin_share(uint64_t bytes) { share_left_ = bytes; }
+  void end_share() { share_left_ = UINT64_MAX; }
+  /// Notes that memory from elsewhere was refused because of its share.
+  void refuse_share() { refusal_ = Refusal::kShare; }
+
+  uint64_t used() const { return used_; }
+  uint64_t limit() const { return limit_; }
+  Refusal refusal() const { return refusal_; }
+  void forget_refusal() { refusal_ = Refusal::kNone; }
+
+  /// kOutOfMemory because of the limit says so, and which option raises it; others stay.
+  Status explained(const Status& status, const char* option) const;
+
+ private:
+  void* allocate(size_t bytes, size_t alignment);
+  void release(void* pointer);
+  bool admit(uint64_t bytes);
+
+  const Allocator source_;
+  const uint64_t limit_;
+  uint64_t used_ = 0;
+  uint64_t share_left_ = UINT64_MAX;
+  uint64_t refused_bytes_ = 0;
+  Refusal refusal_ = Refusal::kNone;
+};
+
+}  // namespace lazyrt
