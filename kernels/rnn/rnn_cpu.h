@@ -63,6 +63,12 @@ inline Status rnn_supports(const char* op, const NodeSpec& node, const RnnSizes&
   if (node.inputs[0].numel() == 0 || s.hidden == 0) {
     return Status(Error::kUnsupported, "%s: empty operand", op);
   }
+  // Bounds all parts of RnnWorkspace, in bytes, and their sum.
+  const Work elements = Work(s.time) * Work(s.batch) * Work(s.directions) *
+                        Work(s.gate_rows() + s.input + static_cast<int64_t>(4 * kGemvPanel));
+  if (elements.steps() > uint64_t{1} << 56) {
+    return Status(Error::kUnsupported, "%s: operands this large", op);
+  }
   for (size_t i = s.first_weight(0, 0); i < node.inputs.size(); ++i) {
     if (node.inputs[i].constant == nullptr) {
       return Status(Error::kUnsupported, "%s: weights are computed at run time", op);

@@ -39,6 +39,11 @@ class Reasons {
   int share_;
 };
 
+uint64_t sum_of(uint64_t a, uint64_t b) {
+  uint64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
 /// The default leaves room for packed copies of the weights, whatever their size.
 uint64_t limit_of(const ProgramState& program, const SessionOptions& options) {
   if (options.memory_limit != 0) return options.memory_limit;
@@ -112,8 +117,8 @@ Status SessionState::find_sizes() {
   }
   for (size_t k = 0; k < count_of(first.states()); ++k) {
     const int32_t id = first.states()->Get(static_cast<uint32_t>(k))->value();
-    // The verifier bounds the sum.
-    state_bytes_ += room_of(first.values()->Get(static_cast<uint32_t>(id))->bytes());
+    state_bytes_ =
+        sum_of(state_bytes_, room_of(first.values()->Get(static_cast<uint32_t>(id))->bytes()));
   }
   if (!inputs_.make(count_of(first.inputs()), allocator_)) return no_memory_for_session();
   input_bytes_ = input_block_bytes();
@@ -121,9 +126,7 @@ Status SessionState::find_sizes() {
 }
 
 Status SessionState::check_memory_limit() const {
-  // Each is bounded by the limit of load.
-  if (memory_.fits(arena_bytes_) && memory_.fits(arena_bytes_ + input_bytes_ + state_bytes_))
-    return {};
+  if (memory_.fits(sum_of(arena_bytes_, sum_of(input_bytes_, state_bytes_)))) return {};
   return Status(Error::kOutOfMemory,
                 "method '%.60s': arena of %" PRIu64 ", inputs of %" PRIu64 " and states of %" PRIu64
                 " bytes exceed SessionOptions::memory_limit of %" PRIu64,
@@ -171,7 +174,7 @@ uint64_t SessionState::input_block_bytes() {
       inputs_[i].room =
           std::max<uint64_t>(inputs_[i].room, m.values()->Get(static_cast<uint32_t>(id))->bytes());
     }
-    total += room_of(inputs_[i].room);
+    total = sum_of(total, room_of(inputs_[i].room));
   }
   return variants == 1 ? 0 : total;
 }

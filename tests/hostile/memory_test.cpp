@@ -311,9 +311,8 @@ test::AlignedBytes one_table_for_all_values(size_t count) {
   method.add_arena_bytes(64);
   const std::vector<flatbuffers::Offset<fb::Method>> methods = {method.Finish()};
   // Room for what the values are charged.
-  const std::vector<flatbuffers::Offset<fb::KeyValue>> info = {
-      fb::CreateKeyValueDirect(b, "k", std::string(count * 40, 'x').c_str())};
-  b.Finish(fb::CreateBundleDirect(b, "test", &methods, &info), fb::BundleIdentifier());
+  const std::string producer(count * 40, 'x');
+  b.Finish(fb::CreateBundleDirect(b, producer.c_str(), &methods), fb::BundleIdentifier());
   BundleParts parts;
   parts.constants.resize(64);
   return test::write_bundle({b.GetBufferPointer(), b.GetSize()}, parts);

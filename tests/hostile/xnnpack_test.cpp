@@ -1,5 +1,7 @@
 // What XNNPACK cannot do, or does wrongly, runs on the reference backend.
 
+#include <filesystem>
+
 #include "tests/hostile/agreement.h"
 
 namespace lazyrt {
@@ -52,6 +54,41 @@ TEST(Xnnpack, ATransposedConvolutionCutToLessThanItsStrideIsAnswered) {
       test::expect_agreement(one_convolution(conv, {1, 1, 1, 2}, {3, kernel, kernel, 2}));
     }
   }
+}
+
+/// The weights of `parts` become a hole at the end of the file.
+std::string with_sparse_weights(BundleParts parts, size_t weights, std::vector<int64_t> shape) {
+  uint64_t bytes = sizeof(float);
+  for (const int64_t d : shape) bytes *= static_cast<uint64_t>(d);
+  fb::ValueT& w = *parts.bundle.methods[0]->values[weights];
+  w.shape = std::move(shape);
+  w.bytes = bytes;
+  test::AlignedBytes file = test::write_bundle(parts);
+  BundleProlog& prolog = file.prolog();
+  prolog.constants_bytes = w.offset + bytes + kBundleTailBytes;
+  prolog.file_bytes = prolog.constants_offset + prolog.constants_bytes;
+  prolog.prolog_checksum = prolog_checksum(prolog);
+  const std::string path = test::write_temp_file(file, "sparse.lzb");
+  std::filesystem::resize_file(path, prolog.file_bytes);
+  return path;
+}
+
+/// kernel * channels * 4 wraps in 32 bits: XNNPACK would make room for nothing and write 1 GiB.
+TEST(Xnnpack, AFilterOfAGiBInASparseFileIsNotPacked) {
+  constexpr int kSide = 16384;
+  fb::ConvTranspose2dT up;
+  up.pad_top = up.pad_left = 1, up.pad_bottom = up.pad_right = 0;
+  BundleParts parts = one_convolution(up, {1, 1, 1, 1}, {1, 2, 2, 1});
+  fb::ConvTranspose2dT& wide = *parts.bundle.methods[0]->nodes[0]->op.AsConvTranspose2d();
+  wide.pad_top = wide.pad_left = kSide / 2, wide.pad_bottom = wide.pad_right = kSide / 2 - 1;
+  const std::string path = with_sparse_weights(std::move(parts), 1, {1, kSide, kSide, 1});
+  const Result<Program> program = Program::open(path.c_str(), default_ops());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  SessionOptions options;
+  options.backend = cpu_backend();
+  const Session session = test::make(program->method(0), options);
+  EXPECT_STREQ(session.node(0).backend, "reference");
+  std::filesystem::remove(path);
 }
 
 TEST(Xnnpack, HealthyConvolutionsRunOnCpu) {

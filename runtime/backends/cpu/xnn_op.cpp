@@ -185,22 +185,12 @@ PackingTag deconvolution_tag(const XnnConvolution& c) {
   return tag_of(Packer::kXnnDeconvolution, c).add(c.stride_h).add(c.stride_w).add(dilated);
 }
 
-Status create(const char* call, const CpuServices& cpu, const XnnConvolution& c, xnn_operator_t* op,
-              size_t* packed_bytes) {
-  WeightStore::Packing packing(cpu.weights, convolution_tag(c), filter_bytes(c), cpu.memory);
-  const enum xnn_status status = xnn_create_convolution2d_nhwc_f32(
-      u32(c.pad_top), u32(c.pad_right), u32(c.pad_bottom), u32(c.pad_left), u32(c.kernel_h),
-      u32(c.kernel_w), u32(c.stride_h), u32(c.stride_w), u32(c.dilation_h), u32(c.dilation_w),
-      u32(c.groups), size(c.group_inputs), size(c.group_outputs), size(c.group_inputs * c.groups),
-      size(c.output_stride), c.filters, c.bias, c.min, c.max, 0, nullptr, packing.cache(), op);
-  *packed_bytes += packing.new_bytes();
-  return created(call, status, op);
-}
-
-Status create_transposed(const char* call, const CpuServices& cpu, const XnnConvolution& c,
-                         xnn_operator_t* op, size_t* packed_bytes) {
-  WeightStore::Packing packing(cpu.weights, deconvolution_tag(c), filter_bytes(c), cpu.memory);
-  const enum xnn_status status = xnn_create_deconvolution2d_nhwc_f32(
+/// Both kinds of convolution are created by functions of one type.
+Status create(const char* call, const CpuServices& cpu, const XnnConvolution& c,
+              const PackingTag& tag, decltype(&xnn_create_convolution2d_nhwc_f32) create_op,
+              xnn_operator_t* op, size_t* packed_bytes) {
+  WeightStore::Packing packing(cpu.weights, tag, filter_bytes(c), cpu.memory);
+  const enum xnn_status status = create_op(
       u32(c.pad_top), u32(c.pad_right), u32(c.pad_bottom), u32(c.pad_left), u32(c.kernel_h),
       u32(c.kernel_w), u32(c.stride_h), u32(c.stride_w), u32(c.dilation_h), u32(c.dilation_w),
       u32(c.groups), size(c.group_inputs), size(c.group_outputs), size(c.group_inputs * c.groups),
@@ -332,7 +322,9 @@ Status prepare_xnn(const char* call, const PrepareContext& context, const XnnCon
   LAZYRT_RETURN_IF_ERROR(check(call, conv));
   const XnnMemory memory(context.allocator);
   const CpuServices& cpu = cpu_services(context);
-  LAZYRT_RETURN_IF_ERROR(create(call, cpu, conv, op, &prepared->packed_weight_bytes));
+  LAZYRT_RETURN_IF_ERROR(create(call, cpu, conv, convolution_tag(conv),
+                                xnn_create_convolution2d_nhwc_f32, op,
+                                &prepared->packed_weight_bytes));
   size_t workspace = 0;
   const Status status = reshape(call, cpu, conv, *op, &workspace);
   add_workspace(workspace, prepared);
@@ -345,7 +337,9 @@ Status prepare_xnn_transposed(const char* call, const PrepareContext& context,
   LAZYRT_RETURN_IF_ERROR(check_transposed(call, conv));
   const XnnMemory memory(context.allocator);
   const CpuServices& cpu = cpu_services(context);
-  LAZYRT_RETURN_IF_ERROR(create_transposed(call, cpu, conv, op, &prepared->packed_weight_bytes));
+  LAZYRT_RETURN_IF_ERROR(create(call, cpu, conv, deconvolution_tag(conv),
+                                xnn_create_deconvolution2d_nhwc_f32, op,
+                                &prepared->packed_weight_bytes));
   return or_release(reshape_transposed(call, cpu, conv, *op), op);
 }
 
