@@ -28,6 +28,11 @@ inline constexpr auto case_test_name = [](const auto& test) {
   return std::string(test.param.op->name) + "__" + test.param.op_case->name;
 };
 
+/// The same for tests over the indices of all_cases().
+inline constexpr auto op_test_name = [](const auto& test) {
+  return std::string(all_cases()[test.param].op->name);
+};
+
 /// Every case of every op.
 std::vector<CaseRef> case_refs();
 

@@ -112,10 +112,8 @@ TEST_P(CpuRandom, AgreesWithReference) {
   }
 }
 
-std::string op_name(const testing::TestParamInfo<size_t>& info) {
-  return all_cases()[info.param].op->name;
-}
-INSTANTIATE_TEST_SUITE_P(Ops, CpuRandom, testing::Range(size_t{0}, all_cases().size()), op_name);
+INSTANTIATE_TEST_SUITE_P(Ops, CpuRandom, testing::Range(size_t{0}, all_cases().size()),
+                         op_test_name);
 
 /// A line of a case that is gone, or of an op without cpu kernel, is a mistake.
 TEST(ExpectationFile, NamesOnlyCasesThereAre) {

@@ -9,6 +9,7 @@
 #include "lazyrt/runtime.h"
 #include "tests/conformance/case_run.h"
 #include "tests/conformance/case_table.h"
+#include "tests/conformance/extremes.h"
 
 namespace lazyrt {
 namespace {
@@ -501,69 +502,10 @@ TEST(ShapeRule, EveryOpMeetsBadNodes) {
   }
 }
 
-int64_t hostile_integer(std::mt19937_64& random) {
-  constexpr int64_t kValues[] = {0,
-                                 1,
-                                 2,
-                                 3,
-                                 -1,
-                                 7,
-                                 INT32_MAX,
-                                 INT32_MIN,
-                                 INT64_MAX,
-                                 INT64_MIN,
-                                 int64_t{1} << 31,
-                                 int64_t{1} << 62,
-                                 255,
-                                 8};
-  return kValues[random() % std::size(kValues)];
-}
-double hostile_real(std::mt19937_64& random) {
-  constexpr double kValues[] = {0, -1, 1e300, -1e300, 0.5, HUGE_VAL, -HUGE_VAL, NAN, 1e-300};
-  return kValues[random() % std::size(kValues)];
-}
-
-void overwrite(uint8_t* at, flatbuffers::ElementaryType type, std::mt19937_64& random) {
-  const int64_t i = hostile_integer(random);
-  switch (type) {
-    case flatbuffers::ET_BOOL:
-      flatbuffers::WriteScalar<uint8_t>(at, i & 1);
-      break;
-    case flatbuffers::ET_UCHAR:
-      flatbuffers::WriteScalar(at, static_cast<uint8_t>(i));
-      break;
-    case flatbuffers::ET_INT:
-      flatbuffers::WriteScalar(at, static_cast<int32_t>(i));
-      break;
-    case flatbuffers::ET_LONG:
-      flatbuffers::WriteScalar(at, i);
-      break;
-    case flatbuffers::ET_FLOAT:
-      flatbuffers::WriteScalar(at, static_cast<float>(hostile_real(random)));
-      break;
-    case flatbuffers::ET_DOUBLE:
-      flatbuffers::WriteScalar(at, hostile_real(random));
-      break;
-    default:
-      FAIL() << "an attribute type that this test does not know";
-  }
-}
-
 /// Overwrites one scalar of the attributes, or one element of an attribute list.
 void break_attribute(PackedAttrs* attrs, std::mt19937_64& random) {
-  const flatbuffers::TypeTable* type = attrs->type();
-  if (type->num_elems == 0) return;
-  const size_t field = random() % type->num_elems;
-  const auto element = static_cast<flatbuffers::ElementaryType>(type->type_codes[field].base_type);
-  uint8_t* at = attrs->mutable_table()->GetAddressOf(
-      flatbuffers::FieldIndexToOffset(static_cast<flatbuffers::voffset_t>(field)));
-  if (at == nullptr) return;
-  if (!type->type_codes[field].is_repeating) return overwrite(at, element, random);
-  uint8_t* list = at + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(at);
-  const auto length = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(list);
-  if (length == 0) return;
-  const size_t width = element == flatbuffers::ET_LONG ? 8 : 4;
-  overwrite(list + 4 + random() % length * width, element, random);
+  const std::vector<AttributeSlot> slots = attribute_slots(attrs);
+  if (!slots.empty()) write_extreme(slots[random() % slots.size()], random() % kExtremes);
 }
 
 /// Changes the type, one extent, the rank or the number of operands.
@@ -642,7 +584,7 @@ TEST(ShapeRule, ImpossibleExtentsAreRefusedOrGivePossibleResults) {
     for (TensorSpec& spec : node.inputs) {
       for (int i = 0; i < spec.shape.rank(); ++i) {
         const int64_t kept = spec.shape[i];
-        spec.shape[i] = hostile_integer(random);
+        spec.shape[i] = extreme_integer(random() % kExtremes);
         const Status status = c.op->def->infer(node.attrs.view(), node.inputs, node.outputs);
         int64_t count = 0;
         EXPECT_TRUE(!status.ok() || node.outputs[0].shape.checked_numel(&count)) << c.id();
