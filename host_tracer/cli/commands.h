@@ -2,6 +2,7 @@
 
 // The three commands of lazy-export. Each prints what it has to say and answers the exit code.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,9 @@ Exit run_inspect(const InspectArguments& arguments);
 
 struct VerifyArguments {
   std::string bundle;
+  uint64_t memory_limit = 0;  ///< as LoadOptions, all three
+  uint64_t work_limit = 0;
+  uint64_t node_work_limit = 0;
   bool json = false;
 };
 Exit run_verify(const VerifyArguments& arguments);

@@ -15,6 +15,7 @@ enum class Exit : int {
   kUnsupported = 5,  ///< the model uses what LazyRT cannot run
   kInternal = 6,     ///< a bug of ours or of a library below
   kBroken = 7,       ///< values of the sample are baked into the trace: see its findings
+  kLimit = 8,        ///< more memory or work than the limits allow, or than there is
 };
 
 /// The code that an error ends in.
@@ -35,6 +36,11 @@ constexpr Exit exit_code(Error error) {
       return Exit::kUnsupported;
     case Error::kGuardFailed:
       return Exit::kMismatch;
+    case Error::kOutOfMemory:
+    case Error::kLimitExceeded:
+    case Error::kDeadlineExceeded:
+    case Error::kCancelled:
+      return Exit::kLimit;
     default:
       return Exit::kInternal;
   }

@@ -25,7 +25,11 @@ Exit run_inspect(const InspectArguments& arguments) {
 }
 
 Exit run_verify(const VerifyArguments& arguments) {
-  const auto verified = verify_bundle(arguments.bundle);
+  LoadOptions limits;
+  limits.memory_limit = arguments.memory_limit;
+  limits.work_limit = arguments.work_limit;
+  limits.node_work_limit = arguments.node_work_limit;
+  const auto verified = verify_bundle(arguments.bundle, limits);
   if (!verified.ok()) return fail(verified.failure(), arguments.json);
   if (arguments.json) {
     print_json({{"bundle", arguments.bundle}, {"valid", true}});

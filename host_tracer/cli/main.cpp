@@ -32,8 +32,9 @@ constexpr char kFooter[] =
     "  2 a model or bundle is damaged or of another kind; 3 a file is missing or cannot be read "
     "or\n"
     "  written; 4 the bundle does not give what the model gives; 5 the model uses what is not\n"
-    "  supported: all of it is listed; 6 internal error; 7 BROKEN; 128 and more: ended by a "
-    "signal.\n"
+    "  supported: all of it is listed; 6 internal error; 7 BROKEN; 8 a bundle asks for more memory "
+    "or\n"
+    "  work than the limits allow; 128 and more: ended by a signal.\n"
     "Messages and progress go to stderr. With --json stdout is one JSON object, an {\"error\": "
     "...} if\n"
     "the command fails. After a failure there is no output file, or the one from before "
@@ -95,6 +96,12 @@ CLI::App* add_inspect(CLI::App* app, InspectArguments* a) {
 CLI::App* add_verify(CLI::App* app, VerifyArguments* a) {
   CLI::App* verify = app->add_subcommand("verify", "check a bundle, its data included");
   verify->add_option("BUNDLE", a->bundle, "a .lzb file")->required();
+  verify->add_option("--memory-limit", a->memory_limit,
+                     "most bytes that arena and states of a method may ask for; 0: 4 GiB");
+  verify->add_option("--work-limit", a->work_limit,
+                     "most steps (about one multiply-add each) that a run may take; 0: 2^43");
+  verify->add_option("--node-work-limit", a->node_work_limit,
+                     "most steps of one node, and elements around an empty value; 0: 2^40");
   verify->add_flag("--json", a->json, "the result as JSON on stdout");
   return verify;
 }

@@ -69,17 +69,29 @@ py::object literal_value(const LiteralInfo& literal) {
   return py::int_(literal.integer);
 }
 
+LoadOptions load_options(uint64_t memory_limit, uint64_t work_limit, uint64_t node_work_limit,
+                         bool check_data) {
+  LoadOptions options;
+  options.memory_limit = memory_limit;
+  options.check_data = check_data;
+  options.work_limit = work_limit;
+  options.node_work_limit = node_work_limit;
+  return options;
+}
+
 class PyProgram {
  public:
   static std::shared_ptr<PyProgram> open(const std::string& path, uint64_t memory_limit,
+                                         uint64_t work_limit, uint64_t node_work_limit,
                                          bool check_data) {
-    LoadOptions options{memory_limit, check_data};
+    const LoadOptions options = load_options(memory_limit, work_limit, node_work_limit, check_data);
     const py::gil_scoped_release no_gil;
     return std::shared_ptr<PyProgram>(new PyProgram(
         value_or_throw(Program::open(path.c_str(), default_ops(), options)), nullptr));
   }
 
   static std::shared_ptr<PyProgram> load(const py::object& bytes, uint64_t memory_limit,
+                                         uint64_t work_limit, uint64_t node_work_limit,
                                          bool check_data) {
     const Bytes source(bytes, false);
     const size_t padded = (source.size() / kAlignment + 1) * kAlignment;
@@ -87,7 +99,7 @@ class PyProgram {
     if (!memory) throw PythonError(Error::kOutOfMemory, "no memory for the bundle");
     std::memcpy(memory.get(), source.data(), source.size());
     const Span<const uint8_t> span(static_cast<const uint8_t*>(memory.get()), source.size());
-    LoadOptions options{memory_limit, check_data};
+    const LoadOptions options = load_options(memory_limit, work_limit, node_work_limit, check_data);
     return std::shared_ptr<PyProgram>(new PyProgram(
         value_or_throw(Program::load(span, default_ops(), options)), std::move(memory)));
   }
@@ -130,10 +142,11 @@ const Backend* find_backend(const std::string& name) {
 class PySession {
  public:
   PySession(std::shared_ptr<PyProgram> program, const std::string& method,
-            const std::string& backend, int threads, uint64_t memory_limit, bool profile)
+            const std::string& backend, int threads, uint64_t memory_limit, uint64_t deadline,
+            bool profile)
       : program_(std::move(program)),
         method_(value_or_throw(program_->program().method(method))),
-        session_(make(method_, backend, threads, memory_limit, profile)) {}
+        session_(make(method_, backend, threads, memory_limit, deadline, profile)) {}
 
   size_t variant_count() const { return method_.variant_count(); }
 
@@ -183,6 +196,9 @@ class PySession {
     return value_or_throw(session_.variant());
   }
 
+  /// From any thread: without the interpreter's lock a run goes on meanwhile.
+  void cancel() { session_.cancel(); }
+
   /// Copies the results of the last run into writable buffers of their sizes.
   void copy_outputs(const py::list& outputs) const {
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -204,6 +220,7 @@ class PySession {
     result["workspace_bytes"] = stats.workspace_bytes;
     result["packed_weight_bytes"] = stats.packed_weight_bytes;
     result["state_bytes"] = stats.state_bytes;
+    result["total_bytes"] = stats.total_bytes;
     result["guard_refusals"] = guard_refusals();
     return result;
   }
@@ -216,11 +233,12 @@ class PySession {
 
  private:
   static Session make(const Method& method, const std::string& backend, int threads,
-                      uint64_t memory_limit, bool profile) {
+                      uint64_t memory_limit, uint64_t deadline, bool profile) {
     SessionOptions options;
     options.backend = find_backend(backend);
     options.threads = threads;
     options.memory_limit = memory_limit;
+    options.deadline_nanoseconds = deadline;
     options.profile = profile;
     const py::gil_scoped_release no_gil;
     return value_or_throw(Session::create(method, options));
@@ -308,15 +326,18 @@ PYBIND11_MODULE(_runtime, m) {
   register_errors();
   py::class_<PyProgram, std::shared_ptr<PyProgram>>(m, "Program")
       .def_static("open", &PyProgram::open, py::arg("path"), py::arg("memory_limit") = 0,
+                  py::arg("work_limit") = 0, py::arg("node_work_limit") = 0,
                   py::arg("check_data") = false)
       .def_static("load", &PyProgram::load, py::arg("data"), py::arg("memory_limit") = 0,
+                  py::arg("work_limit") = 0, py::arg("node_work_limit") = 0,
                   py::arg("check_data") = false)
       .def("methods", &PyProgram::methods)
       .def("info", &PyProgram::info);
   py::class_<PySession>(m, "Session")
-      .def(py::init<std::shared_ptr<PyProgram>, std::string, std::string, int, uint64_t, bool>(),
+      .def(py::init<std::shared_ptr<PyProgram>, std::string, std::string, int, uint64_t, uint64_t,
+                    bool>(),
            py::arg("program"), py::arg("method"), py::arg("backend"), py::arg("threads"),
-           py::arg("memory_limit"), py::arg("profile"))
+           py::arg("memory_limit"), py::arg("deadline_nanoseconds"), py::arg("profile"))
       .def("variant_count", &PySession::variant_count)
       .def("inputs", &PySession::inputs, py::arg("variant"))
       .def("outputs", &PySession::outputs, py::arg("variant"))
@@ -324,6 +345,7 @@ PYBIND11_MODULE(_runtime, m) {
       .def("guards", &PySession::guards, py::arg("variant"))
       .def("states", &PySession::states)
       .def("run", &PySession::run, py::arg("inputs"))
+      .def("cancel", &PySession::cancel)
       .def("copy_outputs", &PySession::copy_outputs, py::arg("outputs"))
       .def("copy_state", &PySession::copy_state, py::arg("index"), py::arg("target"))
       .def("reset_state", &PySession::reset_state)

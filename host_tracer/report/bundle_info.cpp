@@ -248,8 +248,7 @@ Outcome<BundleInfo> describe_bundle(const std::string& path) {
   return info;
 }
 
-Outcome<Done> verify_bundle(const std::string& path) {
-  LoadOptions options;
+Outcome<Done> verify_bundle(const std::string& path, LoadOptions options) {
   options.check_data = true;
   auto program = Program::open(path.c_str(), default_ops(), options);
   if (!program.ok()) return failure_of(path, program.status());

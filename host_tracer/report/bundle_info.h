@@ -10,6 +10,7 @@
 
 #include "host_tracer/support/outcome.h"
 #include "lazyrt/dtype.h"
+#include "lazyrt/runtime.h"
 
 namespace lazyrt {
 
@@ -112,7 +113,7 @@ struct BundleInfo {
 /// kNotFound, kInvalidBundle, kVersion, kUnsupported, kIo: as Program::open.
 Outcome<BundleInfo> describe_bundle(const std::string& path);
 
-/// Opens and verifies the bundle, the checksum of its data included.
-Outcome<Done> verify_bundle(const std::string& path);
+/// Opens and verifies the bundle within the limits of `options`, the checksum of its data included.
+Outcome<Done> verify_bundle(const std::string& path, LoadOptions options = {});
 
 }  // namespace lazyrt

@@ -95,7 +95,7 @@ Status check_memory_limit(const MethodCheck& check, uint64_t limit) {
   if (fits) return {};
   return Status(Error::kOutOfMemory,
                 "method '%.60s': its arena and states need %" PRIu64
-                " bytes or more, the memory limit is %" PRIu64,
+                " bytes or more, memory_limit is %" PRIu64,
                 check.name(), bytes, limit);
 }
 

@@ -65,7 +65,7 @@ Status check_arena_limit(const fb::Method& method, uint64_t limit) {
   const uint64_t addressable = SIZE_MAX / 4;
   if (method.arena_bytes() <= limit && method.arena_bytes() <= addressable) return {};
   return Status(Error::kOutOfMemory,
-                "method '%.60s': its arena needs %" PRIu64 " bytes, the memory limit is %" PRIu64,
+                "method '%.60s': its arena needs %" PRIu64 " bytes, memory_limit is %" PRIu64,
                 text_of(method.name()), method.arena_bytes(), limit);
 }
 

@@ -397,9 +397,9 @@ std::vector<Break> breaks() {
 
       {"methods.arena_bytes", "too small", kBad, "outside of the arena",
        [](auto& p) { method(p).arena_bytes -= 64; }},
-      {"methods.arena_bytes", "2^60", Error::kOutOfMemory, "memory limit is 4294967296",
+      {"methods.arena_bytes", "2^60", Error::kOutOfMemory, "memory_limit is 4294967296",
        [](auto& p) { method(p).arena_bytes = uint64_t{1} << 60; }},
-      {"methods.arena_bytes", "all ones", Error::kOutOfMemory, "memory limit",
+      {"methods.arena_bytes", "all ones", Error::kOutOfMemory, "memory_limit",
        [](auto& p) { method(p).arena_bytes = UINT64_MAX; }},
 
       {"methods.samples", "an empty one", kBad, "sample 1: 0 inputs, the method has 2",
@@ -531,7 +531,7 @@ std::vector<Break> breaks() {
          m.states[0]->initial = -1;
          m.states[0]->next = id;
        }},
-      {"methods.variants", "arena over the limit", Error::kOutOfMemory, "memory limit",
+      {"methods.variants", "arena over the limit", Error::kOutOfMemory, "memory_limit",
        [](auto& p) { add_variant(p).arena_bytes = uint64_t{1} << 60; }},
 
       {"methods.states", "two of one name", kBad, "two states have the name 'count'",
@@ -539,7 +539,7 @@ std::vector<Break> breaks() {
          add_state(p);
          add_state(p);
        }},
-      {"methods.states", "2^60 bytes of zeros", Error::kOutOfMemory, "memory limit is 4294967296",
+      {"methods.states", "2^60 bytes of zeros", Error::kOutOfMemory, "memory_limit is 4294967296",
        [](auto& p) {
          fb::StateT& s = add_state(p);
          s.initial = -1;
@@ -547,7 +547,7 @@ std::vector<Break> breaks() {
          value(p, s.value).shape = {int64_t{1} << 58};
          value(p, s.value).bytes = uint64_t{1} << 60;
        }},
-      {"methods.states", "many of 2^60 bytes", Error::kOutOfMemory, "memory limit",
+      {"methods.states", "many of 2^60 bytes", Error::kOutOfMemory, "memory_limit",
        [](auto& p) {
          for (int i = 0; i < 40; ++i) {
            fb::StateT& s = add_state(p);

@@ -23,7 +23,7 @@ BIN = WORK = None
 
 # Exit codes of both programs, by their --help.
 DONE, USAGE, BAD_FILE, IO, MISMATCH = range(5)
-UNSUPPORTED, BROKEN = 5, 7  # lazy-export
+UNSUPPORTED, BROKEN, LIMIT = 5, 7, 8  # lazy-export
 RUN_FAILED = 5   # lazy-run
 
 
@@ -504,6 +504,12 @@ class Inspect(Base):
     def test_verify(self):
         self.assertIn("valid", call("lazy-export", "verify", path("mlp.lzb"), code=DONE).out)
 
+    def test_verify_holds_a_bundle_to_limits(self):
+        for option, steps in (("--memory-limit", 64), ("--work-limit", 10), ("--node-work-limit", 10)):
+            self.refuses("lazy-export", "verify", path("mlp.lzb"), option, str(steps), code=LIMIT, says=[option[2:].replace("-", "_")])
+            call("lazy-export", "verify", path("mlp.lzb"), option, str(1 << 20), code=DONE)
+            self.refuses("lazy-export", "verify", path("mlp.lzb"), option, "x", code=USAGE, says=[option])
+
     def test_damaged_bundles(self):
         whole = bytearray(read("mlp.lzb"))
         for command in ("inspect", "verify"):
@@ -531,6 +537,11 @@ class Run(Base):
     def test_samples(self):
         for backend in ("cpu", "reference"):
             self.assertIn("ok", call("lazy-run", path("mlp.lzb"), "--backend", backend, code=DONE).out)
+
+    def test_limits_end_a_run(self):
+        for options in (["--memory-limit", "4000"], ["--work-limit", "10"], ["--node-work-limit", "10"], ["--deadline", "1e-9"]):
+            call("lazy-run", path("mlp.lzb"), *options, code=RUN_FAILED)
+        call("lazy-run", path("mlp.lzb"), "--memory-limit", "1000000", "--deadline", "100", code=DONE)
 
     def test_mismatch_has_its_own_code(self):
         """A sample output changed in the file (its checksum is checked only on request)."""

@@ -34,7 +34,8 @@ report = lazyrt.export(model, (1,), "m.lzb", kwargs={"n": 2}, allow=["baked-valu
 verdict: str = report.verdict
 lines: list[int] = [finding.line for finding in report.findings]
 counts: dict[str, int] = report.allowed
-program = lazyrt.load("m.lzb", threads=2)
+program = lazyrt.load("m.lzb", threads=2, memory_limit=1 << 30, work_limit=1 << 40, node_work_limit=1 << 36, deadline=0.5)
+program.cancel()
 shapes: list[tuple[int, ...]] = program.inputs[0].shapes
 kept: str | None = program.verdict
 y = program(1, n=2)

@@ -11,14 +11,15 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lazyrt.errors import BundleError, Error, ExportError, GuardError, InputError
+from lazyrt.errors import BundleError, CancelledError, Error, ExportError, GuardError, InputError, LimitError
 from lazyrt.session import Program, TensorInfo, load
 from lazyrt.trees import Record
 
 if TYPE_CHECKING:
     from lazyrt.report import ExportReport
 
-__all__ = ["BundleError", "Error", "ExportError", "GuardError", "InputError", "Program", "Record", "TensorInfo", "export", "load"]
+__all__ = ["BundleError", "CancelledError", "Error", "ExportError", "GuardError", "InputError", "LimitError", "Program", "Record",
+           "TensorInfo", "export", "load"]
 
 
 def export(model: Callable[..., Any], args: Any = (), path: str | os.PathLike[str] | None = None, *,

@@ -28,6 +28,14 @@ class GuardError(Error):
     """The inputs do not meet an assumption that the bundle was exported with."""
 
 
+class LimitError(Error):
+    """The bundle asks for more memory or work than the options allow, or a run took longer than its deadline."""
+
+
+class CancelledError(Error):
+    """Program.cancel ended the run."""
+
+
 class ExportError(Error):
     """The module could not be exported. Nothing was written.
 
@@ -49,6 +57,10 @@ _CLASSES = {
     "version": BundleError,
     "unsupported": BundleError,
     "guard failed": GuardError,
+    "out of memory": LimitError,
+    "limit exceeded": LimitError,
+    "deadline exceeded": LimitError,
+    "cancelled": CancelledError,
 }
 
 

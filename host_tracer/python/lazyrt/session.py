@@ -18,23 +18,38 @@ _PHASE = "lazyrt.phase"  # the hidden state
 
 
 def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, backend: str = "cpu", threads: int = 1, *,
-         method: str = "forward", memory_limit: int = 0, check_data: bool = False, profile: bool = False) -> Program:
+         method: str = "forward", memory_limit: int = 0, work_limit: int = 0, node_work_limit: int = 0, deadline: float = 0,
+         check_data: bool = False, profile: bool = False) -> Program:
     """A bundle made ready to run, as a Program to call.
 
-    source        path of the bundle, or its bytes
-    backend       "cpu" or "reference"
-    threads       1 to 256, the caller's included
-    memory_limit  most bytes for arena and workspace; 0: 4 GiB
-    check_data    verifies the checksum of the constants as well (reads the whole file)
-    profile       measures each node: Program.profile()"""
+    source           path of the bundle, or its bytes
+    backend          "cpu" or "reference"
+    threads          1 to 256, the caller's included
+    memory_limit     most bytes that it may take, packed weights included; the file itself does not count. 0: 4 GiB, and as much
+                     beside it as the packed weights may take
+    work_limit       most steps (about one multiply-add each) that a run may take. 0: 2^43
+    node_work_limit  most steps of one node. 0: 2^40
+    deadline         seconds after which a run ends before its next node, with LimitError. 0: none
+    check_data       verifies the checksum of the constants as well (reads the whole file)
+    profile          measures each node: Program.profile()
+
+    LimitError: the bundle asks for more than these allow. A bundle of unknown origin is safe to load and run with the defaults,
+    but may take as much as they say (runtime/SECURITY.md)."""
+    nanoseconds = _nanoseconds(deadline)
     if isinstance(source, (bytes, bytearray, memoryview)):
-        program = _runtime.Program.load(source, memory_limit, check_data)
+        program = _runtime.Program.load(source, memory_limit, work_limit, node_work_limit, check_data)
     else:
         path = os.fspath(source)
         if not os.path.exists(path):
             raise FileNotFoundError(f"there is no bundle {path}")
-        program = _runtime.Program.open(path, memory_limit, check_data)
-    return Program(program, method, backend, threads, memory_limit, profile)
+        program = _runtime.Program.open(path, memory_limit, work_limit, node_work_limit, check_data)
+    return Program(program, method, backend, threads, memory_limit, nanoseconds, profile)
+
+
+def _nanoseconds(seconds: float) -> int:
+    if not 0 <= seconds < 1e9:
+        raise InputError(f"a deadline of {seconds} seconds: it must be 0 (none) or more, and below 1e9", "invalid argument")
+    return round(seconds * 1e9) or int(seconds > 0)
 
 
 class TensorInfo:
@@ -63,11 +78,12 @@ class Program:
     nested as the model's were, as numpy arrays, or as torch tensors where an input was one. Threads may share it; they take
     turns."""
 
-    def __init__(self, program: _runtime.Program, method: str, backend: str, threads: int, memory_limit: int, profile: bool) -> None:
+    def __init__(self, program: _runtime.Program, method: str, backend: str, threads: int, memory_limit: int, deadline_nanoseconds: int,
+                 profile: bool) -> None:
         self.info: dict[str, str] = {}
         for key, value in program.info():
             self.info.setdefault(key, value)
-        self._session = _runtime.Session(program, method, backend, threads, memory_limit, profile)
+        self._session = _runtime.Session(program, method, backend, threads, memory_limit, deadline_nanoseconds, profile)
         self._lock = threading.Lock()
         self._profiled = profile
         self.variants = self._session.variant_count()
@@ -129,6 +145,10 @@ class Program:
                                  "invalid argument")
         contract.check_memory(self._interface, given)
 
+    def cancel(self) -> None:
+        """Ends a call that another thread is in before its next node: it raises CancelledError. Without one it does nothing."""
+        self._session.cancel()
+
     def state(self, name: str) -> Any:
         """What a state (a buffer that the model writes, or another place where it keeps a tensor) holds now, as a numpy array."""
         import numpy
@@ -167,7 +187,8 @@ class Program:
 
     @property
     def stats(self) -> dict[str, Any]:
-        """{"arena_bytes", "workspace_bytes", "packed_weight_bytes", "state_bytes", "guard_refusals"}; the last is a list of the guards that
+        """{"arena_bytes", "workspace_bytes", "packed_weight_bytes", "state_bytes", "total_bytes", "guard_refusals"}; total_bytes is all that
+        counts against memory_limit; the last is a list of the guards that
         turned a run away from their variant, the most frequent first: {"text", "file", "line", "seen", "variant", "count"}."""
         return self._session.stats()
 

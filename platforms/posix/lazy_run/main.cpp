@@ -23,6 +23,7 @@ Session make_session(const Method& method, const Options& options) {
   session.backend = options.backend == "cpu" ? cpu_backend() : reference_backend();
   session.threads = options.threads;
   session.profile = options.profile;
+  session.memory_limit = options.memory_limit;
   session.deadline_nanoseconds = static_cast<uint64_t>(options.deadline_seconds * 1e9);
   Result<Session> made = Session::create(method, session);
   require(made.status());
@@ -32,6 +33,7 @@ Session make_session(const Method& method, const Options& options) {
 Program open_program(const Options& options) {
   LoadOptions load;
   load.check_data = options.check_data;
+  load.memory_limit = options.memory_limit;
   load.work_limit = options.work_limit;
   load.node_work_limit = options.node_work_limit;
   Result<Program> program = Program::open(options.bundle.c_str(), default_ops(), load);

@@ -22,6 +22,7 @@ struct Options {
   double bench_seconds = 0;      ///< 0: no benchmark
   double tolerance = 1e-4;       ///< relative to the largest expected value
   double deadline_seconds = 0;   ///< of each run; 0: none
+  uint64_t memory_limit = 0;     ///< as LoadOptions and SessionOptions
   uint64_t work_limit = 0;       ///< as LoadOptions
   uint64_t node_work_limit = 0;  ///< as LoadOptions
   bool json = false;

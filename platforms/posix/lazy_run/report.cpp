@@ -181,7 +181,8 @@ Json bench_json(const Program& program, const Session& session, const Bench& ben
           {"arena_bytes", stats.arena_bytes},
           {"workspace_bytes", stats.workspace_bytes},
           {"packed_weight_bytes", stats.packed_weight_bytes},
-          {"state_bytes", stats.state_bytes}};
+          {"state_bytes", stats.state_bytes},
+          {"total_bytes", stats.total_bytes}};
 }
 
 std::string dump(const Json& json) {

@@ -1,0 +1,83 @@
+"""What a loaded program may take: memory, work, time; and how another thread ends a call."""
+
+import threading
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import lazyrt
+
+
+class Deep(nn.Module):
+    """Many nodes, each of some work."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(256, 256)
+
+    def forward(self, x):
+        for _ in range(400):
+            x = torch.tanh(self.layer(x))
+        return x
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory):
+    path = tmp_path_factory.mktemp("limits") / "deep.lzb"
+    lazyrt.export(Deep().eval(), (torch.randn(256, 256),), path, check="none", second_trace=False, keep_samples=False)
+    return path
+
+
+X = np.zeros((256, 256), np.float32)
+
+
+def test_memory_limit_holds_for_all_that_a_program_takes(deep):
+    with pytest.raises(lazyrt.LimitError, match="memory_limit"):
+        lazyrt.load(deep, memory_limit=300_000)
+    total = lazyrt.load(deep).stats["total_bytes"]
+    assert total > 512 * 1024
+    with pytest.raises(lazyrt.LimitError, match=r"in use exceed SessionOptions::memory_limit of|exceed"):
+        lazyrt.load(deep, memory_limit=total - 1)
+    assert lazyrt.load(deep, memory_limit=total + 65536)(X).shape == (256, 256)
+
+
+@pytest.mark.parametrize("option, name", [("work_limit", "(work_limit)"), ("node_work_limit", "(node_work_limit)")])
+def test_work_limits_are_the_callers(deep, option, name):
+    with pytest.raises(lazyrt.LimitError) as refused:
+        lazyrt.load(deep, **{option: 1000})
+    assert name in str(refused.value) and refused.value.kind == "limit exceeded"
+    with pytest.raises(lazyrt.LimitError):
+        lazyrt.load(deep.read_bytes(), **{option: 1000})
+    lazyrt.load(deep.read_bytes(), **{option: 2**40})
+
+
+def test_a_deadline_ends_a_run_and_the_next_may_succeed(deep):
+    program = lazyrt.load(deep, deadline=1e-9)
+    with pytest.raises(lazyrt.LimitError) as ended:
+        program(X)
+    assert ended.value.kind == "deadline exceeded"
+    assert lazyrt.load(deep, deadline=600)(X).shape == (256, 256)
+    for seconds in (-1, float("nan"), float("inf")):
+        with pytest.raises(lazyrt.InputError, match="deadline"):
+            lazyrt.load(deep, deadline=seconds)
+
+
+def test_cancel_ends_the_call_of_another_thread(deep):
+    program = lazyrt.load(deep, backend="reference")
+    raised = []
+
+    def call():
+        try:
+            program(X)
+        except lazyrt.CancelledError as error:
+            raised.append(error.kind)
+
+    program.cancel()  # of no call
+    thread = threading.Thread(target=call)
+    thread.start()
+    while thread.is_alive():  # the call may not have begun yet
+        program.cancel()
+        thread.join(0.01)
+    assert raised == ["cancelled"]
