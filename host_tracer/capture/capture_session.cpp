@@ -195,7 +195,9 @@ CaptureSession::Leaf& CaptureSession::leaf_of(const at::Tensor& cpu) {
   auto it = leaves_.find(key);
   if (it != leaves_.end()) return it->second;
   look_for_samples(cpu);
-  return leaves_.emplace(key, make_leaf(LeafKind::kConstant, "", cpu)).first->second;
+  Leaf leaf = make_leaf(LeafKind::kConstant, "", cpu);
+  if (request_.recipe_of && log_.first_run()) leaf.node->set_recipe(request_.recipe_of(cpu));
+  return leaves_.emplace(key, std::move(leaf)).first->second;
 }
 
 /// A constant that the program wrote on the CPU after its last use is another one from now on.

@@ -54,9 +54,10 @@ py::object number(const SeenNumber& seen) {
 /// What export.py asks capture_checked for.
 struct PyRequest {
   Named inputs, parameters, buffers;
-  py::object program;                ///< list of lazy tensors -> list of tensors and numbers
-  py::object before_trace;           ///< () -> None
-  py::object check_of = py::none();  ///< bool -> str: see CaptureRequest
+  py::object program;                 ///< list of lazy tensors -> list of tensors and numbers
+  py::object before_trace;            ///< () -> None
+  py::object check_of = py::none();   ///< bool -> str: see CaptureRequest
+  py::object recipe_of = py::none();  ///< tensor -> str: see CaptureRequest
   std::shared_ptr<PythonSources> sources;
   bool second_trace = true;
   std::vector<std::string> allow;
@@ -99,6 +100,12 @@ Trace capture_python(const PyRequest& py_request) {
     request.check_of = [&](bool seen) {
       const py::gil_scoped_acquire gil;
       return py_request.check_of(seen).cast<std::string>();
+    };
+  }
+  if (!py_request.recipe_of.is_none()) {
+    request.recipe_of = [&](const at::Tensor& constant) {
+      const py::gil_scoped_acquire gil;
+      return py_request.recipe_of(constant).cast<std::string>();
     };
   }
   std::exception_ptr thrown;
@@ -420,6 +427,7 @@ PYBIND11_MODULE(_tracer, m) {
       .def_readwrite("program", &PyRequest::program)
       .def_readwrite("before_trace", &PyRequest::before_trace)
       .def_readwrite("check_of", &PyRequest::check_of)
+      .def_readwrite("recipe_of", &PyRequest::recipe_of)
       .def_readwrite("sources", &PyRequest::sources)
       .def_readwrite("second_trace", &PyRequest::second_trace)
       .def_readwrite("allow", &PyRequest::allow);

@@ -282,6 +282,181 @@ def ts_traced_constant():
     return torch.jit.trace(Net(), X[0], check_trace=False)
 
 
+@torch.jit.script
+class Acc:
+    def __init__(self, total: torch.Tensor):
+        self.total = total
+        self.n = 0
+
+class Holder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.acc = Acc(torch.zeros(3, 4))
+
+    def forward(self, x):
+        self.acc.total = self.acc.total + x
+        self.acc.n += 1
+        return self.acc.total / self.acc.n
+
+
+@case(X[0], X, front="torchscript", expect=("right",))
+def ts_class_attribute():
+
+    return script(Holder())
+
+
+@case(X[0], X, front="torchscript", expect=("right",))
+def ts_counter_arith():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.n = 0
+
+        def forward(self, x):
+            self.n += 1
+            return x * self.n
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript", expect=("right",))
+def ts_float_ema():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.m = 0.0
+
+        def forward(self, x):
+            self.m = 0.9 * self.m + 0.1 * float(x.mean())
+            return x - self.m
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript", expect=("right",))
+def ts_list_inplace():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q = [torch.zeros(3, 4), torch.zeros(3, 4)]
+
+        def forward(self, x):
+            self.q[0] = self.q[1]
+            self.q[1] = x
+            return self.q[0] + x
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_shape_changes():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("past", torch.zeros(0, 4))
+
+        def forward(self, x):
+            self.past = torch.cat([self.past, x])[-6:]
+            return self.past.sum(0)
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_none_first():
+    class Net(nn.Module):
+        past: Optional[torch.Tensor]
+
+        def __init__(self):
+            super().__init__()
+            self.past = None
+
+        def forward(self, x):
+            past = self.past
+            if past is None:
+                past = torch.zeros_like(x)
+            self.past = x
+            return x - past
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript", expect=("right",))
+def ts_swap():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("a", torch.zeros(3, 4))
+            self.register_buffer("b", torch.ones(3, 4))
+
+        def forward(self, x):
+            a = self.a
+            self.a = self.b
+            self.b = a + x
+            return self.a * x + self.b
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript", expect=("right",))
+def ts_dict_of_states():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.d = {"k": torch.zeros(3, 4), "v": torch.zeros(3, 4)}
+
+        def forward(self, x):
+            self.d["k"] = self.d["v"]
+            self.d["v"] = x
+            return self.d["k"] + x
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_class_threshold():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.acc = Acc(torch.zeros(3, 4))
+
+        def forward(self, x):
+            self.acc.n += 1
+            return x * 2 if self.acc.n > 100 else x
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript")
+def ts_counter_threshold():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.n = 0
+
+        def forward(self, x):
+            self.n += 1
+            return x * 2 if self.n > 100 else x
+
+    return script(Net())
+
+
+@case(X[0], X, front="torchscript", expect=("right",))
+def ts_counter_in_a_loop():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.n = 0
+
+        def forward(self, x):
+            for i in range(3):
+                self.n += i
+                x = x + self.n
+            return x
+
+    return script(Net())
+
+
 @case(X[0], X, front="pt2")
 def pt2_buffer():
     class Net(nn.Module):

@@ -215,7 +215,7 @@ ScriptInterpreter::ScriptInterpreter(const ScriptModule& module, at::Device devi
     : module_(module),
       device_(device),
       on_node_(std::move(on_node)),
-      state_(module, [this](const at::Tensor& t) { return place(t); }) {}
+      state_(module, device, [this](const at::Tensor& t) { return place(t); }) {}
 
 /// Lifted, or on the CPU a copy, so that the module's own tensors are never written.
 at::Tensor ScriptInterpreter::place(const at::Tensor& tensor) {
@@ -407,9 +407,7 @@ Stack ScriptInterpreter::run_fork(const Node* node, Environment& env) {
 Stack ScriptInterpreter::run_attribute(const Node* node, Environment& env) {
   const auto object = env.at(node->input(0)).toObject();
   if (node->kind() == prim::GetAttr) return {state_.get(object, node->s(attr::name))};
-  const IValue& value = env.at(node->input(1));
-  state_.set(object, node->s(attr::name),
-             is_lazy_number(node->input(1), value) ? plain(node, value) : value);
+  state_.set(object, node->s(attr::name), env.at(node->input(1)));
   return {};
 }
 

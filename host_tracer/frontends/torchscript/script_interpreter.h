@@ -32,6 +32,10 @@ class ScriptInterpreter {
   /// Prints and warnings that were left out, with their lines.
   const std::vector<std::string>& notes() const { return notes_; }
 
+  /// Numbers among the attributes that change from run to run and were not kept: what was captured
+  /// is of no use.
+  const std::vector<std::string>& changing_numbers() const { return state_.changing_numbers(); }
+
   /// See CaptureRequest::check_of: of the truth value that the running node gives.
   std::string check_of(bool seen);
 

@@ -6,6 +6,8 @@
 
 #include <unordered_set>
 
+#include "host_tracer/frontends/shared/lazy_numbers.h"
+
 namespace lazyrt {
 namespace {
 
@@ -14,6 +16,19 @@ using PlaceFn = std::function<at::Tensor(const at::Tensor&)>;
 
 std::string joined(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
+}
+
+std::string item_name(const std::string& path, size_t index) {
+  return path + "." + std::to_string(index);
+}
+
+/// Of a list or tuple.
+std::vector<IValue> items_of(const IValue& value) {
+  return value.isTuple() ? value.toTupleRef().elements().vec() : value.toList().vec();
+}
+
+std::string name_of_key(const IValue& key) {
+  return key.isString() ? key.toStringRef() : c10::str(key);
 }
 
 IValue map_list(const IValue& value, const PlaceFn& place, at::Device device) {
@@ -65,6 +80,15 @@ std::string stranger(const IValue& value) {
 
 bool same_items(c10::ArrayRef<IValue> a, c10::ArrayRef<IValue> b);
 
+/// Keys and values in turn.
+std::vector<IValue> flat_dict(const IValue& value) {
+  std::vector<IValue> flat;
+  for (const auto& entry : value.toGenericDict()) {
+    flat.insert(flat.end(), {entry.key(), entry.value()});
+  }
+  return flat;
+}
+
 /// Tensors by identity, everything else by value.
 bool same_value(const IValue& a, const IValue& b) {
   if (a.isTensor() || b.isTensor()) return a.isTensor() && b.isTensor() && a.is(b);
@@ -73,14 +97,10 @@ bool same_value(const IValue& a, const IValue& b) {
     return same_items(a.toTupleRef().elements(), b.toTupleRef().elements());
   }
   if (a.isGenericDict() && b.isGenericDict()) {
-    std::vector<IValue> flat_a, flat_b;
-    for (const auto& entry : a.toGenericDict())
-      flat_a.insert(flat_a.end(), {entry.key(), entry.value()});
-    for (const auto& entry : b.toGenericDict())
-      flat_b.insert(flat_b.end(), {entry.key(), entry.value()});
-    return same_items(flat_a, flat_b);
+    return same_items(flat_dict(a), flat_dict(b));
   }
   if (a.isNone() || b.isNone()) return a.isNone() && b.isNone();
+  if (a.isObject() || b.isObject()) return a.isObject() && b.isObject() && a.is(b);
   return a.equals(b).toBool();
 }
 
@@ -90,6 +110,44 @@ bool same_items(c10::ArrayRef<IValue> a, c10::ArrayRef<IValue> b) {
     if (!same_value(a[i], b[i])) return false;
   }
   return true;
+}
+
+/// A plain or lazy number as a lazy tensor.
+at::Tensor as_number(const IValue& value) {
+  if (value.isTensor()) return value.toTensor();
+  const at::Scalar number = value.toScalar();
+  return lazyrt::lift(at::scalar_tensor(number, number.type()));
+}
+
+using Pairs = std::vector<std::pair<at::Tensor, at::Tensor>>;
+
+bool tensor_pairs(const IValue& before, const IValue& after, Pairs& pairs);
+
+bool item_pairs(const std::vector<IValue>& before, const std::vector<IValue>& after, Pairs& pairs) {
+  if (before.size() != after.size()) return false;
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (!tensor_pairs(before[i], after[i], pairs)) return false;
+  }
+  return true;
+}
+
+/// The tensors of two values that differ in their tensors' contents alone; false for others.
+bool tensor_pairs(const IValue& before, const IValue& after, Pairs& pairs) {
+  if (before.isTensor() && after.isTensor()) {
+    const at::Tensor &a = before.toTensor(), &b = after.toTensor();
+    if (a.is_same(b)) return true;
+    if (!a.defined() || !b.defined()) return false;
+    if (a.sizes() != b.sizes() || a.scalar_type() != b.scalar_type()) return false;
+    pairs.emplace_back(a, b);
+    return true;
+  }
+  const bool lists = before.isList() && after.isList(),
+             tuples = before.isTuple() && after.isTuple();
+  if (lists || tuples) return item_pairs(items_of(before), items_of(after), pairs);
+  if (before.isGenericDict() && after.isGenericDict()) {
+    return item_pairs(flat_dict(before), flat_dict(after), pairs);
+  }
+  return same_value(before, after);
 }
 
 }  // namespace
@@ -107,14 +165,35 @@ IValue map_script_value(const IValue& value, const PlaceFn& place, at::Device de
 // ---------------------------------------------------------------- names
 
 ScriptModule::ScriptModule(torch::jit::Module module) : module_(std::move(module)) {
-  name_submodules();
+  name_objects();
   refuse_strangers();
   name_tensors();
 }
 
-void ScriptModule::name_submodules() {
+void ScriptModule::name_objects() {
   for (const auto& named : module_.named_modules()) {
     paths_.emplace(named.value._ivalue().get(), named.name);  // the first name of a shared one
+  }
+  for (const auto& named : module_.named_attributes(/*recurse=*/true)) {
+    name_objects_in(named.value, named.name);
+  }
+}
+
+/// Objects of the program's own classes.
+void ScriptModule::name_objects_in(const IValue& value, const std::string& path) {
+  if (value.isObject() && !value.toObjectRef().type()->is_module()) {
+    const c10::ivalue::Object& object = value.toObjectRef();
+    if (!paths_.emplace(&object, path).second) return;
+    for (size_t i = 0; i < object.type()->numAttributes(); ++i) {
+      name_objects_in(object.getSlot(i), joined(path, object.type()->getAttributeName(i)));
+    }
+  } else if (value.isList() || value.isTuple()) {
+    const auto items = items_of(value);
+    for (size_t i = 0; i < items.size(); ++i) name_objects_in(items[i], item_name(path, i));
+  } else if (value.isGenericDict()) {
+    for (const auto& entry : value.toGenericDict()) {
+      name_objects_in(entry.value(), joined(path, name_of_key(entry.key())));
+    }
   }
 }
 
@@ -131,8 +210,19 @@ void ScriptModule::name_nested(const IValue& value, const std::string& name) {
   if (value.isTensor() && value.toTensor().defined()) {
     buffers_.push_back({name, value.toTensor()});
   } else if (value.isTuple() || (value.isList() && !value.isIntList() && !value.isDoubleList())) {
-    const auto items = value.isTuple() ? value.toTupleRef().elements().vec() : value.toList().vec();
-    for (size_t i = 0; i < items.size(); ++i) name_nested(items[i], name + "." + std::to_string(i));
+    const auto items = items_of(value);
+    for (size_t i = 0; i < items.size(); ++i) name_nested(items[i], item_name(name, i));
+  } else if (value.isGenericDict()) {
+    for (const auto& entry : value.toGenericDict()) {
+      name_nested(entry.value(), joined(name, name_of_key(entry.key())));
+    }
+  } else if (value.isObject() && !value.toObjectRef().type()->is_module()) {
+    const c10::ivalue::Object& object = value.toObjectRef();
+    const std::string* path = path_of(&object);
+    if (!path || *path != name) return;  // it has another name
+    for (size_t i = 0; i < object.type()->numAttributes(); ++i) {
+      name_nested(object.getSlot(i), joined(name, object.type()->getAttributeName(i)));
+    }
   }
 }
 
@@ -143,7 +233,6 @@ void ScriptModule::name_tensors() {
     known.insert(named.value.unsafeGetTensorImpl());
   }
   for (const auto& named : module_.named_attributes(/*recurse=*/true)) {
-    if (named.value.isObject()) continue;
     const bool parameter =
         named.value.isTensor() && known.count(named.value.toTensor().unsafeGetTensorImpl());
     if (!parameter) name_nested(named.value, named.name);
@@ -163,10 +252,18 @@ ScriptState::Slot& ScriptState::slot_of(const c10::ivalue::Object* object,
   const auto [it, is_new] = slots_.try_emplace({object, index});
   Slot& slot = it->second;
   if (!is_new) return slot;
-  slot.before = map_script_value(object->getSlot(index), place_, at::kCPU);
-  slot.value = map_script_value(object->getSlot(index), place_, at::kCPU);
   const std::string* path = module_.path_of(object);
   slot.name = joined(path ? *path : "", name);
+  slot.type = object->type()->getAttribute(index);
+  const IValue& value = object->getSlot(index);
+  if (device_.is_lazy() && module_.kept_numbers().count(slot.name)) {
+    const at::Scalar number = value.toScalar();
+    slot.before = add_state(slot.name, at::scalar_tensor(number, number.type()));
+    slot.value = slot.before;
+    return slot;
+  }
+  slot.before = map_script_value(value, place_, at::kCPU);
+  slot.value = map_script_value(value, place_, at::kCPU);
   return slot;
 }
 
@@ -189,22 +286,31 @@ void ScriptState::set(const c10::intrusive_ptr<c10::ivalue::Object>& object,
   slot.value = std::move(value);
 }
 
-void ScriptState::write_back(const Slot& slot) const {
+void ScriptState::collect_writes(const Slot& slot, Writes& writes) {
   if (same_value(slot.value, slot.before)) return;
-  const bool tensors = slot.value.isTensor() && slot.before.isTensor();
-  if (tensors && slot.value.toTensor().sizes() == slot.before.toTensor().sizes()) {
-    slot.before.toTensor().copy_(slot.value.toTensor());
+  const bool number = is_number_type(slot.type) && slot.type->kind() != c10::TypeKind::BoolType &&
+                      !slot.value.isNone() && !slot.before.isNone();
+  if (number && module_.kept_numbers().count(slot.name)) {
+    writes.emplace_back(slot.before.toTensor(), as_number(slot.value));
     return;
   }
+  if (tensor_pairs(slot.before, slot.value, writes)) return;
   // Written before it is ever read: nothing of an earlier run is seen.
   if (!slot.read_first) return;
-  TORCH_CHECK(false, "forward changes the attribute '", slot.name, "' from run to run, and it is ",
-              tensors ? "a tensor whose shape changes" : "no tensor",
+  if (number) changing_numbers_.push_back(slot.name);
+  const bool tensors = slot.value.isTensor() && slot.before.isTensor();
+  TORCH_CHECK(number, "forward changes the attribute '", slot.name, "' from run to run, and it is ",
+              tensors ? "a tensor whose shape changes" : "neither a tensor nor a number",
               "; keep it in a registered buffer of fixed shape, or return it and pass it back in");
 }
 
 void ScriptState::write_back() {
-  for (const auto& [key, slot] : slots_) write_back(slot);
+  if (!device_.is_lazy()) return;
+  Writes writes;
+  for (const auto& [key, slot] : slots_) collect_writes(slot, writes);
+  // All values are read before the first is written: attributes may change places.
+  for (auto& [where, what] : writes) what = what.clone();
+  for (const auto& [where, what] : writes) where.copy_(what);
 }
 
 }  // namespace lazyrt

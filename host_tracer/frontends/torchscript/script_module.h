@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -28,11 +29,16 @@ class ScriptModule {
   const std::vector<NamedTensor>& parameters() const { return parameters_; }
   /// Registered buffers and plain tensor attributes.
   const std::vector<NamedTensor>& buffers() const { return buffers_; }
-  /// "encoder.layer.0"; nullptr for an object that is no submodule.
+  /// "encoder.layer.0"; nullptr for an object that neither is a submodule nor lies in one.
   const std::string* path_of(const c10::ivalue::Object* object) const;
 
+  /// A number among the attributes that runs change: the next capture has it as a state.
+  void keep_number(const std::string& name) { numbers_.insert(name); }
+  const std::set<std::string>& kept_numbers() const { return numbers_; }
+
  private:
-  void name_submodules();
+  void name_objects();
+  void name_objects_in(const c10::IValue& value, const std::string& path);
   void name_tensors();
   void name_nested(const c10::IValue& value, const std::string& name);
   void refuse_strangers() const;
@@ -41,40 +47,51 @@ class ScriptModule {
   std::unordered_map<const c10::ivalue::Object*, std::string> paths_;
   std::vector<NamedTensor> parameters_;
   std::vector<NamedTensor> buffers_;
+  std::set<std::string> numbers_;
 };
 
 /// Reads and writes of attributes within one run.
 class ScriptState {
  public:
-  /// `place` brings a tensor of the module to the run's device.
-  ScriptState(const ScriptModule& module, std::function<at::Tensor(const at::Tensor&)> place)
-      : module_(module), place_(std::move(place)) {}
+  /// `place` brings a tensor of the module to the run's device, which is `device`.
+  ScriptState(const ScriptModule& module, at::Device device,
+              std::function<at::Tensor(const at::Tensor&)> place)
+      : module_(module), device_(device), place_(std::move(place)) {}
 
   c10::IValue get(const c10::intrusive_ptr<c10::ivalue::Object>& object, const std::string& name);
   void set(const c10::intrusive_ptr<c10::ivalue::Object>& object, const std::string& name,
            c10::IValue value);
 
   /// At the end of a run: attributes that were given another tensor get its values in place, so
-  /// that capture sees the write. Throws c10::Error naming an attribute whose new value cannot be
-  /// kept between runs.
+  /// that capture sees the write, and so do numbers that are kept. Throws c10::Error naming an
+  /// attribute whose new value cannot be kept between runs. On the CPU, where runs are single ones:
+  /// nothing.
   void write_back();
+
+  /// After an error of write_back() or not: numbers that change from run to run and are not kept
+  /// yet.
+  const std::vector<std::string>& changing_numbers() const { return changing_numbers_; }
 
  private:
   using Key = std::pair<const c10::ivalue::Object*, size_t>;
   struct Slot {
     c10::IValue value;
     std::string name;
-    c10::IValue before;       ///< of the file; tensors on the run's device
+    c10::IValue before;  ///< of the file; tensors on the run's device
+    c10::TypePtr type;
     bool read_first = false;  ///< the run depends on `before`
     bool written = false;
   };
+  using Writes = std::vector<std::pair<at::Tensor, at::Tensor>>;  ///< where, what
 
   Slot& slot_of(const c10::ivalue::Object* object, const std::string& name);
-  void write_back(const Slot& slot) const;
+  void collect_writes(const Slot& slot, Writes& writes);
 
   const ScriptModule& module_;
+  const at::Device device_;
   std::function<at::Tensor(const at::Tensor&)> place_;
   std::map<Key, Slot> slots_;
+  std::vector<std::string> changing_numbers_;
 };
 
 /// `value` with `place` on all tensors in it, `device` for every device; lists and dicts are new

@@ -7,10 +7,12 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "host_tracer/capture/allow.h"
 #include "host_tracer/capture/capture.h"
 #include "host_tracer/capture/checked_capture.h"
+#include "host_tracer/capture/trace_phases.h"
 #include "host_tracer/frontends/shared/failures.h"
 #include "host_tracer/frontends/shared/interface.h"
 #include "host_tracer/frontends/shared/model_kind.h"
@@ -69,8 +71,14 @@ class TorchScriptCapture {
       return outputs_.take(flatten_outputs(run_forward(inputs, capture_device(), "trace"), "out"));
     };
     Outcome<Trace> trace = capture_checked(request, program, check);
+    // Each capture may find one more number that changes with another: never more than there are.
+    while (!changing_.empty()) {
+      for (const std::string& name : std::exchange(changing_, {})) module_.keep_number(name);
+      trace = capture_checked(request, program, check);
+    }
     if (!trace.ok()) return trace;
     outputs_.put_back(*trace);
+    refuse_guards_on_numbers(*trace);
     LAZYRT_TRY(allow_findings(*trace, options_.allow));
     trace->producer = "TorchScript, read by torch " TORCH_VERSION;
     trace->notes.insert(trace->notes.end(), inputs_.notes().begin(), inputs_.notes().end());
@@ -96,12 +104,31 @@ class TorchScriptCapture {
     const std::vector<c10::IValue> arguments = inputs_.arguments(inputs);
     running_ = &interpreter;
     const auto done_running = c10::make_scope_exit([this] { running_ = nullptr; });
+    const auto note_numbers = c10::make_scope_exit([&] {
+      for (const std::string& name : interpreter.changing_numbers()) changing_.push_back(name);
+    });
     c10::IValue result = interpreter.run_forward(arguments);
     notes_ = interpreter.notes();
     if (options_.interface && options_.interface->empty()) {
       *options_.interface = interface_json(forward_schema(), arguments, result);
     }
     return result;
+  }
+
+  /// A number that counts on and steers the program: no guard on it would hold twice.
+  void refuse_guards_on_numbers(Trace& trace) const {
+    const auto& kept = module_.kept_numbers();
+    for (const Source& source : guards_on(trace, {kept.begin(), kept.end()})) {
+      Finding finding;
+      finding.severity = Severity::kError;
+      finding.id = "changing-attribute";
+      finding.source = source;
+      finding.message =
+          "a number that the program keeps in an attribute and changes with each call steers it "
+          "here: the bundle would be right for its first call alone";
+      finding.suggestion = "keep it as a tensor, and decide by tensor arithmetic (torch.where)";
+      trace.findings.push_back(std::move(finding));
+    }
   }
 
   void add_sample_outputs(Trace& trace) {
@@ -115,10 +142,11 @@ class TorchScriptCapture {
   }
 
   const TorchScriptOptions& options_;
-  const ScriptModule module_;
+  ScriptModule module_;
   const ScriptInputs inputs_;
   ProgramOutputs outputs_;
   std::vector<std::string> notes_;
+  std::vector<std::string> changing_;  ///< numbers: see ScriptInterpreter::changing_numbers()
   ScriptInterpreter* running_ = nullptr;
 };
 

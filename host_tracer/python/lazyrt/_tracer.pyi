@@ -18,6 +18,7 @@ class Request:
     program: Any
     before_trace: Any
     check_of: Any
+    recipe_of: Any
     sources: Sources
     second_trace: bool
     allow: list[str]

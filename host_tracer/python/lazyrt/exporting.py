@@ -19,6 +19,7 @@ from lazyrt.modes import CaptureMode
 from lazyrt.phases import Call, Phases
 from lazyrt.programs import Program
 from lazyrt.reach import Contents, Reach
+from lazyrt.recipes import Recipes
 from lazyrt.report import ExportReport
 from lazyrt.session import load
 from lazyrt.settling import settle
@@ -208,6 +209,7 @@ class _Export:
         request.program = run
         request.before_trace = lambda: self._before_trace(run)
         request.check_of = statements.check_of
+        request.recipe_of = run.recipe_of
         try:
             with without_dynamo():
                 trace = capture_following_numbers(request, run, lambda mode: self._eager(sample, mode=mode, run=run), self.notes.append)
@@ -343,6 +345,7 @@ class _LazyRun:
         self.written = None  # see Watch.changed: of the first run
         self.interrupt = None
         self.numbers = None  # set by capture_following_numbers
+        self._recipes = Recipes(job.sources.current)
 
     def forget(self):
         """The program is captured anew."""
@@ -371,7 +374,8 @@ class _LazyRun:
             call.begin()
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
             stack.enter_context(taken_by_torch())
-            mode = CaptureMode(_tracer.lift, self._note, self.numbers)
+            self._recipes = Recipes(job.sources.current)
+            mode = CaptureMode(_tracer.lift, self._note, self.numbers, self._recipes)
             stack.enter_context(self.numbers.active())
             stack.enter_context(mode)
             result = job.program.call(tensors, args, kwargs)
@@ -383,6 +387,10 @@ class _LazyRun:
             self.call, self.after = call, after
         job.moved.update(job.globals.used())
         return outputs
+
+    def recipe_of(self, constant):
+        """See recipes.py."""
+        return self._recipes.of(constant)
 
     def _take(self, result, mode):
         description, leaves = results.describe(result)

@@ -58,13 +58,14 @@ def _map(value, fn):
 
 class CaptureMode(TorchFunctionMode):
     """Active while the program runs on lazy tensors. `lift` makes a CPU tensor lazy; `note(text)` tells the report; `numbers`
-    says whether numbers are followed, and which texts are for people (see following.py)."""
+    says whether numbers are followed, and which texts are for people (see following.py); `recipes` is told of calls on the CPU."""
 
-    def __init__(self, lift, note, numbers):
+    def __init__(self, lift, note, numbers, recipes):
         super().__init__()
         self._lift = lift
         self._note = note
         self._numbers = numbers
+        self._recipes = recipes
         self._lifted = {}  # storage address -> (CPU tensor, its lifted form)
         self._writes = {}  # function -> whether it writes into its first argument
         self._handlers = self._make_handlers()
@@ -91,12 +92,16 @@ class CaptureMode(TorchFunctionMode):
             kwargs = {**kwargs, "device": LAZY}
         if self._numbers.used and has_carriers((*args, *kwargs.values())):
             return call_with_carriers(func, args, kwargs, lambda args, kwargs: self._call(func, args, kwargs))
-        if self._is_write(func, kwargs):
+        writes = self._is_write(func, kwargs)
+        if writes:
             self._lift_targets(args, kwargs)
         if self._lifted:
             args = _map(tuple(args), self._current)
             kwargs = {key: _map(value, self._current) for key, value in kwargs.items()}
-        return func(*args, **kwargs)
+        result = func(*args, **kwargs)
+        if not any(is_lazy(t) for t in _tensors_in((result, *args, *kwargs.values()))):
+            self._recipes.note(func, args, kwargs, result, writes)
+        return result
 
     def _is_write(self, func, kwargs):
         if kwargs.get("out") is not None:
