@@ -1,0 +1,330 @@
+#include "tests/fuzz/agreement.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels/common/element.h"
+#include "lazyrt/runtime.h"
+#include "tests/fuzz/bundle_edit.h"
+#include "tests/fuzz/exactness.h"
+
+namespace lazyrt::fuzz {
+namespace {
+
+/// Mostly there is room; at times making a session ends in its midst.
+constexpr uint64_t kMemory[] = {uint64_t{1} << 30, uint64_t{1} << 30, 4 << 20, 64 << 10};
+constexpr uint64_t kNanoseconds = 2'000'000'000;
+/// What a node may take, as a run cannot be ended within one: instrumented reference kernels make
+/// some 2^25 steps a second.
+constexpr uint64_t kNodeSteps = uint64_t{1} << 23;
+constexpr double kTolerance = 2e-4;
+
+bool is_short_of_resources(Error error) {
+  return error == Error::kOutOfMemory || error == Error::kDeadlineExceeded;
+}
+
+double element(const TensorView& v, int64_t i) {
+  double value = 0;
+  (void)visit_dtype(AllTypes{}, v.dtype, [&](auto type) {
+    value = convert<double>(v.as<const typename decltype(type)::type>()[i]);
+    return Status();
+  });
+  return value;
+}
+
+/// The bytes of an input: small numbers, or any bits, as the seed says.
+std::vector<uint8_t> draw(const TensorInfo& info, uint64_t seed) {
+  const size_t count = static_cast<size_t>(info.shape.numel()), size = dtype_size(info.dtype);
+  std::vector<uint8_t> bytes(count * size + 1);
+  std::minstd_rand random(static_cast<unsigned>(seed) + 1);
+  const bool wild = seed % 8 == 7 && info.dtype != DType::kBool;
+  const TensorView view = {bytes.data(), info.dtype, info.shape};
+  for (size_t i = 0; wild && i < count * size; ++i) bytes[i] = static_cast<uint8_t>(random() >> 8);
+  if (wild) return bytes;
+  (void)visit_dtype(AllTypes{}, info.dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    for (size_t i = 0; i < count; ++i) {
+      const int n = static_cast<int>(random() >> 8);
+      view.as<T>()[i] = is_floating(info.dtype) ? convert<T>(n % 1024 / 256.0 - 2)
+                                                : convert<T>(n % (seed % 4 == 0 ? 5 : 2));
+    }
+    return Status();
+  });
+  return bytes;
+}
+
+/// What a session takes, and whether it gives it back.
+class Meter {
+ public:
+  AllocatorHooks hooks() {
+    return {this,
+            [](void* self, size_t bytes, size_t alignment) {
+              return static_cast<Meter*>(self)->allocate(bytes, alignment);
+            },
+            [](void* self, void* p) { static_cast<Meter*>(self)->release(p); }};
+  }
+  uint64_t live() const { return live_; }
+  uint64_t peak() const { return peak_; }
+
+ private:
+  void* allocate(size_t bytes, size_t alignment) {
+    const size_t unit = std::max<size_t>(alignment, 16);
+    void* p = std::aligned_alloc(unit, align_up(bytes + 1, unit));
+    if (p == nullptr) return nullptr;
+    sizes_[p] = bytes;
+    live_ += bytes;
+    peak_ = std::max(peak_, live_);
+    return p;
+  }
+  void release(void* p) {
+    const auto found = sizes_.find(p);
+    if (found == sizes_.end()) return;
+    live_ -= found->second;
+    sizes_.erase(found);
+    std::free(p);
+  }
+
+  std::unordered_map<void*, size_t> sizes_;
+  uint64_t live_ = 0, peak_ = 0;
+};
+
+/// Both backends on one method.
+class Pair {
+ public:
+  Pair(const Method& method, const fb::MethodT& parts, uint64_t seed, Reached* reached)
+      : method_(method), parts_(parts), seed_(seed), reached_(*reached) {}
+
+  /// Of both sessions, within their limit and without a rest.
+  std::string run() {
+    const uint64_t limit = kMemory[seed_ % std::size(kMemory)];
+    const std::string text = run_within(limit);
+    for (const Meter& meter : meters_) {
+      if (meter.peak() > limit + kOwnBytes) return "a session took more than its memory_limit";
+      if (meter.live() != 0) return "a session left memory behind";
+    }
+    return text;
+  }
+
+ private:
+  /// Of the session's own state, which is not counted.
+  static constexpr uint64_t kOwnBytes = 8192;
+
+  std::string run_within(uint64_t limit) {
+    std::vector<Session> sessions;
+    Status made[2];
+    for (int b = 0; b < 2; ++b) {
+      SessionOptions options;
+      options.backend = b == 0 ? cpu_backend() : reference_backend();
+      options.memory_limit = limit;
+      options.allocator = meters_[b].hooks();
+      options.deadline_nanoseconds = kNanoseconds;
+      Result<Session> session = Session::create(method_, options);
+      made[b] = session.status();
+      if (is_short_of_resources(made[b].error())) return "";
+      if (session.ok()) sessions.push_back(std::move(*session));
+    }
+    if (made[0].error() != made[1].error()) return both("making a session", made);
+    if (sessions.size() != 2) return "";
+    ++reached_.sessions;
+    for (size_t v = 0; v < method_.variant_count(); ++v) {
+      for (int turn = 0; turn < 2; ++turn) {
+        const std::string text = run_variant(v, sessions);
+        if (!text.empty()) return text;
+        if (stop_) return "";
+      }
+    }
+    return reset(sessions);
+  }
+
+  static std::string both(const char* what, const Status* statuses) {
+    return std::string(what) + ": cpu says " + error_name(statuses[0].error()) + " (" +
+           statuses[0].message() + "), reference " + error_name(statuses[1].error()) + " (" +
+           statuses[1].message() + ")";
+  }
+
+  const fb::MethodT& program(size_t variant) const {
+    return variant == 0 ? parts_ : *parts_.variants[variant - 1];
+  }
+
+  /// Whether all guards up to this variant must be answered alike.
+  bool guards_are_exact() const {
+    for (size_t v = 0; v < method_.variant_count(); ++v) {
+      const auto levels = exactness_of(program(v));
+      for (const auto& g : program(v).guards) {
+        if (levels[static_cast<size_t>(g->value)] != Exactness::kExact) return false;
+      }
+    }
+    return true;
+  }
+
+  std::string run_variant(size_t v, std::vector<Session>& sessions) {
+    Status done[2];
+    largest_ = 1;
+    for (size_t i = 0; i < method_.input_count(); ++i) {
+      const TensorInfo info = method_.input(i, v);
+      std::vector<uint8_t> bytes = draw(info, seed_ + i);
+      const TensorView view = {bytes.data(), info.dtype, info.shape};
+      note_largest(view);
+      for (Session& s : sessions) {
+        if (!s.set_input(i, view).ok()) return "an input of the right shape is refused";
+      }
+    }
+    for (size_t b = 0; b < 2; ++b) done[b] = sessions[b].run();
+    ++reached_.runs;
+    if (is_short_of_resources(done[0].error()) || is_short_of_resources(done[1].error())) {
+      stop_ = true;  // states may differ from now on
+      return "";
+    }
+    const bool exact = guards_are_exact();
+    if (done[0].error() != done[1].error()) {
+      stop_ = true;
+      return exact && !reads_free_indices() ? both("a run", done) : "";
+    }
+    if (!done[0].ok()) return "";
+    const size_t ran = *sessions[0].variant();
+    if (ran != *sessions[1].variant()) {
+      stop_ = true;
+      return exact ? "the variants that ran differ" : "";
+    }
+    return compare(ran, sessions);
+  }
+
+  /// An index that is out of range on one backend only is no finding where rounding made it.
+  bool reads_free_indices() const {
+    for (size_t v = 0; v < method_.variant_count(); ++v) {
+      const auto levels = exactness_of(program(v));
+      for (const auto& node : program(v).nodes) {
+        for (const int id : node->inputs) {
+          if (id < 0 ||
+              is_floating(static_cast<DType>(program(v).values[static_cast<size_t>(id)]->dtype)))
+            continue;
+          if (levels[static_cast<size_t>(id)] != Exactness::kExact) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  std::string compare(size_t variant, const std::vector<Session>& sessions) {
+    const fb::MethodT& m = program(variant);
+    const auto levels = exactness_of(m);
+    for (size_t i = 0; i < method_.output_count(); ++i) {
+      const Result<TensorView> a = sessions[0].output(i), b = sessions[1].output(i);
+      if (!a.ok() || !b.ok()) return "no result after a run that succeeded";
+      const int id = m.outputs[i]->value;
+      const std::string text = difference(*b, *a, levels[static_cast<size_t>(id)]);
+      if (!text.empty()) return "output " + std::to_string(i) + ": " + text;
+    }
+    for (size_t i = 0; i < method_.state_count(); ++i) {
+      const Result<TensorView> a = sessions[0].state(i), b = sessions[1].state(i);
+      if (!a.ok() || !b.ok()) return "no state";
+      const int id = m.states[i]->value;
+      const std::string text = difference(*b, *a, levels[static_cast<size_t>(id)]);
+      if (!text.empty()) return "state " + std::to_string(i) + ": " + text;
+    }
+    return "";
+  }
+
+  void note_largest(const TensorView& view) {
+    for (int64_t i = 0; is_floating(view.dtype) && i < view.numel(); ++i) {
+      const double x = std::fabs(element(view, i));
+      if (std::isfinite(x)) largest_ = std::max(largest_, x);
+    }
+  }
+
+  /// What rounding is a part of: the largest result, or the largest terms that cancelled in it.
+  double scale_of(const TensorView& expected) const {
+    double scale = 1;
+    for (int64_t i = 0; i < expected.numel(); ++i) {
+      const double x = std::fabs(element(expected, i));
+      if (std::isfinite(x)) scale = std::max(scale, x);
+    }
+    const double largest = std::max(largest_, largest_constant_);
+    return largest <= 4 ? scale : std::max(scale, 64 * largest * largest);
+  }
+
+  std::string difference(const TensorView& expected, const TensorView& actual,
+                         Exactness exactness) {
+    if (expected.dtype != actual.dtype || expected.shape != actual.shape)
+      return "another type or shape";
+    if (exactness == Exactness::kFree) return "";
+    ++reached_.compared;
+    const bool real = is_floating(expected.dtype);
+    const double allowed = exactness == Exactness::kExact ? 0 : kTolerance * scale_of(expected);
+    for (int64_t i = 0; i < expected.numel(); ++i) {
+      if (!real) {
+        const size_t size = dtype_size(expected.dtype);
+        const auto at = static_cast<size_t>(i) * size;
+        if (std::memcmp(expected.as<uint8_t>() + at, actual.as<uint8_t>() + at, size) == 0)
+          continue;
+      }
+      const double x = element(expected, i), y = element(actual, i);
+      if (real && (!std::isfinite(x) || !std::isfinite(y) || std::fabs(x - y) <= allowed)) continue;
+      return "element " + std::to_string(i) + " is " + std::to_string(y) + ", on the reference " +
+             std::to_string(x) + " (allowed: " + std::to_string(allowed) + ")";
+    }
+    return "";
+  }
+
+  std::string reset(std::vector<Session>& sessions) {
+    for (Session& s : sessions) {
+      if (!s.reset_state().ok()) return "reset_state";
+    }
+    for (size_t i = 0; i < method_.state_count(); ++i) {
+      const std::string text =
+          difference(*sessions[1].state(i), *sessions[0].state(i), Exactness::kExact);
+      if (!text.empty()) return "state " + std::to_string(i) + " after a reset: " + text;
+    }
+    return "";
+  }
+
+ public:
+  void note_constants(const std::vector<uint8_t>& constants) {
+    const auto count = static_cast<int64_t>(constants.size() / sizeof(float));
+    std::vector<float> floats(static_cast<size_t>(count));
+    if (count != 0) std::memcpy(floats.data(), constants.data(), floats.size() * sizeof(float));
+    note_largest({floats.data(), DType::kFloat32, Shape{count}});
+    largest_constant_ = largest_;
+  }
+
+ private:
+  const Method& method_;
+  const fb::MethodT& parts_;
+  const uint64_t seed_;
+  Reached& reached_;
+  double largest_ = 1, largest_constant_ = 1;
+  bool stop_ = false;
+  Meter meters_[2];
+};
+
+}  // namespace
+
+std::string disagreement(Span<const uint8_t> file, Reached* reached) {
+  Reached ignored;
+  if (reached == nullptr) reached = &ignored;
+  ++reached->inputs;
+  LoadOptions options;
+  options.memory_limit = kMemory[0];
+  options.node_work_limit = kNodeSteps;
+  options.work_limit = 4 * kNodeSteps;
+  const Result<Program> program = Program::load(file, default_ops(), options);
+  test::BundleParts parts;
+  if (!program.ok() || !read_parts(file, &parts)) return "";
+  ++reached->loaded;
+  const uint64_t seed = Checksum64::of(file.data(), file.size());
+  for (size_t i = 0; i < program->method_count(); ++i) {
+    const Method method = program->method(i);
+    Pair pair(method, *parts.bundle.methods[i], seed, reached);
+    pair.note_constants(parts.constants);
+    const std::string text = pair.run();
+    if (!text.empty()) return "method " + std::to_string(i) + ", " + text;
+  }
+  return "";
+}
+
+}  // namespace lazyrt::fuzz

@@ -1,0 +1,406 @@
+#include "tests/fuzz/bundle_edit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tests/support/reflect.h"
+
+namespace lazyrt::fuzz {
+namespace {
+
+using fb::ValueKind;
+using test::BundleParts;
+
+constexpr int64_t kIntegers[] = {0,
+                                 1,
+                                 -1,
+                                 2,
+                                 3,
+                                 4,
+                                 5,
+                                 7,
+                                 8,
+                                 16,
+                                 31,
+                                 33,
+                                 63,
+                                 64,
+                                 65,
+                                 127,
+                                 128,
+                                 255,
+                                 256,
+                                 1000,
+                                 4096,
+                                 65535,
+                                 65536,
+                                 INT32_MAX,
+                                 INT32_MIN,
+                                 INT64_MAX,
+                                 INT64_MIN,
+                                 int64_t{1} << 30,
+                                 int64_t{1} << 31,
+                                 int64_t{1} << 32,
+                                 int64_t{1} << 40,
+                                 int64_t{1} << 58,
+                                 int64_t{1} << 62};
+constexpr double kReals[] = {0,     1,      -1,     0.5,      2,         1e-5,
+                             1e300, -1e300, 1e-300, HUGE_VAL, -HUGE_VAL, NAN};
+
+int64_t any_integer(Random* random, int64_t old) {
+  switch (random->below(4)) {
+    case 0:
+      return random->any(kIntegers);
+    case 1:
+      return static_cast<int64_t>(static_cast<uint64_t>(old) + random->below(9) - 4);
+    default:
+      return static_cast<int64_t>(random->below(9));
+  }
+}
+
+double any_real(Random* random, double old) {
+  switch (random->below(3)) {
+    case 0:
+      return random->any(kReals);
+    case 1:
+      return old * (static_cast<double>(random->below(9)) - 4) / 2;
+    default:
+      return static_cast<double>(random->below(33)) / 8 - 2;
+  }
+}
+
+template <class T>
+void write_integer(uint8_t* at, Random* random) {
+  const auto old = static_cast<int64_t>(flatbuffers::ReadScalar<T>(at));
+  flatbuffers::WriteScalar(at, static_cast<T>(any_integer(random, old)));
+}
+template <class T>
+void write_real(uint8_t* at, Random* random) {
+  const auto old = static_cast<double>(flatbuffers::ReadScalar<T>(at));
+  flatbuffers::WriteScalar(at, static_cast<T>(any_real(random, old)));
+}
+
+void write_scalar(uint8_t* at, flatbuffers::ElementaryType type, Random* random) {
+  switch (type) {
+    case flatbuffers::ET_BOOL:
+      return flatbuffers::WriteScalar(at, static_cast<uint8_t>(random->below(2)));
+    case flatbuffers::ET_UCHAR:
+      return flatbuffers::WriteScalar(at, static_cast<uint8_t>(random->below(26)));
+    case flatbuffers::ET_INT:
+      return write_integer<int32_t>(at, random);
+    case flatbuffers::ET_UINT:
+      return write_integer<uint32_t>(at, random);
+    case flatbuffers::ET_LONG:
+      return write_integer<int64_t>(at, random);
+    case flatbuffers::ET_ULONG:
+      return write_integer<uint64_t>(at, random);
+    case flatbuffers::ET_FLOAT:
+      return write_real<float>(at, random);
+    case flatbuffers::ET_DOUBLE:
+      return write_real<double>(at, random);
+    default:
+      return;  // the kind of a union: parts are exchanged otherwise
+  }
+}
+
+/// Scalars and elements of lists of scalars, by path.
+using Scalars = std::map<std::string, std::vector<test::FieldAt>>;
+
+Scalars scalars_of(uint8_t* root) {
+  Scalars all;
+  test::visit_fields(root, fb::BundleTypeTable(), [&](const test::FieldAt& f) {
+    const size_t width = test::scalar_bytes(f.type);
+    if (width == 0 || f.type == flatbuffers::ET_UTYPE) return;
+    if (!f.is_vector) return all[f.path].push_back(f);
+    uint8_t* list = f.where + flatbuffers::ReadScalar<uint32_t>(f.where);
+    const auto count = flatbuffers::ReadScalar<uint32_t>(list);
+    for (uint32_t i = 0; i < count; ++i) {
+      test::FieldAt element = f;
+      element.where = list + 4 + i * width;
+      all[f.path].push_back(element);
+    }
+  });
+  return all;
+}
+
+class Editor {
+ public:
+  Editor(const OpTable& ops, Random* random, BundleParts* parts)
+      : ops_(ops), random_(*random), parts_(*parts) {
+    fb::MethodT* method = random_.any(parts_.bundle.methods).get();
+    if (!method->variants.empty() && random_.one_in(2))
+      method = random_.any(method->variants).get();
+    m_ = method;
+  }
+
+  void run() {
+    using Edit = void (Editor::*)();
+    static constexpr Edit kEdits[] = {
+        &Editor::scalar,         &Editor::scalar,          &Editor::scalar,
+        &Editor::scalar,         &Editor::scalar,          &Editor::operand,
+        &Editor::operand,        &Editor::operand_count,   &Editor::add_node,
+        &Editor::add_node,       &Editor::copy_node,       &Editor::remove_node,
+        &Editor::swap_nodes,     &Editor::extent,          &Editor::extent,
+        &Editor::rank,           &Editor::dtype,           &Editor::kind,
+        &Editor::alias,          &Editor::constant_offset, &Editor::add_output,
+        &Editor::remove_output,  &Editor::add_guard,       &Editor::remove_guard,
+        &Editor::state_next,     &Editor::state_initial,   &Editor::add_variant,
+        &Editor::remove_variant, &Editor::add_method,      &Editor::remove_method,
+        &Editor::attribute_list, &Editor::add_value,       &Editor::literal,
+        &Editor::sample,         &Editor::refill};
+    (this->*random_.any(kEdits))();
+  }
+
+ private:
+  fb::ValueT* any_value() { return m_->values.empty() ? nullptr : random_.any(m_->values).get(); }
+  int any_id() { return static_cast<int>(random_.below(m_->values.size() + 1)) - 1; }
+  fb::NodeT* any_node() { return m_->nodes.empty() ? nullptr : random_.any(m_->nodes).get(); }
+  int64_t small() { return static_cast<int64_t>(random_.below(random_.one_in(4) ? 70 : 9)); }
+
+  void scalar() { edit_scalar(&random_, &parts_); }
+
+  void operand() {
+    fb::NodeT* node = any_node();
+    if (node != nullptr && !node->inputs.empty()) random_.any(node->inputs) = any_id();
+  }
+  void operand_count() {
+    fb::NodeT* node = any_node();
+    if (node == nullptr) return;
+    if (random_.one_in(2) && !node->inputs.empty()) return node->inputs.pop_back();
+    node->inputs.push_back(any_id());
+  }
+
+  /// The table of a node of this kind, all attributes at their defaults.
+  fb::OpAttrsUnion default_table(fb::OpAttrs kind) {
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(flatbuffers::Offset<flatbuffers::Table>(builder.EndTable(builder.StartTable())));
+    fb::OpAttrsUnion u;
+    u.type = kind;
+    u.value = fb::OpAttrsUnion::UnPack(
+        flatbuffers::GetRoot<flatbuffers::Table>(builder.GetBufferPointer()), kind, nullptr);
+    return u;
+  }
+  void add_node() {
+    const auto kind =
+        static_cast<fb::OpAttrs>(2 + random_.below(static_cast<size_t>(fb::OpAttrs::MAX) - 1));
+    auto node = std::make_unique<fb::NodeT>();
+    node->op = default_table(kind);
+    const OpDef& def = *ops_.builtin[static_cast<size_t>(kind)].def;
+    const size_t most = def.max_inputs < 0 ? 6 : static_cast<size_t>(def.max_inputs);
+    const auto least = static_cast<size_t>(def.min_inputs);
+    const size_t count = least + (most > least ? random_.below(most - least + 1) : 0);
+    for (size_t i = 0; i < count; ++i) node->inputs.push_back(any_id());
+    insert(std::move(node));
+    if (random_.one_in(2)) scalar();
+  }
+  void insert(std::unique_ptr<fb::NodeT> node) {
+    const size_t at = random_.below(m_->nodes.size() + 1);
+    m_->nodes.insert(m_->nodes.begin() + static_cast<std::ptrdiff_t>(at), std::move(node));
+    add_output();
+  }
+  void copy_node() {
+    const fb::NodeT* node = any_node();
+    if (node == nullptr || m_->nodes.size() > 60) return;
+    auto copy = std::make_unique<fb::NodeT>(*node);
+    copy->outputs.clear();
+    if (!copy->inputs.empty())
+      copy->inputs[0] = node->outputs.empty() ? any_id() : node->outputs[0];
+    m_->nodes.push_back(std::move(copy));
+  }
+  void remove_node() {
+    if (!m_->nodes.empty())
+      m_->nodes.erase(m_->nodes.begin() +
+                      static_cast<std::ptrdiff_t>(random_.below(m_->nodes.size())));
+  }
+  void swap_nodes() {
+    if (!m_->nodes.empty()) std::swap(random_.any(m_->nodes), random_.any(m_->nodes));
+  }
+
+  void extent() {
+    fb::ValueT* v = any_value();
+    if (v != nullptr && !v->shape.empty())
+      random_.any(v->shape) = random_.one_in(4) ? any_integer(&random_, 3) : small();
+  }
+  void rank() {
+    fb::ValueT* v = any_value();
+    if (v == nullptr) return;
+    if (random_.one_in(2) && !v->shape.empty()) return v->shape.pop_back();
+    v->shape.insert(
+        v->shape.begin() + static_cast<std::ptrdiff_t>(random_.below(v->shape.size() + 1)),
+        random_.one_in(2) ? 1 : small());
+  }
+  void dtype() {
+    if (fb::ValueT* v = any_value()) v->dtype = static_cast<fb::DType>(1 + random_.below(10));
+  }
+  void kind() {
+    if (fb::ValueT* v = any_value()) v->kind = static_cast<ValueKind>(random_.below(4));
+  }
+  void alias() {
+    const fb::NodeT* node = any_node();
+    if (node == nullptr || node->outputs.empty() || node->inputs.empty()) return;
+    const auto id = static_cast<size_t>(node->outputs[0]);
+    if (id < m_->values.size())
+      m_->values[id]->alias_of = node->inputs[random_.below(node->inputs.size())];
+  }
+  void constant_offset() {
+    if (fb::ValueT* v = any_value())
+      v->offset = random_.below(parts_.constants.size() / 64 + 1) * 64;
+  }
+  void add_value() {
+    m_->values.push_back(std::make_unique<fb::ValueT>());
+    if (random_.one_in(2)) *m_->values.back() = *any_value();
+    kind();
+  }
+
+  void add_output() {
+    m_->outputs.push_back(std::make_unique<fb::BindingT>());
+    m_->outputs.back()->value = any_id();
+  }
+  void remove_output() {
+    if (m_->outputs.size() > 1) m_->outputs.pop_back();
+  }
+  void add_guard() {
+    auto guard = std::make_unique<fb::GuardT>();
+    std::vector<int> ones;
+    for (size_t i = 0; i < m_->values.size(); ++i) {
+      if (std::all_of(m_->values[i]->shape.begin(), m_->values[i]->shape.end(),
+                      [](int64_t d) { return d == 1; }))
+        ones.push_back(static_cast<int>(i));
+    }
+    if (ones.empty()) return;
+    guard->value = random_.any(ones);
+    guard->kind = static_cast<fb::GuardKind>(random_.below(2));
+    guard->seen_integer = static_cast<int64_t>(random_.below(3));
+    guard->text = "x";
+    m_->guards.push_back(std::move(guard));
+  }
+  void remove_guard() {
+    if (!m_->guards.empty()) m_->guards.pop_back();
+  }
+  void state_next() {
+    if (!m_->states.empty()) random_.any(m_->states)->next = any_id();
+  }
+  void state_initial() {
+    if (!m_->states.empty()) random_.any(m_->states)->initial = any_id();
+  }
+  void literal() {
+    m_->literals.push_back(std::make_unique<fb::LiteralT>());
+    m_->literals.back()->dtype = static_cast<fb::DType>(1 + random_.below(10));
+  }
+  void sample() { m_->samples.push_back(std::make_unique<fb::SampleT>()); }
+  void refill() {
+    for (uint8_t& byte : parts_.constants) {
+      if (random_.one_in(16)) byte = static_cast<uint8_t>(random_.below(256));
+    }
+  }
+
+  /// What a variant has to keep is the interface: it differs in one thing for a start.
+  void add_variant() {
+    fb::MethodT& method = *random_.any(parts_.bundle.methods);
+    if (method.variants.size() > 4) return;
+    auto variant = std::make_unique<fb::MethodT>(method);
+    variant->variants.clear();
+    m_ = variant.get();
+    const auto edits = {&Editor::extent, &Editor::operand, &Editor::add_guard, &Editor::state_next};
+    (this->*std::data(edits)[random_.below(edits.size())])();
+    if (random_.one_in(2)) {
+      m_ = &method;
+      add_guard();
+    }
+    method.variants.push_back(std::move(variant));
+  }
+  void remove_variant() {
+    auto& variants = random_.any(parts_.bundle.methods)->variants;
+    if (!variants.empty()) variants.pop_back();
+  }
+  void add_method() {
+    auto& methods = parts_.bundle.methods;
+    if (methods.size() < 4) methods.push_back(std::make_unique<fb::MethodT>(*random_.any(methods)));
+  }
+  void remove_method() {
+    auto& methods = parts_.bundle.methods;
+    if (methods.size() > 1) methods.pop_back();
+  }
+
+  void attribute_list() {
+    fb::NodeT* node = any_node();
+    if (node == nullptr) return;
+    for (auto* list : long_lists(&node->op)) change(list);
+    for (auto* list : int_lists(&node->op)) change(list);
+  }
+  template <class List>
+  void change(List* list) {
+    if (list->empty() || random_.one_in(4))
+      return list->push_back(static_cast<typename List::value_type>(small()));
+    if (random_.one_in(4)) return list->pop_back();
+    if (random_.one_in(2)) {
+      std::swap(random_.any(*list), random_.any(*list));
+    } else {
+      random_.any(*list) = static_cast<typename List::value_type>(any_integer(&random_, 1));
+    }
+  }
+
+  const OpTable& ops_;
+  Random& random_;
+  BundleParts& parts_;
+  fb::MethodT* m_;
+};
+
+bool unpack(const uint8_t* data, size_t size, fb::BundleT* bundle) {
+  flatbuffers::Verifier verifier(data, size, kBundleMaxDepth, 20000);
+  if (!fb::VerifyBundleBuffer(verifier)) return false;
+  *bundle = fb::BundleT();
+  fb::GetBundle(data)->UnPackTo(bundle);
+  return !bundle->methods.empty();
+}
+
+}  // namespace
+
+bool read_parts(Span<const uint8_t> file, BundleParts* parts) {
+  BundleProlog p;
+  if (file.size() < sizeof(p)) return false;
+  std::memcpy(&p, file.data(), sizeof(p));
+  const auto inside = [&](uint64_t offset, uint64_t bytes) {
+    return offset <= file.size() && bytes <= file.size() - offset;
+  };
+  if (!inside(p.metadata_offset, p.metadata_bytes) || p.metadata_offset % kBundleAlignment != 0 ||
+      !inside(p.constants_offset, p.constants_bytes) ||
+      !inside(p.samples_offset, p.samples_bytes) || p.constants_bytes < kBundleTailBytes)
+    return false;
+  if (!unpack(file.data() + p.metadata_offset, p.metadata_bytes, &parts->bundle)) return false;
+  const uint8_t* constants = file.data() + p.constants_offset;
+  parts->constants.assign(constants, constants + p.constants_bytes - kBundleTailBytes);
+  const uint8_t* samples = file.data() + p.samples_offset;
+  parts->samples.assign(samples, samples + p.samples_bytes);
+  return true;
+}
+
+void edit_scalar(Random* random, BundleParts* parts) {
+  flatbuffers::FlatBufferBuilder builder;
+  builder.ForceDefaults(true);
+  fb::FinishBundleBuffer(builder, fb::CreateBundle(builder, &parts->bundle));
+  uint8_t* data = builder.GetBufferPointer();
+  Scalars all = scalars_of(data + flatbuffers::ReadScalar<uint32_t>(data));
+  if (all.empty()) return;
+  auto path = all.begin();
+  std::advance(path, static_cast<std::ptrdiff_t>(random->below(all.size())));
+  const test::FieldAt& field = random->any(path->second);
+  write_scalar(field.where, field.type, random);
+  fb::BundleT edited;
+  if (unpack(data, builder.GetSize(), &edited)) parts->bundle = std::move(edited);
+}
+
+void edit(const OpTable& ops, Random* random, BundleParts* parts) {
+  for (size_t n = 1 + random->below(4); n > 0; --n) Editor(ops, random, parts).run();
+}
+
+test::AlignedBytes mutate(const OpTable& ops, uint64_t seed, BundleParts* parts) {
+  Random random(seed);
+  edit(ops, &random, parts);
+  if (!random.one_in(64)) repair(ops, &random, parts);
+  if (random.one_in(8)) edit_scalar(&random, parts);
+  return test::write_bundle(*parts);
+}
+
+}  // namespace lazyrt::fuzz

@@ -1,0 +1,56 @@
+// What schema_fuzz found, and that its bundles get past the first checks.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "lazyrt/runtime.h"
+#include "tests/fuzz/agreement.h"
+#include "tests/fuzz/bundle_edit.h"
+#include "tests/support/branching_bundle.h"
+#include "tests/support/mixed_bundle.h"
+
+namespace lazyrt::fuzz {
+namespace {
+
+TEST(Seeds, AreAnsweredAlike) {
+  size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(LAZYRT_FUZZ_SEEDS)) {
+    SCOPED_TRACE(entry.path());
+    std::ifstream in(entry.path(), std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const test::AlignedBytes file(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+    EXPECT_EQ(disagreement(file.span()), "");
+    ++count;
+  }
+  EXPECT_GT(count, 0u);
+}
+
+TEST(Mutants, AreMostlyTakenAndAnsweredAlike) {
+  Reached reached;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    test::BundleParts parts =
+        seed % 2 == 0 ? test::mixed_bundle(default_ops()) : test::branching_bundle();
+    const test::AlignedBytes file = mutate(default_ops(), seed, &parts);
+    ASSERT_EQ(disagreement(file.span(), &reached), "");
+  }
+  EXPECT_GT(reached.loaded, 200);
+  EXPECT_GT(reached.runs, 300);
+  EXPECT_GT(reached.compared, 300);
+}
+
+/// A check that cannot fail proves nothing.
+TEST(Mutants, DifferFromEachOther) {
+  test::BundleParts a = test::mixed_bundle(default_ops()), b = test::mixed_bundle(default_ops());
+  const test::AlignedBytes one = mutate(default_ops(), 1, &a), two = mutate(default_ops(), 2, &b);
+  EXPECT_FALSE(one.size() == two.size() && std::memcmp(one.data(), two.data(), one.size()) == 0);
+  test::BundleParts again = test::mixed_bundle(default_ops());
+  const test::AlignedBytes same = mutate(default_ops(), 1, &again);
+  ASSERT_EQ(one.size(), same.size());
+  EXPECT_EQ(std::memcmp(one.data(), same.data(), one.size()), 0);
+}
+
+}  // namespace
+}  // namespace lazyrt::fuzz
