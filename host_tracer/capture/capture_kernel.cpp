@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "host_tracer/capture/capture_session.h"
+#include "host_tracer/capture/complex_ops.h"
+#include "host_tracer/capture/gradient_ops.h"
 #include "host_tracer/capture/lazy_backend.h"
 #include "host_tracer/capture/op_args.h"
 #include "host_tracer/capture/training_norm.h"
@@ -17,7 +19,8 @@ namespace {
 
 namespace fimpl = at::functionalization::impl;
 
-/// Composite operators that the trace keeps whole: one node says more than their decomposition.
+/// Composite operators that the trace keeps whole where no gradient is recorded: one node says more
+/// than their decomposition.
 constexpr const char* kKeptWhole[] = {
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
@@ -110,6 +113,30 @@ at::Tensor one_hot(const at::Tensor& self, int64_t num_classes) {
   return at::zeros(sizes, self.options()).scatter(-1, self.unsqueeze(-1), 1);
 }
 
+/// Tensors that the program made on the CPU: the parts of some operators insist on one device.
+void lift_constants(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
+  CaptureSession* session = CaptureSession::current();
+  for (size_t i = stack.size() - op.schema().arguments().size(); i < stack.size(); ++i) {
+    map_tensors(stack[i], [session](const at::Tensor& t) {
+      const bool own = !t.defined() || is_lazy(t) || t.dim() == 0;
+      return own ? t : session->lift(t.clone());
+    });
+  }
+}
+
+/// Where gradients are recorded, autograd has to see the composite operator's parts; no node is
+/// complex.
+void capture_whole(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  constexpr auto kParts = c10::DispatchKey::CompositeImplicitAutograd;
+  const bool parts = gradient_wanted(op, *stack) || has_complex_operand(op, *stack);
+  if (parts && op.hasKernelForDispatchKey(kParts)) {
+    lift_constants(op, *stack);
+    op.callBoxedForDispatchKey(kParts, *stack);
+  } else {
+    capture_boxed(op, stack);
+  }
+}
+
 torch::CppFunction boxed_kernel() {
   return torch::CppFunction::makeFromBoxedFunction<&capture_boxed>();
 }
@@ -144,7 +171,9 @@ void register_capture_kernels() {
       new Library(Library::IMPL, "aten", c10::DispatchKey::AutogradLazy, __FILE__, __LINE__);
   fallback->fallback(boxed_kernel());
   register_by_name(*lazy);
-  for (const char* name : kKeptWhole) whole->impl(name, boxed_kernel());
+  for (const char* name : kKeptWhole) {
+    whole->impl(name, torch::CppFunction::makeFromBoxedFunction<&capture_whole>());
+  }
   whole->impl("one_hot", TORCH_FN(one_hot));
 }
 

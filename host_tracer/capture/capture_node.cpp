@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/lazy/core/hash.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "host_tracer/capture/seen_text.h"
@@ -40,6 +41,13 @@ hash_t call_hash(const OpNode::Call& call, const std::vector<torch::lazy::Value>
 std::string leaf_text(const LeafNode& leaf) {
   if (!leaf.name().empty()) return leaf.name();
   return leaf.data().numel() == 1 ? scalar_text(leaf.data()) : "constant";
+}
+
+/// Of a node that only holds others: a complex value and its halves.
+bool any_operand(const torch::lazy::Node* node, bool (*holds)(const torch::lazy::Node*)) {
+  const auto& operands = node->operands();
+  return std::any_of(operands.begin(), operands.end(),
+                     [&](const torch::lazy::Output& operand) { return holds(operand.node); });
 }
 
 std::string operand_text(const OpNode& op, TensorArg arg, int depth) {
@@ -102,16 +110,16 @@ bool of_ended_capture(const torch::lazy::Node* node) {
 
 bool depends_on_input(const torch::lazy::Node* node) {
   if (const LeafNode* leaf = as_leaf(node)) return leaf->kind() == LeafKind::kInput;
-  const OpNode* op = as_op(node);
-  return op == nullptr || op->call().depends_on_input;
+  if (const OpNode* op = as_op(node)) return op->call().depends_on_input;
+  return any_operand(node, depends_on_input);
 }
 
 bool depends_on_buffer(const torch::lazy::Node* node) {
   if (const LeafNode* leaf = as_leaf(node)) {
     return leaf->kind() == LeafKind::kBuffer || leaf->kind() == LeafKind::kState;
   }
-  const OpNode* op = as_op(node);
-  return op == nullptr || op->call().depends_on_buffer;
+  if (const OpNode* op = as_op(node)) return op->call().depends_on_buffer;
+  return any_operand(node, depends_on_buffer);
 }
 
 std::string expression_text(const torch::lazy::Node* node, int depth) {

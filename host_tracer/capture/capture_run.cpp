@@ -13,6 +13,9 @@ std::mutex& process_mutex() {
   return *mutex;
 }
 
+/// Whether this turn's program takes gradients, as far as is known: most do not, and record none.
+thread_local bool t_gradients = false;
+
 /// Calls it; an exception is kept for the caller of the capture, then goes on.
 template <typename Fn>
 void remembering(const CaptureRequest& request, const Fn& fn) {
@@ -58,13 +61,9 @@ void run_session(CaptureSession& session, const CaptureProgram& program, Program
   result.syncs = session.log().syncs().size();
 }
 
-}  // namespace
-
-CaptureTurn::CaptureTurn() : lock_(process_mutex()) {}
-
-ProgramRun run_program(const CaptureRequest& request, const CaptureProgram& program,
-                       const RunScript* script) {
-  const at::NoGradGuard no_grad;
+ProgramRun run_once(const CaptureRequest& request, const CaptureProgram& program,
+                    const RunScript* script) {
+  const at::AutoGradMode grad_mode(t_gradients);
   const at::functionalization::impl::FunctionalizationReapplyViewsGuard copies(false);
   const TrimGraphOff whole_graph;
   ProgramRun result;
@@ -82,6 +81,26 @@ ProgramRun run_program(const CaptureRequest& request, const CaptureProgram& prog
   }
   run_session(*session, program, result);
   return result;
+}
+
+/// autograd.grad of something that was computed without recording gradients, or a hook on it.
+bool lacks_gradients(const ProgramRun& run) {
+  const auto says = [&](const char* text) { return run.error.find(text) != std::string::npos; };
+  return !run.run && (says("does not require grad") || says("doesn't require grad") ||
+                      says("that has requires_grad=False"));
+}
+
+}  // namespace
+
+CaptureTurn::CaptureTurn() : lock_(process_mutex()) { t_gradients = false; }
+
+ProgramRun run_program(const CaptureRequest& request, const CaptureProgram& program,
+                       const RunScript* script) {
+  ProgramRun result = run_once(request, program, script);
+  if (t_gradients || !lacks_gradients(result)) return result;
+  t_gradients = true;
+  if (request.thrown) *request.thrown = nullptr;
+  return run_once(request, program, script);
 }
 
 }  // namespace lazyrt

@@ -7,12 +7,16 @@
 #include <unordered_set>
 
 #include "host_tracer/capture/build_trace.h"
+#include "host_tracer/capture/complex_ops.h"
+#include "host_tracer/capture/complex_value.h"
+#include "host_tracer/capture/gradient_ops.h"
 #include "host_tracer/capture/lazy_backend.h"
 #include "host_tracer/capture/op_args.h"
 #include "host_tracer/capture/random_ops.h"
 #include "host_tracer/capture/seen_text.h"
 #include "host_tracer/capture/sync_ops.h"
 #include "host_tracer/capture/value_shapes.h"
+#include "host_tracer/capture/window_ops.h"
 
 namespace lazyrt {
 namespace {
@@ -31,13 +35,14 @@ const std::unordered_set<std::string>& identities() {
   return names;
 }
 
+/// Complex tensors pass: a trace has them as pairs of reals.
 void check_dense(const at::Tensor& t, const std::string& what) {
   TORCH_CHECK(t.defined(), what, " is undefined");
   TORCH_CHECK(t.layout() == at::kStrided, what, " is a ", t.layout(),
               " tensor; only dense (strided) ones can be captured");
   TORCH_CHECK(t.device().is_cpu(), what, " is on device ", t.device(), "; move it to the CPU");
-  TORCH_CHECK(!t.is_quantized() && to_dtype(t.scalar_type()) != DType::kNone, what,
-              " has the unsupported dtype ", t.scalar_type());
+  const bool known = to_dtype(at::toRealValueType(t.scalar_type())) != DType::kNone;
+  TORCH_CHECK(!t.is_quantized() && known, what, " has the unsupported dtype ", t.scalar_type());
 }
 
 /// A Python number among the outputs.
@@ -174,11 +179,17 @@ CaptureSession::Leaf CaptureSession::make_leaf(LeafKind kind, const std::string&
   check_dense(cpu, name.empty() ? "a constant" : "'" + name + "'");
   Leaf leaf;
   leaf.original = cpu;
-  leaf.node = std::make_shared<LeafNode>(kind, name, resolved(cpu.detach()));
+  const bool pairs = is_complex_tensor(cpu);
+  TORCH_CHECK(!pairs || kind != LeafKind::kInput, "input '", name,
+              "' is complex: give torch.view_as_real of it, and make it complex in the program "
+              "with torch.view_as_complex");
+  const at::Tensor data = resolved(cpu.detach());
+  leaf.node = std::make_shared<LeafNode>(kind, name, pairs ? at::view_as_real(data) : data);
   nodes_.push_back(leaf.node);
   const at::AutoDispatchBelowADInplaceOrView no_autograd;
-  leaf.functional =
-      at::functionalization::impl::to_functional_tensor(make_lazy(Value(leaf.node, 0)));
+  const Value value(leaf.node, 0);
+  leaf.functional = at::functionalization::impl::to_functional_tensor(
+      make_lazy(pairs ? complex_of_pairs(value) : value));
   if (kind != LeafKind::kConstant)
     watched_.push_back({leaf.node, leaf.functional, false, false, {}});
   return leaf;
@@ -196,7 +207,8 @@ CaptureSession::Leaf& CaptureSession::leaf_of(const at::Tensor& cpu) {
   if (it != leaves_.end()) return it->second;
   look_for_samples(cpu);
   Leaf leaf = make_leaf(LeafKind::kConstant, "", cpu);
-  if (request_.recipe_of && log_.first_run()) leaf.node->set_recipe(request_.recipe_of(cpu));
+  if (request_.recipe_of && log_.first_run() && !is_complex_tensor(cpu))
+    leaf.node->set_recipe(request_.recipe_of(cpu));
   return leaves_.emplace(key, std::move(leaf)).first->second;
 }
 
@@ -214,6 +226,7 @@ at::Tensor CaptureSession::lift(const at::Tensor& cpu) {
   Leaf& leaf = leaf_of(cpu);
   if (!leaf.lifted && leaf.node->data_was_written()) renew(leaf, cpu);
   leaf.lifted = true;
+  if (cpu.requires_grad() && cpu.is_leaf()) leaf.functional.set_requires_grad(true);
   return leaf.functional;
 }
 
@@ -265,7 +278,10 @@ bool CaptureSession::is_dynamic(const at::Tensor& t) {
   return depends_on_input(value.node.get()) || depends_on_buffer(value.node.get());
 }
 
-at::Tensor CaptureSession::evaluate(const at::Tensor& t) { return cache_.get(operand_value(t)); }
+at::Tensor CaptureSession::evaluate(const at::Tensor& t) {
+  const at::Tensor value = cache_.get(without_complex(operand_value(t)));
+  return is_complex_tensor(t) ? at::view_as_complex(value.contiguous()) : value;
+}
 
 at::Tensor CaptureSession::add_constant(const at::Tensor& cpu, const std::string& drawn) {
   const Value value = operand_value(cpu);
@@ -306,7 +322,8 @@ bool CaptureSession::record_special(const c10::OperatorHandle& op, torch::jit::S
   if (identities().count(op.operator_name().name)) {
     const c10::IValue self = torch::jit::peek(*stack, 0, count);
     torch::jit::drop(*stack, count);
-    stack->push_back(is_lazy(self.toTensor()) ? self : make_lazy(operand_value(self.toTensor())));
+    // A tensor of its own: those that share one share a count of writes, which autograd minds.
+    stack->push_back(make_lazy(operand_value(self.toTensor())));
     return true;
   }
   if (record_assertion(*this, op, stack)) return true;
@@ -315,8 +332,9 @@ bool CaptureSession::record_special(const c10::OperatorHandle& op, torch::jit::S
     torch::jit::drop(*stack, count);
     return true;
   }
-  return record_random(*this, op, stack) || record_sync(*this, op, stack) ||
-         record_value_shaped(*this, op, stack);
+  return record_complex(op, stack) || record_gradient(op, stack) ||
+         record_window(*this, op, stack) || record_random(*this, op, stack) ||
+         record_sync(*this, op, stack) || record_value_shaped(*this, op, stack);
 }
 
 void CaptureSession::record(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
@@ -457,7 +475,7 @@ at::Tensor CaptureSession::current_value(const at::Tensor& functional) {
 }
 
 Value CaptureSession::output_value(const at::Tensor& output) {
-  return operand_value(current_value(output));
+  return without_complex(operand_value(current_value(output)));
 }
 
 /// Values of buffers that stayed as they were are constants after all.
@@ -482,6 +500,8 @@ CapturedRun CaptureSession::finish(const std::vector<at::Tensor>& outputs,
     if (is_number(outputs[i])) {
       root.literal = seen_number(outputs[i]);
     } else if (outputs[i].defined()) {
+      TORCH_CHECK(!is_complex_tensor(outputs[i]), "result ", i,
+                  " is complex: return torch.view_as_real of it");
       root.value = output_value(outputs[i]);
     }
     roots.push_back(std::move(root));

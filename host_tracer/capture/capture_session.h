@@ -47,7 +47,8 @@ class CaptureSession {
   /// The inputs as functional lazy tensors, in the request's order.
   const std::vector<at::Tensor>& inputs() const { return inputs_; }
 
-  /// The functional lazy tensor over the data of a CPU tensor; one for each distinct data.
+  /// The functional lazy tensor over the data of a CPU tensor; one for each distinct data. It
+  /// requires a gradient where the CPU's does.
   at::Tensor lift(const at::Tensor& cpu);
 
   /// The leaf's tensor when `t` is a CPU tensor over the data of one of the request's buffers, else
@@ -98,6 +99,8 @@ class CaptureSession {
   at::Tensor& places_of(const torch::lazy::Value& mask, bool flat) {
     return places_[{mask.node.get(), mask.index, flat}];
   }
+  /// A CPU tensor of this capture by a key of its maker; undefined: not yet.
+  at::Tensor& table(const std::vector<int64_t>& key) { return tables_[key]; }
 
  private:
   using DataKey = std::tuple<const void*, std::vector<int64_t>, std::vector<int64_t>, int>;
@@ -142,6 +145,7 @@ class CaptureSession {
   std::vector<torch::lazy::NodePtr> nodes_;  ///< in order
   ValueCache cache_;
   std::map<std::tuple<const torch::lazy::Node*, size_t, bool>, at::Tensor> places_;
+  std::map<std::vector<int64_t>, at::Tensor> tables_;
   Source last_source_;  ///< of the last node
   ShapeStats stats_;
   std::vector<Finding> findings_;

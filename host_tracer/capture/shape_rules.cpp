@@ -459,6 +459,18 @@ RuleResult grid_sampler(const RuleArgs& a) {
   return {with_sizes(input, sizes)};
 }
 
+/// Both operands' batch dims broadcast, the last two as B's.
+RuleResult solve_triangular(const RuleArgs& a) {
+  const at::Tensor matrix = a.tensor("self"), b = a.tensor("B");
+  TORCH_CHECK(matrix.dim() >= 2 && b.dim() >= 2 && matrix.size(-1) == matrix.size(-2) &&
+                  matrix.size(-1) == b.size(a.boolean("left") ? -2 : -1),
+              "aten::linalg_solve_triangular: operands ", matrix.sizes(), " and ", b.sizes());
+  Sizes sizes = at::infer_size(matrix.sizes().slice(0, static_cast<size_t>(matrix.dim() - 2)),
+                               b.sizes().slice(0, static_cast<size_t>(b.dim() - 2)));
+  sizes.insert(sizes.end(), {b.size(-2), b.size(-1)});
+  return {with_sizes(b, sizes)};
+}
+
 // ---------------------------------------------------------------- recurrent layers
 
 /// Sizes of the sequence output of an RNN, from its input and the last layer's output features.
@@ -520,6 +532,7 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::bucketize.Scalar", sorted_position},
       {"aten::bucketize.Tensor", sorted_position},
       {"aten::channel_shuffle", same_as_self},
+      {"aten::cholesky", same_as_self},
       {"aten::col2im", col2im},
       {"aten::convolution", convolution},
       {"aten::count_nonzero", count_nonzero},
@@ -545,6 +558,7 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::instance_norm", same_as_input},
       {"aten::isnan", bool_as_self},
       {"aten::kthvalue", value_and_index},
+      {"aten::linalg_solve_triangular", solve_triangular},
       {"aten::linear", linear},
       {"aten::log_sigmoid", same_as_self},
       {"aten::logcumsumexp", same_as_self},

@@ -1,10 +1,11 @@
 """Every timm family and every transformers architecture that a tiny configuration can make, exported and compared with eager.
 
-    sweep.py timm|transformers OUT.tsv [--part I/N] [--only-make] [NAME...]
+    sweep.py timm|transformers OUT.tsv [--part I/N] [--only-make] [--again VERDICT,...] [NAME...]
     sweep.py table OUT.md TSV...
 
 By hand: a few seconds for each model on two idle cores. Needs a Python with torch, timm, transformers and lazyrt (SWEEP.md
-has the versions). A line for each: name, verdict of the sweep, seconds, detail. The verdicts:
+has the versions). A line for each: name, verdict of the sweep, seconds, detail. What OUT has already is not done again, but
+for the verdicts after --again. The verdicts:
 
     ok       all results of the bundle are eager's, on the sample and on a second input
     wrong    exported, and another answer
@@ -17,6 +18,7 @@ import argparse
 import collections
 import copy
 import importlib.metadata
+import inspect
 import json
 import os
 import re
@@ -32,9 +34,10 @@ warnings.filterwarnings("ignore")
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
+from torch.overrides import TorchFunctionMode  # noqa: E402
 
 LIMIT = 240
-MOST_PARAMETERS = {"timm": 90e6, "transformers": 60e6}
+MOST_PARAMETERS = {"timm": 90e6, "transformers": 90e6}
 
 
 def main():
@@ -44,7 +47,8 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--part", default="0/1")
     parser.add_argument("--only-make", action="store_true", help="make the models and run eager, nothing else")
-    options = parser.parse_args()
+    parser.add_argument("--again", default="", help="verdicts in OUT that are to be found anew")
+    options = parser.parse_intermixed_args()
     if options.kind == "table":
         return write_table(options.out, options.names)
     torch.set_num_threads(1)
@@ -53,8 +57,13 @@ def main():
     part, parts = map(int, options.part.split("/"))
     zoo = Timm() if options.kind == "timm" else Transformers()
     counts = collections.Counter()
+    known = [row for row in read_rows(options.out) if row[1] not in options.again.split(",")]
     with open(options.out, "w") as out:
+        out.writelines("\t".join(row) + "\n" for row in known)
+        done = {row[0] for row in known}
         for name in options.names or zoo.names()[part::parts]:
+            if name in done:
+                continue
             start = time.time()
             verdict, detail = in_a_process(lambda: judge(zoo, name, options.only_make))
             counts[verdict] += 1
@@ -62,6 +71,13 @@ def main():
             out.write(f"{name}\t{verdict}\t{time.time() - start:.0f}\t{detail}\n")
             out.flush()
     print(options.kind, dict(counts))
+
+
+def read_rows(path):
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return [line.rstrip("\n").split("\t") for line in file]
 
 
 def in_a_process(fn):
@@ -122,9 +138,28 @@ def judge(zoo, name, only_make):
                 continue  # a guard: refused, not wrong
             return "failed", f"call {number}: {type(error).__name__}: {str(error)[:300]}"
         problem = difference(expected, got)
+        if problem and not difference(with_first_of_equals(kept, args, kwargs), got):
+            return "ok", f"{report.verdict}, but for the order in which torch.topk takes equal elements"
         if problem:
             return "wrong", f"call {number}: {problem}"
     return "ok", f"{report.verdict}, {len(expected)} results"
+
+
+class FirstOfEquals(TorchFunctionMode):
+    """torch.topk that takes the first of equal elements, as a bundle does; torch promises no order."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func not in (torch.topk, torch.Tensor.topk):
+            return func(*args, **(kwargs or {}))
+        given = {"dim": -1, "largest": True, **dict(zip(("input", "k", "dim", "largest"), args)), **(kwargs or {})}
+        values, indices = torch.sort(given["input"], dim=given["dim"], descending=given["largest"], stable=True)
+        found = [part.narrow(given["dim"], 0, given["k"]) for part in (values, indices)]
+        return torch.return_types.topk(found)
+
+
+def with_first_of_equals(model, args, kwargs):
+    with torch.no_grad(), FirstOfEquals():
+        return flatten(model(*args, **kwargs))
 
 
 def break_constants(model):
@@ -218,38 +253,68 @@ def check_size(model, kind):
 
 # ---------------------------------------------------------------- transformers
 
-SHRINK = {
+TINY = {
     **dict.fromkeys(["hidden_size", "d_model", "n_embd", "embed_dim", "dim", "embedding_size", "word_embed_proj_dim", "projection_dim",
                      "decoder_hidden_size", "encoder_hidden_size", "emb_dim", "conv_dim", "fpn_feature_size", "mask_feature_size",
                      "feature_size", "hidden_dim", "text_embed_dim"], 32),
-    **dict.fromkeys(["num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers", "num_encoder_layers",
-                     "num_decoder_layers", "depth", "num_blocks", "decoder_num_hidden_layers", "decoder_num_layers",
-                     "prediction_num_hidden_layers", "num_conv_layers", "pred_num_hidden_layers"], 2),
     **dict.fromkeys(["num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads", "decoder_attention_heads",
-                     "num_experts", "num_local_experts", "n_routed_experts", "decoder_num_attention_heads",
-                     "pred_num_attention_heads", "prediction_num_attention_heads"], 4),
-    **dict.fromkeys(["num_key_value_heads", "num_experts_per_tok", "num_kv_heads", "multi_query_group_num"], 2),
+                     "decoder_num_attention_heads", "pred_num_attention_heads", "prediction_num_attention_heads"], 4),
+    **dict.fromkeys(["num_key_value_heads", "num_kv_heads", "multi_query_group_num"], 2),
     **dict.fromkeys(["intermediate_size", "ffn_dim", "d_ff", "n_inner", "encoder_ffn_dim", "decoder_ffn_dim",
                      "decoder_intermediate_size", "dim_feedforward"], 64),
-    "moe_intermediate_size": 32, "head_dim": 8, "d_kv": 8, "rotary_dim": 8, "vocab_size": 128, "max_position_embeddings": 64,
-    "n_positions": 64, "image_size": 64, "patch_size": 16, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
+    "moe_intermediate_size": 32, "head_dim": 8, "d_kv": 8, "rotary_dim": 8, "image_size": 64, "patch_size": 16,
 }
+VOCABULARY, PLACEHOLDERS = 128, 100  # ids from 100 on stand for images, sounds and the like
+FEW = {
+    **dict.fromkeys(["num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", "num_routed_experts"], 4),
+    **dict.fromkeys(["n_group", "topk_group", "num_expert_group", "moe_num_expert_group"], 1),
+    **dict.fromkeys(["num_experts_per_tok", "moe_topk", "top_k_experts"], 2),
+    "vocab_size": VOCABULARY, "max_position_embeddings": 64, "n_positions": 64, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
+}
+LAYERS = re.compile(r"^(n|num|\w*_num|num_\w+)_(layers?|blocks)$|^(encoder|decoder|\w+_hidden)_layers$|^(depth|n_layer|num_hidden_layers)$")
+STAGES = ("num_feat_extract_layers", "num_encoder_blocks")  # as many as other settings have items
+WIDTHS = re.compile(r"(hidden|intermediate|embed\w*|feature|head|ffn|inner|expert|state|latent|projection|proj)_(size|dim)s?$|_rank$"
+                    r"|^(d_model|d_ff|n_embd|dim|d_kv|n_inner|width|conv_dim|head_dim|hidden_sizes|embed_dims?|mamba_d_ssm|d_inner)$")
 
 
-def shrunk(config):
-    """The settings of `config` and its parts that make it tiny, as keyword arguments."""
-    chosen = {}
-    for key, value in SHRINK.items():
-        old = getattr(config, key, None)
-        if isinstance(old, int) and not isinstance(old, bool):
-            chosen[key] = min(value, old) if old > 0 else old
-    if isinstance(getattr(config, "layer_types", None), list):
-        chosen["layer_types"] = config.layer_types[:2]
+def shrunk(config, divisor):
+    """The settings of `config` and its parts with which it is small, as keyword arguments: 0 takes what stands in TINY, else
+    its widths are divided, so that they fit each other as before."""
+    chosen = {key: 4 for key in ("prediction_length", "context_length") if getattr(config, key, 0) is None}
+    for key, value in config.to_dict().items():
+        small = shrunk_value(key, value, divisor)
+        if small is not None:
+            chosen[key] = small
+    kinds = config.to_dict().get("layer_types")
+    if kinds:
+        chosen["layer_types"] = (list(dict.fromkeys(kinds)) + kinds[:1])[:max(2, len(set(kinds)))]
+        chosen["num_hidden_layers"] = len(chosen["layer_types"])
     for key in getattr(type(config), "sub_configs", {}):
         part = getattr(config, key, None)
         if hasattr(part, "to_dict"):
-            chosen[key] = {**part.to_dict(), **shrunk(part)}
+            chosen[key] = {**part.to_dict(), **shrunk(part, divisor)}
     return chosen
+
+
+def shrunk_value(key, value, divisor):
+    """A small value of a setting; None leaves it alone."""
+    if key == "use_cache":
+        return False
+    if key == "depths" or LAYERS.search(key) and isinstance(value, list):
+        return [min(2, n) for n in value]
+    if WIDTHS.search(key) and isinstance(value, list) and divisor > 1 and all(isinstance(n, int) for n in value):
+        return [max(8, n // divisor) for n in value]
+    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        return None
+    if key in FEW:
+        return min(FEW[key], value)
+    if LAYERS.search(key):
+        return value if key in STAGES else min(2, value)
+    if key.endswith(("_token_id", "_token_index")) and value >= VOCABULARY:
+        return PLACEHOLDERS + sum(map(ord, key)) % (VOCABULARY - PLACEHOLDERS)
+    if divisor == 0:
+        return min(TINY[key], value) if key in TINY else None
+    return max(8, value // divisor) if WIDTHS.search(key) and value >= 32 else None
 
 
 class Transformers:
@@ -257,8 +322,11 @@ class Transformers:
     CHOICES = [["input_ids", "pixel_values"], ["pixel_values"], ["input_ids"], ["input_values"], ["input_features"],
                ["input_ids", "decoder_input_ids"], ["input_features", "decoder_input_ids"], ["input_values", "decoder_input_ids"],
                ["pixel_values", "decoder_input_ids"], ["input_ids", "bbox"], ["input_ids", "input_features"],
+               ["input_features", "input_features_mask"], ["input_ids", "input_features", "is_longer"],
                ["input_ids", "pixel_values", "bbox"], ["pixel_values_videos"], ["input_ids", "input_values"], ["audio_values"],
-               ["past_values"], ["input_points", "pixel_values"]]
+               ["past_values"], ["past_values", "past_time_features", "past_observed_mask", "future_values", "future_time_features"],
+               ["input_points", "pixel_values"], ["audio_values", "pixel_values"], ["pixel_values", "pixel_mask"]]
+    DIVISORS = (0, 1, 4, 8, 16)
 
     def __init__(self):
         import transformers
@@ -271,71 +339,107 @@ class Transformers:
 
     def make(self, name):
         problems = []
-        for config in self._configs(name):
+        base = self.configs[name]()
+        for divisor in self.DIVISORS:
             try:
+                config = self.configs[name](**shrunk(base, divisor))
                 with torch.device("meta"):
                     check_size(self.transformers.AutoModel.from_config(config), "transformers")
                 model = self.transformers.AutoModel.from_config(config).eval()
             except Exception as error:
                 problems.append(f"{type(error).__name__}: {str(error)[:80]}")
                 continue
-            for inputs in self._choices(model, config):
-                try:
-                    calls = [self._inputs(inputs, config) for _ in range(2)]
-                    with torch.no_grad():
-                        copy.deepcopy(model)(**calls[0])
+            for names in self._choices(model, config):
+                calls, problem = self._calls(model, config, names)
+                if calls:
                     return model, calls
-                except Exception as error:
-                    problems.append(f"{'+'.join(inputs)}: {type(error).__name__}: {str(error)[:80]}")
-        raise ValueError("; ".join(problems[:3]))
-
-    def _configs(self, name):
-        base = self.configs[name]()
-        try:
-            config = self.configs[name](**shrunk(base))
-            config.use_cache = False
-            yield config
-        except Exception:
-            pass
-        base.use_cache = False
-        yield base
+                problems.append(f"{'+'.join(names)}: {problem}")
+        raise ValueError("; ".join(dict.fromkeys(problems)))
 
     def _choices(self, model, config):
-        import inspect
-        accepted = inspect.signature(model.forward).parameters
+        parameters = inspect.signature(model.forward).parameters
         main = getattr(model, "main_input_name", "input_ids")
-        choices = [[main]] + self.CHOICES
+        required = [key for key, value in parameters.items() if value.default is value.empty and value.kind is value.POSITIONAL_OR_KEYWORD]
+        choices = [[main]] + self.CHOICES + ([required] if required else [])
         if getattr(config, "is_encoder_decoder", False):
             choices = [[main, "decoder_input_ids"]] + choices
-        choices = [choice for choice in choices if all(key in accepted for key in choice)]
+        choices = [choice for choice in choices if all(key in parameters for key in choice)]
         # images beside text first: where they fit, more of the model runs
         return sorted(choices, key=lambda choice: (main not in choice, choice[0] != main and "pixel_values" not in choice))
 
-    def _inputs(self, names, config):
-        return {name: self._input(name, config) for name in names}
+    def _calls(self, model, config, names):
+        """Two calls that eager takes, or why it takes none."""
+        problem, marks = "", ()
+        for variant in range(3):
+            for _ in range(2):  # the second time with as many placeholders as the first has asked for
+                torch.manual_seed(1)
+                try:
+                    calls = [{name: self._input(name, config, variant, marks) for name in names} for _ in range(2)]
+                    with torch.no_grad():
+                        for call in calls:
+                            copy.deepcopy(model)(**call)
+                    return calls, ""
+                except Exception as error:
+                    problem = problem or f"{type(error).__name__}: {str(error)[:80]}"
+                    marks = placeholders(config, names, str(error))
+                    if not marks:
+                        break
+        return None, problem
 
-    def _input(self, name, config):
+    def _input(self, name, config, variant, marks):
+        """One input; where models differ in its shape, `variant` says which of them."""
+        mels = setting(config, "num_mel_bins", 80)
         if name.endswith("input_ids"):
-            return torch.randint(3, 100, (1, 5 if name.startswith("decoder") else 12))
+            ids = torch.randint(3, PLACEHOLDERS, (1, 5 if name.startswith("decoder") else 12))
+            return ids if name.startswith("decoder") or not marks else torch.cat([ids, torch.full((1, marks[1]), marks[0])], 1)
         if name.startswith("pixel_values"):
             size = setting(config, "image_size", 224)
             height, width = size if isinstance(size, (list, tuple)) else (size, size)
-            image = (1, setting(config, "num_channels", 3), height, width)
-            return torch.randn(1, setting(config, "num_frames", 4), *image[1:]) if name.endswith("videos") else torch.randn(*image)
+            image = (setting(config, "num_channels", 3), height, width)
+            film = name.endswith("videos") or variant == 1
+            return torch.randn(1, *([setting(config, "num_frames", 4)] if film else [1] if variant == 2 else []), *image)
         if name == "bbox":
             corner = torch.randint(0, 30, (1, 12, 2))
             return torch.cat([corner, corner + torch.randint(0, 20, (1, 12, 2))], -1)
         if name == "input_features":
-            return torch.randn(1, setting(config, "num_mel_bins", 80), 3000)
-        if name == "past_values":
-            return torch.randn(1, setting(config, "context_length", 64), setting(config, "num_input_channels", 1))
+            return torch.randn(*[(1, mels, 3000), (1, 100, setting(config, "feature_projection_input_dim", setting(config, "input_feat_per_channel", mels))), (1, 1, 1001, 64)][variant])
+        if name == "input_values":
+            return torch.randn(*[(1, 4000), (1, setting(config, "max_length", 128), mels), (1, 1, 4000)][variant])
+        if name.startswith(("past_", "future_")):
+            return self._series(name, config)
         if name == "input_points":
             return torch.rand(1, 1, 2, 2) * 60
-        return torch.randn(1, 4000) if name == "input_values" else torch.randn(1, 1, 4000)
+        if name == "is_longer":
+            return torch.ones(1, 1, dtype=torch.bool)
+        if name == "pixel_mask":
+            return torch.ones(1, 64, 64, dtype=torch.long)
+        if name.endswith("mask"):
+            return torch.ones(1, (3000, 100, 1001)[variant], dtype=torch.long)
+        return torch.randn(1, 1, 4000)
+
+    @staticmethod
+    def _series(name, config):
+        """The future and the past of a time series, with the lags that it looks back."""
+        steps = setting(config, "context_length", 64) + max(getattr(config, "lags_sequence", None) or [0])
+        if name.startswith("future_"):
+            steps = setting(config, "prediction_length", 4)
+        if name.endswith("time_features"):
+            return torch.randn(1, steps, setting(config, "num_time_features", 0))
+        if hasattr(config, "lags_sequence"):
+            return torch.ones(1, steps) if name.endswith("mask") else torch.randn(1, steps)
+        return torch.randn(1, steps, setting(config, "num_input_channels", 1))
 
     @staticmethod
     def split(call):
         return (), call
+
+
+def placeholders(config, names, message):
+    """(token, how many) where eager misses the tokens that stand for images or sounds, else ()."""
+    asked = re.search(r"tokens:? *\d+\D+features:?\D*(\d+)", message)
+    kind = "image" if "pixel_values" in names else "audio"
+    token = setting(config, f"{kind}_token_id", None) or setting(config, f"{kind}_token_index", None)
+    return (token, int(asked.group(1))) if asked and token is not None and int(asked.group(1)) < 2000 else ()
 
 
 def setting(config, name, default):
@@ -357,8 +461,7 @@ def write_table(path, results):
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("torch", "timm", "transformers"))
     lines = ["# Models from elsewhere, exported fresh", "", f"Written by `sweep.py table`; {versions}.", ""]
     for result in results:
-        with open(result) as file:
-            rows = [line.rstrip("\n").split("\t") for line in file]
+        rows = sorted(read_rows(result))
         counts = collections.Counter(row[1] for row in rows)
         made = sum(count for verdict, count in counts.items() if verdict != "skip")
         title = os.path.splitext(os.path.basename(result))[0]

@@ -229,6 +229,10 @@ at::ScalarType scalar_type_of(ex::ScalarType type, const std::string& what) {
       return at::kFloat;
     case ex::ScalarType::DOUBLE:
       return at::kDouble;
+    case ex::ScalarType::COMPLEXFLOAT:
+      return at::kComplexFloat;
+    case ex::ScalarType::COMPLEXDOUBLE:
+      return at::kComplexDouble;
     case ex::ScalarType::BOOL:
       return at::kBool;
     case ex::ScalarType::BFLOAT16:

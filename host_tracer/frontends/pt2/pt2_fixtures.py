@@ -277,7 +277,7 @@ def write_damaged(folder):
                                                 b"torch.ops.mylib.squash.default")})
     rewrite(good, path("odd_dtype"),
             replace={"data/weights/model_weights_config.json":
-                     lambda b: b.replace(b'"dtype": 7', b'"dtype": 10')})
+                     lambda b: b.replace(b'"dtype": 7', b'"dtype": 9')})
     torch.save({"weight": torch.zeros(3)}, path("checkpoint"))
     torch.jit.save(torch.jit.trace(nn.Linear(2, 2), torch.zeros(1, 2)), path("torchscript"))
     with open(path("text"), "w") as f:

@@ -265,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"truncated", "damaged"}, Refusal{"missing_weight", "weight_0"},
         Refusal{"missing_samples", "--input x=FILE.npy"}, Refusal{"future_version", "version 99"},
         Refusal{"broken_json", "not a valid exported program"}, Refusal{"wrong_json", "no outputs"},
-        Refusal{"short_weight", "elements, the file holds"}, Refusal{"odd_dtype", "COMPLEXFLOAT"},
+        Refusal{"short_weight", "elements, the file holds"}, Refusal{"odd_dtype", "COMPLEXHALF"},
         Refusal{"checkpoint", "torch.save checkpoint"}, Refusal{"torchscript", "TorchScript"}));
 
 TEST(Pt2, FolderIsNoFile) {

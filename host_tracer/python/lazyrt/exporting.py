@@ -8,7 +8,7 @@ import time
 
 import torch
 
-from lazyrt import _tracer, checking, layouts, results, statements, trees
+from lazyrt import _tracer, checking, gradients, layouts, results, statements, trees
 from lazyrt.arguments import Example, Watch
 from lazyrt.arrays import LazyArray, taken_by_torch
 from lazyrt.errors import Error, ExportError
@@ -90,10 +90,12 @@ class _Export:
         self.globals = GlobalState()
         self.notes = []
         self.moved = set()
+        self.takes_gradients = False  # of its own results: autograd is on while it runs
 
     def run(self, samples, path, check, keep_samples, report_path):
         materialised = self._materialise(samples[0])
         self.state, self.written = Phases(self.program), None
+        self.gradients = gradients.Kept(self.program.parameters().values())
         values = [value for sample in samples for value in (sample.args, sample.kwargs)]
         self.arguments = Reach([(f"argument {i}", value) for i, value in enumerate(values)], Contents())
         start = time.perf_counter()
@@ -169,6 +171,7 @@ class _Export:
 
     def _restore(self):
         self.state.restore()
+        self.gradients.restore()
         self.arguments.restore()
         self.state.restore_random()
         self.globals.restore()
@@ -254,10 +257,18 @@ class _Export:
         """The model's own results, under a mode, in the phase of a run. Its buffers and the parameters that it writes are clones, and
         the inputs, too, where they are not given."""
         try:
-            buffers = self.fresh_buffers(run)
-            return self.call_eagerly(sample, tensors or [tensor.detach().clone() for _, tensor in sample.inputs], buffers, mode)
+            return self._eager_once(sample, tensors, mode, run)
+        except RuntimeError as error:
+            if self.takes_gradients or not gradients.are_missing(error):
+                raise
+            self.takes_gradients = True
+            return self._eager_once(sample, tensors, mode, run)
         finally:
             self._restore()
+
+    def _eager_once(self, sample, tensors, mode, run):
+        buffers = self.fresh_buffers(run)
+        return self.call_eagerly(sample, tensors or [tensor.detach().clone() for _, tensor in sample.inputs], buffers, mode)
 
     def fresh_buffers(self, run=None):
         """Clones of the model's buffers and of the parameters that it writes; all else of it is as in the phase of a run, or as it was
@@ -271,7 +282,7 @@ class _Export:
     def call_eagerly(self, sample, tensors, buffers, mode=None):
         """The model's own results, under a mode. `tensors` and `buffers` may be written; what else changes stays changed."""
         args, kwargs = sample.call(tensors)
-        with torch.no_grad(), mode or contextlib.nullcontext():
+        with torch.set_grad_enabled(self.takes_gradients), mode or contextlib.nullcontext():
             return self.program.call(buffers, args, kwargs)
 
     def _check_structure(self, bundle, sample):
@@ -363,6 +374,7 @@ class _LazyRun:
 
     def _run(self, inputs):
         job = self._job
+        job.takes_gradients = torch.is_grad_enabled()  # as the capture has found
         lifted = {name: _tracer.lift(tensor) for name, tensor in self._tensors.items()}
         call = Call(job.state, self.phase, lifted, job.sources.current)
         tensors = dict(lifted)
@@ -379,6 +391,8 @@ class _LazyRun:
             stack.enter_context(self.numbers.active())
             stack.enter_context(mode)
             result = job.program.call(tensors, args, kwargs)
+        if mode.missing_gradients and not job.takes_gradients:
+            raise RuntimeError(mode.missing_gradients)
         if self.written is None:
             self.written = watch.changed(result)
         outputs = self._take(result, mode)

@@ -9,7 +9,7 @@ import sys
 import torch
 from torch.overrides import TorchFunctionMode
 
-from lazyrt import _tracer
+from lazyrt import _tracer, gradients
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, has_carriers, nested_carriers
 from lazyrt.errors import Error
@@ -69,6 +69,7 @@ class CaptureMode(TorchFunctionMode):
         self._lifted = {}  # storage address -> (CPU tensor, its lifted form)
         self._writes = {}  # function -> whether it writes into its first argument
         self._handlers = self._make_handlers()
+        self.missing_gradients = None  # the error of a gradient that was asked for where none are recorded
 
     @property
     def lifted(self):
@@ -95,6 +96,8 @@ class CaptureMode(TorchFunctionMode):
         writes = self._is_write(func, kwargs)
         if writes:
             self._lift_targets(args, kwargs)
+        if torch.is_grad_enabled():
+            self._lift_variables(args, kwargs)
         if self._lifted:
             args = _map(tuple(args), self._current)
             kwargs = {key: _map(value, self._current) for key, value in kwargs.items()}
@@ -122,6 +125,13 @@ class CaptureMode(TorchFunctionMode):
             for target in _tensors_in(targets):
                 if not is_lazy(target):
                     self._remember(target)
+
+    def _lift_variables(self, args, kwargs):
+        """What the program made on the CPU and wants the gradient of."""
+        for tensor in _tensors_in((*args, *kwargs.values())):
+            if not is_lazy(tensor) and tensor.requires_grad and tensor.is_leaf:
+                self._remember(tensor)
+                self._current(tensor).requires_grad_()
 
     def _remember(self, tensor):
         base = tensor if tensor._base is None else tensor._base
@@ -169,7 +179,33 @@ class CaptureMode(TorchFunctionMode):
             torch.full: self._full,
             torch.tensor: self._make_tensor,
             torch.as_tensor: self._make_tensor,
+            **dict.fromkeys((torch.stft, torch.istft, _Tensor.stft, _Tensor.istft), self._all_lazy),
+            **dict.fromkeys((torch.autograd.grad, _Tensor.backward), self._backward),
         }
+
+    def _backward(self, func, args, kwargs):
+        """A program that catches the error, too, is captured again with autograd on."""
+        try:
+            return self._all_lazy(func, args, kwargs)
+        except RuntimeError as error:
+            if gradients.are_missing(error):
+                self.missing_gradients = str(error)
+            raise
+
+    def _all_lazy(self, func, args, kwargs):
+        """Functions that want all tensors on one device."""
+        def lift(tensor):
+            tensor = self.current(tensor)
+            return tensor if is_lazy(tensor) else self._lift(tensor.detach().clone())
+
+        def lifted(value):
+            return _map(value, lift)
+
+        if torch.is_grad_enabled():
+            self._lift_variables(args, kwargs)
+        if any(is_lazy(self.current(tensor)) for tensor in _tensors_in((*args, *kwargs.values()))):
+            args, kwargs = tuple(map(lifted, args)), {name: lifted(value) for name, value in kwargs.items()}
+        return self._call(func, args, kwargs)
 
     @staticmethod
     def _data_ptr(func, args, kwargs):

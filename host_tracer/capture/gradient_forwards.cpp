@@ -1,0 +1,115 @@
+// Losses, and layers whose saved moments autograd reads, in operators that a trace may hold.
+
+#include <ATen/ATen.h>
+
+#include "host_tracer/capture/gradient_ops.h"
+
+namespace lazyrt {
+namespace {
+
+using Args = RuleArgs;
+using Tensors = std::vector<at::Tensor>;
+using at::Tensor;
+
+Tensor reduced(const Args& a, const Tensor& loss) {
+  const int64_t reduction = a.integer("reduction");
+  if (reduction == at::Reduction::Mean) return at::mean(loss);
+  return reduction == at::Reduction::Sum ? at::sum(loss) : loss;
+}
+
+Tensor difference(const Args& a) { return a.tensor("self") - a.tensor("target"); }
+
+Tensors mse_loss(const Args& a) {
+  const Tensor d = difference(a);
+  return {reduced(a, d * d)};
+}
+
+/// d^2 / 2 below the bound, a line above.
+Tensor bent(const Tensor& d, double bound, const Tensor& square) {
+  const Tensor size = at::abs(d);
+  return at::where(at::lt(size, bound), square, size - 0.5 * bound);
+}
+
+Tensors smooth_l1_loss(const Args& a) {
+  const Tensor d = difference(a);
+  const double beta = a.at("beta").toDouble();
+  return {reduced(a, beta == 0 ? at::abs(d) : bent(d, beta, d * d * 0.5 / beta))};
+}
+
+Tensors huber_loss(const Args& a) {
+  const Tensor d = difference(a), size = at::abs(d);
+  const double delta = a.at("delta").toDouble();
+  return {reduced(a, at::where(at::le(size, delta), d * d * 0.5, (size - 0.5 * delta) * delta))};
+}
+
+/// Each logarithm is at least -100, as in eager.
+Tensors binary_cross_entropy(const Args& a) {
+  constexpr double kLowest = -100;
+  const Tensor x = a.tensor("self"), target = a.tensor("target");
+  const Tensor weight = a.optional_tensor("weight");
+  const Tensor no = at::clamp_min(at::log1p(at::neg(x)), kLowest);
+  const Tensor yes = at::clamp_min(at::log(x), kLowest);
+  const Tensor loss = (target - 1) * no - target * yes;
+  return {reduced(a, weight.defined() ? loss * weight : loss)};
+}
+
+/// (loss, the weights' sum), of which the ignored class is no part.
+Tensors nll_loss(const Args& a) {
+  const Tensor x = a.tensor("self"), target = a.tensor("target");
+  const Tensor weight = a.optional_tensor("weight");
+  const int64_t axis = x.dim() == 1 ? 0 : 1;
+  const Tensor used = at::ne(target, a.integer("ignore_index"));
+  const Tensor known = at::where(used, target, at::zeros_like(target));
+  const Tensor picked =
+      at::neg(at::squeeze_copy(at::gather(x, axis, at::unsqueeze_copy(known, axis)), axis));
+  Tensor scale = at::_to_copy(used, x.scalar_type());
+  if (weight.defined()) {
+    const Tensor flat = at::_reshape_copy(known, {known.numel()});
+    scale = scale * at::_reshape_copy(at::index_select(weight, 0, flat), known.sizes());
+  }
+  const Tensor loss = at::where(used, picked * scale, at::zeros_like(picked));
+  const Tensor total = at::sum(scale);
+  if (a.integer("reduction") == at::Reduction::None) return {loss, at::zeros_like(total)};
+  const Tensor sum = at::sum(loss);
+  return {a.integer("reduction") == at::Reduction::Mean ? sum / total : sum, total};
+}
+
+/// (result, mean, rstd) of [N, C, ...], whose moments are the groups' own.
+Tensors group_norm(const Args& a) {
+  const Tensor x = a.tensor("input");
+  const int64_t n = a.integer("N"), channels = a.integer("C"), groups = a.integer("group");
+  const Tensor grouped = at::_reshape_copy(x, {n, groups, channels / groups * a.integer("HxW")});
+  const Tensor mean = at::mean(grouped, {2}, true);
+  const Tensor centred = grouped - mean;
+  const Tensor rstd = at::rsqrt(at::mean(centred * centred, {2}, true) + a.at("eps").toDouble());
+  std::vector<int64_t> along(static_cast<size_t>(x.dim()), 1);
+  along[1] = channels;
+  Tensor y = at::_reshape_copy(centred * rstd, x.sizes());
+  const Tensor weight = a.optional_tensor("weight"), bias = a.optional_tensor("bias");
+  if (weight.defined()) y = y * at::_reshape_copy(weight, along);
+  if (bias.defined()) y = y + at::_reshape_copy(bias, along);
+  return {y, at::_reshape_copy(mean, {n, groups}), at::_reshape_copy(rstd, {n, groups})};
+}
+
+}  // namespace
+
+const GradientFormulas& loss_formulas() {
+  static const GradientFormulas formulas = {
+      {"binary_cross_entropy", binary_cross_entropy},
+      {"huber_loss", huber_loss},
+      {"mse_loss", mse_loss},
+      {"nll_loss2d_forward", nll_loss},
+      {"nll_loss_forward", nll_loss},
+      {"smooth_l1_loss", smooth_l1_loss},
+  };
+  return formulas;
+}
+
+const GradientFormulas& moment_formulas() {
+  static const GradientFormulas formulas = {
+      {"native_group_norm", group_norm},
+  };
+  return formulas;
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,49 @@
+#include "host_tracer/capture/gradient_ops.h"
+
+#include <ATen/ATen.h>
+
+#include "host_tracer/capture/op_args.h"
+
+namespace lazyrt {
+namespace {
+
+GradientFormula find_in(const GradientFormulas& formulas, const std::string& name) {
+  const auto it = formulas.find(name);
+  return it == formulas.end() ? nullptr : it->second;
+}
+
+GradientFormula find_formula(const std::string& name) {
+  if (name.find("_backward") == std::string::npos) {
+    if (const GradientFormula loss = find_in(loss_formulas(), name)) return loss;
+    return at::GradMode::is_enabled() ? find_in(moment_formulas(), name) : nullptr;
+  }
+  const GradientFormula pointwise = find_in(pointwise_gradients(), name);
+  return pointwise ? pointwise : find_in(layer_gradients(), name);
+}
+
+}  // namespace
+
+bool record_gradient(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const std::string& full = op.operator_name().name;
+  if (!full.starts_with("aten::")) return false;
+  const GradientFormula formula = find_formula(full.substr(std::string("aten::").size()));
+  if (formula == nullptr) return false;
+  const std::vector<c10::IValue> args = torch::jit::pop(*stack, op.schema().arguments().size());
+  for (const at::Tensor& result : formula(RuleArgs(op, args))) stack->emplace_back(result);
+  return true;
+}
+
+bool gradient_wanted(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  if (!at::GradMode::is_enabled()) return false;
+  bool wanted = false;
+  for (size_t i = stack.size() - op.schema().arguments().size(); i < stack.size(); ++i) {
+    c10::IValue value = stack[i];
+    map_tensors(value, [&wanted](const at::Tensor& t) {
+      wanted = wanted || t.requires_grad();
+      return t;
+    });
+  }
+  return wanted;
+}
+
+}  // namespace lazyrt

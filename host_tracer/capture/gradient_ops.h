@@ -1,0 +1,36 @@
+#pragma once
+
+// The backward operators that autograd calls where a program takes gradients, and the losses that
+// it takes them of, written with operators that any trace may hold.
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "host_tracer/capture/shape_rules.h"
+
+namespace lazyrt {
+
+/// The results of a call; undefined where its output_mask says so.
+using GradientFormula = std::vector<at::Tensor> (*)(const RuleArgs&);
+using GradientFormulas = std::unordered_map<std::string, GradientFormula>;
+
+/// By name without "aten::": of functions of one element, and of layers.
+const GradientFormulas& pointwise_gradients();
+const GradientFormulas& layer_gradients();
+/// Losses; layers, where gradients are recorded.
+const GradientFormulas& loss_formulas();
+const GradientFormulas& moment_formulas();
+
+/// Does a call of an operator with a formula: pops its arguments (not functional) and
+/// pushes its results. False for all other calls.
+bool record_gradient(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
+/// True when gradients of this call are recorded: an operator kept whole would hide them.
+bool gradient_wanted(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
+
+}  // namespace lazyrt

@@ -1,0 +1,240 @@
+// Gradients of functions of one element, of softmax, and of losses.
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "host_tracer/capture/gradient_ops.h"
+
+namespace lazyrt {
+namespace {
+
+using Args = RuleArgs;
+using Tensors = std::vector<at::Tensor>;
+using at::Tensor;
+
+Tensor grad(const Args& a) { return a.tensor("grad_output"); }
+Tensor self(const Args& a) { return a.tensor("self"); }
+double number(const Args& a, const char* name) { return a.at(name).toScalar().toDouble(); }
+
+/// `value` where `condition` holds, else 0.
+Tensor only_where(const Tensor& condition, const Tensor& value) {
+  return at::where(condition, value, at::zeros_like(value));
+}
+
+Tensor between(const Tensor& x, double low, double high) {
+  return at::logical_and(at::gt(x, low), at::lt(x, high));
+}
+
+Tensors threshold(const Args& a) {
+  const Tensor below = at::le(self(a), a.at("threshold").toScalar());
+  return {only_where(at::logical_not(below), grad(a))};
+}
+
+Tensors sigmoid(const Args& a) {
+  const Tensor y = a.tensor("output");
+  return {grad(a) * (y * at::rsub(y, 1))};
+}
+
+Tensors tanh(const Args& a) {
+  const Tensor y = a.tensor("output");
+  return {grad(a) * at::rsub(y * y, 1)};
+}
+
+Tensor gelu_slope(const Tensor& x) {
+  const Tensor below = at::erf(x * std::numbers::sqrt2 * 0.5) * 0.5 + 0.5;
+  const double height = 0.5 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  return below + x * at::exp(x * x * -0.5) * height;
+}
+
+Tensor gelu_tanh_slope(const Tensor& x) {
+  constexpr double kCubic = 0.044715;
+  const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  const Tensor square = x * x;
+  const Tensor t = at::tanh((x + x * square * kCubic) * scale);
+  const Tensor inner = (square * (3 * kCubic) + 1) * scale;
+  return (t + 1) * 0.5 + x * at::rsub(t * t, 1) * inner * 0.5;
+}
+
+Tensors gelu(const Args& a) {
+  const bool by_tanh = a.at("approximate").toStringRef() == "tanh";
+  return {grad(a) * (by_tanh ? gelu_tanh_slope(self(a)) : gelu_slope(self(a)))};
+}
+
+Tensors silu(const Args& a) {
+  const Tensor x = self(a), s = at::sigmoid(x);
+  return {grad(a) * (s * (x * at::rsub(s, 1) + 1))};
+}
+
+Tensors mish(const Args& a) {
+  const Tensor x = self(a), t = at::tanh(at::softplus(x));
+  return {grad(a) * (t + x * at::sigmoid(x) * at::rsub(t * t, 1))};
+}
+
+Tensors elu(const Args& a) {
+  const Tensor x = a.tensor("self_or_result"), g = grad(a);
+  const double alpha = number(a, "alpha"), scale = number(a, "scale");
+  const double inner = number(a, "input_scale");
+  const Tensor below = a.boolean("is_result") ? (x + alpha * scale) * inner
+                                              : at::exp(x * inner) * (inner * alpha * scale);
+  return {g * at::where(at::le(x, 0), below, at::full_like(x, scale))};
+}
+
+Tensors softplus(const Args& a) {
+  const Tensor scaled = self(a) * number(a, "beta");
+  const Tensor g = grad(a);
+  return {at::where(at::gt(scaled, number(a, "threshold")), g, g * at::sigmoid(scaled))};
+}
+
+Tensors leaky_relu(const Args& a) {
+  const Tensor g = grad(a);
+  return {at::where(at::gt(self(a), 0), g, g * number(a, "negative_slope"))};
+}
+
+Tensors hardtanh(const Args& a) {
+  const Tensor outside =
+      at::logical_or(at::le(self(a), number(a, "min_val")), at::ge(self(a), number(a, "max_val")));
+  return {only_where(at::logical_not(outside), grad(a))};
+}
+
+Tensors hardsigmoid(const Args& a) {
+  return {only_where(between(self(a), -3, 3), grad(a) * (1.0 / 6))};
+}
+
+Tensors hardswish(const Args& a) {
+  const Tensor x = self(a), g = grad(a);
+  const Tensor middle = g * (x * (1.0 / 3) + 0.5);
+  return {at::where(at::ge(x, 3), g, only_where(at::gt(x, -3), middle))};
+}
+
+Tensor shrunk(const Args& a, const Tensor& g) {
+  const double lambd = number(a, "lambd");
+  const Tensor x = self(a);
+  return only_where(at::logical_not(at::logical_and(at::ge(x, -lambd), at::le(x, lambd))), g);
+}
+Tensors softshrink(const Args& a) { return {shrunk(a, grad(a))}; }
+Tensors hardshrink(const Args& a) { return {shrunk(a, a.tensor("grad_out"))}; }
+
+Tensors log_sigmoid(const Args& a) { return {grad(a) * at::sigmoid(at::neg(self(a)))}; }
+
+Tensors logit(const Args& a) {
+  const Tensor x = self(a), slope = grad(a) / (x * at::rsub(x, 1));
+  const auto eps = a.at("eps").toOptional<double>();
+  const double low = eps.value_or(0.0);
+  const Tensor inside = at::logical_and(at::ge(x, low), at::le(x, 1 - low));
+  const double outside = eps ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+  return {at::where(inside, slope, at::full_like(slope, outside))};
+}
+
+Tensors glu(const Args& a) {
+  const int64_t dim = a.integer("dim"), half = self(a).size(dim) / 2;
+  const Tensor x = at::slice_copy(self(a), dim, 0, half);
+  const Tensor gate = at::sigmoid(at::slice_copy(self(a), dim, half, 2 * half));
+  const Tensor g = grad(a);
+  return {at::cat({g * gate, g * x * gate * at::rsub(gate, 1)}, dim)};
+}
+
+Tensors prelu(const Args& a) {
+  const Tensor x = self(a), g = grad(a), positive = at::gt(x, 0);
+  return {at::where(positive, g, g * a.tensor("weight")),
+          at::where(positive, at::zeros_like(g), x * g)};
+}
+
+Tensors dropout(const Args& a) { return {grad(a) * a.tensor("mask") * number(a, "scale")}; }
+
+Tensors softmax(const Args& a) {
+  const Tensor y = a.tensor("output"), g = grad(a) * y;
+  return {(grad(a) - at::sum(g, a.integer("dim"), true)) * y};
+}
+
+Tensors log_softmax(const Args& a) {
+  const Tensor g = grad(a);
+  return {g - at::exp(a.tensor("output")) * at::sum(g, a.integer("dim"), true)};
+}
+
+// ---------------------------------------------------------------- losses
+
+/// The loss's slope in `self`, weighted by the gradient of its mean or sum.
+Tensor reduced(const Args& a, const Tensor& slope) {
+  const bool mean = a.integer("reduction") == at::Reduction::Mean;
+  return slope * grad(a) * (mean ? 1.0 / static_cast<double>(slope.numel()) : 1.0);
+}
+
+Tensor difference(const Args& a) { return self(a) - a.tensor("target"); }
+
+Tensors mse_loss(const Args& a) { return {reduced(a, difference(a) * 2)}; }
+
+Tensors smooth_l1_loss(const Args& a) {
+  const Tensor d = difference(a);
+  const double beta = number(a, "beta");
+  if (beta == 0) return {reduced(a, at::sign(d))};
+  return {reduced(a, at::where(at::lt(at::abs(d), beta), d / beta, at::sign(d)))};
+}
+
+Tensors huber_loss(const Args& a) {
+  const double delta = number(a, "delta");
+  return {reduced(a, at::clamp(difference(a), -delta, delta))};
+}
+
+Tensors binary_cross_entropy(const Args& a) {
+  const Tensor x = self(a), weight = a.optional_tensor("weight");
+  const Tensor slope = difference(a) / at::clamp_min(x * at::rsub(x, 1), 1e-12);
+  return {reduced(a, weight.defined() ? slope * weight : slope)};
+}
+
+/// -weight at the target's class, 0 elsewhere and for the ignored class.
+Tensors nll_loss(const Args& a) {
+  const Tensor x = self(a), target = a.tensor("target"), weight = a.optional_tensor("weight");
+  const int64_t axis = x.dim() == 1 ? 0 : 1;
+  const Tensor used = at::ne(target, a.integer("ignore_index"));
+  const Tensor known = only_where(used, target);
+  Tensor scale = at::_to_copy(used, x.scalar_type());
+  if (weight.defined())
+    scale = scale * at::_reshape_copy(
+                        at::index_select(weight, 0, at::_reshape_copy(known, {known.numel()})),
+                        known.sizes());
+  const bool mean = a.integer("reduction") == at::Reduction::Mean;
+  Tensor g = at::neg(grad(a)) * scale;
+  if (mean) g = g / a.tensor("total_weight");
+  return {at::scatter(at::zeros_like(x), axis, at::unsqueeze_copy(known, axis),
+                      at::unsqueeze_copy(g, axis))};
+}
+
+}  // namespace
+
+const GradientFormulas& pointwise_gradients() {
+  static const GradientFormulas formulas = {
+      {"_log_softmax_backward_data", log_softmax},
+      {"_prelu_kernel_backward", prelu},
+      {"_softmax_backward_data", softmax},
+      {"binary_cross_entropy_backward", binary_cross_entropy},
+      {"elu_backward", elu},
+      {"gelu_backward", gelu},
+      {"glu_backward", glu},
+      {"hardshrink_backward", hardshrink},
+      {"hardsigmoid_backward", hardsigmoid},
+      {"hardswish_backward", hardswish},
+      {"hardtanh_backward", hardtanh},
+      {"huber_loss_backward", huber_loss},
+      {"leaky_relu_backward", leaky_relu},
+      {"log_sigmoid_backward", log_sigmoid},
+      {"logit_backward", logit},
+      {"mish_backward", mish},
+      {"mse_loss_backward", mse_loss},
+      {"native_dropout_backward", dropout},
+      {"nll_loss2d_backward", nll_loss},
+      {"nll_loss_backward", nll_loss},
+      {"sigmoid_backward", sigmoid},
+      {"silu_backward", silu},
+      {"smooth_l1_loss_backward", smooth_l1_loss},
+      {"softplus_backward", softplus},
+      {"softshrink_backward", softshrink},
+      {"tanh_backward", tanh},
+      {"threshold_backward", threshold},
+  };
+  return formulas;
+}
+
+}  // namespace lazyrt
