@@ -10,6 +10,7 @@
 
 #include "kernels/common/element.h"
 #include "lazyrt/runtime.h"
+#include "tests/fuzz/api_walk.h"
 #include "tests/fuzz/bundle_edit.h"
 #include "tests/fuzz/exactness.h"
 
@@ -138,7 +139,11 @@ class Pair {
         if (stop_) return "";
       }
     }
-    return reset(sessions);
+    const std::string text = reset(sessions);
+    for (Session& s : sessions) {
+      if (text.empty() && !walk(method_, &s)) return "bind_input refuses memory that fits";
+    }
+    return text;
   }
 
   static std::string both(const char* what, const Status* statuses) {
@@ -312,10 +317,12 @@ std::string disagreement(Span<const uint8_t> file, Reached* reached) {
   options.memory_limit = kMemory[0];
   options.node_work_limit = kNodeSteps;
   options.work_limit = 4 * kNodeSteps;
+  options.check_data = file.size() % 128 < 64;
   const Result<Program> program = Program::load(file, default_ops(), options);
   test::BundleParts parts;
   if (!program.ok() || !read_parts(file, &parts)) return "";
   ++reached->loaded;
+  walk(*program);
   const uint64_t seed = Checksum64::of(file.data(), file.size());
   for (size_t i = 0; i < program->method_count(); ++i) {
     const Method method = program->method(i);

@@ -347,6 +347,24 @@ class Editor {
   fb::MethodT* m_;
 };
 
+/// Parts of the schema that the runtime checks and then refuses: they would end every run.
+void add_reserved(Random* random, BundleParts* parts) {
+  fb::MethodT& m = *random->any(parts->bundle.methods);
+  if (m.values.empty()) return;
+  fb::ValueT& v = *random->any(m.values);
+  if (random->one_in(2)) {
+    m.symbols.push_back(std::make_unique<fb::SymbolT>());
+    m.symbols.back()->name = random->one_in(4) ? "" : "n";
+    m.symbols.back()->max = static_cast<int64_t>(random->below(9));
+    v.symbols.assign(v.shape.size(), static_cast<int32_t>(random->below(3)) - 1);
+  } else {
+    v.quantization = std::make_unique<fb::QuantizationT>();
+    v.quantization->axis = static_cast<int32_t>(random->below(4)) - 1;
+    v.quantization->scales.assign(random->below(4), static_cast<float>(any_real(random, 1)));
+    v.quantization->zero_points.assign(random->below(4), any_integer(random, 0));
+  }
+}
+
 bool unpack(const uint8_t* data, size_t size, fb::BundleT* bundle) {
   flatbuffers::Verifier verifier(data, size, kBundleMaxDepth, 20000);
   if (!fb::VerifyBundleBuffer(verifier)) return false;
@@ -400,6 +418,7 @@ test::AlignedBytes mutate(const OpTable& ops, uint64_t seed, BundleParts* parts)
   edit(ops, &random, parts);
   if (!random.one_in(64)) repair(ops, &random, parts);
   if (random.one_in(8)) edit_scalar(&random, parts);
+  if (random.one_in(128)) add_reserved(&random, parts);
   return test::write_bundle(*parts);
 }
 
