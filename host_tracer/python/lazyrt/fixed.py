@@ -267,7 +267,9 @@ def _named_of_torch(described):
         return described["text"]
     if described["type"] == "torch.device":
         return torch.device(described["text"])
-    return getattr(torch, described["text"].removeprefix("torch."))
+    # The name is the file's: whatever else torch has by it is not given out.
+    found = getattr(torch, described["text"].removeprefix("torch."), None)
+    return found if isinstance(found, (torch.dtype, torch.layout, torch.memory_format)) else described["text"]
 
 
 _MAKERS = {
@@ -282,7 +284,7 @@ _MAKERS = {
     "single": lambda described: {name: value for value, name in _SINGLES.items()}[described["text"]],
     "numpy.generic": _make_generic,
     "decimal.Decimal": lambda described: decimal.Decimal(described["parts"][0]),
-    "fractions.Fraction": lambda described: fractions.Fraction(described["parts"][0]),
+    "fractions.Fraction": lambda described: fractions.Fraction(*map(int, described["parts"][0].split("/"))),
     "datetime.date": lambda described: datetime.date.fromisoformat(described["parts"][0]),
     "uuid.UUID": lambda described: uuid.UUID(described["parts"][0]),
 }
