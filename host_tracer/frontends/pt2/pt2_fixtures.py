@@ -247,6 +247,15 @@ def complex_numbers():
     return export(M(), (torch.randn(8),))
 
 
+@case
+def complex_result():
+    class M(nn.Module):
+        def forward(self, x):
+            return torch.fft.rfft(x)
+
+    return export(M(), (torch.randn(8),))
+
+
 def rewrite(source, target, drop=(), replace=None):
     """Copies a zip, leaving entries out or giving them other bytes."""
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as new:

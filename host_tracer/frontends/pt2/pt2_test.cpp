@@ -215,6 +215,12 @@ TEST(Pt2, AValueThatLeavesTheGraphIsNotedWithItsLine) {
   EXPECT_NE(verdict_of(*trace), Verdict::kSound);
 }
 
+TEST(Pt2, ComplexNumbersAreHalvesInTheGraph) {
+  const auto trace = capture_pt2(fixture("complex_numbers"), {});
+  ASSERT_TRUE(trace.ok()) << trace.failure().text;
+  EXPECT_EQ(verdict_of(*trace), Verdict::kSound) << trace->text();
+}
+
 TEST(Pt2, NumbersStayInTheGraph) {
   const auto trace = capture_pt2(fixture("item"), {});
   ASSERT_TRUE(trace.ok()) << trace.failure().text;
@@ -254,7 +260,7 @@ TEST_P(Pt2Refuses, ByName) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, Pt2Refuses,
                          testing::Values(Refusal{"cond", "torch.ops.higher_order.cond"},
-                                         Refusal{"complex_numbers", "ComplexFloat"},
+                                         Refusal{"complex_result", "view_as_real"},
                                          Refusal{"unknown_operator",
                                                  "torch.ops.mylib.squash.default"}));
 
