@@ -1,6 +1,8 @@
 """The module and the process are left as they were found."""
 
+import contextlib
 import copy
+import decimal
 import os
 import random
 import threading
@@ -235,3 +237,46 @@ def test_running_statistics_are_state(bundle, close, norm, shape):
         for x in batches:
             for ours, expected in zip(program(x), eager(x), strict=True):
                 close(ours, expected)
+
+
+class Switching(torch.nn.Module):
+    """Sets switches of the process in its fifth call."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        precise, deterministic = decimal.getcontext().prec > 28, torch.are_deterministic_algorithms_enabled()
+        self.calls = min(self.calls + 1, 6)
+        if self.calls == 5:
+            decimal.getcontext().prec = 40
+            torch.use_deterministic_algorithms(True)
+        return x * (10 if precise and deterministic else 2)
+
+
+def test_switches_of_the_process_are_state_and_put_back(bundle, close):
+    before = decimal.getcontext().prec, torch.are_deterministic_algorithms_enabled()
+    model = Switching()
+    try:
+        assert lazyrt.export(model, (torch.randn(3),), bundle).verdict == "SOUND"
+        assert before == (decimal.getcontext().prec, torch.are_deterministic_algorithms_enabled()) and model.calls == 0
+        program = lazyrt.load(bundle)
+        for _ in range(8):
+            x = torch.randn(3)
+            close(program(x), model(x))
+    finally:
+        decimal.getcontext().prec = before[0]
+        torch.use_deterministic_algorithms(before[1])
+
+
+class OtherType(torch.nn.Module):
+    def forward(self, x):
+        torch.set_default_dtype(torch.float64)
+        return x * torch.tensor(2.0)
+
+
+def test_the_default_dtype_is_put_back(bundle):
+    with contextlib.suppress(lazyrt.Error):
+        lazyrt.export(OtherType(), (torch.randn(3),), bundle)
+    assert torch.get_default_dtype() is torch.float32

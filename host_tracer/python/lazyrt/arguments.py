@@ -34,6 +34,7 @@ class Example:
         self.args, self.kwargs = tuple(args), dict(kwargs or {})
         self._taken = set()
         self.inputs, self.arrays = [], set()
+        self._attributes, self._objects = {}, []  # of inputs by name; (path, object) of what holds others
         try:
             self.parameters = [self._describe(*given) for given in _bind(target, self.args, self.kwargs)]
         except Opaque as opaque:
@@ -49,12 +50,25 @@ class Example:
             return described
         path = "" if parameter.kind is _Parameter.VAR_KEYWORD else parameter.name
         described["item"], leaves = trees.flatten(value, path, is_input, self._taken, arguments=True)
+        self._objects += trees.objects_of(described["item"], value, path)
         for name, leaf in leaves:
+            self._take_attributes(described["item"], name, leaf)
             if isinstance(leaf, numpy.ndarray):
                 self.arrays.add(name)
             self.inputs.append((name, _as_tensor(name, leaf)))
         trees.mark(described["item"], self.arrays, numpy=True)
         return described
+
+    def _take_attributes(self, item, name, leaf):
+        """Attributes that somebody gave a tensor are fixed."""
+        given = vars(leaf) if type(leaf) is torch.Tensor else {}
+        if given:
+            trees.mark(item, {name}, attributes=trees.describe_attributes(given, name))
+            self._attributes[name] = given
+
+    def one_object(self):
+        """Lists of the places in the arguments that hold one object."""
+        return trees.groups_of_one(self._objects)
 
     def call(self, tensors, array=lambda tensor: tensor.numpy()):
         """(args, kwargs) with these tensors, in the order of `inputs`; array(tensor) makes an array of NumPy of one."""
@@ -62,10 +76,12 @@ class Example:
 
         def make(leaf):
             (name, _), tensor = next(following)
-            return array(tensor) if name in self.arrays else tensor
+            if name in self.arrays:
+                return array(tensor)
+            tensor.__dict__.update(self._attributes.get(name, ()))
+            return tensor
 
-        parts = [trees.replace(value, is_input, make) for value in (self.args, self.kwargs)]
-        return parts[0], parts[1]
+        return trees.replace((self.args, self.kwargs), is_input, make)
 
     def fixed(self):
         """Names of the arguments that are no inputs -> their descriptions."""

@@ -6,7 +6,7 @@ The interface, JSON in the bundle's info, has a list "parameters" in the order o
   item     the description of what was given at export, or of the default that stood in for it (see trees.py)
   default  the description of the signature's default; {"kind": "default"} of one that cannot be compared
 and lists of inputs' names: "distinct" ones must not share memory, nor "written" ones with any other, "contiguous" and "detached" ones have to
-be that. Where variants give other constants "results" has a description for each of them, and a variant's literal "lazyrt.result" is its place
+be that, "whole" ones must not be a part of a larger memory; "one_object" has groups of places that hold one object. Where variants give other constants "results" has a description for each of them, and a variant's literal "lazyrt.result" is its place
 there."""
 
 import itertools
@@ -70,9 +70,10 @@ def _bind_positional(parameters, args):
     return values
 
 
-def match(parameters, values, flat):
-    """Arrays by input name, where all that is fixed is as it was. Raises InputError that names what is not."""
-    found = dict(flat)
+def match(parameters, values, flat, one_object=None):
+    """Arrays by input name, where all that is fixed is as it was. Raises InputError that names what is not. `one_object`: see above; None
+    where the bundle does not tell."""
+    found, objects = dict(flat), []
     for parameter, value in zip(parameters, values):
         item, name = parameter["item"], parameter["name"]
         if value is MISSING or (parameter["kind"].startswith("open") and len(value) == 0 and _covers(flat, item)):
@@ -81,8 +82,19 @@ def match(parameters, values, flat):
         path = "" if parameter["kind"] == "open keyword" else name
         if item["kind"] == "default":
             raise _refusal(f"argument '{name}' was left out when the bundle was exported; {_shown(value)} needs an export of its own")
-        _Matcher(found).match(item, value, path)
+        _Matcher(found, objects).match(item, value, path)
+    if one_object is not None and not flat:
+        _match_objects(one_object, trees.groups_of_one(objects))
     return found
+
+
+def _match_objects(wanted, given):
+    for group in given:
+        if group not in wanted:
+            raise _refusal(f"'{group[0]}' and '{group[1]}' are one object, and were not when the bundle was exported: give copies")
+    for group in wanted:
+        if group not in given:
+            raise _refusal(f"'{group[0]}' and '{group[1]}' were one object when the bundle was exported, and have to be again")
 
 
 def _covers(flat, item):
@@ -107,8 +119,8 @@ def _match_missing(parameter, flat):
 class _Matcher:
     """Compares a value with a description and collects the arrays in it."""
 
-    def __init__(self, found):
-        self._found = found
+    def __init__(self, found, objects):
+        self._found, self._objects = found, objects
 
     def match(self, item, value, path):
         kind = item["kind"]
@@ -129,6 +141,8 @@ class _Matcher:
         wanted = item.get("class", item["kind"] if item["kind"] != "object" else None)
         if node is None or node.kind != item["kind"] or not _same_class(wanted, node):
             raise _changed(path, f"a {wanted or item['type']}", value)
+        if item["kind"] != "tuple" and not isinstance(value, tuple):
+            self._objects.append((path, value))
         self._match_keys(item, node, path)
         for mark in ("plain", "attributes", "absent"):
             if mark in item and fixed.canonical(item[mark]) != fixed.canonical(node.more.get(mark)):
@@ -225,11 +239,36 @@ def _array(item, value, path):
         raise _refusal(f"'{path or item['name']}' is a {fixed.type_name(value)}: give a plain array or tensor")
     if item.get("numpy") and not _is_numpy(value):
         raise _changed(path or item["name"], "an array of NumPy", value)
+    _match_attributes(item, value, path or item["name"])
     return value
 
 
-def check_memory(interface, arrays):
-    """Refuses arrays that share memory, or are strided, where that would make a difference in eager. `arrays`: {name: numpy array}."""
+def _match_attributes(item, value, path):
+    """What somebody has set on a tensor: t.scale = 2."""
+    given = dict(getattr(value, "__dict__", ())) if _is_tensor(value) else {}
+    try:
+        described = trees.describe_attributes(given, path) if given else None
+    except Opaque as opaque:
+        raise _refusal(_opaque_text(opaque)) from None
+    if fixed.canonical(described) == fixed.canonical(item.get("attributes")):
+        return
+    then, now = (_named_texts(each) for each in (item.get("attributes"), described))
+    name = next(name for name in {**then, **now} if then.get(name) != now.get(name))
+    was = f"was {then[name]}" if name in then else "was not there"
+    raise _refusal(f"'{path}.{name}' {was} when the bundle was exported, and now " + (f"is {now[name]}" if name in now else "is not"))
+
+
+def _named_texts(described):
+    """{name: text} of described attributes."""
+    return {} if described is None else {name: fixed.text_of(item) for name, item in zip(described["keys"], described["items"])}
+
+
+def check_memory(interface, arrays, given):
+    """Refuses arrays that share memory, or are strided, where that would make a difference in eager. `arrays`: {name: numpy array}, `given`:
+    {name: as the caller gave it}."""
+    for name in interface.get("whole", ()):
+        if _is_tensor(given[name]) and given[name].untyped_storage().nbytes() != given[name].nbytes:
+            raise _refusal(f"the program looks at the memory that '{name}' lies in: give a clone()")
     for name in interface.get("contiguous", ()):
         if not arrays[name].flags.c_contiguous:
             raise _refusal(f"the program looks at the strides of '{name}': give a contiguous array")

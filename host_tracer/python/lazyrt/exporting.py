@@ -91,6 +91,7 @@ class _Export:
         self.notes = []
         self.moved = set()
         self.takes_gradients = False  # of its own results: autograd is on while it runs
+        self.asks_for_layout = False
 
     def run(self, samples, path, check, keep_samples, report_path):
         materialised = self._materialise(samples[0])
@@ -165,7 +166,7 @@ class _Export:
         """What all samples assume of their inputs' memory."""
         found = {}
         for sample in samples:
-            for key, names in layouts.examine(sample, lambda tensors: self._eager(sample, tensors)).items():
+            for key, names in layouts.examine(sample, lambda tensors: self._eager(sample, tensors), self.asks_for_layout).items():
                 found[key] = sorted({*found.get(key, ()), *names})
         return found
 
@@ -330,7 +331,8 @@ class _Export:
         options = _tracer.ExportOptions()
         options.path, options.model = path, self.program.name
         options.report_path = os.fspath(report_path) if report_path else ""
-        interface = {"version": 2, "parameters": sample.parameters, "result": outputs.description, **self.layout}
+        interface = {"version": 2, "parameters": sample.parameters, "result": outputs.description, **self.layout,
+                     "one_object": sample.one_object()}
         if len(self.results) > 1:
             interface["results"] = self.results
         options.info = [(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))]
@@ -387,12 +389,13 @@ class _LazyRun:
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
             stack.enter_context(taken_by_torch())
             self._recipes = Recipes(job.sources.current)
-            mode = CaptureMode(_tracer.lift, self._note, self.numbers, self._recipes)
+            mode = CaptureMode(_tracer.lift, self._note, self.numbers, self._recipes, call.kept())
             stack.enter_context(self.numbers.active())
             stack.enter_context(mode)
             result = job.program.call(tensors, args, kwargs)
         if mode.missing_gradients and not job.takes_gradients:
             raise RuntimeError(mode.missing_gradients)
+        job.asks_for_layout |= mode.asks_for_layout
         if self.written is None:
             self.written = watch.changed(result)
         outputs = self._take(result, mode)
@@ -429,7 +432,7 @@ def _sample_tensor(value):
 
 def _layout_notes(layout):
     """What the program looks at beside its inputs' values, for the report."""
-    texts = {"contiguous": "strides of its inputs: they have to be contiguous: ", "detached": "gradients being wanted: give detached tensors: ",
+    texts = {"whole": "what else lies in its inputs' memory: give clones: ", "contiguous": "strides of its inputs: they have to be contiguous: ", "detached": "gradients being wanted: give detached tensors: ",
              "distinct": "two of its inputs being one tensor: give different ones: "}
     return [f"the program's results depend on {text}{', '.join(layout[key])}" for key, text in texts.items() if layout[key]]
 

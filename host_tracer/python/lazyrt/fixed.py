@@ -24,7 +24,7 @@ import types
 import uuid
 
 _LARGEST = 4096  # characters of JSON, above which a digest stands for a description
-_VALUE_TYPES = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, uuid.UUID, pathlib.PurePath)
+VALUE_TYPES = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, uuid.UUID, pathlib.PurePath)
 _ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
              types.MethodWrapperType, types.ClassMethodDescriptorType)
 _SINGLES = {Ellipsis: "Ellipsis", NotImplemented: "NotImplemented"}
@@ -185,7 +185,7 @@ def _describe_builtin(value, path):
         return _fixed("single", _SINGLES[value])
     if isinstance(value, re.Pattern):
         return _fixed("re.Pattern", f"{value.pattern!r}, {value.flags}")
-    if isinstance(value, _VALUE_TYPES) and kind.__module__ in ("decimal", "fractions", "datetime", "uuid", "pathlib"):
+    if isinstance(value, VALUE_TYPES) and kind.__module__ in ("decimal", "fractions", "datetime", "uuid", "pathlib"):
         return _fixed(type_name(value), repr(value), parts=[str(value)])
     return None
 

@@ -9,10 +9,11 @@ from lazyrt import trees
 from lazyrt.errors import ExportError
 
 
-def examine(example, run):
-    """{"contiguous", "detached", "distinct", "written"}: names of inputs for the interface. `run(tensors)` calls eager with these tensors
-    and gives its result; it leaves no trace. Raises ExportError."""
-    return _Examination(example, run).examine()
+def examine(example, run, asks=False):
+    """{"contiguous", "whole", "detached", "distinct", "written"}: names of inputs for the interface. `run(tensors)` calls eager with these
+    tensors and gives its result; it leaves no trace. `asks`: the program asks for strides or the like, so that more forms of them are
+    tried. Raises ExportError."""
+    return _Examination(example, run).examine(asks)
 
 
 class _Examination:
@@ -21,20 +22,33 @@ class _Examination:
         self._names = [name for name, _ in example.inputs]
         self._tensors = [tensor for _, tensor in example.inputs]
 
-    def examine(self):
+    def examine(self, asks):
         plain = self._copies()
         before = [tensor.clone() for tensor in plain]
         expected = self._run(plain)
         self._check_example(expected)
         written = [name for name, a, b in zip(self._names, before, plain) if not _same(a, b)]
-        strided = self._makes_difference([_strided(t) for t in self._tensors], expected)
+        strided = self._makes_difference([_strided(t) for t in self._tensors], expected) or asks and self._forms_matter(expected)
+        parts = asks and self._makes_difference([_part_of_larger(t) for t in self._tensors], expected)
         grads = [_with_grad(t) for t in self._copies()]
         return {
             "written": written,
             "contiguous": [n for n, t in zip(self._names, self._tensors) if strided and t.numel() > 1],
+            "whole": [n for n in self._names if parts],
             "detached": self._floats() if self._floats() and self._makes_difference(grads, expected) else [],
             "distinct": self._distinct(),
         }
+
+    def _forms_matter(self, expected):
+        """Whether dense tensors in another order, or expanded ones, make a difference."""
+        if any(self._makes_difference([form(t) for t in self._tensors], expected) for form in (_transposed, _channels_last)):
+            return True
+        repeated = [t[:1].expand_as(t) if t.dim() else t for t in self._copies()]
+        try:
+            dense = self._run([t.clone(memory_format=torch.contiguous_format) for t in repeated])
+        except Exception:  # no such values for eager
+            return False
+        return self._makes_difference(repeated, dense)
 
     def _copies(self):
         return [t.detach().clone(memory_format=torch.contiguous_format) for t in self._tensors]
@@ -100,6 +114,23 @@ def _strided(tensor):
         return tensor.detach().clone()
     wide = tensor.new_empty((*tensor.shape[:-1], 2 * tensor.shape[-1]))[..., ::2]
     return wide.copy_(tensor.detach())
+
+
+def _transposed(tensor):
+    """The same values with the first dimension innermost in memory."""
+    axes = tuple(reversed(range(tensor.dim())))
+    return tensor.detach().permute(axes).clone(memory_format=torch.contiguous_format).permute(axes)
+
+
+def _channels_last(tensor):
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return tensor.detach().clone(memory_format=formats.get(tensor.dim(), torch.contiguous_format))
+
+
+def _part_of_larger(tensor):
+    """The same values, contiguous, in the midst of a larger memory."""
+    wide = tensor.new_empty((3, *tensor.shape))
+    return wide[1].copy_(tensor.detach())
 
 
 def _with_grad(tensor):

@@ -21,6 +21,8 @@ _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _Tensor = torch.Tensor
 _DRAWS = {torch.rand, torch.randn, torch.randint, torch.randperm, torch.normal}  # lazy, so that the report can name them
 
+_LAYOUT = (_Tensor.stride, _Tensor.is_contiguous, _Tensor.storage_offset, _Tensor.untyped_storage, _Tensor.storage, _Tensor.dim_order)
+
 _REFLECTED_WRITES = {
     f"__i{name}__" for name in
     ("add", "sub", "mul", "truediv", "floordiv", "div", "mod", "pow", "and", "or", "xor", "lshift", "rshift")
@@ -58,10 +60,13 @@ def _map(value, fn):
 
 class CaptureMode(TorchFunctionMode):
     """Active while the program runs on lazy tensors. `lift` makes a CPU tensor lazy; `note(text)` tells the report; `numbers`
-    says whether numbers are followed, and which texts are for people (see following.py); `recipes` is told of calls on the CPU."""
+    says whether numbers are followed, and which texts are for people (see following.py); `recipes` is told of calls on the CPU; `kept` are
+    the lazy tensors that outlive the call."""
 
-    def __init__(self, lift, note, numbers, recipes):
+    def __init__(self, lift, note, numbers, recipes, kept=()):
         super().__init__()
+        self._kept = {id(tensor): tensor for tensor in kept}
+        self.asks_for_layout = False  # the program asks how lazy tensors lie in memory
         self._lift = lift
         self._note = note
         self._numbers = numbers
@@ -163,6 +168,11 @@ class CaptureMode(TorchFunctionMode):
             _Tensor.device.__get__: lambda func, args, kwargs: self._device(args[0]),
             _Tensor.is_cpu.__get__: lambda func, args, kwargs: is_lazy(args[0]) or args[0].is_cpu,
             _Tensor.data.__get__: lambda func, args, kwargs: args[0].detach(),
+            _Tensor.data.__set__: self._set_data,
+            _Tensor.type: self._type,
+            **dict.fromkeys(_LAYOUT, self._layout),
+            _Tensor.is_shared: lambda func, args, kwargs: not is_lazy(args[0]) and func(*args),
+            _Tensor.get_device: lambda func, args, kwargs: -1 if is_lazy(args[0]) else func(*args),
             _Tensor.to: self._to,
             _Tensor.cpu: self._cpu,
             _Tensor.numpy: self._numpy,
@@ -213,6 +223,39 @@ class CaptureMode(TorchFunctionMode):
             raise Error("the model asks for the address of a tensor's memory (data_ptr), which it does not have while it is "
                         "captured; what is read there would not be in the bundle", "unsupported")
         return func(*args, **kwargs)
+
+    def _set_data(self, func, args, kwargs):
+        """t.data = value of a tensor that outlives the call: a write into it."""
+        tensor, value = args
+        if id(tensor) not in self._kept:
+            return func(*args, **kwargs)
+        value = self.current(value)
+        if value.shape != tensor.shape or value.dtype != tensor.dtype:
+            raise Error("the model gives a tensor that it keeps another shape or dtype by .data = ...: replace the tensor itself", "unsupported")
+        if is_lazy(value) and _tracer.memory_of(value) in map(_tracer.memory_of, self._kept.values()):
+            raise Error("the model makes two tensors that it keeps one by .data = ...: copy the values, a.data.copy_(b)", "unsupported")
+        with torch.no_grad():
+            tensor.detach().copy_(value)
+        return None
+
+    def _layout(self, func, args, kwargs):
+        tensor, wanted = args[0], kwargs.get("memory_format", torch.contiguous_format)
+        if not is_lazy(tensor):
+            return func(*args, **kwargs)
+        self.asks_for_layout = True
+        if func is _Tensor.is_contiguous and wanted is not torch.contiguous_format:
+            return torch.empty_strided(tensor.shape, tensor.stride(), device="meta").is_contiguous(memory_format=wanted)
+        return func(*args, **kwargs)
+
+    def _type(self, func, args, kwargs):
+        """The name of its type, or a cast to what such a name says."""
+        tensor, wanted = args[0], (*args[1:], *kwargs.values())
+        if not is_lazy(tensor):
+            return func(*args, **kwargs)
+        if not wanted or wanted[0] is None:
+            return torch.empty(0, dtype=tensor.dtype).type()
+        dtype = wanted[0] if isinstance(wanted[0], torch.dtype) else torch.empty(0).type(wanted[0]).dtype
+        return tensor.to(dtype)
 
     @staticmethod
     def _device(tensor):

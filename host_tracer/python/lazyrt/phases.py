@@ -98,9 +98,7 @@ class Phases:
         self.written = set()  # names of the registered parameters and buffers that calls write
         self.first = Phase(self.look())
         self.contents.first = False
-        for path in self.first.picture.generators:
-            raise ExportError(f"the program reaches the generator '{path}': what it has given cannot be taken back, so that an export "
-                              "would change the program; make it a list, or an input")
+        refuse_one_way(self.first.picture)
         self.known = [self.first]
 
     def look(self):
@@ -108,7 +106,7 @@ class Phases:
         roots = [*self.program.roots.items()]
         if "" not in self.program.roots:
             roots.append((self.program.name, self.program.target))
-        return Reach(roots, self.contents, self.ignored)
+        return Reach(roots, self.contents, self.ignored, switches=True)
 
     def restore(self):
         self.first.restore()
@@ -240,13 +238,23 @@ def _is_inside(path, other):
 
 def _watchable(picture, path):
     """The path itself or that of the container that it lies in; None where a read would not be seen."""
+    def seen(container):
+        unseen = isinstance(container, list) and picture.reads_unseen(container=True)
+        return can_watch(container) and id(container) not in picture.bound and not unseen
+
     if path in picture.containers:
-        return path if can_watch(picture.containers[path]) else None
+        return path if seen(picture.containers[path]) else None
     owner, name = picture.owners.get(path, (None, None))
     for other, container in picture.containers.items():
         if container is owner:
-            return other if can_watch(container) else None
-    return path if can_watch_attribute(owner, name) else None
+            return other if seen(container) else None
+    return path if can_watch_attribute(owner, name) and not picture.reads_unseen() else None
+
+
+def refuse_one_way(picture):
+    for path, kind in picture.one_way:
+        raise ExportError(f"the program reaches the {kind} '{path}': what it has given cannot be taken back, so that an export would change "
+                          "the program; make it a list, or an input")
 
 
 class Call:
@@ -266,6 +274,10 @@ class Call:
         self.leaves, self.types = {}, {}
         self.views = {}  # name -> (name of its state, lazy view) of tensors that share their memory
         self._add_leaves()
+        for name, lazy in lifted.items():
+            _pass_for(lazy, self.registered[name])
+        for name, tensor in self.originals.items():
+            _pass_for(self.lazy_of(name), tensor)
         self.numbers = {path: self._add_number(path, number) for path, number in phase.picture.numbers
                         if path in phases.now_numbers}
         self.plain_numbers = {path for path, _ in phase.picture.numbers} - self.numbers.keys()
@@ -292,6 +304,10 @@ class Call:
         """The lazy tensor that the number at this path is the value of in this call."""
         tensor = kept_numbers.as_tensor(number)
         return self.add_leaf(self.phases.names.of(path, tensor), tensor)
+
+    def kept(self):
+        """The lazy tensors that stand for what is kept from call to call."""
+        return [*self.lifted.values(), *(self.lazy_of(name) for name in self.originals)]
 
     def lazy_of(self, name):
         return self.views[name][1] if name in self.views else self.leaves[name]
@@ -346,6 +362,7 @@ class Call:
         self.stop_watching()
         self._put_back_registered(tensors)
         picture = self.phases.look()
+        refuse_one_way(picture)
         for path in picture.lazy_arrays:
             raise ExportError(f"the program keeps a NumPy array that is computed from its inputs in '{path}': keep a tensor there")
         left = _Left(self, picture, mode)
@@ -357,7 +374,11 @@ class Call:
     def _put_back_registered(self, tensors):
         """self.buffer = value: into the buffer where it has its type, else into its place."""
         for name, tensor in tensors.items():
-            before = self.lifted[name]
+            before, original = self.lifted[name], self.registered[name]
+            if before.is_leaf and original.is_leaf and before.requires_grad != original.requires_grad:
+                original.requires_grad_(before.requires_grad)
+            if before.is_leaf and before.grad is not None and original.grad is None:
+                raise ExportError(f"the program leaves a gradient in '{name}': take it by torch.autograd.grad, which leaves none")
             if tensor is before:
                 continue
             if _same_type(tensor, before):
@@ -420,7 +441,7 @@ class _Left:
             self.keep.append(stand_in)
             if unfilled:
                 self.unfilled.add(id(stand_in))
-        self.stands_for[id(original)] = stand_in
+        self._stand(original, stand_in)
         self.original_of[id(lazy)] = stand_in
 
     def _take_number(self, path, number):
@@ -449,6 +470,7 @@ class _Left:
                 if _tracer.was_written(self.call.leaves[base]):
                     self.call.wrote.add(base)
             view = made[base].as_strided(original.shape, original.stride(), original.storage_offset())
+            self._stand(lazy, view)
             self.original_of[id(lazy)] = view
             self.keep.append(view)
             self.unfilled.add(id(view))
@@ -460,11 +482,16 @@ class _Left:
         elif path in self.names.symbolic or _tracer.is_dynamic(tensor):
             self._take_symbolic(path, tensor)
         else:
-            self.stands_for[id(tensor)] = _tracer.sample_of(tensor)
+            self._stand(tensor, _tracer.sample_of(tensor))
+
+    def _stand(self, tensor, other):
+        """The other takes its place, with the attributes that it was given."""
+        self.stands_for[id(tensor)] = other
+        self.stands_for[id(tensor.__dict__)] = other.__dict__
 
     def _take_symbolic(self, path, tensor):
         self.names.symbolic.add(path)
-        self.stands_for[id(tensor)] = self._placeholder(tensor)
+        self._stand(tensor, self._placeholder(tensor))
         name = self.names.of(path, tensor)
         leaf = self.call.leaf(name, tensor)
         if _tracer.was_written(leaf):
@@ -484,7 +511,7 @@ class _Left:
 
     def _take_plain(self, path, tensor):
         before = dict(self.before).get(path)
-        if id(tensor) in self.call.registered_ids:
+        if id(tensor) in self.call.registered_ids or self.picture.owners.get(path, ("", ""))[1] == "grad":
             return
         if path in self.names.symbolic:
             self._take_constant(path, tensor)
@@ -530,6 +557,18 @@ def memory_of(tensor):
     """All of the memory that a tensor lies in, in one dimension."""
     storage = tensor.untyped_storage()
     return torch.empty(0, dtype=tensor.dtype).set_(storage, 0, (storage.nbytes() // tensor.element_size(),))
+
+
+def _pass_for(lazy, original):
+    """Makes a lazy tensor look like the one that it stands for: attributes that it was given, class, what autograd knows of it."""
+    lazy.__dict__ = original.__dict__
+    if isinstance(original, torch.nn.Parameter):
+        lazy.__class__ = type(original)
+    if not original.is_leaf or original.requires_grad == lazy.requires_grad:
+        return
+    lazy.requires_grad_(original.requires_grad)
+    if original.grad is not None:
+        lazy.grad = _tracer.lift(original.grad.detach())
 
 
 def _written_in_place(mode):

@@ -143,7 +143,7 @@ class Program:
             if getattr(arrays[name], "requires_grad", False):
                 raise InputError(f"input '{name}' requires grad, of which the program makes something else: give x.detach()",
                                  "invalid argument")
-        contract.check_memory(self._interface, given)
+        contract.check_memory(self._interface, given, arrays)
 
     def cancel(self) -> None:
         """Ends a call that another thread is in before its next node: it raises CancelledError. Without one it does nothing."""
@@ -224,7 +224,7 @@ class Program:
         assert self._interface is not None
         parameters = self._interface["parameters"]
         values, flat = contract.bind(parameters, {info.name for info in self.inputs}, args, kwargs)
-        return contract.match(parameters, values, flat)
+        return contract.match(parameters, values, flat, self._interface.get("one_object"))
 
     def _flat_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         names = [info.name for info in self.inputs]

@@ -66,7 +66,9 @@ def flatten(value, name, is_tensor, names=None, arguments=False):
 
 
 def replace(value, is_tensor, make):
-    """The same nesting with make(tensor) for each tensor, in flatten's order; what holds a tensor is new, all else as it was."""
+    """The same nesting with make(tensor) for each tensor, in flatten's order; what holds a tensor is new, all else as it was. What was one
+    object is one again, and holds what was made for its first place."""
+    known = {}
 
     def visit(item, depth):
         if is_tensor(item):
@@ -77,9 +79,30 @@ def replace(value, is_tensor, make):
         made = [visit(child, depth + 1) for child in node.items]
         if not any(changed for _, changed in made):
             return item, False
-        return node.make([child for child, _ in made]), True
+        if id(item) not in known:
+            known[id(item)] = node.make([child for child, _ in made])
+        return known[id(item)], True
 
     return visit(value, 0)[0]
+
+
+def objects_of(description, value, path):
+    """(path, object) of the lists, dicts and other objects that a program could change, where the description looks into them."""
+    if "items" not in description:
+        return
+    node = open_node(value, path, True)
+    if description["kind"] != "tuple" and not isinstance(value, tuple):
+        yield path, value
+    for child, key, item in zip(description["items"], node.keys, node.items):
+        yield from objects_of(child, item, _join(path, key))
+
+
+def groups_of_one(objects):
+    """Lists of the paths under which one object is found several times."""
+    places = {}
+    for path, value in objects:
+        places.setdefault(id(value), []).append(path)
+    return sorted(sorted(paths) for paths in places.values() if len(paths) > 1)
 
 
 def leaves_of(value, is_leaf):
@@ -224,7 +247,7 @@ def _check_constant(description, value, path):
 
 def open_node(value, path, arguments):
     """The node of what holds others, or None for a leaf."""
-    if fixed.is_plain(value) or isinstance(value, type):
+    if fixed.is_plain(value) or isinstance(value, (type, *fixed.VALUE_TYPES)):
         return None
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         make = value._make if hasattr(value, "_make") else type(value)
@@ -306,6 +329,11 @@ def _open_object(value):
         return made
 
     return _object(value, fields, fields.values(), make, plain=fixed.class_data(value))
+
+
+def describe_attributes(attributes, path):
+    """The description of the attributes that a tensor was given; tensors among them cannot be compared."""
+    return flatten(dict(attributes), path, lambda item: False, arguments=True)[0]
 
 
 def _describe_leaf(value, path, arguments):

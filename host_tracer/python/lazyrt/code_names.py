@@ -1,0 +1,55 @@
+"""What the code of a program mentions: globals, attributes, modules that it imports."""
+
+import dis
+import functools
+import sys
+import types
+
+_STORE_GLOBAL = dis.opmap["STORE_GLOBAL"]
+_IMPORT_NAME = dis.opmap["IMPORT_NAME"]
+_LIBRARIES = {"torch", "numpy", "lazyrt", "torchgen", "functorch", *sys.stdlib_module_names} - {"__main__"}
+
+
+def of_a_library(name):
+    """Whether a module of Python is one that programs do not keep their state in: torch, numpy, Python's own."""
+    return (name or "").partition(".")[0] in _LIBRARIES
+
+
+@functools.lru_cache(maxsize=None)
+def is_installed(module):
+    """Whether a module of Python lies among the packages that somebody has installed."""
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return "site-packages" in file or "dist-packages" in file
+
+
+@functools.lru_cache(maxsize=None)
+def global_names(code):
+    """Names of globals and attributes in the code and in what it defines, texts that could be such names among them; those that
+    it assigns to as globals."""
+    names, stored = dict.fromkeys(code.co_names), set()
+    if _STORE_GLOBAL in code.co_code[::2]:
+        stored = {step.argval for step in dis.get_instructions(code) if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            inner, more = global_names(constant)
+            names.update(dict.fromkeys(inner))
+            stored |= more
+        elif isinstance(constant, str) and all(part.isidentifier() for part in constant.split(".")):
+            names[constant] = None
+    return list(names), stored
+
+
+def imports(code):
+    """Whether the code or what it defines imports something as it runs."""
+    return _IMPORT_NAME in code.co_code[::2] or any(isinstance(c, types.CodeType) and imports(c) for c in code.co_consts)
+
+
+def imported_modules(code, names, package):
+    """Modules among the names in a code: it imports them, or asks sys.modules for them."""
+    if not imports(code) and "modules" not in names and "import_module" not in names:
+        return []
+    found = [sys.modules.get(name) for name in names]
+    while package:
+        found += [sys.modules.get(f"{package}.{name}") for name in names if name]
+        package = package.rpartition(".")[0]
+    return [module for module in found if isinstance(module, types.ModuleType) and not of_a_library(module.__name__)]

@@ -1,0 +1,458 @@
+"""What a program can change, piece by piece: containers, attributes, tensors, arrays, switches of the process.
+
+An entry is made of one such thing at one moment. `items` is what lies in it, token() is equal for equal contents (of the
+items only how many they are), restore(given) puts it back, with given(item) in place of each item."""
+
+import array
+import collections
+import copy
+import ctypes
+import decimal
+import enum
+import gc
+import hashlib
+import io
+import itertools
+import struct
+
+import numpy
+import torch
+
+MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
+NUMBERS = (bool, int, float, complex)
+TEXTS = (str, bytes)
+_MANY = 4_000_000
+
+
+def is_plain_value(value):
+    """Numbers and texts, and what derives from them."""
+    return value is None or isinstance(value, (*NUMBERS, *TEXTS))
+
+
+def plain_token(value):
+    """What tells a number or text from others."""
+    kind = type(value)
+    if isinstance(value, float):
+        return (kind.__name__, struct.pack("d", float.__add__(value, 0.0)))
+    return (kind.__name__, value) if kind in (bool, int, str, bytes) else (kind.__name__, repr(value))
+
+
+def key_text(key):
+    """A dict's key as a part of a path."""
+    if isinstance(key, enum.Enum):
+        return f"{type(key).__name__}.{key.name}"
+    if is_plain_value(key) or isinstance(key, tuple) and all(map(is_plain_value, key)):
+        return repr(key)
+    return type(key).__name__
+
+
+class DictEntry:
+    def __init__(self, value):
+        self.base = collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict
+        self.value, self.items = value, list(self.base.items(value))
+        self.factory = getattr(value, "default_factory", None) if isinstance(value, collections.defaultdict) else None
+
+    def token(self):
+        keys = tuple(key if isinstance(key, (*NUMBERS, *TEXTS)) else type(key) for key, _ in self.items)
+        return (type(self.value), keys)
+
+    def restore(self, given):
+        now = list(self.base.items(self.value))
+        then = [(key, given(item)) for key, item in self.items]
+        if self.factory is not None:
+            self.value.default_factory = self.factory
+        if len(now) == len(then) and all(a[0] is b[0] for a, b in zip(now, then)):
+            for (key, before), (_, item) in zip(now, then):
+                if before is not item:
+                    self.base.__setitem__(self.value, key, item)
+            return
+        self.base.clear(self.value)
+        for key, item in then:
+            self.base.__setitem__(self.value, key, item)
+
+
+class ListEntry:
+    def __init__(self, value):
+        self.value, self.items = value, list.__getitem__(value, slice(None))
+
+    def token(self):
+        return (type(self.value), len(self.items))
+
+    def restore(self, given):
+        then = [given(item) for item in self.items]
+        if list.__len__(self.value) != len(then) or any(a is not b for a, b in zip(list.__iter__(self.value), then)):
+            list.__setitem__(self.value, slice(None), then)
+
+
+class DequeEntry:
+    def __init__(self, value):
+        self.value, self.items = value, list(collections.deque.__iter__(value))
+
+    def token(self):
+        return (type(self.value), len(self.items), self.value.maxlen)
+
+    def restore(self, given):
+        then = [given(item) for item in self.items]
+        if len(self.value) != len(then) or any(a is not b for a, b in zip(self.value, then)):
+            collections.deque.clear(self.value)
+            collections.deque.extend(self.value, then)
+
+
+class SetEntry:
+    def __init__(self, value):
+        self.value, self.items = value, list(set.__iter__(value))
+
+    def token(self):
+        return (type(self.value), len(self.items))
+
+    def restore(self, given):
+        then = {given(item) for item in self.items}
+        if set(self.value) != then:
+            set.clear(self.value)
+            set.update(self.value, then)
+
+
+class CellEntry:
+    def __init__(self, value):
+        self.value = value
+        try:
+            self.items = [value.cell_contents]
+        except ValueError:  # not set yet
+            self.items = []
+
+    def token(self):
+        return ("cell", len(self.items))
+
+    def restore(self, given):
+        if self.items:
+            self.value.cell_contents = given(self.items[0])
+        elif CellEntry(self.value).items:
+            del self.value.cell_contents
+
+
+class AttributesEntry:
+    """Attributes that are in no __dict__: slots, those of classes, a function's defaults."""
+
+    def __init__(self, value, names, set_one=setattr, delete_one=delattr, get=getattr):
+        self.value, self.names, self._set, self._delete, self._get = value, names, set_one, delete_one, get
+        self.items = [get(value, name, MISSING) for name in names]
+
+    def token(self):
+        return (type(self.value).__name__, tuple(name for name, item in zip(self.names, self.items) if item is not MISSING))
+
+    def restore(self, given):
+        for name, item in zip(self.names, self.items):
+            now, then = self._get(self.value, name, MISSING), given(item)
+            if now is then:
+                continue
+            if then is MISSING:
+                self._delete(self.value, name)
+            else:
+                self._set(self.value, name, then)
+
+
+class ClassAttributesEntry(AttributesEntry):
+    """Those of a class, by name, with what was added since."""
+
+    def restore(self, given):
+        for name in [name for name in vars(self.value) if is_data_name(name) and name not in self.names]:
+            type.__delattr__(self.value, name)
+        super().restore(given)
+
+
+def from_class(cls, name, default):
+    return vars(cls).get(name, default)
+
+
+def from_globals(names, name, default):
+    return names.get(name, default)
+
+
+def is_data_name(name):
+    return not (name.startswith("__") and name.endswith("__")) and name != "_abc_impl"
+
+
+class VariableEntry:
+    """A context variable. One that had no value cannot lose it again: it gets None."""
+
+    def __init__(self, value):
+        self.value, self.items = value, [value.get(MISSING)]
+
+    def token(self):
+        return ("variable", self.items[0] is MISSING)
+
+    def restore(self, given):
+        then = given(self.items[0])
+        if self.value.get(MISSING) is not then:
+            self.value.set(None if then is MISSING else then)
+
+
+class CachedEntry:
+    """A function with functools.lru_cache. It is emptied where it was empty, or where lazy tensors lie in it: it only repeats
+    what the function gives."""
+
+    def __init__(self, value):
+        self.value, self.size, self.items = value, value.cache_info().currsize, []
+
+    def kept(self):
+        """The arguments and results that lie in it; nothing where they are made of a run's lazy tensors."""
+        found, own = [], self.value.__dict__
+        for held in gc.get_referents(self.value):
+            if type(held) is dict and held is not own:
+                found += [item for item in held.values() if type(item).__name__ != "_lru_list_elem"]
+            elif held is not own and held is not self.value.__wrapped__ and not isinstance(held, type):
+                found.append(held)
+        return [] if self._holds_lazy() else found
+
+    def _holds_lazy(self):
+        todo = [held for held in gc.get_referents(self.value) if held is not self.value.__dict__]
+        for held in todo:
+            if isinstance(held, torch.Tensor) and held.device.type == "lazy":
+                return True
+            if isinstance(held, dict):
+                todo += [*held, *held.values()]
+            elif isinstance(held, (tuple, list)):
+                todo += held
+        return False
+
+    def token(self):
+        return ("cached", self.size)
+
+    def restore(self, given):
+        if self._holds_lazy() or self.size == 0 and self.value.cache_info().currsize:
+            self.value.cache_clear()
+
+
+class PartialEntry:
+    """A functools.partial."""
+
+    def __init__(self, value):
+        self.value, self.items = value, [value.func, value.args, value.keywords]
+
+    def restore(self, given):
+        then = [given(item) for item in self.items]
+        if any(a is not b for a, b in zip(then, (self.value.func, self.value.args, self.value.keywords))):
+            self.value.__setstate__((*then, self.value.__dict__ or None))
+
+
+class TextEntry:
+    """A file in memory."""
+
+    def __init__(self, value):
+        self.value, self.content, self.items = value, (value.getvalue(), value.tell()), []
+
+    def token(self):
+        return (type(self.value).__name__, *self.content)
+
+    def restore(self, given):
+        if (self.value.getvalue(), self.value.tell()) != self.content:
+            self.value.seek(0)
+            self.value.truncate()
+            self.value.write(self.content[0])
+            self.value.seek(self.content[1])
+
+
+class ArrayEntry:
+    """A numpy array, array.array or bytearray: its content."""
+
+    def __init__(self, value):
+        self.value, self.content, self.items = value, copy.copy(value), []
+
+    def token(self):
+        content = self.content if isinstance(self.content, bytearray) else numpy.asarray(self.content).tobytes()
+        more = [str(getattr(self.content, name, "")) for name in ("dtype", "shape", "mask")]
+        return (type(self.value), *more, hashlib.blake2b(content).hexdigest())
+
+    def restore(self, given):
+        if isinstance(self.value, (bytearray, array.array)):
+            self.value[:] = self.content
+        elif self.value.flags.writeable:
+            self.value[...] = self.content
+
+
+class ObjectsEntry:
+    """A numpy array of objects."""
+
+    def __init__(self, value):
+        self.value, self.items = value, [value[place] for place in numpy.ndindex(value.shape)]
+
+    def token(self):
+        return (type(self.value), self.value.shape)
+
+    def restore(self, given):
+        for place, item in zip(numpy.ndindex(self.value.shape), self.items):
+            then = given(item)
+            if self.value[place] is not then:
+                self.value[place] = then
+
+
+class MemoryEntry:
+    """A value of ctypes."""
+
+    def __init__(self, value):
+        self.value, self.content, self.items = value, bytes(value), []
+
+    def token(self):
+        return (type(self.value).__name__, self.content)
+
+    def restore(self, given):
+        ctypes.memmove(ctypes.addressof(self.value), self.content, len(self.content))
+
+
+class PlainEntry:
+    """An object of Python's own library or NumPy: the numbers and texts among its attributes."""
+
+    def __init__(self, value):
+        self.value, self.items = value, []
+        self._set = object.__setattr__
+        self.kept = {name: item for name, item in self._attributes().items() if is_plain_value(item)}
+
+    def _attributes(self):
+        found = dict(getattr(self.value, "__dict__", ()))
+        for cls in type(self.value).__mro__:
+            slots = vars(cls).get("__slots__", ())
+            for name in (slots,) if isinstance(slots, str) else slots:
+                if name not in ("__dict__", "__weakref__") and hasattr(self.value, name):
+                    found[name] = getattr(self.value, name)
+        return found
+
+    def token(self):
+        return tuple((name, item if item is None else plain_token(item)) for name, item in sorted(self.kept.items()))
+
+    def restore(self, given):
+        now = self._attributes()
+        for name, item in self.kept.items():
+            if now.get(name, MISSING) is not item:
+                self._set(self.value, name, item)
+
+
+class ScriptEntry:
+    """The attributes of a TorchScript module that are no parameters, buffers or modules."""
+
+    def __init__(self, value):
+        known = {*dict(value.named_parameters(recurse=False)), *dict(value.named_buffers(recurse=False)), *dict(value.named_children())}
+        self.value, self._inside = value, value._c
+        self.names = sorted(name for name in value._concrete_type.get_attributes() if name not in known and self._inside.hasattr(name))
+        self.items = [self._inside.getattr(name) for name in self.names]
+
+    def restore(self, given):
+        for name, item in zip(self.names, self.items):
+            self._inside.setattr(name, given(item))
+
+
+def _autocast_of_cpu():
+    return torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
+
+
+def _set_autocast_of_cpu(state):
+    torch.set_autocast_enabled("cpu", state[0])
+    torch.set_autocast_dtype("cpu", state[1])
+
+
+def _set_decimal(state):
+    decimal.getcontext().prec, decimal.getcontext().rounding = state
+
+
+_SWITCHES = {
+    "torch.get_default_dtype()": (torch.get_default_dtype, torch.set_default_dtype),
+    "torch.are_deterministic_algorithms_enabled()": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
+    "torch.get_float32_matmul_precision()": (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    "torch.get_num_threads()": (torch.get_num_threads, torch.set_num_threads),
+    "torch.is_autocast_enabled()": (_autocast_of_cpu, _set_autocast_of_cpu),
+    "decimal.getcontext()": (lambda: (decimal.getcontext().prec, decimal.getcontext().rounding), _set_decimal),
+}
+
+
+class SwitchesEntry:
+    """Switches of the process that a program may set, and leave so."""
+
+    def __init__(self):
+        self.value, self.items = None, []
+        self.states = {name: get() for name, (get, _) in _SWITCHES.items()}
+
+    def restore(self, given):
+        for name, (get, put) in _SWITCHES.items():
+            if get() != self.states[name]:
+                put(self.states[name])
+
+
+class TensorEntry:
+    """A CPU tensor: its content, flags and gradient."""
+
+    def __init__(self, value, contents):
+        self.value, self._contents, self.items = value, contents, []
+        self.flags = (value.requires_grad, value.grad if value.is_leaf else None)
+        self.saved = contents.save(value)
+
+    def restore(self, given):
+        self._contents.restore(self.value, self.saved)
+        requires_grad, grad = self.flags
+        if self.value.is_leaf and not self.value.is_inference():
+            if self.value.requires_grad != requires_grad:
+                self.value.requires_grad_(requires_grad)
+            if self.value.grad is not grad:
+                self.value.grad = grad
+
+
+class Contents:
+    """What CPU tensors hold, across several pictures: a tensor that was not written is not copied again."""
+
+    def __init__(self):
+        self._known = {}  # id -> (tensor, version, copy or None, token)
+        self._count = itertools.count()
+        self._states = {}  # id -> (generator or iterator, its state)
+        self.first = True  # what is seen for the first time is only counted, not read
+
+    def token_of_state(self, value, state):
+        """Equal only while it is as it was when it was seen first."""
+        _, first = self._states.setdefault(id(value), (value, state))
+        return (type(value).__name__, id(value)) if repr(state) == repr(first) else (type(value).__name__, next(self._count))
+
+    def save(self, tensor):
+        """(token, copy): equal tokens mean equal contents. Parameters are not copied."""
+        known = self._known.get(id(tensor))
+        if known and known[0] is tensor and known[1] == self._version(tensor) and self._holds(tensor, known[2]):
+            return known[3], known[2]
+        kept = isinstance(tensor, torch.nn.Parameter) or not _is_plain(tensor)
+        token = ("tensor", next(self._count)) if known is None and (kept or self.first) else self._digest(tensor)
+        copy = None if kept else tensor.detach().clone()
+        self._known[id(tensor)] = (tensor, self._version(tensor), copy, token)
+        return token, copy
+
+    def restore(self, tensor, saved):
+        token, copy = saved
+        if copy is None or self._is(tensor, token, copy):
+            return
+        with torch.no_grad():
+            tensor.copy_(copy)
+        self._known[id(tensor)] = (tensor, self._version(tensor), copy, token)
+
+    def _is(self, tensor, token, copy):
+        known = self._known.get(id(tensor))
+        same = known is not None and known[3] == token and known[1] == self._version(tensor)
+        return same and self._holds(tensor, copy)
+
+    @staticmethod
+    def _holds(tensor, copy):
+        """Writes through t.data and t.numpy() leave no version."""
+        return copy is None or tensor.numel() > _MANY or torch.equal(_bytes_of(tensor), _bytes_of(copy))
+
+    @staticmethod
+    def _version(tensor):
+        return -1 if tensor.is_inference() else tensor._version
+
+    @staticmethod
+    def _digest(tensor):
+        if not _is_plain(tensor):
+            return ("tensor", id(tensor))
+        return ("content", hashlib.blake2b(_bytes_of(tensor).numpy()).hexdigest(), tensor.dtype, tensor.shape)
+
+
+def _bytes_of(tensor):
+    return tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+
+
+def _is_plain(tensor):
+    uninitialized = isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin)
+    plain = not uninitialized and tensor.device.type == "cpu" and tensor.layout == torch.strided and not tensor.is_quantized
+    return plain and not tensor.is_inference() and not tensor.is_conj() and not tensor.is_neg()
