@@ -158,17 +158,22 @@ class Pt2Capture {
       const auto found = tensors_.find(p.target);
       TORCH_CHECK(found != tensors_.end(), "the file lacks the tensor '", p.target, "'");
       if (p.kind == Kind::kParameter) request_.parameters.push_back({p.target, found->second});
-      if (p.kind == Kind::kBuffer) request_.buffers.push_back({p.target, found->second});
+      // A tensor that is no buffer may be written, too, and read again in the next run.
+      const bool fits = to_dtype(found->second.scalar_type()) != DType::kNone;
+      if (p.kind == Kind::kBuffer || (p.kind == Kind::kConstant && fits)) {
+        request_.buffers.push_back({p.target, found->second});
+      }
     }
   }
 
   // ------------------------------------------------------------ running
 
-  /// On the CPU buffers are copies: a run may write into them, and the trace has their bytes.
+  /// On the CPU buffers and constants are copies: a run may write into them, and the trace has
+  /// their bytes.
   at::Tensor placed(const Pt2Placeholder& p, at::Device device) const {
     const at::Tensor& t = tensors_.at(p.target);
     if (!device.is_cpu()) return lazyrt::lift(t);
-    return p.kind == Kind::kBuffer ? t.clone() : t;
+    return p.kind == Kind::kParameter ? t : t.clone();
   }
 
   std::vector<c10::IValue> run_graph(const std::vector<at::Tensor>& inputs, at::Device device,
@@ -226,7 +231,7 @@ class Pt2Capture {
     });
   }
 
-  /// Puts outputs that are no tensors back in their places.
+  /// Puts numbers among the outputs back in their places; None is left out.
   void finish_outputs(Trace& trace) const {
     std::vector<TraceOutput> outputs;
     size_t next = 0;
@@ -235,13 +240,17 @@ class Pt2Capture {
         outputs.push_back(trace.outputs[next++]);
         continue;
       }
+      const c10::IValue& value = outputs_[i];
+      if (value.isNone()) {
+        trace.notes.push_back("output " + std::to_string(i) + " is None and left out");
+        continue;
+      }
       TraceOutput out;
       out.name = result_names_[i];
-      const c10::IValue& value = outputs_[i];
       if (value.isBool()) out.literal = value.toBool();
       if (value.isInt()) out.literal = value.toInt();
       if (value.isDouble()) out.literal = value.toDouble();
-      TORCH_CHECK(out.literal || value.isNone(), "output ", i, " is a ", value.tagKind(),
+      TORCH_CHECK(out.literal, "output ", i, " is a ", value.tagKind(),
                   "; outputs can be tensors, numbers and None");
       outputs.push_back(std::move(out));
     }
@@ -253,6 +262,7 @@ class Pt2Capture {
     std::vector<at::Tensor> inputs;
     for (const NamedTensor& input : request_.inputs) inputs.push_back(input.tensor.clone());
     for (const c10::IValue& value : run_graph(inputs, at::kCPU, "samples")) {
+      if (value.isNone()) continue;
       trace.sample_outputs.push_back(value.isTensor() && value.toTensor().defined()
                                          ? to_sample(value.toTensor())
                                          : SampleTensor{});

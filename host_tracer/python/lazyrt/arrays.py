@@ -16,6 +16,9 @@ NUMPY_DTYPES = frozenset(_DTYPES.values())
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 
 
+targets_of_writes: list = []  # arrays of NumPy that captured ones were written into since the call began
+
+
 class LazyArray:
     """Passes for a numpy.ndarray; `tensor` is what it holds."""
 
@@ -58,6 +61,7 @@ class LazyArray:
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         """Operators whose other side is an array of NumPy are ours; other functions get the values."""
         name = _UFUNCS.get(ufunc)
+        targets_of_writes.extend(item for item in kwargs.get("out", ()) if type(item) is numpy.ndarray)
         if name is None or method != "__call__" or kwargs:
             if any(type(item) is LazyArray for item in kwargs.get("out", ())):
                 raise TypeError("a captured array cannot be out= of a function of NumPy")

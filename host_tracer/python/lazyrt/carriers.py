@@ -150,11 +150,12 @@ def _require(condition, text):
 class LazyInt(Carrier):
     """An int of the graph; `bounds` are the least and the largest that it can be."""
 
-    __slots__ = ("_bounds",)
+    __slots__ = ("_bounds", "_asked")
 
     def __init__(self, tensor, bounds=_INT64):
         super().__init__(tensor)
         self._bounds = bounds
+        self._asked = 0  # how often it was compared
 
     @property  # type: ignore[misc]
     def __class__(self):
@@ -233,7 +234,20 @@ class LazyFloat(Carrier):
     def __round__(self, digits=None):
         if digits is None:
             return self._whole(torch.round)
-        return LazyFloat(self._tensor.round(decimals=operator.index(digits)))
+        digits = operator.index(digits)
+        return self._rounded(digits) if 0 <= digits <= 22 else round(self._plain(), digits)
+
+    def _rounded(self, digits):
+        """Python rounds the number itself, not its product with a power of ten: where that product comes out as a half, what it lost
+        decides."""
+        scale = 10.0**digits
+        product = self._tensor * scale
+        _require(product.abs() < 2**52, f"a number that is rounded to {digits} digits is less than 2**52 of them")
+        below = product.floor()
+        lost = _lost_by(self._tensor, scale, product)
+        up = torch.where(lost > 0, below + 1, below)
+        whole = torch.where((product - below == 0.5) & (lost != 0), up, product.round())
+        return LazyFloat(whole / scale)
 
     @_outside
     def __neg__(self):
@@ -245,11 +259,27 @@ class LazyFloat(Carrier):
 
     @_outside
     def _whole(self, rounding):
+        with statements.expecting("a number that becomes whole is finite"):
+            if not self._tensor.isfinite():
+                return int(self._plain())  # raises what Python raises
         _require(self._tensor.abs() < _LARGE, "a number that becomes whole is finite and less than 2**62")
         return LazyInt(rounding(self._tensor).to(torch.int64), (-_LARGE, _LARGE))
 
     def _real(self):
         return self._tensor
+
+
+def _halves(number):
+    """Two numbers of half the digits whose sum it is."""
+    large = number * 134217729.0
+    high = large - (large - number)
+    return high, number - high
+
+
+def _lost_by(a, b, product):
+    """a * b - product, exactly, where `product` is what they gave as floats."""
+    (high, low), (over, under) = _halves(a), _halves(b)
+    return ((high * over - product) + high * under + low * over) + low * under
 
 
 # -------------------------------------------------------------------- operands
@@ -292,17 +322,51 @@ def _within(bounds):
 # -------------------------------------------------------------------- comparisons
 
 
+_MOST_QUESTIONS = 256  # that a whole number answers one by one; more come from `n in range(30000)`
+
+
 def _compare(compare, a, b):
-    """Python's answer, as a truth value that leaves the graph."""
+    """Python's answer, as a truth value that leaves the graph. `a` is a carrier."""
+    if isinstance(a, LazyInt):
+        a._asked += 1
+        if a._asked > _MOST_QUESTIONS:
+            a._plain()
     if _known(a) is not None and _known(b) is not None:
         return compare(_known(a), _known(b))
     if not _fits(b):
         return compare(0, b)
-    if not _fits(a):
-        return compare(a, 0)
-    both_whole = _is_whole(a) and _is_whole(b)
-    left, right = (_integer(a), _integer(b)) if both_whole else (_real(a), _real(b))
-    return bool(compare(left, right))
+    if _is_whole(a) and _is_whole(b):
+        return bool(compare(_integer(a), _integer(b)))
+    if isinstance(b, Carrier):
+        for value in (a, b):
+            if _is_whole(value):
+                value._keep_within(_EXACT)
+    elif _is_whole(a):
+        return _compare_whole(compare, a, float(b))
+    elif _is_whole(b) and float(b) != b:
+        return _compare_between(compare, a, b)
+    return bool(compare(_real(a), _real(b)))
+
+
+def _compare_whole(compare, a, b):
+    """A whole number with a float, as exactly as Python does it."""
+    if not math.isfinite(b) or abs(b) >= 2**63:
+        return compare(0.0, b)
+    if compare in (operator.lt, operator.ge):
+        return bool(compare(a._tensor, math.ceil(b)))
+    if compare in (operator.le, operator.gt) or b == math.floor(b):
+        return bool(compare(a._tensor, math.floor(b)))
+    return compare is operator.ne
+
+
+def _compare_between(compare, a, b):
+    """A float with a whole number that lies between two floats."""
+    below = float(b) if float(b) < b else math.nextafter(float(b), -math.inf)
+    if compare in (operator.lt, operator.le):
+        return bool(a._tensor <= below)
+    if compare in (operator.gt, operator.ge):
+        return bool(a._tensor > below)
+    return compare is operator.ne
 
 
 def _comparison(compare):
@@ -315,6 +379,22 @@ def _comparison(compare):
 
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Carrier, f"__{_name}__", _comparison(getattr(operator, _name)))
+
+
+def best_of(numbers, compare):
+    """The first of the numbers than which no later one is better; None where they are not all ints or all floats."""
+    whole = _is_whole(numbers[0])
+    if not all(_is_number(n) and type(n) is not bool and _is_whole(n) == whole and _fits(n) for n in numbers):
+        return None
+    with torch._C.DisableTorchFunction():
+        carrier = next(number for number in numbers if isinstance(number, Carrier))
+        tensors = [_tensor_like(n, carrier) if whole else torch.full_like(carrier._tensor, n) if not isinstance(n, Carrier) else n._tensor
+                   for n in numbers]
+        best = tensors[0]
+        for tensor in tensors[1:]:
+            best = torch.where(compare(tensor, best), tensor, best)
+    choose = max if compare is operator.gt else min
+    return LazyInt(best, tuple(choose(bounds) for bounds in zip(*map(_bounds, numbers)))) if whole else LazyFloat(best)
 
 
 # -------------------------------------------------------------------- arithmetic
@@ -432,7 +512,11 @@ def _real_power(a, b):
         _require(base >= 0, "the base of a power with a fraction is not negative")
     if exponent is None or exponent < 0:
         _require(base != 0, "the base of a negative power is not zero")
-    return torch.pow(base, _real(b))
+    result = torch.pow(base, _real(b))
+    with statements.expecting("a power is no larger than a float"):
+        if not (result.isfinite() | ~base.isfinite() | ~torch.as_tensor(_real(b), dtype=torch.float64).isfinite()):
+            raise OverflowError(34, "Numerical result out of range")
+    return result
 
 
 _REAL = {

@@ -5,6 +5,7 @@ items only how many they are), restore(given) puts it back, with given(item) in 
 
 import array
 import collections
+import contextvars
 import copy
 import ctypes
 import decimal
@@ -173,7 +174,8 @@ def is_data_name(name):
 
 
 class VariableEntry:
-    """A context variable. One that had no value cannot lose it again: it gets None."""
+    """A context variable. One that had no value cannot lose it again: it gets its default, or None. (An export runs in a context of its own, so
+    that the caller's is as it was.)"""
 
     def __init__(self, value):
         self.value, self.items = value, [value.get(MISSING)]
@@ -184,7 +186,13 @@ class VariableEntry:
     def restore(self, given):
         then = given(self.items[0])
         if self.value.get(MISSING) is not then:
-            self.value.set(None if then is MISSING else then)
+            self.value.set(self._default() if then is MISSING else then)
+
+    def _default(self):
+        try:
+            return contextvars.Context().run(self.value.get)
+        except LookupError:
+            return None
 
 
 class CachedEntry:

@@ -1,6 +1,7 @@
 """lazyrt.export: any eager module or function to a bundle."""
 
 import contextlib
+import contextvars
 import json
 import os
 import threading
@@ -42,7 +43,7 @@ def export(model, args=(), path=None, *, kwargs=None, allow=(), second_trace=Tru
     with _one_at_a_time:
         job = _Export(Program(model), allow, second_trace, progress)
         samples = [_example(job.program, *call) for call in _calls(args, kwargs)]
-        return job.run(samples, path, check, keep_samples, report)
+        return contextvars.copy_context().run(job.run, samples, path, check, keep_samples, report)
 
 
 def _calls(args, kwargs):
@@ -395,6 +396,7 @@ class _LazyRun:
             result = job.program.call(tensors, args, kwargs)
         if mode.missing_gradients and not job.takes_gradients:
             raise RuntimeError(mode.missing_gradients)
+        self.numbers.selections.check()
         job.asks_for_layout |= mode.asks_for_layout
         if self.written is None:
             self.written = watch.changed(result)

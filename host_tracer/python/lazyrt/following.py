@@ -4,33 +4,39 @@ A carrier is no number to C code, and `type(n) is int` sees through it. So where
 are compared with those that it makes in eager; where they are others, or the program failed, it is captured again with plain
 numbers, each under its exact guard."""
 
+import builtins
 import contextlib
 import math
+import operator
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer
-from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, has_carriers
+from lazyrt.carriers import Carrier, LazyFloat, best_of, call_with_carriers, has_carriers
+from lazyrt.indexing import Selections, SelectionsMatter
 from lazyrt.statements import Audience, expecting
 
 _ANY_NUMBER = object()
 # Functions of torch whose parser takes a number and nothing else for one of their arguments.
-_NUMBERS_ONLY = ((torch, ("full", "full_like", "arange", "clamp", "clip", "add", "sub")),
-                 (torch.Tensor, ("new_full", "clamp", "clamp_", "clip", "add", "sub", "add_", "sub_")))
-# Functions of math, with what they want of their argument.
-_MATH = {"sqrt": (torch.sqrt, lambda x: x >= 0), "exp": (torch.exp, None), "expm1": (torch.expm1, None),
-         "log": (torch.log, lambda x: x > 0), "log2": (torch.log2, lambda x: x > 0), "log10": (torch.log10, lambda x: x > 0),
-         "log1p": (torch.log1p, lambda x: x > -1), "sin": (torch.sin, None), "cos": (torch.cos, None), "tan": (torch.tan, None),
+_NUMBERS_ONLY = ((torch, ("full", "full_like", "arange", "clamp", "clip", "add", "sub", "roll")),
+                 (torch.Tensor, ("new_full", "clamp", "clamp_", "clip", "add", "sub", "add_", "sub_", "roll")))
+# Functions of math, with what they want of their argument. Where that and the result are not both finite or not, math raises.
+_POSITIVE, _BOUNDED = (lambda x: ~(x <= 0)), (lambda x: ~x.isinf())
+_MATH = {"sqrt": (torch.sqrt, lambda x: ~(x < 0)), "exp": (torch.exp, None), "expm1": (torch.expm1, None),
+         "log": (torch.log, _POSITIVE), "log2": (torch.log2, _POSITIVE), "log10": (torch.log10, _POSITIVE),
+         "log1p": (torch.log1p, lambda x: ~(x <= -1)), "sin": (torch.sin, _BOUNDED), "cos": (torch.cos, _BOUNDED), "tan": (torch.tan, _BOUNDED),
          "atan": (torch.atan, None), "sinh": (torch.sinh, None), "cosh": (torch.cosh, None), "tanh": (torch.tanh, None),
          "fabs": (torch.abs, None), "isnan": (torch.isnan, None), "isinf": (torch.isinf, None), "isfinite": (torch.isfinite, None)}
+_GROWING = {"exp", "expm1", "sinh", "cosh"}
 
 
 class Numbers:
     """What one capture does with numbers."""
 
-    def __init__(self, followed=True):
-        self.followed = followed
+    def __init__(self, followed=True, selects=True):
+        self.followed, self.selects = followed, selects
+        self.selections = Selections()
         self.used = False
         self.audience = Audience()
         self._calls = []
@@ -39,6 +45,7 @@ class Numbers:
     def begin(self):
         """A run of the program begins."""
         self._calls.clear()
+        self.selections = Selections()
 
     @contextlib.contextmanager
     def active(self):
@@ -56,6 +63,8 @@ class Numbers:
                     replace(owner, name, self._taking_carriers(getattr(owner, name)))
             for name, (compute, domain) in _MATH.items():
                 replace(math, name, _of_carriers(getattr(math, name), compute, domain))
+            for name, compare in (("max", operator.gt), ("min", operator.lt)):
+                replace(builtins, name, _best_of(getattr(builtins, name), compare))
         try:
             yield
         finally:
@@ -116,8 +125,27 @@ def _of_carriers(function, compute, domain):
                     if not domain(number):
                         raise ValueError("math domain error")
             result = compute(number)
+            if function.__name__ in _GROWING:
+                with expecting(f"math.{function.__name__}: math range error"):
+                    if result.isinf() & number.isfinite():
+                        raise OverflowError("math range error")
             return bool(result) if result.dtype is torch.bool else LazyFloat(result)
 
+    return call
+
+
+def _best_of(function, compare):
+    """max or min: of numbers of one kind the result stays in the graph, in the order of Python's own comparisons."""
+    def call(*args, **kwargs):
+        if kwargs or len(args) == 1 and type(args[0]) not in (list, tuple):
+            return function(*args, **kwargs)
+        numbers = args[0] if len(args) == 1 else args
+        if not any(isinstance(number, Carrier) for number in numbers):
+            return function(*args)
+        best = best_of(numbers, compare)
+        return function(*args) if best is None else best
+
+    call.__name__ = function.__name__
     return call
 
 
@@ -174,7 +202,21 @@ def _scaled(function, args, kwargs):
     return call_with_carriers(function, args, kwargs)
 
 
-_NUMBER_CALLS = {"full": _full, "full_like": _full_like, "new_full": _new_full, "clamp": _clamp, "clamp_": _clamp, "clip": _clamp,
+def _roll(function, args, kwargs):
+    """Shifts become indices."""
+    given = dict(zip(("input", "shifts", "dims"), args), **kwargs)
+    tensor, shifts, dims = given.get("input", given.get("self")), given["shifts"], given.get("dims") or ()
+    shifts, dims = (value if isinstance(value, (tuple, list)) else (value,) for value in (shifts, dims))
+    if not dims:
+        return _roll(function, (tensor.reshape(-1), shifts, 0), {}).reshape(tensor.shape)
+    for shift, dim in zip(shifts, dims):
+        size = tensor.shape[dim]
+        places = (torch.arange(size) - torch.tensor(shift)).remainder(size)
+        tensor = tensor.index_select(dim, places)
+    return tensor
+
+
+_NUMBER_CALLS = {"roll": _roll, "full": _full, "full_like": _full_like, "new_full": _new_full, "clamp": _clamp, "clamp_": _clamp, "clip": _clamp,
                  "add": _scaled, "add_": _scaled, "sub": _scaled, "sub_": _scaled}
 
 
@@ -216,8 +258,16 @@ def capture_following_numbers(request, run, eager, note):
     """The trace of `run` (the program as capture calls it), with its numbers followed where that makes no difference.
 
     `eager(mode)` runs the program in eager under a mode; `note(text)` tells the report."""
+    try:
+        return _following(request, run, eager, note, Numbers())
+    except SelectionsMatter:
+        run.forget()
+        return _following(request, run, eager, note, Numbers(selects=False))
+
+
+def _following(request, run, eager, note, numbers):
     error = None
-    run.numbers = Numbers()
+    run.numbers = numbers
     try:
         trace = _tracer.capture(request)
         if not run.numbers.used:
@@ -226,11 +276,13 @@ def capture_following_numbers(request, run, eager, note):
         eager(log)
         if run.numbers.same_calls(log):
             return trace
+    except SelectionsMatter:
+        raise
     except Exception as raised:
         if run.interrupt is not None or not run.numbers.used:
             raise
         error = raised
-    run.numbers = Numbers(followed=False)
+    run.numbers = Numbers(followed=False, selects=False)
     run.forget()
     try:
         trace = _tracer.capture(request)

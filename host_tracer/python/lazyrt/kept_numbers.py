@@ -49,6 +49,14 @@ def can_put(owner):
     return owner is not None and not (isinstance(owner, type) and type(owner) is not type)
 
 
+def get(owner, name):
+    """What lies where put() would put something."""
+    if isinstance(owner, (dict, list, collections.deque)):
+        return next(kind for kind in (dict, list, collections.deque) if isinstance(owner, kind)).__getitem__(owner, name)
+    inner = getattr(owner, "__dict__", {})
+    return inner[name] if name in inner else getattr(owner, name)
+
+
 def put(owner, name, value):
     """Puts a value into an attribute, an item, a cell or among globals, past what the owner's class says to that."""
     for kind in (dict, list, collections.deque):

@@ -9,7 +9,7 @@ import sys
 import torch
 from torch.overrides import TorchFunctionMode
 
-from lazyrt import _tracer, gradients
+from lazyrt import _tracer, gradients, indexing
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, has_carriers, nested_carriers
 from lazyrt.errors import Error
@@ -94,6 +94,8 @@ class CaptureMode(TorchFunctionMode):
     # ---------------------------------------------------------------- every call
 
     def _call(self, func, args, kwargs):
+        if torch.is_autocast_enabled("cpu"):
+            self._refuse_autocast(func, args, kwargs)
         if func in _DRAWS or _on_cpu(kwargs.get("device")) and any(is_lazy(t) for t in _tensors_in((*args, *kwargs.values()))):
             kwargs = {**kwargs, "device": LAZY}
         if self._numbers.used and has_carriers((*args, *kwargs.values())):
@@ -110,6 +112,13 @@ class CaptureMode(TorchFunctionMode):
         if not any(is_lazy(t) for t in _tensors_in((result, *args, *kwargs.values()))):
             self._recipes.note(func, args, kwargs, result, writes)
         return result
+
+    @staticmethod
+    def _refuse_autocast(func, args, kwargs):
+        floating = any(is_lazy(t) and t.is_floating_point() for t in _tensors_in((*args, *kwargs.values())))
+        if floating and getattr(func, "__name__", "") != "__get__":
+            raise Error(f"the model computes under torch.autocast ({func.__name__}): the capture does not see its casts. Export the model without "
+                        "autocast, or with casts of its own (x.to(torch.bfloat16))", "unsupported")
 
     def _is_write(self, func, kwargs):
         if kwargs.get("out") is not None:
@@ -171,6 +180,8 @@ class CaptureMode(TorchFunctionMode):
             _Tensor.data.__set__: self._set_data,
             _Tensor.type: self._type,
             **dict.fromkeys(_LAYOUT, self._layout),
+            _Tensor.__getitem__: self._getitem,
+            _Tensor.__setitem__: self._setitem,
             _Tensor.is_shared: lambda func, args, kwargs: not is_lazy(args[0]) and func(*args),
             _Tensor.get_device: lambda func, args, kwargs: -1 if is_lazy(args[0]) else func(*args),
             _Tensor.to: self._to,
@@ -236,6 +247,28 @@ class CaptureMode(TorchFunctionMode):
             raise Error("the model makes two tensors that it keeps one by .data = ...: copy the values, a.data.copy_(b)", "unsupported")
         with torch.no_grad():
             tensor.detach().copy_(value)
+        return None
+
+    def _getitem(self, func, args, kwargs):
+        parts = indexing.parts_of(args[1]) if self._numbers.selects else None
+        if parts is None:
+            return self._call(func, args, kwargs)
+        base = self.current(args[0])
+        result = indexing.select(base, parts)
+        self._numbers.selections.add(base, result)
+        return result
+
+    def _setitem(self, func, args, kwargs):
+        tensor, index, value = args
+        parts = indexing.parts_of(index) if self._numbers.selects else None
+        if parts is None or not indexing.can_write(parts):
+            return self._call(func, args, kwargs)
+        if not is_lazy(self.current(tensor)):
+            self._remember(tensor)
+        base = self.current(tensor)
+        written = self._stack(value) if isinstance(value, Carrier) else torch.as_tensor(value)
+        indexing.write(base, parts, self.current(written))
+        self._numbers.selections.put_back(base, value)
         return None
 
     def _layout(self, func, args, kwargs):

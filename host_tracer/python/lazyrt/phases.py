@@ -11,9 +11,10 @@ import functools
 import torch
 
 from lazyrt import _tracer, kept_numbers
+from lazyrt.arrays import LazyArray, targets_of_writes
 from lazyrt.errors import ExportError
 from lazyrt.modes import is_lazy
-from lazyrt.reach import Contents, Held, Reach, copy_of
+from lazyrt.reach import Contents, Held, Reach, TupleAt, copy_of
 from lazyrt.watch import WatchedAttributes, can_watch, can_watch_attribute, is_watched, unwatched, watched
 
 MOST_PHASES = 16
@@ -29,7 +30,9 @@ class Phase:
 
     def key(self, names):
         """Equal for equal phases."""
-        return {path: _token(token, path in names.symbolic, path in names.numbers) for path, token in self.picture.places.items()}
+        key = {path: _token(token, path in names.symbolic, path in names.numbers) for path, token in self.picture.places.items()}
+        key.update({path: ("array", str(array.dtype), array.shape) for path, array in self.picture.arrays if path in names.arrays})
+        return key
 
     def hidden(self, names, symbolic, taken):
         """{name: tensor} of the symbolic ones whose ids are not taken."""
@@ -39,6 +42,11 @@ class Phase:
     def numbers(self, names):
         """{name: tensor} of the symbolic numbers."""
         found = [(path, kept_numbers.as_tensor(number)) for path, number in self.picture.numbers if path in names.numbers]
+        return {names.of(path, tensor): tensor for path, tensor in found}
+
+    def arrays(self, names):
+        """{name: tensor} of the symbolic arrays of NumPy."""
+        found = [(path, torch.tensor(array)) for path, array in self.picture.arrays if path in names.arrays]
         return {names.of(path, tensor): tensor for path, tensor in found}
 
     def restore(self, given=None):
@@ -65,6 +73,7 @@ class Names:
     def __init__(self):
         self.symbolic = set()  # paths of tensors
         self.numbers = set()  # paths of numbers
+        self.arrays = set()  # paths of arrays of NumPy
         self._types = {}
 
     def of(self, path, tensor):
@@ -93,7 +102,7 @@ class Phases:
         self.counts = set()  # numbers that change with every call, followed as long as nothing but tensors comes of them
         self.follows_counts = True
         self.ignored = set()  # places that change with every call, as long as no call is seen to read them
-        self.now_symbolic, self.now_numbers = frozenset(), frozenset()
+        self.now_symbolic, self.now_numbers, self.now_arrays = frozenset(), frozenset(), frozenset()
         self.reads = {}  # path -> where a call reads what an earlier one left there
         self.written = set()  # names of the registered parameters and buffers that calls write
         self.first = Phase(self.look())
@@ -158,7 +167,7 @@ class Phases:
     def _captured(self, capture, sample, phase):
         """What capture gives; (None, None) where following numbers was a mistake, and they are taken as they are from now on."""
         # One capture runs the program several times: all its runs take the same for symbolic.
-        self.now_symbolic, self.now_numbers = frozenset(self.names.symbolic), frozenset(self.names.numbers)
+        self.now_symbolic, self.now_numbers, self.now_arrays = map(frozenset, (self.names.symbolic, self.names.numbers, self.names.arrays))
         try:
             trace, run = capture(sample, phase)
         except Exception:
@@ -185,7 +194,7 @@ class Phases:
             return False
         picture = self.known[-1].picture
         numbers = {path for path, number in picture.numbers
-                   if kept_numbers.can_put(picture.owners.get(path, (None,))[0]) and kept_numbers.as_tensor(number) is not None}
+                   if kept_numbers.can_put(_owner_of(picture, path)) and kept_numbers.as_tensor(number) is not None}
         more = numbers.intersection(self._changing()) - self.names.numbers
         self.counts |= more
         self.names.numbers |= more
@@ -194,7 +203,8 @@ class Phases:
     def _is_misled(self, steps):
         """True when a call got a tensor or number as it is whose place is known as symbolic now."""
         calls = [step.run.call for step in steps]
-        return any(call.plain_paths & self.names.symbolic or call.plain_numbers & self.names.numbers for call in calls)
+        return any(call.plain_paths & self.names.symbolic or call.plain_numbers & self.names.numbers or call.plain_arrays & self.names.arrays
+                   for call in calls)
 
     def _number_of(self, phase):
         """The phase's number; a new one is added."""
@@ -230,6 +240,13 @@ class Phases:
         more -= self.reads.keys() | self.ignored
         self.ignored |= more
         return bool(more)
+
+
+def _owner_of(picture, path):
+    """What holds a place; of a tuple's item what holds the tuple."""
+    owner = picture.owners.get(path, (None,))[0]
+    holder = picture.owners.get(owner.path, (None,))[0] if isinstance(owner, TupleAt) else owner
+    return None if isinstance(holder, TupleAt) else holder
 
 
 def _is_inside(path, other):
@@ -282,6 +299,12 @@ class Call:
                         if path in phases.now_numbers}
         self.plain_numbers = {path for path, _ in phase.picture.numbers} - self.numbers.keys()
         self.plain_paths = self._plain_paths()
+        self.arrays = {}  # id -> what stands for an array of NumPy
+        self.plain_arrays = {path for path, _ in phase.picture.arrays} - phases.now_arrays
+        for path, array in phase.picture.arrays:
+            if path in phases.now_arrays:
+                tensor = torch.tensor(array)
+                self.arrays[id(array)] = LazyArray(self.add_leaf(phases.names.of(path, tensor), tensor).clone())
         self.written, self.entangled = set(), set()  # names of states: written in place; sharing memory with others
         self.wrote, self.fixed = set(), set()  # given values that depend on inputs or states; that do not
 
@@ -330,7 +353,8 @@ class Call:
 
     def begin(self):
         stands_for = {id(tensor): self.lazy_of(name) for name, tensor in self.originals.items()}
-        stands_for.update(self.phase.copies())
+        stands_for.update({**self.phase.copies(), **self.arrays})
+        targets_of_writes.clear()
         picture, plain = self.phase.picture, dict(self.numbers)
         for path, number in picture.numbers:
             if kept_numbers.is_kept(number) and path in plain:
@@ -342,13 +366,20 @@ class Call:
         if stands_for:
             self.phase.restore(given)
         for path, lazy in plain.items():
-            if path not in picture.owners:
-                raise ExportError(f"the program keeps a number in the tuple item '{path}', which its calls change: keep a tensor there, or "
-                                  "a list")
             owner, name = picture.owners[path]
-            kept_numbers.put(given(owner), name, kept_numbers.carrier(lazy.clone()))
+            value = kept_numbers.carrier(lazy.clone())
+            if isinstance(owner, TupleAt):
+                owner, name, value = self._in_tuple(given, owner.path, name, value)
+            kept_numbers.put(given(owner), name, value)
         for path in sorted(self.phases.ignored & picture.owners.keys() - picture.containers.keys()):
             self._attributes.add(path, *picture.owners[path])
+
+    def _in_tuple(self, given, path, index, value):
+        """(what holds the tuple at the path, under which name, that tuple with a new item)"""
+        owner, name = self.phase.picture.owners[path]
+        items = list(kept_numbers.get(given(owner), name))
+        before, items[index] = kept_numbers.get(given(owner), name), value
+        return owner, name, _like(before, items)
 
     def _report(self, path):
         self.reads.setdefault(path, self._place())
@@ -363,8 +394,7 @@ class Call:
         self._put_back_registered(tensors)
         picture = self.phases.look()
         refuse_one_way(picture)
-        for path in picture.lazy_arrays:
-            raise ExportError(f"the program keeps a NumPy array that is computed from its inputs in '{path}': keep a tensor there")
+        self.phases.names.arrays.update(path for path, array in self.phase.picture.arrays if any(array is other for other in targets_of_writes))
         left = _Left(self, picture, mode)
         left.write()
         following = left.phase()
@@ -415,6 +445,11 @@ class _Left:
                 self.writes.append((self.call.leaf(self.names.of(path, tensor), tensor), _tracer.lift(tensor)))
         for path, number in picture.carriers:
             self._take_number(path, number)
+        for path, array in picture.arrays:
+            if path in self.names.arrays:
+                self._take_constant(path, torch.tensor(array))
+        for path, array in picture.lazy_arrays:
+            self._take_array(path, array)
         for path, tensor in picture.aside_tensors:
             if is_lazy(tensor):
                 original = self.original_of.get(id(tensor))
@@ -455,6 +490,21 @@ class _Left:
         self.stands_for[id(number)] = value
         self.picture.places[path] = ("float" if isinstance(value, float) else "int", value)
         self.picture.numbers.append((path, value))
+
+    def _take_array(self, path, array):
+        """An array of NumPy that is computed from inputs or states."""
+        self.names.arrays.add(path)
+        name = self.names.of(path, array.tensor)
+        self.writes.append((self.call.leaf(name, array.tensor), array.tensor))
+        self.call.wrote.add(name)
+        memory = _tracer.memory_of(array.tensor)
+        others = [other.tensor for _, other in self.picture.lazy_arrays if other is not array]
+        others += [other for _, other in self.picture.tensors if is_lazy(other)]
+        if any(_tracer.memory_of(other) == memory for other in others):
+            raise ExportError(f"the program keeps an array of NumPy in '{path}' and an array or tensor that lies in the same memory: copy() one "
+                              "of them")
+        self.stands_for[id(array)] = self._placeholder(array.tensor).numpy()
+        self.picture.arrays.append((path, array))
 
     def _take_views(self):
         """Views of one memory stay views of one, as long as they stay where they are."""
@@ -511,7 +561,7 @@ class _Left:
 
     def _take_plain(self, path, tensor):
         before = dict(self.before).get(path)
-        if id(tensor) in self.call.registered_ids or self.picture.owners.get(path, ("", ""))[1] == "grad":
+        if id(tensor) in self.call.registered_ids or self._has_array(tensor) or self.picture.owners.get(path, ("", ""))[1] == "grad":
             return
         if path in self.names.symbolic:
             self._take_constant(path, tensor)
@@ -519,6 +569,12 @@ class _Left:
             self.names.symbolic.add(path)
         elif before is not None and _same_type(before, tensor) and self._differs(path, before, tensor):
             self.names.symbolic.add(path)
+
+    def _has_array(self, tensor):
+        """Whether an array of NumPy lies in its memory: both are compared as they are."""
+        storage = tensor.untyped_storage()
+        begin = storage.data_ptr()
+        return tensor.numel() > 0 and any(begin <= array.ctypes.data < begin + storage.nbytes() for _, array in self.picture.arrays)
 
     def _differs(self, path, before, tensor):
         then, now = self.call.phase.picture.places[path], self.picture.places[path]

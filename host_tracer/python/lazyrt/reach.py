@@ -38,6 +38,8 @@ from lazyrt.entries import (MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry
 
 __all__ = ["CARRIERS", "Contents", "Held", "Reach", "copy_of", "of_a_library"]
 
+TupleAt = collections.namedtuple("TupleAt", "path")  # owner of a tuple's items: it is replaced itself
+
 MOST_PLACES = 1_000_000
 _BY_IDENTITY = (type(None), type(Ellipsis), type(NotImplemented), types.MethodDescriptorType, types.WrapperDescriptorType,
                 types.GetSetDescriptorType, types.MemberDescriptorType, torch.dtype, torch.device, torch.layout, torch.memory_format,
@@ -65,7 +67,7 @@ class Reach:
     def __init__(self, roots, contents, ignored=(), switches=False):
         self.places, self.tensors, self.owners, self.numbers, self.carriers = {}, [], {}, [], []
         self.iterators = []  # that can be copied, but not put back
-        self.lazy_arrays = []  # paths of NumPy arrays that are computed from inputs
+        self.arrays, self.lazy_arrays = [], []  # (path, array of NumPy); the same of those that are computed from inputs
         self.one_way = []  # (path, class) of what can be neither copied nor put back
         self._random = []  # (generator of random numbers, its state)
         self.containers = {}  # path -> the list, dict, deque or set there
@@ -151,6 +153,7 @@ class Reach:
             else:
                 entry.items = [given(item) for item in entry.items]
         self.aside_tensors = [(path, given(tensor)) for path, tensor in self.aside_tensors]
+        self.arrays = [(path, given(array)) for path, array in self.arrays]
         seen = {id(entry.value) for entry in self._entries if type(entry) is TensorEntry}
         self.tensors = [(path, given(tensor)) for path, tensor in self.tensors]
         for path, tensor in self.tensors:
@@ -176,6 +179,8 @@ class Reach:
             return (type(value).__name__, repr(value))
         if isinstance(value, numpy.generic):
             return (type(value).__name__, value.dtype.str, value.tobytes())
+        if isinstance(value, enum.Enum):
+            return self._visit_enum(value)
         known = self._seen.get(id(value))
         if known is not None:
             return ("same as", known)
@@ -189,6 +194,20 @@ class Reach:
         if not of_a_library(type(value).__module__) and hasattr(value, "__dict__"):
             self._push_attributes(path, value, value.__dict__, False)
         return plain_token(value)
+
+    def _visit_enum(self, value):
+        """A member of an enum: which one it is, and the attributes that it has beside that."""
+        kind = type(value)
+        if id(value) not in self._seen and not of_a_library(kind.__module__):
+            path = self._seen[id(value)] = f"{kind.__module__}.{kind.__qualname__}.{value.name}"
+            entry = DictEntry(value.__dict__)
+            self._entries.append(entry)
+            for name, item in entry.items:
+                if name not in _OF_MEMBERS:
+                    self._push(f"{path}.{name}", item, (value, name))
+            self._near.add(kind.__module__)
+            self._push(f"{kind.__module__}.{kind.__qualname__}", kind, _IMPLIED)
+        return ("enum", id(value))
 
     def _visit_builtin(self, path, value):
         """Functions in C; of one that belongs to an object the object as well."""
@@ -214,7 +233,7 @@ class Reach:
             return special(self, path, value)
         if isinstance(value, (tuple, frozenset)):
             for i, item in enumerate(value):
-                self._push(f"{path}[{i}]", item)
+                self._push(f"{path}[{i}]", item, (TupleAt(path), i) if isinstance(value, tuple) else None)
             if not of_a_library(type(value).__module__) and hasattr(value, "__dict__"):
                 self._push_attributes(path, value, value.__dict__, False)
             return (type(value), len(value))
@@ -254,7 +273,7 @@ class Reach:
         module = isinstance(value, torch.nn.Module)
         kind = type(value)
         if kind.__module__ == "lazyrt.arrays":
-            self.lazy_arrays.append(path)
+            self.lazy_arrays.append((path, value))
         if token is None and not module and of_a_library(kind.__module__) and not isinstance(value, _HOLDERS):
             if not kind.__module__.startswith("torch."):
                 return self._visit_opaque(value)
@@ -309,6 +328,8 @@ class Reach:
         elif isinstance(value, (bytearray, array.array)) or isinstance(value, numpy.ndarray) and type(value).__module__ != "lazyrt.arrays":
             objects = getattr(value, "dtype", None) == object
             entry = ObjectsEntry(value) if objects else ArrayEntry(value)
+            if type(value) is numpy.ndarray and not objects:
+                self.arrays.append((path, value))
             self._push_numbered(path, entry.items)
         elif isinstance(value, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):
             entry = MemoryEntry(value)
@@ -492,6 +513,7 @@ class Reach:
     }
 
 
+_OF_MEMBERS = ("_value_", "_name_", "__objclass__", "_sort_order_")
 _IMPLIED = ("implied",)  # owner of a class that is looked at for the sake of its objects
 
 

@@ -100,7 +100,7 @@ def _share_initial_contents(phases, steps, wanted):
     phases.restore()
     first = {**phases.program.parameters(), **phases.program.buffers()}
     first.update(phases.first.hidden(phases.names, phases.names.symbolic, {id(tensor) for tensor in first.values()}))
-    first.update(phases.first.numbers(phases.names))
+    first.update({**phases.first.numbers(phases.names), **phases.first.arrays(phases.names)})
     types = {}
     for step in steps:
         types.update(step.run.call.types)

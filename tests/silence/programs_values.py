@@ -1,0 +1,451 @@
+"""Numbers that leave the graph, where Python and the graph might not agree: rounding, overflow, comparisons of kinds, what
+functions in C read."""
+
+import bisect
+import decimal
+import enum
+import fractions
+import functools
+import heapq
+import itertools
+import math
+import operator
+import random
+import struct
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from harness import case
+
+ONE = torch.ones(2)
+
+
+def doubles(*values):
+    return [(torch.tensor([value], dtype=torch.float64),) for value in values]
+
+
+def floats(*values):
+    return [(torch.tensor([value]),) for value in values]
+
+
+def whole(*values):
+    return [(torch.tensor([value]),) for value in values]
+
+
+def rows(*values):
+    return [(torch.tensor(value),) for value in values]
+
+
+@case(doubles(0.5)[0], doubles(0.5, 1.115, 2.675, 0.125, 1.005, -1.115))
+def rounded_to_cents():
+    return lambda x: x * 0 + round(x.item(), 2)
+
+
+@case(doubles(3.0)[0], doubles(3.0, 1e200, -1e200, 2.0))
+def caught_overflow_of_power():
+    def program(x):
+        try:
+            return x * 0 + x.item() ** 2
+        except OverflowError:
+            return x * 0 - 1
+
+    return program
+
+
+@case(floats(1.0)[0], floats(1.0, 800.0, -800.0, 2.0))
+def caught_overflow_of_exp():
+    def program(loss):
+        try:
+            perplexity = math.exp(loss.item())
+        except OverflowError:
+            perplexity = 1e9
+        return ONE * perplexity
+
+    return program
+
+
+@case(floats(2.0)[0], floats(2.0, 800.0, 1.0))
+def caught_overflow_of_cosh():
+    def program(x):
+        try:
+            return ONE * math.cosh(x.item())
+        except OverflowError:
+            return ONE * -3.0
+
+    return program
+
+
+@case(floats(2.0)[0], floats(2.0, float("inf"), 1.0))
+def caught_domain_of_sine():
+    def program(x):
+        try:
+            return ONE * math.sin(x.item())
+        except ValueError:
+            return ONE * -3.0
+
+    return program
+
+
+@case(floats(4.0)[0], floats(4.0, -4.0, float("nan"), 9.0))
+def caught_root_of_negative():
+    def program(x):
+        try:
+            return ONE * math.sqrt(x.item())
+        except ValueError:
+            return ONE * -3.0
+
+    return program
+
+
+@case(floats(2.0)[0], floats(2.0, float("nan"), float("inf"), 3.0))
+def caught_int_of_nan():
+    def program(x):
+        try:
+            return ONE * int(x.item())
+        except (ValueError, OverflowError):
+            return ONE * -1
+
+    return program
+
+
+@case(floats(2.0)[0], floats(2.0, 0.0, 4.0))
+def caught_division_by_zero():
+    def program(x):
+        try:
+            return ONE * (1.0 / x.item())
+        except ZeroDivisionError:
+            return ONE * 1e6
+
+    return program
+
+
+@case(whole(5)[0], whole(5, 2**53 + 1, 2**53, 7))
+def large_id_against_float():
+    return lambda ids: ONE * (2.0 if ids.item() > 9007199254740992.0 else 3.0)
+
+
+@case(whole(5)[0], whole(5, 2**62, -(2**62), 7))
+def squared_id():
+    return lambda ids: ONE * float((ids.item() * ids.item()) % 1000003)
+
+
+@case(whole(12345)[0], whole(12345, 2**40 + 17, -5))
+def linear_congruential():
+    def program(seed):
+        state = seed.item()
+        for _ in range(3):
+            state = (state * 6364136223846793005 + 1442695040888963407) & 0xFFFFFFFFFFFFFFFF
+        return ONE * (state >> 40)
+
+    return program
+
+
+@case(floats(7.5)[0], floats(7.5, -7.5, 0.3, -0.3))
+def divmod_of_float():
+    def program(x):
+        quotient, rest = divmod(x.item(), 2.0)
+        return ONE * quotient + rest
+
+    return program
+
+
+@case(whole(7)[0], whole(7, -7, 0, 100))
+def divmod_of_negative():
+    def program(x):
+        quotient, rest = divmod(x.item(), -3)
+        return ONE * quotient * 100 + rest
+
+    return program
+
+
+@case(floats(0.7)[0], floats(0.7, 1.7, 0.2, 5.0))
+def clipped_by_min_max():
+    return lambda x: ONE * min(max(x.item(), 0.5), 1.5)
+
+
+@case(rows([1.0, 5.0, 3.0])[0], rows([1.0, 5.0, 3.0], [9.0, 5.0, 3.0], [1.0, 5.0, 7.0]))
+def largest_of_list():
+    def program(x):
+        values = x.tolist()
+        return ONE * (max(values) - min(values))
+
+    return program
+
+
+@case(rows([1.0, 5.0, 3.0])[0], rows([1.0, 5.0, 3.0], [9.0, 5.0, 3.0], [float("nan"), 5.0, 7.0]))
+def largest_with_nan():
+    return lambda x: ONE * max(x.tolist())
+
+
+@case(rows([3.0, 1.0, 2.0])[0], rows([3.0, 1.0, 2.0], [1.0, 2.0, 3.0], [2.0, 2.0, 1.0]))
+def median_of_sorted():
+    return lambda x: ONE * sorted(x.tolist())[1]
+
+
+@case(floats(0.35)[0], floats(0.35, 0.05, 0.95, 0.5))
+def bisect_of_bins():
+    edges = [0.1, 0.25, 0.5, 0.75]
+    return lambda x: ONE * bisect.bisect(edges, x.item())
+
+
+@case(rows([3, 1, 2])[0], rows([3, 1, 2], [1, 2, 3], [5, 5, 5]))
+def heap_of_numbers():
+    def program(x):
+        heap = x.tolist()
+        heapq.heapify(heap)
+        return ONE * heapq.heappop(heap)
+
+    return program
+
+
+@case(rows([3, 1, 2])[0], rows([3, 1, 2], [1, 2, 3], [0, 0, 5]))
+def accumulated():
+    return lambda x: torch.tensor([float(v) for v in itertools.accumulate(x.tolist())])
+
+
+@case(rows([3, 1, 2])[0], rows([3, 1, 2], [1, 2, 3], [0, 0, 5]))
+def any_and_all():
+    def program(x):
+        values = x.tolist()
+        return ONE * (any(v > 2 for v in values) + 2 * all(v > 0 for v in values))
+
+    return program
+
+
+@case(rows([1.0, 2.0, 3.0])[0], rows([1.0, 2.0, 3.0], [4.0, 2.0, 9.0]))
+def exact_sum_of_list():
+    return lambda x: ONE * math.fsum(x.tolist())
+
+
+@case(rows([0.1, 0.2, 0.3])[0], rows([0.1, 0.2, 0.3], [4.0, 2.0, 9.0]))
+def sum_with_start():
+    return lambda x: ONE * sum(x.tolist(), 10.0)
+
+
+@case(floats(0.5)[0], floats(0.5, 0.1, 3.0))
+def decimal_of_item():
+    return lambda x: ONE * float(decimal.Decimal(x.item()) * 2)
+
+
+@case(whole(6)[0], whole(6, 4, -9))
+def fraction_of_item():
+    return lambda x: ONE * float(fractions.Fraction(x.item(), 4))
+
+
+@case(floats(0.5)[0], floats(0.5, 0.1, 3.0))
+def packed_bytes():
+    return lambda x: ONE * struct.pack("<f", x.item())[3]
+
+
+@case(whole(5)[0], whole(5, 200, -1))
+def two_bytes():
+    return lambda x: ONE * len(x.item().to_bytes(2, "little", signed=True)) + x.item()
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+@case(whole(1)[0], whole(1, 2, 1))
+def enum_of_item():
+    return lambda x: ONE * (10.0 if Level(x.item()) is Level.LOW else 20.0)
+
+
+@case(whole(1)[0], whole(1, 2, 3))
+def number_against_enum():
+    return lambda x: ONE * (10.0 if x.item() == Level.LOW else 20.0)
+
+
+@case(whole(3)[0], whole(3, 7, 11, 20))
+def number_in_range():
+    return lambda x: ONE * (10.0 if x.item() in range(0, 12, 2) else 20.0)
+
+
+@case(whole(20000)[0], whole(20000, 29999, 30001), expect=("right", "refused"))
+def number_in_wide_range():
+    return lambda x: ONE * (10.0 if x.item() in range(30000) else 20.0)
+
+
+@case(whole(3)[0], whole(3, 7, 11))
+def match_of_pair():
+    def program(x):
+        match (x.item() % 4, x.item() > 5):
+            case (3, False):
+                return ONE
+            case (3, True):
+                return ONE * 2
+            case (int() as rest, _):
+                return ONE * rest * 3
+
+    return program
+
+
+@case(whole(3)[0], whole(3, 8, 11))
+def text_as_key():
+    names = {"3": 1.0, "8": 2.0}
+    return lambda x: ONE * names.get(f"{x.item():d}", 9.0)
+
+
+@case(whole(3)[0], whole(3, 8, 11))
+def padded_format():
+    return lambda x: ONE * float(format(x.item(), "05d").count("0"))
+
+
+@case(whole(3)[0], whole(3, 8, 3))
+def seeded_by_number():
+    def program(x):
+        generator = random.Random(x.item())
+        return ONE * generator.random()
+
+    return program
+
+
+@case(whole(3)[0], whole(3, 8, 3))
+def torch_seeded_by_number():
+    def program(x):
+        torch.manual_seed(x.item())
+        return ONE + torch.rand(2)
+
+    return program
+
+
+@case(whole(3)[0], whole(3, 8, 3))
+def numpy_seeded_by_number():
+    return lambda x: ONE * float(np.random.RandomState(x.item()).rand())
+
+
+@case(rows([[1.0, 2.0], [3.0, 4.0]])[0], rows([[1.0, 2.0], [3.0, 4.0]], [[5.0, 0.0], [0.0, 1.0]]))
+def transposed_by_zip():
+    return lambda x: torch.tensor(list(zip(*x.tolist())))
+
+
+@case(rows([2, 5])[0], rows([2, 5], [5, 2], [0, 9]))
+def slice_of_two_numbers():
+    def program(x):
+        first, last = sorted(x.tolist())
+        return torch.arange(10.0)[first:last].sum()
+
+    return program
+
+
+@case(rows([2, 5])[0], rows([2, 5], [5, 2], [1, 1]))
+def reduced_by_operator():
+    return lambda x: ONE * functools.reduce(operator.xor, x.tolist(), 7)
+
+
+@case((torch.tensor([200], dtype=torch.uint8),), [(torch.tensor([v], dtype=torch.uint8),) for v in (200, 10, 255)])
+def byte_arithmetic():
+    def program(x):
+        return (x + x.item()).float() + (x.item() + x.item()) * ONE
+
+    return program
+
+
+@case((torch.tensor([1.5], dtype=torch.bfloat16), torch.randn(4).bfloat16()),
+      [(torch.tensor([v], dtype=torch.bfloat16), torch.randn(4).bfloat16()) for v in (1.5, 3.3, 0.01)])
+def bfloat_scaled_by_thirds():
+    return lambda s, x: x * (s.item() / 3)
+
+
+@case((torch.tensor(1.5), torch.randn(64).half()), [(torch.tensor(v), torch.randn(64).half()) for v in (1.5, 1.0004, 0.3333)])
+def half_scaled_by_float():
+    return lambda s, x: x * s.item()
+
+
+@case((torch.tensor(40000.0), torch.rand(4).half()), [(torch.tensor(v), torch.rand(4).half()) for v in (40000.0, 90000.0, 1.0)])
+def half_scaled_beyond_its_range():
+    return lambda s, x: (x * 1e-2) * s.item()
+
+
+@case((torch.tensor(2.5), torch.arange(4)), [(torch.tensor(v), torch.arange(4)) for v in (2.5, 0.1, -3.0)])
+def integers_scaled_by_float():
+    return lambda s, x: (x * s.item(), x > s.item(), x // s.item())
+
+
+@case((torch.tensor(3), torch.arange(4, dtype=torch.int8)), [(torch.tensor(v), torch.arange(4, dtype=torch.int8)) for v in (3, 100, -100)])
+def small_integers_overflow():
+    return lambda n, x: x * n.item()
+
+
+@case(floats(2.5)[0], floats(2.5, 3.5, -2.5, 1e10))
+def floor_and_ceil():
+    return lambda x: ONE * math.floor(x.item()) + math.ceil(x.item()) * 10 + math.trunc(x.item()) * 100
+
+
+@case(floats(2.5)[0], floats(2.5, -1.0, 7.0))
+def hypot_and_copysign():
+    return lambda x: ONE * math.hypot(x.item(), 2.0) + math.copysign(3.0, x.item())
+
+
+@case(whole(12)[0], whole(12, 18, 7))
+def greatest_divisor():
+    return lambda x: ONE * math.gcd(x.item(), 6)
+
+
+@case(floats(2.5)[0], floats(2.5, -2.5, 0.0))
+def number_or_else():
+    return lambda x: ONE * (x.item() or 4.0) * (1 if not x.item() < 0 else 2)
+
+
+@case(floats(2.5)[0], floats(2.5, -2.5, 0.4))
+def chained_comparison():
+    return lambda x: ONE * (2.0 if -1.0 < x.item() <= 0.5 < 1.0 else 3.0)
+
+
+@case((torch.tensor([1, 1]), torch.tensor([2.0, 3.0])),
+      [(torch.tensor(i), torch.tensor(v)) for i, v in (([1, 1], [2.0, 3.0]), ([0, 2], [2.0, 3.0]), ([2, 2], [1.0, 5.0]))])
+def duplicates_in_scatter():
+    def program(index, values):
+        return torch.zeros(3).scatter_add(0, index, values), torch.zeros(3).index_put((index,), values, accumulate=True)
+
+    return program
+
+
+@case(rows([0, 1, 2])[0], rows([0, 1, 2], [2, 2, 0], [1, 5, 0]))
+def caught_gather():
+    table = torch.tensor([1.0, 2.0, 3.0])
+
+    def program(index):
+        try:
+            return table.gather(0, index)
+        except RuntimeError:
+            return torch.zeros(3)
+
+    return program
+
+
+@case(rows([0, 1, 2])[0], rows([0, 1, 2], [2, 2, 0], [1, 5, 0], [-1, 0, 0]))
+def caught_one_hot():
+    def program(index):
+        try:
+            return F.one_hot(index, 3)
+        except RuntimeError:
+            return torch.zeros(3, 3).long()
+
+    return program
+
+
+@case(rows([0, 1, 2])[0], rows([0, 1, 2], [2, 2, 0], [1, 5, 0]))
+def caught_loss_target():
+    scores = torch.eye(3)
+
+    def program(target):
+        try:
+            return F.cross_entropy(scores, target)
+        except (IndexError, RuntimeError):
+            return torch.tensor(-1.0)
+
+    return program
+
+
+@case((torch.eye(2), torch.ones(2)), [(torch.eye(2), torch.ones(2)), (torch.zeros(2, 2), torch.ones(2))])
+def caught_solve():
+    def program(a, b):
+        try:
+            return torch.linalg.solve(a, b)
+        except RuntimeError:
+            return b * 0 - 1
+
+    return program
