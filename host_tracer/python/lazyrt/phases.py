@@ -387,6 +387,7 @@ class Call:
     def stop_watching(self):
         self._attributes.remove()
 
+    @torch.no_grad()
     def end(self, tensors, mode):
         """Writes what the program left into states. Gives the Phase that follows. `tensors`: the registered ones as the program
         left them."""
@@ -407,8 +408,6 @@ class Call:
             before, original = self.lifted[name], self.registered[name]
             if before.is_leaf and original.is_leaf and before.requires_grad != original.requires_grad:
                 original.requires_grad_(before.requires_grad)
-            if before.is_leaf and before.grad is not None and original.grad is None:
-                raise ExportError(f"the program leaves a gradient in '{name}': take it by torch.autograd.grad, which leaves none")
             if tensor is before:
                 continue
             if _same_type(tensor, before):
