@@ -313,6 +313,29 @@ OpCase upsample2d(Draw& d) {
   return {"", case_attrs(t), {random_operand({d.extent(2), d.in(1, 7), d.in(1, 7), d.extent(9)})}};
 }
 
+OpCase grid_sample(Draw& d) {
+  fb::GridSampleT t;
+  t.mode = d.any(fb::SampleMode::MAX), t.padding = d.any(fb::SamplePadding::MAX);
+  t.align_corners = d.coin();
+  const int64_t dims = t.mode != fb::SampleMode::Bicubic && d.coin(4) ? 3 : 2;
+  Dims x = {d.extent(2)}, grid = x;
+  for (int64_t i = 0; i < dims; ++i) x.push_back(d.in(1, 7)), grid.push_back(d.extent(6));
+  x.push_back(d.extent(20)), grid.push_back(dims);
+  return {"", case_attrs(t), {random_operand(x), random_operand(grid, Fill::uniform(-1.7, 1.7))}};
+}
+
+/// Elements small beside 1, so that substitution does not blow up differences of rounding.
+OpCase triangular_solve(Draw& d) {
+  fb::TriangularSolveT t;
+  t.upper = d.coin(), t.unit = true;
+  Dims a = d.shape(0, 2, 3);
+  const int64_t size = d.in(1, 20);
+  a.insert(a.end(), {size, size});
+  Dims b = a;
+  b.back() = d.in(1, 40);
+  return {"", case_attrs(t), {random_operand(a, Fill::normal(0, 0.1)), random_operand(b)}, 1e-4};
+}
+
 template <class Table>
 OpCase rnn(Draw& d, int gates, int states) {
   Table t;
@@ -362,6 +385,8 @@ const std::map<OpAttrs, OpCase (*)(Draw&)>& generators() {
       {OpAttrs::Pad, pad},
       {OpAttrs::IndexSelect, index_select},
       {OpAttrs::Upsample2d, upsample2d},
+      {OpAttrs::GridSample, grid_sample},
+      {OpAttrs::TriangularSolve, triangular_solve},
       {OpAttrs::Gru, gru},
       {OpAttrs::Lstm, lstm}};
   return all;

@@ -470,10 +470,52 @@ std::vector<BadNode> bad_rnn() {
   };
 }
 
+std::vector<BadNode> bad_sample() {
+  using G = fb::GridSampleT;
+  const TensorSpec image = f32({2, 4, 4, 3}), grid = f32({2, 5, 5, 2});
+  return {
+      {"sample_mode",
+       with<G>([](G& t) { t.mode = static_cast<fb::SampleMode>(9); }),
+       {image, grid},
+       "mode is 9"},
+      {"sample_padding",
+       with<G>([](G& t) { t.padding = static_cast<fb::SamplePadding>(3); }),
+       {image, grid},
+       "padding is 3"},
+      {"sample_rank", case_attrs(G{}), {f32({2, 4, 3}), f32({2, 5, 1})}, "x has 3 dims"},
+      {"sample_cubic_volume",
+       with<G>([](G& t) { t.mode = fb::SampleMode::Bicubic; }),
+       {f32({1, 2, 2, 2, 1}), f32({1, 2, 2, 2, 3})},
+       "not Bicubic"},
+      {"sample_grid_rank", case_attrs(G{}), {image, f32({2, 5, 2})}, "grid"},
+      {"sample_batch", case_attrs(G{}), {image, f32({1, 5, 5, 2})}, "grid"},
+      {"sample_coordinates", case_attrs(G{}), {image, f32({2, 5, 5, 3})}, "grid"},
+      {"sample_no_pixels", case_attrs(G{}), {f32({2, 0, 4, 3}), grid}, "extent of x is 0"},
+      {"sample_type", case_attrs(G{}), {of(DType::kInt64, {2, 4, 4, 3}), grid}, "type i64"},
+  };
+}
+
+std::vector<BadNode> bad_linalg() {
+  const auto solve = case_attrs(fb::TriangularSolveT{});
+  const auto lu = case_attrs(fb::LuT{}), cholesky = case_attrs(fb::CholeskyT{});
+  const TensorSpec square = f32({2, 3, 3});
+  return {
+      {"solve_square", solve, {f32({3, 4}), f32({3, 1})}, "a has shape [3,4]"},
+      {"solve_rows", solve, {square, f32({2, 4, 1})}, "b"},
+      {"solve_batch", solve, {square, f32({1, 3, 1})}, "b"},
+      {"solve_vector", solve, {square, f32({2, 3})}, "b"},
+      {"solve_type", solve, {square, of(DType::kFloat64, {2, 3, 1})}, "b"},
+      {"lu_square", lu, {f32({3, 4})}, "a has shape [3,4]"},
+      {"lu_rank", lu, {f32({3})}, "at least 2 dims"},
+      {"cholesky_square", cholesky, {f32({1, 2})}, "a has shape [1,2]"},
+      {"cholesky_type", cholesky, {of(DType::kInt32, {2, 2})}, "type i32"},
+  };
+}
+
 std::vector<BadNode> bad_nodes() {
   std::vector<BadNode> all;
   for (auto* list : {bad_conv, bad_pool, bad_elementwise, bad_matrix, bad_axes, bad_movement,
-                     bad_index, bad_rnn}) {
+                     bad_index, bad_rnn, bad_sample, bad_linalg}) {
     for (BadNode& node : list()) all.push_back(std::move(node));
   }
   return all;

@@ -242,6 +242,18 @@ def upsample2d(a, x):
     return nhwc(y)
 
 
+def grid_sample(a, x, grid):
+    last = lambda image: image.movedim(1, -1)  # noqa: E731
+    return last(F.grid_sample(x.movedim(-1, 1), grid, a["mode"].lower(), a["padding"].lower(), a["align_corners"]))
+
+
+def lu(a, x):
+    factors, pivots = torch.linalg.lu_factor_ex(x)[:2]
+    permutation = torch.lu_unpack(factors, pivots)[0].argmax(-2)
+    swaps = (pivots != torch.arange(1, x.shape[-1] + 1)).sum(-1)
+    return factors, permutation, (1 - 2 * (swaps % 2)).to(x.dtype)
+
+
 def rnn(function, states):
     def run(a, x, *rest):
         hidden, weights = rest[:states], list(rest[states:])
@@ -286,6 +298,10 @@ OPS = {
     "triangle": lambda a, x: (torch.triu if a["upper"] else torch.tril)(x, max(-2**31, min(2**31, a["diagonal"]))),
     "gru": rnn(torch.gru, 1),
     "lstm": rnn(torch.lstm, 2),
+    "grid_sample": grid_sample,
+    "triangular_solve": lambda a, m, b: torch.linalg.solve_triangular(m, b, upper=a["upper"], unitriangular=a["unit"]),
+    "lu": lu,
+    "cholesky": lambda a, x: tuple(torch.linalg.cholesky_ex(x)),
 }
 
 

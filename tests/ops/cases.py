@@ -576,8 +576,65 @@ def recurrent(fam):
     fam.add("lstm_cell", rnn(nn.LSTMCell, 4, 5), f(2, 4))
 
 
+def sample(fam):
+    def grid(**options):
+        return lambda x, g: F.grid_sample(x, g, **options)
+
+    def hostile():
+        inf = float("inf")
+        return torch.tensor([-1, 1, 0, 1.5, -7.3, 1e9, inf, 0, float("nan"), 0.3, -inf, 2.0]).reshape(1, 2, 3, 2)
+    wide = lambda *shape: lambda: torch.rand(shape) * 3 - 1.5  # noqa: E731
+    for mode in ["bilinear", "nearest", "bicubic"]:
+        for padding in ["zeros", "border", "reflection"]:
+            for corners in [False, True]:
+                fn = grid(mode=mode, padding_mode=padding, align_corners=corners)
+                name = f"{mode}_{padding}" + ("_corners" if corners else "")
+                fam.add(name, fn, f(2, 3, 5, 7), wide(2, 4, 3, 2), tolerance=1e-4)
+                fam.add(name + "_hostile", fn, f(1, 2, 3, 4), hostile, tolerance=1e-4)
+                if mode != "bicubic":
+                    fam.add(name + "_volume", fn, f(2, 3, 3, 4, 5), wide(2, 2, 3, 2, 3), tolerance=1e-4)
+    fam.add("strided", grid(align_corners=False), strided(2, 3, 4, 5), every_other(2, 3, 3, 2))
+    fam.add("one_pixel", grid(align_corners=False), f(1, 2, 1, 1), wide(1, 2, 2, 2))
+    fam.add("affine", lambda x, t: F.grid_sample(x, F.affine_grid(t, (2, 3, 4, 6), align_corners=False), align_corners=False),
+            f(2, 3, 5, 5), f(2, 2, 3), tolerance=1e-4)
+
+
+def linalg(fam):
+    def dominant(*shape):
+        return lambda: torch.randn(shape) + 4 * torch.eye(shape[-1])
+
+    def definite(*shape):
+        def make():
+            a = torch.randn(shape)
+            return a @ a.mT + torch.eye(shape[-1])
+        return make
+    solve = torch.linalg.solve_triangular
+    for upper in [False, True]:
+        for unit in [False, True]:
+            name = ("upper" if upper else "lower") + ("_unit" if unit else "")
+            options = dict(upper=upper, unitriangular=unit)
+            fam.add(name, lambda a, b, o=options: solve(a, b, **o), dominant(2, 5, 5), f(2, 5, 3), tolerance=1e-4)
+            fam.add(name + "_right", lambda a, b, o=options: solve(a, b, left=False, **o), dominant(4, 4), f(3, 4), tolerance=1e-4)
+            fam.add(name + "_broadcast", lambda a, b, o=options: solve(a, b, **o), dominant(2, 1, 3, 3), f(5, 3, 2), tolerance=1e-4)
+    fam.add("old_triangular", lambda a, b: torch.triangular_solve(b, a, upper=False, transpose=True)[0], dominant(4, 4), f(4, 2), tolerance=1e-4)
+    for shape in [(4, 4), (2, 3, 3), (1, 1), (2, 2, 5, 5)]:
+        fam.add(f"inverse_{shape}", lambda a: torch.linalg.inv_ex(a)[0], dominant(*shape), tolerance=1e-4)
+        fam.add(f"det_{shape}", torch.linalg.det, f(*shape), tolerance=1e-4)
+        fam.add(f"slogdet_{shape}", lambda a: torch.linalg.slogdet(a), f(*shape), tolerance=1e-4)
+        fam.add(f"cholesky_{shape}", lambda a: torch.linalg.cholesky_ex(a)[0], definite(*shape), tolerance=1e-4)
+    solve_ex = lambda a, b: torch.linalg.solve_ex(a, b)[0]  # noqa: E731
+    fam.add("solve", solve_ex, f(4, 4), f(4, 3), tolerance=1e-3)
+    fam.add("solve_batch", solve_ex, f(2, 4, 4), f(2, 4, 3), tolerance=1e-3)
+    fam.add("solve_vector", solve_ex, f(4, 4), f(4), tolerance=1e-3)
+    fam.add("solve_vectors", solve_ex, f(2, 4, 4), f(2, 4), tolerance=1e-3)
+    fam.add("solve_broadcast", solve_ex, f(3, 3), f(5, 3, 2), tolerance=1e-3)
+    fam.add("solve_right", lambda a, b: torch.linalg.solve_ex(a, b, left=False)[0], f(3, 3), f(2, 3), tolerance=1e-3)
+    fam.add("info", lambda a: (torch.linalg.cholesky_ex(a)[1], torch.linalg.inv_ex(a)[1]), lambda: torch.tensor([[[1.0, 2], [2, 1]], [[2, 0], [0, 3]]]))
+    fam.add("cholesky_upper", lambda a: torch.linalg.cholesky_ex(a, upper=True)[0], definite(4, 4), tolerance=1e-4)
+
+
 ALL = [unary, binary, pointwise, activation, conv, pool, matrix, attention, norm, reduce, softmax, view, write, join, index,
-       factory, order, pad, resize, patches, recurrent]
+       factory, order, pad, resize, patches, recurrent, sample, linalg]
 
 
 def families():

@@ -6,9 +6,9 @@ namespace lazyrt {
 namespace {
 
 constexpr const char* kComplex = "needs complex numbers, which the runtime lacks";
-constexpr const char* kSolver = "is not supported: the runtime has no linear algebra solvers";
+constexpr const char* kSolver =
+    "is not supported: of linear algebra the runtime has triangular solves, LU and Cholesky";
 constexpr const char* kQuantized = "is not supported: export the float model";
-constexpr const char* kSampler = "is not supported: sampling at computed positions";
 
 constexpr RuleEntry kRefusedEntries[] = {
     {"complex", nullptr, kComplex},
@@ -20,17 +20,11 @@ constexpr RuleEntry kRefusedEntries[] = {
     {"_fft_c2c", nullptr, kComplex},
     {"stft", nullptr, kComplex},
     {"istft", nullptr, kComplex},
-    {"grid_sampler", nullptr, kSampler},
-    {"grid_sampler_2d", nullptr, kSampler},
-    {"grid_sampler_3d", nullptr, kSampler},
-    {"linalg_solve_ex", nullptr, kSolver},
-    {"_linalg_solve_ex", nullptr, kSolver},
-    {"linalg_inv_ex", nullptr, kSolver},
     {"_linalg_svd", nullptr, kSolver},
+    {"linalg_eig", nullptr, kSolver},
+    {"linalg_lstsq", nullptr, kSolver},
     {"linalg_qr", nullptr, kSolver},
     {"_linalg_eigh", nullptr, kSolver},
-    {"linalg_cholesky_ex", nullptr, kSolver},
-    {"_linalg_det", nullptr, kSolver},
     {"quantize_per_tensor", nullptr, kQuantized},
     {"quantize_per_channel", nullptr, kQuantized},
     {"dequantize", nullptr, kQuantized},
