@@ -249,7 +249,7 @@ def grid_sample(a, x, grid):
 
 def lu(a, x):
     factors, pivots = torch.linalg.lu_factor_ex(x)[:2]
-    permutation = torch.lu_unpack(factors, pivots)[0].argmax(-2)
+    permutation = torch.lu_unpack(factors, pivots)[0].argmax(-2) if x.shape[-1] else pivots.long()
     swaps = (pivots != torch.arange(1, x.shape[-1] + 1)).sum(-1)
     return factors, permutation, (1 - 2 * (swaps % 2)).to(x.dtype)
 
