@@ -35,6 +35,8 @@ struct CaptureRequest {
   /// what it checks there ("assert n < 10") where it raises on the other value; else "". May be
   /// empty.
   std::function<std::string(bool seen)> check_of;
+  /// Asked where an operator raises on other inputs: may the program go on after it? Empty: no.
+  std::function<bool()> is_caught;
   /// Called before each of the traces, on the capturing thread and outside of the program: puts
   /// back what the program's last run changed (RNG, buffers, counters of the module). May be empty.
   std::function<void()> before_trace;

@@ -239,6 +239,58 @@ TEST(Checks, AssertionThatFailsIsTheProgramsError) {
   EXPECT_NE(error.find("x is below 1"), std::string::npos) << error;
 }
 
+TEST(Checks, FactorizationsThatRaiseOnOtherMatrices) {
+  const at::Tensor definite = at::eye(3) * 2 + 0.5, indefinite = -definite;
+  const std::vector<CaptureProgram> programs = {
+      [](const Tensors& x) { return Tensors{at::linalg_cholesky(x[0])}; },
+      [](const Tensors& x) { return Tensors{at::cholesky(x[0])}; }};
+  for (const CaptureProgram& program : programs) {
+    const Trace trace = checked({definite}, program);
+    EXPECT_EQ(verdict_of(trace), Verdict::kSound) << all_findings(trace);
+    ASSERT_EQ(trace.guards.size(), 1u) << trace.text();
+    EXPECT_TRUE(trace.guards[0].check);
+    expect_same(trace, {definite * 3}, program);
+    expect_refused(trace, {indefinite});
+    EXPECT_NE(failure_of({indefinite}, program).find("not positive-definite"), std::string::npos);
+  }
+}
+
+TEST(Checks, SingularMatricesAreRefused) {
+  const at::Tensor regular = at::eye(3) + 0.25;
+  const std::vector<CaptureProgram> programs = {
+      [](const Tensors& x) { return Tensors{at::linalg_inv(x[0])}; },
+      [](const Tensors& x) {
+        return Tensors{at::linalg_solve(x[0], at::ones({3, 2}))};
+      }};
+  for (const CaptureProgram& program : programs) {
+    const Trace trace = checked({regular}, program);
+    EXPECT_EQ(verdict_of(trace), Verdict::kSound) << all_findings(trace);
+    expect_same(trace, {regular * 3}, program);
+    expect_refused(trace, {at::zeros({3, 3})});
+    EXPECT_NE(failure_of({at::zeros({3, 3})}, program).find("singular"), std::string::npos);
+  }
+}
+
+TEST(Checks, FactorizationThatMayFailIsAGuardWhereTheProgramTriesOn) {
+  const at::Tensor definite = at::eye(3) * 2 + 0.5;
+  const CaptureProgram program = [](const Tensors& x) {
+    try {
+      return Tensors{at::linalg_cholesky(x[0])};
+    } catch (const c10::LinAlgError&) {
+      return Tensors{x[0] * 0};
+    }
+  };
+  CaptureRequest request = request_for({definite});
+  request.is_caught = [] { return true; };
+  const auto trace = capture_checked(request, program);
+  ASSERT_TRUE(trace.ok()) << trace.failure().text;
+  EXPECT_EQ(verdict_of(*trace), Verdict::kSpecialized);
+  const Trace failing = checked({-definite}, program);
+  EXPECT_EQ(verdict_of(failing), Verdict::kSpecialized);
+  expect_same(failing, {definite * -3}, program);
+  expect_refused(failing, {definite});
+}
+
 TEST(Checks, WhatIsCheckedAndSteersIsAGuard) {
   const CaptureProgram program = [](const Tensors& x) {
     const at::Tensor positive = at::all(at::gt(x[0], 0));

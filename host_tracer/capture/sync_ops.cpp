@@ -148,21 +148,39 @@ void to_cpu(CaptureSession& session, const std::vector<c10::IValue>& args,
   stack->emplace_back(session.log().sync(std::move(record), compute).front());
 }
 
-/// The condition, on the place where the message is: (self), (self, assert_msg), (…, dep_token).
-void assert_true(CaptureSession& session, const at::Tensor& self, const std::string& text) {
-  TORCH_CHECK(self.numel() == 1, "an assertion of a tensor with ", self.numel(), " elements");
+/// Answers whether the condition holds; the caller raises where it does not. That is a check, but
+/// where the program catches it and goes on.
+bool holds(CaptureSession& session, const at::Tensor& self, const std::string& text,
+           bool caught = false) {
   const auto value = [&] { return session.evaluate(self).reshape({}).ne(0); };
-  if (!session.is_dynamic(self)) {
-    TORCH_CHECK(value().item<bool>(), text);
-    return;
-  }
+  if (!session.is_dynamic(self)) return value().item<bool>();
   SyncRecord record = new_record(session, SyncKind::kTruth, as_scalar(at::ne(self, 0)));
   record.kind = SyncKind::kTruth;
   record.what = "assert";
   record.text = text;
-  record.check = true;
   const auto compute = [&] { return Tensors{value()}; };
-  TORCH_CHECK(session.log().sync(std::move(record), compute).front().item<bool>(), text);
+  const bool passed = session.log().sync(std::move(record), compute).front().item<bool>();
+  session.log().syncs().back().check = passed && !caught;
+  return passed;
+}
+
+/// The condition, on the place where the message is: (self), (self, assert_msg), (…, dep_token).
+void assert_true(CaptureSession& session, const at::Tensor& self, const std::string& text) {
+  TORCH_CHECK(self.numel() == 1, "an assertion of a tensor with ", self.numel(), " elements");
+  TORCH_CHECK(holds(session, self, text), text);
+}
+
+/// torch.linalg raises where a factorization's info is not 0: a check, but in programs that try
+/// something else then.
+void check_factorization(CaptureSession& session, const at::Tensor& info, const std::string& api) {
+  const bool positive = api.find("cholesky") != std::string::npos;
+  const std::string text =
+      api + (positive ? ": the input is positive-definite" : ": the input matrix is not singular");
+  const auto& is_caught = session.request().is_caught;
+  const bool passed = holds(session, at::all(at::eq(info, 0)), text, is_caught && is_caught());
+  TORCH_CHECK_LINALG(
+      passed, api,
+      positive ? ": the input is not positive-definite" : ": the input matrix is singular");
 }
 
 }  // namespace
@@ -173,6 +191,11 @@ PeekScope::~PeekScope() { t_peeking = outer_; }
 bool record_assertion(CaptureSession& session, const c10::OperatorHandle& op,
                       torch::jit::Stack* stack) {
   const std::string& name = op.operator_name().name;
+  if (name == "aten::_linalg_check_errors") {
+    const auto args = torch::jit::pop(*stack, op.schema().arguments().size());
+    check_factorization(session, args[0].toTensor(), args[1].toStringRef());
+    return true;
+  }
   const bool functional = name == "aten::_functional_assert_async";
   if (name != "aten::_assert_async" && !functional) return false;
   const auto args = torch::jit::pop(*stack, op.schema().arguments().size());

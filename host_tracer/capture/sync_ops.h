@@ -13,8 +13,9 @@ class CaptureSession;
 /// arguments, pushes the value, logs the sync. False: the call is none of these, nothing happened.
 bool record_sync(CaptureSession& session, const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
-/// Records aten::_assert_async and its like as checks: pops the arguments, pushes the condition
-/// where the call returns one. False: the call is none of these, nothing happened.
+/// Records aten::_assert_async, torch.linalg's looks at `info` and their like as checks: pops the
+/// arguments, pushes the condition where the call returns one. False: the call is none of these,
+/// nothing happened.
 bool record_assertion(CaptureSession& session, const c10::OperatorHandle& op,
                       torch::jit::Stack* stack);
 

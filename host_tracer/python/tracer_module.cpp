@@ -58,6 +58,7 @@ struct PyRequest {
   py::object before_trace;            ///< () -> None
   py::object check_of = py::none();   ///< bool -> str: see CaptureRequest
   py::object recipe_of = py::none();  ///< tensor -> str: see CaptureRequest
+  py::object is_caught = py::none();  ///< () -> bool: see CaptureRequest
   std::shared_ptr<PythonSources> sources;
   bool second_trace = true;
   std::vector<std::string> allow;
@@ -106,6 +107,12 @@ Trace capture_python(const PyRequest& py_request) {
     request.recipe_of = [&](const at::Tensor& constant) {
       const py::gil_scoped_acquire gil;
       return py_request.recipe_of(constant).cast<std::string>();
+    };
+  }
+  if (!py_request.is_caught.is_none()) {
+    request.is_caught = [&] {
+      const py::gil_scoped_acquire gil;
+      return py_request.is_caught().cast<bool>();
     };
   }
   std::exception_ptr thrown;
@@ -428,6 +435,7 @@ PYBIND11_MODULE(_tracer, m) {
       .def_readwrite("before_trace", &PyRequest::before_trace)
       .def_readwrite("check_of", &PyRequest::check_of)
       .def_readwrite("recipe_of", &PyRequest::recipe_of)
+      .def_readwrite("is_caught", &PyRequest::is_caught)
       .def_readwrite("sources", &PyRequest::sources)
       .def_readwrite("second_trace", &PyRequest::second_trace)
       .def_readwrite("allow", &PyRequest::allow);

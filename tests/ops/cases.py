@@ -622,6 +622,7 @@ def linalg(fam):
         fam.add(f"det_{shape}", torch.linalg.det, f(*shape), tolerance=1e-4)
         fam.add(f"slogdet_{shape}", lambda a: torch.linalg.slogdet(a), f(*shape), tolerance=1e-4)
         fam.add(f"cholesky_{shape}", lambda a: torch.linalg.cholesky_ex(a)[0], definite(*shape), tolerance=1e-4)
+        fam.add(f"lu_{shape}", lambda a: torch.linalg.lu(a), f(*shape), tolerance=1e-4)
     solve_ex = lambda a, b: torch.linalg.solve_ex(a, b)[0]  # noqa: E731
     fam.add("solve", solve_ex, f(4, 4), f(4, 3), tolerance=1e-3)
     fam.add("solve_batch", solve_ex, f(2, 4, 4), f(2, 4, 3), tolerance=1e-3)
@@ -630,6 +631,11 @@ def linalg(fam):
     fam.add("solve_broadcast", solve_ex, f(3, 3), f(5, 3, 2), tolerance=1e-3)
     fam.add("solve_right", lambda a, b: torch.linalg.solve_ex(a, b, left=False)[0], f(3, 3), f(2, 3), tolerance=1e-3)
     fam.add("info", lambda a: (torch.linalg.cholesky_ex(a)[1], torch.linalg.inv_ex(a)[1]), lambda: torch.tensor([[[1.0, 2], [2, 1]], [[2, 0], [0, 3]]]))
+    for upper in [False, True]:
+        end = "_upper" if upper else ""
+        fam.add("cholesky_solve" + end, lambda b, a, u=upper: torch.cholesky_solve(b, a, upper=u), f(2, 4, 3), dominant(2, 4, 4), tolerance=1e-3)
+        fam.add("cholesky_inverse" + end, lambda a, u=upper: torch.cholesky_inverse(a, upper=u), dominant(4, 4), tolerance=1e-3)
+    fam.add("raises", lambda a, b: (torch.linalg.inv(a), torch.linalg.solve(a, b), torch.linalg.cholesky(a)), definite(2, 3, 3), f(2, 3, 2), tolerance=1e-3)
     fam.add("cholesky_upper", lambda a: torch.linalg.cholesky_ex(a, upper=True)[0], definite(4, 4), tolerance=1e-4)
 
 

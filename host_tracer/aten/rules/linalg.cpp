@@ -108,7 +108,15 @@ ValueId identity_like(RuleContext& c, ValueId a) {
   return c.expand(c.constant(c.dtype(a), Shape{n, n}, values), shape);
 }
 
+/// With check_errors the operator itself raises, which a trace cannot tell as a check.
+bool looks_itself(RuleContext& c) {
+  if (!c.boolean_or("check_errors", false)) return false;
+  c.refuse("with check_errors=True: call the function without _ex, which checks as well");
+  return true;
+}
+
 void inverse(RuleContext& c) {
+  if (looks_itself(c)) return;
   const ValueId a = c.tensor("A");
   const Factors f = factorize(c, a);
   c.set(0, solve_by(c, f, identity_like(c, a)));
@@ -125,6 +133,7 @@ bool is_vector(RuleContext& c, ValueId a, ValueId b) {
 
 /// (result, LU, pivots, info). A right side of one rank less is a vector.
 void solve(RuleContext& c) {
+  if (looks_itself(c)) return;
   ValueId a = c.tensor("A"), b = c.tensor("B");
   const bool left = c.boolean_or("left", true);
   const bool vector = is_vector(c, a, b);
@@ -163,12 +172,54 @@ void log_determinant(RuleContext& c) {
 }
 
 void cholesky(RuleContext& c) {
+  if (looks_itself(c)) return;
   const bool upper = c.boolean("upper");
   const ValueId a = c.tensor("self");
   const std::vector<ValueId> out = c.add_multi(fb::CholeskyT{}, {upper ? mirrored(c, a) : a});
   if (out.empty()) return;
   c.set(0, upper ? mirrored(c, out[0]) : out[0]);
   if (c.out_count() > 1) c.set(1, out[1]);
+}
+
+/// What (l l^T) x = b answers, for a lower l, or an upper one with (l^T l) x = b.
+ValueId solve_by_root(RuleContext& c, ValueId l, ValueId b, bool upper) {
+  if (upper) l = mirrored(c, l);
+  return triangular(c, mirrored(c, l), triangular(c, l, b, false, false), true, false);
+}
+
+void cholesky_solve(RuleContext& c) {
+  c.set(solve_by_root(c, c.tensor("A"), c.tensor("self"), c.boolean("upper")));
+}
+
+void cholesky_inverse(RuleContext& c) {
+  const ValueId l = c.tensor("self");
+  c.set(solve_by_root(c, l, identity_like(c, l), c.boolean_or("upper", false)));
+}
+
+ValueId triangle(RuleContext& c, ValueId x, bool upper, int64_t diagonal) {
+  fb::TriangleT op;
+  op.upper = upper, op.diagonal = diagonal;
+  return c.add(op, {x});
+}
+
+/// (P, L, U) of a square matrix: row permutation[i] of P is row i of the identity.
+void lu_parts(RuleContext& c) {
+  const ValueId a = c.tensor("A");
+  if (!c.boolean_or("pivot", true)) {
+    c.refuse("without pivots is not supported");
+    return;
+  }
+  if (c.dim(a, -1) != c.dim(a, -2)) {
+    c.refuse("of a matrix that is not square is not supported");
+    return;
+  }
+  const Factors f = factorize(c, a);
+  const ValueId rows = c.sequence(Shape{c.dim(a, -1), 1});
+  const ValueId columns = c.unsqueeze(f.permutation, c.rank(f.permutation) - 1);
+  const ValueId places = c.expand(rows, c.shape(a)), chosen = c.expand(columns, c.shape(a));
+  c.set(0, c.cast(c.binary(BinaryFn::Eq, places, chosen), c.dtype(a)));
+  c.set(1, c.binary(BinaryFn::Add, triangle(c, f.lu, false, -1), identity_like(c, a)));
+  c.set(2, triangle(c, f.lu, true, 0));
 }
 
 constexpr const char* kPivots =
@@ -183,7 +234,9 @@ constexpr RuleEntry kLinalgEntries[] = {
     {"_linalg_det", determinant},
     {"_linalg_slogdet", log_determinant},
     {"linalg_cholesky_ex", cholesky},
-    {"cholesky", cholesky},
+    {"_cholesky_solve_helper", cholesky_solve},
+    {"cholesky_inverse", cholesky_inverse},
+    {"linalg_lu", lu_parts},
     {"linalg_lu_factor_ex", nullptr, kPivots},
 };
 

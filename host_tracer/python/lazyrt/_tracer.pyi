@@ -19,6 +19,7 @@ class Request:
     before_trace: Any
     check_of: Any
     recipe_of: Any
+    is_caught: Any
     sources: Sources
     second_trace: bool
     allow: list[str]

@@ -215,6 +215,7 @@ class _Export:
         request.before_trace = lambda: self._before_trace(run)
         request.check_of = statements.check_of
         request.recipe_of = run.recipe_of
+        request.is_caught = statements.is_caught
         try:
             with without_dynamo():
                 trace = capture_following_numbers(request, run, lambda mode: self._eager(sample, mode=mode, run=run), self.notes.append)

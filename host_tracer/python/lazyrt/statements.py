@@ -300,6 +300,12 @@ def _is_truth_of(place, node):
     return place.value_of(node.func) is bool
 
 
+def is_caught():
+    """True when the program may go on after an exception where it is now."""
+    frame = _program_frame()
+    return frame is not None and _is_caught(frame)
+
+
 def _is_caught(frame):
     """True when the program may go on after an exception there."""
     return any(_catches(outer) for outer in _frames_of_program(frame))
