@@ -639,8 +639,36 @@ def linalg(fam):
     fam.add("cholesky_upper", lambda a: torch.linalg.cholesky_ex(a, upper=True)[0], definite(4, 4), tolerance=1e-4)
 
 
+def ends(fam):
+    """Where a formula that is right near 1 overflows, cancels or meets NaN; edges.py looks at all functions so."""
+    inf, nan = float("inf"), float("nan")
+    far = torch.tensor([0.0, 1.0, 1e4, 3e10, 1e20, 3e38, inf])
+    fam.add("asinh", lambda x: (torch.asinh(x), torch.asinh(-x)), far)
+    fam.add("acosh", torch.acosh, torch.tensor([1.0, 1.0001, 2.0, 3e10, 1e20, 3e38, inf]))
+    fam.add("hypot", lambda a, b: (torch.hypot(a, b) / 1e20, torch.hypot(a * 1e-40, b * 1e-40) * 1e20),
+            torch.tensor([3e20, 0.0, -3e20, inf]), torch.tensor([4e20, 5e20, 3e20, nan]))
+    fam.add("erfc_tail", lambda x: torch.erfc(x).log(), torch.tensor([-9.0, -1.0, 0.0, 1.0, 3.0, 5.0, 7.0, 9.0]))
+    fam.add("bucketize_nan", lambda x, e: (torch.bucketize(x, e), torch.bucketize(x, e, right=True)),
+            torch.tensor([nan, 0.0, 1.5, inf, -inf]), torch.tensor([0.0, 1.0, 2.0, nan]))
+    fam.add("searchsorted_nan", lambda e: torch.searchsorted(e, nan), torch.tensor([0.0, 1.0, 2.0]))
+    fam.add("clamp_nan", lambda x: (x.clamp(nan, 1), x.clamp(min=nan), x.clamp(0, nan), x.clamp(-1, 1)), special)
+    fam.add("pow_minus_two", lambda x: x ** -2 * 1e38, torch.tensor([2e19, -1e20, 3.0, 1e3, inf]))
+    for dtype in (torch.int64, torch.int32, torch.int8):
+        width = torch.iinfo(dtype).bits
+        high, low = torch.iinfo(dtype).max, torch.iinfo(dtype).min
+        fam.add(f"right_shift_{dtype}", lambda a, b: a >> b, torch.tensor([high, low, high, low, 5], dtype=dtype),
+                torch.tensor([width - 1, width - 1, width - 2, 1, 0], dtype=dtype))
+    fam.add("median_nan", lambda x: torch.median(x, 1), torch.tensor([[2.0, nan, 1.0, nan, 0.0], [3.0, 1.0, 2.0, 5.0, 4.0]]))
+    fam.add("addmm_alpha_zero", lambda m, a, b: torch.addmm(m, a, b, alpha=0), f(2, 2), torch.full((2, 3), nan), f(3, 2))
+    fam.add("isin_number", lambda x: torch.isin(x, 1.0), special)
+    fam.add("sort_bools", lambda x: torch.sort(x, dim=1, stable=True), torch.tensor([[True, False, True], [False, True, False]]))
+    fam.add("sign_bool", torch.sign, torch.tensor([True, False]))
+    fam.add("negative_zero", lambda x: (1 / torch.relu(x), 1 / torch.asinh(x), 1 / torch.nn.functional.elu(x)), torch.tensor([-0.0, 0.0]))
+
+
 ALL = [unary, binary, pointwise, activation, conv, pool, matrix, attention, norm, reduce, softmax, view, write, join, index,
-       factory, order, pad, resize, patches, recurrent, sample, linalg]
+       factory, order, pad, resize, patches, recurrent, sample,
+       linalg, ends]
 
 
 def families():
