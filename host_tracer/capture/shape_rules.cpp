@@ -452,6 +452,16 @@ RuleResult im2col(const RuleArgs& a) {
   return {with_sizes(self, sizes)};
 }
 
+/// A place of as many coordinates as the image has dims, for each of its pixels.
+RuleResult affine_grid(const RuleArgs& a) {
+  const at::Tensor theta = a.tensor("theta");
+  std::vector<int64_t> sizes = a.ints("size");
+  const auto dims = static_cast<int64_t>(sizes.size()) - 2;
+  sizes.erase(sizes.begin() + 1);
+  sizes.push_back(dims);
+  return {Shape(theta.scalar_type(), sizes)};
+}
+
 RuleResult grid_sampler(const RuleArgs& a) {
   const at::Tensor input = a.tensor("input"), grid = a.tensor("grid");
   Sizes sizes = {input.size(0), input.size(1)};
@@ -526,6 +536,7 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::adaptive_avg_pool3d", adaptive_pool},
       {"aten::_grouped_mm", grouped_mm},
       {"aten::addbmm", addbmm},
+      {"aten::affine_grid_generator", affine_grid},
       {"aten::angle", float_as_self},
       {"aten::avg_pool1d", avg_pool1d},
       {"aten::batch_norm", same_as_input},
@@ -533,6 +544,7 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::bucketize.Tensor", sorted_position},
       {"aten::channel_shuffle", same_as_self},
       {"aten::cholesky", same_as_self},
+      {"aten::cholesky_inverse", same_as_self},
       {"aten::col2im", col2im},
       {"aten::convolution", convolution},
       {"aten::count_nonzero", count_nonzero},

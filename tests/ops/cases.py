@@ -595,6 +595,11 @@ def sample(fam):
                     fam.add(name + "_volume", fn, f(2, 3, 3, 4, 5), wide(2, 2, 3, 2, 3), tolerance=1e-4)
     fam.add("strided", grid(align_corners=False), strided(2, 3, 4, 5), every_other(2, 3, 3, 2))
     fam.add("one_pixel", grid(align_corners=False), f(1, 2, 1, 1), wide(1, 2, 2, 2))
+    for corners in [False, True]:
+        fam.add(f"affine_grid_{corners}", lambda t, c=corners: (F.affine_grid(t, (2, 3, 4, 6), c), F.affine_grid(t, (2, 1, 1, 5), c)), f(2, 2, 3))
+        fam.add(f"affine_volume_{corners}", lambda t, c=corners: F.affine_grid(t, (2, 3, 4, 3, 5), c), f(2, 3, 4))
+    fam.add("empty", grid(align_corners=False), f(0, 2, 3, 3), f(0, 2, 2, 2))
+    fam.add("no_points", grid(align_corners=False), f(1, 2, 3, 3), f(1, 0, 2, 2))
     fam.add("affine", lambda x, t: F.grid_sample(x, F.affine_grid(t, (2, 3, 4, 6), align_corners=False), align_corners=False),
             f(2, 3, 5, 5), f(2, 2, 3), tolerance=1e-4)
 
@@ -633,7 +638,7 @@ def linalg(fam):
     fam.add("info", lambda a: (torch.linalg.cholesky_ex(a)[1], torch.linalg.inv_ex(a)[1]), lambda: torch.tensor([[[1.0, 2], [2, 1]], [[2, 0], [0, 3]]]))
     for upper in [False, True]:
         end = "_upper" if upper else ""
-        fam.add("cholesky_solve" + end, lambda b, a, u=upper: torch.cholesky_solve(b, a, upper=u), f(2, 4, 3), dominant(2, 4, 4), tolerance=1e-3)
+        fam.add("cholesky_solve" + end, lambda b, a, u=upper: torch.cholesky_solve(b, a, upper=u), f(4, 3), dominant(2, 4, 4), tolerance=1e-3)
         fam.add("cholesky_inverse" + end, lambda a, u=upper: torch.cholesky_inverse(a, upper=u), dominant(4, 4), tolerance=1e-3)
     fam.add("raises", lambda a, b: (torch.linalg.inv(a), torch.linalg.solve(a, b), torch.linalg.cholesky(a)), definite(2, 3, 3), f(2, 3, 2), tolerance=1e-3)
     fam.add("cholesky_upper", lambda a: torch.linalg.cholesky_ex(a, upper=True)[0], definite(4, 4), tolerance=1e-4)

@@ -188,7 +188,9 @@ ValueId solve_by_root(RuleContext& c, ValueId l, ValueId b, bool upper) {
 }
 
 void cholesky_solve(RuleContext& c) {
-  c.set(solve_by_root(c, c.tensor("A"), c.tensor("self"), c.boolean("upper")));
+  const ValueId b = with_batch(c, c.tensor("self"), c.out_shape());
+  const ValueId l = with_batch(c, c.tensor("input2"), c.out_shape());
+  c.set(solve_by_root(c, l, b, c.boolean("upper")));
 }
 
 void cholesky_inverse(RuleContext& c) {
@@ -234,7 +236,7 @@ constexpr RuleEntry kLinalgEntries[] = {
     {"_linalg_det", determinant},
     {"_linalg_slogdet", log_determinant},
     {"linalg_cholesky_ex", cholesky},
-    {"_cholesky_solve_helper", cholesky_solve},
+    {"cholesky_solve", cholesky_solve},
     {"cholesky_inverse", cholesky_inverse},
     {"linalg_lu", lu_parts},
     {"linalg_lu_factor_ex", nullptr, kPivots},

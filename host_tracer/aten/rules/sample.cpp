@@ -1,5 +1,7 @@
 // Sampling at computed positions.
 
+#include <algorithm>
+
 #include "aten/rule_lists.h"
 
 namespace lazyrt {
@@ -34,7 +36,42 @@ void grid_sample(RuleContext& c) {
   c.set(c.permute(y, channels_first(rank)));
 }
 
+/// The centres of n pixels in [-1, 1], or with align_corners -1, …, 1, along one of `rank` axes.
+ValueId pixel_centres(RuleContext& c, DType dtype, int64_t n, int axis, int rank, bool corners) {
+  std::vector<Scalar> values;
+  for (int64_t i = 0; i < n; ++i) {
+    const double last = static_cast<double>(corners ? std::max<int64_t>(n - 1, 1) : n);
+    const double offset = static_cast<double>(2 * i - (n - 1));
+    values.push_back(Scalar(offset / last));
+  }
+  Shape shape;
+  for (int d = 0; d < rank; ++d) shape.append(d == axis ? n : 1);
+  return c.constant(dtype, shape, values);
+}
+
+/// theta [N,D,D+1], size [N,C,(D,)H,W] -> [N,(D,)H,W,D]: theta times (x, y, (z,) 1) of each pixel.
+void affine_grid(RuleContext& c) {
+  const ValueId theta = c.tensor("theta");
+  const std::vector<int64_t> size = c.ints("size");
+  const int dims = static_cast<int>(size.size()) - 2;
+  const auto column = [&](int64_t i) {
+    Shape shape{c.dim(theta, 0)};
+    for (int d = 0; d < dims; ++d) shape.append(1);
+    shape.append(dims);
+    return c.reshape(c.slice(theta, 2, i, 1), shape);
+  };
+  ValueId grid = column(dims);
+  for (int d = 0; d < dims; ++d) {
+    const ValueId centres =
+        pixel_centres(c, c.dtype(theta), size[static_cast<size_t>(dims + 1 - d)], dims - d,
+                      dims + 2, c.boolean("align_corners"));
+    grid = c.binary(fb::BinaryFn::Add, grid, c.binary(fb::BinaryFn::Mul, column(d), centres));
+  }
+  c.set(grid);
+}
+
 constexpr RuleEntry kSampleEntries[] = {
+    {"affine_grid_generator", affine_grid},
     {"grid_sampler", grid_sample},
     {"grid_sampler_2d", grid_sample},
     {"grid_sampler_3d", grid_sample},
