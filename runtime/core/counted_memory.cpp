@@ -24,7 +24,7 @@ Allocator CountedMemory::allocator() {
 
 bool CountedMemory::admit(uint64_t bytes) {
   if (bytes <= share_left_ && fits(bytes)) return true;
-  refusal_ = fits(bytes) ? Refusal::kShare : Refusal::kLimit;
+  refusal_ = bytes > share_left_ ? Refusal::kShare : Refusal::kLimit;
   refused_bytes_ = bytes;
   return false;
 }

@@ -118,13 +118,13 @@ def test_weight_norm_of_both_kinds(roundtrip, close):
 
 def test_unsupported_operators_are_listed_at_once(bundle):
     def model(x):
-        a = torch.linalg.cholesky(x @ x.T + torch.eye(4))
+        a = torch.linalg.qr(x)[0]
         return a, torch.linalg.eigvalsh(x @ x.T)
 
     with pytest.raises(lazyrt.ExportError) as raised:
         lazyrt.export(model, (torch.randn(4, 4),), bundle)
     text = str(raised.value)
-    assert "cholesky" in text and "eigh" in text and text.count("test_modes.py") >= 2, text
+    assert "qr" in text and "eigh" in text and text.count("test_modes.py") >= 2, text
     assert raised.value.report.nodes > 0
 
 

@@ -73,7 +73,7 @@ struct WeightKey {
 /// packed for several ops, but not anew for each of many; a single packing: no more than what
 /// padding adds to an honest one. What exceeds these is not packed: another kernel runs the node.
 constexpr uint64_t kPackedSlack = uint64_t{64} << 20, kPackedFactor = 4;
-constexpr uint64_t kPackingSlack = uint64_t{1} << 20, kPackingFactor = 8;
+constexpr uint64_t kPackingSlack = uint64_t{4} << 20, kPackingFactor = 8;
 
 /// Blocks never move and live until the store goes. Threads: packing takes the store's lock;
 /// reading packed bytes needs none.
