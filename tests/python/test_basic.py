@@ -49,7 +49,7 @@ def test_bert_in_seconds(roundtrip, close):
     report, program, eager = roundtrip(model, (ids,))
     seconds = time.process_time() - begin
     print(f"6-layer BERT: {seconds:.1f} s of the processor")
-    assert seconds < 10
+    assert seconds < 40  # 5 on an idle machine
     result = program(ids)
     close(result.last_hidden_state, eager.last_hidden_state)
     close(result["pooler_output"], eager.pooler_output)
