@@ -6,25 +6,25 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace lazyrt {
 
-/// How much the program's own result moves where nothing of importance changes. Undefined tensors:
-/// not known, or not asked for.
+/// What the program's own result becomes where nothing of importance changes. Empty: not known, or
+/// not asked for.
 struct Wobble {
-  at::Tensor size;     ///< f64, of the result's shape: the `s` of bound_of
-  at::Tensor flipped;  ///< bool: elements of a discrete result that changed
+  at::Tensor size;               ///< f64, of the result's shape: the `s` of bound_of
+  std::vector<at::Tensor> seen;  ///< the results themselves, floating ones as f64
 };
 
 struct Comparison {
   bool ok = true;
-  int64_t over = 0;          ///< elements beyond their bound
-  int64_t undecided = 0;     ///< flipped ones, and those whose wobble is not finite: left out
-  int64_t below_normal = 0;  ///< beyond the bound, but both below the smallest normal number
-  double max_absolute = 0;   ///< largest error of those compared
-  double max_value = 0;      ///< largest finite |eager's|
-  double of_bound = 0;       ///< largest error over its bound
-  std::string worst;         ///< "element [0,3] is 1.5, eager's 1.25", of the largest of_bound
+  int64_t over = 0;         ///< elements beyond their bound
+  int64_t undecided = 0;    ///< other than eager's, but so are eager's own under rounding
+  double max_absolute = 0;  ///< largest error of those compared
+  double max_value = 0;     ///< largest finite |eager's|
+  double of_bound = 0;      ///< largest error over its bound
+  std::string worst;        ///< "element [0,3] is 1.5, eager's 1.25", of the largest of_bound
 };
 
 /// The largest of |x| (f64) in each element's channel, broadcast over x. A channel is what has one
@@ -39,7 +39,8 @@ at::Tensor channel_maximum(const at::Tensor& x);
 at::Tensor bound_of(const at::Tensor& eager, const at::Tensor& wobble);
 
 /// Floating results against bound_of, NaN and infinities against their likes; integers and truth
-/// values exactly. REQUIRES: equal shapes and dtypes.
+/// values exactly. Where the program's own result jumps (another integer; finite or not) ours has
+/// to be one that was seen there, or lie among them. REQUIRES: equal shapes and dtypes.
 Comparison compare_results(const at::Tensor& ours, const at::Tensor& eager, const Wobble& wobble);
 
 }  // namespace lazyrt

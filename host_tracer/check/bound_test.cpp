@@ -79,32 +79,57 @@ TEST(Bound, NanAndInfinityMatchTheirLikes) {
   EXPECT_FALSE(agree({1e-30f, 0}, {0, 0}));
 }
 
-TEST(Bound, BelowTheNormalNumbersDifferencesAreCounted) {
+TEST(Bound, SubnormalResultsAreJudgedByWhatFlushingMakesOfThem) {
   const float tiny = 1e-39f;
-  Comparison found = compare_results(floats({0, tiny}), floats({tiny, tiny}), {});
-  EXPECT_TRUE(found.ok);
-  EXPECT_EQ(found.below_normal, 1);
+  const at::Tensor eager = at::full({64}, tiny);
+  EXPECT_FALSE(compare_results(at::zeros({64}), eager, {}).ok);
   EXPECT_TRUE(agree({1.000001e-39f}, {tiny}));
-  EXPECT_FALSE(agree({1e-30f, tiny}, {tiny, tiny}));  // normal numbers there are wrong
-  EXPECT_FALSE(agree({kNan, tiny}, {tiny, tiny}));
+  const Wobble flushed{at::full({64}, 1e-39, at::kDouble), {}};
+  EXPECT_TRUE(compare_results(at::zeros({64}), eager, flushed).ok);
+  EXPECT_FALSE(compare_results(at::full({64}, 1.1e-38f), eager, flushed).ok);
+  EXPECT_FALSE(compare_results(at::full({64}, kNan), eager, flushed).ok);
 }
 
-TEST(Bound, IntegersAreExactUnlessTheyFlip) {
-  const at::Tensor eager = at::tensor({1000000, 5, 7}), ours = at::tensor({1000001, 5, 7});
-  Comparison found = compare_results(ours, eager, {});
+Wobble flips(const std::vector<at::Tensor>& seen) { return {{}, seen}; }
+
+TEST(Bound, IntegersAreExactUnlessEagerChangesThemSo) {
+  const at::Tensor eager = at::tensor({1000000, 5, 7});
+  const auto compared = [&](int64_t first, const Wobble& wobble) {
+    return compare_results(at::tensor({first, int64_t{5}, int64_t{7}}), eager, wobble);
+  };
+  Comparison found = compared(1000001, {});
   EXPECT_FALSE(found.ok);
   EXPECT_EQ(found.worst, "element [0] is 1000001, eager's 1000000");
-  found = compare_results(ours, eager, {{}, (at::arange(3) == 0)});
+  const at::Tensor other = at::tensor({1000001, 5, 7}), elsewhere = at::tensor({1000000, 5, 9});
+  found = compared(1000001, flips({eager, other}));
   EXPECT_TRUE(found.ok);
   EXPECT_EQ(found.undecided, 1);
-  EXPECT_FALSE(compare_results(ours, eager, {{}, (at::arange(3) == 1)}).ok);
+  EXPECT_FALSE(compared(1000002, flips({eager, other})).ok);
+  EXPECT_FALSE(compared(-1, flips({eager, other})).ok);
+  EXPECT_FALSE(compared(1000001, flips({eager, elsewhere})).ok);
+  EXPECT_FALSE(compared(1000001, flips({other, other + 1})).ok);  // eager's own is none of them
 }
 
-TEST(Bound, ResultsThatAreInfiniteOrNotByRoundingAreUndecided) {
-  const at::Tensor wobble = at::tensor({std::numeric_limits<double>::infinity(), 0.0}, at::kDouble);
-  const Comparison found = compare_results(floats({3e38f, 1}), floats({kInf, 1}), {wobble, {}});
+TEST(Bound, OfManyTiesNotAllHaveToBeSeen) {
+  const at::Tensor eager = at::tensor({3, 0});
+  const Wobble ties = flips({eager, at::tensor({10, 0}), at::tensor({5, 0}), at::tensor({3, 0})});
+  EXPECT_TRUE(compare_results(at::tensor({7, 0}), eager, ties).ok);
+  EXPECT_TRUE(compare_results(at::tensor({12, 0}), eager, ties).ok);
+  EXPECT_FALSE(compare_results(at::tensor({40, 0}), eager, ties).ok);
+  EXPECT_FALSE(compare_results(at::tensor({-9, 0}), eager, ties).ok);
+  EXPECT_FALSE(compare_results(at::tensor({3, 1}), eager, ties).ok);
+}
+
+TEST(Bound, WhatIsInfiniteOrNotByRoundingIsOneOfEagersAnswers) {
+  const at::Tensor eager = floats({kInf, 1});
+  const at::Tensor size = at::tensor({std::numeric_limits<double>::infinity(), 0.0}, at::kDouble);
+  const Wobble wobble{size, {eager.to(at::kDouble), at::tensor({3e38, 1.0}, at::kDouble)}};
+  const Comparison found = compare_results(floats({3e38f, 1}), eager, wobble);
   EXPECT_TRUE(found.ok);
   EXPECT_EQ(found.undecided, 1);
+  EXPECT_TRUE(compare_results(floats({-kInf, 1}), eager, wobble).ok);  // 1 / 0 of either sign
+  EXPECT_FALSE(compare_results(floats({7, 1}), eager, wobble).ok);
+  EXPECT_FALSE(compare_results(floats({kNan, 1}), eager, wobble).ok);
 }
 
 }  // namespace

@@ -235,6 +235,38 @@ TEST_F(DifferentialCheck, ADecisionThatRoundingTakesIsUndecided) {
   EXPECT_THAT(report.difference, HasSubstr(", eager's 0"));
 }
 
+TEST_F(DifferentialCheck, AnUndecidedElementIsOneOfEagersAnswers) {
+  const at::Tensor column = at::rand({6, 1}) + 1;
+  const at::Tensor x = at::cat({column * 0.5, column, column}, 1);
+  const auto eager = reference([](const Tensors& t, int) { return Tensors{t[0].argmax(1) * 2}; });
+  const CaptureProgram captured = [](const Tensors& t) { return Tensors{t[0].argmax(1) * 2}; };
+  break_with(exchange_constant(2, 7));  // 7 or 14, where eager has 2 or 4
+  EXPECT_THAT(check({x}, captured, eager).difference, HasSubstr("eager's 2"));
+}
+
+TEST_F(DifferentialCheck, ResultsBelowTheNormalNumbersAreCompared) {
+  const at::Tensor weight = at::rand({8, 8}) * 1e-20;
+  const CaptureProgram captured = [&](const Tensors& x) {
+    return Tensors{x[0].matmul(weight).mul(1e-20)};
+  };
+  const auto times = [&](double factor) {
+    return reference(
+        [=](const Tensors& x, int) { return Tensors{x[0].matmul(weight).mul(1e-20).mul(factor)}; });
+  };
+  const at::Tensor x = at::rand({16, 8}) + 0.5;
+  EXPECT_EQ(check({x}, captured, times(1)).difference, "");
+  EXPECT_THAT(check({x}, captured, times(30)).difference, HasSubstr("times what is allowed"));
+}
+
+TEST_F(DifferentialCheck, WhatThisMachineFlushesToZeroIsNoDifference) {
+  // XNNPACK's products take subnormal numbers for 0, eager's do not.
+  const at::Tensor weight = at::rand({8, 8}) * 1e-39;
+  const CheckReport report = check({at::rand({16, 8}) + 0.5}, [&](const Tensors& x) {
+    return Tensors{at::linear(x[0], weight)};
+  });
+  EXPECT_EQ(report.difference, "");
+}
+
 TEST_F(DifferentialCheck, FloatsBehindSuchADecisionAreNotCompared) {
   const at::Tensor column = at::rand({6, 1}) + 1,
                    table = at::arange(30, at::kFloat).reshape({3, 10});

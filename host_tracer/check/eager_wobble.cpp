@@ -1,8 +1,10 @@
 #include "host_tracer/check/eager_wobble.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "host_tracer/check/altered_inputs.h"
 
@@ -29,14 +31,37 @@ bool nudges_parameters(const std::vector<CheckedCall>& calls) {
 
 void learn_from(const at::Tensor& plain, const at::Tensor& other, Wobble& wobble) {
   if (!plain.defined() || !other.defined() || plain.sizes() != other.sizes()) return;
-  if (is_floating(plain)) {
-    const at::Tensor moved = distance(plain, other);
-    wobble.size = wobble.size.defined() ? at::fmax(wobble.size, moved) : moved;
-  } else {
-    const at::Tensor flipped = plain != other;
-    wobble.flipped = wobble.flipped.defined() ? at::logical_or(wobble.flipped, flipped) : flipped;
+  if (!is_floating(plain)) {
+    wobble.seen.push_back(other);
+    return;
   }
+  const at::Tensor moved = distance(plain, other);
+  wobble.size = wobble.size.defined() ? at::fmax(wobble.size, moved) : moved;
+  wobble.seen.push_back(other.to(at::kDouble));
 }
+
+/// Numbers below the normal ones are 0 to the processor while one lives, as in
+/// XNNPACK.
+class FlushedSubnormals {
+ public:
+  FlushedSubnormals() : were_flushed_(flushes()) { set(true); }
+  ~FlushedSubnormals() { set(were_flushed_); }
+  FlushedSubnormals(const FlushedSubnormals&) = delete;
+  FlushedSubnormals& operator=(const FlushedSubnormals&) = delete;
+
+ private:
+  static bool flushes() {
+    const volatile float subnormal = 1e-39f;
+    return subnormal * 1.0f == 0.0f;
+  }
+  static void set(bool flush) {
+    at::globalContext().setFlushDenormal(flush);
+    at::parallel_for(0, at::get_num_threads(), 1,
+                     [flush](int64_t, int64_t) { at::globalContext().setFlushDenormal(flush); });
+  }
+
+  const bool were_flushed_;
+};
 
 }  // namespace
 
@@ -85,8 +110,14 @@ bool EagerWobble::start() {
     notes_.push_back("the trace could not be evaluated by ATen: " + plain.failure().text);
     return false;
   }
-  plain_ = std::move(plain->outputs);
+  plain_ = plain->outputs;
   wobbles_.resize(plain_.size());
+  add(*plain);
+  {
+    const FlushedSubnormals flushed;
+    const auto run = evaluate({}, kNoNudge);
+    if (run.ok()) add(*run);
+  }
   TraceEvalOptions in_double;
   in_double.in_double = true;
   const auto exact = evaluate(in_double, kNoNudge);

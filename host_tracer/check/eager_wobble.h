@@ -1,7 +1,7 @@
 #pragma once
 
-// How much the traces' own results, by ATen, move under rounding: in float64, and where the inputs
-// change in the last place.
+// How much the traces' own results, by ATen, move under rounding: in float64, without subnormal
+// numbers, and where the inputs change in the last place.
 
 #include <ATen/core/Tensor.h>
 
@@ -28,8 +28,8 @@ class EagerWobble {
   EagerWobble(const std::vector<TraceGroup>& groups, const std::vector<CheckedCall>& calls,
               uint64_t seed);
 
-  /// Evaluates once more: first float32 and float64 and the first last-place change, then a pair
-  /// of such changes each time. False: no more is to be learned.
+  /// Evaluates once more: first float32 with and without subnormal numbers, float64 and the first
+  /// pair of last-place changes, then such a pair each time. False: no more is to be learned.
   bool learn();
 
   /// Of output i, from what was learned so far.

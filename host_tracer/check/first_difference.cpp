@@ -148,7 +148,7 @@ class Bisection {
       if (at::isFloatingType(plain.scalar_type())) {
         wobble.size = (plain.to(at::kDouble) - exact).abs().nan_to_num(0);
       } else {
-        wobble.flipped = plain != exact;
+        wobble.seen = {plain, exact};
       }
     }
     return compare_results(from_sample(ours.tensor), plain, wobble).ok;

@@ -41,8 +41,7 @@ struct CheckReport {
   size_t raised = 0;                     ///< the program itself raises
   size_t not_finite = 0;                 ///< results left the finite numbers
   size_t left_out = 0;                   ///< altered calls for which there was no time
-  int64_t undecided = 0;     ///< elements that eager's own rounding decides: not compared
-  int64_t below_normal = 0;  ///< elements that differ only below the smallest normal number
+  int64_t undecided = 0;  ///< elements that differ, but so do eager's own under rounding
   std::vector<std::string> notes;
   std::vector<CheckLine> lines;  ///< by output
   std::string difference;        ///< the first that is none of rounding: the export fails
