@@ -65,22 +65,79 @@ void reduce_rows(const RunContext& context, Fn fn, const AxisView& view) {
   });
 }
 
-/// y = x's rows combined; several at a time, so that y is read and written rarely.
-void combine(const VectorOps& vector, Fn fn, const float* x, size_t stride, size_t count, float* y,
-             size_t n) {
-  constexpr size_t kRowsAtOnce = 16;
+constexpr size_t kColumns = 256;
+constexpr size_t kRowsAtOnce = 16;
+
+/// Sums of 16 rows, of 256, of 4096 and so on, so that a sum of many rows is as exact as one of
+/// few: each addition joins numbers of about one size (a cascade sum, as torch.sum's).
+class Cascade {
+ public:
+  Cascade(const VectorOps& vector, size_t columns) : vector_(vector), columns_(columns) {}
+
+  void add(const float* const* rows, size_t count) {
+    vector_.sum_rows(rows, count, 1.0f, sums_[0], columns_);
+    for (size_t level = 1; level < kLevels; ++level) {
+      put(level);
+      if (++held_[level] < kRowsAtOnce || level + 1 == kLevels) return;
+      held_[level] = 0;
+    }
+  }
+
+  /// y = all rows; there must be some.
+  void finish(float* y) const {
+    const float* parts[kLevels];
+    size_t used = 0;
+    for (size_t level = 1; level < kLevels; ++level) {
+      if (held_[level] > 0) parts[used++] = sums_[level];
+    }
+    vector_.sum_rows(parts, used, 1.0f, y, columns_);
+  }
+
+ private:
+  static constexpr size_t kLevels = 5;
+
+  /// Adds the sum of the level below.
+  void put(size_t level) {
+    const float* parts[] = {sums_[level - 1], sums_[level]};
+    vector_.sum_rows(parts, held_[level] > 0 ? 2 : 1, 1.0f, sums_[level], columns_);
+  }
+
+  const VectorOps& vector_;
+  const size_t columns_;
+  float sums_[kLevels][kColumns];
+  size_t held_[kLevels] = {};
+};
+
+void sum_columns(const VectorOps& vector, const float* x, size_t stride, size_t count, float* y,
+                 size_t n) {
+  Cascade cascade(vector, n);
+  const float* rows[kRowsAtOnce];
+  for (size_t done = 0; done < count;) {
+    size_t used = 0;
+    while (used < kRowsAtOnce && done < count) rows[used++] = x + done++ * stride;
+    cascade.add(rows, used);
+  }
+  cascade.finish(y);
+}
+
+/// y = the largest or smallest of each column; several rows at a time, so that y is read and
+/// written rarely.
+void select_columns(void (*select)(const float* const*, size_t, float*, size_t), const float* x,
+                    size_t stride, size_t count, float* y, size_t n) {
   const float* rows[kRowsAtOnce];
   for (size_t done = 0; done < count;) {
     size_t used = 0;
     if (done > 0) rows[used++] = y;
     while (used < kRowsAtOnce && done < count) rows[used++] = x + done++ * stride;
-    if (fn == Fn::Max)
-      vector.max_rows(rows, used, y, n);
-    else if (fn == Fn::Min)
-      vector.min_rows(rows, used, y, n);
-    else
-      vector.sum_rows(rows, used, 1.0f, y, n);
+    select(rows, used, y, n);
   }
+}
+
+void combine(const VectorOps& vector, Fn fn, const float* x, size_t stride, size_t count, float* y,
+             size_t n) {
+  if (fn == Fn::Max) return select_columns(vector.max_rows, x, stride, count, y, n);
+  if (fn == Fn::Min) return select_columns(vector.min_rows, x, stride, count, y, n);
+  sum_columns(vector, x, stride, count, y, n);
   if (fn == Fn::Mean) vector.scale_shift1(y, 1.0f / static_cast<float>(count), 0.0f, y, n);
 }
 
@@ -91,7 +148,6 @@ void reduce_columns(const RunContext& context, Fn fn, const AxisView& view) {
   const auto inner = static_cast<size_t>(view.inner);
   const float* x = context.inputs[0].as<const float>();
   float* y = context.outputs[0].as<float>();
-  constexpr size_t kColumns = 256;
   const size_t blocks = (inner + kColumns - 1) / kColumns;
   parallel_for(cpu, static_cast<size_t>(view.outer) * blocks, grain_of(kColumns * count),
                [=, &cpu](size_t begin, size_t end) {
