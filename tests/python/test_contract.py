@@ -234,6 +234,22 @@ def test_open_arguments(bundle):
     refused(program, "another order", X, X, n=2, a=X)
 
 
+class Apart(nn.Module):
+    def forward(self, a, b, *, c, **more):
+        return a - 2 * b + 4 * c + 8 * more["d"] - 16 * more["e"]
+
+
+def test_keywords_in_another_order(bundle):
+    """Inputs of one dtype and shape that would change places without a word."""
+    a, b, c, d, e = (torch.tensor([1.0, 10.0]) * 3 ** i for i in range(5))
+    for given in ({"e": e, "c": c, "b": b, "d": d, "a": a}, {"a": a, "b": b, "c": c, "e": e, "d": d}):
+        lazyrt.export(Apart(), (), bundle, kwargs=given)
+        program = lazyrt.load(bundle)
+        for call in (given, {"e": e, "b": b, "a": a, "d": d, "c": c}):
+            assert torch.equal(program(**call), Apart()(**call))
+        assert torch.equal(program(a, b, c=c, e=e, d=d), Apart()(a, b, c=c, d=d, e=e))
+
+
 def test_calls_that_python_refuses(bundle):
     def model(x, /, y, *, z=1):
         return x + y * z

@@ -35,8 +35,11 @@ class Example:
         self._taken = set()
         self.inputs, self.arrays = [], set()
         self._attributes, self._objects = {}, []  # of inputs by name; (path, object) of what holds others
+        bound = _bind(target, self.args, self.kwargs)
+        named = [p.name for p, _, _ in bound if p.kind in (_Parameter.POSITIONAL_OR_KEYWORD, _Parameter.KEYWORD_ONLY)]
+        self.kwargs = {**{name: self.kwargs[name] for name in named if name in self.kwargs}, **self.kwargs}  # as `inputs` are ordered
         try:
-            self.parameters = [self._describe(*given) for given in _bind(target, self.args, self.kwargs)]
+            self.parameters = [self._describe(*given) for given in bound]
         except Opaque as opaque:
             raise ExportError(f"argument '{opaque.path}': {opaque.why}; it would have to be compared at each call of the bundle",
                               "invalid argument") from None
