@@ -443,7 +443,7 @@ class Contents:
     @staticmethod
     def _holds(tensor, copy):
         """Writes through t.data and t.numpy() leave no version."""
-        return copy is None or tensor.numel() > _MANY or torch.equal(_bytes_of(tensor), _bytes_of(copy))
+        return copy is None or tensor.numel() > _MANY or torch.equal(bytes_of(tensor), bytes_of(copy))
 
     @staticmethod
     def _version(tensor):
@@ -453,10 +453,10 @@ class Contents:
     def _digest(tensor):
         if not _is_plain(tensor):
             return ("tensor", id(tensor))
-        return ("content", hashlib.blake2b(_bytes_of(tensor).numpy()).hexdigest(), tensor.dtype, tensor.shape)
+        return ("content", hashlib.blake2b(bytes_of(tensor).numpy()).hexdigest(), tensor.dtype, tensor.shape)
 
 
-def _bytes_of(tensor):
+def bytes_of(tensor):
     return tensor.detach().contiguous().reshape(-1).view(torch.uint8)
 
 

@@ -360,7 +360,7 @@ class _LazyRun:
         self.written = None  # see Watch.changed: of the first run
         self.interrupt = None
         self.numbers = None  # set by capture_following_numbers
-        self._recipes = Recipes(job.sources.current)
+        self._recipes = None
 
     def forget(self):
         """The program is captured anew."""

@@ -11,6 +11,8 @@ import torch
 from torch.overrides import resolve_name
 from torch.utils.weak import WeakIdKeyDictionary
 
+from lazyrt.entries import bytes_of
+
 _MAX_CALLS = 64
 _MAX_ELEMENTS = 1 << 24
 _PLAIN = (int, float, bool, str, type(None), slice, type(Ellipsis), torch.dtype, torch.device, torch.layout, torch.memory_format)
@@ -37,9 +39,9 @@ class Recipes:
         self._made = WeakIdKeyDictionary()
 
     def note(self, func, args, kwargs, result, writes):
-        """Remembers a call without lazy operands."""
+        """Remembers a call without lazy operands. One that writes has its target in front, or by name (`nn.init`)."""
+        made = _tensors_in((args or tuple(kwargs.values()))[:1] if writes else result)
         try:
-            made = [args[0]] if writes else [item for item in _flat(result) if isinstance(item, torch.Tensor)]
             for i, tensor in enumerate(made):
                 self._made[tensor] = self._call(func, args, kwargs, -1 if writes else i)
         except Unknown:
@@ -48,7 +50,7 @@ class Recipes:
 
     def _call(self, func, args, kwargs, result):
         name = _name_of(func)
-        if name is None or any(word in name for word in _RANDOM):
+        if name is None or any(word in name for word in _RANDOM) or result < 0 and not args:
             raise Unknown
         call = _Call(func, name, _map(args, self._known), _map(kwargs, self._known), result, self._place())
         if call.size > _MAX_CALLS:
@@ -71,7 +73,8 @@ class Recipes:
             again = _again(call, {})
         except Exception:  # whatever a call raises that went well before: it depends on something else
             return ""
-        return json.dumps(_described(call)) if _same(again, tensor) else ""
+        same = again.dtype == tensor.dtype and again.shape == tensor.shape and torch.equal(bytes_of(again), bytes_of(tensor))
+        return json.dumps(_described(call)) if same else ""
 
 
 def _name_of(func):
@@ -90,19 +93,16 @@ def _again(call, done):
         if call.result < 0:
             args = (args[0].clone(), *args[1:])
         result = call.func(*args, **kwargs)
-        done[id(call)] = args[0] if call.result < 0 else [t for t in _flat(result) if isinstance(t, torch.Tensor)][call.result]
+        done[id(call)] = args[0] if call.result < 0 else _tensors_in(result)[call.result]
     return done[id(call)]
-
-
-def _same(a, b):
-    if a.dtype != b.dtype or a.shape != b.shape:
-        return False
-    return a.contiguous().view(torch.uint8).equal(b.contiguous().view(torch.uint8)) if a.dim() else a.reshape(1).view(torch.uint8).equal(
-        b.reshape(1).view(torch.uint8))
 
 
 def _flat(value):
     return [inner for item in value for inner in _flat(item)] if isinstance(value, (list, tuple)) else [value]
+
+
+def _tensors_in(value):
+    return [item for item in _flat(value) if isinstance(item, torch.Tensor)]
 
 
 def _calls_in(value):
