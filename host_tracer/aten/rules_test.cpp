@@ -239,11 +239,18 @@ TEST(ConvRules, TransposedWithGroups) {
   EXPECT_VALUES(run(conv), {10, 20, 300, 400});
 }
 
-TEST(ConvRules, ThreeDimsAreRefused) {
-  const OneCall conv = {"convolution",
-                        {{{1, 1, 1, 1, 1}, {1}}, {{1, 1, 1, 1, 1}, {1}}},
-                        {{"input", t(0)}, {"weight", t(1)}, {"transposed", false}},
-                        {{kF32, {1, 1, 1, 1, 1}}}};
+TEST(ConvRules, ThreeDims) {
+  // Frames 1, 2, 4 of one pixel, one channel; the kernel adds 10 times the next frame.
+  OneCall conv = {"convolution",
+                  {{{1, 1, 3, 1, 1}, {1, 2, 4}}, {{1, 1, 2, 1, 1}, {1, 10}}},
+                  {{"input", t(0)},
+                   {"weight", t(1)},
+                   {"bias", std::monostate{}},
+                   {"padding", Dims{1, 0, 0}},
+                   {"transposed", false}},
+                  {{kF32, {1, 1, 4, 1, 1}}}};
+  EXPECT_VALUES(run(conv), {10, 21, 42, 4});
+  conv.args.back().second = true;
   EXPECT_THAT(run(conv).error, HasSubstr("3 spatial dims"));
 }
 

@@ -214,6 +214,13 @@ def conv(fam):
     fam.add("transpose_args", module(lambda: nn.ConvTranspose2d(3, 4, 3, 2, 1, output_padding=1, dilation=2)), f(1, 3, 4, 5))
     fam.add("transpose_groups", module(lambda: nn.ConvTranspose2d(4, 6, 3, groups=2)), f(1, 4, 4, 5))
     fam.add("transpose1d", module(lambda: nn.ConvTranspose1d(3, 4, 4, stride=2, padding=1)), f(2, 3, 6))
+    fam.add("conv3d", module(lambda: nn.Conv3d(2, 3, (2, 3, 2), padding=1)), f(2, 2, 4, 5, 4))
+    fam.add("conv3d_patches", module(lambda: nn.Conv3d(3, 4, (2, 4, 4), stride=(2, 4, 4))), f(1, 3, 4, 8, 8))
+    fam.add("conv3d_args", module(lambda: nn.Conv3d(4, 6, 2, (2, 1, 2), (1, 0, 2), (2, 1, 1), groups=2, bias=False)), f(1, 4, 5, 5, 4))
+    fam.add("conv3d_depthwise", module(lambda: nn.Conv3d(3, 6, 3, groups=3)), f(1, 3, 5, 4, 4))
+    fam.add("conv3d_same", module(lambda: nn.Conv3d(2, 3, (4, 1, 2), padding="same", dilation=(1, 1, 2))), f(1, 2, 5, 4, 4))
+    fam.add("conv3d_unbatched", module(lambda: nn.Conv3d(2, 3, 2)), f(2, 3, 4, 4))
+    fam.add("conv3d_computed_weight", F.conv3d, f(1, 2, 3, 4, 4), f(3, 2, 2, 2, 2), f(3))
     fam.add("conv_bn_relu", module(lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU6())), f(1, 3, 5, 5))
 
 

@@ -114,16 +114,22 @@ void heaviside(RuleContext& c) {
   c.set(c.where(c.binary_number(BinaryFn::Eq, x, 0.0), promoted(c, "values"), step));
 }
 
-/// |a| with the sign of b; -0 counts as negative (1 / -0 is).
+/// Whether x has the sign -; -0 has (1 / -0 is negative), no NaN has.
+ValueId is_negative(RuleContext& c, ValueId x) {
+  const ValueId below = c.binary_number(BinaryFn::Lt, x, 0.0);
+  if (!is_floating(c.dtype(x))) return below;
+  const ValueId minus_zero =
+      c.binary_number(BinaryFn::Eq, c.unary(UnaryFn::Reciprocal, x), -kInfinity);
+  return c.binary(BinaryFn::LogicalOr, below, minus_zero);
+}
+
+/// |a| with the sign of b.
 void copysign(RuleContext& c) {
   const ValueId a = c.unary(UnaryFn::Abs, promoted(c, "self"));
-  const ValueId b = promoted(c, "other");
-  const ValueId below = c.binary_number(BinaryFn::Lt, b, 0.0);
-  const ValueId minus_zero =
-      c.binary_number(BinaryFn::Eq, c.unary(UnaryFn::Reciprocal, b), -kInfinity);
-  const ValueId negative = c.binary(BinaryFn::LogicalOr, below, minus_zero);
-  c.set(c.where(negative, c.unary(UnaryFn::Neg, a), a));
+  c.set(c.where(is_negative(c, promoted(c, "other")), c.unary(UnaryFn::Neg, a), a));
 }
+
+void signbit(RuleContext& c) { c.set(is_negative(c, c.tensor("self"))); }
 
 constexpr RuleEntry kPointwiseEntries[] = {
     {"where", where},
@@ -142,6 +148,7 @@ constexpr RuleEntry kPointwiseEntries[] = {
     {"softshrink", softshrink},
     {"heaviside", heaviside},
     {"copysign", copysign},
+    {"signbit", signbit},
 };
 
 }  // namespace
