@@ -75,11 +75,10 @@ class Evaluator {
   }
 
   void run_node(const TraceNode& node) {
-    const bool changes = options_.change_ties && chooses_freely(node);
-    const IdToTensor tensor_of = [this, changes](TraceValueId id) {
+    const IdToTensor tensor_of = [this, &node](TraceValueId id) {
       const at::Tensor t = get(id);
       const bool floating = t.defined() && at::isFloatingType(t.scalar_type());
-      return changes && floating ? options_.change_ties(t) : t;
+      return options_.change_operand && floating ? options_.change_operand(node, id, t) : t;
     };
     const auto results = options_.in_double
                              ? call_eagerly(node.op, node.overload, doubled(node.args), tensor_of)
@@ -87,17 +86,6 @@ class Evaluator {
     TORCH_CHECK(results.size() == node.outputs.size(), node.full_name(),
                 ": another number of results than captured");
     for (size_t i = 0; i < results.size(); ++i) store(node, node.outputs[i], results[i]);
-  }
-
-  /// Which of equal elements comes first is the implementation's choice.
-  static bool chooses_freely(const TraceNode& node) {
-    for (const char* op : {"aten::topk", "aten::kthvalue", "aten::median", "aten::mode"}) {
-      if (node.op == op) return true;
-    }
-    if (node.op != "aten::sort" && node.op != "aten::argsort") return false;
-    const TraceArg* stable = node.find("stable");
-    const bool* is_stable = stable ? std::get_if<bool>(stable) : nullptr;
-    return is_stable == nullptr || !*is_stable;
   }
 
   static bool is_floating_dtype(DType dtype) { return at::isFloatingType(to_scalar_type(dtype)); }
@@ -123,7 +111,9 @@ class Evaluator {
     const TraceValue& value = trace_.values[static_cast<size_t>(id)];
     TORCH_CHECK(is_expected(value, t), node.full_name(), ": captured as ", dtype_name(value.dtype),
                 value.shape, ", eager gives ", t.scalar_type(), t.sizes());
-    if (options_.in_double && at::isFloatingType(t.scalar_type())) t = t.to(at::kDouble);
+    const bool floating = at::isFloatingType(t.scalar_type());
+    if (options_.in_double && floating) t = t.to(at::kDouble);
+    if (options_.change_result && floating) t = options_.change_result(node, id, t);
     set(id, std::move(t));
   }
 

@@ -30,9 +30,9 @@ struct TraceEvalOptions {
   /// calls' arguments exchanged. Inputs and states are the caller's to cast.
   bool in_double = false;
   bool keep_values = false;
-  /// Asked for another content of each floating operand of calls that choose among equal elements
-  /// in no order of their own: topk, sort that is not stable. May be empty.
-  std::function<at::Tensor(const at::Tensor&)> change_ties;
+  /// Asked for another content of each floating operand and result of a call. May be empty.
+  using Change = std::function<at::Tensor(const TraceNode&, TraceValueId, const at::Tensor&)>;
+  Change change_operand, change_result;
   /// Asked for another content of each floating parameter, buffer and constant. May be empty.
   std::function<at::Tensor(const at::Tensor&)> change_leaf;
 };

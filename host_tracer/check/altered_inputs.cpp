@@ -162,11 +162,12 @@ std::string describe(Kind kind, bool has_floats, bool has_others) {
 }
 
 template <class T>
-void nudge(T* data, int64_t n, bool mirrored, Random& random) {
+void nudge(T* data, int64_t n, int places, bool mirrored, Random& random) {
   constexpr T kFar = std::numeric_limits<T>::infinity();
   for (int64_t i = 0; i < n; ++i) {
     const bool up = ((random() & 1) != 0) != mirrored;
-    const T next = std::nextafter(data[i], up ? kFar : -kFar);
+    const T one = std::nextafter(data[i], up ? kFar : -kFar);
+    const T next = one + (one - data[i]) * static_cast<T>(places - 1);
     if (std::isfinite(next)) data[i] = next;
   }
 }
@@ -191,15 +192,15 @@ std::vector<AlteredInputs> altered_inputs(const std::vector<at::Tensor>& sample,
   return cases;
 }
 
-at::Tensor nudged(const at::Tensor& tensor, uint64_t seed, bool mirrored) {
+at::Tensor nudged(const at::Tensor& tensor, int places, uint64_t seed, bool mirrored) {
   Random random(seed);
   at::Tensor result = tensor.detach().contiguous().clone();
   if (result.scalar_type() == at::kFloat) {
-    nudge(result.mutable_data_ptr<float>(), result.numel(), mirrored, random);
+    nudge(result.mutable_data_ptr<float>(), result.numel(), places, mirrored, random);
   } else if (result.scalar_type() == at::kDouble) {
-    nudge(result.mutable_data_ptr<double>(), result.numel(), mirrored, random);
+    nudge(result.mutable_data_ptr<double>(), result.numel(), places, mirrored, random);
   } else if (at::isFloatingType(result.scalar_type())) {
-    const double step = result.scalar_type() == at::kBFloat16 ? 0x1p-8 : 0x1p-11;
+    const double step = places * (result.scalar_type() == at::kBFloat16 ? 0x1p-8 : 0x1p-11);
     const at::Tensor sign = random_numbers(result.numel(), -1, 1, random).sign();
     const at::Tensor x = result.to(at::kDouble);
     result = (x + x * sign.reshape(x.sizes()) * (mirrored ? -step : step)).to(result.scalar_type());
@@ -212,7 +213,9 @@ at::Tensor loosened(const at::Tensor& tensor, uint64_t seed, bool mirrored) {
   const at::Tensor x = tensor.detach().to(at::kDouble);
   const double sign = mirrored ? -1 : 1;
   const at::Tensor step = random_numbers(x.numel(), -1, 1, random).reshape(x.sizes());
-  return (x + (x.abs() * 0x1p-18 + 1e-35) * step * sign).to(tensor.scalar_type());
+  const at::Tensor size = at::where(at::isfinite(x), x.abs(), at::zeros({}, x.options()));
+  const double largest = x.numel() == 0 ? 0 : size.max().item<double>();
+  return (x + (size * 0x1p-18 + largest * 0x1p-20 + 1e-35) * step * sign).to(tensor.scalar_type());
 }
 
 }  // namespace lazyrt

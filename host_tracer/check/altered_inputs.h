@@ -23,12 +23,12 @@ struct AlteredInputs {
 /// kind. NaN and infinities stay.
 std::vector<AlteredInputs> altered_inputs(const std::vector<at::Tensor>& sample, uint64_t seed);
 
-/// Floating tensors with each finite element moved to the next larger or smaller number, by chance;
+/// Floating tensors with each finite element moved by that many last places up or down, by chance;
 /// the other way round for `mirrored`. Others as they are.
-at::Tensor nudged(const at::Tensor& tensor, uint64_t seed, bool mirrored);
+at::Tensor nudged(const at::Tensor& tensor, int places, uint64_t seed, bool mirrored);
 
-/// Equal elements become different ones, by some last places, in an order that `mirrored` turns
-/// round.
+/// Equal elements become different ones, by some last places of their own and of the largest, in an
+/// order that `mirrored` turns round.
 at::Tensor loosened(const at::Tensor& tensor, uint64_t seed, bool mirrored);
 
 }  // namespace lazyrt

@@ -72,14 +72,14 @@ TEST(AlteredInputs, NothingIsLeftOfEmptyOnes) {
 
 TEST(Nudged, MovesEachElementByOnePlaceAndMirrors) {
   const at::Tensor x = at::tensor({1.0f, 0.0f, -5.0f});
-  const at::Tensor up = nudged(x, 1, false), down = nudged(x, 1, true);
+  const at::Tensor up = nudged(x, 1, 1, false), down = nudged(x, 1, 1, true);
   for (int i = 0; i < 3; ++i) {
     const float a = x[i].item<float>(), b = up[i].item<float>(), c = down[i].item<float>();
     EXPECT_TRUE(b == std::nextafter(a, 100.0f) || b == std::nextafter(a, -100.0f));
     EXPECT_NE(b, c);
     EXPECT_NE(c, a);
   }
-  EXPECT_TRUE(at::equal(nudged(at::arange(4), 1, false), at::arange(4)));
+  EXPECT_TRUE(at::equal(nudged(at::arange(4), 1, 1, false), at::arange(4)));
 }
 
 }  // namespace

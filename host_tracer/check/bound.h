@@ -33,14 +33,18 @@ struct Comparison {
 /// there the whole tensor is taken. NaN and infinities do not count.
 at::Tensor channel_maximum(const at::Tensor& x);
 
+/// How many times eager's own rounding ours may be.
+inline constexpr int kOfWobble = 8;
+
 /// 1e-5 of each element + 1e-6 of its channel's largest + 8 s. s is the element's wobble, but at
-/// least the median of those in its channel that are not 0: a single element may stay where it is
-/// by luck.
+/// least as large as 19 of 20 in its channel (of those that are not 0): a single element may stay
+/// where it is by luck.
 at::Tensor bound_of(const at::Tensor& eager, const at::Tensor& wobble);
 
 /// Floating results against bound_of, NaN and infinities against their likes; integers and truth
 /// values exactly. Where the program's own result jumps (another integer; finite or not) ours has
-/// to be one that was seen there, or lie among them. REQUIRES: equal shapes and dtypes.
+/// to be one that was seen there, or lie among them; where its rows change places, ours may do so
+/// too. REQUIRES: equal shapes and dtypes.
 Comparison compare_results(const at::Tensor& ours, const at::Tensor& eager, const Wobble& wobble);
 
 }  // namespace lazyrt

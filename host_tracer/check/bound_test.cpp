@@ -63,6 +63,11 @@ TEST(Bound, AnElementThatStaysByLuckHasTheWobbleOfItsChannel) {
   at::Tensor ours = eager.clone();
   ours[5] = 1.005;
   EXPECT_TRUE(compare_results(ours, eager, {wobble, {}}).ok);
+  wobble = at::arange(64, at::kDouble) * 1e-5;  // of 64 elements 60 move by less than 6e-4
+  ours[5] = 1.0047;
+  EXPECT_TRUE(compare_results(ours, eager, {wobble, {}}).ok);
+  ours[5] = 1.0049;
+  EXPECT_FALSE(compare_results(ours, eager, {wobble, {}}).ok);
   wobble.slice(0, 6) = 0;  // one that moves is no rule for all the others
   wobble[4] = 1;
   wobble.slice(0, 0, 4) = 1e-9;
@@ -130,6 +135,25 @@ TEST(Bound, WhatIsInfiniteOrNotByRoundingIsOneOfEagersAnswers) {
   EXPECT_TRUE(compare_results(floats({-kInf, 1}), eager, wobble).ok);  // 1 / 0 of either sign
   EXPECT_FALSE(compare_results(floats({7, 1}), eager, wobble).ok);
   EXPECT_FALSE(compare_results(floats({kNan, 1}), eager, wobble).ok);
+}
+
+TEST(Bound, RowsMayChangePlacesWhereEagersDo) {
+  const at::Tensor eager = at::rand({1, 40, 8});
+  const auto with_rows = [&](int64_t a, int64_t b) {
+    at::Tensor t = eager.clone();
+    t[0][a] = eager[0][b];
+    t[0][b] = eager[0][a];
+    return t;
+  };
+  const at::Tensor other = with_rows(3, 4).to(at::kDouble);
+  const Wobble wobble{(other - eager).abs() / 8, {eager.to(at::kDouble), other}};
+  EXPECT_TRUE(compare_results(with_rows(20, 21), eager, wobble).ok);
+  at::Tensor wrong = with_rows(20, 21);
+  wrong[0][20][5] += 0.01;  // no row of eager's
+  EXPECT_FALSE(compare_results(wrong, eager, wobble).ok);
+  EXPECT_FALSE(compare_results(eager.flip({1}), eager, wobble).ok);  // more than eager's
+  const Wobble calm{at::full_like(eager, 1e-7, at::kDouble), {eager.to(at::kDouble)}};
+  EXPECT_FALSE(compare_results(with_rows(20, 21), eager, calm).ok);
 }
 
 }  // namespace

@@ -370,6 +370,34 @@ TEST_F(DifferentialCheck, RoundingFarFromEagersIsToldFromAnError) {
   EXPECT_EQ(report.difference, "");
 }
 
+TEST_F(DifferentialCheck, EachOfManyResultsHasItsRounding) {
+  const at::Tensor weight = at::rand({512, 8}) - 0.5;
+  const CaptureProgram captured = [&](const Tensors& x) {
+    const at::Tensor noise = (x[0] * 0 + 0.3).matmul(weight) * 1e6 - weight.sum(0) * 3e5;
+    return Tensors{noise, noise + 1, noise + 2, noise + 3, noise + 4, noise + 5, noise + 6};
+  };
+  const auto eager = reference([&](const Tensors& x, int) {
+    const at::Tensor sums = (x[0] * 0 + 0.3).flip({1}).matmul(weight.flip({0}).contiguous());
+    const at::Tensor noise = sums * 1e6 - weight.sum(0) * 3e5;
+    return Tensors{noise, noise + 1, noise + 2, noise + 3, noise + 4, noise + 5, noise + 6};
+  });
+  EXPECT_EQ(check({at::rand({4, 512})}, captured, eager).difference, "");
+}
+
+TEST_F(DifferentialCheck, TheOrderInWhichProductsAreAddedDecidesNothing) {
+  // Rows whose sums are equal but for rounding; eager adds them in another order.
+  const at::Tensor row = at::rand({1, 512}) - 0.5;
+  const at::Tensor weight = at::cat({row, row.roll(101, 1), row.flip({1})}).t().contiguous();
+  const CaptureProgram captured = [&](const Tensors& x) {
+    return Tensors{((x[0] * 0 + 0.3).matmul(weight)).argmax(1)};
+  };
+  const auto eager = reference([&](const Tensors& x, int) {
+    const at::Tensor sums = (x[0] * 0 + 0.3).flip({1}).matmul(weight.flip({0}).contiguous());
+    return Tensors{sums.argmax(1)};
+  });
+  EXPECT_EQ(check({at::rand({4, 512})}, captured, eager).difference, "");
+}
+
 TEST_F(DifferentialCheck, ATraceThatCannotBeEvaluatedIsSaid) {
   Trace trace = checked({at::rand({8})}, [](const Tensors& x) { return Tensors{x[0] * 2}; });
   trace.nodes.at(0).op = "aten::mul_of_nowhere";  // not to be evaluated at all

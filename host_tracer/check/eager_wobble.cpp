@@ -4,9 +4,11 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "host_tracer/check/altered_inputs.h"
+#include "host_tracer/check/rounding_model.h"
 
 namespace lazyrt {
 namespace {
@@ -29,13 +31,18 @@ bool nudges_parameters(const std::vector<CheckedCall>& calls) {
   return std::none_of(inputs.begin(), inputs.end(), is_floating);
 }
 
-void learn_from(const at::Tensor& plain, const at::Tensor& other, Wobble& wobble) {
+/// By how many last places a nudge moves the inputs: every other pair shows what decisions do
+/// where rounding is half as large as the bound allows.
+int places_of(int nudge) { return nudge / 2 % 2 == 1 ? kOfWobble / 2 : 1; }
+
+/// `places`: by how many last places the inputs differ.
+void learn_from(const at::Tensor& plain, const at::Tensor& other, int places, Wobble& wobble) {
   if (!plain.defined() || !other.defined() || plain.sizes() != other.sizes()) return;
   if (!is_floating(plain)) {
     wobble.seen.push_back(other);
     return;
   }
-  const at::Tensor moved = distance(plain, other);
+  const at::Tensor moved = distance(plain, other) / places;
   wobble.size = wobble.size.defined() ? at::fmax(wobble.size, moved) : moved;
   wobble.seen.push_back(other.to(at::kDouble));
 }
@@ -74,33 +81,42 @@ Outcome<TraceRun> EagerWobble::evaluate(const TraceEvalOptions& given, int nudge
   TraceEvalOptions options = given;
   const uint64_t seed = seed_ + static_cast<uint64_t>(nudge / 2) * 7919;
   const bool mirrored = nudge % 2 == 1;
+  const int places = places_of(nudge);
   if (nudge != kNoNudge && nudges_parameters(calls_)) {
-    options.change_leaf = [=](const at::Tensor& t) { return nudged(t, seed, mirrored); };
-  }
-  if (nudge != kNoNudge) {
-    options.change_ties = [=](const at::Tensor& t) { return loosened(t, seed + 1, mirrored); };
+    options.change_leaf = [=](const at::Tensor& t) { return nudged(t, places, seed, mirrored); };
   }
   TraceRun run;
   for (const CheckedCall& call : calls_) {
     std::vector<at::Tensor> inputs;
     for (const at::Tensor& input : call.inputs) {
-      at::Tensor t = nudge == kNoNudge ? input : nudged(input, seed, mirrored);
+      at::Tensor t = nudge == kNoNudge ? input : nudged(input, places, seed, mirrored);
       if (options.in_double && is_floating(t)) t = t.to(at::kDouble);
       inputs.push_back(std::move(t));
+    }
+    const Trace& trace = groups_[call.variant].trace;
+    const RoundingModel model(trace, places, seed, mirrored);
+    if (nudge != kNoNudge) {
+      options.change_operand = std::bind_front(&RoundingModel::operand, &model);
+      options.change_result = std::bind_front(&RoundingModel::result, &model);
     }
     const bool last = &call == &calls_.back();
     options.keep_values = given.keep_values && last;
     if (last && states_before) *states_before = run.states;
-    auto next = run_trace(groups_[call.variant].trace, inputs, run.states, options);
+    auto next = run_trace(trace, inputs, run.states, options);
     if (!next.ok()) return next.failure();
     run = std::move(*next);
   }
   return run;
 }
 
-void EagerWobble::add(const TraceRun& run) {
+Outcome<TraceRun> EagerWobble::evaluate_flushed() const {
+  const FlushedSubnormals flushed;
+  return evaluate({}, kNoNudge);
+}
+
+void EagerWobble::add(const TraceRun& run, int places) {
   for (size_t i = 0; i < plain_.size() && i < run.outputs.size(); ++i) {
-    learn_from(plain_[i], run.outputs[i], wobbles_[i]);
+    learn_from(plain_[i], run.outputs[i], places, wobbles_[i]);
   }
 }
 
@@ -113,11 +129,7 @@ bool EagerWobble::start() {
   plain_ = plain->outputs;
   wobbles_.resize(plain_.size());
   add(*plain);
-  {
-    const FlushedSubnormals flushed;
-    const auto run = evaluate({}, kNoNudge);
-    if (run.ok()) add(*run);
-  }
+  if (const auto flushed = evaluate_flushed(); flushed.ok()) add(*flushed);
   TraceEvalOptions in_double;
   in_double.in_double = true;
   const auto exact = evaluate(in_double, kNoNudge);
@@ -137,8 +149,9 @@ bool EagerWobble::learn() {
     return false;
   }
   for (int mirrored = 0; mirrored < 2; ++mirrored) {
-    const auto run = evaluate({}, 2 * rounds_ + mirrored);
-    if (run.ok()) add(*run);
+    const int nudge = 2 * rounds_ + mirrored;
+    const auto run = evaluate({}, nudge);
+    if (run.ok()) add(*run, places_of(nudge));
   }
   ++rounds_;
   return true;

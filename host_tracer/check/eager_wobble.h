@@ -50,7 +50,8 @@ class EagerWobble {
  private:
   Outcome<TraceRun> evaluate(const TraceEvalOptions& options, int nudge,
                              std::vector<at::Tensor>* states_before = nullptr) const;
-  void add(const TraceRun& run);
+  Outcome<TraceRun> evaluate_flushed() const;
+  void add(const TraceRun& run, int places = 1);
   bool start();
 
   const std::vector<TraceGroup>& groups_;

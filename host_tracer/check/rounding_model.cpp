@@ -1,0 +1,75 @@
+#include "host_tracer/check/rounding_model.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "host_tracer/check/altered_inputs.h"
+
+namespace lazyrt {
+namespace {
+
+/// Which of equal elements comes first is the implementation's choice.
+bool chooses_freely(const TraceNode& node) {
+  for (const char* op : {"aten::topk", "aten::kthvalue", "aten::median", "aten::mode"}) {
+    if (node.op == op) return true;
+  }
+  if (node.op != "aten::sort" && node.op != "aten::argsort") return false;
+  const TraceArg* stable = node.find("stable");
+  const bool* is_stable = stable ? std::get_if<bool>(stable) : nullptr;
+  return is_stable == nullptr || !*is_stable;
+}
+
+bool adds_products(const TraceNode& node) {
+  for (const char* op :
+       {"aten::convolution", "aten::linear", "aten::addmm", "aten::mm", "aten::matmul", "aten::bmm",
+        "aten::baddbmm", "aten::einsum", "aten::scaled_dot_product_attention"}) {
+    if (node.op == op) return true;
+  }
+  return false;
+}
+
+/// How many products each sum has: what one filter holds, or a row of the first factor.
+double terms_of(const Trace& trace, const TraceNode& node) {
+  const auto shape_of = [&trace](const TraceArg* arg) -> const std::vector<int64_t>* {
+    const auto* tensor = arg ? std::get_if<TensorArg>(arg) : nullptr;
+    if (!tensor || tensor->value == kNoTraceValue) return nullptr;
+    return &trace.values[static_cast<size_t>(tensor->value)].shape;
+  };
+  if (const auto* weight = shape_of(node.find("weight")); weight && !weight->empty()) {
+    return static_cast<double>(
+        std::accumulate(weight->begin() + 1, weight->end(), int64_t{1}, std::multiplies<>()));
+  }
+  for (const char* name : {"self", "mat1", "batch1", "query"}) {
+    const auto* shape = shape_of(node.find(name));
+    if (shape && !shape->empty()) return static_cast<double>(shape->back());
+  }
+  return 1;
+}
+
+bool are_whole(const at::Tensor& t) { return (t == t.round()).all().item<bool>(); }
+
+}  // namespace
+
+at::Tensor RoundingModel::moved(TraceValueId id, const at::Tensor& t, double places) const {
+  const auto seed = seed_ + static_cast<uint64_t>(id);
+  return are_whole(t) ? t : nudged(t, places_ * static_cast<int>(places), seed, mirrored_);
+}
+
+at::Tensor RoundingModel::operand(const TraceNode& node, TraceValueId id,
+                                  const at::Tensor& t) const {
+  if (chooses_freely(node)) return loosened(t, seed_ + 1, mirrored_);
+  const bool computed = trace_.values[static_cast<size_t>(id)].leaf == LeafKind::kNotLeaf;
+  if (!computed || !adds_products(node)) return t;
+  return moved(id, t, 1 + std::sqrt(terms_of(trace_, node)) / 8);
+}
+
+at::Tensor RoundingModel::result(const TraceNode& node, TraceValueId id,
+                                 const at::Tensor& t) const {
+  if (!adds_products(node)) return t;
+  return moved(id, t, 1 + std::sqrt(terms_of(trace_, node)) / 5);
+}
+
+}  // namespace lazyrt
