@@ -110,11 +110,13 @@ def judge(zoo, name, only_make):
     except BaseException as error:
         return "skip", f"{type(error).__name__}: {str(error)[:200]}"
     break_constants(model)
+    keep_signals_alive(model, zoo.split(calls[0]))
     if only_make:
         return "made", ", ".join(f"{key}{list(value.shape)}" for key, value in calls[0].items())
     import lazyrt
     kept = copy.deepcopy(model)
-    path = os.path.join(tempfile.mkdtemp(), "model.lzb")
+    folder = tempfile.TemporaryDirectory()
+    path = os.path.join(folder.name, "model.lzb")
     args, kwargs = zoo.split(calls[0])
     try:
         report = lazyrt.export(model, args, path, kwargs=kwargs or None)
@@ -140,6 +142,8 @@ def judge(zoo, name, only_make):
         problem = difference(expected, got)
         if problem and not difference(with_first_of_equals(kept, args, kwargs), got):
             return "ok", f"{report.verdict}, but for the order in which torch.topk takes equal elements"
+        if problem and not difference(*in_one_order(expected, got)):
+            return "ok", f"{report.verdict}, but for the order of rows whose scores nearly tie"
         if problem:
             return "wrong", f"call {number}: {problem}"
     return "ok", f"{report.verdict}, {len(expected)} results"
@@ -170,6 +174,44 @@ def break_constants(model):
             if parameter.numel() > 1 and parameter.is_floating_point() and bool((parameter == parameter.flatten()[0]).all()):
                 spread = torch.rand_like(parameter) - 0.5
                 parameter.copy_(1 + 0.4 * spread if name.endswith("weight") and parameter.flatten()[0] == 1 else parameter + 0.2 * spread)
+
+
+def in_one_order(expected, got, most=0.5):
+    """The results with those rows of `got` put back that stand elsewhere in `expected`: what a detector selects comes in the order
+    of its scores. At most that share of the rows may do so."""
+    ordered = []
+    for x, y in zip(expected, got):
+        if x.shape != y.shape or x.dtype.kind != "f" or x.ndim < 2 or x.shape[-1] < 2:
+            ordered.append(y)
+            continue
+        rows, others = x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1]).copy()
+        bound = 1e-3 * np.abs(rows).max(initial=0)
+        bad = np.flatnonzero(np.abs(rows - others).max(-1) > bound)
+        for row in bad if len(bad) <= most * len(rows) else ():
+            if (np.abs(rows - others[row]).max(-1) <= bound).any():
+                others[row] = rows[row]
+        ordered.append(others.reshape(x.shape))
+    return expected, ordered
+
+
+def keep_signals_alive(model, call):
+    """Filters are scaled so that their results have deviation 1, as in trained models (LSUV, Mishkin and Matas 2016): through a
+    deep stack of random ones the signal dies away, and all scores of a detector nearly tie."""
+    def scale(conv, inputs, output):
+        deviation = output.std().item()
+        if conv.weight.requires_grad and 0 < deviation < float("inf"):
+            conv.weight.data.div_(deviation)
+            return output / deviation if conv.bias is None else (output - conv.bias.view(-1, *[1] * (output.dim() - 2))) / deviation
+    kinds = (torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)
+    hooks = [module.register_forward_hook(scale) for module in model.modules() if isinstance(module, kinds)]
+    args, kwargs = call
+    state = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    with torch.no_grad():
+        model(*args, **kwargs)
+        for name, buffer in model.named_buffers():
+            buffer.copy_(state[name])
+    for hook in hooks:
+        hook.remove()
 
 
 def flatten(value):
