@@ -48,6 +48,9 @@ struct SampleAxis {
  private:
   T pixel(T coordinate) const {
     const T size = static_cast<T>(extent);
+    if (volume) {  // torch's other formula, which overflows elsewhere
+      return align_corners ? (coordinate + 1) / 2 * (size - 1) : ((coordinate + 1) * size - 1) / 2;
+    }
     return align_corners ? (coordinate + 1) * ((size - 1) / 2)
                          : (coordinate + 1) * (size / 2) - T(0.5);
   }
@@ -58,8 +61,16 @@ struct SampleAxis {
     const T low = align_corners ? T(0) : T(-0.5);
     const T period = static_cast<T>(2 * (align_corners ? extent - 1 : extent));
     const T from_low = std::fabs(at - low);
+    if (volume) return reflected_exactly(from_low, period / 2) + low;
     const T rest = from_low - std::trunc(from_low / period) * period;
     return (rest > period - rest ? period - rest : rest) + low;
+  }
+
+  /// As torch does it in volumes: by the remainder, and turns that int does not hold count as even.
+  static T reflected_exactly(T from_low, T span) {
+    const T turns = std::floor(from_low / span), rest = std::fmod(from_low, span);
+    const bool back = turns < T(0x1p31) && std::fmod(turns, T(2)) != 0;
+    return back ? span - rest : rest;
   }
 
   /// NaN goes to the first pixel, in volumes to the last, as in torch.

@@ -1,10 +1,12 @@
 """Edge values through the whole chain: lazyrt.export, lazyrt.load on cpu and reference, against eager PyTorch.
 
     edges.py [PATTERN...]   sweeps the cases of edge_cases.py whose names hold one of the patterns (all without one)
+    edges.py --every N      every N-th case
 
 edges_expected.txt lists the known differences; one that is no longer there fails. Where PyTorch with and without vector
 kernels disagrees with itself (tests/support/oracle.py), either answer will do. Exit code 1 names each case that differs.
 """
+import argparse
 import dataclasses
 import fnmatch
 import os
@@ -223,8 +225,12 @@ def compare(cases, ours, answers, expected):
 
 def main():
     warnings.simplefilter("ignore")
-    every, patterns = edge_cases.all_cases(), sys.argv[1:]
-    names = [n for n in every if not patterns or any(p in n for p in patterns)]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("patterns", nargs="*")
+    options = parser.parse_args()
+    every = edge_cases.all_cases()
+    names = [n for n in every if not options.patterns or any(p in n for p in options.patterns)][::options.every]
     answers = oracle.answers(eager_answers, names)
     taken = [every[n] for n in names if not isinstance(answers[0][n], str)]
     ours, expected = {}, read_expected()
@@ -232,7 +238,7 @@ def main():
         for batch in batches(taken):
             ours.update(through_the_chain(batch, folder))
     failures, undecided = compare(taken, ours, answers, expected)
-    if not patterns:
+    if len(names) == len(every):
         failures += unswept(taken)
         failures += [f"{e.pattern} {e.backend} is as eager now: take it out of edges_expected.txt" for e in expected if not e.met]
     print("\n".join(failures))
