@@ -113,7 +113,7 @@ class Evaluator {
                 value.shape, ", eager gives ", t.scalar_type(), t.sizes());
     const bool floating = at::isFloatingType(t.scalar_type());
     if (options_.in_double && floating) t = t.to(at::kDouble);
-    if (options_.change_result && floating) t = options_.change_result(node, id, t);
+    if (options_.change_result && floating) t = options_.change_result(id, t);
     set(id, std::move(t));
   }
 

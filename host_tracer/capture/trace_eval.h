@@ -30,9 +30,10 @@ struct TraceEvalOptions {
   /// calls' arguments exchanged. Inputs and states are the caller's to cast.
   bool in_double = false;
   bool keep_values = false;
-  /// Asked for another content of each floating operand and result of a call. May be empty.
-  using Change = std::function<at::Tensor(const TraceNode&, TraceValueId, const at::Tensor&)>;
-  Change change_operand, change_result;
+  /// Asked for another content of each floating operand of a call. May be empty.
+  std::function<at::Tensor(const TraceNode&, TraceValueId, const at::Tensor&)> change_operand;
+  /// The same of each floating value that a call made.
+  std::function<at::Tensor(TraceValueId, const at::Tensor&)> change_result;
   /// Asked for another content of each floating parameter, buffer and constant. May be empty.
   std::function<at::Tensor(const at::Tensor&)> change_leaf;
 };

@@ -153,12 +153,11 @@ at::Tensor steady_bound(const at::Tensor& eager, const at::Tensor& wobble) {
 /// may have been selected: they have to lie among eager's.
 at::Tensor exchanged(const at::Tensor& ours, const at::Tensor& eager, const at::Tensor& over,
                      const Wobble& wobble) {
-  constexpr double kJump = 100;
   const at::Tensor none = at::zeros_like(over);
   if (eager.dim() < 2 || eager.size(-1) < 2) return none;
   const auto rows_of = [&](const at::Tensor& t) { return t.reshape({-1, eager.size(-1)}); };
   const at::Tensor bound = rows_of(steady_bound(eager, wobble.size));
-  const int64_t moved = (rows_of(wobble.size) > bound * kJump).any(1).sum().item<int64_t>();
+  const int64_t moved = (rows_of(wobble.size) > bound).any(1).sum().item<int64_t>();
   const at::Tensor bad = rows_of(over).any(1).nonzero().reshape({-1});
   if (moved < 2 || bad.numel() > moved) return none;
   std::vector<at::Tensor> runs = {rows_of(eager)};

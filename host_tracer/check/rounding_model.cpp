@@ -49,9 +49,47 @@ double terms_of(const Trace& trace, const TraceNode& node) {
   return 1;
 }
 
+bool scales_or_shifts(const TraceNode& node) {
+  if (node.op.find("batch_norm") != std::string::npos) return true;
+  for (const char* op : {"aten::add", "aten::sub", "aten::mul", "aten::div"}) {
+    if (node.op == op) return true;
+  }
+  return false;
+}
+
 bool are_whole(const at::Tensor& t) { return (t == t.round()).all().item<bool>(); }
 
 }  // namespace
+
+RoundingModel::RoundingModel(const Trace& trace, int places, uint64_t seed, bool mirrored)
+    : trace_(trace),
+      terms_(trace.values.size(), 0),
+      places_(places),
+      seed_(seed),
+      mirrored_(mirrored) {
+  for (const TraceNode& node : trace.nodes) {
+    if (node.outputs.empty() || node.outputs[0] == kNoTraceValue) continue;
+    const double terms = adds_products(node) ? terms_of(trace, node) : scaled_terms(node);
+    terms_[static_cast<size_t>(node.outputs[0])] = terms;
+  }
+}
+
+bool RoundingModel::is_computed(TraceValueId id) const {
+  return trace_.values[static_cast<size_t>(id)].leaf == LeafKind::kNotLeaf;
+}
+
+double RoundingModel::scaled_terms(const TraceNode& node) const {
+  if (!scales_or_shifts(node)) return 0;
+  double terms = 0;
+  int computed = 0;
+  for (const auto& [name, arg] : node.args) {
+    const auto* tensor = std::get_if<TensorArg>(&arg);
+    if (!tensor || tensor->value == kNoTraceValue || !is_computed(tensor->value)) continue;
+    ++computed;
+    terms = terms_[static_cast<size_t>(tensor->value)];
+  }
+  return computed == 1 ? terms : 0;
+}
 
 at::Tensor RoundingModel::moved(TraceValueId id, const at::Tensor& t, double places) const {
   const auto seed = seed_ + static_cast<uint64_t>(id);
@@ -61,15 +99,13 @@ at::Tensor RoundingModel::moved(TraceValueId id, const at::Tensor& t, double pla
 at::Tensor RoundingModel::operand(const TraceNode& node, TraceValueId id,
                                   const at::Tensor& t) const {
   if (chooses_freely(node)) return loosened(t, seed_ + 1, mirrored_);
-  const bool computed = trace_.values[static_cast<size_t>(id)].leaf == LeafKind::kNotLeaf;
-  if (!computed || !adds_products(node)) return t;
+  if (!is_computed(id) || !adds_products(node)) return t;
   return moved(id, t, 1 + std::sqrt(terms_of(trace_, node)) / 8);
 }
 
-at::Tensor RoundingModel::result(const TraceNode& node, TraceValueId id,
-                                 const at::Tensor& t) const {
-  if (!adds_products(node)) return t;
-  return moved(id, t, 1 + std::sqrt(terms_of(trace_, node)) / 5);
+at::Tensor RoundingModel::result(TraceValueId id, const at::Tensor& t) const {
+  const double terms = terms_[static_cast<size_t>(id)];
+  return terms == 0 ? t : moved(id, t, 1 + std::sqrt(terms) / 5);
 }
 
 }  // namespace lazyrt

@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "host_tracer/capture/trace.h"
 
@@ -14,24 +15,29 @@ namespace lazyrt {
 /// Changes for one evaluation of a trace, which it does not own. Sums of products (convolutions,
 /// matrix products) are rounded as often as they have terms, in an order that is the
 /// implementation's choice: their operands and results move by more last places the more terms they
-/// have (Higham, Accuracy and Stability of Numerical Algorithms, 3.1). Sums of whole numbers are
-/// exact and stay. Operators that choose among equal elements in no order of their own have their
-/// operand loosened.
+/// have (Higham, Accuracy and Stability of Numerical Algorithms, 3.1), and so does what scales and
+/// shifts them by constants: a bundle folds that into their weights and adds the products to the
+/// bias. Sums of whole numbers are exact and stay. Operators that choose among equal elements in no
+/// order of their own have their operand loosened.
 class RoundingModel {
  public:
   /// `places`: of what is rounded once; `mirrored` turns every change round.
-  RoundingModel(const Trace& trace, int places, uint64_t seed, bool mirrored)
-      : trace_(trace), places_(places), seed_(seed), mirrored_(mirrored) {}
+  RoundingModel(const Trace& trace, int places, uint64_t seed, bool mirrored);
 
   /// A floating operand of the node, as this implementation would have it.
   at::Tensor operand(const TraceNode& node, TraceValueId id, const at::Tensor& t) const;
   /// A floating result.
-  at::Tensor result(const TraceNode& node, TraceValueId id, const at::Tensor& t) const;
+  at::Tensor result(TraceValueId id, const at::Tensor& t) const;
 
  private:
   at::Tensor moved(TraceValueId id, const at::Tensor& t, double places) const;
 
+  bool is_computed(TraceValueId id) const;
+  /// Of the values that a node scales and shifts by constants; 0: no such node.
+  double scaled_terms(const TraceNode& node) const;
+
   const Trace& trace_;
+  std::vector<double> terms_;  ///< by value: how many products each element sums; 0: none
   const int places_;
   const uint64_t seed_;
   const bool mirrored_;
