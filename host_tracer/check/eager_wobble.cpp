@@ -72,9 +72,9 @@ class FlushedSubnormals {
 
 }  // namespace
 
-EagerWobble::EagerWobble(const std::vector<TraceGroup>& groups,
-                         const std::vector<CheckedCall>& calls, uint64_t seed)
-    : groups_(groups), calls_(calls), seed_(seed) {}
+EagerWobble::EagerWobble(const std::vector<TraceGroup>& groups, std::vector<CheckedCall> calls,
+                         uint64_t seed)
+    : groups_(groups), calls_(std::move(calls)), seed_(seed) {}
 
 Outcome<TraceRun> EagerWobble::evaluate(const TraceEvalOptions& given, int nudge,
                                         std::vector<at::Tensor>* states_before) const {

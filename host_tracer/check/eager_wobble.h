@@ -24,9 +24,8 @@ struct CheckedCall {
 /// The last of a sequence of calls, evaluated again and again.
 class EagerWobble {
  public:
-  /// `groups` are the variants of the bundle, `calls` begin after a reset; both have to stay.
-  EagerWobble(const std::vector<TraceGroup>& groups, const std::vector<CheckedCall>& calls,
-              uint64_t seed);
+  /// `groups` are the variants of the bundle and have to stay; `calls` begin after a reset.
+  EagerWobble(const std::vector<TraceGroup>& groups, std::vector<CheckedCall> calls, uint64_t seed);
 
   /// Evaluates once more: first float32 with and without subnormal numbers, float64 and the first
   /// pair of last-place changes, then such a pair each time. False: no more is to be learned.
@@ -37,6 +36,7 @@ class EagerWobble {
   /// The trace's own result in the program's precision; undefined where it cannot be evaluated.
   at::Tensor plain(size_t output) const;
 
+  const CheckedCall& last() const { return calls_.back(); }
   const std::vector<std::string>& notes() const { return notes_; }
 
   /// The last call's run with all values, and the states before it.
@@ -55,8 +55,8 @@ class EagerWobble {
   bool start();
 
   const std::vector<TraceGroup>& groups_;
-  const std::vector<CheckedCall>& calls_;
-  const uint64_t seed_;
+  std::vector<CheckedCall> calls_;
+  uint64_t seed_;
   int rounds_ = 0;
   std::vector<at::Tensor> plain_;
   std::vector<Wobble> wobbles_;
