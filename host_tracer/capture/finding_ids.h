@@ -11,6 +11,7 @@ constexpr std::string_view kFindingIds[] = {
     "baked-value",          // a value of the sample went into the graph
     "changing-attribute",   // what a call changes outside of tensors, and later calls read
     "data-dependent-init",  // the first call sets what later ones only read
+    "gradient-mode",        // other results where gradients are recorded
     "input-written",        // the program writes into its input
     "only-written",         // what the program keeps and never reads
     "output-structure",     // how results are nested depends on values

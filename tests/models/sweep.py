@@ -37,7 +37,7 @@ import torch  # noqa: E402
 from torch.overrides import TorchFunctionMode  # noqa: E402
 
 LIMIT = 240
-MOST_PARAMETERS = {"timm": 90e6, "transformers": 90e6}
+MOST_PARAMETERS = {"timm": 200e6, "transformers": 200e6}
 
 
 def main():
@@ -332,14 +332,19 @@ def shrunk(config, divisor):
         small = shrunk_value(key, value, divisor)
         if small is not None:
             chosen[key] = small
-    kinds = config.to_dict().get("layer_types")
-    if kinds:
-        chosen["layer_types"] = (list(dict.fromkeys(kinds)) + kinds[:1])[:max(2, len(set(kinds)))]
-        chosen["num_hidden_layers"] = len(chosen["layer_types"])
+    for key, kinds in config.to_dict().items():
+        if isinstance(kinds, list) and kinds and "layer" in key and all(isinstance(kind, str) for kind in kinds):
+            chosen[key] = (list(dict.fromkeys(kinds)) + kinds[:1])[:max(2, len(set(kinds)))]
+            chosen["num_hidden_layers"] = len(chosen[key])
+    sections = config.to_dict().get("rope_parameters") or {}
+    if "mrope_section" in sections and divisor == 0:
+        half = int(TINY["head_dim"] * sections.get("partial_rotary_factor", 1)) // 2
+        chosen["rope_parameters"] = {**sections, "mrope_section": [half - 2 * (half // 3), half // 3, half // 3]}
     for key in getattr(type(config), "sub_configs", {}):
         part = getattr(config, key, None)
         if hasattr(part, "to_dict"):
-            chosen[key] = {**part.to_dict(), **shrunk(part, divisor)}
+            whole = {name: value for name, value in part.to_dict().items() if name != "per_layer_config"}
+            chosen[key] = {**whole, **shrunk(part, divisor)}
     return chosen
 
 
@@ -380,6 +385,7 @@ class Transformers:
         from transformers.models.auto.configuration_auto import CONFIG_MAPPING
         from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
         self.transformers, self.configs, self.models = transformers, CONFIG_MAPPING, MODEL_MAPPING_NAMES
+        offer_timm(transformers)
 
     def names(self):
         return sorted(name for name, model in self.models.items() if isinstance(model, str))
@@ -421,7 +427,7 @@ class Transformers:
             for _ in range(2):  # the second time with as many placeholders as the first has asked for
                 torch.manual_seed(1)
                 try:
-                    calls = [{name: self._input(name, config, variant, marks) for name in names} for _ in range(2)]
+                    calls = [{name: self._input(name, config, variant, marks, names) for name in names} for _ in range(2)]
                     with torch.no_grad():
                         for call in calls:
                             copy.deepcopy(model)(**call)
@@ -433,8 +439,13 @@ class Transformers:
                         break
         return None, problem
 
-    def _input(self, name, config, variant, marks):
-        """One input; where models differ in its shape, `variant` says which of them."""
+    def _input(self, name, config, variant, marks, names):
+        """One of the inputs `names`; where models differ in its shape, `variant` says which of them."""
+        if name.endswith("grid_thw"):
+            return torch.tensor([[1, 4, 4]])
+        if any(other.endswith("grid_thw") for other in names) and name in ("hidden_states", "pixel_values"):
+            patch = setting(config, "patch_size", 14) ** 2 * setting(config, "in_channels", setting(config, "num_channels", 3))
+            return torch.randn(16, patch * (setting(config, "temporal_patch_size", 2) if variant == 0 else 1))
         mels = setting(config, "num_mel_bins", 80)
         if name.endswith("input_ids"):
             ids = torch.randint(3, PLACEHOLDERS, (1, 5 if name.startswith("decoder") else 12))
@@ -479,6 +490,15 @@ class Transformers:
     @staticmethod
     def split(call):
         return (), call
+
+
+def offer_timm(transformers):
+    """transformers takes timm only where torchvision is, which timm's models do without."""
+    import zoo
+    zoo.import_timm()
+    found = transformers.utils.import_utils
+    transformers.utils.is_timm_available = found.is_timm_available = lambda: True
+    found.BACKENDS_MAPPING["timm"] = (found.is_timm_available, "")
 
 
 def placeholders(config, names, message):

@@ -544,3 +544,16 @@ def test_a_model_without_gradients_keeps_its_operators_whole(bundle):
     model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 5)).eval()
     report = lazyrt.export(model, (torch.randn(1, 3, 8, 8),), bundle)
     assert report.verdict == "SOUND"
+
+
+class Doubles(nn.Module):
+    def forward(self, x):
+        return x * 2 if torch.is_grad_enabled() else x + 1
+
+
+def test_another_result_where_gradients_are_recorded_is_told(bundle):
+    x = torch.randn(4, 3)
+    with pytest.raises(lazyrt.ExportError, match=r"gradients are recorded.*\[gradient-mode\]"):
+        lazyrt.export(Doubles(), (x,), bundle)
+    assert lazyrt.export(Doubles(), (x,), bundle, allow=["gradient-mode"]).verdict == "ALLOWED"
+    assert lazyrt.load(bundle)(x).equal(x + 1)

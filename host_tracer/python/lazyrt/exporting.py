@@ -109,6 +109,7 @@ class _Export:
             traces = [trace for trace, _ in captured]
             self._check_interfaces(steps)
             self._note(traces[0], samples[0], materialised)
+            self._compare_with_gradients(traces[0], samples[0])
             self._allow(traces)
             report = ExportReport(traces, path)
             self._refuse_errors(report)
@@ -316,6 +317,21 @@ class _Export:
         for name in sorted(self.moved):
             trace.add_finding("note", "random", f"the model draws from Python's generator {name}",
                               "numbers that the bundle should draw anew have to be inputs")
+
+    def _compare_with_gradients(self, trace, sample):
+        """What callers get who record gradients, though they ask for none."""
+        if self.takes_gradients:
+            return
+        plain, self.takes_gradients = self._eager(sample), True
+        try:
+            recorded = self._eager(sample)
+        except Exception:  # such callers get nothing
+            return
+        finally:
+            self.takes_gradients = False
+        if not layouts.same_results(recorded, plain):
+            trace.add_finding("error", "gradient-mode", "the program gives other results where gradients are recorded than under torch.no_grad(), "
+                              "and the bundle gives the latter", "decide by an argument, not by torch.is_grad_enabled()")
 
     def _allow(self, traces):
         """What was found after the captures is let through as well; entries that did nothing are named."""

@@ -58,9 +58,7 @@ class _Examination:
 
     def _run(self, tensors):
         """The tensors of the result, and what the inputs hold afterwards."""
-        result = self._run_eager(tensors)
-        leaves = trees.leaves_of(result, lambda value: isinstance(value, (bool, int, float, str)) or hasattr(value, "__array__"))
-        return [*(leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves), *(t.clone() for t in tensors)]
+        return [*_leaves(self._run_eager(tensors)), *(t.clone() for t in tensors)]
 
     def _makes_difference(self, tensors, expected):
         try:
@@ -106,6 +104,16 @@ class _Examination:
             if self._makes_difference(given, expected):
                 return True
         return False
+
+
+def same_results(a, b):
+    """Whether two results of the program are one but for rounding."""
+    return _all_same(_leaves(a), _leaves(b))
+
+
+def _leaves(result):
+    leaves = trees.leaves_of(result, lambda value: isinstance(value, (bool, int, float, str)) or hasattr(value, "__array__"))
+    return [leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
 
 
 def _strided(tensor):
