@@ -557,6 +557,11 @@ def resize(fam):
         fam.add(mode + "_scales", lambda a, m=mode: F.interpolate(a, scale_factor=(1.5, 0.7), mode=m), x, tolerance=1e-4)
     for mode in ["bilinear", "bicubic"]:
         fam.add(mode + "_corners", lambda a, m=mode: F.interpolate(a, size=(7, 9), mode=m, align_corners=True), x, tolerance=1e-4)
+    for mode in ("bilinear", "bicubic"):
+        for size in ((7, 3), (3, 9), (1, 1), (5, 6)):
+            fam.add(f"antialias_{mode}_{size}", lambda a, m=mode, s=size: (F.interpolate(a, s, mode=m, antialias=True),
+                    F.interpolate(a, s, mode=m, antialias=True, align_corners=True)), f(2, 3, 5, 8), tolerance=1e-4)
+        fam.add(f"antialias_{mode}_scales", lambda a, m=mode: F.interpolate(a, scale_factor=(0.45, 1.7), mode=m, antialias=True), f(1, 2, 9, 5), tolerance=1e-4)
     fam.add("nearest1d", lambda a: (F.interpolate(a, scale_factor=2), F.interpolate(a, size=7)), f(2, 3, 5))
     fam.add("linear1d", lambda a: (F.interpolate(a, scale_factor=2.5, mode="linear"), F.interpolate(a, size=3, mode="linear", align_corners=True)), f(2, 3, 5))
     fam.add("recompute", lambda a: F.interpolate(a, scale_factor=1.3, mode="bilinear", recompute_scale_factor=True), x)

@@ -1,5 +1,8 @@
 // Resizing of images.
 
+#include <algorithm>
+#include <cmath>
+
 #include "aten/rule_lists.h"
 #include "host_tracer/aten/images.h"
 
@@ -33,8 +36,73 @@ void upsample(RuleContext& c) {
   c.set(from_image(c, x, c.add(op, {x.nhwc})));
 }
 
+// ---------------------------------------------------------------- antialiased
+
+double triangle(double x) { return std::fabs(x) < 1 ? 1 - std::fabs(x) : 0; }
+
+/// Keys' cubic with a = -0.5, as PIL has it.
+double cubic(double x) {
+  constexpr double kA = -0.5;
+  x = std::fabs(x);
+  if (x < 1) return ((kA + 2) * x - (kA + 3)) * x * x + 1;
+  return x < 2 ? (((x - 5) * x + 8) * x - 4) * kA : 0;
+}
+
+/// Input pixels for an output pixel, as ATen computes it.
+double step_of(int64_t in, int64_t out, bool align_corners, double scale) {
+  if (align_corners)
+    return out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0;
+  return scale > 0 ? 1 / scale : static_cast<double>(in) / static_cast<double>(out);
+}
+
+/// [out, in]: the share of each input pixel in each output pixel. `radius` is the filter's at
+/// scales up to 1; shrinking widens it (UpSampleKernel.cpp, _compute_indices_weights_aa).
+std::vector<Scalar> shares(int64_t in, int64_t out, double step, double (*filter)(double),
+                           double radius) {
+  std::vector<Scalar> matrix(static_cast<size_t>(in * out), Scalar(0.0));
+  const double width = std::max(step, 1.0);
+  for (int64_t i = 0; i < out; ++i) {
+    const double center = step * (static_cast<double>(i) + 0.5);
+    const auto first = std::max(static_cast<int64_t>(center - radius * width + 0.5), int64_t{0});
+    const auto end = std::min(static_cast<int64_t>(center + radius * width + 0.5), in);
+    const auto weight = [&](int64_t j) {
+      return filter((static_cast<double>(j) - center + 0.5) / width);
+    };
+    double total = 0;
+    for (int64_t j = first; j < end; ++j) total += weight(j);
+    for (int64_t j = first; j < end && total != 0; ++j) {
+      matrix[static_cast<size_t>(i * in + j)] = Scalar(weight(j) / total);
+    }
+  }
+  return matrix;
+}
+
+/// The last axis of x, resized.
+template <class Filter>
+ValueId resized(RuleContext& c, ValueId x, int64_t out, double scale, Filter filter,
+                double radius) {
+  const int64_t in = c.shape(x).back(0);
+  const double step = step_of(in, out, c.boolean_or("align_corners", false), scale);
+  const ValueId matrix =
+      c.constant(c.dtype(x), c.make_shape({out, in}), shares(in, out, step, filter, radius));
+  return c.matmul(x, matrix, /*transpose_b=*/true);
+}
+
+/// Two products with what each pixel has of the others: width first, as ATen does it.
+template <double (*kFilter)(double), int kRadius>
+void antialiased(RuleContext& c) {
+  const ValueId x = c.tensor(c.has("self") ? "self" : "input");
+  const Shape out = c.out_shape();
+  if (c.rank(x) != 4 || out.rank() != 4 || !is_floating(c.dtype(x))) {
+    c.refuse("of other than floating [N,C,H,W] with antialias=True is not supported");
+    return;
+  }
+  ValueId y = resized(c, x, out.back(0), scale_arg(c, "scales_w", 1), kFilter, kRadius);
+  y = resized(c, c.transpose(y, 2, 3), out.back(1), scale_arg(c, "scales_h", 0), kFilter, kRadius);
+  c.set(c.transpose(y, 2, 3));
+}
+
 constexpr const char* kThreeDims = "is not supported: resizing in three spatial dims";
-constexpr const char* kAntialias = "is not supported: antialias=True";
 
 constexpr RuleEntry kUpsampleEntries[] = {
     {"upsample_nearest1d", upsample<UpsampleMode::Nearest, 1>},
@@ -44,8 +112,8 @@ constexpr RuleEntry kUpsampleEntries[] = {
     {"upsample_linear1d", upsample<UpsampleMode::Bilinear, 1>},
     {"upsample_bilinear2d", upsample<UpsampleMode::Bilinear, 2>},
     {"upsample_bicubic2d", upsample<UpsampleMode::Bicubic, 2>},
-    {"_upsample_bilinear2d_aa", nullptr, kAntialias},
-    {"_upsample_bicubic2d_aa", nullptr, kAntialias},
+    {"_upsample_bilinear2d_aa", antialiased<triangle, 1>},
+    {"_upsample_bicubic2d_aa", antialiased<cubic, 2>},
     {"upsample_nearest3d", nullptr, kThreeDims},
     {"_upsample_nearest_exact3d", nullptr, kThreeDims},
     {"upsample_trilinear3d", nullptr, kThreeDims},
