@@ -36,7 +36,7 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from torch.overrides import TorchFunctionMode  # noqa: E402
 
-LIMIT = 240
+LIMIT = 600
 MOST_PARAMETERS = {"timm": 200e6, "transformers": 200e6}
 
 

@@ -306,7 +306,7 @@ def reductions(add):
         for name, fn in ALONG_A_DIM.items():
             add(f"{name}/row/{label}", lambda x, fn=fn: fn(x, 1), r)
             add(f"{name}/column/{label}", lambda x, fn=fn: fn(x, 0), r.t().contiguous())
-        add(f"cumulative/{label}", lambda x: (x.cumsum(-1), x.diff()), r)
+        add(f"cumulative/{label}", lambda x: (x.cumsum(-1), x.cumprod(-1), *x.cummax(-1), *x.cummin(-1), x.diff()), r)
         add(f"var_biased/{label}",
             lambda x: (x.var(1, unbiased=False), x.std(1, correction=0), x.var(1, correction=19),
                        x.var(1, correction=30)),

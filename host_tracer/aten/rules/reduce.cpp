@@ -187,8 +187,6 @@ void histc(RuleContext& c) {
   c.set(c.reduce(ReduceFn::Sum, hits, {1}, false));
 }
 
-constexpr const char* kScan = "is not supported: of the running reductions only cumsum is";
-
 constexpr RuleEntry kReduceEntries[] = {
     {"sum", reduce<ReduceFn::Sum>},
     {"mean", reduce<ReduceFn::Mean>},
@@ -215,10 +213,6 @@ constexpr RuleEntry kReduceEntries[] = {
     {"histc", histc},
     {"logsumexp", logsumexp},
     {"cumsum", cumsum},
-    {"cumprod", nullptr, kScan},
-    {"cummax", nullptr, kScan},
-    {"cummin", nullptr, kScan},
-    {"logcumsumexp", nullptr, kScan},
 };
 
 }  // namespace
