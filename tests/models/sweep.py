@@ -178,22 +178,26 @@ def break_constants(model):
 
 def in_one_order(expected, got, most=0.5, replaced=0.02):
     """The results with those rows of `got` put back that stand elsewhere in `expected`: what a detector selects comes in the order
-    of its scores, where nearly equal ones change places. At most those shares of the rows do so, or are others (at the end of
-    the selection)."""
-    ordered = []
-    for x, y in zip(expected, got):
+    of its scores, where nearly equal ones change places. At most those shares of the rows do so, or are others: at the end of the
+    selection, or made from a row and its place."""
+    ordered, rest, exchanged = [y.copy() for y in got], [], 0
+    for i, (x, y) in enumerate(zip(expected, got)):
         if x.shape != y.shape or x.dtype.kind != "f" or x.ndim < 2 or x.shape[-1] < 2:
-            ordered.append(y)
             continue
-        rows, others = x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1]).copy()
-        bound = 1e-3 * np.abs(rows).max(initial=0)
-        bad = np.flatnonzero(np.abs(rows - others).max(-1) > bound)
-        known = [row for row in bad if (np.abs(rows - others[row]).max(-1) <= bound).any()] if len(bad) <= most * len(rows) else []
+        rows, others = x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1])
+        bound = 1e-3 * np.abs(rows[np.isfinite(rows)]).max(initial=0)
+        bad = np.flatnonzero((np.abs(rows - others) > bound).any(-1))
+        known = []
         if np.abs(np.sort(x, None) - np.sort(y, None)).max() <= bound:  # of pairs: rows and columns change places
             known = bad
-        if len(bad) - len(known) <= min(len(known), replaced * len(rows)):
-            others[bad] = rows[bad]
-        ordered.append(others.reshape(x.shape))
+        elif len(bad) <= most * len(rows):
+            known = [row for row in bad if (np.abs(rows - others[row]).max(-1) <= bound).any()]
+        exchanged = max(exchanged, len(known))
+        ordered[i].reshape(rows.shape)[known] = rows[known]
+        rest.append((i, np.setdiff1d(bad, known), rows))
+    for i, others, rows in rest:
+        if exchanged >= 2 and len(others) <= max(replaced * len(rows), exchanged):
+            ordered[i].reshape(rows.shape)[others] = rows[others]
     return expected, ordered
 
 

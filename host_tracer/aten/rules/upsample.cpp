@@ -55,6 +55,8 @@ double step_of(int64_t in, int64_t out, bool align_corners, double scale) {
   return scale > 0 ? 1 / scale : static_cast<double>(in) / static_cast<double>(out);
 }
 
+int64_t nearest(double x) { return static_cast<int64_t>(std::floor(x + 0.5)); }
+
 /// [out, in]: the share of each input pixel in each output pixel. `radius` is the filter's at
 /// scales up to 1; shrinking widens it (UpSampleKernel.cpp, _compute_indices_weights_aa).
 std::vector<Scalar> shares(int64_t in, int64_t out, double step, double (*filter)(double),
@@ -63,8 +65,8 @@ std::vector<Scalar> shares(int64_t in, int64_t out, double step, double (*filter
   const double width = std::max(step, 1.0);
   for (int64_t i = 0; i < out; ++i) {
     const double center = step * (static_cast<double>(i) + 0.5);
-    const auto first = std::max(static_cast<int64_t>(center - radius * width + 0.5), int64_t{0});
-    const auto end = std::min(static_cast<int64_t>(center + radius * width + 0.5), in);
+    const auto first = std::max(nearest(center - radius * width), int64_t{0});
+    const auto end = std::min(nearest(center + radius * width), in);
     const auto weight = [&](int64_t j) {
       return filter((static_cast<double>(j) - center + 0.5) / width);
     };
