@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <unordered_map>
 #include <vector>
 
 #include "kernels/common/element.h"
@@ -13,6 +12,7 @@
 #include "tests/fuzz/api_walk.h"
 #include "tests/fuzz/bundle_edit.h"
 #include "tests/fuzz/exactness.h"
+#include "tests/support/meter.h"
 
 namespace lazyrt::fuzz {
 namespace {
@@ -59,41 +59,6 @@ std::vector<uint8_t> draw(const TensorInfo& info, uint64_t seed) {
   return bytes;
 }
 
-/// What a session takes, and whether it gives it back.
-class Meter {
- public:
-  AllocatorHooks hooks() {
-    return {this,
-            [](void* self, size_t bytes, size_t alignment) {
-              return static_cast<Meter*>(self)->allocate(bytes, alignment);
-            },
-            [](void* self, void* p) { static_cast<Meter*>(self)->release(p); }};
-  }
-  uint64_t live() const { return live_; }
-  uint64_t peak() const { return peak_; }
-
- private:
-  void* allocate(size_t bytes, size_t alignment) {
-    const size_t unit = std::max<size_t>(alignment, 16);
-    void* p = std::aligned_alloc(unit, align_up(bytes + 1, unit));
-    if (p == nullptr) return nullptr;
-    sizes_[p] = bytes;
-    live_ += bytes;
-    peak_ = std::max(peak_, live_);
-    return p;
-  }
-  void release(void* p) {
-    const auto found = sizes_.find(p);
-    if (found == sizes_.end()) return;
-    live_ -= found->second;
-    sizes_.erase(found);
-    std::free(p);
-  }
-
-  std::unordered_map<void*, size_t> sizes_;
-  uint64_t live_ = 0, peak_ = 0;
-};
-
 /// Both backends on one method.
 class Pair {
  public:
@@ -104,7 +69,7 @@ class Pair {
   std::string run() {
     const uint64_t limit = kMemory[seed_ % std::size(kMemory)];
     const std::string text = run_within(limit);
-    for (const Meter& meter : meters_) {
+    for (const test::Meter& meter : meters_) {
       if (meter.peak() > limit + kOwnBytes) return "a session took more than its memory_limit";
       if (meter.live() != 0) return "a session left memory behind";
     }
@@ -305,7 +270,7 @@ class Pair {
   Reached& reached_;
   double largest_ = 1, largest_constant_ = 1;
   bool stop_ = false;
-  Meter meters_[2];
+  test::Meter meters_[2];
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "tests/fuzz/numbers.h"
 #include "tests/support/reflect.h"
 
 namespace lazyrt::fuzz {
@@ -12,46 +13,13 @@ namespace {
 using fb::ValueKind;
 using test::BundleParts;
 
-constexpr int64_t kIntegers[] = {0,
-                                 1,
-                                 -1,
-                                 2,
-                                 3,
-                                 4,
-                                 5,
-                                 7,
-                                 8,
-                                 16,
-                                 31,
-                                 33,
-                                 63,
-                                 64,
-                                 65,
-                                 127,
-                                 128,
-                                 255,
-                                 256,
-                                 1000,
-                                 4096,
-                                 65535,
-                                 65536,
-                                 INT32_MAX,
-                                 INT32_MIN,
-                                 INT64_MAX,
-                                 INT64_MIN,
-                                 int64_t{1} << 30,
-                                 int64_t{1} << 31,
-                                 int64_t{1} << 32,
-                                 int64_t{1} << 40,
-                                 int64_t{1} << 58,
-                                 int64_t{1} << 62};
 constexpr double kReals[] = {0,     1,      -1,     0.5,      2,         1e-5,
                              1e300, -1e300, 1e-300, HUGE_VAL, -HUGE_VAL, NAN};
 
 int64_t any_integer(Random* random, int64_t old) {
   switch (random->below(4)) {
     case 0:
-      return random->any(kIntegers);
+      return random->any(kNumbers);
     case 1:
       return static_cast<int64_t>(static_cast<uint64_t>(old) + random->below(9) - 4);
     default:

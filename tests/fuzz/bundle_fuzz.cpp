@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lazyrt/runtime.h"
+#include "tests/fuzz/numbers.h"
 #include "tests/support/bundle_writer.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
@@ -85,33 +86,10 @@ std::pair<size_t, size_t> metadata_of(const uint8_t* data, size_t size) {
 
 /// A scalar somewhere in the metadata becomes a number that tends to break things.
 void set_scalar(uint8_t* data, size_t bytes, std::minstd_rand* random) {
-  static constexpr int64_t kNumbers[] = {0,
-                                         1,
-                                         -1,
-                                         2,
-                                         3,
-                                         4,
-                                         7,
-                                         8,
-                                         16,
-                                         63,
-                                         64,
-                                         65,
-                                         127,
-                                         128,
-                                         255,
-                                         256,
-                                         4096,
-                                         65535,
-                                         INT32_MAX,
-                                         INT32_MIN,
-                                         INT64_MAX,
-                                         INT64_MIN,
-                                         int64_t{1} << 40};
   const size_t width = size_t{1} << ((*random)() % 4);
   if (bytes < width) return;
   const size_t at = (*random)() % (bytes / width) * width;
-  int64_t number = kNumbers[(*random)() % std::size(kNumbers)];
+  int64_t number = fuzz::kNumbers[(*random)() % std::size(fuzz::kNumbers)];
   if ((*random)() % 4 == 0) {
     std::memcpy(&number, data + at, width);
     const uint64_t step = (*random)() % 9;

@@ -3,52 +3,18 @@
 
 #include <gmock/gmock.h>
 
-#include <unordered_map>
-
 #include "tests/hostile/agreement.h"
+#include "tests/support/meter.h"
 
 namespace lazyrt {
 namespace {
 
 using test::BundleParts;
+using test::Meter;
 using test::MethodBuilder;
 using testing::HasSubstr;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
-
-/// Counts what is out, and the most that ever was.
-class Meter {
- public:
-  AllocatorHooks hooks() {
-    return {this,
-            [](void* self, size_t bytes, size_t alignment) {
-              return static_cast<Meter*>(self)->allocate(bytes, alignment);
-            },
-            [](void* self, void* p) { static_cast<Meter*>(self)->release(p); }};
-  }
-  uint64_t live() const { return live_; }
-  uint64_t peak() const { return peak_; }
-
- private:
-  void* allocate(size_t bytes, size_t alignment) {
-    const size_t unit = alignment < 16 ? 16 : alignment;
-    void* p = std::aligned_alloc(unit, align_up(bytes + 1, unit));
-    if (p == nullptr) return nullptr;
-    sizes_[p] = bytes;
-    live_ += bytes;
-    peak_ = std::max(peak_, live_);
-    return p;
-  }
-  void release(void* p) {
-    if (p == nullptr) return;
-    live_ -= sizes_[p];
-    sizes_.erase(p);
-    std::free(p);
-  }
-
-  std::unordered_map<void*, size_t> sizes_;
-  uint64_t live_ = 0, peak_ = 0;
-};
 
 /// What loading and a session on cpu took.
 struct Taken {

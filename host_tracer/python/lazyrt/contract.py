@@ -6,8 +6,8 @@ The interface, JSON in the bundle's info, has a list "parameters" in the order o
   item     the description of what was given at export, or of the default that stood in for it (see trees.py)
   default  the description of the signature's default; {"kind": "default"} of one that cannot be compared
 and lists of inputs' names: "distinct" ones must not share memory, nor "written" ones with any other, "contiguous" and "detached" ones have to
-be that, "whole" ones must not be a part of a larger memory; "one_object" has groups of places that hold one object. Where variants give other constants "results" has a description for each of them, and a variant's literal "lazyrt.result" is its place
-there."""
+be that, "whole" ones must not be a part of a larger memory; "one_object" has groups of places that hold one object. Where variants give
+other constants "results" has a description for each of them, and a variant's literal "lazyrt.result" is its place there."""
 
 import itertools
 

@@ -312,7 +312,6 @@ class PlainEntry:
 
     def __init__(self, value):
         self.value, self.items = value, []
-        self._set = object.__setattr__
         self.kept = {name: item for name, item in self._attributes().items() if is_plain_value(item)}
 
     def _attributes(self):
@@ -331,7 +330,7 @@ class PlainEntry:
         now = self._attributes()
         for name, item in self.kept.items():
             if now.get(name, MISSING) is not item:
-                self._set(self.value, name, item)
+                object.__setattr__(self.value, name, item)
 
 
 class ScriptEntry:

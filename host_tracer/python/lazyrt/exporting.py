@@ -451,7 +451,9 @@ def _sample_tensor(value):
 
 def _layout_notes(layout):
     """What the program looks at beside its inputs' values, for the report."""
-    texts = {"whole": "what else lies in its inputs' memory: give clones: ", "contiguous": "strides of its inputs: they have to be contiguous: ", "detached": "gradients being wanted: give detached tensors: ",
+    texts = {"whole": "what else lies in its inputs' memory: give clones: ",
+             "contiguous": "strides of its inputs: they have to be contiguous: ",
+             "detached": "gradients being wanted: give detached tensors: ",
              "distinct": "two of its inputs being one tensor: give different ones: "}
     return [f"the program's results depend on {text}{', '.join(layout[key])}" for key, text in texts.items() if layout[key]]
 

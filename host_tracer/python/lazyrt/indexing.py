@@ -21,8 +21,7 @@ def _is_lazy(value):
 def _is_number(part):
     if type(part) is LazyInt:
         return True
-    whole = _is_lazy(part) and part.dim() == 0 and not part.is_floating_point() and part.dtype not in (torch.bool, torch.uint8)
-    return whole
+    return _is_lazy(part) and part.dim() == 0 and not part.is_floating_point() and part.dtype not in (torch.bool, torch.uint8)
 
 
 def _is_plain(part):
