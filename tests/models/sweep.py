@@ -206,9 +206,12 @@ def keep_signals_alive(model, call):
     deep stack of random ones the signal dies away, and all scores of a detector nearly tie."""
     def scale(conv, inputs, output):
         deviation = output.std().item()
-        if conv.weight.requires_grad and 0 < deviation < float("inf"):
-            conv.weight.data.div_(deviation)
-            return output / deviation if conv.bias is None else (output - conv.bias.view(-1, *[1] * (output.dim() - 2))) / deviation
+        plain = output.dim() == conv.weight.dim() and output.shape[1] == conv.out_channels
+        if not plain or not conv.weight.requires_grad or not 0 < deviation < float("inf"):
+            return output
+        conv.weight.data.div_(deviation)
+        bias = 0 if conv.bias is None else conv.bias.reshape(-1, *[1] * (conv.weight.dim() - 2))
+        return (output - bias) / deviation + bias
     kinds = (torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)
     hooks = [module.register_forward_hook(scale) for module in model.modules() if isinstance(module, kinds)]
     args, kwargs = call

@@ -153,3 +153,27 @@ def test_empty_and_double(roundtrip):
     report, program, eager = roundtrip(lambda x, y: (x + 1, y * 2), (torch.zeros(0, 3), torch.randn(3).double()))
     first, second = program(torch.zeros(0, 3), torch.ones(3).double())
     assert first.shape == (0, 3) and second.dtype == torch.float64 and second[0] == 2
+
+
+_MATRIX, _ROWS = torch.rand(4, 4), torch.ones(16, 4)
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: torch.cdist(x, _MATRIX),
+    lambda x: torch.cdist(_MATRIX, x),
+    lambda x: torch.nn.functional.cosine_similarity(x, _MATRIX, dim=-1),
+    lambda x: torch.linalg.multi_dot([_MATRIX, x, _MATRIX]),
+    lambda x: torch.lstm_cell(x, (_MATRIX, _MATRIX), _ROWS, _ROWS),
+    lambda x: torch.gru_cell(x, _MATRIX, _ROWS[:12], _ROWS[:12]),
+    lambda x: torch.rnn_tanh_cell(x, _MATRIX, _ROWS[:4], _ROWS[:4]),
+], ids=["cdist", "cdist of a constant", "cosine_similarity", "multi_dot", "lstm_cell", "gru_cell", "rnn_cell"])
+def test_constants_beside_inputs_where_torch_compares_devices(tmp_path, call):
+    class Calls(torch.nn.Module):
+        def forward(self, x):
+            return call(x)
+
+    path, x = str(tmp_path / "m.lzb"), torch.rand(4, 4)
+    assert lazyrt.export(Calls(), (torch.rand(4, 4),), path).verdict == "SOUND"
+    ours, eager = lazyrt.load(path)(x), call(x)
+    for a, b in zip(ours if isinstance(ours, tuple) else [ours], eager if isinstance(eager, tuple) else [eager]):
+        assert torch.allclose(a, b, atol=1e-5)

@@ -21,6 +21,9 @@ _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _Tensor = torch.Tensor
 _DRAWS = {torch.rand, torch.randn, torch.randint, torch.randperm, torch.normal}  # lazy, so that the report can name them
 
+# They compare the devices of their operands themselves, or get lost in ATen's functionalization where those differ.
+_ON_ONE_DEVICE = (torch.cdist, torch.cosine_similarity, torch.linalg.multi_dot, torch.chain_matmul, torch.lstm_cell, torch.gru_cell,
+                  torch.rnn_tanh_cell, torch.rnn_relu_cell)
 _LAYOUT = (_Tensor.stride, _Tensor.is_contiguous, _Tensor.storage_offset, _Tensor.untyped_storage, _Tensor.storage, _Tensor.dim_order)
 
 _REFLECTED_WRITES = {
@@ -113,6 +116,14 @@ class CaptureMode(TorchFunctionMode):
             self._recipes.note(func, args, kwargs, result, writes)
         return result
 
+    def _on_one_device(self, func, args, kwargs):
+        """Their constants become lazy before the call."""
+        if any(is_lazy(t) for t in _tensors_in((*args, *kwargs.values()))):
+            def lifted(tensor):
+                return tensor if is_lazy(tensor) else self._lift(tensor.detach())
+            args, kwargs = _map(tuple(args), lifted), {key: _map(value, lifted) for key, value in kwargs.items()}
+        return self._call(func, args, kwargs)
+
     @staticmethod
     def _refuse_autocast(func, args, kwargs):
         floating = any(is_lazy(t) and t.is_floating_point() for t in _tensors_in((*args, *kwargs.values())))
@@ -180,6 +191,7 @@ class CaptureMode(TorchFunctionMode):
             _Tensor.data.__set__: self._set_data,
             _Tensor.type: self._type,
             **dict.fromkeys(_LAYOUT, self._layout),
+            **dict.fromkeys(_ON_ONE_DEVICE, self._on_one_device),
             _Tensor.__getitem__: self._getitem,
             _Tensor.__setitem__: self._setitem,
             _Tensor.is_shared: lambda func, args, kwargs: not is_lazy(args[0]) and func(*args),
