@@ -64,9 +64,9 @@ Scalar::Scalar(double v) : dtype_(DType::kFloat64), i_(saturated_int(v)), d_(v) 
 void append_element(DType dtype, const Scalar& value, std::vector<uint8_t>& bytes) {
   const size_t at = bytes.size();
   bytes.resize(at + dtype_size(dtype));
-  if (dtype == DType::kInt64) {
-    const int64_t integer = value.as_int();
-    std::memcpy(bytes.data() + at, &integer, sizeof(integer));
+  if (is_integral(dtype) && (dtype == DType::kInt64 || is_integral(value.dtype()))) {
+    const int64_t integer = value.as_int();  // the low bytes of it: integers wrap, as in ATen
+    std::memcpy(bytes.data() + at, &integer, dtype_size(dtype));
   } else {
     write_element(dtype, bytes.data() + at, 0, value.as_double());
   }

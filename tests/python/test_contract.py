@@ -590,3 +590,46 @@ def test_torch_is_left_as_it_was(bundle):
     before = torch.from_numpy
     loaded(lambda a: torch.from_numpy(a), (np.ones(2, np.float32),), bundle)
     assert torch.from_numpy is before
+
+
+class Doubling(list):
+    def __init__(self, values=()):
+        super().__init__([value * 2 for value in values])
+
+
+class Backwards(list):
+    def __iter__(self):
+        return reversed(list(self[i] for i in range(len(self))))
+
+
+@pytest.mark.parametrize("container", [Doubling, Backwards, lambda values: collections.deque(values, maxlen=2),
+                                       lambda values: collections.defaultdict(list, zip("ab", values))],
+                         ids=["a list that doubles", "a list that turns round", "deque with maxlen", "defaultdict"])
+def test_containers_that_are_others_when_made_anew_fail_the_export(bundle, container):
+    class Holds(nn.Module):
+        def forward(self, x, held):
+            return x - sum(held.values() if isinstance(held, dict) else held)
+
+    x, y = torch.tensor([1.0, 2.0]), torch.tensor([5.0, 7.0])
+    with pytest.raises(lazyrt.ExportError, match="plain list|list or dict"):
+        lazyrt.export(Holds(), (x, container([x, y])), bundle)
+
+
+def test_arrays_of_another_byte_order_and_class_are_refused(bundle):
+    a = np.float32([[1, 2], [3, 4]])
+    lazyrt.export(lambda a: a * 2, (a,), bundle)
+    program = lazyrt.load(bundle)
+    for other, text in ((a.astype(">f4"), "byte order"), (np.asmatrix(a), "plain array")):
+        with pytest.raises(lazyrt.InputError, match=text):
+            program(other)
+
+
+@pytest.mark.parametrize("call", [lambda a: a < 300, lambda a: a == 256, lambda a: a != 300, lambda a: a % 300, lambda a: torch.where(a == 256, 1, 0)],
+                         ids=["lt", "eq", "ne", "remainder", "where"])
+def test_numbers_beyond_the_type_wrap(bundle, call):
+    a = torch.tensor([3, 5], dtype=torch.uint8)
+    lazyrt.export(call, (a,), bundle)
+    program = lazyrt.load(bundle)
+    for values in ([100, 44], [0, 255], [3, 5]):
+        a = torch.tensor(values, dtype=torch.uint8)
+        assert torch.equal(program(a), call(a))

@@ -43,6 +43,21 @@ class Example:
         except Opaque as opaque:
             raise ExportError(f"argument '{opaque.path}': {opaque.why}; it would have to be compared at each call of the bundle",
                               "invalid argument") from None
+        if not self._is_rebuilt(target):
+            raise ExportError("the class of an argument makes something else of the tensors that it is given than to hold them: give a "
+                              "plain list, tuple or dict", "invalid argument")
+
+    def _is_rebuilt(self, target):
+        """Whether call() gives what was given: containers of other classes are made anew around other tensors."""
+        args, kwargs = self.call([tensor for _, tensor in self.inputs])
+        taken, leaves = set(), []
+        for parameter, value, is_given in _bind(target, args, kwargs):
+            if is_given:
+                path = "" if parameter.kind is _Parameter.VAR_KEYWORD else parameter.name
+                leaves += trees.flatten(value, path, is_input, taken, arguments=True)[1]
+        return len(leaves) == len(self.inputs) and all(
+            name == known and (leaf is tensor or isinstance(leaf, numpy.ndarray) and leaf.tobytes() == tensor.numpy().tobytes())
+            for (name, leaf), (known, tensor) in zip(leaves, self.inputs))
 
     def _describe(self, parameter, value, is_given):
         described = {"name": parameter.name, "kind": _KINDS[parameter.kind]}

@@ -18,6 +18,7 @@ from lazyrt.fixed import Opaque
 MISSING = object()
 _TAKES_POSITION = ("positional", "either")
 _TAKES_NAME = ("either", "keyword")
+_PLAIN_ARRAYS = (("numpy", "ndarray"), ("torch", "Tensor"))
 
 
 def upgrade(interface):
@@ -235,7 +236,7 @@ def _is_tensor(value):
 def _array(item, value, path):
     if value is None or not is_array(value):
         raise _changed(path or item["name"], "an array" if item.get("numpy") else "a tensor", value)
-    if type(value).__module__ not in ("numpy", "torch") and (_is_numpy(value) or _is_tensor(value)):
+    if (type(value).__module__, type(value).__name__) not in _PLAIN_ARRAYS and (_is_numpy(value) or _is_tensor(value)):
         raise _refusal(f"'{path or item['name']}' is a {fixed.type_name(value)}: give a plain array or tensor")
     if item.get("numpy") and not _is_numpy(value):
         raise _changed(path or item["name"], "an array of NumPy", value)

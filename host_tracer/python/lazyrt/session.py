@@ -259,6 +259,9 @@ def _to_numpy(numpy: Any, info: TensorInfo, value: Any) -> Any:
         name = str(value.dtype).removeprefix("torch.")
     else:
         array = numpy.asarray(value)
+        if not array.dtype.isnative:
+            raise InputError(f"input '{info.name}' has the byte order of another machine: give array.astype(array.dtype.newbyteorder('='))",
+                             "invalid argument")
         name = array.dtype.name
     fits = name == _NUMPY_NAMES[info.dtype] or (info.dtype == "bf16" and name == "bfloat16")
     if not fits:

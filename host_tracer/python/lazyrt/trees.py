@@ -294,6 +294,8 @@ def _open_mapping(value, path, arguments):
 def _of_subclass(value, path, arguments):
     """What a container's class adds; its attributes are fixed."""
     more = {"class": fixed.type_name(value)}
+    if arguments and (getattr(value, "maxlen", None) is not None or getattr(value, "default_factory", None) is not None):
+        raise Opaque(path, f"is a {more['class']} with a maxlen or default_factory, which would get lost: give a list or dict")
     held = {name: item for name, item in getattr(value, "__dict__", {}).items()
             if not (name == "data" and isinstance(value, collections.UserDict))}
     if held and arguments:
