@@ -224,3 +224,37 @@ def test_interrupt_in_the_second_trace(bundle, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         lazyrt.export(model, (torch.randn(4),), bundle)
     assert len(log.read_text().split()) == 2
+
+
+class TakenOrZero(torch.nn.Module):
+    def forward(self, table, at):
+        try:
+            return table[at] + 0
+        except IndexError:
+            return table[0] * 0
+
+
+@pytest.mark.parametrize("place", [-4, -6, 3])
+def test_an_index_outside_of_both_ends_is_refused_where_eager_catches_its_error(bundle, place):
+    table = torch.tensor([1.0, 2.0, 3.0])
+    lazyrt.export(TakenOrZero(), (table, torch.tensor(1)), bundle)
+    program = lazyrt.load(bundle)
+    assert program(table, torch.tensor(-3)) == 1
+    with pytest.raises(lazyrt.Error):
+        program(table, torch.tensor(place))
+
+
+def test_a_mask_with_more_places_than_values_is_refused_where_eager_catches_its_error(bundle):
+    class Fills(torch.nn.Module):
+        def forward(self, x, mask):
+            try:
+                return x.masked_scatter(mask, torch.tensor([9.0, 8.0]))
+            except RuntimeError:
+                return x
+
+    x, mask = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([True, False, True])
+    lazyrt.export(Fills(), (x, mask), bundle)
+    program = lazyrt.load(bundle)
+    assert program(x, ~mask).tolist() == [1, 9, 3]
+    with pytest.raises(lazyrt.Error):
+        program(x, torch.ones(3, dtype=torch.bool))

@@ -272,10 +272,10 @@ void masked_scatter(RuleContext& c) {
   const Shape s = c.shape(x);
   if (s.numel() == 0 || c.numel(source) == 0) return c.set(x);
   const ValueId mask = c.expand(c.cast(c.tensor("mask"), DType::kBool), s);
-  const ValueId count = running_count(c, c.reshape(mask, {s.numel()}));
-  const ValueId last = c.scalar(DType::kInt64, c.numel(source) - 1);
-  ValueId place = c.binary_number(BinaryFn::Sub, count, 1);
-  place = c.binary(BinaryFn::Minimum, c.binary_number(BinaryFn::Maximum, place, 0), last);
+  const ValueId flat = c.reshape(mask, {s.numel()});
+  const ValueId before = c.binary_number(BinaryFn::Sub, running_count(c, flat), 1);
+  // Where the source has too few elements the place is none of its own: the run is refused.
+  const ValueId place = c.where(flat, before, c.scalar(DType::kInt64, int64_t{0}));
   const ValueId row = c.reshape(c.cast(source, c.dtype(x)), {c.numel(source)});
   c.set(c.where(mask, c.reshape(c.index_select(row, 0, place), s), x));
 }

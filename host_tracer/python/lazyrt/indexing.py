@@ -54,9 +54,10 @@ def _open(tensor, parts):
 
 
 def _place(number, size):
-    """The number as an index tensor, counted from the front."""
+    """The number as an index tensor, counted from the front; what lies before it becomes `size`, which is none either."""
     number = number._tensor if type(number) is LazyInt else number.to(torch.int64)
-    return torch.where(number < 0, number + size, number).reshape(1)
+    from_end = torch.where(number < -size, size, number + size)
+    return torch.where(number < 0, from_end, number).reshape(1)
 
 
 def select(tensor, parts):
