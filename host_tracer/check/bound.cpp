@@ -57,7 +57,7 @@ at::Tensor upper_of_rows(const at::Tensor& flat) {
 /// The wobble of those around an element: in its channel, in its row (a token may be rounded
 /// more than the others).
 at::Tensor typical(const at::Tensor& wobble) {
-  const at::Tensor known = at::where(at::isfinite(wobble), wobble, at::zeros({}, wobble.options()));
+  const at::Tensor known = finite_size(wobble);
   const at::Tensor channels = of_channels(known, upper_of_rows);
   const int64_t last = wobble.dim() - 1;
   if (last < 1 || wobble.size(last) < kFewestInChannel) return channels;

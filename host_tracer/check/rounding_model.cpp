@@ -100,7 +100,8 @@ at::Tensor RoundingModel::operand(const TraceNode& node, TraceValueId id,
                                   const at::Tensor& t) const {
   if (chooses_freely(node)) return loosened(t, seed_ + 1, mirrored_);
   if (!is_computed(id) || !adds_products(node)) return t;
-  return moved(id, t, 1 + std::sqrt(terms_of(trace_, node)) / 8);
+  const double terms = terms_[static_cast<size_t>(node.outputs[0])];
+  return moved(id, t, 1 + std::sqrt(terms) / 8);
 }
 
 at::Tensor RoundingModel::result(TraceValueId id, const at::Tensor& t) const {

@@ -1,5 +1,6 @@
 // Sum, mean, max and min of float32 over one run of neighbouring axes, in vectors.
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/common/check.h"
@@ -110,13 +111,15 @@ class Cascade {
 
 void sum_columns(const VectorOps& vector, const float* x, size_t stride, size_t count, float* y,
                  size_t n) {
-  Cascade cascade(vector, n);
   const float* rows[kRowsAtOnce];
-  for (size_t done = 0; done < count;) {
-    size_t used = 0;
-    while (used < kRowsAtOnce && done < count) rows[used++] = x + done++ * stride;
-    cascade.add(rows, used);
-  }
+  const auto take = [&](size_t first) {
+    const size_t used = std::min(count - first, kRowsAtOnce);
+    for (size_t i = 0; i < used; ++i) rows[i] = x + (first + i) * stride;
+    return used;
+  };
+  if (count <= kRowsAtOnce) return vector.sum_rows(rows, take(0), 1.0f, y, n);
+  Cascade cascade(vector, n);
+  for (size_t first = 0; first < count; first += kRowsAtOnce) cascade.add(rows, take(first));
   cascade.finish(y);
 }
 

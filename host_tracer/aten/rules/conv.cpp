@@ -15,13 +15,21 @@ struct ConvArgs {
   int64_t groups = 1;
 };
 
-/// "same" and "valid", which conv2d.padding takes for numbers.
+/// "same" or "valid" in place of numbers.
+bool pads_by_text(const RuleContext& c) {
+  return c.has("padding") && std::holds_alternative<std::string>(*c.node().find("padding"));
+}
+
+/// What such a text adds to one dim, before and after together.
+int64_t text_padding(RuleContext& c, int64_t kernel, int64_t dilation) {
+  return c.text_or("padding", "") == "same" ? dilation * (kernel - 1) : 0;
+}
+
 void read_padding(RuleContext& c, int spatial, ConvArgs& args) {
-  if (c.has("padding") && std::holds_alternative<std::string>(*c.node().find("padding"))) {
-    const bool same = c.text_or("padding", "") == "same";
+  if (pads_by_text(c)) {
     for (int i = 0; i < 2; ++i) {
       const auto at = static_cast<size_t>(i);
-      const int64_t total = same ? args.dilation[at] * (c.dim(args.weight, i + 2) - 1) : 0;
+      const int64_t total = text_padding(c, c.dim(args.weight, i + 2), args.dilation[at]);
       args.before[at] = total / 2;
       args.after[at] = total - total / 2;
     }
@@ -105,16 +113,14 @@ std::array<int64_t, 3> triple(RuleContext& c, const char* name, int64_t fallback
 }
 
 std::array<Window, 3> read_windows(RuleContext& c, ValueId weight) {
-  const bool by_text =
-      c.has("padding") && std::holds_alternative<std::string>(*c.node().find("padding"));
-  const bool same = by_text && c.text_or("padding", "") == "same";
+  const bool by_text = pads_by_text(c);
   const auto stride = triple(c, "stride", 1), dilation = triple(c, "dilation", 1);
   const std::array<int64_t, 3> padding =
       by_text ? std::array<int64_t, 3>{} : triple(c, "padding", 0);
   std::array<Window, 3> windows;
   for (size_t i = 0; i < 3; ++i) {
     const int64_t kernel = c.dim(weight, static_cast<int>(i) + 2);
-    const int64_t total = same ? dilation[i] * (kernel - 1) : 2 * padding[i];
+    const int64_t total = by_text ? text_padding(c, kernel, dilation[i]) : 2 * padding[i];
     windows[i] = {kernel, stride[i], total / 2, total - total / 2, dilation[i]};
   }
   return windows;

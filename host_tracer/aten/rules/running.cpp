@@ -66,7 +66,7 @@ constexpr RuleEntry kRunningEntries[] = {
     {"cumprod", cumprod},
     {"cummax", running_extreme<BinaryFn::Ge>},
     {"cummin", running_extreme<BinaryFn::Le>},
-    {"logcumsumexp", nullptr, "is not supported: of the running reductions it is the only one"},
+    {"logcumsumexp", nullptr, "is not supported (cumsum, cumprod, cummax and cummin are)"},
 };
 
 }  // namespace

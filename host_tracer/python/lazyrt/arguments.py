@@ -44,8 +44,8 @@ class Example:
             raise ExportError(f"argument '{opaque.path}': {opaque.why}; it would have to be compared at each call of the bundle",
                               "invalid argument") from None
         if not self._is_rebuilt(target):
-            raise ExportError("the class of an argument makes something else of the tensors that it is given than to hold them: give a "
-                              "plain list, tuple or dict", "invalid argument")
+            raise ExportError("the class of an argument changes or reorders the tensors that are put into it: give a plain list, tuple or "
+                              "dict", "invalid argument")
 
     def _is_rebuilt(self, target):
         """Whether call() gives what was given: containers of other classes are made anew around other tensors."""
@@ -53,8 +53,7 @@ class Example:
         taken, leaves = set(), []
         for parameter, value, is_given in _bind(target, args, kwargs):
             if is_given:
-                path = "" if parameter.kind is _Parameter.VAR_KEYWORD else parameter.name
-                leaves += trees.flatten(value, path, is_input, taken, arguments=True)[1]
+                leaves += trees.flatten(value, _path_of(parameter), is_input, taken, arguments=True)[1]
         return len(leaves) == len(self.inputs) and all(
             name == known and (leaf is tensor or isinstance(leaf, numpy.ndarray) and leaf.tobytes() == tensor.numpy().tobytes())
             for (name, leaf), (known, tensor) in zip(leaves, self.inputs))
@@ -66,7 +65,7 @@ class Example:
         if not is_given:
             described["item"] = described["default"]
             return described
-        path = "" if parameter.kind is _Parameter.VAR_KEYWORD else parameter.name
+        path = _path_of(parameter)
         described["item"], leaves = trees.flatten(value, path, is_input, self._taken, arguments=True)
         self._objects += trees.objects_of(described["item"], value, path)
         for name, leaf in leaves:
@@ -161,6 +160,11 @@ def _describe_default(parameter):
         return trees.flatten(parameter.default, parameter.name, lambda value: False, arguments=True)[0]
     except Opaque:
         return {"kind": "default"}
+
+
+def _path_of(parameter):
+    """Where the paths of its inputs begin; what **kwargs took goes by its own names."""
+    return "" if parameter.kind is _Parameter.VAR_KEYWORD else parameter.name
 
 
 def _bind(target, args, kwargs):

@@ -464,7 +464,7 @@ class _Left:
         self.call.phases.written.add(name)
         if name in self.names.symbolic or _tracer.is_dynamic(lazy):
             self.names.symbolic.update([name, *(path for path, tensor in self.before if tensor is original)])
-            stand_in = self._placeholder(lazy)
+            stand_in = self._content_of(lazy)
             self.call.wrote.add(name)
         else:
             stand_in = _tracer.sample_of(lazy)
@@ -502,7 +502,7 @@ class _Left:
         if any(_tracer.memory_of(other) == memory for other in others):
             raise ExportError(f"the program keeps an array of NumPy in '{path}' and an array or tensor that lies in the same memory: copy() one "
                               "of them")
-        self.stands_for[id(array)] = self._placeholder(array.tensor).numpy()
+        self.stands_for[id(array)] = self._content_of(array.tensor).numpy()
         self.picture.arrays.append((path, array))
 
     def _take_views(self):
@@ -515,7 +515,7 @@ class _Left:
                 self.call.written.add(base)
                 continue
             if base not in made:
-                made[base] = self._placeholder(self.call.leaves[base])
+                made[base] = self._content_of(self.call.leaves[base])
                 if _tracer.was_written(self.call.leaves[base]):
                     self.call.wrote.add(base)
             view = made[base].as_strided(original.shape, original.stride(), original.storage_offset())
@@ -540,7 +540,7 @@ class _Left:
 
     def _take_symbolic(self, path, tensor):
         self.names.symbolic.add(path)
-        self._stand(tensor, self._placeholder(tensor))
+        self._stand(tensor, self._content_of(tensor))
         name = self.names.of(path, tensor)
         leaf = self.call.leaf(name, tensor)
         if _tracer.was_written(leaf):
@@ -585,7 +585,8 @@ class _Left:
         leaf = self.call.leaf(name, tensor)
         self.writes.append((leaf, _tracer.lift(tensor.detach().clone())))
 
-    def _placeholder(self, lazy):
+    def _content_of(self, lazy):
+        """The tensor that a state is in the next phase: phase() fills it with the sample's values."""
         made = torch.zeros(lazy.shape, dtype=lazy.dtype)
         self.fill.append((made, lazy))
         self.unfilled.add(id(made))
