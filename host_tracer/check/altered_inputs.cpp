@@ -1,8 +1,10 @@
 #include "host_tracer/check/altered_inputs.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -161,15 +163,53 @@ std::string describe(Kind kind, bool has_floats, bool has_others) {
   return text;
 }
 
-template <class T>
-void nudge(T* data, int64_t n, int places, bool mirrored, Random& random) {
-  constexpr T kFar = std::numeric_limits<T>::infinity();
-  for (int64_t i = 0; i < n; ++i) {
-    const bool up = ((random() & 1) != 0) != mirrored;
-    const T one = std::nextafter(data[i], up ? kFar : -kFar);
-    const T next = one + (one - data[i]) * static_cast<T>(places - 1);
-    if (std::isfinite(next)) data[i] = next;
-  }
+/// SplitMix64 (Steele et al. 2014): the random bits of a place.
+uint64_t bits_at(uint64_t seed, uint64_t place) {
+  uint64_t z = seed + (place + 1) * 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+/// std::nextafter of a finite number, towards infinity where all bits of `up` are set, else (0)
+/// towards -infinity. Without a branch.
+template <class T, class Bits>
+T next_to(T x, Bits up) {
+  const Bits bits = std::bit_cast<Bits>(x), sign = 0 - (bits >> (sizeof(Bits) * 8 - 1));
+  const T next = std::bit_cast<T>(bits - 1 - 2 * (sign ^ up));
+  const T least = std::numeric_limits<T>::denorm_min();
+  return x == 0 ? (up != 0 ? least : -least) : next;
+}
+
+template <class T, class Bits>
+at::Tensor moved(const at::Tensor& x, int places, uint64_t seed, bool mirrored) {
+  constexpr int64_t kBlock = 64;  // elements that share the bits of one number
+  const int64_t n = x.numel();
+  at::Tensor result = at::empty_like(x);
+  const T* from = x.const_data_ptr<T>();
+  T* to = result.mutable_data_ptr<T>();
+  const T more = static_cast<T>(places - 1);
+  at::parallel_for(0, (n + kBlock - 1) / kBlock, 1024, [=](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      const uint64_t bits = bits_at(seed, static_cast<uint64_t>(block)) ^ (mirrored ? ~0ull : 0);
+      const int64_t first = block * kBlock, count = std::min(kBlock, n - first);
+      for (int64_t i = 0; i < count; ++i) {
+        const T old = from[first + i], one = next_to(old, 0 - static_cast<Bits>((bits >> i) & 1));
+        const T next = one + (one - old) * more;
+        to[first + i] = std::abs(next) <= std::numeric_limits<T>::max() ? next : old;
+      }
+    }
+  });
+  return result;
+}
+
+/// Of types with few bits: by that share of the number.
+at::Tensor moved_narrow(const at::Tensor& x, int places, uint64_t seed, bool mirrored) {
+  Random random(seed);
+  const double step = places * (x.scalar_type() == at::kBFloat16 ? 0x1p-8 : 0x1p-11);
+  const at::Tensor sign = random_numbers(x.numel(), -1, 1, random).sign().reshape(x.sizes());
+  const at::Tensor wide = x.to(at::kDouble);
+  return (wide + wide * sign * (mirrored ? -step : step)).to(x.scalar_type());
 }
 
 }  // namespace
@@ -193,19 +233,11 @@ std::vector<AlteredInputs> altered_inputs(const std::vector<at::Tensor>& sample,
 }
 
 at::Tensor nudged(const at::Tensor& tensor, int places, uint64_t seed, bool mirrored) {
-  Random random(seed);
-  at::Tensor result = tensor.detach().contiguous().clone();
-  if (result.scalar_type() == at::kFloat) {
-    nudge(result.mutable_data_ptr<float>(), result.numel(), places, mirrored, random);
-  } else if (result.scalar_type() == at::kDouble) {
-    nudge(result.mutable_data_ptr<double>(), result.numel(), places, mirrored, random);
-  } else if (at::isFloatingType(result.scalar_type())) {
-    const double step = places * (result.scalar_type() == at::kBFloat16 ? 0x1p-8 : 0x1p-11);
-    const at::Tensor sign = random_numbers(result.numel(), -1, 1, random).sign();
-    const at::Tensor x = result.to(at::kDouble);
-    result = (x + x * sign.reshape(x.sizes()) * (mirrored ? -step : step)).to(result.scalar_type());
-  }
-  return result;
+  const at::Tensor x = tensor.detach().contiguous();
+  if (!at::isFloatingType(x.scalar_type())) return x.clone();
+  if (x.scalar_type() == at::kFloat) return moved<float, uint32_t>(x, places, seed, mirrored);
+  if (x.scalar_type() == at::kDouble) return moved<double, uint64_t>(x, places, seed, mirrored);
+  return moved_narrow(x, places, seed, mirrored);
 }
 
 at::Tensor loosened(const at::Tensor& tensor, uint64_t seed, bool mirrored) {

@@ -1,6 +1,7 @@
 #include "host_tracer/check/altered_inputs.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -80,6 +81,57 @@ TEST(Nudged, MovesEachElementByOnePlaceAndMirrors) {
     EXPECT_NE(c, a);
   }
   EXPECT_TRUE(at::equal(nudged(at::arange(4), 1, 1, false), at::arange(4)));
+}
+
+template <class T>
+void expect_as_by_nextafter(const at::Tensor& x, int places) {
+  const at::Tensor up = nudged(x, places, 1, false), down = nudged(x, places, 1, true);
+  int64_t rose = 0;
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    const T before = x[i].item<T>();
+    const auto moved = [&](T towards) {
+      const T one = std::nextafter(before, towards);
+      const T next = one + (one - before) * static_cast<T>(places - 1);
+      return std::isfinite(next) ? next : before;
+    };
+    const T inf = std::numeric_limits<T>::infinity(), a = up[i].item<T>(), b = down[i].item<T>();
+    if (std::isnan(before)) {
+      EXPECT_TRUE(std::isnan(a) && std::isnan(b));
+      continue;
+    }
+    EXPECT_TRUE((a == moved(inf) && b == moved(-inf)) || (a == moved(-inf) && b == moved(inf)))
+        << before << " became " << a << " and " << b;
+    rose += a > before ? 1 : 0;
+  }
+  EXPECT_GT(rose, x.numel() * 2 / 5);
+  EXPECT_LT(rose, x.numel() * 3 / 5);
+}
+
+TEST(Nudged, IsNextafterForAllNumbers) {
+  for (const int places : {1, 2, 37}) {
+    at::Tensor x = at::randn({1000}, at::kDouble) * at::pow(10, at::randn({1000}) * 8);
+    x.slice(0, 0, 8) = at::tensor({0.0, -0.0, 1e-320, -1e-320, 1e308, 1.0, -1.0, 2.0}, at::kDouble);
+    x[8] = std::numeric_limits<double>::infinity();
+    x[9] = std::numeric_limits<double>::quiet_NaN();
+    x[10] = -std::numeric_limits<double>::infinity();
+    x[11] = std::numeric_limits<double>::max();
+    expect_as_by_nextafter<double>(x, places);
+    at::Tensor y = x.to(at::kFloat);
+    y[11] = -std::numeric_limits<float>::max();
+    y[12] = std::numeric_limits<float>::denorm_min();
+    expect_as_by_nextafter<float>(y, places);
+  }
+}
+
+TEST(Nudged, DoesNotDependOnThreads) {
+  const at::Tensor x = at::randn({300000});
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  const at::Tensor one = nudged(x, 1, 5, false);
+  at::set_num_threads(2);
+  EXPECT_TRUE(at::equal(nudged(x, 1, 5, false), one));
+  EXPECT_FALSE(at::equal(nudged(x, 1, 6, false), one));
+  at::set_num_threads(threads);
 }
 
 }  // namespace

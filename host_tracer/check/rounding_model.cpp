@@ -57,7 +57,13 @@ bool scales_or_shifts(const TraceNode& node) {
   return false;
 }
 
-bool are_whole(const at::Tensor& t) { return (t == t.round()).all().item<bool>(); }
+/// A look at the first few tells it of most.
+bool are_whole(const at::Tensor& t) {
+  const auto whole = [](const at::Tensor& x) { return (x == x.round()).all().item<bool>(); };
+  constexpr int64_t kFew = 256;
+  const at::Tensor flat = t.reshape({-1});
+  return whole(flat.slice(0, 0, kFew)) && whole(flat);
+}
 
 }  // namespace
 
@@ -93,7 +99,8 @@ double RoundingModel::scaled_terms(const TraceNode& node) const {
 
 at::Tensor RoundingModel::moved(TraceValueId id, const at::Tensor& t, double places) const {
   const auto seed = seed_ + static_cast<uint64_t>(id);
-  return are_whole(t) ? t : nudged(t, places_ * static_cast<int>(places), seed, mirrored_);
+  const at::Tensor x = t.contiguous();
+  return are_whole(x) ? t : nudged(x, places_ * static_cast<int>(places), seed, mirrored_);
 }
 
 at::Tensor RoundingModel::operand(const TraceNode& node, TraceValueId id,
