@@ -46,22 +46,24 @@ at::Tensor finite_size(const at::Tensor& x) {
 }
 
 /// What 19 of 20 do not exceed in each row of [rows, elements], of those that are not 0; 0 where
-/// there is nothing.
-at::Tensor upper_of_rows(const at::Tensor& flat) {
+/// there is nothing. Not `whole`: of all, since some that are 0 may grow yet and be the lowest.
+at::Tensor upper_of_rows(const at::Tensor& flat, bool whole) {
   const at::Tensor sorted = std::get<0>(flat.sort(1));
-  const at::Tensor zeros = (sorted == 0).sum(1, /*keepdim=*/true);
+  at::Tensor zeros = (sorted == 0).sum(1, /*keepdim=*/true);
+  if (!whole) zeros.zero_();
   const at::Tensor rank = (zeros + (flat.size(1) - 1 - zeros) * kTypical).floor().to(at::kLong);
   return sorted.gather(1, rank.clamp_max(flat.size(1) - 1)).squeeze(1);
 }
 
 /// The wobble of those around an element: in its channel, in its row (a token may be rounded
 /// more than the others).
-at::Tensor typical(const at::Tensor& wobble) {
+at::Tensor typical(const at::Tensor& wobble, bool whole) {
+  const auto upper = [whole](const at::Tensor& flat) { return upper_of_rows(flat, whole); };
   const at::Tensor known = finite_size(wobble);
-  const at::Tensor channels = of_channels(known, upper_of_rows);
+  const at::Tensor channels = of_channels(known, upper);
   const int64_t last = wobble.dim() - 1;
   if (last < 1 || wobble.size(last) < kFewestInChannel) return channels;
-  const at::Tensor rows = upper_of_rows(known.reshape({-1, wobble.size(last)}));
+  const at::Tensor rows = upper(known.reshape({-1, wobble.size(last)}));
   return at::maximum(channels, rows.reshape(wobble.sizes().slice(0, last)).unsqueeze(last));
 }
 
@@ -197,20 +199,27 @@ Comparison compare_discrete(const at::Tensor& ours, const at::Tensor& eager, con
   return result;
 }
 
+/// Of the floating elements that are `over` their bound: those where eager's own jump so, too.
+at::Tensor undecided_of(const at::Tensor& ours, const at::Tensor& eager, const at::Tensor& over,
+                        const Wobble& wobble, const at::Tensor& bound) {
+  at::Tensor undecided = at::logical_and(over, at::logical_not(at::isfinite(wobble.size)));
+  if (undecided.any().item<bool>()) {
+    undecided.logical_and_(plausible(ours, wobble, bound));
+    undecided.logical_and_(plausible(eager, wobble, bound));
+  }
+  // Rows that change places are told by those that do not, which may move yet.
+  const at::Tensor rest = at::logical_and(over, at::logical_not(undecided));
+  if (!wobble.whole || !rest.any().item<bool>()) return undecided;
+  return at::logical_or(undecided, exchanged(ours, eager, rest, wobble));
+}
+
 Comparison compare_floating(const at::Tensor& ours, const at::Tensor& eager, const Wobble& wobble) {
   Comparison result;
   const at::Tensor x = ours.to(at::kDouble), y = eager.to(at::kDouble);
   at::Tensor error = error_of(x, y);
-  const at::Tensor bound = bound_of(y, wobble.size);
-  if (wobble.size.defined()) {
-    const at::Tensor jumps = at::logical_not(at::isfinite(wobble.size));
-    const at::Tensor both =
-        at::logical_and(plausible(x, wobble, bound), plausible(y, wobble, bound));
-    at::Tensor undecided = at::logical_and(at::logical_and(jumps, error > bound), both);
-    const at::Tensor over = at::logical_and(error > bound, at::logical_not(undecided));
-    if (over.any().item<bool>()) {
-      undecided = at::logical_or(undecided, exchanged(x, y, over, wobble));
-    }
+  const at::Tensor bound = bound_of(y, wobble.size, wobble.whole);
+  if (wobble.size.defined() && (error > bound).any().item<bool>()) {
+    const at::Tensor undecided = undecided_of(x, y, error > bound, wobble, bound);
     result.undecided = undecided.sum().item<int64_t>();
     error = error.masked_fill(undecided, 0);
   }
@@ -233,11 +242,11 @@ at::Tensor channel_maximum(const at::Tensor& x) {
   return of_channels(finite_size(x), [](const at::Tensor& flat) { return flat.amax(1); });
 }
 
-at::Tensor bound_of(const at::Tensor& eager, const at::Tensor& wobble) {
+at::Tensor bound_of(const at::Tensor& eager, const at::Tensor& wobble, bool whole) {
   at::Tensor bound =
       finite_size(eager) * kOfElement + channel_maximum(eager) * kOfChannel + kSmallest;
   if (wobble.defined() && wobble.numel() > 0) {
-    bound = bound + at::maximum(finite_size(wobble), typical(wobble)) * kOfWobble;
+    bound = bound + at::maximum(finite_size(wobble), typical(wobble, whole)) * kOfWobble;
   }
   return bound;
 }

@@ -15,6 +15,9 @@ namespace lazyrt {
 struct Wobble {
   at::Tensor size;               ///< f64, of the result's shape: the `s` of bound_of
   std::vector<at::Tensor> seen;  ///< the results themselves, floating ones as f64
+  /// False: more evaluations follow in any case. What is compared with it then is held to a bound
+  /// that none of them narrows, so that who passes would pass after them.
+  bool whole = true;
 };
 
 struct Comparison {
@@ -37,9 +40,9 @@ at::Tensor channel_maximum(const at::Tensor& x);
 inline constexpr int kOfWobble = 8;
 
 /// 1e-5 of each element + 1e-6 of its channel's largest + 8 s. s is the element's wobble, but at
-/// least as large as 19 of 20 in its channel (of those that are not 0): a single element may stay
-/// where it is by luck.
-at::Tensor bound_of(const at::Tensor& eager, const at::Tensor& wobble);
+/// least as large as 19 of 20 in its channel (of those that are not 0, once the wobble is `whole`):
+/// a single element may stay where it is by luck.
+at::Tensor bound_of(const at::Tensor& eager, const at::Tensor& wobble, bool whole = true);
 
 /// Floating results against bound_of, NaN and infinities against their likes; integers and truth
 /// values exactly. Where the program's own result jumps (another integer; finite or not) ours has

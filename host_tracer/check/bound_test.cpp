@@ -74,6 +74,29 @@ TEST(Bound, AnElementThatStaysByLuckHasTheWobbleOfItsChannel) {
   EXPECT_FALSE(compare_results(ours, eager, {wobble, {}}).ok);
 }
 
+TEST(Bound, WhatHasNotMovedYetIsHeldToTheLowestThatItMayHave) {
+  const at::Tensor eager = at::ones({64});
+  Wobble early{at::zeros({64}, at::kDouble), {}, /*whole=*/false};
+  early.size[4] = 1e-3;
+  at::Tensor ours = eager.clone();
+  ours[5] = 1.005;
+  EXPECT_FALSE(compare_results(ours, eager, early).ok);  // others may move by 1e-9
+  early.size.fill_(1e-3);
+  EXPECT_TRUE(compare_results(ours, eager, early).ok);
+}
+
+TEST(Bound, RowsChangePlacesOnlyWhereTheWobbleIsWhole) {
+  const at::Tensor eager = at::rand({1, 40, 8});
+  at::Tensor ours = eager.clone();
+  ours[0][3] = eager[0][4];
+  ours[0][4] = eager[0][3];
+  const at::Tensor other = ours.to(at::kDouble);
+  Wobble wobble{(other - eager).abs() / 16, {eager.to(at::kDouble), other}};
+  EXPECT_TRUE(compare_results(ours, eager, wobble).ok);
+  wobble.whole = false;
+  EXPECT_FALSE(compare_results(ours, eager, wobble).ok);
+}
+
 TEST(Bound, NanAndInfinityMatchTheirLikes) {
   EXPECT_TRUE(agree({kNan, kInf, -kInf, 1}, {kNan, kInf, -kInf, 1}));
   EXPECT_FALSE(agree({kNan, 1}, {1, 1}));

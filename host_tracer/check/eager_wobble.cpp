@@ -13,7 +13,8 @@
 namespace lazyrt {
 namespace {
 
-constexpr int kMostRounds = 5;
+/// The evaluations in their order, one for each call of learn: a pair of nudges, these two, pairs.
+constexpr int kFlushed = 2, kInDouble = 3, kNudges = 10, kStages = kNudges + 2;
 constexpr int kNoNudge = -1;
 
 bool is_floating(const at::Tensor& t) { return at::isFloatingType(t.scalar_type()); }
@@ -129,7 +130,15 @@ bool EagerWobble::start() {
   plain_ = plain->outputs;
   wobbles_.resize(plain_.size());
   add(*plain);
-  if (const auto flushed = evaluate_flushed(); flushed.ok()) add(*flushed);
+  return true;
+}
+
+void EagerWobble::learn_nudged(int nudge) {
+  const auto run = evaluate({}, nudge);
+  if (run.ok()) add(*run, places_of(nudge));
+}
+
+void EagerWobble::learn_in_double() {
   TraceEvalOptions in_double;
   in_double.in_double = true;
   const auto exact = evaluate(in_double, kNoNudge);
@@ -139,26 +148,30 @@ bool EagerWobble::start() {
     notes_.push_back("not evaluated in float64, rounding is judged by last-place changes alone: " +
                      exact.failure().text);
   }
-  return true;
 }
 
 bool EagerWobble::learn() {
-  if (rounds_ >= kMostRounds) return false;
-  if (rounds_ == 0 && !start()) {
-    rounds_ = kMostRounds;
+  if (stage_ == kStages) return false;
+  if (stage_ == 0 && !start()) {
+    stage_ = kStages;
     return false;
   }
-  for (int mirrored = 0; mirrored < 2; ++mirrored) {
-    const int nudge = 2 * rounds_ + mirrored;
-    const auto run = evaluate({}, nudge);
-    if (run.ok()) add(*run, places_of(nudge));
+  if (stage_ == kFlushed) {
+    if (const auto flushed = evaluate_flushed(); flushed.ok()) add(*flushed);
+  } else if (stage_ == kInDouble) {
+    learn_in_double();
+  } else {
+    learn_nudged(stage_ < kFlushed ? stage_ : stage_ - 2);
   }
-  ++rounds_;
+  ++stage_;
   return true;
 }
 
 Wobble EagerWobble::of(size_t output) const {
-  return output < wobbles_.size() ? wobbles_[output] : Wobble();
+  if (output >= wobbles_.size()) return {};
+  Wobble wobble = wobbles_[output];
+  wobble.whole = stage_ > kInDouble && stage_ % 2 == 0;
+  return wobble;
 }
 
 at::Tensor EagerWobble::plain(size_t output) const {

@@ -27,8 +27,9 @@ class EagerWobble {
   /// `groups` are the variants of the bundle and have to stay; `calls` begin after a reset.
   EagerWobble(const std::vector<TraceGroup>& groups, std::vector<CheckedCall> calls, uint64_t seed);
 
-  /// Evaluates once more: first float32 with and without subnormal numbers, float64 and the first
-  /// pair of last-place changes, then such a pair each time. False: no more is to be learned.
+  /// Evaluates once more, what tells most for its time first: the plain trace and one with
+  /// last-place changes, the other of that pair, without subnormal numbers, in float64. The wobble
+  /// is then whole; more such pairs follow. False: no more is to be learned.
   bool learn();
 
   /// Of output i, from what was learned so far.
@@ -53,11 +54,13 @@ class EagerWobble {
   Outcome<TraceRun> evaluate_flushed() const;
   void add(const TraceRun& run, int places = 1);
   bool start();
+  void learn_nudged(int nudge);
+  void learn_in_double();
 
   const std::vector<TraceGroup>& groups_;
   std::vector<CheckedCall> calls_;
   uint64_t seed_;
-  int rounds_ = 0;
+  int stage_ = 0;
   std::vector<at::Tensor> plain_;
   std::vector<Wobble> wobbles_;
   std::vector<std::string> notes_;
