@@ -193,6 +193,14 @@ def test_the_module_is_as_before(bundle):
     assert torch.equal(torch.get_rng_state(), seed)
 
 
+def test_eager_is_asked_for_nothing_twice(bundle, monkeypatch):
+    calls, call = [], lazyrt.exporting._Export.call_eagerly
+    monkeypatch.setattr(lazyrt.exporting._Export, "call_eagerly", lambda *args: calls.append(args) or call(*args))
+    lazyrt.export(torch.sin, (torch.randn(4),), bundle, check="sample")
+    # as it is, with gaps between the elements of its input, with gradients wanted and recorded; the sample three times in a row
+    assert len(calls) == 4 + 3
+
+
 def test_an_interrupt_ends_the_check(bundle):
     def progress(stage, done, total):
         if stage == "check against eager" and done > 2:

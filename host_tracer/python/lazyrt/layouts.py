@@ -10,9 +10,9 @@ from lazyrt.errors import ExportError
 
 
 def examine(example, run, asks=False):
-    """{"contiguous", "whole", "detached", "distinct", "written"}: names of inputs for the interface. `run(tensors)` calls eager with these
-    tensors and gives its result; it leaves no trace. `asks`: the program asks for strides or the like, so that more forms of them are
-    tried. Raises ExportError."""
+    """({"contiguous", "whole", "detached", "distinct", "written"}: names of inputs for the interface, eager's result on separate,
+    contiguous inputs). `run(tensors)` calls eager with these tensors and gives its result; it leaves no trace. `asks`: the program asks for
+    strides or the like, so that more forms of them are tried. Raises ExportError."""
     return _Examination(example, run).examine(asks)
 
 
@@ -25,19 +25,21 @@ class _Examination:
     def examine(self, asks):
         plain = self._copies()
         before = [tensor.clone() for tensor in plain]
-        expected = self._run(plain)
+        result = self._run_eager(plain)
+        expected = self._values(result, plain)
         self._check_example(expected)
         written = [name for name, a, b in zip(self._names, before, plain) if not _same(a, b)]
         strided = self._makes_difference([_strided(t) for t in self._tensors], expected) or asks and self._forms_matter(expected)
         parts = asks and self._makes_difference([_part_of_larger(t) for t in self._tensors], expected)
         grads = [_with_grad(t) for t in self._copies()]
-        return {
+        found = {
             "written": written,
             "contiguous": [n for n, t in zip(self._names, self._tensors) if strided and t.numel() > 1],
             "whole": [n for n in self._names if parts],
             "detached": self._floats() if self._floats() and self._makes_difference(grads, expected) else [],
             "distinct": self._distinct(),
         }
+        return found, result
 
     def _forms_matter(self, expected):
         """Whether dense tensors in another order, or expanded ones, make a difference."""
@@ -57,8 +59,12 @@ class _Examination:
         return [name for name, tensor in zip(self._names, self._tensors) if tensor.is_floating_point()]
 
     def _run(self, tensors):
+        return self._values(self._run_eager(tensors), tensors)
+
+    @staticmethod
+    def _values(result, inputs):
         """The tensors of the result, and what the inputs hold afterwards."""
-        return [*_leaves(self._run_eager(tensors)), *(t.clone() for t in tensors)]
+        return [*_leaves(result), *(t.clone() for t in inputs)]
 
     def _makes_difference(self, tensors, expected):
         try:
