@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -171,32 +172,47 @@ uint64_t bits_at(uint64_t seed, uint64_t place) {
   return z ^ (z >> 31);
 }
 
-/// std::nextafter of a finite number, towards infinity where all bits of `up` are set, else (0)
-/// towards -infinity. Without a branch.
+constexpr int64_t kBlock = 32;  // elements that share the bits of one number
+constexpr auto kPlaces = [] {
+  std::array<uint32_t, kBlock> bits{};
+  for (size_t i = 0; i < kBlock; ++i) bits[i] = 1u << i;
+  return bits;
+}();
+
+/// By that many last places, up where the element's bit is set: std::nextafter, but without a
+/// branch, for the compiler to do several at once.
 template <class T, class Bits>
-T next_to(T x, Bits up) {
-  const Bits bits = std::bit_cast<Bits>(x), sign = 0 - (bits >> (sizeof(Bits) * 8 - 1));
-  const T next = std::bit_cast<T>(bits - 1 - 2 * (sign ^ up));
-  const T least = std::numeric_limits<T>::denorm_min();
-  return x == 0 ? (up != 0 ? least : -least) : next;
+void move_block(const T* __restrict from, T* __restrict to, int places, uint32_t ups) {
+  const T more = static_cast<T>(places - 1), least = std::numeric_limits<T>::denorm_min();
+  for (int64_t i = 0; i < kBlock; ++i) {
+    const T old = from[i];
+    const Bits bits = std::bit_cast<Bits>(old), sign = 0 - (bits >> (sizeof(Bits) * 8 - 1));
+    const Bits up = (ups & kPlaces[static_cast<size_t>(i)]) != 0 ? ~Bits{0} : Bits{0};
+    const T away = std::bit_cast<T>(bits - 1 - 2 * (sign ^ up));
+    const T one = old == 0 ? (up != 0 ? least : -least) : away;
+    const T next = one + (one - old) * more;
+    to[i] = std::abs(next) <= std::numeric_limits<T>::max() ? next : old;
+  }
 }
 
 template <class T, class Bits>
 at::Tensor moved(const at::Tensor& x, int places, uint64_t seed, bool mirrored) {
-  constexpr int64_t kBlock = 64;  // elements that share the bits of one number
   const int64_t n = x.numel();
   at::Tensor result = at::empty_like(x);
   const T* from = x.const_data_ptr<T>();
   T* to = result.mutable_data_ptr<T>();
-  const T more = static_cast<T>(places - 1);
-  at::parallel_for(0, (n + kBlock - 1) / kBlock, 1024, [=](int64_t begin, int64_t end) {
+  at::parallel_for(0, (n + kBlock - 1) / kBlock, 2048, [=](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
-      const uint64_t bits = bits_at(seed, static_cast<uint64_t>(block)) ^ (mirrored ? ~0ull : 0);
       const int64_t first = block * kBlock, count = std::min(kBlock, n - first);
-      for (int64_t i = 0; i < count; ++i) {
-        const T old = from[first + i], one = next_to(old, 0 - static_cast<Bits>((bits >> i) & 1));
-        const T next = one + (one - old) * more;
-        to[first + i] = std::abs(next) <= std::numeric_limits<T>::max() ? next : old;
+      const uint64_t bits = bits_at(seed, static_cast<uint64_t>(block));
+      const uint32_t ups = static_cast<uint32_t>(mirrored ? ~bits : bits);
+      if (count == kBlock) {
+        move_block<T, Bits>(from + first, to + first, places, ups);
+      } else {
+        T last[kBlock] = {}, rest[kBlock];
+        std::copy_n(from + first, count, last);
+        move_block<T, Bits>(last, rest, places, ups);
+        std::copy_n(rest, count, to + first);
       }
     }
   });

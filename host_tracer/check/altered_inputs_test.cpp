@@ -49,7 +49,7 @@ TEST(AlteredInputs, ASingleIntegerIsDrawnAround) {
 }
 
 TEST(AlteredInputs, OneKindIsAlsoAlteredAlone) {
-  const at::Tensor x = at::rand({8}), ids = at::arange(8, at::kLong), mask = x > 0.5;
+  const at::Tensor x = at::rand({64}), ids = at::arange(64, at::kLong), mask = x > 0.5;
   bool floats_alone = false, others_alone = false;
   for (const AlteredInputs& one : altered_inputs({x, ids, mask}, 1)) {
     const bool same_x = at::equal(one.tensors[0], x), same_ids = at::equal(one.tensors[1], ids);

@@ -48,11 +48,16 @@ at::Tensor finite_size(const at::Tensor& x) {
 /// What 19 of 20 do not exceed in each row of [rows, elements], of those that are not 0; 0 where
 /// there is nothing. Not `whole`: of all, since some that are 0 may grow yet and be the lowest.
 at::Tensor upper_of_rows(const at::Tensor& flat, bool whole) {
+  const int64_t n = flat.size(1);
+  const at::Tensor zeros = (flat == 0).sum(1, /*keepdim=*/true);
+  if (!whole || !zeros.any().item<bool>()) {
+    const auto rank = static_cast<int64_t>(std::floor(static_cast<double>(n - 1) * kTypical));
+    return std::get<0>(flat.kthvalue(rank + 1, 1));
+  }
   const at::Tensor sorted = std::get<0>(flat.sort(1));
-  at::Tensor zeros = (sorted == 0).sum(1, /*keepdim=*/true);
-  if (!whole) zeros.zero_();
-  const at::Tensor rank = (zeros + (flat.size(1) - 1 - zeros) * kTypical).floor().to(at::kLong);
-  return sorted.gather(1, rank.clamp_max(flat.size(1) - 1)).squeeze(1);
+  const at::Tensor rank =
+      (zeros + (n - 1 - zeros).to(at::kDouble) * kTypical).floor().to(at::kLong);
+  return sorted.gather(1, rank.clamp_max(n - 1)).squeeze(1);
 }
 
 /// The wobble of those around an element: in its channel, in its row (a token may be rounded

@@ -32,6 +32,8 @@ class EagerWobble {
   /// is then whole; more such pairs follow. False: no more is to be learned.
   bool learn();
 
+  /// Whether anything was learned.
+  bool is_known() const { return stage_ > 0; }
   /// Of output i, from what was learned so far.
   Wobble of(size_t output) const;
   /// The trace's own result in the program's precision; undefined where it cannot be evaluated.
