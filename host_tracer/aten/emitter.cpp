@@ -223,9 +223,10 @@ ValueId Emitter::reduce(fb::ReduceFn fn, ValueId x, const std::vector<int>& axes
   return add(op, {x});
 }
 
-ValueId Emitter::index_select(ValueId x, int axis, ValueId ids) {
+ValueId Emitter::index_select(ValueId x, int axis, ValueId ids, bool from_end) {
   fb::IndexSelectT op;
   op.axis = axis;
+  op.from_end = from_end;
   return add(op, {x, ids});
 }
 

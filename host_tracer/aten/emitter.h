@@ -84,7 +84,8 @@ class Emitter {
   ValueId concat(const std::vector<ValueId>& xs, int axis);
   /// Axes ascending; none: x itself.
   ValueId reduce(fb::ReduceFn fn, ValueId x, const std::vector<int>& axes, bool keepdim);
-  ValueId index_select(ValueId x, int axis, ValueId ids);
+  /// Ids below zero count from the end, or are refused at run without `from_end`.
+  ValueId index_select(ValueId x, int axis, ValueId ids, bool from_end = true);
   ValueId matmul(ValueId a, ValueId b, bool transpose_b = false);
   /// [N,C,H,W] -> [N,H,W,C] and back.
   ValueId to_nhwc(ValueId x) { return permute(x, {0, 2, 3, 1}); }

@@ -137,6 +137,16 @@ void capture_whole(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   }
 }
 
+/// LibTorch's own looks at q with item(), on the CPU alone; its range is a check of the model's.
+void quantile(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const at::Tensor q = torch::jit::peek(*stack, 1, op.schema().arguments().size()).toTensor();
+  if (is_lazy(q)) {
+    require(at::all(at::logical_and(at::ge(q, 0), at::le(q, 1))),
+            op.schema().name() + ": q values must be in the range [0, 1]");
+  }
+  op.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, *stack);
+}
+
 /// The old name raises inside of one operator; linalg's splits into the factors and the check.
 at::Tensor cholesky(const at::Tensor& self, bool upper) { return at::linalg_cholesky(self, upper); }
 
@@ -179,6 +189,9 @@ void register_capture_kernels() {
   }
   whole->impl("one_hot", TORCH_FN(one_hot));
   whole->impl("cholesky", TORCH_FN(cholesky));
+  for (const char* name : {"quantile", "nanquantile"}) {
+    whole->impl(name, torch::CppFunction::makeFromBoxedFunction<&quantile>());
+  }
 }
 
 }  // namespace lazyrt

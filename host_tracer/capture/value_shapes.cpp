@@ -4,6 +4,7 @@
 
 #include <unordered_set>
 
+#include "host_tracer/capture/capture.h"
 #include "host_tracer/capture/capture_session.h"
 #include "host_tracer/capture/lazy_backend.h"
 #include "host_tracer/capture/op_args.h"
@@ -165,6 +166,7 @@ at::Tensor repeat_interleave(CaptureSession& session, const at::Tensor& repeats)
   if (!session.is_dynamic(repeats)) {
     return session.add_constant(at::repeat_interleave(session.evaluate(repeats)));
   }
+  require(at::all(at::ge(repeats, 0)), "repeat_interleave: repeats can not be negative");
   const int64_t count = sync_count(session, at::sum(repeats), "repeat_interleave",
                                    "sum of " + session.operand_text(repeats));
   const at::Tensor ends = at::cumsum(repeats, 0, at::kLong);

@@ -31,8 +31,10 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
 Status run(void*, const RunContext& context) {
   const TensorView& x = context.inputs[0];
   const TensorView& ids = context.inputs[1];
-  const AxisView v = axis_view(x.shape, context.attrs.as<fb::IndexSelect>().axis());
-  LAZYRT_RETURN_IF_ERROR(check_indices("index_select", ids, -v.extent, v.extent));
+  const auto& a = context.attrs.as<fb::IndexSelect>();
+  const AxisView v = axis_view(x.shape, a.axis());
+  const int64_t low = a.from_end() ? -v.extent : 0;
+  LAZYRT_RETURN_IF_ERROR(check_indices("index_select", ids, low, v.extent));
   const size_t bytes = static_cast<size_t>(v.inner) * dtype_size(x.dtype);
   const int64_t count = ids.numel();
   if (bytes == 0 || count == 0) return Status();

@@ -22,6 +22,13 @@ OpCase refused(OpCase c) {
   return c;
 }
 
+OpCase from_the_front(OpCase c) {
+  fb::IndexSelectT t = *c.attrs.AsIndexSelect();
+  t.from_end = false;
+  c.attrs = case_attrs(t);
+  return c;
+}
+
 }  // namespace
 
 CaseList index_select_cases() {
@@ -38,6 +45,8 @@ CaseList index_select_cases() {
       refused(make("too_large", {5, 3}, 0, ids({3}, {0, 5, 1}))),
       refused(make("too_negative", {5, 3}, 0, ids({2}, {0, -6}, DType::kInt32))),
       refused(make("hostile", {5, 3}, 0, ids({2}, {0, 9e18}))),
+      from_the_front(make("from_the_front", {5, 3}, 0, ids({3}, {0, 4, 2}))),
+      refused(from_the_front(make("below_zero", {5, 3}, 0, ids({2}, {0, -1})))),
       refused(make("of_nothing", {0, 3}, 0, ids({1}, {0})))};
   for (DType dtype : {DType::kFloat64, DType::kFloat16, DType::kInt64, DType::kInt8}) {
     cases.push_back(make(dtype_name(dtype), {6, 5}, 0, ids({3}, {5, 0, 2}), dtype));

@@ -300,7 +300,8 @@ OpCase index_select(Draw& d) {
   int64_t& extent = shape[static_cast<size_t>(t.axis)];
   extent = std::max<int64_t>(extent, 1);
   const DType dtype = d.coin() ? DType::kInt64 : DType::kInt32;
-  const Fill ids = Fill::integers(-extent, extent - 1);
+  t.from_end = d.coin();
+  const Fill ids = Fill::integers(t.from_end ? -extent : 0, extent - 1);
   return {"", case_attrs(t), {random_operand(shape), random_operand(d.shape(0, 3, 5), ids, dtype)}};
 }
 

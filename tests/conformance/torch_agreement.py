@@ -209,7 +209,8 @@ def pad(a, x):
 def index_select(a, x, ids):
     axis = a["axis"]
     ids = ids.long()
-    ids = torch.where(ids < 0, ids + x.shape[axis], ids)
+    if a["from_end"]:
+        ids = torch.where(ids < 0, ids + x.shape[axis], ids)
     y = torch.index_select(x, axis, ids.reshape(-1))
     return y.reshape(x.shape[:axis] + ids.shape + x.shape[axis + 1:])
 

@@ -21,7 +21,7 @@ ValueId index_tensor(RuleContext& c, const char* name) {
 }
 
 void embedding(RuleContext& c) {
-  c.set(c.index_select(c.tensor("weight"), 0, index_tensor(c, "indices")));
+  c.set(c.index_select(c.tensor("weight"), 0, index_tensor(c, "indices"), /*from_end=*/false));
 }
 
 void index_select(RuleContext& c) {
@@ -30,7 +30,7 @@ void index_select(RuleContext& c) {
   const int axis = c.axis_arg("dim", x);
   ValueId ids = index_tensor(c, "index");
   if (c.rank(ids) == 0) ids = c.reshape(ids, {1});
-  c.set(c.reshape(c.index_select(x, axis, ids), c.out_shape()));
+  c.set(c.reshape(c.index_select(x, axis, ids, /*from_end=*/false), c.out_shape()));
 }
 
 void take(RuleContext& c) {

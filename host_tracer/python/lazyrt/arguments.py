@@ -35,7 +35,7 @@ class Example:
         self._taken = set()
         self.inputs, self.arrays = [], set()
         self._attributes, self._objects = {}, []  # of inputs by name; (path, object) of what holds others
-        bound = _bind(target, self.args, self.kwargs)
+        bound = bind(target, self.args, self.kwargs)
         named = [p.name for p, _, _ in bound if p.kind in (_Parameter.POSITIONAL_OR_KEYWORD, _Parameter.KEYWORD_ONLY)]
         self.kwargs = {**{name: self.kwargs[name] for name in named if name in self.kwargs}, **self.kwargs}  # as `inputs` are ordered
         try:
@@ -51,7 +51,7 @@ class Example:
         """Whether call() gives what was given: containers of other classes are made anew around other tensors."""
         args, kwargs = self.call([tensor for _, tensor in self.inputs])
         taken, leaves = set(), []
-        for parameter, value, is_given in _bind(target, args, kwargs):
+        for parameter, value, is_given in bind(target, args, kwargs):
             if is_given:
                 leaves += trees.flatten(value, _path_of(parameter), is_input, taken, arguments=True)[1]
         return len(leaves) == len(self.inputs) and all(
@@ -112,7 +112,7 @@ class Watch:
     """The objects among the arguments of a call, as they were before it."""
 
     def __init__(self, target, args, kwargs):
-        self._given = [(parameter.name, value) for parameter, value, is_given in _bind(target, args, kwargs) if is_given]
+        self._given = [(parameter.name, value) for parameter, value, is_given in bind(target, args, kwargs) if is_given]
         self._before = [_picture(value) for _, value in self._given]
 
     def changed(self, result):
@@ -167,7 +167,7 @@ def _path_of(parameter):
     return "" if parameter.kind is _Parameter.VAR_KEYWORD else parameter.name
 
 
-def _bind(target, args, kwargs):
+def bind(target, args, kwargs):
     """[(parameter of the signature, its value, whether it was given)], in the order in which inputs are named."""
     try:
         function = target.forward if isinstance(target, torch.nn.Module) else target

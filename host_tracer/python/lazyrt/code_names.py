@@ -45,11 +45,11 @@ def imports(code):
 
 
 def imported_modules(code, names, package):
-    """Modules among the names in a code: it imports them, or asks sys.modules for them."""
+    """Modules among the names in a code, those of libraries among them: it imports them, or asks sys.modules for them."""
     if not imports(code) and "modules" not in names and "import_module" not in names:
         return []
     found = [sys.modules.get(name) for name in names]
     while package:
         found += [sys.modules.get(f"{package}.{name}") for name in names if name]
         package = package.rpartition(".")[0]
-    return [module for module in found if isinstance(module, types.ModuleType) and not of_a_library(module.__name__)]
+    return [module for module in found if isinstance(module, types.ModuleType)]

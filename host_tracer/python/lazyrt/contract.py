@@ -6,8 +6,9 @@ The interface, JSON in the bundle's info, has a list "parameters" in the order o
   item     the description of what was given at export, or of the default that stood in for it (see trees.py)
   default  the description of the signature's default; {"kind": "default"} of one that cannot be compared
 and lists of inputs' names: "distinct" ones must not share memory, nor "written" ones with any other, "contiguous" and "detached" ones have to
-be that, "whole" ones must not be a part of a larger memory; "one_object" has groups of places that hold one object. Where variants give
-other constants "results" has a description for each of them, and a variant's literal "lazyrt.result" is its place there."""
+be that, "whole" ones must not be a part of a larger memory, "plain" ones have to be tensors as torch.clone makes them; "one_object" has groups of places that hold one object. "form" is there where the
+program sees the form of its call: {"positional": how many arguments, "keywords": the names of the others in order}; "left_out" has the
+parameters whose defaults must not be given. Where variants give other constants "results" has a description for each of them, and a variant's literal "lazyrt.result" is its place there."""
 
 import itertools
 
@@ -30,6 +31,19 @@ def upgrade(interface):
                 parameter["default"] = parameter["item"]
         interface = {**interface, "parameters": parameters}
     return interface
+
+
+def check_form(interface, args, kwargs):
+    """Refuses a call of a form that the program makes something else of."""
+    form = interface.get("form")
+    if form is not None and (len(args) != form["positional"] or list(kwargs) != form["keywords"]):
+        names = "".join(f", then {name}=" for name in form["keywords"])
+        raise _refusal(f"the program sees which arguments are given by keyword: give {form['positional']} by position{names}, as when the bundle was "
+                       "exported")
+    places = [p["name"] for p in interface["parameters"] if p["kind"] in _TAKES_POSITION]
+    for name in interface.get("left_out", ()):
+        if name in kwargs or name in places[:len(args)]:
+            raise _refusal(f"the program sees that '{name}' is given: leave it out, as when the bundle was exported")
 
 
 def bind(parameters, inputs, args, kwargs):
@@ -222,7 +236,7 @@ def is_array(value):
     cls = type(value)
     if cls.__module__.startswith("numpy"):
         return cls.__name__ == "ndarray" or "ndarray" in [base.__name__ for base in cls.__mro__]
-    return hasattr(value, "__array_interface__") or hasattr(value, "__array__") and not isinstance(value, type)
+    return hasattr(cls, "__array_interface__") or hasattr(cls, "__array__")
 
 
 def _is_numpy(value):
@@ -231,6 +245,12 @@ def _is_numpy(value):
 
 def _is_tensor(value):
     return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(value).__mro__)
+
+
+def _is_plain_tensor(tensor):
+    """As a fresh clone is."""
+    special = tensor.requires_grad or tensor.is_inference() or tensor.is_neg() or tensor.is_shared() or tensor.is_pinned() or tensor._is_view()
+    return not special and tensor.grad is None
 
 
 def _array(item, value, path):
@@ -267,6 +287,9 @@ def _named_texts(described):
 def check_memory(interface, arrays, given):
     """Refuses arrays that share memory, or are strided, where that would make a difference in eager. `arrays`: {name: numpy array}, `given`:
     {name: as the caller gave it}."""
+    for name in interface.get("plain", ()):
+        if _is_tensor(given[name]) and not _is_plain_tensor(given[name]):
+            raise _refusal(f"the program looks at what '{name}' is beside its values (.grad, views, inference mode): give x.detach().clone()")
     for name in interface.get("whole", ()):
         if _is_tensor(given[name]) and given[name].untyped_storage().nbytes() != given[name].nbytes:
             raise _refusal(f"the program looks at the memory that '{name}' lies in: give a clone()")

@@ -14,7 +14,11 @@ import gc
 import hashlib
 import io
 import itertools
+import logging
+import os
 import struct
+import sys
+import warnings
 
 import numpy
 import torch
@@ -171,6 +175,42 @@ def from_globals(names, name, default):
 
 def is_data_name(name):
     return not (name.startswith("__") and name.endswith("__")) and name != "_abc_impl"
+
+
+class LibrariesEntry:
+    """Attributes of modules, classes, functions and objects of libraries that the program's code names: numbers, texts, tensors, containers.
+    One entry for all of them, since there are thousands."""
+
+    def __init__(self, words):
+        self.value, self.items, self._words = None, [], words
+        self._owners = []  # (object, its __dict__, how many attributes it has, names of those that are kept)
+
+    def add(self, owner):
+        """[(name, item)] of what is kept of it."""
+        attributes = owner.__dict__
+        names = self._names(attributes)
+        self._owners.append((owner, attributes, len(attributes), names))
+        found = [(name, attributes[name]) for name in names]
+        self.items += [item for _, item in found]
+        return found
+
+    def _names(self, attributes):
+        return sorted(name for name in attributes if name in self._words and is_data_name(name) and _is_data(attributes[name]))
+
+    def restore(self, given):
+        items = iter(self.items)
+        for owner, attributes, count, names in self._owners:
+            if len(attributes) != count:
+                for name in set(self._names(attributes)).difference(names):
+                    delattr(owner, name)
+            for name in names:
+                then = given(next(items))
+                if attributes.get(name, MISSING) is not then:
+                    setattr(owner, name, then)
+
+
+def _is_data(value):
+    return is_plain_value(value) or isinstance(value, (torch.Tensor, numpy.ndarray, dict, list, set, tuple, collections.deque))
 
 
 class VariableEntry:
@@ -360,13 +400,48 @@ def _set_decimal(state):
     decimal.getcontext().prec, decimal.getcontext().rounding = state
 
 
+def _set_filters(state):
+    warnings.filters[:] = state
+    warnings._filters_mutated()
+
+
+def _set_environment(state):
+    os.environ.clear()
+    os.environ.update(state)
+
+
+def _loggers():
+    return [logging.root, *(logger for _, logger in sorted(logging.root.manager.loggerDict.items()) if isinstance(logger, logging.Logger))]
+
+
+def _set_loggers(state):
+    for logger in _loggers():
+        level, disabled, filters = state.get(logger.name, (logging.NOTSET, False, []))
+        logger.setLevel(level)
+        logger.disabled, logger.filters = disabled, list(filters)
+
+
 _SWITCHES = {
     "torch.get_default_dtype()": (torch.get_default_dtype, torch.set_default_dtype),
     "torch.are_deterministic_algorithms_enabled()": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
     "torch.get_float32_matmul_precision()": (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     "torch.get_num_threads()": (torch.get_num_threads, torch.set_num_threads),
     "torch.is_autocast_enabled()": (_autocast_of_cpu, _set_autocast_of_cpu),
+    "torch's printoptions": (lambda: dict(vars(torch._tensor_str.PRINT_OPTS)), lambda state: vars(torch._tensor_str.PRINT_OPTS).update(state)),
+    "torch.is_warn_always_enabled()": (torch.is_warn_always_enabled, torch.set_warn_always),
+    "torch.backends.cudnn.benchmark": (torch._C._get_cudnn_benchmark, torch._C._set_cudnn_benchmark),
+    "torch.backends.cudnn.enabled": (torch._C._get_cudnn_enabled, torch._C._set_cudnn_enabled),
+    "torch.backends.mkldnn.enabled": (torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enabled),
+    "numpy.geterr()": (numpy.geterr, lambda state: numpy.seterr(**state)),
+    "numpy.get_printoptions()": (numpy.get_printoptions, lambda state: numpy.set_printoptions(**state)),
     "decimal.getcontext()": (lambda: (decimal.getcontext().prec, decimal.getcontext().rounding), _set_decimal),
+    "os.environ": (lambda: dict(os.environ), _set_environment),
+    "gc.get_threshold()": (gc.get_threshold, lambda state: gc.set_threshold(*state)),
+    "gc.isenabled()": (gc.isenabled, lambda state: gc.enable() if state else gc.disable()),
+    "sys.getrecursionlimit()": (sys.getrecursionlimit, sys.setrecursionlimit),
+    "sys.getswitchinterval()": (sys.getswitchinterval, sys.setswitchinterval),
+    "warnings.filters": (lambda: list(warnings.filters), _set_filters),
+    "the levels and filters of loggers": (lambda: {each.name: (each.level, each.disabled, list(each.filters)) for each in _loggers()}, _set_loggers),
 }
 
 
@@ -431,7 +506,10 @@ class Contents:
         if copy is None or self._is(tensor, token, copy):
             return
         with torch.no_grad():
-            tensor.copy_(copy)
+            if tensor.shape != copy.shape:
+                tensor.data = copy.clone()
+            else:
+                tensor.copy_(copy)
         self._known[id(tensor)] = (tensor, self._version(tensor), copy, token)
 
     def _is(self, tensor, token, copy):
@@ -442,7 +520,9 @@ class Contents:
     @staticmethod
     def _holds(tensor, copy):
         """Writes through t.data and t.numpy() leave no version."""
-        return copy is None or tensor.numel() > _MANY or torch.equal(bytes_of(tensor), bytes_of(copy))
+        if copy is None:
+            return True
+        return tensor.shape == copy.shape and (tensor.numel() > _MANY or torch.equal(bytes_of(tensor), bytes_of(copy)))
 
     @staticmethod
     def _version(tensor):

@@ -2,6 +2,7 @@
 
 import contextlib
 import contextvars
+import functools
 import json
 import os
 import threading
@@ -9,7 +10,7 @@ import time
 
 import torch
 
-from lazyrt import _tracer, checking, gradients, layouts, results, statements, trees
+from lazyrt import _tracer, call_forms, checking, experiments, gradients, layouts, results, statements, trees
 from lazyrt.arguments import Example, Watch
 from lazyrt.arrays import LazyArray, taken_by_torch
 from lazyrt.errors import Error, ExportError
@@ -92,8 +93,8 @@ class _Export:
         self.notes = []
         self.moved = set()
         self.takes_gradients = False  # of its own results: autograd is on while it runs
-        self.asks_for_layout = False
-        self.plain = {}  # eager's results by id of the sample
+        self.asks_for_layout, self.asks_for_facts = False, False
+        self.plain_results = {}  # eager's by id of the sample
 
     def run(self, samples, path, check, keep_samples, report_path):
         materialised = self._materialise(samples[0])
@@ -107,10 +108,11 @@ class _Export:
             self.written = self.state.written
             captured = [(step.trace, step.run) for step in steps]
             self.layout = self._layout(samples)
+            self.forms = self._forms(samples)
             traces = [trace for trace, _ in captured]
             self._check_interfaces(steps)
             self._note(traces[0], samples[0], materialised)
-            self._compare_with_gradients(traces[0], samples[0])
+            self._experiment(traces[0], samples[0])
             self._allow(traces)
             report = ExportReport(traces, path)
             self._refuse_errors(report)
@@ -121,7 +123,7 @@ class _Export:
             self._number_results(captured)
             seconds = time.perf_counter() - start
         finally:
-            self._restore()
+            self.restore()
         options = self._options(samples[0], captured[0][1], path, report_path)
         options.check, options.keep_samples, options.trace_seconds = check, keep_samples, seconds
         options.checked = lambda bundle: self._check_structure(bundle, samples[0])
@@ -133,7 +135,7 @@ class _Export:
         except Error as error:
             raise ExportError(str(error), error.kind, report) from None
         finally:
-            self._restore()
+            self.restore()
         return report
 
     @staticmethod
@@ -169,20 +171,33 @@ class _Export:
         """What all samples assume of their inputs' memory. Keeps their results."""
         found = {}
         for sample in samples:
-            one, result = layouts.examine(sample, lambda tensors: self._eager(sample, tensors), self.asks_for_layout)
+            one, result = layouts.examine(sample, lambda tensors: self.eager(sample, tensors), self.asks_for_layout)
             if all(tensor.is_contiguous() for _, tensor in sample.inputs):
-                self.plain[id(sample)] = result
+                self.plain_results[id(sample)] = result
             for key, names in one.items():
                 found[key] = sorted({*found.get(key, ()), *names})
+        found["plain"] = [name for name, _ in samples[0].inputs] if self.asks_for_facts else []
         return found
 
-    def _plain(self, sample):
+    def plain_result(self, sample):
         """Eager's result on a sample, which may take long: it is asked for once."""
-        if id(sample) not in self.plain:
-            self.plain[id(sample)] = self._eager(sample)
-        return self.plain[id(sample)]
+        if id(sample) not in self.plain_results:
+            self.plain_results[id(sample)] = self.eager(sample)
+        return self.plain_results[id(sample)]
 
-    def _restore(self):
+    def _forms(self, samples):
+        """What all samples assume of the form of the call."""
+        found = [call_forms.examine(self.program.target, sample, functools.partial(self._eager_arranged, sample)) for sample in samples]
+        other = next((i for i, forms in enumerate(found) if forms != found[0]), None)
+        if other is not None:
+            raise ExportError(f"sample {other} gives arguments by keyword, or leaves some out, otherwise than sample 0, and the program's results depend "
+                              "on that: give all samples in one form", "invalid argument")
+        return found[0]
+
+    def _eager_arranged(self, sample, arrange):
+        return self.eager(sample, arrange=arrange) if arrange else self.plain_result(sample)
+
+    def restore(self):
         self.state.restore()
         self.gradients.restore()
         self.arguments.restore()
@@ -212,7 +227,7 @@ class _Export:
     # ---------------------------------------------------------------- capture
 
     def _capture(self, sample, phase):
-        self._restore()
+        self.restore()
         phase.restore()
         request = _tracer.Request()
         request.inputs = [(name, tensor) for name, tensor in sample.inputs]
@@ -229,7 +244,7 @@ class _Export:
         request.is_caught = statements.is_caught
         try:
             with without_dynamo():
-                trace = capture_following_numbers(request, run, lambda mode: self._eager(sample, mode=mode, run=run), self.notes.append)
+                trace = capture_following_numbers(request, run, lambda mode: self.eager(sample, mode=mode, run=run), self.notes.append)
         except Exception as error:
             self._raise_own(sample, error)
         self._stop_if_interrupted(run)
@@ -264,53 +279,56 @@ class _Export:
         if isinstance(error, ExportError):
             raise error
         if not isinstance(error, Error):
-            self._eager(sample)
+            self.eager(sample)
         raise ExportError(f"the capture failed: {error}", getattr(error, "kind", "unsupported")) from error
 
-    def _eager(self, sample, tensors=None, mode=None, run=None):
+    def eager(self, sample, tensors=None, mode=None, run=None, arrange=None):
         """The model's own results, under a mode, in the phase of a run. Its buffers and the parameters that it writes are clones, and
-        the inputs, too, where they are not given."""
+        the inputs, too, where they are not given. arrange(args, kwargs) gives them another form."""
         try:
-            return self._eager_once(sample, tensors, mode, run)
+            return self._eager_once(sample, tensors, mode, run, arrange)
         except RuntimeError as error:
             if self.takes_gradients or not gradients.are_missing(error):
                 raise
             self.takes_gradients = True
-            return self._eager_once(sample, tensors, mode, run)
+            return self._eager_once(sample, tensors, mode, run, arrange)
         finally:
-            self._restore()
+            self.restore()
 
-    def _eager_once(self, sample, tensors, mode, run):
+    def _eager_once(self, sample, tensors, mode, run, arrange):
         buffers = self.fresh_buffers(run)
-        return self.call_eagerly(sample, tensors or [tensor.detach().clone() for _, tensor in sample.inputs], buffers, mode)
+        return self.call_eagerly(sample, tensors or [tensor.detach().clone() for _, tensor in sample.inputs], buffers, mode, arrange)
 
     def fresh_buffers(self, run=None):
         """Clones of the model's buffers and of the parameters that it writes; all else of it is as in the phase of a run, or as it was
         before the export."""
-        self._restore()
+        self.restore()
         (run.phase if run else self.state.first).begin()
         known = self.state.written if run and run.call else self.written
         written = {name: tensor for name, tensor in self.program.parameters().items() if known is None or name in known}
         return {name: _copy_of(tensor) for name, tensor in {**self.program.buffers(), **written}.items()}
 
-    def call_eagerly(self, sample, tensors, buffers, mode=None):
-        """The model's own results, under a mode. `tensors` and `buffers` may be written; what else changes stays changed."""
-        args, kwargs = sample.call(tensors)
+    def call_eagerly(self, sample, tensors, buffers, mode=None, arrange=None, **more):
+        """The model's own results, under a mode. `tensors` and `buffers` may be written; what else changes stays changed. `more`: see
+        Example.call."""
+        args, kwargs = sample.call(tensors, **more)
+        if arrange is not None:
+            args, kwargs = arrange(args, kwargs)
         with torch.set_grad_enabled(self.takes_gradients), mode or contextlib.nullcontext():
             return self.program.call(buffers, args, kwargs)
 
     def _check_structure(self, bundle, sample):
         """The loaded bundle gives what the model gives, nested alike."""
-        self._restore()
+        self.restore()
         args, kwargs = sample.call([tensor.detach().clone() for _, tensor in sample.inputs])
-        difference = checking.structure_difference(load(bundle)(*args, **kwargs), self._plain(sample))
+        difference = checking.structure_difference(load(bundle)(*args, **kwargs), self.plain_result(sample))
         if difference:
             raise ExportError(f"the bundle does not give what the program gives: {difference}")
 
     def _add_samples(self, trace, sample, outputs):
         found = {}
         try:
-            trees.collect(outputs.description, self._plain(sample), found)
+            trees.collect(outputs.description, self.plain_result(sample), found)
         except ValueError as error:
             raise ExportError(f"the model's results are others when it is captured: {error}") from None
         trace.set_samples([_sample_tensor(found.get(name)) for name, _ in outputs.entries])
@@ -322,27 +340,23 @@ class _Export:
         if materialised:
             notes.append("a first forward made the parameters of " + ", ".join(materialised))
         notes += [f"argument '{name}' is fixed at {text_of(value)}" for name, value in sample.fixed().items()]
-        notes += _layout_notes(self.layout)
+        notes += [*_layout_notes(self.layout), *_form_notes(self.forms)]
         trace.notes = [*notes, *dict.fromkeys(self.notes)]
+        reaches = bool(self.moved) and self.second_trace and experiments.draws_matter(self, sample)
         for name in sorted(self.moved):
-            trace.add_finding("note", "random", f"the model draws from Python's generator {name}",
+            what = ", and its results depend on what it draws" if reaches else ""
+            trace.add_finding("error" if reaches else "note", "random", f"the model draws from Python's generator {name}{what}",
                               "numbers that the bundle should draw anew have to be inputs")
 
-    def _compare_with_gradients(self, trace, sample):
-        """What callers get who record gradients, though they ask for none."""
-        if self.takes_gradients:
-            return
-        self.takes_gradients = True
-        try:
-            recorded = self._eager(sample)
-        except Exception:  # such callers get nothing
-            return
-        finally:
-            self.takes_gradients = False
-        # asked once more where they differ: it may be a counter or a clock, which the check tells
-        if not layouts.same_results(recorded, self._plain(sample)) and not layouts.same_results(recorded, self._eager(sample)):
+    def _experiment(self, trace, sample):
+        """What traces do not show."""
+        if experiments.gradients_matter(self, sample):
             trace.add_finding("error", "gradient-mode", "the program gives other results where gradients are recorded than under torch.no_grad(), "
                               "and the bundle gives the latter", "decide by an argument, not by torch.is_grad_enabled()")
+        if experiments.objects_matter(self, sample):
+            trace.add_finding("error", "changing-attribute", "the program gives something else where it is given the same tensor object again (it "
+                              "compares, marks or refers to what an earlier call got), and a bundle does not know its caller's objects",
+                              "compare values, or keep clones")
 
     def _allow(self, traces):
         """What was found after the captures is let through as well; entries that did nothing are named."""
@@ -360,7 +374,7 @@ class _Export:
         options = _tracer.ExportOptions()
         options.path, options.model = path, self.program.name
         options.report_path = os.fspath(report_path) if report_path else ""
-        interface = {"version": 2, "parameters": sample.parameters, "result": outputs.description, **self.layout,
+        interface = {"version": 2, "parameters": sample.parameters, "result": outputs.description, **self.layout, **self.forms,
                      "one_object": sample.one_object()}
         if len(self.results) > 1:
             interface["results"] = self.results
@@ -426,6 +440,7 @@ class _LazyRun:
             raise RuntimeError(mode.missing_gradients)
         self.numbers.selections.check()
         job.asks_for_layout |= mode.asks_for_layout
+        job.asks_for_facts |= mode.asks_for_facts
         if self.written is None:
             self.written = watch.changed(result)
         outputs = self._take(result, mode)
@@ -464,9 +479,17 @@ def _layout_notes(layout):
     """What the program looks at beside its inputs' values, for the report."""
     texts = {"whole": "what else lies in its inputs' memory: give clones: ",
              "contiguous": "strides of its inputs: they have to be contiguous: ",
+             "plain": "what its inputs are beside their values (.grad, views, inference mode): give clones: ",
              "detached": "gradients being wanted: give detached tensors: ",
              "distinct": "two of its inputs being one tensor: give different ones: "}
     return [f"the program's results depend on {text}{', '.join(layout[key])}" for key, text in texts.items() if layout[key]]
+
+
+def _form_notes(forms):
+    if "form" in forms:
+        yield "the program's results depend on which arguments are given by keyword: the bundle takes them as the sample gives them"
+    if "left_out" in forms:
+        yield f"the program sees whether defaults are given: they have to be left out: {', '.join(forms['left_out'])}"
 
 
 def _entries(description, path=""):

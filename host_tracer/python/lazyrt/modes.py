@@ -9,7 +9,7 @@ import sys
 import torch
 from torch.overrides import TorchFunctionMode
 
-from lazyrt import _tracer, gradients, indexing
+from lazyrt import _tracer, gradients, indexing, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, has_carriers, nested_carriers
 from lazyrt.errors import Error
@@ -19,12 +19,18 @@ LAZY = torch.device("lazy", 0)
 CPU = torch.device("cpu")
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _Tensor = torch.Tensor
-_DRAWS = {torch.rand, torch.randn, torch.randint, torch.randperm, torch.normal}  # lazy, so that the report can name them
+# Lazy, so that the report can name them: those of numbers alone, and those that may take tensors.
+_DRAWS = {torch.rand, torch.randn, torch.randint, torch.randperm}
+_DRAWS_OF_TENSORS = (torch.normal, torch.multinomial, torch.bernoulli, torch.poisson, torch.rand_like, torch.randn_like, torch.randint_like,
+                     _Tensor.multinomial, _Tensor.bernoulli)
 
 # They compare the devices of their operands themselves, or get lost in ATen's functionalization where those differ.
 _ON_ONE_DEVICE = (torch.cdist, torch.cosine_similarity, torch.linalg.multi_dot, torch.chain_matmul, torch.lstm_cell, torch.gru_cell,
                   torch.rnn_tanh_cell, torch.rnn_relu_cell)
 _LAYOUT = (_Tensor.stride, _Tensor.is_contiguous, _Tensor.storage_offset, _Tensor.untyped_storage, _Tensor.storage, _Tensor.dim_order)
+# What a tensor is beside its values: an input may be otherwise in another call.
+_FACTS = (_Tensor.grad.__get__, _Tensor._base.__get__, _Tensor._is_view, _Tensor.is_inference, _Tensor.is_neg, _Tensor.is_shared,
+          _Tensor.is_pinned)
 
 _REFLECTED_WRITES = {
     f"__i{name}__" for name in
@@ -70,6 +76,7 @@ class CaptureMode(TorchFunctionMode):
         super().__init__()
         self._kept = {id(tensor): tensor for tensor in kept}
         self.asks_for_layout = False  # the program asks how lazy tensors lie in memory
+        self.asks_for_facts = False  # it asks for one of _FACTS
         self._lift = lift
         self._note = note
         self._numbers = numbers
@@ -122,6 +129,17 @@ class CaptureMode(TorchFunctionMode):
             def lifted(tensor):
                 return tensor if is_lazy(tensor) else self._lift(tensor.detach())
             args, kwargs = _map(tuple(args), lifted), {key: _map(value, lifted) for key, value in kwargs.items()}
+        return self._call(func, args, kwargs)
+
+    def _draw(self, func, args, kwargs):
+        def lifted(tensor):
+            tensor = self.current(tensor)
+            return tensor if is_lazy(tensor) else self._lift(tensor.detach())
+
+        if any(True for _ in _tensors_in((*args, *kwargs.values()))):
+            args, kwargs = _map(tuple(args), lifted), {key: _map(value, lifted) for key, value in kwargs.items()}
+        else:
+            kwargs = {**kwargs, "device": LAZY}
         return self._call(func, args, kwargs)
 
     @staticmethod
@@ -192,9 +210,11 @@ class CaptureMode(TorchFunctionMode):
             _Tensor.type: self._type,
             **dict.fromkeys(_LAYOUT, self._layout),
             **dict.fromkeys(_ON_ONE_DEVICE, self._on_one_device),
+            **dict.fromkeys(_DRAWS_OF_TENSORS, self._draw),
             _Tensor.__getitem__: self._getitem,
             _Tensor.__setitem__: self._setitem,
-            _Tensor.is_shared: lambda func, args, kwargs: not is_lazy(args[0]) and func(*args),
+            **dict.fromkeys(_FACTS, self._fact),
+            _Tensor._version.__get__: self._version,
             _Tensor.get_device: lambda func, args, kwargs: -1 if is_lazy(args[0]) else func(*args),
             _Tensor.to: self._to,
             _Tensor.cpu: self._cpu,
@@ -290,6 +310,19 @@ class CaptureMode(TorchFunctionMode):
         self.asks_for_layout = True
         if func is _Tensor.is_contiguous and wanted is not torch.contiguous_format:
             return torch.empty_strided(tensor.shape, tensor.stride(), device="meta").is_contiguous(memory_format=wanted)
+        return func(*args, **kwargs)
+
+    def _fact(self, func, args, kwargs):
+        lazy = is_lazy(self.current(args[0]))
+        self.asks_for_facts |= lazy
+        if lazy and func in (_Tensor.is_shared, _Tensor.is_pinned):
+            return False
+        return self._call(func, args, kwargs)
+
+    @staticmethod
+    def _version(func, args, kwargs):
+        if not statements.is_of_torch(sys._getframe(2)):
+            raise Error("the model asks how often a tensor was written (_version), which a bundle does not count", "unsupported")
         return func(*args, **kwargs)
 
     def _type(self, func, args, kwargs):

@@ -33,8 +33,8 @@ import torch
 
 from lazyrt.code_names import global_names, imported_modules, is_installed, of_a_library
 from lazyrt.entries import (MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
-                            DequeEntry, DictEntry, ListEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry, SetEntry, SwitchesEntry,
-                            TensorEntry, TextEntry, VariableEntry, from_class, from_globals, is_data_name, key_text, plain_token)
+                            DequeEntry, DictEntry, LibrariesEntry, ListEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry, SetEntry,
+                            SwitchesEntry, TensorEntry, TextEntry, VariableEntry, from_class, from_globals, is_data_name, key_text, plain_token)
 
 __all__ = ["CARRIERS", "Contents", "Held", "Reach", "copy_of", "of_a_library"]
 
@@ -78,6 +78,7 @@ class Reach:
         self._near = set()  # modules of Python that define the classes of what is reached
         self._words = set()  # names in the code that was looked into
         self._modules = {}  # id -> module of Python that is reached: of its globals those are looked at that the code names
+        self._libraries = {}  # id -> (path, module, class, function or object of a library): of its attributes, too
         self.bound = set()  # ids of containers that something refers to past all that could be put in their place
         self._todo = [(path, value, None) for path, value in reversed(roots)]
         self._walk(ignored)
@@ -91,7 +92,7 @@ class Reach:
 
     def _walk(self, ignored):
         later = []
-        while (self._todo or self._open_modules() or later) and len(self.places) < MOST_PLACES:
+        while (self._todo or self._open_modules() or self._open_libraries() or later) and len(self.places) < MOST_PLACES:
             if not self._todo:
                 self._todo, later, ignored = later, [], ()
                 self._into, self._found = self.aside, self.aside_tensors
@@ -113,6 +114,38 @@ class Reach:
             for name in sorted(self._words.intersection(vars(module))):
                 self._visit_global(module.__name__, vars(module), name)
         return bool(self._todo)
+
+    def _open_libraries(self):
+        """Goes on with what the code names of libraries; whether there is anything."""
+        if not self._libraries:
+            return False
+        words = frozenset(self._words)
+        entry = LibrariesEntry(words)
+        while self._libraries:
+            _, (path, value) = self._libraries.popitem()
+            attributes = value.__dict__
+            kept = entry.add(value)
+            if kept:
+                self.places[f"{path}.__dict__"] = tuple(name for name, _ in kept)
+            for name, item in kept:
+                if path != "sys" or name != "modules":
+                    self._push(f"{path}.{name}", item, (value, name))
+            for name in [name for name in attributes if name in words]:
+                if not isinstance(value, type) or type(attributes[name]) is not types.FunctionType:
+                    self._note_library(f"{path}.{name}", attributes[name])
+        self._entries.append(entry)
+        return bool(self._todo)
+
+    def _note_library(self, path, value):
+        """Remembers what belongs to a library and has attributes."""
+        kind = value if isinstance(value, (type, types.FunctionType)) else type(value)
+        name = value.__name__ if isinstance(value, types.ModuleType) else getattr(kind, "__module__", None)
+        if ("library", id(value)) in self._seen or not of_a_library(name) or isinstance(value, (torch.Tensor, torch.nn.Module)):
+            return
+        if isinstance(value, type) or type(getattr(value, "__dict__", None)) is dict:
+            self._seen[("library", id(value))] = path
+            self._keep.append(value)
+            self._libraries[id(value)] = (path, value)
 
     def _free(self, path):
         """The path, with a number where another place has it."""
@@ -227,6 +260,7 @@ class Reach:
         if isinstance(value, types.ModuleType):
             if self._is_near(value.__name__):
                 self._modules[id(value)] = value
+            self._note_library(value.__name__, value)
             return ("module", value.__name__)
         special = self._SPECIAL.get(type(value))
         if special is not None:
@@ -287,6 +321,8 @@ class Reach:
             if not of_a_library(base.__module__):
                 self._near.add(base.__module__)
                 self._push(f"{base.__module__}.{base.__qualname__}", base, _IMPLIED)
+            else:
+                self._note_library(f"{base.__module__}.{base.__qualname__}", base)
         return token or ("object", kind)
 
     def _visit_opaque(self, value):
@@ -402,6 +438,7 @@ class Reach:
 
     def _visit_class(self, path, cls):
         if not self._is_near(cls.__module__):
+            self._note_library(f"{cls.__module__}.{cls.__qualname__}", cls)
             return ("class", id(cls))
         names = [name for name, item in vars(cls).items() if is_data_name(name) or isinstance(item, _CODE)]
         entry = ClassAttributesEntry(cls, names, type.__setattr__, type.__delattr__, from_class)
@@ -414,6 +451,7 @@ class Reach:
         return ("class", id(cls), tuple(entry.names))
 
     def _visit_function(self, path, function):
+        self._note_library(f"{function.__module__}.{function.__qualname__}", function)
         if of_a_library(function.__module__) and not function.__dict__:
             if not (function.__closure__ and function.__module__ == "functools"):
                 return ("function", id(function.__code__))

@@ -75,8 +75,8 @@ def _join_variants(variants: Sequence[list[dict[str, Any]]]) -> list[TensorInfo]
 
 class Program:
     """A loaded bundle. Call it with arrays as the model was called at export: positionally, by keyword, nested. Results come
-    nested as the model's were, as numpy arrays, or as torch tensors where an input was one. Threads may share it; they take
-    turns."""
+    nested as the model's were, as numpy arrays, or as torch tensors where an input was one; where the model takes none and torch is at hand,
+    as the model gave them. Threads may share it; they take turns."""
 
     def __init__(self, program: _runtime.Program, method: str, backend: str, threads: int, memory_limit: int, deadline_nanoseconds: int,
                  profile: bool) -> None:
@@ -98,6 +98,8 @@ class Program:
         self._interface = self._read_interface()
         described = trees.tensors_of(self._interface["result"]) if self._interface else ()
         self._numpy_results = {tensor["name"] for tensor in described if tensor.get("numpy")}
+        parameters = self._interface["parameters"] if self._interface else []
+        self._takes_tensors = not self._interface or any(not tensor.get("numpy") for p in parameters for tensor in trees.tensors_of(p["item"]))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program. InputError: the arguments are not as they were at export; GuardError: they break a guard of every variant."""
@@ -129,7 +131,7 @@ class Program:
             variant = self._session.run([(buffer, list(buffer.shape)) for buffer in buffers])
             outputs = [_empty(numpy, info) for info in self._results[variant]]
             self._session.copy_outputs(outputs)
-        as_torch = any(_is_torch(array) for array in arrays.values())
+        as_torch = any(_is_torch(array) for array in arrays.values()) or not self._takes_tensors and "torch" in sys.modules
         finished = {}
         for info, array in zip(self.outputs, outputs):
             finish = _to_torch if as_torch and info.name not in self._numpy_results else _finish_numpy
@@ -223,6 +225,7 @@ class Program:
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         assert self._interface is not None
         parameters = self._interface["parameters"]
+        contract.check_form(self._interface, args, kwargs)
         values, flat = contract.bind(parameters, {info.name for info in self.inputs}, args, kwargs)
         return contract.match(parameters, values, flat, self._interface.get("one_object"))
 
@@ -274,7 +277,11 @@ def _to_numpy(numpy: Any, info: TensorInfo, value: Any) -> Any:
 
 def _torch_to_numpy(tensor: Any) -> Any:
     torch = sys.modules["torch"]
+    if tensor.layout is not torch.strided or tensor.is_quantized:
+        raise InputError(f"a tensor is not dense ({tensor.layout}): give x.to_dense()", "invalid argument")
     tensor = tensor.detach().cpu().resolve_neg()
+    if tensor._is_zerotensor():
+        tensor = tensor.clone()
     return (tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
 
 

@@ -133,6 +133,11 @@ def _contains(node, span):
     return begins and (end_line, end_column) <= (node.end_lineno, node.end_col_offset)
 
 
+def is_of_torch(frame):
+    """Whether this is a frame of torch's own Python code."""
+    return frame.f_code.co_filename.startswith(_TORCH)
+
+
 def _is_plumbing(frame):
     file = frame.f_code.co_filename
     return file.startswith(_HERE) or file in _PLUMBING

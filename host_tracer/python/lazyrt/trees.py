@@ -262,7 +262,7 @@ def open_node(value, path, arguments):
     if partial is not None:
         make = lambda items: type(value)(items[0], *items[1], **items[2])  # noqa: E731
         return _object(value, ("func", "args", "keywords"), partial, make)
-    if fixed.is_simple(value) and not hasattr(value, "state_dict"):
+    if fixed.is_simple(value) and not hasattr(type(value), "state_dict"):
         return _open_object(value)
     return None
 

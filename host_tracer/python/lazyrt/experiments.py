@@ -1,0 +1,112 @@
+"""What a program depends on that no trace shows: eager is run again on the sample's values under other circumstances.
+
+See layouts.py for the inputs' memory and call_forms.py for the form of the call."""
+
+import functools
+import random
+import sys
+import weakref
+
+import numpy
+import torch
+
+from lazyrt import layouts
+
+
+def gradients_matter(job, sample):
+    """Whether callers who record gradients, though they ask for none, get other results."""
+    if job.takes_gradients:
+        return False
+    job.takes_gradients = True
+    try:
+        recorded = job.eager(sample)
+    except Exception:  # such callers get nothing
+        return False
+    finally:
+        job.takes_gradients = False
+    # asked once more where they differ: it may be a counter or a clock, which the check tells
+    return not layouts.same_results(recorded, job.plain_result(sample)) and not layouts.same_results(recorded, job.eager(sample))
+
+
+# -------------------------------------------------------------------- random numbers
+
+
+def draws_matter(job, sample):
+    """Whether results are others after other seeds of Python's generators, first draws near 0 and 1 among them."""
+    for tensors in ([tensor.detach() for _, tensor in sample.inputs], [_all_different(tensor) for _, tensor in sample.inputs]):
+        copies = [[tensor.clone() for tensor in tensors] for _ in _seeds()]
+        try:
+            results = [job.eager(sample, given, arrange=functools.partial(_seeded, seed)) for seed, given in zip(_seeds(), copies)]
+        except Exception:  # with some draws only, or no such values for eager
+            return True
+        if not all(layouts.same_results(result, results[0]) for result in results):
+            return True
+    return False
+
+
+def _seeded(seed, args, kwargs):
+    random.seed(seed)
+    numpy.random.seed(seed)
+    return args, kwargs
+
+
+def _all_different(tensor):
+    """Floating values close to the tensor's, no two of them equal; other tensors as they are."""
+    if not tensor.is_floating_point() or not tensor.numel():
+        return tensor.detach()
+    step = (tensor.detach().abs().max() + 1) / (100 * tensor.numel())
+    return tensor.detach() + (step * torch.arange(tensor.numel())).reshape(tensor.shape).to(tensor.dtype)
+
+
+@functools.lru_cache(maxsize=1)
+def _seeds():
+    first = {seed: (random.Random(seed).random(), numpy.random.RandomState(seed).random_sample()) for seed in range(3000)}
+    ends = [end(first, key=lambda seed, i=i: first[seed][i]) for i in (0, 1) for end in (min, max)]
+    return [*ends, *range(6)]
+
+
+# -------------------------------------------------------------------- objects that are given again
+
+
+def objects_matter(job, sample):
+    """Whether a second call gives something else on the objects of the first one, with their first content, than on others."""
+    again = _second_call(job, sample, again=True)
+    return again is not None and not layouts.same_results(again, _second_call(job, sample, again=False))
+
+
+def _second_call(job, sample, again):
+    """What a second call gives, or the error that it raises. None where the first one raises, or leaves no trace of its objects."""
+    first, second = _objects(sample), _objects(sample)
+    buffers = job.fresh_buffers()
+    try:
+        before = _traces_of(first)
+        _call(job, sample, first, buffers)
+        if again and _traces_of(first) == before:
+            return None
+        for given, fresh in zip(first, second) if again else ():
+            given[...] = fresh
+    except Exception:
+        job.restore()
+        return None
+    try:
+        return _call(job, sample, first if again else second, buffers)
+    except Exception as error:
+        return f"{type(error).__name__} is raised"
+    finally:
+        job.restore()
+
+
+def _objects(sample):
+    """Tensors and arrays of NumPy as a caller would give them."""
+    return [tensor.numpy().copy() if name in sample.arrays else tensor.detach().clone() for name, tensor in sample.inputs]
+
+
+def _traces_of(objects):
+    """What changes when a program holds on to one of them, or marks it."""
+    return [(sys.getrefcount(each), weakref.getweakrefcount(each), list(getattr(each, "__dict__", ()))) for each in objects]
+
+
+def _call(job, sample, given, buffers):
+    arrays = iter([each for each in given if not isinstance(each, torch.Tensor)])
+    tensors = [each if isinstance(each, torch.Tensor) else tensor for each, (_, tensor) in zip(given, sample.inputs)]
+    return job.call_eagerly(sample, tensors, buffers, array=lambda tensor: next(arrays))
