@@ -133,7 +133,8 @@ Status Guards::make(const fb::Method& method, const Allocator& allocator) {
   const size_t count = count_of(method.guards());
   if (count == 0) return {};
   Array<int32_t> made_by;
-  if (!made_by.make(count_of(method.values()), allocator) || !entries_.make(count, allocator)) {
+  if (!made_by.make(count_of(method.values()), allocator) || !entries_.make(count, allocator) ||
+      !refusals_.make(count, allocator)) {
     return Status(Error::kOutOfMemory, "no memory for the guards of a session");
   }
   for (int32_t& node : made_by) node = -1;
@@ -143,7 +144,7 @@ Status Guards::make(const fb::Method& method, const Allocator& allocator) {
     }
   }
   for (uint32_t i = 0; i < count; ++i) {
-    entries_[i] = {made_by[static_cast<size_t>(method.guards()->Get(i)->value())], i, 0};
+    entries_[i] = {made_by[static_cast<size_t>(method.guards()->Get(i)->value())], i};
   }
   std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
     return a.after != b.after ? a.after < b.after : a.guard < b.guard;
@@ -157,17 +158,14 @@ Status Guards::check_due(int32_t node, const TensorView* values, size_t* next) {
     const TensorView& x = values[guard.value()];
     const Seen now = look_at(guard, x);
     if (holds(guard, now)) continue;
-    add_to(&entries_[*next].refusals, 1);
+    add_to(&refusals_[entries_[*next].guard], 1);
     return broken(*method_, guard, x.dtype, now);
   }
   return {};
 }
 
 uint64_t Guards::refusals(size_t guard) const {
-  for (const Entry& entry : entries_) {
-    if (entry.guard == guard) return read_counter(entry.refusals);
-  }
-  return 0;
+  return guard < refusals_.size() ? read_counter(refusals_[guard]) : 0;
 }
 
 }  // namespace lazyrt

@@ -30,13 +30,13 @@ class Guards {
   struct Entry {
     int32_t after = -1;  ///< the node that makes the value; -1: it is there from the start
     uint32_t guard = 0;
-    uint64_t refusals = 0;  ///< atomic: written by the thread that runs, read by any
   };
 
   Status check_due(int32_t node, const TensorView* values, size_t* next);
 
   const fb::Method* method_ = nullptr;
   Array<Entry> entries_;
+  Array<uint64_t> refusals_;  ///< per guard; atomic: written by the thread that runs, read by any
 };
 
 }  // namespace lazyrt
