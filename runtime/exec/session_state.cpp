@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <new>
 
 namespace lazyrt {
@@ -189,6 +190,10 @@ Status SessionState::make_inputs() {
     inputs_[i].copy = next;
     next += room_of(inputs_[i].room);
   }
+  if (!by_address_.make(inputs_.size(), allocator_)) return no_memory_for_session();
+  for (size_t i = 0; i < inputs_.size(); ++i) by_address_[i] = static_cast<uint32_t>(i);
+  std::sort(by_address_.begin(), by_address_.end(),
+            [&](uint32_t a, uint32_t b) { return inputs_[a].copy < inputs_[b].copy; });
   return {};
 }
 
@@ -308,11 +313,16 @@ bool SessionState::is_own_memory(const void* data, size_t bytes) const {
   return false;
 }
 
+/// The copies are apart from each other: of those that begin before the end only the last may share
+/// a byte.
 bool SessionState::is_an_input_copy(const void* data, size_t bytes) const {
-  for (const InputSlot& slot : inputs_) {
-    if (overlap(data, bytes, slot.copy, slot.room)) return true;
-  }
-  return false;
+  const uint8_t* end = static_cast<const uint8_t*>(data) + bytes;
+  const uint32_t* next = std::lower_bound(
+      by_address_.begin(), by_address_.end(), end,
+      [&](uint32_t i, const uint8_t* at) { return std::less<>()(inputs_[i].copy, at); });
+  if (next == by_address_.begin()) return false;
+  const InputSlot& last = inputs_[next[-1]];
+  return overlap(data, bytes, last.copy, last.room);
 }
 
 Status SessionState::make_stage(InputSlot* slot) {

@@ -106,7 +106,8 @@ class SessionState {
   Block input_block_;       ///< of several variants: inputs stay when the next variant is tried
   Array<uint8_t*> states_;  ///< per state: where it is in state_block_
   Array<InputSlot> inputs_;
-  int32_t ran_ = -1;  ///< the variant of the last run's result; -1: there is none
+  Array<uint32_t> by_address_;  ///< the inputs in the order of their copies
+  int32_t ran_ = -1;            ///< the variant of the last run's result; -1: there is none
   RunStop stop_;
   mutable std::atomic<bool> busy_{false};
 };

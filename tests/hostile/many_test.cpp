@@ -48,5 +48,53 @@ TEST(Many, RefusalsOfEachGuardAreCountedAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
 }
 
+/// `count` inputs of one element, in the arena one after the other but the first two, and a state.
+BundleParts many_inputs(size_t count) {
+  BundleParts parts;
+  MethodBuilder b(&parts);
+  for (size_t i = 0; i < count; ++i) b.input("x" + std::to_string(i), DType::kFloat32, {1});
+  auto& values = b.method().values;
+  std::swap(values[0]->offset, values[1]->offset);
+  auto kept = std::make_unique<fb::ValueT>(*values[0]);
+  kept->kind = fb::ValueKind::State;
+  kept->offset = 0;
+  values.push_back(std::move(kept));
+  auto state = std::make_unique<fb::StateT>();
+  state->name = "kept";
+  state->value = state->next = static_cast<int>(count);
+  b.method().states.push_back(std::move(state));
+  for (size_t i = 0; i < 3; ++i) b.output("y" + std::to_string(i), static_cast<int>(i));
+  return parts;
+}
+
+TEST(Many, InputsAreBoundToTheSessionsMemoryAtOnce) {
+  constexpr size_t kInputs = 100000;
+  const test::Loaded loaded(many_inputs(kInputs));
+  Session session = test::make(loaded.method());
+  const auto begin = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < kInputs; ++i) {
+    ASSERT_TRUE(session.bind_input(i, *session.state(0), sizeof(float)).ok());
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  EXPECT_TRUE(session.run().ok());
+}
+
+/// Each input becomes its neighbour's last content, wherever the plan puts them.
+TEST(Many, InputsThatAreEachOthersMemoryAreReadBeforeTheyAreWritten) {
+  const test::Loaded loaded(many_inputs(3));
+  Session session = test::make(loaded.method());
+  const float x[3] = {1, 2, 3};
+  for (size_t i = 0; i < 3; ++i) ASSERT_TRUE(session.set_input(i, &x[i], sizeof(float)).ok());
+  ASSERT_TRUE(session.run().ok());
+  const TensorView y[3] = {*session.output(0), *session.output(1), *session.output(2)};
+  for (size_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(session.bind_input(i, y[(i + 1) % 3], sizeof(float)).ok());
+  }
+  ASSERT_TRUE(session.run().ok());
+  EXPECT_EQ(test::floats(session, 0), std::vector<float>{2});
+  EXPECT_EQ(test::floats(session, 1), std::vector<float>{3});
+  EXPECT_EQ(test::floats(session, 2), std::vector<float>{1});
+}
+
 }  // namespace
 }  // namespace lazyrt
