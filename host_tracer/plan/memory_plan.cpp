@@ -76,11 +76,12 @@ class Planner {
   /// True when the first result of node n may be written over this operand: same bytes and number
   /// of elements (f32[1] < f32[4] gives four bytes too), a node's value, nothing that shares its
   /// memory is read after n, nor by n as another operand.
-  bool may_overwrite(int32_t n, const Node& node, ValueId operand) {
+  bool may_overwrite(int32_t n, const Node& node, const OpDef& def, ValueId operand) {
     if (operand == kNoValue || graph_.value(operand).kind != ValueKind::kNode) return false;
     const auto o = static_cast<size_t>(operand);
-    for (ValueId other : node.inputs) {
-      if (other == kNoValue || other == operand) continue;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId other = node.inputs[i];
+      if (other == kNoValue || (other == operand && def.may_overwrite(i))) continue;
       if (allocation_of_[static_cast<size_t>(other)] == allocation_of_[o]) return false;
     }
     const Allocation& a = allocation(o);
@@ -99,9 +100,9 @@ class Planner {
   }
 
   bool place_in_place(int32_t n, const Node& node, const OpDef& def) {
-    for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
-      if (((def.inplace_inputs >> i) & 1) == 0) continue;
-      if (!may_overwrite(n, node, node.inputs[i])) continue;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!def.may_overwrite(i)) continue;
+      if (!may_overwrite(n, node, def, node.inputs[i])) continue;
       share(node.outputs[0], node.inputs[i]);
       ++plan_.in_place;
       return true;

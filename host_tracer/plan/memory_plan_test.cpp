@@ -96,6 +96,17 @@ TEST(MemoryPlan, NotOverWhatIsReadLaterOrReturned) {
   EXPECT_EQ(plan.values[static_cast<size_t>(t.g.outputs()[0].value)].alias_of, kNoValue);
 }
 
+TEST(MemoryPlan, NotOverAnOperandThatIsAlsoReadOtherwise) {
+  TestGraph t;
+  const ValueId a = t.unary(UnaryFn::Exp, t.input({4, 4}));
+  t.output(t.node(fb::TriangularSolveT(), {a, a}));
+  EXPECT_EQ(planned(t).in_place, 0u);
+  TestGraph twice;
+  const ValueId x = twice.unary(UnaryFn::Exp, twice.input({4, 4}));
+  twice.output(twice.binary(BinaryFn::Add, x, x));
+  EXPECT_EQ(planned(twice).in_place, 1u);
+}
+
 TEST(MemoryPlan, ViewsShareAndProlong) {
   TestGraph t;
   const ValueId x = t.unary(UnaryFn::Exp, t.input({4, 5}));

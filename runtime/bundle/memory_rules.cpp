@@ -87,15 +87,19 @@ class MemoryCheck {
     const auto inputs = ints_of(node.inputs());
     if (def.is_view && !inputs.empty() && inputs[0] == static_cast<int32_t>(target)) return {};
     bool allowed = false;
-    for (size_t i = 0; i < inputs.size() && i < 32; ++i) {
-      const bool in_place = ((def.inplace_inputs >> i) & 1) != 0;
-      allowed = allowed || (in_place && inputs[i] == static_cast<int32_t>(target));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      allowed = allowed || (def.may_overwrite(i) && inputs[i] == static_cast<int32_t>(target));
     }
     if (!allowed) return bad_bundle("this operator cannot write over value %zu", target);
     // f32[1] < f32[4] gives as many bytes, but is not written element by element.
     if (facts(id).spec.numel() != facts(target).spec.numel())
       return bad_bundle("it writes over value %zu of another number of elements", target);
     const size_t root = root_[target];
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const bool shares = inputs[i] >= 0 && root_[static_cast<size_t>(inputs[i])] == root;
+      if (shares && !def.may_overwrite(i))
+        return bad_bundle("it writes over value %zu, which it reads as input %zu", target, i);
+    }
     if (facts(root).kind != fb::ValueKind::Arena) return bad_bundle("it would write over an input");
     if (last_use_[root] > index)
       return bad_bundle("it writes over value %zu, which is used later", target);

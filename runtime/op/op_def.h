@@ -92,6 +92,11 @@ struct OpDef {
   Work (*work)(const OpAttrs& attrs, Span<const TensorSpec> inputs,
                Span<const TensorSpec> outputs) = nullptr;
   Kernel reference;
+
+  /// Of operand `input`.
+  bool may_overwrite(size_t input) const {
+    return input < 32 && (inplace_inputs >> input & 1) != 0;
+  }
 };
 
 /// For ops that touch each element of operands and results a few times.
