@@ -58,6 +58,13 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   return set_output(name, &out[0], is_predicate(fn) ? DType::kBool : in[0].dtype, shape);
 }
 
+/// Powers and remainders, also of integers, are calls of the math library or loops as long.
+Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
+  const Fn fn = attrs.as<fb::Binary>().fn();
+  const bool calls = divides(fn) || fn == Fn::Pow || fn == Fn::Atan2;
+  return volume(out[0].shape) * (calls ? kMathCall : Work(0)) + work_by_size(attrs, in, out);
+}
+
 template <class T>
 T bitwise(Fn fn, T a, T b) {
   const int64_t x = convert<int64_t>(a), y = convert<int64_t>(b);
@@ -196,7 +203,6 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef binary_op = {
-    2, 2, 1, 0, 0b11, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+const OpDef binary_op = {2, 2, 1, 0, 0b11, false, infer, work, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

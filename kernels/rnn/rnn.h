@@ -86,8 +86,8 @@ Work rnn_work(const Table& a, int gates, int states, Span<const TensorSpec> in) 
   const RnnSizes s = rnn_sizes(a, gates, states, in[0].shape, in[1].shape);
   const Work steps = trips(s.time) * trips(s.batch);
   const Work rows = trips(s.gate_rows());
-  const Work wide = trips(s.input) + trips(s.hidden);
-  const Work deep = trips(s.directions * s.hidden) + trips(s.hidden);
+  const Work wide = trips(s.input) + trips(s.hidden) + kMathCall;
+  const Work deep = trips(s.directions * s.hidden) + trips(s.hidden) + kMathCall;
   const Work cells = wide + Work(s.layers - 1) * deep;
   return steps * rows * Work(s.directions) * cells + volume(in[0].shape);
 }

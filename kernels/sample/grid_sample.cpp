@@ -42,7 +42,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
 Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
   const fb::SampleMode mode = attrs.as<fb::GridSample>().mode();
   const Work taps = mode == fb::SampleMode::Bicubic ? 16 : mode == fb::SampleMode::Bilinear ? 8 : 1;
-  return (volume(out[0].shape) + volume(in[1].shape)) * taps + work_by_size(attrs, in, out);
+  return volume(out[0].shape) * taps + volume(in[1].shape) * (kMathCall + taps) +
+         work_by_size(attrs, in, out);
 }
 
 template <class T>

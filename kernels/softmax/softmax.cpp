@@ -24,6 +24,10 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   return set_output("softmax", &out[0], in[0].dtype, in[0].shape);
 }
 
+Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
+  return volume(out[0].shape) * kMathCall + work_by_size(attrs, in, out);
+}
+
 /// One row of `count` elements, `step` apart.
 template <class T>
 void softmax_row(const fb::Softmax& a, const T* x, T* y, int64_t count, int64_t step) {
@@ -70,7 +74,6 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef softmax_op = {
-    1, 1, 1, 0, 0b1, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+const OpDef softmax_op = {1, 1, 1, 0, 0b1, false, infer, work, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

@@ -51,6 +51,12 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
                     in[0].shape);
 }
 
+/// Most of what only floats have are calls of the math library.
+Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
+  const bool calls = allowed_types(attrs.as<fb::Unary>().fn()) == kFloatTypes;
+  return volume(out[0].shape) * (calls ? kMathCall : Work(0)) + work_by_size(attrs, in, out);
+}
+
 /// A function of an element and the two attributes.
 template <class T>
 using Function = T (*)(T x, T alpha, T beta);
@@ -249,7 +255,6 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef unary_op = {
-    1, 1, 1, 0, 0b1, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+const OpDef unary_op = {1, 1, 1, 0, 0b1, false, infer, work, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt

@@ -31,6 +31,9 @@ class Work {
   uint64_t n_ = 0;
 };
 
+/// What a call of the math library takes at most, in steps.
+constexpr Work kMathCall = 32;
+
 /// An extent as a number of trips: of nothing counts as one, since a loop around it still turns.
 constexpr Work trips(int64_t extent) { return Work(extent < 1 ? 1 : extent); }
 

@@ -281,6 +281,34 @@ TEST(WorkLimit, HoldsForAllNodesOfAllVariants) {
               HasSubstr("variant 2 of method 'forward'"));
 }
 
+/// Of the math library, some dozen steps each.
+TEST(WorkLimit, CountsCallsByTheirTime) {
+  fb::UnaryT tangent;
+  tangent.fn = fb::UnaryFn::Tan;
+  fb::BinaryT remainder;
+  remainder.fn = fb::BinaryFn::Fmod;
+  const std::function<void(HostileMethod&)> calls[] = {
+      [&](HostileMethod& m) { m.node(tangent, {m.input({1000})}); },
+      [&](HostileMethod& m) {
+        m.node(remainder, {m.input({1000}), m.input({1})});
+      },
+      [&](HostileMethod& m) { m.node(fb::SoftmaxT(), {m.input({1000})}); },
+      [&](HostileMethod& m) {
+        rnn<fb::GruT>(m, 1, 3, {400, 1, 1}, 1);
+      },
+      [&](HostileMethod& m) {
+        m.node(fb::GridSampleT(), {m.input({1, 1, 1, 1}), m.input({1, 500, 1, 2})});
+      }};
+  LoadOptions options;
+  options.node_work_limit = 20000;
+  for (const auto& build : calls) {
+    HostileMethod method;
+    build(method);
+    EXPECT_EQ(Program::load(method.file().span(), default_ops(), options).status().error(),
+              Error::kLimitExceeded);
+  }
+}
+
 TEST(Work, Saturates) {
   EXPECT_EQ((Work(INT64_MAX) * Work(3)).steps(), UINT64_MAX);
   EXPECT_EQ((Work(INT64_MAX) + Work(INT64_MAX) + Work(5)).steps(), UINT64_MAX);

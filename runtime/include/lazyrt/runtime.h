@@ -38,7 +38,7 @@ const Backend* reference_backend();
 constexpr uint64_t kDefaultMemoryLimit = uint64_t{4} << 30;
 
 /// What the work limits of 0 stand for. A step is about one multiply-add or one element moved: a
-/// core makes some 2^35 of the former a second, and some 2^28 in the slowest reference kernels.
+/// core makes some 2^35 of the former a second, and some 2^26 in the slowest reference kernels.
 constexpr uint64_t kDefaultNodeWorkLimit = uint64_t{1} << 40;
 constexpr uint64_t kDefaultWorkLimit = uint64_t{1} << 43;
 
