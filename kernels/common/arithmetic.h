@@ -41,13 +41,15 @@ bool is_nan(T x) {
   else
     return (void)x, false;
 }
-/// The larger / smaller; NaN if either is.
+/// The larger / smaller; NaN if either is. Of bools true and true is 1, whatever their bytes.
 template <class T>
 T maximum(T a, T b) {
+  if constexpr (std::is_same_v<T, Bool>) return Bool(a || b);
   return is_nan(a) || a > b ? a : b;
 }
 template <class T>
 T minimum(T a, T b) {
+  if constexpr (std::is_same_v<T, Bool>) return Bool(a && b);
   return is_nan(a) || a < b ? a : b;
 }
 /// Into [low, high]; NaN stays.

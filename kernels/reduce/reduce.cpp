@@ -136,7 +136,9 @@ Status run(void*, const RunContext& context) {
     if (fn == Fn::Max || fn == Fn::Min) x.dtype = y.dtype = DType::kUInt8;
     bytes.inputs = Span<const TensorView>(&x, 1);
     bytes.outputs = Span<const TensorView>(&y, 1);
-    return run_typed<uint8_t>(bytes);
+    LAZYRT_RETURN_IF_ERROR(run_typed<uint8_t>(bytes));
+    for (int64_t i = 0, n = y.numel(); i < n; ++i) y.as<Bool>()[i] = bool{y.as<Bool>()[i]};
+    return {};
   }
   return visit_dtype(NumberTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });

@@ -91,5 +91,35 @@ TEST(Undefined, AWindowOfTheLargestIntegerHoldsTheWholeImage) {
   }
 }
 
+/// Any byte but 0 is true: one backend gave it on as it was, the other made it 1.
+TEST(Undefined, WhatIsComputedOfBoolsIs0Or1) {
+  BundleParts parts;
+  MethodBuilder m(&parts);
+  const int x = m.input("x", DType::kBool, {9});
+  for (const auto fn : {fb::BinaryFn::Maximum, fb::BinaryFn::Minimum, fb::BinaryFn::Add}) {
+    fb::BinaryT both;
+    both.fn = fn;
+    m.output(fb::EnumNameBinaryFn(fn), m.infer(default_ops(), both, {x, x}));
+  }
+  for (const auto fn : {fb::ReduceFn::Max, fb::ReduceFn::Min}) {
+    fb::ReduceT reduce;
+    reduce.fn = fn, reduce.axes = {0};
+    m.output(fb::EnumNameReduceFn(fn), m.infer(default_ops(), reduce, {x}));
+  }
+  const test::Loaded loaded(parts, default_ops());
+  for (const Backend* backend : {cpu_backend(), reference_backend()}) {
+    SessionOptions options;
+    options.backend = backend;
+    Session session = test::make(loaded.method(), options);
+    const std::vector<uint8_t> high(9, 255);
+    ASSERT_TRUE(session.set_input(0, high.data(), high.size()).ok());
+    ASSERT_TRUE(session.run().ok());
+    for (size_t i = 0; i < loaded.method().output_count(); ++i) {
+      const TensorView y = *session.output(i);
+      for (int64_t k = 0; k < y.numel(); ++k) EXPECT_EQ(y.as<const uint8_t>()[k], 1) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lazyrt
