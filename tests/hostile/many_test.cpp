@@ -36,7 +36,7 @@ test::AlignedBytes one_table_for_all_guards(size_t count) {
 }
 
 TEST(Many, RefusalsOfEachGuardAreCountedAtOnce) {
-  constexpr size_t kGuards = 300000;
+  constexpr size_t kGuards = 150000;
   const test::AlignedBytes file = one_table_for_all_guards(kGuards);
   const Result<Program> program = Program::load(file.span(), default_ops());
   ASSERT_TRUE(program.ok()) << program.status().message();
@@ -68,7 +68,7 @@ BundleParts many_inputs(size_t count) {
 }
 
 TEST(Many, InputsAreBoundToTheSessionsMemoryAtOnce) {
-  constexpr size_t kInputs = 100000;
+  constexpr size_t kInputs = 60000;
   const test::Loaded loaded(many_inputs(kInputs));
   Session session = test::make(loaded.method());
   const auto begin = std::chrono::steady_clock::now();
