@@ -30,7 +30,7 @@ def examine(target, example, run):
 
     bound = bind(target, example.args, example.kwargs)
     found = {}
-    if any(map(matters, _other_forms(bound, len(example.args)))):
+    if any(map(matters, _other_forms(bound, example))):
         found["form"] = {"positional": len(example.args), "keywords": list(example.kwargs)}
     left_out = [p.name for p, _, is_given in bound if not is_given]
     if left_out and "form" not in found and matters(_Form(0, with_defaults=True)):
@@ -65,10 +65,10 @@ class _Form:
         return tuple(args), dict(reversed(named.items())) if self._reverse else named
 
 
-def _other_forms(bound, positional):
+def _other_forms(bound, example):
     most = sum(1 for p, _, is_given in bound if is_given and p.kind is _Parameter.POSITIONAL_OR_KEYWORD)
     counts = range(most + 1) if most < _MOST_FORMS else (0, 1, most - 1, most)
-    known = []
+    known = [(len(example.args), list(example.kwargs))]
     for form in [*(_Form(count) for count in counts), _Form(0, reverse=True)]:
         args, kwargs = form.arrange(bound)
         shape = (len(args), list(kwargs))

@@ -95,6 +95,7 @@ class _Export:
         self.takes_gradients = False  # of its own results: autograd is on while it runs
         self.asks_for_layout, self.asks_for_facts = False, False
         self.plain_results = {}  # eager's by id of the sample
+        self.keeps_objects = False  # eager holds on to its inputs, or gives them back
 
     def run(self, samples, path, check, keep_samples, report_path):
         materialised = self._materialise(samples[0])
@@ -297,7 +298,11 @@ class _Export:
 
     def _eager_once(self, sample, tensors, mode, run, arrange):
         buffers = self.fresh_buffers(run)
-        return self.call_eagerly(sample, tensors or [tensor.detach().clone() for _, tensor in sample.inputs], buffers, mode, arrange)
+        tensors = tensors or [tensor.detach().clone() for _, tensor in sample.inputs]
+        before = experiments.traces_of(tensors)
+        result = self.call_eagerly(sample, tensors, buffers, mode, arrange)
+        self.keeps_objects |= experiments.traces_of(tensors) != before
+        return result
 
     def fresh_buffers(self, run=None):
         """Clones of the model's buffers and of the parameters that it writes; all else of it is as in the phase of a run, or as it was
