@@ -496,3 +496,76 @@ def packed_sequence():
             return nn.utils.rnn.pad_packed_sequence(self.rnn(packed)[0], batch_first=True)[0]
 
     return Packed().eval()
+
+
+# -------------------------------------------------------------------- Python's own rules, and NumPy's
+
+
+def pairs(*values):
+    return [tuple(torch.tensor([float(number)]) for number in pair) for pair in values]
+
+
+@case(pairs((7, 2))[0], pairs((-8, 2), (8, -2), (0, -3), (-7, 2)), expect=("right",))
+def sign_of_a_rest_of_zero():
+    return lambda a, b: torch.copysign(torch.ones(1), torch.ones(1) * (a.item() % b.item()))
+
+
+@case(pairs((2, 3))[0], pairs((-2, 3), (0, 3), (0, 0), (2, -1), (4, 0.5), (math.nan, 0.5), (-math.inf, 0.5), (-2, math.inf)), expect=("right",))
+def power_of_two_numbers():
+    return lambda a, b: torch.ones(1) * a.item() ** b.item()
+
+
+@case((torch.tensor([0.123456]),), [(torch.tensor([value]),) for value in (2.5, 1e14, -1e30, math.nan, math.inf, -math.inf)], expect=("right",))
+def metric_rounded_to_digits():
+    return lambda x: {"loss": round(x.mean().item(), 4)}
+
+
+def compared(dtype, *numbers):
+    def program(x):
+        array = x.numpy()
+        return [torch.from_numpy(compare(array, number)) for number in numbers
+                for compare in (np.equal, np.not_equal, lambda a, b: a < b, lambda a, b: a >= b)]
+
+    return lambda: program
+
+
+for _dtype, _numbers in {torch.uint8: (-1, 255, 300), torch.int8: (-129, 128, -1), torch.int16: (40000,), torch.int32: (2**31, -(2**40))}.items():
+    _make, _limits = compared(_dtype, *_numbers), torch.iinfo(_dtype)
+    _make.__name__ = f"array_compared_beyond_{_limits.dtype}"
+    case((torch.tensor([1, 2, 3], dtype=_dtype),), [(torch.tensor([_limits.min, 0, _limits.max], dtype=_dtype),)], expect=("right",))(_make)
+
+
+@case((torch.arange(6.0).reshape(2, 3),), [(torch.randn(2, 3),)], expect=("right",))
+def array_copied_by_its_new_shape():
+    def program(x):
+        array = x.numpy().copy()
+        turned, part, flat, scaled = array.T.ravel(), array[:, ::2].reshape(-1), array.ravel(), (array.T * 2)
+        turned[1], part[0], flat[2] = 50, 60, 70
+        scaled.ravel()[0] = 80
+        return [torch.from_numpy(each) for each in (array, turned, part, scaled)]
+
+    return program
+
+
+@case((torch.randn(8), torch.tensor(0.5)), [(torch.randn(8), torch.tensor(0.9))], expect=("right",))
+def constant_quantiles():
+    return lambda x, q: (x.quantile(torch.tensor([0.25, 0.75])), torch.nanquantile(x, torch.tensor(0.1)), torch.tensor([1.0, 3.0]).quantile(q) + x)
+
+
+class Scaling(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.layer(x) * 2
+
+
+@case((torch.randn(4, 3),), [(torch.randn(4, 3),)], expect=("right",))
+def scripted_module_in_python():
+    return torch.jit.script(Scaling())
+
+
+@case((torch.randn(4, 3),), [(torch.randn(4, 3),)], expect=("right",))
+def traced_module_in_python():
+    return torch.jit.trace(Scaling(), torch.randn(4, 3))

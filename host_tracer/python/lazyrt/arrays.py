@@ -20,12 +20,13 @@ targets_of_writes: list = []  # arrays of NumPy that captured ones were written 
 
 
 class LazyArray:
-    """Passes for a numpy.ndarray; `tensor` is what it holds."""
+    """Passes for a numpy.ndarray; `tensor` is what it holds, `order` a tensor on the device meta that lies in memory as NumPy's would."""
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, tensor):
+    def __init__(self, tensor, order=None):
         self.tensor = tensor
+        self.order = _order(torch.empty, tensor.shape, device="meta") if order is None else order
 
     @property  # type: ignore[misc]
     def __class__(self):
@@ -37,7 +38,7 @@ class LazyArray:
     dtype = property(lambda self: numpy.dtype(_NAMES[self.tensor.dtype]))
     itemsize = property(lambda self: self.dtype.itemsize)
     nbytes = property(lambda self: self.itemsize * self.size)
-    T = property(lambda self: LazyArray(self.tensor.permute(*reversed(range(self.ndim)))))
+    T = property(lambda self: self.transpose())
 
     def __len__(self):
         if not self.shape:
@@ -72,7 +73,7 @@ class LazyArray:
     def __getitem__(self, key):
         if not _is_basic(key):
             return self.values()[key]
-        part = LazyArray(self.tensor[key])
+        part = LazyArray(self.tensor[key], _order(torch.Tensor.__getitem__, self.order, key))
         whole = isinstance(key, tuple) and any(item is Ellipsis for item in key) or key is Ellipsis
         return part if part.ndim or whole else part.values()[()]
 
@@ -98,23 +99,32 @@ class LazyArray:
         name = numpy.dtype(dtype).name
         if args or kwargs or name not in _DTYPES:
             return self.values().astype(dtype, *args, **kwargs)
-        return LazyArray(self.tensor.to(_DTYPES[name], copy=True))
+        return LazyArray(self.tensor.to(_DTYPES[name], copy=True), _order(torch.empty_like, self.order))
 
     def reshape(self, *shape):
-        """The same elements under another shape."""
-        return LazyArray(self.tensor.reshape(*shape))
+        """The same elements under another shape: a copy where no strides give it."""
+        order = _order(torch.Tensor.reshape, self.order, *shape)
+        is_view = order._base is not None or order is self.order
+        return LazyArray((self.tensor if is_view else self.tensor.clone()).reshape(*shape), order)
 
     def transpose(self, *axes):
         """The axes in another order, or in reverse."""
         axes = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return LazyArray(self.tensor.permute(*axes)) if axes else self.T
+        axes = axes or tuple(reversed(range(self.ndim)))
+        return LazyArray(self.tensor.permute(*axes), _order(torch.Tensor.permute, self.order, *axes))
 
     def copy(self):
         """An array of its own memory."""
         return LazyArray(self.tensor.clone())
 
     flatten = lambda self: LazyArray(self.tensor.reshape(-1).clone())  # noqa: E731
-    ravel = lambda self: LazyArray(self.tensor.reshape(-1))  # noqa: E731
+    ravel = lambda self: self.reshape(-1)  # noqa: E731
+
+
+def _order(function, *args, **kwargs):
+    """Of a tensor on the device meta, which is no matter of the capture."""
+    with torch._C.DisableTorchFunction():
+        return function(*args, **kwargs)
 
 
 def _fetch(tensor):
@@ -151,12 +161,26 @@ def _one_of(value):
     return value if _is_number(value) else numpy.ones((1,), value.dtype)
 
 
+_COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+
+
+def _is_decided(compute, array, number):
+    """A comparison with a whole number that the array's type does not have: NumPy compares exactly."""
+    if type(number) is not int or array.dtype.kind not in "iu" or compute not in _COMPARISONS:
+        return False
+    limits = numpy.iinfo(array.dtype)
+    return not limits.min <= number <= limits.max
+
+
 def _operator(compute, reflected=False):
     def method(self, other):
         lazy = type(other) is LazyArray
         if not (lazy or _is_number(other) or type(other) is numpy.ndarray or isinstance(other, numpy.generic)):
             return NotImplemented
         pair = (_one_of(other), _one_of(self)) if reflected else (_one_of(self), _one_of(other))
+        if _is_decided(compute, self, other):
+            answer = compute(numpy.zeros(1, self.dtype), other).item()
+            return LazyArray(torch.full_like(self.tensor, answer, dtype=torch.bool), _order(torch.empty_like, self.order))
         made = compute(*pair).dtype.name
         common = numpy.result_type(*pair).name
         if made not in _DTYPES or common not in _DTYPES or common == "bool":
@@ -164,7 +188,8 @@ def _operator(compute, reflected=False):
             return compute(*(values if reflected else reversed(values)))
         kind = _DTYPES[common if made == "bool" else made]
         ours, theirs = self.tensor.to(kind), other if _is_number(other) else _tensor_of(other).to(kind)
-        return LazyArray(compute(theirs, ours) if reflected else compute(ours, theirs))
+        result = compute(theirs, ours) if reflected else compute(ours, theirs)
+        return LazyArray(result, _order(torch.empty_like, self.order) if result.shape == ours.shape else None)
 
     return method
 
@@ -186,8 +211,8 @@ for _name in ("add", "sub", "mul", "truediv"):
     setattr(LazyArray, f"__{_name}__", _operator(getattr(operator, _name)))
     setattr(LazyArray, f"__r{_name}__", _operator(getattr(operator, _name), True))
     setattr(LazyArray, f"__i{_name}__", _written(f"__{_name}__"))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(LazyArray, f"__{_name}__", _operator(getattr(operator, _name)))
+for _compare in _COMPARISONS:
+    setattr(LazyArray, f"__{_compare.__name__}__", _operator(_compare))
 for _name in ("floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
     setattr(LazyArray, f"__{_name}__", lambda self, other, _name=_name: getattr(self.values(), f"__{_name}__")(_plain(other)))
     setattr(LazyArray, f"__r{_name}__", lambda self, other, _name=_name: getattr(self.values(), f"__r{_name}__")(_plain(other)))

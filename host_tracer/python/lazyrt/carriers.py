@@ -239,15 +239,16 @@ class LazyFloat(Carrier):
 
     def _rounded(self, digits):
         """Python rounds the number itself, not its product with a power of ten: where that product comes out as a half, what it lost
-        decides."""
+        decides. Where the last digit is less than half of the number's last place it is the number."""
         scale = 10.0**digits
         product = self._tensor * scale
-        _require(product.abs() < 2**52, f"a number that is rounded to {digits} digits is less than 2**52 of them")
+        stays = ~(product.abs() < 2**53)
+        _require(stays | (product.abs() < 2**52), f"a number that is rounded to {digits} digits is not between 2**52 and 2**53 of them")
         below = product.floor()
         lost = _lost_by(self._tensor, scale, product)
         up = torch.where(lost > 0, below + 1, below)
         whole = torch.where((product - below == 0.5) & (lost != 0), up, product.round())
-        return LazyFloat(whole / scale)
+        return LazyFloat(torch.where(stays, self._tensor, whole / scale))
 
     @_outside
     def __neg__(self):
@@ -506,17 +507,25 @@ def _divided(a, b):
 
 
 def _real_power(a, b):
-    exponent = b if not isinstance(b, Carrier) else _known(b)
-    base = _real_tensor(a, b)
-    if exponent is None or exponent != int(exponent):
-        _require(base >= 0, "the base of a power with a fraction is not negative")
-    if exponent is None or exponent < 0:
-        _require(base != 0, "the base of a negative power is not zero")
-    result = torch.pow(base, _real(b))
+    known = _known(b)
+    base, exponent = _real_tensor(a, b), torch.as_tensor(_real(b), dtype=torch.float64)
+    finite = base.isfinite() & exponent.isfinite()
+    if known is None or math.isfinite(known) and known != int(known):
+        _require(~(finite & (base < 0) & (exponent != exponent.trunc())), "the base of a power with a fraction is not negative")
+    if known is None or known < 0:
+        _require(~(finite & (base == 0) & (exponent < 0)), "the base of a negative power is not zero")
+    result = torch.pow(base, exponent)
     with statements.expecting("a power is no larger than a float"):
-        if not (result.isfinite() | ~base.isfinite() | ~torch.as_tensor(_real(b), dtype=torch.float64).isfinite()):
+        if not (result.isfinite() | ~base.isfinite() | ~exponent.isfinite()):
             raise OverflowError(34, "Numerical result out of range")
     return result
+
+
+def _real_rest(a, b):
+    """A rest of zero has the sign of what was divided by."""
+    divisor = torch.as_tensor(_real(b), dtype=torch.float64)
+    rest = torch.remainder(_real_tensor(a, b), divisor)
+    return torch.where(rest == 0, torch.copysign(torch.zeros_like(rest), divisor), rest)
 
 
 _REAL = {
@@ -525,7 +534,7 @@ _REAL = {
     "mul": lambda a, b: _real(a) * _real(b),
     "truediv": _divided,
     "floordiv": lambda a, b: torch.div(_real_tensor(a, b), _real(b), rounding_mode="floor"),
-    "mod": lambda a, b: torch.remainder(_real_tensor(a, b), _real(b)),
+    "mod": _real_rest,
     "pow": _real_power,
 }
 _DIVISIONS = ("truediv", "floordiv", "mod")

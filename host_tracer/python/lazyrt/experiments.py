@@ -70,7 +70,10 @@ def _seeds():
 
 def objects_matter(job, sample):
     """Whether a second call gives something else on the objects of the first one, with their first content, than on others."""
-    return job.keeps_objects and not layouts.same_results(*(_second_call(job, sample, again) for again in (True, False)))
+    if not job.keeps_objects:
+        return False
+    again, afresh = (_second_call(job, sample, again) for again in (True, False))
+    return again is not None and not layouts.same_results(again, afresh)
 
 
 def _second_call(job, sample, again):
@@ -80,7 +83,7 @@ def _second_call(job, sample, again):
     try:
         _call(job, sample, first, buffers)
         for given, fresh in zip(first, second) if again else ():
-            given[...] = fresh
+            _refill(given, fresh)
     except Exception:
         job.restore()
         return None
@@ -90,6 +93,14 @@ def _second_call(job, sample, again):
         return f"{type(error).__name__} is raised"
     finally:
         job.restore()
+
+
+def _refill(given, fresh):
+    """First content, and no gradients: callers clear them."""
+    if isinstance(given, torch.Tensor):
+        given.grad = None
+        given.detach_().requires_grad_(False)
+    given[...] = fresh
 
 
 def _objects(sample):

@@ -26,7 +26,7 @@ _DRAWS_OF_TENSORS = (torch.normal, torch.multinomial, torch.bernoulli, torch.poi
 
 # They compare the devices of their operands themselves, or get lost in ATen's functionalization where those differ.
 _ON_ONE_DEVICE = (torch.cdist, torch.cosine_similarity, torch.linalg.multi_dot, torch.chain_matmul, torch.lstm_cell, torch.gru_cell,
-                  torch.rnn_tanh_cell, torch.rnn_relu_cell)
+                  torch.rnn_tanh_cell, torch.rnn_relu_cell, torch.quantile, torch.nanquantile, _Tensor.quantile, _Tensor.nanquantile)
 _LAYOUT = (_Tensor.stride, _Tensor.is_contiguous, _Tensor.storage_offset, _Tensor.untyped_storage, _Tensor.storage, _Tensor.dim_order)
 # What a tensor is beside its values: an input may be otherwise in another call.
 _FACTS = (_Tensor.grad.__get__, _Tensor._base.__get__, _Tensor._is_view, _Tensor.is_inference, _Tensor.is_neg, _Tensor.is_shared,

@@ -19,7 +19,10 @@ class Program:
             raise TypeError(f"lazyrt.export needs a module or a function, not a {type(target).__name__}")
         self.target = target
         self.name = _name_of(target)
-        self.roots = {"": target} if isinstance(target, torch.nn.Module) else _reachable_modules(target)
+        if isinstance(target, torch.jit.ScriptModule):  # functional_call takes it as a part only
+            self.roots = {"scripted": target}
+        else:
+            self.roots = {"": target} if isinstance(target, torch.nn.Module) else _reachable_modules(target)
         self.shell = target if "" in self.roots else _shell(target, self.roots)
 
     def call(self, tensors, args, kwargs):
