@@ -61,6 +61,8 @@ def _shell(target, roots):
 
 
 def _name_of(target):
+    if isinstance(target, torch.jit.ScriptModule):
+        return target.original_name
     if isinstance(target, torch.nn.Module):
         return type(target).__name__
     if isinstance(target, functools.partial):
