@@ -99,11 +99,16 @@ void equal(CaptureSession& session, const at::Tensor& a, const at::Tensor& b,
   stack->emplace_back(value.item<bool>());
 }
 
-/// isclose by functional operators alone: LibTorch's own writes in place.
+/// isclose by functional operators alone: LibTorch's own writes in place. The difference of
+/// integers is taken in the default type, as in eager, where it neither wraps nor is unsigned.
 at::Tensor is_close(const at::Tensor& a, const at::Tensor& b, double rtol, double atol,
                     bool equal_nan) {
-  const at::Tensor off = at::abs(at::sub(a, b));
-  const at::Tensor allowed = at::add(at::abs(at::mul(b, rtol)), atol);
+  const bool exact = rtol == 0 && atol == 0;
+  const bool whole = !exact && at::isIntegralType(a.scalar_type(), true);
+  const auto type = whole ? at::get_default_dtype_as_scalartype() : a.scalar_type();
+  const at::Tensor x = whole ? at::_to_copy(a, type) : a, y = whole ? at::_to_copy(b, type) : b;
+  const at::Tensor off = at::abs(at::sub(x, y));
+  const at::Tensor allowed = at::add(at::abs(at::mul(y, rtol)), atol);
   const at::Tensor near =
       at::logical_and(at::le(off, allowed), at::lt(off, std::numeric_limits<double>::infinity()));
   at::Tensor close = at::logical_or(at::eq(a, b), near);

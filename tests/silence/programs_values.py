@@ -449,3 +449,37 @@ def caught_solve():
             return b * 0 - 1
 
     return program
+
+
+def pairs_of(dtype, *pairs):
+    return [(torch.tensor([a, 0], dtype=dtype), torch.tensor([b, 0], dtype=dtype)) for a, b in pairs]
+
+
+@case(pairs_of(torch.int8, (10, 11))[0], pairs_of(torch.int8, (12, 11), (127, -128), (-128, 127), (5, 8)))
+def allclose_of_bytes_that_wrap():
+    return lambda a, b: a + b if torch.allclose(a, b, atol=2) else a * 0
+
+
+@case(pairs_of(torch.uint8, (10, 11))[0], pairs_of(torch.uint8, (12, 11), (11, 12), (0, 255), (255, 0)), expect=("refused",))
+def allclose_of_unsigned_bytes():
+    return lambda a, b: (a if torch.allclose(a, b, atol=2) else b) * 1
+
+
+@case(pairs_of(torch.uint8, (10, 11))[0], pairs_of(torch.uint8, (11, 12), (12, 11)), expect=("right",))
+def allclose_of_unsigned_bytes_in_order():
+    return lambda a, b: (a if torch.allclose(a, b, atol=2) else b) * 1
+
+
+@case(pairs_of(torch.int64, (10, 10))[0], pairs_of(torch.int64, (2**62, -(2**62)), (-(2**63), 2**63 - 1)))
+def allclose_of_longs_that_wrap():
+    return lambda a, b: (a if torch.allclose(a, b, rtol=0.0, atol=0.5) else b) * 1
+
+
+@case(pairs_of(torch.int64, (10, 10))[0], pairs_of(torch.int64, (2**53, 2**53 + 1), (2**53, 2**53)), expect=("right",))
+def allclose_of_longs_as_floats():
+    return lambda a, b: (a if torch.allclose(a, b, rtol=0.0, atol=0.5) else b) * 1
+
+
+@case(pairs_of(torch.int64, (10, 10))[0], pairs_of(torch.int64, (2**53, 2**53 + 1), (2**53, 2**53)))
+def allclose_of_longs_exactly():
+    return lambda a, b: a + b if torch.allclose(a, b, rtol=0.0, atol=0.0) else a * 0
