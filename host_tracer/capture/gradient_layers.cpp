@@ -456,7 +456,10 @@ Tensors cdist(const Args& a) {
   const Tensor g = at::unsqueeze_copy(a.tensor("grad"), -1);
   const double p = a.at("p").toDouble();
   TORCH_CHECK(p == 1 || p == 2, "the gradient of cdist with p=", p, " is not supported, only 1, 2");
-  if (p == 1) return {at::sum(g * at::sign(difference), {-2})};
+  if (p == 1) {
+    const Tensor sign = at::where(at::isnan(difference), difference, at::sign(difference));
+    return {at::sum(g * sign, {-2})};
+  }
   const Tensor slope = at::where(at::eq(distance, 0), at::zeros_like(distance), g / distance);
   return {at::sum(slope * difference, {-2})};
 }

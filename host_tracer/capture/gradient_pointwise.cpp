@@ -105,8 +105,8 @@ Tensors hardsigmoid(const Args& a) {
 
 Tensors hardswish(const Args& a) {
   const Tensor x = self(a), g = grad(a);
-  const Tensor middle = g * (x * (1.0 / 3) + 0.5);
-  return {at::where(at::ge(x, 3), g, only_where(at::gt(x, -3), middle))};
+  const Tensor middle = g * (x * (1.0 / 3) + 0.5);  // and at NaN
+  return {at::where(at::ge(x, 3), g, only_where(at::logical_not(at::le(x, -3)), middle))};
 }
 
 Tensor shrunk(const Args& a, const Tensor& g) {
@@ -169,8 +169,7 @@ Tensors mse_loss(const Args& a) { return {reduced(a, difference(a) * 2)}; }
 Tensors smooth_l1_loss(const Args& a) {
   const Tensor d = difference(a);
   const double beta = number(a, "beta");
-  if (beta == 0) return {reduced(a, at::sign(d))};
-  return {reduced(a, at::where(at::lt(at::abs(d), beta), d / beta, at::sign(d)))};
+  return {reduced(a, at::where(at::ge(at::abs(d), beta), at::sign(d), d / beta))};  // NaN at NaN
 }
 
 Tensors huber_loss(const Args& a) {

@@ -483,3 +483,26 @@ def allclose_of_longs_as_floats():
 @case(pairs_of(torch.int64, (10, 10))[0], pairs_of(torch.int64, (2**53, 2**53 + 1), (2**53, 2**53)))
 def allclose_of_longs_exactly():
     return lambda a, b: a + b if torch.allclose(a, b, rtol=0.0, atol=0.0) else a * 0
+
+
+def slope(function, x):
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(function(x).sum(), x)[0]
+
+
+@case(rows([1.0, 2.0])[0], rows([1.0, math.nan], [math.nan, math.inf]), expect=("right",))
+def slope_of_smooth_l1_at_nan():
+    target = torch.tensor([1.5, 0.0])
+    return lambda x: torch.stack([slope(lambda v: F.smooth_l1_loss(v, target, beta=beta), x) for beta in (0.5, 1.0)])
+
+
+@case((torch.ones(64),), [(torch.full((64,), value),) for value in (math.nan, 3.0, -3.0, 5.0, -5.0, 1.0)], expect=("right",))
+def slope_of_hardswish_at_its_ends():
+    weight = torch.arange(64.0) + 1
+    return lambda x: slope(lambda v: F.hardswish(v) * weight, x)
+
+
+@case((torch.ones(2, 3),), [(torch.full((2, 3), math.nan),), (torch.eye(2, 3) * math.nan,)], expect=("right",))
+def slope_of_cdist_at_nan():
+    return lambda x: slope(lambda v: torch.cdist(v, torch.zeros(2, 3), p=1.0), x)
