@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <limits>
 #include <numbers>
 
 namespace lazyrt {
@@ -20,6 +21,11 @@ at::Tensor or_zeros(const ComplexParts& x) { return defined(x.im) ? x.im : at::z
 ComplexParts turned(const ComplexParts& x) { return {at::neg(or_zeros(x)), x.re}; }
 /// -i x
 ComplexParts turned_back(const ComplexParts& x) { return {or_zeros(x), at::neg(x.re)}; }
+
+/// Zero stays zero, however long.
+at::Tensor stretched(const at::Tensor& unit, const at::Tensor& length) {
+  return at::where(at::eq(unit, 0), at::mul(at::sign(length), unit), at::mul(length, unit));
+}
 
 at::Tensor without_dim(const at::Tensor& t, int64_t dim) {
   std::vector<int64_t> sizes = t.sizes().vec();
@@ -50,16 +56,21 @@ ComplexParts complex_multiply(const ComplexParts& x, const ComplexParts& y) {
                          [](const at::Tensor& a, const at::Tensor& b) { return at::mul(a, b); });
 }
 
-/// By the larger half of the divisor, so that no square overflows.
+/// By the larger half of the divisor, so that no square overflows: the half itself is 1 then, also
+/// where it is infinite. By 0 both halves are divided, as in eager: 1 / 0 is inf + nan i.
 ComplexParts complex_divide(const ComplexParts& x, const ComplexParts& y) {
   if (!defined(y.im)) {
     return {at::div(x.re, y.re), defined(x.im) ? at::div(x.im, y.re) : at::Tensor()};
   }
-  const at::Tensor scale = at::maximum(at::abs(y.re), at::abs(y.im));
-  const at::Tensor c = at::div(y.re, scale), d = at::div(y.im, scale);
-  const at::Tensor length = at::mul(at::add(at::mul(c, c), at::mul(d, d)), scale);
-  const ComplexParts top = complex_multiply(x, {c, at::neg(d)});
-  return {at::div(top.re, length), at::div(top.im, length)};
+  const at::Tensor wide = at::ge(at::abs(y.re), at::abs(y.im));
+  const at::Tensor large = at::where(wide, y.re, y.im), small = at::where(wide, y.im, y.re);
+  const at::Tensor ratio = at::where(at::eq(large, 0), small, at::div(small, large));
+  const at::Tensor c = at::where(wide, 1, ratio), d = at::where(wide, ratio, 1);
+  const at::Tensor length = at::add(large, at::mul(small, ratio));
+  const at::Tensor ac = at::mul(x.re, c), ad = at::mul(x.re, d);
+  const at::Tensor re = defined(x.im) ? at::add(ac, at::mul(x.im, d)) : ac;
+  const at::Tensor im = defined(x.im) ? at::sub(at::mul(x.im, c), ad) : at::rsub(ad, 0);
+  return {at::div(re, length), at::div(im, length)};
 }
 
 at::Tensor complex_abs(const ComplexParts& x) {
@@ -74,7 +85,7 @@ at::Tensor complex_angle(const ComplexParts& x) {
 
 ComplexParts complex_exp(const ComplexParts& x) {
   const at::Tensor length = at::exp(x.re), angle = or_zeros(x);
-  return {at::mul(length, at::cos(angle)), at::mul(length, at::sin(angle))};
+  return {at::mul(length, at::cos(angle)), stretched(at::sin(angle), length)};
 }
 
 ComplexParts complex_log(const ComplexParts& x) {
@@ -84,29 +95,31 @@ ComplexParts complex_log(const ComplexParts& x) {
 /// The half without cancellation from |x| + |re|, the other one from im = 2 re(root) im(root).
 ComplexParts complex_sqrt(const ComplexParts& x) {
   const at::Tensor im = or_zeros(x);
-  const at::Tensor larger = at::sqrt(at::mul(at::add(complex_abs(x), at::abs(x.re)), 0.5));
+  const at::Tensor half_abs = at::mul(complex_abs(x), 0.5);  // the whole sum may overflow
+  const at::Tensor larger = at::sqrt(at::add(half_abs, at::mul(at::abs(x.re), 0.5)));
   const at::Tensor smaller =
       at::where(at::eq(larger, 0), larger, at::div(at::mul(at::abs(im), 0.5), larger));
   const at::Tensor right = at::ge(x.re, 0);
   return {at::where(right, larger, smaller), at::copysign(at::where(right, smaller, larger), im)};
 }
 
+/// 0 to the power y is exp(-inf re(y)): 0, inf or NaN; the imaginary half is that times 0.
 ComplexParts complex_power(const ComplexParts& x, const ComplexParts& y) {
   const ComplexParts power = complex_exp(complex_multiply(complex_log(x), y));
   const at::Tensor zero = at::eq(complex_abs(x), 0);
-  const at::Tensor one = at::eq(complex_abs(y), 0);
-  const at::Tensor at_zero = at::_to_copy(one, power.re.scalar_type());
-  return {at::where(zero, at_zero, power.re), at::where(zero, at::zeros_like(power.im), power.im)};
+  const at::Tensor exponent = at::_to_copy(y.re, power.re.scalar_type());
+  const at::Tensor at_zero = at::exp(at::mul(exponent, -std::numeric_limits<double>::infinity()));
+  return {at::where(zero, at_zero, power.re), at::where(zero, at::mul(at_zero, 0), power.im)};
 }
 
 ComplexParts complex_sinh(const ComplexParts& x) {
   const at::Tensor im = or_zeros(x);
-  return {at::mul(at::sinh(x.re), at::cos(im)), at::mul(at::cosh(x.re), at::sin(im))};
+  return {at::mul(at::sinh(x.re), at::cos(im)), stretched(at::sin(im), at::cosh(x.re))};
 }
 
 ComplexParts complex_cosh(const ComplexParts& x) {
   const at::Tensor im = or_zeros(x);
-  return {at::mul(at::cosh(x.re), at::cos(im)), at::mul(at::sinh(x.re), at::sin(im))};
+  return {at::mul(at::cosh(x.re), at::cos(im)), stretched(at::sin(im), at::sinh(x.re))};
 }
 
 /// By the tanh of the real part, which does not overflow.

@@ -94,12 +94,19 @@ at::Tensor sum_with(const Args& a, ComplexParts x, ComplexParts y, bool negative
 at::Tensor add(const Args& a) { return sum_with(a, self(a), other(a), false); }
 at::Tensor sub(const Args& a) { return sum_with(a, self(a), other(a), true); }
 at::Tensor rsub(const Args& a) { return sum_with(a, other(a), self(a), true); }
-at::Tensor mul(const Args& a) { return make_complex(complex_multiply(self(a), other(a))); }
+
+/// A number is c + 0i here, as in eager: 2 / z is 2 times the inverse, and (inf + nan i) 2 is NaN.
+at::Tensor mul(const Args& a) {
+  ComplexParts y = other(a);
+  if (!y.im.defined() && y.re.unsafeGetTensorImpl()->is_wrapped_number()) {
+    y.im = number_operand(0.0);
+  }
+  return make_complex(complex_multiply(self(a), y));
+}
+
 at::Tensor div(const Args& a) { return make_complex(complex_divide(self(a), other(a))); }
 
-at::Tensor reciprocal(const Args& a) {
-  return make_complex(complex_divide({number_operand(1.0), {}}, self(a)));
-}
+ComplexParts inverse(const ComplexParts& x) { return complex_divide({number_operand(1.0), {}}, x); }
 
 at::Tensor abs(const Args& a) { return complex_abs(self(a)); }
 at::Tensor angle(const Args& a) { return complex_angle(self(a)); }
@@ -120,7 +127,7 @@ ComplexParts sign(const ComplexParts& x) {
 
 ComplexParts sigmoid(const ComplexParts& x) {
   const ComplexParts one = {number_operand(1.0), {}};
-  return complex_divide(one, complex_add(one, complex_exp(complex_negative(x))));
+  return inverse(complex_add(one, complex_exp(complex_negative(x))));
 }
 
 /// Small whole exponents by products: exact where a logarithm is not.
@@ -129,14 +136,20 @@ at::Tensor power_by_number(const Args& a) {
   const ComplexParts x = self(a);
   const at::Scalar exponent = a.at("exponent").toScalar();
   const bool real = !exponent.isComplex();
-  if (real && exponent.toDouble() == 0.5) return make_complex(complex_sqrt(x));
+  if (real && exponent.toDouble() == 0) {
+    return make_complex({at::ones_like(x.re), at::zeros_like(x.re)});
+  }
+  if (real && std::abs(exponent.toDouble()) == 0.5) {
+    const ComplexParts root = complex_sqrt(x);
+    return make_complex(exponent.toDouble() > 0 ? root : inverse(root));
+  }
   const double n = real ? exponent.toDouble() : 0.5;
-  if (n != std::floor(n) || std::abs(n) > kMostProducts || n == 0) {
+  if (n != std::floor(n) || std::abs(n) > kMostProducts) {
     return make_complex(complex_power(x, parts_of(a.at("exponent"))));
   }
   ComplexParts product = x;
   for (int i = 1; i < std::abs(n); ++i) product = complex_multiply(product, x);
-  if (n < 0) product = complex_divide({number_operand(1.0), {}}, product);
+  if (n < 0) product = inverse(product);
   return make_complex(product);
 }
 
@@ -249,7 +262,7 @@ const std::unordered_map<std::string, Handler>& handlers() {
       {"pow.Scalar", power},
       {"pow.Tensor_Scalar", power_by_number},
       {"pow.Tensor_Tensor", power},
-      {"reciprocal", reciprocal},
+      {"reciprocal", unary<inverse>},
       {"rsub", rsub},
       {"sgn", unary<sign>},
       {"sigmoid", unary<sigmoid>},

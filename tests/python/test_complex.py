@@ -147,6 +147,37 @@ TRANSFORMS = {
 }
 
 
+INF, NAN = float("inf"), float("nan")
+SPOTS = [0, complex(0, -0.0), 1 + 1j, 2 - 1j]
+
+ENDS = {
+    "inverse": (SPOTS, lambda z: (real(z.reciprocal()), real(1 / z), real(2 / z), real(z**-1), real(z**-2))),
+    "divide": (SPOTS, lambda z: (real((1 + 1j) / z), real(z / z), real(z.real / z), real(z / (z - 1 - 1j)))),
+    "divide_far": ([complex(INF, 1), 1e38 + 1e38j, complex(1, -INF), 1e-30j], lambda z: (real(POLAR[0, 0] / z), real(POLAR[2, 1] / z))),
+    "powers": (SPOTS, lambda z: (real(z**-0.5), real(z**0.5), real(z**0), real(z**-1.5), real(z**1.5), real(z ** (1 + 1j)), real(z ** (1j - 1)))),
+    "tensor_powers": (SPOTS, lambda z: tuple(real(z ** torch.tensor(n)) for n in (-1.0, 2.0, 0.0, -0.5, 1j, 1 - 1j))),
+    "powers_of_numbers": (SPOTS, lambda z: (real(2.0**z), real(0.0 ** (z - 1)))),
+    "exp": ([100, complex(100, -0.0), complex(INF, 0), complex(-INF, 1), -200 + 3j, complex(NAN, 0)], lambda z: real(z.exp())),
+    "sinh_cosh": ([100, -100, 200j, complex(NAN, 0), complex(-2, 0)], lambda z: (real(z.sinh()), real(z.cosh()))),
+    "sin_cos": ([100, -100, 200j, -200j, complex(-2, 0)], lambda z: (real(z.sin()), real(z.cos()))),
+    "sigmoid": ([-100, 100, complex(-300, -0.0), 1j], lambda z: (real(z.sigmoid()), real(z.tanh()))),
+    "sqrt": ([3e38 + 1j, -3e38 + 1j, 1e-40, complex(-4, -0.0), complex(INF, 1), complex(-INF, -1), 0], lambda z: (real(z.sqrt()), real(z**0.5))),
+    "sign": ([0, complex(-0.0, 0), 1e-30 + 1e-30j, 1e30], lambda z: (real(z.sgn()), real(z.log()))),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_at_zero_and_the_ends_of_the_type(name, bundle):
+    """Infinities and NaN are in the same halves as eager's."""
+    spots, model = ENDS[name]
+    program = lambda pairs: model(torch.view_as_complex(pairs))
+    lazyrt.export(program, (torch.rand(len(spots), 2) + 0.5,), bundle)
+    pairs = torch.view_as_real(torch.tensor(spots, dtype=torch.complex64))
+    ours, eager = lazyrt.load(bundle)(pairs), program(pairs)
+    for got, expected in zip(ours, eager) if isinstance(eager, tuple) else [(ours, eager)]:
+        torch.testing.assert_close(torch.as_tensor(got), expected, rtol=1e-5, atol=1e-37, equal_nan=True)
+
+
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_transforms(name, same):
     same(TRANSFORMS[name], lambda: (torch.randn(2, 5, 12),))
