@@ -188,6 +188,8 @@ Function<T> float_function(Fn fn) {
       return [](T x, T, T) { return std::cosh(x); };
     case Fn::Log2:
       return [](T x, T, T) { return std::log2(x); };
+    case Fn::Log10:
+      return [](T x, T, T) { return std::log10(x); };
     case Fn::Exp2:
       return [](T x, T, T) { return std::exp2(x); };
     case Fn::Softsign:

@@ -81,6 +81,14 @@ CaseList unary_cases() {
                    1e-5,
                    false,
                    {0, 0, 2.5, 0}});
+  for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    cases.push_back({std::string("Log10_powers_of_ten_") + dtype_name(dtype),
+                     attrs(Fn::Log10),
+                     {value_operand({8}, {1, 10, 100, 1000, 1e6, 1e9, 1e10, 1e13}, dtype)},
+                     0,
+                     false,
+                     {0, 1, 2, 3, 6, 9, 10, 13}});
+  }
   cases.push_back({"Round_by_hand",
                    attrs(Fn::Round),
                    {value_operand({6}, {0.5, 1.5, 2.5, -0.5, -1.5, 0.4})},

@@ -379,6 +379,16 @@ def hypot_and_copysign():
     return lambda x: ONE * math.hypot(x.item(), 2.0) + math.copysign(3.0, x.item())
 
 
+@case(doubles(500.0)[0], doubles(500.0, 1000.0, 1e6, 1e15, 1e-3))
+def digits_by_log10():
+    return lambda x: (x.log10().floor(), ONE * (math.floor(math.log10(x.item())) + 1))
+
+
+@case(floats(500.0)[0], floats(500.0, 1000.0, 1e6, 1e13))
+def digits_by_log10_of_narrow_numbers():
+    return lambda x: (x.log10().floor(), x.log10() == x.log10().round())
+
+
 @case(whole(12)[0], whole(12, 18, 7))
 def greatest_divisor():
     return lambda x: ONE * math.gcd(x.item(), 6)

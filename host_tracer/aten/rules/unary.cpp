@@ -76,14 +76,11 @@ void is_signed_inf(RuleContext& c) {
   c.set(c.binary_number(BinaryFn::Eq, floating_self(c), kSign * HUGE_VAL));
 }
 
-/// self * factor, for conversions such as degrees and logarithms of another base.
+/// self * factor, for conversions such as degrees.
 ValueId scaled(RuleContext& c, ValueId x, double factor) {
   return c.binary_number(BinaryFn::Mul, x, factor);
 }
 
-void log10(RuleContext& c) {
-  c.set(scaled(c, c.unary(UnaryFn::Log, promoted_self(c)), 1 / std::numbers::ln10));
-}
 void rad2deg(RuleContext& c) { c.set(scaled(c, promoted_self(c), 180 / std::numbers::pi)); }
 void deg2rad(RuleContext& c) { c.set(scaled(c, promoted_self(c), std::numbers::pi / 180)); }
 
@@ -210,7 +207,7 @@ constexpr RuleEntry kUnaryEntries[] = {
     {"acosh", acosh},
     {"atanh", atanh},
     {"log2", unary<UnaryFn::Log2>},
-    {"log10", log10},
+    {"log10", unary<UnaryFn::Log10>},
     {"log1p", unary<UnaryFn::Log1p>},
     {"exp2", unary<UnaryFn::Exp2>},
     {"special_exp2", unary<UnaryFn::Exp2>},
