@@ -19,6 +19,7 @@ using ::testing::Not;
 using Args = TraceBuilder::Args;
 
 constexpr DType kF32 = DType::kFloat32;
+constexpr DType kF64 = DType::kFloat64;
 constexpr DType kI64 = DType::kInt64;
 constexpr DType kI32 = DType::kInt32;
 constexpr DType kBool = DType::kBool;
@@ -83,6 +84,21 @@ TEST(UnaryRules, ComposedFunctions) {
   EXPECT_VALUES(run_self("erfc", {{1}, {0.3}}, {}, {kF32, {1}}), {std::erfc(0.3)});
   EXPECT_VALUES(run_self("round.decimals", {{1}, {1.26}}, {{"decimals", int64_t{1}}}, {kF32, {1}}),
                 {1.3});
+}
+
+TEST(BinaryRules, HypotOfWholeTriplesIsWhole) {
+  const auto floor_of = [](DType type, const Values& a, const Values& b) {
+    TraceBuilder trace;
+    const auto n = static_cast<int64_t>(a.size());
+    const auto x = trace.input({n}, type), y = trace.input({n}, type);
+    const auto length = trace.call("hypot", {{"self", t(x)}, {"other", t(y)}}, {n}, type);
+    trace.output(trace.call("floor", {{"self", t(length)}}, {n}, type));
+    return run(trace.trace, {a, b});
+  };
+  EXPECT_VALUES(floor_of(kF32, {99, 21, 3000, -3}, {168, 220, 4000, 4}), {195, 221, 5000, 5});
+  EXPECT_VALUES(floor_of(kF64, {99, 21, 3e6, -3}, {168, 220, 4e6, 4}), {195, 221, 5e6, 5});
+  EXPECT_VALUES(floor_of(kF64, {3e200, 0, kInf, std::nan("")}, {0, 0, std::nan(""), 1}),
+                {3e200, 0, kInf, std::nan("")});
 }
 
 TEST(BinaryRules, PromoteOperandsOfDifferentTypes) {

@@ -389,6 +389,14 @@ def digits_by_log10_of_narrow_numbers():
     return lambda x: (x.log10().floor(), x.log10() == x.log10().round())
 
 
+SIDES = [(torch.tensor([33.0 * k, 21.0 * k, 3.0 * k]), torch.tensor([56.0 * k, 220.0 * k, 4.0 * k])) for k in (0.3, 1.0, 3.0, 37.0)]
+
+
+@case(SIDES[0], SIDES)
+def whole_hypotenuses():
+    return lambda a, b: (torch.hypot(a, b).floor(), torch.hypot(a.double(), b.double()).floor(), torch.complex(a, b).abs().floor())
+
+
 @case(whole(12)[0], whole(12, 18, 7))
 def greatest_divisor():
     return lambda x: ONE * math.gcd(x.item(), 6)

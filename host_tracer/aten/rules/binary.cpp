@@ -148,20 +148,37 @@ void log_add_exp(RuleContext& c) {
   c.set(c.where(c.unary(UnaryFn::IsInf, top), top, c.binary(BinaryFn::Add, top, tail)));
 }
 
-/// m sqrt(1 + (n / m)^2) of the larger m and the smaller n, so that no square overflows. Infinite
-/// where one side is, even if the other is NaN.
-void hypot(RuleContext& c) {
-  const DType t = c.out_dtype();
-  const ValueId a = c.unary(UnaryFn::Abs, c.cast(c.operand("self"), t));
-  const ValueId b = c.unary(UnaryFn::Abs, c.cast(c.operand("other"), t));
+ValueId root_of_squares(RuleContext& c, ValueId a, ValueId b) {
+  const ValueId sum =
+      c.binary(BinaryFn::Add, c.unary(UnaryFn::Square, a), c.unary(UnaryFn::Square, b));
+  return c.unary(UnaryFn::Sqrt, sum);
+}
+
+/// hypot of f64: m sqrt(1 + (n / m)^2) of the larger m and the smaller n where a square would leave
+/// the type's range. Elsewhere that form would round whole lengths of whole sides.
+ValueId hypot_f64(RuleContext& c, ValueId a, ValueId b) {
+  a = c.unary(UnaryFn::Abs, a);
+  b = c.unary(UnaryFn::Abs, b);
   const ValueId m = c.binary(BinaryFn::Maximum, a, b);
   const ValueId ratio = c.binary(BinaryFn::Div, c.binary(BinaryFn::Minimum, a, b), m);
   const ValueId sum = c.binary_number(BinaryFn::Add, c.unary(UnaryFn::Square, ratio), 1.0);
-  const ValueId y = c.binary(BinaryFn::Mul, m, c.unary(UnaryFn::Sqrt, sum));
+  const ValueId far = c.where(c.binary_number(BinaryFn::Eq, m, 0.0), m,
+                              c.binary(BinaryFn::Mul, m, c.unary(UnaryFn::Sqrt, sum)));
+  const ValueId in_range = c.binary(BinaryFn::LogicalAnd, c.binary_number(BinaryFn::Ge, m, 1e-145),
+                                    c.binary_number(BinaryFn::Le, m, 1e150));
+  return c.where(in_range, root_of_squares(c, a, b), far);
+}
+
+/// Infinite where one side is, even if the other is NaN. In f64, squares of narrower types are
+/// exact.
+void hypot(RuleContext& c) {
+  const DType t = c.out_dtype();
+  const ValueId a = c.cast(c.cast(c.operand("self"), t), DType::kFloat64);
+  const ValueId b = c.cast(c.cast(c.operand("other"), t), DType::kFloat64);
+  const ValueId y = t == DType::kFloat64 ? hypot_f64(c, a, b) : root_of_squares(c, a, b);
   const ValueId infinite =
       c.binary(BinaryFn::LogicalOr, c.unary(UnaryFn::IsInf, a), c.unary(UnaryFn::IsInf, b));
-  const ValueId finite = c.where(c.binary_number(BinaryFn::Eq, m, 0.0), m, y);
-  c.set(c.where(infinite, c.scalar(t, kInfinity), finite));
+  c.set(c.where(infinite, c.scalar(t, kInfinity), c.cast(y, t)));
 }
 
 /// self * log(other), 0 where self is 0 and other is a number.
