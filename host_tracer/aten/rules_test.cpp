@@ -623,6 +623,14 @@ TEST(IndexRules, Writes) {
   EXPECT_VALUES(run(mask), {1, 2, 0, 0});
 }
 
+TEST(IndexRules, FilledRowsCountFromTheEnd) {
+  const OneCall fill = {"index_fill.int_Scalar",
+                        {{{3}, {1, 2, 3}}, {{2}, {-1, 0}, kI64}},
+                        {{"self", t(0)}, {"dim", int64_t{0}}, {"index", t(1)}, {"value", 9.0}},
+                        {{kF32, {3}}}};
+  EXPECT_VALUES(run(fill), {9, 2, 9});
+}
+
 TEST(IndexRules, RowsByAComputedMask) {
   const OneCall rows = {
       "index_put",

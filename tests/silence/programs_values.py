@@ -397,6 +397,11 @@ def whole_hypotenuses():
     return lambda a, b: (torch.hypot(a, b).floor(), torch.hypot(a.double(), b.double()).floor(), torch.complex(a, b).abs().floor())
 
 
+@case((torch.tensor([0, 2]),), [(torch.tensor(ids),) for ids in ([0, 2], [-1, 0], [-3, -2], [1, 1])])
+def filled_from_the_end():
+    return lambda ids: torch.zeros(2, 3).index_fill(1, ids, 5.0)
+
+
 @case(whole(12)[0], whole(12, 18, 7))
 def greatest_divisor():
     return lambda x: ONE * math.gcd(x.item(), 6)

@@ -367,7 +367,8 @@ void index_fill(RuleContext& c) {
   Shape written = c.shape(x);
   written[axis] = c.numel(c.tensor("index"));
   const ValueId src = c.expand(c.cast(c.operand("value"), c.dtype(x)), written);
-  const ValueId index = spread_index(c, index_tensor(c, "index"), axis, written);
+  const ValueId ids = wrapped(c, c.tensor("index"), c.dim(x, axis));
+  const ValueId index = spread_index(c, ids, axis, written);
   c.set(c.reshape(scatter(c, ScatterFn::Assign, x, axis, index, src), c.out_shape()));
 }
 
