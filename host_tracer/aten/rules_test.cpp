@@ -298,6 +298,32 @@ TEST(UpsampleRules, OneAndTwoDims) {
                 {0, 1, 2, 3});
 }
 
+TEST(UpsampleRules, SidesThatKeepTheirExtentAreCopiedWhateverTheScale) {
+  const Args scales = {{"align_corners", false}, {"scales_h", 1.3}, {"scales_w", 1.3}};
+  const Operand x = {{1, 1, 1, 3}, {0, 3, 9}};
+  const TypedShape same = {kF32, {1, 1, 1, 3}};
+  EXPECT_VALUES(run_self("upsample_nearest2d", x, scales, same), {0, 3, 9});
+  EXPECT_VALUES(run_self("upsample_bilinear2d", x, scales, same), {0, 3, 9});
+  EXPECT_VALUES(run_self("_upsample_bilinear2d_aa", x, scales, same), {0, 3, 9});
+  EXPECT_VALUES(run_self("_upsample_bicubic2d_aa", x, scales, same), {0, 3, 9});
+  EXPECT_VALUES(run_self("_upsample_nearest_exact2d", x, scales, same), {0, 3, 3});
+  const Operand row = {{1, 1, 3}, {0, 3, 9}};
+  const TypedShape same_row = {kF32, {1, 1, 3}};
+  EXPECT_VALUES(
+      run_self("upsample_linear1d", row, {{"align_corners", false}, {"scales", 1.3}}, same_row),
+      {0, 3, 9});
+  EXPECT_VALUES(run_self("upsample_nearest1d", row, {{"scales", 1.3}}, same_row), {0, 0, 3});
+  EXPECT_VALUES(run_self("upsample_nearest2d", {{1, 1, 1, 3}, {0, 3, 9}},
+                         {{"scales_h", 1.0}, {"scales_w", 2.3}}, {kF32, {1, 1, 1, 6}}),
+                {0, 0, 3, 3, 9, 9});
+}
+
+TEST(UpsampleRules, AntialiasingLeavesSidesThatKeepTheirExtent) {
+  EXPECT_VALUES(run_self("_upsample_bilinear2d_aa", {{1, 1, 1, 3}, {kInf, 3, 9}},
+                         {{"align_corners", false}}, {kF32, {1, 1, 2, 3}}),
+                {kInf, 3, 9, kInf, 3, 9});
+}
+
 TEST(PadRules, ListsStartAtTheLastDim) {
   EXPECT_VALUES(run_self("constant_pad_nd", {{1, 2}, {1, 2}},
                          {{"pad", Dims{1, 0, 0, 1}}, {"value", 9.0}}, {kF32, {2, 3}}),

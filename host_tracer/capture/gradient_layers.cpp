@@ -324,9 +324,11 @@ Tensors upsample_linear1d(const Args& a) {
   });
 }
 
+/// Where ATen's forward goes by the scale, its gradient copies or doubles rows that keep or double
+/// their extent, as nearest2d does both ways.
 Tensors upsample_nearest1d(const Args& a) {
   return resized1d(a, [&](const Tensor& x, int64_t size) {
-    return at::upsample_nearest1d(x, {size}, scale(a, "scales"));
+    return at::upsample_nearest2d(x.unsqueeze(-2), {1, size}, 1.0, scale(a, "scales")).squeeze(-2);
   });
 }
 

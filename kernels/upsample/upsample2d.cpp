@@ -51,19 +51,21 @@ struct Axis {
   Mode mode;
   bool align_corners;
   int64_t extent;
-  T step;  ///< input positions per output position
+  T step;      ///< input positions per output position
+  bool keeps;  ///< each output position is an input position
 };
 
 template <class T>
 Axis<T> make_axis(const fb::Upsample2d& a, int64_t extent, int64_t outputs, double scale) {
   const bool interpolates = a.mode() == Mode::Bilinear || a.mode() == Mode::Bicubic;
-  Axis<T> axis = {a.mode(), a.align_corners() && interpolates, extent, 0};
+  Axis<T> axis = {a.mode(), a.align_corners() && interpolates, extent, 0, false};
   if (axis.align_corners) {
     if (outputs > 1) axis.step = static_cast<T>(extent - 1) / static_cast<T>(outputs - 1);
   } else {
     axis.step =
         scale > 0 ? static_cast<T>(1.0 / scale) : static_cast<T>(extent) / static_cast<T>(outputs);
   }
+  axis.keeps = outputs == extent && axis.step == 1;
   return axis;
 }
 
@@ -106,7 +108,7 @@ Taps<T> taps_at(const Axis<T>& axis, int64_t o) {
     const T fraction = std::min(std::max(source - static_cast<T>(first), T(0)), T(1));
     taps.count = 2;
     taps.index[0] = first;
-    taps.index[1] = std::min(first + 1, axis.extent - 1);
+    taps.index[1] = axis.keeps ? first : std::min(first + 1, axis.extent - 1);
     taps.weight[0] = 1 - fraction;
     taps.weight[1] = fraction;
     return taps;

@@ -1,3 +1,6 @@
+#include <cmath>
+#include <limits>
+
 #include "kernels/common/op_case.h"
 
 namespace lazyrt {
@@ -39,6 +42,12 @@ CaseList upsample2d_cases() {
   t.mode = Mode::Bilinear, t.out_h = 1, t.out_w = 4;
   cases.push_back(
       {"by_hand", case_attrs(t), {value_operand({1, 1, 2, 1}, {0, 4})}, 1e-6, false, {0, 1, 3, 4}});
+  fb::Upsample2dT same;
+  same.mode = Mode::Bilinear, same.out_h = 2, same.out_w = 3;
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  cases.push_back({"keeps_neighbours_of_infinity",
+                   case_attrs(same),
+                   {value_operand({1, 2, 3, 1}, {0, inf, 1, 2, nan, 3})}});
   return cases;
 }
 

@@ -482,7 +482,8 @@ class Resized(nn.Module):
         x = x.detach().requires_grad_()
         linear = F.interpolate(x[None], scale_factor=2, mode="linear").pow(2).sum() + F.interpolate(x[None], size=7, mode="linear", align_corners=True).pow(3).sum()
         pooled = F.max_pool1d(x[None], 2).sum() + F.avg_pool1d(x[None], 2).pow(2).sum()
-        return torch.autograd.grad(linear + pooled + F.interpolate(x[None], size=5).pow(3).sum(), x)[0]
+        nearest = sum(F.interpolate(x[None], **size).pow(3).sum() for size in ({"size": 5}, {"scale_factor": 1.2}, {"scale_factor": 2.3}))
+        return torch.autograd.grad(linear + pooled + nearest, x)[0]
 
 
 class RunningMean(Net):

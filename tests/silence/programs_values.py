@@ -402,6 +402,24 @@ def filled_from_the_end():
     return lambda ids: torch.zeros(2, 3).index_fill(1, ids, 5.0)
 
 
+IMAGE = torch.arange(12.0).view(1, 1, 3, 4)
+IMAGES = [(torch.full((1, 1, 3, 4), 2.0),), (IMAGE,), (IMAGE.where(IMAGE != 5, float("inf")),), (IMAGE.where(IMAGE != 6, float("nan")),)]
+
+
+@case(IMAGES[0], IMAGES)
+def sides_that_keep_their_extent():
+    return lambda x: (F.interpolate(x, scale_factor=1.2, mode="nearest"), F.interpolate(x, scale_factor=1.2, mode="nearest-exact"),
+                      F.interpolate(x, scale_factor=1.2, mode="bilinear"), F.interpolate(x, scale_factor=(1.3, 1.2), mode="bilinear", antialias=True),
+                      F.interpolate(x, size=(3, 4), mode="bilinear", align_corners=True), F.interpolate(x, size=(3, 4), mode="bicubic", antialias=True),
+                      F.interpolate(x[0], scale_factor=1.2, mode="nearest"), F.interpolate(x, size=(6, 8), mode="bilinear"))
+
+
+@case(IMAGES[0], IMAGES[:2])
+def doubled_by_another_scale():
+    return lambda x: (F.interpolate(x, scale_factor=2.3, mode="nearest"), F.interpolate(x[:, 0], scale_factor=2.1, mode="nearest"),
+                      F.interpolate(x, scale_factor=1.2, mode="bicubic"), F.interpolate(x, scale_factor=2.2, mode="nearest-exact"))
+
+
 @case(whole(12)[0], whole(12, 18, 7))
 def greatest_divisor():
     return lambda x: ONE * math.gcd(x.item(), 6)

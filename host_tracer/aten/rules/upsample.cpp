@@ -18,9 +18,18 @@ double scale_arg(RuleContext& c, const char* name, size_t position) {
   return position < list.size() ? list[position] : 0;
 }
 
+/// `scale`, or 0 where ATen goes by the extents all the same: a side that keeps its extent is
+/// copied by linear modes and nearest2d, one that doubles is doubled by nearest2d.
+double scale_in_use(UpsampleMode mode, int spatial, int64_t in, int64_t out, double scale) {
+  const bool nearest2d = mode == UpsampleMode::Nearest && spatial == 2;
+  if (in == out && (nearest2d || mode == UpsampleMode::Bilinear)) return 0;
+  return nearest2d && out == 2 * in ? 0 : scale;
+}
+
 template <UpsampleMode kMode, int kSpatial>
 void upsample(RuleContext& c) {
-  const Image x = to_image(c, c.tensor(c.has("self") ? "self" : "input"), kSpatial);
+  const ValueId image = c.tensor(c.has("self") ? "self" : "input");
+  const Image x = to_image(c, image, kSpatial);
   const Shape out = c.out_shape();
   if (out.rank() < kSpatial) {
     c.fail(Error::kInternal, "its result is no image");
@@ -31,8 +40,12 @@ void upsample(RuleContext& c) {
   op.out_h = static_cast<int32_t>(kSpatial == 1 ? 1 : out.back(1));
   op.out_w = static_cast<int32_t>(out.back(0));
   op.align_corners = c.boolean_or("align_corners", false);
-  op.scale_h = kSpatial == 1 ? 0 : scale_arg(c, "scales_h", 0);
-  op.scale_w = kSpatial == 1 ? scale_arg(c, "scales", 0) : scale_arg(c, "scales_w", 1);
+  const auto scale = [&](const char* name, size_t position, int dim) {
+    return scale_in_use(kMode, kSpatial, c.dim(image, dim), out.back(-1 - dim),
+                        scale_arg(c, name, position));
+  };
+  op.scale_h = kSpatial == 1 ? 0 : scale("scales_h", 0, -2);
+  op.scale_w = kSpatial == 1 ? scale("scales", 0, -1) : scale("scales_w", 1, -1);
   c.set(from_image(c, x, c.add(op, {x.nhwc})));
 }
 
@@ -79,11 +92,12 @@ std::vector<Scalar> shares(int64_t in, int64_t out, double step, double (*filter
   return matrix;
 }
 
-/// The last axis of x, resized.
+/// The last axis of x, resized; ATen copies one that keeps its extent, whatever the scale.
 template <class Filter>
 ValueId resized(RuleContext& c, ValueId x, int64_t out, double scale, Filter filter,
                 double radius) {
   const int64_t in = c.shape(x).back(0);
+  if (in == out) return x;
   const double step = step_of(in, out, c.boolean_or("align_corners", false), scale);
   const ValueId matrix =
       c.constant(c.dtype(x), c.make_shape({out, in}), shares(in, out, step, filter, radius));
