@@ -11,12 +11,14 @@ namespace {
 using namespace capture_testing;
 using Index = c10::List<std::optional<at::Tensor>>;
 
-/// Right for the sample and for `other`, which has as many true elements elsewhere.
-Trace check_count(const Tensors& sample, const Tensors& other, const CaptureProgram& program) {
+/// Right for the sample and for `other`, which has as many true elements elsewhere; with a guard on
+/// the count and as many checks.
+Trace check_count(const Tensors& sample, const Tensors& other, const CaptureProgram& program,
+                  size_t checks = 0) {
   const Trace trace = checked(sample, program);
   EXPECT_EQ(verdict_of(trace), Verdict::kSpecialized) << all_findings(trace);
   EXPECT_TRUE(trace.findings.empty()) << all_findings(trace);
-  EXPECT_EQ(trace.guards.size(), 1u) << trace.text();
+  EXPECT_EQ(trace.guards.size(), 1 + checks) << trace.text();
   expect_same(trace, sample, program);
   expect_same(trace, other, program);
   return trace;
@@ -98,7 +100,8 @@ TEST(ValueShapes, RepeatedElements) {
   const auto repeats = [](std::vector<int64_t> n) { return at::tensor(n); };
   const at::Tensor x = at::randn({4, 2});
   check_count({x, repeats({2, 0, 1, 3})}, {x + 1, repeats({0, 4, 1, 1})},
-              [](const Tensors& in) { return Tensors{at::repeat_interleave(in[0], in[1], 0)}; });
+              [](const Tensors& in) { return Tensors{at::repeat_interleave(in[0], in[1], 0)}; },
+              /*checks=*/1);
 }
 
 TEST(ValueShapes, SyncsBehindAMaskGoOn) {
