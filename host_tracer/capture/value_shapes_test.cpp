@@ -99,9 +99,10 @@ TEST(ValueShapes, NoElementIsTrue) {
 TEST(ValueShapes, RepeatedElements) {
   const auto repeats = [](std::vector<int64_t> n) { return at::tensor(n); };
   const at::Tensor x = at::randn({4, 2});
-  check_count({x, repeats({2, 0, 1, 3})}, {x + 1, repeats({0, 4, 1, 1})},
-              [](const Tensors& in) { return Tensors{at::repeat_interleave(in[0], in[1], 0)}; },
-              /*checks=*/1);
+  check_count(
+      {x, repeats({2, 0, 1, 3})}, {x + 1, repeats({0, 4, 1, 1})},
+      [](const Tensors& in) { return Tensors{at::repeat_interleave(in[0], in[1], 0)}; },
+      /*checks=*/1);
 }
 
 TEST(ValueShapes, SyncsBehindAMaskGoOn) {
