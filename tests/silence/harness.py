@@ -164,7 +164,7 @@ def _holds_lazy(program):
         if isinstance(value, torch.Tensor):
             if value.device.type == "lazy":
                 return path
-        elif isinstance(value, dict):
+        elif issubclass(type(value), dict):
             todo += [(f"{path}[{k!r}]", v) for k, v in value.items()]
         elif isinstance(value, (list, tuple, set)) or type(value).__name__ == "deque":
             todo += [(f"{path}[{i}]", v) for i, v in enumerate(value)]

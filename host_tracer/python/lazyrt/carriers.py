@@ -5,6 +5,7 @@ of the graph, guarded as such; CaptureMode hands the tensor to torch functions. 
 math) gets it, and that is a sync of exactly this number; a text for people gets it without one. Carriers are no numbers to
 Python, so that nothing reads them unseen; isinstance is told otherwise."""
 
+import functools
 import math
 import operator
 
@@ -287,7 +288,19 @@ def _lost_by(a, b, product):
 
 
 def _is_number(value):
-    return isinstance(value, (bool, int, float))
+    return isinstance(value, Carrier) or _computes_as_a_number(type(value))
+
+
+_OPERATORS = [*(f"__{reflected}{name}__" for reflected in ("", "r")
+                for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")),
+              *(f"__{name}__" for name in ("lt", "le", "gt", "ge", "eq", "ne"))]
+
+
+@functools.lru_cache(maxsize=None)
+def _computes_as_a_number(kind):
+    """Whether a class is bool, int or float, or one of theirs without operators of its own, which Python would ask first."""
+    base = next((base for base in (bool, int, float) if issubclass(kind, base)), None)
+    return base is not None and not any(name in vars(cls) for cls in kind.__mro__[:kind.__mro__.index(base)] for name in _OPERATORS)
 
 
 def _is_whole(value):
@@ -334,7 +347,7 @@ def _compare(compare, a, b):
             a._plain()
     if _known(a) is not None and _known(b) is not None:
         return compare(_known(a), _known(b))
-    if not _fits(b):
+    if _is_whole(a) and _is_whole(b) and not _fits(b):
         return compare(0, b)
     if _is_whole(a) and _is_whole(b):
         return bool(compare(_integer(a), _integer(b)))
@@ -344,14 +357,14 @@ def _compare(compare, a, b):
                 value._keep_within(_EXACT)
     elif _is_whole(a):
         return _compare_whole(compare, a, float(b))
-    elif _is_whole(b) and float(b) != b:
+    elif _is_whole(b) and _as_float(b) != b:
         return _compare_between(compare, a, b)
     return bool(compare(_real(a), _real(b)))
 
 
 def _compare_whole(compare, a, b):
     """A whole number with a float, as exactly as Python does it."""
-    if not math.isfinite(b) or abs(b) >= 2**63:
+    if not math.isfinite(b) or not -2**63 <= b < 2**63:
         return compare(0.0, b)
     if compare in (operator.lt, operator.ge):
         return bool(compare(a._tensor, math.ceil(b)))
@@ -360,9 +373,17 @@ def _compare_whole(compare, a, b):
     return compare is operator.ne
 
 
+def _as_float(whole):
+    try:
+        return float(whole)
+    except OverflowError:
+        return math.copysign(math.inf, whole)
+
+
 def _compare_between(compare, a, b):
     """A float with a whole number that lies between two floats."""
-    below = float(b) if float(b) < b else math.nextafter(float(b), -math.inf)
+    near = _as_float(b)
+    below = near if near < b else math.nextafter(near, -math.inf)
     if compare in (operator.lt, operator.le):
         return bool(a._tensor <= below)
     if compare in (operator.gt, operator.ge):

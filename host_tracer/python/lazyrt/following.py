@@ -150,7 +150,9 @@ def _best_of(function, compare):
 
 
 def _tensor_of(number):
-    return torch.tensor(number) if isinstance(number, Carrier) else number
+    if not isinstance(number, Carrier):
+        return number
+    return torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else torch.int64)
 
 
 def _full(function, args, kwargs):
@@ -161,6 +163,8 @@ def _full(function, args, kwargs):
     value = given.get("fill_value")
     if not isinstance(value, Carrier) or not sized or has_carriers((given.get("size"),)):
         return call_with_carriers(function, args, kwargs)
+    if given.get("dtype") is None:
+        given["dtype"] = torch.get_default_dtype() if isinstance(value, float) else torch.int64
     return function(given.pop("size"), _tensor_of(given.pop("fill_value")), **given)
 
 
@@ -184,7 +188,7 @@ def _clamp(function, args, kwargs):
     def limit(value):
         if value is None or isinstance(value, torch.Tensor):
             return value
-        return torch.as_tensor(value if not isinstance(value, Carrier) else torch.tensor(value), dtype=_type_with(tensor, value))
+        return torch.tensor(value, dtype=_type_with(tensor, value))
 
     limits = {name: limit(given.pop(name)) for name in ("min", "max") if given.get(name) is not None}
     return function(tensor, **limits, **given)

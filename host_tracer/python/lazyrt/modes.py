@@ -298,7 +298,7 @@ class CaptureMode(TorchFunctionMode):
         if not is_lazy(self.current(tensor)):
             self._remember(tensor)
         base = self.current(tensor)
-        written = self._stack(value) if isinstance(value, Carrier) else torch.as_tensor(value)
+        written = value._tensor if isinstance(value, Carrier) else torch.as_tensor(value)
         indexing.write(base, parts, self.current(written))
         self._numbers.selections.put_back(base, value)
         return None
@@ -448,18 +448,19 @@ class CaptureMode(TorchFunctionMode):
         if isinstance(data, _Tensor) or not any(is_lazy(t) for t in _tensors_in([data])):
             return self._call(func, args, kwargs)
         dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
-        made = self._stack(data)
-        return made if dtype is None else made.to(dtype)
+        return self._stack(data, dtype)
 
-    def _stack(self, data):
+    def _stack(self, data, dtype=None):
         if isinstance(data, Carrier):
-            return data._tensor.to(torch.get_default_dtype()) if type(data) is LazyFloat else data._tensor.clone()
+            kind = dtype or (torch.get_default_dtype() if type(data) is LazyFloat else torch.int64)
+            return data._tensor.to(kind, copy=True)
         if isinstance(data, _Tensor):
-            return data if is_lazy(data) else self._lift(data.detach())
+            made = data if is_lazy(data) else self._lift(data.detach())
+            return made if dtype is None else made.to(dtype)
         if isinstance(data, (list, tuple)):
-            items = [self._stack(item) for item in data]
+            items = [self._stack(item, dtype) for item in data]
             common = items[0].dtype
             for item in items[1:]:
                 common = torch.promote_types(common, item.dtype)
             return torch.stack([item.to(common) for item in items])
-        return self._lift(torch.tensor(data))
+        return self._lift(torch.tensor(data, dtype=dtype))

@@ -256,8 +256,7 @@ def _is_inside(path, other):
 def _watchable(picture, path):
     """The path itself or that of the container that it lies in; None where a read would not be seen."""
     def seen(container):
-        unseen = isinstance(container, list) and picture.reads_unseen(container=True)
-        return can_watch(container) and id(container) not in picture.bound and not unseen
+        return can_watch(container) and id(container) not in picture.bound and not picture.reads_unseen(container)
 
     if path in picture.containers:
         return path if seen(picture.containers[path]) else None

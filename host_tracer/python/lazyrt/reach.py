@@ -55,6 +55,7 @@ _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, ty
 _CODE = (types.FunctionType, staticmethod, classmethod, property, functools.partialmethod, functools.cached_property)
 _BEHIND = {"vars", "__dict__", "__getstate__", "deepcopy", "dumps"}  # what reads attributes unseen
 _HEAPS = {"heappush", "heappop", "heappushpop", "heapreplace", "heapify"}  # what reads lists unseen
+_SIZES = {"getsizeof", "__sizeof__"}  # what reads containers unseen
 Held = collections.namedtuple("Held", "tensor content")  # a tensor, and a token that is equal for equal contents
 CARRIERS: set = set()  # types of numbers that know the lazy tensor that they are the value of
 
@@ -86,9 +87,11 @@ class Reach:
             self._entries.append(SwitchesEntry())
             self.places.update(self._entries[-1].states)
 
-    def reads_unseen(self, container=False):
-        """Whether the code has ways to read attributes, or lists, that no one sees."""
-        return not self._words.isdisjoint(_HEAPS if container else _BEHIND)
+    def reads_unseen(self, container=None):
+        """Whether the code has ways to read attributes, or the container, that no one sees."""
+        if container is None:
+            return not self._words.isdisjoint(_BEHIND)
+        return not self._words.isdisjoint(_SIZES | _HEAPS if isinstance(container, list) else _SIZES)
 
     def _walk(self, ignored):
         later = []
@@ -253,7 +256,7 @@ class Reach:
         return ("builtin", value.__qualname__)
 
     def _visit_object(self, path, value):
-        if isinstance(value, torch.Tensor):
+        if issubclass(type(value), torch.Tensor):
             return self._visit_tensor(path, value)
         if isinstance(value, type):
             return self._visit_class(path, value)
@@ -346,32 +349,33 @@ class Reach:
             self._push(f"{path}.{name}" if path else name, item)
 
     def _visit_items(self, path, value):
-        """A container's items; None for what is none."""
-        if isinstance(value, dict):
+        """A container's items; None for what is none, whatever its __class__ says."""
+        kind = type(value)
+        if issubclass(kind, dict):
             entry = DictEntry(value)
             for key, item in reversed(entry.items):
                 self._push(f"{path}[{key_text(key)}]", item, (value, key))
             self._push_keys(path, entry)
-        elif isinstance(value, list):
+        elif issubclass(kind, list):
             entry = ListEntry(value)
             self._push_numbered(path, entry.items, value)
-        elif isinstance(value, collections.deque):
+        elif issubclass(kind, collections.deque):
             entry = DequeEntry(value)
             self._push_numbered(path, entry.items, value)
-        elif isinstance(value, set):
+        elif issubclass(kind, set):
             entry = SetEntry(value)
             self._push_numbered(path, sorted(entry.items, key=lambda item: (type(item).__name__, repr(item))))
-        elif isinstance(value, (bytearray, array.array)) or isinstance(value, numpy.ndarray) and type(value).__module__ != "lazyrt.arrays":
+        elif issubclass(kind, (bytearray, array.array, numpy.ndarray)):
             objects = getattr(value, "dtype", None) == object
             entry = ObjectsEntry(value) if objects else ArrayEntry(value)
             if type(value) is numpy.ndarray and not objects:
                 self.arrays.append((path, value))
             self._push_numbered(path, entry.items)
-        elif isinstance(value, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):
+        elif issubclass(kind, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):
             entry = MemoryEntry(value)
-        elif isinstance(value, (io.StringIO, io.BytesIO)):
+        elif issubclass(kind, (io.StringIO, io.BytesIO)):
             entry = TextEntry(value)
-        elif isinstance(value, contextvars.ContextVar):
+        elif issubclass(kind, contextvars.ContextVar):
             entry = VariableEntry(value)
             self._push(f"{path}.get()", entry.items[0])
         else:

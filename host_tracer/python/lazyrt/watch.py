@@ -6,12 +6,11 @@ descriptor on the class of its owner."""
 import collections
 
 _WRITES = {
-    list: {"append", "extend", "insert", "clear", "__setitem__", "__delitem__", "__iadd__"},
-    dict: {"clear", "update", "__setitem__", "__delitem__", "__ior__"},
-    set: {"add", "clear", "discard", "update", "__ior__"},
-    collections.deque: {"append", "appendleft", "extend", "extendleft", "clear", "__setitem__", "__delitem__", "__iadd__",
-                        "rotate", "maxlen"},
+    list: {"append", "extend", "insert", "clear", "__iadd__"},
+    dict: {"clear", "update", "__setitem__", "__ior__"},
+    collections.deque: {"append", "appendleft", "extend", "extendleft", "clear", "__iadd__", "rotate", "maxlen"},
 }
+_AT_PLACES = ("__setitem__", "__delitem__")  # of lists: whether they raise tells the length, but for slices
 _NO_READS = {"__class__", "__new__", "__init__", "__init_subclass__", "__subclasshook__", "__class_getitem__", "__dir__", "__doc__",
              "__getattribute__", "__setattr__", "__delattr__", "__hash__", "__sizeof__", "__dict__", "__weakref__", "__module__",
              "__missing__", "default_factory", "__getstate__"}
@@ -26,6 +25,16 @@ def _reports(base, name):
     def method(self, *args, **kwargs):
         self._report()
         return getattr(base, name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+def _reports_at_a_place(base, name):
+    def method(self, key, *value):
+        if type(key) is not slice or key.step is not None:
+            self._report()
+        return getattr(base, name)(self, key, *value)
 
     method.__name__ = name
     return method
@@ -49,6 +58,7 @@ def _like_of(kind):
         names = [name for name in dir(kind) if name not in quiet and callable(getattr(kind, name))]
         members = {name: _reports(kind, name) for name in names}
         if family is list:
+            members.update({name: _reports_at_a_place(kind, name) for name in _AT_PLACES})
             members["__add__"] = _adds(kind)
             members["__radd__"] = lambda self, other: (self._report(), other + list(self))[1]
         _classes[kind] = type(kind.__name__, (kind,), {**members, "_lazyrt_watched": True, "_report": staticmethod(_nothing), "_original": None})
@@ -60,8 +70,8 @@ def is_watched(value):
 
 
 def can_watch(container):
-    """Containers whose subclass can be made from them alone."""
-    return type(container) in (list, dict, set, collections.deque, collections.OrderedDict, collections.defaultdict,
+    """Containers whose subclass can be made from them alone. Not sets: C code reads them past their methods."""
+    return type(container) in (list, dict, collections.deque, collections.OrderedDict, collections.defaultdict,
                                collections.Counter)
 
 
@@ -93,7 +103,7 @@ def unwatched(container):
     else:
         items = list(base.__iter__(container))
         original.clear()
-        original.update(items) if isinstance(original, set) else original.extend(items)
+        original.extend(items)
     return original
 
 
