@@ -178,3 +178,19 @@ class PassesForADict:
 @case(X[0], X)
 def configuration_that_passes_for_a_dict():
     return Kept(PassesForADict(), lambda kept, x: x * kept.scale)
+
+
+@case((torch.randn(2, 3),), [(torch.randn(2, 3),)] * 3, expect=("right",))
+def router_cast_to_what_it_is():
+    class Router(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+            self.register_buffer("seen", torch.zeros(3))
+
+        def forward(self, x):
+            self.to(x.dtype)
+            self.seen += x.mean(0)
+            return self.layer(x) + self.seen
+
+    return Router()

@@ -75,6 +75,7 @@ class CaptureMode(TorchFunctionMode):
     def __init__(self, lift, note, numbers, recipes, kept=()):
         super().__init__()
         self._kept = {id(tensor): tensor for tensor in kept}
+        self._data_of = {}  # id -> (what t.data gave, t) of those
         self.asks_for_layout = False  # the program asks how lazy tensors lie in memory
         self.asks_for_facts = False  # it asks for one of _FACTS
         self._lift = lift
@@ -205,7 +206,7 @@ class CaptureMode(TorchFunctionMode):
         return {
             _Tensor.device.__get__: lambda func, args, kwargs: self._device(args[0]),
             _Tensor.is_cpu.__get__: lambda func, args, kwargs: is_lazy(args[0]) or args[0].is_cpu,
-            _Tensor.data.__get__: lambda func, args, kwargs: args[0].detach(),
+            _Tensor.data.__get__: lambda func, args, kwargs: self._data(args[0]),
             _Tensor.data.__set__: self._set_data,
             _Tensor.type: self._type,
             **dict.fromkeys(_LAYOUT, self._layout),
@@ -267,11 +268,19 @@ class CaptureMode(TorchFunctionMode):
                         "captured; what is read there would not be in the bundle", "unsupported")
         return func(*args, **kwargs)
 
+    def _data(self, tensor):
+        data = tensor.detach()
+        if id(tensor) in self._kept:
+            self._data_of[id(data)] = (data, tensor)
+        return data
+
     def _set_data(self, func, args, kwargs):
-        """t.data = value of a tensor that outlives the call: a write into it."""
+        """t.data = value of a tensor that outlives the call: a write into it; nothing where it is its own (module.to(dtype))."""
         tensor, value = args
         if id(tensor) not in self._kept:
             return func(*args, **kwargs)
+        if value is tensor or id(value) in self._data_of and self._data_of[id(value)][1] is tensor:
+            return None
         value = self.current(value)
         if value.shape != tensor.shape or value.dtype != tensor.dtype:
             raise Error("the model gives a tensor that it keeps another shape or dtype by .data = ...: replace the tensor itself", "unsupported")
