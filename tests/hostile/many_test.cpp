@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "tests/hostile/shared_tables.h"
 #include "tests/support/loaded_bundle.h"
 
 namespace lazyrt {
@@ -21,18 +22,7 @@ test::AlignedBytes one_table_for_all_guards(size_t count) {
   const auto values = b.CreateVector(value);
   const auto guards =
       b.CreateVector(std::vector<flatbuffers::Offset<fb::Guard>>(count, fb::CreateGuard(b)));
-  const auto name = b.CreateString("forward");
-  fb::MethodBuilder method(b);
-  method.add_name(name);
-  method.add_values(values);
-  method.add_guards(guards);
-  method.add_arena_bytes(64);
-  const std::vector<flatbuffers::Offset<fb::Method>> methods = {method.Finish()};
-  const std::string producer(count * 16 + 1000, 'x');  // room for what the guards are charged
-  b.Finish(fb::CreateBundleDirect(b, producer.c_str(), &methods), fb::BundleIdentifier());
-  BundleParts parts;
-  parts.constants.resize(64);
-  return test::write_bundle({b.GetBufferPointer(), b.GetSize()}, parts);
+  return test::file_of_shared_tables(b, values, guards, count * 16 + 1000);
 }
 
 TEST(Many, RefusalsOfEachGuardAreCountedAtOnce) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/hostile/agreement.h"
+#include "tests/hostile/shared_tables.h"
 #include "tests/support/meter.h"
 
 namespace lazyrt {
@@ -268,20 +269,7 @@ test::AlignedBytes one_table_for_all_values(size_t count) {
   const auto value = fb::CreateValueDirect(b, "c", fb::ValueKind::Constant, fb::DType::Float32,
                                            &shape, nullptr, 0, 4);
   std::vector<flatbuffers::Offset<fb::Value>> values(count, value);
-  fb::MethodT empty;
-  const auto list = b.CreateVector(values);
-  const auto name = b.CreateString("forward");
-  fb::MethodBuilder method(b);
-  method.add_name(name);
-  method.add_values(list);
-  method.add_arena_bytes(64);
-  const std::vector<flatbuffers::Offset<fb::Method>> methods = {method.Finish()};
-  // Room for what the values are charged.
-  const std::string producer(count * 40, 'x');
-  b.Finish(fb::CreateBundleDirect(b, producer.c_str(), &methods), fb::BundleIdentifier());
-  BundleParts parts;
-  parts.constants.resize(64);
-  return test::write_bundle({b.GetBufferPointer(), b.GetSize()}, parts);
+  return test::file_of_shared_tables(b, b.CreateVector(values), 0, count * 40);
 }
 
 TEST(Memory, AValueTakesAtMostAQuarterKiB) {

@@ -239,8 +239,8 @@ class LazyFloat(Carrier):
         return self._rounded(digits) if 0 <= digits <= 22 else round(self._plain(), digits)
 
     def _rounded(self, digits):
-        """Python rounds the number itself, not its product with a power of ten: where that product comes out as a half, what it lost
-        decides. Where the last digit is less than half of the number's last place it is the number."""
+        """Python rounds the number itself, not its product with a power of ten: where that product comes out as a half, what was lost in it
+        decides. A number whose last place is a unit of the last digit or more stays as it is."""
         scale = 10.0**digits
         product = self._tensor * scale
         stays = ~(product.abs() < 2**53)

@@ -6,9 +6,11 @@ The interface, JSON in the bundle's info, has a list "parameters" in the order o
   item     the description of what was given at export, or of the default that stood in for it (see trees.py)
   default  the description of the signature's default; {"kind": "default"} of one that cannot be compared
 and lists of inputs' names: "distinct" ones must not share memory, nor "written" ones with any other, "contiguous" and "detached" ones have to
-be that, "whole" ones must not be a part of a larger memory, "plain" ones have to be tensors as torch.clone makes them; "one_object" has groups of places that hold one object. "form" is there where the
-program sees the form of its call: {"positional": how many arguments, "keywords": the names of the others in order}; "left_out" has the
-parameters whose defaults must not be given. Where variants give other constants "results" has a description for each of them, and a variant's literal "lazyrt.result" is its place there."""
+be that, "whole" ones must not be a part of a larger memory, "plain" ones have to be tensors as torch.clone makes them. Further keys:
+  one_object  groups of places that hold one object
+  form        where the program sees the form of its call: {"positional": how many arguments, "keywords": names of the others, in order}
+  left_out    parameters whose defaults must not be given, since the program would see that
+  results     where variants give other constants: a description for each of them; a variant's literal "lazyrt.result" is its place here"""
 
 import itertools
 
@@ -37,13 +39,13 @@ def check_form(interface, args, kwargs):
     """Refuses a call of a form that the program makes something else of."""
     form = interface.get("form")
     if form is not None and (len(args) != form["positional"] or list(kwargs) != form["keywords"]):
-        names = "".join(f", then {name}=" for name in form["keywords"])
-        raise _refusal(f"the program sees which arguments are given by keyword: give {form['positional']} by position{names}, as when the bundle was "
-                       "exported")
+        names = ", ".join(f"{name}=" for name in form["keywords"])
+        wanted = [f"{form['positional']} by position"] * bool(form["positional"]) + [f"{names} in this order"] * bool(names)
+        raise _refusal(f"the program sees which arguments are given by keyword: give {' and '.join(wanted)}, as when the bundle was exported")
     places = [p["name"] for p in interface["parameters"] if p["kind"] in _TAKES_POSITION]
     for name in interface.get("left_out", ()):
         if name in kwargs or name in places[:len(args)]:
-            raise _refusal(f"the program sees that '{name}' is given: leave it out, as when the bundle was exported")
+            raise _refusal(f"the program sees whether '{name}' is given: leave it out, as when the bundle was exported")
 
 
 def bind(parameters, inputs, args, kwargs):

@@ -24,7 +24,7 @@ def gradients_matter(job, sample):
         return False
     finally:
         job.takes_gradients = False
-    # asked once more where they differ: it may be a counter or a clock, which the check tells
+    # Eager is asked once more where they differ: a counter or a clock makes differences too, which are the check's to tell.
     return not layouts.same_results(recorded, job.plain_result(sample)) and not layouts.same_results(recorded, job.eager(sample))
 
 

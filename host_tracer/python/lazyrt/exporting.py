@@ -347,14 +347,14 @@ class _Export:
         notes += [f"argument '{name}' is fixed at {text_of(value)}" for name, value in sample.fixed().items()]
         notes += [*_layout_notes(self.layout), *_form_notes(self.forms)]
         trace.notes = [*notes, *dict.fromkeys(self.notes)]
+
+    def _experiment(self, trace, sample):
+        """What traces do not show."""
         reaches = bool(self.moved) and self.second_trace and experiments.draws_matter(self, sample)
         for name in sorted(self.moved):
             what = ", and its results depend on what it draws" if reaches else ""
             trace.add_finding("error" if reaches else "note", "random", f"the model draws from Python's generator {name}{what}",
                               "numbers that the bundle should draw anew have to be inputs")
-
-    def _experiment(self, trace, sample):
-        """What traces do not show."""
         if experiments.gradients_matter(self, sample):
             trace.add_finding("error", "gradient-mode", "the program gives other results where gradients are recorded than under torch.no_grad(), "
                               "and the bundle gives the latter", "decide by an argument, not by torch.is_grad_enabled()")

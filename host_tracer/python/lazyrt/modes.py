@@ -124,24 +124,24 @@ class CaptureMode(TorchFunctionMode):
             self._recipes.note(func, args, kwargs, result, writes)
         return result
 
-    def _on_one_device(self, func, args, kwargs):
-        """Their constants become lazy before the call."""
-        if any(is_lazy(t) for t in _tensors_in((*args, *kwargs.values()))):
-            def lifted(tensor):
-                return tensor if is_lazy(tensor) else self._lift(tensor.detach())
-            args, kwargs = _map(tuple(args), lifted), {key: _map(value, lifted) for key, value in kwargs.items()}
-        return self._call(func, args, kwargs)
-
-    def _draw(self, func, args, kwargs):
-        def lifted(tensor):
+    def _lazy_operands(self, args, kwargs):
+        """(args, kwargs) with all tensors lazy."""
+        def lazy(tensor):
             tensor = self.current(tensor)
             return tensor if is_lazy(tensor) else self._lift(tensor.detach())
 
-        if any(True for _ in _tensors_in((*args, *kwargs.values()))):
-            args, kwargs = _map(tuple(args), lifted), {key: _map(value, lifted) for key, value in kwargs.items()}
-        else:
-            kwargs = {**kwargs, "device": LAZY}
+        return _map(tuple(args), lazy), {name: _map(value, lazy) for name, value in kwargs.items()}
+
+    def _on_one_device(self, func, args, kwargs):
+        """Their constants become lazy before the call."""
+        if any(is_lazy(self.current(t)) for t in _tensors_in((*args, *kwargs.values()))):
+            args, kwargs = self._lazy_operands(args, kwargs)
         return self._call(func, args, kwargs)
+
+    def _draw(self, func, args, kwargs):
+        if next(_tensors_in((*args, *kwargs.values())), None) is None:
+            return self._call(func, args, {**kwargs, "device": LAZY})
+        return self._call(func, *self._lazy_operands(args, kwargs))
 
     @staticmethod
     def _refuse_autocast(func, args, kwargs):
