@@ -15,8 +15,9 @@ using namespace lazyrt;
 fuzz::Reached total;
 
 void print_reached() {
-  std::fprintf(stderr, "of %d inputs %d loaded; %d sessions, %d runs, %d results compared\n",
-               total.inputs, total.loaded, total.sessions, total.runs, total.compared);
+  std::fprintf(
+      stderr, "of %d inputs %d loaded; %d sessions, %d runs, %d results compared; %d nodes alone\n",
+      total.inputs, total.loaded, total.sessions, total.runs, total.compared, total.nodes_alone);
 }
 
 }  // namespace

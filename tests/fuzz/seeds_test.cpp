@@ -39,6 +39,7 @@ TEST(Mutants, AreMostlyTakenAndAnsweredAlike) {
   EXPECT_GT(reached.loaded, 200);
   EXPECT_GT(reached.runs, 300);
   EXPECT_GT(reached.compared, 300);
+  EXPECT_GT(reached.nodes_alone, 100);
 }
 
 /// A check that cannot fail proves nothing.

@@ -1,8 +1,7 @@
-// What a file holds by the thousands takes time in proportion.
+// What a file holds by the hundred thousand takes time in proportion: the square of it would take
+// longer than CTest waits.
 
 #include <gtest/gtest.h>
-
-#include <chrono>
 
 #include "tests/hostile/shared_tables.h"
 #include "tests/support/loaded_bundle.h"
@@ -26,16 +25,14 @@ test::AlignedBytes one_table_for_all_guards(size_t count) {
 }
 
 TEST(Many, RefusalsOfEachGuardAreCountedAtOnce) {
-  constexpr size_t kGuards = 150000;
+  constexpr size_t kGuards = 600000;
   const test::AlignedBytes file = one_table_for_all_guards(kGuards);
   const Result<Program> program = Program::load(file.span(), default_ops());
   ASSERT_TRUE(program.ok()) << program.status().message();
   Session session = test::make(program->method(0));
   ASSERT_TRUE(session.run().ok());
-  const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(session.stats().guard_refusals, 0u);
   for (size_t i = 0; i < kGuards; ++i) ASSERT_EQ(session.guard_refusals(i), 0u);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
 }
 
 /// `count` inputs of one element, in the arena one after the other but the first two, and a state.
@@ -58,14 +55,12 @@ BundleParts many_inputs(size_t count) {
 }
 
 TEST(Many, InputsAreBoundToTheSessionsMemoryAtOnce) {
-  constexpr size_t kInputs = 60000;
+  constexpr size_t kInputs = 240000;
   const test::Loaded loaded(many_inputs(kInputs));
   Session session = test::make(loaded.method());
-  const auto begin = std::chrono::steady_clock::now();
   for (size_t i = 0; i < kInputs; ++i) {
     ASSERT_TRUE(session.bind_input(i, *session.state(0), sizeof(float)).ok());
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
   EXPECT_TRUE(session.run().ok());
 }
 
