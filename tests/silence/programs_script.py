@@ -534,3 +534,57 @@ def pt2_attribute():
             return x * self.n
 
     return Net()
+
+
+@case(X[0], X * 2, expect=("right",))
+def scripted_membrane():
+    """None before the first call: lazyrt.export follows what lazy-export refuses."""
+
+    class Net(nn.Module):
+        potential: Optional[torch.Tensor]
+
+        def __init__(self):
+            super().__init__()
+            self.potential = None
+
+        def forward(self, x):
+            before = self.potential
+            if before is None:
+                before = torch.zeros_like(x)
+            before = 0.9 * before + x
+            self.potential = before
+            return before * 2
+
+    return script(Net())
+
+
+@case(X[0], X * 2, expect=("right",))
+def scripted_queue():
+    class Net(nn.Module):
+        queue: List[torch.Tensor]
+
+        def __init__(self):
+            super().__init__()
+            self.queue = []
+
+        def forward(self, x):
+            self.queue.append(x)
+            if len(self.queue) > 3:
+                self.queue = self.queue[1:]
+            return torch.stack(self.queue).sum(0)
+
+    return script(Net())
+
+
+@case(X[0], X * 2, expect=("right",))
+def scripted_window():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.window = torch.zeros(0, 4)
+
+        def forward(self, x):
+            self.window = torch.cat([self.window, x])[-7:]
+            return self.window.sum(0)
+
+    return script(Net())

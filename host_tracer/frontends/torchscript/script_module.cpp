@@ -301,7 +301,8 @@ void ScriptState::collect_writes(const Slot& slot, Writes& writes) {
   const bool tensors = slot.value.isTensor() && slot.before.isTensor();
   TORCH_CHECK(number, "forward changes the attribute '", slot.name, "' from run to run, and it is ",
               tensors ? "a tensor whose shape changes" : "neither a tensor nor a number",
-              "; keep it in a registered buffer of fixed shape, or return it and pass it back in");
+              "; keep it in a registered buffer of fixed shape, return it and pass it back in, or "
+              "export it from Python: lazyrt.export(torch.jit.load(path), ...)");
 }
 
 void ScriptState::write_back() {

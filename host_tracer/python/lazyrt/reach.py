@@ -161,7 +161,7 @@ class Reach:
     def restore(self, given=None):
         """Puts everything back; `given(value)` says what to put where `value` was."""
         given = given or (lambda value: value)
-        for entry in self._entries:
+        for entry in sorted(self._entries, key=lambda entry: type(entry) is ScriptEntry):  # it copies containers: they have to be whole
             entry.restore(given)
 
     def restore_random(self):
