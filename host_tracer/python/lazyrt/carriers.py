@@ -631,6 +631,15 @@ def _as_operand(number, tensors):
     return number._tensor if floating or not whole else number._tensor.to(whole[0])
 
 
+def _promoted_type(result, tensors):
+    """The type in which a function of whole numbers computes, where it is not theirs (a division): numbers beside them are
+    not narrowed to theirs. None where they are."""
+    if not isinstance(result, torch.Tensor) or result.dtype is torch.bool:
+        return None
+    types = {t.dtype for t in tensors}
+    return None if result.dtype in types or any(kind.is_floating_point or kind.is_complex for kind in types) else result.dtype
+
+
 def call_with_carriers(func, args, kwargs, call=None):
     """Calls a torch function with carriers as tensors, or as plain numbers where only those will do."""
     call = call or (lambda args, kwargs: func(*args, **kwargs))
@@ -646,7 +655,14 @@ def call_with_carriers(func, args, kwargs, call=None):
         with torch._C.DisableTorchFunction():
             given = give(lambda number: _as_operand(number, tensors))
         try:
-            return call(*given)
+            result = call(*given)
         except TypeError:
             pass
+        else:
+            promoted = _promoted_type(result, tensors)
+            if promoted is None:
+                return result
+            with torch._C.DisableTorchFunction():
+                given = give(lambda number: number._tensor.to(promoted))
+            return call(*given)
     return call(*give(_with_plain))
