@@ -64,7 +64,11 @@ std::vector<uint8_t> draw(const TensorInfo& info, uint64_t seed) {
 class Pair {
  public:
   Pair(const Method& method, const fb::MethodT& parts, uint64_t seed, Reached* reached)
-      : method_(method), parts_(parts), seed_(seed), reached_(*reached) {}
+      : method_(method),
+        parts_(parts),
+        seed_(seed),
+        reached_(*reached),
+        levels_(exactness_of(parts)) {}
 
   /// Of both sessions, within their limit and without a rest.
   std::string run() {
@@ -125,9 +129,8 @@ class Pair {
   /// Whether all guards up to this variant must be answered alike.
   bool guards_are_exact() const {
     for (size_t v = 0; v < method_.variant_count(); ++v) {
-      const auto levels = exactness_of(program(v));
       for (const auto& g : program(v).guards) {
-        if (levels[static_cast<size_t>(g->value)] != Exactness::kExact) return false;
+        if (levels_[v][static_cast<size_t>(g->value)] != Exactness::kExact) return false;
       }
     }
     return true;
@@ -168,13 +171,12 @@ class Pair {
   /// An index that is out of range on one backend only is no finding where rounding made it.
   bool reads_free_indices() const {
     for (size_t v = 0; v < method_.variant_count(); ++v) {
-      const auto levels = exactness_of(program(v));
       for (const auto& node : program(v).nodes) {
         for (const int id : node->inputs) {
           if (id < 0 ||
               is_floating(static_cast<DType>(program(v).values[static_cast<size_t>(id)]->dtype)))
             continue;
-          if (levels[static_cast<size_t>(id)] != Exactness::kExact) return true;
+          if (levels_[v][static_cast<size_t>(id)] != Exactness::kExact) return true;
         }
       }
     }
@@ -183,7 +185,7 @@ class Pair {
 
   std::string compare(size_t variant, const std::vector<Session>& sessions) {
     const fb::MethodT& m = program(variant);
-    const auto levels = exactness_of(m);
+    const auto& levels = levels_[variant];
     for (size_t i = 0; i < method_.output_count(); ++i) {
       const Result<TensorView> a = sessions[0].output(i), b = sessions[1].output(i);
       if (!a.ok() || !b.ok()) return "no result after a run that succeeded";
@@ -269,6 +271,7 @@ class Pair {
   const fb::MethodT& parts_;
   const uint64_t seed_;
   Reached& reached_;
+  const std::vector<std::vector<Exactness>> levels_;  ///< of each program
   double largest_ = 1, largest_constant_ = 1;
   bool stop_ = false;
   test::Meter meters_[2];
@@ -294,7 +297,7 @@ std::string compare_method(const Method& method, const fb::MethodT& m,
 /// nodes, drawn, on exact operands.
 std::string compare_a_free_node(const fb::MethodT& m, const std::vector<uint8_t>& constants,
                                 uint64_t seed, Reached* reached) {
-  const auto levels = exactness_of(m);
+  const auto levels = exactness_of(m)[0];
   std::vector<size_t> free;
   for (size_t n = 0; n < m.nodes.size(); ++n) {
     const auto& made = m.nodes[n]->outputs;

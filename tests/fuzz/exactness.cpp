@@ -48,19 +48,20 @@ class Levels {
   explicit Levels(const fb::MethodT& method)
       : m_(method), levels_(method.values.size(), Exactness::kExact) {}
 
-  /// States begin exact; what they become flows back until nothing changes.
-  std::vector<Exactness> find() {
-    for (bool changed = true; changed;) {
-      for (const auto& node : m_.nodes) visit(*node);
-      changed = false;
-      for (const auto& s : m_.states) {
-        if (at(s->next) <= at(s->value)) continue;
-        at(s->value) = at(s->next);
-        changed = true;
-      }
+  /// Raises `states` to what a run leaves in them; true where that changes one.
+  bool run(std::vector<Exactness>* states) {
+    for (size_t i = 0; i < m_.states.size(); ++i) at(m_.states[i]->value) = (*states)[i];
+    for (const auto& node : m_.nodes) visit(*node);
+    bool changed = false;
+    for (size_t i = 0; i < m_.states.size(); ++i) {
+      if (at(m_.states[i]->next) <= (*states)[i]) continue;
+      (*states)[i] = at(m_.states[i]->next);
+      changed = true;
     }
-    return levels_;
+    return changed;
   }
+
+  const std::vector<Exactness>& found() const { return levels_; }
 
  private:
   Exactness& at(int id) { return levels_[static_cast<size_t>(id)]; }
@@ -94,6 +95,18 @@ class Levels {
 
 }  // namespace
 
-std::vector<Exactness> exactness_of(const fb::MethodT& method) { return Levels(method).find(); }
+std::vector<std::vector<Exactness>> exactness_of(const fb::MethodT& method) {
+  std::vector<Levels> programs = {Levels(method)};
+  for (const auto& variant : method.variants) programs.emplace_back(*variant);
+  // States begin exact; what they become flows back until nothing changes.
+  std::vector<Exactness> states(method.states.size(), Exactness::kExact);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Levels& program : programs) changed |= program.run(&states);
+  }
+  std::vector<std::vector<Exactness>> found;
+  for (const Levels& program : programs) found.push_back(program.found());
+  return found;
+}
 
 }  // namespace lazyrt::fuzz

@@ -13,7 +13,8 @@ enum class Exactness {
   kFree,  ///< made of values that may differ: a floor, a comparison, a division may make much of it
 };
 
-/// Of each value of a method that the loader took.
-std::vector<Exactness> exactness_of(const fb::MethodT& method);
+/// Of each value of a method that the loader took, and then of each of its variants. They share
+/// states: what one leaves there another reads.
+std::vector<std::vector<Exactness>> exactness_of(const fb::MethodT& method);
 
 }  // namespace lazyrt::fuzz
