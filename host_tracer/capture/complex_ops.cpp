@@ -71,12 +71,18 @@ at::Tensor view_as_type(const Args& a) {
   return at::_reshape_copy(as_pairs(x), sizes);
 }
 
+at::Tensor is_nonzero(const ComplexParts& x) {
+  const at::Tensor re = at::ne(x.re, 0);
+  return x.im.defined() ? at::logical_or(re, at::ne(x.im, 0)) : re;
+}
+
 at::Tensor convert(const Args& a) {
   const auto dtype = a.at("dtype").toOptional<at::ScalarType>();
   const auto device = a.at("device").toOptional<at::Device>();
   if (device && device->is_cpu()) return on_cpu(a.tensor("self"), dtype);
   ComplexParts x = self(a);
   if (!dtype) return a.tensor("self");
+  if (*dtype == at::kBool) return is_nonzero(x);
   const at::ScalarType real = at::toRealValueType(*dtype);
   x.re = at::_to_copy(x.re, real);
   if (!at::isComplexType(*dtype)) return x.re;  // as eager does, with a warning

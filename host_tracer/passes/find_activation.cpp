@@ -5,16 +5,8 @@
 namespace lazyrt {
 namespace {
 
-struct GatedForm {
-  fb::UnaryFn gate;
-  fb::UnaryFn whole;
-};
-/// x * gate(x) is whole(x).
-constexpr GatedForm kGatedForms[] = {
-    {fb::UnaryFn::Sigmoid, fb::UnaryFn::Silu},
-    {fb::UnaryFn::Hardsigmoid, fb::UnaryFn::Hardswish},
-};
-
+/// x * sigmoid(x) is silu(x). (x * hardsigmoid(x) is no hardswish: that multiplies by 6 before it
+/// divides, which overflows.)
 Outcome<bool> find_activation_at(Rewriter& r, const Node& node) {
   if (node.attrs.kind() != fb::OpAttrs::Binary) return false;
   if (node.attrs.as<fb::Binary>().fn() != fb::BinaryFn::Mul) return false;
@@ -22,12 +14,10 @@ Outcome<bool> find_activation_at(Rewriter& r, const Node& node) {
     const ValueId x = node.inputs[i];
     const Node* gate = r.sole_producer(node.inputs[1 - i], fb::OpAttrs::Unary);
     if (gate == nullptr || gate->inputs[0] != x) continue;
-    for (const GatedForm& form : kGatedForms) {
-      if (gate->attrs.as<fb::Unary>().fn() != form.gate) continue;
-      fb::UnaryT whole;
-      whole.fn = form.whole;
-      return r.replace_node(node, Attrs::of(whole), {x});
-    }
+    if (gate->attrs.as<fb::Unary>().fn() != fb::UnaryFn::Sigmoid) continue;
+    fb::UnaryT whole;
+    whole.fn = fb::UnaryFn::Silu;
+    return r.replace_node(node, Attrs::of(whole), {x});
   }
   return false;
 }

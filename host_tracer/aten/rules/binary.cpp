@@ -28,7 +28,10 @@ void add(RuleContext& c) {
   const DType t = c.out_dtype();
   const ValueId a = c.cast(c.operand("self"), t);
   const ValueId b = c.cast(c.operand("other"), t);
-  if (t == DType::kBool) return c.set(c.binary(BinaryFn::LogicalOr, a, b));
+  if (t == DType::kBool) {
+    const bool adds = c.number_or("alpha", 1).as_double() != 0;
+    return c.set(adds ? c.binary(BinaryFn::LogicalOr, a, b) : a);
+  }
   c.set(c.binary(BinaryFn::Add, a, scaled(c, b)));
 }
 

@@ -177,8 +177,8 @@ void histc(RuleContext& c) {
   const ValueId x = c.cast(c.tensor("self"), c.out_dtype());
   const ValueId row = c.reshape(x, {1, c.numel(x)});
   ValueId bin = c.binary_number(BinaryFn::Sub, row, low);
-  bin = c.binary_number(BinaryFn::Div, bin, high - low);
-  bin = c.unary(UnaryFn::Floor, c.binary_number(BinaryFn::Mul, bin, static_cast<double>(bins)));
+  bin = c.binary_number(BinaryFn::Mul, bin, static_cast<double>(bins));
+  bin = c.unary(UnaryFn::Floor, c.binary_number(BinaryFn::Div, bin, high - low));
   bin = c.binary_number(BinaryFn::Minimum, bin, static_cast<double>(bins - 1));  // max itself
   const ValueId inside = c.binary_number(BinaryFn::Le, row, high);
   bin = c.where(inside, bin, c.scalar(c.dtype(x), -1.0));

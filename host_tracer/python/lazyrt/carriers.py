@@ -622,22 +622,23 @@ def _with_plain(value):
     return value
 
 
-def _as_operand(number, tensors):
-    """The tensor that computes with others as the plain number would: it has no say in the type of the result."""
-    floating = [t.dtype for t in tensors if t.is_floating_point()]
+def _as_operand(number, tensors, result_type=None):
+    """The tensor that computes with others as the plain number would: it has no say in the type of the result. `result_type`: a
+    floating one that the function has of itself, as a division of whole numbers: it computes in that."""
+    if result_type is not None:
+        return number._tensor.to(result_type)
+    floating = [t.dtype.to_real() for t in tensors if t.is_floating_point() or t.is_complex()]
     if type(number) is LazyFloat:
         return number._tensor.to(floating[0] if floating else torch.get_default_dtype())
     whole = [t.dtype for t in tensors if t.dtype is not torch.bool]
     return number._tensor if floating or not whole else number._tensor.to(whole[0])
 
 
-def _promoted_type(result, tensors):
-    """The type in which a function of whole numbers computes, where it is not theirs (a division): numbers beside them are
-    not narrowed to theirs. None where they are."""
-    if not isinstance(result, torch.Tensor) or result.dtype is torch.bool:
+def _floating_type_of_its_own(result, tensors):
+    """The type of a function's result, where it is floating and none of the tensors'."""
+    if not isinstance(result, torch.Tensor) or result.dtype in {t.dtype for t in tensors}:
         return None
-    types = {t.dtype for t in tensors}
-    return None if result.dtype in types or any(kind.is_floating_point or kind.is_complex for kind in types) else result.dtype
+    return result.dtype.to_real() if result.is_floating_point() or result.is_complex() else None
 
 
 def call_with_carriers(func, args, kwargs, call=None):
@@ -659,10 +660,10 @@ def call_with_carriers(func, args, kwargs, call=None):
         except TypeError:
             pass
         else:
-            promoted = _promoted_type(result, tensors)
-            if promoted is None:
+            result_type = _floating_type_of_its_own(result, tensors)
+            if result_type is None:
                 return result
             with torch._C.DisableTorchFunction():
-                given = give(lambda number: number._tensor.to(promoted))
+                given = give(lambda number: _as_operand(number, tensors, result_type))
             return call(*given)
     return call(*give(_with_plain))

@@ -199,10 +199,12 @@ def _type_with(tensor, number):
 
 
 def _scaled(function, args, kwargs):
-    """a + alpha * b"""
+    """a + alpha * b, where the product has the type of the sum."""
     alpha = kwargs.pop("alpha", None)
     if isinstance(alpha, Carrier):
-        args = (args[0], args[1] * alpha, *args[2:])
+        tensor, other = args
+        other = other.to(torch.result_type(tensor, other)) if isinstance(other, torch.Tensor) else other
+        args = (tensor, other * alpha)
     return call_with_carriers(function, args, kwargs)
 
 

@@ -3,6 +3,7 @@
 Calls without a lazy operand run as they are, on the CPU; a CPU tensor that lazy values are written into is lifted first. What
 moves lazy tensors to the CPU leaves them where they are; their numbers become carriers."""
 
+import functools
 import os
 import sys
 
@@ -27,6 +28,7 @@ _DRAWS_OF_TENSORS = (torch.normal, torch.multinomial, torch.bernoulli, torch.poi
 # They compare the devices of their operands themselves, or get lost in ATen's functionalization where those differ.
 _ON_ONE_DEVICE = (torch.cdist, torch.cosine_similarity, torch.linalg.multi_dot, torch.chain_matmul, torch.lstm_cell, torch.gru_cell,
                   torch.rnn_tanh_cell, torch.rnn_relu_cell, torch.quantile, torch.nanquantile, _Tensor.quantile, _Tensor.nanquantile)
+_POWERS = (torch.pow, _Tensor.pow, _Tensor.__pow__)
 _LAYOUT = (_Tensor.stride, _Tensor.is_contiguous, _Tensor.storage_offset, _Tensor.untyped_storage, _Tensor.storage, _Tensor.dim_order)
 # What a tensor is beside its values: an input may be otherwise in another call.
 _FACTS = (_Tensor.grad.__get__, _Tensor._base.__get__, _Tensor._is_view, _Tensor.is_inference, _Tensor.is_neg, _Tensor.is_shared,
@@ -231,6 +233,7 @@ class CaptureMode(TorchFunctionMode):
             _Tensor.__repr__: self._text,
             _Tensor.__format__: self._text,
             torch.full: self._full,
+            **dict.fromkeys(_POWERS, self._power),
             torch.tensor: self._make_tensor,
             torch.as_tensor: self._make_tensor,
             **dict.fromkeys((torch.stft, torch.istft, _Tensor.stft, _Tensor.istft), self._all_lazy),
@@ -307,7 +310,7 @@ class CaptureMode(TorchFunctionMode):
         if not is_lazy(self.current(tensor)):
             self._remember(tensor)
         base = self.current(tensor)
-        written = value._tensor if isinstance(value, Carrier) else torch.as_tensor(value)
+        written = value._tensor if isinstance(value, Carrier) else torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
         indexing.write(base, parts, self.current(written))
         self._numbers.selections.put_back(base, value)
         return None
@@ -398,10 +401,13 @@ class CaptureMode(TorchFunctionMode):
         tensor = self.current(args[0])
         if not is_lazy(tensor):
             return func(*args, **kwargs)
-        if not self._numbers.followed or tensor.dtype is torch.bool:
+        if not self._follows(tensor):
             return self._fetch(tensor).tolist()
         self._numbers.used = True
         return nested_carriers(tensor)
+
+    def _follows(self, tensor):
+        return self._numbers.followed and tensor.dtype is not torch.bool and not tensor.is_complex()
 
     def _bool(self, func, args, kwargs):
         """A guard on the truth, not on the number."""
@@ -429,7 +435,7 @@ class CaptureMode(TorchFunctionMode):
 
     def _item(self, func, args, kwargs):
         tensor = self.current(args[0])
-        if not is_lazy(tensor) or tensor.numel() != 1 or tensor.dtype is torch.bool or not self._numbers.followed:
+        if not is_lazy(tensor) or tensor.numel() != 1 or not self._follows(tensor):
             listened = is_lazy(tensor) and self._numbers.audience.listens()
             return func(self._fetch(tensor, is_text=True) if listened else tensor)
         self._numbers.used = True
@@ -442,7 +448,24 @@ class CaptureMode(TorchFunctionMode):
         if not is_lazy(value):
             return self._call(func, args, kwargs)
         filled = value.reshape(()).expand(arguments["size"]).clone()
-        return filled if arguments.get("dtype") is None else filled.to(arguments["dtype"])
+        return filled.to(arguments.get("dtype") or self._type_of_number(value))
+
+    @staticmethod
+    def _type_of_number(tensor):
+        """Of a tensor that torch makes of the number in this one."""
+        if tensor.is_floating_point():
+            return torch.get_default_dtype()
+        return tensor.dtype if tensor.is_complex() or tensor.dtype is torch.bool else torch.int64
+
+    def _power(self, func, args, kwargs):
+        """Tensor.pow takes a root where its exponent, a number, says so: of -0 and -inf that is something else."""
+        power = self._call(func, args, kwargs)
+        base, exponent = (*args, *kwargs.values())[:2]
+        if type(exponent) is not LazyFloat or not isinstance(base, _Tensor) or not base.is_floating_point():
+            return power
+        base = self.current(base)
+        base = base if is_lazy(base) else self._lift(base.detach())
+        return torch.where(exponent._tensor == 0.5, base.sqrt(), torch.where(exponent._tensor == -0.5, base.rsqrt(), power))
 
     def _text(self, func, args, kwargs):
         return func(self._fetch(args[0], is_text=True), *args[1:], **kwargs)
@@ -457,19 +480,19 @@ class CaptureMode(TorchFunctionMode):
         if isinstance(data, _Tensor) or not any(is_lazy(t) for t in _tensors_in([data])):
             return self._call(func, args, kwargs)
         dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
-        return self._stack(data, dtype)
+        stacked, inferred = self._stack(data)
+        return stacked.to(dtype or inferred)
 
-    def _stack(self, data, dtype=None):
+    def _stack(self, data):
+        """(nested data as one lazy tensor, as wide as Python's numbers are; the type that torch infers for it)"""
         if isinstance(data, Carrier):
-            kind = dtype or (torch.get_default_dtype() if type(data) is LazyFloat else torch.int64)
-            return data._tensor.to(kind, copy=True)
+            return data._tensor.clone(), torch.get_default_dtype() if type(data) is LazyFloat else torch.int64
         if isinstance(data, _Tensor):
             made = data if is_lazy(data) else self._lift(data.detach())
-            return made if dtype is None else made.to(dtype)
+            return made, made.dtype
         if isinstance(data, (list, tuple)):
-            items = [self._stack(item, dtype) for item in data]
-            common = items[0].dtype
-            for item in items[1:]:
-                common = torch.promote_types(common, item.dtype)
-            return torch.stack([item.to(common) for item in items])
-        return self._lift(torch.tensor(data, dtype=dtype))
+            items = [self._stack(item) for item in data]
+            wide, inferred = (functools.reduce(torch.promote_types, kinds) for kinds in zip(*((item.dtype, kind) for item, kind in items)))
+            return torch.stack([item.to(wide) for item, _ in items]), inferred
+        inferred = torch.tensor(data).dtype
+        return self._lift(torch.tensor(data, dtype=torch.float64 if inferred.is_floating_point else None)), inferred

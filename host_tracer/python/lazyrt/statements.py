@@ -10,6 +10,7 @@ import functools
 import inspect
 import linecache
 import logging
+import logging.handlers
 import os
 import sys
 import types
@@ -17,10 +18,13 @@ import warnings
 
 import torch
 
+from lazyrt.code_names import is_installed
+
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _PLUMBING = tuple(_TORCH + name for name in ("_tensor.py", "_tensor_str.py", "overrides.py", os.path.join("utils", "_device.py")))
 _TELLERS = (os.path.dirname(os.path.abspath(logging.__file__)) + os.sep, os.path.abspath(warnings.__file__))
+_SHOWN_BY = {"warn", "warn_explicit", "_showwarnmsg"}
 _LOG_METHODS = {"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"}
 _TO_TEXT = (str, repr, format, float, int, round)
 _TRUTH_OPS = ("POP_JUMP", "JUMP_IF_", "TO_BOOL", "UNARY_NOT")
@@ -155,17 +159,18 @@ def _program_frame():
 
 
 class Audience:
-    """Knows whether a value that becomes a text is for people: what print, logging and warnings take, in one statement."""
+    """Knows whether a value that becomes a text is for people: what print, logging and warnings take, in one statement, and
+    neither keep for the program nor decide anything by."""
 
     def __init__(self):
-        self._stdout = sys.stdout
+        self._stdout, self._shows_warnings = sys.stdout, _ways_of_warnings()
 
     def listens(self):
         frame = _program_frame()
         if frame is None:
             return False
         if frame.f_code.co_filename.startswith(_TELLERS):
-            return True
+            return self._is_told(frame)
         place = Place(frame)
         for statement in place.statements(ast.Expr)[:1]:
             call = statement.value
@@ -177,11 +182,68 @@ class Audience:
         if function is print:
             return sys.stdout is self._stdout and all(word.arg != "file" for word in call.keywords)
         if function is warnings.warn:
-            return True
+            return self._warnings_are_shown()
         name = getattr(function, "__name__", "")
         owner = getattr(function, "__self__", None)
-        of_logger = type(owner) in (logging.Logger, logging.RootLogger) and owner.__class__.__module__ == "logging"
-        return name in _LOG_METHODS and (of_logger or getattr(logging, name, None) is function)
+        if name not in _LOG_METHODS:
+            return False
+        if type(owner) in (logging.Logger, logging.RootLogger):
+            return self._is_only_written(owner)
+        return getattr(logging, name, None) is function and self._is_only_written(logging.root)
+
+    def _is_told(self, frame):
+        """Of a frame of logging or warnings: whether the program called them to tell something, with nothing of its own in between."""
+        while frame is not None:
+            name = frame.f_code.co_name
+            if frame.f_code.co_filename == _TELLERS[1]:
+                if name in _SHOWN_BY:
+                    return self._warnings_are_shown()
+            elif frame.f_code.co_filename.startswith(_TELLERS[0]):
+                logger = frame.f_locals.get("self", logging.root)
+                if name in _LOG_METHODS and isinstance(logger, logging.Logger):
+                    return self._is_only_written(logger)
+            elif not is_installed(frame.f_globals.get("__name__", "")):
+                return False
+            frame = frame.f_back
+        return False
+
+    def _warnings_are_shown(self):
+        """They neither go to a list nor become exceptions."""
+        ways = _ways_of_warnings()
+        of_others = all(getattr(way, "__module__", None) in (None, "warnings") or is_installed(way.__module__) for way in ways)
+        return of_others and ways == self._shows_warnings and all(action != "error" for action, *_ in warnings.filters)
+
+    def _is_only_written(self, logger):
+        """All that handles the logger's records writes them out as they are."""
+        if logging.getLogRecordFactory() is not logging.LogRecord:
+            return False
+        while logger is not None:
+            if type(logger) not in (logging.Logger, logging.RootLogger) or logger.filters or not all(map(self._writes_out, logger.handlers)):
+                return False
+            logger = logger.parent if logger.propagate else None
+        return True
+
+    def _writes_out(self, handler):
+        own = [type(handler), type(handler.formatter or logging.Formatter())]
+        if handler.filters or any(not is_installed(kind.__module__) and not kind.__module__.startswith("logging") for kind in own):
+            return False
+        if isinstance(handler, (logging.handlers.BufferingHandler, logging.handlers.QueueHandler)):
+            return False
+        return not isinstance(handler, logging.StreamHandler) or is_installed(type(handler).__module__) or _has_a_file(handler.stream)
+
+
+def _ways_of_warnings():
+    return [warnings.showwarning, warnings._showwarnmsg_impl, warnings.formatwarning]
+
+
+def _has_a_file(stream):
+    """Whether what is written there leaves the process; the streams of the process are thought to."""
+    if stream in (sys.stderr, sys.stdout, sys.__stderr__, sys.__stdout__):
+        return True
+    try:
+        return stream is None or stream.fileno() >= 0
+    except Exception:  # a StringIO, or an object of the program's
+        return False
 
 
 def _becomes_text(place, node):

@@ -1,0 +1,182 @@
+"""Numbers in the type in which eager computes with them, and other values at the ends of what types hold."""
+
+import logging
+import math
+import warnings
+
+import torch
+import torch.nn.functional as F
+from harness import case
+
+
+def u8(*values):
+    return torch.tensor(values, dtype=torch.uint8)
+
+
+def i32(*values):
+    return torch.tensor(values, dtype=torch.int32)
+
+
+def f64(*values):
+    return torch.tensor(values, dtype=torch.float64)
+
+
+BYTES = [(u8(1, 2, 25),), (u8(30, 100, 255),), (u8(255, 255, 255),)]
+WHOLE = [(i32(1, 2),), (i32(2**31 - 1, 2**31 - 1),), (i32(-5, 9),)]
+F32 = [(torch.tensor([1.0, 2.0, 3.0]),), (torch.tensor([1e38, -1e38, 3.0]),), (torch.tensor([3e38, -3.0, 0.0]),)]
+
+
+@case(BYTES[0], BYTES, expect=("right",))
+def bytes_as_shares():
+    return lambda x: x / x.sum().item()
+
+
+@case(WHOLE[0], WHOLE, expect=("right",))
+def whole_numbers_as_shares():
+    return lambda x: (x / x.sum().item(), x.sum().item() / x)
+
+
+@case(BYTES[0], BYTES, expect=("right",))
+def image_by_its_range():
+    return lambda x: (x - x.min()) / (x.max().item() - x.min().item() + 1)
+
+
+@case(BYTES[0], BYTES, expect=("right",))
+def bytes_in_functions_of_floats():
+    return lambda x: (torch.xlogy(x, x.sum().item()), torch.float_power(x, 1 / x.max().item()))
+
+
+@case((torch.zeros(2), u8(1, 2), torch.tensor(3)), [(torch.ones(2), u8(10, 200), torch.tensor(n)) for n in (3, 100, 255)], expect=("right",))
+def alpha_beside_bytes():
+    return lambda x, m, n: torch.add(x, m, alpha=n.item())
+
+
+@case((f64(0), torch.tensor([3.0]), f64(2)), [(f64(0), torch.tensor([3.0]), f64(p)) for p in (2, 0.1, 1 / 3)], expect=("right",), tolerance=1e-12)
+def alpha_beside_doubles():
+    return lambda x, y, p: torch.add(x, y, alpha=p[0].item()) - y.double() * p
+
+
+@case((f64(1, 1), torch.tensor(1)), [(f64(1, 1), torch.tensor(i)) for i in (0, 1)], expect=("right",), tolerance=1e-12)
+def tenths_written_into_doubles():
+    def program(x, i):
+        out = torch.zeros(2, dtype=torch.float64)
+        out[i.item()] = 0.1
+        return out + 0 * x - torch.tensor([0.1, 0.0], dtype=torch.float64)
+
+    return program
+
+
+@case((f64(1),), [(f64(3),), (f64(0.1),)], expect=("right",), tolerance=1e-12)
+def doubles_stacked_beside_numbers():
+    return lambda x: torch.tensor([x[0], 0.1, math.pi]) - f64(0.1, 0.1, math.pi)
+
+
+@case((torch.tensor([10.0]), f64(2)), [(torch.tensor([10.0]), f64(p)) for p in (2.1, 0.3)], expect=("right",), tolerance=1e-10)
+def power_in_doubles():
+    return lambda x, p: torch.float_power(x, p[0].item())
+
+
+@case((f64(2),), [(f64(3),), (f64(7),)], expect=("right",), tolerance=1e-12)
+def complex_doubles_by_a_number():
+    return lambda x: (torch.complex(x, x) * (1 / x[0].item())).real - 1
+
+
+@case((torch.tensor([1.0, 2.0]), torch.tensor(2.0)), [(torch.tensor([-math.inf, -0.0]), torch.tensor(p)) for p in (0.5, -0.5, 2.0)], expect=("right",))
+def roots_as_powers():
+    return lambda x, p: (x ** p.item(), torch.atan2(x.pow(p.item()), torch.tensor(-1.0)))
+
+
+@case((torch.tensor([[1.0, 0.0], [2.0, 1.0]]),), [(torch.tensor([[0.0, 3.0], [1e-5, 0.0]]),), (torch.zeros(2, 2),)], expect=("right",))
+def truth_of_complex_numbers():
+    return lambda x: torch.view_as_complex(x).bool()
+
+
+@case((torch.tensor([[1.0, 2.0]]),), [(torch.tensor([[1.75, 2.0]]),)])
+def number_out_of_complex_ones():
+    return lambda x: x[:, 0] * torch.view_as_complex(x)[0].item().real
+
+
+@case(F32[0], F32, expect=("right",))
+def times_hardsigmoid():
+    return lambda x: x * F.hardsigmoid(x)
+
+
+@case((torch.tensor([3.0]),), [(torch.tensor([float(n)]),) for n in range(42)], expect=("right",))
+def histogram_of_class_ids():
+    return lambda x: torch.histc(x, 41, 0, 41)
+
+
+@case((torch.tensor([True, False]),), [(torch.tensor([False, True]),)], expect=("right",))
+def truths_added_not_at_all():
+    return lambda x: torch.add(x, ~x, alpha=0)
+
+
+@case((torch.tensor(1.5, dtype=torch.float64),), [(torch.tensor(2.5, dtype=torch.float64),)], expect=("right",))
+def filled_with_a_tensor():
+    return lambda x: torch.full((2,), x)
+
+
+class Keeps(logging.Handler):
+    def __init__(self):
+        super().__init__()
+        self.last = ""
+
+    def emit(self, record):
+        self.last = self.format(record)
+
+
+N = [(torch.tensor([5, 6, 7]),), (torch.tensor([105, 2, 3]),), (torch.tensor([5, 1, 1]),)]
+
+
+@case(N[0], N)
+def message_comes_back_from_a_handler():
+    logger, handler = logging.Logger("widths"), Keeps()
+    logger.addHandler(handler)
+
+    def program(n):
+        logger.warning("%d", n[0].item())
+        return n * len(handler.last)
+
+    return program
+
+
+@case(N[0], N)
+def message_comes_back_from_a_warning():
+    def program(n):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            warnings.warn(f"value {n[0].item()}")
+        return n * len(str(caught[0].message))
+
+    return program
+
+
+@case(N[0], N)
+def message_comes_back_from_an_exception():
+    def program(n):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                warnings.warn(f"value {n[0].item()}")
+            except UserWarning as warning:
+                return n * len(str(warning))
+        return n
+
+    return program
+
+
+@case(N[0], N)
+def message_of_a_record():
+    return lambda n: n * len(logging.makeLogRecord({"msg": "%d", "args": (n[0].item(),)}).getMessage())
+
+
+@case(N[0], N, expect=("right",))
+def message_for_people():
+    logger = logging.getLogger("silence.people")
+
+    def program(n):
+        logger.info("%d", n[0].item())
+        logger.debug(f"first {n[0].item()}")
+        return n * 2
+
+    return program
