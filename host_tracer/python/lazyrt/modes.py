@@ -169,6 +169,8 @@ class CaptureMode(TorchFunctionMode):
         sources = [*_tensors_in(args), *_tensors_in(kwargs.values())]
         if any(is_lazy(t) for t in sources):
             for target in _tensors_in(targets):
+                if out is not None and not target.numel():
+                    raise Error("the model lets a function make an empty tensor as large as its result (out=): use what the function returns, without out", "unsupported")
                 if not is_lazy(target):
                     self._remember(target)
 
