@@ -207,7 +207,6 @@ torch::jit::Stack make_stack(const c10::OperatorHandle& op, const ex::Node& node
   const bool factory = !takes_tensors(schema);
   torch::jit::Stack stack;
   std::vector<size_t> numbers;
-  std::vector<at::Tensor> tensors;
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
     const c10::Argument& arg = schema.arguments()[i];
     const ex::Argument* given = find_input(node, arg.name(), i);
@@ -218,14 +217,13 @@ torch::jit::Stack make_stack(const c10::OperatorHandle& op, const ex::Node& node
       stack.push_back(*arg.default_value());
     }
     if (factory && arg.name() == "device" && stack.back().isNone()) stack.back() = device;
-    if (!is_lazy_value(stack.back())) continue;
-    if (is_symbolic(given)) {
-      if (!is_number_type(arg.type())) numbers.push_back(i);
-    } else {
-      tensors.push_back(stack.back().toTensor());
-    }
+    const bool number = is_lazy_value(stack.back()) && is_symbolic(given);
+    if (number && !is_number_type(arg.type())) numbers.push_back(i);
   }
-  for (const size_t i : numbers) stack[i] = number_beside(stack[i].toTensor(), tensors);
+  const torch::jit::Stack given = stack;
+  for (const size_t i : numbers) {
+    stack[i] = number_beside(given[i].toTensor(), schema, given, numbers);
+  }
   return stack;
 }
 
@@ -369,7 +367,8 @@ std::vector<c10::IValue> run_node(Pt2Interpreter& interpreter, const ex::Node& n
   if (const NumberFn fn = number_function(target)) {
     const Numbers args = plain_arguments(node, values);
     if (!any_lazy(args)) return {fn(args)};
-    if (const auto made = compute_number(number_name(target), args)) return {*made};
+    if (const auto made = compute_number(NumberRules::kPython, number_name(target), args))
+      return {*made};
     return {fn(plain_numbers(args))};
   }
   if (is_item(target)) {

@@ -2,7 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "host_tracer/capture/capture.h"
 
@@ -49,42 +51,103 @@ at::Tensor check_divisor(const at::Tensor& divisor) {
 
 using Compute = at::Tensor (*)(const Tensors&);
 
-const std::unordered_map<std::string, Compute>& functions() {
-  static const std::unordered_map<std::string, Compute> table = {
-      {"add", [](const Tensors& n) { return at::add(n[0], n[1]); }},
-      {"sub", [](const Tensors& n) { return at::sub(n[0], n[1]); }},
-      {"mul", [](const Tensors& n) { return at::mul(n[0], n[1]); }},
-      {"neg", [](const Tensors& n) { return at::neg(n[0]); }},
-      {"pos", [](const Tensors& n) { return n[0]; }},
-      {"abs", [](const Tensors& n) { return at::abs(n[0]); }},
-      {"floordiv", [](const Tensors& n) { return at::div(n[0], check_divisor(n[1]), "floor"); }},
-      {"mod", [](const Tensors& n) { return at::remainder(n[0], check_divisor(n[1])); }},
-      {"truediv",
-       [](const Tensors& n) { return at::div(as_double(n[0]), as_double(check_divisor(n[1]))); }},
-      {"min", [](const Tensors& n) { return at::minimum(n[0], n[1]); }},
-      {"max", [](const Tensors& n) { return at::maximum(n[0], n[1]); }},
-      {"eq", [](const Tensors& n) { return at::eq(n[0], n[1]); }},
-      {"ne", [](const Tensors& n) { return at::ne(n[0], n[1]); }},
-      {"lt", [](const Tensors& n) { return at::lt(n[0], n[1]); }},
-      {"le", [](const Tensors& n) { return at::le(n[0], n[1]); }},
-      {"gt", [](const Tensors& n) { return at::gt(n[0], n[1]); }},
-      {"ge", [](const Tensors& n) { return at::ge(n[0], n[1]); }},
-      {"float", [](const Tensors& n) { return as_double(n[0]); }},
-      {"int", [](const Tensors& n) { return at::trunc(as_double(n[0])).to(at::kLong); }},
-      {"trunc", [](const Tensors& n) { return at::trunc(as_double(n[0])).to(at::kLong); }},
-      {"floor", [](const Tensors& n) { return at::floor(as_double(n[0])).to(at::kLong); }},
-      {"ceil", [](const Tensors& n) { return at::ceil(as_double(n[0])).to(at::kLong); }},
-      {"round", [](const Tensors& n) { return at::round(as_double(n[0])); }},
-      {"sqrt", [](const Tensors& n) { return at::sqrt(as_double(n[0])); }},
-      {"exp", [](const Tensors& n) { return at::exp(as_double(n[0])); }},
-      {"log", [](const Tensors& n) { return at::log(as_double(n[0])); }},
-      {"sin", [](const Tensors& n) { return at::sin(as_double(n[0])); }},
-      {"cos", [](const Tensors& n) { return at::cos(as_double(n[0])); }},
-      {"tanh", [](const Tensors& n) { return at::tanh(as_double(n[0])); }},
-      {"not", [](const Tensors& n) { return at::eq(n[0], 0); }},
-      {"bool", [](const Tensors& n) { return at::ne(n[0], 0); }},
+/// By name; of those that take another number of operands nothing is known here.
+struct NumberFunction {
+  size_t operands;
+  Compute compute;
+};
+using Functions = std::unordered_map<std::string, NumberFunction>;
+
+at::Tensor whole(const at::Tensor& t, at::Tensor (*round)(const at::Tensor&)) {
+  return is_real(t) ? round(t).to(at::kLong) : t;
+}
+
+at::Tensor real_quotient(const Tensors& n) { return at::div(as_double(n[0]), as_double(n[1])); }
+
+/// What Python and TorchScript compute alike.
+const Functions& common_functions() {
+  static const Functions table = {
+      {"add", {2, [](const Tensors& n) { return at::add(n[0], n[1]); }}},
+      {"sub", {2, [](const Tensors& n) { return at::sub(n[0], n[1]); }}},
+      {"mul", {2, [](const Tensors& n) { return at::mul(n[0], n[1]); }}},
+      {"neg", {1, [](const Tensors& n) { return at::neg(n[0]); }}},
+      {"pos", {1, [](const Tensors& n) { return n[0]; }}},
+      {"abs", {1, [](const Tensors& n) { return at::abs(n[0]); }}},
+      {"eq", {2, [](const Tensors& n) { return at::eq(n[0], n[1]); }}},
+      {"ne", {2, [](const Tensors& n) { return at::ne(n[0], n[1]); }}},
+      {"lt", {2, [](const Tensors& n) { return at::lt(n[0], n[1]); }}},
+      {"le", {2, [](const Tensors& n) { return at::le(n[0], n[1]); }}},
+      {"gt", {2, [](const Tensors& n) { return at::gt(n[0], n[1]); }}},
+      {"ge", {2, [](const Tensors& n) { return at::ge(n[0], n[1]); }}},
+      {"float", {1, [](const Tensors& n) { return as_double(n[0]); }}},
+      {"int", {1, [](const Tensors& n) { return whole(n[0], at::trunc); }}},
+      {"trunc", {1, [](const Tensors& n) { return whole(n[0], at::trunc); }}},
+      {"floor", {1, [](const Tensors& n) { return whole(n[0], at::floor); }}},
+      {"ceil", {1, [](const Tensors& n) { return whole(n[0], at::ceil); }}},
+      {"round", {1, [](const Tensors& n) { return at::round(as_double(n[0])); }}},
+      {"sqrt", {1, [](const Tensors& n) { return at::sqrt(as_double(n[0])); }}},
+      {"exp", {1, [](const Tensors& n) { return at::exp(as_double(n[0])); }}},
+      {"log", {1, [](const Tensors& n) { return at::log(as_double(n[0])); }}},
+      {"sin", {1, [](const Tensors& n) { return at::sin(as_double(n[0])); }}},
+      {"cos", {1, [](const Tensors& n) { return at::cos(as_double(n[0])); }}},
+      {"tanh", {1, [](const Tensors& n) { return at::tanh(as_double(n[0])); }}},
+      {"not", {1, [](const Tensors& n) { return at::eq(n[0], 0); }}},
+      {"bool", {1, [](const Tensors& n) { return at::ne(n[0], 0); }}},
   };
   return table;
+}
+
+const Functions& python_functions() {
+  static const Functions table = {
+      {"floordiv",
+       {2, [](const Tensors& n) { return at::div(n[0], check_divisor(n[1]), "floor"); }}},
+      {"mod", {2, [](const Tensors& n) { return at::remainder(n[0], check_divisor(n[1])); }}},
+      {"truediv",
+       {2,
+        [](const Tensors& n) {
+          check_divisor(n[1]);
+          return real_quotient(n);
+        }}},
+      {"min", {2, [](const Tensors& n) { return at::where(at::lt(n[1], n[0]), n[1], n[0]); }}},
+      {"max", {2, [](const Tensors& n) { return at::where(at::gt(n[1], n[0]), n[1], n[0]); }}},
+  };
+  return table;
+}
+
+/// As torch/csrc/jit/runtime/register_prim_ops.cpp has them.
+const Functions& script_functions() {
+  static const Functions table = {
+      {"floordiv",
+       {2,
+        [](const Tensors& n) {
+          return is_real(n[0]) ? at::floor(at::div(n[0], n[1]))
+                               : at::div(n[0], check_divisor(n[1]), "floor");
+        }}},
+      {"mod",
+       {2,
+        [](const Tensors& n) {
+          return is_real(n[0]) ? at::fmod(at::add(n[1], at::fmod(n[0], n[1])), n[1])
+                               : at::remainder(n[0], check_divisor(n[1]));
+        }}},
+      {"truediv", {2, real_quotient}},
+      {"log",
+       {2,
+        [](const Tensors& n) {
+          return at::div(at::log(as_double(n[0])), at::log(as_double(n[1])));
+        }}},
+      {"min", {2, [](const Tensors& n) { return at::where(at::lt(n[0], n[1]), n[0], n[1]); }}},
+      {"max", {2, [](const Tensors& n) { return at::where(at::gt(n[0], n[1]), n[0], n[1]); }}},
+  };
+  return table;
+}
+
+Compute find_function(NumberRules rules, const std::string& name, size_t operands) {
+  const Functions& own = rules == NumberRules::kPython ? python_functions() : script_functions();
+  for (const Functions* table : {&own, &common_functions()}) {
+    const auto found = table->find(name);
+    if (found != table->end() && found->second.operands == operands) return found->second.compute;
+  }
+  return nullptr;
 }
 
 /// Of two truth values the bitwise and, or.
@@ -129,13 +192,29 @@ std::optional<c10::OperatorHandle> overload_with_tensors(const c10::FunctionSche
   return std::nullopt;
 }
 
-Tensors tensor_operands(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
+/// The tensors of a call, without numbers in the places of tensors.
+Tensors tensor_operands(const c10::FunctionSchema& schema, const torch::jit::Stack& stack,
+                        const std::vector<size_t>& numbers) {
   Tensors tensors;
   for (size_t i = 0; i < stack.size(); ++i) {
     const bool tensor = is_tensor_type(schema.arguments()[i].type()) && stack[i].isTensor();
-    if (tensor && stack[i].toTensor().defined()) tensors.push_back(stack[i].toTensor());
+    const bool number = std::find(numbers.begin(), numbers.end(), i) != numbers.end();
+    if (!tensor || number || !stack[i].toTensor().defined()) continue;
+    const at::Tensor& t = stack[i].toTensor();
+    if (!t.unsafeGetTensorImpl()->is_wrapped_number()) tensors.push_back(t);
   }
   return tensors;
+}
+
+/// Whether the call gives floating values also where all its operands are whole.
+bool gives_reals(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
+  static const std::unordered_set<std::string> names = {
+      "aten::div",         "aten::div_",         "aten::divide", "aten::divide_",
+      "aten::true_divide", "aten::true_divide_", "aten::xlogy",  "aten::xlogy_"};
+  if (schema.name().starts_with("aten::special_")) return true;
+  if (!names.count(schema.name())) return false;
+  const auto mode = schema.argumentIndexWithName("rounding_mode");
+  return !mode || stack.at(static_cast<size_t>(*mode)).isNone();
 }
 
 }  // namespace
@@ -170,7 +249,7 @@ at::Tensor number_as(const at::Tensor& number, const c10::TypePtr& type) {
   return number;
 }
 
-std::optional<at::Tensor> compute_number(const std::string& name,
+std::optional<at::Tensor> compute_number(NumberRules rules, const std::string& name,
                                          const std::vector<IValue>& numbers) {
   Tensors tensors;
   for (const IValue& value : numbers) {
@@ -178,17 +257,22 @@ std::optional<at::Tensor> compute_number(const std::string& name,
     tensors.push_back(tensor_of(value));
   }
   if (auto truth = compute_truth(name, tensors)) return truth;
-  const auto function = functions().find(name);
-  if (function == functions().end()) return std::nullopt;
+  const Compute compute = find_function(rules, name, tensors.size());
+  if (!compute) return std::nullopt;
   unify(tensors);
-  return function->second(tensors);
+  return compute(tensors);
 }
 
-at::Tensor number_beside(const at::Tensor& number, const Tensors& tensors) {
+at::Tensor number_beside(const at::Tensor& number, const c10::FunctionSchema& schema,
+                         const torch::jit::Stack& stack, const std::vector<size_t>& numbers) {
+  if (schema.name().starts_with("aten::float_power")) return number.to(at::kDouble);
+  const Tensors tensors = tensor_operands(schema, stack, numbers);
   for (const at::Tensor& t : tensors) {
     if (is_real(t)) return number.to(t.scalar_type());
   }
-  if (is_real(number)) return number.to(c10::typeMetaToScalarType(at::get_default_dtype()));
+  if (is_real(number) || gives_reals(schema, stack)) {
+    return number.to(c10::typeMetaToScalarType(at::get_default_dtype()));
+  }
   for (const at::Tensor& t : tensors) {
     if (t.scalar_type() != at::kBool) return number.to(t.scalar_type());
   }
@@ -200,12 +284,12 @@ IValue plain_number(const at::Tensor& number) { return number.item(); }
 bool call_with_numbers(const c10::FunctionSchema& schema, torch::jit::Stack* stack) {
   const auto op = overload_with_tensors(schema, *stack);
   if (!op) return false;
-  const Tensors others = tensor_operands(schema, *stack);
+  const torch::jit::Stack given = *stack;
   for (size_t i = 0; i < stack->size(); ++i) {
     const bool number = is_scalar_type(schema.arguments()[i].type()) &&
                         is_tensor_type(op->schema().arguments()[i].type());
     if (number && !(*stack)[i].isNone()) {
-      (*stack)[i] = number_beside(tensor_of((*stack)[i]), others);
+      (*stack)[i] = number_beside(tensor_of((*stack)[i]), schema, given, {});
     } else if (number) {
       (*stack)[i] = at::Tensor();
     }

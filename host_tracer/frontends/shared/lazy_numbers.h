@@ -23,17 +23,24 @@ at::Tensor lazy_number(const at::Tensor& tensor);
 /// The number as one of `type` (int: towards zero, float, Scalar: as it is).
 at::Tensor number_as(const at::Tensor& number, const c10::TypePtr& type);
 
-/// What a Python operator or function of that name ("add", "floordiv", "sqrt", …) gives for numbers
-/// some of which are lazy: a lazy number, of comparisons a lazy bool. Nothing: it takes plain ones.
-std::optional<at::Tensor> compute_number(const std::string& name,
+/// Whose arithmetic: they differ in floating // and %, in max and min beside NaN, and where they
+/// raise.
+enum class NumberRules { kPython, kTorchScript };
+
+/// What an operator or function of that name in Python ("add", "floordiv", "sqrt", …) gives for
+/// numbers some of which are lazy: a lazy number, of comparisons a lazy bool. Nothing: it takes
+/// plain ones.
+std::optional<at::Tensor> compute_number(NumberRules rules, const std::string& name,
                                          const std::vector<c10::IValue>& numbers);
 
 /// The number itself: it leaves the graph here, and is guarded.
 c10::IValue plain_number(const at::Tensor& number);
 
-/// A lazy number as an operand beside the tensors of a call: it has no say in the type of the
-/// result.
-at::Tensor number_beside(const at::Tensor& number, const std::vector<at::Tensor>& tensors);
+/// A lazy number as an operand of the call beside its tensors: it has no say in the type of the
+/// result. `numbers`: the places in `stack` where numbers stand for tensors. `stack` has the
+/// arguments of `schema` in full.
+at::Tensor number_beside(const at::Tensor& number, const c10::FunctionSchema& schema,
+                         const torch::jit::Stack& stack, const std::vector<size_t>& numbers);
 
 /// Calls the operator with lazy numbers in the places of Scalars, by the overload that takes
 /// tensors there. False: there is none, nothing happened. `stack` has the arguments of `schema` in

@@ -226,13 +226,14 @@ at::Tensor ScriptInterpreter::place(const at::Tensor& tensor) {
 }
 
 IValue ScriptInterpreter::run_forward(const std::vector<IValue>& arguments) {
-  Stack stack = {module_.module()._ivalue()};
-  stack.insert(stack.end(), arguments.begin(), arguments.end());
-  torch::jit::Function& forward = module_.module().get_method("forward").function();
-  const Stack results = call(forward, std::move(stack), nullptr);
+  IValue result = call_with_hooks(
+      module_.module(), arguments, [this](torch::jit::Function& function, Stack stack) {
+        IValue returned = call(function, std::move(stack), nullptr).at(0);
+        const Value* value = torch::jit::toGraphFunction(function).graph()->outputs()[0];
+        return is_lazy_number(value, returned) ? plain_number(returned.toTensor()) : returned;
+      });
   state_.write_back();
-  const Value* result = torch::jit::toGraphFunction(forward).graph()->outputs()[0];
-  return is_lazy_number(result, results.at(0)) ? plain_number(results[0].toTensor()) : results[0];
+  return result;
 }
 
 Stack ScriptInterpreter::call(torch::jit::Function& function, Stack arguments, const Node* site) {
@@ -427,7 +428,7 @@ std::optional<Stack> ScriptInterpreter::run_on_numbers(const Node* node, Stack& 
   if (kind == "prim::Print" || kind == "aten::warn") return run_operator(node, stack);
   if (kind == "prim::unchecked_cast" || kind == "prim::NumToTensor") return stack;
   if (all_numbers(node) && node->outputs().size() == 1) {
-    if (const auto made = compute_number(function_name(kind), stack)) {
+    if (const auto made = compute_number(NumberRules::kTorchScript, function_name(kind), stack)) {
       running_ = node;
       if (made->scalar_type() == at::kBool) return Stack{made->item()};
       return Stack{number_as(*made, node->output()->type())};

@@ -4,6 +4,7 @@
 #include <ATen/core/Dict.h>
 #include <ATen/core/jit_type.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "host_tracer/frontends/shared/lazy_numbers.h"
@@ -150,7 +151,56 @@ bool tensor_pairs(const IValue& before, const IValue& after, Pairs& pairs) {
   return same_value(before, after);
 }
 
+/// A tensor of an attribute before and after a run.
+struct TensorSlot {
+  const std::string* name;
+  const void *before, *after;  ///< memory
+  bool written;                ///< in place
+};
+
+void collect_tensors(const IValue& before, const IValue& after, const std::string& name,
+                     std::vector<TensorSlot>& tensors) {
+  const bool leaf = before.isTensor() && after.isTensor();
+  if (leaf && before.toTensor().defined() && after.toTensor().defined()) {
+    const at::Tensor &a = before.toTensor(), &b = after.toTensor();
+    if (!a.device().is_lazy() || !b.device().is_lazy()) return;
+    tensors.push_back({&name, memory_of(a), memory_of(b), was_written(a) || was_written(b)});
+    return;
+  }
+  std::vector<IValue> from, to;
+  if (before.isGenericDict() && after.isGenericDict()) {
+    from = flat_dict(before), to = flat_dict(after);
+  } else if ((before.isList() && after.isList()) || (before.isTuple() && after.isTuple())) {
+    from = items_of(before), to = items_of(after);
+  }
+  for (size_t i = 0; i < std::min(from.size(), to.size()); ++i) {
+    collect_tensors(from[i], to[i], name, tensors);
+  }
+}
+
 }  // namespace
+
+IValue call_with_hooks(const torch::jit::Module& module, std::vector<IValue> arguments,
+                       const ScriptCall& call) {
+  const IValue self = module._ivalue();
+  const auto type = module.type();
+  for (torch::jit::Function* hook : type->getForwardPreHooks()) {
+    const IValue given = call(*hook, {self, c10::ivalue::Tuple::create(arguments)});
+    if (given.isTuple()) {
+      arguments = given.toTupleRef().elements().vec();
+    } else if (!given.isNone()) {
+      arguments = {given};
+    }
+  }
+  std::vector<IValue> stack = {self};
+  stack.insert(stack.end(), arguments.begin(), arguments.end());
+  IValue result = call(module.get_method("forward").function(), std::move(stack));
+  for (torch::jit::Function* hook : type->getForwardHooks()) {
+    IValue given = call(*hook, {self, c10::ivalue::Tuple::create(arguments), result});
+    if (!given.isNone()) result = std::move(given);
+  }
+  return result;
+}
 
 IValue map_script_value(const IValue& value, const PlaceFn& place, at::Device device) {
   if (value.isTensor()) return value.toTensor().defined() ? place(value.toTensor()) : value;
@@ -305,8 +355,27 @@ void ScriptState::collect_writes(const Slot& slot, Writes& writes) {
               "export it from Python: lazyrt.export(torch.jit.load(path), ...)");
 }
 
+/// Each attribute is a state of its own: what is written into one tensor shows in no other.
+void ScriptState::refuse_new_aliases() const {
+  std::vector<TensorSlot> tensors;
+  for (const auto& [key, slot] : slots_) {
+    collect_tensors(slot.before, slot.value, slot.name, tensors);
+  }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    for (size_t k = i + 1; k < tensors.size(); ++k) {
+      const TensorSlot &a = tensors[i], &b = tensors[k];
+      const bool was_one = a.before == b.before, is_one = a.after == b.after;
+      TORCH_CHECK(was_one == is_one || !(a.written || b.written), "forward makes the attributes '",
+                  *a.name, "' and '", *b.name, is_one ? "' one tensor" : "' two tensors",
+                  " and writes into it in place: in the next call that would show in ",
+                  is_one ? "both" : "one alone", "; clone() it where it is assigned");
+    }
+  }
+}
+
 void ScriptState::write_back() {
   if (!device_.is_lazy()) return;
+  refuse_new_aliases();
   Writes writes;
   for (const auto& [key, slot] : slots_) collect_writes(slot, writes);
   // All values are read before the first is written: attributes may change places.

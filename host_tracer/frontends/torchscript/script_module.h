@@ -50,6 +50,14 @@ class ScriptModule {
   std::set<std::string> numbers_;
 };
 
+/// Runs a function of the module, whose first argument is the module itself.
+using ScriptCall =
+    std::function<c10::IValue(torch::jit::Function& function, std::vector<c10::IValue> stack)>;
+
+/// What a call of the module gives: its forward between its scripted hooks, each run by `call`.
+c10::IValue call_with_hooks(const torch::jit::Module& module, std::vector<c10::IValue> arguments,
+                            const ScriptCall& call);
+
 /// Reads and writes of attributes within one run.
 class ScriptState {
  public:
@@ -64,8 +72,8 @@ class ScriptState {
 
   /// At the end of a run: attributes that were given another tensor get its values in place, so
   /// that capture sees the write, and so do numbers that are kept. Throws c10::Error naming an
-  /// attribute whose new value cannot be kept between runs. On the CPU, where runs are single ones:
-  /// nothing.
+  /// attribute whose new value cannot be kept between runs, or two that become one tensor into
+  /// which the program writes. On the CPU, where runs are single ones: nothing.
   void write_back();
 
   /// After an error of write_back() or not: numbers that change from run to run and are not kept
@@ -86,6 +94,7 @@ class ScriptState {
 
   Slot& slot_of(const c10::ivalue::Object* object, const std::string& name);
   void collect_writes(const Slot& slot, Writes& writes);
+  void refuse_new_aliases() const;
 
   const ScriptModule& module_;
   const at::Device device_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "host_tracer/frontends/shared/eager_run.h"
+#include "host_tracer/frontends/torchscript/script_module.h"
 
 namespace lazyrt {
 namespace {
@@ -47,7 +48,10 @@ class ScriptProgram {
     if (reset || !copy_) copy_ = module_.deepcopy();
     return eager_run(names_, [&] {
       const PlainExecution plain;
-      return copy_->forward(inputs_.arguments(cloned_inputs(samples)));
+      return call_with_hooks(*copy_, inputs_.arguments(cloned_inputs(samples)),
+                             [](torch::jit::Function& function, std::vector<c10::IValue> stack) {
+                               return function(std::move(stack));
+                             });
     });
   }
 
