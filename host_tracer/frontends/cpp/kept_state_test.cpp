@@ -54,6 +54,47 @@ struct FirstCallImpl : torch::nn::Module {
   Tensor table;
 };
 
+/// Counts in a tensor that nobody has registered.
+struct StepsImpl : torch::nn::Module {
+  Tensor forward(const Tensor& x) {
+    const SourceScope here(source_here());
+    steps += 1;
+    return steps.item<int64_t>() > 60 ? x * 2 : x * 3;
+  }
+  Tensor steps = torch::zeros({}, torch::kLong);
+};
+
+struct ScheduleImpl : torch::nn::Module {
+  Tensor forward(const Tensor& x) {
+    tick += 1;
+    scale.copy_(torch::where(tick > 60, torch::tensor(5.f), torch::tensor(1.f)));
+    return x * scale;
+  }
+  Tensor scale = torch::ones({}), tick = torch::zeros({}, torch::kLong);
+};
+
+struct OwnScratchImpl : torch::nn::Module {
+  Tensor forward(const Tensor& x) {
+    Tensor weights = torch::tensor({1.f, 2.f, 3.f});
+    weights.mul_(2).select(0, 0).add_(1);
+    return x * weights;
+  }
+};
+
+struct GradientModeImpl : torch::nn::Module {
+  Tensor forward(const Tensor& x) { return at::GradMode::is_enabled() ? x * 2 : x * 3; }
+};
+
+struct FallbackImpl : torch::nn::Module {
+  Tensor forward(const Tensor& x) {
+    try {
+      return torch::linalg_cholesky(x);
+    } catch (const c10::Error&) {
+      return x * 2;
+    }
+  }
+};
+
 /// The first finding of that id, or one that says so.
 Finding finding_of(const Outcome<Trace>& trace, const std::string& id) {
   if (!trace.ok()) return Finding{.message = "failed: " + trace.failure().text};
@@ -88,6 +129,36 @@ TEST(KeptState, CounterInALambdaIsAnError) {
   const auto program = [calls = 0](const Tensor& x) mutable { return ++calls > 1000 ? x * 2 : x; };
   const auto trace = lazyrt::trace(program, kInputs);
   EXPECT_EQ(finding_of(trace, "changing-attribute").severity, Severity::kError);
+}
+
+TEST(KeptState, WriteIntoAnUnregisteredTensorIsAnErrorByLine) {
+  const auto trace = lazyrt::trace(std::make_shared<StepsImpl>(), kInputs);
+  const Finding finding = finding_of(trace, "changing-attribute");
+  EXPECT_EQ(finding.severity, Severity::kError) << finding.message;
+  EXPECT_NE(finding.source.text().find("kept_state_test.cpp"), std::string::npos);
+}
+
+TEST(KeptState, ScheduleInUnregisteredTensorsIsAnError) {
+  const auto trace = lazyrt::trace(std::make_shared<ScheduleImpl>(), kInputs);
+  EXPECT_EQ(finding_of(trace, "changing-attribute").severity, Severity::kError);
+}
+
+TEST(KeptState, WriteIntoATensorOfThisCallIsNoFinding) {
+  const auto trace = lazyrt::trace(std::make_shared<OwnScratchImpl>(), kInputs);
+  ASSERT_TRUE(trace.ok()) << trace.failure().text;
+  EXPECT_EQ(verdict_of(*trace), Verdict::kSound);
+}
+
+TEST(KeptState, GradientModeThatMattersIsAnError) {
+  const auto trace = lazyrt::trace(std::make_shared<GradientModeImpl>(), kInputs);
+  EXPECT_EQ(finding_of(trace, "gradient-mode").severity, Severity::kError);
+}
+
+TEST(KeptState, WhatCppMayCatchIsAGuard) {
+  const auto trace =
+      lazyrt::trace(std::make_shared<FallbackImpl>(), {torch::eye(2) * 2 + torch::ones({2, 2})});
+  ASSERT_TRUE(trace.ok()) << trace.failure().text;
+  EXPECT_EQ(verdict_of(*trace), Verdict::kSpecialized);
 }
 
 TEST(KeptState, WhatIsOnlyWrittenIsANote) {

@@ -1,14 +1,17 @@
 #include "host_tracer/frontends/cpp/trace.h"
 
 #include <ATen/ATen.h>
+#include <c10/util/ScopeExit.h>
 #include <torch/version.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "host_tracer/capture/allow.h"
 #include "host_tracer/capture/buffer_mode.h"
 #include "host_tracer/frontends/shared/eager_run.h"
+#include "host_tracer/frontends/shared/gradient_mode.h"
 #include "host_tracer/frontends/shared/program_outputs.h"
 
 namespace lazyrt {
@@ -149,12 +152,14 @@ class MemberWatch {
  public:
   explicit MemberWatch(const CppProgram& program) : program_(program) {}
 
-  void look() {
+  void look(std::vector<Source> writes) {
     before_ = std::exchange(now_, program_.picture ? program_.picture() : "");
+    writes_ = std::move(writes);
     ++calls_;
   }
 
   void report(Trace& trace) const {
+    report_writes(trace);
     if (calls_ < 2 || before_ == now_) return;
     const bool told = std::any_of(trace.findings.begin(), trace.findings.end(), [](const auto& f) {
       return f.id == "changing-attribute" || f.id == "unstable-program";
@@ -171,6 +176,22 @@ class MemberWatch {
   }
 
  private:
+  void report_writes(Trace& trace) const {
+    std::set<std::string> known;
+    for (const Source& source : writes_) {
+      if (!known.insert(source.text()).second) continue;
+      Finding finding;
+      finding.severity = Severity::kError;
+      finding.id = "changing-attribute";
+      finding.source = source;
+      finding.message =
+          "every call writes in place into a CPU tensor that an earlier one made and that is no "
+          "registered buffer: the bundle would repeat its first call";
+      finding.suggestion = "register_buffer() it, or allow this if no later call reads it";
+      trace.findings.push_back(std::move(finding));
+    }
+  }
+
   std::string place() const {
     const auto parted = std::mismatch(now_.begin(), now_.end(), before_.begin());
     return "at byte " + std::to_string(parted.first - now_.begin()) + " of its " +
@@ -179,8 +200,24 @@ class MemberWatch {
 
   const CppProgram& program_;
   std::string before_, now_;
+  std::vector<Source> writes_;  ///< of the last call
   int calls_ = 0;
 };
+
+/// Runs that record gradients leave no trace of them in buffers.
+void refuse_gradient_mode(const CppProgram& program, const CaptureRequest& request,
+                          KeepBuffers& buffers, Trace& trace) {
+  auto finding = find_gradient_mode(request.inputs, [&](const std::vector<at::Tensor>& inputs) {
+    const auto put_back = c10::make_scope_exit([&] {
+      for (const NamedTensor& named : program.buffers) {
+        if (named.tensor.grad_fn()) named.tensor.detach_();
+      }
+      buffers.restore();
+    });
+    return program.run(inputs);
+  });
+  if (finding) trace.findings.push_back(std::move(*finding));
+}
 
 bool is_arity_error(const std::exception_ptr& thrown) {
   try {
@@ -202,13 +239,14 @@ Outcome<Trace> capture_program(const CppProgram& program, const std::vector<at::
   request.before_trace = [&] { buffers.restore(); };
   request.thrown = &thrown;
   request.keeps_nothing = true;
+  request.is_caught = [] { return true; };  // C++ does not tell
   MemberWatch members(program);
   auto trace = capture_checked(
       request,
       [&](const std::vector<at::Tensor>& x) {
-        const BufferMode writes_are_seen;
+        const BufferMode mode;
         auto values = outputs.take(flatten_outputs(program.run(x), "out"));
-        members.look();
+        members.look(mode.writes_outside());
         return values;
       },
       options.check);
@@ -221,9 +259,14 @@ Outcome<Trace> capture_program(const CppProgram& program, const std::vector<at::
   LAZYRT_TRY(allow_findings(*trace, options.check.allow));
   name_modules(*trace);
   trace->producer = "C++, torch " TORCH_VERSION;
+  trace->notes.push_back(
+      "state was looked for in registered buffers, CPU tensors and the bytes of the program's "
+      "object, not in what it points to, in statics or in plain members of submodules");
   if (verdict_of(*trace) == Verdict::kBroken) return trace;  // eager may trip over the same thing
   if (options.sample_outputs) add_sample_outputs(program, inputs, *trace);
   buffers.restore();
+  refuse_gradient_mode(program, request, buffers, *trace);
+  LAZYRT_TRY(allow_findings(*trace, options.check.allow));
   if (options.keep_program) trace->eager = reference_of(program, *trace);
   return trace;
 }

@@ -445,4 +445,17 @@ std::vector<std::string> unsupported_nodes(const ex::Graph& graph) {
   return lines;
 }
 
+bool asks_for_strides(const ex::Graph& graph) {
+  for (const ex::Node& node : graph.get_nodes()) {
+    const std::string& target = node.get_target();
+    const ex::Graph* inner = is_inlined(target) ? sub_graph(node) : nullptr;
+    const bool asks = has_prefix(target, "torch.ops.aten.as_strided") ||
+                      has_prefix(target, "torch.ops.aten.sym_stride") ||
+                      has_prefix(target, "torch.ops.aten.sym_storage_offset") ||
+                      has_prefix(target, "torch.ops.aten.is_contiguous");
+    if (asks || (inner && asks_for_strides(*inner))) return true;
+  }
+  return false;
+}
+
 }  // namespace lazyrt

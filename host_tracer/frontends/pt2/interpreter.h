@@ -34,4 +34,7 @@ class Pt2Interpreter {
 /// source. Empty when all can.
 std::vector<std::string> unsupported_nodes(const torch::_export::Graph& graph);
 
+/// Whether the program asks how tensors lie in memory (strides, as_strided).
+bool asks_for_strides(const torch::_export::Graph& graph);
+
 }  // namespace lazyrt

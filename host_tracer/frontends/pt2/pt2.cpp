@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "host_tracer/capture/capture.h"
 #include "host_tracer/frontends/pt2/archive.h"
@@ -10,6 +11,7 @@
 #include "host_tracer/frontends/pt2/signature.h"
 #include "host_tracer/frontends/shared/failures.h"
 #include "host_tracer/frontends/shared/given_tensor.h"
+#include "host_tracer/frontends/shared/interface.h"
 
 namespace lazyrt {
 namespace {
@@ -51,6 +53,7 @@ class Pt2Capture {
     Outcome<Trace> trace = trace_graph();
     if (!trace.ok()) return trace;
     finish_outputs(*trace);
+    describe_interface(*trace);
     trace->producer = "torch.export " + archive_.program().get_torch_version();
     if (options_.sample_outputs) add_sample_outputs(*trace);
     return trace;
@@ -143,6 +146,9 @@ class Pt2Capture {
                       "': ", why.empty() ? "the file holds no sample for it" : why,
                       "; give one with --input ", p.name, "=FILE.npy");
     const at::Tensor value = override_by ? given_tensor(*override_by) : sample;
+    TORCH_CHECK_VALUE(value.is_contiguous() || !asks_for_strides(graph()), "input '", p.name,
+                      "' of the file's sample is not contiguous, and the program asks for strides: "
+                      "a bundle always has contiguous inputs. Export it with x.contiguous()");
     request_.inputs.push_back({p.name, value.detach().contiguous()});
     check_input(request_.inputs.back());
   }
@@ -213,7 +219,6 @@ class Pt2Capture {
     for (size_t i = 0; i < signature_.outputs.size(); ++i) {
       const Pt2Output& out = signature_.outputs[i];
       if (out.written) continue;
-      result_names_.push_back(out.name);
       // Names of tensors only: capture knows no other outputs.
       if (graph().get_outputs()[i].tag() == ex::Argument::Tag::AS_TENSOR) {
         request_.output_names.push_back(out.name);
@@ -222,6 +227,9 @@ class Pt2Capture {
     return capture(request_, [this](const std::vector<at::Tensor>& inputs) {
       std::vector<at::Tensor> tensors;
       outputs_ = run_graph(inputs, capture_device(), "trace");
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (was_written(inputs[i])) demands_.written.push_back(request_.inputs[i].name);
+      }
       for (c10::IValue& value : outputs_) {
         if (!value.isTensor()) continue;
         tensors.push_back(value.toTensor());
@@ -246,7 +254,6 @@ class Pt2Capture {
         continue;
       }
       TraceOutput out;
-      out.name = result_names_[i];
       if (value.isBool()) out.literal = value.toBool();
       if (value.isInt()) out.literal = value.toInt();
       if (value.isDouble()) out.literal = value.toDouble();
@@ -254,7 +261,31 @@ class Pt2Capture {
                   "; outputs can be tensors, numbers and None");
       outputs.push_back(std::move(out));
     }
+    // One value may be returned twice.
+    std::unordered_set<std::string> taken;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      std::string& name = outputs[i].name;
+      const std::string base = name.empty() ? "output_" + std::to_string(i) : name;
+      name = base;
+      for (int k = 1; !taken.insert(name).second; ++k) name = base + "_" + std::to_string(k);
+    }
     trace.outputs = std::move(outputs);
+  }
+
+  /// Callers of a .pt2's bundle give and get tensors in order; more is said where that is not all.
+  void describe_interface(const Trace& trace) {
+    if (!options_.interface) return;
+    std::vector<std::string> names;
+    for (const NamedTensor& input : request_.inputs) names.push_back(input.name);
+    if (asks_for_strides(graph())) demands_.contiguous = demands_.whole = names;
+    const bool numbers =
+        std::any_of(trace.outputs.begin(), trace.outputs.end(),
+                    [](const TraceOutput& out) { return out.literal.has_value(); });
+    const bool more = numbers || !demands_.contiguous.empty() || !demands_.written.empty();
+    if (options_.interface->empty() && more) {
+      *options_.interface = flat_interface_json(names, trace.outputs);
+    }
+    if (!options_.interface->empty()) add_demands(demands_, options_.interface);
   }
 
   void add_sample_outputs(Trace& trace) const {
@@ -274,7 +305,7 @@ class Pt2Capture {
   Pt2Signature signature_;
   std::unordered_map<std::string, at::Tensor> tensors_;
   CaptureRequest request_;
-  std::vector<std::string> result_names_;
+  InputDemands demands_;
   std::vector<c10::IValue> outputs_;  ///< the results of the run that was captured
 };
 

@@ -15,6 +15,9 @@ namespace lazyrt {
 /// inputs: by name; the others come from the file's samples.
 struct Pt2Options : FileOptions {
   bool static_shapes = false;  ///< accept dynamic dims and fix them at the samples' sizes
+  /// Gets what calls and results are like (see shared/interface.h) where the tensors' names do not
+  /// say it all: numbers among the results, or demands on how inputs lie in memory. May be null.
+  std::string* interface = nullptr;
 };
 
 /// Captures the program in a .pt2 file. Inputs are named and ordered as in its signature. Refuses

@@ -3,6 +3,7 @@
 #include <ATen/core/Dict.h>
 #include <ATen/core/jit_type.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -27,8 +28,7 @@ Json describe_tuple(const c10::IValue& value, const std::string& name) {
   return {{"kind", "object"},
           {"type", type->name() ? type->name()->name() : "NamedTuple"},
           {"keys", keys},
-          {"items", items},
-          {"absent", Json::array()}};
+          {"items", items}};
 }
 
 Json describe_list(const c10::IValue& value, const std::string& name) {
@@ -108,6 +108,10 @@ Json describe_parameter(const c10::Argument& parameter, const c10::IValue& value
   return described;
 }
 
+std::string text_of(const Json& interface) {
+  return interface.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+}
+
 }  // namespace
 
 std::string interface_json(const c10::FunctionSchema& method,
@@ -118,8 +122,42 @@ std::string interface_json(const c10::FunctionSchema& method,
   }
   Json results = describe(result, "out");
   name_numbers(results, "out");
-  const Json all = {{"version", 2}, {"parameters", described}, {"result", std::move(results)}};
-  return all.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+  return text_of({{"version", 2}, {"parameters", described}, {"result", std::move(results)}});
+}
+
+std::string flat_interface_json(const std::vector<std::string>& inputs,
+                                const std::vector<TraceOutput>& outputs) {
+  Json parameters = Json::array(), results = Json::array();
+  for (const std::string& name : inputs) {
+    parameters.push_back(
+        {{"name", name}, {"kind", "either"}, {"item", describe(at::Tensor(), name)}});
+  }
+  for (const TraceOutput& output : outputs) {
+    const auto value = [](auto number) { return c10::IValue(number); };
+    Json item =
+        describe(output.literal ? std::visit(value, *output.literal) : at::Tensor(), output.name);
+    name_numbers(item, output.name);
+    results.push_back(std::move(item));
+  }
+  Json result = results.size() == 1 ? results[0] : Json{{"kind", "tuple"}, {"items", results}};
+  return text_of({{"version", 2}, {"parameters", parameters}, {"result", std::move(result)}});
+}
+
+void add_demands(const InputDemands& demands, std::string* interface) {
+  Json all = Json::parse(*interface);
+  const auto add = [&](const char* key, const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    Json& list = all[key];
+    for (const std::string& name : names) {
+      if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
+    }
+  };
+  add("contiguous", demands.contiguous);
+  add("whole", demands.whole);
+  add("detached", demands.detached);
+  add("plain", demands.plain);
+  add("written", demands.written);
+  *interface = text_of(all);
 }
 
 }  // namespace lazyrt

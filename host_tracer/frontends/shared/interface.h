@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "host_tracer/capture/trace.h"
+
 namespace lazyrt {
 
 /// The bundle's info entry that holds it.
@@ -20,5 +22,19 @@ constexpr char kInterfaceKey[] = "lazyrt.interface";
 /// and its `result`, named from "out".
 std::string interface_json(const c10::FunctionSchema& method,
                            const std::vector<c10::IValue>& arguments, const c10::IValue& result);
+
+/// The same of a program that takes its inputs one by one and gives `outputs`, whose names differ,
+/// as a tuple, or the only one by itself.
+std::string flat_interface_json(const std::vector<std::string>& inputs,
+                                const std::vector<TraceOutput>& outputs);
+
+/// Names of inputs of which a call has to be as python/lazyrt/contract.py explains these words,
+/// since the program asks how its inputs lie in memory, or writes into them.
+struct InputDemands {
+  std::vector<std::string> contiguous, whole, detached, plain, written;
+};
+
+/// Adds them to an interface.
+void add_demands(const InputDemands& demands, std::string* interface);
 
 }  // namespace lazyrt

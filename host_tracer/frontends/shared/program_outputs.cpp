@@ -4,6 +4,8 @@
 #include <ATen/core/jit_type.h>
 #include <c10/util/Exception.h>
 
+#include <unordered_set>
+
 namespace lazyrt {
 namespace {
 
@@ -64,6 +66,11 @@ Finding baked_output(const std::string& name) {
 std::vector<NamedValue> flatten_outputs(const c10::IValue& value, const std::string& name) {
   std::vector<NamedValue> out;
   flatten_into(value, name, out);
+  std::unordered_set<std::string> names;
+  for (const NamedValue& leaf : out) {
+    TORCH_CHECK(names.insert(leaf.name).second, "two outputs have the name '", leaf.name,
+                "': a key of a dict among the outputs holds a '.'; give it another key");
+  }
   return out;
 }
 

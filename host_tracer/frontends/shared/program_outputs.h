@@ -19,7 +19,7 @@ struct NamedValue {
 
 /// The leaves of `value` in order: tensors, numbers, bools and None. Elements of tuples and lists
 /// are named by their index, of named tuples by the field, of dicts by the key. Throws c10::Error
-/// naming the place of anything else.
+/// naming the place of anything else, and where two get one name.
 std::vector<NamedValue> flatten_outputs(const c10::IValue& value, const std::string& name);
 
 /// Outputs that are no tensors go around capture, which knows only tensors.

@@ -323,9 +323,7 @@ Stack ScriptInterpreter::results_of(const Node* node, Environment& env) {
   switch (node->kind()) {
     case prim::Constant:
       if (node->output()->type()->kind() == c10::TypeKind::FunctionType) return {IValue()};
-      return {map_script_value(
-          *torch::jit::toIValue(node->output()), [this](const at::Tensor& t) { return place(t); },
-          device_)};
+      return {constant(node)};
     case prim::If:
       return run_if(node, env);
     case prim::Loop:
@@ -349,6 +347,23 @@ Stack ScriptInterpreter::results_of(const Node* node, Environment& env) {
   Stack results = run_operator(node, std::move(inputs));
   if (on_node_) on_node_();
   return results;
+}
+
+IValue ScriptInterpreter::constant(const Node* node) {
+  const auto lifted = [&](const at::Tensor& t) {
+    const at::Tensor made = place(t);
+    if (device_.is_lazy()) constants_.emplace_back(made, source_of(node));
+    return made;
+  };
+  return map_script_value(*torch::jit::toIValue(node->output()), lifted, device_);
+}
+
+std::vector<Source> ScriptInterpreter::written_constants() const {
+  std::vector<Source> sources;
+  for (const auto& [tensor, source] : constants_) {
+    if (was_written(tensor)) sources.push_back(source);
+  }
+  return sources;
 }
 
 Stack ScriptInterpreter::run_if(const Node* node, Environment& env) {
@@ -449,6 +464,26 @@ std::string ScriptInterpreter::check_of(bool seen) {
   return "assert at " + source_of(running_).text();
 }
 
+void ScriptInterpreter::note_question(const Node* node, const Stack& stack) {
+  const std::string kind = kind_of(node);
+  const bool place = kind == "aten::storage_offset" || kind.starts_with("aten::as_strided");
+  questions_.place = questions_.place || place;
+  questions_.strides = questions_.strides || place || kind == "aten::is_contiguous" ||
+                       kind == "aten::stride" || kind == "aten::is_non_overlapping_and_dense";
+  questions_.gradients = questions_.gradients || kind == "prim::requires_grad" ||
+                         kind == "aten::requires_grad" || kind == "aten::is_leaf" ||
+                         kind == "prim::is_leaf" || kind == "aten::retains_grad";
+  questions_.other = questions_.other || kind == "prim::grad" || kind == "aten::is_inference" ||
+                     kind == "aten::_is_view";
+  if (kind == "aten::is_grad_enabled" && !questions_.gradient_mode) {
+    questions_.gradient_mode = source_of(node);
+  }
+  const bool identity = kind == "aten::__is__" || kind == "aten::__isnot__";
+  TORCH_CHECK(!identity || !stack.at(0).isTensor() || !stack.at(1).isTensor(),
+              "the program asks whether two tensors are one object, which a bundle cannot tell of "
+              "its caller's: compare their values (torch.equal)");
+}
+
 /// Factories get the run's device; asking for another one gets it, too.
 void ScriptInterpreter::prepare_arguments(const Node* node, Stack& stack) const {
   const c10::FunctionSchema& schema = node->schema();
@@ -497,6 +532,7 @@ Stack ScriptInterpreter::run_operator(const Node* node, Stack stack) {
   if (kind == "aten::cpu" || kind == "aten::cuda") return {stack.at(0)};
   if (kind == "prim::data") return {stack.at(0).toTensor().detach()};
   if (kind == "prim::is_cpu") return {true};
+  note_question(node, stack);
   const SourceScope scope(source_of(node));
   if (kind == "aten::_convolution") {
     call_as_convolution(stack);

@@ -19,6 +19,16 @@
 
 namespace lazyrt {
 
+/// What a program asks of tensors beside their values; a capture answers as for contiguous tensors
+/// of their own, under no_grad.
+struct ScriptQuestions {
+  bool strides = false;
+  bool place = false;      ///< of a tensor in its memory
+  bool gradients = false;  ///< whether a tensor requires gradients
+  bool other = false;      ///< .grad, views, inference mode
+  std::optional<Source> gradient_mode;
+};
+
 class ScriptInterpreter {
  public:
   /// Devices named in the program are replaced by `device`. `on_node` is called after each
@@ -35,6 +45,11 @@ class ScriptInterpreter {
   /// Numbers among the attributes that change from run to run and were not kept: what was captured
   /// is of no use.
   const std::vector<std::string>& changing_numbers() const { return state_.changing_numbers(); }
+
+  const ScriptQuestions& questions() const { return questions_; }
+
+  /// Lines of constants of the graph into which the run has written.
+  std::vector<Source> written_constants() const;
 
   /// See CaptureRequest::check_of: of the truth value that the running node gives.
   std::string check_of(bool seen);
@@ -58,6 +73,8 @@ class ScriptInterpreter {
   Stack run_operator(const Node* node, Stack stack);
   std::optional<Stack> run_on_numbers(const Node* node, Stack& stack);
   c10::IValue plain(const Node* node, const c10::IValue& value);
+  c10::IValue constant(const Node* node);
+  void note_question(const Node* node, const Stack& stack);
   void prepare_arguments(const Node* node, Stack& stack) const;
   void keep_on_device(const Node* node, bool from_device, Stack& results) const;
   at::Tensor place(const at::Tensor& tensor);
@@ -75,6 +92,8 @@ class ScriptInterpreter {
   std::unordered_map<const Node*, torch::jit::Operation> operations_;
   std::unordered_map<const torch::jit::Block*, LastUses> last_uses_;
   std::unordered_map<const c10::TensorImpl*, at::Tensor> copies_;  ///< of buffers, on the CPU
+  std::vector<std::pair<at::Tensor, Source>> constants_;
+  ScriptQuestions questions_;
   std::vector<std::string> notes_;
   const Node* running_ = nullptr;  ///< an operator
 };

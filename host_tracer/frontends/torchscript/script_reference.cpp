@@ -46,13 +46,8 @@ class ScriptProgram {
 
   EagerRun call(const std::vector<SampleTensor>& samples, bool reset) {
     if (reset || !copy_) copy_ = module_.deepcopy();
-    return eager_run(names_, [&] {
-      const PlainExecution plain;
-      return call_with_hooks(*copy_, inputs_.arguments(cloned_inputs(samples)),
-                             [](torch::jit::Function& function, std::vector<c10::IValue> stack) {
-                               return function(std::move(stack));
-                             });
-    });
+    return eager_run(
+        names_, [&] { return run_in_eager(*copy_, inputs_.arguments(cloned_inputs(samples))); });
   }
 
  private:
@@ -63,6 +58,14 @@ class ScriptProgram {
 };
 
 }  // namespace
+
+c10::IValue run_in_eager(const torch::jit::Module& module, std::vector<c10::IValue> arguments) {
+  const PlainExecution plain;
+  return call_with_hooks(module, std::move(arguments),
+                         [](torch::jit::Function& function, std::vector<c10::IValue> stack) {
+                           return function(std::move(stack));
+                         });
+}
 
 std::shared_ptr<const EagerReference> script_reference(const torch::jit::Module& module,
                                                        const ScriptInputs& inputs,

@@ -9,6 +9,10 @@
 
 namespace lazyrt {
 
+/// Calls the module, with its hooks, by LibTorch's own interpreter, and lets it change its
+/// attributes.
+c10::IValue run_in_eager(const torch::jit::Module& module, std::vector<c10::IValue> arguments);
+
 /// The module's own forward, by LibTorch's interpreter, on a copy of the module.
 std::shared_ptr<const EagerReference> script_reference(const torch::jit::Module& module,
                                                        const ScriptInputs& inputs,

@@ -14,6 +14,7 @@
 #include "host_tracer/capture/checked_capture.h"
 #include "host_tracer/capture/trace_phases.h"
 #include "host_tracer/frontends/shared/failures.h"
+#include "host_tracer/frontends/shared/gradient_mode.h"
 #include "host_tracer/frontends/shared/interface.h"
 #include "host_tracer/frontends/shared/model_kind.h"
 #include "host_tracer/frontends/shared/program_outputs.h"
@@ -79,7 +80,10 @@ class TorchScriptCapture {
     if (!trace.ok()) return trace;
     outputs_.put_back(*trace);
     refuse_guards_on_numbers(*trace);
+    refuse_written_constants(*trace);
+    refuse_gradient_mode(*trace);
     LAZYRT_TRY(allow_findings(*trace, options_.allow));
+    if (options_.interface) add_demands(demands(), options_.interface);
     trace->producer = "TorchScript, read by torch " TORCH_VERSION;
     trace->notes.insert(trace->notes.end(), inputs_.notes().begin(), inputs_.notes().end());
     trace->notes.insert(trace->notes.end(), notes_.begin(), notes_.end());
@@ -109,10 +113,61 @@ class TorchScriptCapture {
     });
     c10::IValue result = interpreter.run_forward(arguments);
     notes_ = interpreter.notes();
+    if (device.is_lazy()) note_run(interpreter, inputs);
     if (options_.interface && options_.interface->empty()) {
       *options_.interface = interface_json(forward_schema(), arguments, result);
     }
     return result;
+  }
+
+  /// What the last run has asked and written.
+  void note_run(const ScriptInterpreter& interpreter, const std::vector<at::Tensor>& inputs) {
+    questions_ = interpreter.questions();
+    written_constants_ = interpreter.written_constants();
+    written_inputs_.clear();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (was_written(inputs[i])) written_inputs_.push_back(inputs_.tensors()[i].name);
+    }
+  }
+
+  InputDemands demands() const {
+    std::vector<std::string> all, floating;
+    for (const NamedTensor& input : inputs_.tensors()) {
+      all.push_back(input.name);
+      if (at::isFloatingType(input.tensor.scalar_type())) floating.push_back(input.name);
+    }
+    InputDemands demands;
+    if (questions_.strides) demands.contiguous = all;
+    if (questions_.place) demands.whole = all;
+    if (questions_.gradients) demands.detached = floating;
+    if (questions_.other) demands.plain = all;
+    demands.written = written_inputs_;
+    return demands;
+  }
+
+  void refuse_written_constants(Trace& trace) const {
+    for (const Source& source : written_constants_) {
+      Finding finding;
+      finding.severity = Severity::kError;
+      finding.id = "changing-attribute";
+      finding.source = source;
+      finding.message =
+          "the program writes in place into a constant of its graph, and later calls read it: the "
+          "bundle would repeat its first call";
+      finding.suggestion = "register_buffer() the tensor before torch.jit.trace, or clone() it";
+      trace.findings.push_back(std::move(finding));
+    }
+  }
+
+  void refuse_gradient_mode(Trace& trace) const {
+    if (!questions_.gradient_mode) return;
+    const auto run = [this](const std::vector<at::Tensor>& inputs) {
+      return run_in_eager(module_.module().deepcopy(), inputs_.arguments(inputs));
+    };
+    auto finding = find_gradient_mode(inputs_.tensors(), run);
+    if (!finding) return;
+    finding->source = *questions_.gradient_mode;
+    trace.findings.push_back(std::move(*finding));
   }
 
   /// A number that counts on and steers the program: no guard on it would hold twice.
@@ -146,6 +201,9 @@ class TorchScriptCapture {
   const ScriptInputs inputs_;
   ProgramOutputs outputs_;
   std::vector<std::string> notes_;
+  ScriptQuestions questions_;
+  std::vector<Source> written_constants_;
+  std::vector<std::string> written_inputs_;
   std::vector<std::string> changing_;  ///< numbers: see ScriptInterpreter::changing_numbers()
   ScriptInterpreter* running_ = nullptr;
 };
