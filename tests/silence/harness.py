@@ -98,9 +98,9 @@ def _fields(value):
 
 
 def _flat(value):
-    """A result as lazy-export's bundles of .pt2 files give it: its tensors, in order."""
+    """A result as lazy-export's bundles of .pt2 files give it: its tensors and numbers, in order."""
     leaves = torch.utils._pytree.tree_leaves(value)
-    leaves = tuple(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
+    leaves = tuple(leaf for leaf in leaves if isinstance(leaf, (torch.Tensor, bool, int, float)))
     return leaves[0] if len(leaves) == 1 else leaves
 
 
@@ -198,15 +198,25 @@ def _command(arguments):
     return json.loads(done.stdout).get("verdict", "?")
 
 
+def _input_leaves(named):
+    """(name as --input takes it, leaf) of arguments and what named tuples among them hold."""
+    for name, value in named:
+        if hasattr(value, "_fields"):
+            yield from _input_leaves((f"{name}.{key}", item) for key, item in zip(value._fields, value))
+        else:
+            yield name, value
+
+
 def _export_torchscript(program, given, path):
     file = path.replace("m.lzb", "m.pt")
     torch.jit.save(program, file)
     arguments = [file, "-o", path]
     names = [a.name for a in program.forward.schema.arguments][1:] if hasattr(program.forward, "schema") else ["x"]
-    for i, (name, value) in enumerate(zip(names, given.args)):
+    for name, value in _input_leaves(zip(names, given.args)):
         if isinstance(value, torch.Tensor):
-            np.save(path.replace("m.lzb", f"{i}.npy"), value.numpy())
-            value = path.replace("m.lzb", f"{i}.npy")
+            array = path.replace("m.lzb", f"{name}.npy")
+            np.save(array, value.numpy())
+            value = array
         arguments += ["--input", f"{name}={value}"]
     return _command(arguments)
 

@@ -155,6 +155,7 @@ void add_demands(const InputDemands& demands, std::string* interface) {
   add("contiguous", demands.contiguous);
   add("whole", demands.whole);
   add("detached", demands.detached);
+  add("distinct", demands.distinct);
   add("plain", demands.plain);
   add("written", demands.written);
   *interface = text_of(all);

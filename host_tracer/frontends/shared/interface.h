@@ -31,7 +31,7 @@ std::string flat_interface_json(const std::vector<std::string>& inputs,
 /// Names of inputs of which a call has to be as python/lazyrt/contract.py explains these words,
 /// since the program asks how its inputs lie in memory, or writes into them.
 struct InputDemands {
-  std::vector<std::string> contiguous, whole, detached, plain, written;
+  std::vector<std::string> contiguous, whole, detached, distinct, plain, written;
 };
 
 /// Adds them to an interface.

@@ -7,6 +7,7 @@
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "host_tracer/frontends/shared/lazy_numbers.h"
@@ -226,6 +227,12 @@ at::Tensor ScriptInterpreter::place(const at::Tensor& tensor) {
 }
 
 IValue ScriptInterpreter::run_forward(const std::vector<IValue>& arguments) {
+  for (const IValue& argument : arguments) {
+    argument.visit([this](const IValue& item) {
+      if (item.isTensor()) inputs_.push_back(item.toTensor());
+      return false;
+    });
+  }
   IValue result = call_with_hooks(
       module_.module(), arguments, [this](torch::jit::Function& function, Stack stack) {
         IValue returned = call(function, std::move(stack), nullptr).at(0);
@@ -478,10 +485,23 @@ void ScriptInterpreter::note_question(const Node* node, const Stack& stack) {
   if (kind == "aten::is_grad_enabled" && !questions_.gradient_mode) {
     questions_.gradient_mode = source_of(node);
   }
-  const bool identity = kind == "aten::__is__" || kind == "aten::__isnot__";
-  TORCH_CHECK(!identity || !stack.at(0).isTensor() || !stack.at(1).isTensor(),
-              "the program asks whether two tensors are one object, which a bundle cannot tell of "
-              "its caller's: compare their values (torch.equal)");
+  if (kind == "aten::__is__" || kind == "aten::__isnot__") note_identity(stack.at(0), stack.at(1));
+}
+
+/// Whether two inputs are one is the caller's to keep; whether one is what an earlier call was
+/// given is not known to a bundle.
+void ScriptInterpreter::note_identity(const IValue& a, const IValue& b) {
+  if (!a.isTensor() || !b.isTensor()) return;
+  questions_.identity = true;
+  const auto is_input = [this](const IValue& value) {
+    return std::any_of(inputs_.begin(), inputs_.end(),
+                       [&](const at::Tensor& t) { return t.is_same(value.toTensor()); });
+  };
+  const bool earlier =
+      (is_input(a) && state_.holds(b.toTensor())) || (is_input(b) && state_.holds(a.toTensor()));
+  TORCH_CHECK(!earlier,
+              "the program asks whether an input is the tensor that an attribute holds, "
+              "and a bundle does not know its caller's objects: compare values (torch.equal)");
 }
 
 /// Factories get the run's device; asking for another one gets it, too.

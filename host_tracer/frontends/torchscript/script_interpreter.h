@@ -25,6 +25,7 @@ struct ScriptQuestions {
   bool strides = false;
   bool place = false;      ///< of a tensor in its memory
   bool gradients = false;  ///< whether a tensor requires gradients
+  bool identity = false;   ///< whether two tensors are one object
   bool other = false;      ///< .grad, views, inference mode
   std::optional<Source> gradient_mode;
 };
@@ -75,6 +76,7 @@ class ScriptInterpreter {
   c10::IValue plain(const Node* node, const c10::IValue& value);
   c10::IValue constant(const Node* node);
   void note_question(const Node* node, const Stack& stack);
+  void note_identity(const c10::IValue& a, const c10::IValue& b);
   void prepare_arguments(const Node* node, Stack& stack) const;
   void keep_on_device(const Node* node, bool from_device, Stack& results) const;
   at::Tensor place(const at::Tensor& tensor);
@@ -93,6 +95,7 @@ class ScriptInterpreter {
   std::unordered_map<const torch::jit::Block*, LastUses> last_uses_;
   std::unordered_map<const c10::TensorImpl*, at::Tensor> copies_;  ///< of buffers, on the CPU
   std::vector<std::pair<at::Tensor, Source>> constants_;
+  std::vector<at::Tensor> inputs_;
   ScriptQuestions questions_;
   std::vector<std::string> notes_;
   const Node* running_ = nullptr;  ///< an operator

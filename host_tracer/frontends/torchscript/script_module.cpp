@@ -336,6 +336,20 @@ void ScriptState::set(const c10::intrusive_ptr<c10::ivalue::Object>& object,
   slot.value = std::move(value);
 }
 
+bool ScriptState::holds(const at::Tensor& tensor) const {
+  for (const auto& [key, slot] : slots_) {
+    bool found = false;
+    for (const IValue* value : {&slot.before, &slot.value}) {
+      value->visit([&](const IValue& item) {
+        found = found || (item.isTensor() && item.toTensor().is_same(tensor));
+        return found;
+      });
+    }
+    if (found) return true;
+  }
+  return false;
+}
+
 void ScriptState::collect_writes(const Slot& slot, Writes& writes) {
   if (same_value(slot.value, slot.before)) return;
   const bool number = is_number_type(slot.type) && slot.type->kind() != c10::TypeKind::BoolType &&
@@ -365,9 +379,10 @@ void ScriptState::refuse_new_aliases() const {
     for (size_t k = i + 1; k < tensors.size(); ++k) {
       const TensorSlot &a = tensors[i], &b = tensors[k];
       const bool was_one = a.before == b.before, is_one = a.after == b.after;
-      TORCH_CHECK(was_one == is_one || !(a.written || b.written), "forward makes the attributes '",
-                  *a.name, "' and '", *b.name, is_one ? "' one tensor" : "' two tensors",
-                  " and writes into it in place: in the next call that would show in ",
+      const bool matters = was_one != is_one && (was_one || a.written || b.written);
+      TORCH_CHECK(!matters, "forward makes the attributes '", *a.name, "' and '", *b.name,
+                  is_one ? "' one tensor" : "' two tensors",
+                  ": what is written into it in place has to show in ",
                   is_one ? "both" : "one alone", "; clone() it where it is assigned");
     }
   }

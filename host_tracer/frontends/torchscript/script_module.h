@@ -70,6 +70,9 @@ class ScriptState {
   void set(const c10::intrusive_ptr<c10::ivalue::Object>& object, const std::string& name,
            c10::IValue value);
 
+  /// Whether an attribute that the run has touched is this very tensor.
+  bool holds(const at::Tensor& tensor) const;
+
   /// At the end of a run: attributes that were given another tensor get its values in place, so
   /// that capture sees the write, and so do numbers that are kept. Throws c10::Error naming an
   /// attribute whose new value cannot be kept between runs, or two that become one tensor into

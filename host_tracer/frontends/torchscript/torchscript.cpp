@@ -140,6 +140,7 @@ class TorchScriptCapture {
     if (questions_.strides) demands.contiguous = all;
     if (questions_.place) demands.whole = all;
     if (questions_.gradients) demands.detached = floating;
+    if (questions_.identity) demands.distinct = all;
     if (questions_.other) demands.plain = all;
     demands.written = written_inputs_;
     return demands;
