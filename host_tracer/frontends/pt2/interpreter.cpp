@@ -392,7 +392,10 @@ std::vector<c10::IValue> run_node(Pt2Interpreter& interpreter, const ex::Node& n
     if (call_with_numbers(op->schema(), &stack)) return stack;
     make_plain(op->schema(), stack);
   }
+  const bool may_copy = Copies::may_copy(op->schema().name());
+  const at::Tensor operand = may_copy ? stack.at(0).toTensor() : at::Tensor();
   op->callBoxed(stack);
+  if (may_copy) stack[0] = interpreter.copies().take(operand, stack[0].toTensor());
   return stack;
 }
 

@@ -10,23 +10,29 @@
 #include <string>
 #include <vector>
 
+#include "host_tracer/frontends/shared/copies.h"
+
 namespace lazyrt {
 
 class Pt2Interpreter {
  public:
   /// Devices named in the graph are replaced by `device`, factories that name none get it.
-  /// `on_node` is called after each node of the outermost graph.
-  Pt2Interpreter(at::Device device, std::function<void()> on_node)
-      : device_(device), on_node_(std::move(on_node)) {}
+  /// `on_node` is called after each node of the outermost graph; `copies` is told of calls that
+  /// may copy.
+  Pt2Interpreter(at::Device device, std::function<void()> on_node, Copies* copies)
+      : device_(device), on_node_(std::move(on_node)), copies_(*copies) {}
 
   /// The graph's outputs for its inputs, in order: tensors, numbers, None.
   /// Throws c10::Error naming node and source line.
   std::vector<c10::IValue> run(const torch::_export::Graph& graph,
                                const std::vector<c10::IValue>& inputs);
 
+  Copies& copies() { return copies_; }
+
  private:
   at::Device device_;
   std::function<void()> on_node_;
+  Copies& copies_;
   int depth_ = 0;
 };
 

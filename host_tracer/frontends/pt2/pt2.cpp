@@ -1,6 +1,7 @@
 #include "host_tracer/frontends/pt2/pt2.h"
 
 #include <ATen/ATen.h>
+#include <c10/util/ScopeExit.h>
 
 #include <algorithm>
 #include <unordered_set>
@@ -51,6 +52,10 @@ class Pt2Capture {
     collect_request();
     report("read", 1, 1);
     Outcome<Trace> trace = trace_graph();
+    if (copies_.matter()) {
+      run_on_cpu();
+      trace = trace_graph();
+    }
     if (!trace.ok()) return trace;
     finish_outputs(*trace);
     describe_interface(*trace);
@@ -197,7 +202,10 @@ class Pt2Capture {
     }
     const auto total = static_cast<int64_t>(graph().get_nodes().size());
     int64_t done = 0;
-    Pt2Interpreter interpreter(device, [&] { report(stage, ++done, total); });
+    copies_.begin(device);
+    const auto ended = c10::make_scope_exit([this] { copies_.end(); });
+    Pt2Interpreter interpreter(
+        device, [&] { report(stage, ++done, total); }, &copies_);
     return write_back(interpreter.run(graph(), values), values);
   }
 
@@ -216,6 +224,8 @@ class Pt2Capture {
   }
 
   Outcome<Trace> trace_graph() {
+    request_.output_names.clear();
+    demands_.written.clear();
     for (size_t i = 0; i < signature_.outputs.size(); ++i) {
       const Pt2Output& out = signature_.outputs[i];
       if (out.written) continue;
@@ -288,11 +298,15 @@ class Pt2Capture {
     if (!options_.interface->empty()) add_demands(demands_, options_.interface);
   }
 
-  void add_sample_outputs(Trace& trace) const {
+  std::vector<c10::IValue> run_on_cpu() const {
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> inputs;
     for (const NamedTensor& input : request_.inputs) inputs.push_back(input.tensor.clone());
-    for (const c10::IValue& value : run_graph(inputs, at::kCPU, "samples")) {
+    return run_graph(inputs, at::kCPU, "samples");
+  }
+
+  void add_sample_outputs(Trace& trace) const {
+    for (const c10::IValue& value : run_on_cpu()) {
       if (value.isNone()) continue;
       trace.sample_outputs.push_back(value.isTensor() && value.toTensor().defined()
                                          ? to_sample(value.toTensor())
@@ -306,6 +320,7 @@ class Pt2Capture {
   std::unordered_map<std::string, at::Tensor> tensors_;
   CaptureRequest request_;
   InputDemands demands_;
+  mutable Copies copies_;
   std::vector<c10::IValue> outputs_;  ///< the results of the run that was captured
 };
 

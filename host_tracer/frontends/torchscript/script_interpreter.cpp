@@ -212,10 +212,11 @@ void call_as_convolution(Stack& stack) {
 }  // namespace
 
 ScriptInterpreter::ScriptInterpreter(const ScriptModule& module, at::Device device,
-                                     std::function<void()> on_node)
+                                     std::function<void()> on_node, Copies* copies)
     : module_(module),
       device_(device),
       on_node_(std::move(on_node)),
+      copied_(*copies),
       state_(module, device, [this](const at::Tensor& t) { return place(t); }) {}
 
 /// Lifted, or on the CPU a copy, so that the module's own tensors are never written.
@@ -570,8 +571,10 @@ Stack ScriptInterpreter::run_operator(const Node* node, Stack stack) {
     operation = operations_.emplace(node, node->getOperation()).first;
   }
   running_ = node;
+  const at::Tensor operand = Copies::may_copy(kind) ? stack.at(0).toTensor() : at::Tensor();
   operation->second(stack);
   keep_on_device(node, from_cpu, stack);
+  if (operand.defined()) stack[0] = copied_.take(operand, stack[0].toTensor());
   return stack;
 }
 

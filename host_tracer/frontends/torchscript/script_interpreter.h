@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "host_tracer/frontends/shared/copies.h"
 #include "host_tracer/frontends/torchscript/script_module.h"
 #include "host_tracer/frontends/torchscript/script_source.h"
 
@@ -33,8 +34,9 @@ struct ScriptQuestions {
 class ScriptInterpreter {
  public:
   /// Devices named in the program are replaced by `device`. `on_node` is called after each
-  /// operator and may be empty.
-  ScriptInterpreter(const ScriptModule& module, at::Device device, std::function<void()> on_node);
+  /// operator and may be empty; `copies` is told of calls that may copy.
+  ScriptInterpreter(const ScriptModule& module, at::Device device, std::function<void()> on_node,
+                    Copies* copies);
 
   /// What forward returns for these arguments (without self). Throws c10::Error that names the
   /// node and the user's line. One call per interpreter: attributes are kept in it.
@@ -87,6 +89,7 @@ class ScriptInterpreter {
   const ScriptModule& module_;
   const at::Device device_;
   std::function<void()> on_node_;
+  Copies& copied_;
   ScriptState state_;
   ScriptSources sources_;
   std::vector<const Node*> calls_;

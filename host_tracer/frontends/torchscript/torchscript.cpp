@@ -77,6 +77,10 @@ class TorchScriptCapture {
       for (const std::string& name : std::exchange(changing_, {})) module_.keep_number(name);
       trace = capture_checked(request, program, check);
     }
+    if (copies_.matter()) {
+      run_on_cpu();
+      trace = capture_checked(request, program, check);
+    }
     if (!trace.ok()) return trace;
     outputs_.put_back(*trace);
     refuse_guards_on_numbers(*trace);
@@ -102,9 +106,14 @@ class TorchScriptCapture {
   c10::IValue run_forward(const std::vector<at::Tensor>& inputs, at::Device device,
                           const char* stage) {
     int64_t done = 0;
-    ScriptInterpreter interpreter(module_, device, [&] {
-      if (options_.progress) options_.progress(stage, ++done, 0);
-    });
+    ScriptInterpreter interpreter(
+        module_, device,
+        [&] {
+          if (options_.progress) options_.progress(stage, ++done, 0);
+        },
+        &copies_);
+    copies_.begin(device);
+    const auto ended = c10::make_scope_exit([this] { copies_.end(); });
     const std::vector<c10::IValue> arguments = inputs_.arguments(inputs);
     running_ = &interpreter;
     const auto done_running = c10::make_scope_exit([this] { running_ = nullptr; });
@@ -187,11 +196,15 @@ class TorchScriptCapture {
     }
   }
 
-  void add_sample_outputs(Trace& trace) {
+  c10::IValue run_on_cpu() {
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> inputs;
     for (const NamedTensor& input : inputs_.tensors()) inputs.push_back(input.tensor.clone());
-    for (const NamedValue& out : flatten_outputs(run_forward(inputs, at::kCPU, "samples"), "out")) {
+    return run_forward(inputs, at::kCPU, "samples");
+  }
+
+  void add_sample_outputs(Trace& trace) {
+    for (const NamedValue& out : flatten_outputs(run_on_cpu(), "out")) {
       const bool tensor = out.value.isTensor() && out.value.toTensor().defined();
       trace.sample_outputs.push_back(tensor ? to_sample(out.value.toTensor()) : SampleTensor{});
     }
@@ -201,6 +214,7 @@ class TorchScriptCapture {
   ScriptModule module_;
   const ScriptInputs inputs_;
   ProgramOutputs outputs_;
+  Copies copies_;
   std::vector<std::string> notes_;
   ScriptQuestions questions_;
   std::vector<Source> written_constants_;

@@ -13,6 +13,7 @@ import torch
 from lazyrt import _tracer, call_forms, checking, experiments, gradients, layouts, results, statements, trees
 from lazyrt.arguments import Example, Watch
 from lazyrt.arrays import LazyArray, taken_by_torch
+from lazyrt.copies import capture_with_copies
 from lazyrt.errors import Error, ExportError
 from lazyrt.fixed import text_of
 from lazyrt.following import capture_following_numbers
@@ -245,7 +246,8 @@ class _Export:
         request.is_caught = statements.is_caught
         try:
             with without_dynamo():
-                trace = capture_following_numbers(request, run, lambda mode: self.eager(sample, mode=mode, run=run), self.notes.append)
+                eager = lambda mode: self.eager(sample, mode=mode, run=run)  # noqa: E731
+                trace = capture_with_copies(run, lambda: capture_following_numbers(request, run, eager, self.notes.append), eager)
         except Exception as error:
             self._raise_own(sample, error)
         self._stop_if_interrupted(run)
@@ -405,7 +407,7 @@ class _LazyRun:
         self.differences = []  # of the later runs' constant results
         self.written = None  # see Watch.changed: of the first run
         self.interrupt = None
-        self.numbers = None  # set by capture_following_numbers
+        self.numbers, self.copies = None, None  # set by capture_following_numbers and capture_with_copies
         self._recipes = None
 
     def forget(self):
@@ -431,13 +433,15 @@ class _LazyRun:
         args, kwargs = self._sample.call(inputs, array=LazyArray)
         watch = Watch(job.program.target, args, kwargs)
         self.numbers.begin()
+        self.copies.begin()
         with contextlib.ExitStack() as stack:
+            stack.callback(self.copies.end)
             stack.callback(call.stop_watching)
             call.begin()
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
             stack.enter_context(taken_by_torch())
             self._recipes = Recipes(job.sources.current)
-            mode = CaptureMode(_tracer.lift, self._note, self.numbers, self._recipes, call.kept())
+            mode = CaptureMode(_tracer.lift, self._note, self.numbers, self.copies, self._recipes, call.kept())
             stack.enter_context(self.numbers.active())
             stack.enter_context(mode)
             result = job.program.call(tensors, args, kwargs)

@@ -85,24 +85,54 @@ def write(tensor, parts, value):
     target.index_copy_(dim, _place(number, target.shape[dim]), value)
 
 
+class _Selection:
+    def __init__(self, base, parts, result):
+        self.base, self.parts, self.result = base, parts, result
+        self.written_at = None  # the number of the call that wrote into the result
+        self.renew()
+
+    def renew(self):
+        self.versions = self.base._version, self.result._version
+
+    def is_of(self, base, parts):
+        return self.base is base and len(self.parts) == len(parts) and all(a is b for a, b in zip(self.parts, parts))
+
+
 class Selections:
     """Those of one run of the program."""
 
     def __init__(self):
         self._made = []
+        self._matter = False
 
-    def add(self, base, result):
+    def add(self, base, parts, result):
         """`result` was selected from `base`."""
-        self._made.append((base, base._version, result, result._version))
+        self._made.append(_Selection(base, parts, result))
 
-    def put_back(self, base, value):
-        """A selection is written into what it was selected from, as in x[i] += 1."""
-        for made in [made for made in self._made if made[0] is base and made[2] is value]:
-            self._made.remove(made)
-            self.add(base, value)
+    def note_write(self, target, call):
+        """The call of that number writes into the tensor."""
+        for made in self._made:
+            if made.result is target:
+                made.written_at = call
+
+    def put_back(self, base, parts, value, call):
+        """A selection is written into where it was selected, right after a write into it, as in x[i] += 1."""
+        for made in self._made:
+            if made.result is value and made.is_of(base, parts) and made.written_at == call - 1:
+                made.renew()
+                made.versions = made.versions[0] + 1, made.versions[1]  # this write
+
+    def lift(self, address):
+        """CPU memory that may have been selected from is followed from now on."""
+        self._matter |= any(not _is_lazy(made.base) and made.base.untyped_storage().data_ptr() == address for made in self._made)
+
+    def keep(self, tensors):
+        """These outlive the run: a selection among them would be a view."""
+        kept = {id(tensor) for tensor in tensors}
+        self._matter |= any(id(made.result) in kept for made in self._made)
+        self.check()
 
     def check(self):
         """Raises SelectionsMatter."""
-        for base, version, result, own in self._made:
-            if base._version != version or result._version != own:
-                raise SelectionsMatter
+        if self._matter or any((made.base._version, made.result._version) != made.versions for made in self._made):
+            raise SelectionsMatter

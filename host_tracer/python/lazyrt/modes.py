@@ -13,6 +13,7 @@ from torch.overrides import TorchFunctionMode
 from lazyrt import _tracer, gradients, indexing, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, has_carriers, nested_carriers
+from lazyrt.copies import MAY_COPY
 from lazyrt.errors import Error
 from lazyrt.watch import is_watched
 
@@ -71,10 +72,10 @@ def _map(value, fn):
 
 class CaptureMode(TorchFunctionMode):
     """Active while the program runs on lazy tensors. `lift` makes a CPU tensor lazy; `note(text)` tells the report; `numbers`
-    says whether numbers are followed, and which texts are for people (see following.py); `recipes` is told of calls on the CPU; `kept` are
+    says whether numbers are followed, and which texts are for people (see following.py); `copies` which calls copy; `recipes` is told of calls on the CPU; `kept` are
     the lazy tensors that outlive the call."""
 
-    def __init__(self, lift, note, numbers, recipes, kept=()):
+    def __init__(self, lift, note, numbers, copies, recipes, kept=()):
         super().__init__()
         self._kept = {id(tensor): tensor for tensor in kept}
         self._data_of = {}  # id -> (what t.data gave, t) of those
@@ -82,12 +83,17 @@ class CaptureMode(TorchFunctionMode):
         self.asks_for_facts = False  # it asks for one of _FACTS
         self._lift = lift
         self._note = note
-        self._numbers = numbers
+        self._numbers, self._copies = numbers, copies
         self._recipes = recipes
+        self._count = 0  # calls of torch functions
         self._lifted = {}  # storage address -> (CPU tensor, its lifted form)
         self._writes = {}  # function -> whether it writes into its first argument
         self._handlers = self._make_handlers()
         self.missing_gradients = None  # the error of a gradient that was asked for where none are recorded
+
+    def outlive(self, tensors):
+        """These are left behind by the program."""
+        self._numbers.selections.keep(tensors)
 
     @property
     def lifted(self):
@@ -99,6 +105,7 @@ class CaptureMode(TorchFunctionMode):
             if is_watched(value):  # torch looks into lists behind their backs
                 value._report()
         kwargs, func = kwargs or {}, getattr(func, "takes_carriers", func)
+        self._count += 1
         result = self._handlers.get(func, self._call)(func, args, kwargs)
         if not sys._getframe(1).f_code.co_filename.startswith(_HERE):  # a call of the program's
             self._numbers.log(func, args, kwargs, result)
@@ -116,6 +123,7 @@ class CaptureMode(TorchFunctionMode):
         writes = self._is_write(func, kwargs)
         if writes:
             self._lift_targets(args, kwargs)
+            self._numbers.selections.note_write(args[0] if args else None, self._count)
         if torch.is_grad_enabled():
             self._lift_variables(args, kwargs)
         if self._lifted:
@@ -168,6 +176,8 @@ class CaptureMode(TorchFunctionMode):
         targets = [out] if out is not None else args[:1]
         sources = [*_tensors_in(args), *_tensors_in(kwargs.values())]
         if any(is_lazy(t) for t in sources):
+            if targets and isinstance(targets[0], (list, tuple)):
+                raise Error("the model writes into several tensors by one call (torch._foreach_...): write them one by one", "unsupported")
             for target in _tensors_in(targets):
                 if out is not None and not target.numel():
                     raise Error("the model lets a function make an empty tensor as large as its result (out=): use what the function returns, without out", "unsupported")
@@ -183,9 +193,14 @@ class CaptureMode(TorchFunctionMode):
 
     def _remember(self, tensor):
         base = tensor if tensor._base is None else tensor._base
-        address = base.untyped_storage().data_ptr()
-        if address not in self._lifted:
-            self._lifted[address] = (base, self._lift(base.detach()))
+        storage = base.untyped_storage()
+        address = storage.data_ptr()
+        if address in self._lifted:
+            return
+        self._numbers.selections.lift(address)
+        if not base.is_contiguous():  # its views know the memory's own order
+            base = base.detach().as_strided((storage.nbytes() // base.element_size(),), (1,), 0)
+        self._lifted[address] = (base, self._lift(base.detach()))
 
     def current(self, tensor):
         """What the program has of a tensor by now: its lifted form where it was written with lazy values."""
@@ -235,6 +250,7 @@ class CaptureMode(TorchFunctionMode):
             _Tensor.__repr__: self._text,
             _Tensor.__format__: self._text,
             torch.full: self._full,
+            **dict.fromkeys(MAY_COPY, self._may_copy),
             **dict.fromkeys(_POWERS, self._power),
             torch.tensor: self._make_tensor,
             torch.as_tensor: self._make_tensor,
@@ -301,7 +317,7 @@ class CaptureMode(TorchFunctionMode):
             return self._call(func, args, kwargs)
         base = self.current(args[0])
         result = indexing.select(base, parts)
-        self._numbers.selections.add(base, result)
+        self._numbers.selections.add(base, parts, result)
         return result
 
     def _setitem(self, func, args, kwargs):
@@ -313,8 +329,8 @@ class CaptureMode(TorchFunctionMode):
             self._remember(tensor)
         base = self.current(tensor)
         written = value._tensor if isinstance(value, Carrier) else torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
+        self._numbers.selections.put_back(base, parts, value, self._count)
         indexing.write(base, parts, self.current(written))
-        self._numbers.selections.put_back(base, value)
         return None
 
     def _layout(self, func, args, kwargs):
@@ -458,6 +474,10 @@ class CaptureMode(TorchFunctionMode):
         if tensor.is_floating_point():
             return torch.get_default_dtype()
         return tensor.dtype if tensor.is_complex() or tensor.dtype is torch.bool else torch.int64
+
+    def _may_copy(self, func, args, kwargs):
+        operand = self.current(args[0] if args else kwargs["input"])
+        return self._copies.take(operand, self._call(func, args, kwargs))
 
     def _power(self, func, args, kwargs):
         """Tensor.pow takes a root where its exponent, a number, says so: of -0 and -inf that is something else."""

@@ -394,6 +394,7 @@ class Call:
         self._put_back_registered(tensors)
         picture = self.phases.look()
         refuse_one_way(picture)
+        mode.outlive([tensor for _, tensor in picture.tensors])
         self.phases.names.arrays.update(path for path, array in self.phase.picture.arrays if any(array is other for other in targets_of_writes))
         left = _Left(self, picture, mode)
         left.write()
