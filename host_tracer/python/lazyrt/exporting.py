@@ -14,6 +14,7 @@ from lazyrt import _tracer, call_forms, checking, experiments, gradients, layout
 from lazyrt.arguments import Example, Watch
 from lazyrt.arrays import LazyArray, taken_by_torch
 from lazyrt.copies import capture_with_copies
+from lazyrt.draws import Draws
 from lazyrt.errors import Error, ExportError
 from lazyrt.fixed import text_of
 from lazyrt.following import capture_following_numbers
@@ -91,6 +92,7 @@ class _Export:
         self.allow, self.second_trace, self.progress = _entries_of(allow), second_trace, progress
         self.sources = make_sources()
         self.globals = GlobalState()
+        self.draws = Draws(self.sources.current)
         self.notes = []
         self.moved = set()
         self.takes_gradients = False  # of its own results: autograd is on while it runs
@@ -239,6 +241,7 @@ class _Export:
         request.second_trace = self.second_trace
         request.allow = self.allow
         run = _LazyRun(self, sample, phase, dict([*request.parameters, *request.buffers]))
+        self.draws.begin()
         request.program = run
         request.before_trace = lambda: self._before_trace(run)
         request.check_of = statements.check_of
@@ -283,6 +286,8 @@ class _Export:
             raise error
         if not isinstance(error, Error):
             self.eager(sample)
+        for message, suggestion, file, line in self.draws.findings():
+            raise ExportError(f"{file}:{line}: {message}: {suggestion}", "baked") from error
         raise ExportError(f"the capture failed: {error}", getattr(error, "kind", "unsupported")) from error
 
     def eager(self, sample, tensors=None, mode=None, run=None, arrange=None):
@@ -357,6 +362,8 @@ class _Export:
             what = ", and its results depend on what it draws" if reaches else ""
             trace.add_finding("error" if reaches else "note", "random", f"the model draws from Python's generator {name}{what}",
                               "numbers that the bundle should draw anew have to be inputs")
+        for message, suggestion, file, line in self.draws.findings():
+            trace.add_finding("error", "random", message, suggestion, file, line)
         if experiments.gradients_matter(self, sample):
             trace.add_finding("error", "gradient-mode", "the program gives other results where gradients are recorded than under torch.no_grad(), "
                               "and the bundle gives the latter", "decide by an argument, not by torch.is_grad_enabled()")
@@ -441,7 +448,8 @@ class _LazyRun:
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
             stack.enter_context(taken_by_torch())
             self._recipes = Recipes(job.sources.current)
-            mode = CaptureMode(_tracer.lift, self._note, self.numbers, self.copies, self._recipes, call.kept())
+            draws = stack.enter_context(job.draws.watched(self.numbers))
+            mode = CaptureMode(_tracer.lift, self._note, self.numbers, self.copies, self._recipes, call.kept(), draws)
             stack.enter_context(self.numbers.active())
             stack.enter_context(mode)
             result = job.program.call(tensors, args, kwargs)

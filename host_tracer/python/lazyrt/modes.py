@@ -72,10 +72,10 @@ def _map(value, fn):
 
 class CaptureMode(TorchFunctionMode):
     """Active while the program runs on lazy tensors. `lift` makes a CPU tensor lazy; `note(text)` tells the report; `numbers`
-    says whether numbers are followed, and which texts are for people (see following.py); `copies` which calls copy; `recipes` is told of calls on the CPU; `kept` are
-    the lazy tensors that outlive the call."""
+    says whether numbers are followed, and which texts are for people (see following.py); `copies` which calls copy; `recipes` is told of calls on
+    the CPU; `kept` are the lazy tensors that outlive the call; `draws` look at each call (see draws.py)."""
 
-    def __init__(self, lift, note, numbers, copies, recipes, kept=()):
+    def __init__(self, lift, note, numbers, copies, recipes, kept, draws):
         super().__init__()
         self._kept = {id(tensor): tensor for tensor in kept}
         self._data_of = {}  # id -> (what t.data gave, t) of those
@@ -83,6 +83,7 @@ class CaptureMode(TorchFunctionMode):
         self.asks_for_facts = False  # it asks for one of _FACTS
         self._lift = lift
         self._note = note
+        self._draws = draws
         self._numbers, self._copies = numbers, copies
         self._recipes = recipes
         self._count = 0  # calls of torch functions
@@ -106,7 +107,7 @@ class CaptureMode(TorchFunctionMode):
                 value._report()
         kwargs, func = kwargs or {}, getattr(func, "takes_carriers", func)
         self._count += 1
-        result = self._handlers.get(func, self._call)(func, args, kwargs)
+        result = self._draws.call(self._handlers.get(func, self._call), func, args, kwargs)
         if not sys._getframe(1).f_code.co_filename.startswith(_HERE):  # a call of the program's
             self._numbers.log(func, args, kwargs, result)
         return result
