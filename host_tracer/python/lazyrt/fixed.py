@@ -163,6 +163,7 @@ def _describe_enum(value, path):
     if not isinstance(value, enum.Enum):
         return None
     name = value.name if value.name is not None else repr(value._value_)
+    marks_of_class(value, path)
     more = {"enum": True, "label": name, "member": describe(value.value, path)}
     if isinstance(value, (int, str, float)):
         more["mixed"] = True
@@ -204,6 +205,8 @@ def _describe_named(value, path):
     if "<" in name:
         raise Opaque(path, f"a function or class without a name of its own ({value.__qualname__}) cannot be compared from call to call; "
                            "define it at the top of a module")
+    if isinstance(value, (type, types.FunctionType)) and not _is_at_home(value):
+        raise Opaque(path, f"what {name} names is not this function or class, so that it cannot be compared from call to call")
     if getattr(value, "__closure__", None):
         raise Opaque(path, f"the function {value.__qualname__} has a closure, which cannot be compared from call to call")
     return _fixed("class" if isinstance(value, type) else "function", name)
@@ -272,6 +275,12 @@ def _named_of_torch(described):
     return found if isinstance(found, (torch.dtype, torch.layout, torch.memory_format)) else described["text"]
 
 
+def size_of(items):
+    """A torch.Size, where torch is loaded; else a tuple."""
+    torch = sys.modules.get("torch")
+    return tuple(items) if torch is None else torch.Size(items)
+
+
 _MAKERS = {
     "float": lambda described: float(described["text"]),
     "complex": lambda described: complex(*map(float, described["parts"])),
@@ -291,7 +300,9 @@ _MAKERS = {
 
 # -------------------------------------------------------------------- objects that hold others
 
-_NO_HEAP_TYPE = 1 << 9  # set in the flags of classes made by a class statement
+_HEAP_TYPE = 1 << 9  # set in the flags of classes made by a class statement
+_OF_CLASSES = (*_ROUTINES, staticmethod, classmethod, property, functools.cached_property, functools.partialmethod, types.MemberDescriptorType,
+               types.GetSetDescriptorType)
 
 
 def is_simple(value):
@@ -301,37 +312,86 @@ def is_simple(value):
         return False
     if cls is types.SimpleNamespace:
         return True
-    made_in_python = all(base is object or base.__flags__ & _NO_HEAP_TYPE for base in cls.__mro__)
-    return made_in_python and cls is not object and (hasattr(value, "__dict__") or _slots(cls))
+    made_in_python = all(base is object or base.__flags__ & _HEAP_TYPE for base in cls.__mro__)
+    return made_in_python and cls is not object and (hasattr(value, "__dict__") or bool(_slots(cls)))
 
 
 def attributes(value):
-    """All that a simple object holds, by name."""
-    found = dict(getattr(value, "__dict__", {}))
-    for name in _slots(type(value)):
-        if hasattr(value, name):
-            found.setdefault(name, getattr(value, name))
+    """All that an object holds beside its items, by name: attributes, and slots of its class and of each base. A dict that is its own
+    __dict__ holds nothing beside its items."""
+    inner = getattr(value, "__dict__", {})
+    found = {} if inner is value else dict(inner)
+    for name, slot in _slots(type(value)).items():
+        try:
+            found.setdefault(name, slot.__get__(value))
+        except AttributeError:  # nothing is in it
+            pass
     return found
 
 
 def class_data(value):
     """Plain attributes of an object's class and its bases, that the object does not have itself, by name."""
     own, found = attributes(value), {}
-    for cls in type(value).__mro__:
-        if cls is object or not cls.__flags__ & _NO_HEAP_TYPE:
-            continue
+    for cls in _own_classes(value):
         for name, item in vars(cls).items():
             if name not in own and name not in found and not name.startswith("__") and is_plain(item):
                 found[name] = item
     return found
 
 
+def marks_of_class(value, path):
+    """What tells an object's class from others of its name: nothing of a class that a module has under this name, else its plain attributes and
+    the defaults of its methods. Raises Opaque where it has closures, or attributes that are not plain."""
+    if _is_at_home(type(value)):
+        return {}
+    found = class_data(value)
+    for cls in _own_classes(value):
+        for name, item in vars(cls).items():
+            function = _function_of(item)
+            if function is None:
+                known = name.startswith("__") or is_plain(item) or isinstance(item, _OF_CLASSES) or isinstance(value, (enum.Enum, tuple))
+                defaults = []
+            else:
+                known = not set(function.__code__.co_freevars) - {"__class__"}
+                defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+            if not known or not all(map(is_plain, defaults)):
+                raise Opaque(path, f"its class {cls.__qualname__} is none that its module has by this name, and what '{name}' in it refers to cannot be "
+                                   "compared from call to call: define the class at the top of a module")
+            if defaults:
+                found.setdefault(f"{name}()", repr(defaults))
+    return {"plain": found}
+
+
+def _function_of(item):
+    """The function of the program's own in what a class has under some name; None where there is none."""
+    function = getattr(item, "fget", None) or getattr(item, "__func__", None) or getattr(item, "func", None) or item
+    if not isinstance(function, types.FunctionType) or function.__globals__.get("__name__") in sys.stdlib_module_names:
+        return None
+    return None if function.__code__.co_filename == "<string>" else function  # that of a dataclass or named tuple
+
+
+def _own_classes(value):
+    """An object's class and bases, as far as they were made by a class statement and are no library's."""
+    libraries = (*sys.stdlib_module_names, "torch", "numpy")
+    return [cls for cls in type(value).__mro__ if cls.__flags__ & _HEAP_TYPE and cls.__module__.partition(".")[0] not in libraries
+            or cls.__module__ == "__main__"]
+
+
+def _is_at_home(named):
+    """Whether a class or function is what its module has under its name."""
+    found = sys.modules.get(named.__module__)
+    for part in named.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is named
+
+
 def _slots(cls):
-    names = []
+    """The slots of a class and its bases, by the names that the interpreter gives them."""
+    found = {}
     for base in cls.__mro__:
-        slots = vars(base).get("__slots__", ())
-        names += [slots] if isinstance(slots, str) else list(slots)
-    return [name for name in names if name not in ("__dict__", "__weakref__")]
+        if base.__flags__ & _HEAP_TYPE:
+            found.update((name, item) for name, item in vars(base).items() if isinstance(item, types.MemberDescriptorType) and name not in found)
+    return found
 
 
 def as_partial(value):

@@ -17,12 +17,24 @@ def describe(result):
     except Opaque as opaque:
         place = f"'{opaque.path}' of the result" if opaque.path else "the result"
         raise ExportError(f"{place} cannot be given back by a bundle: {opaque.why}") from None
+    _refuse_what_gets_lost(leaves)
     numbers = {name: type(leaf) for name, leaf in leaves if isinstance(leaf, Carrier)}
     trees.mark(description, {name for name, kind in numbers.items() if kind is LazyFloat}, number="float")
     trees.mark(description, {name for name, kind in numbers.items() if kind is not LazyFloat}, number="int")
     trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, numpy.ndarray)}, numpy=True)
     trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, numpy.generic)}, numpy="scalar")
     return description, leaves
+
+
+def _refuse_what_gets_lost(leaves):
+    for name, leaf in leaves:
+        held = vars(leaf) if type(leaf) is torch.Tensor else {}
+        if held:
+            raise ExportError(f"'{name}' of the result has an attribute '{next(iter(held))}', which a bundle's tensors do not have: return it beside "
+                              "the tensor")
+        if isinstance(leaf, numpy.ndarray) and type(leaf) not in (numpy.ndarray, LazyArray):
+            raise ExportError(f"'{name}' of the result is a {fixed.type_name(leaf)}, and a bundle gives plain arrays: return numpy.asarray(...), and what "
+                              "gets lost by that beside it")
 
 
 def is_output(value):

@@ -23,6 +23,7 @@ from lazyrt import fixed
 from lazyrt.fixed import Opaque
 
 _DEEPEST = 24
+_SIZE = "torch.Size"
 _NUMBERS = {"float": float, "int": int, True: float}
 
 
@@ -44,6 +45,8 @@ def flatten(value, name, is_tensor, names=None, arguments=False):
             leaves.append((unique, item))
             return {"kind": "tensor", "name": unique}
         node = open_node(item, path, arguments)
+        if node is not None and not arguments:
+            _refuse_loss(item, path)
         if node is None:
             return _describe_leaf(item, path, arguments)
         if depth == _DEEPEST:
@@ -151,7 +154,7 @@ def build(description, tensors):
         return tensors[name] if name in tensors else fixed.rebuild(description)
     items = [build(item, tensors) for item in description["items"]]
     if kind == "tuple":
-        return tuple(items)
+        return fixed.size_of(items) if description.get("class") == _SIZE else tuple(items)
     if kind == "list":
         return collections.deque(items) if description.get("class") == "collections.deque" else items
     keys = [build(key, {}) if isinstance(key, dict) else key for key in description["keys"]]
@@ -251,11 +254,11 @@ def open_node(value, path, arguments):
         return None
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         make = value._make if hasattr(value, "_make") else type(value)
-        return _object(value, value._fields, list(value), make)
+        return _object(value, value._fields, list(value), make, **_fixed_beside(value, _beside_items(value), path, arguments))
     if isinstance(value, (tuple, list, collections.deque)):
         return _open_sequence(value, path, arguments)
     if dataclasses.is_dataclass(value):
-        return _open_dataclass(value)
+        return _open_dataclass(value, path, arguments)
     if isinstance(value, collections.abc.Mapping):
         return _open_mapping(value, path, arguments)
     partial = fixed.as_partial(value)
@@ -263,7 +266,7 @@ def open_node(value, path, arguments):
         make = lambda items: type(value)(items[0], *items[1], **items[2])  # noqa: E731
         return _object(value, ("func", "args", "keywords"), partial, make)
     if fixed.is_simple(value) and not hasattr(type(value), "state_dict"):
-        return _open_object(value)
+        return _open_object(value, path, arguments)
     return None
 
 
@@ -273,8 +276,11 @@ def _object(value, keys, items, make, **more):
 
 def _open_sequence(value, path, arguments):
     kind = "tuple" if isinstance(value, tuple) else "list"
-    is_size = fixed.type_name(value) == "torch.Size"
-    more = {} if is_size or type(value) in (tuple, list) else _of_subclass(value, path, arguments)
+    is_size = fixed.type_name(value) == _SIZE
+    if is_size:
+        more = {"class": _SIZE}
+    else:
+        more = {} if type(value) in (tuple, list) else _of_subclass(value, path, arguments)
     make = tuple if is_size else type(value)
     return _Node(kind, range(len(value)), value, make, **more)
 
@@ -296,18 +302,42 @@ def _of_subclass(value, path, arguments):
     more = {"class": fixed.type_name(value)}
     if arguments and (getattr(value, "maxlen", None) is not None or getattr(value, "default_factory", None) is not None):
         raise Opaque(path, f"is a {more['class']} with a maxlen or default_factory, which would get lost: give a list or dict")
-    held = {name: item for name, item in getattr(value, "__dict__", {}).items()
-            if not (name == "data" and isinstance(value, collections.UserDict))}
-    if held and arguments:
-        refuse = lambda item: False  # noqa: E731
-        more["attributes"] = flatten(held, path, refuse, arguments=True)[0]
-    return more
+    return {**more, **_fixed_beside(value, _beside_items(value), path, arguments)}
 
 
-def _open_dataclass(value):
-    names = [f.name for f in dataclasses.fields(value) if hasattr(value, f.name)]
-    names += [name for name in getattr(value, "__dict__", {}) if name not in names]
-    keys = [name for name in names if getattr(value, name) is not None]
+def _fixed_beside(value, held, path, arguments):
+    """What tells an argument from others of its items: its class, where the name does not say which, and what it holds beside them."""
+    if not arguments:
+        return {}
+    more = fixed.marks_of_class(value, path)
+    return {**more, "attributes": describe_attributes(held, path)} if held else more
+
+
+def _beside_items(value):
+    """What a container or named tuple holds beside its items, by name."""
+    held = fixed.attributes(value)
+    if isinstance(value, collections.UserDict):
+        held.pop("data", None)
+    return held
+
+
+def _refuse_loss(value, path):
+    """Raises Opaque for a result that would come back without some of what it holds."""
+    if dataclasses.is_dataclass(value):
+        lost = _items_beside_fields(value, _fields_of(value))
+    elif isinstance(value, (dict, list, tuple, collections.deque)):
+        lost = _beside_items(value)
+    else:
+        return
+    if lost:
+        raise Opaque(path, f"a {fixed.type_name(value)} that holds '{next(iter(lost))}' beside its items would come back without it: return that "
+                           "beside it")
+
+
+def _open_dataclass(value, path, arguments):
+    fields = _fields_of(value)
+    keys = [name for name in fields if fields[name] is not None]
+    more = _fixed_beside(value, _items_beside_fields(value, fields), path, arguments)
 
     def make(items):
         made = copy.copy(value)
@@ -317,12 +347,27 @@ def _open_dataclass(value):
             object.__setattr__(made, key, item)
         return made
 
-    absent = [name for name in names if name not in keys]
-    return _object(value, keys, [getattr(value, k) for k in keys], make, absent=absent)
+    absent = [name for name in fields if name not in keys]
+    return _object(value, keys, [fields[key] for key in keys], make, absent=absent, **more)
 
 
-def _open_object(value):
+def _fields_of(value):
+    """All attributes of a dataclass, its fields first."""
+    held = fixed.attributes(value)
+    names = [f.name for f in dataclasses.fields(value) if hasattr(value, f.name)]
+    return {**{name: getattr(value, name) for name in names}, **{name: item for name, item in held.items() if name not in names}}
+
+
+def _items_beside_fields(value, fields):
+    """Items of a dataclass that is a container, too, by key; without those that are its fields."""
+    if isinstance(value, dict):
+        return {key: item for key, item in dict.items(value) if key not in fields or fields[key] is not item}
+    return {str(i): item for i, item in enumerate(value)} if isinstance(value, (list, tuple, collections.deque)) else {}
+
+
+def _open_object(value, path, arguments):
     fields = fixed.attributes(value)
+    more = {"plain": fixed.class_data(value), **_fixed_beside(value, {}, path, arguments)}
 
     def make(items):
         made = copy.copy(value)
@@ -330,7 +375,7 @@ def _open_object(value):
             object.__setattr__(made, key, item)
         return made
 
-    return _object(value, fields, fields.values(), make, plain=fixed.class_data(value))
+    return _object(value, fields, fields.values(), make, **more)
 
 
 def describe_attributes(attributes, path):
