@@ -170,8 +170,7 @@ def _path_of(parameter):
 def bind(target, args, kwargs):
     """[(parameter of the signature, its value, whether it was given)], in the order in which inputs are named."""
     try:
-        function = target.forward if isinstance(target, torch.nn.Module) else target
-        signature = inspect.signature(function)
+        signature = _signature_of(target.forward if isinstance(target, torch.nn.Module) else target)
         bound = signature.bind(*args, **kwargs)
     except (TypeError, ValueError):  # no signature, or a call that eager will refuse
         return _bind_without_signature(args, kwargs)
@@ -183,6 +182,18 @@ def bind(target, args, kwargs):
         value = given.get(parameter.name, nothing if parameter.kind in open_kinds else parameter.default)
         listed.append((parameter, value, parameter.name in given or parameter.kind in open_kinds))
     return listed
+
+
+def _signature_of(function):
+    """The signature of a function; of TorchScript's by its schema."""
+    if not isinstance(function, (torch.jit.ScriptFunction, torch.ScriptMethod)):
+        return inspect.signature(function)
+    parameters = []
+    for argument in function.schema.arguments[isinstance(function, torch.ScriptMethod):]:
+        kind = _Parameter.KEYWORD_ONLY if argument.kwarg_only else _Parameter.POSITIONAL_OR_KEYWORD
+        default = argument.default_value if argument.has_default_value() else _Parameter.empty
+        parameters.append(_Parameter(argument.name, kind, default=default))
+    return inspect.Signature(parameters)
 
 
 def _bind_without_signature(args, kwargs):

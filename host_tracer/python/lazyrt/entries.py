@@ -374,17 +374,47 @@ class PlainEntry:
 
 
 class ScriptEntry:
-    """The attributes of a TorchScript module that are no parameters, buffers or modules."""
+    """The attributes of a TorchScript module that are no parameters, buffers or modules. Containers and objects among them are copies."""
 
     def __init__(self, value):
         known = {*dict(value.named_parameters(recurse=False)), *dict(value.named_buffers(recurse=False)), *dict(value.named_children())}
         self.value, self._inside = value, value._c
-        self.names = sorted(name for name in value._concrete_type.get_attributes() if name not in known and self._inside.hasattr(name))
+        # A frozen module does not have it.
+        concrete = getattr(value, "_concrete_type", None) or torch._C.ConcreteModuleType.from_jit_type(value._c._type())
+        self.names = sorted(name for name in concrete.get_attributes() if name not in known and self._inside.hasattr(name))
         self.items = [self._inside.getattr(name) for name in self.names]
 
     def restore(self, given):
+        failed = None
         for name, item in zip(self.names, self.items):
-            self._inside.setattr(name, given(item))
+            try:
+                self._inside.setattr(name, given(item))
+            except RuntimeError as error:  # the others are put back all the same
+                failed = failed or error
+        if failed is not None:
+            raise failed
+
+
+class ScriptItemsEntry:
+    """A torch.ScriptList or torch.ScriptDict: its items are copies."""
+
+    def __init__(self, value):
+        self.value, self._keyed = value, isinstance(value, torch._C.ScriptDict)
+        self.keys = list(value.keys()) if self._keyed else list(range(len(value)))
+        self.items = [value[key] for key in self.keys]
+
+    def token(self):
+        return (type(self.value).__name__, tuple(self.keys))
+
+    def restore(self, given):
+        if self._keyed:
+            for key in [key for key in self.value.keys() if key not in self.keys]:
+                del self.value[key]
+            for key, item in zip(self.keys, self.items):
+                self.value[key] = given(item)
+        else:
+            self.value.clear()
+            self.value.extend([given(item) for item in self.items])
 
 
 def _autocast_of_cpu():

@@ -13,19 +13,37 @@ import torch
 from lazyrt import layouts
 
 
+class Unstable(Exception):
+    """The program gives another result on the same inputs and from the same state, as far as it is seen."""
+
+
 def gradients_matter(job, sample):
-    """Whether callers who record gradients, though they ask for none, get other results."""
+    """Whether callers who record gradients, though they ask for none, get other results. Raises Unstable."""
     if job.takes_gradients:
         return False
+    plain, recorded = job.plain_result(sample), _recorded(job, sample)
+    if recorded is None or layouts.same_results(recorded, plain):
+        return False
+    _compare_again(_recorded(job, sample), recorded)
+    _compare_again(job.eager(sample), plain)
+    return True
+
+
+def _compare_again(again, result):
+    """Counters, clocks and writes that nobody sees make differences, too."""
+    if again is None or not layouts.same_results(again, result):
+        raise Unstable
+
+
+def _recorded(job, sample):
+    """Eager's result where gradients are recorded; None where it raises then: such callers get nothing."""
     job.takes_gradients = True
     try:
-        recorded = job.eager(sample)
-    except Exception:  # such callers get nothing
-        return False
+        return job.eager(sample)
+    except Exception:
+        return None
     finally:
         job.takes_gradients = False
-    # Eager is asked once more where they differ: a counter or a clock makes differences too, which are the check's to tell.
-    return not layouts.same_results(recorded, job.plain_result(sample)) and not layouts.same_results(recorded, job.eager(sample))
 
 
 # -------------------------------------------------------------------- random numbers
@@ -69,11 +87,16 @@ def _seeds():
 
 
 def objects_matter(job, sample):
-    """Whether a second call gives something else on the objects of the first one, with their first content, than on others."""
+    """Whether a second call gives something else on the objects of the first one, with their first content, than on others. Raises
+    Unstable."""
     if not job.keeps_objects:
         return False
     again, afresh = (_second_call(job, sample, again) for again in (True, False))
-    return again is not None and not layouts.same_results(again, afresh)
+    if again is None or layouts.same_results(again, afresh):
+        return False
+    _compare_again(_second_call(job, sample, True), again)
+    _compare_again(_second_call(job, sample, False), afresh)
+    return True
 
 
 def _second_call(job, sample, again):

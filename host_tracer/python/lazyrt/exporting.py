@@ -288,6 +288,9 @@ class _Export:
             self.eager(sample)
         for message, suggestion, file, line in self.draws.findings():
             raise ExportError(f"{file}:{line}: {message}: {suggestion}", "baked") from error
+        if _writes_in_script(error):
+            raise ExportError("TorchScript code writes in place into a tensor that is no registered buffer, which cannot be followed there: register it as a "
+                              f"buffer, or assign a new tensor instead of writing into it\n{_statement_of(error)}", "unsupported") from error
         raise ExportError(f"the capture failed: {error}", getattr(error, "kind", "unsupported")) from error
 
     def eager(self, sample, tensors=None, mode=None, run=None, arrange=None):
@@ -364,6 +367,14 @@ class _Export:
                               "numbers that the bundle should draw anew have to be inputs")
         for message, suggestion, file, line in self.draws.findings():
             trace.add_finding("error", "random", message, suggestion, file, line)
+        try:
+            self._experiment_in_eager(trace, sample)
+        except experiments.Unstable:
+            trace.add_finding("error", "unstable-program", "the program gives another result when it is run again on the same inputs: it depends on a clock "
+                              "or the like, or keeps something where it is not seen (writes into parameters by .data, threads, C extensions)",
+                              "keep it in a registered buffer, or make it an input")
+
+    def _experiment_in_eager(self, trace, sample):
         if experiments.gradients_matter(self, sample):
             trace.add_finding("error", "gradient-mode", "the program gives other results where gradients are recorded than under torch.no_grad(), "
                               "and the bundle gives the latter", "decide by an argument, not by torch.is_grad_enabled()")
@@ -483,6 +494,19 @@ class _LazyRun:
     def _note(self, text):
         place = self._job.sources.current()
         self._job.notes.append(f"{text} ({os.path.basename(place['file'])}:{place['line']})" if place["file"] else text)
+
+
+def _writes_in_script(error):
+    """Whether an error of the interpreter says that a CPU tensor was given a lazy value."""
+    text = str(error)
+    return "TorchScript interpreter" in text and "INTERNAL ASSERT" in text and "unctionali" in text
+
+
+def _statement_of(error):
+    """The lines of TorchScript's traceback that name the statement."""
+    lines = str(error).splitlines()
+    end = next((i for i, line in enumerate(lines) if "HERE" in line), 0)
+    return "\n".join(lines[max(end - 3, 0):end])
 
 
 def _sample_tensor(value):

@@ -6,6 +6,7 @@ import inspect
 import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
+from lazyrt.reach import module_of
 
 _MODULE = torch.nn.Module()
 
@@ -21,6 +22,8 @@ class Program:
         self.name = _name_of(target)
         if isinstance(target, torch.jit.ScriptModule):  # functional_call takes it as a part only
             self.roots = {"scripted": target}
+        elif isinstance(target, torch.ScriptMethod):
+            self.roots = {"scripted": module_of(target)}
         else:
             self.roots = {"": target} if isinstance(target, torch.nn.Module) else _reachable_modules(target)
         self.shell = target if "" in self.roots else _shell(target, self.roots)
@@ -63,6 +66,8 @@ def _shell(target, roots):
 def _name_of(target):
     if isinstance(target, torch.jit.ScriptModule):
         return target.original_name
+    if isinstance(target, torch.ScriptMethod):
+        return f"{module_of(target).original_name}.{target.name}"
     if isinstance(target, torch.nn.Module):
         return type(target).__name__
     if isinstance(target, functools.partial):
@@ -75,6 +80,7 @@ def _reachable_modules(target):
     found, seen = {}, set()
 
     def add(name, value):
+        value = module_of(value) if isinstance(value, torch.ScriptMethod) else value
         if isinstance(value, torch.nn.Module):
             if all(value is not module for module in found.values()):
                 found[_free_name(name, found)] = value

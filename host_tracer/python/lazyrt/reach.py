@@ -33,10 +33,12 @@ import torch
 
 from lazyrt.code_names import global_names, imported_modules, is_installed, of_a_library
 from lazyrt.entries import (MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
-                            DequeEntry, DictEntry, LibrariesEntry, ListEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry, SetEntry,
+                            DequeEntry, DictEntry, LibrariesEntry, ListEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry,
+                            ScriptItemsEntry, SetEntry,
                             SwitchesEntry, TensorEntry, TextEntry, VariableEntry, from_class, from_globals, is_data_name, key_text, plain_token)
+from lazyrt.errors import ExportError
 
-__all__ = ["CARRIERS", "Contents", "Held", "Reach", "copy_of", "of_a_library"]
+__all__ = ["CARRIERS", "Contents", "Held", "Reach", "copy_of", "module_of", "of_a_library"]
 
 TupleAt = collections.namedtuple("TupleAt", "path")  # owner of a tuple's items: it is replaced itself
 
@@ -341,12 +343,45 @@ class Reach:
 
     def _visit_script(self, path, value):
         """What a TorchScript module keeps out of Python's sight."""
-        if value._concrete_type is None:
+        if getattr(value, "_concrete_type", self) is None:  # it is being made
             return
+        _refuse_hidden_objects(path, value)
+        self._seen[("script", hash(value._c))] = path
         entry = ScriptEntry(value)
         self._entries.append(entry)
         for name, item in zip(entry.names, entry.items):
-            self._push(f"{path}.{name}" if path else name, item)
+            self._visit_copy(f"{path}.{name}" if path else name, item)
+
+    def _visit_script_items(self, path, value):
+        entry = ScriptItemsEntry(value)
+        self._entries.append(entry)
+        for key, item in zip(entry.keys, entry.items):
+            self._visit_copy(f"{path}[{key!r}]", item)
+        return entry.token()
+
+    def _visit_copy(self, path, value):
+        """What TorchScript hands out: of containers and objects copies. Nobody reads them, and what is put in them is put back as a whole:
+        they own nothing."""
+        if type(value) is list:
+            entry, names = ListEntry(value), [f"[{i}]" for i in range(len(value))]
+            items = entry.items
+        elif type(value) is dict or torch.jit._state._get_script_class(type(value)) is not None:
+            inner = value if type(value) is dict else value.__dict__
+            entry, names = DictEntry(inner), [f"[{key_text(key)}]" if inner is value else f".{key}" for key in inner]
+            items = [item for _, item in entry.items]
+        else:
+            self._push(path, value)
+            return
+        self._keep.append(value)
+        self._entries.append(entry)
+        self._into[self._free(path)] = entry.token()
+        for name, item in zip(names, items):
+            self._visit_copy(f"{path}{name}", item)
+
+    def _visit_script_method(self, path, value):
+        if ("script", hash(value.owner)) not in self._seen:
+            self._push(f"{path}.owner", module_of(value))
+        return ("method",)
 
     def _visit_items(self, path, value):
         """A container's items; None for what is none, whatever its __class__ says."""
@@ -552,11 +587,27 @@ class Reach:
         functools.partial: _visit_partial, staticmethod: _visit_descriptor, classmethod: _visit_descriptor,
         property: _visit_descriptor, functools.cached_property: _visit_descriptor,
         type(functools.lru_cache(lambda: None)): _visit_cached,
+        torch._C.ScriptDict: _visit_script_items, torch._C.ScriptList: _visit_script_items, torch._C.ScriptMethod: _visit_script_method,
     }
 
 
 _OF_MEMBERS = ("_value_", "_name_", "__objclass__", "_sort_order_")
 _IMPLIED = ("implied",)  # owner of a class that is looked at for the sake of its objects
+
+
+def module_of(method):
+    """The TorchScript module that a method belongs to."""
+    return torch.jit._recursive.wrap_cpp_module(method.owner)
+
+
+def _refuse_hidden_objects(path, module):
+    """torch.jit.freeze makes constants of objects, which the code goes on to change out of everyone's sight."""
+    for name in module._c._method_names():
+        for node in module._c._get_method(name).graph.findAllNodes("prim::Constant"):
+            kind = node.output().type()
+            if kind.kind() == "ClassType":
+                raise ExportError(f"the frozen module '{path or 'self'}' keeps an object of {kind.annotation_str} in its code, whose changes cannot be followed: "
+                                  "export it unfrozen", "unsupported")
 
 
 def _is_iterator_of_python(value):

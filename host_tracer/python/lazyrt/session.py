@@ -258,7 +258,7 @@ def _is_torch(value: Any) -> bool:
 def _to_numpy(numpy: Any, info: TensorInfo, value: Any) -> Any:
     """The array, of the input's dtype and shape; InputError where it is another."""
     if _is_torch(value):
-        array = _torch_to_numpy(value)
+        array = _torch_to_numpy(info, value)
         name = str(value.dtype).removeprefix("torch.")
     else:
         array = numpy.asarray(value)
@@ -275,14 +275,23 @@ def _to_numpy(numpy: Any, info: TensorInfo, value: Any) -> Any:
     return array.view(numpy.uint16) if name == "bfloat16" else array
 
 
-def _torch_to_numpy(tensor: Any) -> Any:
+def _torch_to_numpy(info: TensorInfo, tensor: Any) -> Any:
     torch = sys.modules["torch"]
-    if tensor.layout is not torch.strided or tensor.is_quantized:
-        raise InputError(f"a tensor is not dense ({tensor.layout}): give x.to_dense()", "invalid argument")
-    tensor = tensor.detach().cpu().resolve_neg()
-    if tensor._is_zerotensor():
-        tensor = tensor.clone()
-    return (tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
+    if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
+        kind = "nested" if tensor.is_nested else "quantized" if tensor.is_quantized else tensor.layout
+        raise InputError(f"input '{info.name}' is not dense ({kind}): give x.to_dense()", "invalid argument")
+    try:
+        tensor = tensor.detach().cpu().resolve_neg()
+        if tensor._is_zerotensor():
+            tensor = tensor.clone()
+        return (tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
+    except (RuntimeError, TypeError) as error:  # on the device meta; of torch.func, which would look into the bundle
+        raise InputError(f"input '{info.name}' has no values of its own that a bundle could read ({_first_line(error)}): bundles take tensors with values, "
+                         "and torch.func cannot look into them", "invalid argument") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _long_name(info: TensorInfo) -> str:
