@@ -459,6 +459,7 @@ class _LazyRun:
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
             stack.enter_context(taken_by_torch())
             self._recipes = Recipes(job.sources.current)
+            stack.enter_context(job.globals.keeping_denormals())
             draws = stack.enter_context(job.draws.watched(self.numbers))
             mode = CaptureMode(_tracer.lift, self._note, self.numbers, self.copies, self._recipes, call.kept(), draws)
             stack.enter_context(self.numbers.active())

@@ -1,9 +1,12 @@
 """What the process looks like before an export, so that it can be put back. See reach.py for the program's own objects."""
 
+import contextlib
 import random
 import sys
 
 import torch
+
+from lazyrt.errors import Error
 
 
 class GlobalState:
@@ -13,6 +16,7 @@ class GlobalState:
         self.torch = torch.get_rng_state()
         self.python = random.getstate()
         self.numpy = self._numpy().get_state(legacy=False) if self._numpy() else None
+        self.flushes = _flushes_denormals()
         self.fastpath = torch.backends.mha.get_fastpath_enabled()
 
     @staticmethod
@@ -29,12 +33,27 @@ class GlobalState:
             moved.append("numpy.random")
         return moved
 
+    @contextlib.contextmanager
+    def keeping_denormals(self):
+        """While the program runs. Raises Error where it has made this thread take denormal numbers for 0."""
+        yield
+        if _flushes_denormals() != self.flushes:
+            raise Error("the program calls torch.set_flush_denormal, and a bundle computes with denormal numbers as they are: call it outside of the "
+                        "program, or not at all", "unsupported")
+
     def restore(self):
+        if _flushes_denormals() != self.flushes:
+            torch.set_flush_denormal(self.flushes)
         torch.set_rng_state(self.torch)
         random.setstate(self.python)
         if self.numpy is not None:
             self._numpy().set_state(self.numpy)
         torch.backends.mha.set_fastpath_enabled(self.fastpath)
+
+
+def _flushes_denormals():
+    with torch._C.DisableTorchFunction():
+        return not (torch.full((1,), 1e-40, dtype=torch.float32) * 1.0).item()
 
 
 def _same(a, b):
