@@ -309,7 +309,7 @@ def _belongs(module, packages):
 
 
 def _state_of_torch():
-    with torch._C.DisableTorchFunction():
+    with torch._C.DisableTorchFunction(), torch._C._DisableFuncTorch():
         return torch.default_generator.get_state().numpy().tobytes()
 
 
