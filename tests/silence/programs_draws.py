@@ -148,3 +148,37 @@ def layer_made_in_the_call():
         return layer(x)
 
     return program
+
+
+class Keeps(nn.Module):
+    """The first call draws, and later ones go on with it."""
+
+    def __init__(self, draw, use):
+        super().__init__()
+        self.kept, self.draw, self.use = None, draw, use
+
+    def forward(self, x):
+        if self.kept is None:
+            self.kept = self.draw()
+        return self.use(x, self.kept)
+
+
+@case(Call((X,)), CALLS, expect=FAILS)
+def draw_kept_as_order():
+    return Keeps(lambda: torch.randperm(3), lambda x, kept: x[kept])
+
+
+@case(Call((X,)), CALLS, expect=FAILS)
+def draw_kept_as_threshold():
+    return Keeps(lambda: torch.rand(()), lambda x, kept: x if kept < 1e-5 else x * 2)
+
+
+@case(Call((X,)), CALLS, expect=FAILS)
+def draw_kept_as_number():
+    return Keeps(lambda: random.randint(0, 9), lambda x, kept: x * kept)
+
+
+@case(Call((X,)), CALLS, expect=FAILS)
+def generator_that_is_kept():
+    generator = torch.Generator().manual_seed(3)
+    return lambda x: x if torch.rand((), generator=generator) < 1e-5 else x * 2

@@ -88,7 +88,16 @@ class _Run:
     def end(self):
         """The program is done: who looks at numbers now is not the program."""
         self._check_unseen()
+        self._see_unseen_of_torch()
         self._active = False
+
+    def look_at_kept(self, kept):
+        """(path, tensor) of what the program keeps for later calls: they would go on with what this one drew."""
+        for path, tensor in kept:
+            known = self._drawn.get(id(tensor))
+            if known is not None and not (tensor.device.type == "lazy" and _tracer.is_dynamic(tensor)):
+                _, what, of_generator, place = known
+                self._note(f"{what} draws random numbers, and '{path}' keeps them, or what is computed from them, for later calls", of_generator, place)
 
     # ---------------------------------------------------------------- torch
 
@@ -174,8 +183,11 @@ class _Run:
         return LazyFloat(make) if isinstance(value, float) else LazyInt(make)
 
     def _report(self, what, of_generator, place):
+        self._note(f"{what} draws random numbers that decide what the program does; those of this capture did", of_generator, place)
+
+    def _note(self, message, of_generator, place):
         found = self._draws._of_generators if of_generator else self._draws.found
-        found[(f"{what} draws random numbers that decide what the program does; those of this capture did", *place)] = None
+        found[(message, *place)] = None
 
     # ---------------------------------------------------------------- Python and NumPy
 
@@ -185,8 +197,9 @@ class _Run:
         yield from self._of_generator(numpy.random, _NUMPY, "numpy.random")
         yield random.Random, "seed", self._seeding(random.Random.seed)
         yield numpy.random, "RandomState", self._legacy_generator()
-        for owner, name in ((os, "urandom"), (random, "_urandom")):
-            yield owner, name, self._from_system(getattr(owner, name))
+        for owner, name in ((os, "urandom"), (os, "getrandom"), (random, "_urandom")):
+            if hasattr(owner, name):
+                yield owner, name, self._from_system(getattr(owner, name))
         for owner in (torch, torch.random):
             yield owner, "manual_seed", self._setting(owner.manual_seed, "torch")
             yield owner, "set_rng_state", self._setting(owner.set_rng_state, "torch")

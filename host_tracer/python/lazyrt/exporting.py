@@ -474,6 +474,7 @@ class _LazyRun:
             self.written = watch.changed(result)
         outputs = self._take(result, mode)
         after = call.end(tensors, mode)
+        draws.look_at_kept((path, tensor) for path, tensor in call.left if path not in job.state.ignored)
         if self.call is None:
             self.call, self.after = call, after
         job.moved.update(job.globals.used())

@@ -281,6 +281,7 @@ class Call:
         """`lifted`: name -> lazy tensor of the registered parameters and buffers; place(): the user's line that runs."""
         self.phases, self.phase, self.lifted = phases, phase, lifted
         self.reads = {}  # path -> place
+        self.left = []  # (path, tensor) of all that the program holds when it is done
         self._place = place
         self._attributes = WatchedAttributes(self._report)
         program = phases.program
@@ -393,6 +394,7 @@ class Call:
         self.stop_watching()
         self._put_back_registered(tensors)
         picture = self.phases.look()
+        self.left = picture.tensors
         refuse_one_way(picture)
         mode.outlive([tensor for _, tensor in picture.tensors])
         self.phases.names.arrays.update(path for path, array in self.phase.picture.arrays if any(array is other for other in targets_of_writes))
