@@ -2,11 +2,16 @@
 
 import dis
 import functools
+import os
+import pathlib
 import sys
+import sysconfig
 import types
 
 _STORE_GLOBAL = dis.opmap["STORE_GLOBAL"]
 _IMPORT_NAME = dis.opmap["IMPORT_NAME"]
+_FOLDERS = {os.path.realpath(folder) for folder in (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(__file__),
+                                                    os.path.dirname(os.path.realpath(__file__)))}
 _LIBRARIES = {"torch", "numpy", "lazyrt", "torchgen", "functorch", *sys.stdlib_module_names} - {"__main__"}
 
 
@@ -20,6 +25,15 @@ def is_installed(module):
     """Whether a module of Python lies among the packages that somebody has installed."""
     file = getattr(sys.modules.get(module), "__file__", None) or ""
     return "site-packages" in file or "dist-packages" in file
+
+
+@functools.lru_cache(maxsize=None)
+def is_file_of_library(file):
+    """Whether a file belongs to Python, to an installed package or to lazyrt."""
+    path = pathlib.Path(os.path.realpath(file))
+    if file.startswith("<frozen") or not {"site-packages", "dist-packages"}.isdisjoint(path.parts):
+        return True
+    return any(path.is_relative_to(folder) for folder in _FOLDERS)
 
 
 @functools.lru_cache(maxsize=None)

@@ -525,7 +525,7 @@ class Contents:
         known = self._known.get(id(tensor))
         if known and known[0] is tensor and known[1] == self._version(tensor) and self._holds(tensor, known[2]):
             return known[3], known[2]
-        kept = isinstance(tensor, torch.nn.Parameter) or not _is_plain(tensor)
+        kept = isinstance(tensor, torch.nn.Parameter) or not is_plain_tensor(tensor)
         token = ("tensor", next(self._count)) if known is None and (kept or self.first) else self._digest(tensor)
         copy = None if kept else tensor.detach().clone()
         self._known[id(tensor)] = (tensor, self._version(tensor), copy, token)
@@ -560,7 +560,7 @@ class Contents:
 
     @staticmethod
     def _digest(tensor):
-        if not _is_plain(tensor):
+        if not is_plain_tensor(tensor):
             return ("tensor", id(tensor))
         return ("content", hashlib.blake2b(bytes_of(tensor).numpy()).hexdigest(), tensor.dtype, tensor.shape)
 
@@ -569,7 +569,8 @@ def bytes_of(tensor):
     return tensor.detach().contiguous().reshape(-1).view(torch.uint8)
 
 
-def _is_plain(tensor):
+def is_plain_tensor(tensor, inference=False):
+    """Whether a tensor's content lies open; of inference tensors where they are asked for."""
     uninitialized = isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin)
     plain = not uninitialized and tensor.device.type == "cpu" and tensor.layout == torch.strided and not tensor.is_quantized
-    return plain and not tensor.is_inference() and not tensor.is_conj() and not tensor.is_neg()
+    return plain and (inference or not tensor.is_inference()) and not tensor.is_conj() and not tensor.is_neg()

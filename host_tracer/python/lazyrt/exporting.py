@@ -10,7 +10,7 @@ import time
 
 import torch
 
-from lazyrt import _tracer, call_forms, checking, experiments, gradients, layouts, results, statements, trees
+from lazyrt import _tracer, call_forms, checking, experiments, gradients, layouts, poison, results, statements, trees
 from lazyrt.arguments import Example, Watch
 from lazyrt.arrays import LazyArray, taken_by_torch
 from lazyrt.copies import capture_with_copies
@@ -29,6 +29,7 @@ from lazyrt.session import load
 from lazyrt.settling import settle
 from lazyrt.sources import make_sources, module_paths
 from lazyrt.state import GlobalState
+from lazyrt.tripwire import ADVICE, Tripwire
 
 INTERFACE_KEY = "lazyrt.interface"
 RESULT_NUMBER = "lazyrt.result"  # see contract.py
@@ -98,17 +99,19 @@ class _Export:
         self.takes_gradients = False  # of its own results: autograd is on while it runs
         self.asks_for_layout, self.asks_for_facts = False, False
         self.plain_results = {}  # eager's by id of the sample
+        self.eager_seconds = 0.0  # of a call
         self.keeps_objects = False  # eager holds on to its inputs, or gives them back
 
     def run(self, samples, path, check, keep_samples, report_path):
         materialised = self._materialise(samples[0])
+        self.tripwire = Tripwire(self)
         self.state, self.written = Phases(self.program), None
         self.gradients = gradients.Kept(self.program.parameters().values())
         values = [value for sample in samples for value in (sample.args, sample.kwargs)]
         self.arguments = Reach([(f"argument {i}", value) for i, value in enumerate(values)], Contents())
         start = time.perf_counter()
         try:
-            steps = settle(self.state, self.state.explore(samples, self._capture))
+            steps = settle(self.state, self._explore(samples))
             self.written = self.state.written
             captured = [(step.trace, step.run) for step in steps]
             self.layout = self._layout(samples)
@@ -141,6 +144,15 @@ class _Export:
         finally:
             self.restore()
         return report
+
+    def _explore(self, samples):
+        """The steps of the program, none of which reads what is taken for only written."""
+        while True:
+            steps = self.state.explore(samples, self._capture)
+            read = set().union(*(poison.places_that_are_read(self, sample) for sample in samples)) if self.second_trace else ()
+            if not read:
+                return steps
+            self.state.take_for_read(read)
 
     @staticmethod
     def _check_interfaces(steps):
@@ -309,8 +321,9 @@ class _Export:
     def _eager_once(self, sample, tensors, mode, run, arrange):
         buffers = self.fresh_buffers(run)
         tensors = tensors or [tensor.detach().clone() for _, tensor in sample.inputs]
-        before = experiments.traces_of(tensors)
+        before, start = experiments.traces_of(tensors), time.perf_counter()
         result = self.call_eagerly(sample, tensors, buffers, mode, arrange)
+        self.eager_seconds = time.perf_counter() - start
         self.keeps_objects |= experiments.traces_of(tensors) != before
         return result
 
@@ -382,6 +395,8 @@ class _Export:
             trace.add_finding("error", "changing-attribute", "the program gives something else where it is given the same tensor object again (it "
                               "compares, marks or refers to what an earlier call got), and a bundle does not know its caller's objects",
                               "compare values, or keep clones")
+        for text in () if self.state.restless else self.tripwire.hidden(sample):
+            trace.add_finding("error", "changing-attribute", text, ADVICE)
 
     def _allow(self, traces):
         """What was found after the captures is let through as well; entries that did nothing are named."""

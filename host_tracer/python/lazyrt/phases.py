@@ -221,6 +221,11 @@ class Phases:
         self.ignored -= reads.keys()
         return bool(reads)
 
+    def take_for_read(self, paths):
+        """What was ignored at these paths is state: all has to be explored anew."""
+        self.ignored.difference_update(paths)
+        self.reads.update(dict.fromkeys(paths))
+
     def changed(self):
         """Places that the first call changes."""
         before, after = (phase.key(self.names) for phase in self.known[:2])
@@ -372,7 +377,8 @@ class Call:
                 owner, name, value = self._in_tuple(given, owner.path, name, value)
             kept_numbers.put(given(owner), name, value)
         for path in sorted(self.phases.ignored & picture.owners.keys() - picture.containers.keys()):
-            self._attributes.add(path, *picture.owners[path])
+            if can_watch_attribute(*picture.owners[path]):
+                self._attributes.add(path, *picture.owners[path])
 
     def _in_tuple(self, given, path, index, value):
         """(what holds the tuple at the path, under which name, that tuple with a new item)"""

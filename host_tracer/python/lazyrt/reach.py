@@ -72,6 +72,7 @@ class Reach:
         self.iterators = []  # that can be copied, but not put back
         self.arrays, self.lazy_arrays = [], []  # (path, array of NumPy); the same of those that are computed from inputs
         self.one_way = []  # (path, class) of what can be neither copied nor put back
+        self._pickled = set()  # ids of objects that are compared as pickle says them
         self._random = []  # (generator of random numbers, its state)
         self.containers = {}  # path -> the list, dict, deque or set there
         self.aside, self.aside_tensors = {}, []  # the same of what is at the paths `ignored` and nowhere else
@@ -200,6 +201,29 @@ class Reach:
             elif id(tensor) not in seen:
                 self._entries.append(TensorEntry(tensor, self._contents))
                 self.places[path] = Held(tensor, self._entries[-1].saved[0])
+
+    def names_attribute(self, name):
+        """Whether the code mentions it."""
+        return name in self._words
+
+    def well_kept(self):
+        """Ids of the tensors whose content is put back."""
+        return {id(entry.value) for entry in self._entries if type(entry) is TensorEntry and entry.saved[1] is not None}
+
+    def add_known(self, whole, items, told):
+        """Adds what this picture tells and puts back: ids of whole objects; (id, name) of items of others; ids of those that it compares
+        as a whole, and does not put back."""
+        for entry in self._entries:
+            if isinstance(entry, PlainEntry):
+                items.update((id(holder), name) for holder in (entry.value, getattr(entry.value, "__dict__", None)) for name in entry.kept)
+            elif isinstance(entry, AttributesEntry) and isinstance(entry.value, (dict, type)):
+                items.update((id(entry.value), name) for name in entry.names)
+            elif not isinstance(entry, (TensorEntry, LibrariesEntry, SwitchesEntry)):
+                whole.add(id(entry.value))
+        whole |= self.well_kept()
+        whole.update(id(value) for value in self._keep if isinstance(value, (tuple, frozenset)))
+        whole.update(map(id, (*self.iterators, *(value for value, _ in self._random))))
+        told |= self._pickled
 
     # ---------------------------------------------------------------- one value
 
@@ -339,7 +363,10 @@ class Reach:
         if entry.kept:
             self._entries.append(entry)
             return ("object", kind.__module__, kind.__name__, entry.token())
-        return ("object", kind.__module__, kind.__name__, _pickled(value))
+        text = _pickled(value)
+        if text is not None:
+            self._pickled.add(id(value))
+        return ("object", kind.__module__, kind.__name__, text)
 
     def _visit_script(self, path, value):
         """What a TorchScript module keeps out of Python's sight."""

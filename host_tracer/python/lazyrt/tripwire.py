@@ -1,0 +1,179 @@
+"""State that Reach does not know is found by what it does: the program is called several times in a row, and whatever of the user's objects
+differs after each call, and is in no picture, cannot be followed."""
+
+import collections
+import time
+import types
+import weakref
+
+from lazyrt.errors import ExportError
+from lazyrt.heap import Heap, Roots, changes, is_of_library
+
+_SLOW = 0.5  # seconds of a call from which on no more than two are made
+_FAST = 0.05
+ADVICE = "keep it as a number, list, dict or tensor in an attribute of the model, or make it an input"
+_AT_MOST = 4
+
+
+class Tripwire:
+    """The user's objects as they were before the export, and what its calls do to them."""
+
+    def __init__(self, job):
+        self._job = job
+        self._roots = Roots(job.program)
+        self.first = self._look()
+
+    def _look(self):
+        state = getattr(self._job, "state", None)
+        if state is None:
+            return Heap(self._roots)
+        return Heap(self._roots, state.first.picture.well_kept(), state.first.picture.names_attribute("cache_info"))
+
+    def hidden(self, sample):
+        """[text] of what the program changes with every call where nobody would see it."""
+        try:
+            found, heap = self._changing(sample)
+            texts = list(dict.fromkeys(_text(heap, change, self._known) for change in found))[:_AT_MOST]
+        except ExportError:
+            raise
+        except Exception:  # the program's own: told elsewhere
+            return []
+        finally:
+            self._job.restore()
+        for change in found:
+            for value in heap.chain(change.holder)[1][::-1]:
+                if id(value) in self.first.nodes:
+                    self.first.put_back(value)
+                    break
+        return texts
+
+    def _changing(self, sample):
+        job = self._job
+        buffers = job.fresh_buffers()
+        pause = job.eager_seconds
+        heaps = []
+        if pause < _FAST:
+            self._call(sample, buffers)
+        if pause < _SLOW:
+            self._call(sample, buffers)
+        heaps.append(self._look())
+        for _ in range(2):
+            self._call(sample, buffers)
+            heaps.append(self._look())
+            found = changes(*heaps[-2:])
+            if len(heaps) == 3:
+                found = {key: change for key, change in found.items() if key in before}
+            before = found
+            if not found:
+                return [], heaps[-1]
+        self._known = _Known([job.state.look(), job.arguments])
+        found = {key: change for key, change in found.items() if not self._known.has(change, heaps[-1], heaps[0])}
+        if found:  # other threads change things, too
+            time.sleep(min(pause, 1.0))
+            idle = changes(heaps[-1], self._look())
+            found = {key: change for key, change in found.items() if key not in idle}
+        return list(found.values()), heaps[-1]
+
+    def _call(self, sample, buffers):
+        job = self._job
+        job.arguments.restore()
+        job.call_eagerly(sample, [tensor.detach().clone() for _, tensor in sample.inputs], buffers)
+
+
+class _Known:
+    """What pictures keep: whole objects, and items of others by name."""
+
+    def __init__(self, pictures):
+        self.whole, self.items, self.told = set(), set(), set()
+        for picture in pictures:
+            picture.add_known(self.whole, self.items, self.told)
+
+    def has(self, change, heap, before):
+        holder = vars(change.holder) if isinstance(change.holder, types.ModuleType) else change.holder
+        if id(holder) in self.whole or (id(holder), change.name) in self.items:
+            return True
+        return any(id(value) in self.told and id(value) not in before.nodes for value in heap.chain(change.holder)[1])
+
+
+def _text(heap, change, known):
+    name, chain = heap.chain(change.holder)
+    where = _path(name, chain)
+    if change.name is not None:
+        where += _step(change.holder, chain[-2] if len(chain) > 1 else None, change.name)
+    kind = _culprit(chain, known)
+    return (f"the program changes {kind}, which it reaches as '{where}', with every call: LazyRT cannot follow this, nor put it back; its state "
+            "has moved by the calls that the export made")
+
+
+def _culprit(chain, known):
+    """The first object on the way that no picture knows, in words."""
+    for value in chain:
+        inner = getattr(value, "__dict__", None) if not isinstance(value, weakref.ProxyTypes) else None
+        if id(value) in known.whole or id(inner) in known.whole or isinstance(value, (types.ModuleType, types.CellType)):
+            continue
+        if isinstance(value, types.FunctionType):
+            continue
+        if isinstance(value, type):
+            return f"class {value.__name__}"
+        if type(value) in (dict, list, set, tuple, collections.deque) and value is not chain[-1]:
+            continue
+        kind = type(value).__name__
+        return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
+    kind = type(chain[-1]).__name__
+    return "a module of Python" if kind == "module" or isinstance(chain[-1], dict) else f"a {kind}"
+
+
+def _path(name, chain):
+    """In the words of Python, where they suffice."""
+    first = chain[0]
+    text = name or (first.__qualname__ if isinstance(first, types.FunctionType) else type(first).__qualname__)
+    for i in range(1, len(chain)):
+        text += _way(chain, i)
+    return text.replace("..", ".")
+
+
+def _way(chain, i):
+    """From one object to the next."""
+    holder, item = chain[i - 1], chain[i]
+    before = chain[i - 2] if i > 1 else None
+    if item is getattr(type(holder), "__dict__", None) or isinstance(item, dict) and _inner(holder) is item:
+        return ""
+    if isinstance(holder, dict):
+        keys = [key for key, other in dict.items(holder) if other is item]
+        return _step(holder, before, keys[0]) if keys else ".default_factory" if hasattr(holder, "default_factory") else f".<{type(item).__name__}>"
+    if isinstance(holder, (list, tuple, collections.deque)):
+        if isinstance(before, types.FunctionType) and holder is before.__closure__:
+            index = next((i for i, other in enumerate(holder) if other is item), 0)
+            return f".{before.__code__.co_freevars[index]}"
+        return next((f"[{i}]" for i, other in enumerate(holder) if other is item), "[...]")
+    if isinstance(holder, types.CellType) or isinstance(holder, types.FunctionType) and isinstance(item, tuple):
+        return ""
+    if isinstance(holder, (weakref.ref, *weakref.ProxyTypes)):
+        return "()"
+    if isinstance(holder, (type, types.ModuleType)):
+        return next((f".{name}" for name, other in list(vars(holder).items()) if other is item), ".?")
+    if isinstance(item, type) and type(holder) is item:
+        return f".{item.__name__}"
+    names = (name for base in type(holder).__mro__ for name, other in vars(base).items() if type(other) is types.MemberDescriptorType)
+    for name in names:
+        try:
+            if object.__getattribute__(holder, name) is item:
+                return f".{name}"
+        except AttributeError:
+            pass
+    return f".<{type(item).__name__}>"
+
+
+def _step(holder, before, key):
+    if isinstance(holder, type) or before is not None and _inner(before) is holder:
+        return f".{key}"
+    if isinstance(holder, dict):
+        return f"[{key!r}]" if isinstance(key, (str, int, float, bool, bytes, tuple, type(None))) else f"[{type(key).__name__}]"
+    return f".{key}"
+
+
+def _inner(value):
+    try:
+        return object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
