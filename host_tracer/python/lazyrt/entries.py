@@ -27,6 +27,9 @@ MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 NUMBERS = (bool, int, float, complex)
 TEXTS = (str, bytes)
 _MANY = 4_000_000
+_OF_CLASSES = {*dir(type), *dir(object), "_abc_impl", "__weakref__", "__slots__", "__annotations__", "__orig_bases__", "__parameters__", "__hash__",
+               "__match_args__", "__getattr__", "__path__", "__file__", "__spec__", "__loader__", "__package__", "__builtins__", "__cached__",
+               "__all__", "__version__", "__warningregistry__", "__wrapped__"}
 
 
 def is_plain_value(value):
@@ -39,7 +42,10 @@ def plain_token(value):
     kind = type(value)
     if isinstance(value, float):
         return (kind.__name__, struct.pack("d", float.__add__(value, 0.0)))
-    return (kind.__name__, value) if kind in (bool, int, str, bytes) else (kind.__name__, repr(value))
+    if kind in (bool, int, str, bytes):
+        return (kind.__name__, value)
+    base = next(base for base in (*NUMBERS, *TEXTS) if isinstance(value, base))
+    return (kind.__name__, base.__repr__(value), repr(value))
 
 
 def key_text(key):
@@ -111,8 +117,8 @@ class SetEntry:
         return (type(self.value), len(self.items))
 
     def restore(self, given):
-        then = {given(item) for item in self.items}
-        if set(self.value) != then:
+        then = [given(item) for item in self.items]
+        if {id(item) for item in set.__iter__(self.value)} != {id(item) for item in then}:
             set.clear(self.value)
             set.update(self.value, then)
 
@@ -160,7 +166,7 @@ class ClassAttributesEntry(AttributesEntry):
     """Those of a class, by name, with what was added since."""
 
     def restore(self, given):
-        for name in [name for name in vars(self.value) if is_data_name(name) and name not in self.names]:
+        for name in [name for name in vars(self.value) if is_data_name(name) and not name.startswith("__") and name not in self.names]:
             type.__delattr__(self.value, name)
         super().restore(given)
 
@@ -174,7 +180,8 @@ def from_globals(names, name, default):
 
 
 def is_data_name(name):
-    return not (name.startswith("__") and name.endswith("__")) and name != "_abc_impl"
+    """Whether an attribute of a class is the user's, not Python's own."""
+    return name not in _OF_CLASSES
 
 
 class LibrariesEntry:
@@ -315,6 +322,8 @@ class ArrayEntry:
         if isinstance(self.value, (bytearray, array.array)):
             self.value[:] = self.content
         elif self.value.flags.writeable:
+            if self.value.shape != self.content.shape:
+                self.value.resize(self.content.shape, refcheck=False)
             self.value[...] = self.content
 
 
@@ -509,7 +518,8 @@ class TensorEntry:
 class Contents:
     """What CPU tensors hold, across several pictures: a tensor that was not written is not copied again."""
 
-    def __init__(self):
+    def __init__(self, parameters=None):
+        self._parameters = None if parameters is None else {id(tensor) for tensor in parameters}
         self._known = {}  # id -> (tensor, version, copy or None, token)
         self._count = itertools.count()
         self._states = {}  # id -> (generator or iterator, its state)
@@ -521,11 +531,11 @@ class Contents:
         return (type(value).__name__, id(value)) if repr(state) == repr(first) else (type(value).__name__, next(self._count))
 
     def save(self, tensor):
-        """(token, copy): equal tokens mean equal contents. Parameters are not copied."""
+        """(token, copy): equal tokens mean equal contents. The program's own parameters are not copied."""
         known = self._known.get(id(tensor))
         if known and known[0] is tensor and known[1] == self._version(tensor) and self._holds(tensor, known[2]):
             return known[3], known[2]
-        kept = isinstance(tensor, torch.nn.Parameter) or not is_plain_tensor(tensor)
+        kept = self._is_own(tensor) or not is_plain_tensor(tensor, inference=True)
         token = ("tensor", next(self._count)) if known is None and (kept or self.first) else self._digest(tensor)
         copy = None if kept else tensor.detach().clone()
         self._known[id(tensor)] = (tensor, self._version(tensor), copy, token)
@@ -535,7 +545,7 @@ class Contents:
         token, copy = saved
         if copy is None or self._is(tensor, token, copy):
             return
-        with torch.no_grad():
+        with torch.inference_mode() if tensor.is_inference() else torch.no_grad():
             if tensor.shape != copy.shape:
                 tensor.data = copy.clone()
             else:
@@ -546,6 +556,9 @@ class Contents:
         known = self._known.get(id(tensor))
         same = known is not None and known[3] == token and known[1] == self._version(tensor)
         return same and self._holds(tensor, copy)
+
+    def _is_own(self, tensor):
+        return isinstance(tensor, torch.nn.Parameter) and (self._parameters is None or id(tensor) in self._parameters)
 
     @staticmethod
     def _holds(tensor, copy):
@@ -560,7 +573,7 @@ class Contents:
 
     @staticmethod
     def _digest(tensor):
-        if not is_plain_tensor(tensor):
+        if not is_plain_tensor(tensor, inference=True):
             return ("tensor", id(tensor))
         return ("content", hashlib.blake2b(bytes_of(tensor).numpy()).hexdigest(), tensor.dtype, tensor.shape)
 

@@ -3,10 +3,12 @@
 import contextlib
 import contextvars
 import functools
+import gc
 import json
 import os
 import threading
 import time
+import weakref
 
 import torch
 
@@ -266,6 +268,8 @@ class _Export:
         except Exception as error:
             self._raise_own(sample, error)
         self._stop_if_interrupted(run)
+        self.restore()
+        self.tripwire.refuse_lazy()
         trace.producer = f"torch {torch.__version__} eager"
         trace.name_outputs([name for name, _ in run.entries])
         for name, is_returned in run.written or ():  # who gets it back in the result misses nothing
@@ -296,6 +300,11 @@ class _Export:
         """An error that eager has too is the model's; else the capture's."""
         if isinstance(error, ExportError):
             raise error
+        self.restore()
+        self.tripwire.refuse_lazy()
+        if isinstance(error, KeyError) and _names_tensor(error):
+            raise ExportError("the program looks a parameter, buffer or input up among the keys of a dict, and LazyRT calls it with others in "
+                              "their place: use names as keys", "unsupported") from error
         if not isinstance(error, Error):
             self.eager(sample)
         for message, suggestion, file, line in self.draws.findings():
@@ -428,6 +437,13 @@ def _copy_of(tensor):
     if isinstance(tensor, torch.nn.Parameter):
         return torch.nn.Parameter(copy, tensor.requires_grad)
     return copy.requires_grad_(tensor.requires_grad)
+
+
+def _names_tensor(error):
+    """Whether a tensor, or a reference to one, is the key that was not found."""
+    key = error.args[0] if error.args else None
+    inner = [key, key() if isinstance(key, weakref.ref) else None, *gc.get_referents(key)]
+    return any(isinstance(each, torch.Tensor) for each in inner)
 
 
 class _LazyRun:

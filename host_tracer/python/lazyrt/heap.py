@@ -115,11 +115,11 @@ class Heap:
         return here, found[::-1]
 
     def put_back(self, value):
-        """Makes a container or object of Python what it was."""
+        """Makes a container or class of Python what it was. False where it was not there, or is none."""
         node = self.nodes.get(id(value))
-        if node is None:
-            return
-        _, own, items = node
+        if node is None or node[0] is not value:
+            return False
+        items = node[2]
         half = len(items) // 2
         if isinstance(value, dict):
             dict.clear(value)
@@ -130,12 +130,30 @@ class Heap:
         elif isinstance(value, (set, collections.deque)):
             value.clear()
             (value.update if isinstance(value, set) else value.extend)(items)
-        elif isinstance(value, type):
+        elif isinstance(value, (type, types.ModuleType)):
             for name, item in zip(items[:half], items[half:]):
                 if vars(value).get(name) is not item:
-                    type.__setattr__(value, name, item)
+                    (type if isinstance(value, type) else object).__setattr__(value, name, item)
         elif type(value) is types.CellType and items:
             value.cell_contents = items[0]
+        else:
+            return False
+        return True
+
+
+def put_in(holder, item, other):
+    """Puts another object where an item is, in an object with slots, a dict or a list. False where it is not found."""
+    if isinstance(holder, (dict, list)):
+        base = dict if isinstance(holder, dict) else list
+        for key, value in dict.items(holder) if base is dict else enumerate(list.__iter__(holder)):
+            if value is item:
+                base.__setitem__(holder, key, other)
+                return True
+    for member in _Opening.members_of(type(holder)):
+        if _has(member, holder) and member.__get__(holder, type(holder)) is item:
+            member.__set__(holder, other)
+            return True
+    return False
 
 
 def changes(before, after):
@@ -301,13 +319,16 @@ class _Opening:
             return self._iterator
         if hasattr(kind, "hexdigest") and is_class_of_library(kind):
             return self._digest
-        return functools.partial(self._instance, self._members_of(kind))
+        return functools.partial(self._instance, self.numbers_of(kind))
 
     @staticmethod
-    def _members_of(kind):
-        """Numbers that a type of C shows."""
-        if not is_class_of_library(kind):
-            return ()
+    def numbers_of(kind):
+        """Descriptors of numbers that a type of C shows."""
+        return _Opening.members_of(kind) if is_class_of_library(kind) else ()
+
+    @staticmethod
+    def members_of(kind):
+        """Descriptors of slots, and of what a type of C shows."""
         return tuple(item for base in kind.__mro__[:-1] for item in vars(base).values() if type(item) is types.MemberDescriptorType)
 
     def _instance(self, members, value, own=None):
@@ -397,7 +418,7 @@ class _Opening:
                 return (None, [item for part in parts for item in (part if isinstance(part, tuple) else (part,))])
             except TypeError:
                 pass
-        own, items = self._instance(self._members_of(kind), value)
+        own, items = self._instance(self.numbers_of(kind), value)
         return ((own, operator.length_hint(value, -1) if hasattr(kind, "__length_hint__") else 0), items)
 
     def _reference(self, value):

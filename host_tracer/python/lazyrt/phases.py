@@ -97,7 +97,7 @@ class Phases:
 
     def __init__(self, program):
         self.program = program
-        self.contents = Contents()
+        self.contents = Contents(program.parameters().values())
         self.names = Names()
         self.counts = set()  # numbers that change with every call, followed as long as nothing but tensors comes of them
         self.follows_counts = True

@@ -206,6 +206,10 @@ class Reach:
         """Whether the code mentions it."""
         return name in self._words
 
+    def cold_caches(self):
+        """Ids of functions with functools.lru_cache that have kept nothing yet: what they keep later cannot be put back."""
+        return {id(entry.value) for entry in self._entries if type(entry) is CachedEntry and not entry.size}
+
     def well_kept(self):
         """Ids of the tensors whose content is put back."""
         return {id(entry.value) for entry in self._entries if type(entry) is TensorEntry and entry.saved[1] is not None}
@@ -218,7 +222,7 @@ class Reach:
                 items.update((id(holder), name) for holder in (entry.value, getattr(entry.value, "__dict__", None)) for name in entry.kept)
             elif isinstance(entry, AttributesEntry) and isinstance(entry.value, (dict, type)):
                 items.update((id(entry.value), name) for name in entry.names)
-            elif not isinstance(entry, (TensorEntry, LibrariesEntry, SwitchesEntry)):
+            elif not isinstance(entry, (TensorEntry, LibrariesEntry, SwitchesEntry)) and not (type(entry) is CachedEntry and self.names_attribute("cache_info")):
                 whole.add(id(entry.value))
         whole |= self.well_kept()
         whole.update(id(value) for value in self._keep if isinstance(value, (tuple, frozenset)))
@@ -228,16 +232,20 @@ class Reach:
     # ---------------------------------------------------------------- one value
 
     def _visit(self, path, value):
+        if type(value) in weakref.ProxyTypes:
+            return self._visit_reference(path, value, value.__init__.__self__)
         if type(value) in CARRIERS:
             self.carriers.append((path, value))
             return ("carrier", value)
         if isinstance(value, (*NUMBERS, *TEXTS)) and not isinstance(value, enum.Enum):
             return self._visit_plain(path, value)
         if isinstance(value, _BY_IDENTITY):
+            self._visit_more(path, value)
             return ("is", type(value).__name__, id(value)) if value is not None else None
         if isinstance(value, _BUILTINS):
             return self._visit_builtin(path, value)
         if isinstance(value, _BY_TEXT):
+            self._visit_more(path, value)
             return (type(value).__name__, repr(value))
         if isinstance(value, numpy.generic):
             return (type(value).__name__, value.dtype.str, value.tobytes())
@@ -253,9 +261,25 @@ class Reach:
     def _visit_plain(self, path, value):
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             self.numbers.append((path, value))
-        if not of_a_library(type(value).__module__) and hasattr(value, "__dict__"):
-            self._push_attributes(path, value, value.__dict__, False)
+        self._visit_more(path, value)
         return plain_token(value)
+
+    def _visit_more(self, path, value):
+        """Attributes of an object whose class derives from one that has none."""
+        if type(value).__flags__ & _OF_PYTHON and not of_a_library(type(value).__module__) and ("more", id(value)) not in self._seen:
+            self._seen[("more", id(value))] = path
+            self._keep.append(value)
+            if isinstance(getattr(value, "__dict__", None), dict):
+                self._push_attributes(path, value, value.__dict__, False)
+            self._visit_slots(path, value)
+
+    def _visit_reference(self, path, value, target):
+        """Of a weak reference what it refers to, unless nothing else holds it."""
+        self._keep.append(value)
+        if target is not None:
+            self.bound.add(id(target))
+            self._push(f"{path}()", target)
+        return ("reference", type(value).__name__, target is None)
 
     def _visit_enum(self, value):
         """A member of an enum: which one it is, and the attributes that it has beside that."""
@@ -291,9 +315,12 @@ class Reach:
                 self._modules[id(value)] = value
             self._note_library(value.__name__, value)
             return ("module", value.__name__)
-        special = self._SPECIAL.get(type(value))
+        special = next((self._SPECIAL[base] for base in type(value).__mro__ if base in self._SPECIAL), None)
         if special is not None:
+            self._visit_more(path, value)
             return special(self, path, value)
+        if issubclass(type(value), weakref.ref):
+            return self._visit_reference(path, value, weakref.ref.__call__(value))
         if isinstance(value, (tuple, frozenset)):
             for i, item in enumerate(value):
                 self._push(f"{path}[{i}]", item, (TupleAt(path), i) if isinstance(value, tuple) else None)
@@ -315,6 +342,7 @@ class Reach:
             return ("one way", id(value))
         state = _inner_state(value)
         if state is not None:
+            self._visit_more(path, value)
             self._random.append((value, state))
             return self._contents.token_of_state(value, state)
         return self._visit_instance(path, value)
@@ -341,7 +369,7 @@ class Reach:
             if not kind.__module__.startswith("torch."):
                 return self._visit_opaque(value)
         inner = getattr(value, "__dict__", None)
-        if type(inner) is dict or isinstance(inner, collections.OrderedDict):
+        if isinstance(inner, dict):
             self._push_attributes(path, value, inner, module)
         if isinstance(value, torch.jit.RecursiveScriptModule):
             self._visit_script(path, value)
@@ -418,6 +446,8 @@ class Reach:
             for key, item in reversed(entry.items):
                 self._push(f"{path}[{key_text(key)}]", item, (value, key))
             self._push_keys(path, entry)
+            if entry.factory is not None:
+                self._push(f"{path}.default_factory", entry.factory)
         elif issubclass(kind, list):
             entry = ListEntry(value)
             self._push_numbered(path, entry.items, value)
@@ -594,10 +624,10 @@ class Reach:
         return ("partial",)
 
     def _visit_descriptor(self, path, value):
-        for name in ("__func__", "fget", "fset", "func"):
+        for name in ("__func__", "fget", "fset", "fdel", "func"):
             inner = getattr(value, name, None)
             if inner is not None:
-                self._push(f"{path}.{name}" if name == "fset" else path + "()", inner)
+                self._push(f"{path}.{name}" if name in ("fset", "fdel") else path + "()", inner)
         return (type(value).__name__,)
 
     def _visit_cached(self, path, value):
@@ -606,6 +636,7 @@ class Reach:
         entry = CachedEntry(value)
         self._entries.append(entry)
         for i, item in enumerate(entry.kept()):
+            self.bound.add(id(item))
             self._push(f"{path}.cache[{i}]", item)
         return entry.token()
 
@@ -618,6 +649,7 @@ class Reach:
     }
 
 
+_OF_PYTHON = 1 << 9  # flag of types that are made by a class statement
 _OF_MEMBERS = ("_value_", "_name_", "__objclass__", "_sort_order_")
 _IMPLIED = ("implied",)  # owner of a class that is looked at for the sake of its objects
 
@@ -638,7 +670,7 @@ def _refuse_hidden_objects(path, module):
 
 
 def _is_iterator_of_python(value):
-    return isinstance(value, collections.abc.Iterator) and type(value).__module__ in ("builtins", "itertools", "collections")
+    return isinstance(value, collections.abc.Iterator) and type(value).__module__ in ("builtins", "itertools", "collections", "_csv", "_struct", "numpy")
 
 
 def _pickled(value):

@@ -2,12 +2,15 @@
 differs after each call, and is in no picture, cannot be followed."""
 
 import collections
+import gc
 import time
 import types
 import weakref
 
+import torch
+
 from lazyrt.errors import ExportError
-from lazyrt.heap import Heap, Roots, changes, is_of_library
+from lazyrt.heap import Heap, Roots, changes, put_in
 
 _SLOW = 0.5  # seconds of a call from which on no more than two are made
 _FAST = 0.05
@@ -42,10 +45,34 @@ class Tripwire:
             self._job.restore()
         for change in found:
             for value in heap.chain(change.holder)[1][::-1]:
-                if id(value) in self.first.nodes:
-                    self.first.put_back(value)
+                if self.first.put_back(value):
                     break
         return texts
+
+    def refuse_lazy(self):
+        """Raises ExportError where the program, restored, still holds tensors of a capture: in places that no picture knows."""
+        if not any(map(_is_lazy, gc.get_objects())):
+            return
+        heap = Heap(self._roots)
+        lazy = [value for value, *_ in heap.nodes.values() if _is_lazy(value)]
+        if not lazy:
+            return
+        self._known = _Known([self._job.state.look(), self._job.arguments])
+        name, chain = heap.chain(lazy[0])
+        where, kind = _path(name, chain), _culprit(chain, self._known)
+        for value in lazy:
+            self._replace(heap, value)
+        raise ExportError(f"the program keeps a tensor that is computed from its inputs in {kind}, where LazyRT cannot follow it: '{where}'; {ADVICE}",
+                          "unsupported")
+
+    def _replace(self, heap, lazy):
+        """Puts back what was where a lazy tensor is now."""
+        for holder, _, items in list(heap.nodes.values()):
+            if not any(item is lazy for item in items):
+                continue
+            for value in heap.chain(holder)[1][::-1]:
+                if self.first.put_back(value) or put_in(value, lazy, torch.zeros(lazy.shape, dtype=lazy.dtype)):
+                    break
 
     def _changing(self, sample):
         job = self._job
@@ -66,7 +93,7 @@ class Tripwire:
             before = found
             if not found:
                 return [], heaps[-1]
-        self._known = _Known([job.state.look(), job.arguments])
+        self._known = _Known([job.state.look(), job.arguments], job.state.first.picture.cold_caches())
         found = {key: change for key, change in found.items() if not self._known.has(change, heaps[-1], heaps[0])}
         if found:  # other threads change things, too
             time.sleep(min(pause, 1.0))
@@ -80,19 +107,26 @@ class Tripwire:
         job.call_eagerly(sample, [tensor.detach().clone() for _, tensor in sample.inputs], buffers)
 
 
+def _is_lazy(value):
+    return issubclass(type(value), torch.Tensor) and value.device.type == "lazy"
+
+
 class _Known:
     """What pictures keep: whole objects, and items of others by name."""
 
-    def __init__(self, pictures):
-        self.whole, self.items, self.told = set(), set(), set()
+    def __init__(self, pictures, cold=frozenset()):
+        self.whole, self.items, self.told, self._cold = set(), set(), set(), cold
         for picture in pictures:
             picture.add_known(self.whole, self.items, self.told)
 
     def has(self, change, heap, before):
         holder = vars(change.holder) if isinstance(change.holder, types.ModuleType) else change.holder
+        chain = heap.chain(change.holder)[1]
+        if any(id(value) in self._cold for value in chain[:-1]):
+            return False
         if id(holder) in self.whole or (id(holder), change.name) in self.items:
             return True
-        return any(id(value) in self.told and id(value) not in before.nodes for value in heap.chain(change.holder)[1])
+        return any(id(value) in self.told and id(value) not in before.nodes for value in chain)
 
 
 def _text(heap, change, known):
