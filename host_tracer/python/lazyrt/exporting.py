@@ -131,6 +131,9 @@ class _Export:
                         self._add_samples(step.trace, step.sample, step.run)
             self._number_results(captured)
             seconds = time.perf_counter() - start
+        except ExportError:
+            self.tripwire.hidden(samples[0])  # for what it puts back
+            raise
         finally:
             self.restore()
         options = self._options(samples[0], captured[0][1], path, report_path)
@@ -382,6 +385,11 @@ class _Export:
 
     def _experiment(self, trace, sample):
         """What traces do not show."""
+        hidden = self.tripwire.hidden(sample)
+        for text in hidden:
+            trace.add_finding("error", "changing-attribute", text, ADVICE)
+        if hidden:  # it makes differences of all kinds
+            return
         reaches = bool(self.moved) and self.second_trace and experiments.draws_matter(self, sample)
         for name in sorted(self.moved):
             what = ", and its results depend on what it draws" if reaches else ""
@@ -404,8 +412,6 @@ class _Export:
             trace.add_finding("error", "changing-attribute", "the program gives something else where it is given the same tensor object again (it "
                               "compares, marks or refers to what an earlier call got), and a bundle does not know its caller's objects",
                               "compare values, or keep clones")
-        for text in () if self.state.restless else self.tripwire.hidden(sample):
-            trace.add_finding("error", "changing-attribute", text, ADVICE)
 
     def _allow(self, traces):
         """What was found after the captures is let through as well; entries that did nothing are named."""

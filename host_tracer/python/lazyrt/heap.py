@@ -34,7 +34,8 @@ from lazyrt.code_names import is_file_of_library
 from lazyrt.entries import CachedEntry, bytes_of, is_plain_tensor
 
 MOST_OBJECTS = 400_000
-_MOST_BYTES = 1 << 26
+_MOST_BYTES = 1 << 16  # of which all are looked at; of more a sample
+_MOST_ITEMS = 200_000  # the same
 _TOOLS = {"IPython", "ipykernel", "traitlets", "_pytest", "pluggy", "coverage", "debugpy", "lazyrt"}  # what watches programs
 _UNNAMED = {"__builtins__", "__warningregistry__", "__spec__", "__loader__", "__cached__", "__file__"}
 _TEXTS = (range, slice, decimal.Decimal, fractions.Fraction, datetime.date, datetime.datetime, datetime.time, datetime.timedelta, uuid.UUID,
@@ -82,8 +83,9 @@ class Heap:
         self.came = {}  # id -> id of the object through which it was reached first, or the name of a root
         opening = _Opening(quiet, counts_hits)
         self.complete = True
-        for group in (roots.named, roots.loose):
-            self._walk(group, opening)
+        with torch._C.DisableTorchFunction():  # of classes that derive from Tensor
+            for group in (roots.named, roots.loose):
+                self._walk(group, opening)
 
     def _walk(self, roots, opening):
         level = []
@@ -192,10 +194,12 @@ class _Comparison:
 
     def _compare_named(self, a, b, where):
         then, now = _by_name(a[2]), _by_name(b[2])
-        for key in {**then, **now}:
-            x, y = then.get(key, (None, _ATOMS))[1], now.get(key, (None, _ATOMS))[1]
+        for i, key in enumerate([*(now.keys() - then.keys()), *(then.keys() - now.keys())]):
+            self._differs(b[0], (now.get(key) or then[key])[0], (*where, "added", i))
+        for key in then.keys() & now.keys():
+            x, y = then[key][1], now[key][1]
             if x is not y and not self._compare_items(x, y, (*where, key)):
-                self._differs(b[0], now.get(key, then.get(key))[0], (*where, key))
+                self._differs(b[0], now[key][0], (*where, key))
 
     def _compare_items(self, x, y, where):
         """False where they differ in what their holder knows of them."""
@@ -357,6 +361,8 @@ class _Opening:
         return (None, [*found, *found.values()])
 
     def _dict(self, value):
+        if dict.__len__(value) > _MOST_ITEMS:
+            return (dict.__len__(value), [])
         items, more = _named(value), _more(value)
         if more:
             half = len(items) // 2
@@ -364,36 +370,41 @@ class _Opening:
         return (None, items)
 
     def _list(self, value):
+        if list.__len__(value) > _MOST_ITEMS:
+            return (list.__len__(value), [*list.__getitem__(value, slice(0, 100)), *list.__getitem__(value, slice(-100, None))])
         return (None, [*list.__iter__(value), *_more(value)])
 
     def _tuple(self, value):
-        return (None, [*tuple.__iter__(value), *_more(value)])
+        return (None, [*itertools.islice(tuple.__iter__(value), _MOST_ITEMS), *_more(value)])
 
     def _others(self, value):
-        return (None, [*type(value).__mro__[-2].__iter__(value), *_more(value)])
+        base = next(base for base in (set, frozenset, collections.deque) if isinstance(value, base))
+        return (base.__len__(value), [*itertools.islice(base.__iter__(value), _MOST_ITEMS), *_more(value)])
 
     def _tensor(self, value):
         own = (value.dtype, tuple(value.shape))
         if id(value) not in self._quiet:
             if value.device.type == "lazy":
                 own = ("lazy",)
-            elif is_plain_tensor(value, inference=True) and value.numel() * value.element_size() <= _MOST_BYTES:
-                own = (*own, hash(bytes_of(value).numpy().tobytes()))
-            elif not value.is_inference():
-                own = (*own, value._version)
+            else:
+                own = (*own, *_content_of(value))
         return (own, [value.__dict__] if value.__dict__ else [])
 
     def _bytes(self, value):
-        return (hash(bytes(value)), _more(value))
+        seen = memoryview(value)
+        if seen.nbytes <= _MOST_BYTES or not seen.c_contiguous or seen.format == "O":
+            return (hash(bytes(value)), _more(value))
+        seen = seen.cast("B")
+        return ((seen.nbytes, hash(bytes(seen[:4096])), hash(bytes(seen[-4096:]))), _more(value))
 
     def _array(self, value):
         if value.dtype == object:
             return (value.shape, value.ravel().tolist())
-        own = hash(value.tobytes()) if value.nbytes <= _MOST_BYTES else 0
+        own = hash(value.tobytes() if value.nbytes <= _MOST_BYTES else value.flat[::value.size // 4096].tobytes())
         return ((value.shape, str(value.dtype), own), [*_more(value), getattr(value, "mask", None) if isinstance(value, numpy.ma.MaskedArray) else None])
 
     def _map(self, value):
-        return (hash(value[:]), [])
+        return ((len(value), hash(value[:_MOST_BYTES]), hash(value[-4096:])), [])
 
     def _plain(self, value):
         base = next(base for base in (int, float, complex, str, bytes) if isinstance(value, base))
@@ -475,6 +486,20 @@ class _Opening:
 
 
 _OF_CLASSES = {"__dict__", "__weakref__", "__module__", "__qualname__", "_abc_impl", "__subclasshook__", "__abstractmethods__"}
+
+
+def _content_of(tensor):
+    """What tells its content from another."""
+    found = () if tensor.is_inference() else (tensor._version,)
+    if not is_plain_tensor(tensor, inference=True):
+        return found
+    if tensor.numel() * tensor.element_size() <= _MOST_BYTES:
+        return (hash(bytes_of(tensor).clone().numpy().tobytes()),)
+    tensor = tensor.detach()
+    for axis in range(tensor.dim()):
+        step = max(1, tensor.numel() // 4096)
+        tensor = tensor[(slice(None),) * axis + (slice(None, None, min(step, tensor.shape[axis])),)]
+    return (*found, hash(bytes_of(tensor).clone().numpy().tobytes()))
 
 
 def _attributes(value):

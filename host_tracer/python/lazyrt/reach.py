@@ -6,7 +6,6 @@ A Reach is a picture of all that, taken at one moment. It names every place by a
 import argparse
 import array
 import collections
-import collections.abc
 import contextvars
 import copy
 import ctypes
@@ -37,6 +36,7 @@ from lazyrt.entries import (MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry
                             ScriptItemsEntry, SetEntry,
                             SwitchesEntry, TensorEntry, TextEntry, VariableEntry, from_class, from_globals, is_data_name, key_text, plain_token)
 from lazyrt.errors import ExportError
+from lazyrt.iterators import copy_of, is_of_c, text_of
 
 __all__ = ["CARRIERS", "Contents", "Held", "Reach", "copy_of", "module_of", "of_a_library"]
 
@@ -336,8 +336,8 @@ class Reach:
         if isinstance(value, _ITERATORS):
             self.iterators.append(value)
             self.bound.update(id(held) for held in gc.get_referents(value))
-            return (type(value).__name__, _text_of(value))
-        if isinstance(value, _ONE_WAY) or _is_iterator_of_python(value):
+            return (type(value).__name__, text_of(value))
+        if isinstance(value, _ONE_WAY) or is_of_c(value):
             self.one_way.append((path, type(value).__name__))
             return ("one way", id(value))
         state = _inner_state(value)
@@ -669,10 +669,6 @@ def _refuse_hidden_objects(path, module):
                                   "export it unfrozen", "unsupported")
 
 
-def _is_iterator_of_python(value):
-    return isinstance(value, collections.abc.Iterator) and type(value).__module__ in ("builtins", "itertools", "collections", "_csv", "_struct", "numpy")
-
-
 def _pickled(value):
     """All that a small object holds, as pickle says it; None where it does not."""
     try:
@@ -690,23 +686,3 @@ def _inner_state(value):
     if type(value).__module__.startswith("numpy.random") and hasattr(value, "bit_generator"):
         return copy.deepcopy(value.bit_generator.state)
     return None
-
-
-def copy_of(iterator):
-    """Another iterator that will give the same; its items are not copied."""
-    if isinstance(iterator, itertools.cycle):
-        cls, (inner,), state = iterator.__reduce__()
-        made = cls(copy.copy(inner))
-        made.__setstate__((list(state[0]), *state[1:]))
-        return made
-    return copy.copy(iterator)
-
-
-def _text_of(iterator):
-    """What an iterator will give, as text; reading it does not move it on."""
-    try:
-        parts = iterator.__reduce__()[1:]
-        inner = [_text_of(part) if isinstance(part, collections.abc.Iterator) else part for part in parts[0]]
-        return repr((inner, parts[1:]))
-    except TypeError:
-        return str(id(iterator))

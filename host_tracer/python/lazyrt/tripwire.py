@@ -25,6 +25,7 @@ class Tripwire:
         self._job = job
         self._roots = Roots(job.program)
         self.first = self._look()
+        self._texts = None
 
     def _look(self):
         state = getattr(self._job, "state", None)
@@ -33,7 +34,12 @@ class Tripwire:
         return Heap(self._roots, state.first.picture.well_kept(), state.first.picture.names_attribute("cache_info"))
 
     def hidden(self, sample):
-        """[text] of what the program changes with every call where nobody would see it."""
+        """[text] of what the program changes with every call where nobody would see it; it is put back as far as it lies open."""
+        if self._texts is None:
+            self._texts = self._find(sample)
+        return self._texts
+
+    def _find(self, sample):
         try:
             found, heap = self._changing(sample)
             texts = list(dict.fromkeys(_text(heap, change, self._known) for change in found))[:_AT_MOST]
@@ -51,10 +57,12 @@ class Tripwire:
 
     def refuse_lazy(self):
         """Raises ExportError where the program, restored, still holds tensors of a capture: in places that no picture knows."""
-        if not any(map(_is_lazy, gc.get_objects())):
-            return
+        with torch._C.DisableTorchFunction():
+            if not any(map(_is_lazy, gc.get_objects())):
+                return
         heap = Heap(self._roots)
-        lazy = [value for value, *_ in heap.nodes.values() if _is_lazy(value)]
+        with torch._C.DisableTorchFunction():
+            lazy = [value for value, *_ in heap.nodes.values() if _is_lazy(value)]
         if not lazy:
             return
         self._known = _Known([self._job.state.look(), self._job.arguments])

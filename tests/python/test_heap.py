@@ -1,0 +1,156 @@
+"""State in places that no picture knows: what the export says of it, and what it leaves behind."""
+
+import configparser
+import dataclasses
+import gc
+import sys
+import threading
+import types
+
+import pytest
+import torch
+from torch import nn
+
+import lazyrt
+from lazyrt.heap import is_class_of_library, is_of_library
+
+X = torch.arange(3.0)
+
+
+class Configured(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cfg = configparser.ConfigParser()
+        self.cfg.read_string("[run]\nstep = 0\nscale = 2")
+
+    def forward(self, x):
+        run = self.cfg["run"]
+        run["step"] = str(run.getint("step") + 1)
+        return x * run.getfloat("scale") if run.getint("step") <= 300 else x * 0
+
+
+def findings_of(program, path):
+    with pytest.raises(lazyrt.ExportError) as raised:
+        lazyrt.export(program, (X,), path)
+    return [finding for finding in raised.value.report.findings if finding.severity == "error"]
+
+
+def test_names_the_object_and_its_path(tmp_path):
+    (finding,) = findings_of(Configured(), tmp_path / "m.lzb")
+    assert finding.id == "changing-attribute"
+    assert "changes a ConfigParser" in finding.message and "model.cfg._sections['run']['step']" in finding.message
+    assert "an attribute" in finding.suggestion
+
+
+def test_puts_back_what_it_has_found(tmp_path):
+    program = Configured()
+    findings_of(program, tmp_path / "m.lzb")
+    assert program.cfg["run"]["step"] == "0"
+
+
+def test_can_be_allowed(tmp_path):
+    lazyrt.export(Configured(), (X,), tmp_path / "m.lzb", allow=["changing-attribute"])
+
+
+def test_what_settles_is_no_change(tmp_path):
+    class Settles(Configured):
+        def forward(self, x):
+            self.cfg["run"]["step"] = "1"
+            return x * self.cfg["run"].getfloat("scale")
+
+    lazyrt.export(Settles(), (X,), tmp_path / "m.lzb")
+
+
+def test_other_threads_are_not_the_program(tmp_path):
+    class Meter:
+        def __init__(self):
+            self.counts, self.goes_on = [0], True
+
+        def run(self):
+            while self.goes_on:
+                self.counts[0] += 1
+
+    meter = Meter()
+    thread = threading.Thread(target=meter.run)
+    thread.start()
+    try:
+        lazyrt.export(nn.Linear(3, 3), (X,), tmp_path / "m.lzb")
+    finally:
+        meter.goes_on = False
+        thread.join()
+
+
+def test_what_was_only_written_is_tried_out(tmp_path):
+    class Reads(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.log = []
+
+        def forward(self, x):
+            self.log.append(1.0)
+            return x * 2 if len(torch.utils._pytree.tree_leaves(self.log)) <= 300 else x * 0
+
+    (finding,) = findings_of(Reads(), tmp_path / "m.lzb")
+    assert "'log' changes with every call" in finding.message
+
+
+def test_what_is_only_written_stays_a_note(tmp_path):
+    class Writes(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.log, self.last, self.names = [], None, {}
+
+        def forward(self, x):
+            self.log.append(x * 2)
+            self.last = x + 1
+            self.names["last"] = x
+            return x * 2
+
+    report = lazyrt.export(Writes(), (X,), tmp_path / "m.lzb")
+    assert str(report.verdict) == "SOUND"
+    assert "only-written" in {finding.id for finding in report.findings}
+
+
+def test_lazy_tensors_in_hidden_places_are_named_and_put_back(tmp_path):
+    State = dataclasses.make_dataclass("State", [("memory", object)])
+
+    class Memory(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.state = State(torch.zeros(3))
+
+        def forward(self, x):
+            self.state.memory = self.state.memory * 0.5 + x
+            return self.state.memory
+
+    program = Memory()
+    with pytest.raises(lazyrt.ExportError, match=r"in a State, .*'model\.state\.memory'"):
+        lazyrt.export(program, (X,), tmp_path / "m.lzb")
+    assert torch.equal(program(X), X)
+
+
+def test_tensors_as_keys_have_a_message(tmp_path):
+    class Keyed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+            self.gain = {self.weight: 2.0}
+
+        def forward(self, x):
+            return x * self.gain[self.weight]
+
+    with pytest.raises(lazyrt.ExportError, match="names as keys"):
+        lazyrt.export(Keyed(), (X,), tmp_path / "m.lzb")
+
+
+def test_whose_a_module_is():
+    assert is_of_library(sys) and is_of_library(torch) and is_of_library(lazyrt) and is_of_library(torch.ops)
+    assert not is_of_library(sys.modules[__name__]) and not is_of_library(types.ModuleType("state"))
+    assert is_class_of_library(nn.Linear) and is_class_of_library(configparser.ConfigParser) and not is_class_of_library(Configured)
+    assert not is_class_of_library(dataclasses.make_dataclass("State", ["a"]))
+
+
+def test_nothing_of_the_heap_is_kept(tmp_path):
+    lazyrt.export(nn.Linear(3, 3), (X,), tmp_path / "m.lzb")
+    gc.collect()
+    assert not [value for value in gc.get_objects() if type(value).__name__ == "Heap"]
