@@ -26,6 +26,8 @@ class Tripwire:
         self._roots = Roots(job.program)
         self.first = self._look()
         self._texts = None
+        with torch._C.DisableTorchFunction():
+            self._lazy = {here for here, node in self.first.nodes.items() if _is_lazy(node[0])}  # what is left of other exports
 
     def _look(self):
         state = getattr(self._job, "state", None)
@@ -62,7 +64,7 @@ class Tripwire:
                 return
         heap = Heap(self._roots)
         with torch._C.DisableTorchFunction():
-            lazy = [value for value, *_ in heap.nodes.values() if _is_lazy(value)]
+            lazy = [value for here, (value, *_) in heap.nodes.items() if here not in self._lazy and _is_lazy(value)]
         if not lazy:
             return
         self._known = _Known([self._job.state.look(), self._job.arguments])
