@@ -103,7 +103,7 @@ class Tripwire:
             before = found
             if not found:
                 return [], heaps[-1]
-        self._known = _Known([job.state.look(), job.arguments], job.state.first.picture.cold_caches())
+        self._known = _Known([*(phase.picture for phase in job.state.known), job.state.look(), job.arguments], job.state.first.picture.cold_caches())
         found = {key: change for key, change in found.items() if not self._known.has(change, heaps[-1], heaps[0])}
         if found:  # other threads change things, too
             time.sleep(min(pause, 1.0))
