@@ -3,6 +3,8 @@
 What eager gives there is a view. A selection is none; so a program that goes on to write into one of the two is captured anew, with
 numbers that leave."""
 
+import sys
+
 import torch
 
 from lazyrt.carriers import LazyInt
@@ -85,14 +87,25 @@ def write(tensor, parts, value):
     target.index_copy_(dim, _place(number, target.shape[dim]), value)
 
 
+def _users(tensor):
+    """Of its memory: views of it count."""
+    return torch._C._storage_Use_Count(tensor.untyped_storage()._cdata)
+
+
 class _Selection:
     def __init__(self, base, parts, result):
         self.base, self.parts, self.result = base, parts, result
         self.written_at = None  # the number of the call that wrote into the result
+        self._users = _users(result)
         self.renew()
 
     def renew(self):
         self.versions = self.base._version, self.result._version
+
+    def is_over(self):
+        """Nobody has the result or a view of it any more, nor has anybody written."""
+        unchanged = (self.base._version, self.result._version) == self.versions
+        return unchanged and sys.getrefcount(self.result) <= 2 and _users(self.result) <= self._users
 
     def is_of(self, base, parts):
         return self.base is base and len(self.parts) == len(parts) and all(a is b for a, b in zip(self.parts, parts))
@@ -109,22 +122,24 @@ class Selections:
         """`result` was selected from `base`."""
         self._made.append(_Selection(base, parts, result))
 
+    def forget_past(self):
+        """What follows is a write: selections that are over do not mind."""
+        self._made = [made for made in self._made if not made.is_over()]
+
     def note_write(self, target, call):
         """The call of that number writes into the tensor."""
+        self.forget_past()
         for made in self._made:
             if made.result is target:
                 made.written_at = call
 
     def put_back(self, base, parts, value, call):
         """A selection is written into where it was selected, right after a write into it, as in x[i] += 1."""
+        self.forget_past()
         for made in self._made:
             if made.result is value and made.is_of(base, parts) and made.written_at == call - 1:
                 made.renew()
                 made.versions = made.versions[0] + 1, made.versions[1]  # this write
-
-    def lift(self, address):
-        """CPU memory that may have been selected from is followed from now on."""
-        self._matter |= any(not _is_lazy(made.base) and made.base.untyped_storage().data_ptr() == address for made in self._made)
 
     def keep(self, tensors):
         """These outlive the run: a selection among them would be a view."""

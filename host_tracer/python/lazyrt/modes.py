@@ -10,7 +10,7 @@ import sys
 import torch
 from torch.overrides import TorchFunctionMode
 
-from lazyrt import _tracer, gradients, indexing, statements
+from lazyrt import _tracer, following, gradients, indexing, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, has_carriers, nested_carriers
 from lazyrt.copies import MAY_COPY
@@ -28,7 +28,7 @@ _DRAWS_OF_TENSORS = (torch.normal, torch.multinomial, torch.bernoulli, torch.poi
 
 # They compare the devices of their operands themselves, or get lost in ATen's functionalization where those differ.
 _ON_ONE_DEVICE = (torch.cdist, torch.cosine_similarity, torch.linalg.multi_dot, torch.chain_matmul, torch.lstm_cell, torch.gru_cell,
-                  torch.rnn_tanh_cell, torch.rnn_relu_cell, torch.quantile, torch.nanquantile, _Tensor.quantile, _Tensor.nanquantile)
+                  torch.rnn_tanh_cell, torch.rnn_relu_cell, torch.take_along_dim, _Tensor.take_along_dim, torch.quantile, torch.nanquantile, _Tensor.quantile, _Tensor.nanquantile)
 _POWERS = (torch.pow, _Tensor.pow, _Tensor.__pow__)
 _LAYOUT = (_Tensor.stride, _Tensor.is_contiguous, _Tensor.storage_offset, _Tensor.untyped_storage, _Tensor.storage, _Tensor.dim_order)
 # What a tensor is beside its values: an input may be otherwise in another call.
@@ -108,7 +108,8 @@ class CaptureMode(TorchFunctionMode):
         kwargs, func = kwargs or {}, getattr(func, "takes_carriers", func)
         self._count += 1
         result = self._draws.call(self._handlers.get(func, self._call), func, args, kwargs)
-        if not sys._getframe(1).f_code.co_filename.startswith(_HERE):  # a call of the program's
+        caller = sys._getframe(1).f_code.co_filename
+        if not caller.startswith(_HERE) or caller == following.__file__:  # a call of the program's, through a function that takes carriers perhaps
             self._numbers.log(func, args, kwargs, result)
         return result
 
@@ -198,7 +199,6 @@ class CaptureMode(TorchFunctionMode):
         address = storage.data_ptr()
         if address in self._lifted:
             return
-        self._numbers.selections.lift(address)
         if not base.is_contiguous():  # its views know the memory's own order
             base = base.detach().as_strided((storage.nbytes() // base.element_size(),), (1,), 0)
         self._lifted[address] = (base, self._lift(base.detach()))
@@ -316,6 +316,8 @@ class CaptureMode(TorchFunctionMode):
         parts = indexing.parts_of(args[1]) if self._numbers.selects else None
         if parts is None:
             return self._call(func, args, kwargs)
+        if not is_lazy(self.current(args[0])):
+            self._remember(args[0])
         base = self.current(args[0])
         result = indexing.select(base, parts)
         self._numbers.selections.add(base, parts, result)

@@ -398,6 +398,7 @@ class Call:
         """Writes what the program left into states. Gives the Phase that follows. `tensors`: the registered ones as the program
         left them."""
         self.stop_watching()
+        self.written |= {name for name, lazy in self.lifted.items() if _tracer.was_written(lazy)}
         self._put_back_registered(tensors)
         picture = self.phases.look()
         self.left = picture.tensors
@@ -562,9 +563,10 @@ class _Left:
     def _look_for_others(self, name, tensor):
         """Tensors that share memory see each other's writes: states do not."""
         memory = _tracer.memory_of(tensor)
-        others = [other for _, other in self.picture.tensors if is_lazy(other)] + list(self.call.lifted.values())
-        if any(other is not tensor and _tracer.memory_of(other) == memory for other in others):
-            self.call.entangled.add(name)
+        registered = {name for name, other in self.call.lifted.items() if other is not tensor and _tracer.memory_of(other) == memory}
+        others = [other for _, other in self.picture.tensors if is_lazy(other)]
+        if registered or any(other is not tensor and _tracer.memory_of(other) == memory for other in others):
+            self.call.entangled |= {name, *registered}
 
     def _take_plain(self, path, tensor):
         before = dict(self.before).get(path)
