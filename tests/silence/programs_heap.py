@@ -522,3 +522,73 @@ def library_objects_that_settle():
                 return x * self.config.getfloat("run", "scale") * scale(3)
 
     return Settles()
+
+
+X3 = [(torch.arange(6.0).reshape(2, 3) * (i + 1),) for i in range(4)]
+
+
+@case(X3[0], X3, expect=("right",))
+def lazy_layer_beside_a_membrane():
+    """The forward that makes its parameters leaves no state behind."""
+
+    class Lazy(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.membrane = torch.nn.LazyBatchNorm1d(), None
+
+        def forward(self, x):
+            y = self.norm(x)
+            self.membrane = y if self.membrane is None else self.membrane * 0.5 + y
+            return self.membrane
+
+    return Lazy().eval()
+
+
+@case(X3[0], X3 * 4)
+def fuller_bank_in_turn():
+    """More forms than there may be, and no place that changes with every call."""
+
+    class Banks(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.banks = [[], []]
+
+        def forward(self, x):
+            min(self.banks, key=len).append(0)
+            return x * len(self.banks[0])
+
+    return Banks()
+
+
+@case(X3[0], X3 * 14)
+def view_of_the_keys():
+    class Frames(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.frames = {}
+            self.ids = self.frames.keys()
+
+        def forward(self, x):
+            self.frames[len(self.ids)] = "seen"
+            return x * 0 if len(self.ids) == 50 else x * 2
+
+    return Frames()
+
+
+@case(X3[0], X3 * 14)
+def path_of_copied_state():
+    class Steps:
+        path = ()
+
+    class Functional(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.steps = Steps()
+
+        def forward(self, x):
+            steps = copy.copy(self.steps)
+            steps.path = (*steps.path, "n")
+            self.steps = steps
+            return x * 0 if len(steps.path) == 50 else x * 2
+
+    return Functional()

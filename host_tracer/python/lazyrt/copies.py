@@ -7,13 +7,15 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer
+from lazyrt.errors import Error
 
 _Tensor = torch.Tensor
 MAY_COPY = (_Tensor.contiguous, _Tensor.reshape, _Tensor.reshape_as, _Tensor.flatten, _Tensor.ravel, torch.reshape, torch.flatten, torch.ravel)
 
 
 class Copies:
-    """Of the runs of one capture. `answers`: whether each of the calls copied in eager; None where nobody has asked."""
+    """Of the runs of one capture. `answers`: (shape of the result, whether it is a copy) of each call in eager; None where nobody has
+    asked."""
 
     def __init__(self, answers=None):
         self._answers = answers
@@ -36,12 +38,16 @@ class Copies:
         if self._answers is None:
             self._views.append((operand, operand._version, result, result._version))
             return result
-        return result.clone() if self._calls <= len(self._answers) and self._answers[self._calls - 1] else result
+        shape, copied = self._answers[self._calls - 1] if self._calls <= len(self._answers) else (None, False)
+        if shape != result.shape:
+            raise Error("the program writes into what contiguous, reshape or flatten give, and makes other such calls in eager than in the capture: "
+                        "clone() what it writes into", "unsupported")
+        return result.clone() if copied else result
 
 
 def capture_with_copies(run, capture, eager):
     """What capture() gives of `run`, the program as capture calls it; eager(mode) runs it in eager under a mode."""
-    run.copies = Copies()
+    run.copies, run.copies_matter = Copies(), False
     try:
         trace = capture()
     except Exception:
@@ -50,9 +56,10 @@ def capture_with_copies(run, capture, eager):
         trace = None
     if not run.copies.matter:
         return trace
+    run.copies_matter = True
     log = EagerCopies()
     eager(log)
-    if trace is not None and not any(log.answers):
+    if trace is not None and not any(copied for _, copied in log.answers):
         return trace
     run.copies = Copies(log.answers)
     run.forget()
@@ -70,7 +77,7 @@ class EagerCopies(TorchFunctionMode):
         result = func(*args, **(kwargs or {}))
         if func in MAY_COPY:
             operand = args[0] if args else kwargs["input"]
-            self.answers.append(operand.untyped_storage().data_ptr() != result.untyped_storage().data_ptr())
+            self.answers.append((result.shape, operand.untyped_storage().data_ptr() != result.untyped_storage().data_ptr()))
         return result
 
 

@@ -100,6 +100,7 @@ class _Export:
         self.moved = set()
         self.takes_gradients = False  # of its own results: autograd is on while it runs
         self.asks_for_layout, self.asks_for_facts = False, False
+        self.copies_matter = False  # what copies depends on strides, and the program writes there
         self.plain_results = {}  # eager's by id of the sample
         self.eager_seconds = 0.0  # of a call
         self.keeps_objects = False  # eager holds on to its inputs, or gives them back
@@ -197,6 +198,8 @@ class _Export:
                 self.plain_results[id(sample)] = result
             for key, names in one.items():
                 found[key] = sorted({*found.get(key, ()), *names})
+        if self.copies_matter:
+            found["contiguous"] = [name for name, _ in samples[0].inputs]
         found["plain"] = [name for name, _ in samples[0].inputs] if self.asks_for_facts else []
         return found
 
@@ -233,6 +236,8 @@ class _Export:
         if not lazy:
             return []
         known = {name: b.clone() for name, b in self.program.buffers().items() if type(b) is torch.Tensor}
+        before = Reach([*self.program.roots.items(), (self.program.name, self.program.target)], Contents())
+        before.leave_out([self.program.shell.get_submodule(path) for path in lazy])
         try:
             with torch.no_grad():
                 args, kwargs = sample.call([t.detach().clone() for _, t in sample.inputs])
@@ -240,8 +245,9 @@ class _Export:
         finally:
             with torch.no_grad():
                 buffers = self.program.buffers()
-                for name, before in known.items():
-                    buffers[name].copy_(before)
+                for name, content in known.items():
+                    buffers[name].copy_(content)
+            before.restore()
             self.globals.restore()
         return lazy
 
@@ -271,6 +277,7 @@ class _Export:
         except Exception as error:
             self._raise_own(sample, error)
         self._stop_if_interrupted(run)
+        self.copies_matter |= run.copies_matter
         self.restore()
         self.tripwire.refuse_lazy()
         trace.producer = f"torch {torch.__version__} eager"
@@ -462,7 +469,7 @@ class _LazyRun:
         self.differences = []  # of the later runs' constant results
         self.written = None  # see Watch.changed: of the first run
         self.interrupt = None
-        self.numbers, self.copies = None, None  # set by capture_following_numbers and capture_with_copies
+        self.numbers, self.copies, self.copies_matter = None, None, False  # set by capture_following_numbers and capture_with_copies
         self._recipes = None
 
     def forget(self):

@@ -40,7 +40,7 @@ class Numbers:
         self.used = False
         self.audience = Audience()
         self._calls = []
-        self._quiet = False  # calls are parts of one that is written down itself
+        self.quiet = False  # calls are parts of one that is written down itself
 
     def begin(self):
         """A run of the program begins."""
@@ -73,7 +73,7 @@ class Numbers:
                 delattr(owner, name) if original is None else setattr(owner, name, original)
 
     def log(self, func, args, kwargs, result):
-        if self.followed and not self._quiet:
+        if self.followed and not self.quiet:
             self._calls.append(_signature(func, args, kwargs, result))
 
     def _taking_carriers(self, function):
@@ -81,11 +81,11 @@ class Numbers:
         def call(*args, **kwargs):
             if not has_carriers((*args, *kwargs.values())):
                 return function(*args, **kwargs)
-            outer, self._quiet = self._quiet, True
+            outer, self.quiet = self.quiet, True
             try:
                 result = _NUMBER_CALLS.get(function.__name__, call_with_carriers)(function, args, dict(kwargs))
             finally:
-                self._quiet = outer
+                self.quiet = outer
             with torch._C.DisableTorchFunction():
                 self.log(function, args, kwargs, result)
             return result
@@ -211,10 +211,11 @@ def _scaled(function, args, kwargs):
 def _roll(function, args, kwargs):
     """Shifts become indices."""
     given = dict(zip(("input", "shifts", "dims"), args), **kwargs)
-    tensor, shifts, dims = given.get("input", given.get("self")), given["shifts"], given.get("dims") or ()
+    tensor, shifts, dims = given.get("input", given.get("self")), given["shifts"], given.get("dims")
+    dims = () if dims is None else dims
     shifts, dims = (value if isinstance(value, (tuple, list)) else (value,) for value in (shifts, dims))
     if not dims:
-        return _roll(function, (tensor.reshape(-1), shifts, 0), {}).reshape(tensor.shape)
+        return _roll(function, (tensor.reshape(-1), shifts, (0,)), {}).reshape(tensor.shape)
     for shift, dim in zip(shifts, dims):
         size = tensor.shape[dim]
         places = (torch.arange(size) - torch.tensor(shift)).remainder(size)

@@ -17,6 +17,7 @@ import gc
 import itertools
 import logging
 import mmap
+import multiprocessing
 import operator
 import pathlib
 import random
@@ -43,8 +44,7 @@ _TEXTS = (range, slice, decimal.Decimal, fractions.Fraction, datetime.date, date
 _ATOMS = {type(None), type(...), type(NotImplemented), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout,
           torch.memory_format, *_TEXTS}
 _CLOSED = (types.FrameType, types.TracebackType, types.CodeType, types.GetSetDescriptorType, types.MemberDescriptorType,
-           types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType, logging.Logger, logging.Manager,
-           threading._MainThread)
+           types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType, logging.Manager)
 _Cached = type(functools.lru_cache(lambda: None))
 _Lock, _ReentrantLock = type(threading.Lock()), type(threading.RLock())
 Change = collections.namedtuple("Change", "holder name")  # what differs: the item of that name of an object; None: itself
@@ -56,6 +56,8 @@ class Roots:
     def __init__(self, program):
         self.named = [(path or "model", value) for path, value in program.roots.items()]
         self.named.append((program.name, program.target))
+        self.named.append(("threading.current_thread()", threading.current_thread()))
+        self.named.append(("multiprocessing.current_process()", multiprocessing.current_process()))
         for name, module in sorted(sys.modules.items()):
             if isinstance(module, types.ModuleType) and not is_of_library(module):
                 self.named.append((name, module))

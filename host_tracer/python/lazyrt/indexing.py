@@ -7,6 +7,7 @@ import sys
 
 import torch
 
+from lazyrt import _tracer
 from lazyrt.carriers import LazyInt
 
 _PARTS = (int, slice, type(None), type(Ellipsis))
@@ -143,8 +144,8 @@ class Selections:
 
     def keep(self, tensors):
         """These outlive the run: a selection among them would be a view."""
-        kept = {id(tensor) for tensor in tensors}
-        self._matter |= any(id(made.result) in kept for made in self._made)
+        kept = {_tracer.memory_of(tensor) for tensor in tensors if _is_lazy(tensor)}
+        self._matter |= any(_tracer.memory_of(made.result) in kept for made in self._made)
         self.check()
 
     def check(self):

@@ -87,6 +87,7 @@ class CaptureMode(TorchFunctionMode):
         self._numbers, self._copies = numbers, copies
         self._recipes = recipes
         self._count = 0  # calls of torch functions
+        self._is_of_program = True  # the one that is made
         self._lifted = {}  # storage address -> (CPU tensor, its lifted form)
         self._writes = {}  # function -> whether it writes into its first argument
         self._handlers = self._make_handlers()
@@ -107,8 +108,9 @@ class CaptureMode(TorchFunctionMode):
                 value._report()
         kwargs, func = kwargs or {}, getattr(func, "takes_carriers", func)
         self._count += 1
-        result = self._draws.call(self._handlers.get(func, self._call), func, args, kwargs)
         caller = sys._getframe(1).f_code.co_filename
+        self._is_of_program = not caller.startswith(_HERE) or caller == following.__file__ and not self._numbers.quiet
+        result = self._draws.call(self._handlers.get(func, self._call), func, args, kwargs)
         if not caller.startswith(_HERE) or caller == following.__file__:  # a call of the program's, through a function that takes carriers perhaps
             self._numbers.log(func, args, kwargs, result)
         return result
@@ -479,6 +481,8 @@ class CaptureMode(TorchFunctionMode):
         return tensor.dtype if tensor.is_complex() or tensor.dtype is torch.bool else torch.int64
 
     def _may_copy(self, func, args, kwargs):
+        if not self._is_of_program:
+            return self._call(func, args, kwargs)
         operand = self.current(args[0] if args else kwargs["input"])
         return self._copies.take(operand, self._call(func, args, kwargs))
 

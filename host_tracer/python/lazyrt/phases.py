@@ -160,7 +160,7 @@ class Phases:
             if len(self.known) > 2 and self._follow_more() or len(self.known) > PATIENCE and self._ignore_more():
                 return None
             if len(self.known) > MOST_PHASES:
-                self.restless = self._changing()
+                self.restless = self._changing() or self._last_changed()
                 break
         return steps
 
@@ -237,6 +237,11 @@ class Phases:
         found = [path for path, token in keys[2].items()
                  if path in keys[1] and keys[1][path] != token and keys[0].get(path) != keys[1][path]]
         return [path for path in found if not any(_is_inside(path, other) for other in found if other != path)]
+
+    def _last_changed(self):
+        """Places that the last call changed."""
+        before, after = (phase.key(self.names) for phase in self.known[-2:])
+        return [path for path in {**before, **after} if path not in before or path not in after or before[path] != after[path]]
 
     def _ignore_more(self):
         """Takes what changes with every call for only written, where a read would be seen."""

@@ -29,6 +29,7 @@ import weakref
 
 import numpy
 import torch
+from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from lazyrt.code_names import global_names, imported_modules, is_installed, of_a_library
 from lazyrt.entries import (MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
@@ -55,7 +56,7 @@ _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, ty
             functools.partialmethod, functools.cached_property, queue.Queue, threading.local, weakref.WeakKeyDictionary,
             weakref.WeakValueDictionary, weakref.WeakSet)
 _CODE = (types.FunctionType, staticmethod, classmethod, property, functools.partialmethod, functools.cached_property)
-_BEHIND = {"vars", "__dict__", "__getstate__", "deepcopy", "dumps"}  # what reads attributes unseen
+_BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "dumps"}  # what reads attributes unseen
 _HEAPS = {"heappush", "heappop", "heappushpop", "heapreplace", "heapify"}  # what reads lists unseen
 _SIZES = {"getsizeof", "__sizeof__"}  # what reads containers unseen
 Held = collections.namedtuple("Held", "tensor content")  # a tensor, and a token that is equal for equal contents
@@ -347,7 +348,14 @@ class Reach:
             return self._contents.token_of_state(value, state)
         return self._visit_instance(path, value)
 
+    def leave_out(self, modules):
+        """Their own attributes are not put back."""
+        own = {id(item) for module in modules for item in (vars(module), *vars(module).values())}
+        self._entries = [entry for entry in self._entries if id(entry.value) not in own]
+
     def _visit_tensor(self, path, value):
+        if isinstance(value, UninitializedTensorMixin):
+            return ("uninitialized", id(value))
         self._found.append((path, value))
         self._push_attributes(path, value, value.__dict__, False)
         if value.device.type != "cpu":
@@ -385,6 +393,7 @@ class Reach:
     def _visit_opaque(self, value):
         """An object of Python's own library or NumPy: what it says of itself."""
         kind = type(value)
+        self.bound.update(id(item) for item in gc.get_referents(value) if isinstance(item, (dict, list, collections.deque)))
         if kind.__module__.startswith(("lazyrt", "torch")):
             return ("object", kind.__module__, kind.__name__)
         entry = PlainEntry(value)
@@ -448,6 +457,8 @@ class Reach:
             self._push_keys(path, entry)
             if entry.factory is not None:
                 self._push(f"{path}.default_factory", entry.factory)
+                if isinstance(getattr(entry.factory, "__self__", None), collections.abc.Iterator):
+                    self.one_way.append((f"{path}.default_factory", type(entry.factory.__self__).__name__))
         elif issubclass(kind, list):
             entry = ListEntry(value)
             self._push_numbered(path, entry.items, value)
