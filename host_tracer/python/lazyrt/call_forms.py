@@ -85,7 +85,10 @@ def _is_plain(target):
         hooked = target._forward_hooks or target._forward_pre_hooks or _has_global_hooks()
         called = kind.__call__ is known.__call__ and kind._call_impl is known._call_impl and target._compiled_call_impl is None
         return called and not hooked and _is_plain_function(target.forward)
-    return _is_plain_function(target if isinstance(target, (types.FunctionType, types.MethodType)) else getattr(type(target), "__call__", None))
+    if isinstance(target, (types.FunctionType, types.MethodType)):
+        return _is_plain_function(target)
+    described = {"__wrapped__", "__signature__"} & set(getattr(target, "__dict__", ()))  # by another's signature
+    return not described and _is_plain_function(getattr(type(target), "__call__", None))
 
 
 def _has_global_hooks():

@@ -102,6 +102,7 @@ class _Export:
         self.asks_for_layout, self.asks_for_facts = False, False
         self.copies_matter = False  # what copies depends on strides, and the program writes there
         self.plain_results = {}  # eager's by id of the sample
+        self.begins_in = None  # the phase from which eager is run; None: the first
         self.eager_seconds = 0.0  # of a call
         self.keeps_objects = False  # eager holds on to its inputs, or gives them back
 
@@ -117,8 +118,8 @@ class _Export:
             steps = settle(self.state, self._explore(samples))
             self.written = self.state.written
             captured = [(step.trace, step.run) for step in steps]
-            self.layout = self._layout(samples)
-            self.forms = self._forms(samples)
+            self.layout = _joined(self._in_phases(lambda: self._layout(samples)))
+            self.forms = _stricter(self._in_phases(lambda: self._forms(samples)))
             traces = [trace for trace, _ in captured]
             self._check_interfaces(steps)
             self._note(traces[0], samples[0], materialised)
@@ -188,6 +189,21 @@ class _Export:
         if len(self.results) > 1:
             for (trace, _), text in zip(captured, texts):
                 trace.add_literal(RESULT_NUMBER, list(dict.fromkeys(texts)).index(text))
+
+    def _in_phases(self, examine):
+        """[examine()] with eager in the first phase, and in the last one: what a program keeps may be what minds."""
+        found, known = [examine()], self.plain_results
+        if len(self.state.known) > 1:
+            self.begins_in, self.plain_results = self.state.known[-1], {}
+            try:
+                found.append(examine())
+            except ExportError:
+                raise
+            except Exception:  # eager's own, which does not get there with this sample
+                pass
+            finally:
+                self.begins_in, self.plain_results = None, known
+        return found
 
     def _layout(self, samples):
         """What all samples assume of their inputs' memory. Keeps their results."""
@@ -350,7 +366,7 @@ class _Export:
         """Clones of the model's buffers and of the parameters that it writes; all else of it is as in the phase of a run, or as it was
         before the export."""
         self.restore()
-        (run.phase if run else self.state.first).begin()
+        (run.phase if run else self.begins_in or self.state.first).begin()
         known = self.state.written if run and run.call else self.written
         written = {name: tensor for name, tensor in self.program.parameters().items() if known is None or name in known}
         return {name: _copy_of(tensor) for name, tensor in {**self.program.buffers(), **written}.items()}
@@ -415,7 +431,7 @@ class _Export:
         if experiments.gradients_matter(self, sample):
             trace.add_finding("error", "gradient-mode", "the program gives other results where gradients are recorded than under torch.no_grad(), "
                               "and the bundle gives the latter", "decide by an argument, not by torch.is_grad_enabled()")
-        if experiments.objects_matter(self, sample):
+        if any(self._in_phases(lambda: experiments.objects_matter(self, sample))):
             trace.add_finding("error", "changing-attribute", "the program gives something else where it is given the same tensor object again (it "
                               "compares, marks or refers to what an earlier call got), and a bundle does not know its caller's objects",
                               "compare values, or keep clones")
@@ -560,6 +576,20 @@ def _sample_tensor(value):
     if value is None or isinstance(value, torch.Tensor):
         return value
     return torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
+
+
+def _joined(layouts_found):
+    """What one of them assumes of an input, all assume."""
+    return {key: sorted({name for found in layouts_found for name in found[key]}) for key in layouts_found[0]}
+
+
+def _stricter(forms_found):
+    """The form of calls that all of them take."""
+    for found in forms_found:
+        if "form" in found:
+            return found
+    left_out = sorted({name for found in forms_found for name in found.get("left_out", ())})
+    return {"left_out": left_out} if left_out else {}
 
 
 def _layout_notes(layout):

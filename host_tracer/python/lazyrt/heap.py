@@ -45,6 +45,7 @@ _ATOMS = {type(None), type(...), type(NotImplemented), bool, int, float, complex
           torch.memory_format, *_TEXTS}
 _CLOSED = (types.FrameType, types.TracebackType, types.CodeType, types.GetSetDescriptorType, types.MemberDescriptorType,
            types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType, logging.Manager)
+_OF_ALL = {id(value) for value in (random._inst, numpy.random.mtrand._rand, torch.default_generator)}  # see draws.py and state.py
 _Cached = type(functools.lru_cache(lambda: None))
 _Lock, _ReentrantLock = type(threading.Lock()), type(threading.RLock())
 Change = collections.namedtuple("Change", "holder name")  # what differs: the item of that name of an object; None: itself
@@ -303,6 +304,8 @@ class _Opening:
 
     def open(self, value):
         """(what it is beside what it refers to, [what it refers to]); None where it is not entered."""
+        if id(value) in _OF_ALL:
+            return None
         kind = type(value)
         opener = self._openers.get(kind, self)
         if opener is self:
