@@ -165,14 +165,13 @@ class MemberWatch {
       return f.id == "changing-attribute" || f.id == "unstable-program";
     });
     if (told) return;
-    Finding finding;
-    finding.severity = Severity::kError;
-    finding.id = "changing-attribute";
-    finding.message = "every call changes what the program's object holds itself (" + place() +
-                      "): C++ does not tell which member it is, nor whether a later call reads it";
-    finding.suggestion =
-        "keep it in a registered buffer, make it an input, or allow this if nothing reads it";
-    trace.findings.push_back(std::move(finding));
+    trace.findings.push_back(
+        {Severity::kError,
+         "changing-attribute",
+         "every call changes what the program's object holds itself (" + place() +
+             "): C++ does not tell which member it is, nor whether a later call reads it",
+         "keep it in a registered buffer, make it an input, or allow this if nothing reads it",
+         {}});
   }
 
  private:
@@ -180,15 +179,11 @@ class MemberWatch {
     std::set<std::string> known;
     for (const Source& source : writes_) {
       if (!known.insert(source.text()).second) continue;
-      Finding finding;
-      finding.severity = Severity::kError;
-      finding.id = "changing-attribute";
-      finding.source = source;
-      finding.message =
-          "every call writes in place into a CPU tensor that an earlier one made and that is no "
-          "registered buffer: the bundle would repeat its first call";
-      finding.suggestion = "register_buffer() it, or allow this if no later call reads it";
-      trace.findings.push_back(std::move(finding));
+      trace.findings.push_back(
+          {Severity::kError, "changing-attribute",
+           "every call writes in place into a CPU tensor that an earlier one made and that is no "
+           "registered buffer: the bundle would repeat its first call",
+           "register_buffer() it, or allow this if no later call reads it", source});
     }
   }
 

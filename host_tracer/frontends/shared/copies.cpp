@@ -20,19 +20,18 @@ void Copies::begin(at::Device device) {
   calls_ = 0;
   views_.clear();
   if (!learns_) return;
-  copied_.clear();
-  known_ = true;
+  copied_.emplace();
   matter_ = false;
 }
 
 at::Tensor Copies::take(const at::Tensor& operand, const at::Tensor& result) {
   if (learns_) {
-    copied_.push_back(!result.is_alias_of(operand));
+    copied_->push_back(!result.is_alias_of(operand));
     return result;
   }
   const size_t call = calls_++;
   if (!operand.device().is_lazy() || memory_of(operand) != memory_of(result)) return result;
-  if (known_) return call < copied_.size() && copied_[call] ? result.clone() : result;
+  if (copied_) return call < copied_->size() && (*copied_)[call] ? result.clone() : result;
   views_.push_back({operand, result, static_cast<uint32_t>(operand._version()),
                     static_cast<uint32_t>(result._version())});
   return result;

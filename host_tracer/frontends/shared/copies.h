@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,9 @@ class Copies {
     uint32_t operand_version, result_version;
   };
 
-  bool learns_ = false, matter_ = false, known_ = false;
+  bool learns_ = false, matter_ = false;
   size_t calls_ = 0;
-  std::vector<bool> copied_;  ///< of each call, on the CPU
+  std::optional<std::vector<bool>> copied_;  ///< each call, on the CPU; none: nobody has asked it
   std::vector<View> views_;
 };
 

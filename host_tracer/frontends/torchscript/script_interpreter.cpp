@@ -216,7 +216,7 @@ ScriptInterpreter::ScriptInterpreter(const ScriptModule& module, at::Device devi
     : module_(module),
       device_(device),
       on_node_(std::move(on_node)),
-      copied_(*copies),
+      copying_calls_(*copies),
       state_(module, device, [this](const at::Tensor& t) { return place(t); }) {}
 
 /// Lifted, or on the CPU a copy, so that the module's own tensors are never written.
@@ -574,7 +574,7 @@ Stack ScriptInterpreter::run_operator(const Node* node, Stack stack) {
   const at::Tensor operand = Copies::may_copy(kind) ? stack.at(0).toTensor() : at::Tensor();
   operation->second(stack);
   keep_on_device(node, from_cpu, stack);
-  if (operand.defined()) stack[0] = copied_.take(operand, stack[0].toTensor());
+  if (operand.defined()) stack[0] = copying_calls_.take(operand, stack[0].toTensor());
   return stack;
 }
 

@@ -89,7 +89,7 @@ class ScriptInterpreter {
   const ScriptModule& module_;
   const at::Device device_;
   std::function<void()> on_node_;
-  Copies& copied_;
+  Copies& copying_calls_;
   ScriptState state_;
   ScriptSources sources_;
   std::vector<const Node*> calls_;

@@ -157,15 +157,11 @@ class TorchScriptCapture {
 
   void refuse_written_constants(Trace& trace) const {
     for (const Source& source : written_constants_) {
-      Finding finding;
-      finding.severity = Severity::kError;
-      finding.id = "changing-attribute";
-      finding.source = source;
-      finding.message =
-          "the program writes in place into a constant of its graph, and later calls read it: the "
-          "bundle would repeat its first call";
-      finding.suggestion = "register_buffer() the tensor before torch.jit.trace, or clone() it";
-      trace.findings.push_back(std::move(finding));
+      trace.findings.push_back(
+          {Severity::kError, "changing-attribute",
+           "the program writes in place into a constant of its graph, and later calls read it: the "
+           "bundle would repeat its first call",
+           "register_buffer() the tensor before torch.jit.trace, or clone() it", source});
     }
   }
 
@@ -184,15 +180,11 @@ class TorchScriptCapture {
   void refuse_guards_on_numbers(Trace& trace) const {
     const auto& kept = module_.kept_numbers();
     for (const Source& source : guards_on(trace, {kept.begin(), kept.end()})) {
-      Finding finding;
-      finding.severity = Severity::kError;
-      finding.id = "changing-attribute";
-      finding.source = source;
-      finding.message =
-          "a number that the program keeps in an attribute and changes with each call steers it "
-          "here: the bundle would be right for its first call alone";
-      finding.suggestion = "keep it as a tensor, and decide by tensor arithmetic (torch.where)";
-      trace.findings.push_back(std::move(finding));
+      trace.findings.push_back(
+          {Severity::kError, "changing-attribute",
+           "a number that the program keeps in an attribute and changes with each call steers it "
+           "here: the bundle would be right for its first call alone",
+           "keep it as a tensor, and decide by tensor arithmetic (torch.where)", source});
     }
   }
 

@@ -15,6 +15,11 @@ _FOLDERS = {os.path.realpath(folder) for folder in (sysconfig.get_path("stdlib")
 _LIBRARIES = {"torch", "numpy", "lazyrt", "torchgen", "functorch", *sys.stdlib_module_names} - {"__main__"}
 
 
+def is_python_class(cls):
+    """Whether a class statement has made it, not C (Py_TPFLAGS_HEAPTYPE)."""
+    return bool(cls.__flags__ & 1 << 9)
+
+
 def of_a_library(name):
     """Whether a module of Python is one that programs do not keep their state in: torch, numpy, Python's own."""
     return (name or "").partition(".")[0] in _LIBRARIES

@@ -8,6 +8,7 @@ from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer
 from lazyrt.errors import Error
+from lazyrt.tensors import is_lazy
 
 _Tensor = torch.Tensor
 MAY_COPY = (_Tensor.contiguous, _Tensor.reshape, _Tensor.reshape_as, _Tensor.flatten, _Tensor.ravel, torch.reshape, torch.flatten, torch.ravel)
@@ -33,7 +34,7 @@ class Copies:
     def take(self, operand, result):
         """The result of such a call, a copy where it was one in eager."""
         self._calls += 1
-        if not _is_lazy(operand) or not _is_lazy(result) or _tracer.memory_of(operand) != _tracer.memory_of(result):
+        if not is_lazy(operand) or not is_lazy(result) or _tracer.memory_of(operand) != _tracer.memory_of(result):
             return result
         if self._answers is None:
             self._views.append((operand, operand._version, result, result._version))
@@ -79,7 +80,3 @@ class EagerCopies(TorchFunctionMode):
             operand = args[0] if args else kwargs["input"]
             self.answers.append((result.shape, operand.untyped_storage().data_ptr() != result.untyped_storage().data_ptr()))
         return result
-
-
-def _is_lazy(value):
-    return isinstance(value, _Tensor) and value.device.type == "lazy"

@@ -15,6 +15,7 @@ import torch
 from lazyrt import _tracer
 from lazyrt.carriers import Carrier, LazyFloat, LazyInt
 from lazyrt.code_names import of_a_library
+from lazyrt.tensors import is_lazy, is_write
 
 _Tensor = torch.Tensor
 _NUMPY = numpy.random.mtrand._rand
@@ -95,7 +96,7 @@ class _Run:
         """(path, tensor) of what the program keeps for later calls: they would go on with what this one drew."""
         for path, tensor in kept:
             known = self._drawn.get(id(tensor))
-            if known is not None and not (tensor.device.type == "lazy" and _tracer.is_dynamic(tensor)):
+            if known is not None and not (is_lazy(tensor) and _tracer.is_dynamic(tensor)):
                 _, what, of_generator, place = known
                 self._note(f"{what} draws random numbers, and '{path}' keeps them, or what is computed from them, for later calls", of_generator, place)
 
@@ -149,14 +150,14 @@ class _Run:
 
     def _mark(self, origin, func, args, kwargs, result):
         made = list(_tensors_in((result,)))
-        if _writes(func, kwargs):
+        if is_write(func, kwargs):
             made += _tensors_in((*args[:1], kwargs.get("out")))
         for tensor in made:
             self._drawn[id(tensor)] = (tensor, *origin)
 
     def _leave(self, origin, handler, func, args, kwargs):
         """What a drawn tensor gives the program. What depends on inputs, too, is a guard of the graph's."""
-        if any(value.device.type == "lazy" and _tracer.is_dynamic(value) for value in _tensors_in((*args, *kwargs.values()))):
+        if any(is_lazy(value) and _tracer.is_dynamic(value) for value in _tensors_in((*args, *kwargs.values()))):
             return handler(func, args, kwargs)
         tensor = args[0]
         if func is _Tensor.item and tensor.numel() == 1 and tensor.dtype is not torch.bool and not tensor.is_complex():
@@ -177,7 +178,7 @@ class _Run:
         def make():
             if self._active:
                 report()
-            return made if made.device.type == "lazy" else _tracer.lift(made)
+            return made if is_lazy(made) else _tracer.lift(made)
 
         self._numbers.used = True
         return LazyFloat(make) if isinstance(value, float) else LazyInt(make)
@@ -337,12 +338,6 @@ def _tensors_in(values):
             yield value
         elif isinstance(value, (list, tuple)):
             yield from _tensors_in(value)
-
-
-def _writes(func, kwargs):
-    name = _name_of(func)
-    in_place = name.endswith("_") and not name.endswith("__") or name == "__setitem__" or name.startswith("__i")
-    return in_place or kwargs.get("out") is not None
 
 
 def _name_of(func):

@@ -23,6 +23,8 @@ import warnings
 import numpy
 import torch
 
+from lazyrt.tensors import is_lazy
+
 MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 NUMBERS = (bool, int, float, complex)
 TEXTS = (str, bytes)
@@ -262,7 +264,7 @@ class CachedEntry:
     def _holds_lazy(self):
         todo = [held for held in gc.get_referents(self.value) if held is not self.value.__dict__]
         for held in todo:
-            if isinstance(held, torch.Tensor) and held.device.type == "lazy":
+            if is_lazy(held):
                 return True
             if isinstance(held, dict):
                 todo += [*held, *held.values()]

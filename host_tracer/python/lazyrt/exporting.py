@@ -380,6 +380,11 @@ class _Export:
         with torch.set_grad_enabled(self.takes_gradients), mode or contextlib.nullcontext():
             return self.program.call(buffers, args, kwargs)
 
+    def call_again(self, sample, buffers):
+        """The same on fresh clones of the sample's tensors, with the other arguments as they were at export."""
+        self.arguments.restore()
+        return self.call_eagerly(sample, [tensor.detach().clone() for _, tensor in sample.inputs], buffers)
+
     def _check_structure(self, bundle, sample):
         """The loaded bundle gives what the model gives, nested alike."""
         self.restore()

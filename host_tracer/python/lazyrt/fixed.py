@@ -23,6 +23,8 @@ import sys
 import types
 import uuid
 
+from lazyrt.code_names import is_python_class
+
 _LARGEST = 4096  # characters of JSON, above which a digest stands for a description
 VALUE_TYPES = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, uuid.UUID, pathlib.PurePath)
 _ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
@@ -300,7 +302,6 @@ _MAKERS = {
 
 # -------------------------------------------------------------------- objects that hold others
 
-_HEAP_TYPE = 1 << 9  # set in the flags of classes made by a class statement
 _OF_CLASSES = (*_ROUTINES, staticmethod, classmethod, property, functools.cached_property, functools.partialmethod, types.MemberDescriptorType,
                types.GetSetDescriptorType)
 
@@ -312,7 +313,7 @@ def is_simple(value):
         return False
     if cls is types.SimpleNamespace:
         return True
-    made_in_python = all(base is object or base.__flags__ & _HEAP_TYPE for base in cls.__mro__)
+    made_in_python = all(base is object or is_python_class(base) for base in cls.__mro__)
     return made_in_python and cls is not object and (hasattr(value, "__dict__") or bool(_slots(cls)))
 
 
@@ -373,7 +374,7 @@ def _function_of(item):
 def _own_classes(value):
     """An object's class and bases, as far as they were made by a class statement and are no library's."""
     libraries = (*sys.stdlib_module_names, "torch", "numpy")
-    return [cls for cls in type(value).__mro__ if cls.__flags__ & _HEAP_TYPE and cls.__module__.partition(".")[0] not in libraries
+    return [cls for cls in type(value).__mro__ if is_python_class(cls) and cls.__module__.partition(".")[0] not in libraries
             or cls.__module__ == "__main__"]
 
 
@@ -389,7 +390,7 @@ def _slots(cls):
     """The slots of a class and its bases, by the names that the interpreter gives them."""
     found = {}
     for base in cls.__mro__:
-        if base.__flags__ & _HEAP_TYPE:
+        if is_python_class(base):
             found.update((name, item) for name, item in vars(base).items() if isinstance(item, types.MemberDescriptorType) and name not in found)
     return found
 

@@ -31,8 +31,9 @@ import zlib
 import numpy
 import torch
 
-from lazyrt.code_names import is_file_of_library
+from lazyrt.code_names import is_file_of_library, is_python_class
 from lazyrt.entries import CachedEntry, bytes_of, is_plain_tensor
+from lazyrt.tensors import is_lazy
 
 MOST_OBJECTS = 400_000
 _MOST_BYTES = 1 << 16  # of which all are looked at; of more a sample
@@ -146,6 +147,11 @@ class Heap:
         return True
 
 
+def members_of(kind):
+    """Descriptors of slots, and of what a type of C shows."""
+    return tuple(item for base in kind.__mro__[:-1] for item in vars(base).values() if type(item) is types.MemberDescriptorType)
+
+
 def put_in(holder, item, other):
     """Puts another object where an item is, in an object with slots, a dict or a list. False where it is not found."""
     if isinstance(holder, (dict, list)):
@@ -154,7 +160,7 @@ def put_in(holder, item, other):
             if value is item:
                 base.__setitem__(holder, key, other)
                 return True
-    for member in _Opening.members_of(type(holder)):
+    for member in members_of(type(holder)):
         if _has(member, holder) and member.__get__(holder, type(holder)) is item:
             member.__set__(holder, other)
             return True
@@ -333,12 +339,7 @@ class _Opening:
     @staticmethod
     def numbers_of(kind):
         """Descriptors of numbers that a type of C shows."""
-        return _Opening.members_of(kind) if is_class_of_library(kind) else ()
-
-    @staticmethod
-    def members_of(kind):
-        """Descriptors of slots, and of what a type of C shows."""
-        return tuple(item for base in kind.__mro__[:-1] for item in vars(base).values() if type(item) is types.MemberDescriptorType)
+        return members_of(kind) if is_class_of_library(kind) else ()
 
     def _instance(self, members, value, own=None):
         items = _attributes(value)
@@ -389,7 +390,7 @@ class _Opening:
     def _tensor(self, value):
         own = (value.dtype, tuple(value.shape))
         if id(value) not in self._quiet:
-            if value.device.type == "lazy":
+            if is_lazy(value):
                 own = ("lazy",)
             else:
                 own = (*own, *_content_of(value))
@@ -518,12 +519,9 @@ def _attributes(value):
 def _more(value):
     """What an object of a subclass of a container has beside its items."""
     kind = type(value)
-    if kind.__flags__ & 1 << 9 == 0 or kind in (collections.OrderedDict, collections.Counter):
+    if not is_python_class(kind) or kind in (collections.OrderedDict, collections.Counter):
         return [value.default_factory] if kind is collections.defaultdict else []
-    found = [kind, *_attributes(value)]
-    for base in kind.__mro__[:-1]:
-        found += [item.__get__(value, kind) for item in vars(base).values() if type(item) is types.MemberDescriptorType and _has(item, value)]
-    return found
+    return [kind, *_attributes(value), *(member.__get__(value, kind) for member in members_of(kind) if _has(member, value))]
 
 
 def _has(member, value):

@@ -9,6 +9,7 @@ import torch
 
 from lazyrt import _tracer
 from lazyrt.carriers import LazyInt
+from lazyrt.tensors import is_lazy
 
 _PARTS = (int, slice, type(None), type(Ellipsis))
 
@@ -17,14 +18,10 @@ class SelectionsMatter(Exception):
     """The program writes into what it has selected by a number of the graph, or into what it has selected from."""
 
 
-def _is_lazy(value):
-    return isinstance(value, torch.Tensor) and value.device.type == "lazy"
-
-
 def _is_number(part):
     if type(part) is LazyInt:
         return True
-    return _is_lazy(part) and part.dim() == 0 and not part.is_floating_point() and part.dtype not in (torch.bool, torch.uint8)
+    return is_lazy(part) and part.dim() == 0 and not part.is_floating_point() and part.dtype not in (torch.bool, torch.uint8)
 
 
 def _is_plain(part):
@@ -144,7 +141,7 @@ class Selections:
 
     def keep(self, tensors):
         """These outlive the run: a selection among them would be a view."""
-        kept = {_tracer.memory_of(tensor) for tensor in tensors if _is_lazy(tensor)}
+        kept = {_tracer.memory_of(tensor) for tensor in tensors if is_lazy(tensor)}
         self._matter |= any(_tracer.memory_of(made.result) in kept for made in self._made)
         self.check()
 

@@ -15,10 +15,9 @@ from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, has_carriers, nested_carriers
 from lazyrt.copies import MAY_COPY
 from lazyrt.errors import Error
+from lazyrt.tensors import CPU, LAZY, is_lazy, is_write
 from lazyrt.watch import is_watched
 
-LAZY = torch.device("lazy", 0)
-CPU = torch.device("cpu")
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _Tensor = torch.Tensor
 # Lazy, so that the report can name them: those of numbers alone, and those that may take tensors.
@@ -34,15 +33,6 @@ _LAYOUT = (_Tensor.stride, _Tensor.is_contiguous, _Tensor.storage_offset, _Tenso
 # What a tensor is beside its values: an input may be otherwise in another call.
 _FACTS = (_Tensor.grad.__get__, _Tensor._base.__get__, _Tensor._is_view, _Tensor.is_inference, _Tensor.is_neg, _Tensor.is_shared,
           _Tensor.is_pinned)
-
-_REFLECTED_WRITES = {
-    f"__i{name}__" for name in
-    ("add", "sub", "mul", "truediv", "floordiv", "div", "mod", "pow", "and", "or", "xor", "lshift", "rshift")
-}
-
-
-def is_lazy(value):
-    return isinstance(value, _Tensor) and value.device.type == "lazy"
 
 
 def _on_cpu(device):
@@ -89,7 +79,6 @@ class CaptureMode(TorchFunctionMode):
         self._count = 0  # calls of torch functions
         self._is_of_program = True  # the one that is made
         self._lifted = {}  # storage address -> (CPU tensor, its lifted form)
-        self._writes = {}  # function -> whether it writes into its first argument
         self._handlers = self._make_handlers()
         self.missing_gradients = None  # the error of a gradient that was asked for where none are recorded
 
@@ -124,7 +113,7 @@ class CaptureMode(TorchFunctionMode):
             kwargs = {**kwargs, "device": LAZY}
         if self._numbers.used and has_carriers((*args, *kwargs.values())):
             return call_with_carriers(func, args, kwargs, lambda args, kwargs: self._call(func, args, kwargs))
-        writes = self._is_write(func, kwargs)
+        writes = is_write(func, kwargs)
         if writes:
             self._lift_targets(args, kwargs)
             self._numbers.selections.note_write(args[0] if args else None, self._count)
@@ -163,16 +152,6 @@ class CaptureMode(TorchFunctionMode):
         if floating and getattr(func, "__name__", "") != "__get__":
             raise Error(f"the model computes under torch.autocast ({func.__name__}): the capture does not see its casts. Export the model without "
                         "autocast, or with casts of its own (x.to(torch.bfloat16))", "unsupported")
-
-    def _is_write(self, func, kwargs):
-        if kwargs.get("out") is not None:
-            return True
-        writes = self._writes.get(func)
-        if writes is None:
-            name = getattr(func, "__name__", "")
-            writes = name in _REFLECTED_WRITES or name == "__setitem__" or (name.endswith("_") and not name.endswith("__"))
-            self._writes[func] = writes
-        return writes
 
     def _lift_targets(self, args, kwargs):
         """A CPU tensor that is written with lazy values becomes lazy, for all later uses."""

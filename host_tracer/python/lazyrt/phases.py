@@ -13,8 +13,8 @@ import torch
 from lazyrt import _tracer, kept_numbers
 from lazyrt.arrays import LazyArray, targets_of_writes
 from lazyrt.errors import ExportError
-from lazyrt.modes import is_lazy
 from lazyrt.reach import Contents, Held, Reach, TupleAt, copy_of
+from lazyrt.tensors import is_lazy
 from lazyrt.watch import WatchedAttributes, can_watch, can_watch_attribute, is_watched, unwatched, watched
 
 MOST_PHASES = 16

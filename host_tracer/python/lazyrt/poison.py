@@ -40,20 +40,15 @@ def _second_call(job, sample, paths, how):
     buffers = job.fresh_buffers()
     try:
         try:
-            _call(job, sample, buffers)
+            job.call_again(sample, buffers)
         except Exception:
             return None
         _alter(job.state.look() if paths else None, paths, how)
-        return _call(job, sample, buffers)
+        return job.call_again(sample, buffers)
     except Exception as error:
         return f"{type(error).__name__} is raised"
     finally:
         job.restore()
-
-
-def _call(job, sample, buffers):
-    job.arguments.restore()
-    return job.call_eagerly(sample, [tensor.detach().clone() for _, tensor in sample.inputs], buffers)
 
 
 def _alter(picture, paths, how):

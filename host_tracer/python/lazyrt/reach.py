@@ -31,7 +31,7 @@ import numpy
 import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
-from lazyrt.code_names import global_names, imported_modules, is_installed, of_a_library
+from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
                             DequeEntry, DictEntry, LibrariesEntry, ListEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry,
                             ScriptItemsEntry, SetEntry,
@@ -165,7 +165,7 @@ class Reach:
     def restore(self, given=None):
         """Puts everything back; `given(value)` says what to put where `value` was."""
         given = given or (lambda value: value)
-        for entry in sorted(self._entries, key=lambda entry: type(entry) is ScriptEntry):  # it copies containers: they have to be whole
+        for entry in self._entries:
             entry.restore(given)
 
     def restore_random(self):
@@ -267,7 +267,7 @@ class Reach:
 
     def _visit_more(self, path, value):
         """Attributes of an object whose class derives from one that has none."""
-        if type(value).__flags__ & _OF_PYTHON and not of_a_library(type(value).__module__) and ("more", id(value)) not in self._seen:
+        if is_python_class(type(value)) and not of_a_library(type(value).__module__) and ("more", id(value)) not in self._seen:
             self._seen[("more", id(value))] = path
             self._keep.append(value)
             if isinstance(getattr(value, "__dict__", None), dict):
@@ -412,15 +412,15 @@ class Reach:
         _refuse_hidden_objects(path, value)
         self._seen[("script", hash(value._c))] = path
         entry = ScriptEntry(value)
-        self._entries.append(entry)
         for name, item in zip(entry.names, entry.items):
             self._visit_copy(f"{path}.{name}" if path else name, item)
+        self._entries.append(entry)  # what it puts back is copied from its items: they have to be whole
 
     def _visit_script_items(self, path, value):
         entry = ScriptItemsEntry(value)
-        self._entries.append(entry)
         for key, item in zip(entry.keys, entry.items):
             self._visit_copy(f"{path}[{key!r}]", item)
+        self._entries.append(entry)
         return entry.token()
 
     def _visit_copy(self, path, value):
@@ -660,7 +660,6 @@ class Reach:
     }
 
 
-_OF_PYTHON = 1 << 9  # flag of types that are made by a class statement
 _OF_MEMBERS = ("_value_", "_name_", "__objclass__", "_sort_order_")
 _IMPLIED = ("implied",)  # owner of a class that is looked at for the sake of its objects
 

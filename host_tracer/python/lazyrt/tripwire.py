@@ -10,7 +10,8 @@ import weakref
 import torch
 
 from lazyrt.errors import ExportError
-from lazyrt.heap import Heap, Roots, changes, put_in
+from lazyrt.heap import Heap, Roots, changes, members_of, put_in
+from lazyrt.tensors import is_lazy
 
 _SLOW = 0.5  # seconds of a call from which on no more than two are made
 _FAST = 0.05
@@ -27,7 +28,7 @@ class Tripwire:
         self.first = self._look()
         self._texts = None
         with torch._C.DisableTorchFunction():
-            self._lazy = {here for here, node in self.first.nodes.items() if _is_lazy(node[0])}  # what is left of other exports
+            self._lazy = {here for here, node in self.first.nodes.items() if is_lazy(node[0])}  # what is left of other exports
 
     def _look(self):
         state = getattr(self._job, "state", None)
@@ -60,11 +61,11 @@ class Tripwire:
     def refuse_lazy(self):
         """Raises ExportError where the program, restored, still holds tensors of a capture: in places that no picture knows."""
         with torch._C.DisableTorchFunction():
-            if not any(map(_is_lazy, gc.get_objects())):
+            if not any(map(is_lazy, gc.get_objects())):
                 return
         heap = Heap(self._roots)
         with torch._C.DisableTorchFunction():
-            lazy = [value for here, (value, *_) in heap.nodes.items() if here not in self._lazy and _is_lazy(value)]
+            lazy = [value for here, (value, *_) in heap.nodes.items() if here not in self._lazy and is_lazy(value)]
         if not lazy:
             return
         self._known = _Known([self._job.state.look(), self._job.arguments])
@@ -90,12 +91,12 @@ class Tripwire:
         pause = job.eager_seconds
         heaps = []
         if pause < _FAST:
-            self._call(sample, buffers)
+            job.call_again(sample, buffers)
         if pause < _SLOW:
-            self._call(sample, buffers)
+            job.call_again(sample, buffers)
         heaps.append(self._look())
         for _ in range(2):
-            self._call(sample, buffers)
+            job.call_again(sample, buffers)
             heaps.append(self._look())
             found = changes(*heaps[-2:])
             if len(heaps) == 3:
@@ -110,15 +111,6 @@ class Tripwire:
             idle = changes(heaps[-1], self._look())
             found = {key: change for key, change in found.items() if key not in idle}
         return list(found.values()), heaps[-1]
-
-    def _call(self, sample, buffers):
-        job = self._job
-        job.arguments.restore()
-        job.call_eagerly(sample, [tensor.detach().clone() for _, tensor in sample.inputs], buffers)
-
-
-def _is_lazy(value):
-    return issubclass(type(value), torch.Tensor) and value.device.type == "lazy"
 
 
 class _Known:
@@ -198,11 +190,10 @@ def _way(chain, i):
         return next((f".{name}" for name, other in list(vars(holder).items()) if other is item), ".?")
     if isinstance(item, type) and type(holder) is item:
         return f".{item.__name__}"
-    names = (name for base in type(holder).__mro__ for name, other in vars(base).items() if type(other) is types.MemberDescriptorType)
-    for name in names:
+    for member in members_of(type(holder)):
         try:
-            if object.__getattribute__(holder, name) is item:
-                return f".{name}"
+            if member.__get__(holder, type(holder)) is item:
+                return f".{member.__name__}"
         except AttributeError:
             pass
     return f".<{type(item).__name__}>"

@@ -5,12 +5,14 @@ descriptor on the class of its owner."""
 
 import collections
 
+from lazyrt.code_names import is_python_class
+
 _WRITES = {
     list: {"append", "extend", "insert", "clear", "__iadd__"},
     dict: {"clear", "update", "__setitem__", "__ior__"},
     collections.deque: {"append", "appendleft", "extend", "extendleft", "clear", "__iadd__", "rotate", "maxlen"},
 }
-_IMMUTABLE, _OF_PYTHON = 1 << 8, 1 << 9  # flags of types
+_IMMUTABLE = 1 << 8  # flag of types
 _AT_PLACES = ("__setitem__", "__delitem__")  # of lists: whether they raise tells the length, but for slices
 _NO_READS = {"__class__", "__new__", "__init__", "__init_subclass__", "__subclasshook__", "__class_getitem__", "__dir__", "__doc__",
              "__getattribute__", "__setattr__", "__delattr__", "__hash__", "__sizeof__", "__dict__", "__weakref__", "__module__",
@@ -170,7 +172,7 @@ def can_watch_attribute(owner, name):
     """Attributes of instances that lie in their __dict__, and for which nobody else has a descriptor."""
     if isinstance(owner, (type, dict, list, collections.deque)) or name not in getattr(owner, "__dict__", ()):
         return False
-    if type(owner).__flags__ & _IMMUTABLE or not type(owner).__flags__ & _OF_PYTHON:
+    if type(owner).__flags__ & _IMMUTABLE or not is_python_class(type(owner)):
         return False
     return not hasattr(vars_of_class(type(owner)).get(name), "__get__")
 

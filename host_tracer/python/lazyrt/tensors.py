@@ -1,0 +1,29 @@
+"""What a tensor is to a capture, and what a call does to its first argument."""
+
+import functools
+
+import torch
+
+LAZY = torch.device("lazy", 0)
+CPU = torch.device("cpu")
+
+_REFLECTED_WRITES = {
+    f"__i{name}__" for name in
+    ("add", "sub", "mul", "truediv", "floordiv", "div", "mod", "pow", "and", "or", "xor", "lshift", "rshift")
+}
+
+
+def is_lazy(value):
+    """Asks the type: objects may say what they like of their __class__."""
+    return issubclass(type(value), torch.Tensor) and value.device.type == "lazy"
+
+
+def is_write(func, kwargs):
+    """Whether a call of a torch function writes into its first argument, or into out=."""
+    return kwargs.get("out") is not None or _writes_in_place(func)
+
+
+@functools.lru_cache(maxsize=4096)
+def _writes_in_place(func):
+    name = getattr(func, "__name__", "")
+    return name in _REFLECTED_WRITES or name == "__setitem__" or (name.endswith("_") and not name.endswith("__"))
