@@ -23,6 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kCallsInARow = 3;
+constexpr size_t kLongRow = 12;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -218,6 +219,7 @@ class Checker {
   /// Every case once, by turns after the last one and after a reset, then the other way round.
   Outcome<Done> check_altered(size_t index) {
     const auto cases = altered_inputs(tensors_of(subjects_[index].sample), options_.seed);
+    std::vector<const AlteredInputs*> answered;
     bool in_step = false;
     for (size_t i = 0; i < 2 * cases.size(); ++i) {
       if (over_time(index)) {
@@ -233,6 +235,25 @@ class Checker {
       if (!end.ok()) return end.failure();
       if (*end == StepEnd::kDifferent) return Done{};
       in_step = *end == StepEnd::kCompared;
+      if (in_step && i < cases.size()) answered.push_back(&cases[which]);
+    }
+    return check_long_row(index, answered);
+  }
+
+  /// What changes with some calls only, or late: the sample and altered inputs by turns, without a
+  /// reset.
+  Outcome<Done> check_long_row(size_t index, const std::vector<const AlteredInputs*>& cases) {
+    const std::vector<SampleTensor>& sample = subjects_[index].sample;
+    for (size_t i = 0; i < kLongRow && !over_time(index); ++i) {
+      const AlteredInputs* altered =
+          i % 2 == 1 && !cases.empty() ? cases[i / 2 % cases.size()] : nullptr;
+      const std::string how = "call " + std::to_string(i + 1) + " in a row on ";
+      Step step{altered ? samples_of(altered->tensors) : sample,
+                how + (altered ? "altered inputs (" + altered->how + ")" : "the sample"), i == 0,
+                altered != nullptr};
+      const auto end = take_step(index, step);
+      if (!end.ok()) return end.failure();
+      if (*end != StepEnd::kCompared) break;
     }
     return Done{};
   }

@@ -173,6 +173,25 @@ TEST_F(DifferentialCheck, AnAnswerThatChangesWithTheThirdCall) {
   EXPECT_THAT(report.difference, HasSubstr("call 3 in a row"));
 }
 
+TEST_F(DifferentialCheck, AnAnswerThatChangesWithALateCall) {
+  const CaptureProgram first = [](const Tensors& x) { return Tensors{x[0] * 2}; };
+  const CheckReport report = check(
+      {at::ones({3})}, first,
+      reference([](const Tensors& x, int call) { return Tensors{x[0] * (call > 9 ? 3 : 2)}; }));
+  EXPECT_THAT(report.difference, HasSubstr("call 10 in a row on altered inputs"));
+}
+
+TEST_F(DifferentialCheck, AnAnswerThatALargeInputChanges) {
+  const CaptureProgram first = [](const Tensors& x) { return Tensors{x[0] * 2}; };
+  auto seen = std::make_shared<bool>(false);
+  const CheckReport report =
+      check({at::ones({3})}, first, reference([=](const Tensors& x, int call) {
+              *seen = (call > 1 && *seen) || x[0].max().item<float>() > 20;
+              return Tensors{x[0] * (call > 6 && *seen ? 3 : 2)};
+            }));
+  EXPECT_THAT(report.difference, HasSubstr("in a row on"));
+}
+
 TEST_F(DifferentialCheck, StateGoesOnFromCallToCall) {
   CaptureRequest request;
   request.inputs = {{"x", at::ones({3})}};
