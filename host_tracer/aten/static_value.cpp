@@ -1,6 +1,5 @@
 #include "host_tracer/aten/static_value.h"
 
-#include <algorithm>
 #include <unordered_map>
 
 #include "host_tracer/graph/evaluate.h"
@@ -14,14 +13,22 @@ class StaticEvaluation {
 
   /// Computes `value` and all that it needs; false when that is not possible.
   bool compute(ValueId value) {
-    if (value == kNoValue || known_.count(value) != 0) return true;
-    const Value& v = graph_.value(value);
-    if (v.kind == ValueKind::kConstant) return true;
-    const Node* producer = find_producer(value);
-    if (producer == nullptr) return false;
-    const auto computed = [this](ValueId id) { return compute(id); };
-    if (!std::all_of(producer->inputs.begin(), producer->inputs.end(), computed)) return false;
-    return run(*producer);
+    std::vector<ValueId> open = {value};
+    while (!open.empty()) {
+      const ValueId id = open.back();
+      if (is_known(id)) {
+        open.pop_back();
+        continue;
+      }
+      const Node* producer = graph_.producer(id);
+      if (producer == nullptr) return false;
+      const size_t before = open.size();
+      for (ValueId input : producer->inputs) {
+        if (!is_known(input)) open.push_back(input);
+      }
+      if (open.size() == before && !run(*producer)) return false;
+    }
+    return true;
   }
 
   std::vector<Scalar> elements(ValueId value) const {
@@ -34,12 +41,8 @@ class StaticEvaluation {
   }
 
  private:
-  const Node* find_producer(ValueId value) const {
-    const auto& nodes = graph_.nodes();
-    const auto found = std::find_if(nodes.rbegin(), nodes.rend(), [value](const Node& n) {
-      return std::find(n.outputs.begin(), n.outputs.end(), value) != n.outputs.end();
-    });
-    return found == nodes.rend() ? nullptr : &*found;
+  bool is_known(ValueId id) const {
+    return id == kNoValue || graph_.value(id).kind == ValueKind::kConstant || known_.count(id) != 0;
   }
 
   /// REQUIRES: a constant or a computed value; absent for kNoValue.

@@ -93,8 +93,10 @@ class Assignment {
   /// The cheapest layouts found.
   std::vector<NodeLayout> solve() {
     std::vector<size_t> ambiguous = ambiguous_permutes();
+    const std::vector<bool> wanted = wanted_last();
     for (size_t n : ambiguous) {
-      if (is_wanted_last(graph_.nodes()[n].outputs[0])) layouts_[n].role = Role::kFromLast;
+      const auto out = static_cast<size_t>(graph_.nodes()[n].outputs[0]);
+      if (wanted[out]) layouts_[n].role = Role::kFromLast;
     }
     int64_t best = cut();
     if (ambiguous.size() > kMostTrials) ambiguous.clear();
@@ -140,21 +142,23 @@ class Assignment {
     return found;
   }
 
-  /// True when nodes that run on either form lead from the value to a node that surely wants it
-  /// channels-last.
-  bool is_wanted_last(ValueId from) const {
-    std::vector<ValueId> values = {from};
-    for (size_t i = 0; i < values.size(); ++i) {
-      for (size_t n : readers_.nodes[static_cast<size_t>(values[i])]) {
-        const Node& node = graph_.nodes()[n];
-        const ValueId out = node.outputs[0];
-        const bool is_image = graph_.value(values[i]).shape.rank() > 3;
-        if (is_image && layouts_[n].role == Role::kToLast) return true;
-        if (layouts_[n].role != Role::kFree || !layouts_[n].form.last_result) continue;
-        if (std::find(values.begin(), values.end(), out) == values.end()) values.push_back(out);
+  /// Of each value whether nodes that run on either form lead from it to a node that surely wants
+  /// it channels-last.
+  std::vector<bool> wanted_last() const {
+    std::vector<bool> wanted(graph_.value_count(), false);
+    for (size_t n = layouts_.size(); n-- > 0;) {
+      const NodeLayout& layout = layouts_[n];
+      const Node& node = graph_.nodes()[n];
+      const bool to_last = layout.role == Role::kToLast;
+      const bool passes_on = layout.role == Role::kFree && layout.form.last_result &&
+                             wanted[static_cast<size_t>(node.outputs[0])];
+      for (ValueId id : node.inputs) {
+        if (id == kNoValue) continue;
+        const bool is_image = graph_.value(id).shape.rank() > 3;
+        if (passes_on || (to_last && is_image)) wanted[static_cast<size_t>(id)] = true;
       }
     }
-    return false;
+    return wanted;
   }
 
   /// Labels every free node, answers the bytes that will be moved.

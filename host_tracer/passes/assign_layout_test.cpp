@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <cstdio>
+#include <random>
+
 #include "host_tracer/passes/min_cut.h"
 #include "host_tracer/passes/passes.h"
 #include "host_tracer/passes/test_graph.h"
@@ -29,6 +33,53 @@ TEST(MinCut, FindsTheCheapestSide) {
   EXPECT_EQ(cut.solve(), 3);
   EXPECT_TRUE(cut.on_source_side(a));
   EXPECT_FALSE(cut.on_source_side(b));
+}
+
+TEST(MinCut, AGraphAsLongAsAModelTakesNoStackOfCalls) {
+  MinCut cut;
+  constexpr int kCount = 1'000'000;
+  int last = MinCut::kSource;
+  for (int i = 0; i < kCount; ++i) {
+    const int next = cut.add_node();
+    cut.add_edge(last, next, i == kCount / 2 ? 3 : 5);
+    last = next;
+  }
+  cut.add_edge(last, MinCut::kSink, 5);
+  EXPECT_EQ(cut.solve(), 3);
+  EXPECT_TRUE(cut.on_source_side(kCount / 2));
+  EXPECT_FALSE(cut.on_source_side(last));
+}
+
+TEST(MinCut, AgreesWithEverySplit) {
+  const uint32_t seed = std::random_device()();
+  std::printf("seed %u\n", seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 200; ++round) {
+    constexpr int kNodes = 7;
+    MinCut cut;
+    for (int i = 2; i < kNodes; ++i) cut.add_node();
+    int64_t capacity[kNodes][kNodes] = {};
+    for (int i = 0; i < 16; ++i) {
+      const int from = static_cast<int>(random() % kNodes),
+                to = static_cast<int>(random() % kNodes);
+      const auto c = static_cast<int64_t>(random() % 10);
+      if (from == to) continue;
+      capacity[from][to] += c;
+      cut.add_edge(from, to, c);
+    }
+    int64_t best = MinCut::kInfinite;
+    for (int side = 0; side < 1 << (kNodes - 2); ++side) {
+      const int all = 1 << MinCut::kSource | side << 2;  // the source's side; the sink is node 1
+      int64_t cost = 0;
+      for (int from = 0; from < kNodes; ++from) {
+        for (int to = 0; to < kNodes; ++to) {
+          if ((all >> from & 1) == 1 && (all >> to & 1) == 0) cost += capacity[from][to];
+        }
+      }
+      best = std::min(best, cost);
+    }
+    EXPECT_EQ(cut.solve(), best);
+  }
 }
 
 TEST(AssignLayout, ChainOfConvsHasOnePermute) {

@@ -32,27 +32,55 @@ bool MinCut::find_levels() {
   return level_[kSink] >= 0;
 }
 
-int64_t MinCut::push(int node, int64_t limit) {
-  if (node == kSink) return limit;
+std::optional<size_t> MinCut::edge_up(int node) {
   const auto n = static_cast<size_t>(node);
-  int64_t pushed = 0;
-  for (size_t& i = next_[n]; i < out_[n].size() && pushed < limit; ++i) {
-    const size_t e = out_[n][i];
-    if (level_[static_cast<size_t>(edges_[e].to)] != level_[n] + 1) continue;
-    const int64_t flow = push(edges_[e].to, std::min(limit - pushed, edges_[e].capacity));
+  for (size_t& i = next_[n]; i < out_[n].size(); ++i) {
+    const Edge& edge = edges_[out_[n][i]];
+    if (edge.capacity > 0 && level_[static_cast<size_t>(edge.to)] == level_[n] + 1) {
+      return out_[n][i];
+    }
+  }
+  return std::nullopt;
+}
+
+int64_t MinCut::send(const std::vector<size_t>& path) {
+  int64_t flow = kInfinite;
+  for (size_t e : path) flow = std::min(flow, edges_[e].capacity);
+  for (size_t e : path) {
     edges_[e].capacity -= flow;
     edges_[e ^ 1].capacity += flow;
-    pushed += flow;
-    if (pushed == limit) break;
   }
-  return pushed;
+  return flow;
+}
+
+int64_t MinCut::push() {
+  std::vector<size_t> path;  // from the source; no recursion, it may be as long as the graph
+  int64_t total = 0;
+  for (int node = kSource;;) {
+    if (node == kSink) {
+      total += send(path);
+      const auto full = std::find_if(path.begin(), path.end(),
+                                     [this](size_t e) { return edges_[e].capacity == 0; });
+      node = edges_[*full ^ 1].to;
+      path.erase(full, path.end());
+    } else if (const auto edge = edge_up(node)) {
+      path.push_back(*edge);
+      node = edges_[*edge].to;
+    } else if (path.empty()) {
+      return total;
+    } else {
+      node = edges_[path.back() ^ 1].to;
+      path.pop_back();
+      ++next_[static_cast<size_t>(node)];
+    }
+  }
 }
 
 int64_t MinCut::solve() {
   int64_t total = 0;
   while (find_levels()) {
     next_.assign(out_.size(), 0);
-    total += push(kSource, kInfinite);
+    total += push();
   }
   return total;
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace lazyrt {
@@ -30,7 +31,12 @@ class MinCut {
     int64_t capacity;
   };
   bool find_levels();
-  int64_t push(int node, int64_t limit);
+  /// The next edge from the node that leads a level up and has room; nothing where none is left.
+  std::optional<size_t> edge_up(int node);
+  /// Sends along the path what its narrowest edge lets through.
+  int64_t send(const std::vector<size_t>& path);
+  /// Sends what all paths of rising levels let through.
+  int64_t push();
 
   std::vector<Edge> edges_;  ///< edge i and its reverse i ^ 1
   std::vector<std::vector<size_t>> out_ = std::vector<std::vector<size_t>>(2);

@@ -1,23 +1,27 @@
+#include <algorithm>
+
 #include "host_tracer/graph/guards.h"
 #include "host_tracer/passes/passes.h"
 
 namespace lazyrt {
 namespace {
 
-/// Marks the nodes that `value` needs and that are not `placed` yet.
-std::vector<bool> needed_for(const Graph& graph, ValueId value, const std::vector<bool>& placed) {
-  std::vector<bool> needed(graph.nodes().size(), false);
+/// The nodes that `value` needs and that are not `placed` yet, in their old order; marks them.
+std::vector<size_t> place_needed(const Graph& graph, ValueId value, std::vector<bool>& placed) {
+  std::vector<size_t> needed;
   std::vector<ValueId> open = {value};
   while (!open.empty()) {
     const ValueId id = open.back();
     open.pop_back();
     if (graph.producer(id) == nullptr) continue;
     const auto n = static_cast<size_t>(graph.value(id).producer);
-    if (needed[n] || placed[n]) continue;
-    needed[n] = true;
+    if (placed[n]) continue;
+    placed[n] = true;
+    needed.push_back(n);
     const Node& node = graph.nodes()[n];
     open.insert(open.end(), node.inputs.begin(), node.inputs.end());
   }
+  std::sort(needed.begin(), needed.end());
   return needed;
 }
 
@@ -26,17 +30,13 @@ std::vector<size_t> guards_first(const Graph& graph) {
   const size_t count = graph.nodes().size();
   std::vector<size_t> order;
   std::vector<bool> placed(count, false);
-  const auto place = [&](const std::vector<bool>& which) {
-    for (size_t n = 0; n < count; ++n) {
-      if (!which[n] || placed[n]) continue;
-      placed[n] = true;
-      order.push_back(n);
-    }
-  };
   for (const GraphGuard& guard : graph.guards()) {
-    place(needed_for(graph, guard.value, placed));
+    const std::vector<size_t> needed = place_needed(graph, guard.value, placed);
+    order.insert(order.end(), needed.begin(), needed.end());
   }
-  place(std::vector<bool>(count, true));
+  for (size_t n = 0; n < count; ++n) {
+    if (!placed[n]) order.push_back(n);
+  }
   return order;
 }
 

@@ -245,5 +245,16 @@ TEST(Packing, RandomLifetimesDoNotOverlap) {
   EXPECT_LE(used, 1.15 * bound);
 }
 
+TEST(Packing, TakesTimeInProportion) {  // a quadratic one takes a quarter of an hour
+  std::vector<Allocation> a;
+  constexpr int kCount = 400'000;
+  for (int i = 0; i < kCount; ++i) {
+    a.push_back(
+        {i, i - 1, i % 1000 == 0 ? i + 5000 : i + 1, 0, 64 * (1 + uint64_t{7919} * i % 50)});
+  }
+  const uint64_t bound = peak_bytes(a);
+  EXPECT_LE(pack(&a), bound * 130 / 100);
+}
+
 }  // namespace
 }  // namespace lazyrt

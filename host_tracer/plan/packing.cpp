@@ -7,18 +7,73 @@
 namespace lazyrt {
 namespace {
 
-bool alive_together(const Allocation& a, const Allocation& b) {
-  return a.first <= b.last && b.first <= a.last;
+/// The steps of a run, from -1 to `last`: leaves of a complete binary tree, whose root is node 1.
+class StepTree {
+ public:
+  explicit StepTree(int32_t last) {
+    while (leaves_ < static_cast<size_t>(last) + 2) leaves_ *= 2;
+  }
+  size_t size() const { return 2 * leaves_; }
+  size_t leaf(int32_t step) const { return leaves_ + static_cast<size_t>(step + 1); }
+
+  /// Calls visit(node) for nodes whose leaves are the steps first..last, O(log last) of them.
+  template <class Visit>
+  void cover(int32_t first, int32_t last, Visit visit) const {
+    size_t a = leaf(first), b = leaf(last) + 1;
+    for (; a < b; a /= 2, b /= 2) {
+      if (a % 2 == 1) visit(a++);
+      if (b % 2 == 1) visit(--b);
+    }
+  }
+
+ private:
+  size_t leaves_ = 1;
+};
+
+int32_t last_step(const std::vector<Allocation>& allocations) {
+  int32_t last = 0;
+  for (const Allocation& a : allocations) last = std::max(last, a.last);
+  return last;
 }
 
-/// Offset of the tightest gap between placed neighbours that takes `a`; else the end of them.
-uint64_t best_gap(const Allocation& a, const std::vector<const Allocation*>& by_offset) {
+/// Placed allocations, found by when they are alive.
+class Placed {
+ public:
+  explicit Placed(int32_t last_step) : tree_(last_step), covering_(tree_.size()) {}
+
+  void add(const Allocation& a) {
+    tree_.cover(a.first, a.last, [&](size_t node) { covering_[node].push_back(&a); });
+    starting_[a.first].push_back(&a);
+  }
+
+  /// Those that are alive together with `a`, by offset.
+  std::vector<const Allocation*> beside(const Allocation& a) const {
+    std::vector<const Allocation*> found;
+    const auto take = [&](const auto& some) {
+      found.insert(found.end(), some.begin(), some.end());
+    };
+    for (size_t node = tree_.leaf(a.first); node > 0; node /= 2) take(covering_[node]);
+    auto later = starting_.upper_bound(a.first);
+    for (; later != starting_.end() && later->first <= a.last; ++later) take(later->second);
+    std::sort(found.begin(), found.end(), [](const Allocation* x, const Allocation* y) {
+      return std::pair(x->offset, x->bytes) < std::pair(y->offset, y->bytes);
+    });
+    return found;
+  }
+
+ private:
+  StepTree tree_;
+  std::vector<std::vector<const Allocation*>> covering_;  ///< by node, those alive at its steps
+  std::map<int32_t, std::vector<const Allocation*>> starting_;
+};
+
+/// Offset of the tightest gap between neighbours that takes `bytes`; else the end of them.
+uint64_t best_gap(uint64_t bytes, const std::vector<const Allocation*>& by_offset) {
   uint64_t end = 0, best = 0, best_size = UINT64_MAX;
   for (const Allocation* other : by_offset) {
-    if (!alive_together(a, *other)) continue;
     if (other->offset > end) {
       const uint64_t size = other->offset - end;
-      if (size >= a.bytes && size < best_size) {
+      if (size >= bytes && size < best_size) {
         best = end;
         best_size = size;
       }
@@ -29,37 +84,34 @@ uint64_t best_gap(const Allocation& a, const std::vector<const Allocation*>& by_
 }
 
 uint64_t place(std::vector<Allocation>* allocations, const std::vector<size_t>& order) {
-  std::vector<const Allocation*> by_offset;
+  Placed placed(last_step(*allocations));
   uint64_t total = 0;
   for (size_t i : order) {
     Allocation& a = (*allocations)[i];
-    a.offset = best_gap(a, by_offset);
+    a.offset = best_gap(a.bytes, placed.beside(a));
     total = std::max(total, a.offset + a.bytes);
-    const auto less = [](const Allocation* x, const Allocation* y) {
-      return x->offset < y->offset;
-    };
-    by_offset.insert(std::upper_bound(by_offset.begin(), by_offset.end(), &a, less), &a);
+    placed.add(a);
   }
   return total;
 }
 
 /// For each allocation the largest sum of live bytes during its life.
 std::vector<uint64_t> pressures(const std::vector<Allocation>& allocations) {
-  std::map<int32_t, int64_t> changes;
+  const StepTree tree(last_step(allocations) + 1);
+  std::vector<uint64_t> live(tree.size(), 0);  // by node, the most at its steps
   for (const Allocation& a : allocations) {
-    changes[a.first] += static_cast<int64_t>(a.bytes);
-    changes[a.last + 1] -= static_cast<int64_t>(a.bytes);
+    live[tree.leaf(a.first)] += a.bytes;
+    live[tree.leaf(a.last + 1)] -= a.bytes;  // wraps; the sums do not
   }
-  std::map<int32_t, uint64_t> live;
-  int64_t sum = 0;
-  for (const auto& [time, change] : changes) live[time] = static_cast<uint64_t>(sum += change);
-  std::vector<uint64_t> most;
-  for (const Allocation& a : allocations) {
-    uint64_t m = 0;
-    for (auto it = live.lower_bound(a.first); it != live.end() && it->first <= a.last; ++it) {
-      m = std::max(m, it->second);
-    }
-    most.push_back(m);
+  std::partial_sum(live.begin() + static_cast<ptrdiff_t>(tree.leaf(-1)), live.end(),
+                   live.begin() + static_cast<ptrdiff_t>(tree.leaf(-1)));
+  for (size_t node = tree.leaf(-1); --node > 0;) {
+    live[node] = std::max(live[2 * node], live[2 * node + 1]);
+  }
+  std::vector<uint64_t> most(allocations.size(), 0);
+  for (size_t i = 0; i < allocations.size(); ++i) {
+    const Allocation& a = allocations[i];
+    tree.cover(a.first, a.last, [&](size_t node) { most[i] = std::max(most[i], live[node]); });
   }
   return most;
 }
