@@ -27,7 +27,20 @@ const std::map<std::string, std::string> kParts = {
     {"kernels/", "kernels"},
     {"kernels/common/", "kernels_common"},
     {"kernels/registry.cpp", "registry"},
-    {"host_tracer/", "host_tracer"},
+    {"host_tracer/", "exporter"},
+    {"host_tracer/support/", "support"},
+    {"host_tracer/capture/", "capture"},
+    {"host_tracer/capture/trace.h", "trace"},
+    {"host_tracer/graph/", "graph"},
+    {"host_tracer/passes/", "passes"},
+    {"host_tracer/plan/", "plan"},
+    {"host_tracer/emit/", "emit"},
+    {"host_tracer/aten/", "aten"},
+    {"host_tracer/report/", "report"},
+    {"host_tracer/check/", "check"},
+    {"host_tracer/frontends/", "frontends"},
+    {"host_tracer/cli/", "cli"},
+    {"host_tracer/python/", "python"},
     {"platforms/", "platforms"},
     {"tests/", "tests"},
 };
@@ -48,12 +61,30 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"kernels_common", {"include", "core", "schema", "op"}},
     {"kernels", {"include", "core", "schema", "op", "kernels_common"}},
     {"registry", {"include", "core", "schema", "op", "kernels"}},
-    {"host_tracer",
-     {"include", "platform", "core", "schema", "op", "bundle", "backend", "exec",
-      "backend_reference", "backend_cpu", "backend_vulkan", "kernels", "kernels_common",
-      "platforms"}},
     {"platforms", {"include", "platform"}},
 };
+
+/// What each part of the host may include of the host, besides itself: what PyTorch does becomes a
+/// trace, and from there on LibTorch is forgotten. Of the device each may include all.
+const std::map<std::string, std::set<std::string>> kHostArrows = {
+    {"support", {}},
+    {"trace", {}},
+    {"capture", {"support", "trace"}},
+    {"graph", {"support", "trace"}},
+    {"passes", {"support", "graph"}},
+    {"plan", {"support", "graph"}},
+    {"emit", {"support", "trace", "graph", "plan"}},
+    {"aten", {"support", "trace", "graph"}},
+    {"exporter", {"support", "trace", "graph", "aten", "passes", "plan", "emit"}},
+    {"report", {"support", "trace", "graph"}},
+    {"check", {"support", "trace", "capture", "exporter", "report"}},
+    {"frontends", {"support", "trace", "capture", "exporter", "check"}},
+    {"cli", {"support", "trace", "capture", "exporter", "report", "check", "frontends"}},
+    {"python", {"support", "trace", "capture", "exporter", "report", "check", "cli"}},
+};
+const std::set<std::string> kUsesTorch = {"capture", "check", "frontends", "python"};
+
+bool is_host(const std::string& part) { return kHostArrows.count(part) == 1; }
 
 /// The part of a repository path, or "" for what is outside (system, libraries).
 std::string part_of(const std::string& path) {
@@ -75,7 +106,13 @@ bool is_facet(const std::string& path, const char* facet) {
 
 std::set<std::string> allowed(const SourceFile& file) {
   const std::string part = part_of(file.path);
-  std::set<std::string> parts = kMayInclude.at(part);
+  std::set<std::string> parts;
+  if (is_host(part)) {
+    parts = kHostArrows.at(part);
+    for (const auto& [name, unused] : kMayInclude) parts.insert(name);
+  } else {
+    parts = kMayInclude.at(part);
+  }
   parts.insert(part);
   if (is_facet(file.path, "_cpu")) parts.insert({"backend", "backend_cpu"});
   if (is_facet(file.path, "_vk")) parts.insert({"backend", "backend_vulkan"});
@@ -113,12 +150,12 @@ bool may_use(const SourceFile& file, const std::string& library) {
   const std::string part = part_of(file.path);
   if (library == "flatbuffers")
     return part != "core" && part != "platform" && part != "include" && part != "exec";
-  if (library == "torch") return part == "host_tracer";
+  if (library == "torch") return kUsesTorch.count(part) == 1;
   if (library == "xnnpack") return part == "backend_cpu" || is_facet(file.path, "_cpu");
   if (library == "vulkan") return part == "backend_vulkan" || is_facet(file.path, "_vk");
   if (library == "highway")
     return part == "backend_cpu" || part == "kernels" || part == "kernels_common";
-  if (library == "cli" || library == "json") return part == "host_tracer" || part == "platforms";
+  if (library == "cli" || library == "json") return is_host(part) || part == "platforms";
   return library.empty();
 }
 
@@ -163,6 +200,11 @@ TEST(IncludeDirection, TheRulesCatchWhatTheyShould) {
   const SourceFile exec = {"runtime/exec/x.cpp", {}, {}};
   EXPECT_EQ(allowed(exec).count("kernels"), 0u);
   EXPECT_EQ(allowed(exec).count("backend_cpu"), 0u);
+  const SourceFile pass = {"host_tracer/passes/x.cpp", {}, {}};
+  EXPECT_EQ(part_of("host_tracer/capture/trace.h"), "trace");
+  EXPECT_EQ(allowed(pass).count("capture"), 0u);
+  EXPECT_EQ(allowed(pass).count("op"), 1u);
+  EXPECT_FALSE(may_use(pass, library_of("ATen/ATen.h")));
   const SourceFile conv = {"kernels/conv/conv2d.cpp", {}, {}};
   EXPECT_EQ(allowed(conv).count("backend_cpu"), 0u);
   EXPECT_TRUE(crosses_ops(conv, {"kernels/linear/linear_shape.h", true, 1}));
