@@ -73,6 +73,11 @@ bool was_written(const at::Tensor& lazy) {
   return at::functionalization::impl::unsafeGetFunctionalWrapper(lazy)->has_data_mutation();
 }
 
+uint64_t writes_into(const at::Tensor& lazy) {
+  if (!at::functionalization::impl::isFunctionalTensor(lazy)) return 0;
+  return at::functionalization::impl::unsafeGetFunctionalWrapper(lazy)->mutation_counter();
+}
+
 const void* memory_of(const at::Tensor& lazy) {
   return lazy.has_storage() ? lazy.storage().unsafeGetStorageImpl() : nullptr;
 }

@@ -90,6 +90,8 @@ bool is_dynamic(const at::Tensor& lazy);
 at::Tensor sample_of(const at::Tensor& lazy);
 /// True once the program has written into the lazy tensor in place.
 bool was_written(const at::Tensor& lazy);
+/// How often the memory of the lazy tensor was written so far, through whatever tensor.
+uint64_t writes_into(const at::Tensor& lazy);
 /// Equal for lazy tensors of which one may see what is written into the other.
 const void* memory_of(const at::Tensor& lazy);
 

@@ -234,3 +234,167 @@ def exported_copy_is_clamped():
             return t, y
 
     return Net().eval()
+
+
+SQUARE = torch.ones(3, 3)
+RARE = [(SQUARE,), (SQUARE * 1e4,), (SQUARE,), (SQUARE * 1e4,)]
+
+
+@case((SQUARE,), RARE)
+def buffer_is_transposed_anew():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("kept", torch.zeros(3, 3))
+
+        def forward(self, x):
+            self.kept = (self.kept + x).t()
+            flat = self.kept.reshape(-1)
+            flat.clamp_(-100.0, 100.0)
+            return self.kept * 1
+
+    return Net()
+
+
+@case((SQUARE,), RARE)
+def attribute_becomes_transposed():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kept = torch.zeros(3, 3)
+
+        def forward(self, x):
+            old = self.kept
+            flat = old.contiguous()
+            flat.clamp_(-100.0, 100.0)
+            self.kept = x.t() * 1.0
+            return old * 1
+
+    return Net()
+
+
+@case((SQUARE,), RARE, expect=("right",))
+def kept_transposed_from_the_first_call_on():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kept = torch.zeros(3, 3).t()
+
+        def forward(self, x):
+            flat = self.kept.reshape(-1)
+            flat.clamp_(-100.0, 100.0)
+            self.kept = (self.kept.t() + x).t()
+            return self.kept * 1, flat
+
+    return Net()
+
+
+@case((SQUARE,), RARE, front="torchscript")
+def scripted_attribute_is_transposed_anew():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("kept", torch.zeros(3, 3))
+
+        def forward(self, x):
+            self.kept = (self.kept + x).t()
+            flat = self.kept.reshape(-1)
+            flat.clamp_(-100.0, 100.0)
+            return self.kept * 1
+
+    return torch.jit.script(Net())
+
+
+@torch.jit.script
+def merged(x):
+    return x.transpose(0, 1).reshape(-1)
+
+
+@torch.jit.script
+def clamped_within(x):
+    flat = x.transpose(0, 1).reshape(-1)
+    flat.clamp_(-100.0, 100.0)
+    return x * 1, flat
+
+
+@case(CALLS[0], CALLS, expect=("right",))
+def scripted_function_gives_a_copy():
+    def program(x):
+        t = x * 1
+        flat = merged(t)
+        flat.clamp_(-100.0, 100.0)
+        return t, flat
+
+    return program
+
+
+@case(CALLS[0], CALLS)
+def scripted_function_writes_into_a_copy():
+    return lambda x: clamped_within(x * 1)
+
+
+@case(CALLS[0], CALLS, expect=("right",))
+def array_of_a_transposed_tensor():
+    def program(x):
+        t = x * 1
+        array = t.t().numpy().reshape(-1)
+        array -= (x.reshape(-1) - 1000).clamp(min=0).numpy()
+        return t, torch.from_numpy(array)
+
+    return program
+
+
+@case(CALLS[0], CALLS)
+def contiguous_array_is_written():
+    def program(x):
+        t = (x > 1000).long()
+        array = np.ascontiguousarray(t.numpy())
+        array[0] = array[0] * 7
+        return t
+
+    return program
+
+
+@case((X,), [(X,), (BIG,), (BIG.t().contiguous().t(),), (BIG[:1].expand(2, 3),)])
+def inputs_lie_otherwise():
+    def program(x):
+        t = x * 1
+        flat = t.reshape(-1)
+        flat.clamp_(-100.0, 100.0)
+        return t
+
+    return program
+
+
+@case((X,), [(X,), (BIG,), (BIG.t().contiguous().t(),)], front="torchscript")
+def inputs_of_a_script_lie_otherwise():
+    class Net(nn.Module):
+        def forward(self, x):
+            t = x * 1
+            flat = t.reshape(-1)
+            flat.clamp_(-100.0, 100.0)
+            return t
+
+    return torch.jit.script(Net())
+
+
+@case((X,), [(X,), (BIG,), (BIG.t().contiguous().t(),)], front="pt2")
+def inputs_of_an_exported_program_lie_otherwise():
+    class Net(nn.Module):
+        def forward(self, x):
+            t = x * 1
+            flat = t.reshape(-1)
+            flat.clamp_(-100.0, 100.0)
+            return t
+
+    return Net()
+
+
+@case((X,), [(X,), (BIG,), (-BIG,)], expect=("right",))
+def transposed_result_says_how_it_lies():
+    def program(x):
+        t = (x * 1).t()
+        wide = t if t.is_contiguous() else t * 2
+        return torch.where(x.t() > 100, wide, t)
+
+    return program

@@ -392,10 +392,16 @@ std::vector<c10::IValue> run_node(Pt2Interpreter& interpreter, const ex::Node& n
     if (call_with_numbers(op->schema(), &stack)) return stack;
     make_plain(op->schema(), stack);
   }
-  const bool may_copy = Copies::may_copy(op->schema().name());
-  const at::Tensor operand = may_copy ? stack.at(0).toTensor() : at::Tensor();
-  op->callBoxed(stack);
-  if (may_copy) stack[0] = interpreter.copies().take(operand, stack[0].toTensor());
+  const std::string& name = op->schema().name();
+  const torch::jit::Stack arguments = Copies::may_copy(name) ? stack : torch::jit::Stack();
+  if (const std::string views = Copies::view_operator(name); views.empty()) {
+    op->callBoxed(stack);
+  } else {
+    c10::Dispatcher::singleton()
+        .findSchemaOrThrow(views.c_str(), op->schema().overload_name().c_str())
+        .callBoxed(stack);
+  }
+  if (!arguments.empty()) stack[0] = interpreter.copies().take(arguments, stack[0].toTensor());
   return stack;
 }
 

@@ -288,6 +288,7 @@ class Pt2Capture {
     std::vector<std::string> names;
     for (const NamedTensor& input : request_.inputs) names.push_back(input.name);
     if (asks_for_strides(graph())) demands_.contiguous = demands_.whole = names;
+    if (copies_.depend_on_strides()) demands_.contiguous = names;
     const bool numbers =
         std::any_of(trace.outputs.begin(), trace.outputs.end(),
                     [](const TraceOutput& out) { return out.literal.has_value(); });

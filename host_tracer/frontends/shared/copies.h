@@ -1,41 +1,61 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace lazyrt {
 
-/// contiguous, reshape, flatten and ravel copy or give a view, as their operand lies in memory.
-/// Lazy tensors lie in rows whatever was done to them, so that these give views of them. Where a
-/// program goes on to write into the result or the operand, a run on the CPU says which of the
-/// calls copy, and the program is captured anew with those copies.
+/// Calls that copy or give a view, as their operand lies in memory: contiguous, reshape, to and
+/// their like. Lazy tensors lie in rows whatever was done to them. Where a program goes on to write
+/// into the result or the operand, or asks for strides, a run on the CPU says which of the calls
+/// copy and how tensors lie, and the program is captured anew with that.
 class Copies {
  public:
+  using Stack = std::vector<c10::IValue>;
+
   static bool may_copy(const std::string& op);
+  /// For aten::unsafe_chunk and its like, whose results share their operand's memory without
+  /// saying so: the operator that does. "" for all others.
+  static std::string view_operator(const std::string& op);
 
   /// A run of the program begins: on CPU tensors to learn, or on lazy ones.
   void begin(at::Device device);
-  /// The result of such a call, or a copy of it where the CPU makes one.
-  at::Tensor take(const at::Tensor& operand, const at::Tensor& result);
+  /// The result of such a call with these arguments, sharing memory as on the CPU.
+  at::Tensor take(const Stack& arguments, const at::Tensor& result);
+  /// What a call says of strides, as the CPU says it.
+  c10::IValue told(const c10::IValue& own);
   /// The run has ended.
   void end();
 
-  /// Whether a lazy run wrote where a copy makes a difference, before any run on the CPU.
+  /// Whether a lazy run wrote or asked where strides make a difference, before any run on the CPU.
   bool matter() const { return matter_; }
+  /// Whether it is strides of inputs that may make it.
+  bool depend_on_strides() const { return depend_on_strides_; }
+  /// Whether the last run on the CPU differs from the one before it where that matters.
+  bool changed() const { return changed_; }
 
  private:
-  struct View {
+  enum class Kind { kCopy, kView, kSame };
+  struct Pair {
+    size_t call;
     at::Tensor operand, result;
-    uint32_t operand_version, result_version;
+    uint64_t operand_writes, result_writes;
+    bool depends_on_strides;
   };
 
-  bool learns_ = false, matter_ = false;
-  size_t calls_ = 0;
-  std::optional<std::vector<bool>> copied_;  ///< each call, on the CPU; none: nobody has asked it
-  std::vector<View> views_;
+  void compare_runs();
+
+  bool learns_ = false, matter_ = false, depend_on_strides_ = false, changed_ = false;
+  size_t calls_ = 0, questions_ = 0;
+  std::optional<std::vector<Kind>> kinds_;    ///< each call, on the CPU; none: nobody has asked it
+  std::optional<std::vector<Kind>> earlier_;  ///< in the run on the CPU before the last
+  std::vector<c10::IValue> answers_, earlier_answers_;  ///< to each question, on the CPU
+  std::set<size_t> written_;                            ///< calls where a lazy run has written
+  std::vector<Pair> pairs_;
 };
 
 }  // namespace lazyrt

@@ -103,6 +103,11 @@ bool raises_otherwise(const Value* value, bool seen) {
 
 // ---------------------------------------------------------------- containers
 
+bool asks_for_strides(const std::string& kind) {
+  return kind == "aten::is_contiguous" || kind == "aten::stride" ||
+         kind == "aten::storage_offset" || kind == "aten::is_non_overlapping_and_dense";
+}
+
 Stack inputs_of(const Node* node, const std::unordered_map<const Value*, IValue>& env) {
   Stack stack;
   for (const Value* input : node->inputs()) {
@@ -114,7 +119,11 @@ Stack inputs_of(const Node* node, const std::unordered_map<const Value*, IValue>
 }
 
 IValue make_list(const Node* node, const Stack& items) {
-  c10::impl::GenericList list(node->output()->type()->expectRef<c10::ListType>().getElementType());
+  c10::TypePtr type = node->output()->type()->expectRef<c10::ListType>().getElementType();
+  // Operators know this type by its address, and a file that is read has one of its own.
+  const c10::TypePtr known = c10::getTypePtr<std::optional<at::Tensor>>();
+  if (*type == *known) type = known;
+  c10::impl::GenericList list(type);
   for (const IValue& item : items) list.push_back(item);
   return list;
 }
@@ -476,8 +485,7 @@ void ScriptInterpreter::note_question(const Node* node, const Stack& stack) {
   const std::string kind = kind_of(node);
   const bool place = kind == "aten::storage_offset" || kind.starts_with("aten::as_strided");
   questions_.place = questions_.place || place;
-  questions_.strides = questions_.strides || place || kind == "aten::is_contiguous" ||
-                       kind == "aten::stride" || kind == "aten::is_non_overlapping_and_dense";
+  questions_.strides = questions_.strides || place || asks_for_strides(kind);
   questions_.gradients = questions_.gradients || kind == "prim::requires_grad" ||
                          kind == "aten::requires_grad" || kind == "aten::is_leaf" ||
                          kind == "prim::is_leaf" || kind == "aten::retains_grad";
@@ -571,10 +579,18 @@ Stack ScriptInterpreter::run_operator(const Node* node, Stack stack) {
     operation = operations_.emplace(node, node->getOperation()).first;
   }
   running_ = node;
-  const at::Tensor operand = Copies::may_copy(kind) ? stack.at(0).toTensor() : at::Tensor();
-  operation->second(stack);
+  const Stack arguments = Copies::may_copy(kind) ? stack : Stack();
+  if (const std::string views = Copies::view_operator(kind); views.empty()) {
+    operation->second(stack);
+  } else {
+    c10::Dispatcher::singleton()
+        .findSchemaOrThrow(views.c_str(), node->schema().overload_name().c_str())
+        .callBoxed(stack);
+  }
   keep_on_device(node, from_cpu, stack);
-  if (operand.defined()) stack[0] = copying_calls_.take(operand, stack[0].toTensor());
+  const bool copies = !arguments.empty() && arguments[0].isTensor() && stack.at(0).isTensor();
+  if (copies) stack[0] = copying_calls_.take(arguments, stack[0].toTensor());
+  if (asks_for_strides(kind)) stack[0] = copying_calls_.told(stack.at(0));
   return stack;
 }
 

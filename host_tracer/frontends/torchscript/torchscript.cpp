@@ -54,6 +54,8 @@ Outcome<torch::jit::Module> load_module(const std::string& path) {
   }
 }
 
+constexpr int kCallsInARow = 4;
+
 class TorchScriptCapture {
  public:
   TorchScriptCapture(torch::jit::Module module, const TorchScriptOptions& options)
@@ -82,6 +84,7 @@ class TorchScriptCapture {
       trace = capture_checked(request, program, check);
     }
     if (!trace.ok()) return trace;
+    if (copies_.matter()) refuse_changing_copies(*trace);
     outputs_.put_back(*trace);
     refuse_guards_on_numbers(*trace);
     refuse_written_constants(*trace);
@@ -103,8 +106,9 @@ class TorchScriptCapture {
     return forward->function().getSchema();
   }
 
+  /// `calls` in a row; the result of the last one.
   c10::IValue run_forward(const std::vector<at::Tensor>& inputs, at::Device device,
-                          const char* stage) {
+                          const char* stage, int calls = 1) {
     int64_t done = 0;
     ScriptInterpreter interpreter(
         module_, device,
@@ -112,15 +116,19 @@ class TorchScriptCapture {
           if (options_.progress) options_.progress(stage, ++done, 0);
         },
         &copies_);
-    copies_.begin(device);
-    const auto ended = c10::make_scope_exit([this] { copies_.end(); });
     const std::vector<c10::IValue> arguments = inputs_.arguments(inputs);
     running_ = &interpreter;
     const auto done_running = c10::make_scope_exit([this] { running_ = nullptr; });
     const auto note_numbers = c10::make_scope_exit([&] {
       for (const std::string& name : interpreter.changing_numbers()) changing_.push_back(name);
     });
-    c10::IValue result = interpreter.run_forward(arguments);
+    c10::IValue result;
+    for (int i = 0; i < calls; ++i) {
+      copies_.begin(device);
+      const auto ended = c10::make_scope_exit([this] { copies_.end(); });
+      result = interpreter.run_forward(arguments);
+      copies_changed_ = copies_changed_ || copies_.changed();
+    }
     notes_ = interpreter.notes();
     if (device.is_lazy()) note_run(interpreter, inputs);
     if (options_.interface && options_.interface->empty()) {
@@ -146,7 +154,7 @@ class TorchScriptCapture {
       if (at::isFloatingType(input.tensor.scalar_type())) floating.push_back(input.name);
     }
     InputDemands demands;
-    if (questions_.strides) demands.contiguous = all;
+    if (questions_.strides || copies_.depend_on_strides()) demands.contiguous = all;
     if (questions_.place) demands.whole = all;
     if (questions_.gradients) demands.detached = floating;
     if (questions_.identity) demands.distinct = all;
@@ -188,11 +196,25 @@ class TorchScriptCapture {
     }
   }
 
-  c10::IValue run_on_cpu() {
+  c10::IValue run_on_cpu(int calls = 1) {
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> inputs;
     for (const NamedTensor& input : inputs_.tensors()) inputs.push_back(input.tensor.clone());
-    return run_forward(inputs, at::kCPU, "samples");
+    return run_forward(inputs, at::kCPU, "samples", calls);
+  }
+
+  /// Attributes may lie in memory otherwise from call to call.
+  void refuse_changing_copies(Trace& trace) {
+    if (module_.buffers().empty()) return;
+    copies_changed_ = false;
+    run_on_cpu(kCallsInARow);
+    if (!copies_changed_) return;
+    trace.findings.push_back(
+        {Severity::kError, "shared-memory",
+         "whether contiguous, reshape, flatten or to copies changes from call to call, with the "
+         "strides of what the program keeps in its attributes, and it writes there or asks for "
+         "strides: the bundle would do as in the first call",
+         "clone() what is written, or keep it contiguous()", Source()});
   }
 
   void add_sample_outputs(Trace& trace) {
@@ -207,6 +229,7 @@ class TorchScriptCapture {
   const ScriptInputs inputs_;
   ProgramOutputs outputs_;
   Copies copies_;
+  bool copies_changed_ = false;  ///< from call to call
   std::vector<std::string> notes_;
   ScriptQuestions questions_;
   std::vector<Source> written_constants_;

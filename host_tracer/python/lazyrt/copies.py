@@ -1,82 +1,323 @@
-"""Calls that copy or give a view, as their operand lies in memory: contiguous, reshape, flatten, ravel.
+"""Calls that copy or give a view, as their operand lies in memory: contiguous, reshape, to and their like.
 
-Lazy tensors lie in rows whatever was done to them, so that these calls give views of them. Where a program goes on to write into the
-result or into the operand, eager is asked which of the calls copied, and the program is captured anew with those copies."""
+Lazy tensors lie in rows whatever was done to them, so that such calls may share memory where eager's do not, or the other way round. Where a
+program writes into tensors or asks for strides, eager is asked what each of its calls shares with its operands, and what it says of strides;
+where that is something else, the program is captured anew with eager's copies, views and answers."""
+
+import collections
+import os
+import sys
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from lazyrt import _tracer
+from lazyrt import _tracer, scripts
 from lazyrt.errors import Error
-from lazyrt.tensors import is_lazy
+from lazyrt.tensors import is_lazy, is_write
 
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _Tensor = torch.Tensor
-MAY_COPY = (_Tensor.contiguous, _Tensor.reshape, _Tensor.reshape_as, _Tensor.flatten, _Tensor.ravel, torch.reshape, torch.flatten, torch.ravel)
+_MAY_COPY = {_Tensor.contiguous, _Tensor.reshape, _Tensor.reshape_as, _Tensor.flatten, _Tensor.ravel, torch.reshape, torch.flatten, torch.ravel}
+ASK_FOR_STRIDES = (_Tensor.stride, _Tensor.is_contiguous, _Tensor.storage_offset, _Tensor.dim_order)
+# What functionalization takes for copies, and eager gives views for.
+VIEWS_FOR = {torch.unsafe_chunk: torch.chunk, _Tensor.unsafe_chunk: torch.chunk, torch.unsafe_split: torch._VF.split, _Tensor.unsafe_split: torch._VF.split,
+             torch.unsafe_split_with_sizes: torch.split_with_sizes, _Tensor.unsafe_split_with_sizes: torch.split_with_sizes}
+_ADVICE = "clone() what it writes into"
+_CALLS_IN_A_ROW = 3  # beside those that lead to the last phase
+_SLOW = 1.0  # seconds of a call in eager from which on there is one
+
+# Of one call: how many tensors it takes, and the shapes of its results; for each of them the operands that share its memory, and those that
+# are the same piece of it; what the call says of strides.
+Answer = collections.namedtuple("Answer", "count shapes shared equal strides")
+_Known = collections.namedtuple("_Known", "known shared equal")
+_Pair = collections.namedtuple("_Pair", "key operand operand_writes result result_writes")
+
+
+class _Log:
+    """The calls of one run. A call's key is its function and line, and how often it was there before."""
+
+    def __init__(self):
+        self.answers = {}
+        self._counts = collections.Counter()
+
+    def key(self, func, frame):
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+            frame = frame.f_back
+        place = (func, frame.f_code.co_filename, frame.f_lineno)
+        self._counts[place] += 1
+        return (*place, self._counts[place])
+
+    def note(self, func, frame, operands, results, strides=None):
+        """The key and the answer of the call that is made now."""
+        answer = Answer(len(operands), [t.shape for t in results], _shared(operands, results), [_equal_to(t, operands) for t in results], strides)
+        key = self.key(func, frame)
+        self.answers[key] = answer
+        return key, answer
+
+
+class EagerAnswers(TorchFunctionMode):
+    """Writes down the calls of a run in eager."""
+
+    def __init__(self):
+        super().__init__()
+        self._log = _Log()
+        self.answers = self._log.answers
+        self._scripts = scripts.Calls(self._note)
+
+    def __enter__(self):
+        self._scripts.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        super().__exit__(*error)
+        self._scripts.__exit__(*error)
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        return self._note(func, args, kwargs, func(*args, **kwargs), sys._getframe(1))
+
+    def _note(self, func, args, kwargs, result, frame):
+        with torch._C.DisableTorchFunction():
+            operands, results = tensors_in((*args, *kwargs.values())), tensors_in([result])
+            strides = result if func in ASK_FOR_STRIDES else operands[0].stride() if func is _Tensor.numpy else None
+            if operands and (results or strides is not None):
+                self._log.note(_name_of_call(func), frame, operands, results, strides)
+        return result
 
 
 class Copies:
-    """Of the runs of one capture. `answers`: (shape of the result, whether it is a copy) of each call in eager; None where nobody has
-    asked."""
+    """Of the runs of one capture. `eager`: answers by key, None where nobody has asked; `mended`: keys of calls whose results are made to
+    share as in eager; `unsure`: of those that answer otherwise in a later call."""
 
-    def __init__(self, answers=None):
-        self._answers = answers
-        self.matter = False  # a run wrote where a copy makes a difference
+    def __init__(self, eager=None, mended=frozenset(), unsure=frozenset()):
+        self._eager, self._mended, self._unsure = eager, mended, unsure
+        self.wrote = False  # a run writes into tensors
+        self.asked = {}  # key -> what a call was told of strides
+        self.written = {}  # key of a call whose result shares memory that is written afterwards -> whether strides decide on that
+        self.matter = False  # they do, in one of them
         self.begin()
 
     def begin(self):
         """A run of the program begins."""
-        self._calls, self._views = 0, []
+        self._log, self._views, self._others = _Log(), [], []
 
     def end(self):
-        written = [a for a in self._views if a[0]._version != a[1] or a[2]._version != a[3]]
-        self.matter |= bool(written)
+        self.answers = self._log.answers
+        views = [(pair, depends) for pair, depends in self._views if _was_written_since(pair)]
+        others = list(filter(_was_written_since, self._others))
+        self._views, self._others = [], []
+        self.matter |= any(depends for _, depends in views)
+        self.written.update({pair.key: depends for pair, depends in views})
+        if others:
+            raise Error(f"the program writes into what {name_of(others[0].key)} gives, or into what that is made of, and they share memory otherwise in "
+                        f"eager than in the capture: {_ADVICE}", "unsupported")
 
-    def take(self, operand, result):
-        """The result of such a call, a copy where it was one in eager."""
-        self._calls += 1
-        if not is_lazy(operand) or not is_lazy(result) or _tracer.memory_of(operand) != _tracer.memory_of(result):
+    def note_write(self):
+        self.wrote = True
+
+    def ask(self, func, frame, own):
+        """What eager says of strides in the call that is made now; `own` where that is not known."""
+        key = self._log.key(_name_of_call(func), frame)
+        known = None if self._eager is None else self._eager.get(key)
+        self.asked[key] = own if known is None else known.strides
+        return self.asked[key]
+
+    def pass_by(self, func, frame):
+        """A call that is a matter of others."""
+        self._log.key(_name_of_call(func), frame)
+
+    def take(self, func, args, kwargs, result, frame, current):
+        """The result of a call, which shares as in eager where that is wanted. current(tensor): what the program has of it by now."""
+        operands, results = [current(t) for t in tensors_in((*args, *kwargs.values()))], tensors_in([result])
+        if not operands or not results:
             return result
-        if self._answers is None:
-            self._views.append((operand, operand._version, result, result._version))
+        key, answer = self._log.note(_name_of_call(func), frame, operands, results)
+        if is_write(func, kwargs) or not any(map(is_lazy, results)):
             return result
-        shape, copied = self._answers[self._calls - 1] if self._calls <= len(self._answers) else (None, False)
-        if shape != result.shape:
-            raise Error("the program writes into what contiguous, reshape or flatten give, and makes other such calls in eager than in the capture: "
-                        "clone() what it writes into", "unsupported")
-        return result.clone() if copied else result
+        depends = func in _MAY_COPY or "memory_format" in kwargs or isinstance(func, scripts.KINDS) and scripts.code_of(func).copies
+        made = [self._take_one(key, answer, i, operands, t, depends) if is_lazy(t) else t for i, t in enumerate(results)]
+        return result if all(a is b for a, b in zip(made, results)) else _replaced(result, iter(made))
 
+    def _take_one(self, key, answer, index, operands, result, depends):
+        shared = answer.shared[index]
+        self._views += [(pair, depends) for pair in _pairs(key, operands, result, shared)]
+        made = self._mend(key, set(shared), self._in_eager(key, answer, index), operands, result) if key in self._mended else result
+        if key in self._unsure:
+            self._views += [(pair, depends) for pair in _pairs(key, operands, made, range(len(operands)))]
+        return made
 
-def capture_with_copies(run, capture, eager):
-    """What capture() gives of `run`, the program as capture calls it; eager(mode) runs it in eager under a mode."""
-    run.copies, run.copies_matter = Copies(), False
-    try:
-        trace = capture()
-    except Exception:
-        if not run.copies.matter:
-            raise
-        trace = None
-    if not run.copies.matter:
-        return trace
-    run.copies_matter = True
-    log = EagerCopies()
-    eager(log)
-    if trace is not None and not any(copied for _, copied in log.answers):
-        return trace
-    run.copies = Copies(log.answers)
-    run.forget()
-    return capture()
-
-
-class EagerCopies(TorchFunctionMode):
-    """Writes down which of the calls copy in eager."""
-
-    def __init__(self):
-        super().__init__()
-        self.answers = []
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        if func in MAY_COPY:
-            operand = args[0] if args else kwargs["input"]
-            self.answers.append((result.shape, operand.untyped_storage().data_ptr() != result.untyped_storage().data_ptr()))
+    def _mend(self, key, shared, eager, operands, result):
+        if shared == eager.shared:
+            return result
+        if eager.known and not eager.shared:
+            return result.clone()
+        if eager.equal and is_lazy(operands[eager.equal[0]]):
+            return operands[eager.equal[0]]
+        self._others += _pairs(key, operands, result, shared ^ eager.shared)
         return result
+
+    def _in_eager(self, key, answer, index):
+        known = None if self._eager is None else self._eager.get(key)
+        if not _are_alike(known, answer):
+            return _Known(False, set(), ())
+        return _Known(True, set(known.shared[index]), known.equal[index])
+
+
+def _pairs(key, operands, result, indices):
+    return [_Pair(key, operands[i], _writes(operands[i]), result, _writes(result)) for i in indices]
+
+
+def _was_written_since(pair):
+    return _writes(pair.operand) != pair.operand_writes or _writes(pair.result) != pair.result_writes
+
+
+def _writes(tensor):
+    if is_lazy(tensor):
+        return _tracer.writes_into(tensor)
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def name_of(key):
+    """A call in words."""
+    name = key[0] if isinstance(key[0], str) else getattr(key[0], "__name__", str(key[0]))
+    return f"'{name}' ({os.path.basename(key[1])}:{key[2]})"
+
+
+def _name_of_call(func):
+    return func.name if isinstance(func, scripts.KINDS) else func
+
+
+def tensors_in(values):
+    """All of nested lists and tuples, in order."""
+    found = []
+    for value in values:
+        if isinstance(value, _Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += tensors_in(value)
+    return found
+
+
+def _replaced(value, tensors):
+    """The value with other tensors in their order."""
+    if isinstance(value, _Tensor):
+        return next(tensors)
+    if not isinstance(value, (list, tuple)):
+        return value
+    items = [_replaced(item, tensors) for item in value]
+    return value._make(items) if hasattr(value, "_make") else type(value)(items)
+
+
+def _shared(operands, results):
+    """For each result the numbers of the operands whose memory it shares."""
+    places = [_memory_of(operand) for operand in operands]
+    return [[i for i, place in enumerate(places) if place is not None and place == memory] for memory in map(_memory_of, results)]
+
+
+def _memory_of(tensor):
+    """None for what has no memory of its own."""
+    try:
+        return (_tracer.memory_of(tensor) if is_lazy(tensor) else tensor.untyped_storage().data_ptr()) or None
+    except (RuntimeError, NotImplementedError):  # sparse tensors, wrappers of functorch
+        return None
+
+
+def _equal_to(result, operands):
+    """The numbers of the operands that are this very piece of memory."""
+    place = _place_of(result)
+    return [i for i, other in enumerate(operands) if other is result or place is not None and _place_of(other) == place]
+
+
+def _place_of(tensor):
+    memory = _memory_of(tensor)
+    return None if memory is None else (memory, tensor.storage_offset(), tensor.shape, tensor.stride(), tensor.dtype)
+
+
+# -------------------------------------------------------------------- the capture
+
+
+def capture_with_copies(run, capture, eager, unsure=frozenset()):
+    """What capture() gives of `run`, the program as capture calls it; eager() gives the answers of eager in this call, None where it raises. Calls
+    of `unsure` are watched."""
+    run.copies, answers, mended = Copies(unsure=unsure), None, set()
+    while True:
+        error, trace = None, None
+        try:
+            trace = capture()
+        except Exception as raised:
+            error = raised
+        done = run.copies
+        run.copies_matter |= done.matter or done.wrote and any(key[0] is _Tensor.numpy for key in done.asked)
+        answers = eager() if answers is None and (done.wrote or done.asked) else answers
+        more = set() if answers is None else set(_to_mend(done, answers)) - mended
+        if not more and (answers is None or all(key not in answers or answers[key].strides == told for key, told in done.asked.items())):
+            break
+        mended |= more
+        run.copies = Copies(answers, frozenset(mended), unsure)
+        run.forget()
+    if error is not None:
+        raise error
+    return trace
+
+
+def _to_mend(first, answers):
+    """Keys of calls that share otherwise in eager, as far as that may make a difference."""
+    for key, ours in first.answers.items():
+        theirs = answers.get(key)
+        if not _are_alike(theirs, ours):
+            if first.written.get(key):
+                yield key
+        elif any(not set(b) <= set(a) or key in first.written and a != b for a, b in zip(ours.shared, theirs.shared)):
+            yield key
+
+
+def _are_alike(a, b):
+    return a is not None and b is not None and a[:2] == b[:2]
+
+
+# -------------------------------------------------------------------- calls in a row
+
+
+class Rows:
+    """Eager's answers in calls in a row, from the state at export, on the contiguous values of a sample."""
+
+    def __init__(self, job):
+        self._job, self._known = job, {}
+
+    def of(self, sample, count):
+        """[answers of each call]; fewer where eager raises."""
+        known = self._known.get(id(sample), [])
+        if len(known) < count:
+            self._known[id(sample)] = known = self._run(sample, count)
+        return known[:count]
+
+    def _run(self, sample, count):
+        job, found = self._job, []
+        buffers = job.fresh_buffers()
+        try:
+            for _ in range(count):
+                job.arguments.restore()
+                torch.backends.mha.set_fastpath_enabled(False)  # as in the capture
+                answers = EagerAnswers()
+                job.call_eagerly(sample, [t.detach().clone(memory_format=torch.contiguous_format) for _, t in sample.inputs], buffers, answers)
+                found.append(answers.answers)
+        except Exception:  # eager's own, told elsewhere
+            pass
+        finally:
+            job.restore()
+        return found
+
+    def changing(self, sample, steps):
+        """{phase: keys of calls that answer otherwise when the program is in this phase again}. `steps`: the sample's, by phase."""
+        order, phase = [], 0
+        more = 1 if self._job.eager_seconds > _SLOW else _CALLS_IN_A_ROW
+        while len(order) < len(steps) + more and phase in steps:
+            order.append(phase)
+            phase = steps[phase].following
+        found, first = {}, {}
+        for phase, answers in zip(order, self.of(sample, len(order))):
+            known = first.setdefault(phase, answers)
+            keys = {key for key in known.keys() & answers.keys() if known[key][2:] != answers[key][2:]}
+            if keys:
+                found.setdefault(phase, set()).update(keys)
+        return found

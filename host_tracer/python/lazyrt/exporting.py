@@ -12,10 +12,10 @@ import weakref
 
 import torch
 
-from lazyrt import _tracer, call_forms, checking, experiments, gradients, layouts, poison, results, statements, trees
+from lazyrt import _tracer, call_forms, checking, experiments, gradients, layouts, poison, results, scripts, statements, trees
 from lazyrt.arguments import Example, Watch
 from lazyrt.arrays import LazyArray, taken_by_torch
-from lazyrt.copies import capture_with_copies
+from lazyrt.copies import EagerAnswers, Rows, capture_with_copies, name_of
 from lazyrt.draws import Draws
 from lazyrt.errors import Error, ExportError
 from lazyrt.fixed import text_of
@@ -100,6 +100,7 @@ class _Export:
         self.moved = set()
         self.takes_gradients = False  # of its own results: autograd is on while it runs
         self.asks_for_layout, self.asks_for_facts = False, False
+        self.rows = Rows(self)
         self.copies_matter = False  # what copies depends on strides, and the program writes there
         self.plain_results = {}  # eager's by id of the sample
         self.begins_in = None  # the phase from which eager is run; None: the first
@@ -115,7 +116,10 @@ class _Export:
         self.arguments = Reach([(f"argument {i}", value) for i, value in enumerate(values)], Contents())
         start = time.perf_counter()
         try:
-            steps = settle(self.state, self._explore(samples))
+            self.is_one_sample = len(samples) == 1
+            steps = self._explore(samples)
+            self._refuse_changing_copies(steps)
+            steps = settle(self.state, steps)
             self.written = self.state.written
             captured = [(step.trace, step.run) for step in steps]
             self.layout = _joined(self._in_phases(lambda: self._layout(samples)))
@@ -269,7 +273,7 @@ class _Export:
 
     # ---------------------------------------------------------------- capture
 
-    def _capture(self, sample, phase):
+    def _capture(self, sample, phase, unsure=frozenset()):
         self.restore()
         phase.restore()
         request = _tracer.Request()
@@ -289,7 +293,8 @@ class _Export:
         try:
             with without_dynamo():
                 eager = lambda mode: self.eager(sample, mode=mode, run=run)  # noqa: E731
-                trace = capture_with_copies(run, lambda: capture_following_numbers(request, run, eager, self.notes.append), eager)
+                trace = capture_with_copies(run, lambda: capture_following_numbers(request, run, eager, self.notes.append),
+                                            lambda: self._answers(sample, run), unsure)
         except Exception as error:
             self._raise_own(sample, error)
         self._stop_if_interrupted(run)
@@ -304,6 +309,33 @@ class _Export:
         for message in dict.fromkeys(run.differences):
             trace.add_finding("error", "baked-output", message, "return it as a tensor, or compute it outside of the program")
         return trace, run
+
+    def _answers(self, sample, run):
+        """Eager's in the call that is captured; None where it raises."""
+        index = self.state.known.index(run.phase)
+        if index == 0 or self.is_one_sample:
+            rows = self.rows.of(sample, index + 1)
+            return rows[index] if len(rows) > index else None
+        log = EagerAnswers()
+        try:
+            self.eager(sample, [t.detach().clone(memory_format=torch.contiguous_format) for _, t in sample.inputs], log, run)
+        except Exception:
+            return None
+        return log.answers
+
+    def _refuse_changing_copies(self, steps):
+        """What copies may depend on how states lie in memory, and that on the call."""
+        for sample in {id(step.sample): step.sample for step in steps}.values():
+            mine = {step.phase: step for step in steps if step.sample is sample}
+            if not any(step.trace.states and (step.run.copies.wrote or step.run.copies.asked) for step in mine.values()):
+                continue
+            for phase, keys in self.rows.changing(sample, mine).items():
+                step = mine[phase]
+                _, run = self._capture(sample, self.state.known[phase], frozenset(keys))
+                for key in sorted(keys & (run.copies.written.keys() | run.copies.asked.keys()), key=str):
+                    step.trace.add_finding("error", "shared-memory", f"whether {name_of(key)} copies or gives a view changes from call to call, with the strides of "
+                                           "what the program keeps, and it writes there or asks for strides: the bundle would do as in the first call",
+                                           "clone() what is written, or keep it contiguous()", key[1], key[2])
 
     def _before_trace(self, run):
         """The generators go on from the first trace to the next: what the model draws from them has to differ in order to be
@@ -528,6 +560,7 @@ class _LazyRun:
             draws = stack.enter_context(job.draws.watched(self.numbers))
             mode = CaptureMode(_tracer.lift, self._note, self.numbers, self.copies, self._recipes, call.kept(), draws)
             stack.enter_context(self.numbers.active())
+            stack.enter_context(scripts.Calls(mode.scripted))
             stack.enter_context(mode)
             result = job.program.call(tensors, args, kwargs)
         if mode.missing_gradients and not job.takes_gradients:

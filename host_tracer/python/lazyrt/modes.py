@@ -10,10 +10,10 @@ import sys
 import torch
 from torch.overrides import TorchFunctionMode
 
-from lazyrt import _tracer, following, gradients, indexing, statements
+from lazyrt import _tracer, following, gradients, indexing, scripts, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, has_carriers, nested_carriers
-from lazyrt.copies import MAY_COPY
+from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR, tensors_in
 from lazyrt.errors import Error
 from lazyrt.tensors import CPU, LAZY, is_lazy, is_write
 from lazyrt.watch import is_watched
@@ -28,8 +28,9 @@ _DRAWS_OF_TENSORS = (torch.normal, torch.multinomial, torch.bernoulli, torch.poi
 # They compare the devices of their operands themselves, or get lost in ATen's functionalization where those differ.
 _ON_ONE_DEVICE = (torch.cdist, torch.cosine_similarity, torch.linalg.multi_dot, torch.chain_matmul, torch.lstm_cell, torch.gru_cell,
                   torch.rnn_tanh_cell, torch.rnn_relu_cell, torch.take_along_dim, _Tensor.take_along_dim, torch.quantile, torch.nanquantile, _Tensor.quantile, _Tensor.nanquantile)
+_ANSWERED = {*ASK_FOR_STRIDES, _Tensor.numpy}  # eager is asked in its handler
 _POWERS = (torch.pow, _Tensor.pow, _Tensor.__pow__)
-_LAYOUT = (_Tensor.stride, _Tensor.is_contiguous, _Tensor.storage_offset, _Tensor.untyped_storage, _Tensor.storage, _Tensor.dim_order)
+_LAYOUT = (*ASK_FOR_STRIDES, _Tensor.untyped_storage, _Tensor.storage)
 # What a tensor is beside its values: an input may be otherwise in another call.
 _FACTS = (_Tensor.grad.__get__, _Tensor._base.__get__, _Tensor._is_view, _Tensor.is_inference, _Tensor.is_neg, _Tensor.is_shared,
           _Tensor.is_pinned)
@@ -77,7 +78,8 @@ class CaptureMode(TorchFunctionMode):
         self._numbers, self._copies = numbers, copies
         self._recipes = recipes
         self._count = 0  # calls of torch functions
-        self._is_of_program = True  # the one that is made
+        # Of the call that is made: who makes it, and whether that is the program; whether it is to be known what its result shares.
+        self._frame, self._is_of_program, self._shares = None, True, True
         self._lifted = {}  # storage address -> (CPU tensor, its lifted form)
         self._handlers = self._make_handlers()
         self.missing_gradients = None  # the error of a gradient that was asked for where none are recorded
@@ -97,9 +99,13 @@ class CaptureMode(TorchFunctionMode):
                 value._report()
         kwargs, func = kwargs or {}, getattr(func, "takes_carriers", func)
         self._count += 1
-        caller = sys._getframe(1).f_code.co_filename
+        self._frame = sys._getframe(1)
+        caller = self._frame.f_code.co_filename
         self._is_of_program = not caller.startswith(_HERE) or caller == following.__file__ and not self._numbers.quiet
-        result = self._draws.call(self._handlers.get(func, self._call), func, args, kwargs)
+        self._shares = self._is_of_program and func not in _ANSWERED
+        result = self._draws.call(self._handlers.get(func, self._call), VIEWS_FOR.get(func, func), args, kwargs)
+        if self._shares:
+            result = self._copies.take(func, args, kwargs, result, self._frame, self.current)
         if not caller.startswith(_HERE) or caller == following.__file__:  # a call of the program's, through a function that takes carriers perhaps
             self._numbers.log(func, args, kwargs, result)
         return result
@@ -116,6 +122,7 @@ class CaptureMode(TorchFunctionMode):
         writes = is_write(func, kwargs)
         if writes:
             self._lift_targets(args, kwargs)
+            self._copies.note_write()
             self._numbers.selections.note_write(args[0] if args else None, self._count)
         if torch.is_grad_enabled():
             self._lift_variables(args, kwargs)
@@ -232,7 +239,6 @@ class CaptureMode(TorchFunctionMode):
             _Tensor.__repr__: self._text,
             _Tensor.__format__: self._text,
             torch.full: self._full,
-            **dict.fromkeys(MAY_COPY, self._may_copy),
             **dict.fromkeys(_POWERS, self._power),
             torch.tensor: self._make_tensor,
             torch.as_tensor: self._make_tensor,
@@ -299,10 +305,34 @@ class CaptureMode(TorchFunctionMode):
             return self._call(func, args, kwargs)
         if not is_lazy(self.current(args[0])):
             self._remember(args[0])
+        self._pass_by(func)
         base = self.current(args[0])
         result = indexing.select(base, parts)
         self._numbers.selections.add(base, parts, result)
         return result
+
+    def _pass_by(self, func):
+        """Eager is not asked about this call."""
+        if self._is_of_program:
+            self._copies.pass_by(func, self._frame)
+        self._shares = False
+
+    def _ask(self, func, own):
+        return self._copies.ask(func, self._frame, own) if self._is_of_program else own
+
+    def scripted(self, script, args, kwargs, result, frame):
+        """The result of a call of TorchScript code."""
+        with torch._C.DisableTorchFunction():
+            if not any(map(is_lazy, tensors_in((*args, *kwargs.values())))):
+                self._copies.pass_by(script, frame)
+                return result
+            code = scripts.code_of(script)
+            if code.writes_copies:
+                raise Error(f"TorchScript code ('{script.name}') writes into what contiguous, reshape, flatten or to give there, or into what that is made of: "
+                            "whether those copy cannot be followed there. clone() what is written, or write that code in Python", "unsupported")
+            if code.writes:
+                self._copies.note_write()
+            return self._copies.take(script, args, kwargs, result, frame, self.current)
 
     def _setitem(self, func, args, kwargs):
         tensor, index, value = args
@@ -311,6 +341,7 @@ class CaptureMode(TorchFunctionMode):
             return self._call(func, args, kwargs)
         if not is_lazy(self.current(tensor)):
             self._remember(tensor)
+        self._pass_by(func)
         base = self.current(tensor)
         written = value._tensor if isinstance(value, Carrier) else torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
         self._numbers.selections.put_back(base, parts, value, self._count)
@@ -320,11 +351,15 @@ class CaptureMode(TorchFunctionMode):
     def _layout(self, func, args, kwargs):
         tensor, wanted = args[0], kwargs.get("memory_format", torch.contiguous_format)
         if not is_lazy(tensor):
+            if func in _ANSWERED:
+                self._pass_by(func)
             return func(*args, **kwargs)
         self.asks_for_layout = True
         if func is _Tensor.is_contiguous and wanted is not torch.contiguous_format:
-            return torch.empty_strided(tensor.shape, tensor.stride(), device="meta").is_contiguous(memory_format=wanted)
-        return func(*args, **kwargs)
+            answer = torch.empty_strided(tensor.shape, tensor.stride(), device="meta").is_contiguous(memory_format=wanted)
+        else:
+            answer = func(*args, **kwargs)
+        return self._ask(func, answer) if func in _ANSWERED else answer
 
     def _fact(self, func, args, kwargs):
         lazy = is_lazy(self.current(args[0]))
@@ -390,10 +425,13 @@ class CaptureMode(TorchFunctionMode):
 
     def _numpy(self, func, args, kwargs):
         if not is_lazy(args[0]):
+            self._pass_by(func)
             return func(*args, **kwargs)
         if args[0].dtype not in NUMPY_DTYPES:
+            self._pass_by(func)
             return self._fetch(args[0]).numpy()
-        return LazyArray(args[0].detach())
+        strides = self._ask(func, args[0].stride())
+        return LazyArray(args[0].detach(), torch.empty_strided(args[0].shape, strides, device="meta"))
 
     def _array(self, func, args, kwargs):
         tensor, *rest = args
@@ -458,12 +496,6 @@ class CaptureMode(TorchFunctionMode):
         if tensor.is_floating_point():
             return torch.get_default_dtype()
         return tensor.dtype if tensor.is_complex() or tensor.dtype is torch.bool else torch.int64
-
-    def _may_copy(self, func, args, kwargs):
-        if not self._is_of_program:
-            return self._call(func, args, kwargs)
-        operand = self.current(args[0] if args else kwargs["input"])
-        return self._copies.take(operand, self._call(func, args, kwargs))
 
     def _power(self, func, args, kwargs):
         """Tensor.pow takes a root where its exponent, a number, says so: of -0 and -inf that is something else."""
