@@ -4,7 +4,11 @@
 #include <ATen/ExpandUtils.h>
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
+
+#include "kernels/binary/binary_function.h"
+#include "kernels/unary/unary_function.h"
 
 namespace lazyrt {
 namespace {
@@ -65,8 +69,13 @@ RuleResult binary(const RuleArgs& a) {
 }
 
 /// logical_and and the like: a truth value for each broadcast element.
-RuleResult logical(const RuleArgs& a) {
-  return {Shape(at::kBool, at::infer_size(a.tensor("self").sizes(), a.tensor("other").sizes()))};
+RuleResult truth_of_both(const RuleArgs& a) { return {Shape(at::kBool, binary(a)[0]->sizes())}; }
+
+RuleResult float_of_both(const RuleArgs& a) {
+  Shape shape = *binary(a)[0];
+  const at::ScalarType type = shape.scalar_type();
+  const bool integral = at::isIntegralType(type, true);
+  return {Shape(integral ? at::get_default_dtype_as_scalartype() : type, shape.sizes())};
 }
 
 RuleResult where(const RuleArgs& a) {
@@ -509,12 +518,43 @@ RuleResult lstm(const RuleArgs& a) {
           shape_of(hx[1])};
 }
 
+// ---------------------------------------------------------------- functions of our own table
+
+ShapeRule rule_of(UnaryKind kind) {
+  if (kind == UnaryKind::kTruth) return bool_as_self;
+  return kind == UnaryKind::kFloats ? float_as_self : same_as_self;
+}
+
+ShapeRule rule_of(BinaryKind kind) {
+  if (gives_bool(kind)) return truth_of_both;
+  return kind == BinaryKind::kFloats ? float_of_both : binary;
+}
+
+/// ATen's names of our pointwise functions, without "aten::".
+const std::unordered_map<std::string, ShapeRule>& function_rules() {
+  static const std::unordered_map<std::string, ShapeRule> table = [] {
+    std::unordered_map<std::string, ShapeRule> made;
+    const auto add = [&made](std::initializer_list<const char*> names, ShapeRule rule) {
+      for (const char* name : names) made.emplace(name, rule);
+    };
+#define LAZYRT_NAMES(...) \
+  { __VA_ARGS__ }
+#define LAZYRT_UNARY(number, Name, kind, names, ...) \
+  add(LAZYRT_NAMES names, rule_of(UnaryKind::k##kind));
+#include "kernels/unary/functions.inc"
+#undef LAZYRT_UNARY
+#define LAZYRT_BINARY(number, Name, kind, cost, names, ...) \
+  add(LAZYRT_NAMES names, rule_of(BinaryKind::k##kind));
+#include "kernels/binary/functions.inc"
+#undef LAZYRT_BINARY
+#undef LAZYRT_NAMES
+    return made;
+  }();
+  return table;
+}
+
 const std::unordered_map<std::string, ShapeRule>& rules() {
   static const std::unordered_map<std::string, ShapeRule> table = {
-      {"aten::__lshift__.Scalar", binary},
-      {"aten::__lshift__.Tensor", binary},
-      {"aten::__rshift__.Scalar", binary},
-      {"aten::__rshift__.Tensor", binary},
       {"aten::_adaptive_avg_pool2d", adaptive_pool},
       {"aten::_adaptive_avg_pool3d", adaptive_pool},
       {"aten::_aminmax", min_and_max},
@@ -530,7 +570,6 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::_safe_softmax", safe_softmax},
       {"aten::_transformer_encoder_layer_fwd", same_as_src},
       {"aten::_weight_norm_interface", weight_norm},
-      {"aten::abs", same_as_self},
       {"aten::adaptive_avg_pool1d", adaptive_pool},
       {"aten::adaptive_avg_pool2d", adaptive_pool},
       {"aten::adaptive_avg_pool3d", adaptive_pool},
@@ -555,12 +594,9 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::dot", pick_one},
       {"aten::embedding", embedding},
       {"aten::flip", same_as_self},
-      {"aten::floor_divide", binary},
-      {"aten::floor_divide.Scalar", binary},
       {"aten::grid_sampler_2d", grid_sampler},
       {"aten::grid_sampler_3d", grid_sampler},
       {"aten::gru.input", rnn},
-      {"aten::hardswish", same_as_self},
       {"aten::hardtanh", same_as_self},
       {"aten::im2col", im2col},
       {"aten::index_fill.int_Scalar", same_as_self},
@@ -568,16 +604,10 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::index_put", same_as_self},
       {"aten::index_select", index_select},
       {"aten::instance_norm", same_as_input},
-      {"aten::isnan", bool_as_self},
       {"aten::kthvalue", value_and_index},
       {"aten::linalg_solve_triangular", solve_triangular},
       {"aten::linear", linear},
-      {"aten::log_sigmoid", same_as_self},
       {"aten::logcumsumexp", same_as_self},
-      {"aten::logical_and", logical},
-      {"aten::logical_not", bool_as_self},
-      {"aten::logical_or", logical},
-      {"aten::logical_xor", logical},
       {"aten::logit", float_as_self},
       {"aten::logsumexp", logsumexp},
       {"aten::lstm.input", lstm},
@@ -654,6 +684,15 @@ std::vector<int64_t> RuleArgs::ints(const char* name) const {
 ShapeRule find_shape_rule(const std::string& op) {
   const auto it = rules().find(op);
   return it == rules().end() ? nullptr : it->second;
+}
+
+ShapeRule find_shape_rule(const c10::OperatorHandle& op) {
+  const std::string name = c10::toString(op.operator_name());
+  if (const ShapeRule rule = find_shape_rule(name)) return rule;
+  if (op.hasKernelForDispatchKey(c10::DispatchKey::Meta)) return nullptr;
+  const size_t start = std::strlen("aten::");  // and without the overload
+  const auto it = function_rules().find(name.substr(start, name.find('.') - start));
+  return it == function_rules().end() ? nullptr : it->second;
 }
 
 }  // namespace lazyrt

@@ -38,5 +38,7 @@ using ShapeRule = RuleResult (*)(const RuleArgs&);
 
 /// The rule of an operator by its full name ("aten::where.self"), or nullptr.
 ShapeRule find_shape_rule(const std::string& op);
+/// That; without it, and without a meta kernel, the one of the pointwise function that it names.
+ShapeRule find_shape_rule(const c10::OperatorHandle& op);
 
 }  // namespace lazyrt

@@ -100,7 +100,7 @@ std::vector<ResultShape> run_small(const c10::OperatorHandle& op,
 
 std::vector<ResultShape> infer_shapes(const c10::OperatorHandle& op,
                                       const std::vector<c10::IValue>& args, ShapeStats& stats) {
-  if (const ShapeRule rule = find_shape_rule(c10::toString(op.operator_name()))) {
+  if (const ShapeRule rule = find_shape_rule(op)) {
     auto results = run_rule(rule, op, args);
     ++stats.rule;
     return results;

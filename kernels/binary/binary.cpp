@@ -1,10 +1,7 @@
 // Elementwise functions of two operands, NumPy broadcasting.
 
-#include <cmath>
-
-#include "kernels/common/arithmetic.h"
+#include "kernels/binary/scalar_forms.h"
 #include "kernels/common/check.h"
-#include "kernels/common/element.h"
 #include "kernels/common/strides.h"
 
 namespace lazyrt {
@@ -15,146 +12,51 @@ namespace {
 
 using Fn = fb::BinaryFn;
 
-bool is_predicate(Fn fn) { return fn >= Fn::LogicalAnd; }
-
-bool divides(Fn fn) {
-  return fn == Fn::Fmod || fn == Fn::Remainder || fn == Fn::FloorDivide || fn == Fn::TruncDivide;
-}
-
-DTypeSet allowed_types(Fn fn) {
-  switch (fn) {
-    case Fn::Div:
-    case Fn::Atan2:
-      return kFloatTypes;
-    case Fn::Sub:
-    case Fn::Pow:
-    case Fn::Fmod:
-    case Fn::Remainder:
-    case Fn::FloorDivide:
-    case Fn::TruncDivide:
-      return kNumberTypes;
-    case Fn::BitwiseAnd:
-    case Fn::BitwiseOr:
-    case Fn::BitwiseXor:
-      return kIntegerTypes | kBoolType;
-    default:
-      return kComputeTypes;
-  }
-}
-
 Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("binary", binary_op, in, out));
   const Fn fn = attrs.as<fb::Binary>().fn();
   LAZYRT_RETURN_IF_ERROR(
       check_range("binary", "fn", static_cast<int>(fn), 0, static_cast<int>(Fn::MAX)));
   const char* name = fb::EnumNameBinaryFn(fn);
-  LAZYRT_RETURN_IF_ERROR(check_dtype(name, "a", in[0], allowed_types(fn)));
+  LAZYRT_RETURN_IF_ERROR(check_dtype(name, "a", in[0], binary_types(binary_kind(fn))));
   LAZYRT_RETURN_IF_ERROR(check_dtype(name, "b", in[1], dtype_set(in[0].dtype)));
   Shape shape;
   if (!broadcast_shapes(in[0].shape, in[1].shape, &shape)) {
     return Status(Error::kInvalidArgument, "%s: shapes %s and %s do not broadcast", name,
                   shape_text(in[0].shape).text, shape_text(in[1].shape).text);
   }
-  return set_output(name, &out[0], is_predicate(fn) ? DType::kBool : in[0].dtype, shape);
+  return set_output(name, &out[0], gives_bool(binary_kind(fn)) ? DType::kBool : in[0].dtype, shape);
 }
 
 /// Powers and remainders, also of integers, are calls of the math library or loops as long.
 Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
   const Fn fn = attrs.as<fb::Binary>().fn();
-  const bool calls = divides(fn) || fn == Fn::Pow || fn == Fn::Atan2;
+  const bool calls = binary_traits(fn).cost == BinaryCost::kCall;
   return volume(out[0].shape) * (calls ? kMathCall : Work(0)) + work_by_size(attrs, in, out);
 }
 
-template <class T>
-T bitwise(Fn fn, T a, T b) {
-  const int64_t x = convert<int64_t>(a), y = convert<int64_t>(b);
-  return convert<T>(fn == Fn::BitwiseAnd ? x & y : fn == Fn::BitwiseOr ? x | y : x ^ y);
+template <class T, class R>
+using Function = R (*)(T a, T b);
+
+/// F on T, or nullptr where it does not take T or does not give R.
+template <class T, class R, class F>
+constexpr Function<T, R> function_of() {
+  if constexpr (kTakes<F, T> && std::is_same_v<typename F::template Result<T>, R>)
+    return F::template f<T>;
+  return nullptr;
 }
 
-template <class T>
-using Function = T (*)(T a, T b);
-
-template <class T>
-Function<T> number_function(Fn fn) {
+/// REQUIRES: `infer` accepted it.
+template <class T, class R>
+Function<T, R> function(Fn fn) {
   switch (fn) {
-    case Fn::Sub:
-      return [](T a, T b) { return wrapping_sub(a, b); };
-    case Fn::Pow:
-      return [](T a, T b) { return power(a, b); };
-    case Fn::Fmod:
-      return [](T a, T b) { return fmod_of(a, b); };
-    case Fn::Remainder:
-      return [](T a, T b) { return remainder_of(a, b); };
-    case Fn::FloorDivide:
-      return [](T a, T b) { return floor_divide(a, b); };
-    case Fn::TruncDivide:
-      return [](T a, T b) { return trunc_divide(a, b); };
-    default:
-      break;
+#define LAZYRT_BINARY(number, Name, ...) \
+  case Fn::Name:                         \
+    return function_of<T, R, binary_functions::Name>();
+#include "kernels/binary/functions.inc"
+#undef LAZYRT_BINARY
   }
-  if constexpr (kIsFloat<T>) {
-    if (fn == Fn::Div) return [](T a, T b) { return a / b; };
-    return [](T a, T b) { return std::atan2(a, b); };
-  } else {
-    if (fn == Fn::BitwiseAnd) return [](T a, T b) { return bitwise(Fn::BitwiseAnd, a, b); };
-    if (fn == Fn::BitwiseOr) return [](T a, T b) { return bitwise(Fn::BitwiseOr, a, b); };
-    return [](T a, T b) { return bitwise(Fn::BitwiseXor, a, b); };
-  }
-}
-
-template <class T>
-Function<T> function(Fn fn) {
-  switch (fn) {
-    case Fn::Add:
-      return [](T a, T b) { return wrapping_add(a, b); };
-    case Fn::Mul:
-      return [](T a, T b) { return wrapping_mul(a, b); };
-    case Fn::Minimum:
-      return [](T a, T b) { return minimum(a, b); };
-    case Fn::Maximum:
-      return [](T a, T b) { return maximum(a, b); };
-    default:
-      break;
-  }
-  if constexpr (std::is_same_v<T, Bool>) {
-    if (fn == Fn::BitwiseAnd) return [](T a, T b) { return Bool(a && b); };
-    if (fn == Fn::BitwiseOr) return [](T a, T b) { return Bool(a || b); };
-    return [](T a, T b) { return Bool(bool{a} != bool{b}); };
-  } else {
-    return number_function<T>(fn);
-  }
-}
-
-template <class T>
-using Predicate = Bool (*)(T a, T b);
-
-template <class T>
-bool truth(T x) {
-  return convert<Bool>(x);
-}
-
-template <class T>
-Predicate<T> predicate(Fn fn) {
-  switch (fn) {
-    case Fn::LogicalAnd:
-      return [](T a, T b) { return Bool(truth(a) && truth(b)); };
-    case Fn::LogicalOr:
-      return [](T a, T b) { return Bool(truth(a) || truth(b)); };
-    case Fn::LogicalXor:
-      return [](T a, T b) { return Bool(truth(a) != truth(b)); };
-    case Fn::Eq:
-      return [](T a, T b) { return Bool(a == b); };
-    case Fn::Ne:
-      return [](T a, T b) { return Bool(a != b); };
-    case Fn::Lt:
-      return [](T a, T b) { return Bool(a < b); };
-    case Fn::Le:
-      return [](T a, T b) { return Bool(a <= b); };
-    case Fn::Gt:
-      return [](T a, T b) { return Bool(a > b); };
-    default:
-      return [](T a, T b) { return Bool(a >= b); };
-  }
+  return nullptr;
 }
 
 template <class T, class R>
@@ -185,14 +87,18 @@ template <class T>
 Status run_typed(const RunContext& context) {
   const Fn fn = context.attrs.as<fb::Binary>().fn();
   if constexpr (!kIsFloat<T>) {
-    if (divides(fn) && context.outputs[0].numel() > 0 && has_zero<T>(context.inputs[1])) {
+    if (binary_kind(fn) == BinaryKind::kDivision && context.outputs[0].numel() > 0 &&
+        has_zero<T>(context.inputs[1])) {
       return Status(Error::kOutOfRange, "%s: integer division by zero", fb::EnumNameBinaryFn(fn));
     }
   }
-  if (is_predicate(fn))
-    apply<T, Bool>(context, predicate<T>(fn));
-  else
-    apply<T, T>(context, function<T>(fn));
+  if constexpr (!std::is_same_v<T, Bool>) {
+    if (!gives_bool(binary_kind(fn))) {
+      apply(context, function<T, T>(fn));
+      return Status();
+    }
+  }
+  apply(context, function<T, Bool>(fn));
   return Status();
 }
 

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/binary/binary_function.h"
 #include "kernels/common/op_case.h"
 
 namespace lazyrt {
@@ -14,14 +15,7 @@ fb::OpAttrsUnion attrs(Fn fn) {
   return case_attrs(t);
 }
 
-bool is_bitwise(Fn fn) {
-  return fn == Fn::BitwiseAnd || fn == Fn::BitwiseOr || fn == Fn::BitwiseXor;
-}
-bool takes_bools(Fn fn) {
-  return is_bitwise(fn) || fn >= Fn::LogicalAnd || fn == Fn::Add || fn == Fn::Mul ||
-         fn == Fn::Minimum || fn == Fn::Maximum;
-}
-bool takes_integers(Fn fn) { return fn != Fn::Div && fn != Fn::Atan2; }
+bool takes(Fn fn, DType dtype) { return (binary_types(binary_kind(fn)) & dtype_set(dtype)) != 0; }
 
 /// Divisors and exponents stay clear of 0 and of overflow.
 Fill right_integers(Fn fn) { return fn == Fn::Pow ? Fill::integers(0, 3) : Fill::integers(1, 9); }
@@ -56,7 +50,7 @@ void add_integer_cases(Fn fn, CaseList* cases) {
                       {random_operand({4, 7}, Fill::integers(low, 9), dtype),
                        random_operand({7}, right_integers(fn), dtype)}});
   }
-  if (fn == Fn::Pow || is_bitwise(fn)) return;
+  if (fn == Fn::Pow || binary_kind(fn) == BinaryKind::kBits) return;
   cases->push_back({std::string(fb::EnumNameBinaryFn(fn)) + "_signs",
                     attrs(fn),
                     {value_operand({4, 1}, {-7, 7, 6, -6}, DType::kInt32),
@@ -68,16 +62,17 @@ void add_integer_cases(Fn fn, CaseList* cases) {
 CaseList binary_cases() {
   CaseList cases;
   for (Fn fn : fb::EnumValuesBinaryFn()) {
-    if (!is_bitwise(fn)) add_float_cases(fn, &cases);
-    if (takes_integers(fn)) add_integer_cases(fn, &cases);
-    if (takes_bools(fn)) {
+    if (takes(fn, DType::kFloat32)) add_float_cases(fn, &cases);
+    if (takes(fn, DType::kInt64)) add_integer_cases(fn, &cases);
+    if (takes(fn, DType::kBool)) {
       cases.push_back({std::string(fb::EnumNameBinaryFn(fn)) + "_bool",
                        attrs(fn),
                        {random_operand({3, 6}, Fill::normal(), DType::kBool),
                         random_operand({6}, Fill::normal(), DType::kBool)}});
     }
   }
-  for (Fn fn : {Fn::Fmod, Fn::Remainder, Fn::FloorDivide, Fn::TruncDivide}) {
+  for (Fn fn : fb::EnumValuesBinaryFn()) {
+    if (binary_kind(fn) != BinaryKind::kDivision) continue;
     cases.push_back({std::string(fb::EnumNameBinaryFn(fn)) + "_by_zero",
                      attrs(fn),
                      {value_operand({3}, {1, 2, 3}, DType::kInt64),

@@ -1,7 +1,8 @@
 // Elementwise functions of two operands: float32 arithmetic in vectors; comparisons, logic and
 // integer arithmetic as plain rows; the rest is left to the reference.
 
-#include "kernels/common/arithmetic.h"
+#include "kernels/binary/binary_rows.h"
+#include "kernels/binary/scalar_forms.h"
 #include "kernels/common/strides.h"
 #include "runtime/backends/cpu/cpu_backend.h"
 
@@ -33,133 +34,49 @@ void row_of(const void* a, int64_t step_a, const void* b, int64_t step_b, void* 
   }
 }
 
-#define LAZYRT_FUNCTION(Name, expression) \
-  struct Name {                           \
-    template <class T>                    \
-    static auto f(T a, T b) {             \
-      return expression;                  \
-    }                                     \
-  };
-LAZYRT_FUNCTION(Add, wrapping_add(a, b))
-LAZYRT_FUNCTION(Sub, wrapping_sub(a, b))
-LAZYRT_FUNCTION(Mul, wrapping_mul(a, b))
-LAZYRT_FUNCTION(Minimum, minimum(a, b))
-LAZYRT_FUNCTION(Maximum, maximum(a, b))
-LAZYRT_FUNCTION(Pow, power(a, b))
-LAZYRT_FUNCTION(And, Bool(convert<Bool>(a) && convert<Bool>(b)))
-LAZYRT_FUNCTION(Or, Bool(convert<Bool>(a) || convert<Bool>(b)))
-LAZYRT_FUNCTION(Xor, Bool(bool{convert<Bool>(a)} != bool{convert<Bool>(b)}))
-LAZYRT_FUNCTION(Eq, Bool(a == b))
-LAZYRT_FUNCTION(Ne, Bool(a != b))
-LAZYRT_FUNCTION(Lt, Bool(a < b))
-LAZYRT_FUNCTION(Le, Bool(a <= b))
-LAZYRT_FUNCTION(Gt, Bool(a > b))
-LAZYRT_FUNCTION(Ge, Bool(a >= b))
-#undef LAZYRT_FUNCTION
-
-template <class T>
-Row predicate_row(Fn fn) {
-  switch (fn) {
-    case Fn::LogicalAnd:
-      return row_of<T, Bool, And>;
-    case Fn::LogicalOr:
-      return row_of<T, Bool, Or>;
-    case Fn::LogicalXor:
-      return row_of<T, Bool, Xor>;
-    case Fn::Eq:
-      return row_of<T, Bool, Eq>;
-    case Fn::Ne:
-      return row_of<T, Bool, Ne>;
-    case Fn::Lt:
-      return row_of<T, Bool, Lt>;
-    case Fn::Le:
-      return row_of<T, Bool, Le>;
-    case Fn::Gt:
-      return row_of<T, Bool, Gt>;
-    case Fn::Ge:
-      return row_of<T, Bool, Ge>;
-    default:
-      return nullptr;
-  }
+/// nullptr: F does not take T; or it divides, where the reference looks for zeros first.
+template <class T, class F>
+constexpr Row find_row() {
+  if constexpr (kTakes<F, T> && F::kKind != BinaryKind::kDivision)
+    return row_of<T, typename F::template Result<T>, F>;
+  return nullptr;
 }
 
 template <class T>
-Row number_row(Fn fn) {
+Row row_for(Fn fn) {
   switch (fn) {
-    case Fn::Add:
-      return row_of<T, T, Add>;
-    case Fn::Sub:
-      return row_of<T, T, Sub>;
-    case Fn::Mul:
-      return row_of<T, T, Mul>;
-    case Fn::Minimum:
-      return row_of<T, T, Minimum>;
-    case Fn::Maximum:
-      return row_of<T, T, Maximum>;
-    case Fn::Pow:
-      return row_of<T, T, Pow>;
-    default:
-      return predicate_row<T>(fn);
+#define LAZYRT_BINARY(number, Name, ...) \
+  case Fn::Name:                         \
+    return find_row<T, binary_functions::Name>();
+#include "kernels/binary/functions.inc"
+#undef LAZYRT_BINARY
   }
-}
-
-Row bool_row(Fn fn) {
-  switch (fn) {
-    case Fn::BitwiseAnd:
-    case Fn::Mul:
-    case Fn::Minimum:
-      return row_of<Bool, Bool, And>;
-    case Fn::BitwiseOr:
-    case Fn::Add:
-    case Fn::Maximum:
-      return row_of<Bool, Bool, Or>;
-    case Fn::BitwiseXor:
-      return row_of<Bool, Bool, Xor>;
-    default:
-      return predicate_row<Bool>(fn);
-  }
+  return nullptr;
 }
 
 Row plain_row(DType dtype, Fn fn) {
   switch (dtype) {
     case DType::kFloat32:
-      return number_row<float>(fn);
+      return row_for<float>(fn);
     case DType::kInt32:
-      return number_row<int32_t>(fn);
+      return row_for<int32_t>(fn);
     case DType::kInt64:
-      return number_row<int64_t>(fn);
+      return row_for<int64_t>(fn);
     case DType::kBool:
-      return bool_row(fn);
+      return row_for<Bool>(fn);
     default:
       return nullptr;
   }
 }
 
-const BinaryRows* vector_rows(const VectorOps& vector, DType dtype, Fn fn) {
-  if (dtype != DType::kFloat32) return nullptr;
-  const auto rows = [&](VectorFn2 f) { return &vector.binary[static_cast<size_t>(f)]; };
-  switch (fn) {
-    case Fn::Add:
-      return rows(VectorFn2::kAdd);
-    case Fn::Sub:
-      return rows(VectorFn2::kSub);
-    case Fn::Mul:
-      return rows(VectorFn2::kMul);
-    case Fn::Div:
-      return rows(VectorFn2::kDiv);
-    case Fn::Minimum:
-      return rows(VectorFn2::kMinimum);
-    case Fn::Maximum:
-      return rows(VectorFn2::kMaximum);
-    default:
-      return nullptr;
-  }
+const BinaryRows* vector_rows(VectorIsa isa, DType dtype, Fn fn) {
+  const BinaryRows& rows = LAZYRT_OF_ISA(isa, kBinaryRows).at[static_cast<size_t>(fn)];
+  return dtype == DType::kFloat32 && rows.vector_vector != nullptr ? &rows : nullptr;
 }
 
 Status supports(const NodeSpec& node) {
   const Fn fn = node.attrs.as<fb::Binary>().fn();
   const DType dtype = node.inputs[0].dtype;
-  if (fn == Fn::Div && dtype == DType::kFloat32) return {};
   if (plain_row(dtype, fn) != nullptr) return {};
   return Status(Error::kUnsupported, "%s of %s has no cpu form", fb::EnumNameBinaryFn(fn),
                 dtype_name(dtype));
@@ -195,7 +112,7 @@ Status run(void*, const RunContext& context) {
   const TensorView& a = context.inputs[0];
   const TensorView& b = context.inputs[1];
   const TensorView& y = context.outputs[0];
-  const RowRunner runner = {vector_rows(*cpu.vector, a.dtype, fn),
+  const RowRunner runner = {vector_rows(cpu.vector->kind, a.dtype, fn),
                             plain_row(a.dtype, fn),
                             a.as<const char>(),
                             b.as<const char>(),

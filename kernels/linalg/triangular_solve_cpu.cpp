@@ -18,7 +18,6 @@ Status supports(const NodeSpec& node) {
 
 void solve(const VectorOps& vector, const fb::TriangularSolve& form, const float* a, float* x,
            size_t size, size_t columns) {
-  const auto divide = vector.binary[static_cast<size_t>(VectorFn2::kDiv)].vector_scalar;
   for (size_t step = 0; step < size; ++step) {
     const size_t row = form.upper() ? size - 1 - step : step;
     float* solved = x + row * columns;
@@ -26,7 +25,7 @@ void solve(const VectorOps& vector, const fb::TriangularSolve& form, const float
       const size_t other = form.upper() ? size - 1 - known : known;
       vector.axpy(-a[row * size + other], x + other * columns, solved, columns);
     }
-    if (!form.unit()) divide(solved, a + row * size + row, solved, columns);
+    if (!form.unit()) vector.divide(solved, a[row * size + row], solved, columns);
   }
 }
 

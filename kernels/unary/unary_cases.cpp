@@ -2,38 +2,40 @@
 #include <limits>
 
 #include "kernels/common/op_case.h"
+#include "kernels/unary/unary_function.h"
 
 namespace lazyrt {
 namespace {
 
 using Fn = fb::UnaryFn;
 
+struct Example {
+  double alpha = 0, beta = 0;
+};
+
+Example example(Fn fn) {
+  switch (fn) {
+#define LAZYRT_EXAMPLE(...) \
+  { __VA_ARGS__ }
+#define LAZYRT_UNARY(number, Name, kind, names, example, ...) \
+  case Fn::Name:                                              \
+    return LAZYRT_EXAMPLE example;
+#include "kernels/unary/functions.inc"
+#undef LAZYRT_UNARY
+#undef LAZYRT_EXAMPLE
+  }
+  return {};
+}
+
 fb::OpAttrsUnion attrs(Fn fn) {
   fb::UnaryT t;
   t.fn = fn;
-  if (fn == Fn::Clamp) t.alpha = -1, t.beta = 1.5;
-  if (fn == Fn::Softplus) t.alpha = 1.5, t.beta = 4;
-  if (fn == Fn::LeakyRelu) t.alpha = 0.1;
-  if (fn == Fn::Elu) t.alpha = 1.2, t.beta = 1.1;
+  t.alpha = example(fn).alpha;
+  t.beta = example(fn).beta;
   return case_attrs(t);
 }
 
-bool takes_integers(Fn fn) {
-  switch (fn) {
-    case Fn::Abs:
-    case Fn::Neg:
-    case Fn::Relu:
-    case Fn::Square:
-    case Fn::Sign:
-    case Fn::Clamp:
-    case Fn::LogicalNot:
-    case Fn::BitwiseNot:
-    case Fn::Round:
-      return true;
-    default:
-      return false;
-  }
-}
+bool takes(Fn fn, DType dtype) { return (unary_types(unary_kind(fn)) & dtype_set(dtype)) != 0; }
 
 void add_float_cases(Fn fn, CaseList* cases) {
   const std::string name = fb::EnumNameUnaryFn(fn);
@@ -65,10 +67,9 @@ void add_integer_cases(Fn fn, CaseList* cases) {
 CaseList unary_cases() {
   CaseList cases;
   for (Fn fn : fb::EnumValuesUnaryFn()) {
-    if (fn != Fn::BitwiseNot) add_float_cases(fn, &cases);
-    if (takes_integers(fn)) add_integer_cases(fn, &cases);
-  }
-  for (Fn fn : {Fn::LogicalNot, Fn::BitwiseNot, Fn::IsNan}) {
+    if (takes(fn, DType::kFloat32)) add_float_cases(fn, &cases);
+    if (takes(fn, DType::kInt64)) add_integer_cases(fn, &cases);
+    if (!takes(fn, DType::kBool)) continue;
     cases.push_back({std::string(fb::EnumNameUnaryFn(fn)) + "_bool",
                      attrs(fn),
                      {random_operand({9}, Fill::normal(), DType::kBool)}});

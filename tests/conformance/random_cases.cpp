@@ -4,6 +4,9 @@
 #include <map>
 #include <numeric>
 
+#include "kernels/binary/binary_function.h"
+#include "kernels/unary/unary_function.h"
+
 namespace lazyrt {
 namespace {
 
@@ -54,7 +57,7 @@ OpCase unary(Draw& d) {
   fb::UnaryT t;
   do {
     t.fn = d.any(fb::UnaryFn::MAX);
-  } while (t.fn == fb::UnaryFn::BitwiseNot);
+  } while ((unary_types(unary_kind(t.fn)) & kFloatTypes) == 0);
   t.alpha = 0.1 * static_cast<double>(d.in(1, 9));
   t.beta = 1 + 0.5 * static_cast<double>(d.in(0, 9));
   return {"", case_attrs(t), {random_operand(d.shape(0, 4, 20), Fill::normal(0, 2))}};
@@ -65,7 +68,7 @@ OpCase binary(Draw& d) {
   fb::BinaryT t;
   do {
     t.fn = d.any(Fn::MAX);
-  } while (t.fn == Fn::BitwiseAnd || t.fn == Fn::BitwiseOr || t.fn == Fn::BitwiseXor);
+  } while ((binary_types(binary_kind(t.fn)) & kFloatTypes) == 0);
   Dims a = d.shape(0, 5, 7), b = d.narrowed(a);
   if (d.coin()) std::swap(a, b);
   const Fill fill = t.fn == Fn::Pow ? Fill::uniform(0.1, 2) : Fill::normal();

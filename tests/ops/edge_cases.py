@@ -12,7 +12,9 @@ import re
 import torch
 import torch.nn.functional as F
 
-RULES = pathlib.Path(__file__).resolve().parents[2] / "host_tracer" / "aten" / "rules"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RULES = ROOT / "host_tracer" / "aten" / "rules"
+FUNCTIONS = tuple(ROOT / "kernels" / folder / "functions.inc" for folder in ("unary", "binary"))
 INF, NAN = float("inf"), float("nan")
 FLOATS = {"f32": torch.float32, "f64": torch.float64}
 INTEGERS = {"i64": torch.int64, "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8}
@@ -119,6 +121,9 @@ def rules():
         for name, function in re.findall(r'\{"([\w.]+)",\s*([^{}"]+?)\}', path.read_text()):
             if not function.startswith("nullptr"):
                 found[name] = (path.stem, " ".join(function.split()))
+    for path in FUNCTIONS:
+        for function, names in re.findall(r"^LAZYRT_[A-Z]+\(\d+, (\w+), [\w, ]+, \(([^()]*)\)", path.read_text(), re.MULTILINE):
+            found.update(dict.fromkeys(re.findall(r'"([\w.]+)"', names), ("functions", function)))
     return found
 
 
@@ -156,7 +161,7 @@ def found_cases():
             break
 
 
-ELEMENTWISE_FILES = ("unary", "binary", "activation", "pointwise", "copy")
+ELEMENTWISE_FILES = ("functions", "unary", "binary", "activation", "pointwise", "copy")
 FOR_GRADIENTS = ("log_sigmoid_forward", "rrelu_with_noise_functional")  # not all of their results are served
 CANCELS = ("gelu", "mish")  # PyTorch's own tails are of few digits
 DIVIDES = ("div", "floor_divide", "remainder", "fmod", "true_divide", "divide")

@@ -15,11 +15,6 @@ constexpr double kSeluScale = 1.0507009873554804934193349852946;
 
 ValueId self(RuleContext& c) { return c.cast(c.tensor("self"), c.out_dtype()); }
 
-template <UnaryFn kFn>
-void activation(RuleContext& c) {
-  c.set(c.unary(kFn, self(c)));
-}
-
 void relu(RuleContext& c) {
   const ValueId x = self(c);
   c.set(is_floating(c.dtype(x)) ? c.unary(UnaryFn::Relu, x)
@@ -101,13 +96,6 @@ constexpr RuleEntry kActivationEntries[] = {
     {"relu", relu},
     {"relu6", relu6},
     {"gelu", gelu},
-    {"silu", activation<UnaryFn::Silu>},
-    {"hardswish", activation<UnaryFn::Hardswish>},
-    {"hardsigmoid", activation<UnaryFn::Hardsigmoid>},
-    {"mish", activation<UnaryFn::Mish>},
-    {"softsign", activation<UnaryFn::Softsign>},
-    {"log_sigmoid", activation<UnaryFn::LogSigmoid>},
-    {"log_sigmoid_forward", activation<UnaryFn::LogSigmoid>},
     {"softplus", softplus},
     {"leaky_relu", leaky_relu},
     {"elu", elu},

@@ -1,4 +1,5 @@
-// Elementwise functions of two operands: arithmetic, comparison, logic.
+// Elementwise functions of two operands that are more than one of our Binary functions
+// (functions.cpp has those).
 
 #include <cmath>
 #include <string>
@@ -77,19 +78,6 @@ void pow_scalar(RuleContext& c) {
 void pow_any(RuleContext& c) {
   const DType t = c.out_dtype();
   c.set(c.binary(BinaryFn::Pow, c.cast(c.operand("self"), t), c.cast(c.operand("exponent"), t)));
-}
-
-/// Operands in their own common dtype, the result is bool.
-template <BinaryFn kFn>
-void comparison(RuleContext& c) {
-  const DType t = result_type({c.promotion("self"), c.promotion("other")});
-  c.set(c.binary(kFn, c.cast(c.operand("self"), t), c.cast(c.operand("other"), t)));
-}
-
-template <BinaryFn kFn>
-void logical(RuleContext& c) {
-  c.set(c.binary(kFn, c.cast(c.operand("self"), DType::kBool),
-                 c.cast(c.operand("other"), DType::kBool)));
 }
 
 template <BinaryFn kBits, BinaryFn kLogical>
@@ -203,16 +191,6 @@ constexpr RuleEntry kBinaryEntries[] = {
     {"multiply", mul},
     {"div", div},
     {"divide", div},
-    {"true_divide", arithmetic<BinaryFn::Div>},
-    {"floor_divide", arithmetic<BinaryFn::FloorDivide>},
-    {"fmod", arithmetic<BinaryFn::Fmod>},
-    {"remainder", arithmetic<BinaryFn::Remainder>},
-    {"atan2", arithmetic<BinaryFn::Atan2>},
-    {"arctan2", arithmetic<BinaryFn::Atan2>},
-    {"minimum", arithmetic<BinaryFn::Minimum>},
-    {"maximum", arithmetic<BinaryFn::Maximum>},
-    {"min.other", arithmetic<BinaryFn::Minimum>},
-    {"max.other", arithmetic<BinaryFn::Maximum>},
     {"fmin", ignoring_nan<BinaryFn::Minimum>},
     {"fmax", ignoring_nan<BinaryFn::Maximum>},
     {"pow.Tensor_Scalar", pow_scalar},
@@ -222,18 +200,6 @@ constexpr RuleEntry kBinaryEntries[] = {
     {"hypot", hypot},
     {"xlogy", xlogy},
     {"special_xlogy", xlogy},
-    {"eq", comparison<BinaryFn::Eq>},
-    {"ne", comparison<BinaryFn::Ne>},
-    {"not_equal", comparison<BinaryFn::Ne>},
-    {"lt", comparison<BinaryFn::Lt>},
-    {"less", comparison<BinaryFn::Lt>},
-    {"le", comparison<BinaryFn::Le>},
-    {"gt", comparison<BinaryFn::Gt>},
-    {"greater", comparison<BinaryFn::Gt>},
-    {"ge", comparison<BinaryFn::Ge>},
-    {"logical_and", logical<BinaryFn::LogicalAnd>},
-    {"logical_or", logical<BinaryFn::LogicalOr>},
-    {"logical_xor", logical<BinaryFn::LogicalXor>},
     {"bitwise_and", bitwise<BinaryFn::BitwiseAnd, BinaryFn::LogicalAnd>},
     {"bitwise_or", bitwise<BinaryFn::BitwiseOr, BinaryFn::LogicalOr>},
     {"bitwise_xor", bitwise<BinaryFn::BitwiseXor, BinaryFn::LogicalXor>},

@@ -1,4 +1,5 @@
-// Elementwise functions of one operand that are one of our Unary functions, or a few of them.
+// Elementwise functions of one operand that are more than one of our Unary functions
+// (functions.cpp has those), or one of them in some types only.
 
 #include <cmath>
 #include <iterator>
@@ -15,18 +16,6 @@ using fb::UnaryFn;
 
 /// The operand in the dtype of the result.
 ValueId promoted_self(RuleContext& c) { return c.cast(c.tensor("self"), c.out_dtype()); }
-
-template <UnaryFn kFn>
-void unary(RuleContext& c) {
-  c.set(c.unary(kFn, promoted_self(c)));
-}
-
-/// Rounding leaves integers as they are.
-template <UnaryFn kFn>
-void rounding(RuleContext& c) {
-  const ValueId x = promoted_self(c);
-  c.set(is_floating(c.out_dtype()) ? c.unary(kFn, x) : x);
-}
 
 /// Whole tens are divided by, as ATen does: 10^-n is no number of ours.
 void round_decimals(RuleContext& c) {
@@ -46,10 +35,6 @@ void sign(RuleContext& c) {
   c.set(c.out_dtype() == DType::kBool ? x : c.unary(UnaryFn::Sign, x));
 }
 
-void logical_not(RuleContext& c) {
-  c.set(c.unary(UnaryFn::LogicalNot, c.cast(c.tensor("self"), DType::kBool)));
-}
-
 void bitwise_not(RuleContext& c) {
   const bool is_bool = c.out_dtype() == DType::kBool;
   c.set(c.unary(is_bool ? UnaryFn::LogicalNot : UnaryFn::BitwiseNot, promoted_self(c)));
@@ -60,9 +45,6 @@ ValueId floating_self(RuleContext& c) {
   const ValueId x = c.tensor("self");
   return is_floating(c.dtype(x)) ? x : c.cast(x, DType::kFloat32);
 }
-
-void is_nan(RuleContext& c) { c.set(c.unary(UnaryFn::IsNan, floating_self(c))); }
-void is_inf(RuleContext& c) { c.set(c.unary(UnaryFn::IsInf, floating_self(c))); }
 
 void is_finite(RuleContext& c) {
   const ValueId x = floating_self(c);
@@ -185,56 +167,20 @@ void logit(RuleContext& c) {
 }
 
 constexpr RuleEntry kUnaryEntries[] = {
-    {"abs", unary<UnaryFn::Abs>},
-    {"neg", unary<UnaryFn::Neg>},
-    {"sigmoid", unary<UnaryFn::Sigmoid>},
-    {"tanh", unary<UnaryFn::Tanh>},
-    {"exp", unary<UnaryFn::Exp>},
-    {"log", unary<UnaryFn::Log>},
-    {"sqrt", unary<UnaryFn::Sqrt>},
-    {"rsqrt", unary<UnaryFn::Rsqrt>},
-    {"reciprocal", unary<UnaryFn::Reciprocal>},
-    {"square", unary<UnaryFn::Square>},
-    {"sin", unary<UnaryFn::Sin>},
-    {"cos", unary<UnaryFn::Cos>},
-    {"tan", unary<UnaryFn::Tan>},
-    {"asin", unary<UnaryFn::Asin>},
-    {"acos", unary<UnaryFn::Acos>},
-    {"atan", unary<UnaryFn::Atan>},
-    {"sinh", unary<UnaryFn::Sinh>},
-    {"cosh", unary<UnaryFn::Cosh>},
     {"asinh", asinh},
     {"acosh", acosh},
     {"atanh", atanh},
-    {"log2", unary<UnaryFn::Log2>},
-    {"log10", unary<UnaryFn::Log10>},
-    {"log1p", unary<UnaryFn::Log1p>},
-    {"exp2", unary<UnaryFn::Exp2>},
-    {"special_exp2", unary<UnaryFn::Exp2>},
-    {"expm1", unary<UnaryFn::Expm1>},
-    {"special_expm1", unary<UnaryFn::Expm1>},
-    {"erf", unary<UnaryFn::Erf>},
-    {"special_erf", unary<UnaryFn::Erf>},
     {"erfc", erfc},
     {"special_erfc", erfc},
-    {"special_expit", unary<UnaryFn::Sigmoid>},
     {"sign", sign},
     {"sgn", sign},
-    {"floor", rounding<UnaryFn::Floor>},
-    {"ceil", rounding<UnaryFn::Ceil>},
-    {"round", rounding<UnaryFn::Round>},
     {"round.decimals", round_decimals},
-    {"trunc", rounding<UnaryFn::Trunc>},
-    {"fix", rounding<UnaryFn::Trunc>},
     {"frac", frac},
     {"rad2deg", rad2deg},
     {"deg2rad", deg2rad},
     {"logit", logit},
     {"special_logit", logit},
-    {"logical_not", logical_not},
     {"bitwise_not", bitwise_not},
-    {"isnan", is_nan},
-    {"isinf", is_inf},
     {"isfinite", is_finite},
     {"isposinf", is_signed_inf<1>},
     {"isneginf", is_signed_inf<-1>},

@@ -7,6 +7,7 @@
 // What the compiler's own target allows; on Arm with NEON that is all there is.
 #define LAZYRT_ISA vector_baseline
 #define LAZYRT_ISA_NAME "baseline"
+#define LAZYRT_ISA_KIND kBaseline
 #include "runtime/backends/cpu/vector_ops_inl.h"
 
 namespace lazyrt {

@@ -9,49 +9,19 @@
 
 namespace lazyrt {
 
-/// y[i] = f(x[i]; alpha, beta).
-using UnaryRow = void (*)(const float* x, float* y, size_t n, float alpha, float beta);
-/// y[i] = f(a[i], b[i]); in the scalar forms a or b is one element.
-using BinaryRow = void (*)(const float* a, const float* b, float* y, size_t n);
+/// What a file of vector code may be compiled for.
+enum class VectorIsa : uint8_t { kBaseline, kAvx2, kAvx512 };
 
-/// The forms of one function of two operands.
-struct BinaryRows {
-  BinaryRow vector_vector = nullptr;
-  BinaryRow vector_scalar = nullptr;
-  BinaryRow scalar_vector = nullptr;
-};
-
-/// Functions of one operand that have a vector form, in the order of VectorOps::unary.
-enum class VectorFn : uint8_t {
-  kAbs,
-  kNeg,
-  kRelu,
-  kSigmoid,
-  kTanh,
-  kExp,
-  kSqrt,
-  kRsqrt,
-  kReciprocal,
-  kSquare,
-  kErf,
-  kFloor,
-  kCeil,
-  kRound,
-  kTrunc,
-  kSign,
-  kGelu,
-  kGeluTanh,
-  kSilu,
-  kHardswish,
-  kHardsigmoid,
-  kMish,
-  kClamp,
-  kLeakyRelu,
-  kElu,
-  kCount
-};
-
-enum class VectorFn2 : uint8_t { kAdd, kSub, kMul, kDiv, kMinimum, kMaximum, kCount };
+/// Of `name` in the namespace of each instruction set the one for `isa`; for kernels that have
+/// vector code of their own.
+#if defined(__x86_64__)
+#define LAZYRT_OF_ISA(isa, name)                     \
+  ((isa) == VectorIsa::kAvx512 ? vector_avx512::name \
+   : (isa) == VectorIsa::kAvx2 ? vector_avx2::name   \
+                               : vector_baseline::name)
+#else
+#define LAZYRT_OF_ISA(isa, name) ((void)(isa), vector_baseline::name)
+#endif
 
 /// Rows of a GEMV panel: outputs are packed in groups of so many (see gemv).
 constexpr size_t kGemvPanel = 64;
@@ -81,10 +51,11 @@ constexpr size_t kWinogradPoints = 36;
 
 struct VectorOps {
   const char* isa;
+  VectorIsa kind;
   size_t lanes;  ///< elements of a vector; 1: plain scalar code
-  UnaryRow unary[static_cast<size_t>(VectorFn::kCount)];
-  BinaryRows binary[static_cast<size_t>(VectorFn2::kCount)];
 
+  /// y[i] = x[i] / by.
+  void (*divide)(const float* x, float by, float* y, size_t n);
   /// Sum, largest and smallest of a row; NaN if any element is NaN. sum of 0 elements is 0.
   float (*sum)(const float* x, size_t n);
   float (*max)(const float* x, size_t n);

@@ -4,69 +4,14 @@
 
 #include <cmath>
 
-#include "runtime/backends/cpu/vector_math_inl.h"
 #include "runtime/backends/cpu/vector_ops.h"
+#include "runtime/backends/cpu/vector_rows_inl.h"
 
 namespace lazyrt {
 namespace LAZYRT_ISA {
 namespace {
 
-HWY_INLINE V load(const float* p) { return hn::LoadU(D(), p); }
-HWY_INLINE void store(V v, float* p) { hn::StoreU(v, D(), p); }
-
-// The first n elements, n < Lanes; the other lanes are `fill`.
-HWY_INLINE V load_tail(const float* p, size_t n, float fill) {
-#if HWY_TARGET <= HWY_AVX2
-  const auto mask = hn::FirstN(D(), n);
-  return hn::IfThenElse(mask, hn::MaskedLoad(mask, D(), p), set1(fill));
-#else
-  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
-  for (size_t i = 0; i < hn::Lanes(D()); ++i) lanes[i] = i < n ? p[i] : fill;
-  return hn::Load(D(), lanes);
-#endif
-}
-HWY_INLINE void store_tail(V v, float* p, size_t n) {
-#if HWY_TARGET <= HWY_AVX2
-  hn::BlendedStore(v, hn::FirstN(D(), n), D(), p);
-#else
-  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
-  hn::Store(v, D(), lanes);
-  for (size_t i = 0; i < n; ++i) p[i] = lanes[i];
-#endif
-}
-
 HWY_INLINE float sum_lanes(V v) { return hn::GetLane(hn::SumOfLanes(D(), v)); }
-
-// y[i] = f(x[i]) in vectors, two at a time.
-template <class F>
-HWY_INLINE void map(const float* x, float* y, size_t n, F f) {
-  const size_t lanes = hn::Lanes(D());
-  size_t i = 0;
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    const V a = f(load(x + i));
-    const V b = f(load(x + i + lanes));
-    store(a, y + i);
-    store(b, y + i + lanes);
-  }
-  for (; i + lanes <= n; i += lanes) store(f(load(x + i)), y + i);
-  if (i < n) store_tail(f(load_tail(x + i, n - i, 0.0f)), y + i, n - i);
-}
-
-template <class F>
-HWY_INLINE void map2(const float* a, const float* b, float* y, size_t n, F f) {
-  const size_t lanes = hn::Lanes(D());
-  size_t i = 0;
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    const V first = f(load(a + i), load(b + i));
-    const V second = f(load(a + i + lanes), load(b + i + lanes));
-    store(first, y + i);
-    store(second, y + i + lanes);
-  }
-  for (; i + lanes <= n; i += lanes) store(f(load(a + i), load(b + i)), y + i);
-  if (i == n) return;
-  const size_t rest = n - i;
-  store_tail(f(load_tail(a + i, rest, 1.0f), load_tail(b + i, rest, 1.0f)), y + i, rest);
-}
 
 // acc = f(acc, x[i]) over a row, from `start`, which must be neutral.
 template <class F>
@@ -85,84 +30,10 @@ HWY_INLINE V fold(const float* x, size_t n, float start, F f) {
   return f(f(a0, a1), f(a2, a3));
 }
 
-#define LAZYRT_UNARY(name, expression)                                              \
-  void name##_row(const float* in, float* out, size_t n, float alpha, float beta) { \
-    (void)alpha, (void)beta;                                                        \
-    map(in, out, n, [=](V x) HWY_ATTR { return expression; });                      \
-  }
-LAZYRT_UNARY(abs, hn::Abs(x))
-LAZYRT_UNARY(neg, hn::Neg(x))
-LAZYRT_UNARY(relu, hn::IfThenElse(hn::Lt(x, hn::Zero(D())), hn::Zero(D()), x))
-LAZYRT_UNARY(sigmoid, sigmoid(x))
-LAZYRT_UNARY(tanh, tanh(x))
-LAZYRT_UNARY(exp, exp(x))
-LAZYRT_UNARY(sqrt, hn::Sqrt(x))
-LAZYRT_UNARY(rsqrt, hn::Div(set1(1.0f), hn::Sqrt(x)))
-LAZYRT_UNARY(reciprocal, hn::Div(set1(1.0f), x))
-LAZYRT_UNARY(square, hn::Mul(x, x))
-LAZYRT_UNARY(erf, erf(x))
-LAZYRT_UNARY(floor, hn::Floor(x))
-LAZYRT_UNARY(ceil, hn::Ceil(x))
-LAZYRT_UNARY(round, hn::Round(x))
-LAZYRT_UNARY(trunc, hn::Trunc(x))
-LAZYRT_UNARY(sign, hn::Sub(hn::IfThenElseZero(hn::Gt(x, hn::Zero(D())), set1(1.0f)),
-                           hn::IfThenElseZero(hn::Lt(x, hn::Zero(D())), set1(1.0f))))
-LAZYRT_UNARY(silu, hn::Div(x, hn::Add(set1(1.0f), exp_bounded(hn::Neg(x)))))
-LAZYRT_UNARY(hardsigmoid,
-             hn::Mul(clamp(hn::Add(x, set1(3.0f)), hn::Zero(D()), set1(6.0f)), set1(1.0f / 6.0f)))
-LAZYRT_UNARY(hardswish,
-             hn::Mul(hn::Mul(x, clamp(hn::Add(x, set1(3.0f)), hn::Zero(D()), set1(6.0f))),
-                     set1(1.0f / 6.0f)))
-LAZYRT_UNARY(clamp, clamp(x, set1(alpha), set1(beta)))
-LAZYRT_UNARY(leaky_relu, hn::IfThenElse(hn::Gt(x, hn::Zero(D())), x, hn::Mul(x, set1(alpha))))
-LAZYRT_UNARY(elu, hn::Mul(set1(beta), hn::IfThenElse(hn::Lt(x, hn::Zero(D())),
-                                                     hn::Mul(set1(alpha), expm1(x)), x)))
-#undef LAZYRT_UNARY
-
-HWY_INLINE V gelu(V x) {
-  const V half = hn::Mul(x, set1(0.5f));
-  return hn::MulAdd(half, erf(hn::Mul(x, set1(0.70710678118654752f))), half);
+void divide(const float* x, float by, float* y, size_t n) {
+  const V divisor = set1(by);
+  map(x, y, n, [=](V v) HWY_ATTR { return hn::Div(v, divisor); });
 }
-// 0.5 (1 + tanh(u)) = sigmoid(2 u)
-HWY_INLINE V gelu_tanh(V x) {
-  const V cubic = hn::MulAdd(hn::Mul(x, x), set1(0.044715f), set1(1.0f));
-  return hn::Mul(x, sigmoid(hn::Mul(hn::Mul(x, cubic), set1(2.0f * 0.7978845608028654f))));
-}
-// tanh(log(1 + e)) = (e^2 + 2 e) / (e^2 + 2 e + 2)
-HWY_INLINE V mish(V x) {
-  const V e = exp(hn::IfThenElse(hn::Gt(x, set1(20.0f)), set1(20.0f), x));
-  const V s = hn::MulAdd(e, e, hn::Add(e, e));
-  return hn::Mul(x, hn::Div(s, hn::Add(s, set1(2.0f))));
-}
-void gelu_row(const float* x, float* y, size_t n, float, float) {
-  map(x, y, n, [](V v) HWY_ATTR { return gelu(v); });
-}
-void gelu_tanh_row(const float* x, float* y, size_t n, float, float) {
-  map(x, y, n, [](V v) HWY_ATTR { return gelu_tanh(v); });
-}
-void mish_row(const float* x, float* y, size_t n, float, float) {
-  map(x, y, n, [](V v) HWY_ATTR { return mish(v); });
-}
-
-#define LAZYRT_BINARY(name, expression)                                        \
-  void name##_vv(const float* a_row, const float* b_row, float* y, size_t n) { \
-    map2(a_row, b_row, y, n, [](V a, V b) HWY_ATTR { return expression; });    \
-  }                                                                            \
-  void name##_vs(const float* a_row, const float* b_one, float* y, size_t n) { \
-    const V b = set1(*b_one);                                                  \
-    map(a_row, y, n, [b](V a) HWY_ATTR { return expression; });                \
-  }                                                                            \
-  void name##_sv(const float* a_one, const float* b_row, float* y, size_t n) { \
-    const V a = set1(*a_one);                                                  \
-    map(b_row, y, n, [a](V b) HWY_ATTR { return expression; });                \
-  }
-LAZYRT_BINARY(add, hn::Add(a, b))
-LAZYRT_BINARY(sub, hn::Sub(a, b))
-LAZYRT_BINARY(mul, hn::Mul(a, b))
-LAZYRT_BINARY(div, hn::Div(a, b))
-LAZYRT_BINARY(minimum, min_nan(a, b))
-LAZYRT_BINARY(maximum, max_nan(a, b))
-#undef LAZYRT_BINARY
 
 // In blocks, whose sums are added in double: the error does not grow with the length of the row.
 float sum(const float* x, size_t n) {
@@ -447,20 +318,12 @@ void lstm_gates(const float* gates, size_t stride, float* c, float* h_out, size_
 
 }  // namespace
 
-#define LAZYRT_BINARY_ROWS(name) \
-  { name##_vv, name##_vs, name##_sv }
-
 extern const VectorOps kVectorOps;
 const VectorOps kVectorOps = {
     LAZYRT_ISA_NAME,
+    VectorIsa::LAZYRT_ISA_KIND,
     hn::MaxLanes(D()),
-    {abs_row,         neg_row,   relu_row,      sigmoid_row,    tanh_row,
-     exp_row,         sqrt_row,  rsqrt_row,     reciprocal_row, square_row,
-     erf_row,         floor_row, ceil_row,      round_row,      trunc_row,
-     sign_row,        gelu_row,  gelu_tanh_row, silu_row,       hardswish_row,
-     hardsigmoid_row, mish_row,  clamp_row,     leaky_relu_row, elu_row},
-    {LAZYRT_BINARY_ROWS(add), LAZYRT_BINARY_ROWS(sub), LAZYRT_BINARY_ROWS(mul),
-     LAZYRT_BINARY_ROWS(div), LAZYRT_BINARY_ROWS(minimum), LAZYRT_BINARY_ROWS(maximum)},
+    divide,
     sum,
     max,
     min,
@@ -486,7 +349,6 @@ const VectorOps kVectorOps = {
     winograd_output,
     gru_gates,
     lstm_gates};
-#undef LAZYRT_BINARY_ROWS
 
 }  // namespace LAZYRT_ISA
 }  // namespace lazyrt

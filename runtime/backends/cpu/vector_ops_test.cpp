@@ -53,43 +53,6 @@ class EveryIsa : public testing::TestWithParam<size_t> {
 };
 INSTANTIATE_TEST_SUITE_P(Isa, EveryIsa, testing::Range(size_t{0}, kMaxVectorOps));
 
-double scalar(VectorFn fn, double x) {
-  switch (fn) {
-    case VectorFn::kRelu:
-      return x < 0 ? 0 : x;
-    case VectorFn::kSigmoid:
-      return 1 / (1 + std::exp(-x));
-    case VectorFn::kTanh:
-      return std::tanh(x);
-    case VectorFn::kExp:
-      return std::exp(x);
-    case VectorFn::kErf:
-      return std::erf(x);
-    case VectorFn::kGelu:
-      return x * 0.5 * (1 + std::erf(x * 0.70710678118654752));
-    case VectorFn::kSilu:
-      return x / (1 + std::exp(-x));
-    default:
-      return x * std::fmin(std::fmax(x + 3, 0), 6) / 6;  // hardswish
-  }
-}
-
-TEST_P(EveryIsa, Unary) {
-  for (VectorFn fn : {VectorFn::kRelu, VectorFn::kSigmoid, VectorFn::kTanh, VectorFn::kExp,
-                      VectorFn::kErf, VectorFn::kGelu, VectorFn::kSilu, VectorFn::kHardswish}) {
-    for (size_t n : kLengths) {
-      Row x(n, 1, 3), y(n);
-      if (n > 2) x[n - 1] = NAN;
-      ops_->unary[static_cast<size_t>(fn)](x.data(), y.data(), n, 0, 0);
-      for (size_t i = 0; i < n; ++i) {
-        ASSERT_TRUE(near(scalar(fn, static_cast<double>(x[i])), static_cast<double>(y[i]), 1e-6))
-            << ops_->isa << " fn " << static_cast<int>(fn) << " x " << x[i] << " y " << y[i];
-      }
-      EXPECT_TRUE(y.guards_intact(n));
-    }
-  }
-}
-
 TEST_P(EveryIsa, ExtremesKeepNaN) {
   for (size_t n : kLengths) {
     for (size_t at = 0; at < n; ++at) {
@@ -102,21 +65,6 @@ TEST_P(EveryIsa, ExtremesKeepNaN) {
       ASSERT_TRUE(std::isnan(ops_->max(x.data(), n))) << ops_->isa << " " << n << " at " << at;
       ASSERT_TRUE(std::isnan(ops_->min(x.data(), n))) << ops_->isa << " " << n << " at " << at;
     }
-  }
-}
-
-TEST_P(EveryIsa, BinaryKeepsNaNOfEitherSide) {
-  const BinaryRow maximum = ops_->binary[static_cast<size_t>(VectorFn2::kMaximum)].vector_vector;
-  for (size_t n : kLengths) {
-    Row a(n, 3, 1), b(n, 4, 1), y(n);
-    for (size_t i = 0; i < n; i += 3) (i % 2 == 0 ? a : b)[i] = NAN;
-    maximum(a.data(), b.data(), y.data(), n);
-    for (size_t i = 0; i < n; ++i) {
-      const bool has_nan = std::isnan(a[i]) || std::isnan(b[i]);
-      ASSERT_TRUE(has_nan ? std::isnan(y[i]) : y[i] == std::fmax(a[i], b[i]))
-          << ops_->isa << " " << i;
-    }
-    EXPECT_TRUE(y.guards_intact(n));
   }
 }
 
