@@ -28,16 +28,16 @@ bool truth(T x) {
   return convert<Bool>(x);
 }
 
-#define LAZYRT_BINARY(number, Name, kind, cost, names, scalar, vector)                        \
-  static_assert(static_cast<int>(fb::BinaryFn::Name) == number, #Name " has another number"); \
-  struct Name {                                                                               \
-    static constexpr BinaryKind kKind = BinaryKind::k##kind;                                  \
-    template <class T>                                                                        \
-    using Result = std::conditional_t<gives_bool(kKind), Bool, T>;                            \
-    template <class T>                                                                        \
-    static Result<T> f(T a, T b) {                                                            \
-      return scalar;                                                                          \
-    }                                                                                         \
+#define LAZYRT_BINARY(number, Name, kind, cost, names, scalar, vector)                          \
+  static_assert(static_cast<int>(fb::BinaryFn::Name) == (number), #Name " has another number"); \
+  struct Name {                                                                                 \
+    static constexpr BinaryKind kKind = BinaryKind::k##kind;                                    \
+    template <class T>                                                                          \
+    using Result = std::conditional_t<gives_bool(kKind), Bool, T>;                              \
+    template <class T>                                                                          \
+    static Result<T> f(T a, T b) {                                                              \
+      return scalar;                                                                            \
+    }                                                                                           \
   };
 namespace binary_functions {
 #include "kernels/binary/functions.inc"

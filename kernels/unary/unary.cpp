@@ -30,16 +30,16 @@ Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec
   return volume(out[0].shape) * (calls ? kMathCall : Work(0)) + work_by_size(attrs, in, out);
 }
 
-#define LAZYRT_UNARY(number, Name, kind, names, example, scalar, vector)            \
-  static_assert(static_cast<int>(Fn::Name) == number, #Name " has another number"); \
-  struct Name {                                                                     \
-    static constexpr UnaryKind kKind = UnaryKind::k##kind;                          \
-    template <class T>                                                              \
-    using Result = std::conditional_t<kKind == UnaryKind::kTruth, bool, T>;         \
-    template <class T>                                                              \
-    static Result<T> f(T x, [[maybe_unused]] T alpha, [[maybe_unused]] T beta) {    \
-      return scalar;                                                                \
-    }                                                                               \
+#define LAZYRT_UNARY(number, Name, kind, names, example, scalar, vector)              \
+  static_assert(static_cast<int>(Fn::Name) == (number), #Name " has another number"); \
+  struct Name {                                                                       \
+    static constexpr UnaryKind kKind = UnaryKind::k##kind;                            \
+    template <class T>                                                                \
+    using Result = std::conditional_t<kKind == UnaryKind::kTruth, bool, T>;           \
+    template <class T>                                                                \
+    static Result<T> f(T x, [[maybe_unused]] T alpha, [[maybe_unused]] T beta) {      \
+      return scalar;                                                                  \
+    }                                                                                 \
   };
 namespace functions {
 #include "kernels/unary/functions.inc"
