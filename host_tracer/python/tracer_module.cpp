@@ -21,6 +21,7 @@
 #include "host_tracer/capture/eager_reference.h"
 #include "host_tracer/capture/finding_ids.h"
 #include "host_tracer/capture/trace_phases.h"
+#include "host_tracer/python/copy_recorder.h"
 #include "host_tracer/python/errors.h"
 #include "host_tracer/python/python_export.h"
 #include "host_tracer/python/python_source.h"
@@ -440,6 +441,15 @@ PYBIND11_MODULE(_tracer, m) {
       .def_readwrite("sources", &PyRequest::sources)
       .def_readwrite("second_trace", &PyRequest::second_trace)
       .def_readwrite("allow", &PyRequest::allow);
+  py::class_<CopyRecorder>(m, "CopyRecorder")
+      .def(py::init<std::unordered_set<std::string>>())
+      .def("__enter__",
+           [](CopyRecorder& self) -> CopyRecorder& {
+             self.start();
+             return self;
+           })
+      .def("__exit__", [](CopyRecorder& self, const py::args&) { self.stop(); })
+      .def_property_readonly("copied", &CopyRecorder::copied);
   m.def("capture", &capture_python);
   m.def("check_allow", &check_allow, "Raises what is wrong with the entries of `allow`.");
   m.def("idle_allowances", &idle, "A line for each entry of `allow` that let nothing through.");

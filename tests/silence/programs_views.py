@@ -328,9 +328,57 @@ def scripted_function_gives_a_copy():
     return program
 
 
-@case(CALLS[0], CALLS)
+@case(CALLS[0], CALLS, expect=("failed",))
 def scripted_function_writes_into_a_copy():
     return lambda x: clamped_within(x * 1)
+
+
+@torch.jit.script
+def clamped_in_rows(x):
+    flat = x.reshape(-1)
+    flat.clamp_(-100.0, 100.0)
+
+
+@case(CALLS[0], CALLS, expect=("right",))
+def scripted_function_writes_into_a_view():
+    def program(x):
+        t = x * 1
+        clamped_in_rows(t)
+        return t
+
+    return program
+
+
+@case((SQUARE,), RARE)
+def scripted_function_writes_into_what_turns():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kept = torch.zeros(3, 3)
+
+        def forward(self, x):
+            self.kept = (self.kept + x).t()
+            turned = self.kept.t()
+            clamped_in_rows(turned)
+            return turned * 1
+
+    return Net()
+
+
+@case((SQUARE,), RARE, expect=("right",))
+def scripted_module_writes_into_its_buffer():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("sums", torch.zeros(3, 3))
+
+        def forward(self, x):
+            self.sums += x
+            flat = self.sums.flatten()
+            flat.clamp_(-100.0, 100.0)
+            return flat * 1
+
+    return torch.jit.script(Net())
 
 
 @case(CALLS[0], CALLS, expect=("right",))

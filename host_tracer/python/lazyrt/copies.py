@@ -37,7 +37,7 @@ class _Log:
     """The calls of one run. A call's key is its function and line, and how often it was there before."""
 
     def __init__(self):
-        self.answers = {}
+        self.answers, self.latest = {}, None
         self._counts = collections.Counter()
 
     def key(self, func, frame):
@@ -51,7 +51,7 @@ class _Log:
         """The key and the answer of the call that is made now."""
         answer = Answer(len(operands), [t.shape for t in results], _shared(operands, results), [_equal_to(t, operands) for t in results], strides)
         key = self.key(func, frame)
-        self.answers[key] = answer
+        self.answers[key], self.latest = answer, key
         return key, answer
 
 
@@ -62,7 +62,7 @@ class EagerAnswers(TorchFunctionMode):
         super().__init__()
         self._log = _Log()
         self.answers = self._log.answers
-        self._scripts = scripts.Calls(self._note)
+        self._scripts = scripts.Calls(self._scripted)
 
     def __enter__(self):
         self._scripts.__enter__()
@@ -76,10 +76,15 @@ class EagerAnswers(TorchFunctionMode):
         kwargs = kwargs or {}
         return self._note(func, args, kwargs, func(*args, **kwargs), sys._getframe(1))
 
-    def _note(self, func, args, kwargs, result, frame):
+    def _scripted(self, script, args, kwargs, call, frame):
+        result, copied = scripts.call_recorded(script, call)
+        return self._note(script, args, kwargs, result, frame, copied)
+
+    def _note(self, func, args, kwargs, result, frame, strides=None):
         with torch._C.DisableTorchFunction():
             operands, results = tensors_in((*args, *kwargs.values())), tensors_in([result])
-            strides = result if func in ASK_FOR_STRIDES else operands[0].stride() if func is _Tensor.numpy else None
+            if func in ASK_FOR_STRIDES or func is _Tensor.numpy:
+                strides = operands[0].stride() if func is _Tensor.numpy else result
             if operands and (results or strides is not None):
                 self._log.note(_name_of_call(func), frame, operands, results, strides)
         return result
@@ -92,7 +97,7 @@ class Copies:
     def __init__(self, eager=None, mended=frozenset(), unsure=frozenset()):
         self._eager, self._mended, self._unsure = eager, mended, unsure
         self.wrote = False  # a run writes into tensors
-        self.asked = {}  # key -> what a call was told of strides
+        self.asked = {}  # key -> what a call was told of strides; of TorchScript code that writes there, whether it copies
         self.written = {}  # key of a call whose result shares memory that is written afterwards -> whether strides decide on that
         self.matter = False  # they do, in one of them
         self.begin()
@@ -126,9 +131,25 @@ class Copies:
         """A call that is a matter of others."""
         self._log.key(_name_of_call(func), frame)
 
+    def scripted(self, script, args, kwargs, result, frame, current):
+        """The result of TorchScript code that was called. Raises Error where it copies in eager what it gives a view of here, and writes there."""
+        code = scripts.code_of(script)
+        self.wrote |= code.writes
+        made = self.take(script, args, kwargs, result, frame, current)
+        if code.writes_copies:
+            key = self._log.latest or self._log.key(_name_of_call(script), frame)
+            self.matter = True
+            known = None if self._eager is None else self._eager.get(key)
+            self.asked[key] = known is not None and known.strides
+            if self.asked[key]:
+                raise Error(f"TorchScript code ('{script.name}') writes into what contiguous, reshape, flatten or to give there, or into what that is made of, "
+                            f"and copies it in eager: {_ADVICE}, or write that code in Python", "unsupported")
+        return made
+
     def take(self, func, args, kwargs, result, frame, current):
         """The result of a call, which shares as in eager where that is wanted. current(tensor): what the program has of it by now."""
         operands, results = [current(t) for t in tensors_in((*args, *kwargs.values()))], tensors_in([result])
+        self._log.latest = None
         if not operands or not results:
             return result
         key, answer = self._log.note(_name_of_call(func), frame, operands, results)

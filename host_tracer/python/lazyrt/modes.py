@@ -10,7 +10,7 @@ import sys
 import torch
 from torch.overrides import TorchFunctionMode
 
-from lazyrt import _tracer, following, gradients, indexing, scripts, statements
+from lazyrt import _tracer, following, gradients, indexing, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, has_carriers, nested_carriers
 from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR, tensors_in
@@ -320,19 +320,14 @@ class CaptureMode(TorchFunctionMode):
     def _ask(self, func, own):
         return self._copies.ask(func, self._frame, own) if self._is_of_program else own
 
-    def scripted(self, script, args, kwargs, result, frame):
+    def scripted(self, script, args, kwargs, call, frame):
         """The result of a call of TorchScript code."""
+        result = call()
         with torch._C.DisableTorchFunction():
-            if not any(map(is_lazy, tensors_in((*args, *kwargs.values())))):
-                self._copies.pass_by(script, frame)
-                return result
-            code = scripts.code_of(script)
-            if code.writes_copies:
-                raise Error(f"TorchScript code ('{script.name}') writes into what contiguous, reshape, flatten or to give there, or into what that is made of: "
-                            "whether those copy cannot be followed there. clone() what is written, or write that code in Python", "unsupported")
-            if code.writes:
-                self._copies.note_write()
-            return self._copies.take(script, args, kwargs, result, frame, self.current)
+            if any(map(is_lazy, tensors_in((*args, *kwargs.values())))):
+                return self._copies.scripted(script, args, kwargs, result, frame, self.current)
+            self._copies.pass_by(script, frame)
+            return result
 
     def _setitem(self, func, args, kwargs):
         tensor, index, value = args

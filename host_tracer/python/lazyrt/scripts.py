@@ -5,12 +5,14 @@ import sys
 
 import torch
 
+from lazyrt import _tracer
+
 KINDS = (torch.jit.ScriptFunction, torch._C.ScriptMethod)
 _MAY_COPY = {"aten::contiguous", "aten::reshape", "aten::reshape_as", "aten::flatten", "aten::ravel", "aten::to"}
 
 
 class Calls:
-    """While active, see(script, args, kwargs, result, frame) is told of calls of TorchScript code, and says what they give."""
+    """While active, see(script, args, kwargs, call, frame) is told of calls of TorchScript code, and says what they give: `call()` makes them."""
 
     def __init__(self, see):
         self._see = see
@@ -26,7 +28,7 @@ class Calls:
 
     def _hooked(self, original):
         def call(script, *args, **kwargs):
-            return self._see(script, args, kwargs, original(script, *args, **kwargs), sys._getframe(1))
+            return self._see(script, args, kwargs, functools.partial(original, script, *args, **kwargs), sys._getframe(1))
 
         return call
 
@@ -46,6 +48,15 @@ class Code:
             aliases = graph.alias_db()
             self.writes_copies = any(_meets(aliases, copy, writer) for i, copy, loops in copies for k, writer, others in writers
                                      if k > i or set(loops) & set(others))
+
+
+def call_recorded(script, call):
+    """(what call() gives, whether the script copies meanwhile where it may)"""
+    if not code_of(script).writes_copies:
+        return call(), None
+    with _tracer.CopyRecorder(_MAY_COPY) as recorder:
+        result = call()
+    return result, recorder.copied
 
 
 def code_of(script):
