@@ -446,3 +446,39 @@ def transposed_result_says_how_it_lies():
         return torch.where(x.t() > 100, wide, t)
 
     return program
+
+
+SEQUENCE = torch.linspace(-1, 1, 96).reshape(2, 6, 8)
+
+
+@case((SEQUENCE,), [(SEQUENCE,), (SEQUENCE * 1e4,), (SEQUENCE,)], expect=("right",))
+def attention_is_clamped():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention = nn.MultiheadAttention(8, 2, batch_first=True).eval()
+
+        def forward(self, x):
+            y, _ = self.attention(x, x, x, need_weights=False)
+            flat = y.reshape(-1)
+            flat.clamp_(-50.0, 50.0)
+            return y, flat
+
+    return Net()
+
+
+@case((SQUARE,), RARE, expect=("right",))
+def copy_is_kept_and_its_source_written_later():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("sums", torch.zeros(3, 3))
+            self.last = torch.zeros(9)
+
+        def forward(self, x):
+            last = self.last * 1
+            self.sums.add_(x).clamp_(-50.0, 50.0)
+            self.last = self.sums.t().flatten()
+            return last, self.sums * 1
+
+    return Net()

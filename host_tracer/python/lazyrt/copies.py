@@ -66,10 +66,13 @@ class EagerAnswers(TorchFunctionMode):
 
     def __enter__(self):
         self._scripts.__enter__()
+        self._has_torch_function = torch.overrides.has_torch_function
+        torch.overrides.has_torch_function = _is_overridden
         return super().__enter__()
 
     def __exit__(self, *error):
         super().__exit__(*error)
+        torch.overrides.has_torch_function = self._has_torch_function
         self._scripts.__exit__(*error)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -88,6 +91,12 @@ class EagerAnswers(TorchFunctionMode):
             if operands and (results or strides is not None):
                 self._log.note(_name_of_call(func), frame, operands, results, strides)
         return result
+
+
+def _is_overridden(arguments):
+    """Whether tensors have functions of their own. Attention asks it, and takes its slow path, with other strides, where there is a mode."""
+    return any(isinstance(t, _Tensor) and type(t).__torch_function__ is not torch._C._disabled_torch_function_impl and type(t) is not _Tensor
+               for t in arguments)
 
 
 class Copies:
@@ -270,7 +279,8 @@ def capture_with_copies(run, capture, eager, unsure=frozenset()):
         done = run.copies
         run.copies_matter |= done.matter or done.wrote and any(key[0] is _Tensor.numpy for key in done.asked)
         answers = eager() if answers is None and (done.wrote or done.asked) else answers
-        more = set() if answers is None else set(_to_mend(done, answers)) - mended
+        keeps = trace is None or bool(trace.states)
+        more = set() if answers is None else set(_to_mend(done, answers, keeps)) - mended
         if not more and (answers is None or all(key not in answers or answers[key].strides == told for key, told in done.asked.items())):
             break
         mended |= more
@@ -281,14 +291,14 @@ def capture_with_copies(run, capture, eager, unsure=frozenset()):
     return trace
 
 
-def _to_mend(first, answers):
-    """Keys of calls that share otherwise in eager, as far as that may make a difference."""
-    for key, ours in first.answers.items():
+def _to_mend(done, answers, keeps):
+    """Keys of calls that share otherwise in eager, as far as that may make a difference. `keeps`: later calls may write there."""
+    for key, ours in done.answers.items():
         theirs = answers.get(key)
         if not _are_alike(theirs, ours):
-            if first.written.get(key):
+            if done.written.get(key):
                 yield key
-        elif any(not set(b) <= set(a) or key in first.written and a != b for a, b in zip(ours.shared, theirs.shared)):
+        elif any(not set(b) <= set(a) or a != b and (keeps or key in done.written) for a, b in zip(ours.shared, theirs.shared)):
             yield key
 
 
@@ -318,7 +328,6 @@ class Rows:
         try:
             for _ in range(count):
                 job.arguments.restore()
-                torch.backends.mha.set_fastpath_enabled(False)  # as in the capture
                 answers = EagerAnswers()
                 job.call_eagerly(sample, [t.detach().clone(memory_format=torch.contiguous_format) for _, t in sample.inputs], buffers, answers)
                 found.append(answers.answers)
