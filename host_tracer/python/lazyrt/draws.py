@@ -38,7 +38,7 @@ class Draws:
 
     def __init__(self, place):
         self._place = place
-        self.found = {}  # (message, file, line) of draws that matter
+        self.found = {}  # (message, file, line) of draws that matter -> the path of the place that keeps what was drawn, or None
         self._seeds_of_runs = []  # of one capture, for each run: the seeds of the generators that the program has used
         self._of_generators = {}  # what matters where those differ
 
@@ -48,10 +48,10 @@ class Draws:
             self.found.update(self._of_generators)
         self._seeds_of_runs, self._of_generators = [], {}
 
-    def findings(self):
-        """(message, suggestion, file, line) of each draw whose numbers the program uses."""
+    def findings(self, unread=()):
+        """(message, suggestion, file, line) of each draw whose numbers the program uses. `unread`: paths of places that it only writes."""
         self.begin()
-        return [(message, _HINT, file, line) for message, file, line in self.found]
+        return [(message, _HINT, file, line) for (message, file, line), path in self.found.items() if path is None or not _lies_in(path, unread)]
 
     @contextlib.contextmanager
     def watched(self, numbers):
@@ -71,6 +71,10 @@ class Draws:
         """(file, line) of the program."""
         place = self._place()
         return place["file"], place["line"]
+
+
+def _lies_in(path, places):
+    return any(path == place or path.startswith((f"{place}.", f"{place}[")) for place in places)
 
 
 class _Run:
@@ -98,7 +102,7 @@ class _Run:
             known = self._drawn.get(id(tensor))
             if known is not None and not (is_lazy(tensor) and _tracer.is_dynamic(tensor)):
                 _, what, of_generator, place = known
-                self._note(f"{what} draws random numbers, and '{path}' keeps them, or what is computed from them, for later calls", of_generator, place)
+                self._note(f"{what} draws random numbers, and '{path}' keeps them, or what is computed from them, for later calls", of_generator, place, path)
 
     # ---------------------------------------------------------------- torch
 
@@ -186,9 +190,9 @@ class _Run:
     def _report(self, what, of_generator, place):
         self._note(f"{what} draws random numbers that decide what the program does; those of this capture did", of_generator, place)
 
-    def _note(self, message, of_generator, place):
+    def _note(self, message, of_generator, place, path=None):
         found = self._draws._of_generators if of_generator else self._draws.found
-        found[(message, *place)] = None
+        found[(message, *place)] = path
 
     # ---------------------------------------------------------------- Python and NumPy
 

@@ -76,6 +76,16 @@ def _all_different(tensor):
     return tensor.detach() + (step * torch.arange(tensor.numel())).reshape(tensor.shape).to(tensor.dtype)
 
 
+def altered(sample):
+    """[tensors] in place of the sample's: of other scales and signs; what is no floating number in another order."""
+    given = [tensor.detach() for _, tensor in sample.inputs]
+    return [[_rearranged(tensor) if not tensor.is_floating_point() else tensor * by + by / 4 for tensor in given] for by in (-1.5, 30)]
+
+
+def _rearranged(tensor):
+    return tensor.flip(tuple(range(tensor.dim()))) if tensor.layout == torch.strided else tensor
+
+
 @functools.lru_cache(maxsize=1)
 def _seeds():
     first = {seed: (random.Random(seed).random(), numpy.random.RandomState(seed).random_sample()) for seed in range(3000)}

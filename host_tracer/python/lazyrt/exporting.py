@@ -106,6 +106,7 @@ class _Export:
         self.begins_in = None  # the phase from which eager is run; None: the first
         self.eager_seconds = 0.0  # of a call
         self.keeps_objects = False  # eager holds on to its inputs, or gives them back
+        self.heard = set()  # ids of samples
 
     def run(self, samples, path, check, keep_samples, report_path):
         materialised = self._materialise(samples[0])
@@ -127,7 +128,7 @@ class _Export:
             traces = [trace for trace, _ in captured]
             self._check_interfaces(steps)
             self._note(traces[0], samples[0], materialised)
-            self._experiment(traces[0], samples[0])
+            self._experiment(traces[0], samples)
             self._allow(traces)
             report = ExportReport(traces, path)
             self._refuse_errors(report)
@@ -138,7 +139,7 @@ class _Export:
             self._number_results(captured)
             seconds = time.perf_counter() - start
         except ExportError:
-            self.tripwire.hidden(samples[0])  # for what it puts back
+            self.tripwire.hidden(samples)  # for what it puts back
             raise
         finally:
             self.restore()
@@ -274,6 +275,10 @@ class _Export:
     # ---------------------------------------------------------------- capture
 
     def _capture(self, sample, phase, unsure=frozenset()):
+        with self.tripwire.capturing():
+            return self._capture_once(sample, phase, unsure)
+
+    def _capture_once(self, sample, phase, unsure):
         self.restore()
         phase.restore()
         request = _tracer.Request()
@@ -389,7 +394,11 @@ class _Export:
         buffers = self.fresh_buffers(run)
         tensors = tensors or [tensor.detach().clone() for _, tensor in sample.inputs]
         before, start = experiments.traces_of(tensors), time.perf_counter()
-        result = self.call_eagerly(sample, tensors, buffers, mode, arrange)
+        first = mode is None and id(sample) not in self.heard
+        with self.tripwire.listening() if first else contextlib.nullcontext():
+            result = self.call_eagerly(sample, tensors, buffers, mode, arrange)
+        if first:
+            self.heard.add(id(sample))
         self.eager_seconds = time.perf_counter() - start
         self.keeps_objects |= experiments.traces_of(tensors) != before
         return result
@@ -412,10 +421,11 @@ class _Export:
         with torch.set_grad_enabled(self.takes_gradients), mode or contextlib.nullcontext():
             return self.program.call(buffers, args, kwargs)
 
-    def call_again(self, sample, buffers):
-        """The same on fresh clones of the sample's tensors, with the other arguments as they were at export."""
+    def call_again(self, sample, buffers, tensors=None):
+        """The same on fresh clones of the sample's tensors, or of these, with the other arguments as they were at export."""
         self.arguments.restore()
-        return self.call_eagerly(sample, [tensor.detach().clone() for _, tensor in sample.inputs], buffers)
+        tensors = tensors or [tensor for _, tensor in sample.inputs]
+        return self.call_eagerly(sample, [tensor.detach().clone() for tensor in tensors], buffers)
 
     def _check_structure(self, bundle, sample):
         """The loaded bundle gives what the model gives, nested alike."""
@@ -443,9 +453,9 @@ class _Export:
         notes += [*_layout_notes(self.layout), *_form_notes(self.forms)]
         trace.notes = [*notes, *dict.fromkeys(self.notes)]
 
-    def _experiment(self, trace, sample):
+    def _experiment(self, trace, samples):
         """What traces do not show."""
-        hidden = self.tripwire.hidden(sample)
+        hidden, sample = self.tripwire.hidden(samples), samples[0]
         for text in hidden:
             trace.add_finding("error", "changing-attribute", text, ADVICE)
         if hidden:  # it makes differences of all kinds
@@ -455,7 +465,7 @@ class _Export:
             what = ", and its results depend on what it draws" if reaches else ""
             trace.add_finding("error" if reaches else "note", "random", f"the model draws from Python's generator {name}{what}",
                               "numbers that the bundle should draw anew have to be inputs")
-        for message, suggestion, file, line in self.draws.findings():
+        for message, suggestion, file, line in self.draws.findings(self.state.unread):
             trace.add_finding("error", "random", message, suggestion, file, line)
         try:
             self._experiment_in_eager(trace, sample)

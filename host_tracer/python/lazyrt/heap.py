@@ -53,9 +53,10 @@ Change = collections.namedtuple("Change", "holder name")  # what differs: the it
 
 
 class Roots:
-    """Where the user's heap begins, as [(name, object)]; `loose`: what has no name."""
+    """Where the user's heap begins, as [(name, object)]; `loose`: what has no name; `handed`: objects that libraries have given it."""
 
     def __init__(self, program):
+        self.handed = []
         self.named = [(path or "model", value) for path, value in program.roots.items()]
         self.named.append((program.name, program.target))
         self.named.append(("threading.current_thread()", threading.current_thread()))
@@ -80,15 +81,17 @@ class Roots:
 
 
 class Heap:
-    """A picture from these roots. `quiet`: ids of tensors whose content is known otherwise. `counts_hits`: of functools.lru_cache."""
+    """A picture from these roots. `quiet`: ids of tensors whose content is known otherwise. `counts_hits`: of functools.lru_cache. `keeps`: what
+    small tensors hold."""
 
-    def __init__(self, roots, quiet=(), counts_hits=False):
+    def __init__(self, roots, quiet=(), counts_hits=False, keeps=False):
         self.nodes = {}  # id -> (object, what it is beside what it refers to, what it refers to)
         self.came = {}  # id -> id of the object through which it was reached first, or the name of a root
-        opening = _Opening(quiet, counts_hits)
+        self._contents = {} if keeps else None  # id -> copy
+        opening = _Opening(quiet, counts_hits, self._contents)
         self.complete = True
         with torch._C.DisableTorchFunction():  # of classes that derive from Tensor
-            for group in (roots.named, roots.loose):
+            for group in (roots.named, roots.loose, [("", value) for value in roots.handed]):
                 self._walk(group, opening)
 
     def _walk(self, roots, opening):
@@ -121,7 +124,7 @@ class Heap:
         return here, found[::-1]
 
     def put_back(self, value):
-        """Makes a container or class of Python what it was. False where it was not there, or is none."""
+        """Makes a container or class of Python, or a small tensor, what it was. False where it was not there, or is none."""
         node = self.nodes.get(id(value))
         if node is None or node[0] is not value:
             return False
@@ -142,6 +145,8 @@ class Heap:
                     (type if isinstance(value, type) else object).__setattr__(value, name, item)
         elif type(value) is types.CellType and items:
             value.cell_contents = items[0]
+        elif id(value) in self._contents and value.shape == self._contents[id(value)].shape:
+            value.data.copy_(self._contents[id(value)])
         else:
             return False
         return True
@@ -305,8 +310,8 @@ def is_class_of_library(cls):
 class _Opening:
     """What an object is, by its type."""
 
-    def __init__(self, quiet, counts_hits):
-        self._quiet, self._counts_hits, self._openers = frozenset(quiet), counts_hits, {}
+    def __init__(self, quiet, counts_hits, contents):
+        self._quiet, self._counts_hits, self._contents, self._openers = frozenset(quiet), counts_hits, contents, {}
 
     def open(self, value):
         """(what it is beside what it refers to, [what it refers to]); None where it is not entered."""
@@ -328,6 +333,8 @@ class _Opening:
             if issubclass(kind, base):
                 return opener and opener.__get__(self)
         module = getattr(kind, "__module__", None)
+        if module == "lazyrt.carriers":
+            return lambda value: (None, [])
         if isinstance(module, str) and (module.partition(".")[0] in _TOOLS or module.startswith(("torch._C", "torch._ops"))):
             return None
         if issubclass(kind, collections.abc.Iterator) and is_class_of_library(kind):
@@ -394,6 +401,8 @@ class _Opening:
                 own = ("lazy",)
             else:
                 own = (*own, *_content_of(value))
+                if self._contents is not None and is_plain_tensor(value) and value.numel() * value.element_size() <= _MOST_BYTES:
+                    self._contents[id(value)] = value.detach().clone()
         return (own, [value.__dict__] if value.__dict__ else [])
 
     def _bytes(self, value):

@@ -102,6 +102,7 @@ class Phases:
         self.counts = set()  # numbers that change with every call, followed as long as nothing but tensors comes of them
         self.follows_counts = True
         self.ignored = set()  # places that change with every call, as long as no call is seen to read them
+        self.unread = set()  # the same, and states that are written alone, when all is explored
         self.now_symbolic, self.now_numbers, self.now_arrays = frozenset(), frozenset(), frozenset()
         self.reads = {}  # path -> where a call reads what an earlier one left there
         self.written = set()  # names of the registered parameters and buffers that calls write

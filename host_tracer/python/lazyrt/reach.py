@@ -17,6 +17,7 @@ import functools
 import gc
 import io
 import itertools
+import logging
 import operator
 import pathlib
 import pickle
@@ -33,9 +34,9 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 
 from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
-                            DequeEntry, DictEntry, LibrariesEntry, ListEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry,
-                            ScriptItemsEntry, SetEntry,
-                            SwitchesEntry, TensorEntry, TextEntry, VariableEntry, from_class, from_globals, is_data_name, key_text, plain_token)
+                            DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry,
+                            ScriptItemsEntry, SeedEntry, SetEntry, SwitchesEntry,
+                            TensorEntry, TextEntry, VariableEntry, from_class, from_globals, is_data_name, key_text, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
 
@@ -44,6 +45,7 @@ __all__ = ["CARRIERS", "Contents", "Held", "Reach", "copy_of", "module_of", "of_
 TupleAt = collections.namedtuple("TupleAt", "path")  # owner of a tuple's items: it is replaced itself
 
 MOST_PLACES = 1_000_000
+_MOST_HELD = 1000
 _BY_IDENTITY = (type(None), type(Ellipsis), type(NotImplemented), types.MethodDescriptorType, types.WrapperDescriptorType,
                 types.GetSetDescriptorType, types.MemberDescriptorType, torch.dtype, torch.device, torch.layout, torch.memory_format,
                 threading.Thread)
@@ -86,10 +88,15 @@ class Reach:
         self._libraries = {}  # id -> (path, module, class, function or object of a library): of its attributes, too
         self.bound = set()  # ids of containers that something refers to past all that could be put in their place
         self._todo = [(path, value, None) for path, value in reversed(roots)]
+        if switches:
+            self._push_loggers()
         self._walk(ignored)
         if switches:
             self._entries.append(SwitchesEntry())
             self.places.update(self._entries[-1].states)
+            if "initial_seed" in self._words:
+                self._entries.append(SeedEntry())
+                self.places["torch.initial_seed()"] = self._entries[-1].seed
 
     def reads_unseen(self, container=None):
         """Whether the code has ways to read attributes, or the container, that no one sees."""
@@ -153,6 +160,22 @@ class Reach:
             self._seen[("library", id(value))] = path
             self._keep.append(value)
             self._libraries[id(value)] = (path, value)
+
+    def _push_loggers(self):
+        """Attributes that somebody has given to loggers."""
+        entry = LoggersEntry()
+        self._entries.append(entry)
+        for (logger, name), item in zip(entry.kept, entry.items):
+            self._push(f"logging.getLogger({logger.name!r}).{name}", item, (logger, name))
+
+    def _visit_logger(self, path, value):
+        """Its switches and attributes are looked at with those of all others; its handlers where they are the program's own."""
+        while value is not None:
+            for i, handler in enumerate(value.handlers):
+                if not of_a_library(type(handler).__module__) and not is_installed(type(handler).__module__):
+                    self._push(f"{path}.handlers[{i}]", handler, _IMPLIED)
+            value = value.parent if value.propagate else None
+        return ("logger",)
 
     def _free(self, path):
         """The path, with a number where another place has it."""
@@ -223,7 +246,9 @@ class Reach:
                 items.update((id(holder), name) for holder in (entry.value, getattr(entry.value, "__dict__", None)) for name in entry.kept)
             elif isinstance(entry, AttributesEntry) and isinstance(entry.value, (dict, type)):
                 items.update((id(entry.value), name) for name in entry.names)
-            elif not isinstance(entry, (TensorEntry, LibrariesEntry, SwitchesEntry)) and not (type(entry) is CachedEntry and self.names_attribute("cache_info")):
+            elif isinstance(entry, LoggersEntry):
+                items.update((id(vars(logger)), name) for logger, name in entry.kept)
+            elif not isinstance(entry, (TensorEntry, LibrariesEntry, SeedEntry, SwitchesEntry)) and not (type(entry) is CachedEntry and self.names_attribute("cache_info")):
                 whole.add(id(entry.value))
         whole |= self.well_kept()
         whole.update(id(value) for value in self._keep if isinstance(value, (tuple, frozenset)))
@@ -393,7 +418,7 @@ class Reach:
     def _visit_opaque(self, value):
         """An object of Python's own library or NumPy: what it says of itself."""
         kind = type(value)
-        self.bound.update(id(item) for item in gc.get_referents(value) if isinstance(item, (dict, list, collections.deque)))
+        self.bound |= _held_by(value)
         if kind.__module__.startswith(("lazyrt", "torch")):
             return ("object", kind.__module__, kind.__name__)
         entry = PlainEntry(value)
@@ -656,6 +681,7 @@ class Reach:
         functools.partial: _visit_partial, staticmethod: _visit_descriptor, classmethod: _visit_descriptor,
         property: _visit_descriptor, functools.cached_property: _visit_descriptor,
         type(functools.lru_cache(lambda: None)): _visit_cached,
+        logging.Logger: _visit_logger,
         torch._C.ScriptDict: _visit_script_items, torch._C.ScriptList: _visit_script_items, torch._C.ScriptMethod: _visit_script_method,
     }
 
@@ -677,6 +703,19 @@ def _refuse_hidden_objects(path, module):
             if kind.kind() == "ClassType":
                 raise ExportError(f"the frozen module '{path or 'self'}' keeps an object of {kind.annotation_str} in its code, whose changes cannot be followed: "
                                   "export it unfrozen", "unsupported")
+
+
+def _held_by(value):
+    """Ids of the containers that an object of a library holds, also through others."""
+    found, todo = set(), [value]
+    for held in todo:
+        for item in gc.get_referents(held):
+            if isinstance(item, (dict, list, collections.deque)) and id(item) not in found and len(found) < _MOST_HELD:
+                found.add(id(item))
+                todo.append(item)
+            elif isinstance(item, tuple) and len(todo) < _MOST_HELD:
+                todo.append(item)
+    return found
 
 
 def _pickled(value):

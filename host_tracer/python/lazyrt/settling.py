@@ -91,7 +91,8 @@ def _drop_unread(phases, steps):
     registered = {*phases.program.parameters(), *phases.program.buffers()}
     hidden = [name for step in steps for name in step.trace.states if name not in registered and name != "lazyrt.phase"]
     unread = [*phases.ignored, *_tracer.drop_unread_states([step.trace for step in steps], hidden)]
-    for name in sorted(set(unread)):
+    phases.unread = set(unread)
+    for name in sorted(phases.unread):
         _find(steps[0], "note", "only-written", f"what the program keeps in '{name}' is never read: the bundle leaves it out")
 
 

@@ -1,22 +1,31 @@
-"""State that Reach does not know is found by what it does: the program is called several times in a row, and whatever of the user's objects
-differs after each call, and is in no picture, cannot be followed."""
+"""State that Reach does not know is found by what it does: the program is called in rounds, and whatever of the user's objects differs after
+the same call of two rounds, and is in no picture, cannot be followed. A round goes through all phases and samples."""
 
 import collections
+import collections.abc
+import contextlib
+import functools
 import gc
 import time
 import types
 import weakref
 
 import torch
+from torch.overrides import TorchFunctionMode
 
+from lazyrt import layouts
 from lazyrt.errors import ExportError
+from lazyrt.experiments import altered
+from lazyrt.handed import Handed
 from lazyrt.heap import Heap, Roots, changes, members_of, put_in
+from lazyrt.reach import CARRIERS
 from lazyrt.tensors import is_lazy
 
-_SLOW = 0.5  # seconds of a call from which on no more than two are made
+_SLOW = 0.5  # seconds of a call from which on the first round is compared: later ones confirm what was found
 _FAST = 0.05
 ADVICE = "keep it as a number, list, dict or tensor in an attribute of the model, or make it an input"
 _AT_MOST = 4
+_MOST_SAMPLES = 4
 
 
 class Tripwire:
@@ -24,39 +33,57 @@ class Tripwire:
 
     def __init__(self, job):
         self._job = job
-        self._roots = Roots(job.program)
-        self.first = self._look()
+        self._roots, self._handed = Roots(job.program), Handed()
+        self.first = Heap(self._roots, keeps=True)
         self._texts = None
         with torch._C.DisableTorchFunction():
-            self._lazy = {here for here, node in self.first.nodes.items() if is_lazy(node[0])}  # what is left of other exports
+            self._lazy = {here for here, node in self.first.nodes.items() if _is_of_capture(node[0])}  # what is left of other exports
+
+    def listening(self):
+        """Notes what libraries hand out to the program in a call."""
+        return self._handed.watched()
 
     def _look(self):
-        state = getattr(self._job, "state", None)
-        if state is None:
-            return Heap(self._roots)
-        return Heap(self._roots, state.first.picture.well_kept(), state.first.picture.names_attribute("cache_info"))
+        self._roots.handed = list(self._handed.found.values())
+        picture = self._job.state.first.picture
+        return Heap(self._roots, picture.well_kept(), picture.names_attribute("cache_info"))
 
-    def hidden(self, sample):
-        """[text] of what the program changes with every call where nobody would see it; it is put back as far as it lies open."""
+    def hidden(self, samples):
+        """[text] of what the program changes with its calls where nobody would see it; it is put back as far as it lies open."""
         if self._texts is None:
-            self._texts = self._find(sample)
+            self._texts = self._find(samples)
         return self._texts
 
-    def _find(self, sample):
+    def _find(self, samples):
         try:
-            found, heap = self._changing(sample)
-            texts = list(dict.fromkeys(_text(heap, change, self._known) for change in found))[:_AT_MOST]
+            found = self._changing(samples)
+            if not found and self._job.eager_seconds < _FAST:
+                found = self._changing_on_others(samples)
+            texts = list(dict.fromkeys(_text(heap, change, self._known) for change, heap in found))[:_AT_MOST]
         except ExportError:
             raise
         except Exception:  # the program's own: told elsewhere
             return []
         finally:
             self._job.restore()
-        for change in found:
+        for change, heap in found:
             for value in heap.chain(change.holder)[1][::-1]:
                 if self.first.put_back(value):
                     break
         return texts
+
+    @staticmethod
+    @contextlib.contextmanager
+    def capturing():
+        """While it goes on, the garbage collector tells refuse_lazy what is new, unless the process uses its freezer itself."""
+        ours = gc.get_freeze_count() == 0
+        if ours:
+            gc.freeze()
+        try:
+            yield
+        finally:
+            if ours:
+                gc.unfreeze()
 
     def refuse_lazy(self):
         """Raises ExportError where the program, restored, still holds tensors of a capture: in places that no picture knows."""
@@ -65,7 +92,7 @@ class Tripwire:
                 return
         heap = Heap(self._roots)
         with torch._C.DisableTorchFunction():
-            lazy = [value for here, (value, *_) in heap.nodes.items() if here not in self._lazy and is_lazy(value)]
+            lazy = [value for here, (value, *_) in heap.nodes.items() if here not in self._lazy and _is_of_capture(value)]
         if not lazy:
             return
         self._known = _Known([self._job.state.look(), self._job.arguments])
@@ -73,7 +100,8 @@ class Tripwire:
         where, kind = _path(name, chain), _culprit(chain, self._known)
         for value in lazy:
             self._replace(heap, value)
-        raise ExportError(f"the program keeps a tensor that is computed from its inputs in {kind}, where LazyRT cannot follow it: '{where}'; {ADVICE}",
+        what = "tensor" if is_lazy(lazy[0]) else "number"
+        raise ExportError(f"the program keeps a {what} that is computed from its inputs in {kind}, where LazyRT cannot follow it: '{where}'; {ADVICE}",
                           "unsupported")
 
     def _replace(self, heap, lazy):
@@ -82,35 +110,114 @@ class Tripwire:
             if not any(item is lazy for item in items):
                 continue
             for value in heap.chain(holder)[1][::-1]:
-                if self.first.put_back(value) or put_in(value, lazy, torch.zeros(lazy.shape, dtype=lazy.dtype)):
+                if self.first.put_back(value) or put_in(value, lazy, _plain_of(lazy)):
                     break
 
-    def _changing(self, sample):
-        job = self._job
+    def _changing(self, samples):
+        """[(Change, Heap)] of what the samples' calls change."""
+        job, pause = self._job, self._job.eager_seconds
+        turns = max(len(job.state.known), 2 if pause < _FAST else 1)
         buffers = job.fresh_buffers()
-        pause = job.eager_seconds
-        heaps = []
-        if pause < _FAST:
-            job.call_again(sample, buffers)
+        calls = [functools.partial(job.call_again, sample, buffers) for _ in range(turns) for sample in samples]
         if pause < _SLOW:
-            job.call_again(sample, buffers)
-        heaps.append(self._look())
-        for _ in range(2):
-            job.call_again(sample, buffers)
-            heaps.append(self._look())
-            found = changes(*heaps[-2:])
-            if len(heaps) == 3:
-                found = {key: change for key, change in found.items() if key in before}
-            before = found
-            if not found:
-                return [], heaps[-1]
-        self._known = _Known([*(phase.picture for phase in job.state.known), job.state.look(), job.arguments], job.state.first.picture.cold_caches())
-        found = {key: change for key, change in found.items() if not self._known.has(change, heaps[-1], heaps[0])}
-        if found:  # other threads change things, too
-            time.sleep(min(pause, 1.0))
-            idle = changes(heaps[-1], self._look())
-            found = {key: change for key, change in found.items() if key not in idle}
-        return list(found.values()), heaps[-1]
+            for call in calls:
+                call()
+        return self._confirmed(calls)
+
+    def _changing_on_others(self, samples):
+        """The same of calls with altered values that compute as the samples' do."""
+        for sample in samples[:_MOST_SAMPLES]:
+            result = self._job.plain_result(sample)
+            before = self._look()
+            buffers = self._job.fresh_buffers()
+            alike = _Alike(self._job, sample, buffers)
+            others = [tensors for tensors in altered(sample) if alike.is_so(tensors) and alike.is_so(tensors)]
+            found = self._confirmed([lambda: [self._job.call_again(sample, buffers, tensors) for tensors in others]]) if others else []
+            found = found or self._left_behind(sample, result, before)
+            if found:
+                return found
+        return []
+
+    def _left_behind(self, sample, result, before):
+        """What calls have changed for good, where the program gives something else than `result` now: largest values so far, and the like."""
+        self._job.restore()
+        after = self._look()
+        if layouts.same_results(self._job.eager(sample), result):
+            return []
+        return [(change, after) for change, *_ in self._unknown({key: (change, after, before) for key, change in changes(before, after).items()}).values()]
+
+    def _confirmed(self, calls):
+        """[(Change, Heap)] of what two rounds of these calls change, and nobody knows."""
+        found = self._unknown(self._round(calls))
+        if not found:
+            return []
+        again = self._round(calls)
+        found = {key: again[key] for key in found if key in again}
+        idle = self._changing_alone() if found else {}
+        return [(change, heap) for key, (change, heap, _) in found.items() if key not in idle]
+
+    def _unknown(self, found):
+        """Those of {where: (Change, Heap after it, Heap before it)} that are in no picture."""
+        if found:
+            self._known = _Known([*(phase.picture for phase in self._job.state.known), self._job.state.look(), self._job.arguments],
+                                 self._job.state.first.picture.cold_caches())
+        return {key: seen for key, seen in found.items() if not self._known.has(*seen)}
+
+    def _round(self, calls):
+        """{where: (Change, Heap after it, Heap before it)}"""
+        found, before = {}, self._look()
+        for call in calls:
+            call()
+            after = self._look()
+            found.update({key: (change, after, before) for key, change in changes(before, after).items()})
+            before = after
+        return found
+
+    def _changing_alone(self):
+        """What other threads change."""
+        before = self._look()
+        time.sleep(min(self._job.eager_seconds, 1.0))
+        return changes(before, self._look())
+
+
+def _is_of_capture(value):
+    return is_lazy(value) or type(value) in CARRIERS
+
+
+def _plain_of(lazy):
+    """One of its kind that nobody computes."""
+    return torch.zeros(lazy.shape, dtype=lazy.dtype) if is_lazy(lazy) else lazy.__class__()
+
+
+class _Alike:
+    """Whether a program computes on other values as on the sample's: else the bundle refuses them, and what the program does there is its own."""
+
+    def __init__(self, job, sample, buffers):
+        self._job, self._sample, self._buffers = job, sample, buffers
+        self._known = {self._operators(None) for _ in job.state.known[:2]}
+
+    def is_so(self, tensors):
+        try:
+            return self._operators(tensors) in self._known
+        except Exception:  # eager's own, on such values
+            return False
+
+    def _operators(self, tensors):
+        with _Operators() as mode:
+            self._job.call_again(self._sample, self._buffers, tensors)
+        return tuple(mode.names)
+
+
+class _Operators(TorchFunctionMode):
+    """Names of the functions of torch that are called."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.names.append(getattr(func, "__name__", ""))
+        return func(*args, **(kwargs or {}))
 
 
 class _Known:
@@ -128,6 +235,8 @@ class _Known:
             return False
         if id(holder) in self.whole or (id(holder), change.name) in self.items:
             return True
+        if any(isinstance(value, collections.abc.Iterator) and id(value) in self.whole for value in chain):
+            return True
         return any(id(value) in self.told and id(value) not in before.nodes for value in chain)
 
 
@@ -137,7 +246,7 @@ def _text(heap, change, known):
     if change.name is not None:
         where += _step(change.holder, chain[-2] if len(chain) > 1 else None, change.name)
     kind = _culprit(chain, known)
-    return (f"the program changes {kind}, which it reaches as '{where}', with every call: LazyRT cannot follow this, nor put it back; its state "
+    return (f"the program changes {kind}, which it reaches as '{where}', in its calls: LazyRT cannot follow this, nor put it back; its state "
             "has moved by the calls that the export made")
 
 
