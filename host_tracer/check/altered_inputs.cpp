@@ -16,7 +16,7 @@ namespace {
 using Random = std::mt19937_64;
 
 enum class Floats { kSame, kReordered, kSmall, kLarge, kNegated, kMixed };
-enum class Integers { kSame, kDrawn, kLow, kHigh, kEnds };
+enum class Integers { kSame, kDrawn, kLow, kHigh, kEnds, kHead, kTail };
 
 struct Kind {
   Floats floats;
@@ -28,6 +28,7 @@ constexpr Kind kKinds[] = {
     {Floats::kNegated, Integers::kDrawn},   {Floats::kMixed, Integers::kEnds},
     {Floats::kReordered, Integers::kSame},  {Floats::kSame, Integers::kDrawn},
     {Floats::kSmall, Integers::kLow},       {Floats::kMixed, Integers::kDrawn},
+    {Floats::kSame, Integers::kHead},       {Floats::kSame, Integers::kTail},
 };
 
 const char* text_of(Floats floats) {
@@ -37,8 +38,13 @@ const char* text_of(Floats floats) {
 }
 
 const char* text_of(Integers integers) {
-  static constexpr const char* kTexts[] = {"", "drawn anew", "at their lower end",
-                                           "at their upper end", "at both ends"};
+  static constexpr const char* kTexts[] = {"",
+                                           "drawn anew",
+                                           "at their lower end",
+                                           "at their upper end",
+                                           "at both ends",
+                                           "true up to a place",
+                                           "true from a place on"};
   return kTexts[static_cast<size_t>(integers)];
 }
 
@@ -133,8 +139,26 @@ at::Tensor altered_truths(const at::Tensor& flat, Integers how, Random& random) 
   return at::logical_not(flat);
 }
 
+/// Whether it may be a mask of what is padded, or of what is not.
+bool is_mask(const at::Tensor& x) {
+  if (at::isFloatingType(x.scalar_type()) || x.dim() < 1 || x.size(-1) < 2) return false;
+  return x.scalar_type() == at::kBool || at::logical_or(x == 0, x == 1).all().item<bool>();
+}
+
+/// In each row 1 up to a place of its own, 0 from there on; the other way round for the tail.
+at::Tensor padded(const at::Tensor& mask, Integers how, Random& random) {
+  const int64_t width = mask.size(-1);
+  const at::Tensor ends = drawn(mask.numel() / width, {1, width - 1}, random).unsqueeze(1);
+  const at::Tensor head = at::arange(width, at::kLong) < ends;
+  return (how == Integers::kHead ? head : at::logical_not(head)).to(mask.scalar_type());
+}
+
 at::Tensor altered(const at::Tensor& sample, Kind kind, Random& random) {
   if (sample.numel() == 0) return sample.clone();
+  if (kind.integers == Integers::kHead || kind.integers == Integers::kTail) {
+    if (!is_mask(sample)) return sample.detach().contiguous().clone();
+    return padded(sample.detach(), kind.integers, random).reshape(sample.sizes()).contiguous();
+  }
   const at::Tensor flat = sample.detach().contiguous().reshape({-1});
   at::Tensor other;
   if (at::isFloatingType(sample.scalar_type())) {

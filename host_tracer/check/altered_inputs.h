@@ -19,8 +19,9 @@ struct AlteredInputs {
 /// far as it allows: floating ones reordered, times 0.01 and 30, negated, of mixed signs and sizes;
 /// integers drawn anew between the smallest and largest seen, and at these ends (a single value v:
 /// 0 or 1 if v is one of them, else the range from v - 2 to v + 2, at least 0 for v >= 0); truth
-/// values flipped or drawn. Where there are floating and other inputs, two cases alter only one
-/// kind. NaN and infinities stay.
+/// values flipped or drawn; those, and integers of 0 and 1, as masks of padding as well: alike up
+/// to a place in each row of the last dim. Where there are floating and other inputs, two cases
+/// alter only one kind. NaN and infinities stay.
 std::vector<AlteredInputs> altered_inputs(const std::vector<at::Tensor>& sample, uint64_t seed);
 
 /// Floating tensors with each finite element moved by that many last places up or down, by chance;

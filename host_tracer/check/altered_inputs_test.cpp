@@ -59,6 +59,23 @@ TEST(AlteredInputs, OneKindIsAlsoAlteredAlone) {
   EXPECT_TRUE(floats_alone && others_alone);
 }
 
+TEST(AlteredInputs, MasksArePaddedAtTheEndOfEachRow) {
+  const at::Tensor x = at::rand({3, 8}), ids = at::arange(8, at::kLong);
+  for (const at::Tensor& mask : {at::zeros({3, 8}, at::kBool), at::ones({3, 8}, at::kLong)}) {
+    bool head = false, tail = false;
+    for (const AlteredInputs& one : altered_inputs({x, mask, ids}, 1)) {
+      const at::Tensor& y = one.tensors[1];
+      EXPECT_EQ(y.scalar_type(), mask.scalar_type());
+      const at::Tensor steps = y.to(at::kLong).diff(1, 1), ends = y.to(at::kLong).sum(1);
+      if (!at::equal(one.tensors[0], x) || !at::equal(one.tensors[2], ids)) continue;
+      if (ends.min().item<int64_t>() < 1 || ends.max().item<int64_t>() > 7) continue;
+      head = head || steps.max().item<int64_t>() <= 0;
+      tail = tail || steps.min().item<int64_t>() >= 0;
+    }
+    EXPECT_TRUE(head && tail);
+  }
+}
+
 TEST(AlteredInputs, TheSeedTellsThem) {
   const at::Tensor x = at::rand({64});
   const auto a = altered_inputs({x}, 1), b = altered_inputs({x}, 1), c = altered_inputs({x}, 2);

@@ -12,7 +12,7 @@ import weakref
 
 import torch
 
-from lazyrt import _tracer, call_forms, checking, experiments, gradients, layouts, poison, results, scripts, statements, trees
+from lazyrt import _tracer, call_forms, checking, experiments, fast_paths, gradients, layouts, poison, results, scripts, statements, trees
 from lazyrt.arguments import Example, Watch
 from lazyrt.arrays import LazyArray, taken_by_torch
 from lazyrt.copies import EagerAnswers, Rows, capture_with_copies, name_of
@@ -351,7 +351,6 @@ class _Export:
         self.state.restore()
         self.arguments.restore()
         run.phase.restore()
-        torch.backends.mha.set_fastpath_enabled(False)
 
     @staticmethod
     def _stop_if_interrupted(run):
@@ -565,6 +564,7 @@ class _LazyRun:
             call.begin()
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
             stack.enter_context(taken_by_torch())
+            stack.enter_context(fast_paths.open_to_capture())
             self._recipes = Recipes(job.sources.current)
             stack.enter_context(job.globals.keeping_denormals())
             draws = stack.enter_context(job.draws.watched(self.numbers))

@@ -15,6 +15,7 @@ from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, has_carriers, nested_carriers
 from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR, tensors_in
 from lazyrt.errors import Error
+from lazyrt.fast_paths import FastPaths
 from lazyrt.tensors import CPU, LAZY, is_lazy, is_write
 from lazyrt.watch import is_watched
 
@@ -242,6 +243,7 @@ class CaptureMode(TorchFunctionMode):
             **dict.fromkeys(_POWERS, self._power),
             torch.tensor: self._make_tensor,
             torch.as_tensor: self._make_tensor,
+            **FastPaths().handlers(),
             **dict.fromkeys((torch.stft, torch.istft, _Tensor.stft, _Tensor.istft), self._all_lazy),
             **dict.fromkeys((torch.autograd.grad, _Tensor.backward), self._backward),
         }
