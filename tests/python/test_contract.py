@@ -633,3 +633,13 @@ def test_numbers_beyond_the_type_wrap(bundle, call):
     for values in ([100, 44], [0, 255], [3, 5]):
         a = torch.tensor(values, dtype=torch.uint8)
         assert torch.equal(program(a), call(a))
+
+
+def test_torchs_return_types_keep_their_names(bundle):
+    x = torch.tensor([[3.0, 1.0, 2.0]])
+    lazyrt.export(lambda x: {"sorted": x.sort(), "range": x.aminmax(dim=1)}, (x,), bundle)
+    result = lazyrt.load(bundle)(-x)
+    assert torch.equal(result["sorted"].values, torch.tensor([[-3.0, -2.0, -1.0]]))
+    values, indices = result["sorted"]
+    assert torch.equal(indices, result["sorted"].indices)
+    assert (result["range"].min, result["range"].max) == (-3, -1)

@@ -355,3 +355,33 @@ def tool_ts_named_tuple_argument():
             return Scaled(p.a * p.n, p.n + 1)
 
     return script(Net())
+
+
+INTEGERS = torch.tensor([1, 2, 3, 4])
+
+
+@case(INTEGERS, [INTEGERS, INTEGERS * 3, -INTEGERS], expect=("right",), front="torchscript")
+def tool_ts_traced_number_beside_integers():
+    class Net(nn.Module):
+        def forward(self, u):
+            return u * 0.1 > 0.3, u * 1.5, (u + 0.1) / 10
+
+    return torch.jit.trace(Net(), INTEGERS, check_trace=False)
+
+
+@case((*X[0], torch.tensor([1, 0])), [(*X[0], torch.tensor([0, 1])), (*X[1], torch.tensor([-1, 0]))], expect=("right",), front="torchscript")
+def tool_ts_index_by_a_tensor():
+    class Net(nn.Module):
+        def forward(self, x, i):
+            return x[i], x[:, i], x[i, i]
+
+    return script(Net())
+
+
+@case((*X[0], torch.tensor([1, 0])), [(*X[0], torch.tensor([0, 1])), (*X[1], torch.tensor([-1, 0]))], expect=("right",), front="torchscript")
+def tool_ts_traced_index_by_a_tensor():
+    class Net(nn.Module):
+        def forward(self, x, i):
+            return x[i] + x[:, i].sum()
+
+    return torch.jit.trace(Net(), (*X[0], torch.tensor([1, 0])), check_trace=False)

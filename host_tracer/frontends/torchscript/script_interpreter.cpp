@@ -1,6 +1,7 @@
 #include "host_tracer/frontends/torchscript/script_interpreter.h"
 
 #include <ATen/ATen.h>
+#include <ATen/ScalarOps.h>
 #include <ATen/core/Dict.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/jit_type.h>
@@ -21,6 +22,7 @@ using torch::jit::Block;
 using torch::jit::Node;
 using torch::jit::Stack;
 using torch::jit::Value;
+namespace aten = c10::aten;
 namespace attr = c10::attr;
 namespace prim = c10::prim;
 
@@ -116,6 +118,16 @@ Stack inputs_of(const Node* node, const std::unordered_map<const Value*, IValue>
     stack.push_back(it->second);
   }
   return stack;
+}
+
+/// LibTorch's executor (CanonicalizeOps) takes a constant of no dims for a number there: it does
+/// not make integers doubles. Undefined elsewhere.
+at::Tensor constant_number(const Node* node) {
+  static const std::unordered_set<c10::Symbol> kOps = {aten::add, aten::sub, aten::mul, aten::div};
+  if (kOps.count(node->kind()) == 0 || node->inputs().size() < 2) return {};
+  const auto constant = torch::jit::toIValue(node->input(1));
+  if (!constant || !constant->isTensor() || constant->toTensor().dim() > 0) return {};
+  return at::native::wrapped_scalar_tensor(constant->toTensor().item());
 }
 
 IValue make_list(const Node* node, const Stack& items) {
@@ -571,6 +583,7 @@ Stack ScriptInterpreter::run_operator(const Node* node, Stack stack) {
   TORCH_CHECK(node->maybeOperator(), "unknown operator ", kind,
               " (a custom one? its library is not loaded)");
   prepare_arguments(node, stack);
+  if (const at::Tensor number = constant_number(node); number.defined()) stack[1] = number;
   const bool from_cpu =
       any_tensor(stack, [](const at::Tensor& t) { return t.device().is_cpu(); }) &&
       !any_tensor(stack, is_lazy);

@@ -252,9 +252,10 @@ def open_node(value, path, arguments):
     """The node of what holds others, or None for a leaf."""
     if fixed.is_plain(value) or isinstance(value, (type, *fixed.VALUE_TYPES)):
         return None
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
+    names = _names_of_items(value)
+    if names is not None:
         make = value._make if hasattr(value, "_make") else type(value)
-        return _object(value, value._fields, list(value), make, **_fixed_beside(value, _beside_items(value), path, arguments))
+        return _object(value, names, list(value), make, **_fixed_beside(value, _beside_items(value), path, arguments))
     if isinstance(value, (tuple, list, collections.deque)):
         return _open_sequence(value, path, arguments)
     if dataclasses.is_dataclass(value):
@@ -268,6 +269,13 @@ def open_node(value, path, arguments):
     if fixed.is_simple(value) and not hasattr(type(value), "state_dict"):
         return _open_object(value, path, arguments)
     return None
+
+
+def _names_of_items(value):
+    """Of a named tuple, or one of C (torch.return_types.sort); else None."""
+    if not isinstance(value, tuple):
+        return None
+    return getattr(value, "_fields", type(value).__match_args__ if hasattr(type(value), "n_sequence_fields") else None)
 
 
 def _object(value, keys, items, make, **more):
