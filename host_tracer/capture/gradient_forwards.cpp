@@ -53,6 +53,16 @@ Tensors binary_cross_entropy(const Args& a) {
   return {reduced(a, weight.defined() ? loss * weight : loss)};
 }
 
+/// (1 - target) x - w log(sigmoid(x)), w being 1 or 1 + (pos_weight - 1) target.
+Tensors binary_cross_entropy_with_logits(const Args& a) {
+  const Tensor x = a.tensor("self"), target = a.tensor("target");
+  const Tensor weight = a.optional_tensor("weight"), positive = a.optional_tensor("pos_weight");
+  Tensor log = at::log_sigmoid(x);
+  if (positive.defined()) log = log * ((positive - 1) * target + 1);
+  const Tensor loss = (1 - target) * x - log;
+  return {reduced(a, weight.defined() ? loss * weight : loss)};
+}
+
 /// (loss, the weights' sum), of which the ignored class is no part.
 Tensors nll_loss(const Args& a) {
   const Tensor x = a.tensor("self"), target = a.tensor("target");
@@ -96,6 +106,7 @@ Tensors group_norm(const Args& a) {
 const GradientFormulas& loss_formulas() {
   static const GradientFormulas formulas = {
       {"binary_cross_entropy", binary_cross_entropy},
+      {"binary_cross_entropy_with_logits", binary_cross_entropy_with_logits},
       {"huber_loss", huber_loss},
       {"mse_loss", mse_loss},
       {"nll_loss2d_forward", nll_loss},

@@ -547,3 +547,25 @@ def slope_of_hardswish_at_its_ends():
 @case((torch.ones(2, 3),), [(torch.full((2, 3), math.nan),), (torch.eye(2, 3) * math.nan,)], expect=("right",))
 def slope_of_cdist_at_nan():
     return lambda x: slope(lambda v: torch.cdist(v, torch.zeros(2, 3), p=1.0), x)
+
+
+@case(torch.tensor([0.3, 0.5]), [torch.tensor([0.9, 0.1]), torch.tensor([1e-4, 1.0])], expect=("right", "refused"))
+def distributions_that_look_at_their_arguments():
+    def program(x):
+        normal = torch.distributions.Normal(x, x + 1)
+        bernoulli = torch.distributions.Bernoulli(probs=x / 2)
+        return normal.log_prob(x * 2), bernoulli.log_prob(torch.ones(2)), bernoulli.entropy()
+
+    return program
+
+
+@case((torch.randn(4, 3), torch.rand(4, 3)), [(torch.randn(4, 3) * 50, torch.rand(4, 3)), (torch.zeros(4, 3), torch.ones(4, 3))], expect=("right",))
+def binary_cross_entropy_of_logits():
+    weight, positive = torch.tensor([0.5, 1.0, 2.0]), torch.tensor([3.0, 1.0, 0.1])
+
+    def program(x, y):
+        plain = nn.functional.binary_cross_entropy_with_logits(x, y)
+        weighted = nn.functional.binary_cross_entropy_with_logits(x, y, weight=weight, pos_weight=positive, reduction="none")
+        return plain, weighted, nn.functional.binary_cross_entropy_with_logits(x, y, pos_weight=positive, reduction="sum")
+
+    return program

@@ -199,6 +199,8 @@ constexpr RuleEntry kReduceEntries[] = {
     {"min.dim", reduce_with_index<ReduceFn::Min, fb::ArgReduceFn::ArgMin>},
     {"any", reduce_bool<ReduceFn::Any>},
     {"all", reduce_bool<ReduceFn::All>},
+    {"_is_any_true", reduce_bool<ReduceFn::Any>},
+    {"_is_all_true", reduce_bool<ReduceFn::All>},
     {"nansum", nansum},
     {"count_nonzero", count_nonzero},
     {"argmax", arg_reduce<fb::ArgReduceFn::ArgMax>},

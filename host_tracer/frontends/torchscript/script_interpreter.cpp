@@ -261,6 +261,10 @@ IValue ScriptInterpreter::run_forward(const std::vector<IValue>& arguments) {
         const Value* value = torch::jit::toGraphFunction(function).graph()->outputs()[0];
         return is_lazy_number(value, returned) ? plain_number(returned.toTensor()) : returned;
       });
+  if (device_.is_lazy()) {  // it may return what an attribute held, and that is written now
+    const auto copied = [](const at::Tensor& t) { return is_lazy(t) ? t.clone() : t; };
+    result = map_script_value(result, copied, device_);
+  }
   state_.write_back();
   return result;
 }

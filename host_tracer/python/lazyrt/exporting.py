@@ -580,7 +580,7 @@ class _LazyRun:
         job.asks_for_facts |= mode.asks_for_facts
         if self.written is None:
             self.written = watch.changed(result)
-        outputs = self._take(result, mode)
+        outputs = [call.as_returned(output) for output in self._take(result, mode)]
         after = call.end(tensors, mode)
         draws.look_at_kept((path, tensor) for path, tensor in call.left if path not in job.state.ignored)
         if self.call is None:

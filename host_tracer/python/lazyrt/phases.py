@@ -6,6 +6,7 @@ not, lengths, keys, flags, numbers, constant tensors) is compared as it is, and 
 of the bundle, which a run finds by the hidden state "lazyrt.phase". The program's code runs on symbolic tensors, and what it learns
 of them is guarded; so a phase seen once goes on in one way, and when one returns the sequence is known for good."""
 
+import collections
 import functools
 
 import torch
@@ -400,6 +401,13 @@ class Call:
         self._attributes.remove()
 
     @torch.no_grad()
+    def as_returned(self, output):
+        """A result as it is now: what lies in the memory of a state will have another value when the call has ended."""
+        if not is_lazy(output) or _tracer.memory_of(output) not in {_tracer.memory_of(tensor) for tensor in self.kept()}:
+            return output
+        return output.clone()
+
+    @torch.no_grad()
     def end(self, tensors, mode):
         """Writes what the program left into states. Gives the Phase that follows. `tensors`: the registered ones as the program
         left them."""
@@ -419,19 +427,35 @@ class Call:
 
     def _put_back_registered(self, tensors):
         """self.buffer = value: into the buffer where it has its type, else into its place."""
-        for name, tensor in tensors.items():
+        for name in tensors:
             before, original = self.lifted[name], self.registered[name]
             if before.is_leaf and original.is_leaf and before.requires_grad != original.requires_grad:
                 original.requires_grad_(before.requires_grad)
-            if tensor is before:
-                continue
-            if _same_type(tensor, before):
-                before.copy_(tensor)
+        replaced = {name: tensor for name, tensor in tensors.items() if tensor is not self.lifted[name]}
+        values = {name: tensor.clone() for name, tensor in replaced.items() if _same_type(tensor, self.lifted[name])}
+        if values:
+            self._keep_old([self.lifted[name] for name in values], replaced)
+        for name, tensor in replaced.items():
+            if name in values:
+                self.lifted[name].copy_(values[name])
             else:
                 owner, _, attribute = name.rpartition(".")
                 module = self.phases.program.shell.get_submodule(owner)
                 table = module._buffers if attribute in module._buffers else module._parameters
                 table[attribute] = tensor
+
+    def _keep_old(self, written, replaced):
+        """Whoever else holds what registered places held goes on to hold it: `written` are about to get other values. What is `replaced` by
+        something that others hold, too, is entangled with them."""
+        picture = self.phases.look()
+        held = [(path, tensor, _tracer.memory_of(tensor)) for path, tensor in (*replaced.items(), *picture.tensors) if is_lazy(tensor)]
+        counts = collections.Counter(memory for *_, memory in held)
+        old = {_tracer.memory_of(lazy) for lazy in written}
+        self.entangled |= {path if path in replaced else self.phases.names.of(path, tensor) for path, tensor, memory in held
+                           if counts[memory] > 1 and (path in replaced or memory in old)}
+        stands_for = {id(tensor): tensor.clone() for path, tensor, memory in held if memory in old and path not in replaced}
+        if stands_for:
+            picture.restore(replacing(stands_for))
 
 
 class _Left:
