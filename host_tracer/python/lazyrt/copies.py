@@ -13,6 +13,7 @@ from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer, scripts
 from lazyrt.errors import Error
+from lazyrt.fast_paths import open_to_modes
 from lazyrt.tensors import is_lazy, is_write
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -66,13 +67,13 @@ class EagerAnswers(TorchFunctionMode):
 
     def __enter__(self):
         self._scripts.__enter__()
-        self._has_torch_function = torch.overrides.has_torch_function
-        torch.overrides.has_torch_function = _is_overridden
+        self._fast_paths = open_to_modes()
+        self._fast_paths.__enter__()
         return super().__enter__()
 
     def __exit__(self, *error):
         super().__exit__(*error)
-        torch.overrides.has_torch_function = self._has_torch_function
+        self._fast_paths.__exit__(*error)
         self._scripts.__exit__(*error)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -91,12 +92,6 @@ class EagerAnswers(TorchFunctionMode):
             if operands and (results or strides is not None):
                 self._log.note(_name_of_call(func), frame, operands, results, strides)
         return result
-
-
-def _is_overridden(arguments):
-    """Whether tensors have functions of their own. Attention asks it, and takes its slow path, with other strides, where there is a mode."""
-    return any(isinstance(t, _Tensor) and type(t).__torch_function__ is not torch._C._disabled_torch_function_impl and type(t) is not _Tensor
-               for t in arguments)
 
 
 class Copies:

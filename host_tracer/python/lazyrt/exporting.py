@@ -564,7 +564,7 @@ class _LazyRun:
             call.begin()
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
             stack.enter_context(taken_by_torch())
-            stack.enter_context(fast_paths.open_to_capture())
+            stack.enter_context(fast_paths.open_to_modes())
             self._recipes = Recipes(job.sources.current)
             stack.enter_context(job.globals.keeping_denormals())
             draws = stack.enter_context(job.draws.watched(self.numbers))

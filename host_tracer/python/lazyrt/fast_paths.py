@@ -17,8 +17,8 @@ _MODULES = os.path.join(os.path.dirname(torch.nn.__file__), "modules") + os.sep
 
 
 @contextlib.contextmanager
-def open_to_capture():
-    """While active the modules do not shun their fast paths for the sake of the mode that sees their calls."""
+def open_to_modes():
+    """While active the modules do not shun their fast paths for the sake of a mode that sees their calls."""
     asked = torch.overrides.has_torch_function
 
     def has_torch_function(tensors):
