@@ -66,7 +66,6 @@ OPERATIONS = {
     "view": "t.view(t.shape[0], -1)",
     "unflatten": "t.unflatten(0, (1, 2))",
     "diagonal": "t.diagonal(0, 2, 3)",
-    "unfold": "t.unfold(3, 2, 2)",
     "squeeze": "t[:, :1].squeeze(1)",
     "atleast_2d": "torch.atleast_2d(t)",
     "atleast_list": "torch.atleast_3d([t])[0]",

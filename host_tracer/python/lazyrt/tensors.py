@@ -20,10 +20,9 @@ def is_lazy(value):
 
 def is_write(func, kwargs):
     """Whether a call of a torch function writes into its first argument, or into out=."""
-    return kwargs.get("out") is not None or _writes_in_place(func)
+    return kwargs.get("out") is not None or _writes_in_place(getattr(func, "__name__", ""))
 
 
 @functools.lru_cache(maxsize=4096)
-def _writes_in_place(func):
-    name = getattr(func, "__name__", "")
+def _writes_in_place(name):
     return name in _REFLECTED_WRITES or name == "__setitem__" or (name.endswith("_") and not name.endswith("__"))
