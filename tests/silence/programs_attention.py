@@ -36,6 +36,11 @@ def encoder_exported_without_padding():
     return Padded(nn.TransformerEncoder(layer(), 2).eval())
 
 
+@case((X, NONE), [(X.masked_fill(mask[..., None], value), mask) for mask in (RIGHT, NONE, RIGHT) for value in (torch.nan, torch.inf)], expect=("right",))
+def encoder_of_padding_that_is_no_number():
+    return Padded(nn.TransformerEncoder(layer(), 2).eval())
+
+
 @case((X, RIGHT), PADDED, expect=("right",))
 def encoder_exported_with_padding():
     return Padded(nn.TransformerEncoder(layer(), 2).eval())

@@ -58,7 +58,8 @@ class FastPaths:
     def _make_nested(self, tensor, holds, mask_check=True):
         if mask_check:
             raise Error("the program makes a nested tensor of a mask, and a bundle has none: keep the padding", "unsupported")
-        return self._note_nested(tensor.view_as(tensor), holds, _are_left_aligned(holds))
+        aligned = _are_left_aligned(holds)
+        return self._note_nested(self._without_padding(tensor, holds, aligned, 0.0), holds, aligned)
 
     def _note_nested(self, tensor, holds, aligned):
         self._nested[id(tensor)] = (tensor, holds, aligned)
@@ -68,6 +69,10 @@ class FastPaths:
         if id(tensor) not in self._nested:
             raise Error("the program makes a nested tensor, and a bundle has none: give nn.TransformerEncoder enable_nested_tensor=False", "unsupported")
         _, holds, aligned = self._nested[id(tensor)]
+        return self._without_padding(tensor, holds, aligned, padding)
+
+    @staticmethod
+    def _without_padding(tensor, holds, aligned, padding):
         return tensor.masked_fill((holds.logical_not() & aligned).unsqueeze(-1), padding)
 
     def _encoder_layer(self, src, width, heads, in_weight, in_bias, out_weight, out_bias, gelu, norm_first, eps, norm1_weight, norm1_bias, norm2_weight,
