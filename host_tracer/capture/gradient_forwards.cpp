@@ -59,7 +59,7 @@ Tensors binary_cross_entropy_with_logits(const Args& a) {
   const Tensor weight = a.optional_tensor("weight"), positive = a.optional_tensor("pos_weight");
   Tensor log = at::log_sigmoid(x);
   if (positive.defined()) log = log * ((positive - 1) * target + 1);
-  const Tensor loss = (1 - target) * x - log;
+  const Tensor loss = at::neg(target - 1) * x - log;
   return {reduced(a, weight.defined() ? loss * weight : loss)};
 }
 

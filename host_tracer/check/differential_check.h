@@ -26,10 +26,10 @@ struct DifferentialOptions {
 
 /// Runs the bundle at `path`, which was made of `traces`, beside the program of each of them: on
 /// the sample, again and again without a reset, then on altered inputs, each in a row with others
-/// and after a reset, then on both by turns in a longer row. Traces without `eager` stand for their program, by ATen, if none has one;
-/// else they are variants and no samples of their own. A difference that is none of rounding (see
-/// bound.h) is told in CheckReport::difference. Fails where the bundle cannot be loaded, or does
-/// not run on its sample.
+/// and after a reset, then on both by turns in a longer row. Traces without `eager` stand for their
+/// program, by ATen, if none has one; else they are variants and no samples of their own. A
+/// difference that is none of rounding (see bound.h) is told in CheckReport::difference. Fails
+/// where the bundle cannot be loaded, or does not run on its sample.
 Outcome<CheckReport> check_bundle(const std::string& path, const std::vector<Trace>& traces,
                                   const DifferentialOptions& options);
 

@@ -564,8 +564,8 @@ def binary_cross_entropy_of_logits():
     weight, positive = torch.tensor([0.5, 1.0, 2.0]), torch.tensor([3.0, 1.0, 0.1])
 
     def program(x, y):
-        plain = nn.functional.binary_cross_entropy_with_logits(x, y)
-        weighted = nn.functional.binary_cross_entropy_with_logits(x, y, weight=weight, pos_weight=positive, reduction="none")
-        return plain, weighted, nn.functional.binary_cross_entropy_with_logits(x, y, pos_weight=positive, reduction="sum")
+        plain = F.binary_cross_entropy_with_logits(x, y)
+        weighted = F.binary_cross_entropy_with_logits(x, y, weight=weight, pos_weight=positive, reduction="none")
+        return plain, weighted, F.binary_cross_entropy_with_logits(x, y, pos_weight=positive, reduction="sum")
 
     return program
