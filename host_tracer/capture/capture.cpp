@@ -99,7 +99,10 @@ at::ScalarType to_scalar_type(DType type) {
 }
 
 SampleTensor to_sample(const at::Tensor& cpu) {
-  auto owner = std::make_shared<at::Tensor>(cpu.detach().contiguous());
+  // Autograd's zeros have no memory, and other tensors a sign beside theirs.
+  const at::Tensor plain = cpu._is_zerotensor() ? at::zeros(cpu.sizes(), cpu.options())
+                                                : cpu.detach().contiguous().resolve_neg();
+  auto owner = std::make_shared<at::Tensor>(plain);
   SampleTensor sample;
   sample.dtype = to_dtype(cpu.scalar_type());
   sample.shape = cpu.sizes().vec();

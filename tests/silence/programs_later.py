@@ -85,3 +85,15 @@ def begins_anew_on_keywords():
 @case(Call((X,)), [Call((X,))] * 4, expect=("right",))
 def plain_running_total():
     return Running(lambda x: x.shape)
+
+
+@case(torch.randn(3, 5), [torch.randn(3, 5), torch.zeros(3, 5)], expect=("right",))
+def hessian_beside_a_table_that_is_made_once():
+    table = []
+
+    def program(x):
+        if not table:
+            table.append(2.0)
+        return torch.func.vmap(torch.func.hessian(lambda row: (row.softmax(0) ** 2).sum()))(x) * table[0]
+
+    return program
