@@ -353,3 +353,55 @@ def keyword_of_script_function():
 @case(Call((X,)), [Call((Y, 3)), Call((Y,), {"mode": "b"})], expect=REFUSED)
 def other_arguments_of_script_function():
     return scaled
+
+
+class Options:
+    def __init__(self, **values):
+        self.__dict__.update(values)
+
+
+TWO = torch.randn(3), torch.randn(3)
+
+
+@case(Options(q=TWO[0], k=TWO[1]), [Options(q=TWO[1], k=TWO[0]), Options(k=TWO[1], q=TWO[0])], expect=("refused",))
+def attributes_in_another_order():
+    def program(options):
+        x, y = vars(options).values()
+        return x * 2 - y + options.q
+
+    return program
+
+
+@case((TWO[0], {0, 8}), [(TWO[0], {0, 8}), (TWO[0], {8, 0}), (TWO[1], {0, 8})], expect=("refused",))
+def sets_in_another_order():
+    def program(x, stops):
+        for stop in stops:
+            x = x * 2 + stop
+        return x
+
+    return program
+
+
+@case(TWO, [TWO, (TWO[0] * 100,) * 2, (TWO[1], TWO[0])], expect=("refused",))
+def rare_write_into_one_of_two_inputs():
+    def program(x, y):
+        x.clamp_(-5, 5)
+        return x + y
+
+    return program
+
+
+@case(TWO[0], [TWO[0], TWO[1], TWO[0]], expect=("failed",))
+def view_of_a_buffer_in_an_attribute():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("buf", torch.zeros(6))
+            self.tail = self.buf[3:]
+
+        def forward(self, x):
+            self.buf.mul_(0.5)
+            self.buf[3:].add_(x)
+            return self.tail + 0
+
+    return Net()

@@ -180,8 +180,9 @@ class _Matcher:
             raise _refusal(f"'{_join(path, more[0])}' was not there when the bundle was exported")
         if less:
             raise _refusal(f"'{path}' lacks '{less[0]}'" if path else f"argument '{less[0]}' is missing; the bundle was exported with it")
-        if ours != theirs and item["kind"] == "dict":
-            raise _refusal(f"the keys of '{path or 'the keyword arguments'}' come in another order than when the bundle was exported: {item['keys']}")
+        if ours != theirs:
+            what = "keys" if item["kind"] == "dict" else "attributes"
+            raise _refusal(f"the {what} of '{path or 'the keyword arguments'}' come in another order than when the bundle was exported: {item['keys']}")
 
     def _match_record(self, item, record, path):
         """A Record has what it has; the rest is as at export."""

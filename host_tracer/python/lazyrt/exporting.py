@@ -126,6 +126,8 @@ class _Export:
             self.layout = _joined(self._in_phases(lambda: self._layout(samples)))
             self.forms = _stricter(self._in_phases(lambda: self._forms(samples)))
             traces = [trace for trace, _ in captured]
+            if any(finding["id"] == "input-written" for trace in traces for finding in trace.findings):  # which may be a rare one
+                self.layout["distinct"] = sorted(name for name, _ in samples[0].inputs) if len(samples[0].inputs) > 1 else []
             self._check_interfaces(steps)
             self._note(traces[0], samples[0], materialised)
             self._experiment(traces[0], samples)

@@ -182,8 +182,10 @@ def _describe_builtin(value, path):
         parts = [describe(part, path) for part in (value.start, value.stop, value.step)]
         return _fixed(kind.__name__, repr(value), parts=parts)
     if kind in (set, frozenset):
-        parts = sorted((describe(item, path) for item in value), key=canonical)
-        return _fixed(kind.__name__, f"a set of {len(parts)}", parts=parts)
+        parts = [describe(item, path) for item in value]
+        if not all(type(item) in (bool, int, float) for item in value):  # texts lie otherwise in each process
+            return _fixed(kind.__name__, f"a set of {len(parts)}", parts=sorted(parts, key=canonical))
+        return _fixed(kind.__name__, short_repr(value), parts=parts)
     if value is Ellipsis or value is NotImplemented:
         return _fixed("single", _SINGLES[value])
     if isinstance(value, re.Pattern):

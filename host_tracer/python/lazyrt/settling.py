@@ -3,6 +3,7 @@
 import torch
 
 from lazyrt import _tracer
+from lazyrt.entries import is_plain_tensor
 from lazyrt.phases import memory_of
 
 _EDIT = "keep it as a tensor (register_buffer, and tensor arithmetic on it), or make it an input"
@@ -18,6 +19,7 @@ def settle(phases, steps):
         _find(steps[0], "warning", "state", "the program reaches more objects than are looked at: what its calls change in the others is not "
               "seen")
     _note_tangles(steps)
+    _note_aliases(phases, steps)
     if len(phases.known) > 1:
         steps = _settled(phases, steps, sorted(fixed)) or _in_phases(phases, steps, sorted(fixed))
     _drop_unread(phases, steps)
@@ -45,6 +47,21 @@ def _note_tangles(steps):
     for name in sorted(tangled & set().union(*(step.run.call.written for step in steps))):
         _find(steps[0], "error", "shared-memory", f"the program writes in place into '{name}', which it keeps between calls and "
               "which shares memory with another tensor: the graph does not see the write there", "clone() one of them")
+
+
+def _note_aliases(phases, steps):
+    """Attributes that lie in the memory of a registered tensor, where either is written."""
+    registered = {id(tensor): name for name, tensor in {**phases.program.parameters(), **phases.program.buffers()}.items()}
+    written = phases.written.union(*(step.run.call.written for step in steps))
+    groups = {}
+    for path, tensor in phases.first.picture.tensors:
+        if is_plain_tensor(tensor, inference=True) and tensor.numel():
+            groups.setdefault(tensor.untyped_storage().data_ptr(), {})[id(tensor)] = registered.get(id(tensor), path)
+    for names in groups.values():
+        if len(names) > 1 and registered.keys() & names.keys() and written.intersection(names.values()):
+            _find(steps[0], "error", "shared-memory", "the program writes into memory that several of its tensors share, one of them a registered one: "
+                  + ", ".join(f"'{name}'" for name in sorted(names.values())) + "; the graph does not see the write in the others",
+                  "make the views where they are used, or clone() one of them")
 
 
 def _settled(phases, steps, fixed):
