@@ -87,8 +87,15 @@ def _eager(program, call):
         return error
 
 
+def _is_of_torch(value):
+    """Whether it is one of torch.return_types, named tuples of C."""
+    return hasattr(type(value), "n_sequence_fields")
+
+
 def _fields(value):
     """Named parts of an object result."""
+    if _is_of_torch(value):
+        return {name: getattr(value, name) for name in type(value).__match_args__}
     if hasattr(value, "_fields"):
         fields = value._fields
         return dict(fields) if isinstance(fields, dict) else dict(zip(fields, value))
@@ -125,7 +132,7 @@ def difference(ours, eager, tolerance, path="result"):
         if not hasattr(ours, "keys") or list(ours.keys()) != list(eager.keys()):
             return f"{path} has the keys {list(getattr(ours, 'keys', list)())}, not {list(eager)}"
         return _first(difference(ours[key], eager[key], tolerance, f"{path}[{key!r}]") for key in eager)
-    if isinstance(eager, (list, tuple)) and not hasattr(eager, "_fields"):
+    if isinstance(eager, (list, tuple)) and not hasattr(eager, "_fields") and not _is_of_torch(eager):
         if not isinstance(ours, (list, tuple)) or len(ours) != len(eager):
             return f"{path} is {type(ours).__name__} of {len(ours) if hasattr(ours, '__len__') else '?'}, not of {len(eager)}"
         return _first(difference(a, b, tolerance, f"{path}[{i}]") for i, (a, b) in enumerate(zip(ours, eager)))
