@@ -101,7 +101,8 @@ at::ScalarType to_scalar_type(DType type) {
 SampleTensor to_sample(const at::Tensor& cpu) {
   // Autograd's zeros have no memory, and other tensors a sign beside theirs.
   const at::Tensor plain = cpu._is_zerotensor() ? at::zeros(cpu.sizes(), cpu.options())
-                                                : cpu.detach().contiguous().resolve_neg();
+                           : cpu.is_neg()       ? cpu.detach().resolve_neg().contiguous()
+                                                : cpu.detach().contiguous();
   auto owner = std::make_shared<at::Tensor>(plain);
   SampleTensor sample;
   sample.dtype = to_dtype(cpu.scalar_type());
