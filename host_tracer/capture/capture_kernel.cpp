@@ -4,11 +4,13 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/library.h>
 
+#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "host_tracer/capture/capture_session.h"
 #include "host_tracer/capture/complex_ops.h"
+#include "host_tracer/capture/fast_paths.h"
 #include "host_tracer/capture/gradient_ops.h"
 #include "host_tracer/capture/lazy_backend.h"
 #include "host_tracer/capture/op_args.h"
@@ -137,6 +139,16 @@ void capture_whole(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   }
 }
 
+void capture_fast_path(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  CaptureSession* session = CaptureSession::current();
+  TORCH_CHECK(session, full_name(op), " was called on a lazy tensor outside of its capture");
+  const torch::jit::Stack arguments = torch::jit::pop(*stack, op.schema().arguments().size());
+  const std::string name = op.schema().name().substr(std::strlen("aten::"));
+  for (const c10::IValue& made : fast_paths().at(name)(session->nested(), arguments)) {
+    stack->push_back(made);
+  }
+}
+
 /// LibTorch's own looks at q with item(), on the CPU alone; its range is a check of the model's.
 void quantile(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const at::Tensor q = torch::jit::peek(*stack, 1, op.schema().arguments().size()).toTensor();
@@ -186,6 +198,9 @@ void register_capture_kernels() {
   register_by_name(*lazy);
   for (const char* name : kKeptWhole) {
     whole->impl(name, torch::CppFunction::makeFromBoxedFunction<&capture_whole>());
+  }
+  for (const auto& [name, path] : fast_paths()) {
+    whole->impl(name.c_str(), torch::CppFunction::makeFromBoxedFunction<&capture_fast_path>());
   }
   whole->impl("one_hot", TORCH_FN(one_hot));
   whole->impl("cholesky", TORCH_FN(cholesky));

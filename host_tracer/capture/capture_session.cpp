@@ -494,6 +494,7 @@ void CaptureSession::activate_syncs() {
 
 CapturedRun CaptureSession::finish(const std::vector<at::Tensor>& outputs,
                                    const std::vector<std::string>& names) {
+  nested_.clear();  // so that only the program's own tensors are left
   std::vector<NamedOutput> roots;
   for (size_t i = 0; i < outputs.size(); ++i) {
     NamedOutput root{i < names.size() ? names[i] : "", {}, {}};

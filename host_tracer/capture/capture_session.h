@@ -13,6 +13,7 @@
 
 #include "host_tracer/capture/capture.h"
 #include "host_tracer/capture/capture_node.h"
+#include "host_tracer/capture/fast_paths.h"
 #include "host_tracer/capture/run_log.h"
 #include "host_tracer/capture/shapes.h"
 #include "host_tracer/capture/value_cache.h"
@@ -101,6 +102,7 @@ class CaptureSession {
   }
   /// A CPU tensor of this capture by a key of its maker; undefined: not yet.
   at::Tensor& table(const std::vector<int64_t>& key) { return tables_[key]; }
+  NestedStandIns& nested() { return nested_; }
 
  private:
   using DataKey = std::tuple<const void*, std::vector<int64_t>, std::vector<int64_t>, int>;
@@ -146,6 +148,7 @@ class CaptureSession {
   ValueCache cache_;
   std::map<std::tuple<const torch::lazy::Node*, size_t, bool>, at::Tensor> places_;
   std::map<std::vector<int64_t>, at::Tensor> tables_;
+  NestedStandIns nested_;
   Source last_source_;  ///< of the last node
   ShapeStats stats_;
   std::vector<Finding> findings_;

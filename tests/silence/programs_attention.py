@@ -122,6 +122,44 @@ def attention_with_hidden_rows():
     return program
 
 
-@case((X, NONE), PADDED, expect=("failed",), front="torchscript")
+@case((X, NONE), PADDED, expect=("right",), front="torchscript")
 def scripted_encoder():
     return torch.jit.script(Padded(nn.TransformerEncoder(layer(), 2).eval()))
+
+
+class OfIds(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.embedding, self.inner = nn.Embedding(10, 8), inner
+
+    def forward(self, ids):
+        return self.inner(self.embedding(ids), src_key_padding_mask=ids == 0)
+
+
+IDS = [(torch.tensor(rows),) for rows in ([[1, 2, 3, 4], [5, 6, 7, 8]], [[1, 2, 0, 0], [5, 0, 0, 0]], [[1, 0, 2, 0], [5, 6, 7, 0]], [[0, 0, 0, 0], [5, 6, 0, 8]])]
+
+
+@case(IDS[0], IDS, expect=("right",), front="torchscript")
+def scripted_encoder_masks_ids():
+    torch.manual_seed(1)
+    return torch.jit.script(OfIds(nn.TransformerEncoder(layer(), 2)).eval())
+
+
+@case(IDS[0], IDS, expect=("right",), front="torchscript")
+def scripted_layer_masks_ids():
+    torch.manual_seed(1)
+    return torch.jit.script(OfIds(layer()).eval())
+
+
+@case(X, [X, -X, X * 100], expect=("right",), front="torchscript")
+def scripted_encoder_with_a_causal_mask():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.TransformerEncoder(layer(), 2)
+            self.register_buffer("mask", torch.triu(torch.ones(4, 4, dtype=torch.bool), 1))
+
+        def forward(self, x):
+            return self.inner(x, mask=self.mask)
+
+    return torch.jit.script(Net().eval())

@@ -588,3 +588,22 @@ def scripted_window():
             return self.window.sum(0)
 
     return script(Net())
+
+
+@case(X[0], X, expect=("right",), front="torchscript")
+def ts_devices_that_the_program_compares():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.home = torch.device("cpu")
+
+        def forward(self, x):
+            if x.device == self.home and x.device == torch.device("cpu"):
+                x = x + 1
+            if x.device.type == "cpu":
+                x = x * 2
+            if x.device == torch.device("cuda"):
+                x = x * 10
+            return x + torch.ones(4, device=x.device) + torch.zeros(4, device=self.home)
+
+    return script(Net())

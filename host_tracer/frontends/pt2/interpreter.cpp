@@ -394,13 +394,7 @@ std::vector<c10::IValue> run_node(Pt2Interpreter& interpreter, const ex::Node& n
   }
   const std::string& name = op->schema().name();
   const torch::jit::Stack arguments = Copies::may_copy(name) ? stack : torch::jit::Stack();
-  if (const std::string views = Copies::view_operator(name); views.empty()) {
-    op->callBoxed(stack);
-  } else {
-    c10::Dispatcher::singleton()
-        .findSchemaOrThrow(views.c_str(), op->schema().overload_name().c_str())
-        .callBoxed(stack);
-  }
+  if (!Copies::call_as_view(op->operator_name(), stack)) op->callBoxed(stack);
   if (!arguments.empty()) stack[0] = interpreter.copies().take(arguments, stack[0].toTensor());
   return stack;
 }

@@ -1,6 +1,7 @@
 #include "host_tracer/frontends/shared/copies.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 
 #include <algorithm>
 #include <unordered_map>
@@ -29,14 +30,18 @@ bool Copies::may_copy(const std::string& op) {
   return std::any_of(std::begin(kOps), std::end(kOps), [&](const char* k) { return name == k; });
 }
 
-std::string Copies::view_operator(const std::string& op) {
-  static const std::unordered_map<std::string, std::string> views = {
+bool Copies::call_as_view(const c10::OperatorName& op, Stack& stack) {
+  static const std::unordered_map<std::string, const char*> views = {
       {"aten::unsafe_chunk", "aten::chunk"},
       {"aten::unsafe_split", "aten::split"},
       {"aten::unsafe_split_with_sizes", "aten::split_with_sizes"},
   };
-  const auto found = views.find(without_overload(op));
-  return found == views.end() ? "" : found->second;
+  const auto found = views.find(op.name);
+  if (found == views.end()) return false;
+  c10::Dispatcher::singleton()
+      .findSchemaOrThrow(found->second, op.overload_name.c_str())
+      .callBoxed(stack);
+  return true;
 }
 
 void Copies::begin(at::Device device) {

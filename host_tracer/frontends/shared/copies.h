@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/core/ivalue.h>
+#include <ATen/core/operator_name.h>
 
 #include <optional>
 #include <set>
@@ -18,9 +19,9 @@ class Copies {
   using Stack = std::vector<c10::IValue>;
 
   static bool may_copy(const std::string& op);
-  /// For aten::unsafe_chunk and its like, whose results share their operand's memory without
-  /// saying so: the operator that does. "" for all others.
-  static std::string view_operator(const std::string& op);
+  /// Calls aten::unsafe_chunk and its like, whose results share their operand's memory without
+  /// saying so, by the operator that says so. False, and nothing is called, for all others.
+  static bool call_as_view(const c10::OperatorName& op, Stack& stack);
 
   /// A run of the program begins: on CPU tensors to learn, or on lazy ones.
   void begin(at::Device device);

@@ -170,8 +170,7 @@ std::vector<IValue> ScriptInputs::arguments(const std::vector<at::Tensor>& tenso
     return ours ? tensors[next++] : t;
   };
   std::vector<IValue> out;
-  for (const IValue& argument : arguments_)
-    out.push_back(map_script_value(argument, place, at::kCPU));
+  for (const IValue& argument : arguments_) out.push_back(map_script_value(argument, place));
   return out;
 }
 

@@ -48,6 +48,11 @@ bool makes_tensor_of_numbers(const std::string& kind) {
   return kind == "aten::tensor" || kind == "aten::as_tensor";
 }
 
+bool asks_for_strides(const std::string& kind) {
+  return kind == "aten::is_contiguous" || kind == "aten::stride" ||
+         kind == "aten::storage_offset" || kind == "aten::is_non_overlapping_and_dense";
+}
+
 // ---------------------------------------------------------------- numbers
 
 /// A number that stays in the graph: see lazy_numbers.h.
@@ -104,11 +109,6 @@ bool raises_otherwise(const Value* value, bool seen) {
 }
 
 // ---------------------------------------------------------------- containers
-
-bool asks_for_strides(const std::string& kind) {
-  return kind == "aten::is_contiguous" || kind == "aten::stride" ||
-         kind == "aten::storage_offset" || kind == "aten::is_non_overlapping_and_dense";
-}
 
 Stack inputs_of(const Node* node, const std::unordered_map<const Value*, IValue>& env) {
   Stack stack;
@@ -263,7 +263,7 @@ IValue ScriptInterpreter::run_forward(const std::vector<IValue>& arguments) {
       });
   if (device_.is_lazy()) {  // it may return what an attribute held, and that is written now
     const auto copied = [](const at::Tensor& t) { return is_lazy(t) ? t.clone() : t; };
-    result = map_script_value(result, copied, device_);
+    result = map_script_value(result, copied);
   }
   state_.write_back();
   return result;
@@ -388,7 +388,7 @@ IValue ScriptInterpreter::constant(const Node* node) {
     if (device_.is_lazy()) constants_.emplace_back(made, source_of(node));
     return made;
   };
-  return map_script_value(*torch::jit::toIValue(node->output()), lifted, device_);
+  return map_script_value(*torch::jit::toIValue(node->output()), lifted);
 }
 
 std::vector<Source> ScriptInterpreter::written_constants() const {
@@ -507,10 +507,15 @@ void ScriptInterpreter::note_question(const Node* node, const Stack& stack) {
                          kind == "prim::is_leaf" || kind == "aten::retains_grad";
   questions_.other = questions_.other || kind == "prim::grad" || kind == "aten::is_inference" ||
                      kind == "aten::_is_view";
-  if (kind == "aten::is_grad_enabled" && !questions_.gradient_mode) {
-    questions_.gradient_mode = source_of(node);
-  }
+  if (kind == "aten::is_grad_enabled") note_gradient_mode(source_of(node));
   if (kind == "aten::__is__" || kind == "aten::__isnot__") note_identity(stack.at(0), stack.at(1));
+}
+
+/// The program's own question comes before that of torch.nn's fast paths.
+void ScriptInterpreter::note_gradient_mode(const Source& source) {
+  const bool of_library = source.file.find("torch/nn/modules/") != std::string::npos;
+  std::optional<Source>& asked = of_library ? questions_.fast_paths : questions_.gradient_mode;
+  if (!asked) asked = source;
 }
 
 /// Whether two inputs are one is the caller's to keep; whether one is what an earlier call was
@@ -556,9 +561,8 @@ void ScriptInterpreter::keep_on_device(const Node* node, bool from_cpu, Stack& r
     return stays ? t : lazyrt::lift(t);
   };
   for (IValue& value : results) {
-    if (value.isTensor() || value.isTensorList() || value.isDevice()) {
-      value = map_script_value(value, keep, device_);
-    }
+    if (value.isTensor() || value.isTensorList()) value = map_script_value(value, keep);
+    if (value.isDevice() && value.toDevice().is_lazy()) value = at::Device(at::kCPU);
   }
 }
 
@@ -597,12 +601,9 @@ Stack ScriptInterpreter::run_operator(const Node* node, Stack stack) {
   }
   running_ = node;
   const Stack arguments = Copies::may_copy(kind) ? stack : Stack();
-  if (const std::string views = Copies::view_operator(kind); views.empty()) {
+  const auto* schema = node->maybeSchema();
+  if (schema == nullptr || !Copies::call_as_view(schema->operator_name(), stack)) {
     operation->second(stack);
-  } else {
-    c10::Dispatcher::singleton()
-        .findSchemaOrThrow(views.c_str(), node->schema().overload_name().c_str())
-        .callBoxed(stack);
   }
   keep_on_device(node, from_cpu, stack);
   const bool copies = !arguments.empty() && arguments[0].isTensor() && stack.at(0).isTensor();

@@ -29,12 +29,14 @@ struct ScriptQuestions {
   bool identity = false;   ///< whether two tensors are one object
   bool other = false;      ///< .grad, views, inference mode
   std::optional<Source> gradient_mode;
+  std::optional<Source> fast_paths;  ///< gradient mode, asked by torch.nn's modules
 };
 
 class ScriptInterpreter {
  public:
-  /// Devices named in the program are replaced by `device`. `on_node` is called after each
-  /// operator and may be empty; `copies` is told of calls that may copy.
+  /// Tensors that the program makes lie on `device`, whichever it names: it takes itself to be on
+  /// the CPU. `on_node` is called after each operator and may be empty; `copies` is told of calls
+  /// that may copy.
   ScriptInterpreter(const ScriptModule& module, at::Device device, std::function<void()> on_node,
                     Copies* copies);
 
@@ -78,6 +80,7 @@ class ScriptInterpreter {
   c10::IValue plain(const Node* node, const c10::IValue& value);
   c10::IValue constant(const Node* node);
   void note_question(const Node* node, const Stack& stack);
+  void note_gradient_mode(const Source& source);
   void note_identity(const c10::IValue& a, const c10::IValue& b);
   void prepare_arguments(const Node* node, Stack& stack) const;
   void keep_on_device(const Node* node, bool from_device, Stack& results) const;

@@ -32,28 +32,28 @@ std::string name_of_key(const IValue& key) {
   return key.isString() ? key.toStringRef() : c10::str(key);
 }
 
-IValue map_list(const IValue& value, const PlaceFn& place, at::Device device) {
+IValue map_list(const IValue& value, const PlaceFn& place) {
   const auto list = value.toList();
   c10::impl::GenericList mapped(list.elementType());
   mapped.reserve(list.size());
-  for (const IValue& item : list.vec()) mapped.push_back(map_script_value(item, place, device));
+  for (const IValue& item : list.vec()) mapped.push_back(map_script_value(item, place));
   return mapped;
 }
 
-IValue map_dict(const IValue& value, const PlaceFn& place, at::Device device) {
+IValue map_dict(const IValue& value, const PlaceFn& place) {
   const auto dict = value.toGenericDict();
   c10::impl::GenericDict mapped(dict.keyType(), dict.valueType());
   for (const auto& entry : dict) {
-    mapped.insert(entry.key(), map_script_value(entry.value(), place, device));
+    mapped.insert(entry.key(), map_script_value(entry.value(), place));
   }
   return mapped;
 }
 
-IValue map_tuple(const IValue& value, const PlaceFn& place, at::Device device) {
+IValue map_tuple(const IValue& value, const PlaceFn& place) {
   const auto tuple = value.toTuple();
   std::vector<IValue> mapped;
   for (const IValue& item : tuple->elements()) {
-    mapped.push_back(map_script_value(item, place, device));
+    mapped.push_back(map_script_value(item, place));
   }
   const auto type = tuple->type();
   return type->schema() ? c10::ivalue::Tuple::createNamed(std::move(mapped), type)
@@ -202,13 +202,12 @@ IValue call_with_hooks(const torch::jit::Module& module, std::vector<IValue> arg
   return result;
 }
 
-IValue map_script_value(const IValue& value, const PlaceFn& place, at::Device device) {
+IValue map_script_value(const IValue& value, const PlaceFn& place) {
   if (value.isTensor()) return value.toTensor().defined() ? place(value.toTensor()) : value;
-  if (value.isDevice()) return device;
   if (value.isIntList() || value.isDoubleList() || value.isBoolList()) return value.deepcopy();
-  if (value.isList()) return map_list(value, place, device);
-  if (value.isGenericDict()) return map_dict(value, place, device);
-  if (value.isTuple()) return map_tuple(value, place, device);
+  if (value.isList()) return map_list(value, place);
+  if (value.isGenericDict()) return map_dict(value, place);
+  if (value.isTuple()) return map_tuple(value, place);
   return value;
 }
 
@@ -312,8 +311,8 @@ ScriptState::Slot& ScriptState::slot_of(const c10::ivalue::Object* object,
     slot.value = slot.before;
     return slot;
   }
-  slot.before = map_script_value(value, place_, at::kCPU);
-  slot.value = map_script_value(value, place_, at::kCPU);
+  slot.before = map_script_value(value, place_);
+  slot.value = map_script_value(value, place_);
   return slot;
 }
 

@@ -106,10 +106,9 @@ class ScriptState {
   std::vector<std::string> changing_numbers_;
 };
 
-/// `value` with `place` on all tensors in it, `device` for every device; lists and dicts are new
-/// ones. Objects are left as they are.
+/// `value` with `place` on all tensors in it; lists and dicts are new ones. Objects are left as
+/// they are.
 c10::IValue map_script_value(const c10::IValue& value,
-                             const std::function<at::Tensor(const at::Tensor&)>& place,
-                             at::Device device);
+                             const std::function<at::Tensor(const at::Tensor&)>& place);
 
 }  // namespace lazyrt

@@ -174,12 +174,18 @@ class TorchScriptCapture {
   }
 
   void refuse_gradient_mode(Trace& trace) const {
-    if (!questions_.gradient_mode) return;
+    if (!questions_.gradient_mode && !questions_.fast_paths) return;
     const auto run = [this](const std::vector<at::Tensor>& inputs) {
       return run_in_eager(module_.module().deepcopy(), inputs_.arguments(inputs));
     };
     auto finding = find_gradient_mode(inputs_.tensors(), run);
     if (!finding) return;
+    if (!questions_.gradient_mode) {
+      trace.notes.push_back(
+          "torch.nn's transformers give other results under no_grad than with autograd on, at "
+          "padded places or where attention sees nothing: the bundle gives the former");
+      return;
+    }
     finding->source = *questions_.gradient_mode;
     trace.findings.push_back(std::move(*finding));
   }

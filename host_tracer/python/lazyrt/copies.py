@@ -14,11 +14,10 @@ from torch.overrides import TorchFunctionMode
 from lazyrt import _tracer, scripts
 from lazyrt.errors import Error
 from lazyrt.fast_paths import open_to_modes
-from lazyrt.tensors import is_lazy, is_write
+from lazyrt.tensors import HERE, is_lazy, is_write, tensors_in
 
-_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _Tensor = torch.Tensor
-_MAY_COPY = {_Tensor.contiguous, _Tensor.reshape, _Tensor.reshape_as, _Tensor.flatten, _Tensor.ravel, torch.reshape, torch.flatten, torch.ravel}
+_MAY_COPY = {getattr(owner, name) for name in scripts.MAY_COPY for owner in (_Tensor, torch) if hasattr(owner, name)}
 ASK_FOR_STRIDES = (_Tensor.stride, _Tensor.is_contiguous, _Tensor.storage_offset, _Tensor.dim_order)
 # What functionalization takes for copies, and eager gives views for.
 VIEWS_FOR = {torch.unsafe_chunk: torch.chunk, _Tensor.unsafe_chunk: torch.chunk, torch.unsafe_split: torch._VF.split, _Tensor.unsafe_split: torch._VF.split,
@@ -42,7 +41,7 @@ class _Log:
         self._counts = collections.Counter()
 
     def key(self, func, frame):
-        while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(HERE):
             frame = frame.f_back
         place = (func, frame.f_code.co_filename, frame.f_lineno)
         self._counts[place] += 1
@@ -86,7 +85,7 @@ class EagerAnswers(TorchFunctionMode):
 
     def _note(self, func, args, kwargs, result, frame, strides=None):
         with torch._C.DisableTorchFunction():
-            operands, results = tensors_in((*args, *kwargs.values())), tensors_in([result])
+            operands, results = list(tensors_in((*args, *kwargs.values()))), list(tensors_in([result]))
             if func in ASK_FOR_STRIDES or func is _Tensor.numpy:
                 strides = operands[0].stride() if func is _Tensor.numpy else result
             if operands and (results or strides is not None):
@@ -152,7 +151,7 @@ class Copies:
 
     def take(self, func, args, kwargs, result, frame, current):
         """The result of a call, which shares as in eager where that is wanted. current(tensor): what the program has of it by now."""
-        operands, results = [current(t) for t in tensors_in((*args, *kwargs.values()))], tensors_in([result])
+        operands, results = [current(t) for t in tensors_in((*args, *kwargs.values()))], list(tensors_in([result]))
         self._log.latest = None
         if not operands or not results:
             return result
@@ -210,17 +209,6 @@ def name_of(key):
 
 def _name_of_call(func):
     return func.name if isinstance(func, scripts.KINDS) else func
-
-
-def tensors_in(values):
-    """All of nested lists and tuples, in order."""
-    found = []
-    for value in values:
-        if isinstance(value, _Tensor):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
-            found += tensors_in(value)
-    return found
 
 
 def _replaced(value, tensors):

@@ -15,7 +15,7 @@ import torch
 from lazyrt import _tracer
 from lazyrt.carriers import Carrier, LazyFloat, LazyInt
 from lazyrt.code_names import of_a_library
-from lazyrt.tensors import is_lazy, is_write
+from lazyrt.tensors import is_lazy, is_write, tensors_in
 
 _Tensor = torch.Tensor
 _NUMPY = numpy.random.mtrand._rand
@@ -142,7 +142,7 @@ class _Run:
                                "extension)", *self._draws.place())] = None
 
     def _origin(self, args, kwargs):
-        for value in _tensors_in((*args, *kwargs.values())):
+        for value in tensors_in((*args, *kwargs.values())):
             known = self._drawn.get(id(value))
             if known is not None:
                 return known[1:]
@@ -150,18 +150,18 @@ class _Run:
 
     def _selects(self, index):
         """Whether a drawn mask says how many elements there are."""
-        return any(tensor.dtype is torch.bool and id(tensor) in self._drawn for tensor in _tensors_in((index,)))
+        return any(tensor.dtype is torch.bool and id(tensor) in self._drawn for tensor in tensors_in((index,)))
 
     def _mark(self, origin, func, args, kwargs, result):
-        made = list(_tensors_in((result,)))
+        made = list(tensors_in((result,)))
         if is_write(func, kwargs):
-            made += _tensors_in((*args[:1], kwargs.get("out")))
+            made += tensors_in((*args[:1], kwargs.get("out")))
         for tensor in made:
             self._drawn[id(tensor)] = (tensor, *origin)
 
     def _leave(self, origin, handler, func, args, kwargs):
         """What a drawn tensor gives the program. What depends on inputs, too, is a guard of the graph's."""
-        if any(is_lazy(value) and _tracer.is_dynamic(value) for value in _tensors_in((*args, *kwargs.values()))):
+        if any(is_lazy(value) and _tracer.is_dynamic(value) for value in tensors_in((*args, *kwargs.values()))):
             return handler(func, args, kwargs)
         tensor = args[0]
         if func is _Tensor.item and tensor.numel() == 1 and tensor.dtype is not torch.bool and not tensor.is_complex():
@@ -334,14 +334,6 @@ def _state_of_torch():
 def _state_of_numpy():
     state = _NUMPY.get_state(legacy=False)
     return (state["state"]["key"].tobytes(), state["state"]["pos"], state["has_gauss"]) if "key" in state["state"] else repr(state)
-
-
-def _tensors_in(values):
-    for value in values:
-        if isinstance(value, _Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from _tensors_in(value)
 
 
 def _name_of(func):

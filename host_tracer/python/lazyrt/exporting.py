@@ -107,6 +107,7 @@ class _Export:
         self.eager_seconds = 0.0  # of a call
         self.keeps_objects = False  # eager holds on to its inputs, or gives them back
         self.heard = set()  # ids of samples
+        self.written_inputs = set()  # in a capture, though eager's values may stay what they are
 
     def run(self, samples, path, check, keep_samples, report_path):
         materialised = self._materialise(samples[0])
@@ -126,8 +127,6 @@ class _Export:
             self.layout = _joined(self._in_phases(lambda: self._layout(samples)))
             self.forms = _stricter(self._in_phases(lambda: self._forms(samples)))
             traces = [trace for trace, _ in captured]
-            if any(finding["id"] == "input-written" for trace in traces for finding in trace.findings):  # which may be a rare one
-                self.layout["distinct"] = sorted(name for name, _ in samples[0].inputs) if len(samples[0].inputs) > 1 else []
             self._check_interfaces(steps)
             self._note(traces[0], samples[0], materialised)
             self._experiment(traces[0], samples)
@@ -221,6 +220,7 @@ class _Export:
                 self.plain_results[id(sample)] = result
             for key, names in one.items():
                 found[key] = sorted({*found.get(key, ()), *names})
+        found["written"] = sorted({*found["written"], *self.written_inputs})
         if self.copies_matter:
             found["contiguous"] = [name for name, _ in samples[0].inputs]
         found["plain"] = [name for name, _ in samples[0].inputs] if self.asks_for_facts else []
@@ -582,6 +582,7 @@ class _LazyRun:
         job.asks_for_facts |= mode.asks_for_facts
         if self.written is None:
             self.written = watch.changed(result)
+        job.written_inputs.update(name for (name, _), lazy in zip(self._sample.inputs, inputs) if _tracer.was_written(lazy))
         outputs = [call.as_returned(output) for output in self._take(result, mode)]
         after = call.end(tensors, mode)
         draws.look_at_kept((path, tensor) for path, tensor in call.left if path not in job.state.ignored)

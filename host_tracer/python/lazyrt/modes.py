@@ -13,13 +13,11 @@ from torch.overrides import TorchFunctionMode
 from lazyrt import _tracer, following, gradients, indexing, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, has_carriers, nested_carriers
-from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR, tensors_in
+from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR
 from lazyrt.errors import Error
-from lazyrt.fast_paths import FastPaths
-from lazyrt.tensors import CPU, LAZY, is_lazy, is_write
+from lazyrt.tensors import CPU, HERE, LAZY, is_lazy, is_write, tensors_in
 from lazyrt.watch import is_watched
 
-_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _Tensor = torch.Tensor
 # Lazy, so that the report can name them: those of numbers alone, and those that may take tensors.
 _DRAWS = {torch.rand, torch.randn, torch.randint, torch.randperm}
@@ -102,12 +100,12 @@ class CaptureMode(TorchFunctionMode):
         self._count += 1
         self._frame = sys._getframe(1)
         caller = self._frame.f_code.co_filename
-        self._is_of_program = not caller.startswith(_HERE) or caller == following.__file__ and not self._numbers.quiet
+        self._is_of_program = not caller.startswith(HERE) or caller == following.__file__ and not self._numbers.quiet
         self._shares = self._is_of_program and func not in _ANSWERED
         result = self._draws.call(self._handlers.get(func, self._call), VIEWS_FOR.get(func, func), args, kwargs)
         if self._shares:
             result = self._copies.take(func, args, kwargs, result, self._frame, self.current)
-        if not caller.startswith(_HERE) or caller == following.__file__:  # a call of the program's, through a function that takes carriers perhaps
+        if not caller.startswith(HERE) or caller == following.__file__:  # a call of the program's, through a function that takes carriers perhaps
             self._numbers.log(func, args, kwargs, result)
         return result
 
@@ -243,7 +241,6 @@ class CaptureMode(TorchFunctionMode):
             **dict.fromkeys(_POWERS, self._power),
             torch.tensor: self._make_tensor,
             torch.as_tensor: self._make_tensor,
-            **FastPaths().handlers(),
             **dict.fromkeys((torch.stft, torch.istft, _Tensor.stft, _Tensor.istft), self._all_lazy),
             **dict.fromkeys((torch.autograd.grad, _Tensor.backward), self._backward),
         }

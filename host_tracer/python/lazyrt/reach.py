@@ -35,8 +35,8 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
                             DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry,
-                            ScriptItemsEntry, SeedEntry, SetEntry, SwitchesEntry,
-                            TensorEntry, TextEntry, VariableEntry, from_class, from_globals, is_data_name, key_text, plain_token)
+                            ScriptItemsEntry, SeedEntry, SetEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, from_class, from_globals,
+                            is_data_name, key_text, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
 

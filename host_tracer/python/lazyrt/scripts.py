@@ -8,7 +8,8 @@ import torch
 from lazyrt import _tracer
 
 KINDS = (torch.jit.ScriptFunction, torch._C.ScriptMethod)
-_MAY_COPY = {"aten::contiguous", "aten::reshape", "aten::reshape_as", "aten::flatten", "aten::ravel", "aten::to"}
+MAY_COPY = ("contiguous", "reshape", "reshape_as", "flatten", "ravel")  # or give a view, as their operand lies in memory
+_MAY_COPY = {"aten::to", *(f"aten::{name}" for name in MAY_COPY)}
 
 
 class Calls:

@@ -19,8 +19,8 @@ import warnings
 import torch
 
 from lazyrt.code_names import is_installed
+from lazyrt.tensors import HERE
 
-_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _PLUMBING = tuple(_TORCH + name for name in ("_tensor.py", "_tensor_str.py", "overrides.py", os.path.join("utils", "_device.py")))
 _TELLERS = (os.path.dirname(os.path.abspath(logging.__file__)) + os.sep, os.path.abspath(warnings.__file__))
@@ -144,7 +144,7 @@ def is_of_torch(frame):
 
 def _is_plumbing(frame):
     file = frame.f_code.co_filename
-    return file.startswith(_HERE) or file in _PLUMBING
+    return file.startswith(HERE) or file in _PLUMBING
 
 
 def _program_frame():
@@ -384,8 +384,8 @@ def _frames_of_program(frame):
     while frame is not None:
         frames.append(frame)
         frame = frame.f_back
-    last = max((i for i, frame in enumerate(frames) if frame.f_code.co_filename.startswith(_HERE)), default=len(frames))
-    return [frame for frame in frames[:last] if not frame.f_code.co_filename.startswith((_HERE, _TORCH))]
+    last = max((i for i, frame in enumerate(frames) if frame.f_code.co_filename.startswith(HERE)), default=len(frames))
+    return [frame for frame in frames[:last] if not frame.f_code.co_filename.startswith((HERE, _TORCH))]
 
 
 def _catches(frame):

@@ -1,11 +1,13 @@
 """What a tensor is to a capture, and what a call does to its first argument."""
 
 import functools
+import os
 
 import torch
 
 LAZY = torch.device("lazy", 0)
 CPU = torch.device("cpu")
+HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep  # where frames of lazyrt's own code lie
 
 _REFLECTED_WRITES = {
     f"__i{name}__" for name in
@@ -21,6 +23,15 @@ def is_lazy(value):
 def is_write(func, kwargs):
     """Whether a call of a torch function writes into its first argument, or into out=."""
     return kwargs.get("out") is not None or _writes_in_place(getattr(func, "__name__", ""))
+
+
+def tensors_in(values):
+    """All of nested lists and tuples, in order."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from tensors_in(value)
 
 
 @functools.lru_cache(maxsize=4096)
