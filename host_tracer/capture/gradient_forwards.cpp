@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "host_tracer/capture/capture.h"
 #include "host_tracer/capture/gradient_ops.h"
 
 namespace lazyrt {
@@ -47,6 +48,8 @@ Tensors binary_cross_entropy(const Args& a) {
   constexpr double kLowest = -100;
   const Tensor x = a.tensor("self"), target = a.tensor("target");
   const Tensor weight = a.optional_tensor("weight");
+  require(at::all(at::logical_and(at::ge(x, 0), at::le(x, 1))),
+          "binary_cross_entropy: all elements of input should be between 0 and 1");
   const Tensor no = at::clamp_min(at::log1p(at::neg(x)), kLowest);
   const Tensor yes = at::clamp_min(at::log(x), kLowest);
   const Tensor loss = (target - 1) * no - target * yes;

@@ -1,6 +1,7 @@
 // Gradients of convolutions, pools, norms, look-ups and resizing.
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/function.h>
 
 #include <functional>
 
@@ -58,6 +59,11 @@ Tensors diagonal(const Args& a) {
 /// Windows [..., count, ..., size] added at their places.
 Tensors unfold(const Args& a) {
   const Tensor g = a.tensor("grad_in");
+  // Functionalization calls it to write windows back, and adds up what they share.
+  const bool is_gradient = torch::autograd::get_current_node() != nullptr;
+  TORCH_CHECK(is_gradient || a.integer("size") <= a.integer("step"),
+              "the program writes into windows of unfold that overlap, which the capture cannot "
+              "follow: write into the tensor itself, or clone() the windows");
   const Sizes sizes = a.ints("input_sizes");
   const int64_t dim = a.integer("dim"), axis = dim < 0 ? dim + g.dim() - 1 : dim;
   const Tensor starts = at::arange(g.size(axis), at::kLong) * a.integer("step");
@@ -210,13 +216,16 @@ Tensors max_pool2d(const Args& a) {
   const Tensor flat = reshaped(p.self, {planes, p.height() * p.width()});
   const Tensor seen = at::index_select(flat, 1, constant(places.clamp_min(0).flatten()));
   const double lowest = -std::numeric_limits<double>::infinity();
+  // A padding's tap wins only where all is -inf: then the first pixel does.
+  const Tensor first = at::where(places.ge(0), places, p.height() * p.width()).amin(1, true);
+  const Tensor pixels =
+      at::where(places.ge(0), places, first).clamp_max(p.height() * p.width() - 1);
   const Tensor values =
       at::where(constant(places.ge(0).unsqueeze(0)), reshaped(seen, {planes, windows, taps}),
                 at::scalar_tensor(lowest, p.self.options()));
   const Tensor best = at::argmax(values, -1, true);
-  const Tensor place = at::gather(
-      at::expand_copy(constant(places.clamp_min(0).unsqueeze(0)), {planes, windows, taps}), 2,
-      best);
+  const Tensor place =
+      at::gather(at::expand_copy(constant(pixels.unsqueeze(0)), {planes, windows, taps}), 2, best);
   const Tensor sum =
       at::scatter_add(zeros(p.grad, flat.sizes().vec()), 1, reshaped(place, {planes, windows}),
                       reshaped(p.grad, {planes, windows}));
@@ -235,8 +244,10 @@ Tensors avg_pool2d(const Args& a) {
   const Tensor places = window_places(p, {1, 1});
   const int64_t windows = places.size(0), taps = places.size(1), planes = p.planes();
   const Tensor factors = at::where(places.ge(0), weight.reshape({windows, 1}), 0);
-  const Tensor g = reshaped(p.grad, {planes, windows, 1}) *
-                   constant(factors.to(p.grad.scalar_type()).unsqueeze(0));
+  const Tensor shares = reshaped(p.grad, {planes, windows, 1}) *
+                        constant(factors.to(p.grad.scalar_type()).unsqueeze(0));
+  const Tensor g = at::where(constant(places.ge(0).unsqueeze(0)), shares,
+                             at::scalar_tensor(0, p.grad.options()));
   const Tensor sum =
       at::index_add(zeros(g, {planes, p.height() * p.width()}), 1,
                     constant(places.clamp_min(0).flatten()), reshaped(g, {planes, windows * taps}));
@@ -244,6 +255,21 @@ Tensors avg_pool2d(const Args& a) {
 }
 
 // ---------------------------------------------------------------- linear along height and width
+
+/// The product with a matrix [in, out] of few elements along one axis, by those alone: 0 times an
+/// infinity is not added.
+Tensor times_sparse(const Tensor& grad, int64_t axis, const Tensor& matrix) {
+  const Tensor places = matrix.nonzero();  // [elements, 2]
+  Sizes sizes = grad.sizes().vec(), along(sizes.size(), 1);
+  const auto dim = static_cast<size_t>(axis + grad.dim());
+  sizes[dim] = matrix.size(0);
+  along[dim] = places.size(0);
+  const Tensor factors = at::masked_select(matrix, matrix.ne(0)).to(grad.scalar_type());
+  Tensor shares = at::index_select(grad, axis, constant(places.select(1, 1).contiguous()));
+  if (!factors.eq(1).all().item<bool>()) shares = shares * constant(factors.view(along));
+  return at::index_add(zeros(grad, sizes), axis, constant(places.select(1, 0).contiguous()),
+                       shares);
+}
 
 /// The matrix [out, in] of an operator that works on each dim by itself: what it makes of the unit
 /// vectors. `forward` gets [1, in, in, 1] for rows (or [1, in, 1, in] for columns).
@@ -258,9 +284,7 @@ Tensor gradient_by_matrices(const Tensor& grad, const Sizes& in, const Separable
   const Tensor columns = forward(at::eye(w).view({1, w, 1, w}).expand({1, w, h, w}), out_h, out_w)
                              .select(2, 0)
                              .squeeze(0);  // [w, out_w]
-  const Tensor left = constant(rows.to(grad.scalar_type()));
-  const Tensor right = constant(columns.t().to(grad.scalar_type()));
-  return at::matmul(at::matmul(left, grad), right);
+  return times_sparse(times_sparse(grad, -2, rows), -1, columns);
 }
 
 Tensors adaptive_avg_pool2d(const Args& a) {
@@ -307,7 +331,7 @@ Tensors pad1d(const Args& a) {
   const Tensor g = a.tensor("grad_output"), x = a.tensor("self");
   const int64_t n = x.size(-1);
   const Tensor matrix = kPad(at::eye(n).unsqueeze(0), a.ints("padding")).squeeze(0);
-  return {at::matmul(g, constant(matrix.t().to(g.scalar_type())))};
+  return {times_sparse(g, -1, matrix)};
 }
 
 /// What the operator makes of the unit vectors [1, in, in], the other way round.
@@ -315,7 +339,7 @@ Tensors resized1d(const Args& a, const std::function<Tensor(const Tensor&, int64
   const Tensor g = a.tensor("grad_output");
   const int64_t in = a.ints("input_size").back();
   const Tensor matrix = forward(at::eye(in).unsqueeze(0), g.size(-1)).squeeze(0);
-  return {at::matmul(g, constant(matrix.t().to(g.scalar_type())))};
+  return {times_sparse(g, -1, matrix)};
 }
 
 Tensors upsample_linear1d(const Args& a) {

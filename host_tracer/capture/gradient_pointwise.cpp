@@ -196,7 +196,7 @@ Tensors nll_loss(const Args& a) {
                         known.sizes());
   const bool mean = a.integer("reduction") == at::Reduction::Mean;
   Tensor g = at::neg(grad(a)) * scale;
-  if (mean) g = g / a.tensor("total_weight");
+  if (mean) g = only_where(used, g / a.tensor("total_weight"));  // which is 0 where none is used
   return {at::scatter(at::zeros_like(x), axis, at::unsqueeze_copy(known, axis),
                       at::unsqueeze_copy(g, axis))};
 }

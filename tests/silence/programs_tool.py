@@ -385,3 +385,81 @@ def tool_ts_traced_index_by_a_tensor():
             return x[i] + x[:, i].sum()
 
     return torch.jit.trace(Net(), (*X[0], torch.tensor([1, 0])), check_trace=False)
+
+
+# ---------------------------------------------------------------- windows and strides of .pt2
+
+
+class Chunks(nn.Module):
+    """Longformer's overlapping chunks of one row."""
+
+    def __init__(self):
+        super().__init__()
+        self.q = nn.Linear(4, 4)
+
+    def forward(self, x):
+        q = self.q(x).view(1, 8, 2, 2).transpose(1, 2).reshape(2, 8, 2).view(2, 2, 4, 2)
+        size, strides = list(q.size()), list(q.stride())
+        size[1], strides[1] = size[1] * 2 - 1, strides[1] // 2
+        return q.as_strided(size, strides).sum(2)
+
+
+ROWS = [(torch.randn(1, 8, 4),) for _ in range(3)]
+
+
+@case(ROWS[0], ROWS, expect=("failed",), front="pt2")
+def tool_pt2_overlapping_chunks():
+    return Chunks()
+
+
+class OverlapAdd(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("sums", torch.zeros(8))
+
+    def forward(self, frame):
+        self.sums.unfold(0, 4, 2)[1].add_(frame)
+        return self.sums * 1
+
+
+FRAMES = [(torch.randn(4),) for _ in range(3)]
+
+
+@case(FRAMES[0], FRAMES, expect=("failed",), front="pt2")
+def tool_pt2_overlap_add():
+    return OverlapAdd()
+
+
+@case(FRAMES[0], FRAMES, expect=("failed",))
+def overlap_add():
+    return OverlapAdd()
+
+
+@case(FRAMES[0], FRAMES, expect=("failed",))
+def overlapping_windows_by_strides():
+    def program(x):
+        y = x * 2
+        windows = y.as_strided((3, 2), (1, 1))
+        windows[0] *= torch.where(x[0] > 100, 0.0, 1.0)
+        return y
+
+    return program
+
+
+class Hash(nn.Module):
+    def forward(self, x, n):
+        k = n.item()
+        return x * (k * k % 1009)
+
+
+@case((FRAMES[0][0], torch.tensor(7)), [(FRAMES[0][0], torch.tensor(n)) for n in (7, 10**6, 2**32 + 5)], expect=("refused",), front="pt2")
+def tool_pt2_whole_numbers_do_not_wrap():
+    return Hash()
+
+
+TIMES = torch.tensor([0.1, 0.2, 0.3])
+
+
+@case(torch.tensor(0.05, dtype=torch.float64), [torch.tensor(t, dtype=torch.float64) for t in (0.1, 0.2, 0.25, 5.0)], expect=("right",))
+def places_of_a_double_among_floats():
+    return lambda t: (torch.bucketize(t, TIMES, right=True), torch.searchsorted(TIMES, t), torch.searchsorted(TIMES, 0.2, right=True))

@@ -180,3 +180,102 @@ def message_for_people():
         return n * 2
 
     return program
+
+
+# ---------------------------------------------------------------- what torch refuses of numbers
+
+
+@case((torch.tensor([2, 3]), torch.tensor(2)), [(torch.tensor([2, 3]), torch.tensor(n)) for n in (3, 0, -1)], expect=("refused",))
+def powers_of_whole_numbers():
+    def program(x, n):
+        try:
+            return x ** n.item()
+        except RuntimeError:
+            return torch.full_like(x, -7)
+
+    return program
+
+
+@case((u8(0, 0), torch.tensor(100)), [(u8(0, 0), torch.tensor(n)) for n in (255, -1, 300)], expect=("refused",))
+def bytes_filled_with_a_number():
+    def program(c, n):
+        try:
+            return c.clone().fill_(n.item())
+        except RuntimeError:
+            return torch.full_like(c, 255)
+
+    return program
+
+
+HALF = torch.zeros(2).half()
+
+
+@case((HALF, torch.tensor(-1e3)), [(HALF, torch.tensor(n)) for n in (-1e4, -torch.inf, -1e9)], expect=("refused",))
+def halves_masked_with_a_number():
+    def program(scores, low):
+        mask = torch.tensor([True, False])
+        try:
+            return scores.masked_fill(mask, low.item()), torch.full((2,), low.item(), dtype=torch.half), torch.full_like(scores, low.item())
+        except RuntimeError:
+            return (scores.masked_fill(mask, torch.finfo(scores.dtype).min),) * 3
+
+    return program
+
+
+@case(F32[0], F32, expect=("right",))
+def arithmetic_of_an_array_without_dimensions():
+    return lambda x: (x[0].numpy() * 2, x.numpy()[:1] * x[1].numpy())
+
+
+# ---------------------------------------------------------------- gradients beside infinities
+
+
+IMAGES = [torch.rand(1, 1, 4, 4) + 0.5 for _ in range(2)]
+BLACK = torch.rand(1, 1, 4, 4)
+BLACK[..., :2, :2] = 0
+FAR = torch.rand(1, 1, 4, 4)
+FAR[..., 2:, :2] = -torch.inf
+GIVEN = [(image,) for image in (*IMAGES, BLACK)]
+
+
+def gradient_of(compute):
+    def program(x):
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            return torch.autograd.grad(compute(x), x)[0]
+
+    return program
+
+
+@case(GIVEN[0], GIVEN, expect=("right",))
+def roots_of_pooled_pixels():
+    return gradient_of(lambda x: F.adaptive_avg_pool2d(x, 2).sqrt().sum())
+
+
+@case(GIVEN[0], GIVEN, expect=("right",))
+def roots_of_padded_pixels():
+    return gradient_of(lambda x: F.pad(x, (1, 1, 1, 1), mode="replicate").sqrt().sum() + F.avg_pool2d(x, 3, 1, 1).sum())
+
+
+@case(GIVEN[0], GIVEN, expect=("right",))
+def roots_of_the_nearest_pixels():
+    return gradient_of(lambda x: F.interpolate(x, scale_factor=2, mode="nearest").sqrt().sum())
+
+
+@case(GIVEN[0], [*GIVEN, (FAR,)], expect=("right",))
+def largest_of_pixels_that_are_infinite():
+    weights = torch.arange(1.0, 17).view(1, 1, 4, 4)
+    return gradient_of(lambda x: (F.max_pool2d(x, 3, 1, 1) * weights).sum())
+
+
+LOGITS = torch.randn(2, 3)
+
+
+@case((LOGITS, torch.tensor([0, 1])), [(LOGITS, torch.tensor(ids)) for ids in ([2, -100], [-100, -100], [1, 1])], expect=("right",))
+def every_target_is_ignored():
+    def program(x, y):
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            return torch.autograd.grad(F.cross_entropy(x, y), x)[0]
+
+    return program

@@ -419,11 +419,11 @@ ValueId bisect(RuleContext& c, ValueId values, ValueId boundaries, bool right) {
 }
 
 /// Counting is quickest for few boundaries, but only in order do they give what bisection does.
-ValueId search(RuleContext& c, ValueId values, ValueId boundaries, bool right) {
+ValueId search(RuleContext& c, const char* in_order, bool right) {
   constexpr int64_t kFew = 64;
-  const DType t = promote_types(c.dtype(values), c.dtype(boundaries));
-  values = c.cast(values, t);
-  boundaries = c.cast(boundaries, t);
+  const DType t = result_type({c.promotion("self"), c.promotion(in_order)});
+  const ValueId values = c.cast(c.operand("self"), t);
+  const ValueId boundaries = c.cast(c.tensor(in_order), t);
   const auto known = c.constant_values(boundaries);
   const auto is_nan = [](const Scalar& s) { return std::isnan(s.as_double()); };
   const bool ordered =
@@ -437,16 +437,14 @@ bool right_side(RuleContext& c) {
   return c.boolean_or("right", false) || c.text_or("side", "left") == "right";
 }
 
-void bucketize(RuleContext& c) {
-  c.set(search(c, c.operand("self"), c.tensor("boundaries"), right_side(c)));
-}
+void bucketize(RuleContext& c) { c.set(search(c, "boundaries", right_side(c))); }
 
 void searchsorted(RuleContext& c) {
   if (c.has("sorter")) {
     c.refuse("with a sorter is not supported");
     return;
   }
-  c.set(search(c, c.operand("self"), c.tensor("sorted_sequence"), right_side(c)));
+  c.set(search(c, "sorted_sequence", right_side(c)));
 }
 
 /// Which elements are among the others, or with `invert` are not.

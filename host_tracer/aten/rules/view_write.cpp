@@ -92,6 +92,11 @@ std::vector<int64_t> grid_positions(const std::vector<int64_t>& size,
   return positions;
 }
 
+bool repeats(std::vector<int64_t> positions) {
+  std::sort(positions.begin(), positions.end());
+  return std::adjacent_find(positions.begin(), positions.end()) != positions.end();
+}
+
 void as_strided_scatter(RuleContext& c) {
   const ValueId self = c.tensor("self");
   const std::vector<int64_t> size = c.ints("size");
@@ -100,8 +105,15 @@ void as_strided_scatter(RuleContext& c) {
     c.fail_arg("stride", "has another length than 'size'");
     return;
   }
+  std::vector<int64_t> positions = grid_positions(size, stride, c.integer_or("storage_offset", 0));
+  if (repeats(positions)) {
+    c.refuse(
+        "writes into windows of as_strided that overlap, which the capture cannot follow: write "
+        "into the tensor itself, or clone() the windows");
+    return;
+  }
   const ValueId src = c.expand(c.cast(c.tensor("src"), c.dtype(self)), c.make_shape(size));
-  c.set(overlay(c, self, src, grid_positions(size, stride, c.integer_or("storage_offset", 0))));
+  c.set(overlay(c, self, src, positions));
 }
 
 std::vector<int64_t> row_major_strides(const Shape& s) {

@@ -10,6 +10,7 @@
 #include "host_tracer/frontends/pt2/archive.h"
 #include "host_tracer/frontends/pt2/interpreter.h"
 #include "host_tracer/frontends/pt2/signature.h"
+#include "host_tracer/frontends/shared/eager_run.h"
 #include "host_tracer/frontends/shared/failures.h"
 #include "host_tracer/frontends/shared/given_tensor.h"
 #include "host_tracer/frontends/shared/interface.h"
@@ -62,6 +63,20 @@ class Pt2Capture {
     trace->producer = "torch.export " + archive_.program().get_torch_version();
     if (options_.sample_outputs) add_sample_outputs(*trace);
     return trace;
+  }
+
+  /// A call on the CPU, from what the last one has left or, with `reset`, from the file's state.
+  EagerRun call_eagerly(const std::vector<SampleTensor>& samples, bool reset) {
+    if (reset) kept_.clear();
+    const auto place = [this](const Pt2Placeholder& p) {
+      const auto [kept, is_new] = kept_.try_emplace(p.target);
+      if (is_new) kept->second = placed(p, at::kCPU);
+      return kept->second;
+    };
+    return eager_run_in_order([&] {
+      Copies copies;
+      return run_graph(cloned_inputs(samples), at::kCPU, place, &copies, [] {});
+    });
   }
 
  private:
@@ -187,8 +202,20 @@ class Pt2Capture {
     return p.kind == Kind::kParameter ? t : t.clone();
   }
 
+  using Place = std::function<at::Tensor(const Pt2Placeholder&)>;
+
   std::vector<c10::IValue> run_graph(const std::vector<at::Tensor>& inputs, at::Device device,
                                      const char* stage) const {
+    const auto total = static_cast<int64_t>(graph().get_nodes().size());
+    int64_t done = 0;
+    return run_graph(
+        inputs, device, [&](const Pt2Placeholder& p) { return placed(p, device); }, &copies_,
+        [&] { report(stage, ++done, total); });
+  }
+
+  std::vector<c10::IValue> run_graph(const std::vector<at::Tensor>& inputs, at::Device device,
+                                     const Place& place, Copies* copies,
+                                     const std::function<void()>& on_node) const {
     std::vector<c10::IValue> values;
     size_t next = 0;
     for (const Pt2Placeholder& p : signature_.placeholders) {
@@ -197,15 +224,12 @@ class Pt2Capture {
       } else if (p.kind == Kind::kNumber) {
         values.push_back(p.number);
       } else {
-        values.emplace_back(placed(p, device));
+        values.emplace_back(place(p));
       }
     }
-    const auto total = static_cast<int64_t>(graph().get_nodes().size());
-    int64_t done = 0;
-    copies_.begin(device);
-    const auto ended = c10::make_scope_exit([this] { copies_.end(); });
-    Pt2Interpreter interpreter(
-        device, [&] { report(stage, ++done, total); }, &copies_);
+    copies->begin(device);
+    const auto ended = c10::make_scope_exit([copies] { copies->end(); });
+    Pt2Interpreter interpreter(device, on_node, copies);
     return write_back(interpreter.run(graph(), values), values);
   }
 
@@ -315,22 +339,35 @@ class Pt2Capture {
     }
   }
 
-  const Pt2Options& options_;
+  const Pt2Options options_;
   Pt2Archive archive_;
   Pt2Signature signature_;
   std::unordered_map<std::string, at::Tensor> tensors_;
+  std::unordered_map<std::string, at::Tensor> kept_;  ///< of the calls since the last reset
   CaptureRequest request_;
   InputDemands demands_;
   mutable Copies copies_;
   std::vector<c10::IValue> outputs_;  ///< the results of the run that was captured
 };
 
+std::shared_ptr<const EagerReference> reference_of(const std::shared_ptr<Pt2Capture>& program) {
+  auto reference = std::make_shared<EagerReference>();
+  reference->may_be_foreign = true;
+  reference->call = [program](const std::vector<SampleTensor>& samples, bool reset) {
+    return program->call_eagerly(samples, reset);
+  };
+  return reference;
+}
+
 }  // namespace
 
 Outcome<Trace> capture_pt2(const std::string& path, const Pt2Options& options) {
   return failures_of_file(path, [&]() -> Outcome<Trace> {
     try {
-      return Pt2Capture(path, options).run();
+      const auto program = std::make_shared<Pt2Capture>(path, options);
+      Outcome<Trace> trace = program->run();
+      if (trace.ok()) trace->eager = reference_of(program);
+      return trace;
     } catch (const Pt2FileError& e) {
       return Failure{Error::kInvalidBundle, e.what_without_backtrace()};
     }

@@ -40,18 +40,33 @@ EagerRun raised(const std::string& what) {
   return run;
 }
 
-}  // namespace
-
-EagerRun eager_run(const std::vector<std::string>& names,
-                   const std::function<c10::IValue()>& call) {
+/// What `run` gives, or what it threw.
+EagerRun caught(const std::function<EagerRun()>& run) {
   try {
     const at::NoGradGuard no_grad;
-    return run_of(names, call());
+    return run();
   } catch (const c10::Error& e) {
     return raised(e.what_without_backtrace());
   } catch (const std::exception& e) {
     return raised(e.what());
   }
+}
+
+}  // namespace
+
+EagerRun eager_run(const std::vector<std::string>& names,
+                   const std::function<c10::IValue()>& call) {
+  return caught([&] { return run_of(names, call()); });
+}
+
+EagerRun eager_run_in_order(const std::function<std::vector<c10::IValue>()>& call) {
+  return caught([&] {
+    EagerRun run;
+    for (const c10::IValue& value : call()) {
+      if (!value.isNone()) run.outputs.push_back(result_value(value));
+    }
+    return run;
+  });
 }
 
 std::vector<std::string> output_names(const Trace& trace) {

@@ -14,6 +14,9 @@ namespace lazyrt {
 /// are the results' names at capture: a result that is nested otherwise is told.
 EagerRun eager_run(const std::vector<std::string>& names, const std::function<c10::IValue()>& call);
 
+/// The same of results in a row, where those that are None are left out.
+EagerRun eager_run_in_order(const std::function<std::vector<c10::IValue>()>& call);
+
 /// Names of the trace's outputs.
 std::vector<std::string> output_names(const Trace& trace);
 

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -47,6 +48,16 @@ void unify(Tensors& n) {
 at::Tensor check_divisor(const at::Tensor& divisor) {
   require(at::ne(divisor, 0), "a divisor is not zero");
   return divisor;
+}
+
+constexpr int kBitsOfDouble = 53;
+
+/// Python's integers have no ends, those of the graph have. `real`: the result as doubles have it.
+at::Tensor check_whole(const at::Tensor& made, const at::Tensor& real, int bits = 62) {
+  if (is_real(made)) return made;
+  require(at::le(at::abs(real), std::ldexp(1.0, bits)),
+          "a whole number is within 2**" + std::to_string(bits));
+  return made;
 }
 
 using Compute = at::Tensor (*)(const Tensors&);
@@ -99,6 +110,23 @@ const Functions& common_functions() {
 
 const Functions& python_functions() {
   static const Functions table = {
+      {"add",
+       {2,
+        [](const Tensors& n) {
+          return check_whole(at::add(n[0], n[1]), at::add(as_double(n[0]), as_double(n[1])));
+        }}},
+      {"sub",
+       {2,
+        [](const Tensors& n) {
+          return check_whole(at::sub(n[0], n[1]), at::sub(as_double(n[0]), as_double(n[1])));
+        }}},
+      {"mul",
+       {2,
+        [](const Tensors& n) {
+          return check_whole(at::mul(n[0], n[1]), at::mul(as_double(n[0]), as_double(n[1])));
+        }}},
+      {"neg", {1, [](const Tensors& n) { return check_whole(at::neg(n[0]), as_double(n[0])); }}},
+      {"abs", {1, [](const Tensors& n) { return check_whole(at::abs(n[0]), as_double(n[0])); }}},
       {"floordiv",
        {2, [](const Tensors& n) { return at::div(n[0], check_divisor(n[1]), "floor"); }}},
       {"mod", {2, [](const Tensors& n) { return at::remainder(n[0], check_divisor(n[1])); }}},
@@ -106,6 +134,7 @@ const Functions& python_functions() {
        {2,
         [](const Tensors& n) {
           check_divisor(n[1]);
+          for (const at::Tensor& t : n) check_whole(t, as_double(t), kBitsOfDouble);
           return real_quotient(n);
         }}},
       {"min", {2, [](const Tensors& n) { return at::where(at::lt(n[1], n[0]), n[1], n[0]); }}},

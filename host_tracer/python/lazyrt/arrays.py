@@ -27,6 +27,7 @@ class LazyArray:
     def __init__(self, tensor, order=None):
         self.tensor = tensor
         self.order = _order(torch.empty, tensor.shape, device="meta") if order is None else order
+        self.is_number = False
 
     @property  # type: ignore[misc]
     def __class__(self):
@@ -189,7 +190,9 @@ def _operator(compute, reflected=False):
         kind = _DTYPES[common if made == "bool" else made]
         ours, theirs = self.tensor.to(kind), other if _is_number(other) else _tensor_of(other).to(kind)
         result = compute(theirs, ours) if reflected else compute(ours, theirs)
-        return LazyArray(result, _order(torch.empty_like, self.order) if result.shape == ours.shape else None)
+        array = LazyArray(result, _order(torch.empty_like, self.order) if result.shape == ours.shape else None)
+        array.is_number = result.dim() == 0  # NumPy's arithmetic gives no array without dimensions
+        return array
 
     return method
 

@@ -641,12 +641,47 @@ def _floating_type_of_its_own(result, tensors):
     return result.dtype.to_real() if result.is_floating_point() or result.is_complex() else None
 
 
+_FILLS = {"fill_", "masked_fill", "masked_fill_", "index_fill", "index_fill_"}
+_POWERS_OF_TENSORS = {"pow", "pow_", "__pow__", "__ipow__"}
+
+
+def check_fits(number, dtype):
+    """torch does not fill a tensor with a number beyond the range of its type; an infinity or NaN goes into floating ones."""
+    if not isinstance(number, Carrier) or dtype in (torch.bool, torch.float64) or dtype.is_complex:
+        return
+    if type(number) is not LazyFloat and dtype in (torch.int64, torch.float32, torch.bfloat16):
+        return
+    with torch._C.DisableTorchFunction():
+        value = number._tensor.to(torch.float64)
+        if dtype.is_floating_point:
+            fits = ~(value.abs() > torch.finfo(dtype).max) | value.isinf()
+        else:
+            limits = torch.iinfo(dtype)
+            fits = (value >= (limits.min or -limits.max)) & (value <= limits.max)  # unsigned ones wrap what is negative
+        _require(fits, f"a number fits into {dtype}")
+
+
+def _check_numbers(name, args, kwargs):
+    """What torch asks of a number, and not of a tensor in its place."""
+    target = args[0] if args else None
+    if not isinstance(target, torch.Tensor):
+        return
+    if name in _FILLS:
+        for number in (*args[1:], *kwargs.values()):
+            check_fits(number, target.dtype)
+    exponent = (*args[1:], *kwargs.values())[:1]
+    if name in _POWERS_OF_TENSORS and exponent and type(exponent[0]) is LazyInt and not (target.is_floating_point() or target.is_complex()):
+        with torch._C.DisableTorchFunction():
+            _require(exponent[0]._tensor >= 0, "the power of whole numbers is not negative")
+
+
 def call_with_carriers(func, args, kwargs, call=None):
     """Calls a torch function with carriers as tensors, or as plain numbers where only those will do."""
     call = call or (lambda args, kwargs: func(*args, **kwargs))
     if getattr(func, "__name__", "") in ("__getitem__", "__setitem__"):  # an index is a plain number
         args = [args[0], _with_plain(args[1]), *args[2:]]
     tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+    _check_numbers(getattr(func, "__name__", ""), args, kwargs)
 
     def give(make):
         one = lambda value: make(value) if isinstance(value, Carrier) else _with_plain(value)  # noqa: E731

@@ -2,8 +2,8 @@
 
 import dataclasses
 
+import numpy
 import torch
-
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lazyrt import trees
@@ -142,6 +142,8 @@ def _kind_of(value):
 def structure_difference(ours, eager, path=""):
     """How the loaded bundle's result is nested or typed otherwise than the module's; "" where it is not."""
     where = f"the result's '{path}'" if path else "the result"
+    if isinstance(eager, numpy.generic) != isinstance(ours, numpy.generic):
+        return f"{where} is {_kind_of(ours)}, the module's {_kind_of(eager)}"
     if isinstance(eager, torch.Tensor):
         if not hasattr(ours, "shape"):
             return f"{where} is {_kind_of(ours)}, the module's a tensor"

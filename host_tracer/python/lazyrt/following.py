@@ -13,7 +13,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer
-from lazyrt.carriers import Carrier, LazyFloat, best_of, call_with_carriers, has_carriers
+from lazyrt.carriers import Carrier, LazyFloat, best_of, call_with_carriers, check_fits, has_carriers
 from lazyrt.indexing import Selections, SelectionsMatter
 from lazyrt.statements import Audience, expecting
 
@@ -165,19 +165,24 @@ def _full(function, args, kwargs):
         return call_with_carriers(function, args, kwargs)
     if given.get("dtype") is None:
         given["dtype"] = torch.get_default_dtype() if isinstance(value, float) else torch.int64
+    check_fits(value, given["dtype"])
     return function(given.pop("size"), _tensor_of(given.pop("fill_value")), **given)
 
 
 def _full_like(function, args, kwargs):
     given = dict(zip(("input", "fill_value"), args), **kwargs)
     value = given.pop("fill_value")
-    return torch.empty_like(given.pop("input"), **given).fill_(_tensor_of(value))
+    made = torch.empty_like(given.pop("input"), **given)
+    check_fits(value, made.dtype)
+    return made.fill_(_tensor_of(value))
 
 
 def _new_full(function, args, kwargs):
     given = dict(zip(("self", "size", "fill_value"), args), **kwargs)
     owner, value = given.pop("self"), given.pop("fill_value")
-    return owner.new_empty(given.pop("size"), **given).fill_(_tensor_of(value))
+    made = owner.new_empty(given.pop("size"), **given)
+    check_fits(value, made.dtype)
+    return made.fill_(_tensor_of(value))
 
 
 def _clamp(function, args, kwargs):

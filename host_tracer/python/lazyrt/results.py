@@ -22,7 +22,8 @@ def describe(result):
     trees.mark(description, {name for name, kind in numbers.items() if kind is LazyFloat}, number="float")
     trees.mark(description, {name for name, kind in numbers.items() if kind is not LazyFloat}, number="int")
     trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, numpy.ndarray)}, numpy=True)
-    trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, numpy.generic)}, numpy="scalar")
+    trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, numpy.generic) or type(leaf) is LazyArray and leaf.is_number},
+               numpy="scalar")
     return description, leaves
 
 
