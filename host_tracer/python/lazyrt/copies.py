@@ -9,6 +9,7 @@ import os
 import sys
 
 import torch
+from torch._C import _functorch
 from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer, scripts
@@ -123,6 +124,14 @@ class Copies:
     def note_write(self):
         self.wrote = True
 
+    def writes_into(self, args, kwargs):
+        """[(lazy operand, how often it was written)] of a call that is to be made."""
+        return [] if self.wrote else [(tensor, _writes(tensor)) for tensor in tensors_in((*args, *kwargs.values())) if is_lazy(tensor)]
+
+    def look_for_writes(self, before):
+        """After the call: it may write without being called so (inplace=True, running statistics)."""
+        self.wrote |= any(_writes(tensor) != count for tensor, count in before)
+
     def ask(self, func, frame, own):
         """What eager says of strides in the call that is made now; `own` where that is not known."""
         key = self._log.key(_name_of_call(func), frame)
@@ -196,6 +205,7 @@ def _was_written_since(pair):
 
 
 def _writes(tensor):
+    tensor = _unwrapped(tensor)
     if is_lazy(tensor):
         return _tracer.writes_into(tensor)
     return 0 if tensor.is_inference() else tensor._version
@@ -227,11 +237,19 @@ def _shared(operands, results):
     return [[i for i, place in enumerate(places) if place is not None and place == memory] for memory in map(_memory_of, results)]
 
 
+def _unwrapped(tensor):
+    """What vmap, grad and the like of torch.func have wrapped."""
+    while _functorch.is_batchedtensor(tensor) or _functorch.is_gradtrackingtensor(tensor):
+        tensor = _functorch.get_unwrapped(tensor)
+    return tensor
+
+
 def _memory_of(tensor):
     """None for what has no memory of its own."""
+    tensor = _unwrapped(tensor)
     try:
         return (_tracer.memory_of(tensor) if is_lazy(tensor) else tensor.untyped_storage().data_ptr()) or None
-    except (RuntimeError, NotImplementedError):  # sparse tensors, wrappers of functorch
+    except (RuntimeError, NotImplementedError):  # sparse tensors
         return None
 
 
@@ -242,7 +260,7 @@ def _equal_to(result, operands):
 
 
 def _place_of(tensor):
-    memory = _memory_of(tensor)
+    memory, tensor = _memory_of(tensor), _unwrapped(tensor)
     return None if memory is None else (memory, tensor.storage_offset(), tensor.shape, tensor.stride(), tensor.dtype)
 
 

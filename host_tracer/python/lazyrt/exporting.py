@@ -419,7 +419,7 @@ class _Export:
         args, kwargs = sample.call(tensors, **more)
         if arrange is not None:
             args, kwargs = arrange(args, kwargs)
-        with torch.set_grad_enabled(self.takes_gradients), mode or contextlib.nullcontext():
+        with torch.set_grad_enabled(self.takes_gradients), mode or contextlib.nullcontext(), gradients.open_to(mode):
             return self.program.call(buffers, args, kwargs)
 
     def call_again(self, sample, buffers, tensors=None):
@@ -574,6 +574,7 @@ class _LazyRun:
             stack.enter_context(self.numbers.active())
             stack.enter_context(scripts.Calls(mode.scripted))
             stack.enter_context(mode)
+            stack.enter_context(gradients.open_to(mode))
             result = job.program.call(tensors, args, kwargs)
         if mode.missing_gradients and not job.takes_gradients:
             raise RuntimeError(mode.missing_gradients)

@@ -1,5 +1,10 @@
 """Programs that take gradients of their own results (forces, Jacobians, a step of training)."""
 
+import contextlib
+
+import torch
+from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
+
 
 def are_missing(error):
     """Whether a program failed because it ran without autograd."""
@@ -18,3 +23,26 @@ class Kept:
                 grad.detach().copy_(content)
             if tensor.grad is not grad:
                 tensor.grad = grad
+
+
+@contextlib.contextmanager
+def open_to(mode):
+    """While active, what autograd calls in a backward pass (hooks, Function.backward, a checkpoint's second run) is seen by the mode, though
+    torch handles the call of backward() without it."""
+    run = torch.autograd._engine_run_backward
+
+    def run_backward(*args, **kwargs):
+        if any(mode is other for other in _get_current_function_mode_stack()):
+            return run(*args, **kwargs)
+        _push_mode(mode)
+        try:
+            return run(*args, **kwargs)
+        finally:
+            _pop_mode()
+
+    if mode is not None:
+        torch.autograd._engine_run_backward = run_backward
+    try:
+        yield
+    finally:
+        torch.autograd._engine_run_backward = run

@@ -98,13 +98,21 @@ class CaptureMode(TorchFunctionMode):
                 value._report()
         kwargs, func = kwargs or {}, getattr(func, "takes_carriers", func)
         self._count += 1
-        self._frame = sys._getframe(1)
-        caller = self._frame.f_code.co_filename
+        outer = self._frame, self._is_of_program, self._shares  # of a backward pass, say, that calls a hook
+        try:
+            return self._handle(func, args, kwargs, sys._getframe(1))
+        finally:
+            self._frame, self._is_of_program, self._shares = outer
+
+    def _handle(self, func, args, kwargs, frame):
+        self._frame, caller = frame, frame.f_code.co_filename
         self._is_of_program = not caller.startswith(HERE) or caller == following.__file__ and not self._numbers.quiet
         self._shares = self._is_of_program and func not in _ANSWERED
+        before = self._copies.writes_into(args, kwargs)
         result = self._draws.call(self._handlers.get(func, self._call), VIEWS_FOR.get(func, func), args, kwargs)
+        self._copies.look_for_writes(before)
         if self._shares:
-            result = self._copies.take(func, args, kwargs, result, self._frame, self.current)
+            result = self._copies.take(func, args, kwargs, result, frame, self.current)
         if not caller.startswith(HERE) or caller == following.__file__:  # a call of the program's, through a function that takes carriers perhaps
             self._numbers.log(func, args, kwargs, result)
         return result
