@@ -7,6 +7,7 @@ import linecache
 import torch
 from harness import case
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 X = torch.linspace(-1, 1, 96).reshape(2, 3, 4, 4)
 BIG = torch.where(torch.arange(96).reshape(2, 3, 4, 4) % 5 == 0, 2000.0 * X, X)
@@ -132,3 +133,94 @@ def _add(names, front):
 for _first in range(0, len(OPERATIONS), AT_ONCE):
     for _front in ("python", "torchscript", "pt2"):
         _add(list(OPERATIONS)[_first : _first + AT_ONCE], _front)
+
+
+# ---------------------------------------------------------------- writes that no name tells, and code that others call
+
+
+TABLES = [(torch.tensor(rows),) for rows in ([[1.0, 2, 3], [4, 5, 6]], [[1.0, 2, 3], [4e5, 5, 6]], [[-1.0, 2, -3], [4, 5, 6]])]
+
+
+@case(TABLES[0], TABLES, expect=("right",))
+def copy_written_in_place_by_a_function():
+    def program(x):
+        h = x.t().contiguous()
+        torch.nn.functional.hardtanh(h, -1e4, 1e4, True)
+        return h, x * 1
+
+    return program
+
+
+@case(TABLES[0], TABLES, expect=("right",))
+def state_saturated_in_place_by_a_module():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("level", torch.zeros(2, 3))
+            self.limit = torch.nn.Hardtanh(-1e4, 1e4, inplace=True)
+
+        def forward(self, x):
+            self.level = 0.5 * self.level + x
+            return self.limit(self.level.t().reshape(-1)), self.level * 1
+
+    return Net()
+
+
+def clipped(gradient):
+    copy = gradient.t().contiguous()
+    copy.clamp_(-1e4, 1e4)
+    return copy.t() + gradient
+
+
+def gradient_of(energy):
+    def program(x):
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            return torch.autograd.grad(energy(x), x)[0]
+
+    return program
+
+
+@case(TABLES[0], TABLES, expect=("right",))
+def copies_in_a_backward_function():
+    class Clip(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return clipped(gradient)
+
+    return gradient_of(lambda x: Clip.apply(x).square().sum())
+
+
+@case(TABLES[0], TABLES, expect=("right",))
+def copies_in_a_hook_of_a_tensor():
+    def energy(x):
+        y = x * 1
+        y.register_hook(clipped)
+        return y.square().sum()
+
+    return gradient_of(energy)
+
+
+@case(TABLES[0], TABLES, expect=("right",))
+def copies_in_a_checkpoint():
+    def block(x):
+        h = x.t().contiguous()
+        with torch.no_grad():
+            h.clamp_(-1e4, 1e4)
+        return (h * h).sum() + (x * x).sum()
+
+    return gradient_of(lambda x: checkpoint(block, x * 1.0, use_reentrant=False))
+
+
+@case(TABLES[0], TABLES, expect=("right",))
+def copies_under_vmap():
+    def one(row):
+        copy = row.t().contiguous()
+        copy.clamp_(-1e4, 1e4)
+        return copy.sum(), row.sum()
+
+    return lambda x: torch.vmap(one)(torch.stack([x, x + 1]))
