@@ -641,6 +641,14 @@ def _floating_type_of_its_own(result, tensors):
     return result.dtype.to_real() if result.is_floating_point() or result.is_complex() else None
 
 
+def _raise_unless(condition, text):
+    """What eager raises for: a check, or a guard where the program catches it and goes on."""
+    if not statements.is_caught():
+        _require(condition, text)
+    elif not condition:
+        raise RuntimeError(text)
+
+
 _FILLS = {"fill_", "masked_fill", "masked_fill_", "index_fill", "index_fill_"}
 _POWERS_OF_TENSORS = {"pow", "pow_", "__pow__", "__ipow__"}
 
@@ -658,7 +666,7 @@ def check_fits(number, dtype):
         else:
             limits = torch.iinfo(dtype)
             fits = (value >= (limits.min or -limits.max)) & (value <= limits.max)  # unsigned ones wrap what is negative
-        _require(fits, f"a number fits into {dtype}")
+        _raise_unless(fits, f"a number fits into {dtype}")
 
 
 def _check_numbers(name, args, kwargs):
@@ -672,7 +680,7 @@ def _check_numbers(name, args, kwargs):
     exponent = (*args[1:], *kwargs.values())[:1]
     if name in _POWERS_OF_TENSORS and exponent and type(exponent[0]) is LazyInt and not (target.is_floating_point() or target.is_complex()):
         with torch._C.DisableTorchFunction():
-            _require(exponent[0]._tensor >= 0, "the power of whole numbers is not negative")
+            _raise_unless(exponent[0]._tensor >= 0, "the power of whole numbers is not negative")
 
 
 def call_with_carriers(func, args, kwargs, call=None):
