@@ -56,14 +56,24 @@ Tensors diagonal(const Args& a) {
                                a.integer("dim1"), a.integer("dim2"))};
 }
 
+/// Whether each element lies in exactly one window.
+bool windows_are_all(const Args& a) {
+  const Sizes sizes = a.ints("input_sizes");
+  const int64_t dim = a.integer("dim"), size = a.integer("size");
+  if (sizes.empty()) return true;
+  const int64_t extent = sizes.at(static_cast<size_t>(dim < 0 ? dim + std::ssize(sizes) : dim));
+  return size == extent || (size == a.integer("step") && extent % size == 0);
+}
+
 /// Windows [..., count, ..., size] added at their places.
 Tensors unfold(const Args& a) {
   const Tensor g = a.tensor("grad_in");
-  // Functionalization calls it to write windows back, and adds up what they share.
+  // Functionalization calls it to write windows back: it adds up what they share and forgets what
+  // lies in none of them.
   const bool is_gradient = torch::autograd::get_current_node() != nullptr;
-  TORCH_CHECK(is_gradient || a.integer("size") <= a.integer("step"),
-              "the program writes into windows of unfold that overlap, which the capture cannot "
-              "follow: write into the tensor itself, or clone() the windows");
+  TORCH_CHECK(is_gradient || windows_are_all(a),
+              "the program writes into windows of unfold that overlap or leave elements out, which "
+              "the capture cannot follow: write into the tensor itself, or clone() the windows");
   const Sizes sizes = a.ints("input_sizes");
   const int64_t dim = a.integer("dim"), axis = dim < 0 ? dim + g.dim() - 1 : dim;
   const Tensor starts = at::arange(g.size(axis), at::kLong) * a.integer("step");

@@ -463,3 +463,59 @@ TIMES = torch.tensor([0.1, 0.2, 0.3])
 @case(torch.tensor(0.05, dtype=torch.float64), [torch.tensor(t, dtype=torch.float64) for t in (0.1, 0.2, 0.25, 5.0)], expect=("right",))
 def places_of_a_double_among_floats():
     return lambda t: (torch.bucketize(t, TIMES, right=True), torch.searchsorted(TIMES, t), torch.searchsorted(TIMES, 0.2, right=True))
+
+
+@case((torch.ones(2), torch.tensor(300001)), [(torch.ones(2), torch.tensor(n)) for n in (300001, 7)], front="pt2")
+def tool_pt2_power_beyond_the_digits_of_a_double():
+    class Net(nn.Module):
+        def forward(self, x, n):
+            return x * (n.item() ** 3 % 1009)
+
+    return Net()
+
+
+class WindowsWithGaps(nn.Module):
+    """The last element lies in no window, and changes on rare values only."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", torch.zeros(7))
+
+    def forward(self, x):
+        self.kept[6:] += torch.relu(x.sum() - 1000)
+        self.kept.unfold(0, 3, 3)[0].add_(x)
+        return self.kept * 1
+
+
+class WindowsWithoutGaps(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", torch.zeros(6))
+
+    def forward(self, x):
+        self.kept.unfold(0, 3, 3)[1].add_(x)
+        self.kept.unfold(0, 6, 1).mul_(torch.where(x.sum() > 1000, 2.0, 1.0))
+        return self.kept * 1
+
+
+GAPS = [(torch.ones(3),), (torch.ones(3) * 1000,), (torch.ones(3),)]
+
+
+@case(GAPS[0], GAPS)
+def write_into_windows_with_gaps():
+    return WindowsWithGaps()
+
+
+@case(GAPS[0], GAPS, front="torchscript")
+def tool_ts_write_into_windows_with_gaps():
+    return script(WindowsWithGaps())
+
+
+@case(GAPS[0], GAPS, front="pt2")
+def tool_pt2_write_into_windows_with_gaps():
+    return WindowsWithGaps()
+
+
+@case(GAPS[0], GAPS, expect=("right",), front="torchscript")
+def tool_ts_write_into_windows_without_gaps():
+    return script(WindowsWithoutGaps())

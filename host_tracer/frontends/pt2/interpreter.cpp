@@ -76,6 +76,38 @@ int64_t floor_div(int64_t a, int64_t b) {
   return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
 
+constexpr const char* kBeyond = "a whole number is beyond 64 bits, where Python's go on";
+
+int64_t add(int64_t a, int64_t b) {
+  int64_t made = 0;
+  TORCH_CHECK(!__builtin_add_overflow(a, b, &made), kBeyond);
+  return made;
+}
+
+int64_t subtract(int64_t a, int64_t b) {
+  int64_t made = 0;
+  TORCH_CHECK(!__builtin_sub_overflow(a, b, &made), kBeyond);
+  return made;
+}
+
+int64_t multiply(int64_t a, int64_t b) {
+  int64_t made = 0;
+  TORCH_CHECK(!__builtin_mul_overflow(a, b, &made), kBeyond);
+  return made;
+}
+
+/// By squares. REQUIRES: exponent >= 0.
+int64_t power(int64_t base, int64_t exponent) {
+  if (exponent == 0) return 1;
+  if (exponent % 2 == 1) return multiply(base, power(base, exponent - 1));
+  const int64_t root = power(base, exponent / 2);
+  return multiply(root, root);
+}
+
+double add(double a, double b) { return a + b; }
+double subtract(double a, double b) { return a - b; }
+double multiply(double a, double b) { return a * b; }
+
 template <typename Fn>
 c10::IValue arithmetic(const Numbers& n, const Fn& fn) {
   if (both_int(n)) return fn(n[0].toInt(), n[1].toInt());
@@ -85,12 +117,20 @@ c10::IValue arithmetic(const Numbers& n, const Fn& fn) {
 /// Python operators on sizes, by the name that export gives them.
 const std::unordered_map<std::string, NumberFn>& number_functions() {
   static const std::unordered_map<std::string, NumberFn> table = {
-      {"add", [](const Numbers& n) { return arithmetic(n, [](auto a, auto b) { return a + b; }); }},
-      {"sub", [](const Numbers& n) { return arithmetic(n, [](auto a, auto b) { return a - b; }); }},
-      {"mul", [](const Numbers& n) { return arithmetic(n, [](auto a, auto b) { return a * b; }); }},
+      {"add",
+       [](const Numbers& n) { return arithmetic(n, [](auto a, auto b) { return add(a, b); }); }},
+      {"sub",
+       [](const Numbers& n) {
+         return arithmetic(n, [](auto a, auto b) { return subtract(a, b); });
+       }},
+      {"mul",
+       [](const Numbers& n) {
+         return arithmetic(n, [](auto a, auto b) { return multiply(a, b); });
+       }},
       {"neg",
        [](const Numbers& n) {
-         return n[0].isInt() ? c10::IValue(-n[0].toInt()) : c10::IValue(-real(n[0]));
+         return n[0].isInt() ? c10::IValue(subtract(int64_t{0}, n[0].toInt()))
+                             : c10::IValue(-real(n[0]));
        }},
       {"truediv", [](const Numbers& n) { return c10::IValue(real(n[0]) / real(n[1])); }},
       {"floordiv",
@@ -105,8 +145,9 @@ const std::unordered_map<std::string, NumberFn>& number_functions() {
        }},
       {"pow",
        [](const Numbers& n) {
-         const double result = std::pow(real(n[0]), real(n[1]));
-         return both_int(n) && n[1].toInt() >= 0 ? c10::IValue(whole(result)) : c10::IValue(result);
+         const bool is_whole = both_int(n) && n[1].toInt() >= 0;
+         return is_whole ? c10::IValue(power(n[0].toInt(), n[1].toInt()))
+                         : c10::IValue(std::pow(real(n[0]), real(n[1])));
        }},
       {"eq", [](const Numbers& n) { return c10::IValue(real(n[0]) == real(n[1])); }},
       {"ne", [](const Numbers& n) { return c10::IValue(real(n[0]) != real(n[1])); }},
