@@ -4,7 +4,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/library.h>
 
-#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -143,10 +142,22 @@ void capture_fast_path(const c10::OperatorHandle& op, torch::jit::Stack* stack) 
   CaptureSession* session = CaptureSession::current();
   TORCH_CHECK(session, full_name(op), " was called on a lazy tensor outside of its capture");
   const torch::jit::Stack arguments = torch::jit::pop(*stack, op.schema().arguments().size());
-  const std::string name = op.schema().name().substr(std::strlen("aten::"));
-  for (const c10::IValue& made : fast_paths().at(name)(session->nested(), arguments)) {
+  const FastPath path = fast_paths().at(*aten_name(op));
+  for (const c10::IValue& made : path(session->nested(), arguments)) {
     stack->push_back(made);
   }
+}
+
+/// A call from above functionalization, which calls the same operator to write windows back.
+at::Tensor unfold_backward(const at::Tensor& grad, at::IntArrayRef sizes, int64_t dim, int64_t size,
+                           int64_t step) {
+  const bool functional = fimpl::isFunctionalTensor(grad);
+  if (functional) fimpl::sync(grad);
+  const at::Tensor plain = functional ? fimpl::from_functional_tensor(grad) : grad;
+  const at::AutoDispatchSkipFunctionalize no_functionalize;
+  const AskedFor asked;
+  const at::Tensor made = at::unfold_backward(plain, sizes, dim, size, step);
+  return functional ? fimpl::to_functional_tensor(made) : made;
 }
 
 /// LibTorch's own looks at q with item(), on the CPU alone; its range is a check of the model's.
@@ -194,6 +205,8 @@ void register_capture_kernels() {
       new Library(Library::IMPL, "aten", c10::DispatchKey::Lazy, __FILE__, __LINE__);
   static auto* whole =
       new Library(Library::IMPL, "aten", c10::DispatchKey::AutogradLazy, __FILE__, __LINE__);
+  static auto* functionalize =
+      new Library(Library::IMPL, "aten", c10::DispatchKey::Functionalize, __FILE__, __LINE__);
   fallback->fallback(boxed_kernel());
   register_by_name(*lazy);
   for (const char* name : kKeptWhole) {
@@ -202,6 +215,7 @@ void register_capture_kernels() {
   for (const auto& [name, path] : fast_paths()) {
     whole->impl(name.c_str(), torch::CppFunction::makeFromBoxedFunction<&capture_fast_path>());
   }
+  functionalize->impl("unfold_backward", TORCH_FN(unfold_backward));
   whole->impl("one_hot", TORCH_FN(one_hot));
   whole->impl("cholesky", TORCH_FN(cholesky));
   for (const char* name : {"quantile", "nanquantile"}) {

@@ -477,9 +477,8 @@ bool is_write_into_real(const std::string& name, const std::vector<c10::IValue>&
   return name == "copy" && !is_complex_tensor(args[0].toTensor());
 }
 
-/// "view" of "aten::view_copy".
-std::string plain_name(const c10::OperatorHandle& op) {
-  std::string name = op.operator_name().name.substr(std::string("aten::").size());
+/// "view" of "view_copy".
+std::string without_copy(std::string name) {
   constexpr std::string_view kCopy = "_copy";
   if (name.size() > kCopy.size() && name.ends_with(kCopy) && name != "_to_copy") {
     name.resize(name.size() - kCopy.size());
@@ -497,8 +496,9 @@ Handler find_handler(const c10::OperatorHandle& op, const std::string& name) {
 }  // namespace
 
 bool record_complex(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  if (!op.operator_name().name.starts_with("aten::")) return false;
-  const std::string name = plain_name(op);
+  const std::optional<std::string> full = aten_name(op);
+  if (!full) return false;
+  const std::string name = without_copy(*full);
   if (!concerns_complex(op, name, *stack)) return false;
   const std::vector<c10::IValue> args = torch::jit::pop(*stack, op.schema().arguments().size());
   if (const Handler handler = find_handler(op, name)) {

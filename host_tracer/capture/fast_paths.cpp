@@ -6,8 +6,10 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "host_tracer/capture/capture.h"
+#include "host_tracer/capture/lazy_backend.h"
 
 namespace lazyrt {
 namespace {
@@ -39,6 +41,12 @@ Mask read_mask(const c10::IValue& given, const c10::IValue& type) {
   return {mask, mask.all(3).any(1).unsqueeze(-1)};
 }
 
+/// Whether some element may be true in some run.
+bool may_hold(const at::Tensor& truths) {
+  if (!is_lazy(truths)) return truths.any().item<bool>();
+  return is_dynamic(truths) || sample_of(truths).any().item<bool>();
+}
+
 struct Attention {
   at::Tensor result;   ///< [N, L, width]
   at::Tensor weights;  ///< [N, heads, L, L]; undefined where they are not wanted
@@ -67,7 +75,7 @@ Attention attend(const at::Tensor& x, const Projections& p, const Mask& mask, bo
     heads = at::scaled_dot_product_attention(q, k, v, seen);
   }
   made.result = at::linear(heads.transpose(1, 2).flatten(2), p.out_weight, p.out_bias);
-  if (mask.blind.defined()) {
+  if (mask.blind.defined() && may_hold(mask.blind)) {
     made.result = made.result.masked_fill(mask.blind, std::numeric_limits<double>::quiet_NaN());
   }
   return made;

@@ -68,10 +68,9 @@ bool windows_are_all(const Args& a) {
 /// Windows [..., count, ..., size] added at their places.
 Tensors unfold(const Args& a) {
   const Tensor g = a.tensor("grad_in");
-  // Functionalization calls it to write windows back: it adds up what they share and forgets what
-  // lies in none of them.
-  const bool is_gradient = torch::autograd::get_current_node() != nullptr;
-  TORCH_CHECK(is_gradient || windows_are_all(a),
+  // Functionalization writes windows back by it: it adds up what they share and forgets what lies
+  // in none of them.
+  TORCH_CHECK(AskedFor::active() || windows_are_all(a),
               "the program writes into windows of unfold that overlap or leave elements out, which "
               "the capture cannot follow: write into the tensor itself, or clone() the windows");
   const Sizes sizes = a.ints("input_sizes");

@@ -24,14 +24,21 @@ GradientFormula find_formula(const std::string& name) {
 }  // namespace
 
 bool record_gradient(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  const std::string& full = op.operator_name().name;
-  if (!full.starts_with("aten::")) return false;
-  const GradientFormula formula = find_formula(full.substr(std::string("aten::").size()));
+  const std::optional<std::string> name = aten_name(op);
+  const GradientFormula formula = name ? find_formula(*name) : nullptr;
   if (formula == nullptr) return false;
   const std::vector<c10::IValue> args = torch::jit::pop(*stack, op.schema().arguments().size());
   for (const at::Tensor& result : formula(RuleArgs(op, args))) stack->emplace_back(result);
   return true;
 }
+
+namespace {
+thread_local int asked_for = 0;
+}  // namespace
+
+AskedFor::AskedFor() { ++asked_for; }
+AskedFor::~AskedFor() { --asked_for; }
+bool AskedFor::active() { return asked_for > 0; }
 
 bool gradient_wanted(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
   if (!at::GradMode::is_enabled()) return false;

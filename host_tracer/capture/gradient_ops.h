@@ -30,6 +30,17 @@ const GradientFormulas& moment_formulas();
 /// pushes its results. False for all other calls.
 bool record_gradient(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
+/// While one lives, the calls recorded on this thread are the program's or autograd's, not those by
+/// which functionalization writes views back.
+class AskedFor {
+ public:
+  AskedFor();
+  ~AskedFor();
+  AskedFor(const AskedFor&) = delete;
+  AskedFor& operator=(const AskedFor&) = delete;
+  static bool active();
+};
+
 /// True when gradients of this call are recorded: an operator kept whole would hide them.
 bool gradient_wanted(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
 

@@ -150,6 +150,13 @@ struct ToIValue {
 
 }  // namespace
 
+std::optional<std::string> aten_name(const c10::OperatorHandle& op) {
+  const std::string& name = op.operator_name().name;
+  constexpr std::string_view kNamespace = "aten::";
+  if (!name.starts_with(kNamespace)) return std::nullopt;
+  return name.substr(kNamespace.size());
+}
+
 void map_tensors(c10::IValue& value, const std::function<at::Tensor(const at::Tensor&)>& fn) {
   if (value.isTensor()) {
     if (value.toTensor().defined()) value = fn(value.toTensor());

@@ -6,10 +6,15 @@
 #include <ATen/core/stack.h>
 
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "host_tracer/capture/trace.h"
 
 namespace lazyrt {
+
+/// "max" of aten::max.dim; nothing of an operator of another namespace.
+std::optional<std::string> aten_name(const c10::OperatorHandle& op);
 
 /// Replaces every defined tensor in an IValue (a tensor, a list of them, a list of optional ones).
 void map_tensors(c10::IValue& value, const std::function<at::Tensor(const at::Tensor&)>& fn);

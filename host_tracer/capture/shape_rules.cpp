@@ -4,9 +4,9 @@
 #include <ATen/ExpandUtils.h>
 
 #include <algorithm>
-#include <cstring>
 #include <unordered_map>
 
+#include "host_tracer/capture/op_args.h"
 #include "kernels/binary/binary_function.h"
 #include "kernels/unary/unary_function.h"
 
@@ -687,11 +687,10 @@ ShapeRule find_shape_rule(const std::string& op) {
 }
 
 ShapeRule find_shape_rule(const c10::OperatorHandle& op) {
-  const std::string name = c10::toString(op.operator_name());
-  if (const ShapeRule rule = find_shape_rule(name)) return rule;
-  if (op.hasKernelForDispatchKey(c10::DispatchKey::Meta)) return nullptr;
-  const size_t start = std::strlen("aten::");  // and without the overload
-  const auto it = function_rules().find(name.substr(start, name.find('.') - start));
+  if (const ShapeRule rule = find_shape_rule(c10::toString(op.operator_name()))) return rule;
+  const std::optional<std::string> name = aten_name(op);
+  if (!name || op.hasKernelForDispatchKey(c10::DispatchKey::Meta)) return nullptr;
+  const auto it = function_rules().find(*name);
   return it == function_rules().end() ? nullptr : it->second;
 }
 

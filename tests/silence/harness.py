@@ -65,6 +65,16 @@ def case(sample, calls, expect=("right", "refused", "failed"), tolerance=2e-4, f
     return take
 
 
+def gradient_of(energy):
+    """The program that gives the gradient of `energy`, one number, of its input."""
+    def program(x):
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            return torch.autograd.grad(energy(x), x)[0]
+
+    return program
+
+
 def _copy(value):
     """A copy for one call; tensors that are one object or share memory stay so."""
     return copy.deepcopy(value)

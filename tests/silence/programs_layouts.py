@@ -5,7 +5,7 @@ import itertools
 import linecache
 
 import torch
-from harness import case
+from harness import case, gradient_of
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
@@ -170,15 +170,6 @@ def clipped(gradient):
     copy = gradient.t().contiguous()
     copy.clamp_(-1e4, 1e4)
     return copy.t() + gradient
-
-
-def gradient_of(energy):
-    def program(x):
-        with torch.enable_grad():
-            x = x.detach().requires_grad_()
-            return torch.autograd.grad(energy(x), x)[0]
-
-    return program
 
 
 @case(TABLES[0], TABLES, expect=("right",))

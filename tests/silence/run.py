@@ -49,7 +49,7 @@ def main(names):
     if names[:1] == ["--work"]:
         return work(harness, names[1:])
     if names[:1] == ["--file"]:
-        names = [name for name, case in harness.CASES.items() if case.make.__module__ == f"programs_{names[1]}"]
+        names = [name for name, case in harness.CASES.items() if case.make.__module__ == f"programs_{names[1]}"] or names
     unknown = [name for name in names if name not in harness.CASES]
     if unknown:
         sys.exit(f"there are no programs {unknown}")

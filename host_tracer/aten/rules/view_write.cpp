@@ -105,7 +105,8 @@ void as_strided_scatter(RuleContext& c) {
     c.fail_arg("stride", "has another length than 'size'");
     return;
   }
-  std::vector<int64_t> positions = grid_positions(size, stride, c.integer_or("storage_offset", 0));
+  const std::vector<int64_t> positions =
+      grid_positions(size, stride, c.integer_or("storage_offset", 0));
   if (repeats(positions)) {
     c.refuse(
         "writes into windows of as_strided that overlap, which the capture cannot follow: write "

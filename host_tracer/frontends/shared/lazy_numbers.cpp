@@ -51,13 +51,12 @@ at::Tensor check_divisor(const at::Tensor& divisor) {
 }
 
 constexpr int kBitsOfDouble = 53;
+constexpr int kBitsOfSums = 62;  ///< one less than the graph's integers have
 
-/// Python's integers have no ends, those of the graph have. `real`: the result as doubles have it.
-at::Tensor check_whole(const at::Tensor& made, const at::Tensor& real, int bits = 62) {
-  if (is_real(made)) return made;
+/// Python's integers have no ends, those of the graph have. `real`: one of them as a double.
+void check_whole(const at::Tensor& real, int bits) {
   require(at::le(at::abs(real), std::ldexp(1.0, bits)),
           "a whole number is within 2**" + std::to_string(bits));
-  return made;
 }
 
 using Compute = at::Tensor (*)(const Tensors&);
@@ -73,17 +72,28 @@ at::Tensor whole(const at::Tensor& t, at::Tensor (*round)(const at::Tensor&)) {
   return is_real(t) ? round(t).to(at::kLong) : t;
 }
 
+at::Tensor sum(const Tensors& n) { return at::add(n[0], n[1]); }
+at::Tensor difference(const Tensors& n) { return at::sub(n[0], n[1]); }
+at::Tensor product(const Tensors& n) { return at::mul(n[0], n[1]); }
+at::Tensor negative(const Tensors& n) { return at::neg(n[0]); }
+at::Tensor magnitude(const Tensors& n) { return at::abs(n[0]); }
+
+template <Compute kCompute>
+at::Tensor within_bounds(const Tensors& n) {
+  const at::Tensor made = kCompute(n);
+  if (is_real(made)) return made;
+  Tensors reals;
+  for (const at::Tensor& t : n) reals.push_back(as_double(t));
+  check_whole(kCompute(reals), kBitsOfSums);
+  return made;
+}
+
 at::Tensor real_quotient(const Tensors& n) { return at::div(as_double(n[0]), as_double(n[1])); }
 
 /// What Python and TorchScript compute alike.
 const Functions& common_functions() {
   static const Functions table = {
-      {"add", {2, [](const Tensors& n) { return at::add(n[0], n[1]); }}},
-      {"sub", {2, [](const Tensors& n) { return at::sub(n[0], n[1]); }}},
-      {"mul", {2, [](const Tensors& n) { return at::mul(n[0], n[1]); }}},
-      {"neg", {1, [](const Tensors& n) { return at::neg(n[0]); }}},
       {"pos", {1, [](const Tensors& n) { return n[0]; }}},
-      {"abs", {1, [](const Tensors& n) { return at::abs(n[0]); }}},
       {"eq", {2, [](const Tensors& n) { return at::eq(n[0], n[1]); }}},
       {"ne", {2, [](const Tensors& n) { return at::ne(n[0], n[1]); }}},
       {"lt", {2, [](const Tensors& n) { return at::lt(n[0], n[1]); }}},
@@ -110,23 +120,11 @@ const Functions& common_functions() {
 
 const Functions& python_functions() {
   static const Functions table = {
-      {"add",
-       {2,
-        [](const Tensors& n) {
-          return check_whole(at::add(n[0], n[1]), at::add(as_double(n[0]), as_double(n[1])));
-        }}},
-      {"sub",
-       {2,
-        [](const Tensors& n) {
-          return check_whole(at::sub(n[0], n[1]), at::sub(as_double(n[0]), as_double(n[1])));
-        }}},
-      {"mul",
-       {2,
-        [](const Tensors& n) {
-          return check_whole(at::mul(n[0], n[1]), at::mul(as_double(n[0]), as_double(n[1])));
-        }}},
-      {"neg", {1, [](const Tensors& n) { return check_whole(at::neg(n[0]), as_double(n[0])); }}},
-      {"abs", {1, [](const Tensors& n) { return check_whole(at::abs(n[0]), as_double(n[0])); }}},
+      {"add", {2, within_bounds<sum>}},
+      {"sub", {2, within_bounds<difference>}},
+      {"mul", {2, within_bounds<product>}},
+      {"neg", {1, within_bounds<negative>}},
+      {"abs", {1, within_bounds<magnitude>}},
       {"floordiv",
        {2, [](const Tensors& n) { return at::div(n[0], check_divisor(n[1]), "floor"); }}},
       {"mod", {2, [](const Tensors& n) { return at::remainder(n[0], check_divisor(n[1])); }}},
@@ -134,7 +132,9 @@ const Functions& python_functions() {
        {2,
         [](const Tensors& n) {
           check_divisor(n[1]);
-          for (const at::Tensor& t : n) check_whole(t, as_double(t), kBitsOfDouble);
+          for (const at::Tensor& t : n) {
+            if (!is_real(t)) check_whole(as_double(t), kBitsOfDouble);
+          }
           return real_quotient(n);
         }}},
       {"min", {2, [](const Tensors& n) { return at::where(at::lt(n[1], n[0]), n[1], n[0]); }}},
@@ -146,6 +146,11 @@ const Functions& python_functions() {
 /// As torch/csrc/jit/runtime/register_prim_ops.cpp has them.
 const Functions& script_functions() {
   static const Functions table = {
+      {"add", {2, sum}},
+      {"sub", {2, difference}},
+      {"mul", {2, product}},
+      {"neg", {1, negative}},
+      {"abs", {1, magnitude}},
       {"floordiv",
        {2,
         [](const Tensors& n) {

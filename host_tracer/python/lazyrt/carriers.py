@@ -16,6 +16,8 @@ from lazyrt import _tracer, statements
 _LARGE = 2**62  # within this, sums of two do not wrap
 _INT64 = (-2**63, 2**63 - 1)
 _EXACT = 2**53  # whole numbers that a float64 holds
+_FILLS = {"fill_", "masked_fill", "masked_fill_", "index_fill", "index_fill_"}
+_POWERS_OF_TENSORS = {"pow", "pow_", "__pow__", "__ipow__"}
 _RANGES = {torch.uint8: (0, 255), torch.int8: (-128, 127), torch.int16: (-2**15, 2**15 - 1), torch.int32: (-2**31, 2**31 - 1)}
 
 
@@ -649,10 +651,6 @@ def _raise_unless(condition, text):
         raise RuntimeError(text)
 
 
-_FILLS = {"fill_", "masked_fill", "masked_fill_", "index_fill", "index_fill_"}
-_POWERS_OF_TENSORS = {"pow", "pow_", "__pow__", "__ipow__"}
-
-
 def check_fits(number, dtype):
     """torch does not fill a tensor with a number beyond the range of its type; an infinity or NaN goes into floating ones."""
     if not isinstance(number, Carrier) or dtype in (torch.bool, torch.float64) or dtype.is_complex:
@@ -674,13 +672,14 @@ def _check_numbers(name, args, kwargs):
     target = args[0] if args else None
     if not isinstance(target, torch.Tensor):
         return
-    if name in _FILLS:
-        for number in (*args[1:], *kwargs.values()):
+    numbers = [value for value in (*args[1:], *kwargs.values()) if isinstance(value, Carrier)]
+    whole = not (target.is_floating_point() or target.is_complex())
+    for number in numbers:
+        if name in _FILLS:
             check_fits(number, target.dtype)
-    exponent = (*args[1:], *kwargs.values())[:1]
-    if name in _POWERS_OF_TENSORS and exponent and type(exponent[0]) is LazyInt and not (target.is_floating_point() or target.is_complex()):
-        with torch._C.DisableTorchFunction():
-            _raise_unless(exponent[0]._tensor >= 0, "the power of whole numbers is not negative")
+        elif name in _POWERS_OF_TENSORS and whole and type(number) is LazyInt:
+            with torch._C.DisableTorchFunction():
+                _raise_unless(number._tensor >= 0, "the power of whole numbers is not negative")
 
 
 def call_with_carriers(func, args, kwargs, call=None):

@@ -169,20 +169,21 @@ def _full(function, args, kwargs):
     return function(given.pop("size"), _tensor_of(given.pop("fill_value")), **given)
 
 
+def _filled(made, value):
+    check_fits(value, made.dtype)
+    return made.fill_(_tensor_of(value))
+
+
 def _full_like(function, args, kwargs):
     given = dict(zip(("input", "fill_value"), args), **kwargs)
     value = given.pop("fill_value")
-    made = torch.empty_like(given.pop("input"), **given)
-    check_fits(value, made.dtype)
-    return made.fill_(_tensor_of(value))
+    return _filled(torch.empty_like(given.pop("input"), **given), value)
 
 
 def _new_full(function, args, kwargs):
     given = dict(zip(("self", "size", "fill_value"), args), **kwargs)
     owner, value = given.pop("self"), given.pop("fill_value")
-    made = owner.new_empty(given.pop("size"), **given)
-    check_fits(value, made.dtype)
-    return made.fill_(_tensor_of(value))
+    return _filled(owner.new_empty(given.pop("size"), **given), value)
 
 
 def _clamp(function, args, kwargs):

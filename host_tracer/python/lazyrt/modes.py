@@ -388,9 +388,9 @@ class CaptureMode(TorchFunctionMode):
         return tensor.to(dtype)
 
     def _device(self, tensor):
-        """A checkpoint compares what it has noted in a call, where no mode is active, with what it finds in a backward pass."""
-        notes = self._frame.f_code is torch.utils.checkpoint._default_meta_extractor.__code__
-        return CPU if is_lazy(tensor) and not notes else tensor.device
+        """The CPU, but for a checkpoint: it notes devices in the call, where no mode is active, and compares them in the backward pass."""
+        by_checkpoint = self._frame.f_code is torch.utils.checkpoint._default_meta_extractor.__code__
+        return CPU if is_lazy(tensor) and not by_checkpoint else tensor.device
 
     def _to(self, func, args, kwargs):
         tensor, rest = self.current(args[0]), list(args[1:])
