@@ -31,17 +31,14 @@ SeenNumber number_of(const LiteralInfo& literal) {
 
 }  // namespace
 
-BundleRunner::BundleRunner(Program program, Session session)
-    : program_(std::move(program)),
-      method_(program_.method(size_t{0})),
-      session_(std::move(session)) {}
+BundleRunner::BundleRunner(const Method& method, Session session)
+    : method_(method), session_(std::move(session)) {}
 
-Outcome<std::unique_ptr<BundleRunner>> BundleRunner::open(const std::string& path) {
-  auto program = Program::open(path.c_str(), default_ops());
-  if (!program.ok()) return program.status();
-  auto session = make_session(program->method(size_t{0}));
+Outcome<std::unique_ptr<BundleRunner>> BundleRunner::make(const Program& program) {
+  const Method method = program.method(size_t{0});
+  auto session = make_session(method);
   if (!session.ok()) return session.failure();
-  return std::unique_ptr<BundleRunner>(new BundleRunner(std::move(*program), std::move(*session)));
+  return std::unique_ptr<BundleRunner>(new BundleRunner(method, std::move(*session)));
 }
 
 Outcome<BundleRun> BundleRunner::run(const std::vector<SampleTensor>& inputs, bool reset) {

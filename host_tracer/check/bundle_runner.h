@@ -21,17 +21,16 @@ struct BundleRun {
 
 class BundleRunner {
  public:
-  /// Opens the file's only method. It may be removed while the runner lives.
-  static Outcome<std::unique_ptr<BundleRunner>> open(const std::string& path);
+  /// Of the program's only method. REQUIRES: the program outlives the runner.
+  static Outcome<std::unique_ptr<BundleRunner>> make(const Program& program);
 
   /// Fails as Session::run does; states are then what they were.
   Outcome<BundleRun> run(const std::vector<SampleTensor>& inputs, bool reset);
 
  private:
-  BundleRunner(Program program, Session session);
+  BundleRunner(const Method& method, Session session);
   Outcome<BundleRun> collect() const;
 
-  Program program_;
   Method method_;
   Session session_;
 };

@@ -120,8 +120,8 @@ std::vector<SampleTensor> samples_of(const std::vector<at::Tensor>& tensors) {
 
 class Checker {
  public:
-  Checker(std::string path, const DifferentialOptions& options)
-      : path_(std::move(path)), options_(options), begin_(Clock::now()) {
+  Checker(const LoadedBundle& bundle, const DifferentialOptions& options)
+      : bundle_(bundle), options_(options), begin_(Clock::now()) {
     report_.level = options.level;
     report_.seed = options.seed;
   }
@@ -135,7 +135,7 @@ class Checker {
     find_subjects(traces);
     if (subjects_.empty()) return unchecked("the model carries no sample inputs");
     limit_level(traces);
-    auto runner = BundleRunner::open(path_);
+    auto runner = BundleRunner::make(bundle_.program());
     if (!runner.ok()) return does_not_run(runner.failure());
     runner_ = std::move(*runner);
     for (size_t i = 0; i < subjects_.size(); ++i) {
@@ -446,12 +446,13 @@ class Checker {
       return Done{};
     };
     const CheckedCall& call = history_.back();
-    const auto found = find_first_difference(groups_[call.variant].trace, call.inputs, *values,
-                                             make, path_ + ".part", options_.search_seconds);
+    const auto found =
+        find_first_difference(groups_[call.variant].trace, call.inputs, *values, make,
+                              bundle_.path() + ".part", options_.search_seconds);
     return found.ok() ? found->text() : "not known, " + found.failure().text;
   }
 
-  const std::string path_;
+  const LoadedBundle& bundle_;
   const DifferentialOptions& options_;
   const Clock::time_point begin_;
   std::vector<TraceGroup> groups_;
@@ -466,12 +467,12 @@ class Checker {
 
 }  // namespace
 
-Outcome<CheckReport> check_bundle(const std::string& path, const std::vector<Trace>& traces,
+Outcome<CheckReport> check_bundle(const LoadedBundle& bundle, const std::vector<Trace>& traces,
                                   const DifferentialOptions& options) {
   if (options.level == CheckLevel::kNone) return CheckReport();
   try {
     const at::NoGradGuard no_grad;
-    return Checker(path, options).run(traces);
+    return Checker(bundle, options).run(traces);
   } catch (const c10::Error& e) {
     return Failure{Error::kInternal,
                    std::string("the check failed: ") + e.what_without_backtrace()};

@@ -10,6 +10,7 @@
 #include "host_tracer/capture/eager_reference.h"
 #include "host_tracer/exporter.h"
 #include "host_tracer/report/check_report.h"
+#include "host_tracer/report/loaded_bundle.h"
 #include "host_tracer/support/outcome.h"
 
 namespace lazyrt {
@@ -24,13 +25,13 @@ struct DifferentialOptions {
   Pipeline pipeline = default_pipeline();  ///< that the bundle was made with
 };
 
-/// Runs the bundle at `path`, which was made of `traces`, beside the program of each of them: on
+/// Runs the bundle, which was made of `traces`, beside the program of each of them: on
 /// the sample, again and again without a reset, then on altered inputs, each in a row with others
 /// and after a reset, then on both by turns in a longer row. Traces without `eager` stand for their
 /// program, by ATen, if none has one; else they are variants and no samples of their own. A
 /// difference that is none of rounding (see bound.h) is told in CheckReport::difference. Fails
-/// where the bundle cannot be loaded, or does not run on its sample.
-Outcome<CheckReport> check_bundle(const std::string& path, const std::vector<Trace>& traces,
+/// where the bundle does not run on its sample.
+Outcome<CheckReport> check_bundle(const LoadedBundle& bundle, const std::vector<Trace>& traces,
                                   const DifferentialOptions& options);
 
 }  // namespace lazyrt

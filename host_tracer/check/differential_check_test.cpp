@@ -85,7 +85,9 @@ class DifferentialCheck : public ::testing::Test {
     exporter.pipeline = options_.pipeline;
     const auto exported = export_traces(traces, default_ops(), exporter);
     EXPECT_TRUE(exported.ok()) << exported.failure().text;
-    auto report = check_bundle(path_, traces, options_);
+    const auto bundle = LoadedBundle::open(path_);
+    EXPECT_TRUE(bundle.ok()) << bundle.failure().text;
+    auto report = check_bundle(**bundle, traces, options_);
     EXPECT_TRUE(report.ok()) << report.failure().text;
     EXPECT_FALSE(std::filesystem::exists(path_ + ".part"));
     return report.ok() ? *report : CheckReport();
@@ -427,7 +429,9 @@ TEST_F(DifferentialCheck, ATraceThatCannotBeEvaluatedIsSaid) {
       export_trace(checked({at::rand({8})}, [](const Tensors& x) { return Tensors{x[0] * 2}; }),
                    default_ops(), exporter);
   ASSERT_TRUE(exported.ok());
-  const auto report = check_bundle(path_, {trace}, options_);
+  const auto bundle = LoadedBundle::open(path_);
+  ASSERT_TRUE(bundle.ok());
+  const auto report = check_bundle(**bundle, {trace}, options_);
   ASSERT_TRUE(report.ok());
   EXPECT_THAT(report->notes, Contains(HasSubstr("could not be evaluated by ATen")));
   EXPECT_NE(report->difference, "");

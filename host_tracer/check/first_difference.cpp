@@ -7,6 +7,7 @@
 
 #include "host_tracer/capture/capture.h"
 #include "host_tracer/check/bundle_runner.h"
+#include "host_tracer/report/loaded_bundle.h"
 
 namespace lazyrt {
 namespace {
@@ -129,7 +130,9 @@ class Bisection {
     const std::vector<TraceValueId> cut = cut_values(count);
     if (cut.empty()) return true;
     LAZYRT_TRY(export_(beginning(count, cut), file_.path));
-    auto runner = BundleRunner::open(file_.path);
+    const auto bundle = LoadedBundle::open(file_.path);
+    if (!bundle.ok()) return bundle.failure();
+    auto runner = BundleRunner::make((*bundle)->program());
     if (!runner.ok()) return runner.failure();
     auto run = (*runner)->run(inputs_, true);
     if (!run.ok()) return run.failure();

@@ -55,8 +55,9 @@ class Export {
     capture();
     if (summary_.verdict == Verdict::kBroken) stop_broken();
     write();
-    check();
-    describe();
+    const std::unique_ptr<LoadedBundle> bundle = open();
+    check(*bundle);
+    describe(*bundle);
     publish();
     progress_.reset();
     print();
@@ -68,8 +69,9 @@ class Export {
   void capture();
   void stop_broken();
   void write();
-  void check();
-  void describe();
+  std::unique_ptr<LoadedBundle> open() const;
+  void check(const LoadedBundle& bundle);
+  void describe(const LoadedBundle& bundle);
   void publish();
   void write_report() const;
   void print() const;
@@ -210,8 +212,14 @@ void Export::write() {
   describe_passes(*report, &summary_);
 }
 
+std::unique_ptr<LoadedBundle> Export::open() const {
+  auto bundle = open_made(partial_);
+  if (!bundle.ok()) stop(bundle.failure());
+  return std::move(*bundle);
+}
+
 /// The bundle has to give what the model gives.
-void Export::check() {
+void Export::check(const LoadedBundle& bundle) {
   if (level_ == CheckLevel::kNone) {
     summary_.check.unchecked = "--check none";
     return;
@@ -221,14 +229,14 @@ void Export::check() {
   options.progress = [this](const std::string& stage, int64_t done, int64_t total) {
     progress_->report(stage, done, total);
   };
-  auto report = check_bundle(partial_, traces_, options);
+  auto report = check_bundle(bundle, traces_, options);
   if (!report.ok()) stop(report.failure());
   summary_.check = std::move(*report);
   summary_.seconds.check = summary_.check.seconds;
 }
 
-void Export::describe() {
-  const auto described = describe_file(partial_, args_.output, &summary_);
+void Export::describe(const LoadedBundle& bundle) {
+  const auto described = describe_made(bundle, args_.output, &summary_);
   if (!described.ok()) stop(described.failure());
 }
 

@@ -23,15 +23,17 @@ void describe_passes(const ExportReport& report, ExportSummary* summary) {
   }
 }
 
-Outcome<Done> describe_file(const std::string& file, const std::string& path,
+Outcome<std::unique_ptr<LoadedBundle>> open_made(const std::string& file) {
+  auto bundle = LoadedBundle::open(file);
+  if (bundle.ok()) return bundle;
+  return Failure{Error::kInternal, "the bundle made is refused: " + bundle.failure().text};
+}
+
+Outcome<Done> describe_made(const LoadedBundle& bundle, const std::string& path,
                             ExportSummary* summary) {
-  auto info = describe_bundle(file);
-  if (!info.ok()) {
-    return Failure{Error::kInternal, "the bundle made is refused: " + info.failure().text};
-  }
-  summary->bundle = std::move(*info);
+  summary->bundle = describe_bundle(bundle);
   summary->bundle.path = path;
-  auto hash = file_sha256(file);
+  auto hash = file_sha256(bundle.path());
   if (!hash.ok()) return hash.failure();
   summary->bundle_sha256 = std::move(*hash);
   return Done{};

@@ -2,11 +2,13 @@
 
 // The steps of an export after capture that the command and the Python package share.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "host_tracer/exporter.h"
+#include "host_tracer/report/loaded_bundle.h"
 #include "host_tracer/report/summary.h"
 #include "host_tracer/support/outcome.h"
 
@@ -15,8 +17,11 @@ namespace lazyrt {
 /// What passes, plan and writer did, into the summary.
 void describe_passes(const ExportReport& report, ExportSummary* summary);
 
-/// What stands in the bundle at `file`, whose place will be `path`, and its hash, into the summary.
-Outcome<Done> describe_file(const std::string& file, const std::string& path,
+/// The bundle just written. kInternal when the runtime refuses it.
+Outcome<std::unique_ptr<LoadedBundle>> open_made(const std::string& file);
+
+/// What stands in the bundle, whose place will be `path`, and its hash, into the summary.
+Outcome<Done> describe_made(const LoadedBundle& bundle, const std::string& path,
                             ExportSummary* summary);
 
 /// The difference that the check found, as a failure ended by `advice`; nothing when there is none.

@@ -10,16 +10,17 @@
 namespace lazyrt {
 
 Exit run_inspect(const InspectArguments& arguments) {
-  auto info = describe_bundle(arguments.bundle);
-  if (!info.ok()) return fail(info.failure(), arguments.json);
+  const auto bundle = LoadedBundle::open(arguments.bundle);
+  if (!bundle.ok()) return fail(bundle.failure(), arguments.json);
+  const BundleInfo info = describe_bundle(**bundle);
   if (!arguments.report.empty()) {
-    const auto written = write_text_file(arguments.report, html_report(*info, nullptr));
+    const auto written = write_text_file(arguments.report, html_report(info, nullptr));
     if (!written.ok()) return fail(written.failure(), arguments.json);
   }
   if (arguments.json) {
-    print_json(bundle_json(*info));
+    print_json(bundle_json(info));
   } else {
-    std::fputs(bundle_text(*info, arguments.nodes).c_str(), stdout);
+    std::fputs(bundle_text(info, arguments.nodes).c_str(), stdout);
   }
   return Exit::kDone;
 }

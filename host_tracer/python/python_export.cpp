@@ -51,7 +51,7 @@ Outcome<Done> write(const std::vector<Trace>& traces, const PythonExportOptions&
 
 /// Runs the bundle beside the programs of the traces.
 Outcome<Done> check(const std::vector<Trace>& traces, const PythonExportOptions& options,
-                    const std::string& path, ExportSummary* summary) {
+                    const LoadedBundle& bundle, ExportSummary* summary) {
   if (options.check == CheckLevel::kNone) {
     summary->check.unchecked = "check=\"none\"";
     return Done{};
@@ -59,7 +59,7 @@ Outcome<Done> check(const std::vector<Trace>& traces, const PythonExportOptions&
   DifferentialOptions differential;
   differential.level = options.check;
   differential.progress = options.progress;
-  auto report = check_bundle(path, traces, differential);
+  auto report = check_bundle(bundle, traces, differential);
   if (!report.ok()) return report.failure();
   summary->check = std::move(*report);
   summary->seconds.check = summary->check.seconds;
@@ -67,7 +67,7 @@ Outcome<Done> check(const std::vector<Trace>& traces, const PythonExportOptions&
       summary->check,
       "either the program does what the capture cannot see, or this is a bug of LazyRT");
   if (mismatch) return *mismatch;
-  if (options.checked) options.checked(path);
+  if (options.checked) options.checked(bundle.path());
   return Done{};
 }
 
@@ -81,8 +81,10 @@ Outcome<ExportSummary> export_from_python(const std::vector<Trace>& traces,
   describe_traces(traces, &summary);
   const PartialFile file(options.path);
   LAZYRT_TRY(write(traces, options, file.path(), &summary));
-  LAZYRT_TRY(check(traces, options, file.path(), &summary));
-  LAZYRT_TRY(describe_file(file.path(), options.path, &summary));
+  const auto bundle = open_made(file.path());
+  if (!bundle.ok()) return bundle.failure();
+  LAZYRT_TRY(check(traces, options, **bundle, &summary));
+  LAZYRT_TRY(describe_made(**bundle, options.path, &summary));
   if (!options.report_path.empty()) {
     LAZYRT_TRY(write_text_file(options.report_path, html_report(summary.bundle, &summary)));
   }

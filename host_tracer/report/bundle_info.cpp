@@ -10,16 +10,9 @@
 #include "host_tracer/report/flops.h"
 #include "lazyrt/runtime.h"
 #include "runtime/bundle/reader.h"
-#include "runtime/platform/platform.h"
 
 namespace lazyrt {
 namespace {
-
-/// A mapped file for the duration of a scope.
-struct Mapping {
-  MappedFile file;
-  ~Mapping() { platform_unmap_file(file); }
-};
 
 std::vector<int64_t> dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
@@ -187,16 +180,17 @@ MethodInfo method_info(const Method& method, const fb::Method& tables) {
   return info;
 }
 
-void describe_file(const MappedFile& file, const BundleSections& sections, BundleInfo* info) {
+void describe_file(const LoadedBundle& bundle, BundleInfo* info) {
+  const BundleSections& sections = bundle.sections();
   BundleProlog prolog;
-  std::memcpy(&prolog, file.data, sizeof prolog);
+  std::memcpy(&prolog, bundle.bytes().data(), sizeof prolog);
   char digits[20];
   std::snprintf(digits, sizeof digits, "%016llx",
                 static_cast<unsigned long long>(prolog.prolog_checksum));
   info->checksum = digits;
   info->format_major = prolog.major;
   info->format_minor = prolog.minor;
-  info->bytes = file.bytes;
+  info->bytes = bundle.bytes().size();
   info->metadata_bytes = sections.metadata_bytes;
   info->constants_bytes = sections.constants.size();
   info->samples_bytes = sections.samples.size();
@@ -212,12 +206,6 @@ void describe_file(const MappedFile& file, const BundleSections& sections, Bundl
   }
 }
 
-Failure failure_of(const std::string& path, const Status& status) {
-  const std::string text = status.message();
-  const bool named = text.find(path) != std::string::npos;
-  return {status.error(), named ? text : path + ": " + text};
-}
-
 }  // namespace
 
 std::vector<const NodeLine*> MethodInfo::reference_nodes() const {
@@ -228,22 +216,14 @@ std::vector<const NodeLine*> MethodInfo::reference_nodes() const {
   return found;
 }
 
-Outcome<BundleInfo> describe_bundle(const std::string& path) {
-  Mapping mapping;
-  const Status mapped = platform_map_file(path.c_str(), &mapping.file);
-  if (!mapped.ok()) return failure_of(path, mapped);
-  auto program = Program::load({mapping.file.data, mapping.file.bytes}, default_ops());
-  if (!program.ok()) return failure_of(path, program.status());
-  BundleSections sections;
-  const Status read =
-      read_sections({mapping.file.data, mapping.file.bytes}, /*check_data=*/false, &sections);
-  if (!read.ok()) return failure_of(path, read);
+BundleInfo describe_bundle(const LoadedBundle& bundle) {
   BundleInfo info;
-  info.path = path;
-  describe_file(mapping.file, sections, &info);
-  for (size_t i = 0; i < program->method_count(); ++i) {
-    info.methods.push_back(method_info(program->method(i),
-                                       *sections.bundle->methods()->Get(static_cast<uint32_t>(i))));
+  info.path = bundle.path();
+  describe_file(bundle, &info);
+  const auto& methods = *bundle.sections().bundle->methods();
+  for (size_t i = 0; i < bundle.program().method_count(); ++i) {
+    info.methods.push_back(
+        method_info(bundle.program().method(i), *methods.Get(static_cast<uint32_t>(i))));
   }
   return info;
 }

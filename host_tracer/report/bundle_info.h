@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "host_tracer/report/loaded_bundle.h"
 #include "host_tracer/support/outcome.h"
 #include "lazyrt/dtype.h"
 #include "lazyrt/runtime.h"
@@ -109,9 +110,8 @@ struct BundleInfo {
   std::vector<MethodInfo> methods;
 };
 
-/// Opens and verifies the bundle and asks the runtime how it would run it.
-/// kNotFound, kInvalidBundle, kVersion, kUnsupported, kIo: as Program::open.
-Outcome<BundleInfo> describe_bundle(const std::string& path);
+/// Asks the runtime how it would run the bundle, too.
+BundleInfo describe_bundle(const LoadedBundle& bundle);
 
 /// Opens and verifies the bundle within the limits of `options`, the checksum of its data included.
 Outcome<Done> verify_bundle(const std::string& path, LoadOptions options = {});

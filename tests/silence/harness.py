@@ -249,9 +249,12 @@ EXPORTS = {"python": _export_python, "torchscript": _export_torchscript, "pt2": 
 
 def judge(item):
     """(verdict of the case, what happened)"""
+    with tempfile.TemporaryDirectory() as folder:
+        return _judge(item, os.path.join(folder, "m.lzb"))
+
+
+def _judge(item, path):
     exported, beside = _make(item), _make(item)
-    folder = tempfile.mkdtemp()
-    path = os.path.join(folder, "m.lzb")
     given = _copy(item.sample)
     try:
         verdict = EXPORTS[item.front](exported, given, path)

@@ -37,7 +37,9 @@ Outcome<ModuleExport> make_checked(const Trace& trace, const std::string& path,
   if (!exported.ok()) return exported.failure();
   DifferentialOptions check = options.check;
   check.pipeline = exporter.pipeline;
-  auto checked = check_bundle(path, {trace}, check);
+  const auto bundle = LoadedBundle::open(path);
+  if (!bundle.ok()) return bundle.failure();
+  auto checked = check_bundle(**bundle, {trace}, check);
   if (!checked.ok()) return checked.failure();
   if (!checked->difference.empty()) {
     return Failure{Error::kInternal,
