@@ -7,6 +7,8 @@ import warnings
 import torch
 import torch.nn.functional as F
 from harness import case, gradient_of
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 
 def u8(*values):
@@ -281,3 +283,76 @@ def windows_written_in_a_backward_function():
             return gradient
 
     return gradient_of(lambda x: Smear.apply(x).square().sum())
+
+
+COSTS = torch.arange(12.0).reshape(3, 4)
+PAIRS = [(COSTS, torch.tensor(rows), torch.tensor(columns)) for rows, columns in (
+    ([0, 2], [1, 3]), ([1, 1], [0, 2]), ([0, 1], [4, 1]), ([1, 0], [-5, 2]), ([-3, -1], [-4, -1]), ([3, 0], [0, 0]), ([-4, 0], [0, 0]))]
+
+
+@case(PAIRS[0], PAIRS, expect=("refused",))
+def places_off_the_map():
+    def program(costs, rows, columns):
+        try:
+            return costs[rows, columns]
+        except IndexError:
+            return torch.full(rows.shape, 1e6)
+
+    return program
+
+
+@case(PAIRS[0], PAIRS, expect=("refused",))
+def points_drawn_off_the_canvas():
+    def program(canvas, rows, columns):
+        canvas = canvas.clone()
+        try:
+            canvas[rows, columns] = 1.0
+            canvas[None, 0, columns] += 2.0
+        except IndexError:
+            canvas = canvas * 0
+        return canvas
+
+    return program
+
+
+ENDS = [torch.tensor(ends) for ends in ([3, 5, 9, 10], [1, 2, 2, 9], [6, 10, 9, 8], [3, 1, 0, 7])]
+
+
+@case(ENDS[0], ENDS, expect=("right",))
+def bisection_of_whole_numbers_out_of_order():
+    falling = torch.tensor([9, 5, 3])
+    return lambda ends: (torch.searchsorted(ends, torch.arange(12), right=True), torch.bucketize(ends, falling), torch.bucketize(ends * 1.0, falling * 1.0))
+
+
+@case((torch.zeros(2, 3, dtype=torch.uint8), torch.tensor(100)), [(torch.zeros(2, 3, dtype=torch.uint8), torch.tensor(n)) for n in (90, 300, 255, -1)],
+      expect=("right", "refused"))
+def level_that_no_pixel_has():
+    def program(image, level):
+        image = image.clone()
+        try:
+            image[0] = level.item()
+        except RuntimeError:
+            image[1] = 255
+        return image
+
+    return program
+
+
+class Clipped(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        return out.clamp(-1, 1) if func in (torch.ops.aten.mm.default, torch.ops.aten.addmm.default) else out
+
+
+@case(LOGITS, [LOGITS, LOGITS * 9], expect=("failed",))
+def operators_seen_by_a_dispatch_mode():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+
+        def forward(self, x):
+            with Clipped():
+                return self.layer(x)
+
+    return Net()

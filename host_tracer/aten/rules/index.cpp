@@ -112,16 +112,35 @@ ValueId wrapped(RuleContext& c, ValueId ids, int64_t size) {
                  ids);
 }
 
-/// One index tensor into the indexed dims taken together, in the indices' common shape.
+/// True where an index is none of its dim; kNoValue when that is nowhere.
+ValueId outside(RuleContext& c, ValueId ids, int64_t size) {
+  if (const auto values = c.constant_values(ids)) {
+    const bool inside = std::all_of(values->begin(), values->end(), [size](const Scalar& v) {
+      return v.as_int() >= 0 && v.as_int() < size;
+    });
+    if (inside) return kNoValue;
+  }
+  return c.binary(BinaryFn::LogicalOr, c.binary_number(BinaryFn::Lt, ids, 0),
+                  c.binary_number(BinaryFn::Ge, ids, size));
+}
+
+/// One index tensor into the indexed dims taken together, in the indices' common shape. An index
+/// outside of its dim is one outside of all, which the kernels refuse.
 ValueId linear_ids(RuleContext& c, ValueId x, const Indices& indices) {
-  ValueId linear = kNoValue;
+  if (indices.dims.size() == 1) return wrapped(c, indices.ids[0], c.dim(x, indices.dims[0]));
+  ValueId linear = kNoValue, wrong = kNoValue;
+  int64_t rows = 1;
   for (size_t i = 0; i < indices.dims.size(); ++i) {
     const int64_t size = c.dim(x, indices.dims[i]);
     const ValueId ids = wrapped(c, indices.ids[i], size);
+    const ValueId off = outside(c, ids, size);
+    if (off != kNoValue)
+      wrong = wrong == kNoValue ? off : c.binary(BinaryFn::LogicalOr, wrong, off);
     linear =
         i == 0 ? ids : c.binary(BinaryFn::Add, c.binary_number(BinaryFn::Mul, linear, size), ids);
+    rows *= size;
   }
-  return linear;
+  return wrong == kNoValue ? linear : c.where(wrong, c.scalar(DType::kInt64, rows), linear);
 }
 
 /// Indexed dims first, the others behind in their order.
@@ -418,19 +437,32 @@ ValueId bisect(RuleContext& c, ValueId values, ValueId boundaries, bool right) {
   return low;
 }
 
+/// Whether each row of constants is in order, without NaN.
+bool are_ordered(RuleContext& c, ValueId rows) {
+  const auto known = c.constant_values(rows);
+  if (!known) return false;
+  const auto n = static_cast<size_t>(c.dim(rows, -1));
+  for (size_t i = 0; i < known->size(); ++i) {
+    const Scalar& v = (*known)[i];
+    if (std::isnan(v.as_double())) return false;
+    if (i % n == 0) continue;
+    const Scalar& before = (*known)[i - 1];
+    const bool falls = is_floating(c.dtype(rows)) ? v.as_double() < before.as_double()
+                                                  : v.as_int() < before.as_int();
+    if (falls) return false;
+  }
+  return true;
+}
+
 /// Counting is quickest for few boundaries, but only in order do they give what bisection does.
 ValueId search(RuleContext& c, const char* in_order, bool right) {
   constexpr int64_t kFew = 64;
   const DType t = result_type({c.promotion("self"), c.promotion(in_order)});
   const ValueId values = c.cast(c.operand("self"), t);
   const ValueId boundaries = c.cast(c.tensor(in_order), t);
-  const auto known = c.constant_values(boundaries);
-  const auto is_nan = [](const Scalar& s) { return std::isnan(s.as_double()); };
-  const bool ordered =
-      !is_floating(t) || (known && std::none_of(known->begin(), known->end(), is_nan));
   const bool few = c.dim(boundaries, -1) <= kFew;
-  return few && ordered ? count_before(c, values, boundaries, right)
-                        : bisect(c, values, boundaries, right);
+  return few && are_ordered(c, boundaries) ? count_before(c, values, boundaries, right)
+                                           : bisect(c, values, boundaries, right);
 }
 
 bool right_side(RuleContext& c) {

@@ -16,7 +16,7 @@ from lazyrt import _tracer, statements
 _LARGE = 2**62  # within this, sums of two do not wrap
 _INT64 = (-2**63, 2**63 - 1)
 _EXACT = 2**53  # whole numbers that a float64 holds
-_FILLS = {"fill_", "masked_fill", "masked_fill_", "index_fill", "index_fill_"}
+_FILLS = {"fill_", "masked_fill", "masked_fill_", "index_fill", "index_fill_", "__setitem__"}
 _POWERS_OF_TENSORS = {"pow", "pow_", "__pow__", "__ipow__"}
 _RANGES = {torch.uint8: (0, 255), torch.int8: (-128, 127), torch.int16: (-2**15, 2**15 - 1), torch.int32: (-2**31, 2**31 - 1)}
 

@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer, following, gradients, indexing, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
-from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, has_carriers, nested_carriers
+from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, check_fits, has_carriers, nested_carriers
 from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR
 from lazyrt.errors import Error
 from lazyrt.tensors import CPU, HERE, LAZY, is_lazy, is_write, tensors_in
@@ -123,6 +123,8 @@ class CaptureMode(TorchFunctionMode):
     def _call(self, func, args, kwargs):
         if torch.is_autocast_enabled("cpu"):
             self._refuse_autocast(func, args, kwargs)
+        if torch._C._len_torch_dispatch_stack():
+            self._refuse_dispatch_mode(args, kwargs)
         if func in _DRAWS or _on_cpu(kwargs.get("device")) and any(is_lazy(t) for t in _tensors_in((*args, *kwargs.values()))):
             kwargs = {**kwargs, "device": LAZY}
         if self._numbers.used and has_carriers((*args, *kwargs.values())):
@@ -167,6 +169,13 @@ class CaptureMode(TorchFunctionMode):
         if floating and getattr(func, "__name__", "") != "__get__":
             raise Error(f"the model computes under torch.autocast ({func.__name__}): the capture does not see its casts. Export the model without "
                         "autocast, or with casts of its own (x.to(torch.bfloat16))", "unsupported")
+
+    @staticmethod
+    def _refuse_dispatch_mode(args, kwargs):
+        if any(is_lazy(t) for t in _tensors_in((*args, *kwargs.values()))):
+            mode = type(torch._C._get_dispatch_stack_at(0)).__name__
+            raise Error(f"the model computes under {mode}, a TorchDispatchMode: the capture shows it other operators than eager does. "
+                        "Export the model without it", "unsupported")
 
     def _lift_targets(self, args, kwargs):
         """A CPU tensor that is written with lazy values becomes lazy, for all later uses."""
@@ -346,6 +355,7 @@ class CaptureMode(TorchFunctionMode):
             self._remember(tensor)
         self._pass_by(func)
         base = self.current(tensor)
+        check_fits(value, base.dtype)
         written = value._tensor if isinstance(value, Carrier) else torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
         self._numbers.selections.put_back(base, parts, value, self._count)
         indexing.write(base, parts, self.current(written))
