@@ -119,7 +119,7 @@ def test_a_number_that_goes_back_is_no_constant(roundtrip, close):
 
     x = torch.randn(5)
     report, program, eager = roundtrip(model, (x,))
-    assert [guard.seen for guard in report.guards] == [True]
+    assert [guard.seen for guard in report.guards if not guard.check] == [True]
     for given in (x, x * 3):
         result, expected = program(given), model(given)
         close(result[0], expected[0])

@@ -356,3 +356,133 @@ def operators_seen_by_a_dispatch_mode():
                 return self.layer(x)
 
     return Net()
+
+
+def filled_by(function):
+    """What gives the number of the second input to `function`, or -1 where torch raises."""
+    def program(x, n):
+        try:
+            return function(x, n.item())
+        except RuntimeError:
+            return x - 1
+
+    return program
+
+
+BYTES = torch.arange(3, dtype=torch.uint8)
+LEVELS = [(BYTES, torch.tensor(n)) for n in (90, 300, 255)]
+
+
+@case(LEVELS[0], LEVELS, expect=("refused",))
+def levels_by_where():
+    return filled_by(lambda x, n: torch.where(x > 1, x, n))
+
+
+@case(LEVELS[0], LEVELS, expect=("refused",))
+def levels_by_scatter():
+    return filled_by(lambda x, n: x.scatter(0, torch.tensor([0]), n))
+
+
+@case(LEVELS[0], LEVELS, expect=("refused",))
+def levels_by_clamp():
+    return filled_by(lambda x, n: x.clamp(max=n))
+
+
+@case(LEVELS[0], LEVELS, expect=("refused",))
+def levels_by_alpha():
+    return filled_by(lambda x, n: torch.add(x, x, alpha=n))
+
+
+@case(LEVELS[0], LEVELS, expect=("refused",))
+def levels_in_a_list():
+    return filled_by(lambda x, n: torch.tensor([n, 1], dtype=x.dtype))
+
+
+@case(LEVELS[0], LEVELS, expect=("refused",))
+def level_as_a_tensor():
+    return filled_by(lambda x, n: torch.as_tensor(n, dtype=x.dtype))
+
+
+@case(LEVELS[0], LEVELS, expect=("right",))
+def levels_by_arithmetic():
+    return filled_by(lambda x, n: torch.stack([x + n, x * n, n - x, x // n, (x == n).byte()]) * torch.full((3,), n) + torch.where(x > 1, x * 1.0, n))
+
+
+FAR_NUMBERS = [(torch.ones(3), torch.tensor(n, dtype=torch.float64)) for n in (90.0, 1e300, -3.0)]
+
+
+@case(FAR_NUMBERS[0], FAR_NUMBERS, expect=("right",))
+def numbers_that_are_infinite_as_floats():
+    return filled_by(lambda x, n: torch.stack([torch.tensor([n, n, n], dtype=x.dtype), x * n, x + n, x**n]))
+
+
+@case(FAR_NUMBERS[0], FAR_NUMBERS, expect=("refused",))
+def floats_limited_by_a_larger_number():
+    return filled_by(lambda x, n: x.clamp(max=n))
+
+
+STAMPS = [(torch.tensor(times), torch.tensor(now, dtype=torch.float64)) for times, now in (
+    ([10, 20, 30], 24.5), ([16777217, 16777219, 5], 16777217.0), ([1700000000123, 5, 1700000000789], 1700000000456.5), ([-1, -2, -3], -1.75))]
+
+
+def stamped(fill):
+    class Stamp(nn.Module):
+        def forward(self, times, now):
+            return fill(times.clone(), times > now, now.item())
+
+    return Stamp()
+
+
+def stamped_anywhere(times, later, now):
+    one = times.clone()
+    one[later] = now
+    two = times.clone()
+    two[0:2] = now
+    return (times.masked_fill(later, now), times.clone().fill_(now), times.index_fill(0, torch.tensor([1]), now), one, two, times.scatter(0, torch.tensor([0]), now),
+            times.to(torch.float32).fill_(now))
+
+
+@case(STAMPS[0], STAMPS, expect=("right",))
+def times_filled_with_real_numbers():
+    return stamped(stamped_anywhere)
+
+
+@case(STAMPS[0], STAMPS, expect=("right",), front="pt2")
+def times_of_a_pt2_filled_with_real_numbers():
+    return stamped(lambda times, later, now: (times.masked_fill(later, now), times.clone().fill_(now), times.index_fill(0, torch.tensor([1]), now)))
+
+
+class ScriptStamp(nn.Module):
+    def forward(self, times, now):
+        seconds = float(now)
+        return times.masked_fill(times > now, seconds), times.clone().fill_(seconds), times.index_fill(0, torch.tensor([1]), seconds)
+
+
+@case(STAMPS[0], STAMPS, expect=("right",), front="torchscript")
+def times_of_a_script_filled_with_real_numbers():
+    return torch.jit.script(ScriptStamp())
+
+
+class ScriptByte(nn.Module):
+    def forward(self, pixels, level):
+        return pixels.clone().fill_(int(level)), pixels.masked_fill(pixels > 0, int(level))
+
+
+@case(LEVELS[0], [*LEVELS, (BYTES, torch.tensor(-3))], expect=("right", "refused"), front="torchscript")
+def levels_of_a_script():
+    return torch.jit.script(ScriptByte())
+
+
+@case(FAR_NUMBERS[0], FAR_NUMBERS, expect=("refused",))
+def floats_chosen_beside_a_larger_number():
+    return filled_by(lambda x, n: torch.where(x > 1, x, n))
+
+
+@case(FAR_NUMBERS[0], FAR_NUMBERS, expect=("refused",))
+def float_set_to_a_larger_number():
+    def assign(x, n):
+        x = x.clone()
+        x[0] = n
+        return x
+
+    return filled_by(assign)

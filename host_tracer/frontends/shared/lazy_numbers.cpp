@@ -240,6 +240,29 @@ Tensors tensor_operands(const c10::FunctionSchema& schema, const torch::jit::Sta
   return tensors;
 }
 
+/// Whether the call casts its number into its first tensor's type.
+bool fills(const c10::FunctionSchema& schema) {
+  static const std::unordered_set<std::string> names = {"aten::fill",        "aten::fill_",
+                                                        "aten::masked_fill", "aten::masked_fill_",
+                                                        "aten::index_fill",  "aten::index_fill_"};
+  return names.count(schema.name()) != 0;
+}
+
+/// torch does not fill a tensor with a number beyond the range of its type; unsigned types wrap
+/// negative ones.
+at::Tensor cast_into(const at::Tensor& number, c10::ScalarType type) {
+  const bool narrower = is_real(number) || type != at::kLong;
+  if (narrower && c10::isIntegralType(type, /*includeBool=*/false)) {
+    const bool is_signed = c10::isSignedType(type);
+    const int bits = static_cast<int>(c10::elementSize(type)) * 8 - (is_signed ? 1 : 0);
+    const double limit = std::ldexp(1.0, bits);
+    const at::Tensor real = as_double(number);
+    require(at::logical_and(at::gt(real, is_signed ? -limit - 1 : -limit), at::lt(real, limit)),
+            std::string("a number fits into ") + c10::toString(type));
+  }
+  return number.to(type);
+}
+
 /// Whether the call gives floating values also where all its operands are whole.
 bool gives_reals(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
   static const std::unordered_set<std::string> names = {
@@ -301,6 +324,7 @@ at::Tensor number_beside(const at::Tensor& number, const c10::FunctionSchema& sc
                          const torch::jit::Stack& stack, const std::vector<size_t>& numbers) {
   if (schema.name().starts_with("aten::float_power")) return number.to(at::kDouble);
   const Tensors tensors = tensor_operands(schema, stack, numbers);
+  if (fills(schema) && !tensors.empty()) return cast_into(number, tensors[0].scalar_type());
   for (const at::Tensor& t : tensors) {
     if (is_real(t)) return number.to(t.scalar_type());
   }

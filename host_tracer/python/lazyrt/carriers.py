@@ -16,8 +16,11 @@ from lazyrt import _tracer, statements
 _LARGE = 2**62  # within this, sums of two do not wrap
 _INT64 = (-2**63, 2**63 - 1)
 _EXACT = 2**53  # whole numbers that a float64 holds
-_FILLS = {"fill_", "masked_fill", "masked_fill_", "index_fill", "index_fill_", "__setitem__"}
-_POWERS_OF_TENSORS = {"pow", "pow_", "__pow__", "__ipow__"}
+_FILLS = {"fill", "fill_diagonal", "index_fill", "masked_fill", "scatter", "threshold", "index_add"}  # numbers of the tensor's own type
+_FILLS_OR_INFINITE = {"setitem", "addcmul", "addcdiv", "addmm", "addmv", "addr", "addbmm", "baddbmm"}  # beyond a half's range they are infinite
+_HALVES = (torch.float16, torch.bfloat16)
+FLOATS = (*_HALVES, torch.float32)
+_POWERS_OF_TENSORS = {"pow", "ipow"}
 _RANGES = {torch.uint8: (0, 255), torch.int8: (-128, 127), torch.int16: (-2**15, 2**15 - 1), torch.int32: (-2**31, 2**31 - 1)}
 
 
@@ -651,20 +654,36 @@ def _raise_unless(condition, text):
         raise RuntimeError(text)
 
 
-def check_fits(number, dtype):
-    """torch does not fill a tensor with a number beyond the range of its type; an infinity or NaN goes into floating ones."""
-    if not isinstance(number, Carrier) or dtype in (torch.bool, torch.float64) or dtype.is_complex:
+def type_with(tensors, number):
+    """The type in which a Python number computes with these."""
+    return functools.reduce(torch.promote_types, [torch.result_type(tensor, 0.5 if isinstance(number, float) else 1) for tensor in tensors])
+
+
+def check_fits(number, dtype, infinite=()):
+    """torch does not fill a tensor with a number beyond the range of its type; an infinity or NaN goes into floating ones. `infinite`: the types
+    in which what is beyond them becomes infinite."""
+    if isinstance(number, Carrier):
+        check_all_fit(number._tensor, dtype, infinite)
+
+
+def check_assigned(number, dtype):
+    check_fits(number, dtype, _HALVES)
+
+
+def check_all_fit(values, dtype, infinite=()):
+    """check_fits of lazy numbers in a tensor."""
+    if dtype in (torch.bool, torch.float64, *infinite) or dtype.is_complex:
         return
-    if type(number) is not LazyFloat and dtype in (torch.int64, torch.float32, torch.bfloat16):
+    if not values.is_floating_point() and dtype in (torch.int64, torch.float32, torch.bfloat16):
         return
     with torch._C.DisableTorchFunction():
-        value = number._tensor.to(torch.float64)
+        value = values.to(torch.float64)
         if dtype.is_floating_point:
             fits = ~(value.abs() > torch.finfo(dtype).max) | value.isinf()
         else:
             limits = torch.iinfo(dtype)
             fits = (value >= (limits.min or -limits.max)) & (value <= limits.max)  # unsigned ones wrap what is negative
-        _raise_unless(fits, f"a number fits into {dtype}")
+        _raise_unless(fits if fits.dim() == 0 else fits.all(), f"a number fits into {dtype}")
 
 
 def _check_numbers(name, args, kwargs):
@@ -672,14 +691,21 @@ def _check_numbers(name, args, kwargs):
     target = args[0] if args else None
     if not isinstance(target, torch.Tensor):
         return
-    numbers = [value for value in (*args[1:], *kwargs.values()) if isinstance(value, Carrier)]
-    whole = not (target.is_floating_point() or target.is_complex())
-    for number in numbers:
-        if name in _FILLS:
-            check_fits(number, target.dtype)
-        elif name in _POWERS_OF_TENSORS and whole and type(number) is LazyInt:
-            with torch._C.DisableTorchFunction():
-                _raise_unless(number._tensor >= 0, "the power of whole numbers is not negative")
+    values = (*args[1:], *kwargs.values())
+    for number in (value for value in values if isinstance(value, Carrier)):
+        if name in _FILLS or name in _FILLS_OR_INFINITE:
+            check_fits(number, target.dtype, _HALVES if name in _FILLS_OR_INFINITE else ())
+        elif name == "where":
+            check_fits(number, type_with([value for value in values if isinstance(value, torch.Tensor)] or [target], number), _HALVES)
+        elif name in _POWERS_OF_TENSORS:
+            check_fits(number, type_with([target], number), (torch.float32,))
+            _check_power(target, number)
+
+
+def _check_power(target, exponent):
+    if type(exponent) is LazyInt and not (target.is_floating_point() or target.is_complex()):
+        with torch._C.DisableTorchFunction():
+            _raise_unless(exponent._tensor >= 0, "the power of whole numbers is not negative")
 
 
 def call_with_carriers(func, args, kwargs, call=None):
@@ -688,7 +714,9 @@ def call_with_carriers(func, args, kwargs, call=None):
     if getattr(func, "__name__", "") in ("__getitem__", "__setitem__"):  # an index is a plain number
         args = [args[0], _with_plain(args[1]), *args[2:]]
     tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
-    _check_numbers(getattr(func, "__name__", ""), args, kwargs)
+    name = getattr(func, "__name__", "").strip("_")
+    _check_numbers(name, args, kwargs)
+    fills = name in _FILLS or name in _FILLS_OR_INFINITE
 
     def give(make):
         one = lambda value: make(value) if isinstance(value, Carrier) else _with_plain(value)  # noqa: E731
@@ -696,7 +724,7 @@ def call_with_carriers(func, args, kwargs, call=None):
 
     if tensors:
         with torch._C.DisableTorchFunction():
-            given = give(lambda number: _as_operand(number, tensors))
+            given = give(lambda number: number._tensor.to(tensors[0].dtype) if fills else _as_operand(number, tensors))
         try:
             result = call(*given)
         except TypeError:

@@ -13,7 +13,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer
-from lazyrt.carriers import Carrier, LazyFloat, best_of, call_with_carriers, check_fits, has_carriers
+from lazyrt.carriers import Carrier, LazyFloat, best_of, call_with_carriers, check_fits, has_carriers, type_with
 from lazyrt.indexing import Selections, SelectionsMatter
 from lazyrt.statements import Audience, expecting
 
@@ -194,14 +194,12 @@ def _clamp(function, args, kwargs):
     def limit(value):
         if value is None or isinstance(value, torch.Tensor):
             return value
-        return torch.tensor(value, dtype=_type_with(tensor, value))
+        wanted = type_with([tensor], value)
+        check_fits(value, wanted)
+        return torch.tensor(value, dtype=wanted)
 
     limits = {name: limit(given.pop(name)) for name in ("min", "max") if given.get(name) is not None}
     return function(tensor, **limits, **given)
-
-
-def _type_with(tensor, number):
-    return torch.result_type(tensor, 0.5 if isinstance(number, float) else 1)
 
 
 def _scaled(function, args, kwargs):
@@ -209,6 +207,7 @@ def _scaled(function, args, kwargs):
     alpha = kwargs.pop("alpha", None)
     if isinstance(alpha, Carrier):
         tensor, other = args
+        check_fits(alpha, torch.result_type(tensor, other))
         other = other.to(torch.result_type(tensor, other)) if isinstance(other, torch.Tensor) else other
         args = (tensor, other * alpha)
     return call_with_carriers(function, args, kwargs)

@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer, following, gradients, indexing, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
-from lazyrt.carriers import Carrier, LazyFloat, call_with_carriers, carrier_of, check_fits, has_carriers, nested_carriers
+from lazyrt.carriers import FLOATS, Carrier, LazyFloat, call_with_carriers, carrier_of, check_all_fit, check_assigned, has_carriers, nested_carriers
 from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR
 from lazyrt.errors import Error
 from lazyrt.tensors import CPU, HERE, LAZY, is_lazy, is_write, tensors_in
@@ -355,8 +355,8 @@ class CaptureMode(TorchFunctionMode):
             self._remember(tensor)
         self._pass_by(func)
         base = self.current(tensor)
-        check_fits(value, base.dtype)
-        written = value._tensor if isinstance(value, Carrier) else torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
+        check_assigned(value, base.dtype)
+        written = value._tensor.to(base.dtype) if isinstance(value, Carrier) else torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
         self._numbers.selections.put_back(base, parts, value, self._count)
         indexing.write(base, parts, self.current(written))
         return None
@@ -535,6 +535,7 @@ class CaptureMode(TorchFunctionMode):
             return self._call(func, args, kwargs)
         dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
         stacked, inferred = self._stack(data)
+        check_all_fit(stacked, dtype or inferred, FLOATS)
         return stacked.to(dtype or inferred)
 
     def _stack(self, data):
