@@ -111,6 +111,10 @@ class SourceScope {
   const Source* outer_;
 };
 
+/// The source that a node of this thread gets now: the innermost SourceScope's, else what the
+/// request's source_of says, else nothing.
+Source current_source();
+
 /// ATen's dtype as ours; kNone when the runtime has none (complex, quantized, unsigned 16 bit, …).
 DType to_dtype(at::ScalarType type);
 /// Our dtype as ATen's; Undefined for kNone.

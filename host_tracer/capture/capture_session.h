@@ -159,10 +159,6 @@ class CaptureSession {
   Source earlier_;
 };
 
-/// The source that a node of this thread gets now: the innermost SourceScope's, else what the
-/// request's source_of says, else nothing.
-Source current_source();
-
 /// "aten::add.Tensor" of an operator.
 std::string full_name(const c10::OperatorHandle& op);
 

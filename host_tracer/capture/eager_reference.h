@@ -31,6 +31,8 @@ struct EagerReference {
   /// The program may not run here (it names another device): then the trace stands for it.
   bool may_be_foreign = false;
   std::function<EagerRun(const std::vector<SampleTensor>& inputs, bool reset)> call;
+  /// The program's line, inside of `call`; may be empty.
+  std::function<Source()> source_of;
   /// Where the last of these calls, which begin after a reset, parts from a first call on the
   /// sample, for people; empty: nowhere. May be empty itself.
   std::function<std::string(const std::vector<std::vector<SampleTensor>>& calls)> explain;

@@ -14,6 +14,7 @@
 #include "host_tracer/check/bundle_runner.h"
 #include "host_tracer/check/eager_wobble.h"
 #include "host_tracer/check/first_difference.h"
+#include "host_tracer/check/overlap_watch.h"
 #include "host_tracer/check/trace_reference.h"
 #include "host_tracer/trace_groups.h"
 
@@ -265,7 +266,9 @@ class Checker {
     }
     if (step.reset) history_.clear();
     report_.altered += step.altered ? 1 : 0;
-    EagerRun eager = subject.eager->call(step.inputs, step.reset);
+    std::string undefined;
+    EagerRun eager = call_watched(*subject.eager, step, &undefined);
+    if (!undefined.empty()) return not_defined(undefined);
     if (!eager.raised.empty() && subject.finite.empty() && subject.eager->may_be_foreign) {
       note("the captured calls, done by ATen, stand for the program, which does not run here: " +
            eager.raised);
@@ -287,6 +290,22 @@ class Checker {
     report_.altered_compared += step.altered ? 1 : 0;
     compare(subject, step, *ours, eager);
     return report_.difference.empty() ? StepEnd::kCompared : StepEnd::kDifferent;
+  }
+
+  /// Altered inputs take the sample's calls.
+  static EagerRun call_watched(const EagerReference& eager, const Step& step,
+                               std::string* undefined) {
+    if (step.altered) return eager.call(step.inputs, step.reset);
+    const OverlapWatch watch(eager.source_of);
+    EagerRun run = eager.call(step.inputs, step.reset);
+    *undefined = watch.found();
+    return run;
+  }
+
+  static Failure not_defined(const std::string& call) {
+    return {Error::kUnsupported,
+            "the program writes into elements that the same call reads (" + call +
+                "): what eager gives depends on their order in memory. clone() what is read"};
   }
 
   Outcome<StepEnd> eager_raised(const Step& step, const std::string& what) {

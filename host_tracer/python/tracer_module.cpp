@@ -204,12 +204,14 @@ std::string explain_difference(const py::object& callback,
 }
 
 /// `callback(inputs, reset)` gives ([tensor, number or None for each output], other structure or
-/// "").
+/// ""); its `sources` know the line.
 void set_reference(Trace& trace, const py::object& callback) {
   auto reference = std::make_shared<EagerReference>();
   reference->call = [callback](const std::vector<SampleTensor>& samples, bool reset) {
     return call_reference(callback, samples, reset);
   };
+  const auto sources = callback.attr("sources").cast<std::shared_ptr<PythonSources>>();
+  reference->source_of = [sources] { return sources->current(); };
   reference->explain = [callback](const std::vector<std::vector<SampleTensor>>& calls) {
     return explain_difference(callback, calls);
   };

@@ -486,3 +486,56 @@ def float_set_to_a_larger_number():
         return x
 
     return filled_by(assign)
+
+
+FIRST = torch.arange(4.0)
+ROWS = [(torch.stack([FIRST, FIRST + 1]),), (torch.tensor([[2000.0, 1, 2, 3], [1, 2, 3, 4]]),)]
+
+
+@case(ROWS[0], ROWS, expect=("failed",))
+def rows_less_their_first_element():
+    def program(x):
+        y = torch.cat([torch.relu(x[:, :1] - 1000), x], 1)
+        y -= y[:, :1]
+        return y
+
+    return program
+
+
+class Shifted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(2, 4))
+
+    def forward(self, x):
+        self.seen[:, 1:] = self.seen[:, :-1]
+        self.seen[:, 0] = torch.relu(x[:, 0] - 1000)
+        return self.seen * 1
+
+
+@case(ROWS[0], [*ROWS, ROWS[0], ROWS[0]], expect=("failed",))
+def register_that_shifts_in_place():
+    return Shifted()
+
+
+@case(ROWS[0], [*ROWS, ROWS[0], ROWS[0]], expect=("failed",), front="torchscript")
+def register_of_a_script_that_shifts_in_place():
+    return torch.jit.script(Shifted())
+
+
+@case(ROWS[0], [*ROWS, ROWS[0], ROWS[0]], expect=("failed",), front="pt2")
+def register_of_a_pt2_that_shifts_in_place():
+    return Shifted()
+
+
+@case(ROWS[0], ROWS, expect=("right",))
+def homogeneous_coordinates_in_place():
+    def program(x):
+        y = x + 1
+        y /= y[:, -1:]
+        y[:, :2] += y[:, 2:]
+        z = y.clone()
+        z[:, 1:] = y[:, :-1]
+        return y, z
+
+    return program

@@ -24,6 +24,7 @@ class Reference:
 
     def __init__(self, job, sample, run, descriptions):
         self._job, self._sample = job, sample
+        self.sources = job.sources
         self._entries = run.entries
         self._descriptions = descriptions  # of the results; several where samples gave other constants
         self._buffers = None
