@@ -66,4 +66,12 @@ constexpr BinaryKind binary_kind(fb::BinaryFn fn) { return binary_traits(fn).kin
 
 constexpr size_t kBinaryFunctions = static_cast<size_t>(fb::BinaryFn::MAX) + 1;
 
+constexpr int kBinaryNumbers[] = {
+#define LAZYRT_BINARY(number, ...) number,
+#include "kernels/binary/functions.inc"
+#undef LAZYRT_BINARY
+};
+static_assert(sizeof(kBinaryNumbers) / sizeof(int) == kBinaryFunctions,
+              "functions.inc leaves out a number");
+
 }  // namespace lazyrt

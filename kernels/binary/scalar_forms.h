@@ -28,6 +28,34 @@ bool truth(T x) {
   return convert<Bool>(x);
 }
 
+template <class T>
+constexpr int kBitsOf = static_cast<int>(sizeof(T)) * 8;
+
+template <class T>
+T left_shift(T a, T b) {
+  if (b < 0 || b >= kBitsOf<T>) return 0;
+  return convert<T>(static_cast<int64_t>(static_cast<uint64_t>(a) << b));
+}
+template <class T>
+T right_shift(T a, T b) {
+  constexpr int kMost = std::is_signed_v<T> ? kBitsOf<T> - 1 : kBitsOf<T>;
+  const int places = b < 0 || b >= kMost ? kMost : static_cast<int>(b);
+  return static_cast<T>(a >> places);
+}
+
+/// Euclid's. The least integer is its own absolute value, and divides as a negative number: so
+/// torch.
+template <class T>
+T gcd_of(T a, T b) {
+  const auto absolute = [](T x) { return x < 0 ? wrapping_sub(T(0), x) : x; };
+  for (a = absolute(a), b = absolute(b); a != 0;) {
+    const T rest = fmod_of(b, a);
+    b = a;
+    a = rest;
+  }
+  return b;
+}
+
 #define LAZYRT_BINARY(number, Name, kind, cost, names, scalar, vector)                          \
   static_assert(static_cast<int>(fb::BinaryFn::Name) == (number), #Name " has another number"); \
   struct Name {                                                                                 \

@@ -7,6 +7,7 @@
 
 #include "kernels/common/arithmetic.h"
 #include "kernels/common/element.h"
+#include "kernels/unary/special_forms.h"
 
 namespace lazyrt {
 
@@ -45,6 +46,15 @@ bool is_infinite(T x) {
     return std::isinf(x);
   else
     return (void)x, false;
+}
+
+/// -0 and a NaN may have it, too.
+template <class T>
+bool has_sign(T x) {
+  if constexpr (kIsFloat<T>)
+    return std::signbit(x);
+  else
+    return x < T(0);
 }
 
 /// As torch: `high` wins where the bounds cross.

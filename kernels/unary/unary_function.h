@@ -47,4 +47,12 @@ constexpr UnaryKind unary_kind(fb::UnaryFn fn) {
 
 constexpr size_t kUnaryFunctions = static_cast<size_t>(fb::UnaryFn::MAX) + 1;
 
+constexpr int kUnaryNumbers[] = {
+#define LAZYRT_UNARY(number, ...) number,
+#include "kernels/unary/functions.inc"
+#undef LAZYRT_UNARY
+};
+static_assert(sizeof(kUnaryNumbers) / sizeof(int) == kUnaryFunctions,
+              "functions.inc leaves out a number");
+
 }  // namespace lazyrt

@@ -77,6 +77,7 @@ BINARY = {
     "FloorDivide": lambda a, b: torch.div(a, b, rounding_mode="floor"),
     "TruncDivide": lambda a, b: torch.div(a, b, rounding_mode="trunc"), "Atan2": torch.atan2,
     "BitwiseAnd": torch.bitwise_and, "BitwiseOr": torch.bitwise_or, "BitwiseXor": torch.bitwise_xor,
+    "LeftShift": torch.bitwise_left_shift, "RightShift": torch.bitwise_right_shift, "Gcd": torch.gcd,
     "LogicalAnd": torch.logical_and, "LogicalOr": torch.logical_or, "LogicalXor": torch.logical_xor,
     "Eq": torch.eq, "Ne": torch.ne, "Lt": torch.lt, "Le": torch.le, "Gt": torch.gt, "Ge": torch.ge,
 }

@@ -84,20 +84,20 @@ def module(maker):
 def unary(fam):
     plain = ["abs", "neg", "sigmoid", "tanh", "exp", "sin", "cos", "tan", "atan", "sinh", "cosh", "asinh", "erf", "erfc",
              "floor", "ceil", "round", "trunc", "sign", "expm1", "square", "exp2", "frac", "isnan", "isinf", "isfinite",
-             "isneginf", "isposinf", "rad2deg", "deg2rad", "logical_not"]
+             "isneginf", "isposinf", "rad2deg", "deg2rad", "logical_not", "i0", "sinc", "signbit", "lgamma", "digamma"]
     for name in plain:
         fn = getattr(torch, name)
         fam.add(name, fn, f(3, 5))
         fam.add(name + "_strided", fn, strided(4, 3))
     for name in ["log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal"]:
         fam.add(name, getattr(torch, name), pos(7))
-    for name in ["asin", "acos", "atanh"]:
+    for name in ["asin", "acos", "atanh", "erfinv"]:
         fam.add(name, getattr(torch, name), unit(6), tolerance=1e-4)
     fam.add("acosh", lambda x: torch.acosh(x + 1), pos(5), tolerance=1e-4)
     fam.add("logit", lambda x: torch.logit(x, 1e-3), pos(4))
     for name in ["abs", "neg", "sign", "floor", "bitwise_not", "logical_not", "sqrt", "exp", "sigmoid", "isnan", "square"]:
         fam.add(name + "_int", getattr(torch, name), ints(0, 9, 2, 3))
-    for name in ["abs", "floor", "ceil", "round", "trunc", "sign", "isnan", "isinf", "isfinite", "exp", "tanh", "relu",
+    for name in ["erfinv", "lgamma", "digamma", "i0", "sinc", "signbit", "abs", "floor", "ceil", "round", "trunc", "sign", "isnan", "isinf", "isfinite", "exp", "tanh", "relu",
                  "nan_to_num", "sigmoid", "logical_not"]:
         fam.add(name + "_special", getattr(torch, name), special)
     fam.add("bitwise_not_bool", torch.bitwise_not, bools(5))
@@ -117,7 +117,7 @@ def binary(fam):
         fam.add(name + "_zero_dim", fn, f(3), f())
         fam.add(name + "_empty", fn, f(0, 4), f(4))
     for name in ["add", "sub", "mul", "div", "fmod", "remainder", "floor_divide", "eq", "lt", "maximum", "bitwise_and",
-                 "bitwise_or", "bitwise_xor"]:
+                 "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "gcd"]:
         fn = getattr(torch, name)
         fam.add(name + "_int", fn, ints(-9, 9, 3, 4), ints(1, 5, 4))
         fam.add(name + "_int32", fn, ints(-9, 9, 3, 4, dtype=torch.int32), ints(1, 5, 4, dtype=torch.int32))

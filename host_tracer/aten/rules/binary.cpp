@@ -85,33 +85,6 @@ void bitwise(RuleContext& c) {
   c.out_dtype() == DType::kBool ? arithmetic<kLogical>(c) : arithmetic<kBits>(c);
 }
 
-ValueId power_of_two(RuleContext& c, ValueId exponent) {
-  return c.binary(BinaryFn::Pow, c.scalar(c.dtype(exponent), 2), exponent);
-}
-
-/// a * 2^b, which wraps: a shift by too many places or by fewer than none gives 0, as ATen's.
-void left_shift(RuleContext& c) {
-  const DType t = c.out_dtype();
-  const ValueId power = power_of_two(c, c.cast(c.operand("other"), t));
-  c.set(c.binary(BinaryFn::Mul, c.cast(c.operand("self"), t), power));
-}
-
-/// floor(a / 2^b) in two steps, as 2^63 is no i64. Too many places or fewer than none leave the
-/// sign.
-void right_shift(RuleContext& c) {
-  const DType t = c.out_dtype();
-  const ValueId a = c.cast(c.operand("self"), t);
-  const ValueId b = c.cast(c.operand("other"), t);
-  const int64_t bits = static_cast<int64_t>(dtype_size(t)) * 8;
-  const ValueId all = c.scalar(t, t == DType::kUInt8 ? bits : bits - 1);
-  const ValueId negative = c.binary_number(BinaryFn::Lt, b, 0);
-  const ValueId places = c.where(negative, all, c.binary(BinaryFn::Minimum, b, all));
-  const ValueId first = c.binary_number(BinaryFn::Minimum, places, bits / 2);
-  const ValueId rest = c.binary(BinaryFn::Sub, places, first);
-  const ValueId half = c.binary(BinaryFn::FloorDivide, a, power_of_two(c, first));
-  c.set(c.binary(BinaryFn::FloorDivide, half, power_of_two(c, rest)));
-}
-
 /// NaN in one operand gives the other one; of equals the first.
 template <BinaryFn kFn>
 void ignoring_nan(RuleContext& c) {
@@ -206,10 +179,6 @@ constexpr RuleEntry kBinaryEntries[] = {
     {"__and__", bitwise<BinaryFn::BitwiseAnd, BinaryFn::LogicalAnd>},
     {"__or__", bitwise<BinaryFn::BitwiseOr, BinaryFn::LogicalOr>},
     {"__xor__", bitwise<BinaryFn::BitwiseXor, BinaryFn::LogicalXor>},
-    {"bitwise_left_shift", left_shift},
-    {"__lshift__", left_shift},
-    {"bitwise_right_shift", right_shift},
-    {"__rshift__", right_shift},
 };
 
 }  // namespace

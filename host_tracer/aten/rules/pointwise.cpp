@@ -114,22 +114,11 @@ void heaviside(RuleContext& c) {
   c.set(c.where(c.binary_number(BinaryFn::Eq, x, 0.0), promoted(c, "values"), step));
 }
 
-/// Whether x has the sign -; -0 has (1 / -0 is negative), no NaN has.
-ValueId is_negative(RuleContext& c, ValueId x) {
-  const ValueId below = c.binary_number(BinaryFn::Lt, x, 0.0);
-  if (!is_floating(c.dtype(x))) return below;
-  const ValueId minus_zero =
-      c.binary_number(BinaryFn::Eq, c.unary(UnaryFn::Reciprocal, x), -kInfinity);
-  return c.binary(BinaryFn::LogicalOr, below, minus_zero);
-}
-
 /// |a| with the sign of b.
 void copysign(RuleContext& c) {
   const ValueId a = c.unary(UnaryFn::Abs, promoted(c, "self"));
-  c.set(c.where(is_negative(c, promoted(c, "other")), c.unary(UnaryFn::Neg, a), a));
+  c.set(c.where(c.unary(UnaryFn::Signbit, promoted(c, "other")), c.unary(UnaryFn::Neg, a), a));
 }
-
-void signbit(RuleContext& c) { c.set(is_negative(c, c.tensor("self"))); }
 
 constexpr RuleEntry kPointwiseEntries[] = {
     {"where", where},
@@ -148,7 +137,6 @@ constexpr RuleEntry kPointwiseEntries[] = {
     {"softshrink", softshrink},
     {"heaviside", heaviside},
     {"copysign", copysign},
-    {"signbit", signbit},
 };
 
 }  // namespace
