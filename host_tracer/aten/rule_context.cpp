@@ -220,6 +220,10 @@ PromotionOperand RuleContext::promotion(const char* name) {
   return {number(name).dtype(), true, true};
 }
 
+DType RuleContext::promoted(const char* a, const char* b) {
+  return result_type({promotion(a), promotion(b)}, state_.trace->default_real);
+}
+
 DType RuleContext::out_dtype(size_t i) const {
   if (i >= node_.outputs.size() || node_.outputs[i] == kNoTraceValue) return DType::kNone;
   return state_.trace->values[static_cast<size_t>(node_.outputs[i])].dtype;

@@ -65,6 +65,8 @@ class RuleContext : public Emitter {
 
   /// How this operand takes part in type promotion; a Python number too.
   PromotionOperand promotion(const char* name);
+  /// The common type of two operands.
+  DType promoted(const char* a, const char* b);
 
   // Results of the call, as the trace has them.
   DType out_dtype(size_t i = 0) const;

@@ -136,14 +136,14 @@ DType promote_types(DType a, DType b) {
   return promotion_rank(a) > promotion_rank(b) ? a : b;
 }
 
-DType result_type(const std::vector<PromotionOperand>& operands) {
+DType result_type(const std::vector<PromotionOperand>& operands, DType default_real) {
   // Per class of operand, weakest first: numbers, tensors without dims, tensors.
   DType wrapped = DType::kNone;
   DType zero_dim = DType::kNone;
   DType tensor = DType::kNone;
   for (const PromotionOperand& o : operands) {
     DType current = o.dtype;
-    if (o.wrapped_number && is_floating(current)) current = DType::kFloat32;
+    if (o.wrapped_number && is_floating(current)) current = default_real;
     DType& slot = o.wrapped_number ? wrapped : o.zero_dim ? zero_dim : tensor;
     slot = slot == DType::kNone ? current : promote_types(slot, current);
   }

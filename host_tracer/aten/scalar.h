@@ -52,7 +52,8 @@ struct PromotionOperand {
 
 /// The smallest type that holds both, as torch.promote_types.
 DType promote_types(DType a, DType b);
-/// The common type of the operands, as torch.result_type (default float type: f32).
-DType result_type(const std::vector<PromotionOperand>& operands);
+/// The common type of the operands, as torch.result_type with this default type of real numbers.
+DType result_type(const std::vector<PromotionOperand>& operands,
+                  DType default_real = DType::kFloat32);
 
 }  // namespace lazyrt

@@ -11,6 +11,7 @@
 #include "host_tracer/capture/complex_value.h"
 #include "host_tracer/capture/gradient_ops.h"
 #include "host_tracer/capture/lazy_backend.h"
+#include "host_tracer/capture/number_checks.h"
 #include "host_tracer/capture/op_args.h"
 #include "host_tracer/capture/random_ops.h"
 #include "host_tracer/capture/seen_text.h"
@@ -327,6 +328,7 @@ bool CaptureSession::record_special(const c10::OperatorHandle& op, torch::jit::S
     return true;
   }
   if (record_assertion(*this, op, stack)) return true;
+  check_filled_number(op, *stack);
   if (op.schema().returns().empty()) {
     notes_.push_back("dropped " + full_name(op) + source_suffix());
     torch::jit::drop(*stack, count);
@@ -533,6 +535,7 @@ CapturedRun CaptureSession::finish(const std::vector<at::Tensor>& outputs,
   for (size_t i = 0; i < states.size(); ++i) {
     run.trace.states.push_back({built.extras[2 * i + 1], built.extras[2 * i]});
   }
+  run.trace.default_real = to_dtype(c10::typeMetaToScalarType(at::get_default_dtype()));
   run.trace.shapes = stats_;
   run.trace.notes = notes_;
   run.trace.findings = findings_;

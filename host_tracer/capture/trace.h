@@ -175,6 +175,7 @@ struct Trace {
   std::vector<TraceState> states;
   std::vector<TraceSync> syncs;
   std::vector<Finding> findings;
+  DType default_real = DType::kFloat32;  ///< of Python's floats beside whole tensors
   ShapeStats shapes;
   std::vector<std::string> notes;  ///< what was assumed or dropped, for the report
   std::string producer;            ///< e.g. "torch.export 2.13.0"

@@ -4,10 +4,12 @@ import logging
 import math
 import warnings
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from harness import case, gradient_of
 from torch import nn
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
@@ -537,5 +539,172 @@ def homogeneous_coordinates_in_place():
         z = y.clone()
         z[:, 1:] = y[:, :-1]
         return y, z
+
+    return program
+
+
+@case((BYTES, torch.tensor(90)), [*LEVELS, (BYTES, torch.tensor(-3))], expect=("refused",))
+def bytes_filled_by_a_tensor():
+    def program(x, level):
+        try:
+            return x.masked_fill(x > 0, level)
+        except RuntimeError:
+            return x.masked_fill(x > 0, 255)
+
+    return program
+
+
+@case(LEVELS[0], LEVELS, expect=("refused",))
+def levels_by_clamp_max():
+    return filled_by(lambda x, n: x.clamp_max(n))
+
+
+class RaisedToInput(nn.Module):
+    def forward(self, x, n):
+        power = float(n)
+        return x**power, x.clone().pow_(power)
+
+
+ROOTS = [(torch.tensor([4.0, -math.inf, -0.0, 9.0]), torch.tensor(n)) for n in (2.0, 0.5, -0.5, 3.0)]
+
+
+@case(ROOTS[0], ROOTS, expect=("right",), front="torchscript")
+def powers_of_a_script_that_are_roots():
+    return torch.jit.script(RaisedToInput())
+
+
+@case(ROOTS[0], ROOTS, expect=("right",), front="pt2")
+def powers_of_a_pt2_that_are_roots():
+    class Raised(nn.Module):
+        def forward(self, x, n):
+            return x ** n.item()
+
+    return Raised()
+
+
+RATIOS = [(np.float32([1, 2, 3]), np.float32(below)) for below in ([2, 4, 5], [1, 4, 5], [2, 0, 5])]
+
+
+@case(RATIOS[0], RATIOS, expect=("failed",))
+def ratio_that_raises_by_errstate():
+    def program(above, below):
+        with np.errstate(divide="raise", invalid="raise"):
+            try:
+                return above / below
+            except FloatingPointError:
+                return np.zeros_like(above)
+
+    return program
+
+
+@case(RATIOS[0], RATIOS, expect=("failed",))
+def ratio_whose_warnings_are_counted():
+    def program(above, below):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            ratio = above / below
+        return torch.from_numpy(ratio), len(seen)
+
+    return program
+
+
+@case(RATIOS[0], RATIOS, expect=("right",))
+def ratio_without_warnings():
+    def program(above, below):
+        with warnings.catch_warnings(), np.errstate(divide="ignore"):
+            warnings.simplefilter("ignore")
+            return torch.from_numpy(above / below)
+
+    return program
+
+
+PEAKS = [(torch.tensor([1.0, -2.0]) * scale,) for scale in (1, 2, 1e9, 1)]
+
+
+@case(PEAKS[0], PEAKS, expect=("failed", "refused"))
+def scale_by_the_type_of_a_number():
+    def program(x):
+        peak = x.abs().max().item()
+        if type(peak) is float and peak > 1e8:
+            x = x / 1e8
+        return x * 2
+
+    return program
+
+
+@case(PEAKS[0], PEAKS, expect=("failed", "refused"))
+def limit_by_the_type_of_a_number():
+    limits = {float: 1e7, int: 1000}
+
+    def program(x):
+        total = x.abs().sum().item()
+        return x / (1 + min(total, limits.get(type(total), math.inf)))
+
+    return program
+
+
+@case(PEAKS[0], PEAKS, expect=("right",))
+def types_that_are_only_named():
+    class Scale(nn.Module):
+        def forward(self, x):
+            peak = x.abs().max().item()
+            if not isinstance(peak, float):
+                raise TypeError(f"{type(self).__name__} takes a float, not {type(peak)}")
+            return x / (peak + 1)
+
+    return Scale()
+
+
+class Saturating(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        return out.clamp(-1e8, 1e8) if func is torch.add else out
+
+
+@case(PEAKS[0] * 2, [peak * 2 for peak in PEAKS], expect=("right",))
+def sums_under_a_function_mode():
+    def program(x, y):
+        with Saturating():
+            return torch.add(x, y) * 0.5
+
+    return program
+
+
+@case(torch.tensor([16777217, 3]), [torch.tensor([16777217, 3]), torch.tensor([16777216, 16777217])], expect=("right",))
+def whole_numbers_beside_real_ones_in_double():
+    def program(x):
+        torch.set_default_dtype(torch.float64)
+        try:
+            return x > 16777216.5, x == 16777217.0, torch.isin(x, 16777217.0)
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+    return program
+
+
+@case(ROOTS[0], ROOTS, expect=("right",))
+def powers_that_are_roots():
+    def program(x, n):
+        n = n.item()
+        y, z = x.clone(), x.clone()
+        y **= n
+        return x**n, y, z.pow_(n), z + 1, torch.float_power(x, n), torch.pow(x, exponent=n)
+
+    return program
+
+
+@case((torch.ones(4, 4, dtype=torch.uint8), torch.tensor(1)), [(torch.ones(4, 4, dtype=torch.uint8), torch.tensor(n)) for n in (1, 257, -255)],
+      expect=("refused",))
+def diagonal_of_bytes_by_a_number():
+    return lambda image, n: image.diagonal(n.item()).sum()
+
+
+@case(torch.full((4,), 0.5), [torch.full((4,), n) for n in (0.5, 100.0, 3e5)], expect=("refused",))
+def sixteen_bits_filled_with_a_sum():
+    def program(x):
+        try:
+            return torch.full((2,), x.sum(), dtype=torch.int16)
+        except RuntimeError:
+            return torch.full((2,), -1, dtype=torch.int16)
 
     return program

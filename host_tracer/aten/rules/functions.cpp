@@ -24,8 +24,7 @@ void unary_function(RuleContext& c) {
 /// What both operands are computed in.
 DType operand_type(RuleContext& c, BinaryKind kind) {
   if (kind == BinaryKind::kLogic) return DType::kBool;
-  if (kind == BinaryKind::kComparison)
-    return result_type({c.promotion("self"), c.promotion("other")});
+  if (kind == BinaryKind::kComparison) return c.promoted("self", "other");
   return c.out_dtype();
 }
 

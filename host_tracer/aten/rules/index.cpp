@@ -457,7 +457,7 @@ bool are_ordered(RuleContext& c, ValueId rows) {
 /// Counting is quickest for few boundaries, but only in order do they give what bisection does.
 ValueId search(RuleContext& c, const char* in_order, bool right) {
   constexpr int64_t kFew = 64;
-  const DType t = result_type({c.promotion("self"), c.promotion(in_order)});
+  const DType t = c.promoted("self", in_order);
   const ValueId values = c.cast(c.operand("self"), t);
   const ValueId boundaries = c.cast(c.tensor(in_order), t);
   const bool few = c.dim(boundaries, -1) <= kFew;
@@ -483,7 +483,7 @@ void searchsorted(RuleContext& c) {
 void isin(RuleContext& c) {
   const char* name = c.has("element") ? "element" : "elements";
   const char* test = c.has("test_element") ? "test_element" : "test_elements";
-  const DType common = result_type({c.promotion(name), c.promotion(test)});
+  const DType common = c.promoted(name, test);
   const ValueId x = c.cast(c.operand(name), common);
   const ValueId others = c.cast(c.operand(test), common);
   const ValueId row = c.reshape(others, {c.numel(others)});

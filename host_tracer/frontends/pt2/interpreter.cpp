@@ -440,6 +440,22 @@ std::vector<c10::IValue> run_node(Pt2Interpreter& interpreter, const ex::Node& n
   return stack;
 }
 
+/// Whole tensors and Python's numbers give another type under another default.
+void check_types(const ex::Graph& graph, const ex::Node& node, const Pt2Values& values) {
+  std::vector<std::string> names;
+  for (const auto& output : node.get_outputs()) append_names(output, names);
+  for (const std::string& name : names) {
+    const auto meta = graph.get_tensor_values().find(name);
+    if (meta == graph.get_tensor_values().end()) continue;
+    const c10::IValue& value = values.get(name);
+    if (!value.isTensor() || !value.toTensor().defined()) continue;
+    const at::ScalarType noted = scalar_type_of(meta->second.get_dtype(), name);
+    const at::ScalarType made = value.toTensor().scalar_type();
+    TORCH_CHECK(made == noted || !at::isFloatingType(noted), "gives ", made, ", the file says ",
+                noted, ": export the program under float32 as the default dtype of torch");
+  }
+}
+
 /// Names node and line in an error that does not do so yet.
 void add_place(c10::Error& error, const ex::Node& node) {
   const Source source = source_of(node.get_target(), node.get_metadata());
@@ -465,6 +481,7 @@ std::vector<c10::IValue> Pt2Interpreter::run(const ex::Graph& graph,
       const SourceScope scope(source_of(node.get_target(), node.get_metadata()));
       try {
         bind_outputs(node, run_node(*this, node, values, device_), values);
+        check_types(graph, node, values);
       } catch (c10::Error& e) {
         add_place(e, node);
         throw;

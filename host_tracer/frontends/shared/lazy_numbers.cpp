@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "host_tracer/capture/capture.h"
+#include "host_tracer/capture/number_checks.h"
 
 namespace lazyrt {
 namespace {
@@ -248,21 +249,6 @@ bool fills(const c10::FunctionSchema& schema) {
   return names.count(schema.name()) != 0;
 }
 
-/// torch does not fill a tensor with a number beyond the range of its type; unsigned types wrap
-/// negative ones.
-at::Tensor cast_into(const at::Tensor& number, c10::ScalarType type) {
-  const bool narrower = is_real(number) || type != at::kLong;
-  if (narrower && c10::isIntegralType(type, /*includeBool=*/false)) {
-    const bool is_signed = c10::isSignedType(type);
-    const int bits = static_cast<int>(c10::elementSize(type)) * 8 - (is_signed ? 1 : 0);
-    const double limit = std::ldexp(1.0, bits);
-    const at::Tensor real = as_double(number);
-    require(at::logical_and(at::gt(real, is_signed ? -limit - 1 : -limit), at::lt(real, limit)),
-            std::string("a number fits into ") + c10::toString(type));
-  }
-  return number.to(type);
-}
-
 /// Whether the call gives floating values also where all its operands are whole.
 bool gives_reals(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
   static const std::unordered_set<std::string> names = {
@@ -324,7 +310,10 @@ at::Tensor number_beside(const at::Tensor& number, const c10::FunctionSchema& sc
                          const torch::jit::Stack& stack, const std::vector<size_t>& numbers) {
   if (schema.name().starts_with("aten::float_power")) return number.to(at::kDouble);
   const Tensors tensors = tensor_operands(schema, stack, numbers);
-  if (fills(schema) && !tensors.empty()) return cast_into(number, tensors[0].scalar_type());
+  if (fills(schema) && !tensors.empty()) {
+    require_fits(number, tensors[0].scalar_type());
+    return number.to(tensors[0].scalar_type());
+  }
   for (const at::Tensor& t : tensors) {
     if (is_real(t)) return number.to(t.scalar_type());
   }
@@ -337,9 +326,32 @@ at::Tensor number_beside(const at::Tensor& number, const c10::FunctionSchema& sc
   return number;
 }
 
+namespace {
+
+/// ATen takes a root where the exponent, a number, says so: of -0 and -inf that is something else.
+bool raise_to_number(const c10::FunctionSchema& schema, torch::jit::Stack* stack) {
+  const bool in_double = schema.name().starts_with("aten::float_power");
+  if (schema.name() != "aten::pow" && schema.name() != "aten::pow_" && !in_double) return false;
+  if (!(*stack)[0].isTensor() || !is_lazy_number((*stack)[1])) return false;
+  const at::Tensor self = (*stack)[0].toTensor(), number = (*stack)[1].toTensor();
+  if (!is_real(self) || !is_real(number)) return false;
+  const at::Tensor base = in_double ? as_double(self) : self;
+  const at::Tensor power = at::pow(base, number.to(base.scalar_type()));
+  const at::Tensor made = at::where(at::eq(number, 0.5), at::sqrt(base),
+                                    at::where(at::eq(number, -0.5), at::rsqrt(base), power));
+  const bool in_place = schema.is_mutable();
+  if (in_place) self.copy_(made);
+  stack->clear();
+  stack->emplace_back(in_place ? self : made);
+  return true;
+}
+
+}  // namespace
+
 IValue plain_number(const at::Tensor& number) { return number.item(); }
 
 bool call_with_numbers(const c10::FunctionSchema& schema, torch::jit::Stack* stack) {
+  if (raise_to_number(schema, stack)) return true;
   const auto op = overload_with_tensors(schema, *stack);
   if (!op) return false;
   const torch::jit::Stack given = *stack;

@@ -6,9 +6,12 @@ fetched so is read-only, because a write into it would be lost."""
 
 import contextlib
 import operator
+import warnings
 
 import numpy
 import torch
+
+from lazyrt.errors import Error
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64, "float16": torch.float16, "int8": torch.int8, "uint8": torch.uint8,
            "int16": torch.int16, "int32": torch.int32, "int64": torch.int64, "bool": torch.bool}
@@ -17,6 +20,30 @@ _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 
 
 targets_of_writes: list = []  # arrays of NumPy that captured ones were written into since the call began
+
+
+class _Watchers:
+    """Who is told of errors of arithmetic, which captured arrays do not see."""
+
+    before = None  # what the capture has found
+
+    @staticmethod
+    def now():
+        told = {kind for kind, how in numpy.geterr().items() if how not in ("ignore", "warn")}
+        raising = sum(entry[0] == "error" and issubclass(RuntimeWarning, entry[2]) for entry in warnings.filters)
+        return told, raising, getattr(warnings, "_showwarnmsg_impl", None), warnings.showwarning
+
+    @classmethod
+    def check(cls):
+        if cls.before is not None and cls.now() != cls.before and not cls._is_quieter():
+            raise Error("the program wants to be told of NumPy's errors (np.errstate, warnings), which a captured array does not see: look at the "
+                        "values instead (np.isfinite)", "unsupported")
+
+    @classmethod
+    def _is_quieter(cls):
+        """Others hear no more than before."""
+        (told, raising, *shown), (told_before, raising_before, *shown_before) = cls.now(), cls.before
+        return told <= told_before and raising <= raising_before and shown == shown_before
 
 
 class LazyArray:
@@ -100,6 +127,7 @@ class LazyArray:
         name = numpy.dtype(dtype).name
         if args or kwargs or name not in _DTYPES:
             return self.values().astype(dtype, *args, **kwargs)
+        _Watchers.check()
         return LazyArray(self.tensor.to(_DTYPES[name], copy=True), _order(torch.empty_like, self.order))
 
     def reshape(self, *shape):
@@ -178,6 +206,7 @@ def _operator(compute, reflected=False):
         lazy = type(other) is LazyArray
         if not (lazy or _is_number(other) or type(other) is numpy.ndarray or isinstance(other, numpy.generic)):
             return NotImplemented
+        _Watchers.check()
         pair = (_one_of(other), _one_of(self)) if reflected else (_one_of(self), _one_of(other))
         if _is_decided(compute, self, other):
             answer = compute(numpy.zeros(1, self.dtype), other).item()
@@ -244,8 +273,8 @@ def taken_by_torch():
     def from_numpy(array):
         return array.tensor if type(array) is LazyArray else real(array)
 
-    torch.from_numpy = from_numpy
+    torch.from_numpy, _Watchers.before = from_numpy, _Watchers.now()
     try:
         yield
     finally:
-        torch.from_numpy = real
+        torch.from_numpy, _Watchers.before = real, None

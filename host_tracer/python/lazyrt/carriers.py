@@ -18,6 +18,12 @@ _INT64 = (-2**63, 2**63 - 1)
 _EXACT = 2**53  # whole numbers that a float64 holds
 _FILLS = {"fill", "fill_diagonal", "index_fill", "masked_fill", "scatter", "threshold", "index_add"}  # numbers of the tensor's own type
 _FILLS_OR_INFINITE = {"setitem", "addcmul", "addcdiv", "addmm", "addmv", "addr", "addbmm", "baddbmm"}  # beyond a half's range they are infinite
+_LIMITS = {"clamp", "clip", "clamp_max", "clamp_min", "hardtanh"}
+_OPERATIONS = {f"{kind}{name}" for kind in ("", "r", "i") for name in (
+    "add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")} | {
+    "subtract", "multiply", "divide", "true_divide", "floor_divide", "remainder", "fmod", "eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less", "less_equal",
+    "greater", "greater_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "logical_and", "logical_or",
+    "logical_xor", "isin", "bucketize", "searchsorted", "where", "xlogy", "copysign", "float_power", "ldexp"}
 _HALVES = (torch.float16, torch.bfloat16)
 FLOATS = (*_HALVES, torch.float32)
 _POWERS_OF_TENSORS = {"pow", "ipow"}
@@ -627,16 +633,18 @@ def _with_plain(value):
     return value
 
 
-def _as_operand(number, tensors, result_type=None):
-    """The tensor that computes with others as the plain number would: it has no say in the type of the result. `result_type`: a
-    floating one that the function has of itself, as a division of whole numbers: it computes in that."""
+def _as_operand(number, tensors, name, result_type=None):
+    """The tensor that computes with others in the function as the plain number would: it has no say in the type of the result. `result_type`:
+    a floating one that the function has of itself, as a division of whole numbers: it computes in that."""
     if result_type is not None:
         return number._tensor.to(result_type)
     floating = [t.dtype.to_real() for t in tensors if t.is_floating_point() or t.is_complex()]
     if type(number) is LazyFloat:
         return number._tensor.to(floating[0] if floating else torch.get_default_dtype())
     whole = [t.dtype for t in tensors if t.dtype is not torch.bool]
-    return number._tensor if floating or not whole else number._tensor.to(whole[0])
+    if floating or not whole or name not in _OPERATIONS and any(t.dim() for t in tensors):  # a place, say, and no operand
+        return number._tensor
+    return number._tensor.to(whole[0])
 
 
 def _floating_type_of_its_own(result, tensors):
@@ -697,6 +705,8 @@ def _check_numbers(name, args, kwargs):
             check_fits(number, target.dtype, _HALVES if name in _FILLS_OR_INFINITE else ())
         elif name == "where":
             check_fits(number, type_with([value for value in values if isinstance(value, torch.Tensor)] or [target], number), _HALVES)
+        elif name in _LIMITS:
+            check_fits(number, type_with([target], number))
         elif name in _POWERS_OF_TENSORS:
             check_fits(number, type_with([target], number), (torch.float32,))
             _check_power(target, number)
@@ -724,7 +734,7 @@ def call_with_carriers(func, args, kwargs, call=None):
 
     if tensors:
         with torch._C.DisableTorchFunction():
-            given = give(lambda number: number._tensor.to(tensors[0].dtype) if fills else _as_operand(number, tensors))
+            given = give(lambda number: number._tensor.to(tensors[0].dtype) if fills else _as_operand(number, tensors, name))
         try:
             result = call(*given)
         except TypeError:
@@ -734,6 +744,6 @@ def call_with_carriers(func, args, kwargs, call=None):
             if result_type is None:
                 return result
             with torch._C.DisableTorchFunction():
-                given = give(lambda number: _as_operand(number, tensors, result_type))
+                given = give(lambda number: _as_operand(number, tensors, name, result_type))
             return call(*given)
     return call(*give(_with_plain))

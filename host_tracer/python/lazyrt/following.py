@@ -16,6 +16,7 @@ from lazyrt import _tracer
 from lazyrt.carriers import Carrier, LazyFloat, best_of, call_with_carriers, check_fits, has_carriers, type_with
 from lazyrt.indexing import Selections, SelectionsMatter
 from lazyrt.statements import Audience, expecting
+from lazyrt.type_questions import asks_for_types, codes_run
 
 _ANY_NUMBER = object()
 # Functions of torch whose parser takes a number and nothing else for one of their arguments.
@@ -38,6 +39,7 @@ class Numbers:
         self.followed, self.selects = followed, selects
         self.selections = Selections()
         self.used = False
+        self._replace_functions = None  # while active, until the first number is carried
         self.audience = Audience()
         self._calls = []
         self.quiet = False  # calls are parts of one that is written down itself
@@ -47,9 +49,15 @@ class Numbers:
         self._calls.clear()
         self.selections = Selections()
 
+    def note_use(self):
+        """A number is carried from here on."""
+        self.used = True
+        if self._replace_functions:
+            self._replace_functions()
+
     @contextlib.contextmanager
     def active(self):
-        """While active, carriers know who listens, and functions for numbers only take them."""
+        """While active, carriers know who listens, and functions for numbers only take them, once there are some."""
         Carrier._audience = self.audience
         replaced = []
 
@@ -57,7 +65,8 @@ class Numbers:
             replaced.append((owner, name, vars(owner).get(name)))
             setattr(owner, name, function)
 
-        if self.followed:
+        def replace_functions():
+            self._replace_functions = None
             for owner, names in _NUMBERS_ONLY:
                 for name in names:
                     replace(owner, name, self._taking_carriers(getattr(owner, name)))
@@ -65,9 +74,12 @@ class Numbers:
                 replace(math, name, _of_carriers(getattr(math, name), compute, domain))
             for name, compare in (("max", operator.gt), ("min", operator.lt)):
                 replace(builtins, name, _best_of(getattr(builtins, name), compare))
+
+        self._replace_functions = replace_functions
         try:
             yield
         finally:
+            self._replace_functions = None
             Carrier._audience = None
             for owner, name, original in replaced:
                 delattr(owner, name) if original is None else setattr(owner, name, original)
@@ -285,8 +297,9 @@ def _following(request, run, eager, note, numbers):
         if not run.numbers.used:
             return trace
         log = EagerCalls()
-        eager(log)
-        if run.numbers.same_calls(log):
+        with codes_run() as codes:
+            eager(log)
+        if run.numbers.same_calls(log) and not any(map(asks_for_types, codes)):
             return trace
     except SelectionsMatter:
         raise

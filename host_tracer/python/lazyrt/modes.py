@@ -29,7 +29,9 @@ _DRAWS_OF_TENSORS = (torch.normal, torch.multinomial, torch.bernoulli, torch.poi
 _ON_ONE_DEVICE = (torch.cdist, torch.cosine_similarity, torch.linalg.multi_dot, torch.chain_matmul, torch.lstm_cell, torch.gru_cell,
                   torch.rnn_tanh_cell, torch.rnn_relu_cell, torch.take_along_dim, _Tensor.take_along_dim, torch.quantile, torch.nanquantile, _Tensor.quantile, _Tensor.nanquantile)
 _ANSWERED = {*ASK_FOR_STRIDES, _Tensor.numpy}  # eager is asked in its handler
-_POWERS = (torch.pow, _Tensor.pow, _Tensor.__pow__)
+_POWERS_IN_PLACE = (_Tensor.pow_, _Tensor.__ipow__, _Tensor.float_power_)
+_DOUBLE_POWERS = (torch.float_power, _Tensor.float_power, _Tensor.float_power_)
+_POWERS = (torch.pow, _Tensor.pow, _Tensor.__pow__, *_POWERS_IN_PLACE, *_DOUBLE_POWERS)
 _LAYOUT = (*ASK_FOR_STRIDES, _Tensor.untyped_storage, _Tensor.storage)
 # What a tensor is beside its values: an input may be otherwise in another call.
 _FACTS = (_Tensor.grad.__get__, _Tensor._base.__get__, _Tensor._is_view, _Tensor.is_inference, _Tensor.is_neg, _Tensor.is_shared,
@@ -457,7 +459,7 @@ class CaptureMode(TorchFunctionMode):
             return func(*args, **kwargs)
         if not self._follows(tensor):
             return self._fetch(tensor).tolist()
-        self._numbers.used = True
+        self._numbers.note_use()
         return nested_carriers(tensor)
 
     def _follows(self, tensor):
@@ -492,7 +494,7 @@ class CaptureMode(TorchFunctionMode):
         if not is_lazy(tensor) or tensor.numel() != 1 or not self._follows(tensor):
             listened = is_lazy(tensor) and self._numbers.audience.listens()
             return func(self._fetch(tensor, is_text=True) if listened else tensor)
-        self._numbers.used = True
+        self._numbers.note_use()
         return carrier_of(tensor)
 
     def _full(self, func, args, kwargs):
@@ -501,8 +503,9 @@ class CaptureMode(TorchFunctionMode):
         value = arguments.get("fill_value")
         if not is_lazy(value):
             return self._call(func, args, kwargs)
-        filled = value.reshape(()).expand(arguments["size"]).clone()
-        return filled.to(arguments.get("dtype") or self._type_of_number(value))
+        dtype = arguments.get("dtype") or self._type_of_number(value)
+        check_all_fit(value.reshape(()), dtype)
+        return value.reshape(()).expand(arguments["size"]).clone().to(dtype)
 
     @staticmethod
     def _type_of_number(tensor):
@@ -513,13 +516,16 @@ class CaptureMode(TorchFunctionMode):
 
     def _power(self, func, args, kwargs):
         """Tensor.pow takes a root where its exponent, a number, says so: of -0 and -inf that is something else."""
-        power = self._call(func, args, kwargs)
         base, exponent = (*args, *kwargs.values())[:2]
         if type(exponent) is not LazyFloat or not isinstance(base, _Tensor) or not base.is_floating_point():
-            return power
-        base = self.current(base)
-        base = base if is_lazy(base) else self._lift(base.detach())
-        return torch.where(exponent._tensor == 0.5, base.sqrt(), torch.where(exponent._tensor == -0.5, base.rsqrt(), power))
+            return self._call(func, args, kwargs)
+        given = self.current(base)
+        given = given.clone() if is_lazy(given) else self._lift(given.detach().clone())
+        power = self._call(func, args, kwargs)
+        if func in _DOUBLE_POWERS:
+            given = given.to(torch.float64)
+        made = torch.where(exponent._tensor == 0.5, given.sqrt(), torch.where(exponent._tensor == -0.5, given.rsqrt(), power))
+        return self.current(base).copy_(made) if func in _POWERS_IN_PLACE else made
 
     def _text(self, func, args, kwargs):
         return func(self._fetch(args[0], is_text=True), *args[1:], **kwargs)

@@ -1,0 +1,69 @@
+"""Where a program asks for the type of a thing by type(x), which sees a carrier for what it is."""
+
+import ast
+import contextlib
+import functools
+import linecache
+import sys
+
+from lazyrt.code_names import is_file_of_library
+
+_NAMES = {"__name__", "__qualname__", "__module__"}
+
+
+@contextlib.contextmanager
+def codes_run():
+    """The code of the user's functions that this thread calls; of none where somebody else watches it."""
+    codes: set = set()
+    if sys.getprofile() is not None:
+        yield codes
+        return
+
+    def look(frame, event, value):
+        if event == "call":
+            codes.add(frame.f_code)
+
+    sys.setprofile(look)
+    try:
+        yield codes
+    finally:
+        sys.setprofile(None)
+
+
+def asks_for_types(code):
+    """Whether the function may go on by what type(x) is: not where it names a class only, or asks it of `self`."""
+    if "type" not in code.co_names or is_file_of_library(code.co_filename):
+        return False
+    lines = [line for *_, line in code.co_lines() if line]
+    questions = _questions(code.co_filename, tuple(linecache.getlines(code.co_filename)))
+    return questions is None or any(min(lines) <= line <= max(lines) for line in questions)
+
+
+@functools.lru_cache(maxsize=256)
+def _questions(filename, source):
+    """The lines of the file that ask; None where its source is not known."""
+    try:
+        tree = ast.parse("".join(source)) if source else None
+    except SyntaxError:
+        tree = None
+    return None if tree is None else tuple(_lines_of_questions(tree, []))
+
+
+def _lines_of_questions(node, around):
+    if isinstance(node, (ast.Raise, ast.JoinedStr)):
+        return
+    if isinstance(node, ast.Name) and node.id == "type" and isinstance(node.ctx, ast.Load) and _is_question(node, around):
+        yield node.lineno
+    for child in ast.iter_child_nodes(node):
+        yield from _lines_of_questions(child, [*around[-2:], node])
+
+
+def _is_question(name, around):
+    call = around[-1] if around else None
+    if not isinstance(call, ast.Call):
+        return not isinstance(call, (ast.arg, ast.AnnAssign, ast.FunctionDef, ast.ClassDef, ast.Subscript))
+    if call.func is not name:  # isinstance(x, type), map(type, x)
+        return not (isinstance(call.func, ast.Name) and call.func.id in ("isinstance", "issubclass"))
+    of_self = len(call.args) == 1 and isinstance(call.args[0], ast.Name) and call.args[0].id in ("self", "cls")
+    outer = around[-2] if len(around) > 1 else None
+    return len(call.args) == 1 and not of_self and not (isinstance(outer, ast.Attribute) and outer.attr in _NAMES)
