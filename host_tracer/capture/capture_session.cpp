@@ -379,6 +379,9 @@ void CaptureSession::add_node(const c10::OperatorHandle& op, const std::vector<c
 OpNode::Call CaptureSession::make_call(const c10::OperatorHandle& op,
                                        const std::vector<c10::IValue>& args,
                                        std::vector<Value>& operands) {
+  TORCH_CHECK(at::get_default_dtype() == default_dtype_,
+              "the program computes under a default dtype of its own (torch.set_default_dtype), "
+              "which the capture does not follow: give its tensors their dtypes");
   OpNode::Call call;
   call.op = op.operator_name().name;
   call.overload = op.operator_name().overload_name;
@@ -535,7 +538,7 @@ CapturedRun CaptureSession::finish(const std::vector<at::Tensor>& outputs,
   for (size_t i = 0; i < states.size(); ++i) {
     run.trace.states.push_back({built.extras[2 * i + 1], built.extras[2 * i]});
   }
-  run.trace.default_real = to_dtype(c10::typeMetaToScalarType(at::get_default_dtype()));
+  run.trace.default_real = to_dtype(c10::typeMetaToScalarType(default_dtype_));
   run.trace.shapes = stats_;
   run.trace.notes = notes_;
   run.trace.findings = findings_;

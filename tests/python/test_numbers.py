@@ -226,3 +226,18 @@ def test_tensors_that_the_program_makes(bundle, model):
     report = lazyrt.export(model, (X,), bundle)
     assert report.verdict == "SOUND", report
     assert not judge(lazyrt.load(bundle), model, (X * 3,))
+
+
+def test_whole_numbers_beside_real_ones_under_another_default(tmp_path):
+    def model(n):
+        return n > 256.5, n == 16777217.0, torch.isin(n, 16777217.0), n * 0.5
+
+    path = str(tmp_path / "m.lzb")
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert lazyrt.export(model, (torch.tensor([255, 257, 16777217]),), path).verdict == "SOUND"
+        for n in (torch.tensor([255, 257, 16777217]), torch.tensor([256, 258, 16777216])):
+            for ours, eager in zip(lazyrt.load(path)(n), model(n)):
+                assert ours.dtype == eager.dtype and torch.equal(ours, eager)
+    finally:
+        torch.set_default_dtype(torch.float32)

@@ -9,7 +9,6 @@ import torch
 import torch.nn.functional as F
 from harness import case, gradient_of
 from torch import nn
-from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
@@ -653,33 +652,6 @@ def types_that_are_only_named():
             return x / (peak + 1)
 
     return Scale()
-
-
-class Saturating(TorchFunctionMode):
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        out = func(*args, **(kwargs or {}))
-        return out.clamp(-1e8, 1e8) if func is torch.add else out
-
-
-@case(PEAKS[0] * 2, [peak * 2 for peak in PEAKS], expect=("right",))
-def sums_under_a_function_mode():
-    def program(x, y):
-        with Saturating():
-            return torch.add(x, y) * 0.5
-
-    return program
-
-
-@case(torch.tensor([16777217, 3]), [torch.tensor([16777217, 3]), torch.tensor([16777216, 16777217])], expect=("right",))
-def whole_numbers_beside_real_ones_in_double():
-    def program(x):
-        torch.set_default_dtype(torch.float64)
-        try:
-            return x > 16777216.5, x == 16777217.0, torch.isin(x, 16777217.0)
-        finally:
-            torch.set_default_dtype(torch.float32)
-
-    return program
 
 
 @case(ROOTS[0], ROOTS, expect=("right",))

@@ -184,7 +184,7 @@ class _Run:
                 report()
             return made if is_lazy(made) else _tracer.lift(made)
 
-        self._numbers.note_use()
+        self._numbers.used = True
         return LazyFloat(make) if isinstance(value, float) else LazyInt(make)
 
     def _report(self, what, of_generator, place):

@@ -39,7 +39,6 @@ class Numbers:
         self.followed, self.selects = followed, selects
         self.selections = Selections()
         self.used = False
-        self._replace_functions = None  # while active, until the first number is carried
         self.audience = Audience()
         self._calls = []
         self.quiet = False  # calls are parts of one that is written down itself
@@ -49,15 +48,9 @@ class Numbers:
         self._calls.clear()
         self.selections = Selections()
 
-    def note_use(self):
-        """A number is carried from here on."""
-        self.used = True
-        if self._replace_functions:
-            self._replace_functions()
-
     @contextlib.contextmanager
     def active(self):
-        """While active, carriers know who listens, and functions for numbers only take them, once there are some."""
+        """While active, carriers know who listens, and functions for numbers only take them."""
         Carrier._audience = self.audience
         replaced = []
 
@@ -65,8 +58,7 @@ class Numbers:
             replaced.append((owner, name, vars(owner).get(name)))
             setattr(owner, name, function)
 
-        def replace_functions():
-            self._replace_functions = None
+        if self.followed:
             for owner, names in _NUMBERS_ONLY:
                 for name in names:
                     replace(owner, name, self._taking_carriers(getattr(owner, name)))
@@ -75,11 +67,9 @@ class Numbers:
             for name, compare in (("max", operator.gt), ("min", operator.lt)):
                 replace(builtins, name, _best_of(getattr(builtins, name), compare))
 
-        self._replace_functions = replace_functions
         try:
             yield
         finally:
-            self._replace_functions = None
             Carrier._audience = None
             for owner, name, original in replaced:
                 delattr(owner, name) if original is None else setattr(owner, name, original)

@@ -459,7 +459,7 @@ class CaptureMode(TorchFunctionMode):
             return func(*args, **kwargs)
         if not self._follows(tensor):
             return self._fetch(tensor).tolist()
-        self._numbers.note_use()
+        self._numbers.used = True
         return nested_carriers(tensor)
 
     def _follows(self, tensor):
@@ -494,7 +494,7 @@ class CaptureMode(TorchFunctionMode):
         if not is_lazy(tensor) or tensor.numel() != 1 or not self._follows(tensor):
             listened = is_lazy(tensor) and self._numbers.audience.listens()
             return func(self._fetch(tensor, is_text=True) if listened else tensor)
-        self._numbers.note_use()
+        self._numbers.used = True
         return carrier_of(tensor)
 
     def _full(self, func, args, kwargs):
