@@ -215,3 +215,40 @@ def copies_under_vmap():
         return copy.sum(), row.sum()
 
     return lambda x: torch.vmap(one)(torch.stack([x, x + 1]))
+
+
+def chunks(x, overlap):
+    """Overlapping pieces, as Longformer's sliding windows take them."""
+    x = x.view(x.size(0), x.size(1) // (overlap * 2), overlap * 2, x.size(2))
+    size, stride = list(x.size()), list(x.stride())
+    size[1], stride[1] = size[1] * 2 - 1, stride[1] // 2
+    return x.as_strided(size=size, stride=stride)
+
+
+WORDS = [(torch.randn(1, 8, 16),) for _ in range(3)]
+
+
+@case(WORDS[0], WORDS, expect=("right",))
+def windows_of_heads():
+    def program(x):
+        heads = x.view(8, 1, 2, 8).transpose(0, 1).transpose(1, 2).reshape(2, 8, 8)
+        query = heads * 1.5
+        query /= 2
+        return chunks(heads, 2), chunks(query, 2), chunks(heads.contiguous(), 2)
+
+    return program
+
+
+@case(TABLES[0], TABLES, expect=("right",))
+def windows_of_memory():
+    def program(x):
+        t, later = x.t(), x[1:]
+        pixels = x.reshape(1, 1, *x.shape).contiguous(memory_format=torch.channels_last)
+        return t.as_strided((3, 2), (2, 1)), torch.as_strided(t, (2, 2), (1, 3), 1), later.as_strided((2,), (1,), x.shape[1]), pixels.as_strided((6,), (1,))
+
+    return program
+
+
+@case(TABLES[0], TABLES, expect=("right", "failed"))
+def windows_of_a_part():
+    return lambda x: x[:, :2].as_strided((2, 2), (x.shape[1], 1))

@@ -19,6 +19,7 @@ from lazyrt.tensors import HERE, is_lazy, is_write, tensors_in
 
 _Tensor = torch.Tensor
 _MAY_COPY = {getattr(owner, name) for name in scripts.MAY_COPY for owner in (_Tensor, torch) if hasattr(owner, name)}
+WINDOWS = (torch.as_strided, _Tensor.as_strided)
 ASK_FOR_STRIDES = (_Tensor.stride, _Tensor.is_contiguous, _Tensor.storage_offset, _Tensor.dim_order)
 # What functionalization takes for copies, and eager gives views for.
 VIEWS_FOR = {torch.unsafe_chunk: torch.chunk, _Tensor.unsafe_chunk: torch.chunk, torch.unsafe_split: torch._VF.split, _Tensor.unsafe_split: torch._VF.split,
@@ -87,11 +88,30 @@ class EagerAnswers(TorchFunctionMode):
     def _note(self, func, args, kwargs, result, frame, strides=None):
         with torch._C.DisableTorchFunction():
             operands, results = list(tensors_in((*args, *kwargs.values()))), list(tensors_in([result]))
-            if func in ASK_FOR_STRIDES or func is _Tensor.numpy:
-                strides = operands[0].stride() if func is _Tensor.numpy else result
+            if func in ASK_FOR_STRIDES:
+                strides = result
+            elif func is _Tensor.numpy:
+                strides = operands[0].stride()
+            elif func in WINDOWS:
+                strides = place_in_memory(operands[0])
             if operands and (results or strides is not None):
                 self._log.note(_name_of_call(func), frame, operands, results, strides)
         return result
+
+
+def place_in_memory(tensor):
+    return tuple(tensor.stride()), tensor.storage_offset()
+
+
+def order_in_memory(shape, strides):
+    """The dims in which the elements follow one another without gaps, outermost first; None where they do not."""
+    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
+    expected = 1
+    for dim in reversed(order):
+        if shape[dim] != 1 and strides[dim] != expected:
+            return None
+        expected *= shape[dim]
+    return order
 
 
 class Copies:

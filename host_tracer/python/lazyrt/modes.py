@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 from lazyrt import _tracer, following, gradients, indexing, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carriers import FLOATS, Carrier, LazyFloat, call_with_carriers, carrier_of, check_all_fit, check_assigned, has_carriers, nested_carriers
-from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR
+from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR, WINDOWS, order_in_memory, place_in_memory
 from lazyrt.errors import Error
 from lazyrt.tensors import CPU, HERE, LAZY, is_lazy, is_write, tensors_in
 from lazyrt.watch import is_watched
@@ -28,7 +28,7 @@ _DRAWS_OF_TENSORS = (torch.normal, torch.multinomial, torch.bernoulli, torch.poi
 # They compare the devices of their operands themselves, or get lost in ATen's functionalization where those differ.
 _ON_ONE_DEVICE = (torch.cdist, torch.cosine_similarity, torch.linalg.multi_dot, torch.chain_matmul, torch.lstm_cell, torch.gru_cell,
                   torch.rnn_tanh_cell, torch.rnn_relu_cell, torch.take_along_dim, _Tensor.take_along_dim, torch.quantile, torch.nanquantile, _Tensor.quantile, _Tensor.nanquantile)
-_ANSWERED = {*ASK_FOR_STRIDES, _Tensor.numpy}  # eager is asked in its handler
+_ANSWERED = {*ASK_FOR_STRIDES, *WINDOWS, _Tensor.numpy}  # eager is asked in its handler
 _POWERS_IN_PLACE = (_Tensor.pow_, _Tensor.__ipow__, _Tensor.float_power_)
 _DOUBLE_POWERS = (torch.float_power, _Tensor.float_power, _Tensor.float_power_)
 _POWERS = (torch.pow, _Tensor.pow, _Tensor.__pow__, *_POWERS_IN_PLACE, *_DOUBLE_POWERS)
@@ -237,6 +237,7 @@ class CaptureMode(TorchFunctionMode):
             _Tensor.data.__set__: self._set_data,
             _Tensor.type: self._type,
             **dict.fromkeys(_LAYOUT, self._layout),
+            **dict.fromkeys(WINDOWS, self._windows),
             **dict.fromkeys(_ON_ONE_DEVICE, self._on_one_device),
             **dict.fromkeys(_DRAWS_OF_TENSORS, self._draw),
             _Tensor.__getitem__: self._getitem,
@@ -375,6 +376,23 @@ class CaptureMode(TorchFunctionMode):
         else:
             answer = func(*args, **kwargs)
         return self._ask(func, answer) if func in _ANSWERED else answer
+
+    def _windows(self, func, args, kwargs):
+        """as_strided speaks of memory: eager's, where the tensor lies in another order."""
+        given = dict(zip(("input", "size", "stride", "storage_offset"), args), **kwargs)
+        tensor = self.current(given["input"] if "input" in given else given["self"])
+        if not is_lazy(tensor):
+            self._pass_by(func)
+            return func(*args, **kwargs)
+        own = place_in_memory(tensor)
+        strides, offset = self._ask(func, own)
+        if (strides, offset) == own:
+            return self._call(func, args, kwargs)
+        order = order_in_memory(tensor.shape, strides)
+        if order is None:
+            raise Error("the model takes windows by as_strided of a tensor that has gaps in memory: take them of its contiguous()", "unsupported")
+        start = given.get("storage_offset")
+        return tensor.permute(order).as_strided(given["size"], given["stride"], 0 if start is None else start - offset)
 
     def _fact(self, func, args, kwargs):
         lazy = is_lazy(self.current(args[0]))
