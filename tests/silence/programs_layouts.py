@@ -252,3 +252,27 @@ def windows_of_memory():
 @case(TABLES[0], TABLES, expect=("right", "failed"))
 def windows_of_a_part():
     return lambda x: x[:, :2].as_strided((2, 2), (x.shape[1], 1))
+
+
+class Clipped(nn.Module):
+    """Steps by gradients that a hook limits."""
+
+    def __init__(self, register):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+        register(self.weight)
+
+    def forward(self, x):
+        with torch.enable_grad():
+            step = torch.autograd.grad(((x * self.weight) ** 2).sum(), self.weight)[0]
+        return x - step.detach()
+
+
+@case(TABLES[0], TABLES, expect=("failed",))
+def hook_of_a_parameter():
+    return Clipped(lambda weight: weight.register_hook(lambda gradient: gradient.clamp(-1e5, 1e5)))
+
+
+@case(TABLES[0], TABLES, expect=("right",))
+def parameter_without_a_hook():
+    return Clipped(lambda weight: None)

@@ -578,6 +578,8 @@ class _LazyRun:
             result = job.program.call(tensors, args, kwargs)
         if mode.missing_gradients and not job.takes_gradients:
             raise RuntimeError(mode.missing_gradients)
+        if mode.takes_gradients:
+            gradients.refuse_hooks(job.program.parameters())
         self.numbers.selections.check()
         job.asks_for_layout |= mode.asks_for_layout
         job.asks_for_facts |= mode.asks_for_facts

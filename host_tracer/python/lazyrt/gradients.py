@@ -5,10 +5,20 @@ import contextlib
 import torch
 from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
 
+from lazyrt.errors import Error
+
 
 def are_missing(error):
     """Whether a program failed because it ran without autograd."""
     return any(text in str(error) for text in ("does not require grad", "doesn't require grad", "that has requires_grad=False"))
+
+
+def refuse_hooks(parameters):
+    """Raises Error for a parameter with hooks of its own: the one in the graph, which takes its place, has none."""
+    for name, parameter in parameters.items():
+        if parameter._backward_hooks or getattr(parameter, "_post_accumulate_grad_hooks", None):
+            raise Error(f"the program takes gradients, and parameter '{name}' has a hook (register_hook), which the capture does not run: do in the program "
+                        "what the hook does", "unsupported")
 
 
 class Kept:

@@ -84,6 +84,7 @@ class CaptureMode(TorchFunctionMode):
         self._frame, self._is_of_program, self._shares = None, True, True
         self._lifted = {}  # storage address -> (CPU tensor, its lifted form)
         self._handlers = self._make_handlers()
+        self.takes_gradients = False  # the program asks for some
         self.missing_gradients = None  # the error of a gradient that was asked for where none are recorded
 
     def outlive(self, tensors):
@@ -268,6 +269,7 @@ class CaptureMode(TorchFunctionMode):
 
     def _backward(self, func, args, kwargs):
         """A program that catches the error, too, is captured again with autograd on."""
+        self.takes_gradients = True
         try:
             return self._all_lazy(func, args, kwargs)
         except RuntimeError as error:
