@@ -156,8 +156,8 @@ class CaptureSession {
   std::vector<std::string> notes_;
   std::vector<std::pair<c10::weak_intrusive_ptr<c10::StorageImpl>, Source>> made_;
   bool reads_earlier_ = false;
-  const caffe2::TypeMeta default_dtype_ = at::get_default_dtype();
   Source earlier_;
+  const caffe2::TypeMeta default_dtype_ = at::get_default_dtype();
 };
 
 /// "aten::add.Tensor" of an operator.

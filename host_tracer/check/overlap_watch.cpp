@@ -10,6 +10,7 @@
 
 #include "host_tracer/capture/capture.h"
 #include "host_tracer/capture/op_args.h"
+#include "host_tracer/support/strided_places.h"
 
 namespace lazyrt {
 namespace {
@@ -18,17 +19,10 @@ constexpr int64_t kLargest = int64_t{1} << 22;  ///< elements: larger tensors ar
 
 thread_local OverlapWatch* t_watch = nullptr;
 
-/// The places of the tensor's elements in its storage, in order.
+/// The places of the tensor's elements in its storage, ascending.
 std::vector<int64_t> places_of(const at::Tensor& t) {
-  std::vector<int64_t> places = {t.storage_offset()};
-  for (int64_t d = 0; d < t.dim(); ++d) {
-    std::vector<int64_t> next;
-    next.reserve(places.size() * static_cast<size_t>(t.size(d)));
-    for (const int64_t place : places) {
-      for (int64_t i = 0; i < t.size(d); ++i) next.push_back(place + i * t.stride(d));
-    }
-    places = std::move(next);
-  }
+  std::vector<int64_t> places =
+      strided_places(t.sizes().vec(), t.strides().vec(), t.storage_offset());
   std::sort(places.begin(), places.end());
   return places;
 }
@@ -43,8 +37,8 @@ bool are_same(const at::Tensor& a, const at::Tensor& b) {
          a.storage_offset() == b.storage_offset();
 }
 
-/// Whether some elements are of both, and not all of them in the same order.
-bool overlap_in_part(const at::Tensor& a, const at::Tensor& b) {
+/// Whether the tensors, which are not the same one, share elements.
+bool share_elements(const at::Tensor& a, const at::Tensor& b) {
   if (!share_memory(a, b) || are_same(a, b) || a.numel() > kLargest || b.numel() > kLargest) {
     return false;
   }
@@ -80,7 +74,7 @@ bool reads_what_it_writes(torch::jit::Stack stack, size_t written) {
   for (size_t i = 0; i < stack.size(); ++i) {
     if (i == written) continue;
     map_tensors(stack[i], [&](const at::Tensor& t) {
-      found = found || (is_plain(t) && overlap_in_part(target, t));
+      found = found || (is_plain(t) && share_elements(target, t));
       return t;
     });
   }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "aten/rule_lists.h"
+#include "host_tracer/support/strided_places.h"
 
 namespace lazyrt {
 namespace {
@@ -78,20 +79,6 @@ void select_scatter(RuleContext& c) {
   c.set(write_slice(c, self, src, axis, given < 0 ? given + size : given, 1));
 }
 
-/// Row-major positions of a grid: extents and strides, outermost first.
-std::vector<int64_t> grid_positions(const std::vector<int64_t>& size,
-                                    const std::vector<int64_t>& stride, int64_t offset) {
-  std::vector<int64_t> positions = {offset};
-  for (size_t d = 0; d < size.size(); ++d) {
-    std::vector<int64_t> next;
-    for (int64_t p : positions) {
-      for (int64_t i = 0; i < size[d]; ++i) next.push_back(p + i * stride[d]);
-    }
-    positions = std::move(next);
-  }
-  return positions;
-}
-
 bool repeats(std::vector<int64_t> positions) {
   std::sort(positions.begin(), positions.end());
   return std::adjacent_find(positions.begin(), positions.end()) != positions.end();
@@ -106,7 +93,7 @@ void as_strided_scatter(RuleContext& c) {
     return;
   }
   const std::vector<int64_t> positions =
-      grid_positions(size, stride, c.integer_or("storage_offset", 0));
+      strided_places(size, stride, c.integer_or("storage_offset", 0));
   if (repeats(positions)) {
     c.refuse(
         "writes into windows of as_strided that overlap, which the capture cannot follow: write "
@@ -149,7 +136,7 @@ void diagonal_scatter(RuleContext& c) {
   stride.push_back(along_a + along_b);
   const int64_t offset = c.integer_or("offset", 0);
   const int64_t start = offset >= 0 ? offset * along_b : -offset * along_a;
-  c.set(overlay(c, self, src, grid_positions(size, stride, start)));
+  c.set(overlay(c, self, src, strided_places(size, stride, start)));
 }
 
 /// `src` in the dtype and shape of what it overwrites.

@@ -43,6 +43,20 @@ def mlp():
 
 
 @case
+def double_by_default():
+    """Exported under another default dtype: whole numbers times a real one."""
+    class M(nn.Module):
+        def forward(self, n):
+            return n * 0.1
+
+    torch.set_default_dtype(torch.float64)
+    try:
+        return export(M(), (torch.tensor([1, 2, 3]),))
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@case
 def mlp_with_gradients():
     """Exported with gradients on and a no_grad block inside: a wrapped sub-graph."""
     class M(nn.Module):

@@ -60,6 +60,12 @@ TEST(Pt2, Mlp) {
   EXPECT_EQ(weights, 1u) << "tied weights are one leaf";
 }
 
+TEST(Pt2, AnotherDefaultDtypeIsRefusedByName) {
+  const std::string text = failure_of("double_by_default");
+  EXPECT_NE(text.find("gives Float, the file says Double"), std::string::npos) << text;
+  EXPECT_NE(text.find("pt2_fixtures.py"), std::string::npos) << text;
+}
+
 TEST(Pt2, NodesCarryTheUsersLines) {
   const Trace trace = check("mlp");
   for (const TraceNode& node : trace.nodes) {

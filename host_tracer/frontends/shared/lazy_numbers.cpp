@@ -260,6 +260,24 @@ bool gives_reals(const c10::FunctionSchema& schema, const torch::jit::Stack& sta
   return !mode || stack.at(static_cast<size_t>(*mode)).isNone();
 }
 
+/// ATen takes a root where the exponent, a number, says so: of -0 and -inf that is something else.
+bool raise_to_number(const c10::FunctionSchema& schema, torch::jit::Stack* stack) {
+  const bool in_double = schema.name().starts_with("aten::float_power");
+  if (schema.name() != "aten::pow" && schema.name() != "aten::pow_" && !in_double) return false;
+  if (!(*stack)[0].isTensor() || !is_lazy_number((*stack)[1])) return false;
+  const at::Tensor self = (*stack)[0].toTensor(), number = (*stack)[1].toTensor();
+  if (!is_real(self) || !is_real(number)) return false;
+  const at::Tensor base = in_double ? as_double(self) : self;
+  const at::Tensor power = at::pow(base, number.to(base.scalar_type()));
+  const at::Tensor made = at::where(at::eq(number, 0.5), at::sqrt(base),
+                                    at::where(at::eq(number, -0.5), at::rsqrt(base), power));
+  const bool in_place = schema.is_mutable();
+  if (in_place) self.copy_(made);
+  stack->clear();
+  stack->emplace_back(in_place ? self : made);
+  return true;
+}
+
 }  // namespace
 
 bool is_number_type(const c10::TypePtr& type) {
@@ -325,28 +343,6 @@ at::Tensor number_beside(const at::Tensor& number, const c10::FunctionSchema& sc
   }
   return number;
 }
-
-namespace {
-
-/// ATen takes a root where the exponent, a number, says so: of -0 and -inf that is something else.
-bool raise_to_number(const c10::FunctionSchema& schema, torch::jit::Stack* stack) {
-  const bool in_double = schema.name().starts_with("aten::float_power");
-  if (schema.name() != "aten::pow" && schema.name() != "aten::pow_" && !in_double) return false;
-  if (!(*stack)[0].isTensor() || !is_lazy_number((*stack)[1])) return false;
-  const at::Tensor self = (*stack)[0].toTensor(), number = (*stack)[1].toTensor();
-  if (!is_real(self) || !is_real(number)) return false;
-  const at::Tensor base = in_double ? as_double(self) : self;
-  const at::Tensor power = at::pow(base, number.to(base.scalar_type()));
-  const at::Tensor made = at::where(at::eq(number, 0.5), at::sqrt(base),
-                                    at::where(at::eq(number, -0.5), at::rsqrt(base), power));
-  const bool in_place = schema.is_mutable();
-  if (in_place) self.copy_(made);
-  stack->clear();
-  stack->emplace_back(in_place ? self : made);
-  return true;
-}
-
-}  // namespace
 
 IValue plain_number(const at::Tensor& number) { return number.item(); }
 

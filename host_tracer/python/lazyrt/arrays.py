@@ -29,21 +29,20 @@ class _Watchers:
 
     @staticmethod
     def now():
+        """(the kinds of errors that raise or call, how many filters raise, who shows warnings)"""
         told = {kind for kind, how in numpy.geterr().items() if how not in ("ignore", "warn")}
         raising = sum(entry[0] == "error" and issubclass(RuntimeWarning, entry[2]) for entry in warnings.filters)
-        return told, raising, getattr(warnings, "_showwarnmsg_impl", None), warnings.showwarning
+        return told, raising, (getattr(warnings, "_showwarnmsg_impl", None), warnings.showwarning)
 
     @classmethod
     def check(cls):
-        if cls.before is not None and cls.now() != cls.before and not cls._is_quieter():
+        """Raises Error where somebody hears more than before."""
+        if cls.before is None:
+            return
+        (told, raising, shown), (told_before, raising_before, shown_before) = cls.now(), cls.before
+        if not told <= told_before or raising > raising_before or shown != shown_before:
             raise Error("the program wants to be told of NumPy's errors (np.errstate, warnings), which a captured array does not see: look at the "
                         "values instead (np.isfinite)", "unsupported")
-
-    @classmethod
-    def _is_quieter(cls):
-        """Others hear no more than before."""
-        (told, raising, *shown), (told_before, raising_before, *shown_before) = cls.now(), cls.before
-        return told <= told_before and raising <= raising_before and shown == shown_before
 
 
 class LazyArray:

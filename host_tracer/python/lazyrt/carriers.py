@@ -24,8 +24,8 @@ _OPERATIONS = {f"{kind}{name}" for kind in ("", "r", "i") for name in (
     "subtract", "multiply", "divide", "true_divide", "floor_divide", "remainder", "fmod", "eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less", "less_equal",
     "greater", "greater_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "logical_and", "logical_or",
     "logical_xor", "isin", "bucketize", "searchsorted", "where", "xlogy", "copysign", "float_power", "ldexp"}
-_HALVES = (torch.float16, torch.bfloat16)
-FLOATS = (*_HALVES, torch.float32)
+HALVES = (torch.float16, torch.bfloat16)
+FLOATS = (*HALVES, torch.float32)
 _POWERS_OF_TENSORS = {"pow", "ipow"}
 _RANGES = {torch.uint8: (0, 255), torch.int8: (-128, 127), torch.int16: (-2**15, 2**15 - 1), torch.int32: (-2**31, 2**31 - 1)}
 
@@ -674,10 +674,6 @@ def check_fits(number, dtype, infinite=()):
         check_all_fit(number._tensor, dtype, infinite)
 
 
-def check_assigned(number, dtype):
-    check_fits(number, dtype, _HALVES)
-
-
 def check_all_fit(values, dtype, infinite=()):
     """check_fits of lazy numbers in a tensor."""
     if dtype in (torch.bool, torch.float64, *infinite) or dtype.is_complex:
@@ -702,9 +698,9 @@ def _check_numbers(name, args, kwargs):
     values = (*args[1:], *kwargs.values())
     for number in (value for value in values if isinstance(value, Carrier)):
         if name in _FILLS or name in _FILLS_OR_INFINITE:
-            check_fits(number, target.dtype, _HALVES if name in _FILLS_OR_INFINITE else ())
+            check_fits(number, target.dtype, HALVES if name in _FILLS_OR_INFINITE else ())
         elif name == "where":
-            check_fits(number, type_with([value for value in values if isinstance(value, torch.Tensor)] or [target], number), _HALVES)
+            check_fits(number, type_with([value for value in values if isinstance(value, torch.Tensor)] or [target], number), HALVES)
         elif name in _LIMITS:
             check_fits(number, type_with([target], number))
         elif name in _POWERS_OF_TENSORS:

@@ -14,6 +14,19 @@ _NEVER = (torch.Tensor, torch.nn.Module, type, types.ModuleType, types.FunctionT
 _MOST = 10_000
 
 
+@contextlib.contextmanager
+def calls_shown_to(look):
+    """While active, look(frame, event, value) is told of this thread's calls, as by sys.setprofile; of none where somebody else watches it."""
+    if sys.getprofile() is not None:
+        yield
+        return
+    sys.setprofile(look)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+
+
 class Handed:
     """What functions of libraries gave to the user's code while it was watched, and who else holds."""
 
@@ -23,20 +36,16 @@ class Handed:
     @contextlib.contextmanager
     def watched(self):
         """For this thread, where nobody else watches it."""
-        if sys.getprofile() is not None:
-            yield
-            return
         given = {}
 
         def look(frame, event, value):
             if event == "return" and _is_handed_out(frame) and _may_be_kept(value) and len(given) < _MOST:
                 given[id(value)] = value
 
-        sys.setprofile(look)
         try:
-            yield
+            with calls_shown_to(look):
+                yield
         finally:
-            sys.setprofile(None)
             self._keep(given)
 
     def _keep(self, given):

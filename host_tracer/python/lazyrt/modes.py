@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer, following, gradients, indexing, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
-from lazyrt.carriers import FLOATS, Carrier, LazyFloat, call_with_carriers, carrier_of, check_all_fit, check_assigned, has_carriers, nested_carriers
+from lazyrt.carriers import FLOATS, HALVES, Carrier, LazyFloat, call_with_carriers, carrier_of, check_all_fit, check_fits, has_carriers, nested_carriers
 from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR, WINDOWS, order_in_memory, place_in_memory
 from lazyrt.errors import Error
 from lazyrt.tensors import CPU, HERE, LAZY, is_lazy, is_write, tensors_in
@@ -360,7 +360,7 @@ class CaptureMode(TorchFunctionMode):
             self._remember(tensor)
         self._pass_by(func)
         base = self.current(tensor)
-        check_assigned(value, base.dtype)
+        check_fits(value, base.dtype, HALVES)
         written = value._tensor.to(base.dtype) if isinstance(value, Carrier) else torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
         self._numbers.selections.put_back(base, parts, value, self._count)
         indexing.write(base, parts, self.current(written))

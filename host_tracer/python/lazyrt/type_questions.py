@@ -4,9 +4,9 @@ import ast
 import contextlib
 import functools
 import linecache
-import sys
 
 from lazyrt.code_names import is_file_of_library
+from lazyrt.handed import calls_shown_to
 
 _NAMES = {"__name__", "__qualname__", "__module__"}
 
@@ -15,19 +15,13 @@ _NAMES = {"__name__", "__qualname__", "__module__"}
 def codes_run():
     """The code of the user's functions that this thread calls; of none where somebody else watches it."""
     codes: set = set()
-    if sys.getprofile() is not None:
-        yield codes
-        return
 
     def look(frame, event, value):
         if event == "call":
             codes.add(frame.f_code)
 
-    sys.setprofile(look)
-    try:
+    with calls_shown_to(look):
         yield codes
-    finally:
-        sys.setprofile(None)
 
 
 def asks_for_types(code):
