@@ -1,0 +1,45 @@
+// A tensor of one number. The exporter writes it where a number depends on symbols; without them it is a constant.
+
+#include <algorithm>
+
+#include "kernels/common/check.h"
+#include "kernels/common/element.h"
+
+namespace lazyrt {
+
+extern const OpDef full_op;
+
+namespace {
+
+Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+  LAZYRT_RETURN_IF_ERROR(check_operands("full", full_op, in, out));
+  const auto& a = attrs.as<fb::Full>();
+  if (a.dtype() == fb::DType::None || a.dtype() > fb::DType::MAX) {
+    return Status(Error::kInvalidArgument, "full: unknown dtype %d", static_cast<int>(a.dtype()));
+  }
+  LAZYRT_RETURN_IF_ERROR(
+      check_range("full", "rank of shape", attribute_size(a.shape()), 0, kMaxRank));
+  return set_output("full", &out[0], static_cast<DType>(a.dtype()), attribute_list(a.shape()));
+}
+
+Status run(void*, const RunContext& context) {
+  const auto& a = context.attrs.as<fb::Full>();
+  const TensorView& y = context.outputs[0];
+  return visit_dtype(AllTypes{}, y.dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    T number;
+    if constexpr (kIsFloat<T>)
+      number = convert<T>(a.real());
+    else
+      number = convert<T>(a.integer());
+    std::fill_n(y.as<T>(), y.shape.numel(), number);
+    return Status();
+  });
+}
+
+}  // namespace
+
+const OpDef full_op = {
+    0, 0, 1, 0, 0, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+
+}  // namespace lazyrt
