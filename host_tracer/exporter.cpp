@@ -59,9 +59,10 @@ Outcome<Done> pass_stage(Graph& graph, const ExportOptions& options, ExportRepor
   return Done{};
 }
 
-MemoryPlan plan_stage(const Graph& graph, const ExportOptions& options, ExportReport* report) {
+MemoryPlan plan_stage(const Graph& graph, const ExportOptions& options, ExportReport* report,
+                      const MemoryPlan* model = nullptr) {
   const Stage stage(options, report, "plan");
-  MemoryPlan plan = plan_memory(graph);
+  MemoryPlan plan = plan_memory(graph, model);
   report->arena_bytes = plan.arena_bytes;
   report->arena_lower_bound = plan.lower_bound;
   report->in_place = plan.in_place;
@@ -76,6 +77,7 @@ struct Variant {
   std::optional<Graph> graph;
   MemoryPlan plan;
   std::vector<SamplePair> more_samples;
+  std::optional<DynamicGraph> dynamic;
 };
 
 HostTensor host_tensor(const SampleTensor& sample) {
@@ -128,7 +130,9 @@ Outcome<Done> write_stage(const std::vector<Variant>& variants, Verdict verdict,
   if (!producer.empty()) emit.info.emplace_back("source", producer);
   for (const std::string& note : report->notes) emit.info.emplace_back("note", note);
   std::vector<MethodVariant> parts;
-  for (const Variant& v : variants) parts.push_back({*v.graph, v.plan, v.more_samples});
+  for (const Variant& v : variants) {
+    parts.push_back({*v.graph, v.plan, v.more_samples, v.dynamic ? &*v.dynamic : nullptr});
+  }
   auto file = write_bundle(parts, emit, options.path);
   if (!file.ok()) return file.failure();
   report->file = *file;
@@ -180,6 +184,39 @@ Outcome<Variant> make_variant(TraceGroup group, const std::vector<Trace>& sample
   return made;
 }
 
+/// The program at several sizes as one graph, and that at the sample's.
+Outcome<Variant> make_dynamic(const std::vector<Trace>& traces, const OpTable& ops,
+                              const ExportOptions& options, ExportReport* report) {
+  const DynamicExport& sizes = *options.dynamic;
+  std::vector<Graph> graphs;
+  for (size_t k = 0; k < sizes.points.size(); ++k) {
+    ExportReport of_this;
+    Outcome<Graph> graph =
+        import_stage(traces[k + 1], ops, options, k == 0 ? report : &of_this);
+    if (!graph.ok()) return graph.failure();
+    LAZYRT_TRY(pass_stage(*graph, options, k == 0 ? report : &of_this));
+    graphs.push_back(std::move(*graph));
+  }
+  const Stage stage(options, report, "sizes");
+  Variant made;
+  auto dynamic = unify_graphs(std::move(graphs), sizes.shapes, sizes.points);
+  if (!dynamic.ok()) return dynamic.failure();
+  constexpr int64_t kMostTried = 1024;
+  LAZYRT_TRY(try_shapes(*dynamic, sizes.points[0], kMostTried));
+  auto graph = dynamic->at(sizes.sample);
+  if (!graph.ok()) return graph.failure();
+  graph->sample_inputs = traces[0].sample_inputs;
+  graph->sample_outputs = traces[0].sample_outputs;
+  const MemoryPlan model = plan_memory(dynamic->model());
+  made.plan = plan_stage(*graph, options, report, &model);
+  made.graph = std::move(*graph);
+  made.group.trace = traces[0];
+  made.group.samples = {0};
+  report->size_rules = dynamic->text();
+  made.dynamic = std::move(*dynamic);
+  return made;
+}
+
 ExportedVariant describe(const Variant& variant, const Variant& first) {
   ExportedVariant line;
   line.samples = variant.group.samples;
@@ -209,6 +246,13 @@ Outcome<ExportReport> export_traces(const std::vector<Trace>& samples, const OpT
   report.shapes = samples[0].shapes;
   collect_notes(samples, &report);
   std::vector<Variant> variants;
+  if (options.dynamic) {
+    groups->clear();
+    auto made = make_dynamic(samples, ops, options, &report);
+    if (!made.ok()) return made.failure();
+    variants.push_back(std::move(*made));
+    report.variants.push_back(describe(variants.back(), variants.front()));
+  }
   for (TraceGroup& group : *groups) {
     ExportReport of_this;
     auto made = make_variant(std::move(group), samples, ops, options,

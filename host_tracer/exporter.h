@@ -3,16 +3,26 @@
 // Trace -> bundle: import, passes, plan, emit. Free of LibTorch.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "host_tracer/aten/import.h"
 #include "host_tracer/capture/trace.h"
+#include "host_tracer/dynamic/shapes.h"
 #include "host_tracer/emit/bundle_writer.h"
 #include "host_tracer/passes/pipeline.h"
 #include "host_tracer/plan/memory_plan.h"
 
 namespace lazyrt {
+
+/// Extents that vary, for traces of one program at several sizes: the sample, then `points` of them
+/// (fit_points), from which a graph of all sizes is made.
+struct DynamicExport {
+  DynamicShapes shapes;
+  SizePoint sample;
+  std::vector<SizePoint> points;
+};
 
 struct ExportOptions {
   std::string path;  ///< of the .lzb file
@@ -22,6 +32,7 @@ struct ExportOptions {
   std::function<void(const std::string& stage, int64_t done, int64_t total)> progress;
   /// Called with the graph after "import" and after each pass, by the pass's name.
   std::function<void(const std::string& pass, const Graph& graph)> after_pass;
+  std::optional<DynamicExport> dynamic;
 };
 
 /// One node of the finished program, for reports.
@@ -61,6 +72,8 @@ struct ExportReport {
   ShapeStats shapes;                    ///< of the trace
   std::vector<std::string> notes;       ///< of the traces
   std::vector<ExportedVariant> variants;
+  /// What varies with the symbols, a line each; empty where all extents are fixed.
+  std::vector<std::string> size_rules;
   std::vector<StageTime> times;
 };
 
@@ -77,7 +90,9 @@ Outcome<ExportReport> export_trace(const Trace& trace, const OpTable& ops,
 /// Traces that agree become one variant with several samples, others variants over one set of
 /// weights. Beside the failures above kInvalidArgument: the traces have not one interface, or begin
 /// with other states, or a trace differs from an earlier one although its sample has the same
-/// shapes and breaks none of its guards, so that it would never be chosen. REQUIRES: one at least.
+/// shapes and breaks none of its guards, so that it would never be chosen. With options.dynamic the
+/// traces after the sample's are it at other sizes, and become one program for all of them; traces
+/// behind those are not looked at. REQUIRES: one at least.
 Outcome<ExportReport> export_traces(const std::vector<Trace>& samples, const OpTable& ops,
                                     const ExportOptions& options);
 

@@ -195,8 +195,9 @@ class Checker {
   }
 
   bool over_time(size_t subject) const {
-    const double share = static_cast<double>(subject + 1) / static_cast<double>(subjects_.size());
-    return seconds_since(begin_) > options_.seconds * share;
+    const auto count = static_cast<double>(subjects_.size());
+    const double share = static_cast<double>(subject + 1) / count;
+    return seconds_since(begin_) > options_.seconds * share * (options_.sizes ? std::sqrt(count) : 1);
   }
 
   // ------------------------------------------------------------ calls
@@ -279,7 +280,7 @@ class Checker {
     auto ours = runner_->run(step.inputs, step.reset);
     if (!ours.ok()) return bundle_refused(step, ours.failure());
     if (stateless_) history_.clear();  // what came before is no part of it
-    history_.push_back({tensors_of(step.inputs), ours->variant});
+    history_.push_back({tensors_of(step.inputs), options_.sizes ? subject.group : ours->variant});
     if (subject.finite.empty()) begin_lines(subject, index, *ours, eager);
     if (step.altered && left_finite(subject, eager)) {
       ++report_.not_finite;

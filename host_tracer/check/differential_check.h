@@ -20,6 +20,8 @@ struct DifferentialOptions {
   double seconds = 2;          ///< when these are over no call on altered inputs begins
   double search_seconds = 20;  ///< at most for the first node that differs
   uint64_t seed = 1;           ///< of the altered inputs
+  /// The traces are one program at several sizes, and no variants. There is time for each of them.
+  bool sizes = false;
   /// Called before each call with "check against eager". May throw; it goes through.
   std::function<void(const std::string& stage, int64_t done, int64_t total)> progress;
   Pipeline pipeline = default_pipeline();  ///< that the bundle was made with

@@ -109,7 +109,7 @@ Outcome<Done> write_file(const std::string& path, BundleProlog prolog, const uin
 
 Outcome<EmitReport> write_bundle(const Graph& graph, const MemoryPlan& plan,
                                  const EmitOptions& options, const std::string& path) {
-  return write_bundle({MethodVariant{graph, plan, {}}}, options, path);
+  return write_bundle({MethodVariant{graph, plan, {}, nullptr}}, options, path);
 }
 
 Outcome<EmitReport> write_bundle(const std::vector<MethodVariant>& variants,
@@ -118,6 +118,9 @@ Outcome<EmitReport> write_bundle(const std::vector<MethodVariant>& variants,
   auto metadata = make_metadata(variants, options, &constants, &samples);
   if (!metadata.ok()) return metadata.failure();
   flatbuffers::FlatBufferBuilder builder;
+  // Numbers that a runtime overwrites have to be there, defaults too.
+  builder.ForceDefaults(std::any_of(variants.begin(), variants.end(),
+                                    [](const MethodVariant& v) { return v.dynamic != nullptr; }));
   fb::FinishBundleBuffer(builder, fb::Bundle::Pack(builder, &*metadata));
   const BundleProlog prolog = layout(builder.GetSize(), constants, samples);
   const std::string partial = path + ".partial-" + std::to_string(getpid());

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "host_tracer/dynamic/unify.h"
 #include "host_tracer/graph/graph.h"
 #include "host_tracer/plan/memory_plan.h"
 
@@ -44,6 +45,8 @@ struct MethodVariant {
   const MemoryPlan& plan;
   /// Beside the graph's own sample.
   std::vector<SamplePair> more_samples;
+  /// Of which `graph` is an instance, at the sample's sizes; nullptr: extents are fixed.
+  const DynamicGraph* dynamic = nullptr;
 };
 
 /// Writes a bundle of one method; its variants are tried in this order. Constants are written from

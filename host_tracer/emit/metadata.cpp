@@ -1,5 +1,6 @@
 #include "host_tracer/emit/metadata.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -83,6 +84,7 @@ class MethodWriter {
     for (const GraphGuard& guard : graph_.guards()) add_guard(guard);
     for (const GraphState& state : graph_.states()) add_state(state);
     LAZYRT_TRY(add_interface());
+    if (variant_.dynamic != nullptr) add_symbols(*variant_.dynamic);
     if (options_.strip_samples) return std::move(method_);
     LAZYRT_TRY(add_sample(graph_.sample_inputs, graph_.sample_outputs));
     for (const SamplePair& pair : variant_.more_samples)
@@ -144,6 +146,24 @@ class MethodWriter {
       method_->values.push_back(std::move(first));
     }
     method_->states.push_back(std::move(made));
+  }
+
+  void add_symbols(const DynamicGraph& dynamic) {
+    for (const DimSymbol& symbol : dynamic.shapes().symbols) {
+      auto made = std::make_unique<fb::SymbolT>();
+      made->name = symbol.name;
+      made->min = symbol.min;
+      made->max = symbol.max;
+      made->multiple = symbol.multiple;
+      method_->symbols.push_back(std::move(made));
+    }
+    for (size_t id = 0; id < dynamic.value_symbols().size(); ++id) {
+      const std::vector<int>& dims = dynamic.value_symbols()[id];
+      const bool any = std::any_of(dims.begin(), dims.end(), [](int s) { return s >= 0; });
+      if (any) method_->values[id]->symbols.assign(dims.begin(), dims.end());
+    }
+    method_->terms = dynamic.terms().all();
+    method_->patches = dynamic.patches();
   }
 
   int32_t source_index(const Source& source) {

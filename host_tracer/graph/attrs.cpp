@@ -11,12 +11,6 @@ namespace {
 
 namespace fbs = flatbuffers;
 
-const fbs::TypeTable* type_table(fb::OpAttrs kind) {
-  const fbs::TypeTable* all = fb::OpAttrsTypeTable();
-  const int ref = all->type_codes[static_cast<size_t>(kind)].sequence_ref;
-  return ref < 0 ? nullptr : all->type_refs[ref]();
-}
-
 /// Writes "name=value, name=value". Enum fields are written even when absent (their default).
 class TextVisitor : public fbs::IterationVisitor {
  public:
@@ -64,6 +58,12 @@ class TextVisitor : public fbs::IterationVisitor {
 
 }  // namespace
 
+const fbs::TypeTable* attrs_type_table(fb::OpAttrs kind) {
+  const fbs::TypeTable* all = fb::OpAttrsTypeTable();
+  const int ref = all->type_codes[static_cast<size_t>(kind)].sequence_ref;
+  return ref < 0 ? nullptr : all->type_refs[ref]();
+}
+
 Attrs::Attrs(const fb::OpAttrsUnion& op) : kind_(op.type) {
   if (kind_ == fb::OpAttrs::NONE) return;
   fbs::FlatBufferBuilder builder;
@@ -102,7 +102,7 @@ fb::OpAttrsUnion Attrs::unpack() const {
 std::string Attrs::text() const {
   TextVisitor visitor;
   if (kind_ != fb::OpAttrs::NONE) {
-    fbs::IterateObject(static_cast<const uint8_t*>(view().table), type_table(kind_), &visitor);
+    fbs::IterateObject(static_cast<const uint8_t*>(view().table), attrs_type_table(kind_), &visitor);
   }
   return visitor.text;
 }

@@ -45,4 +45,7 @@ class Attrs {
   std::shared_ptr<const std::vector<uint8_t>> bytes_;
 };
 
+/// The fields of an op's table by their numbers; nullptr for NONE.
+const flatbuffers::TypeTable* attrs_type_table(fb::OpAttrs kind);
+
 }  // namespace lazyrt

@@ -13,8 +13,9 @@ uint64_t allocated_bytes(uint64_t bytes) {
 
 class Planner {
  public:
-  explicit Planner(const Graph& graph)
+  Planner(const Graph& graph, const MemoryPlan* model)
       : graph_(graph),
+        model_(model),
         end_(static_cast<int32_t>(graph.nodes().size())),
         last_read_(graph.value_count(), -1),
         allocation_of_(graph.value_count(), -1) {
@@ -103,11 +104,16 @@ class Planner {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!def.may_overwrite(i)) continue;
       if (!may_overwrite(n, node, def, node.inputs[i])) continue;
+      if (!shares_in_model(node.outputs[0], node.inputs[i])) continue;
       share(node.outputs[0], node.inputs[i]);
       ++plan_.in_place;
       return true;
     }
     return false;
+  }
+
+  bool shares_in_model(ValueId id, ValueId with) const {
+    return model_ == nullptr || model_->values[static_cast<size_t>(id)].alias_of == with;
   }
 
   void place_results(int32_t n) {
@@ -120,6 +126,7 @@ class Planner {
   }
 
   const Graph& graph_;
+  const MemoryPlan* model_;
   const int32_t end_;
   std::vector<int32_t> last_read_;
   std::vector<int32_t> allocation_of_;
@@ -128,6 +135,8 @@ class Planner {
 
 }  // namespace
 
-MemoryPlan plan_memory(const Graph& graph) { return Planner(graph).run(); }
+MemoryPlan plan_memory(const Graph& graph, const MemoryPlan* model) {
+  return Planner(graph, model).run();
+}
 
 }  // namespace lazyrt

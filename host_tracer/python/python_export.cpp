@@ -43,6 +43,7 @@ Outcome<Done> write(const std::vector<Trace>& traces, const PythonExportOptions&
   exporter.emit.strip_samples = !options.keep_samples;
   exporter.emit.info = options.info;
   exporter.progress = options.progress;
+  exporter.dynamic = options.dynamic;
   auto report = export_traces(traces, default_ops(), exporter);
   if (!report.ok()) return report.failure();
   describe_passes(*report, summary);
@@ -59,6 +60,7 @@ Outcome<Done> check(const std::vector<Trace>& traces, const PythonExportOptions&
   DifferentialOptions differential;
   differential.level = options.check;
   differential.progress = options.progress;
+  differential.sizes = options.dynamic.has_value();
   auto report = check_bundle(bundle, traces, differential);
   if (!report.ok()) return report.failure();
   summary->check = std::move(*report);

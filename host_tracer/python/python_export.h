@@ -3,11 +3,13 @@
 // Traces to a published bundle with its report: the half of an export that needs no Python.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "host_tracer/capture/trace.h"
+#include "host_tracer/exporter.h"
 #include "host_tracer/report/summary.h"
 #include "host_tracer/support/outcome.h"
 
@@ -21,6 +23,7 @@ struct PythonExportOptions {
   CheckLevel check = CheckLevel::kFull;  ///< against the program; a difference is a failure
   /// Called with the bundle's path after that, before it is published. May throw.
   std::function<void(const std::string& path)> checked;
+  std::optional<DynamicExport> dynamic;  ///< see ExportOptions
   bool keep_samples = true;                               ///< in the bundle
   std::vector<std::pair<std::string, std::string>> info;  ///< for the bundle's key/values
   /// A stage begins or is at `done` of `total`. May throw; nothing is left behind then.

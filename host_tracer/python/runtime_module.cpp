@@ -152,12 +152,46 @@ class PySession {
 
   py::list inputs(size_t variant) const {
     check_variant(variant);
-    return infos(method_.input_count(), [&](size_t i) { return method_.input(i, variant); });
+    py::list list =
+        infos(method_.input_count(), [&](size_t i) { return method_.input(i, variant); });
+    if (method_.symbol_count() == 0) return list;
+    for (size_t i = 0; i < list.size(); ++i) {
+      list[i]["symbols"] = symbols_of(method_.input(i, variant).shape.rank(),
+                                      [&](int dim) { return method_.input_symbol(i, dim); });
+    }
+    return list;
   }
 
   py::list outputs(size_t variant) const {
     check_variant(variant);
-    return infos(method_.output_count(), [&](size_t i) { return method_.output(i, variant); });
+    py::list list =
+        infos(method_.output_count(), [&](size_t i) { return method_.output(i, variant); });
+    if (method_.symbol_count() == 0) return list;
+    for (size_t i = 0; i < list.size(); ++i) {
+      list[i]["symbols"] = symbols_of(method_.output(i, variant).shape.rank(),
+                                      [&](int dim) { return method_.output_symbol(i, dim); });
+    }
+    return list;
+  }
+
+  /// (name, least, most, multiple) of each extent that the caller chooses.
+  py::list symbols() const {
+    py::list list;
+    for (size_t i = 0; i < method_.symbol_count(); ++i) {
+      const SymbolInfo symbol = method_.symbol(i);
+      list.append(py::make_tuple(symbol.name, symbol.min, symbol.max, symbol.multiple));
+    }
+    return list;
+  }
+
+  /// Shapes of the results of the last run.
+  py::list output_shapes() const {
+    py::list list;
+    for (size_t i = 0; i < method_.output_count(); ++i) {
+      const Shape shape = value_or_throw(session_.output(i)).shape;
+      list.append(py::tuple(py::cast(std::vector<int64_t>(shape.begin(), shape.end()))));
+    }
+    return list;
   }
 
   py::dict literals(size_t variant) const {
@@ -242,6 +276,19 @@ class PySession {
     options.profile = profile;
     const py::gil_scoped_release no_gil;
     return value_or_throw(Session::create(method, options));
+  }
+
+  /// By dim the name of its symbol, or None.
+  template <class SymbolOf>
+  py::tuple symbols_of(int rank, const SymbolOf& symbol_of) const {
+    py::tuple names(static_cast<size_t>(rank));
+    for (int dim = 0; dim < rank; ++dim) {
+      const int symbol = symbol_of(dim);
+      names[static_cast<size_t>(dim)] =
+          symbol < 0 ? py::object(py::none())
+                     : py::str(method_.symbol(static_cast<size_t>(symbol)).name);
+    }
+    return names;
   }
 
   void check_variant(size_t variant) const {
@@ -344,6 +391,8 @@ PYBIND11_MODULE(_runtime, m) {
       .def("literals", &PySession::literals, py::arg("variant"))
       .def("guards", &PySession::guards, py::arg("variant"))
       .def("states", &PySession::states)
+      .def("symbols", &PySession::symbols)
+      .def("output_shapes", &PySession::output_shapes)
       .def("run", &PySession::run, py::arg("inputs"))
       .def("cancel", &PySession::cancel)
       .def("copy_outputs", &PySession::copy_outputs, py::arg("outputs"))

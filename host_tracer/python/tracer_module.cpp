@@ -351,6 +351,21 @@ std::pair<std::string, std::string> export_python(const std::vector<std::shared_
   return {summary_text(*summary), summary_json(*summary).dump(2, ' ', false, kRepair)};
 }
 
+/// `dims` by input and dim, -1 where the extent is the sample's.
+void set_dynamic(PythonExportOptions& options, const std::vector<DimSymbol>& symbols,
+                 const std::vector<std::vector<int>>& dims, const SizePoint& sample,
+                 const std::vector<SizePoint>& points) {
+  options.dynamic = DynamicExport{{symbols, dims}, sample, points};
+}
+
+void bind_sizes(py::module_& m) {
+  py::class_<DimSymbol>(m, "DimSymbol")
+      .def(py::init<std::string, int64_t, int64_t, int64_t>(), py::arg("name"), py::arg("min"),
+           py::arg("max"), py::arg("multiple"));
+  m.def("fit_points", &fit_points, py::arg("symbols"));
+  m.def("check_points", &check_points, py::arg("symbols"), py::arg("count"), py::arg("seed"));
+}
+
 void bind_trace(py::module_& m) {
   py::class_<Trace, std::shared_ptr<Trace>>(m, "Trace")
       .def_property_readonly("findings", &findings_of)
@@ -416,7 +431,9 @@ void bind_export(py::module_& m) {
           [](PythonExportOptions& o, const std::string& name) { o.check = check_level(name); })
       .def_readwrite("checked", &PythonExportOptions::checked)
       .def_readwrite("keep_samples", &PythonExportOptions::keep_samples)
-      .def_readwrite("info", &PythonExportOptions::info);
+      .def_readwrite("info", &PythonExportOptions::info)
+      .def("set_dynamic", &set_dynamic, py::arg("symbols"), py::arg("dims"), py::arg("sample"),
+           py::arg("points"));
   m.def("export", &export_python, py::arg("traces"), py::arg("options"), py::arg("progress"));
 }
 
@@ -459,6 +476,7 @@ PYBIND11_MODULE(_tracer, m) {
   m.def("peek", &peek, "The value of a lazy tensor on the CPU, for people only: no guard.");
   m.def("require", &require, "A check: a run is refused where the condition is false.");
   bind_trace(m);
+  bind_sizes(m);
   bind_phases(m);
   bind_export(m);
 }

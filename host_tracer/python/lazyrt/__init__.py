@@ -23,7 +23,8 @@ __all__ = ["BundleError", "CancelledError", "Error", "ExportError", "GuardError"
 
 
 def export(model: Callable[..., Any], args: Any = (), path: str | os.PathLike[str] | None = None, *,
-           kwargs: dict[str, Any] | Sequence[dict[str, Any]] | None = None, allow: str | Iterable[str] = (),
+           kwargs: dict[str, Any] | Sequence[dict[str, Any]] | None = None,
+           dynamic: dict[str, Any] | Sequence[Any] | None = None, allow: str | Iterable[str] = (),
            second_trace: bool = True, check: str | bool = "full", keep_samples: bool = True,
            report: str | os.PathLike[str] | None = None, progress: Callable[[str, int, int], object] | None = None) -> ExportReport:
     """Captures `model(*args, **kwargs)` and writes it as a bundle. Returns an ExportReport.
@@ -35,6 +36,9 @@ def export(model: Callable[..., Any], args: Any = (), path: str | os.PathLike[st
                   of dicts): traces that agree are merged, others become variants of the bundle, which a run chooses by its
                   inputs' shapes and by guards
     path          of the bundle (.lzb); it appears only when all went well
+    dynamic       extents that vary, by argument and dim: {"ids": {0: ("batch", 1, 8), 1: torch.export.Dim("seq", min=1, max=512)}}, or as
+                  torch.export's dynamic_shapes. ("width", 160, 288, 32) are multiples of 32; a name alone is bounded by the sizes of the
+                  samples. One name is one size everywhere. The bundle runs at every such size; the report says which were tried
     allow         findings that would fail the export and shall not: "baked-value", or at one line "baked-value@model.py:31". A
                   comment in the source, on the line or alone above it, does the same: # lazyrt: allow baked-value
     second_trace  captures again on perturbed inputs, to find values of the example that went into the graph
@@ -48,5 +52,5 @@ def export(model: Callable[..., Any], args: Any = (), path: str | os.PathLike[st
     Raises ExportError for what cannot be exported, with all reasons at once; exceptions of the model are its own."""
     from lazyrt.exporting import export as run  # imports torch
 
-    return run(model, args, path, kwargs=kwargs, allow=allow, second_trace=second_trace, check=check, keep_samples=keep_samples,
+    return run(model, args, path, kwargs=kwargs, dynamic=dynamic, allow=allow, second_trace=second_trace, check=check, keep_samples=keep_samples,
                report=report, progress=progress)

@@ -29,6 +29,7 @@ from lazyrt.recipes import Recipes
 from lazyrt.report import ExportReport
 from lazyrt.session import load
 from lazyrt.settling import settle
+from lazyrt.sizes import Sizes
 from lazyrt.sources import make_sources, module_paths
 from lazyrt.state import GlobalState
 from lazyrt.tripwire import ADVICE, Tripwire
@@ -38,7 +39,7 @@ RESULT_NUMBER = "lazyrt.result"  # see contract.py
 _one_at_a_time = threading.RLock()
 
 
-def export(model, args=(), path=None, *, kwargs=None, allow=(), second_trace=True, check="full", keep_samples=True,
+def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), second_trace=True, check="full", keep_samples=True,
            report=None, progress=None):
     """What lazyrt.export does, and says."""
     if path is None:
@@ -49,6 +50,9 @@ def export(model, args=(), path=None, *, kwargs=None, allow=(), second_trace=Tru
     with _one_at_a_time:
         job = _Export(Program(model), allow, second_trace, progress)
         samples = [_example(job.program, *call) for call in _calls(args, kwargs)]
+        if dynamic:
+            job.sizes = Sizes(dynamic, samples)
+            samples = samples[:1]  # the others have given bounds
         return contextvars.copy_context().run(job.run, samples, path, check, keep_samples, report)
 
 
@@ -108,6 +112,8 @@ class _Export:
         self.keeps_objects = False  # eager holds on to its inputs, or gives them back
         self.heard = set()  # ids of samples
         self.written_inputs = set()  # in a capture, though eager's values may stay what they are
+        self.sizes = None  # a Sizes where extents vary
+        self.layout = None  # what the samples assume of their inputs' memory, once it is known
 
     def run(self, samples, path, check, keep_samples, report_path):
         materialised = self._materialise(samples[0])
@@ -128,6 +134,7 @@ class _Export:
             self.forms = _stricter(self._in_phases(lambda: self._forms(samples)))
             traces = [trace for trace, _ in captured]
             self._check_interfaces(steps)
+            sized = self._capture_sizes(steps) if self.sizes else []
             self._note(traces[0], samples[0], materialised)
             self._experiment(traces[0], samples)
             self._allow(traces)
@@ -138,6 +145,7 @@ class _Export:
                     if step.phase == 0:
                         self._add_samples(step.trace, step.sample, step.run)
             self._number_results(captured)
+            traces += [step.trace for step in sized]
             seconds = time.perf_counter() - start
         except ExportError:
             self.tripwire.hidden(samples)  # for what it puts back
@@ -147,7 +155,9 @@ class _Export:
         options = self._options(samples[0], captured[0][1], path, report_path)
         options.check, options.keep_samples, options.trace_seconds = check, keep_samples, seconds
         options.checked = lambda bundle: self._check_structure(bundle, samples[0])
-        for step in steps:
+        if sized:
+            options.set_dynamic(self.sizes.native(), self.sizes.dims, self.sizes.sample, self.sizes.fit_points())
+        for step in [*steps, *(step for step in sized if step.is_checked)]:
             if step.phase == 0:
                 step.trace.set_reference(checking.Reference(self, step.sample, step.run, self.results))
         try:
@@ -167,20 +177,49 @@ class _Export:
                 return steps
             self.state.take_for_read(read)
 
+    def _capture_sizes(self, steps):
+        """The first step's program at the sizes that say how it depends on them, then at those where it is only checked."""
+        first = steps[0]
+        if len(steps) > 1:
+            raise ExportError("the program changes what its later calls do: with extents that vary that is not supported yet", "unsupported")
+        target = self.program.target
+        self.notes += self.sizes.find_multiples(lambda point: self._refusal(self.sizes.resized(target, first.sample, point)))
+        self.notes += [f"the extent '{symbol.name}' varies from {symbol.least} to {symbol.most}" +
+                       (f" in steps of {symbol.multiple}" if symbol.multiple > 1 else "") for symbol in self.sizes.symbols]
+        fit, captured = self.sizes.fit_points(), []
+        checked = [point for point in self.sizes.check_points() if point not in fit]
+        for i, point in enumerate([*fit, *checked]):
+            if self.progress:
+                self.progress("capture at other sizes", i, len(fit) + len(checked))
+            example = self.sizes.resized(target, first.sample, point)
+            trace, run = self._capture(example, self.state.known[first.phase])
+            where = f"at {self.sizes.text(point)} "
+            if _inside(run.description) != _inside(first.run.description) or results.constants_of(run.description) != results.constants_of(first.run.description):
+                raise ExportError(f"{where}the program gives results that are nested otherwise, or other texts and constants, than with the sample", "unsupported")
+            errors = [finding for finding in trace.findings if finding["severity"] == "error"]
+            if errors:
+                raise ExportError(f"{where}the bundle would be wrong for other inputs: " + "; ".join(finding["message"] for finding in errors), "baked")
+            captured.append(_SizedStep(example, trace, run, point in self.sizes.check_points()))
+        return captured
+
+    def _refusal(self, example):
+        """Why the program does not take an example; "" where it does."""
+        try:
+            self.eager(example)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}".partition("\n")[0]
+        return ""
+
     @staticmethod
     def _check_interfaces(steps):
         """All samples have to be nested alike, and their results, too."""
-        def inside(described):
-            items = [inside(item) for item in described.get("items", ())]
-            return [described["kind"], described.get("name"), list(described.get("keys", ())), items]
-
-        one, results = steps[0].sample, inside(steps[0].run.description)
+        one, described = steps[0].sample, _inside(steps[0].run.description)
         first = one.fixed()
         for i, step in enumerate(steps):
             sample = step.sample
             which = "a later call" if step.phase > 0 else f"sample {i}"
             names = [name for name, _ in sample.inputs]
-            if names != [name for name, _ in one.inputs] or inside(step.run.description) != results:
+            if names != [name for name, _ in one.inputs] or _inside(step.run.description) != described:
                 raise ExportError(f"{which} has other arguments or results than sample 0, or nested otherwise", "invalid argument")
             if sample.parameters != one.parameters:
                 now = sample.fixed()
@@ -288,7 +327,7 @@ class _Export:
         request.parameters = list(self.program.parameters().items())
         request.buffers = list(self.program.buffers().items())
         request.sources = self.sources
-        request.second_trace = self.second_trace
+        request.second_trace = self.second_trace and (self.sizes is None or self.layout is None)
         request.allow = self.allow
         run = _LazyRun(self, sample, phase, dict([*request.parameters, *request.buffers]))
         self.draws.begin()
@@ -506,6 +545,21 @@ class _Export:
             interface["results"] = self.results
         options.info = [(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))]
         return options
+
+
+def _inside(described):
+    """How a result is nested."""
+    items = [_inside(item) for item in described.get("items", ())]
+    return [described["kind"], described.get("name"), list(described.get("keys", ())), items]
+
+
+class _SizedStep:
+    """A capture of the program at other sizes."""
+
+    phase = 0
+
+    def __init__(self, sample, trace, run, is_checked):
+        self.sample, self.trace, self.run, self.is_checked = sample, trace, run, is_checked
 
 
 def _copy_of(tensor):

@@ -53,24 +53,35 @@ def _nanoseconds(seconds: float) -> int:
 
 
 class TensorInfo:
-    """name, dtype ("f32", "i64", ...) and shape of an input, output or state; `shapes` are those of all variants."""
+    """name, dtype ("f32", "i64", ...) and shape of an input, output or state; `shapes` are those of all variants. Where extents vary, `symbols` has
+    for each dim a name of Program.symbols or None, and the shape is that of the export."""
 
-    def __init__(self, name: str, dtype: str, shape: tuple[int, ...], shapes: list[tuple[int, ...]] | None = None) -> None:
+    def __init__(self, name: str, dtype: str, shape: tuple[int, ...], shapes: list[tuple[int, ...]] | None = None,
+                 symbols: tuple[str | None, ...] = ()) -> None:
         self.name, self.dtype, self.shape = name, dtype, shape
         self.shapes = shapes or [shape]
+        self.symbols = symbols
+
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Whether an input may have this shape, as far as one input alone tells; bounds are not looked at."""
+        if not any(self.symbols):
+            return shape in self.shapes
+        return len(shape) == len(self.shape) and all(symbol or size == mine for symbol, size, mine in zip(self.symbols, shape, self.shape))
 
     def __repr__(self) -> str:
         return f"{self.name}: {self.dtype}{self.shapes_text()}"
 
     def shapes_text(self) -> str:
-        """The shapes as people read them: "[2, 3] or [4, 3]"."""
+        """The shapes as people read them: "[2, 3] or [4, 3]", "[batch, 3]"."""
+        if any(self.symbols):
+            return "[" + ", ".join(symbol or str(size) for symbol, size in zip(self.symbols, self.shape)) + "]"
         return " or ".join(str(list(shape)) for shape in self.shapes)
 
 
 def _join_variants(variants: Sequence[list[dict[str, Any]]]) -> list[TensorInfo]:
     """One TensorInfo for each input or output from those of the variants."""
-    return [TensorInfo(same[0]["name"], same[0]["dtype"], same[0]["shape"], list(dict.fromkeys(v["shape"] for v in same)))
-            for same in zip(*variants)]
+    return [TensorInfo(same[0]["name"], same[0]["dtype"], same[0]["shape"], list(dict.fromkeys(v["shape"] for v in same)),
+                       same[0].get("symbols", ())) for same in zip(*variants)]
 
 
 class Program:
@@ -90,6 +101,8 @@ class Program:
         self.inputs = _join_variants([self._session.inputs(v) for v in range(self.variants)])
         self._results = [[TensorInfo(**item) for item in self._session.outputs(v)] for v in range(self.variants)]
         self.outputs = _join_variants([self._session.outputs(v) for v in range(self.variants)])
+        #: {name: (least, most, multiple)} of the extents that vary
+        self.symbols = {name: (least, most, multiple) for name, least, most, multiple in self._session.symbols()}
         self.guards = [self._session.guards(v) for v in range(self.variants)]
         states = [TensorInfo(**item) for item in self._session.states()]
         self._state_numbers = {info.name: i for i, info in enumerate(states)}
@@ -129,7 +142,8 @@ class Program:
         buffers = [numpy.asarray(array, order="C") for array in given.values()]
         with self._lock:
             variant = self._session.run([(buffer, list(buffer.shape)) for buffer in buffers])
-            outputs = [_empty(numpy, info) for info in self._results[variant]]
+            shapes = self._session.output_shapes() if self.symbols else [info.shape for info in self._results[variant]]
+            outputs = [_empty(numpy, info, shape) for info, shape in zip(self._results[variant], shapes)]
             self._session.copy_outputs(outputs)
         as_torch = any(_is_torch(array) for array in arrays.values()) or not self._takes_tensors and "torch" in sys.modules
         finished = {}
@@ -246,8 +260,8 @@ class Program:
             raise InputError(f"{text}; the bundle's inputs are {', '.join(map(repr, self.inputs))}", "invalid argument")
 
 
-def _empty(numpy: Any, info: TensorInfo) -> Any:
-    return numpy.empty(info.shape, _NUMPY_NAMES[info.dtype])
+def _empty(numpy: Any, info: TensorInfo, shape: tuple[int, ...] | None = None) -> Any:
+    return numpy.empty(info.shape if shape is None else shape, _NUMPY_NAMES[info.dtype])
 
 
 def _is_torch(value: Any) -> bool:
@@ -269,7 +283,7 @@ def _to_numpy(numpy: Any, info: TensorInfo, value: Any) -> Any:
     fits = name == _NUMPY_NAMES[info.dtype] or (info.dtype == "bf16" and name == "bfloat16")
     if not fits:
         raise InputError(f"input '{info.name}' is {name}, the bundle needs {_long_name(info)}", "invalid argument")
-    if tuple(array.shape) not in info.shapes:
+    if not info.takes(tuple(array.shape)):
         raise InputError(f"input '{info.name}' has shape {list(array.shape)}, the bundle needs {info.shapes_text()}",
                          "invalid argument")
     return array.view(numpy.uint16) if name == "bfloat16" else array

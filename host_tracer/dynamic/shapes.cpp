@@ -1,0 +1,86 @@
+#include "host_tracer/dynamic/shapes.h"
+
+#include <algorithm>
+#include <random>
+
+namespace lazyrt {
+namespace {
+
+constexpr int64_t kFewSizes = 7;
+
+/// Sizes of a symbol to be captured at, ascending, the largest included. Symbols begin apart, so
+/// that no two of them have one size at the base.
+std::vector<int64_t> levels(const DimSymbol& symbol, size_t index) {
+  std::vector<int64_t> list;
+  int64_t first = 0;
+  while (first + 1 < symbol.count() && symbol.nth(first) < 2) ++first;
+  if (symbol.count() - first <= kFewSizes) {
+    for (int64_t i = first; i < symbol.count(); ++i) list.push_back(symbol.nth(i));
+    return list;
+  }
+  const int64_t begin = std::min(first + 1 + 3 * static_cast<int64_t>(index), symbol.count() - 5);
+  for (int64_t i = begin; i < begin + 4; ++i) list.push_back(symbol.nth(i));
+  list.push_back(symbol.nth((begin + (symbol.count() - begin) * 2 / 5) | 1));
+  list.push_back(symbol.max);
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  return list;
+}
+
+void add(std::vector<SizePoint>* points, const SizePoint& point) {
+  if (std::find(points->begin(), points->end(), point) == points->end()) points->push_back(point);
+}
+
+}  // namespace
+
+std::vector<SizePoint> fit_points(const std::vector<DimSymbol>& symbols) {
+  std::vector<std::vector<int64_t>> all;
+  SizePoint base, largest;
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    all.push_back(levels(symbols[i], i));
+    base.push_back(all[i][i % 2 == 0 || all[i].size() < 2 ? 0 : 1]);
+    largest.push_back(symbols[i].max);
+  }
+  std::vector<SizePoint> points = {base};
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    for (const int64_t size : all[i]) {
+      SizePoint point = base;
+      point[i] = size;
+      add(&points, point);
+    }
+  }
+  // Pairs are enough to see which symbols meet in a product; of three and four also all together.
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      SizePoint point = base;
+      for (const size_t k : {i, j}) point[k] = all[k][std::min<size_t>(all[k].size() - 1, 2)];
+      add(&points, point);
+    }
+  }
+  points.erase(std::remove(points.begin(), points.end(), largest), points.end());
+  points.push_back(largest);
+  return points;
+}
+
+std::vector<SizePoint> check_points(const std::vector<DimSymbol>& symbols, size_t count,
+                                    uint64_t seed) {
+  std::vector<SizePoint> points;
+  SizePoint smallest, largest;
+  for (const DimSymbol& symbol : symbols) {
+    smallest.push_back(symbol.min);
+    largest.push_back(symbol.max);
+  }
+  add(&points, smallest);
+  add(&points, largest);
+  std::mt19937_64 random(seed);
+  for (size_t k = 0; k < count; ++k) {
+    SizePoint point;
+    for (const DimSymbol& symbol : symbols) {
+      point.push_back(
+          symbol.nth(static_cast<int64_t>(random() % static_cast<uint64_t>(symbol.count()))));
+    }
+    add(&points, point);
+  }
+  return points;
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,53 @@
+#pragma once
+
+// What the caller says about extents that vary.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host_tracer/dynamic/terms.h"
+
+namespace lazyrt {
+
+/// A named extent: a multiple of `multiple` from min to max, which are multiples, too.
+struct DimSymbol {
+  std::string name;
+  int64_t min = 1;
+  int64_t max = 1;
+  int64_t multiple = 1;
+
+  int64_t count() const { return (max - min) / multiple + 1; }
+  int64_t nth(int64_t i) const { return min + i * multiple; }
+};
+
+/// Which dims of a program's inputs vary, and together with which.
+struct DynamicShapes {
+  std::vector<DimSymbol> symbols;
+  std::vector<std::vector<int>> dims;  ///< by input and dim: a symbol, -1 = the sample's extent
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> list;
+    for (const DimSymbol& symbol : symbols) list.push_back(symbol.name);
+    return list;
+  }
+  /// "batch=3, seq=7"
+  std::string text(const SizePoint& point) const {
+    std::string list;
+    for (size_t i = 0; i < point.size(); ++i) {
+      list += (i > 0 ? ", " : "") + symbols[i].name + "=" + std::to_string(point[i]);
+    }
+    return list;
+  }
+};
+
+/// Sizes at which a program is captured in order to solve for its numbers: the base, along each
+/// symbol, all symbols at two sizes each, and the largest last. Of a symbol with few sizes all.
+/// They keep off 1, where programs and rules take other ways, wherever the range lets them.
+std::vector<SizePoint> fit_points(const std::vector<DimSymbol>& symbols);
+
+/// Sizes that are only compared with eager: both ends, and `count` more, drawn with `seed`.
+std::vector<SizePoint> check_points(const std::vector<DimSymbol>& symbols, size_t count,
+                                    uint64_t seed);
+
+}  // namespace lazyrt

@@ -1,0 +1,273 @@
+#include "host_tracer/dynamic/solve.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace lazyrt {
+namespace {
+
+using Op = fb::TermOp;
+
+constexpr int64_t kMostSteps = 256;  ///< the largest d of (s+b)//d
+
+bool close(double a, double b, bool single) {
+  const double scale = std::max(std::abs(a), std::abs(b));
+  return a == b || std::abs(a - b) <= scale * (single ? 1.2e-7 : 4e-16);
+}
+
+}  // namespace
+
+SizeSolver::SizeSolver(std::vector<SizePoint> points, TermList* terms)
+    : points_(std::move(points)), terms_(terms) {
+  for (size_t i = 0; i < points_[0].size(); ++i) {
+    integer_terms_.push_back(terms_->symbol(static_cast<int>(i)));
+  }
+}
+
+std::optional<TermId> SizeSolver::integers(const std::vector<int64_t>& values) {
+  const auto it = known_.find(values);
+  if (it != known_.end()) return it->second;
+  const auto found = find(values);
+  known_.emplace(values, found);
+  if (found) integer_terms_.push_back(*found);
+  return found;
+}
+
+std::optional<TermId> SizeSolver::find(const std::vector<int64_t>& values) {
+  const std::vector<int> symbols = symbols_in(values);
+  if (symbols.empty()) {
+    const bool constant =
+        std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; });
+    return constant ? std::optional(terms_->integer(values[0])) : std::nullopt;
+  }
+  const auto term = of_symbols(values, symbols);
+  return term && gives(*term, values) ? term : std::nullopt;
+}
+
+std::vector<int> SizeSolver::symbols_in(const std::vector<int64_t>& values) const {
+  std::vector<int> found;
+  for (int i = 0; i < static_cast<int>(points_[0].size()); ++i) {
+    const auto series = series_of(values, i);
+    if (std::any_of(series.begin(), series.end(),
+                    [&](const Sample& x) { return x.v != values[0]; }))
+      found.push_back(i);
+  }
+  return found;
+}
+
+bool SizeSolver::differs_only_in(const SizePoint& point, const std::vector<int>& symbols) const {
+  for (int i = 0; i < static_cast<int>(point.size()); ++i) {
+    const auto at = static_cast<size_t>(i);
+    if (point[at] != points_[0][at] &&
+        std::find(symbols.begin(), symbols.end(), i) == symbols.end())
+      return false;
+  }
+  return true;
+}
+
+std::vector<SizeSolver::Sample> SizeSolver::series_of(const std::vector<int64_t>& values,
+                                                      int symbol) const {
+  std::vector<Sample> series;
+  for (size_t k = 0; k < points_.size(); ++k) {
+    if (differs_only_in(points_[k], {symbol}))
+      series.push_back({points_[k][static_cast<size_t>(symbol)], values[k]});
+  }
+  std::sort(series.begin(), series.end(),
+            [](const Sample& a, const Sample& b) { return a.s < b.s; });
+  return series;
+}
+
+std::optional<TermId> SizeSolver::of_symbols(const std::vector<int64_t>& values,
+                                             std::vector<int> symbols) {
+  if (symbols.size() == 1) return of_symbol(symbols[0], series_of(values, symbols[0]));
+  return separated(values, symbols);
+}
+
+std::optional<TermId> SizeSolver::of_symbol(int symbol, const std::vector<Sample>& series) {
+  if (series.size() < 2) return std::nullopt;
+  for (const auto& way : {&SizeSolver::affine, &SizeSolver::stepped, &SizeSolver::bounded}) {
+    if (const auto term = (this->*way)(symbol, series)) return term;
+  }
+  return std::nullopt;
+}
+
+/// a*s + c
+std::optional<TermId> SizeSolver::affine(int symbol, const std::vector<Sample>& series) {
+  const Sample &first = series.front(), &last = series.back();
+  if ((last.v - first.v) % (last.s - first.s) != 0) return std::nullopt;
+  const int64_t a = (last.v - first.v) / (last.s - first.s), c = first.v - a * first.s;
+  for (const Sample& x : series) {
+    if (a * x.s + c != x.v) return std::nullopt;
+  }
+  const TermId scaled = terms_->make(Op::Multiply, terms_->symbol(symbol), terms_->integer(a));
+  return terms_->make(Op::Add, scaled, terms_->integer(c));
+}
+
+/// a*((s+b)//d) + c
+std::optional<TermId> SizeSolver::stepped(int symbol, const std::vector<Sample>& series) {
+  const Sample &first = series.front(), &last = series.back();
+  for (int64_t d = 2; d <= kMostSteps; ++d) {
+    const double slope = static_cast<double>(d) * static_cast<double>(last.v - first.v) /
+                         static_cast<double>(last.s - first.s);
+    for (const int64_t a :
+         {static_cast<int64_t>(std::floor(slope)), static_cast<int64_t>(std::ceil(slope))}) {
+      if (a == 0) continue;
+      for (int64_t b = 0; b < d; ++b) {
+        const int64_t c = first.v - a * floor_divide(first.s + b, d);
+        const bool all = std::all_of(series.begin(), series.end(), [&](const Sample& x) {
+          return a * floor_divide(x.s + b, d) + c == x.v;
+        });
+        if (!all) continue;
+        const TermId shifted = terms_->make(Op::Add, terms_->symbol(symbol), terms_->integer(b));
+        const TermId steps = terms_->make(Op::FloorDivide, shifted, terms_->integer(d));
+        const TermId scaled = terms_->make(Op::Multiply, steps, terms_->integer(a));
+        return terms_->make(Op::Add, scaled, terms_->integer(c));
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// max(a*s + c, k) or min: constant at one end, at least three points on the slope and two beside.
+std::optional<TermId> SizeSolver::bounded(int symbol, const std::vector<Sample>& series) {
+  for (const bool at_end : {true, false}) {
+    const int64_t k = at_end ? series.back().v : series.front().v;
+    std::vector<Sample> slope;
+    for (const Sample& x : series) {
+      if (x.v != k) slope.push_back(x);
+    }
+    if (slope.size() < 3 || series.size() - slope.size() < 2) continue;
+    const auto line = affine(symbol, slope);
+    if (!line) continue;
+    const Op op = slope.front().v > k ? Op::Max : Op::Min;
+    const TermId term = terms_->make(op, *line, terms_->integer(k));
+    const bool all = std::all_of(series.begin(), series.end(), [&](const Sample& x) {
+      SizePoint point = points_[0];
+      point[static_cast<size_t>(symbol)] = x.s;
+      const auto number = terms_->evaluate(term, point);
+      return number && number->integer == x.v;
+    });
+    if (all) return term;
+  }
+  return std::nullopt;
+}
+
+/// The number c of (f(symbol) * g(others)) + c, by the points that move both; nothing for a sum.
+std::optional<int64_t> SizeSolver::added_number(const std::vector<int64_t>& values, int symbol,
+                                                const std::vector<int>& others) const {
+  const auto value_at = [&](const SizePoint& point) -> std::optional<int64_t> {
+    for (size_t k = 0; k < points_.size(); ++k) {
+      if (points_[k] == point) return values[k];
+    }
+    return std::nullopt;
+  };
+  const auto s = static_cast<size_t>(symbol);
+  std::optional<int64_t> number;
+  for (size_t k = 0; k < points_.size(); ++k) {
+    std::vector<int> all = others;
+    all.push_back(symbol);
+    if (points_[k][s] == points_[0][s] || !differs_only_in(points_[k], all)) continue;
+    SizePoint mine = points_[0], theirs = points_[k];
+    mine[s] = points_[k][s];
+    theirs[s] = points_[0][s];
+    if (theirs == points_[0]) continue;
+    const auto p = value_at(mine), q = value_at(theirs);
+    if (!p || !q) continue;
+    const int64_t below = values[k] + values[0] - *p - *q;
+    if (below == 0) continue;
+    const int64_t above = values[k] * values[0] - *p * *q;
+    if (above % below != 0) return std::nullopt;
+    if (number && *number != above / below) return std::nullopt;
+    number = above / below;
+  }
+  return number;
+}
+
+std::optional<TermId> SizeSolver::separated(const std::vector<int64_t>& values,
+                                            const std::vector<int>& symbols) {
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    std::vector<int> others = symbols;
+    others.erase(others.begin() + static_cast<ptrdiff_t>(i));
+    // A product and a number; then a sum.
+    if (const auto c = added_number(values, symbols[i], others)) {
+      std::vector<int64_t> without = values;
+      for (int64_t& v : without) v -= *c;
+      const int64_t base = without[0];
+      auto series = series_of(without, symbols[i]);
+      int64_t mine = 0, theirs = 0;
+      for (const Sample& x : series) mine = std::gcd(mine, x.v);
+      std::vector<int64_t> rest(points_.size());
+      for (size_t k = 0; k < points_.size(); ++k) {
+        SizePoint at = points_[k];
+        if (differs_only_in(at, others)) theirs = std::gcd(theirs, without[k]);
+      }
+      if (base == 0 || mine == 0 || theirs == 0) continue;
+      for (Sample& x : series) x.v /= mine;
+      for (size_t k = 0; k < points_.size(); ++k) rest[k] = without[k] / theirs;
+      // base = factor * (base / mine) * (base / theirs)
+      const int64_t product = (base / mine) * (base / theirs);
+      if (product == 0 || base % product != 0) continue;
+      const auto f = of_symbol(symbols[i], series);
+      const auto g = f ? of_symbols(rest, others) : std::nullopt;
+      if (!g) continue;
+      const TermId both = terms_->make(Op::Multiply, *f, *g);
+      const TermId scaled = terms_->make(Op::Multiply, both, terms_->integer(base / product));
+      return terms_->make(Op::Add, scaled, terms_->integer(*c));
+    }
+    const auto f = of_symbol(symbols[i], series_of(values, symbols[i]));
+    const auto g = f ? of_symbols(values, others) : std::nullopt;
+    if (!g) continue;
+    const TermId sum = terms_->make(Op::Add, *f, *g);
+    return terms_->make(Op::Subtract, sum, terms_->integer(values[0]));
+  }
+  return std::nullopt;
+}
+
+bool SizeSolver::gives(TermId term, const std::vector<int64_t>& values) const {
+  for (size_t k = 0; k < points_.size(); ++k) {
+    const auto number = terms_->evaluate(term, points_[k]);
+    if (!number || number->is_real || number->integer != values[k]) return false;
+  }
+  return true;
+}
+
+bool SizeSolver::gives(TermId term, const std::vector<double>& values, bool single) const {
+  for (size_t k = 0; k < points_.size(); ++k) {
+    const auto number = terms_->evaluate(term, points_[k]);
+    if (!number || !close(number->real, values[k], single)) return false;
+  }
+  return true;
+}
+
+std::optional<TermId> SizeSolver::reals(const std::vector<double>& values, bool single) {
+  const bool whole = std::all_of(values.begin(), values.end(),
+                                 [](double v) { return v == std::floor(v) && std::abs(v) < 1e15; });
+  if (whole) {
+    std::vector<int64_t> numbers(values.begin(), values.end());
+    if (const auto term = integers(numbers)) return term;
+  }
+  const std::vector<TermId> candidates = integer_terms_;
+  for (const TermId t : candidates) {
+    const TermId root = terms_->make(Op::SquareRoot, t), log = terms_->make(Op::Logarithm, t);
+    for (const TermId of : {t, root, log}) {
+      const auto at_base = terms_->evaluate(of, points_[0]);
+      if (!at_base || at_base->real == 0) continue;
+      const double x = at_base->real;
+      const auto number = [&](double c) {
+        const double rounded = std::round(c);
+        return terms_->real(std::abs(c - rounded) <= 1e-6 * std::max(1.0, std::abs(c)) ? rounded
+                                                                                       : c);
+      };
+      const TermId ways[] = {terms_->make(Op::Multiply, of, number(values[0] / x)),
+                             terms_->make(Op::Divide, number(values[0] * x), of),
+                             terms_->make(Op::Add, of, number(values[0] - x))};
+      for (const TermId way : ways) {
+        if (gives(way, values, single)) return way;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,57 @@
+#pragma once
+
+// From numbers seen at several sizes to the expression that gives them.
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "host_tracer/dynamic/terms.h"
+
+namespace lazyrt {
+
+/// Finds terms over symbols from what they give at known points. A symbol alone is a*((s+b)//d)+c,
+/// or that bounded by a constant (max, min); several symbols are sums and products of such, with
+/// one number added. Nothing is guessed: a term is an answer only where it gives every number seen;
+/// whether it holds elsewhere is for others to prove.
+class SizeSolver {
+ public:
+  /// `points` are distinct; the first is the base: each symbol has points that differ from it in
+  /// that symbol alone. `terms` gets what is found, and must outlive this.
+  SizeSolver(std::vector<SizePoint> points, TermList* terms);
+
+  /// `values` by point.
+  std::optional<TermId> integers(const std::vector<int64_t>& values);
+  /// c*t, c/t, c*sqrt(t), c/sqrt(t), c*log(t), c + log(t) of an integer term t; equal up to the
+  /// rounding of float32 where `single`, else of float64.
+  std::optional<TermId> reals(const std::vector<double>& values, bool single);
+
+ private:
+  struct Sample {
+    int64_t s = 0;
+    int64_t v = 0;
+  };
+
+  std::optional<TermId> find(const std::vector<int64_t>& values);
+  std::optional<TermId> of_symbols(const std::vector<int64_t>& values, std::vector<int> symbols);
+  std::optional<TermId> of_symbol(int symbol, const std::vector<Sample>& series);
+  std::optional<TermId> affine(int symbol, const std::vector<Sample>& series);
+  std::optional<TermId> stepped(int symbol, const std::vector<Sample>& series);
+  std::optional<TermId> bounded(int symbol, const std::vector<Sample>& series);
+  std::optional<TermId> separated(const std::vector<int64_t>& values,
+                                  const std::vector<int>& symbols);
+  std::optional<int64_t> added_number(const std::vector<int64_t>& values, int symbol,
+                                      const std::vector<int>& others) const;
+  std::vector<Sample> series_of(const std::vector<int64_t>& values, int symbol) const;
+  std::vector<int> symbols_in(const std::vector<int64_t>& values) const;
+  bool differs_only_in(const SizePoint& point, const std::vector<int>& symbols) const;
+  bool gives(TermId term, const std::vector<int64_t>& values) const;
+  bool gives(TermId term, const std::vector<double>& values, bool single) const;
+
+  std::vector<SizePoint> points_;
+  TermList* terms_;
+  std::map<std::vector<int64_t>, std::optional<TermId>> known_;
+  std::vector<TermId> integer_terms_;  ///< symbols, then what was found, for reals
+};
+
+}  // namespace lazyrt

@@ -1,0 +1,199 @@
+#include "host_tracer/dynamic/terms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+namespace lazyrt {
+namespace {
+
+using Op = fb::TermOp;
+
+bool is_unary(Op op) { return op == Op::SquareRoot || op == Op::Logarithm; }
+bool is_leaf(Op op) { return op == Op::Integer || op == Op::Real || op == Op::Symbol; }
+
+std::optional<TermNumber> of_integers(Op op, int64_t a, int64_t b) {
+  int64_t result = 0;
+  switch (op) {
+    case Op::Add:
+      if (__builtin_add_overflow(a, b, &result)) return std::nullopt;
+      return TermNumber::of(result);
+    case Op::Subtract:
+      if (__builtin_sub_overflow(a, b, &result)) return std::nullopt;
+      return TermNumber::of(result);
+    case Op::Multiply:
+      if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
+      return TermNumber::of(result);
+    case Op::Max:
+      return TermNumber::of(std::max(a, b));
+    case Op::Min:
+      return TermNumber::of(std::min(a, b));
+    case Op::FloorDivide:
+      if (b <= 0) return std::nullopt;
+      return TermNumber::of(floor_divide(a, b));
+    case Op::Remainder:
+      if (b <= 0) return std::nullopt;
+      return TermNumber::of(a - b * floor_divide(a, b));
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<TermNumber> of_reals(Op op, double a, double b) {
+  switch (op) {
+    case Op::Add:
+      return TermNumber::of_real(a + b);
+    case Op::Subtract:
+      return TermNumber::of_real(a - b);
+    case Op::Multiply:
+      return TermNumber::of_real(a * b);
+    case Op::Max:
+      return TermNumber::of_real(std::max(a, b));
+    case Op::Min:
+      return TermNumber::of_real(std::min(a, b));
+    case Op::Divide:
+      return TermNumber::of_real(a / b);
+    case Op::SquareRoot:
+      return TermNumber::of_real(std::sqrt(a));
+    case Op::Logarithm:
+      return TermNumber::of_real(std::log(a));
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<TermNumber> apply(Op op, const TermNumber& a, const TermNumber& b) {
+  const bool real = a.is_real || b.is_real || op == Op::Divide || is_unary(op);
+  const auto result = real ? of_reals(op, a.real, b.real) : of_integers(op, a.integer, b.integer);
+  if (result && result->is_real && !std::isfinite(result->real)) return std::nullopt;
+  return result;
+}
+
+const char* sign_of(Op op) {
+  switch (op) {
+    case Op::Add:
+      return " + ";
+    case Op::Subtract:
+      return " - ";
+    case Op::Multiply:
+      return " * ";
+    case Op::FloorDivide:
+      return " // ";
+    case Op::Remainder:
+      return " % ";
+    case Op::Divide:
+      return " / ";
+    default:
+      return ", ";
+  }
+}
+
+std::string real_text(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+}  // namespace
+
+TermId TermList::add(Op op, TermId a, TermId b, int64_t integer, double real) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &real, sizeof bits);
+  const auto [it, is_new] =
+      known_.try_emplace(Key(op, a, b, integer, bits), static_cast<TermId>(terms_.size()));
+  if (is_new) terms_.emplace_back(integer, real, a, b, op);
+  return it->second;
+}
+
+TermId TermList::integer(int64_t value) { return add(Op::Integer, -1, -1, value, 0); }
+TermId TermList::real(double value) { return add(Op::Real, -1, -1, 0, value); }
+TermId TermList::symbol(int index) { return add(Op::Symbol, index, -1, 0, 0); }
+
+bool TermList::is_integer(TermId id, int64_t value) const {
+  return id >= 0 && at(id).op() == Op::Integer && at(id).integer() == value;
+}
+
+bool TermList::is_constant(TermId id) const {
+  return id < 0 || at(id).op() == Op::Integer || at(id).op() == Op::Real;
+}
+
+TermId TermList::make(Op op, TermId a, TermId b) {
+  if (is_constant(a) && is_constant(b)) {
+    const auto number = [&](TermId id) {
+      if (id < 0) return TermNumber();
+      return at(id).op() == Op::Real ? TermNumber::of_real(at(id).real())
+                                     : TermNumber::of(at(id).integer());
+    };
+    const auto result = apply(op, number(a), number(b));
+    if (result) return result->is_real ? real(result->real) : integer(result->integer);
+  }
+  if ((op == Op::Add || op == Op::Subtract) && is_integer(b, 0)) return a;
+  if ((op == Op::Multiply || op == Op::FloorDivide) && is_integer(b, 1)) return a;
+  if (op == Op::Add && b >= 0 && at(b).op() == Op::Integer && at(b).integer() < 0)
+    return make(Op::Subtract, a, integer(-at(b).integer()));
+  return add(op, a, b, 0, 0);
+}
+
+std::optional<TermNumber> TermList::evaluate(TermId id, const SizePoint& point) const {
+  const fb::Term& term = at(id);
+  if (term.op() == Op::Integer) return TermNumber::of(term.integer());
+  if (term.op() == Op::Real) return TermNumber::of_real(term.real());
+  if (term.op() == Op::Symbol) return TermNumber::of(point[static_cast<size_t>(term.a())]);
+  const auto a = evaluate(term.a(), point);
+  const auto b = term.b() < 0 ? TermNumber() : evaluate(term.b(), point);
+  return a && b ? apply(term.op(), *a, *b) : std::nullopt;
+}
+
+void TermList::keep(const std::vector<TermId*>& used) {
+  std::vector<bool> needed(terms_.size(), false);
+  for (const TermId* id : used) needed[static_cast<size_t>(*id)] = true;
+  for (size_t i = terms_.size(); i-- > 0;) {
+    if (!needed[i] || is_leaf(terms_[i].op())) continue;
+    for (const TermId operand : {terms_[i].a(), terms_[i].b()}) {
+      if (operand >= 0) needed[static_cast<size_t>(operand)] = true;
+    }
+  }
+  std::vector<TermId> now(terms_.size(), -1);
+  const std::vector<fb::Term> before = std::move(terms_);
+  terms_.clear();
+  known_.clear();
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (!needed[i]) continue;
+    const fb::Term& term = before[i];
+    const auto moved = [&](TermId id) {
+      return id < 0 || is_leaf(term.op()) ? id : now[static_cast<size_t>(id)];
+    };
+    now[i] = add(term.op(), moved(term.a()), moved(term.b()), term.integer(), term.real());
+  }
+  for (TermId* id : used) *id = now[static_cast<size_t>(*id)];
+}
+
+std::string TermList::text(TermId id, const std::vector<std::string>& names) const {
+  const fb::Term& term = at(id);
+  const auto operand = [&](TermId of) {
+    const Op op = at(of).op();
+    const bool plain = is_leaf(op) || is_unary(op) || op == Op::Max || op == Op::Min;
+    return plain ? text(of, names) : "(" + text(of, names) + ")";
+  };
+  switch (term.op()) {
+    case Op::Integer:
+      return std::to_string(term.integer());
+    case Op::Real:
+      return real_text(term.real());
+    case Op::Symbol:
+      return names[static_cast<size_t>(term.a())];
+    case Op::SquareRoot:
+      return "sqrt(" + text(term.a(), names) + ")";
+    case Op::Logarithm:
+      return "log(" + text(term.a(), names) + ")";
+    case Op::Max:
+    case Op::Min:
+      return (term.op() == Op::Max ? "max(" : "min(") + text(term.a(), names) + ", " +
+             text(term.b(), names) + ")";
+    default:
+      return operand(term.a()) + sign_of(term.op()) + operand(term.b());
+  }
+}
+
+}  // namespace lazyrt

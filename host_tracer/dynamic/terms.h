@@ -1,0 +1,66 @@
+#pragma once
+
+// Numbers made of symbols: what Method.terms holds (schema/bundle.fbs), built up on the host.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "schema/bundle_generated.h"
+
+namespace lazyrt {
+
+using TermId = int32_t;
+
+/// The values of the symbols of a method, in their order.
+using SizePoint = std::vector<int64_t>;
+
+/// What a term gives.
+struct TermNumber {
+  bool is_real = false;
+  int64_t integer = 0;
+  double real = 0;  ///< of an integer, too
+
+  static TermNumber of(int64_t i) { return {false, i, static_cast<double>(i)}; }
+  static TermNumber of_real(double r) { return {true, 0, r}; }
+};
+
+/// Toward minus infinity, as Python's. REQUIRES: b > 0.
+inline int64_t floor_divide(int64_t a, int64_t b) {
+  const int64_t q = a / b;
+  return a % b < 0 ? q - 1 : q;
+}
+
+/// Terms in order of definition; equal ones are one.
+class TermList {
+ public:
+  TermId integer(int64_t value);
+  TermId real(double value);
+  TermId symbol(int index);
+  /// `b` is -1 for operations of one operand. What holds no symbol is computed at once; x + 0, x *
+  /// 1 and x // 1 are x.
+  TermId make(fb::TermOp op, TermId a, TermId b = -1);
+
+  const std::vector<fb::Term>& all() const { return terms_; }
+  /// A term at a point; nothing where it overflows or divides by what is not positive.
+  std::optional<TermNumber> evaluate(TermId id, const SizePoint& point) const;
+  /// Drops what these terms do not need, and gives them their new ids.
+  void keep(const std::vector<TermId*>& used);
+  /// "(seq + 1) // 2"
+  std::string text(TermId id, const std::vector<std::string>& names) const;
+
+ private:
+  using Key = std::tuple<fb::TermOp, TermId, TermId, int64_t, uint64_t>;
+  TermId add(fb::TermOp op, TermId a, TermId b, int64_t integer, double real);
+  const fb::Term& at(TermId id) const { return terms_[static_cast<size_t>(id)]; }
+  bool is_integer(TermId id, int64_t value) const;
+  bool is_constant(TermId id) const;
+
+  std::vector<fb::Term> terms_;
+  std::map<Key, TermId> known_;
+};
+
+}  // namespace lazyrt

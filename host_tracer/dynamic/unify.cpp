@@ -1,0 +1,575 @@
+#include "host_tracer/dynamic/unify.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <random>
+
+#include "host_tracer/dynamic/solve.h"
+#include "host_tracer/graph/attr_numbers.h"
+
+namespace lazyrt {
+namespace {
+
+/// A constant of the graphs becomes a node: Full without operands, or a slice of a larger constant.
+struct Replacement {
+  Attrs attrs;
+  const Value* whole = nullptr;  ///< the larger constant
+};
+
+/// What a copy of a graph has otherwise.
+struct Changes {
+  std::vector<Shape> inputs;  ///< their shapes
+  std::map<ValueId, Replacement> constants;
+  std::map<size_t, std::vector<AttrNumber>> numbers;  ///< by node
+};
+
+/// Builds a graph anew, so that its shapes follow from the shape rules.
+class GraphCopy {
+ public:
+  GraphCopy(const Graph& from, const Changes& changes)
+      : from_(from), changes_(changes), to_(from.ops()), ids_(from.value_count(), kNoValue) {}
+
+  Outcome<Graph> run() {
+    add_leaves();
+    for (size_t n = 0; n < from_.nodes().size(); ++n) LAZYRT_TRY(add_node(n));
+    to_.outputs() = from_.outputs();
+    to_.guards() = from_.guards();
+    LAZYRT_TRY(finish_roots());
+    to_.compact();
+    return std::move(to_);
+  }
+
+ private:
+  void add_leaves() {
+    for (size_t i = 0; i < from_.inputs().size(); ++i) {
+      const Value& v = from_.value(from_.inputs()[i]);
+      at(from_.inputs()[i]) = to_.add_input(v.name, v.dtype, changes_.inputs[i]);
+    }
+    for (const GraphState& state : from_.states()) {
+      const Value& v = from_.value(state.value);
+      at(state.value) = to_.add_state(v.name, v.dtype, v.shape, v.constant);
+    }
+    for (ValueId id = 0; id < static_cast<ValueId>(from_.value_count()); ++id) {
+      const Value& v = from_.value(id);
+      if (v.kind != ValueKind::kConstant || changes_.constants.count(id) != 0) continue;
+      at(id) = to_.add_constant(v.name, v.dtype, v.shape, v.constant);
+    }
+  }
+
+  ValueId& at(ValueId id) { return ids_[static_cast<size_t>(id)]; }
+
+  /// A constant that is a node now is made before its first reader.
+  Outcome<ValueId> current(ValueId id, const Source& source) {
+    if (id == kNoValue || at(id) != kNoValue) return id == kNoValue ? id : at(id);
+    const Replacement& made = changes_.constants.at(id);
+    std::vector<ValueId> operands;
+    if (made.whole != nullptr) {
+      const Value& whole = *made.whole;
+      operands.push_back(
+          to_.add_constant(from_.value(id).name, whole.dtype, whole.shape, whole.constant));
+    }
+    auto value = to_.add(made.attrs, operands, source);
+    if (!value.ok()) return value;
+    return at(id) = *value;
+  }
+
+  Outcome<Done> add_node(size_t index) {
+    const Node& node = from_.nodes()[index];
+    std::vector<ValueId> operands;
+    for (const ValueId id : node.inputs) {
+      auto operand = current(id, node.source);
+      if (!operand.ok()) return operand.failure();
+      operands.push_back(*operand);
+    }
+    const auto it = changes_.numbers.find(index);
+    const Attrs attrs =
+        it == changes_.numbers.end() ? node.attrs : with_numbers(node.attrs, it->second);
+    auto made = to_.add_node(attrs, operands, node.source);
+    if (!made.ok()) return made.failure();
+    for (size_t k = 0; k < node.outputs.size(); ++k) at(node.outputs[k]) = (*made)[k];
+    return Done{};
+  }
+
+  Outcome<Done> finish_roots() {
+    std::optional<Failure> failed;
+    const auto move = [&](ValueId& id) {
+      auto now = current(id, {});
+      if (!now.ok()) failed = now.failure();
+      if (now.ok()) id = *now;
+    };
+    for (GraphOutput& out : to_.outputs()) move(out.value);
+    for (GraphGuard& guard : to_.guards()) move(guard.value);
+    for (size_t i = 0; i < from_.states().size(); ++i) {
+      ValueId next = from_.states()[i].next;
+      move(next);
+      to_.states()[i].next = next;
+    }
+    if (failed) return *failed;
+    return Done{};
+  }
+
+  const Graph& from_;
+  const Changes& changes_;
+  Graph to_;
+  std::vector<ValueId> ids_;  ///< in the copy
+};
+
+std::vector<Shape> input_shapes(const Graph& graph) {
+  std::vector<Shape> shapes;
+  for (const ValueId id : graph.inputs()) shapes.push_back(graph.value(id).shape);
+  return shapes;
+}
+
+bool same_bytes(const ConstantData& a, const ConstantData& b) {
+  return a.bytes == b.bytes &&
+         (a.data == b.data || a.bytes == 0 || std::memcmp(a.data, b.data, a.bytes) == 0);
+}
+
+/// Whether all elements have the same bytes.
+bool is_uniform(const Value& v) {
+  const size_t width = dtype_size(v.dtype);
+  return v.constant.bytes >= width &&
+         std::memcmp(v.constant.data, v.constant.data + width, v.constant.bytes - width) == 0;
+}
+
+template <class T>
+T element(const Value& v) {
+  T value;
+  std::memcpy(&value, v.constant.data, sizeof value);
+  return value;
+}
+
+/// Attributes of a Full that makes the constant; nothing of types whose numbers it cannot say.
+std::optional<fb::FullT> full_of(const Value& v) {
+  fb::FullT full;
+  full.dtype = static_cast<fb::DType>(v.dtype);
+  full.shape.assign(v.shape.begin(), v.shape.end());
+  switch (v.dtype) {
+    case DType::kFloat32:
+      full.real = static_cast<double>(element<float>(v));
+      return full;
+    case DType::kFloat64:
+      full.real = element<double>(v);
+      return full;
+    case DType::kInt64:
+      full.integer = element<int64_t>(v);
+      return full;
+    case DType::kInt32:
+      full.integer = element<int32_t>(v);
+      return full;
+    case DType::kBool:
+      full.integer = element<uint8_t>(v) != 0 ? 1 : 0;
+      return full;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Whether `part` is what `whole` has from `starts` on.
+bool is_part(const Value& part, const Value& whole, const std::vector<int64_t>& starts) {
+  const size_t width = dtype_size(part.dtype);
+  const int rank = part.shape.rank();
+  std::vector<int64_t> at(static_cast<size_t>(rank), 0);
+  const int64_t row = rank == 0 ? 1 : part.shape[rank - 1];
+  const int64_t rows = row == 0 ? 0 : part.shape.numel() / row;
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t offset = 0;
+    for (int d = 0; d < rank; ++d) {
+      const auto i = static_cast<size_t>(d);
+      offset = offset * whole.shape[d] + at[i] + starts[i];
+    }
+    const auto bytes = static_cast<size_t>(row) * width;
+    if (std::memcmp(part.constant.data + static_cast<size_t>(r) * bytes,
+                    whole.constant.data + static_cast<size_t>(offset) * width, bytes) != 0)
+      return false;
+    for (int d = rank - 2; d >= 0 && ++at[static_cast<size_t>(d)] == part.shape[d]; --d)
+      at[static_cast<size_t>(d)] = 0;
+  }
+  return true;
+}
+
+}  // namespace
+
+class Unifier {
+ public:
+  Unifier(std::vector<Graph> graphs, const DynamicShapes& shapes,
+          const std::vector<SizePoint>& points)
+      : graphs_(std::move(graphs)), points_(points), made_(graphs_[0].ops()) {
+    made_.shapes_ = shapes;
+    solver_.emplace(points_, &made_.terms_);
+  }
+
+  Outcome<DynamicGraph> run() {
+    LAZYRT_TRY(check_structure());
+    LAZYRT_TRY(replace_constants());
+    LAZYRT_TRY(solve_numbers());
+    keep_terms();
+    find_value_symbols();
+    made_.model_ = std::move(graphs_[0]);
+    LAZYRT_TRY(check_points());
+    return std::move(made_);
+  }
+
+ private:
+  const Graph& base() const { return graphs_[0]; }
+
+  Failure differs(size_t k, const std::string& what, const Source& source) const {
+    const std::string place = source.text();
+    return {Error::kUnsupported,
+            "the program is not the same at " + made_.shapes_.text(points_[0]) + " and at " +
+                made_.shapes_.text(points_[k]) + ": " + what + (place.empty() ? "" : ", " + place)};
+  }
+
+  // ------------------------------------------------------------ structure
+
+  Outcome<Done> check_structure() const {
+    for (size_t k = 1; k < graphs_.size(); ++k) LAZYRT_TRY(check_nodes(k));
+    for (size_t k = 1; k < graphs_.size(); ++k) LAZYRT_TRY(check_roots(k));
+    return Done{};
+  }
+
+  Outcome<Done> check_nodes(size_t k) const {
+    const auto &a = base().nodes(), &b = graphs_[k].nodes();
+    for (size_t n = 0; n < std::min(a.size(), b.size()); ++n) {
+      if (a[n].attrs.kind() != b[n].attrs.kind()) {
+        return differs(k,
+                       std::string(a[n].attrs.name()) + " here is " + b[n].attrs.name() + " there",
+                       a[n].source);
+      }
+      if (shape_of_operands(base(), a[n]) != shape_of_operands(graphs_[k], b[n]))
+        return differs(k, std::string(a[n].attrs.name()) + " reads other values", a[n].source);
+    }
+    if (a.size() == b.size()) return Done{};
+    const auto& longer = a.size() > b.size() ? a : b;
+    return differs(
+        k, std::to_string(a.size()) + " operators here are " + std::to_string(b.size()) + " there",
+        longer[std::min(a.size(), b.size())].source);
+  }
+
+  /// Operands by their place among nodes, inputs and states; constants only as such: their numbers
+  /// follow from first uses.
+  static std::vector<std::pair<int, int>> shape_of_operands(const Graph& graph, const Node& node) {
+    std::vector<std::pair<int, int>> list;
+    for (const ValueId id : node.inputs) {
+      if (id == kNoValue) {
+        list.emplace_back(-1, 0);
+        continue;
+      }
+      const Value& v = graph.value(id);
+      list.emplace_back(static_cast<int>(v.kind), v.kind == ValueKind::kNode ? v.producer : id);
+    }
+    return list;
+  }
+
+  Outcome<Done> check_roots(size_t k) const {
+    const Graph& other = graphs_[k];
+    if (base().value_count() != other.value_count())
+      return differs(k, "it has another number of constants", {});
+    if (base().outputs().size() != other.outputs().size())
+      return differs(k, "it has another number of results", {});
+    for (size_t i = 0; i < base().outputs().size(); ++i) {
+      const GraphOutput &a = base().outputs()[i], &b = other.outputs()[i];
+      if (a.literal != b.literal)
+        return differs(k, "the result '" + a.name + "' is a number that depends on sizes", {});
+      if (a.value != b.value) return differs(k, "the result '" + a.name + "' is another value", {});
+    }
+    if (base().guards().size() != other.guards().size())
+      return differs(k, "it makes another number of decisions on values", {});
+    for (size_t i = 0; i < base().guards().size(); ++i) {
+      const GraphGuard &a = base().guards()[i], &b = other.guards()[i];
+      if (a.value != b.value || a.seen != b.seen || a.check != b.check)
+        return differs(k, "a decision on a value came out otherwise: " + b.text, b.source);
+    }
+    if (base().states().size() != other.states().size())
+      return differs(k, "it keeps another number of states", {});
+    for (size_t i = 0; i < base().states().size(); ++i) {
+      const GraphState &a = base().states()[i], &b = other.states()[i];
+      const Value &x = base().value(a.value), &y = other.value(b.value);
+      if (a.next != b.next || x.shape != y.shape || x.dtype != y.dtype ||
+          !same_bytes(x.constant, y.constant))
+        return differs(k, "the state '" + x.name + "' depends on sizes", {});
+    }
+    return Done{};
+  }
+
+  // ------------------------------------------------------------ constants
+
+  Source reader_of(ValueId id) const {
+    for (const Node& node : base().nodes()) {
+      if (std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end())
+        return node.source;
+    }
+    return {};
+  }
+
+  const Value& value(size_t k, ValueId id) const { return graphs_[k].value(id); }
+
+  bool varies(ValueId id) const {
+    const Value& v = base().value(id);
+    for (size_t k = 1; k < graphs_.size(); ++k) {
+      const Value& other = value(k, id);
+      if (v.shape != other.shape || !same_bytes(v.constant, other.constant)) return true;
+    }
+    return false;
+  }
+
+  Outcome<Done> replace_constants() {
+    std::vector<Changes> changes(graphs_.size());
+    for (size_t k = 0; k < graphs_.size(); ++k) changes[k].inputs = input_shapes(graphs_[k]);
+    bool any = false;
+    for (ValueId id = 0; id < static_cast<ValueId>(base().value_count()); ++id) {
+      if (base().value(id).kind != ValueKind::kConstant || !varies(id)) continue;
+      any = true;
+      LAZYRT_TRY(replace_constant(id, &changes));
+    }
+    if (!any) return Done{};
+    std::vector<Graph> copies;
+    for (size_t k = 0; k < graphs_.size(); ++k) {
+      auto copy = GraphCopy(graphs_[k], changes[k]).run();
+      if (!copy.ok()) return copy.failure();
+      copies.push_back(std::move(*copy));
+    }
+    graphs_ = std::move(copies);
+    return Done{};
+  }
+
+  Outcome<Done> replace_constant(ValueId id, std::vector<Changes>* changes) const {
+    const Value& v = base().value(id);
+    for (size_t k = 1; k < graphs_.size(); ++k) {
+      if (value(k, id).dtype != v.dtype || value(k, id).shape.rank() != v.shape.rank())
+        return differs(k, "a constant has another type or rank", reader_of(id));
+    }
+    if (replace_by_full(id, changes) || replace_by_slice(id, changes)) return Done{};
+    size_t k = 1;
+    while (value(k, id).shape == v.shape && same_bytes(value(k, id).constant, v.constant)) ++k;
+    return differs(k,
+                   std::string("a constant ") + dtype_name(v.dtype) + shape_text(v.shape).text +
+                       " is " + shape_text(value(k, id).shape).text +
+                       " there, and no part of the largest one: compute it from tensors of that "
+                       "size, or give it as an input",
+                   reader_of(id));
+  }
+
+  bool replace_by_full(ValueId id, std::vector<Changes>* changes) const {
+    for (size_t k = 0; k < graphs_.size(); ++k) {
+      if (!is_uniform(value(k, id)) || !full_of(value(k, id))) return false;
+    }
+    for (size_t k = 0; k < graphs_.size(); ++k) {
+      (*changes)[k].constants[id] = {Attrs::of(*full_of(value(k, id))), nullptr};
+    }
+    return true;
+  }
+
+  /// Each from the first element on, or to the last one, along each dim.
+  bool replace_by_slice(ValueId id, std::vector<Changes>* changes) const {
+    const Value& whole = graphs_.back().value(id);
+    const int rank = whole.shape.rank();
+    for (unsigned to_last = 0; to_last < 1u << rank; ++to_last) {
+      std::vector<Attrs> slices;
+      for (size_t k = 0; k < graphs_.size(); ++k) {
+        const Value& part = value(k, id);
+        fb::SliceT slice;
+        bool fits = true;
+        for (int d = 0; d < rank; ++d) {
+          fits = fits && part.shape[d] <= whole.shape[d];
+          slice.starts.push_back((to_last >> d & 1) != 0 ? whole.shape[d] - part.shape[d] : 0);
+          slice.sizes.push_back(part.shape[d]);
+          slice.steps.push_back(1);
+        }
+        if (!fits || !is_part(part, whole, slice.starts)) break;
+        slices.push_back(Attrs::of(slice));
+      }
+      if (slices.size() != graphs_.size()) continue;
+      for (size_t k = 0; k < graphs_.size(); ++k) (*changes)[k].constants[id] = {slices[k], &whole};
+      return true;
+    }
+    return false;
+  }
+
+  // ------------------------------------------------------------ numbers
+
+  Outcome<Done> solve_numbers() {
+    for (size_t n = 0; n < base().nodes().size(); ++n) LAZYRT_TRY(solve_node(n));
+    return Done{};
+  }
+
+  Outcome<Done> solve_node(size_t n) {
+    const Node& node = base().nodes()[n];
+    bool same = true;
+    for (const Graph& graph : graphs_) same = same && graph.nodes()[n].attrs == node.attrs;
+    if (same) return Done{};
+    std::vector<std::vector<AttrNumber>> numbers;
+    for (size_t k = 0; k < graphs_.size(); ++k) {
+      const Attrs& attrs = graphs_[k].nodes()[n].attrs;
+      numbers.push_back(attr_numbers(attrs));
+      const bool alike =
+          numbers[k].size() == numbers[0].size() && with_numbers(attrs, numbers[0]) == node.attrs;
+      if (!alike)
+        return differs(k, node.attrs.text() + " of " + node.attrs.name() + " is " + attrs.text(),
+                       node.source);
+    }
+    for (size_t i = 0; i < numbers[0].size(); ++i) LAZYRT_TRY(solve_number(n, i, numbers));
+    return Done{};
+  }
+
+  Outcome<Done> solve_number(size_t n, size_t i,
+                             const std::vector<std::vector<AttrNumber>>& numbers) {
+    const AttrNumber& first = numbers[0][i];
+    std::vector<int64_t> integers;
+    std::vector<double> reals;
+    size_t other = 0;
+    for (size_t k = 0; k < numbers.size(); ++k) {
+      if (!(numbers[k][i] == first)) other = k;
+      integers.push_back(numbers[k][i].integer);
+      reals.push_back(numbers[k][i].real);
+    }
+    if (other == 0) return Done{};
+    const Node& node = base().nodes()[n];
+    const auto term =
+        first.is_real()
+            ? solver_->reals(reals, node.attrs.kind() != fb::OpAttrs::Full || is_single(n))
+            : solver_->integers(integers);
+    if (!term) {
+      const auto number = [&](size_t k) {
+        return first.is_real() ? std::to_string(reals[k]) : std::to_string(integers[k]);
+      };
+      return differs(other,
+                     "a number of " + std::string(node.attrs.name()) + " is " + number(0) +
+                         " here and " + number(other) +
+                         " there, which no simple formula of the sizes gives",
+                     node.source);
+    }
+    made_.patches_.emplace_back(static_cast<int32_t>(n), first.field, first.index, *term,
+                                first.type);
+    return Done{};
+  }
+
+  void keep_terms() {
+    std::vector<TermId> ids;
+    for (const fb::Patch& patch : made_.patches_) ids.push_back(patch.term());
+    std::vector<TermId*> used;
+    for (TermId& id : ids) used.push_back(&id);
+    made_.terms_.keep(used);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const fb::Patch& p = made_.patches_[i];
+      made_.patches_[i] = fb::Patch(p.node(), p.field(), p.index(), ids[i], p.type());
+    }
+  }
+
+  /// Whether the numbers of a Full were rounded to float32.
+  bool is_single(size_t n) const {
+    return base().value(base().nodes()[n].outputs[0]).dtype == DType::kFloat32;
+  }
+
+  void find_value_symbols() {
+    for (ValueId id = 0; id < static_cast<ValueId>(base().value_count()); ++id) {
+      std::vector<int> symbols;
+      for (int d = 0; d < base().value(id).shape.rank(); ++d) symbols.push_back(symbol_of(id, d));
+      made_.value_symbols_.push_back(std::move(symbols));
+    }
+    for (size_t i = 0; i < base().inputs().size(); ++i) {
+      made_.value_symbols_[static_cast<size_t>(base().inputs()[i])] = made_.shapes_.dims[i];
+    }
+  }
+
+  int symbol_of(ValueId id, int d) const {
+    if (base().value(id).kind == ValueKind::kConstant || base().value(id).kind == ValueKind::kState)
+      return -1;
+    for (size_t s = 0; s < made_.shapes_.symbols.size(); ++s) {
+      bool all = true;
+      for (size_t k = 0; k < graphs_.size(); ++k)
+        all = all && value(k, id).shape[d] == points_[k][s];
+      if (all) return static_cast<int>(s);
+    }
+    return -1;
+  }
+
+  /// What was solved gives the graphs that it was solved from.
+  Outcome<Done> check_points() const {
+    for (size_t k = 1; k < graphs_.size(); ++k) {
+      auto again = made_.at(points_[k]);
+      if (!again.ok()) return again.failure();
+      for (ValueId id = 0; id < static_cast<ValueId>(again->value_count()); ++id) {
+        if (again->value(id).shape == value(k, id).shape) continue;
+        return Failure{Error::kInternal, "at " + made_.shapes_.text(points_[k]) + " value " +
+                                             std::to_string(id) + " is " +
+                                             shape_text(again->value(id).shape).text +
+                                             " instead of " + shape_text(value(k, id).shape).text};
+      }
+    }
+    return Done{};
+  }
+
+  std::vector<Graph> graphs_;
+  const std::vector<SizePoint>& points_;
+  DynamicGraph made_;
+  std::optional<SizeSolver> solver_;
+};
+
+Outcome<DynamicGraph> unify_graphs(std::vector<Graph> graphs, const DynamicShapes& shapes,
+                                   const std::vector<SizePoint>& points) {
+  return Unifier(std::move(graphs), shapes, points).run();
+}
+
+Outcome<Graph> DynamicGraph::at(const SizePoint& point) const {
+  const auto failed = [&](const std::string& text) {
+    return Failure{Error::kUnsupported, "at " + shapes_.text(point) + ": " + text};
+  };
+  Changes changes;
+  for (size_t i = 0; i < model_.inputs().size(); ++i) {
+    Shape shape = model_.value(model_.inputs()[i]).shape;
+    for (int d = 0; d < shape.rank(); ++d) {
+      const int symbol = shapes_.dims[i][static_cast<size_t>(d)];
+      if (symbol >= 0) shape[d] = point[static_cast<size_t>(symbol)];
+    }
+    changes.inputs.push_back(shape);
+  }
+  for (const fb::Patch& patch : patches_) {
+    const auto number = terms_.evaluate(patch.term(), point);
+    if (!number) return failed(terms_.text(patch.term(), shapes_.names()) + " overflows");
+    changes.numbers[static_cast<size_t>(patch.node())].push_back(
+        {patch.field(), patch.index(), patch.type(), number->integer, number->real});
+  }
+  auto copy = GraphCopy(model_, changes).run();
+  if (!copy.ok()) return failed(copy.failure().text);
+  return copy;
+}
+
+std::vector<std::string> DynamicGraph::text() const {
+  std::vector<std::string> lines;
+  for (const fb::Patch& patch : patches_) {
+    const Node& node = model_.nodes()[static_cast<size_t>(patch.node())];
+    std::string line = std::string(node.attrs.name()) + " " + std::to_string(patch.node()) +
+                       ": field " + std::to_string(patch.field());
+    if (patch.index() >= 0) line += "[" + std::to_string(patch.index()) + "]";
+    line += " = " + terms_.text(patch.term(), shapes_.names());
+    const std::string place = node.source.text();
+    lines.push_back(place.empty() ? line : line + "  # " + place);
+  }
+  return lines;
+}
+
+Outcome<Done> try_shapes(const DynamicGraph& graph, const SizePoint& base, int64_t most) {
+  const auto& symbols = graph.shapes().symbols;
+  std::mt19937_64 random(1);
+  const auto draw = [&](const DimSymbol& symbol) {
+    return symbol.nth(static_cast<int64_t>(random() % static_cast<uint64_t>(symbol.count())));
+  };
+  for (size_t s = 0; s < symbols.size(); ++s) {
+    for (int64_t i = 0; i < std::min(most, symbols[s].count()); ++i) {
+      SizePoint point = base;
+      point[s] = symbols[s].count() <= most ? symbols[s].nth(i) : draw(symbols[s]);
+      LAZYRT_TRY(graph.at(point));
+    }
+  }
+  for (int64_t i = 0; symbols.size() > 1 && i < most; ++i) {
+    SizePoint point;
+    for (const DimSymbol& symbol : symbols) point.push_back(draw(symbol));
+    LAZYRT_TRY(graph.at(point));
+  }
+  return Done{};
+}
+
+}  // namespace lazyrt

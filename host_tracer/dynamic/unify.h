@@ -1,0 +1,52 @@
+#pragma once
+
+// Graphs of one program at several sizes become one graph whose numbers follow from symbols.
+
+#include <vector>
+
+#include "host_tracer/dynamic/shapes.h"
+#include "host_tracer/graph/graph.h"
+#include "host_tracer/support/outcome.h"
+
+namespace lazyrt {
+
+/// A graph at any sizes: its structure is the same at all of them.
+class DynamicGraph {
+ public:
+  const DynamicShapes& shapes() const { return shapes_; }
+  const TermList& terms() const { return terms_; }
+  const std::vector<fb::Patch>& patches() const { return patches_; }
+  /// The graph at one of the points that it was made of; a generic size.
+  const Graph& model() const { return model_; }
+  /// By value id of model(), per dim: a symbol whose value the extent is at all points, or -1.
+  const std::vector<std::vector<int>>& value_symbols() const { return value_symbols_; }
+
+  /// The graph with other extents. Fails where a term cannot be computed or a shape rule refuses:
+  /// the text names the sizes. Sample tensors are not copied.
+  Outcome<Graph> at(const SizePoint& point) const;
+  /// "slice: sizes[1] = seq (model.py:12)": a line for each number that varies.
+  std::vector<std::string> text() const;
+
+ private:
+  friend class Unifier;
+  explicit DynamicGraph(const OpTable& ops) : model_(ops) {}
+
+  DynamicShapes shapes_;
+  Graph model_;
+  TermList terms_;
+  std::vector<fb::Patch> patches_;  ///< in order of the nodes
+  std::vector<std::vector<int>> value_symbols_;
+};
+
+/// `graphs[k]` is the program at points[k], after all passes and compact(); the first is the base,
+/// the last the largest (fit_points). A constant that varies becomes a number in a tensor (Full),
+/// or a slice of the largest one. Fails (kUnsupported) with the place where the program takes
+/// another path at another size, or has a number or constant that nothing known explains.
+Outcome<DynamicGraph> unify_graphs(std::vector<Graph> graphs, const DynamicShapes& shapes,
+                                   const std::vector<SizePoint>& points);
+
+/// Whether the shape rules accept every size of each symbol (the others at the base), up to
+/// `most` of a symbol, and `most` sizes of all together. Fails as DynamicGraph::at.
+Outcome<Done> try_shapes(const DynamicGraph& graph, const SizePoint& base, int64_t most);
+
+}  // namespace lazyrt

@@ -1,0 +1,236 @@
+"""Extents that vary: what the caller says about them, and the sizes at which a program is captured and checked."""
+
+import torch
+
+from lazyrt import _tracer
+from lazyrt.arguments import Example
+from lazyrt.errors import ExportError, InputError
+
+_MULTIPLES = (1, 2, 4, 8, 16, 32, 64, 3, 6, 12, 24, 48, 5, 10, 20, 7, 14, 28, 56, 9, 128, 256)
+_CHECKED = 3  # sizes that are drawn, beside both ends
+
+
+class Symbol:
+    """A named extent: the multiples of `multiple` from `least` to `most`."""
+
+    def __init__(self, name, least=None, most=None, multiple=1):
+        self.name, self.least, self.most, self.multiple = name, least, most, multiple
+        self.seen = set()  # sizes in the caller's samples
+
+    def given_again(self, other):
+        """The bounds of two mentions of one name."""
+        for mine, theirs, keep in (("least", other.least, max), ("most", other.most, min)):
+            values = [value for value in (getattr(self, mine), theirs) if value is not None]
+            setattr(self, mine, keep(values) if values else None)
+        self.multiple = max(self.multiple, other.multiple)
+
+    def text(self):
+        steps = f", a multiple of {self.multiple}" if self.multiple > 1 else ""
+        return f"{self.name}: {self.least} to {self.most}{steps}"
+
+
+class Sizes:
+    """Which dims of a sample's inputs are which symbols. `samples` are the caller's examples, whose sizes bound a name without bounds."""
+
+    def __init__(self, dynamic, samples):
+        self.symbols, self.dims = [], []
+        first = samples[0]
+        specs = _by_input(dynamic, first)
+        for name, tensor in first.inputs:
+            self.dims.append(self._dims_of(name, tensor, specs.get(name), samples))
+        if not self.symbols:
+            raise InputError("dynamic names no dim that varies", "invalid argument")
+        self.sample = self.point_of(first)
+        for symbol, size in zip(self.symbols, self.sample):
+            _check_bounds(symbol, size)
+
+    def _dims_of(self, name, tensor, spec, samples):
+        dims = [-1] * tensor.dim()
+        for dim, value in _items(name, tensor, spec):
+            symbol = _symbol_of(f"input '{name}', dim {dim}", value)
+            if symbol is None:
+                continue
+            seen = [dict(sample.inputs)[name].shape[dim] for sample in samples]
+            known = next((i for i, other in enumerate(self.symbols) if other.name == symbol.name), None)
+            if known is None:
+                known = len(self.symbols)
+                self.symbols.append(Symbol(symbol.name))
+            self.symbols[known].given_again(symbol)
+            self.symbols[known].seen.update(seen)
+            dims[dim] = known
+        return dims
+
+    def point_of(self, example):
+        """The values of the symbols in an example; InputError where two dims disagree."""
+        values = {}
+        for (name, tensor), dims in zip(example.inputs, self.dims):
+            for dim, symbol in enumerate(dims):
+                if symbol < 0:
+                    continue
+                before = values.setdefault(symbol, (tensor.shape[dim], name, dim))
+                if before[0] != tensor.shape[dim]:
+                    raise InputError(f"'{self.symbols[symbol].name}' is {before[0]} in dim {before[2]} of '{before[1]}' and {tensor.shape[dim]} in dim {dim} "
+                                     f"of '{name}'", "invalid argument")
+        return [values[symbol][0] for symbol in range(len(self.symbols))]
+
+    def text(self, point):
+        return ", ".join(f"{symbol.name}={size}" for symbol, size in zip(self.symbols, point))
+
+    def resized(self, target, example, point):
+        """The example at other sizes: its elements over and over again."""
+        tensors = []
+        for (_, tensor), dims in zip(example.inputs, self.dims):
+            tensor = tensor.detach()
+            for dim, symbol in enumerate(dims):
+                if symbol >= 0 and tensor.shape[dim] != point[symbol]:
+                    tensor = tensor.index_select(dim, torch.arange(point[symbol]) % tensor.shape[dim])
+            tensors.append(tensor.clone(memory_format=torch.contiguous_format))
+        args, kwargs = example.call(tensors)
+        return Example(target, args, kwargs)
+
+    # ---------------------------------------------------------------- what the program takes
+
+    def find_multiples(self, runs):
+        """Narrows the symbols to sizes that the program takes: runs(point) says whether it does, or why not. Gives notes."""
+        return [note for index, symbol in enumerate(self.symbols) for note in self._narrow(index, symbol, runs)]
+
+    def _narrow(self, index, symbol, runs):
+        def tried(multiple):
+            """Why one of some sizes of that multiple is refused; None where all are taken."""
+            least, most = -(-symbol.least // multiple) * multiple, symbol.most // multiple * multiple
+            if least > most:
+                return "there is none"
+            count = (most - least) // multiple
+            for i in sorted({0, 1, 2, 3, count // 3 | 1, count // 2, count - 1, count}):
+                if 0 <= i <= count:
+                    point = list(self.sample)
+                    point[index] = least + i * multiple
+                    why = runs(point)
+                    if why:
+                        return f"at {self.text(point)}: {why}"
+            return None
+
+        first = tried(symbol.multiple)
+        if first is None:
+            return []
+        for multiple in _MULTIPLES:
+            if multiple <= symbol.multiple or multiple % symbol.multiple or self.sample[index] % multiple or tried(multiple):
+                continue
+            symbol.least, symbol.most = -(-symbol.least // multiple) * multiple, symbol.most // multiple * multiple
+            symbol.multiple = multiple
+            return [f"'{symbol.name}' has to be a multiple of {multiple}, from {symbol.least} to {symbol.most}: the program raises at others ({first})"]
+        raise ExportError(f"the program does not take all sizes that dynamic allows ({symbol.text()}): {first}", "invalid argument")
+
+    # ---------------------------------------------------------------- sizes to capture
+
+    def native(self):
+        return [_tracer.DimSymbol(symbol.name, symbol.least, symbol.most, symbol.multiple) for symbol in self.symbols]
+
+    def fit_points(self):
+        """Sizes that say how numbers depend on the symbols."""
+        return _tracer.fit_points(self.native())
+
+    def check_points(self):
+        """Sizes at which the bundle runs beside the program, without the sample's."""
+        return [point for point in _tracer.check_points(self.native(), _CHECKED, 1) if list(point) != self.sample]
+
+
+def _check_bounds(symbol, size):
+    seen = symbol.seen
+    if symbol.least is None:
+        symbol.least = min(seen) if symbol.most is None else 1
+    if symbol.most is None:
+        if len(seen) < 2:
+            raise InputError(f"'{symbol.name}' has no upper bound: give (\"{symbol.name}\", least, most), torch.export.Dim(\"{symbol.name}\", min=, max=), or "
+                             "samples of several sizes", "invalid argument")
+        symbol.most = max(seen)
+    symbol.least = max(symbol.least, 1)
+    symbol.least = -(-symbol.least // symbol.multiple) * symbol.multiple
+    symbol.most = symbol.most // symbol.multiple * symbol.multiple
+    if symbol.least > symbol.most:
+        raise InputError(f"'{symbol.name}' has no size: {symbol.text()}", "invalid argument")
+    for value in sorted(seen):
+        if not symbol.least <= value <= symbol.most or value % symbol.multiple:
+            raise InputError(f"'{symbol.name}' is {value} in the sample, and dynamic allows {symbol.text()}", "invalid argument")
+
+
+def _by_input(dynamic, example):
+    """{name of an input: what is said of its dims}, of a dict by argument, a tuple by position, nested as the arguments are."""
+    names, found = {name for name, _ in example.inputs}, {}
+    if isinstance(dynamic, (tuple, list)):
+        parameters = [parameter["name"] for parameter in example.parameters]
+        if len(dynamic) > len(parameters):
+            raise InputError(f"dynamic has {len(dynamic)} entries, the program {len(parameters)} arguments", "invalid argument")
+        dynamic = dict(zip(parameters, dynamic))
+    if not isinstance(dynamic, dict):
+        raise InputError(f"dynamic has to be a dict by argument, or a tuple as the arguments, not a {type(dynamic).__name__}", "invalid argument")
+
+    def walk(path, spec):
+        if path in names:
+            found[path] = spec
+        elif spec is not None:
+            items = spec.items() if isinstance(spec, dict) else enumerate(spec) if isinstance(spec, (tuple, list)) else None
+            inside = [name for name in names if name.startswith(path + ".")]
+            if items is None or not inside:
+                raise InputError(f"dynamic names '{path}', which is no input; the inputs are {', '.join(sorted(names))}", "invalid argument")
+            for key, item in items:
+                walk(f"{path}.{key}", item)
+
+    for name, spec in dynamic.items():
+        walk(str(name), spec)
+    return found
+
+
+def _items(name, tensor, spec):
+    """[(dim, what is said of it)]"""
+    if spec is None:
+        return []
+    if isinstance(spec, dict):
+        items = list(spec.items())
+    elif isinstance(spec, (tuple, list)):
+        if len(spec) != tensor.dim():
+            raise InputError(f"dynamic has {len(spec)} entries for input '{name}' of {tensor.dim()} dims", "invalid argument")
+        items = list(enumerate(spec))
+    else:
+        raise InputError(f"dynamic['{name}'] has to be a dict by dim, or a tuple as long as the shape", "invalid argument")
+    found = []
+    for dim, value in items:
+        if not isinstance(dim, int) or not -tensor.dim() <= dim < tensor.dim():
+            raise InputError(f"dynamic: input '{name}' of {tensor.dim()} dims has no dim {dim!r}", "invalid argument")
+        found.append((dim % tensor.dim(), value))
+    return found
+
+
+def _symbol_of(place, value):
+    """A Symbol of "seq", ("seq", 1, 512), ("width", 32, 256, 32), torch.export.Dim; None where the extent is fixed."""
+    dim = getattr(torch.export, "Dim", None)
+    if value is None or isinstance(value, int) or dim is not None and value is getattr(dim, "STATIC", dim):
+        return None
+    if isinstance(value, str):
+        return Symbol(value)
+    if isinstance(value, (tuple, list)) and value and isinstance(value[0], str) and all(isinstance(v, int) for v in value[1:]) and len(value) in (3, 4):
+        return Symbol(*value)
+    root, name = getattr(value, "root", None), getattr(value, "__name__", None)
+    if root is not None:
+        return _derived(place, value)
+    if name is not None and hasattr(value, "min") and hasattr(value, "max"):
+        return Symbol(name, max(int(value.min), 1), _bound(value.max))
+    raise InputError(f"{place}: {value!r} is no name, no (name, least, most[, multiple]) and no torch.export.Dim", "invalid argument")
+
+
+def _bound(value):
+    """None for torch's "no bound"."""
+    try:
+        number = int(value)
+    except (OverflowError, TypeError, ValueError):
+        return None
+    return number if number < 2**31 else None
+
+
+def _derived(place, value):
+    """32 * Dim("w", 5, 9) is a multiple of 32 from 160 to 288."""
+    root, zero, one, two = value.root, value.fn(0), value.fn(1), value.fn(2)
+    if zero != 0 or two != 2 * one or one < 1:
+        raise InputError(f"{place}: {value.__name__}: of expressions of a Dim only multiples are known, as 32 * Dim(...)", "invalid argument")
+    least, most = max(int(root.min), 1), _bound(root.max)
+    return Symbol(value.__name__, least * int(one), None if most is None else most * int(one), int(one))
