@@ -29,9 +29,11 @@ constexpr uint32_t kBundleMaxDepth = 16;
 constexpr uint32_t kBundleMaxTables = 1000000;
 /// Most variants of a method beside itself.
 constexpr uint32_t kBundleMaxVariants = 255;
+/// Most symbols of a method.
+constexpr uint32_t kBundleMaxSymbols = 64;
 /// Inputs and outputs of one node.
 constexpr uint32_t kBundleMaxOperands = 65536;
-/// Longest name of a method, input, output or literal.
+/// Longest name of a method, input, output, literal or symbol.
 constexpr uint32_t kBundleMaxNameBytes = 1000;
 
 /// The first bytes of the file. All offsets count from the start of the file.

@@ -191,7 +191,7 @@ void describe_file(const LoadedBundle& bundle, BundleInfo* info) {
   info->format_major = prolog.major;
   info->format_minor = prolog.minor;
   info->bytes = bundle.bytes().size();
-  info->metadata_bytes = sections.metadata_bytes;
+  info->metadata_bytes = sections.metadata.size();
   info->constants_bytes = sections.constants.size();
   info->samples_bytes = sections.samples.size();
   info->producer = text_of(sections.bundle->producer());

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/bundle/method_check.h"
+#include "runtime/bundle/skyline.h"
 
 namespace lazyrt {
 namespace {
@@ -145,43 +146,6 @@ class MemoryCheck {
   const MethodCheck& c_;
   Array<uint32_t> root_;     ///< per value: the first of those that share its memory
   Array<int32_t> last_use_;  ///< per root: the last use of all that share its memory so far
-};
-
-/// For each moment the highest end of the ranges put there. A segment tree over [0, moments).
-class Skyline {
- public:
-  [[nodiscard]] bool make(size_t moments, const Allocator& memory) {
-    while (leaves_ < moments) leaves_ *= 2;
-    return highest_.make(2 * leaves_, memory) && everywhere_.make(2 * leaves_, memory);
-  }
-  uint64_t highest(size_t from, size_t to) const { return highest(1, 0, leaves_ - 1, from, to); }
-  void raise(size_t from, size_t to, uint64_t end) { raise(1, 0, leaves_ - 1, from, to, end); }
-
- private:
-  // Depth is log2 of the number of nodes.
-  uint64_t highest(size_t n, size_t low, size_t high, size_t from, size_t to) const {
-    if (to < low || high < from) return 0;
-    if (from <= low && high <= to) return highest_[n];
-    const size_t middle = (low + high) / 2;
-    const uint64_t below = std::max(highest(2 * n, low, middle, from, to),
-                                    highest(2 * n + 1, middle + 1, high, from, to));
-    return std::max(everywhere_[n], below);
-  }
-  void raise(size_t n, size_t low, size_t high, size_t from, size_t to, uint64_t end) {
-    if (to < low || high < from) return;
-    highest_[n] = std::max(highest_[n], end);
-    if (from <= low && high <= to) {
-      everywhere_[n] = std::max(everywhere_[n], end);
-      return;
-    }
-    const size_t middle = (low + high) / 2;
-    raise(2 * n, low, middle, from, to, end);
-    raise(2 * n + 1, middle + 1, high, from, to, end);
-  }
-
-  size_t leaves_ = 1;
-  Array<uint64_t> highest_;     ///< of the subtree
-  Array<uint64_t> everywhere_;  ///< put over the whole of the subtree
 };
 
 /// In order of their begins, each range must begin above the ends of all that share a moment with

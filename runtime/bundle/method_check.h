@@ -66,6 +66,13 @@ struct ValueFacts {
   bool bound = false;           ///< a State: one of the method's states
 };
 
+/// What a check of a method is for.
+enum class CheckMode : uint8_t {
+  kFile,    ///< all rules, of a method as it is in its file
+  kDerive,  ///< extents and sizes of what nodes make, and places, are not there yet
+  kBound,   ///< all rules, of a method bound to other sizes: its samples are of those in the file
+};
+
 struct MethodCheck {
   MethodCheck(const fb::Method& m, const BundleSections& s, const OpTable& o, Budget* b,
               WorkMeter* w)
@@ -76,6 +83,7 @@ struct MethodCheck {
   const OpTable& ops;
   Budget* budget;
   WorkMeter* work;
+  CheckMode mode = CheckMode::kFile;
   Array<ValueFacts> values;
 
   const char* name() const { return text_of(method.name()); }
@@ -104,10 +112,14 @@ Status check_states(MethodCheck* check);           // state_rules.cpp
 Status check_output_bindings(MethodCheck* check);  // interface_rules.cpp
 Status check_memory(MethodCheck* check);           // memory_rules.cpp
 Status check_samples(const MethodCheck& check);    // sample_rules.cpp
+Status check_symbols(const MethodCheck& check);    // symbol_rules.cpp
 Status check_reserved(const MethodCheck& check);   // reserved_rules.cpp
 Status check_texts(const MethodCheck& check);      // text_rules.cpp
 /// kUnsupported names the first part that this runtime cannot run.
 Status check_supported(const MethodCheck& check);  // reserved_rules.cpp
+
+/// Element count × element size without overflow, and no more than a file may say.
+bool checked_bytes(const TensorSpec& spec, uint64_t* bytes);  // value_rules.cpp
 
 /// As check_texts, of what the exporter noted.
 Status check_info(const fb::Bundle& bundle, Budget* budget);  // text_rules.cpp

@@ -122,8 +122,21 @@ Status check_outputs(MethodCheck* c, int32_t index) {
   return {};
 }
 
-Status check_inferred(const MethodCheck& c, const OpDef& def, const fb::Node& node,
-                      Scratch* scratch) {
+/// What a node makes at other sizes: dtype and rank are those of the file.
+Status derive_output(MethodCheck* c, size_t output, size_t id, const TensorSpec& made) {
+  TensorSpec& spec = c->values[id].spec;
+  if (made.dtype == spec.dtype && made.shape.rank() == spec.shape.rank()) {
+    spec = made;
+    if (checked_bytes(spec, &c->values[id].bytes)) return {};
+    return bad_bundle("output %zu: at these sizes %s is too large", output,
+                      shape_text(made.shape).text);
+  }
+  return bad_bundle("output %zu: at these sizes it is %s%s, in the bundle %s%s", output,
+                    dtype_name(made.dtype), shape_text(made.shape).text, dtype_name(spec.dtype),
+                    shape_text(spec.shape).text);
+}
+
+Status check_inferred(MethodCheck* c, const OpDef& def, const fb::Node& node, Scratch* scratch) {
   const auto ids = ints_of(node.outputs());
   for (size_t i = 0; i < ids.size(); ++i) scratch->outputs[i] = TensorSpec();
   const Span<const TensorSpec> inputs(scratch->inputs.data(), count_of(node.inputs()));
@@ -133,7 +146,12 @@ Status check_inferred(const MethodCheck& c, const OpDef& def, const fb::Node& no
   if (!status.ok()) return bad_bundle("%s", status.message());
   for (size_t i = 0; i < ids.size(); ++i) {
     const TensorSpec& made = outputs[i];
-    const TensorSpec& said = c.values[static_cast<size_t>(ids[i])].spec;
+    const auto id = static_cast<size_t>(ids[i]);
+    if (c->mode == CheckMode::kDerive) {
+      LAZYRT_RETURN_IF_ERROR(derive_output(c, i, id, made));
+      continue;
+    }
+    const TensorSpec& said = c->values[id].spec;
     if (made.dtype != said.dtype || made.shape != said.shape) {
       return bad_bundle("output %zu: the bundle says %s%s, the operator gives %s%s", i,
                         dtype_name(said.dtype), shape_text(said.shape).text, dtype_name(made.dtype),
@@ -161,7 +179,7 @@ Status check_node(MethodCheck* c, int32_t index, Scratch* scratch) {
   LAZYRT_RETURN_IF_ERROR(check_operand_count(*entry->def, node));
   LAZYRT_RETURN_IF_ERROR(check_inputs(c, *entry->def, index, scratch));
   LAZYRT_RETURN_IF_ERROR(check_outputs(c, index));
-  LAZYRT_RETURN_IF_ERROR(check_inferred(*c, *entry->def, node, scratch));
+  LAZYRT_RETURN_IF_ERROR(check_inferred(c, *entry->def, node, scratch));
   return check_work(*c, *entry->def, node, *scratch);
 }
 

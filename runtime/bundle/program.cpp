@@ -2,7 +2,7 @@
 #include <new>
 
 #include "lazyrt/runtime.h"
-#include "runtime/bundle/program_state.h"
+#include "runtime/bundle/bound_program.h"
 #include "runtime/bundle/verifier.h"
 #include "runtime/core/counted_memory.h"
 
@@ -34,14 +34,16 @@ void destroy_state(ProgramState* state) {
 Status read_program(Span<const uint8_t> bytes, const OpTable& ops, const LoadOptions& options,
                     ProgramState* state) {
   state->ops = &ops;
+  state->options = options;
   state->bytes = bytes.size();
   LAZYRT_RETURN_IF_ERROR(read_sections(bytes, options.check_data, &state->sections));
   constexpr uint64_t kLeast = uint64_t{16} << 20;
   const uint64_t wanted = options.memory_limit == 0 ? kDefaultMemoryLimit : options.memory_limit;
   const uint64_t limit = wanted < kLeast ? kLeast : wanted;
   CountedMemory memory(state->allocator, limit);
-  return memory.explained(verify_bundle(state->sections, ops, options, memory.allocator()),
-                          "LoadOptions::memory_limit");
+  Status status = verify_bundle(state->sections, ops, options, memory.allocator());
+  if (status.ok()) status = check_bounds(*state, memory.allocator());
+  return memory.explained(status, "LoadOptions::memory_limit");
 }
 
 /// "a, b, c" as far as it fits.
@@ -82,6 +84,14 @@ TensorView view_of(const ProgramState& program, const fb::Blob& blob) {
   view.dtype = dtype_of(blob.dtype());
   view.shape = shape_of(blob.shape());
   return view;
+}
+
+/// The symbol of a value's dim, or -1.
+int symbol_of(const fb::Method& method, const fb::Binding& binding, int dim) {
+  const auto indices =
+      ints_of(method.values()->Get(static_cast<uint32_t>(binding.value()))->symbols());
+  if (dim < 0 || static_cast<size_t>(dim) >= indices.size()) return -1;
+  return indices[static_cast<size_t>(dim)];
 }
 
 /// Samples count on over the variants.
@@ -173,6 +183,23 @@ Result<size_t> Method::find_input(std::string_view name) const {
 
 Result<size_t> Method::find_output(std::string_view name) const {
   return find_name(program_->method(index_).outputs(), name, "output");
+}
+
+size_t Method::symbol_count() const { return count_of(program_->method(index_).symbols()); }
+
+SymbolInfo Method::symbol(size_t i) const {
+  const fb::Symbol& s = *program_->method(index_).symbols()->Get(static_cast<uint32_t>(i));
+  return {text_of(s.name()), s.min(), s.max(), s.multiple()};
+}
+
+int Method::input_symbol(size_t input, int dim) const {
+  const fb::Method& m = program_->method(index_);
+  return symbol_of(m, *m.inputs()->Get(static_cast<uint32_t>(input)), dim);
+}
+
+int Method::output_symbol(size_t output, int dim) const {
+  const fb::Method& m = program_->method(index_);
+  return symbol_of(m, *m.outputs()->Get(static_cast<uint32_t>(output)), dim);
 }
 
 size_t Method::literal_count() const { return count_of(program_->method(index_).literals()); }

@@ -13,6 +13,7 @@ class ProgramState {
  public:
   BundleSections sections;
   const OpTable* ops = nullptr;
+  LoadOptions options;  ///< limits, for what is bound to other sizes later
   uint64_t bytes = 0;
   Allocator allocator;  ///< of the state itself, too
   MappedFile file;      ///< unmapped with the state
@@ -32,6 +33,7 @@ class ProgramState {
     const fb::Method& m = method(i);
     return variant == 0 ? m : *m.variants()->Get(static_cast<uint32_t>(variant - 1));
   }
+  size_t method_count() const { return count_of(sections.bundle->methods()); }
   size_t variant_count(size_t i) const { return 1 + count_of(method(i).variants()); }
   /// Bytes of a Constant value.
   const uint8_t* constant(const fb::Value& value) const {

@@ -78,21 +78,6 @@ Status check_prolog(const BundleProlog& p, uint64_t file_bytes) {
   return check_sections(p, file_bytes);
 }
 
-Status check_flatbuffer(Span<const uint8_t> metadata) {
-  if (metadata.size() >= FLATBUFFERS_MAX_BUFFER_SIZE) return bad("metadata of 2 GiB or more");
-  if (metadata.size() < 8 || !fb::BundleBufferHasIdentifier(metadata.data())) {
-    return Status(Error::kInvalidBundle, "metadata: not a FlatBuffer of kind %s",
-                  fb::BundleIdentifier());
-  }
-  flatbuffers::Verifier verifier(metadata.data(), metadata.size(), kBundleMaxDepth,
-                                 kBundleMaxTables);
-  if (!fb::VerifyBundleBuffer(verifier)) {
-    return Status(Error::kInvalidBundle,
-                  "metadata: the FlatBuffer is damaged, nested too deeply or too big");
-  }
-  return {};
-}
-
 Status check_data_checksum(Span<const uint8_t> file, const BundleProlog& p) {
   const auto data = file.subspan(p.constants_offset, file.size() - p.constants_offset);
   if (Checksum64::of(data.data(), data.size()) == p.data_checksum) return {};
@@ -107,6 +92,22 @@ const char* path_end(const char* path, size_t room) {
 
 }  // namespace
 
+Status check_flatbuffer(Span<const uint8_t> metadata) {
+  if (metadata.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return Status(Error::kInvalidBundle, "metadata of 2 GiB or more");
+  if (metadata.size() < 8 || !fb::BundleBufferHasIdentifier(metadata.data())) {
+    return Status(Error::kInvalidBundle, "metadata: not a FlatBuffer of kind %s",
+                  fb::BundleIdentifier());
+  }
+  flatbuffers::Verifier verifier(metadata.data(), metadata.size(), kBundleMaxDepth,
+                                 kBundleMaxTables);
+  if (!fb::VerifyBundleBuffer(verifier)) {
+    return Status(Error::kInvalidBundle,
+                  "metadata: the FlatBuffer is damaged, nested too deeply or too big");
+  }
+  return {};
+}
+
 Status read_sections(Span<const uint8_t> file, bool check_data, BundleSections* out) {
   LAZYRT_RETURN_IF_ERROR(check_identity(file));
   BundleProlog p;
@@ -119,7 +120,7 @@ Status read_sections(Span<const uint8_t> file, bool check_data, BundleSections* 
   LAZYRT_RETURN_IF_ERROR(check_flatbuffer(metadata));
   if (check_data) LAZYRT_RETURN_IF_ERROR(check_data_checksum(file, p));
   out->bundle = fb::GetBundle(metadata.data());
-  out->metadata_bytes = p.metadata_bytes;
+  out->metadata = metadata;
   out->constants = file.subspan(p.constants_offset, p.constants_bytes);
   out->samples = file.subspan(p.samples_offset, p.samples_bytes);
   return {};

@@ -14,13 +14,16 @@ namespace lazyrt {
 /// The parts of a bundle, in place.
 struct BundleSections {
   const fb::Bundle* bundle = nullptr;
-  uint64_t metadata_bytes = 0;
+  Span<const uint8_t> metadata;
   Span<const uint8_t> constants;
   Span<const uint8_t> samples;
 };
 
 /// Checks prolog, checksums and the FlatBuffer's structure. What the tables say is not checked yet.
 Status read_sections(Span<const uint8_t> file, bool check_data, BundleSections* out);
+
+/// Checks the FlatBuffer's structure: that no offset in it leads outside.
+Status check_flatbuffer(Span<const uint8_t> metadata);
 
 /// Number of elements of a vector that may be absent.
 template <class V>

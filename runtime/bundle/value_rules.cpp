@@ -34,19 +34,16 @@ Status check_shape(const MethodCheck& c, size_t id) {
   return c.budget->charge(rank * sizeof(int64_t));
 }
 
-/// Element count × element size without overflow; also what Value.bytes must be.
+/// What Value.bytes must be.
 Status check_bytes(const MethodCheck& c, size_t id, ValueFacts* facts) {
   const fb::Value& value = c.value(id);
   facts->spec = spec_of(value);
-  int64_t numel = 0;
-  int64_t bytes = 0;
-  const auto element = static_cast<int64_t>(dtype_size(facts->spec.dtype));
-  if (!facts->spec.shape.checked_numel(&numel) || __builtin_mul_overflow(numel, element, &bytes) ||
-      bytes > INT64_MAX / 4) {
+  uint64_t bytes = 0;
+  if (!checked_bytes(facts->spec, &bytes)) {
     return c.bad_value(id, "shape %s is negative or too large", shape_text(facts->spec.shape).text);
   }
-  if (value.bytes() != static_cast<uint64_t>(bytes)) {
-    return c.bad_value(id, "%" PRIu64 " bytes, but %s%s takes %" PRId64, value.bytes(),
+  if (value.bytes() != bytes) {
+    return c.bad_value(id, "%" PRIu64 " bytes, but %s%s takes %" PRIu64, value.bytes(),
                        dtype_name(facts->spec.dtype), shape_text(facts->spec.shape).text, bytes);
   }
   facts->bytes = value.bytes();
@@ -84,8 +81,14 @@ Status check_value(MethodCheck* c, size_t id) {
   LAZYRT_RETURN_IF_ERROR(check_dtype(*c, id));
   LAZYRT_RETURN_IF_ERROR(check_shape(*c, id));
   ValueFacts& facts = c->values[id];
-  LAZYRT_RETURN_IF_ERROR(check_bytes(*c, id, &facts));
-  LAZYRT_RETURN_IF_ERROR(check_place(*c, id, &facts));
+  if (c->mode == CheckMode::kDerive) {
+    facts.spec = spec_of(c->value(id));
+    if (!checked_bytes(facts.spec, &facts.bytes))
+      return c->bad_value(id, "shape %s is too large", shape_text(facts.spec.shape).text);
+  } else {
+    LAZYRT_RETURN_IF_ERROR(check_bytes(*c, id, &facts));
+    LAZYRT_RETURN_IF_ERROR(check_place(*c, id, &facts));
+  }
   facts.kind = c->value(id).kind();
   facts.alias_of = c->value(id).alias_of();
   if (facts.kind == fb::ValueKind::Constant || facts.kind == fb::ValueKind::State) {
@@ -95,6 +98,17 @@ Status check_value(MethodCheck* c, size_t id) {
 }
 
 }  // namespace
+
+bool checked_bytes(const TensorSpec& spec, uint64_t* bytes) {
+  int64_t numel = 0, product = 0;
+  const auto element = static_cast<int64_t>(dtype_size(spec.dtype));
+  if (!spec.shape.checked_numel(&numel) || __builtin_mul_overflow(numel, element, &product) ||
+      product > INT64_MAX / 4) {
+    return false;
+  }
+  *bytes = static_cast<uint64_t>(product);
+  return true;
+}
 
 Status check_values(MethodCheck* check) {
   const size_t count = count_of(check->method.values());

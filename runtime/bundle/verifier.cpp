@@ -78,7 +78,8 @@ Status check_structure(MethodCheck* check) {
   LAZYRT_RETURN_IF_ERROR(check_guards(*check));
   LAZYRT_RETURN_IF_ERROR(check_states(check));
   LAZYRT_RETURN_IF_ERROR(check_memory(check));
-  LAZYRT_RETURN_IF_ERROR(check_samples(*check));
+  if (check->mode == CheckMode::kFile) LAZYRT_RETURN_IF_ERROR(check_samples(*check));
+  LAZYRT_RETURN_IF_ERROR(check_symbols(*check));
   return check_reserved(*check);
 }
 
@@ -88,11 +89,13 @@ struct BundleCheck {
   uint64_t memory_limit;
   Budget budget;
   WorkMeter work;
+  CheckMode mode = CheckMode::kFile;
 
   /// One method without its variants. `unsupported` keeps the first thing that cannot run.
   Status method(const fb::Method& m, Status* unsupported) {
     LAZYRT_RETURN_IF_ERROR(check_arena_limit(m, memory_limit));
     MethodCheck check(m, sections, ops, &budget, &work);
+    check.mode = mode;
     const Status status = check_structure(&check);
     if (!status.ok() && status.error() != Error::kUnsupported) return status;
     LAZYRT_RETURN_IF_ERROR(check_memory_limit(check, memory_limit));
@@ -113,6 +116,8 @@ struct BundleCheck {
                       static_cast<unsigned>(i) + 1);
       }
       Status status = method(variant, unsupported);
+      if (status.ok() && unsupported->ok() && count_of(variant.symbols()) != 0)
+        *unsupported = Status(Error::kUnsupported, "variants with dynamic dims (symbols)");
       if (status.ok() && unsupported->ok()) status = check_variant(m, variant);
       LAZYRT_RETURN_IF_ERROR(status.with_context("variant %u of method '%.60s'",
                                                  static_cast<unsigned>(i) + 1, text_of(m.name())));
@@ -138,8 +143,8 @@ Status verify_bundle(const BundleSections& sections, const OpTable& ops, const L
   if (count_of(sections.bundle->methods()) == 0) {
     return Status(Error::kInvalidBundle, "the bundle has no method");
   }
-  BundleCheck check = {sections, ops, options.memory_limit, Budget(sections.metadata_bytes, memory),
-                       WorkMeter(options)};
+  BundleCheck check = {sections, ops, options.memory_limit,
+                       Budget(sections.metadata.size(), memory), WorkMeter(options)};
   LAZYRT_RETURN_IF_ERROR(check_info(*sections.bundle, &check.budget));
   LAZYRT_RETURN_IF_ERROR(check.method_names());
   Status unsupported;
@@ -148,6 +153,17 @@ Status verify_bundle(const BundleSections& sections, const OpTable& ops, const L
     LAZYRT_RETURN_IF_ERROR(check.method(*method, &unsupported));
     LAZYRT_RETURN_IF_ERROR(check.variants(*method, &unsupported));
   }
+  return unsupported;
+}
+
+Status verify_bound_method(const BundleSections& sections, const fb::Method& method,
+                           const OpTable& ops, const LoadOptions& options,
+                           const Allocator& memory) {
+  BundleCheck check = {sections, ops, options.memory_limit,
+                       Budget(sections.metadata.size(), memory), WorkMeter(options)};
+  check.mode = CheckMode::kBound;
+  Status unsupported;
+  LAZYRT_RETURN_IF_ERROR(check.method(method, &unsupported));
   return unsupported;
 }
 

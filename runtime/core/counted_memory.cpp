@@ -31,7 +31,7 @@ bool CountedMemory::admit(uint64_t bytes) {
 
 bool CountedMemory::take(uint64_t bytes) {
   if (fits(bytes)) {
-    used_ += bytes;
+    set_used(used_ + bytes);
     return true;
   }
   refusal_ = Refusal::kLimit;
@@ -46,7 +46,7 @@ void* CountedMemory::allocate(size_t bytes, size_t alignment) {
   if (!admit(total)) return nullptr;
   auto* piece = static_cast<char*>(source_.allocate(source_.context, total, header.offset));
   if (piece == nullptr) return nullptr;
-  used_ += total;
+  set_used(used_ + total);
   if (share_left_ != UINT64_MAX) share_left_ -= total;
   const Header filled = {total, header.offset};
   std::memcpy(piece + header.offset - sizeof(Header), &filled, sizeof(Header));
@@ -58,7 +58,7 @@ void CountedMemory::release(void* pointer) {
   auto* given = static_cast<char*>(pointer);
   Header header;
   std::memcpy(&header, given - sizeof(Header), sizeof(Header));
-  used_ -= header.bytes;
+  set_used(used_ - header.bytes);
   if (share_left_ != UINT64_MAX) share_left_ += header.bytes;
   source_.release(source_.context, given - header.offset);
 }

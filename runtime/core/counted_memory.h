@@ -8,7 +8,7 @@
 namespace lazyrt {
 
 /// Memory from another allocator, counted against a limit before it is asked for. One thread at a
-/// time.
+/// time, but for used().
 class CountedMemory {
  public:
   /// Why memory was refused last.
@@ -29,7 +29,7 @@ class CountedMemory {
   /// Counts bytes that come from elsewhere; no share bounds these. False: they exceed the limit.
   bool take(uint64_t bytes);
   /// REQUIRES: taken before.
-  void give(uint64_t bytes) { used_ -= bytes; }
+  void give(uint64_t bytes) { set_used(used_ - bytes); }
   bool fits(uint64_t bytes) const { return bytes <= limit_ - used_; }
 
   /// From now to end_share the allocator gives no more than `bytes` at a time.
@@ -38,7 +38,8 @@ class CountedMemory {
   /// Notes that memory from elsewhere was refused because of its share.
   void refuse_share() { refusal_ = Refusal::kShare; }
 
-  uint64_t used() const { return used_; }
+  /// May be called from any thread.
+  uint64_t used() const { return __atomic_load_n(&used_, __ATOMIC_RELAXED); }
   uint64_t limit() const { return limit_; }
   Refusal refusal() const { return refusal_; }
   void forget_refusal() { refusal_ = Refusal::kNone; }
@@ -50,10 +51,11 @@ class CountedMemory {
   void* allocate(size_t bytes, size_t alignment);
   void release(void* pointer);
   bool admit(uint64_t bytes);
+  void set_used(uint64_t bytes) { __atomic_store_n(&used_, bytes, __ATOMIC_RELAXED); }
 
   const Allocator source_;
   const uint64_t limit_;
-  uint64_t used_ = 0;
+  uint64_t used_ = 0;  ///< atomic
   uint64_t share_left_ = UINT64_MAX;
   uint64_t refused_bytes_ = 0;
   Refusal refusal_ = Refusal::kNone;

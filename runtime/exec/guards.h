@@ -23,6 +23,11 @@ class Guards {
     return check_due(node, values, next);
   }
 
+  /// Goes on counting from there. REQUIRES: the same guards.
+  void continue_from(const Guards& other) {
+    for (size_t i = 0; i < refusals_.size(); ++i) refusals_[i] = other.refusals_[i];
+  }
+
   /// How often check() found this guard of the method broken. Also while another thread runs.
   uint64_t refusals(size_t guard) const;
 

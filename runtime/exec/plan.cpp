@@ -175,6 +175,14 @@ Status Plan::make(const ProgramState& program, const fb::Method& method, const B
   return {};
 }
 
+void Plan::keep_reasons_of(Plan* other) {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    char*& mine = nodes_[i].fallback_reason;
+    char*& its = other->nodes_[i].fallback_reason;
+    if (mine != nullptr && its != nullptr && std::strcmp(mine, its) == 0) std::swap(mine, its);
+  }
+}
+
 void Plan::clear() {
   for (PlannedNode& node : nodes_) {
     if (node.kernel != nullptr && node.kernel->release != nullptr) {

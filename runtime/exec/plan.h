@@ -33,6 +33,9 @@ class Plan {
   Status make(const ProgramState& program, const fb::Method& method, const Backend& backend,
               CountedMemory* memory, BackendServices* services);
   void clear();
+  /// Reasons of fallbacks that are the same here and there keep their place: `other` gets this
+  /// plan's. REQUIRES: both are of the same nodes.
+  void keep_reasons_of(Plan* other);
 
   Span<const PlannedNode> nodes() const { return {nodes_.data(), nodes_.size()}; }
   /// Value ids of all nodes' inputs and outputs, -1 = absent.

@@ -90,20 +90,25 @@ Session::~Session() { destroy_state(state_); }
 Status Session::set_input(size_t i, const void* data, size_t bytes) {
   const Entry entry(*state_);
   LAZYRT_RETURN_IF_ERROR(entry.status());
-  return state_->set_input(i, nullptr, data, bytes);
+  return state_->set_input(i, data, bytes);
 }
 
 Status Session::set_input(size_t i, const TensorView& tensor) {
   const Entry entry(*state_);
   LAZYRT_RETURN_IF_ERROR(entry.status());
-  LAZYRT_RETURN_IF_ERROR(state_->check_input(i, tensor));
-  return state_->set_input(i, &tensor.shape, tensor.data, tensor.bytes());
+  return state_->set_input(i, tensor);
 }
 
 Status Session::bind_input(size_t i, const TensorView& tensor, size_t readable) {
   const Entry entry(*state_);
   LAZYRT_RETURN_IF_ERROR(entry.status());
   return state_->bind_input(i, tensor, readable);
+}
+
+Status Session::bind_shapes(Span<const Shape> inputs) {
+  const Entry entry(*state_);
+  LAZYRT_RETURN_IF_ERROR(entry.status());
+  return state_->bind_shapes(inputs);
 }
 
 Status Session::run() {

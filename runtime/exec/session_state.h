@@ -1,13 +1,12 @@
 #pragma once
 
-// What stands behind Session: its variants, the memory they share, inputs and states. Internal to
-// runtime/exec.
+// What stands behind Session: what it has whatever the sizes of its inputs, the part that is bound
+// to them, and the inputs of other sizes that wait for the next run. Internal to runtime/exec.
 
 #include <atomic>
+#include <mutex>
 
-#include "runtime/exec/block.h"
-#include "runtime/exec/run_stop.h"
-#include "runtime/exec/variant.h"
+#include "runtime/exec/bound_session.h"
 
 namespace lazyrt {
 
@@ -20,21 +19,21 @@ class SessionState {
   SessionState& operator=(const SessionState&) = delete;
   ~SessionState();
 
-  /// Kernels, arena, workspace, states. REQUIRES: called once, before anything else.
+  /// Kernels, arena, workspace, states, at the sizes of the file. REQUIRES: called once, before
+  /// anything else.
   Status make();
 
-  /// `shape` may be nullptr: whatever shape has these bytes.
-  Status set_input(size_t i, const Shape* shape, const void* data, size_t bytes);
-  /// dtype and shape of the tensor are those of a variant's input.
-  Status check_input(size_t i, const TensorView& tensor) const;
+  Status set_input(size_t i, const void* data, size_t bytes);
+  Status set_input(size_t i, const TensorView& tensor);
   Status bind_input(size_t i, const TensorView& tensor, size_t readable);
+  Status bind_shapes(Span<const Shape> inputs);
   Status run();
   /// From any thread, also while another one is in run.
   void cancel() { stop_.cancel(); }
-  Result<TensorView> output(size_t i) const;
-  Result<size_t> variant() const;
+  Result<TensorView> output(size_t i) const { return bound_->output(i); }
+  Result<size_t> variant() const { return bound_->variant(); }
   Status reset_state();
-  Result<TensorView> state(size_t i) const;
+  Result<TensorView> state(size_t i) const { return states_.view(i); }
   SessionStats stats() const;
   size_t node_count() const;
   NodeInfo node(size_t i) const;
@@ -46,46 +45,39 @@ class SessionState {
   const Allocator& source() const { return memory_.source(); }
 
  private:
-  struct InputSlot {
-    uint8_t* copy = nullptr;  ///< the session's own place for it
-    uint64_t room = 0;        ///< of copy: the most bytes that a variant's input takes
-    Shape shape;              ///< of what is set
-    size_t bytes = 0;
-    bool set = false;
-    const void* bound = nullptr;  ///< the caller's memory; nullptr: the copy
-    bool copy_at_run = false;     ///< bound, but not fit for use in place
-    /// Of bound memory that is an input's copy: read into here before any copy is written.
-    uint8_t* stage = nullptr;  ///< room_of(room) bytes, once they were needed
-    bool is_staged = false;
+  /// An input of another shape than the one bound: it waits for a run, which binds its shape.
+  struct PendingInput {
+    bool is_set = false;
+    Shape shape;
+    void* copy = nullptr;         ///< of what was set; owned
+    const void* bound = nullptr;  ///< the caller's memory, instead
+    size_t readable = 0;          ///< bytes at bound
   };
 
-  Status make_variants();
-  Status make_memory();
-  Status make_states();
-  Status make_inputs();
-  Status make_all();
-  /// The parts that the bundle states, before anything is made.
-  Status find_sizes();
-  Status check_memory_limit() const;
-  uint64_t input_block_bytes();
+  const fb::Method& method() const { return program_.method(method_index_); }
+  size_t symbol_count() const { return count_of(method().symbols()); }
+  bool is_dynamic() const { return symbol_count() != 0; }
+  /// Of symbol_count() numbers.
+  Span<const int64_t> sizes_in(const int64_t* symbols) const { return {symbols, symbol_count()}; }
 
-  /// The method itself: variant 0.
-  const fb::Method& method() const { return variants_[0].method(); }
-  const fb::State& state_table(size_t k) const {
-    return *method().states()->Get(static_cast<uint32_t>(k));
-  }
-  const char* input_name(size_t i) const;
-  Status no_input(size_t i) const;
-  Status wrong_input(size_t i, const char* given) const;
+  Status make_all();
+  Status make_bound(Span<const int64_t> symbols, BoundSession** bound);
+  void destroy_bound(BoundSession* bound);
+
+  Status check_input_index(size_t i) const;
   Status find_shape(size_t i, size_t bytes, Shape* shape) const;
-  bool is_own_memory(const void* data, size_t bytes) const;
-  bool is_an_input_copy(const void* data, size_t bytes) const;
-  Status make_stage(InputSlot* slot);
-  Status prepare_inputs();
-  bool fits(const Variant& variant, size_t* wrong) const;
-  void point_inputs(Variant* variant);
-  Status run_variant(size_t v);
-  void keep_states(const Variant& variant);
+  Status check_input(size_t i, const TensorView& tensor) const;
+  Status wait_with_copy(size_t i, const TensorView& tensor);
+  Status wait_with_memory(size_t i, const TensorView& tensor, size_t readable);
+  void drop_pending(size_t i);
+  bool is_pending() const { return pending_count_ != 0; }
+
+  Status find_sizes(int64_t* symbols) const;
+  Status bind_pending();
+  Status rebind(const int64_t* symbols);
+  Status move_inputs(BoundSession* next) const;
+  void replace_bound(BoundSession* next);
+  void drop_moved();
 
   const ProgramState& program_;
   const size_t method_index_;
@@ -93,21 +85,15 @@ class SessionState {
   CountedMemory memory_;  ///< outlives whatever is in it
   const Allocator allocator_;
 
-  // The services outlive the kernels of the variants.
-  BackendServices services_;
-  Variant* variants_ = nullptr;
-  size_t variant_count_ = 0;
-  uint64_t arena_bytes_ = 0;
-  uint64_t input_bytes_ = 0;
-  uint64_t state_bytes_ = 0;
-  Block arena_;
-  Block workspace_;
-  Block state_block_;
-  Block input_block_;       ///< of several variants: inputs stay when the next variant is tried
-  Array<uint8_t*> states_;  ///< per state: where it is in state_block_
-  Array<InputSlot> inputs_;
-  Array<uint32_t> by_address_;  ///< the inputs in the order of their copies
-  int32_t ran_ = -1;            ///< the variant of the last run's result; -1: there is none
+  BackendServices services_;  ///< outlive the kernels
+  SessionStates states_;
+  BoundSession* bound_ = nullptr;          ///< owned; never nullptr once make() was ok
+  int64_t sizes_[kBundleMaxSymbols] = {};  ///< that bound_ is bound to
+  Array<PendingInput> pending_;            ///< per input; empty of a method without symbols
+  mutable Array<Shape> shapes_;            ///< per input, while sizes are sought
+  size_t pending_count_ = 0;
+  /// Held to replace bound_ or what is in it, and by those who look at it from other threads.
+  mutable std::mutex mutex_;
   RunStop stop_;
   mutable std::atomic<bool> busy_{false};
 };

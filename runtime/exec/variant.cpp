@@ -135,7 +135,13 @@ const TensorView& Variant::next_of_state(size_t k) const {
   return values_[static_cast<size_t>(method_->states()->Get(static_cast<uint32_t>(k))->next())];
 }
 
-NodeInfo Variant::node(size_t i) const {
+void Variant::continue_from(Variant* other) {
+  guards_.continue_from(other->guards_);
+  plan_.keep_reasons_of(&other->plan_);
+  for (size_t i = 0; i < times_.size(); ++i) times_[i] = other->times_[i];
+}
+
+NodeInfo Variant::node(size_t i, const fb::Method& texts) const {
   const PlannedNode& planned = plan_.nodes()[i];
   NodeInfo info;
   info.op = planned.op->name;
@@ -145,9 +151,9 @@ NodeInfo Variant::node(size_t i) const {
     info.nanoseconds = read_counter(times_[i].nanoseconds);
     info.runs = read_counter(times_[i].runs);
   }
-  const int32_t source = method_->nodes()->Get(static_cast<uint32_t>(i))->source();
+  const int32_t source = texts.nodes()->Get(static_cast<uint32_t>(i))->source();
   if (source < 0) return info;
-  const fb::Source& s = *method_->sources()->Get(static_cast<uint32_t>(source));
+  const fb::Source& s = *texts.sources()->Get(static_cast<uint32_t>(source));
   info.aten = text_of(s.aten());
   info.module_path = text_of(s.module_path());
   info.file = text_of(s.file());

@@ -48,8 +48,12 @@ class Variant {
   /// What state k becomes. REQUIRES: run() was ok.
   const TensorView& next_of_state(size_t k) const;
 
-  /// Also while another thread runs.
-  NodeInfo node(size_t i) const;
+  /// Also while another thread runs. `texts`: the method, or the one of the file that it was made
+  /// of; what the answer points to is there.
+  NodeInfo node(size_t i, const fb::Method& texts) const;
+  /// Goes on with the counts of the same program bound to other sizes, and with those of its texts
+  /// that are the same.
+  void continue_from(Variant* other);
   uint64_t guard_refusals(size_t guard) const { return guards_.refusals(guard); }
 
  private:

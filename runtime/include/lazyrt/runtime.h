@@ -73,6 +73,14 @@ struct TensorInfo {
   Shape shape;
 };
 
+/// A named extent of inputs that the caller chooses: min <= it <= max, a multiple of `multiple`.
+struct SymbolInfo {
+  const char* name = "";
+  int64_t min = 1;
+  int64_t max = 1;
+  int64_t multiple = 1;
+};
+
 /// A Python number among a method's results: `position` is its place among all results.
 struct LiteralInfo {
   const char* name = "";
@@ -124,12 +132,23 @@ class Method {
   size_t variant_count() const;
   size_t input_count() const;
   size_t output_count() const;
+  /// Of a method with symbols with the sizes that it was exported at.
   /// REQUIRES: i < input_count() resp. output_count().
   TensorInfo input(size_t i, size_t variant = 0) const;
   TensorInfo output(size_t i, size_t variant = 0) const;
   /// Index of that name, or kNotFound with the names there are.
   Result<size_t> find_input(std::string_view name) const;
   Result<size_t> find_output(std::string_view name) const;
+
+  /// Extents of the inputs that may be chosen; 0 for most methods: all shapes are fixed.
+  size_t symbol_count() const;
+  /// REQUIRES: i < symbol_count().
+  SymbolInfo symbol(size_t i) const;
+  /// The symbol that this dim of an input or output is, or -1: its extent is fixed, or, of an
+  /// output, another function of the symbols. REQUIRES: input < input_count() resp. output <
+  /// output_count().
+  int input_symbol(size_t input, int dim) const;
+  int output_symbol(size_t output, int dim) const;
 
   size_t literal_count() const;
   LiteralInfo literal(size_t i, size_t variant = 0) const;
@@ -251,10 +270,22 @@ class Session {
   Session& operator=(const Session&) = delete;
   ~Session();
 
+  // Of a method with symbols (Method::symbol) an input may have any shape within their bounds. The
+  // next run, or bind_shapes, binds the session to the shapes that are set then, if they are others
+  // than before: it plans the memory, checks and prepares the kernels for them, which takes about
+  // the time of Session::create without its packing of weights, and for that moment the memory of
+  // both. Inputs whose shape stays keep what they hold, states stay, threads and packed weights are
+  // those of the session. Where the session cannot be bound it stays as it was: kInvalidArgument
+  // names inputs that disagree, kOutOfMemory the limit, kInvalidBundle and kUnsupported the node
+  // that does not work at these sizes, kFailedPrecondition an input that is bound to an output of
+  // the session, which would move. A run with the shapes of the last one allocates nothing.
+
   /// Copies row-major data into the session. `bytes` must be the input's exact size, and say which
-  /// shape it is where variants differ.
+  /// shape it is where variants differ or the method has symbols: the shape that the input has, or
+  /// else its only dim that is a symbol follows; otherwise set it as a tensor.
   Status set_input(size_t i, const void* data, size_t bytes);
-  /// As set_input, with dtype and shape checked against the method's (one of its variants').
+  /// As set_input, with dtype and shape checked against the method's (one of its variants', or what
+  /// its symbols allow). kInvalidArgument names the input, and the dim with its symbol and bounds.
   Status set_input(size_t i, const TensorView& tensor);
   /// Uses the caller's memory at each run, without a copy, until bound or set again. `readable`
   /// bytes must be readable from data; if data is not aligned to kAlignment or readable is less
@@ -263,10 +294,17 @@ class Session {
   /// last one left there, all such inputs at once. kOutOfMemory: none for that copy.
   Status bind_input(size_t i, const TensorView& tensor, size_t readable);
 
+  /// Binds the session to these shapes, one for each input in their order, ahead of a run. Inputs
+  /// whose shape changes must be set again, if they were not set with that shape already; outputs
+  /// of the last run are gone if any shape changes. Errors as above. Of a method without symbols it
+  /// only checks them.
+  Status bind_shapes(Span<const Shape> inputs);
+
   /// Runs the method. kFailedPrecondition names an input that was never set; kOutOfRange an index
   /// operand with a bad value and its node; kGuardFailed a guard that these inputs break, with its
   /// source line, for each variant; kCancelled and kDeadlineExceeded as below. After an error there
-  /// is no result, and states are what they were before the run. No heap allocation.
+  /// is no result, and states are what they were before the run. No heap allocation, but where
+  /// inputs have other shapes than in the last run.
   Status run();
   /// Ends a run that another thread is in before its next node, with kCancelled; while there is
   /// none it does nothing. May be called from any thread as long as the session is not moved or
@@ -284,8 +322,8 @@ class Session {
   /// What a state holds now, in the session's memory, valid until the next run or reset_state.
   Result<TensorView> state(size_t i) const;
 
-  /// These three never wait and may be called while another thread runs: times are then those of
-  /// the nodes that have ended.
+  /// These may be called while another thread runs, and wait for no run: times are then those of
+  /// the nodes that have ended. Counts go on when shapes change.
   SessionStats stats() const;
   /// Of all variants, one after the other.
   size_t node_count() const;

@@ -1,0 +1,286 @@
+#include "runtime/bundle/bound_program.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+
+#include "runtime/bundle/arena_packing.h"
+#include "runtime/bundle/method_check.h"
+#include "runtime/bundle/symbol_numbers.h"
+#include "runtime/bundle/verifier.h"
+
+namespace lazyrt {
+namespace {
+
+uint64_t room_of(uint64_t bytes) { return align_up(bytes + kBundleTailBytes, kBundleAlignment); }
+
+uint64_t memory_limit_of(const LoadOptions& options) {
+  return options.memory_limit == 0 ? kDefaultMemoryLimit : options.memory_limit;
+}
+
+/// Makes the copy say what the method is at other sizes.
+///
+/// A hostile file may let its tables overlap, so that what is written changes the structure of the
+/// copy. So the places to write at come from the base, which never changes; the copy is read only
+/// after its structure was verified, and never while it is written.
+class Binder {
+ public:
+  Binder(const ProgramState& base, size_t method, uint8_t* copy, const Allocator& memory)
+      : base_(base),
+        index_(method),
+        method_(base.method(method)),
+        copy_(copy),
+        memory_(memory),
+        sections_(base.sections) {
+    sections_.metadata = {copy, base.sections.metadata.size()};
+  }
+
+  Status run(Span<const int64_t> symbols) {
+    LAZYRT_RETURN_IF_ERROR(write_patches(symbols));
+    write_input_extents(symbols);
+    LAZYRT_RETURN_IF_ERROR(check_structure());
+    Budget budget(sections_.metadata.size(), memory_);
+    WorkMeter work(base_.options);
+    MethodCheck derived(bound_method(), sections_, *base_.ops, &budget, &work);
+    derived.mode = CheckMode::kDerive;
+    LAZYRT_RETURN_IF_ERROR(derive(&derived));
+    LAZYRT_RETURN_IF_ERROR(place(&derived));
+    LAZYRT_RETURN_IF_ERROR(check_structure());
+    return verify();
+  }
+  const BundleSections& sections() const { return sections_; }
+
+ private:
+  const fb::Value& base_value(size_t id) const {
+    return *method_.values()->Get(static_cast<uint32_t>(id));
+  }
+  const fb::Method& bound_method() const {
+    return *sections_.bundle->methods()->Get(static_cast<uint32_t>(index_));
+  }
+
+  /// Where a part of the base lies in the copy.
+  uint8_t* in_copy(const void* part) const {
+    return copy_ + (static_cast<const uint8_t*>(part) - base_.sections.metadata.data());
+  }
+  /// REQUIRES: the field is stored, as check_symbols made sure.
+  template <class T, class Table>
+  void write_field(const Table& table, flatbuffers::voffset_t field, T value) {
+    const auto& raw = reinterpret_cast<const flatbuffers::Table&>(table);
+    std::memcpy(in_copy(raw.GetAddressOf(field)), &value, sizeof(T));
+  }
+  void write_extent(const fb::Value& value, size_t dim, int64_t extent) {
+    std::memcpy(in_copy(value.shape()->Data()) + dim * sizeof(extent), &extent, sizeof(extent));
+  }
+
+  Status write_patches(Span<const int64_t> symbols) {
+    Array<TermNumber> numbers;
+    LAZYRT_RETURN_IF_ERROR(evaluate_terms(method_, symbols, memory_, &numbers));
+    for (uint32_t i = 0; i < count_of(method_.patches()); ++i) {
+      PatchBytes patch;
+      LAZYRT_RETURN_IF_ERROR(
+          make_patch(base_.sections.metadata, method_, *method_.patches()->Get(i), numbers, &patch)
+              .with_context("patch %u", static_cast<unsigned>(i)));
+      std::memcpy(copy_ + patch.offset, patch.bytes, patch.width);
+    }
+    return {};
+  }
+
+  void write_input_extents(Span<const int64_t> symbols) {
+    for (size_t id = 0; id < count_of(method_.values()); ++id) {
+      const fb::Value& value = base_value(id);
+      if (value.kind() != fb::ValueKind::Input) continue;
+      const auto indices = ints_of(value.symbols());
+      for (size_t dim = 0; dim < indices.size(); ++dim) {
+        if (indices[dim] >= 0) write_extent(value, dim, symbols[static_cast<size_t>(indices[dim])]);
+      }
+    }
+  }
+
+  /// What walks the copy, or takes its numbers for those of the base, may do so after this.
+  Status check_structure() {
+    LAZYRT_RETURN_IF_ERROR(check_flatbuffer(sections_.metadata));
+    sections_.bundle = fb::GetBundle(copy_);
+    const bool same = count_of(sections_.bundle->methods()) == base_.method_count() &&
+                      count_of(bound_method().values()) == count_of(method_.values()) &&
+                      count_of(bound_method().nodes()) == count_of(method_.nodes()) &&
+                      count_of(bound_method().guards()) == count_of(method_.guards());
+    return same ? Status() : bad_bundle("what its patches write changes its structure");
+  }
+
+  static Status derive(MethodCheck* check) {
+    LAZYRT_RETURN_IF_ERROR(check_values(check));
+    LAZYRT_RETURN_IF_ERROR(check_input_bindings(check));
+    LAZYRT_RETURN_IF_ERROR(check_nodes(check));
+    LAZYRT_RETURN_IF_ERROR(check_output_bindings(check));
+    return check_states(check);
+  }
+
+  /// The first value in each value's memory, and the last use of what is in it. A value that was
+  /// written over another one, and has not its size any more, gets memory of its own.
+  void find_roots(MethodCheck* check, Array<uint32_t>* roots, Array<int32_t>* last_uses) const {
+    for (size_t id = 0; id < check->values.size(); ++id) {
+      ValueFacts& facts = check->values[id];
+      (*roots)[id] = static_cast<uint32_t>(id);
+      (*last_uses)[id] = facts.last_use;
+      if (facts.alias_of < 0 || static_cast<size_t>(facts.alias_of) >= id) continue;
+      const auto target = static_cast<size_t>(facts.alias_of);
+      if (check->values[target].spec.numel() != facts.spec.numel() ||
+          check->values[target].bytes != facts.bytes) {
+        facts.alias_of = -1;
+        continue;
+      }
+      const uint32_t root = (*roots)[target];
+      (*roots)[id] = root;
+      (*last_uses)[root] = std::max((*last_uses)[root], facts.last_use);
+    }
+  }
+
+  static bool is_in_arena(const ValueFacts& facts) {
+    return facts.kind == fb::ValueKind::Arena || facts.kind == fb::ValueKind::Input;
+  }
+
+  Status add_pieces(const MethodCheck& check, const Array<uint32_t>& roots,
+                    const Array<int32_t>& last_uses, Array<uint32_t>* piece_of,
+                    Array<ArenaPiece>* pieces, size_t* count) const {
+    uint64_t total = 0;
+    for (size_t id = 0; id < check.values.size(); ++id) {
+      const ValueFacts& facts = check.values[id];
+      if (!is_in_arena(facts) || roots[id] != id) continue;
+      (*piece_of)[id] = static_cast<uint32_t>(*count);
+      ArenaPiece& piece = (*pieces)[(*count)++];
+      piece.first = facts.made_at;
+      piece.last = last_uses[id];
+      piece.bytes = room_of(facts.bytes);
+      if (__builtin_add_overflow(total, piece.bytes, &total) || total > INT64_MAX)
+        return Status(Error::kOutOfMemory, "its values are too large");
+    }
+    return {};
+  }
+
+  /// Finds a place for each value, and writes all that derive() found.
+  Status place(MethodCheck* check) {
+    const size_t count = check->values.size();
+    Array<uint32_t> roots, piece_of;
+    Array<int32_t> last_uses;
+    Array<ArenaPiece> pieces;
+    if (!roots.make(count, memory_) || !piece_of.make(count, memory_) ||
+        !last_uses.make(count, memory_) || !pieces.make(count, memory_)) {
+      return no_memory_to_check();
+    }
+    find_roots(check, &roots, &last_uses);
+    size_t used = 0;
+    LAZYRT_RETURN_IF_ERROR(add_pieces(*check, roots, last_uses, &piece_of, &pieces, &used));
+    uint64_t total = 0;
+    if (!pack_arena({pieces.data(), used}, memory_, most_pairs_for(used), &total))
+      return no_memory_to_check();
+    LAZYRT_RETURN_IF_ERROR(check_arena(total));
+    for (size_t id = 0; id < count; ++id) {
+      if (is_in_arena(check->values[id]))
+        write_value(id, check->values[id], pieces[piece_of[roots[id]]].offset);
+    }
+    write_field<uint64_t>(method_, fb::Method::VT_ARENA_BYTES, total);
+    return {};
+  }
+
+  Status check_arena(uint64_t bytes) const {
+    const uint64_t limit = memory_limit_of(base_.options);
+    if (bytes <= limit) return {};
+    return Status(Error::kOutOfMemory,
+                  "its arena needs %" PRIu64 " bytes, memory_limit is %" PRIu64, bytes, limit);
+  }
+
+  void write_value(size_t id, const ValueFacts& facts, uint64_t offset) {
+    const fb::Value& value = base_value(id);
+    if (value.kind() != facts.kind) return;  // the patched copy's: what is written is wrong anyway
+    const size_t rank = std::min(count_of(value.shape()), facts.spec.shape.size());
+    for (size_t dim = 0; dim < rank; ++dim)
+      write_extent(value, dim, facts.spec.shape[static_cast<int>(dim)]);
+    write_field<uint64_t>(value, fb::Value::VT_OFFSET, offset);
+    write_field<uint64_t>(value, fb::Value::VT_BYTES, facts.bytes);
+    write_field<int32_t>(value, fb::Value::VT_ALIAS_OF, facts.alias_of);
+  }
+
+  Status verify() const {
+    LAZYRT_RETURN_IF_ERROR(
+        verify_bound_method(sections_, bound_method(), *base_.ops, base_.options, memory_));
+    return check_variant(method_, bound_method());
+  }
+
+  const ProgramState& base_;
+  const size_t index_;
+  const fb::Method& method_;  ///< the base's
+  uint8_t* const copy_;
+  const Allocator memory_;
+  BundleSections sections_;  ///< of the copy
+};
+
+Status check_values_of_symbols(const fb::Method& method, Span<const int64_t> symbols) {
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    LAZYRT_RETURN_IF_ERROR(
+        check_symbol_value(*method.symbols()->Get(static_cast<uint32_t>(i)), symbols[i]));
+  }
+  return {};
+}
+
+Status check_bound(const ProgramState& program, size_t method, bool largest,
+                   const Allocator& memory) {
+  const fb::Method& m = program.method(method);
+  int64_t sizes[kBundleMaxSymbols] = {};
+  const size_t count = count_of(m.symbols());
+  for (size_t i = 0; i < count; ++i) {
+    const fb::Symbol& symbol = *m.symbols()->Get(static_cast<uint32_t>(i));
+    sizes[i] = largest ? symbol.max() : symbol.min();
+  }
+  BoundProgram bound;
+  return bound.make(program, method, {sizes, count}, memory)
+      .with_context("at its %s sizes", largest ? "largest" : "smallest");
+}
+
+}  // namespace
+
+BoundProgram::~BoundProgram() {
+  if (metadata_ != nullptr) memory_.release(memory_.context, metadata_);
+}
+
+Status BoundProgram::make(const ProgramState& base, size_t method, Span<const int64_t> symbols,
+                          const Allocator& memory) {
+  const fb::Method& m = base.method(method);
+  LAZYRT_RETURN_IF_ERROR(check_values_of_symbols(m, symbols));
+  const Span<const uint8_t> metadata = base.sections.metadata;
+  memory_ = memory;
+  metadata_ = static_cast<uint8_t*>(
+      memory.allocate(memory.context, metadata.size(), static_cast<size_t>(kBundleAlignment)));
+  if (metadata_ == nullptr)
+    return Status(Error::kOutOfMemory, "no memory for a method of other sizes");
+  std::memcpy(metadata_, metadata.data(), metadata.size());
+  Binder binder(base, method, metadata_, memory);
+  LAZYRT_RETURN_IF_ERROR(binder.run(symbols).with_context(
+      "method '%.30s' with %s", text_of(m.name()), sizes_text(m, symbols).text));
+  state_.sections = binder.sections();
+  state_.ops = base.ops;
+  state_.options = base.options;
+  state_.bytes = base.bytes;
+  state_.allocator = base.allocator;
+  return {};
+}
+
+Status check_bounds(const ProgramState& program, const Allocator& memory) {
+  for (size_t i = 0; i < program.method_count(); ++i) {
+    if (count_of(program.method(i).symbols()) == 0) continue;
+    LAZYRT_RETURN_IF_ERROR(check_bound(program, i, false, memory));
+    LAZYRT_RETURN_IF_ERROR(check_bound(program, i, true, memory));
+  }
+  return {};
+}
+
+void read_file_sizes(const fb::Method& method, int64_t* symbols) {
+  for (const fb::Binding* input : *method.inputs()) {
+    const fb::Value& value = *method.values()->Get(static_cast<uint32_t>(input->value()));
+    const auto indices = ints_of(value.symbols());
+    for (size_t dim = 0; dim < indices.size(); ++dim) {
+      if (indices[dim] >= 0) symbols[indices[dim]] = value.shape()->Get(static_cast<uint32_t>(dim));
+    }
+  }
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,270 @@
+#include "runtime/bundle/symbol_numbers.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/bundle/method_check.h"
+
+namespace lazyrt {
+namespace {
+
+/// Most fields that a table can have.
+constexpr int32_t kMaxField = 32000;
+
+const char* op_name(fb::TermOp op) { return fb::EnumNameTermOp(op); }
+
+/// Checked integer arithmetic; false: the operation has no answer.
+bool compute_integer(fb::TermOp op, int64_t a, int64_t b, int64_t* out) {
+  switch (op) {
+    case fb::TermOp::Add:
+      return !__builtin_add_overflow(a, b, out);
+    case fb::TermOp::Subtract:
+      return !__builtin_sub_overflow(a, b, out);
+    case fb::TermOp::Multiply:
+      return !__builtin_mul_overflow(a, b, out);
+    case fb::TermOp::Max:
+      *out = std::max(a, b);
+      return true;
+    case fb::TermOp::Min:
+      *out = std::min(a, b);
+      return true;
+    case fb::TermOp::FloorDivide:
+      if (b <= 0) return false;
+      *out = a / b - (a % b < 0 ? 1 : 0);
+      return true;
+    default:  // Remainder
+      if (b <= 0) return false;
+      *out = a % b + (a % b < 0 ? b : 0);
+      return true;
+  }
+}
+
+double compute_real(fb::TermOp op, double a, double b) {
+  switch (op) {
+    case fb::TermOp::Add:
+      return a + b;
+    case fb::TermOp::Subtract:
+      return a - b;
+    case fb::TermOp::Multiply:
+      return a * b;
+    case fb::TermOp::Max:
+      return std::max(a, b);
+    case fb::TermOp::Min:
+      return std::min(a, b);
+    case fb::TermOp::Divide:
+      return a / b;
+    case fb::TermOp::SquareRoot:
+      return std::sqrt(a);
+    default:  // Logarithm
+      return std::log(a);
+  }
+}
+
+bool is_of_integers(fb::TermOp op) {
+  return op == fb::TermOp::FloorDivide || op == fb::TermOp::Remainder;
+}
+bool is_of_one(fb::TermOp op) {
+  return op == fb::TermOp::SquareRoot || op == fb::TermOp::Logarithm;
+}
+
+Status make_real(double value, TermNumber* out) {
+  if (!std::isfinite(value)) return bad_bundle("the number is not finite");
+  out->is_real = true;
+  out->real = value;
+  return {};
+}
+
+Status compute(fb::TermOp op, const TermNumber& a, const TermNumber& b, TermNumber* out) {
+  const bool is_real = op == fb::TermOp::Divide || is_of_one(op) || a.is_real || b.is_real;
+  if (is_real && is_of_integers(op)) return bad_bundle("it is of integers only");
+  if (is_real) return make_real(compute_real(op, a.as_real(), b.as_real()), out);
+  if (compute_integer(op, a.integer, b.integer, &out->integer)) return {};
+  if (is_of_integers(op) && b.integer <= 0)
+    return bad_bundle("%" PRId64 " by %" PRId64, a.integer, b.integer);
+  return bad_bundle("%" PRId64 " and %" PRId64 " overflow", a.integer, b.integer);
+}
+
+/// A number that has no operands; false: it has.
+bool is_leaf(fb::TermOp op) { return op <= fb::TermOp::Symbol; }
+
+Status read_leaf(const fb::Term& term, Span<const int64_t> symbols, TermNumber* out) {
+  if (term.op() == fb::TermOp::Real) return make_real(term.real(), out);
+  out->integer = term.integer();
+  if (term.op() == fb::TermOp::Integer) return {};
+  if (term.a() < 0 || static_cast<size_t>(term.a()) >= symbols.size())
+    return bad_bundle("there is no symbol %d", term.a());
+  out->integer = symbols[static_cast<size_t>(term.a())];
+  return {};
+}
+
+Status evaluate_term(const fb::Term& term, size_t index, Span<const int64_t> symbols,
+                     Array<TermNumber>* numbers) {
+  if (term.op() > fb::TermOp::MAX) {
+    return Status(Error::kUnsupported, "its operation %d is newer than this runtime",
+                  static_cast<int>(term.op()));
+  }
+  TermNumber& out = (*numbers)[index];
+  if (is_leaf(term.op())) return read_leaf(term, symbols, &out);
+  const int32_t a = term.a(), b = is_of_one(term.op()) ? term.a() : term.b();
+  for (int32_t operand : {a, b}) {
+    if (operand < 0 || static_cast<size_t>(operand) >= index)
+      return bad_bundle("operand %d is not an earlier term", operand);
+  }
+  return compute(term.op(), (*numbers)[static_cast<size_t>(a)], (*numbers)[static_cast<size_t>(b)],
+                 &out);
+}
+
+template <class T>
+void put(T value, PatchBytes* out) {
+  out->width = sizeof(T);
+  std::memcpy(out->bytes, &value, sizeof(T));
+}
+
+Status encode(const TermNumber& number, fb::FieldType type, PatchBytes* out) {
+  const bool real_field = type == fb::FieldType::Float32 || type == fb::FieldType::Float64;
+  if (number.is_real && !real_field) return bad_bundle("a real number for an integer field");
+  switch (type) {
+    case fb::FieldType::Int32:
+      if (number.integer < INT32_MIN || number.integer > INT32_MAX)
+        return bad_bundle("%" PRId64 " does not fit into 32 bits", number.integer);
+      put(static_cast<int32_t>(number.integer), out);
+      return {};
+    case fb::FieldType::Int64:
+      put(number.integer, out);
+      return {};
+    case fb::FieldType::Float64:
+      put(number.as_real(), out);
+      return {};
+    default:
+      if (std::fabs(number.as_real()) > static_cast<double>(FLT_MAX))
+        return bad_bundle("%g does not fit into 32 bits", number.as_real());
+      put(static_cast<float>(number.as_real()), out);
+      return {};
+  }
+}
+
+/// Reads that stay within the metadata, whatever its offsets say.
+class Bytes {
+ public:
+  explicit Bytes(Span<const uint8_t> bytes) : bytes_(bytes) {}
+  bool holds(uint64_t at, uint64_t width) const {
+    return at % width == 0 && at <= bytes_.size() && width <= bytes_.size() - at;
+  }
+  /// REQUIRES: holds(at, 4).
+  uint32_t word(uint64_t at) const {
+    uint32_t word = 0;
+    std::memcpy(&word, bytes_.data() + at, sizeof(word));
+    return word;
+  }
+
+ private:
+  Span<const uint8_t> bytes_;
+};
+
+/// Element `index` of the vector whose offset is at *at.
+Status find_element(const Bytes& bytes, int32_t index, uint32_t width, uint64_t* at) {
+  if (!bytes.holds(*at, 4)) return bad_bundle("the field is no vector");
+  const uint64_t vector = *at + bytes.word(*at);
+  if (!bytes.holds(vector, 4)) return bad_bundle("the field is no vector");
+  if (index < 0 || static_cast<uint32_t>(index) >= bytes.word(vector))
+    return bad_bundle("element %d of %" PRIu32, index, bytes.word(vector));
+  *at = vector + 4 + static_cast<uint64_t>(index) * width;
+  return {};
+}
+
+Status find_field(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
+                  PatchBytes* out) {
+  if (patch.node() < 0 || static_cast<size_t>(patch.node()) >= count_of(method.nodes()))
+    return bad_bundle("there is no node %d", patch.node());
+  const fb::Node& node = *method.nodes()->Get(static_cast<uint32_t>(patch.node()));
+  const auto* table = static_cast<const flatbuffers::Table*>(node.op());
+  const bool possible = patch.field() >= 0 && patch.field() <= kMaxField;
+  const auto slot = static_cast<flatbuffers::voffset_t>(4 + 2 * (possible ? patch.field() : 0));
+  const flatbuffers::voffset_t field = possible ? table->GetOptionalFieldOffset(slot) : 0;
+  if (field == 0)
+    return bad_bundle("field %d of node %d is not stored", patch.field(), patch.node());
+  const Bytes bytes(metadata);
+  out->offset =
+      static_cast<uint64_t>(reinterpret_cast<const uint8_t*>(table) - metadata.data()) + field;
+  if (patch.index() != -1)
+    LAZYRT_RETURN_IF_ERROR(find_element(bytes, patch.index(), out->width, &out->offset));
+  if (bytes.holds(out->offset, out->width)) return {};
+  return bad_bundle("field %d of node %d has not the patch's type", patch.field(), patch.node());
+}
+
+template <class T>
+bool is_close(const uint8_t* stored, const uint8_t* given, T rounding) {
+  T x = 0, y = 0;
+  std::memcpy(&x, stored, sizeof(T));
+  std::memcpy(&y, given, sizeof(T));
+  return std::fabs(x - y) <= rounding * std::fabs(y);
+}
+
+}  // namespace
+
+Status check_symbol_value(const fb::Symbol& symbol, int64_t value) {
+  const bool fits = value >= symbol.min() && value <= symbol.max();
+  if (fits && value % symbol.multiple() == 0) return {};
+  char multiples[48] = "";
+  if (symbol.multiple() != 1) {
+    snprintf(multiples, sizeof(multiples), " in multiples of %" PRId64, symbol.multiple());
+  }
+  return Status(Error::kInvalidArgument,
+                "'%.40s' is %" PRId64 ", allowed are %" PRId64 " to %" PRId64 "%s",
+                text_of(symbol.name()), value, symbol.min(), symbol.max(), multiples);
+}
+
+SizesText sizes_text(const fb::Method& method, Span<const int64_t> symbols) {
+  SizesText out = {};
+  size_t used = 0;
+  for (size_t i = 0; i < symbols.size() && used < sizeof(out.text); ++i) {
+    const char* name = text_of(method.symbols()->Get(static_cast<uint32_t>(i))->name());
+    const int n = snprintf(out.text + used, sizeof(out.text) - used, "%s%.30s=%" PRId64,
+                           i == 0 ? "" : ", ", name, symbols[i]);
+    used += n > 0 ? static_cast<size_t>(n) : 0;
+  }
+  return out;
+}
+
+Status evaluate_terms(const fb::Method& method, Span<const int64_t> symbols,
+                      const Allocator& memory, Array<TermNumber>* numbers) {
+  const auto* terms = method.terms();
+  if (terms == nullptr) return {};
+  if (reinterpret_cast<uintptr_t>(terms->Data()) % alignof(fb::Term) != 0)
+    return bad_bundle("its terms are not aligned");
+  if (!numbers->make(terms->size(), memory)) return no_memory_to_check();
+  for (uint32_t i = 0; i < terms->size(); ++i) {
+    const fb::Term& term = *terms->Get(i);
+    const Status status = evaluate_term(term, i, symbols, numbers);
+    if (!status.ok()) {
+      return status.with_context("term %u (%s)", static_cast<unsigned>(i), op_name(term.op()));
+    }
+  }
+  return {};
+}
+
+Status make_patch(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
+                  const Array<TermNumber>& numbers, PatchBytes* out) {
+  if (patch.type() > fb::FieldType::MAX) {
+    return Status(Error::kUnsupported, "its field type %d is newer than this runtime",
+                  static_cast<int>(patch.type()));
+  }
+  if (patch.term() < 0 || static_cast<size_t>(patch.term()) >= numbers.size())
+    return bad_bundle("there is no term %d", patch.term());
+  LAZYRT_RETURN_IF_ERROR(encode(numbers[static_cast<size_t>(patch.term())], patch.type(), out)
+                             .with_context("term %d for node %d", patch.term(), patch.node()));
+  return find_field(metadata, method, patch, out);
+}
+
+bool is_patched(Span<const uint8_t> metadata, fb::FieldType type, const PatchBytes& patch) {
+  const uint8_t* stored = metadata.data() + patch.offset;
+  if (type == fb::FieldType::Float32) return is_close<float>(stored, patch.bytes, 1e-6f);
+  if (type == fb::FieldType::Float64) return is_close<double>(stored, patch.bytes, 1e-13);
+  return std::memcmp(stored, patch.bytes, patch.width) == 0;
+}
+
+}  // namespace lazyrt

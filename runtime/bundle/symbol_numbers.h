@@ -1,0 +1,53 @@
+#pragma once
+
+// What a method's symbols make: the numbers of its terms, and the attributes that take them.
+
+#include "runtime/bundle/reader.h"
+#include "runtime/core/array.h"
+
+namespace lazyrt {
+
+/// kInvalidArgument: "'seq' is 600, allowed are 1 to 512", and of which number multiples.
+Status check_symbol_value(const fb::Symbol& symbol, int64_t value);
+
+/// "batch=3, seq=7", as far as it fits.
+struct SizesText {
+  char text[100];
+};
+/// REQUIRES: one value for each symbol.
+SizesText sizes_text(const fb::Method& method, Span<const int64_t> symbols);
+
+/// The number of a term.
+struct TermNumber {
+  bool is_real = false;
+  int64_t integer = 0;
+  double real = 0;
+
+  double as_real() const { return is_real ? real : static_cast<double>(integer); }
+};
+
+/// Computes all terms. An error names the term: kUnsupported for an operation that is newer than
+/// this runtime; kInvalidBundle for an operand that is none, an integer that overflows, a division
+/// by what is not positive, a real number that is not finite. REQUIRES: the FlatBuffer's structure
+/// and the symbols were checked; `numbers` is empty.
+Status evaluate_terms(const fb::Method& method, Span<const int64_t> symbols,
+                      const Allocator& memory, Array<TermNumber>* numbers);
+
+/// A patch as bytes of the metadata.
+struct PatchBytes {
+  uint64_t offset = 0;  ///< from the start of the metadata; a multiple of `width`
+  uint32_t width = 0;   ///< offset + width lies within the metadata
+  uint8_t bytes[8] = {};
+};
+
+/// What the patch writes, and where. kUnsupported: a field type that is newer than this runtime;
+/// kInvalidBundle: there is no such node, term, stored field or element, or the field cannot hold
+/// the number. Trusts nothing of the patch. REQUIRES: check_nodes was ok.
+Status make_patch(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
+                  const Array<TermNumber>& numbers, PatchBytes* out);
+
+/// Whether the metadata holds what the patch writes: integers exactly, reals within rounding, as
+/// libraries of mathematics differ in it.
+bool is_patched(Span<const uint8_t> metadata, fb::FieldType type, const PatchBytes& patch);
+
+}  // namespace lazyrt

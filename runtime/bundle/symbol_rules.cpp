@@ -1,0 +1,166 @@
+// Dynamic dims: symbols that inputs give, numbers made of them, and attributes that take these.
+
+#include <cinttypes>
+
+#include "runtime/bundle/method_check.h"
+#include "runtime/bundle/symbol_numbers.h"
+
+namespace lazyrt {
+namespace {
+
+/// Bytes that a Symbol takes in the smallest honest file.
+constexpr uint64_t kHonestSymbolBytes = 8;
+
+size_t symbol_count(const MethodCheck& c) { return count_of(c.method.symbols()); }
+const fb::Symbol& symbol(const MethodCheck& c, int32_t i) {
+  return *c.method.symbols()->Get(static_cast<uint32_t>(i));
+}
+
+Status check_symbol(const fb::Symbol& s) {
+  const auto min = s.min(), max = s.max(), multiple = s.multiple();
+  if (min < 1 || min > max) {
+    return bad_bundle("symbol '%.60s': bounds %" PRId64 " to %" PRId64, text_of(s.name()), min,
+                      max);
+  }
+  if (multiple >= 1 && min % multiple == 0 && max % multiple == 0) return {};
+  return bad_bundle("symbol '%.60s': %" PRId64 " and %" PRId64
+                    " are not both multiples of %" PRId64,
+                    text_of(s.name()), min, max, multiple);
+}
+
+Status check_each_symbol(const MethodCheck& c) {
+  const size_t count = symbol_count(c);
+  if (count > kBundleMaxSymbols) {
+    return bad_bundle("%zu symbols, at most %u are allowed", count,
+                      static_cast<unsigned>(kBundleMaxSymbols));
+  }
+  LAZYRT_RETURN_IF_ERROR(c.budget->charge(count * kHonestSymbolBytes));
+  Array<const flatbuffers::String*> names;
+  if (!names.make(count, c.budget->memory())) return no_memory_to_check();
+  for (size_t i = 0; i < count; ++i) {
+    const fb::Symbol& s = symbol(c, static_cast<int32_t>(i));
+    names[i] = s.name();
+    LAZYRT_RETURN_IF_ERROR(check_symbol(s));
+  }
+  return check_names(&names, "symbol", c.budget);
+}
+
+/// One index for each dim, or none; of constants and states none.
+Status check_indices(const MethodCheck& c, size_t id) {
+  const auto indices = ints_of(c.value(id).symbols());
+  if (indices.empty()) return {};
+  LAZYRT_RETURN_IF_ERROR(c.budget->charge(indices.size() * sizeof(int32_t)));
+  const ValueFacts& facts = c.values[id];
+  if (indices.size() != facts.spec.shape.size()) {
+    return c.bad_value(id, "%zu symbols for %d dims", indices.size(), facts.spec.shape.rank());
+  }
+  const bool is_fixed = facts.kind == fb::ValueKind::Constant || facts.kind == fb::ValueKind::State;
+  for (size_t dim = 0; dim < indices.size(); ++dim) {
+    const int32_t index = indices[dim];
+    if (index == -1) continue;
+    if (index < -1 || static_cast<size_t>(index) >= symbol_count(c))
+      return c.bad_value(id, "dim %zu: there is no symbol %d", dim, index);
+    if (is_fixed) return c.bad_value(id, "dim %zu: its extent cannot be a symbol", dim);
+  }
+  return {};
+}
+
+/// The values of the symbols; 0 = no input has said it yet.
+struct SymbolValues {
+  int64_t of[kBundleMaxSymbols] = {};
+};
+
+Status read_extent(const MethodCheck& c, size_t id, int dim, int32_t index, SymbolValues* values) {
+  const int64_t extent = c.values[id].spec.shape[dim];
+  const Status status = check_symbol_value(symbol(c, index), extent);
+  if (!status.ok()) {
+    return c.bad_value(id, "dim %d is outside of the bounds of its symbol: %s", dim,
+                       status.message());
+  }
+  int64_t& value = values->of[index];
+  if (value == 0) value = extent;
+  if (value == extent) return {};
+  return c.bad_value(id, "dim %d: %" PRId64 ", but symbol '%.40s' is %" PRId64, dim, extent,
+                     text_of(symbol(c, index).name()), value);
+}
+
+/// What the extents of values of this kind (or of all others) say of the symbols.
+Status read_extents(const MethodCheck& c, bool of_inputs, SymbolValues* values) {
+  for (size_t id = 0; id < c.values.size(); ++id) {
+    if ((c.values[id].kind == fb::ValueKind::Input) != of_inputs) continue;
+    const auto indices = ints_of(c.value(id).symbols());
+    for (size_t dim = 0; dim < indices.size(); ++dim) {
+      if (indices[dim] < 0) continue;
+      LAZYRT_RETURN_IF_ERROR(read_extent(c, id, static_cast<int>(dim), indices[dim], values));
+    }
+  }
+  return {};
+}
+
+Status read_symbols(const MethodCheck& c, SymbolValues* values) {
+  LAZYRT_RETURN_IF_ERROR(read_extents(c, true, values));
+  for (size_t i = 0; i < symbol_count(c); ++i) {
+    if (values->of[i] == 0) {
+      return bad_bundle("symbol '%.60s': no dim of an input gives its value",
+                        text_of(symbol(c, static_cast<int32_t>(i)).name()));
+    }
+  }
+  return read_extents(c, false, values);
+}
+
+/// What changes with the sizes is in the file, so that it can be written over.
+Status check_stored(const MethodCheck& c) {
+  const auto is_stored = [](const auto& table, flatbuffers::voffset_t field) {
+    return reinterpret_cast<const flatbuffers::Table&>(table).CheckField(field);
+  };
+  if (!is_stored(c.method, fb::Method::VT_ARENA_BYTES)) return bad_bundle("arena_bytes is absent");
+  for (size_t id = 0; id < c.values.size(); ++id) {
+    const fb::ValueKind kind = c.values[id].kind;
+    if (kind != fb::ValueKind::Input && kind != fb::ValueKind::Arena) continue;
+    if (!is_stored(c.value(id), fb::Value::VT_OFFSET) ||
+        !is_stored(c.value(id), fb::Value::VT_BYTES) ||
+        !is_stored(c.value(id), fb::Value::VT_ALIAS_OF)) {
+      return c.bad_value(id, "offset, bytes or alias_of is absent, of a method with symbols");
+    }
+  }
+  return {};
+}
+
+Status check_patch(const MethodCheck& c, const fb::Patch& patch, const Array<TermNumber>& numbers) {
+  PatchBytes bytes;
+  LAZYRT_RETURN_IF_ERROR(make_patch(c.sections.metadata, c.method, patch, numbers, &bytes));
+  if (is_patched(c.sections.metadata, patch.type(), bytes)) return {};
+  return bad_bundle("term %d does not give what field %d of node %d holds", patch.term(),
+                    patch.field(), patch.node());
+}
+
+Status check_patches(const MethodCheck& c, const SymbolValues& values) {
+  const auto* patches = c.method.patches();
+  LAZYRT_RETURN_IF_ERROR(c.budget->charge(count_of(c.method.terms()) * sizeof(fb::Term) +
+                                          count_of(patches) * sizeof(fb::Patch)));
+  Array<TermNumber> numbers;
+  LAZYRT_RETURN_IF_ERROR(
+      evaluate_terms(c.method, {values.of, symbol_count(c)}, c.budget->memory(), &numbers));
+  for (uint32_t i = 0; i < count_of(patches); ++i) {
+    LAZYRT_RETURN_IF_ERROR(check_patch(c, *patches->Get(i), numbers)
+                               .with_context("patch %u", static_cast<unsigned>(i)));
+  }
+  return {};
+}
+
+Status check_all(const MethodCheck& c) {
+  LAZYRT_RETURN_IF_ERROR(check_each_symbol(c));
+  for (size_t id = 0; id < c.values.size(); ++id) LAZYRT_RETURN_IF_ERROR(check_indices(c, id));
+  SymbolValues values;
+  LAZYRT_RETURN_IF_ERROR(read_symbols(c, &values));
+  if (symbol_count(c) != 0) LAZYRT_RETURN_IF_ERROR(check_stored(c));
+  return check_patches(c, values);
+}
+
+}  // namespace
+
+Status check_symbols(const MethodCheck& check) {
+  return check_all(check).with_context("method '%.30s'", check.name());
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,444 @@
+#include "runtime/exec/bound_session.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <new>
+
+namespace lazyrt {
+namespace {
+
+/// Whether two runs of bytes share one.
+bool overlap(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
+  const auto x = reinterpret_cast<uintptr_t>(a);
+  const auto y = reinterpret_cast<uintptr_t>(b);
+  return x < y ? y - x < a_bytes : x - y < b_bytes;
+}
+
+/// Why none of several variants ran, each with its share of the message.
+class Reasons {
+ public:
+  Reasons(const char* method, size_t variants)
+      : share_(static_cast<int>(std::max<size_t>(150 / variants, 24))) {
+    used_ = snprintf(text_, sizeof(text_), "no variant of method '%.30s' takes this input", method);
+  }
+  void add(size_t variant, const char* why) {
+    const auto used = static_cast<size_t>(used_);
+    if (used >= sizeof(text_)) return;
+    used_ += snprintf(text_ + used, sizeof(text_) - used, "%s %zu: %.*s", variant == 0 ? ":" : ";",
+                      variant, share_, why);
+  }
+  Status status() const { return Status(Error::kGuardFailed, "%s", text_); }
+
+ private:
+  char text_[Status::kMessageBytes];
+  int used_ = 0;
+  int share_;
+};
+
+uint64_t sum_of(uint64_t a, uint64_t b) {
+  uint64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+}  // namespace
+
+BoundSession::~BoundSession() {
+  for (const InputSlot& slot : inputs_) {
+    if (slot.stage != nullptr) allocator_.release(allocator_.context, slot.stage);
+  }
+  for (size_t v = 0; v < variant_count_; ++v) variants_[v].~Variant();
+  if (variants_ != nullptr) allocator_.release(allocator_.context, variants_);
+}
+
+Status BoundSession::make(Span<const int64_t> symbols) {
+  if (!symbols.empty()) {
+    LAZYRT_RETURN_IF_ERROR(bound_.make(base_.program, base_.method, symbols, allocator_));
+    program_ = &bound_.state();
+  }
+  LAZYRT_RETURN_IF_ERROR(find_sizes());
+  LAZYRT_RETURN_IF_ERROR(check_memory_limit());
+  LAZYRT_RETURN_IF_ERROR(make_variants());
+  LAZYRT_RETURN_IF_ERROR(make_memory());
+  const SharedMemory memory = {arena_.data(), workspace_.data(), base_.states->places()};
+  for (size_t v = 0; v < variant_count_; ++v) {
+    LAZYRT_RETURN_IF_ERROR(variants_[v].make_values(memory, base_.options.profile));
+  }
+  return make_inputs();
+}
+
+Status BoundSession::make_variants() {
+  const size_t count = program_->variant_count(base_.method);
+  void* memory = allocator_.allocate(allocator_.context, count * sizeof(Variant), alignof(Variant));
+  if (memory == nullptr) return no_memory_for_session();
+  variants_ = static_cast<Variant*>(memory);
+  for (; variant_count_ < count; ++variant_count_) new (variants_ + variant_count_) Variant;
+  for (size_t v = 0; v < count; ++v) {
+    const Status status = variants_[v].make_plan(*program_, program_->variant(base_.method, v),
+                                                 base_.options, base_.memory, base_.services);
+    if (!status.ok()) return v == 0 ? status : status.with_context("variant %zu", v);
+  }
+  return {};
+}
+
+/// One arena, as large as the largest variant's.
+Status BoundSession::find_sizes() {
+  const size_t variants = program_->variant_count(base_.method);
+  for (size_t v = 0; v < variants; ++v) {
+    const uint64_t arena = program_->variant(base_.method, v).arena_bytes();
+    arena_bytes_ = std::max(arena_bytes_, arena);
+  }
+  if (!inputs_.make(count_of(method().inputs()), allocator_)) return no_memory_for_session();
+  input_bytes_ = input_block_bytes();
+  return {};
+}
+
+Status BoundSession::check_memory_limit() const {
+  const uint64_t state_bytes = base_.states->is_made() ? 0 : base_.states->bytes();
+  if (base_.memory->fits(sum_of(arena_bytes_, sum_of(input_bytes_, state_bytes)))) return {};
+  return Status(Error::kOutOfMemory,
+                "method '%.60s': arena of %" PRIu64 ", inputs of %" PRIu64 " and states of %" PRIu64
+                " bytes exceed SessionOptions::memory_limit of %" PRIu64,
+                text_of(method().name()), arena_bytes_, input_bytes_, base_.states->bytes(),
+                base_.memory->limit());
+}
+
+/// One workspace, as large as the largest variant's.
+Status BoundSession::make_memory() {
+  uint64_t workspace = 0;
+  for (size_t v = 0; v < variant_count_; ++v) {
+    workspace = std::max(workspace, variants_[v].plan().workspace_bytes());
+  }
+  LAZYRT_RETURN_IF_ERROR(arena_.make(arena_bytes_, kAlignment, allocator_, "the arena"));
+  if (input_bytes_ != 0)
+    LAZYRT_RETURN_IF_ERROR(input_block_.make(input_bytes_, kAlignment, allocator_, "the inputs"));
+  if (workspace != 0) {
+    if (workspace > UINT64_MAX - kTailBytes) workspace -= kTailBytes;  // refused as it is
+    LAZYRT_RETURN_IF_ERROR(
+        workspace_.make(workspace + kTailBytes, kAlignment, allocator_, "the workspace"));
+  }
+  return base_.states->make(allocator_);
+}
+
+/// Finds the room of each input; of several variants the sum, for one 0: its arena has them.
+uint64_t BoundSession::input_block_bytes() {
+  const size_t variants = program_->variant_count(base_.method);
+  uint64_t total = 0;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    for (size_t v = 0; v < variants; ++v) {
+      const fb::Method& m = program_->variant(base_.method, v);
+      const int32_t id = m.inputs()->Get(static_cast<uint32_t>(i))->value();
+      inputs_[i].room =
+          std::max<uint64_t>(inputs_[i].room, m.values()->Get(static_cast<uint32_t>(id))->bytes());
+    }
+    total = sum_of(total, room_of(inputs_[i].room));
+  }
+  return variants == 1 ? 0 : total;
+}
+
+Status BoundSession::make_inputs() {
+  uint8_t* next = input_block_.data();
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (variant_count_ == 1) {
+      inputs_[i].copy = variants_[0].input_in_arena(i);
+      continue;
+    }
+    inputs_[i].copy = next;
+    next += room_of(inputs_[i].room);
+  }
+  if (!by_address_.make(inputs_.size(), allocator_)) return no_memory_for_session();
+  for (size_t i = 0; i < inputs_.size(); ++i) by_address_[i] = static_cast<uint32_t>(i);
+  std::sort(by_address_.begin(), by_address_.end(),
+            [&](uint32_t a, uint32_t b) { return inputs_[a].copy < inputs_[b].copy; });
+  return {};
+}
+
+const char* BoundSession::input_name(size_t i) const {
+  return text_of(method().inputs()->Get(static_cast<uint32_t>(i))->name());
+}
+
+Status BoundSession::no_input(size_t i) const {
+  return Status(Error::kInvalidArgument, "there is no input %zu, the method has %zu", i,
+                inputs_.size());
+}
+
+/// "input 'x' takes f32[2,3] or f32[4,3], got ..."
+Status BoundSession::wrong_input(size_t i, const char* given) const {
+  char wanted[120];
+  size_t used = 0;
+  for (size_t v = 0; v < variant_count_ && used < sizeof(wanted); ++v) {
+    const TensorView& x = variants_[v].input(i);
+    bool repeated = false;
+    for (size_t w = 0; w < v; ++w) repeated = repeated || variants_[w].input(i).shape == x.shape;
+    if (repeated) continue;
+    used += static_cast<size_t>(snprintf(wanted + used, sizeof(wanted) - used, "%s%s%s",
+                                         v == 0 ? "" : " or ", dtype_name(x.dtype),
+                                         shape_text(x.shape).text));
+  }
+  return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s", input_name(i), wanted,
+                given);
+}
+
+/// The one shape of input i that has these bytes.
+Status BoundSession::find_shape(size_t i, size_t bytes, Shape* shape) const {
+  const Variant* found = nullptr;
+  for (size_t v = 0; v < variant_count_; ++v) {
+    if (variants_[v].input(i).bytes() != bytes) continue;
+    if (found != nullptr && found->input(i).shape != variants_[v].input(i).shape) {
+      return Status(Error::kInvalidArgument,
+                    "input '%.60s': %zu bytes are %s as well as %s: set it as a tensor",
+                    input_name(i), bytes, shape_text(found->input(i).shape).text,
+                    shape_text(variants_[v].input(i).shape).text);
+    }
+    found = &variants_[v];
+  }
+  if (found != nullptr) {
+    *shape = found->input(i).shape;
+    return {};
+  }
+  const TensorView& x = variants_[0].input(i);
+  if (variant_count_ == 1) {
+    return Status(Error::kInvalidArgument, "input '%.60s' takes %zu bytes (%s%s), got %zu",
+                  input_name(i), x.bytes(), dtype_name(x.dtype), shape_text(x.shape).text, bytes);
+  }
+  char given[32];
+  snprintf(given, sizeof(given), "%zu bytes", bytes);
+  return wrong_input(i, given);
+}
+
+Status BoundSession::set_input(size_t i, const Shape* shape, const void* data, size_t bytes) {
+  if (i >= inputs_.size()) return no_input(i);
+  Shape found;
+  if (shape != nullptr) {
+    found = *shape;
+  } else {
+    LAZYRT_RETURN_IF_ERROR(find_shape(i, bytes, &found));
+  }
+  if (data == nullptr && bytes != 0) {
+    return Status(Error::kInvalidArgument, "input '%.60s': data is null", input_name(i));
+  }
+  InputSlot& slot = inputs_[i];
+  slot.shape = found;
+  slot.bytes = bytes;
+  slot.set = true;
+  slot.bound = nullptr;
+  slot.copy_at_run = false;
+  slot.is_staged = false;
+  if (bytes != 0) std::memmove(slot.copy, data, bytes);  // data may be a view of this input
+  return {};
+}
+
+Status BoundSession::check_input(size_t i, const TensorView& tensor) const {
+  if (i >= inputs_.size()) return no_input(i);
+  for (size_t v = 0; v < variant_count_; ++v) {
+    const TensorView& wanted = variants_[v].input(i);
+    if (tensor.dtype == wanted.dtype && tensor.shape == wanted.shape) return {};
+  }
+  char given[sizeof(ShapeText) + 8];
+  snprintf(given, sizeof(given), "%s%s", dtype_name(tensor.dtype), shape_text(tensor.shape).text);
+  return wrong_input(i, given);
+}
+
+Status BoundSession::bind_input(size_t i, const TensorView& tensor, size_t readable) {
+  LAZYRT_RETURN_IF_ERROR(check_input(i, tensor));
+  const size_t bytes = tensor.bytes();
+  if (tensor.data == nullptr || readable < bytes) {
+    return Status(Error::kInvalidArgument, "input '%.60s' takes %zu bytes, %zu are readable",
+                  input_name(i), bytes, tensor.data == nullptr ? size_t{0} : readable);
+  }
+  const bool aligned = reinterpret_cast<uintptr_t>(tensor.data) % kAlignment == 0;
+  const bool has_tail = readable - bytes >= kTailBytes;
+  const bool is_own = is_own_memory(tensor.data, bytes);
+  const bool is_staged = is_own && is_an_input_copy(tensor.data, bytes);
+  InputSlot& slot = inputs_[i];
+  if (is_staged) LAZYRT_RETURN_IF_ERROR(make_stage(&slot));
+  slot.shape = tensor.shape;
+  slot.bytes = bytes;
+  slot.set = true;
+  slot.bound = tensor.data;
+  slot.readable = readable;
+  slot.copy_at_run = is_own || !(aligned && has_tail);
+  slot.is_staged = is_staged;
+  return {};
+}
+
+/// Memory that a run writes.
+bool BoundSession::is_own_memory(const void* data, size_t bytes) const {
+  const Block& states = base_.states->block();
+  return is_bound_memory(data, bytes) || overlap(data, bytes, states.data(), states.bytes());
+}
+
+bool BoundSession::is_bound_memory(const void* data, size_t bytes) const {
+  for (const Block* block : {&arena_, &workspace_, &input_block_}) {
+    if (overlap(data, bytes, block->data(), block->bytes())) return true;
+  }
+  return false;
+}
+
+Status BoundSession::check_movable() const {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const InputSlot& slot = inputs_[i];
+    if (slot.bound == nullptr || !is_bound_memory(slot.bound, slot.bytes)) continue;
+    return Status(
+        Error::kFailedPrecondition,
+        "input '%.60s' is bound to memory of this session, which moves with the shapes of "
+        "its inputs: set it instead",
+        input_name(i));
+  }
+  return {};
+}
+
+Status BoundSession::take_input(size_t i, const BoundSession& other) {
+  const InputSlot& from = other.inputs_[i];
+  if (from.bound == nullptr) return set_input(i, &from.shape, from.copy, from.bytes);
+  const TensorView tensor = {const_cast<void*>(from.bound), input(i).dtype, from.shape};
+  return bind_input(i, tensor, from.readable);
+}
+
+/// The copies are apart from each other: of those that begin before the end only the last may share
+/// a byte.
+bool BoundSession::is_an_input_copy(const void* data, size_t bytes) const {
+  const uint8_t* end = static_cast<const uint8_t*>(data) + bytes;
+  const uint32_t* next = std::lower_bound(
+      by_address_.begin(), by_address_.end(), end,
+      [&](uint32_t i, const uint8_t* at) { return std::less<>()(inputs_[i].copy, at); });
+  if (next == by_address_.begin()) return false;
+  const InputSlot& last = inputs_[next[-1]];
+  return overlap(data, bytes, last.copy, last.room);
+}
+
+Status BoundSession::make_stage(InputSlot* slot) {
+  if (slot->stage != nullptr) return {};
+  slot->stage = static_cast<uint8_t*>(allocator_.allocate(
+      allocator_.context, static_cast<size_t>(room_of(slot->room)), kAlignment));
+  return slot->stage == nullptr ? no_memory_for_session() : Status();
+}
+
+Status BoundSession::prepare_inputs() {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const InputSlot& slot = inputs_[i];
+    if (!slot.set) {
+      return Status(Error::kFailedPrecondition, "input '%.100s' was never set", input_name(i));
+    }
+    if (slot.is_staged) std::memcpy(slot.stage, slot.bound, slot.bytes);
+  }
+  for (const InputSlot& slot : inputs_) {
+    const void* from = slot.is_staged ? slot.stage : slot.bound;
+    if (slot.copy_at_run && slot.bytes != 0) std::memcpy(slot.copy, from, slot.bytes);
+  }
+  return {};
+}
+
+bool BoundSession::fits(const Variant& variant, size_t* wrong) const {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (variant.input(i).shape == inputs_[i].shape) continue;
+    *wrong = i;
+    return false;
+  }
+  return true;
+}
+
+void BoundSession::point_inputs(Variant* variant) {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const InputSlot& slot = inputs_[i];
+    const bool in_place = slot.bound != nullptr && !slot.copy_at_run;
+    variant->point_input(i, in_place ? const_cast<void*>(slot.bound) : slot.copy);
+  }
+}
+
+/// Nothing reads a state after the nodes have run, and no state is another's next: the order of the
+/// copies does not matter.
+void BoundSession::keep_states(const Variant& variant) {
+  const Span<uint8_t* const> places = base_.states->places();
+  for (size_t k = 0; k < places.size(); ++k) {
+    const TensorView& next = variant.next_of_state(k);
+    if (next.data != places[k] && next.bytes() != 0)
+      std::memcpy(places[k], next.data, next.bytes());
+  }
+}
+
+Status BoundSession::run_variant(size_t v, const RunStop& stop) {
+  point_inputs(&variants_[v]);
+  LAZYRT_RETURN_IF_ERROR(variants_[v].run(stop));
+  keep_states(variants_[v]);
+  ran_ = static_cast<int32_t>(v);
+  return {};
+}
+
+Status BoundSession::run(const RunStop& stop) {
+  ran_ = -1;
+  LAZYRT_RETURN_IF_ERROR(prepare_inputs());
+  if (variant_count_ == 1) {
+    const Status status = run_variant(0, stop);
+    if (status.error() != Error::kGuardFailed || is_failed_check(status)) return status;
+    return status.with_context("this input takes another path than the exported one");
+  }
+  Reasons reasons(text_of(method().name()), variant_count_);
+  for (size_t v = 0; v < variant_count_; ++v) {
+    size_t wrong = 0;
+    if (!fits(variants_[v], &wrong)) {
+      const TensorView& x = variants_[v].input(wrong);
+      reasons.add(v, Status(Error::kGuardFailed, "'%.20s' is %s%s", input_name(wrong),
+                            dtype_name(x.dtype), shape_text(x.shape).text)
+                         .message());
+      continue;
+    }
+    const Status status = run_variant(v, stop);
+    if (status.ok()) return status;
+    if (status.error() != Error::kGuardFailed) return status.with_context("variant %zu", v);
+    reasons.add(v, status.message());
+  }
+  return reasons.status();
+}
+
+Result<TensorView> BoundSession::output(size_t i) const {
+  const size_t count = count_of(method().outputs());
+  if (i >= count)
+    return Status(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i, count);
+  const Result<size_t> ran = variant();
+  if (!ran.ok()) return ran.status();
+  return variants_[*ran].output(i);
+}
+
+Result<size_t> BoundSession::variant() const {
+  if (ran_ >= 0) return static_cast<size_t>(ran_);
+  return Status(Error::kFailedPrecondition,
+                "there is no result: the session has not run, or its last run failed");
+}
+
+void BoundSession::add_stats(SessionStats* stats) const {
+  stats->arena_bytes += arena_.bytes() + input_block_.bytes();
+  for (size_t v = 0; v < variant_count_; ++v) {
+    const Plan& plan = variants_[v].plan();
+    stats->workspace_bytes = std::max(stats->workspace_bytes, plan.workspace_bytes());
+    stats->packed_weight_bytes += plan.packed_weight_bytes();
+    const size_t guards = count_of(variants_[v].method().guards());
+    for (size_t i = 0; i < guards; ++i) stats->guard_refusals += guard_refusals(i, v);
+  }
+}
+
+uint64_t BoundSession::guard_refusals(size_t guard, size_t variant) const {
+  return variant < variant_count_ ? variants_[variant].guard_refusals(guard) : 0;
+}
+
+size_t BoundSession::node_count() const {
+  size_t count = 0;
+  for (size_t v = 0; v < variant_count_; ++v) count += variants_[v].plan().nodes().size();
+  return count;
+}
+
+NodeInfo BoundSession::node(size_t i) const {
+  size_t v = 0;
+  for (; i >= variants_[v].plan().nodes().size(); ++v) i -= variants_[v].plan().nodes().size();
+  NodeInfo info = variants_[v].node(i, base_.program.variant(base_.method, v));
+  info.variant = v;
+  return info;
+}
+
+void BoundSession::continue_from(BoundSession* other) {
+  for (size_t v = 0; v < variant_count_; ++v) variants_[v].continue_from(&other->variants_[v]);
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,122 @@
+#pragma once
+
+// The part of a session that is bound to the sizes of its inputs: its variants, and the memory that
+// they share. Internal to runtime/exec.
+
+#include "runtime/bundle/bound_program.h"
+#include "runtime/exec/block.h"
+#include "runtime/exec/run_stop.h"
+#include "runtime/exec/session_states.h"
+#include "runtime/exec/variant.h"
+
+namespace lazyrt {
+
+/// What a session has whatever the sizes. All of it outlives what is bound.
+struct SessionBase {
+  const ProgramState& program;
+  size_t method;  ///< its number in the program
+  const SessionOptions& options;
+  CountedMemory* memory;
+  BackendServices* services;
+  SessionStates* states;
+};
+
+class BoundSession {
+ public:
+  explicit BoundSession(const SessionBase& base)
+      : base_(base), program_(&base.program), allocator_(base.memory->allocator()) {}
+  BoundSession(const BoundSession&) = delete;
+  BoundSession& operator=(const BoundSession&) = delete;
+  ~BoundSession();
+
+  /// Kernels, arena, workspace, and the states if they are not there yet. `symbols`: a value for
+  /// each symbol of the method; empty: the sizes of the file. REQUIRES: called once, before
+  /// anything else.
+  Status make(Span<const int64_t> symbols);
+
+  /// `shape` may be nullptr: whatever shape has these bytes.
+  Status set_input(size_t i, const Shape* shape, const void* data, size_t bytes);
+  /// dtype and shape of the tensor are those of a variant's input.
+  Status check_input(size_t i, const TensorView& tensor) const;
+  Status bind_input(size_t i, const TensorView& tensor, size_t readable);
+  size_t input_count() const { return inputs_.size(); }
+  bool is_set(size_t i) const { return inputs_[i].set; }
+  /// Input i as the (one) variant reads it. REQUIRES: no other variants.
+  const TensorView& input(size_t i) const { return variants_[0].input(i); }
+  /// kFailedPrecondition where an input is bound to memory that goes with this, which it names.
+  Status check_movable() const;
+  /// Input i becomes what `other` has there, set or bound. REQUIRES: the same shape in both.
+  Status take_input(size_t i, const BoundSession& other);
+  /// The memory of this, but for the states.
+  bool is_bound_memory(const void* data, size_t bytes) const;
+
+  Status run(const RunStop& stop);
+  /// The last run's result is none.
+  void forget_result() { ran_ = -1; }
+  Result<TensorView> output(size_t i) const;
+  Result<size_t> variant() const;
+
+  /// But total_bytes. This and the following may be called from other threads during a run.
+  void add_stats(SessionStats* stats) const;
+  size_t node_count() const;
+  NodeInfo node(size_t i) const;
+  uint64_t guard_refusals(size_t guard, size_t variant) const;
+  /// Goes on with the counts of `other`, a session bound to other sizes, and with those of its
+  /// texts that are the same.
+  void continue_from(BoundSession* other);
+
+ private:
+  struct InputSlot {
+    uint8_t* copy = nullptr;  ///< the session's own place for it
+    uint64_t room = 0;        ///< of copy: the most bytes that a variant's input takes
+    Shape shape;              ///< of what is set
+    size_t bytes = 0;
+    bool set = false;
+    const void* bound = nullptr;  ///< the caller's memory; nullptr: the copy
+    size_t readable = 0;          ///< bytes at bound
+    bool copy_at_run = false;     ///< bound, but not fit for use in place
+    /// Of bound memory that is an input's copy: read into here before any copy is written.
+    uint8_t* stage = nullptr;  ///< room_of(room) bytes, once they were needed
+    bool is_staged = false;
+  };
+
+  Status make_variants();
+  Status make_memory();
+  Status make_inputs();
+  /// The parts that the bundle states, before anything is made.
+  Status find_sizes();
+  Status check_memory_limit() const;
+  uint64_t input_block_bytes();
+
+  /// The method itself: variant 0.
+  const fb::Method& method() const { return program_->method(base_.method); }
+  const char* input_name(size_t i) const;
+  Status no_input(size_t i) const;
+  Status wrong_input(size_t i, const char* given) const;
+  Status find_shape(size_t i, size_t bytes, Shape* shape) const;
+  bool is_own_memory(const void* data, size_t bytes) const;
+  bool is_an_input_copy(const void* data, size_t bytes) const;
+  Status make_stage(InputSlot* slot);
+  Status prepare_inputs();
+  bool fits(const Variant& variant, size_t* wrong) const;
+  void point_inputs(Variant* variant);
+  Status run_variant(size_t v, const RunStop& stop);
+  void keep_states(const Variant& variant);
+
+  const SessionBase base_;
+  BoundProgram bound_;           ///< of other sizes than the file's
+  const ProgramState* program_;  ///< the session's, or that of bound_
+  const Allocator allocator_;
+  Variant* variants_ = nullptr;
+  size_t variant_count_ = 0;
+  uint64_t arena_bytes_ = 0;
+  uint64_t input_bytes_ = 0;
+  Block arena_;
+  Block workspace_;
+  Block input_block_;  ///< of several variants: inputs stay when the next variant is tried
+  Array<InputSlot> inputs_;
+  Array<uint32_t> by_address_;  ///< the inputs in the order of their copies
+  int32_t ran_ = -1;            ///< the variant of the last run's result; -1: there is none
+};
+
+}  // namespace lazyrt

@@ -1,0 +1,154 @@
+#include "runtime/exec/input_shapes.h"
+
+#include <cinttypes>
+#include <cstdio>
+
+#include "runtime/bundle/symbol_numbers.h"
+
+namespace lazyrt {
+namespace {
+
+const fb::Binding& binding_of(const fb::Method& method, size_t i) {
+  return *method.inputs()->Get(static_cast<uint32_t>(i));
+}
+const char* name_of(const fb::Method& method, size_t i) {
+  return text_of(binding_of(method, i).name());
+}
+const fb::Value& value_of(const fb::Method& method, size_t i) {
+  return *method.values()->Get(static_cast<uint32_t>(binding_of(method, i).value()));
+}
+const fb::Symbol& symbol_at(const fb::Method& method, int32_t index) {
+  return *method.symbols()->Get(static_cast<uint32_t>(index));
+}
+/// The symbol of a dim, or -1.
+int32_t symbol_of(const fb::Value& value, int dim) {
+  const auto indices = ints_of(value.symbols());
+  return indices.empty() ? -1 : indices[static_cast<size_t>(dim)];
+}
+
+/// "f32[batch,4]"
+struct SymbolicText {
+  char text[160];
+};
+SymbolicText symbolic_text(const fb::Method& method, const fb::Value& value) {
+  SymbolicText out;
+  const TensorSpec spec = spec_of(value);
+  auto used =
+      static_cast<size_t>(snprintf(out.text, sizeof(out.text), "%s[", dtype_name(spec.dtype)));
+  for (int dim = 0; dim < spec.shape.rank() && used < sizeof(out.text); ++dim) {
+    const int32_t index = symbol_of(value, dim);
+    const char* comma = dim == 0 ? "" : ",";
+    const size_t room = sizeof(out.text) - used;
+    const int n = index < 0 ? snprintf(out.text + used, room, "%s%" PRId64, comma, spec.shape[dim])
+                            : snprintf(out.text + used, room, "%s%.12s", comma,
+                                       text_of(symbol_at(method, index).name()));
+    used += static_cast<size_t>(n);
+  }
+  if (used < sizeof(out.text)) snprintf(out.text + used, sizeof(out.text) - used, "]");
+  return out;
+}
+
+/// The one dim of the value that is a symbol, or -1.
+int only_symbolic_dim(const fb::Value& value) {
+  int found = -1;
+  for (int dim = 0; dim < static_cast<int>(count_of(value.symbols())); ++dim) {
+    if (symbol_of(value, dim) < 0) continue;
+    if (found >= 0) return -1;
+    found = dim;
+  }
+  return found;
+}
+
+bool has_choice(const fb::Value& value) {
+  for (int32_t index : ints_of(value.symbols())) {
+    if (index >= 0) return true;
+  }
+  return false;
+}
+
+/// The first input with the symbol. REQUIRES: there is one.
+size_t first_with(const fb::Method& method, int32_t symbol) {
+  for (size_t i = 0;; ++i) {
+    for (int32_t index : ints_of(value_of(method, i).symbols())) {
+      if (index == symbol) return i;
+    }
+  }
+}
+
+}  // namespace
+
+Status check_input_shape(const fb::Method& method, size_t i, const Shape& shape) {
+  const fb::Value& value = value_of(method, i);
+  const Shape file = shape_of(value.shape());
+  if (shape.rank() != file.rank()) {
+    return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s", name_of(method, i),
+                  symbolic_text(method, value).text, shape_text(shape).text);
+  }
+  for (int dim = 0; dim < shape.rank(); ++dim) {
+    const int32_t index = symbol_of(value, dim);
+    if (index < 0 && shape[dim] != file[dim]) {
+      return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s: dim %d differs",
+                    name_of(method, i), symbolic_text(method, value).text, shape_text(shape).text,
+                    dim);
+    }
+    if (index < 0) continue;
+    LAZYRT_RETURN_IF_ERROR(check_symbol_value(symbol_at(method, index), shape[dim])
+                               .with_context("input '%.60s' dim %d", name_of(method, i), dim));
+  }
+  return {};
+}
+
+Status check_input_tensor(const fb::Method& method, size_t i, const TensorView& tensor) {
+  const fb::Value& value = value_of(method, i);
+  if (tensor.dtype == dtype_of(value.dtype())) return check_input_shape(method, i, tensor.shape);
+  return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s%s", name_of(method, i),
+                symbolic_text(method, value).text, dtype_name(tensor.dtype),
+                shape_text(tensor.shape).text);
+}
+
+Shape input_shape(const fb::Method& method, size_t i, Span<const int64_t> symbols) {
+  const fb::Value& value = value_of(method, i);
+  Shape shape = shape_of(value.shape());
+  for (int dim = 0; dim < shape.rank(); ++dim) {
+    const int32_t index = symbol_of(value, dim);
+    if (index >= 0) shape[dim] = symbols[static_cast<size_t>(index)];
+  }
+  return shape;
+}
+
+Status find_input_shape(const fb::Method& method, size_t i, size_t bytes, Shape* shape) {
+  const fb::Value& value = value_of(method, i);
+  const int dim = only_symbolic_dim(value);
+  *shape = shape_of(value.shape());
+  uint64_t row = dtype_size(dtype_of(value.dtype()));
+  for (int d = 0; d < shape->rank(); ++d) row *= d == dim ? 1 : static_cast<uint64_t>((*shape)[d]);
+  if (dim >= 0 && row != 0 && bytes % row == 0) {
+    (*shape)[dim] = static_cast<int64_t>(bytes / row);
+    return check_input_shape(method, i, *shape);
+  }
+  return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %zu bytes%s",
+                name_of(method, i), symbolic_text(method, value).text, bytes,
+                has_choice(value) && dim < 0 ? ": set it as a tensor" : "");
+}
+
+Status resolve_symbols(const fb::Method& method, Span<const Shape> shapes, int64_t* symbols) {
+  for (size_t s = 0; s < count_of(method.symbols()); ++s) symbols[s] = 0;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const fb::Value& value = value_of(method, i);
+    for (int dim = 0; dim < shapes[i].rank(); ++dim) {
+      const int32_t index = symbol_of(value, dim);
+      if (index < 0) continue;
+      int64_t& known = symbols[index];
+      const int64_t extent = shapes[i][dim];
+      if (known == 0) known = extent;
+      if (known == extent) continue;
+      return Status(Error::kInvalidArgument,
+                    "input '%.60s' dim %d is %" PRId64 ", '%.40s' is %" PRId64 " by input '%.60s'",
+                    name_of(method, i), dim, extent, text_of(symbol_at(method, index).name()),
+                    known, name_of(method, first_with(method, index)));
+    }
+  }
+  return {};
+}
+
+}  // namespace lazyrt
