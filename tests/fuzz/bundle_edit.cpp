@@ -326,12 +326,20 @@ void add_reserved(Random* random, BundleParts* parts) {
   v.quantization->zero_points.assign(random->below(4), any_integer(random, 0));
 }
 
-fb::Term any_term(Random* random, size_t earlier) {
-  const auto operand = [&] { return static_cast<int32_t>(random->below(earlier + 1)); };
-  const size_t ops = random->one_in(16) ? 20 : static_cast<size_t>(fb::TermOp::MAX) + 1;
-  const auto op = static_cast<fb::TermOp>(random->below(ops));
-  return fb::Term(any_integer(random, static_cast<int64_t>(random->below(8))), any_real(random, 1),
-                  operand(), operand(), op);
+/// Most of the time one that has a number, of the symbols or of `earlier` terms.
+fb::Term any_term(Random* random, size_t symbols, size_t earlier) {
+  const bool wild = random->one_in(32);
+  const size_t ops = wild ? 20 : static_cast<size_t>(fb::TermOp::MAX) + 1;
+  auto op = static_cast<fb::TermOp>(random->below(ops));
+  if (earlier == 0 && !wild) op = random->one_in(2) ? fb::TermOp::Integer : fb::TermOp::Symbol;
+  const size_t operands = op == fb::TermOp::Symbol ? symbols : earlier;
+  const auto operand = [&] {
+    return static_cast<int32_t>(random->below(wild || operands == 0 ? operands + 2 : operands));
+  };
+  const int64_t small = 1 + static_cast<int64_t>(random->below(8));
+  return fb::Term(wild ? any_integer(random, small) : small,
+                  wild ? any_real(random, 1) : static_cast<double>(small), operand(), operand(),
+                  op);
 }
 
 /// A patch of an extent of a reshape or an expand by what stands there, or of whatever.
@@ -342,6 +350,7 @@ void add_patch(Random* random, fb::MethodT* m) {
   const std::vector<int64_t>* shape = nullptr;
   if (op.AsReshape() != nullptr) shape = &op.AsReshape()->shape;
   if (op.AsExpand() != nullptr) shape = &op.AsExpand()->shape;
+  if (shape == nullptr && !random->one_in(16)) return;
   size_t field = random->below(6), index = random->below(4), term = random->below(4);
   auto type = static_cast<fb::FieldType>(random->below(5));
   if (shape != nullptr && !shape->empty() && !random->one_in(8)) {
@@ -385,7 +394,8 @@ void add_symbol(Random* random, BundleParts* parts) {
       if (v->shape[dim] == extent && !random->one_in(4)) v->symbols[dim] = index;
     }
   }
-  for (size_t n = random->below(4); n > 0; --n) m.terms.push_back(any_term(random, m.terms.size()));
+  for (size_t n = random->below(4); n > 0; --n)
+    m.terms.push_back(any_term(random, m.symbols.size(), m.terms.size()));
   for (size_t n = random->below(3); n > 0; --n) add_patch(random, &m);
 }
 
