@@ -165,9 +165,10 @@ class Packer {
     for (uint64_t p : pressures_) least_ = std::max(least_, p);
     const auto found = neighbours_.find(pieces_, memory, most_pairs);
     if (found == Neighbours::Found::kNoMemory) return false;
-    if (found == Neighbours::Found::kTooMany) return stack_up(memory, total);
+    in_gaps_ = found == Neighbours::Found::kAll;
     if (!offsets_.make(n, memory) || !placed_.make(n, memory) ||
-        !taken_.make(neighbours_.most(), memory)) {
+        !taken_.make(in_gaps_ ? neighbours_.most() : 0, memory) ||
+        !(in_gaps_ || skyline_.make(static_cast<size_t>(last_step(pieces_)) + 2, memory))) {
       return false;
     }
     try_orders();
@@ -193,7 +194,7 @@ class Packer {
   void try_order(MakeKey make_key) {
     if (fewest_ == least_) return;  // nothing is better
     sort_by(make_key);
-    const uint64_t total = place();
+    const uint64_t total = in_gaps_ ? place_in_gaps() : place_above();
     if (total >= fewest_) return;
     fewest_ = total;
     for (size_t i = 0; i < pieces_.size(); ++i) pieces_[i].offset = offsets_[i];
@@ -211,7 +212,7 @@ class Packer {
     });
   }
 
-  uint64_t place() {
+  uint64_t place_in_gaps() {
     for (bool& placed : placed_) placed = false;
     uint64_t total = 0;
     for (uint32_t i : order_) {
@@ -227,20 +228,18 @@ class Packer {
     return total;
   }
 
-  /// Without looking at pairs: the largest first, each above what is there during its life.
-  bool stack_up(const Allocator& memory, uint64_t* total) {
-    sort_by([](const ArenaPiece& p, uint64_t) { return Key{p.bytes, 0}; });
-    Skyline skyline;
-    if (!skyline.make(static_cast<size_t>(last_step(pieces_)) + 2, memory)) return false;
-    *total = 0;
+  /// Without looking at pairs: each above what is there during its life.
+  uint64_t place_above() {
+    skyline_.clear();
+    uint64_t total = 0;
     for (uint32_t i : order_) {
-      ArenaPiece& p = pieces_[i];
+      const ArenaPiece& p = pieces_[i];
       const auto from = static_cast<size_t>(p.first + 1), to = static_cast<size_t>(p.last + 1);
-      p.offset = skyline.highest(from, to);
-      skyline.raise(from, to, p.offset + p.bytes);
-      *total = std::max(*total, p.offset + p.bytes);
+      offsets_[i] = skyline_.highest(from, to);
+      skyline_.raise(from, to, offsets_[i] + p.bytes);
+      total = std::max(total, offsets_[i] + p.bytes);
     }
-    return true;
+    return total;
   }
 
   Span<ArenaPiece> pieces_;
@@ -251,6 +250,8 @@ class Packer {
   Array<uint64_t> offsets_;  ///< of the order that is tried
   Array<bool> placed_;
   Array<Range> taken_;
+  bool in_gaps_ = true;
+  Skyline skyline_;
   uint64_t least_ = 0;
   uint64_t fewest_ = UINT64_MAX;
 };

@@ -16,6 +16,8 @@ bool has_aligned_attributes(const fb::Node& node) {
       return is_aligned(node.op_as_Reshape()->shape());
     case fb::OpAttrs::Expand:
       return is_aligned(node.op_as_Expand()->shape());
+    case fb::OpAttrs::Full:
+      return is_aligned(node.op_as_Full()->shape());
     case fb::OpAttrs::Slice: {
       const fb::Slice& slice = *node.op_as_Slice();
       return is_aligned(slice.starts()) && is_aligned(slice.sizes()) && is_aligned(slice.steps());

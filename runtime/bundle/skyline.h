@@ -14,6 +14,10 @@ class Skyline {
     while (leaves_ < moments) leaves_ *= 2;
     return highest_.make(2 * leaves_, memory) && everywhere_.make(2 * leaves_, memory);
   }
+  void clear() {
+    for (uint64_t& end : highest_) end = 0;
+    for (uint64_t& end : everywhere_) end = 0;
+  }
   uint64_t highest(size_t from, size_t to) const { return highest(1, 0, leaves_ - 1, from, to); }
   void raise(size_t from, size_t to, uint64_t end) { raise(1, 0, leaves_ - 1, from, to, end); }
 

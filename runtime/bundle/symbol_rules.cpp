@@ -97,15 +97,14 @@ Status read_extents(const MethodCheck& c, bool of_inputs, SymbolValues* values) 
   return {};
 }
 
-Status read_symbols(const MethodCheck& c, SymbolValues* values) {
-  LAZYRT_RETURN_IF_ERROR(read_extents(c, true, values));
+Status check_all_given(const MethodCheck& c, const SymbolValues& values) {
   for (size_t i = 0; i < symbol_count(c); ++i) {
-    if (values->of[i] == 0) {
-      return bad_bundle("symbol '%.60s': no dim of an input gives its value",
-                        text_of(symbol(c, static_cast<int32_t>(i)).name()));
+    if (values.of[i] == 0) {
+      return bad_bundle("method '%.30s', symbol '%.60s': no dim of an input gives its value",
+                        c.name(), text_of(symbol(c, static_cast<int32_t>(i)).name()));
     }
   }
-  return read_extents(c, false, values);
+  return {};
 }
 
 /// What changes with the sizes is in the file, so that it can be written over.
@@ -113,14 +112,15 @@ Status check_stored(const MethodCheck& c) {
   const auto is_stored = [](const auto& table, flatbuffers::voffset_t field) {
     return reinterpret_cast<const flatbuffers::Table&>(table).CheckField(field);
   };
-  if (!is_stored(c.method, fb::Method::VT_ARENA_BYTES)) return bad_bundle("arena_bytes is absent");
+  if (!is_stored(c.method, fb::Method::VT_ARENA_BYTES))
+    return bad_bundle("method '%.30s': arena_bytes is absent, but it has symbols", c.name());
   for (size_t id = 0; id < c.values.size(); ++id) {
     const fb::ValueKind kind = c.values[id].kind;
     if (kind != fb::ValueKind::Input && kind != fb::ValueKind::Arena) continue;
     if (!is_stored(c.value(id), fb::Value::VT_OFFSET) ||
         !is_stored(c.value(id), fb::Value::VT_BYTES) ||
         !is_stored(c.value(id), fb::Value::VT_ALIAS_OF)) {
-      return c.bad_value(id, "offset, bytes or alias_of is absent, of a method with symbols");
+      return c.bad_value(id, "offset, bytes or alias_of is absent, but the method has symbols");
     }
   }
   return {};
@@ -148,19 +148,18 @@ Status check_patches(const MethodCheck& c, const SymbolValues& values) {
   return {};
 }
 
-Status check_all(const MethodCheck& c) {
-  LAZYRT_RETURN_IF_ERROR(check_each_symbol(c));
-  for (size_t id = 0; id < c.values.size(); ++id) LAZYRT_RETURN_IF_ERROR(check_indices(c, id));
-  SymbolValues values;
-  LAZYRT_RETURN_IF_ERROR(read_symbols(c, &values));
-  if (symbol_count(c) != 0) LAZYRT_RETURN_IF_ERROR(check_stored(c));
-  return check_patches(c, values);
-}
-
 }  // namespace
 
 Status check_symbols(const MethodCheck& check) {
-  return check_all(check).with_context("method '%.30s'", check.name());
+  LAZYRT_RETURN_IF_ERROR(check_each_symbol(check).with_context("method '%.30s'", check.name()));
+  for (size_t id = 0; id < check.values.size(); ++id)
+    LAZYRT_RETURN_IF_ERROR(check_indices(check, id));
+  SymbolValues values;
+  LAZYRT_RETURN_IF_ERROR(read_extents(check, true, &values));
+  LAZYRT_RETURN_IF_ERROR(check_all_given(check, values));
+  LAZYRT_RETURN_IF_ERROR(read_extents(check, false, &values));
+  if (symbol_count(check) != 0) LAZYRT_RETURN_IF_ERROR(check_stored(check));
+  return check_patches(check, values).with_context("method '%.30s'", check.name());
 }
 
 }  // namespace lazyrt

@@ -47,6 +47,26 @@ fb::SymbolT& add_symbol(BundleParts& p) {
   return *method(p).symbols.back();
 }
 
+/// Of the first dim of x, which its rows are taken of.
+fb::SymbolT& add_batch(BundleParts& p) {
+  value(p, test::tiny::kX).symbols = {0, -1};
+  method(p).samples.clear();
+  return add_symbol(p);
+}
+
+const fb::Term kTwo(2, 0, 0, 0, fb::TermOp::Integer);
+
+void add_terms(BundleParts& p, std::vector<fb::Term> terms) {
+  add_batch(p);
+  method(p).terms = std::move(terms);
+}
+
+/// Term 0 is 6, the extent of the reshape.
+void add_patch(BundleParts& p, const fb::Patch& patch) {
+  add_terms(p, {fb::Term(6, 0, 0, 0, fb::TermOp::Integer)});
+  method(p).patches = {patch};
+}
+
 fb::QuantizationT& quantize_ids(BundleParts& p) {
   auto q = std::make_unique<fb::QuantizationT>();
   q->scales = {0.5f, 0.25f};
@@ -128,11 +148,130 @@ std::vector<Break> breaks() {
       {"methods.name", "zero byte", kBad, "zero byte",
        [](auto& p) { method(p).name = std::string("a\0b", 3); }},
 
-      {"methods.symbols", "present", kNo, "dynamic dims", [](auto& p) { add_symbol(p); }},
-      {"methods.symbols.name", "missing", kBad, "symbol 0 has no name",
+      {"methods.symbols", "of no input", kBad, "symbol 'batch': no dim of an input gives its value",
+       [](auto& p) { add_symbol(p); }},
+      {"methods.symbols", "too many", kBad, "65 symbols, at most 64",
+       [](auto& p) {
+         for (int i = 0; i < 65; ++i) add_symbol(p).name += std::to_string(i);
+       }},
+      {"methods.symbols", "and variants", kNo, "variants beside dynamic dims",
+       [](auto& p) {
+         add_batch(p);
+         add_variant(p);
+       }},
+      {"methods.symbols", "of a variant", kNo, "variants with dynamic dims",
+       [](auto& p) {
+         add_batch(p);
+         auto dynamic = std::move(p.bundle.methods[0]);
+         p.bundle.methods[0] = tiny_method();
+         p.bundle.methods[0]->variants.push_back(std::move(dynamic));
+       }},
+      {"methods.symbols.name", "missing", kBad, "a name of the symbols is missing",
        [](auto& p) { add_symbol(p).name = ""; }},
       {"methods.symbols.min", "zero", kBad, "symbol 'batch'",
        [](auto& p) { add_symbol(p).min = 0; }},
+      {"methods.symbols.name", "twice", kBad, "two symbols have the name 'batch'",
+       [](auto& p) {
+         add_batch(p);
+         add_batch(p);
+       }},
+      {"methods.symbols.multiple", "zero", kBad, "are not both multiples of 0",
+       [](auto& p) { add_batch(p).multiple = 0; }},
+      {"methods.symbols.multiple", "of the bounds", kBad, "2 and 7 are not both multiples of 2",
+       [](auto& p) {
+         fb::SymbolT& s = add_batch(p);
+         s.min = s.multiple = 2;
+         s.max = 7;
+       }},
+      {"methods.symbols.multiple", "of the extent", kBad,
+       "'batch' is 2, allowed are 3 to 9 in multiples of 3|allowed are 3 to 9",
+       [](auto& p) {
+         fb::SymbolT& s = add_batch(p);
+         s.min = s.multiple = 3;
+         s.max = 9;
+       }},
+      {"methods.symbols.max", "more than memory", Error::kOutOfMemory,
+       "at its largest sizes: method 'forward' with batch=4294967296: its arena",
+       [](auto& p) { add_batch(p).max = int64_t{1} << 32; }},
+      {"methods.terms", "unknown operation", kNo, "term 0 (): its operation 99 is newer",
+       [](auto& p) { add_terms(p, {fb::Term(0, 0, 0, 0, fb::TermOp(99))}); }},
+      {"methods.terms", "no such symbol", kBad, "term 0 (Symbol): there is no symbol 1",
+       [](auto& p) { add_terms(p, {fb::Term(0, 0, 1, 0, fb::TermOp::Symbol)}); }},
+      {"methods.terms", "negative symbol", kBad, "term 0 (Symbol): there is no symbol -1",
+       [](auto& p) { add_terms(p, {fb::Term(0, 0, -1, 0, fb::TermOp::Symbol)}); }},
+      {"methods.terms", "a later operand", kBad, "term 1 (Add): operand 1 is not an earlier term",
+       [](auto& p) {
+         add_terms(p, {kTwo, fb::Term(0, 0, 0, 1, fb::TermOp::Add)});
+       }},
+      {"methods.terms", "overflow", kBad, "term 1 (Multiply): 9223372036854775807 and",
+       [](auto& p) {
+         add_terms(p, {fb::Term(INT64_MAX, 0, 0, 0, fb::TermOp::Integer),
+                       fb::Term(0, 0, 0, 0, fb::TermOp::Multiply)});
+       }},
+      {"methods.terms", "division by zero", kBad, "term 2 (FloorDivide): 2 by 0",
+       [](auto& p) {
+         add_terms(p, {kTwo, fb::Term(0, 0, 0, 0, fb::TermOp::Subtract),
+                       fb::Term(0, 0, 0, 1, fb::TermOp::FloorDivide)});
+       }},
+      {"methods.terms", "a remainder of reals", kBad, "term 1 (Remainder): it is of integers only",
+       [](auto& p) {
+         add_terms(p, {fb::Term(0, 1.5, 0, 0, fb::TermOp::Real),
+                       fb::Term(0, 0, 0, 0, fb::TermOp::Remainder)});
+       }},
+      {"methods.terms", "not a number", kBad, "term 0 (Real): the number is not finite",
+       [nan](auto& p) { add_terms(p, {fb::Term(0, nan, 0, 0, fb::TermOp::Real)}); }},
+      {"methods.terms", "infinite", kBad, "term 2 (Divide): the number is not finite",
+       [](auto& p) {
+         add_terms(p, {kTwo, fb::Term(0, 0, 0, 0, fb::TermOp::Subtract),
+                       fb::Term(0, 0, 0, 1, fb::TermOp::Divide)});
+       }},
+      {"methods.terms", "logarithm of zero", kBad, "term 1 (Logarithm): the number is not finite",
+       [](auto& p) {
+         add_terms(p, {fb::Term(0, 0, 0, 0, fb::TermOp::Integer),
+                       fb::Term(0, 0, 0, 0, fb::TermOp::Logarithm)});
+       }},
+      {"methods.terms", "overflow at other sizes", kBad,
+       "at its largest sizes: method 'forward' with batch=8: term 2 (Multiply)",
+       [](auto& p) {
+         add_terms(p, {fb::Term(0, 0, 0, 0, fb::TermOp::Symbol),
+                       fb::Term(INT64_MAX / 4, 0, 0, 0, fb::TermOp::Integer),
+                       fb::Term(0, 0, 0, 1, fb::TermOp::Multiply)});
+       }},
+      {"methods.patches", "no such node", kBad, "patch 0: there is no node 6",
+       [](auto& p) { add_patch(p, fb::Patch(6, 0, 0, 0, fb::FieldType::Int64)); }},
+      {"methods.patches", "no such term", kBad, "patch 0: there is no term 1",
+       [](auto& p) { add_patch(p, fb::Patch(kFlatNode, 0, 0, 1, fb::FieldType::Int64)); }},
+      {"methods.patches", "no such field", kBad, "patch 0: field 1 of node 3 is not stored",
+       [](auto& p) { add_patch(p, fb::Patch(kFlatNode, 1, 0, 0, fb::FieldType::Int64)); }},
+      {"methods.patches", "a field far away", kBad, "patch 0: field 2147483647 of node 3 is not",
+       [](auto& p) { add_patch(p, fb::Patch(kFlatNode, INT32_MAX, 0, 0, fb::FieldType::Int64)); }},
+      {"methods.patches", "no such element", kBad, "patch 0: element 1 of 1",
+       [](auto& p) { add_patch(p, fb::Patch(kFlatNode, 0, 1, 0, fb::FieldType::Int64)); }},
+      {"methods.patches", "a negative element", kBad, "patch 0: element -2 of 1",
+       [](auto& p) { add_patch(p, fb::Patch(kFlatNode, 0, -2, 0, fb::FieldType::Int64)); }},
+      {"methods.patches", "an element of a number", kBad,
+       "the field is no vector|element 0 of|term 0",
+       [](auto& p) { add_patch(p, fb::Patch(kRowsNode, 0, 0, 0, fb::FieldType::Int64)); }},
+      {"methods.patches", "unknown type", kNo, "patch 0: its field type 9 is newer",
+       [](auto& p) { add_patch(p, fb::Patch(kFlatNode, 0, 0, 0, fb::FieldType(9))); }},
+      {"methods.patches", "another number", kBad, "patch 0: term 0 does not give what field 0",
+       [](auto& p) {
+         add_patch(p, fb::Patch(kFlatNode, 0, 0, 0, fb::FieldType::Int64));
+         method(p).terms[0] = fb::Term(7, 0, 0, 0, fb::TermOp::Integer);
+       }},
+      {"methods.patches", "a real number", kBad, "a real number for an integer field",
+       [](auto& p) {
+         add_patch(p, fb::Patch(kFlatNode, 0, 0, 0, fb::FieldType::Int64));
+         method(p).terms[0] = fb::Term(0, 6.0, 0, 0, fb::TermOp::Real);
+       }},
+      {"methods.patches", "too large", kBad, "4294967296 does not fit into 32 bits",
+       [](auto& p) {
+         add_patch(p, fb::Patch(kRowsNode, 0, -1, 0, fb::FieldType::Int32));
+         method(p).terms[0] = fb::Term(int64_t{1} << 32, 0, 0, 0, fb::TermOp::Integer);
+       }},
+      {"methods.patches", "the offset of a vector", kBad, "patch 0: term 0 does not give",
+       [](auto& p) { add_patch(p, fb::Patch(kFlatNode, 0, -1, 0, fb::FieldType::Int32)); }},
+
       {"methods.symbols.max", "below min", kBad, "symbol 'batch'",
        [](auto& p) { add_symbol(p).max = 0; }},
 
@@ -210,6 +349,21 @@ std::vector<Break> breaks() {
        [](auto& p) {
          value(p, kRows).shape = {3, 2};
        }},
+      {"methods.values.symbols", "of a constant", kBad, "dim 0: its extent cannot be a symbol",
+       [](auto& p) {
+         add_batch(p);
+         value(p, kW).symbols = {0, -1};
+       }},
+      {"methods.values.symbols", "two that disagree", kBad, "dim 1: 3, but symbol 'batch' is 2",
+       [](auto& p) {
+         add_batch(p);
+         value(p, kX).symbols = {0, 0};
+       }},
+      {"methods.values.symbols", "not what the inputs say", kBad, "dim 0: 6, but symbol 'batch' is",
+       [](auto& p) {
+         add_batch(p);
+         value(p, kFlat).symbols = {0};
+       }},
       {"methods.values.symbols", "no such symbol", kBad, "dim 0: there is no symbol 0",
        [](auto& p) {
          value(p, kX).symbols = {0, -1};
@@ -217,14 +371,9 @@ std::vector<Break> breaks() {
       {"methods.values.symbols", "not one for each dim", kBad, "1 symbols for 2 dims",
        [](auto& p) { value(p, kX).symbols = {-1}; }},
       {"methods.values.symbols", "outside of its bounds", kBad,
-       "outside of the bounds of symbol 'batch'",
+       "dim 0 is outside of the bounds of its symbol: 'batch' is 2, allowed are 1 to 1",
        [](auto& p) {
          add_symbol(p).max = 1;
-         value(p, kX).symbols = {0, -1};
-       }},
-      {"methods.values.symbols", "right", kNo, "dynamic dims",
-       [](auto& p) {
-         add_symbol(p);
          value(p, kX).symbols = {0, -1};
        }},
       {"methods.values.offset", "odd", kBad, "not a multiple of 64",
@@ -716,6 +865,23 @@ TEST(Verifier, GuardsStatesAndVariantsLoad) {
   parts.bundle.methods[0]->variants.push_back(
       std::make_unique<fb::MethodT>(*parts.bundle.methods[0]));
   EXPECT_TRUE(load(parts).ok()) << load(parts).message();
+}
+
+TEST(Verifier, SymbolsTermsAndPatchesLoad) {
+  BundleParts parts = test::tiny_bundle();
+  add_patch(parts, fb::Patch(test::tiny::kFlatNode, 0, 0, 0, fb::FieldType::Int64));
+  EXPECT_TRUE(load(parts).ok()) << load(parts).message();
+}
+
+TEST(Verifier, WhatChangesWithTheSizesMustBeStored) {
+  BundleParts parts = test::tiny_bundle();
+  add_batch(parts);
+  flatbuffers::FlatBufferBuilder builder;  // without ForceDefaults: the first offset is absent
+  fb::FinishBundleBuffer(builder, fb::CreateBundle(builder, &parts.bundle));
+  const auto file = test::write_bundle({builder.GetBufferPointer(), builder.GetSize()}, parts);
+  const Status status = Program::load(file.span(), test::tiny_ops()).status();
+  EXPECT_EQ(status.error(), Error::kInvalidBundle);
+  EXPECT_THAT(status.message(), HasSubstr("value 0 ('x'): offset, bytes or alias_of is absent"));
 }
 
 TEST(Verifier, StatesCountForTheMemoryLimit) {

@@ -55,8 +55,8 @@ Status SessionState::make_all() {
 
 /// At the sizes of the file where `symbols` is empty.
 Status SessionState::make_bound(Span<const int64_t> symbols, BoundSession** bound) {
-  void* memory =
-      allocator_.allocate(allocator_.context, sizeof(BoundSession), alignof(BoundSession));
+  const Allocator& source = memory_.source();
+  void* memory = source.allocate(source.context, sizeof(BoundSession), alignof(BoundSession));
   if (memory == nullptr) return no_memory_for_session();
   const SessionBase base = {program_, method_index_, options_, &memory_, &services_, &states_};
   auto* made = new (memory) BoundSession(base);
@@ -72,7 +72,7 @@ Status SessionState::make_bound(Span<const int64_t> symbols, BoundSession** boun
 void SessionState::destroy_bound(BoundSession* bound) {
   if (bound == nullptr) return;
   bound->~BoundSession();
-  allocator_.release(allocator_.context, bound);
+  memory_.source().release(memory_.source().context, bound);
 }
 
 Status SessionState::check_input_index(size_t i) const {

@@ -103,7 +103,8 @@ class Pair {
     if (sessions.size() != 2) return "";
     ++reached_.sessions;
     for (size_t v = 0; v < method_.variant_count(); ++v) {
-      for (int turn = 0; turn < 2; ++turn) {
+      for (int turn = 0; turn < (method_.symbol_count() == 0 ? 2 : 5); ++turn) {
+        draw_sizes(static_cast<unsigned>(turn));
         const std::string text = run_variant(v, sessions);
         if (!text.empty()) return text;
         if (stop_) return "";
@@ -136,16 +137,40 @@ class Pair {
     return true;
   }
 
+  /// The sizes of the file first, then others, small ones.
+  void draw_sizes(unsigned turn) {
+    std::minstd_rand random(static_cast<unsigned>(seed_) + turn);
+    sizes_.clear();
+    for (size_t s = 0; turn % 3 != 0 && s < method_.symbol_count(); ++s) {
+      const SymbolInfo symbol = method_.symbol(s);
+      const auto steps = static_cast<uint64_t>((symbol.max - symbol.min) / symbol.multiple);
+      const auto step = static_cast<int64_t>((random() >> 8) % std::min<uint64_t>(steps + 1, 16));
+      sizes_.push_back(symbol.min + step * symbol.multiple);
+    }
+  }
+
+  TensorInfo input_now(size_t i, size_t v) const {
+    TensorInfo info = method_.input(i, v);
+    for (int dim = 0; !sizes_.empty() && dim < info.shape.rank(); ++dim) {
+      const int symbol = method_.input_symbol(i, dim);
+      if (symbol >= 0) info.shape[dim] = sizes_[static_cast<size_t>(symbol)];
+    }
+    return info;
+  }
+
   std::string run_variant(size_t v, std::vector<Session>& sessions) {
     Status done[2];
     largest_ = 1;
     for (size_t i = 0; i < method_.input_count(); ++i) {
-      const TensorInfo info = method_.input(i, v);
+      const TensorInfo info = input_now(i, v);
       std::vector<uint8_t> bytes = draw(info, seed_ + i);
       const TensorView view = {bytes.data(), info.dtype, info.shape};
       note_largest(view);
       for (Session& s : sessions) {
-        if (!s.set_input(i, view).ok()) return "an input of the right shape is refused";
+        const Status set = s.set_input(i, view);
+        if (set.ok()) continue;
+        stop_ = method_.symbol_count() != 0 && is_short_of_resources(set.error());
+        return stop_ ? "" : std::string("an input of the right shape is refused: ") + set.message();
       }
     }
     for (size_t b = 0; b < 2; ++b) done[b] = sessions[b].run();
@@ -270,6 +295,7 @@ class Pair {
   const Method& method_;
   const fb::MethodT& parts_;
   const uint64_t seed_;
+  std::vector<int64_t> sizes_;  ///< of the symbols in this turn; empty: those of the file
   Reached& reached_;
   const std::vector<std::vector<Exactness>> levels_;  ///< of each program
   double largest_ = 1, largest_constant_ = 1;

@@ -315,22 +315,88 @@ class Editor {
   fb::MethodT* m_;
 };
 
-/// Parts of the schema that the runtime checks and then refuses: they would end every run.
+/// A part of the schema that the runtime checks and then refuses: it would end every run.
 void add_reserved(Random* random, BundleParts* parts) {
   fb::MethodT& m = *random->any(parts->bundle.methods);
   if (m.values.empty()) return;
   fb::ValueT& v = *random->any(m.values);
-  if (random->one_in(2)) {
-    m.symbols.push_back(std::make_unique<fb::SymbolT>());
-    m.symbols.back()->name = random->one_in(4) ? "" : "n";
-    m.symbols.back()->max = static_cast<int64_t>(random->below(9));
-    v.symbols.assign(v.shape.size(), static_cast<int32_t>(random->below(3)) - 1);
-  } else {
-    v.quantization = std::make_unique<fb::QuantizationT>();
-    v.quantization->axis = static_cast<int32_t>(random->below(4)) - 1;
-    v.quantization->scales.assign(random->below(4), static_cast<float>(any_real(random, 1)));
-    v.quantization->zero_points.assign(random->below(4), any_integer(random, 0));
+  v.quantization = std::make_unique<fb::QuantizationT>();
+  v.quantization->axis = static_cast<int32_t>(random->below(4)) - 1;
+  v.quantization->scales.assign(random->below(4), static_cast<float>(any_real(random, 1)));
+  v.quantization->zero_points.assign(random->below(4), any_integer(random, 0));
+}
+
+/// Most of the time one that has a number, of the symbols or of `earlier` terms.
+fb::Term any_term(Random* random, size_t symbols, size_t earlier) {
+  const bool wild = random->one_in(32);
+  const size_t ops = wild ? 20 : static_cast<size_t>(fb::TermOp::MAX) + 1;
+  auto op = static_cast<fb::TermOp>(random->below(ops));
+  if (earlier == 0 && !wild) op = random->one_in(2) ? fb::TermOp::Integer : fb::TermOp::Symbol;
+  const size_t operands = op == fb::TermOp::Symbol ? symbols : earlier;
+  const auto operand = [&] {
+    return static_cast<int32_t>(random->below(wild || operands == 0 ? operands + 2 : operands));
+  };
+  const int64_t small = 1 + static_cast<int64_t>(random->below(8));
+  return fb::Term(wild ? any_integer(random, small) : small,
+                  wild ? any_real(random, 1) : static_cast<double>(small), operand(), operand(),
+                  op);
+}
+
+/// A patch of an extent of a reshape or an expand by what stands there, or of whatever.
+void add_patch(Random* random, fb::MethodT* m) {
+  if (m->nodes.empty()) return;
+  const size_t node = random->below(m->nodes.size());
+  fb::OpAttrsUnion& op = m->nodes[node]->op;
+  const std::vector<int64_t>* shape = nullptr;
+  if (op.AsReshape() != nullptr) shape = &op.AsReshape()->shape;
+  if (op.AsExpand() != nullptr) shape = &op.AsExpand()->shape;
+  if (shape == nullptr && !random->one_in(16)) return;
+  size_t field = random->below(6), index = random->below(4), term = random->below(4);
+  auto type = static_cast<fb::FieldType>(random->below(5));
+  if (shape != nullptr && !shape->empty() && !random->one_in(8)) {
+    field = 0;
+    type = fb::FieldType::Int64;
+    index = random->below(shape->size());
+    term = m->terms.size();
+    m->terms.push_back(fb::Term((*shape)[index++], 0, 0, 0, fb::TermOp::Integer));
   }
+  m->patches.push_back(fb::Patch(static_cast<int32_t>(node), static_cast<int32_t>(field),
+                                 static_cast<int32_t>(index) - 1, static_cast<int32_t>(term),
+                                 type));
+}
+
+/// A symbol for the dims of one extent.
+std::unique_ptr<fb::SymbolT> any_symbol(Random* random, size_t number, int64_t extent) {
+  auto symbol = std::make_unique<fb::SymbolT>();
+  symbol->name = random->one_in(32) ? "" : "s" + std::to_string(number);
+  symbol->multiple = random->one_in(16) ? any_integer(random, 2) : 1;
+  symbol->min = random->one_in(16) ? any_integer(random, 1) : random->one_in(2) ? 1 : extent;
+  symbol->max = random->one_in(16) ? any_integer(random, extent)
+                                   : extent + static_cast<int64_t>(random->below(9));
+  return symbol;
+}
+
+/// A symbol that dims of one extent are, of inputs above all; terms, and patches by them.
+void add_symbol(Random* random, BundleParts* parts) {
+  fb::MethodT& m = *random->any(parts->bundle.methods);
+  if (m.values.empty() || m.symbols.size() > 4) return;
+  const fb::ValueT& like = *random->any(m.values);
+  if (like.shape.empty()) return;
+  const int64_t extent = like.shape[0];
+  const auto index = static_cast<int32_t>(m.symbols.size());
+  m.symbols.push_back(any_symbol(random, m.symbols.size(), extent));
+  if (!random->one_in(32)) m.variants.clear();
+  for (auto& v : m.values) {
+    const bool is_input = v->kind == fb::ValueKind::Input;
+    if (is_input ? random->one_in(16) : !random->one_in(64)) continue;
+    if (v->symbols.size() != v->shape.size()) v->symbols.assign(v->shape.size(), -1);
+    for (size_t dim = 0; dim < v->shape.size(); ++dim) {
+      if (v->shape[dim] == extent && !random->one_in(4)) v->symbols[dim] = index;
+    }
+  }
+  for (size_t n = random->below(4); n > 0; --n)
+    m.terms.push_back(any_term(random, m.symbols.size(), m.terms.size()));
+  for (size_t n = random->below(3); n > 0; --n) add_patch(random, &m);
 }
 
 bool unpack(const uint8_t* data, size_t size, fb::BundleT* bundle) {
@@ -386,7 +452,8 @@ test::AlignedBytes mutate(const OpTable& ops, uint64_t seed, BundleParts* parts)
   edit(ops, &random, parts);
   if (!random.one_in(64)) repair(ops, &random, parts);
   if (random.one_in(8)) edit_scalar(&random, parts);
-  if (random.one_in(128)) add_reserved(&random, parts);
+  if (random.one_in(256)) add_reserved(&random, parts);
+  if (random.one_in(8)) add_symbol(&random, parts);
   return test::write_bundle(*parts);
 }
 

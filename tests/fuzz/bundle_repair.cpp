@@ -55,6 +55,8 @@ class MethodRepair {
     repair_literals();
     repair_samples();
     m_.symbols.clear();
+    m_.terms.clear();
+    m_.patches.clear();
   }
 
  private:

@@ -53,6 +53,10 @@ test::BundleParts bundle_of_wide_vectors() {
   const int b = m.node(expand, {a}, DType::kFloat32, twos);
   const int c = m.node(slice, {b}, DType::kFloat32, twos);
   m.output("y", m.node(pad, {c}, DType::kFloat32, twos));
+  fb::FullT full;
+  full.dtype = fb::DType::Float32;
+  full.shape = twos;
+  m.output("z", m.node(full, {}, DType::kFloat32, twos));
   fb::ValueT& value = *m.method().values[0];
   value.quantization = std::make_unique<fb::QuantizationT>();
   value.quantization->zero_points = twos;
@@ -139,6 +143,29 @@ TEST(Alignment, OfAttributesIsRefusedByName) {
   EXPECT_EQ(message_of_shifted(expand), times("expand", 1));
   EXPECT_EQ(message_of_shifted(slice), times("slice", 3));
   EXPECT_EQ(message_of_shifted(pad), times("pad", 2));
+  fb::FullT full;
+  full.dtype = fb::DType::Float32;
+  full.shape = twos;
+  EXPECT_EQ(message_of_shifted(full), times("full", 1));
+}
+
+TEST(Alignment, OfTermsIsRefusedByName) {
+  test::BundleParts parts;
+  MethodBuilder m(&parts);
+  m.output("y", m.node(test::relu(), {m.input("x", DType::kFloat32, {2})}, DType::kFloat32, {2}));
+  m.method().terms.assign(3, fb::Term(1, 0, 0, 0, fb::TermOp::Integer));
+  test::AlignedBytes file = test::write_bundle(parts);
+  ASSERT_TRUE(Program::load(file.span(), default_ops()).ok());
+  uint8_t* metadata = file.data() + file.prolog().metadata_offset;
+  const fb::Method& method = *fb::GetBundle(metadata)->methods()->Get(0);
+  auto* where = const_cast<uint8_t*>(
+      reinterpret_cast<const flatbuffers::Table&>(method).GetAddressOf(fb::Method::VT_TERMS));
+  auto* terms = const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(method.terms()));
+  flatbuffers::WriteScalar<uint32_t>(terms + 4, 2);  // the length of a vector that begins here
+  flatbuffers::WriteScalar(where, flatbuffers::ReadScalar<uint32_t>(where) + 4);
+  test::reseal(&file);
+  EXPECT_STREQ(Program::load(file.span(), default_ops()).status().message(),
+               "method 'forward': its terms are not aligned");
 }
 
 }  // namespace

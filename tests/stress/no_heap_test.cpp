@@ -14,6 +14,8 @@
 namespace lazyrt {
 namespace {
 
+using test::BundleParts;
+
 struct Inputs {
   alignas(64) float image[12 * 12 * 3 + 16];
   alignas(64) int64_t ids[16] = {1, 9, 0, 3, 3};
@@ -99,6 +101,47 @@ TEST_P(NoHeap, RunsWithGuardsStatesAndVariantsAllocateNothing) {
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_TRUE(all_ran);
   EXPECT_EQ(calls, 0u);
+}
+
+TEST_P(NoHeap, RunsAtTheShapesOfTheLastOneAllocateNothing) {
+  BundleParts parts;
+  test::MethodBuilder b(&parts);
+  const int x = b.input("x", DType::kFloat32, {2, 8});
+  const std::vector<float> w = test::random_floats(64, 1);
+  b.output("y", b.infer(default_ops(), fb::LinearT(),
+                        {x, b.constant("w", DType::kFloat32, {8, 8}, w.data())}));
+  b.method().symbols.push_back(std::make_unique<fb::SymbolT>());
+  b.method().symbols[0]->name = "batch";
+  b.method().symbols[0]->max = 16;
+  b.method().values[0]->symbols = {0, -1};
+  const test::AlignedBytes file = test::write_bundle(parts);
+  const Result<Program> program = Program::load(file.span(), default_ops());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  SessionOptions options;
+  options.backend = GetParam().backend;
+  options.threads = GetParam().threads;
+  Result<Session> session = Session::create(program->method(0), options);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  alignas(64) float data[16 * 8 + 16] = {};
+  for (int64_t batch : {2, 16, 3}) {
+    const TensorView view = {data, DType::kFloat32, {batch, 8}};
+    Status status = session->set_input(0, view);
+    if (status.ok()) status = session->run();
+    size_t calls = 0;
+    {
+      const test::AllocationCount count;
+      for (int i = 0; i < 3; ++i) {
+        if (status.ok()) status = session->set_input(0, view);
+        if (status.ok()) status = session->run();
+        if (status.ok()) status = session->set_input(0, data, static_cast<size_t>(batch) * 32);
+        if (status.ok()) status = session->bind_input(0, view, sizeof(data));
+        if (status.ok()) status = session->run();
+      }
+      calls = count.calls();
+    }
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(calls, 0u) << batch;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, NoHeap,

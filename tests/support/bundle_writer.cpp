@@ -15,8 +15,21 @@ uint64_t BundleParts::append(std::vector<uint8_t>* section, const void* data, si
   return offset;
 }
 
+namespace {
+
+/// Then all that may be written over is stored.
+bool has_symbols(const std::vector<std::unique_ptr<fb::MethodT>>& methods) {
+  for (const auto& m : methods) {
+    if (m != nullptr && (!m->symbols.empty() || has_symbols(m->variants))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 AlignedBytes write_bundle(const BundleParts& parts) {
   flatbuffers::FlatBufferBuilder builder;
+  builder.ForceDefaults(has_symbols(parts.bundle.methods));
   fb::FinishBundleBuffer(builder, fb::CreateBundle(builder, &parts.bundle));
   return write_bundle({builder.GetBufferPointer(), builder.GetSize()}, parts);
 }

@@ -1,0 +1,334 @@
+// Methods bound to other sizes: they are what a static bundle of these sizes is, whatever a patch
+// tries.
+
+#include "runtime/bundle/bound_program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <random>
+
+#include "runtime/bundle/arena_packing.h"
+#include "runtime/bundle/symbol_numbers.h"
+#include "runtime/bundle/verifier.h"
+#include "tests/support/dynamic_bundle.h"
+#include "tests/support/tiny_ops.h"
+
+namespace lazyrt {
+namespace {
+
+using test::AlignedBytes;
+using test::BundleParts;
+using testing::HasSubstr;
+
+/// A verified program; its file lives as long.
+struct Base {
+  explicit Base(const BundleParts& parts) : Base(test::write_bundle(parts)) {}
+  explicit Base(AlignedBytes bytes) : file(std::move(bytes)) {
+    state.ops = &test::tiny_ops();
+    state.allocator = platform_allocator();
+    status = read_sections(file.span(), false, &state.sections);
+    if (status.ok())
+      status = verify_bundle(state.sections, *state.ops, state.options, state.allocator);
+  }
+  Status bind(std::vector<int64_t> symbols, BoundProgram* bound) const {
+    return bound->make(state, 0, symbols, state.allocator);
+  }
+
+  AlignedBytes file;
+  ProgramState state;
+  Status status;
+};
+
+std::vector<Shape> shapes_of(const ProgramState& program) {
+  std::vector<Shape> shapes;
+  for (const fb::Value* v : *program.method(0).values()) shapes.push_back(shape_of(v->shape()));
+  return shapes;
+}
+
+TEST(BoundProgram, IsWhatTheStaticBundleIs) {
+  const Base base(test::dynamic_bundle());
+  ASSERT_TRUE(base.status.ok()) << base.status.message();
+  const std::vector<uint8_t> before(base.file.data(), base.file.data() + base.file.size());
+  for (int64_t rows : {1, 4, 8}) {
+    for (int64_t n : {2, 6, 512}) {
+      BoundProgram bound;
+      const Status status = base.bind({rows, n}, &bound);
+      ASSERT_TRUE(status.ok()) << status.message();
+      const Base fixed(test::static_bundle(rows, n));
+      EXPECT_EQ(shapes_of(bound.state()), shapes_of(fixed.state));
+      EXPECT_LE(bound.state().method(0).arena_bytes(), fixed.state.method(0).arena_bytes());
+      EXPECT_EQ(bound.state().constant(*base.state.method(0).values()->Get(test::dynamic::kOne)),
+                base.state.constant(*base.state.method(0).values()->Get(test::dynamic::kOne)));
+    }
+  }
+  EXPECT_EQ(before, std::vector<uint8_t>(base.file.data(), base.file.data() + base.file.size()));
+}
+
+TEST(BoundProgram, TakesAllowedValuesOnly) {
+  const Base base(test::dynamic_bundle());
+  for (int64_t n : {int64_t{0}, int64_t{-2}, int64_t{514}, int64_t{7}, INT64_MAX, INT64_MIN}) {
+    BoundProgram bound;
+    const Status status = base.bind({4, n}, &bound);
+    EXPECT_EQ(status.error(), Error::kInvalidArgument);
+    EXPECT_THAT(status.message(), HasSubstr("allowed are 2 to 512 in multiples of 2"));
+  }
+}
+
+TEST(BoundProgram, LimitsHoldAtEverySize) {
+  const BundleParts parts = test::dynamic_bundle();
+  const AlignedBytes file = test::write_bundle(parts);
+  LoadOptions options;
+  options.memory_limit = 20000;  // n = 512 takes more
+  Status status = Program::load(file.span(), test::tiny_ops(), options).status();
+  EXPECT_EQ(status.error(), Error::kOutOfMemory);
+  EXPECT_THAT(status.message(), HasSubstr("at its largest sizes: method 'forward' with rows=8, "
+                                          "n=512"));
+  options = LoadOptions();
+  options.node_work_limit = 2000;
+  status = Program::load(file.span(), test::tiny_ops(), options).status();
+  EXPECT_EQ(status.error(), Error::kLimitExceeded);
+  EXPECT_THAT(status.message(), HasSubstr("at its largest sizes"));
+}
+
+/// A value that was written over another one of its size, which it has not at other sizes.
+TEST(BoundProgram, MemoryIsSharedOnlyWhereSizesAgree) {
+  BundleParts parts = test::dynamic_bundle(4, 4);
+  fb::MethodT& m = *parts.bundle.methods[0];
+  // total (12 numbers at n = 4) over x (rows * 3 = 12): not an in-place node of tiny_ops, refused.
+  m.values[test::dynamic::kRows]->alias_of = test::dynamic::kX;
+  EXPECT_FALSE(Base(parts).status.ok());
+}
+
+TEST(BoundProgram, WhatDoesNotWorkAtOtherSizesNamesItsNode) {
+  BundleParts parts = test::dynamic_bundle();
+  parts.bundle.methods[0]->patches.clear();  // the reshape stays at [18]
+  const Base base(parts);
+  ASSERT_TRUE(base.status.ok()) << base.status.message();
+  BoundProgram bound;
+  const Status status = base.bind({4, 8}, &bound);
+  EXPECT_EQ(status.error(), Error::kInvalidBundle);
+  EXPECT_THAT(status.message(), HasSubstr("method 'forward' with rows=4, n=8: method 'forward', "
+                                          "node 3 (reshape): [8,3] does not fit into [18]"));
+  const AlignedBytes file = test::write_bundle(parts);
+  EXPECT_THAT(Program::load(file.span(), test::tiny_ops()).status().message(),
+              HasSubstr("at its smallest sizes: method 'forward' with rows=1, n=2"));
+}
+
+TEST(BoundProgram, StatesKeepTheirShape) {
+  BundleParts parts = test::dynamic_bundle();
+  fb::MethodT& m = *parts.bundle.methods[0];
+  fb::ValueT& state = *m.values[test::dynamic::kCount];
+  state.shape = {6, 3};  // the mask's
+  state.bytes = 72;
+  m.values[test::dynamic::kOne]->shape = {6, 3};
+  m.values[test::dynamic::kOne]->bytes = 72;
+  parts.constants.resize(72 + 64);
+  m.values[test::dynamic::kNext]->shape = {6, 3};
+  m.values[test::dynamic::kNext]->bytes = 72;
+  m.states[0]->next = test::dynamic::kSum;
+  m.values[test::dynamic::kRelu]->alias_of = -1;
+  m.values[test::dynamic::kRelu]->offset = m.arena_bytes;
+  m.values[test::dynamic::kFlat]->offset = m.arena_bytes;
+  m.values[test::dynamic::kNext]->offset = m.arena_bytes + 128;
+  m.arena_bytes += 256;
+  const Base base(parts);
+  ASSERT_TRUE(base.status.ok()) << base.status.message();
+  BoundProgram bound;
+  EXPECT_TRUE(base.bind({2, 6}, &bound).ok());
+  BoundProgram other;
+  const Status status = base.bind({4, 8}, &other);
+  EXPECT_EQ(status.error(), Error::kInvalidBundle);
+  EXPECT_THAT(status.message(), HasSubstr("next has not its dtype and shape f32[6,3]"));
+}
+
+/// dynamic_bundle with patches of the reshape's fields 1 to kWild, which its schema does not know.
+/// Its vtable lies in the producer's text and lets them be anywhere: the number that stands there
+/// changes by a multiple of n - 6.
+constexpr int kWild = 3;
+
+AlignedBytes wild_patches(std::mt19937* random) {
+  using fb::Term;
+  using fb::TermOp;
+  BundleParts parts = test::dynamic_bundle();
+  parts.bundle.producer = std::string(63, 'v');
+  fb::MethodT& m = *parts.bundle.methods[0];
+  m.terms.push_back(Term(6, 0, 0, 0, TermOp::Integer));   // 3
+  m.terms.push_back(Term(0, 0, 0, 3, TermOp::Subtract));  // 4: n - 6
+  for (int i = 0; i < kWild; ++i) {
+    const int first = static_cast<int>(m.terms.size());
+    m.terms.push_back(Term(0, 0, 0, 0, TermOp::Integer));  // what stands there, set below
+    m.terms.push_back(Term(static_cast<int64_t>((*random)() % 9) - 4, 0, 0, 0, TermOp::Integer));
+    m.terms.push_back(Term(0, 0, 4, first + 1, TermOp::Multiply));
+    m.terms.push_back(Term(0, 0, first, first + 2, TermOp::Add));
+    const bool wide = (*random)() % 2 == 0;
+    m.patches.push_back(fb::Patch(test::dynamic::kFlatNode, 1 + i, -1, first + 3,
+                                  wide ? fb::FieldType::Int64 : fb::FieldType::Int32));
+  }
+  AlignedBytes file = test::write_bundle(parts);
+  uint8_t* metadata = file.data() + file.prolog().metadata_offset;
+  const uint64_t size = file.prolog().metadata_bytes;
+  const fb::Bundle& bundle = *fb::GetBundle(metadata);
+  const fb::Method& method = *bundle.methods()->Get(0);
+  const void* node = method.nodes()->Get(test::dynamic::kFlatNode)->op();
+  auto* table = static_cast<uint8_t*>(const_cast<void*>(node));
+  const uint8_t* old = table - flatbuffers::ReadScalar<int32_t>(table);
+  auto* vtable = const_cast<uint8_t*>(bundle.producer()->Data());
+  const uint16_t head[3] = {6 + 2 * kWild, flatbuffers::ReadScalar<uint16_t>(old + 2),
+                            flatbuffers::ReadScalar<uint16_t>(old + 4)};
+  std::memcpy(vtable, head, sizeof(head));
+  const uint64_t behind = size - static_cast<uint64_t>(table - metadata);
+  auto* terms = const_cast<Term*>(reinterpret_cast<const Term*>(method.terms()->Data()));
+  for (int i = 0; i < kWild; ++i) {
+    const bool wide =
+        method.patches()->Get(static_cast<uint32_t>(1 + i))->type() == fb::FieldType::Int64;
+    const uint64_t width = wide ? 8 : 4;
+    uint64_t at = static_cast<uint64_t>(table - metadata) + 8 + (*random)() % (behind - 16);
+    at -= at % width;
+    flatbuffers::WriteScalar<uint16_t>(
+        vtable + 6 + 2 * i, static_cast<uint16_t>(at - static_cast<uint64_t>(table - metadata)));
+    int64_t stands = 0;
+    int32_t word = 0;
+    std::memcpy(&stands, metadata + at, 8);
+    std::memcpy(&word, metadata + at, 4);
+    terms[5 + 4 * i] = Term(wide ? stands : word, 0, 0, 0, TermOp::Integer);
+  }
+  flatbuffers::WriteScalar<int32_t>(table, static_cast<int32_t>(table - vtable));
+  test::reseal(&file);
+  return file;
+}
+
+TEST(BoundProgram, HostilePatchesMakeNoBadBundle) {
+  const uint32_t seed = std::random_device()();
+  std::printf("seed %u\n", seed);
+  std::mt19937 random(seed);
+  int bound_count = 0, loaded = 0;
+  constexpr int kRounds = 5000;
+  for (int round = 0; round < kRounds; ++round) {
+    const Base base(wild_patches(&random));
+    if (!base.status.ok()) continue;
+    ++loaded;
+    for (int64_t n : {2, 8, 512}) {
+      BoundProgram bound;
+      const Status status = base.bind({4, n}, &bound);
+      if (!status.ok()) continue;
+      ++bound_count;
+      EXPECT_TRUE(verify_bound_method(bound.state().sections, bound.state().method(0),
+                                      *base.state.ops, base.state.options, base.state.allocator)
+                      .ok());
+    }
+  }
+  std::printf("of %d files %d loaded, %d bound of %d\n", kRounds, loaded, bound_count, 3 * loaded);
+  EXPECT_GT(loaded, kRounds / 4);
+  EXPECT_LT(bound_count, 3 * loaded);
+}
+
+/// f32[n]; y = relu(relu(...)), of `nodes` nodes.
+BundleParts chain(int nodes) {
+  BundleParts parts;
+  test::MethodBuilder b(&parts);
+  int value = b.input("x", DType::kFloat32, {64});
+  for (int i = 0; i < nodes; ++i) value = b.node(test::relu(), {value}, DType::kFloat32, {64});
+  b.output("y", value);
+  auto symbol = std::make_unique<fb::SymbolT>();
+  symbol->name = "n";
+  symbol->max = 4096;
+  b.method().symbols.push_back(std::move(symbol));
+  b.method().values[0]->symbols = {0};
+  return parts;
+}
+
+TEST(BoundProgram, BindsALongChainInNoTime) {
+  const Base base(chain(10'000));
+  ASSERT_TRUE(base.status.ok()) << base.status.message();
+  double best = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    BoundProgram bound;
+    const auto begin = std::chrono::steady_clock::now();
+    const Status status = base.bind({100 + i}, &bound);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    ASSERT_TRUE(status.ok()) << status.message();
+    best = std::min(best, took.count());
+    EXPECT_EQ(bound.state().method(0).arena_bytes(), 3u * 448);
+  }
+  std::printf("%.2f ms to bind 10,000 nodes\n", best);
+  EXPECT_LT(best, 2000);  // far from quadratic, also with sanitizers
+}
+
+TEST(Terms, AreComputedAsPythonDoes) {
+  BundleParts parts = test::dynamic_bundle();
+  fb::MethodT& m = *parts.bundle.methods[0];
+  using fb::Term;
+  using fb::TermOp;
+  m.patches.clear();
+  m.terms = {Term(-7, 0, 0, 0, TermOp::Integer),    Term(2, 0, 0, 0, TermOp::Integer),
+             Term(0, 0, 0, 1, TermOp::FloorDivide), Term(0, 0, 0, 1, TermOp::Remainder),
+             Term(0, 0, 0, 1, TermOp::Divide),      Term(0, 0, 0, 1, TermOp::Max),
+             Term(0, 0, 4, 1, TermOp::Min),         Term(0, 0, 1, 0, TermOp::SquareRoot),
+             Term(0, 0, 1, 0, TermOp::Logarithm),   Term(0, 0, 0, 1, TermOp::Subtract)};
+  AlignedBytes file = test::write_bundle(parts);
+  const fb::Method& method =
+      *fb::GetBundle(file.data() + file.prolog().metadata_offset)->methods()->Get(0);
+  Array<TermNumber> numbers;
+  const int64_t symbols[] = {4, 6};
+  ASSERT_TRUE(evaluate_terms(method, symbols, platform_allocator(), &numbers).ok());
+  EXPECT_EQ(numbers[2].integer, -4);
+  EXPECT_EQ(numbers[3].integer, 1);
+  EXPECT_EQ(numbers[4].real, -3.5);
+  EXPECT_TRUE(numbers[4].is_real);
+  EXPECT_EQ(numbers[5].integer, 2);
+  EXPECT_EQ(numbers[6].real, -3.5);
+  EXPECT_TRUE(numbers[6].is_real);
+  EXPECT_EQ(numbers[7].real, std::sqrt(2.0));
+  EXPECT_EQ(numbers[8].real, std::log(2.0));
+  EXPECT_EQ(numbers[9].integer, -9);
+  EXPECT_FALSE(numbers[9].is_real);
+}
+
+TEST(ArenaPacking, BeyondTheBoundOnPairsPiecesAreStacked) {
+  std::mt19937 random(3);
+  std::vector<ArenaPiece> pieces;
+  for (int i = 0; i < 300; ++i) {
+    const int first = static_cast<int>(random() % 100) - 1;
+    pieces.push_back({first, first + static_cast<int>(random() % 60), 64 * (1 + random() % 9), 0});
+  }
+  for (size_t most : {size_t{0}, size_t{100}, size_t{1} << 20}) {
+    uint64_t total = 0, least = 0;
+    ASSERT_TRUE(pack_arena(pieces, platform_allocator(), most, &total));
+    ASSERT_TRUE(arena_lower_bound(pieces, platform_allocator(), &least));
+    EXPECT_GE(total, least);
+    EXPECT_LE(total, least * 2);
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      EXPECT_LE(pieces[i].offset + pieces[i].bytes, total);
+      for (size_t j = 0; j < i; ++j) {
+        const ArenaPiece &a = pieces[i], &b = pieces[j];
+        EXPECT_TRUE(a.last < b.first || b.last < a.first || a.offset + a.bytes <= b.offset ||
+                    b.offset + b.bytes <= a.offset);
+      }
+    }
+  }
+}
+
+TEST(ArenaPacking, TakesTimeInProportionWhateverLives) {
+  for (int life : {1, 30, 10'000}) {
+    std::mt19937 random(5);
+    std::vector<ArenaPiece> pieces;
+    for (int i = 0; i < 10'000; ++i) {
+      const int last = i + static_cast<int>(random() % static_cast<unsigned>(life));
+      pieces.push_back({i - 1, std::min(last, 10'000), 64 * (1 + random() % 50), 0});
+    }
+    uint64_t total = 0, least = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_TRUE(pack_arena(pieces, platform_allocator(), most_pairs_for(pieces.size()), &total));
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    ASSERT_TRUE(arena_lower_bound(pieces, platform_allocator(), &least));
+    std::printf("lives up to %d: %.2f ms, %.3f of the lower bound\n", life, took.count(),
+                static_cast<double>(total) / static_cast<double>(least));
+    EXPECT_LE(total, least * 2);
+  }
+}
+
+}  // namespace
+}  // namespace lazyrt

@@ -1,0 +1,76 @@
+#include "tests/support/dynamic_bundle.h"
+
+namespace lazyrt::test {
+namespace {
+
+std::unique_ptr<fb::SymbolT> symbol(const std::string& name, int64_t min, int64_t max,
+                                    int64_t multiple) {
+  auto s = std::make_unique<fb::SymbolT>();
+  s->name = name;
+  s->min = min;
+  s->max = max;
+  s->multiple = multiple;
+  return s;
+}
+
+void add_count(MethodBuilder* b) {
+  fb::MethodT& m = b->method();
+  auto count = std::make_unique<fb::ValueT>();
+  count->name = "count";
+  count->kind = fb::ValueKind::State;
+  count->dtype = fb::DType::Float32;
+  count->shape = {1, 3};
+  count->bytes = 12;
+  m.values.push_back(std::move(count));
+  auto state = std::make_unique<fb::StateT>();
+  state->name = "count";
+  state->value = dynamic::kCount;
+  state->next = dynamic::kNext;
+  m.states.push_back(std::move(state));
+}
+
+}  // namespace
+
+BundleParts static_bundle(int64_t rows, int64_t n) {
+  using namespace dynamic;
+  BundleParts parts;
+  MethodBuilder b(&parts);
+  const DType f32 = DType::kFloat32;
+  const float ones[3] = {1, 1, 1};
+  b.input("x", f32, {rows, 3});
+  b.input("ids", DType::kInt64, {n});
+  b.input("mask", f32, {n, 3});
+  b.constant("one", f32, {1, 3}, ones);
+  add_count(&b);
+  b.node(fb::IndexSelectT{}, {kX, kIds}, f32, {n, 3});
+  b.node(add(), {kRows, kMask}, f32, {n, 3});
+  b.node(relu(), {kSum}, f32, {n, 3}, kSum);
+  b.node(reshape({3 * n}), {kRelu}, f32, {3 * n}, kRelu);
+  fb::CustomOpT twice;
+  twice.name = "test.twice";
+  twice.version = 1;
+  b.node(twice, {kFlat}, f32, {3 * n});
+  b.node(add(), {kTwice, kFlat}, f32, {3 * n}, kTwice);
+  b.node(add(), {kCount, kOne}, f32, {1, 3});
+  b.output("total", kTotal);
+  b.output("mask", kMask);
+  return parts;
+}
+
+BundleParts dynamic_bundle(int64_t rows, int64_t n) {
+  using namespace dynamic;
+  BundleParts parts = static_bundle(rows, n);
+  fb::MethodT& m = *parts.bundle.methods[0];
+  m.symbols.push_back(symbol("rows", 1, 8, 1));
+  m.symbols.push_back(symbol("n", 2, 512, 2));
+  m.values[kX]->symbols = {0, -1};
+  m.values[kIds]->symbols = {1};
+  m.values[kMask]->symbols = {1, -1};
+  m.values[kSum]->symbols = {1, -1};
+  m.terms = {fb::Term(0, 0, 1, 0, fb::TermOp::Symbol), fb::Term(3, 0, 0, 0, fb::TermOp::Integer),
+             fb::Term(0, 0, 0, 1, fb::TermOp::Multiply)};
+  m.patches = {fb::Patch(kFlatNode, 0, 0, 2, fb::FieldType::Int64)};
+  return parts;
+}
+
+}  // namespace lazyrt::test

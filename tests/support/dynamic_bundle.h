@@ -1,0 +1,36 @@
+#pragma once
+
+#include "tests/support/tiny_bundle.h"
+
+namespace lazyrt::test {
+
+/// Values of dynamic_bundle by id.
+namespace dynamic {
+enum Value : int {
+  kX,
+  kIds,
+  kMask,
+  kOne,
+  kCount,
+  kRows,
+  kSum,
+  kRelu,
+  kFlat,
+  kTwice,
+  kTotal,
+  kNext
+};
+enum Node : int { kRowsNode, kSumNode, kReluNode, kFlatNode, kTwiceNode, kTotalNode, kNextNode };
+}  // namespace dynamic
+
+/// Of tiny_ops. Inputs x f32[rows,3], ids i64[n], mask f32[n,3]; the state "count" f32[1,3] begins
+/// as zeros and grows by ones.
+///   rows = x[ids]; sum = rows + mask; relu in place; flat = reshape(relu, [3 n]), a view;
+///   twice = test.twice(flat); total = twice + flat in place over twice; next = count + one
+/// Outputs total, mask. Symbols "rows", 1 to 8, and "n", 2 to 512 in
+/// multiples of 2; the reshape's extent is a patch of n * 3.
+BundleParts dynamic_bundle(int64_t rows = 4, int64_t n = 6);
+/// The same without symbols, terms and patches.
+BundleParts static_bundle(int64_t rows, int64_t n);
+
+}  // namespace lazyrt::test
