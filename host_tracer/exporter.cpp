@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "host_tracer/graph/guards.h"
+#include "host_tracer/passes/passes.h"
 #include "host_tracer/trace_groups.h"
 
 namespace lazyrt {
@@ -184,9 +185,18 @@ Outcome<Variant> make_variant(TraceGroup group, const std::vector<Trace>& sample
   return made;
 }
 
+/// What passes do must not depend on sizes: constants are folded whatever they take.
+ExportOptions for_all_sizes(ExportOptions options) {
+  for (Pass& pass : options.pipeline) {
+    if (pass.name == "fold_constants") pass.run = fold_all_constants;
+  }
+  return options;
+}
+
 /// The program at several sizes as one graph, and that at the sample's.
 Outcome<Variant> make_dynamic(const std::vector<Trace>& traces, const OpTable& ops,
-                              const ExportOptions& options, ExportReport* report) {
+                              const ExportOptions& given, ExportReport* report) {
+  const ExportOptions options = for_all_sizes(given);
   const DynamicExport& sizes = *options.dynamic;
   std::vector<Graph> graphs;
   for (size_t k = 0; k < sizes.points.size(); ++k) {

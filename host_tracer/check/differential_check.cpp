@@ -324,9 +324,10 @@ class Checker {
     if (step.altered) {
       ++report_.refused;
       if (failure.error != Error::kGuardFailed) note("the bundle fails loudly: " + failure.text);
-    } else if (step.reset) {
+    } else if (step.reset && !(options_.sizes && failure.error == Error::kGuardFailed)) {
       return does_not_run(failure);
     } else {
+      report_.refused += options_.sizes ? 1 : 0;
       note("the bundle refuses " + step.how + ": " + failure.text);
     }
     return StepEnd::kLeftOut;

@@ -2,21 +2,21 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <random>
 
 #include "host_tracer/dynamic/solve.h"
 #include "host_tracer/graph/attr_numbers.h"
+#include "host_tracer/passes/passes.h"
 
 namespace lazyrt {
 namespace {
 
-/// A constant of the graphs becomes a node: Full without operands, or a slice of a larger constant.
-struct Replacement {
-  Attrs attrs;
-  const Value* whole = nullptr;  ///< the larger constant
-};
+/// Adds the nodes that make what was a constant.
+using Replacement = std::function<Outcome<ValueId>(Graph& graph, const Source& source)>;
 
 /// What a copy of a graph has otherwise.
 struct Changes {
@@ -63,16 +63,9 @@ class GraphCopy {
   /// A constant that is a node now is made before its first reader.
   Outcome<ValueId> current(ValueId id, const Source& source) {
     if (id == kNoValue || at(id) != kNoValue) return id == kNoValue ? id : at(id);
-    const Replacement& made = changes_.constants.at(id);
-    std::vector<ValueId> operands;
-    if (made.whole != nullptr) {
-      const Value& whole = *made.whole;
-      operands.push_back(
-          to_.add_constant(from_.value(id).name, whole.dtype, whole.shape, whole.constant));
-    }
-    auto value = to_.add(made.attrs, operands, source);
-    if (!value.ok()) return value;
-    return at(id) = *value;
+    auto made = changes_.constants.at(id)(to_, source);
+    if (!made.ok()) return made;
+    return at(id) = *made;
   }
 
   Outcome<Done> add_node(size_t index) {
@@ -188,6 +181,63 @@ bool is_part(const Value& part, const Value& whole, const std::vector<int64_t>& 
       at[static_cast<size_t>(d)] = 0;
   }
   return true;
+}
+
+/// c, and by dim the step of an i64 constant that is c + step * index + ...; nothing of others.
+std::optional<std::vector<int64_t>> ramp_of(const Value& v) {
+  if (v.dtype != DType::kInt64 || v.constant.bytes == 0) return std::nullopt;
+  const auto* x = reinterpret_cast<const int64_t*>(v.constant.data);
+  std::vector<int64_t> ramp = {x[0]};
+  int64_t stride = v.shape.numel();
+  for (int d = 0; d < v.shape.rank(); ++d) {
+    stride /= v.shape[d];
+    int64_t step = 0;
+    if (v.shape[d] > 1 && __builtin_sub_overflow(x[stride], x[0], &step)) return std::nullopt;
+    ramp.push_back(step);
+  }
+  for (int64_t i = 0; i < v.shape.numel(); ++i) {
+    int64_t rest = i, sum = ramp[0];
+    for (int d = v.shape.rank(); d-- > 0; rest /= v.shape[d]) {
+      int64_t part = 0;
+      if (__builtin_mul_overflow(rest % v.shape[d], ramp[static_cast<size_t>(d) + 1], &part) ||
+          __builtin_add_overflow(sum, part, &sum))
+        return std::nullopt;
+    }
+    if (sum != x[i]) return std::nullopt;
+  }
+  return ramp;
+}
+
+/// Whether all of a constant's slices along `dim` are equal.
+bool is_repeated(const Value& v, int dim) {
+  int64_t outer = 1;
+  for (int d = 0; d < dim; ++d) outer *= v.shape[d];
+  const int64_t count = v.shape[dim];
+  if (outer == 0 || count == 0) return false;
+  const size_t slice = v.constant.bytes / static_cast<size_t>(outer * count);
+  for (int64_t o = 0; o < outer; ++o) {
+    const uint8_t* first = v.constant.data + static_cast<size_t>(o * count) * slice;
+    if (std::memcmp(first, first + slice, static_cast<size_t>(count - 1) * slice) != 0)
+      return false;
+  }
+  return true;
+}
+
+/// The first of equal slices along `dim`.
+Value first_slice(const Value& v, int dim) {
+  int64_t outer = 1;
+  for (int d = 0; d < dim; ++d) outer *= v.shape[d];
+  const size_t slice = v.constant.bytes / static_cast<size_t>(outer * v.shape[dim]);
+  const auto bytes = static_cast<size_t>(outer) * slice;
+  const std::shared_ptr<uint8_t[]> copy(new uint8_t[std::max<size_t>(bytes, 1)]);
+  for (int64_t o = 0; o < outer; ++o) {
+    std::memcpy(copy.get() + static_cast<size_t>(o) * slice,
+                v.constant.data + static_cast<size_t>(o * v.shape[dim]) * slice, slice);
+  }
+  Value made = v;
+  made.shape[dim] = 1;
+  made.constant = {copy, copy.get(), bytes};
+  return made;
 }
 
 }  // namespace
@@ -329,10 +379,13 @@ class Unifier {
     for (size_t k = 0; k < graphs_.size(); ++k) {
       auto copy = GraphCopy(graphs_[k], changes[k]).run();
       if (!copy.ok()) return copy.failure();
+      LAZYRT_TRY(drop_expands(*copy));
+      copy->remove_dead();
+      copy->compact();
       copies.push_back(std::move(*copy));
     }
     graphs_ = std::move(copies);
-    return Done{};
+    return check_structure();
   }
 
   Outcome<Done> replace_constant(ValueId id, std::vector<Changes>* changes) const {
@@ -341,7 +394,9 @@ class Unifier {
       if (value(k, id).dtype != v.dtype || value(k, id).shape.rank() != v.shape.rank())
         return differs(k, "a constant has another type or rank", reader_of(id));
     }
-    if (replace_by_full(id, changes) || replace_by_slice(id, changes)) return Done{};
+    if (replace_by_full(id, changes) || replace_by_slice(id, changes) ||
+        replace_by_ramps(id, changes))
+      return Done{};
     size_t k = 1;
     while (value(k, id).shape == v.shape && same_bytes(value(k, id).constant, v.constant)) ++k;
     return differs(k,
@@ -357,35 +412,154 @@ class Unifier {
       if (!is_uniform(value(k, id)) || !full_of(value(k, id))) return false;
     }
     for (size_t k = 0; k < graphs_.size(); ++k) {
-      (*changes)[k].constants[id] = {Attrs::of(*full_of(value(k, id))), nullptr};
+      const Attrs full = Attrs::of(*full_of(value(k, id)));
+      (*changes)[k].constants[id] = [full](Graph& graph, const Source& source) {
+        return graph.add(full, {}, source);
+      };
     }
     return true;
   }
 
-  /// Each from the first element on, or to the last one, along each dim.
+  /// Each from the first element on, or to the last one, along each dim that varies.
   bool replace_by_slice(ValueId id, std::vector<Changes>* changes) const {
     const Value& whole = graphs_.back().value(id);
-    const int rank = whole.shape.rank();
-    for (unsigned to_last = 0; to_last < 1u << rank; ++to_last) {
-      std::vector<Attrs> slices;
-      for (size_t k = 0; k < graphs_.size(); ++k) {
-        const Value& part = value(k, id);
-        fb::SliceT slice;
-        bool fits = true;
-        for (int d = 0; d < rank; ++d) {
-          fits = fits && part.shape[d] <= whole.shape[d];
-          slice.starts.push_back((to_last >> d & 1) != 0 ? whole.shape[d] - part.shape[d] : 0);
-          slice.sizes.push_back(part.shape[d]);
-          slice.steps.push_back(1);
-        }
-        if (!fits || !is_part(part, whole, slice.starts)) break;
-        slices.push_back(Attrs::of(slice));
+    for (const Graph& graph : graphs_) {
+      if (graph.value(id).constant.bytes == 0) return false;
+    }
+    std::vector<int> varying;
+    for (int d = 0; d < whole.shape.rank(); ++d) {
+      const bool same = std::all_of(graphs_.begin(), graphs_.end(), [&](const Graph& graph) {
+        return graph.value(id).shape[d] == whole.shape[d];
+      });
+      if (!same) varying.push_back(d);
+    }
+    for (unsigned to_last = 0; to_last < 1u << varying.size(); ++to_last) {
+      std::vector<bool> at_end(static_cast<size_t>(whole.shape.rank()), false);
+      for (size_t i = 0; i < varying.size(); ++i) {
+        at_end[static_cast<size_t>(varying[i])] = (to_last >> i & 1) != 0;
       }
-      if (slices.size() != graphs_.size()) continue;
-      for (size_t k = 0; k < graphs_.size(); ++k) (*changes)[k].constants[id] = {slices[k], &whole};
+      const bool all = std::all_of(graphs_.begin(), graphs_.end(), [&](const Graph& graph) {
+        return fits(graph.value(id), whole, at_end);
+      });
+      if (!all) continue;
+      add_slices(id, varying, at_end, changes);
       return true;
     }
     return false;
+  }
+
+  static std::vector<int64_t> starts_of(const Value& part, const Value& whole,
+                                        const std::vector<bool>& at_end) {
+    std::vector<int64_t> starts;
+    for (int d = 0; d < whole.shape.rank(); ++d) {
+      starts.push_back(at_end[static_cast<size_t>(d)] ? whole.shape[d] - part.shape[d] : 0);
+    }
+    return starts;
+  }
+
+  static bool fits(const Value& part, const Value& whole, const std::vector<bool>& at_end) {
+    for (int d = 0; d < whole.shape.rank(); ++d) {
+      if (part.shape[d] > whole.shape[d]) return false;
+    }
+    return is_part(part, whole, starts_of(part, whole, at_end));
+  }
+
+  void add_slices(ValueId id, const std::vector<int>& varying, const std::vector<bool>& at_end,
+                  std::vector<Changes>* changes) const {
+    const Value& whole = graphs_.back().value(id);
+    Value kept = whole;
+    std::vector<int> sliced;
+    for (const int d : varying) {
+      if (is_repeated(whole, d)) {
+        kept = first_slice(kept, d);
+      } else {
+        sliced.push_back(d);
+      }
+    }
+    for (size_t k = 0; k < graphs_.size(); ++k) {
+      const Shape& shape = value(k, id).shape;
+      const std::vector<int64_t> starts = starts_of(value(k, id), whole, at_end);
+      fb::SliceT slice;
+      fb::ExpandT expand;
+      for (int d = 0; d < shape.rank(); ++d) {
+        const bool is_sliced = std::find(sliced.begin(), sliced.end(), d) != sliced.end();
+        slice.starts.push_back(is_sliced ? starts[static_cast<size_t>(d)] : 0);
+        slice.sizes.push_back(is_sliced ? shape[d] : kept.shape[d]);
+        slice.steps.push_back(1);
+        expand.shape.push_back(shape[d]);
+      }
+      std::vector<Attrs> steps;
+      if (!sliced.empty()) steps.push_back(Attrs::of(slice));
+      if (sliced.size() != varying.size()) steps.push_back(Attrs::of(expand));
+      (*changes)[k].constants[id] = [kept, steps](Graph& graph,
+                                                  const Source& source) -> Outcome<ValueId> {
+        ValueId last = graph.add_constant(kept.name, kept.dtype, kept.shape, kept.constant);
+        for (const Attrs& step : steps) {
+          auto value = graph.add(step, {last}, source);
+          if (!value.ok()) return value;
+          last = *value;
+        }
+        return last;
+      };
+    }
+  }
+
+  /// Positions: at index i, j, ... it is c + a*i + b*j + ..., with numbers that may depend on
+  /// sizes.
+  bool replace_by_ramps(ValueId id, std::vector<Changes>* changes) const {
+    std::vector<std::vector<int64_t>> numbers;  // by graph: c, then by dim
+    for (const Graph& graph : graphs_) {
+      auto ramp = ramp_of(graph.value(id));
+      if (!ramp) return false;
+      numbers.push_back(std::move(*ramp));
+    }
+    const Shape& largest = graphs_.back().value(id).shape;
+    for (size_t k = 0; k < graphs_.size(); ++k) {
+      const Shape shape = value(k, id).shape;
+      (*changes)[k].constants[id] = [shape, largest, ramp = numbers[k]](Graph& graph,
+                                                                        const Source& source) {
+        return add_ramps(graph, source, shape, largest, ramp);
+      };
+    }
+    return true;
+  }
+
+  static Outcome<ValueId> add_ramps(Graph& graph, const Source& source, const Shape& shape,
+                                    const Shape& largest, const std::vector<int64_t>& ramp) {
+    const auto number = [&](const Shape& of, int64_t value) {
+      fb::FullT full;
+      full.dtype = fb::DType::Int64;
+      full.shape.assign(of.begin(), of.end());
+      full.integer = value;
+      return graph.add(Attrs::of(full), {}, source);
+    };
+    const auto binary = [&](fb::BinaryFn fn, ValueId a, ValueId b) {
+      fb::BinaryT attrs;
+      attrs.fn = fn;
+      return graph.add(Attrs::of(attrs), {a, b}, source);
+    };
+    auto sum = number(shape, ramp[0]);
+    for (int d = 0; sum.ok() && d < shape.rank(); ++d) {
+      if (largest[d] < 2) continue;
+      std::vector<int64_t> positions(static_cast<size_t>(largest[d]));
+      std::iota(positions.begin(), positions.end(), 0);
+      Shape column = shape;
+      fb::SliceT slice;
+      for (int e = 0; e < shape.rank(); ++e) {
+        column[e] = e == d ? largest[d] : 1;
+        slice.starts.push_back(0);
+        slice.sizes.push_back(e == d ? shape[d] : 1);
+        slice.steps.push_back(1);
+      }
+      const ValueId all = graph.add_constant("", DType::kInt64, column, positions.data());
+      auto part = graph.add(Attrs::of(slice), {all}, source);
+      const auto step = number(Shape(), ramp[static_cast<size_t>(d) + 1]);
+      if (!part.ok() || !step.ok()) return part.ok() ? step : part;
+      part = binary(fb::BinaryFn::Mul, *part, *step);
+      if (!part.ok()) return part;
+      sum = binary(fb::BinaryFn::Add, *sum, *part);
+    }
+    return sum;
   }
 
   // ------------------------------------------------------------ numbers

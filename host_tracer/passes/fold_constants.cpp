@@ -33,9 +33,9 @@ std::string inherited_name(const Rewriter& r, const Node& node) {
   return "";
 }
 
-Outcome<bool> fold_constants_at(Rewriter& r, const Node& node) {
-  if (node.attrs.kind() == fb::OpAttrs::CustomOp) return false;
-  if (!all_constant(r, node) || !small_enough(r, node)) return false;
+Outcome<bool> fold_constants_at(Rewriter& r, const Node& node, bool only_small) {
+  if (node.attrs.kind() == fb::OpAttrs::CustomOp || !all_constant(r, node)) return false;
+  if (only_small && !small_enough(r, node)) return false;
   std::vector<TensorView> operands;
   for (ValueId id : node.inputs) {
     if (id == kNoValue) {
@@ -57,6 +57,12 @@ Outcome<bool> fold_constants_at(Rewriter& r, const Node& node) {
 
 }  // namespace
 
-Outcome<size_t> fold_constants(Graph& graph) { return rewrite(graph, fold_constants_at); }
+Outcome<size_t> fold_constants(Graph& graph) {
+  return rewrite(graph, [](Rewriter& r, const Node& n) { return fold_constants_at(r, n, true); });
+}
+
+Outcome<size_t> fold_all_constants(Graph& graph) {
+  return rewrite(graph, [](Rewriter& r, const Node& n) { return fold_constants_at(r, n, false); });
+}
 
 }  // namespace lazyrt

@@ -13,9 +13,14 @@ namespace lazyrt {
 /// bit.
 Outcome<size_t> simplify(Graph& graph);
 
+/// Of these only the expands that broadcasting does anyway, which are the same at all sizes.
+Outcome<size_t> drop_expands(Graph& graph);
+
 /// Computes what depends on constants alone, with the reference kernels, unless the result is much
 /// larger than the operands.
 Outcome<size_t> fold_constants(Graph& graph);
+/// The same however large results are: for graphs of several sizes that have to be alike.
+Outcome<size_t> fold_all_constants(Graph& graph);
 
 /// Common subexpressions: equal nodes on equal operands are computed once; equal constants are one.
 Outcome<size_t> eliminate_common(Graph& graph);

@@ -208,8 +208,17 @@ Answer simplify_node(Rewriter& r, const Node& node) {
   }
 }
 
+Answer drop_expands_of(Rewriter& r, const Node& node) {
+  const fb::OpAttrs kind = node.attrs.kind();
+  if (kind == fb::OpAttrs::MatMul) return on_matmul(r, node);
+  const bool broadcasts = kind == fb::OpAttrs::Binary || kind == fb::OpAttrs::Where;
+  return broadcasts ? drop_expands(r, node) : Answer(false);
+}
+
 }  // namespace
 
 Outcome<size_t> simplify(Graph& graph) { return rewrite(graph, simplify_node); }
+
+Outcome<size_t> drop_expands(Graph& graph) { return rewrite(graph, drop_expands_of); }
 
 }  // namespace lazyrt

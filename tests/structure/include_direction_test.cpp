@@ -73,7 +73,7 @@ const std::map<std::string, std::set<std::string>> kHostArrows = {
     {"capture", {"support", "trace"}},
     {"graph", {"support", "trace"}},
     {"passes", {"support", "graph"}},
-    {"dynamic", {"support", "graph"}},
+    {"dynamic", {"support", "graph", "passes"}},
     {"plan", {"support", "graph"}},
     {"emit", {"support", "trace", "graph", "dynamic", "plan"}},
     {"aten", {"support", "trace", "graph"}},

@@ -77,13 +77,13 @@ class Sizes:
         return ", ".join(f"{symbol.name}={size}" for symbol, size in zip(self.symbols, point))
 
     def resized(self, target, example, point):
-        """The example at other sizes: its elements over and over again."""
+        """The example at other sizes, stretched: what is at its beginning and end stays there, so that masks and lengths stay what they are."""
         tensors = []
         for (_, tensor), dims in zip(example.inputs, self.dims):
             tensor = tensor.detach()
             for dim, symbol in enumerate(dims):
                 if symbol >= 0 and tensor.shape[dim] != point[symbol]:
-                    tensor = tensor.index_select(dim, torch.arange(point[symbol]) % tensor.shape[dim])
+                    tensor = tensor.index_select(dim, _stretched(tensor.shape[dim], point[symbol]))
             tensors.append(tensor.clone(memory_format=torch.contiguous_format))
         args, kwargs = example.call(tensors)
         return Example(target, args, kwargs)
@@ -133,6 +133,13 @@ class Sizes:
     def check_points(self):
         """Sizes at which the bundle runs beside the program, without the sample's."""
         return [point for point in _tracer.check_points(self.native(), _CHECKED, 1) if list(point) != self.sample]
+
+
+def _stretched(size, wanted):
+    """`wanted` positions of `size`, from the first to the last."""
+    if size == 0:
+        raise InputError("a dim without elements cannot be resized: give a sample that has some", "invalid argument")
+    return torch.tensor([round(i * (size - 1) / max(wanted - 1, 1)) for i in range(wanted)], dtype=torch.int64)
 
 
 def _check_bounds(symbol, size):
