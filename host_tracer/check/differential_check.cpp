@@ -25,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kCallsInARow = 3;
 constexpr size_t kLongRow = 12;
+constexpr double kSecondsOfSize = 0.4;  ///< for calls on altered inputs at a size beside the sample's
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -195,16 +196,19 @@ class Checker {
   }
 
   bool over_time(size_t subject) const {
-    const auto count = static_cast<double>(subjects_.size());
-    const double share = static_cast<double>(subject + 1) / count;
-    return seconds_since(begin_) > options_.seconds * share * (options_.sizes ? std::sqrt(count) : 1);
+    if (options_.sizes) {
+      return seconds_since(subject_begin_) > (subject == 0 ? options_.seconds : kSecondsOfSize);
+    }
+    const double share = static_cast<double>(subject + 1) / static_cast<double>(subjects_.size());
+    return seconds_since(begin_) > options_.seconds * share;
   }
 
   // ------------------------------------------------------------ calls
 
   Outcome<Done> check_subject(size_t index) {
     Subject& subject = subjects_[index];
-    const size_t calls = allowed_ ? 1 : kCallsInARow;
+    const size_t calls = allowed_ || (options_.sizes && index > 0) ? 1 : kCallsInARow;
+    subject_begin_ = Clock::now();
     for (size_t i = 0; i < calls; ++i) {
       if (i >= 2 && over_time(index)) break;
       Step step{subject.sample, "the sample", i == 0, false};
@@ -476,6 +480,7 @@ class Checker {
   const LoadedBundle& bundle_;
   const DifferentialOptions& options_;
   const Clock::time_point begin_;
+  Clock::time_point subject_begin_;
   std::vector<TraceGroup> groups_;
   std::vector<Subject> subjects_;
   std::unique_ptr<BundleRunner> runner_;

@@ -130,6 +130,8 @@ TermId TermList::make(Op op, TermId a, TermId b) {
   }
   if ((op == Op::Add || op == Op::Subtract) && is_integer(b, 0)) return a;
   if ((op == Op::Multiply || op == Op::FloorDivide) && is_integer(b, 1)) return a;
+  const bool by_one = b >= 0 && at(b).op() == Op::Real && at(b).real() == 1;
+  if (op == Op::Multiply && by_one && is_unary(at(a).op())) return a;
   if (op == Op::Add && b >= 0 && at(b).op() == Op::Integer && at(b).integer() < 0)
     return make(Op::Subtract, a, integer(-at(b).integer()));
   return add(op, a, b, 0, 0);

@@ -37,6 +37,10 @@ inline int64_t floor_divide(int64_t a, int64_t b) {
 /// Terms in order of definition; equal ones are one.
 class TermList {
  public:
+  TermList() = default;
+  /// Those of a bundle. REQUIRES: each operand is an earlier term.
+  explicit TermList(std::vector<fb::Term> terms) : terms_(std::move(terms)) {}
+
   TermId integer(int64_t value);
   TermId real(double value);
   TermId symbol(int index);

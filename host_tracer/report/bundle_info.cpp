@@ -6,6 +6,7 @@
 #include <set>
 
 #include "host_tracer/capture/trace.h"
+#include "host_tracer/dynamic/terms.h"
 #include "host_tracer/graph/attrs.h"
 #include "host_tracer/report/flops.h"
 #include "lazyrt/runtime.h"
@@ -16,8 +17,25 @@ namespace {
 
 std::vector<int64_t> dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
-TensorLine tensor_line(const TensorInfo& info) {
-  return {info.name, info.dtype, dims_of(info.shape)};
+/// `symbol_of(dim)` gives a symbol of the method, or -1.
+template <class SymbolOf>
+TensorLine tensor_line(const Method& method, const TensorInfo& info, const SymbolOf& symbol_of) {
+  TensorLine line = {info.name, info.dtype, dims_of(info.shape), {}};
+  for (int d = 0; method.symbol_count() > 0 && d < info.shape.rank(); ++d) {
+    const int symbol = symbol_of(d);
+    line.symbols.push_back(symbol < 0 ? "" : method.symbol(static_cast<size_t>(symbol)).name);
+  }
+  return line;
+}
+
+TensorLine input_line(const Method& method, size_t i, size_t variant = 0) {
+  return tensor_line(method, method.input(i, variant),
+                     [&](int d) { return method.input_symbol(i, d); });
+}
+
+TensorLine output_line(const Method& method, size_t i, size_t variant = 0) {
+  return tensor_line(method, method.output(i, variant),
+                     [&](int d) { return method.output_symbol(i, d); });
 }
 
 LiteralLine literal_line(const LiteralInfo& info) {
@@ -42,9 +60,9 @@ GuardLine guard_line(const GuardInfo& info) {
 VariantLine variant_line(const Method& method, const fb::Method& tables, size_t variant) {
   VariantLine line;
   for (size_t i = 0; i < method.input_count(); ++i)
-    line.inputs.push_back(tensor_line(method.input(i, variant)));
+    line.inputs.push_back(input_line(method, i, variant));
   for (size_t i = 0; i < method.output_count(); ++i)
-    line.outputs.push_back(tensor_line(method.output(i, variant)));
+    line.outputs.push_back(output_line(method, i, variant));
   for (size_t i = 0; i < method.guard_count(variant); ++i)
     line.guards.push_back(guard_line(method.guard(i, variant)));
   const fb::Method& m =
@@ -148,20 +166,42 @@ void ask_runtime(const Method& method, MethodInfo* info) {
   }
 }
 
+/// The extents that may be chosen, and which attributes follow them.
+void describe_symbols(const Method& method, const fb::Method& tables, MethodInfo* info) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < method.symbol_count(); ++i) {
+    const SymbolInfo symbol = method.symbol(i);
+    info->symbols.push_back({symbol.name, symbol.min, symbol.max, symbol.multiple});
+    names.emplace_back(symbol.name);
+  }
+  std::vector<fb::Term> terms;
+  for (size_t i = 0; i < count_of(tables.terms()); ++i)
+    terms.push_back(*tables.terms()->Get(static_cast<uint32_t>(i)));
+  const TermList list(std::move(terms));
+  for (size_t i = 0; i < count_of(tables.patches()); ++i) {
+    const fb::Patch& patch = *tables.patches()->Get(static_cast<uint32_t>(i));
+    const fb::Node& node = *tables.nodes()->Get(static_cast<uint32_t>(patch.node()));
+    std::string text = attrs_type_table(node.op_type())->names[patch.field()];
+    if (patch.index() >= 0) text += "[" + std::to_string(patch.index()) + "]";
+    info->nodes[static_cast<size_t>(patch.node())].sizes.push_back(text + " = " +
+                                                                   list.text(patch.term(), names));
+  }
+}
+
 MethodInfo method_info(const Method& method, const fb::Method& tables) {
   MethodInfo info;
   info.name = method.name();
   for (size_t i = 0; i < method.input_count(); ++i) {
-    info.inputs.push_back(tensor_line(method.input(i)));
+    info.inputs.push_back(input_line(method, i));
   }
   for (size_t i = 0; i < method.output_count(); ++i) {
-    info.outputs.push_back(tensor_line(method.output(i)));
+    info.outputs.push_back(output_line(method, i));
   }
   for (size_t i = 0; i < method.literal_count(); ++i) {
     info.literals.push_back(literal_line(method.literal(i)));
   }
   for (size_t i = 0; i < method.state_count(); ++i)
-    info.states.push_back(tensor_line(method.state(i)));
+    info.states.push_back(tensor_line(method, method.state(i), [](int) { return -1; }));
   for (size_t v = 0; v < method.variant_count(); ++v)
     info.variants.push_back(variant_line(method, tables, v));
   for (size_t i = 0; i < count_of(tables.values()); ++i) {
@@ -172,6 +212,7 @@ MethodInfo method_info(const Method& method, const fb::Method& tables) {
     ++info.ops[info.nodes.back().op];
     info.flops += info.nodes.back().flops;
   }
+  describe_symbols(method, tables, &info);
   find_lifetimes(tables, &info);
   count_constants(&info);
   info.sample_count = method.sample_count();
@@ -207,6 +248,20 @@ void describe_file(const LoadedBundle& bundle, BundleInfo* info) {
 }
 
 }  // namespace
+
+std::string TensorLine::type() const {
+  std::string text = std::string(dtype_name(dtype)) + "[";
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const bool named = d < symbols.size() && !symbols[d].empty();
+    text += (d > 0 ? "," : "") + (named ? symbols[d] : std::to_string(shape[d]));
+  }
+  return text + "]";
+}
+
+std::string SymbolLine::text() const {
+  const std::string steps = multiple > 1 ? ", a multiple of " + std::to_string(multiple) : "";
+  return name + ": " + std::to_string(min) + " to " + std::to_string(max) + steps;
+}
 
 std::vector<const NodeLine*> MethodInfo::reference_nodes() const {
   std::vector<const NodeLine*> found;

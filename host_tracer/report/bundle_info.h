@@ -19,6 +19,21 @@ struct TensorLine {
   std::string name;
   DType dtype = DType::kNone;
   std::vector<int64_t> shape;
+  std::vector<std::string> symbols;  ///< empty, or by dim the name of its extent, "" where fixed
+
+  /// "f32[batch,3]"
+  std::string type() const;
+};
+
+/// An extent that the caller chooses.
+struct SymbolLine {
+  std::string name;
+  int64_t min = 1;
+  int64_t max = 1;
+  int64_t multiple = 1;
+
+  /// "seq: 1 to 512", "h: 160 to 288, a multiple of 32"
+  std::string text() const;
 };
 
 /// A Python number among the results; `text` is its value.
@@ -60,11 +75,12 @@ struct ValueLine {
 
 struct NodeLine {
   std::string op;
-  std::string attributes;    ///< "stride_h=2, groups=32", without defaults
-  std::vector<int> inputs;   ///< value ids, -1 = absent operand
-  std::vector<int> outputs;  ///< value ids
-  std::string backend;       ///< who runs it in a session on cpu; empty if unknown
-  std::string reason;        ///< why cpu itself does not; empty if it does
+  std::string attributes;          ///< "stride_h=2, groups=32", without defaults
+  std::vector<std::string> sizes;  ///< "sizes[1] = seq - 1": what of them follows the symbols
+  std::vector<int> inputs;         ///< value ids, -1 = absent operand
+  std::vector<int> outputs;        ///< value ids
+  std::string backend;             ///< who runs it in a session on cpu; empty if unknown
+  std::string reason;              ///< why cpu itself does not; empty if it does
   std::string aten;
   std::string module_path;
   std::string source;  ///< "model.py:12" or empty
@@ -74,6 +90,7 @@ struct NodeLine {
 /// Of several variants nodes, values, costs and literals are the first's.
 struct MethodInfo {
   std::string name;
+  std::vector<SymbolLine> symbols;  ///< shapes, places and bytes are those of the sample then
   std::vector<TensorLine> inputs;
   std::vector<TensorLine> outputs;
   std::vector<LiteralLine> literals;

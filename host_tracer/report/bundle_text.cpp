@@ -24,8 +24,7 @@ Json place_json(const NodeLine& node) {
 void append_tensors(const char* title, const std::vector<TensorLine>& tensors,
                     std::ostringstream* out) {
   for (const TensorLine& tensor : tensors) {
-    *out << "  " << title << "  " << tensor.name << ": " << tensor_text(tensor.dtype, tensor.shape)
-         << "\n";
+    *out << "  " << title << "  " << tensor.name << ": " << tensor.type() << "\n";
   }
 }
 
@@ -34,7 +33,9 @@ void append_nodes(const MethodInfo& method, std::ostringstream* out) {
     const NodeLine& node = method.nodes[i];
     *out << "  " << i << "  " << node.op << "(";
     for (size_t k = 0; k < node.inputs.size(); ++k) *out << (k ? ", %" : "%") << node.inputs[k];
-    *out << (node.attributes.empty() ? "" : "; ") << node.attributes << ") ->";
+    *out << (node.attributes.empty() ? "" : "; ") << node.attributes;
+    for (const std::string& size : node.sizes) *out << "; " << size;
+    *out << ") ->";
     for (int id : node.outputs) {
       const ValueLine& value = method.values[static_cast<size_t>(id)];
       *out << " %" << id << " " << tensor_text(value.dtype, value.shape);
@@ -58,8 +59,7 @@ void append_variants(const MethodInfo& method, std::ostringstream* out) {
     const VariantLine& variant = method.variants[v];
     *out << "  variant " << v << ": " << variant.nodes << " nodes, " << variant.samples
          << " samples; takes";
-    for (const TensorLine& input : variant.inputs)
-      *out << " " << input.name << " " << tensor_text(input.dtype, input.shape);
+    for (const TensorLine& input : variant.inputs) *out << " " << input.name << " " << input.type();
     *out << "\n";
     append_guards("    ", variant.guards, out);
   }
@@ -67,6 +67,7 @@ void append_variants(const MethodInfo& method, std::ostringstream* out) {
 
 void append_method(const MethodInfo& method, bool with_nodes, std::ostringstream* out) {
   *out << "method " << method.name << "\n";
+  for (const SymbolLine& symbol : method.symbols) *out << "  size    " << symbol.text() << "\n";
   append_tensors("input ", method.inputs, out);
   append_tensors("output", method.outputs, out);
   for (const LiteralLine& literal : method.literals) {
@@ -101,6 +102,7 @@ Json node_json(const NodeLine& node) {
   Json json = {{"op", node.op},           {"attributes", node.attributes}, {"inputs", node.inputs},
                {"outputs", node.outputs}, {"backend", node.backend},       {"reason", node.reason},
                {"flops", node.flops}};
+  if (!node.sizes.empty()) json["sizes"] = node.sizes;
   json.update(place_json(node));
   return json;
 }
@@ -151,6 +153,13 @@ Json method_json(const MethodInfo& method) {
                {"flops", method.flops},
                {"reference_nodes", reference_nodes_json(method)},
                {"session_error", method.session_error}};
+  json["symbols"] = Json::array();
+  for (const SymbolLine& symbol : method.symbols) {
+    json["symbols"].push_back({{"name", symbol.name},
+                               {"min", symbol.min},
+                               {"max", symbol.max},
+                               {"multiple", symbol.multiple}});
+  }
   json["node_list"] = Json::array();
   for (const NodeLine& node : method.nodes) json["node_list"].push_back(node_json(node));
   json["values"] = Json::array();
@@ -203,6 +212,7 @@ Json tensors_json(const std::vector<TensorLine>& tensors) {
   for (const TensorLine& tensor : tensors) {
     list.push_back(
         {{"name", tensor.name}, {"dtype", dtype_name(tensor.dtype)}, {"shape", tensor.shape}});
+    if (!tensor.symbols.empty()) list.back()["symbols"] = tensor.symbols;
   }
   return list;
 }

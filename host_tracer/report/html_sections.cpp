@@ -306,8 +306,7 @@ namespace {
 void tensor_rows(const char* kind, const std::vector<TensorLine>& tensors, std::string* out) {
   for (const TensorLine& tensor : tensors) {
     *out += std::string("<tr><td>") + kind + "<td><code>" + html_escape(tensor.name) +
-            "</code><td class=nowrap><code>" + tensor_text(tensor.dtype, tensor.shape) +
-            "</code>\n";
+            "</code><td class=nowrap><code>" + html_escape(tensor.type()) + "</code>\n";
   }
 }
 
@@ -315,6 +314,10 @@ void tensor_rows(const char* kind, const std::vector<TensorLine>& tensors, std::
 
 std::string interface_section(const MethodInfo& method) {
   std::string table = "<table><tr><th>kind<th>name<th>type\n";
+  for (const SymbolLine& symbol : method.symbols) {
+    const std::string bounds = symbol.text().substr(symbol.name.size() + 2);
+    table += "<tr><td>size<td><code>" + html_escape(symbol.name) + "</code><td>" + bounds + "\n";
+  }
   tensor_rows("input", method.inputs, &table);
   tensor_rows("output", method.outputs, &table);
   for (const LiteralLine& literal : method.literals) {
@@ -322,8 +325,8 @@ std::string interface_section(const MethodInfo& method) {
              html_escape(literal.text) + "</code>\n";
   }
   tensor_rows("state", method.states, &table);
-  const size_t rows =
-      method.inputs.size() + method.outputs.size() + method.literals.size() + method.states.size();
+  const size_t rows = method.symbols.size() + method.inputs.size() + method.outputs.size() +
+                      method.literals.size() + method.states.size();
   return heading("interface", "Interface of <code>" + html_escape(method.name) + "</code>") +
          table_panel(table + "</table>", rows, "inputs and outputs");
 }
@@ -338,8 +341,8 @@ std::string variants_section(const MethodInfo& method, bool with_guards) {
     const VariantLine& variant = method.variants[i];
     table += "<tr><td class=\"n soft\">" + std::to_string(i) + "<td>";
     for (const TensorLine& input : variant.inputs) {
-      table += "<code>" + html_escape(input.name) + ": " + tensor_text(input.dtype, input.shape) +
-               "</code><br>";
+      table +=
+          "<code>" + html_escape(input.name) + ": " + html_escape(input.type()) + "</code><br>";
     }
     table += "<td class=n>" + std::to_string(variant.nodes) + "<td class=n>" +
              std::to_string(variant.samples) + "<td>";

@@ -23,12 +23,12 @@ std::string decimals(double value, const char* format) {
 }
 
 void append_interface(const MethodInfo& method, std::ostringstream* out) {
+  for (const SymbolLine& symbol : method.symbols) *out << "  size        " << symbol.text() << "\n";
   for (const TensorLine& input : method.inputs) {
-    *out << "  input       " << input.name << ": " << tensor_text(input.dtype, input.shape) << "\n";
+    *out << "  input       " << input.name << ": " << input.type() << "\n";
   }
   for (const TensorLine& output : method.outputs) {
-    *out << "  output      " << output.name << ": " << tensor_text(output.dtype, output.shape)
-         << "\n";
+    *out << "  output      " << output.name << ": " << output.type() << "\n";
   }
   for (const LiteralLine& literal : method.literals) {
     *out << "  output      " << literal.name << " = " << literal.text << "\n";

@@ -78,7 +78,7 @@ const std::map<std::string, std::set<std::string>> kHostArrows = {
     {"emit", {"support", "trace", "graph", "dynamic", "plan"}},
     {"aten", {"support", "trace", "graph"}},
     {"exporter", {"support", "trace", "graph", "aten", "passes", "dynamic", "plan", "emit"}},
-    {"report", {"support", "trace", "graph"}},
+    {"report", {"support", "trace", "graph", "dynamic"}},
     {"check", {"support", "trace", "capture", "exporter", "report"}},
     {"frontends", {"support", "trace", "capture", "exporter", "check"}},
     {"cli", {"support", "trace", "capture", "exporter", "report", "check", "frontends"}},

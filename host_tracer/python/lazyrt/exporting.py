@@ -184,8 +184,6 @@ class _Export:
             raise ExportError("the program changes what its later calls do: with extents that vary that is not supported yet", "unsupported")
         target = self.program.target
         self.notes += self.sizes.find_multiples(lambda point: self._refusal(self.sizes.resized(target, first.sample, point)))
-        self.notes += [f"the extent '{symbol.name}' varies from {symbol.least} to {symbol.most}" +
-                       (f" in steps of {symbol.multiple}" if symbol.multiple > 1 else "") for symbol in self.sizes.symbols]
         fit, captured = self.sizes.fit_points(), []
         checked = [point for point in self.sizes.check_points() if point not in fit]
         for i, point in enumerate([*fit, *checked]):
