@@ -93,15 +93,6 @@ TEST(BoundProgram, LimitsHoldAtEverySize) {
   EXPECT_THAT(status.message(), HasSubstr("at its largest sizes"));
 }
 
-/// A value that was written over another one of its size, which it has not at other sizes.
-TEST(BoundProgram, MemoryIsSharedOnlyWhereSizesAgree) {
-  BundleParts parts = test::dynamic_bundle(4, 4);
-  fb::MethodT& m = *parts.bundle.methods[0];
-  // total (12 numbers at n = 4) over x (rows * 3 = 12): not an in-place node of tiny_ops, refused.
-  m.values[test::dynamic::kRows]->alias_of = test::dynamic::kX;
-  EXPECT_FALSE(Base(parts).status.ok());
-}
-
 TEST(BoundProgram, WhatDoesNotWorkAtOtherSizesNamesItsNode) {
   BundleParts parts = test::dynamic_bundle();
   parts.bundle.methods[0]->patches.clear();  // the reshape stays at [18]

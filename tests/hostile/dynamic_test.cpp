@@ -87,6 +87,46 @@ TEST(Dynamic, AnswersAsAStaticBundleDoes) {
   }
 }
 
+/// sum = relu(a) + relu(b) is written over relu(a), whose size it has in the file, but not where a
+/// is broadcast.
+TEST(Dynamic, MemoryIsSharedOnlyWhereSizesAgree) {
+  BundleParts parts;
+  MethodBuilder b(&parts);
+  const int x = b.input("a", DType::kFloat32, {4, 3});
+  const int y = b.input("b", DType::kFloat32, {4, 3});
+  const int left = b.node(test::relu(), {x}, DType::kFloat32, {4, 3});
+  const int right = b.node(test::relu(), {y}, DType::kFloat32, {4, 3});
+  b.output("sum", b.node(test::add(), {left, right}, DType::kFloat32, {4, 3}, left));
+  for (int i : {0, 1}) {
+    auto symbol = std::make_unique<fb::SymbolT>();
+    symbol->name = i == 0 ? "m" : "n";
+    symbol->max = 64;
+    b.method().symbols.push_back(std::move(symbol));
+    b.method().values[static_cast<size_t>(i)]->symbols = {i, -1};
+  }
+  const test::AlignedBytes file = test::write_bundle(parts);
+  const auto program = Program::load(file.span(), default_ops());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  auto session = Session::create(program->method(0), on(cpu_backend(), 1));
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  for (const auto& [m, n] : {std::pair<int64_t, int64_t>{4, 4}, {1, 64}, {64, 1}, {64, 64}}) {
+    const std::vector<float> data(64 * 3, static_cast<float>(m));
+    float* p = const_cast<float*>(data.data());
+    ASSERT_TRUE(session->set_input(0, {p, DType::kFloat32, {m, 3}}).ok());
+    ASSERT_TRUE(session->set_input(1, {p, DType::kFloat32, {n, 3}}).ok());
+    const Status status = session->run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    const TensorView sum = *session->output(0);
+    ASSERT_EQ(sum.shape, Shape({std::max(m, n), 3}));
+    for (int64_t i = 0; i < sum.numel(); ++i) EXPECT_EQ(sum.as<float>()[i], 2.0f * data[0]);
+  }
+  ASSERT_TRUE(session->set_input(0, network(1, false).constants.data(), 24).ok());  // m = 2
+  const Status status = session->run();
+  EXPECT_EQ(status.error(), Error::kInvalidBundle);
+  EXPECT_THAT(status.message(), testing::HasSubstr("method 'forward' with m=2, n=64: method "
+                                                   "'forward', node 2 (binary): Add: shapes"));
+}
+
 std::set<std::string> threads_of_process() {
   std::set<std::string> ids;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))

@@ -245,10 +245,12 @@ struct SessionStats {
 
 /// How one node is run.
 struct NodeInfo {
-  const char* op = "";               ///< op name
-  const char* backend = "";          ///< name of the backend that runs it
-  const char* fallback_reason = "";  ///< why not the session's backend itself; empty if it is
-  const char* aten = "";             ///< ATen operator it stems from
+  const char* op = "";       ///< op name
+  const char* backend = "";  ///< name of the backend that runs it
+  /// Why not the session's backend itself; empty if it is. Valid until it is another one at other
+  /// shapes, or the session ends; all other texts live as long as the Program.
+  const char* fallback_reason = "";
+  const char* aten = "";  ///< ATen operator it stems from
   const char* module_path = "";
   const char* file = "";
   int line = 0;
