@@ -10,7 +10,7 @@ namespace {
 
 Outcome<Trace> capture_exported(const std::string& path, const FileOptions& file,
                                 const CaptureSettings& settings) {
-  return capture_pt2(path, {file, settings.static_shapes, settings.interface});
+  return capture_pt2(path, {file, true, settings.file_dims, settings.interface});
 }
 
 Outcome<Trace> capture_script(const std::string& path, const FileOptions& file,

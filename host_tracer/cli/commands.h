@@ -15,6 +15,7 @@ struct ExportArguments {
   std::string output;                   ///< .lzb
   std::vector<std::string> inputs;      ///< --input
   std::vector<std::string> samples;     ///< --sample, one more trace each
+  std::vector<std::string> dynamic;     ///< --dynamic, dims that vary
   std::vector<std::string> allow;       ///< --allow, ids of findings
   std::vector<std::string> dump_after;  ///< --dump-after
   std::string command_line;             ///< for the report

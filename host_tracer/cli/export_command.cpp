@@ -11,6 +11,7 @@
 #include "host_tracer/cli/capture_model.h"
 #include "host_tracer/cli/commands.h"
 #include "host_tracer/cli/console.h"
+#include "host_tracer/cli/dynamic_spec.h"
 #include "host_tracer/cli/finish_export.h"
 #include "host_tracer/cli/input_spec.h"
 #include "host_tracer/cli/interrupt.h"
@@ -18,6 +19,7 @@
 #include "host_tracer/report/html.h"
 #include "host_tracer/report/sha256.h"
 #include "host_tracer/report/summary.h"
+#include "host_tracer/sized_traces.h"
 #include "lazyrt/runtime.h"
 
 namespace lazyrt {
@@ -54,6 +56,7 @@ class Export {
     check_arguments();
     capture();
     if (summary_.verdict == Verdict::kBroken) stop_broken();
+    capture_other_sizes();
     write();
     const std::unique_ptr<LoadedBundle> bundle = open();
     check(*bundle);
@@ -66,7 +69,12 @@ class Export {
  private:
   void check_arguments();
   std::vector<std::vector<GivenInput>> samples() const;
+  CaptureSettings settings();
   void capture();
+  std::vector<DynamicDim> varying_dims() const;
+  std::vector<GivenInput> inputs_at(const std::vector<SampleTensor>& tensors) const;
+  Outcome<Trace> capture_at(const std::vector<SampleTensor>& inputs, bool compared);
+  void capture_other_sizes();
   void stop_broken();
   void write();
   std::unique_ptr<LoadedBundle> open() const;
@@ -84,7 +92,10 @@ class Export {
   std::unique_ptr<Progress> progress_;
   std::vector<Trace> traces_;  ///< one for each sample; at least one
   CheckLevel level_ = CheckLevel::kFull;
-  std::string interface_;  ///< nesting of arguments and result, if the front end knows it
+  std::string interface_;          ///< nesting of arguments and result, if the front end knows it
+  std::vector<DynamicDim> asked_;  ///< --dynamic
+  std::optional<std::vector<Pt2Dim>> file_dims_;  ///< that vary in a .pt2
+  std::optional<DynamicExport> dynamic_;          ///< then the traces are at several sizes
   ExportSummary summary_;
 };
 
@@ -118,6 +129,9 @@ void Export::check_arguments() {
   if (!parse_check_level(args_.check, &level_)) {
     stop({Error::kInvalidArgument, "--check: no level '" + args_.check + "'"});
   }
+  auto asked = parse_dynamic_specs(args_.dynamic);
+  if (!asked.ok()) stop(asked.failure());
+  asked_ = std::move(*asked);
   std::error_code ignored;
   if (!fs::exists(args_.model, ignored)) stop({Error::kNotFound, "no file " + args_.model});
   if (!fs::is_regular_file(args_.model, ignored)) {
@@ -148,10 +162,8 @@ std::vector<std::vector<GivenInput>> Export::samples() const {
   return all;
 }
 
-void Export::capture() {
-  const auto begin = std::chrono::steady_clock::now();
+CaptureSettings Export::settings() {
   CaptureSettings settings;
-  settings.static_shapes = args_.use_sample_shape;
   settings.sample_outputs = level_ != CheckLevel::kNone || !args_.strip_samples;
   settings.second_trace = args_.second_trace;
   settings.allow = args_.allow;
@@ -159,8 +171,14 @@ void Export::capture() {
     progress_->report(stage, done, total);
   };
   settings.interface = &interface_;
+  settings.file_dims = &file_dims_;
+  return settings;
+}
+
+void Export::capture() {
+  const auto begin = std::chrono::steady_clock::now();
   for (std::vector<GivenInput>& inputs : samples()) {
-    auto trace = capture_model(args_.model, std::move(inputs), settings);
+    auto trace = capture_model(args_.model, std::move(inputs), settings());
     if (!trace.ok()) stop(trace.failure());
     if (args_.dump_trace) std::fputs(trace->text().c_str(), stderr);
     traces_.push_back(std::move(*trace));
@@ -174,6 +192,76 @@ void Export::capture() {
   summary_.seconds.trace = seconds_since(begin);
   auto hash = file_sha256(args_.model);
   if (hash.ok()) summary_.model_sha256 = std::move(*hash);
+}
+
+// ---------------------------------------------------------------- dims that vary
+
+/// By --dynamic and by the file; none with --static.
+std::vector<DynamicDim> Export::varying_dims() const {
+  if (args_.use_sample_shape) return {};
+  auto asked = places_in(asked_, traces_[0]);
+  if (!asked.ok()) stop({asked.failure().error, "--dynamic: " + asked.failure().text});
+  if (!file_dims_) return std::move(*asked);
+  auto dims = dims_of_file(*file_dims_, *asked);
+  if (!dims.ok()) stop(dims.failure());
+  return std::move(*dims);
+}
+
+/// The sample's inputs with other tensors; Python numbers stay.
+std::vector<GivenInput> Export::inputs_at(const std::vector<SampleTensor>& tensors) const {
+  std::vector<GivenInput> inputs = samples()[0];
+  std::erase_if(inputs, [](const GivenInput& input) { return !input.number; });
+  const Trace& sample = traces_[0];
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const TraceValue& value = sample.values[static_cast<size_t>(sample.inputs[i])];
+    inputs.push_back({value.name, tensors[i].dtype, tensors[i].shape, tensors[i].data, {}});
+  }
+  return inputs;
+}
+
+Outcome<Trace> Export::capture_at(const std::vector<SampleTensor>& inputs, bool compared) {
+  CaptureSettings settings = this->settings();
+  settings.sample_outputs = compared && settings.sample_outputs;
+  settings.progress = nullptr;
+  std::string interface;
+  settings.interface = &interface;
+  auto trace = capture_model(args_.model, inputs_at(inputs), settings);
+  if (trace.ok() && interface != interface_) {
+    return Failure{Error::kUnsupported,
+                   "the program's arguments or results are nested otherwise than with the sample, "
+                   "or have other numbers: " +
+                       interface + " instead of " + interface_};
+  }
+  return trace;
+}
+
+void Export::capture_other_sizes() {
+  const std::vector<DynamicDim> dims = varying_dims();
+  if (dims.empty()) return;
+  if (traces_.size() > 1) {
+    stop({Error::kInvalidArgument,
+          "--sample more than once makes variants, whose dims cannot vary yet: give one sample, or "
+          "--static for a .pt2"});
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  bool broken = false;
+  SizedCapture program;
+  program.capture = [&](const std::vector<SampleTensor>& inputs, bool compared) {
+    auto trace = capture_at(inputs, compared);
+    broken = trace.ok() && verdict_of(*trace) == Verdict::kBroken;
+    return trace;
+  };
+  program.progress = [this](int64_t done, int64_t total) {
+    progress_->report("capture at other sizes", done, total);
+  };
+  auto sized = capture_sizes(traces_[0], dims, program);
+  if (!sized.ok() && broken) {
+    throw Stop{sized.failure(), Exit::kBroken, verdict_json(summary_)};
+  }
+  if (!sized.ok()) stop(sized.failure());
+  traces_ = std::move(sized->traces);
+  dynamic_ = std::move(sized->dynamic);
+  summary_.seconds.trace += seconds_since(begin);
 }
 
 /// Tells of the findings; there is no bundle, but the report if it is wanted.
@@ -205,6 +293,7 @@ void Export::write() {
     progress_->report(stage, done, total);
   };
   options.after_pass = [this](const std::string& pass, const Graph& graph) { dump(pass, graph); };
+  options.dynamic = dynamic_;
   auto report = export_traces(traces_, default_ops(), options);
   if (!report.ok()) {
     stop(report.failure());
@@ -226,6 +315,7 @@ void Export::check(const LoadedBundle& bundle) {
   }
   DifferentialOptions options;
   options.level = level_;
+  options.sizes = dynamic_.has_value();
   options.progress = [this](const std::string& stage, int64_t done, int64_t total) {
     progress_->report(stage, done, total);
   };

@@ -56,6 +56,13 @@ void add_export_options(CLI::App* app, ExportArguments* a) {
          "trace once more with NAME=VALUE,NAME=VALUE in place of these of --input; may be\n"
          "repeated: traces that agree are merged, others become variants of one bundle")
       ->allow_extra_args(false);
+  app->add_option(
+         "--dynamic", a->dynamic,
+         "let a dim of an input vary: INPUT.DIM=NAME:MIN..MAX, e.g. input_ids.1=seq:1..512, or\n"
+         "x.2=height:160..288/32 for multiples of 32; dims of one NAME have one size, its bounds\n"
+         "are given once; may be repeated. The dims of a .pt2 with torch.export.Dim vary without\n"
+         "it: there it names them, narrows them, and bounds those that have no upper bound")
+      ->allow_extra_args(false);
   app->add_option("--allow", a->allow,
                   "let findings of this id through (baked-value), or the one at a line\n"
                   "(baked-value@model.py:31); may be repeated. In the source a comment on the\n"
@@ -64,7 +71,8 @@ void add_export_options(CLI::App* app, ExportArguments* a) {
   app->add_flag("!--no-second-trace", a->second_trace,
                 "do not look for baked values by tracing perturbed inputs, too");
   app->add_flag("--static", a->use_sample_shape,
-                "fix the dynamic dims of the .pt2 at the extents of its samples");
+                "fix the dynamic dims of the .pt2 at the sizes of its sample")
+      ->excludes("--dynamic");
   app->add_flag("--strip-samples", a->strip_samples,
                 "leave sample inputs and outputs out of the bundle");
   app->add_option("--check", a->check,

@@ -31,6 +31,7 @@ const std::map<std::string, std::string> kParts = {
     {"host_tracer/support/", "support"},
     {"host_tracer/capture/", "capture"},
     {"host_tracer/capture/trace.h", "trace"},
+    {"host_tracer/capture/eager_reference.h", "trace"},
     {"host_tracer/graph/", "graph"},
     {"host_tracer/passes/", "passes"},
     {"host_tracer/dynamic/", "dynamic"},

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "host_tracer/frontends/shared/eager_run.h"
 #include "lazyrt/runtime.h"
 
 namespace lazyrt {
@@ -29,17 +30,18 @@ struct PartialFile {
   const std::string path;
 };
 
-Outcome<ModuleExport> make_checked(const Trace& trace, const std::string& path,
+Outcome<ModuleExport> make_checked(const std::vector<Trace>& traces, const std::string& path,
                                    const ModuleExportOptions& options) {
   ExportOptions exporter = options.exporter;
   exporter.path = path;
-  auto exported = export_trace(trace, default_ops(), exporter);
+  auto exported = export_traces(traces, default_ops(), exporter);
   if (!exported.ok()) return exported.failure();
   DifferentialOptions check = options.check;
   check.pipeline = exporter.pipeline;
+  check.sizes = exporter.dynamic.has_value();
   const auto bundle = LoadedBundle::open(path);
   if (!bundle.ok()) return bundle.failure();
-  auto checked = check_bundle(**bundle, {trace}, check);
+  auto checked = check_bundle(**bundle, traces, check);
   if (!checked.ok()) return checked.failure();
   if (!checked->difference.empty()) {
     return Failure{Error::kInternal,
@@ -48,20 +50,46 @@ Outcome<ModuleExport> make_checked(const Trace& trace, const std::string& path,
   return ModuleExport{std::move(*exported), std::move(*checked)};
 }
 
-}  // namespace
-
-Outcome<ModuleExport> export_trace_to(const Trace& trace, const std::string& path,
-                                      const ModuleExportOptions& options) {
-  if (verdict_of(trace) == Verdict::kBroken) {
-    return Failure{Error::kUnsupported, errors_of(trace)};
-  }
+Outcome<ModuleExport> export_to(const std::vector<Trace>& traces, const std::string& path,
+                                const ModuleExportOptions& options) {
   const PartialFile file(path);
-  auto made = make_checked(trace, file.path, options);
+  auto made = make_checked(traces, file.path, options);
   if (!made.ok()) return made;
   std::error_code error;
   std::filesystem::rename(file.path, path, error);
   if (error) return Failure{Error::kIo, "cannot write " + path + ": " + error.message()};
   return made;
+}
+
+Failure broken(const Trace& trace) { return {Error::kUnsupported, errors_of(trace)}; }
+
+}  // namespace
+
+Outcome<ModuleExport> export_trace_to(const Trace& trace, const std::string& path,
+                                      const ModuleExportOptions& options) {
+  if (verdict_of(trace) == Verdict::kBroken) return broken(trace);
+  return export_to({trace}, path, options);
+}
+
+Outcome<ModuleExport> export_program(const CppProgram& program,
+                                     const std::vector<at::Tensor>& example_inputs,
+                                     const std::string& path, const ModuleExportOptions& options) {
+  auto sample = trace_program(program, example_inputs, options.trace);
+  if (!sample.ok()) return sample.failure();
+  if (options.dynamic.empty()) return export_trace_to(*sample, path, options);
+  if (verdict_of(*sample) == Verdict::kBroken) return broken(*sample);
+  SizedCapture capture;
+  capture.capture = [&](const std::vector<SampleTensor>& inputs, bool compared) {
+    TraceOptions trace = options.trace;
+    trace.sample_outputs = trace.sample_outputs && compared;
+    trace.keep_program = trace.keep_program && compared;
+    return trace_program(program, cloned_inputs(inputs), trace);
+  };
+  auto sized = capture_sizes(std::move(*sample), options.dynamic, capture);
+  if (!sized.ok()) return sized.failure();
+  ModuleExportOptions dynamic = options;
+  dynamic.exporter.dynamic = sized->dynamic;
+  return export_to(sized->traces, path, dynamic);
 }
 
 }  // namespace lazyrt

@@ -10,6 +10,7 @@
 #include "host_tracer/frontends/pt2/archive.h"
 #include "host_tracer/frontends/pt2/interpreter.h"
 #include "host_tracer/frontends/pt2/signature.h"
+#include "host_tracer/frontends/pt2/size_guards.h"
 #include "host_tracer/frontends/shared/eager_run.h"
 #include "host_tracer/frontends/shared/failures.h"
 #include "host_tracer/frontends/shared/given_tensor.h"
@@ -51,6 +52,7 @@ class Pt2Capture {
     report("read", 0, 1);
     tensors_ = archive_.tensors();
     collect_request();
+    check_guards();
     report("read", 1, 1);
     Outcome<Trace> trace = trace_graph();
     if (copies_.matter()) {
@@ -61,6 +63,9 @@ class Pt2Capture {
     finish_outputs(*trace);
     describe_interface(*trace);
     trace->producer = "torch.export " + archive_.program().get_torch_version();
+    for (const std::string& guard : unknown_guards_) {
+      trace->notes.push_back("a guard of the .pt2 on sizes is not checked: " + guard);
+    }
     if (options_.sample_outputs) add_sample_outputs(*trace);
     return trace;
   }
@@ -89,11 +94,13 @@ class Pt2Capture {
   void check_supported() const {
     const auto lines = unsupported_nodes(graph());
     TORCH_CHECK(lines.empty(), "the program has nodes that cannot be captured:", join(lines));
-    const auto dims = dynamic_dims(archive_.program(), signature_);
-    TORCH_CHECK(
-        dims.empty() || options_.static_shapes,
-        "the program has dynamic dims, which are not supported yet:", join(dims),
-        "\nexport it with static shapes, or give --static to fix them at the sample's sizes");
+    const std::vector<Pt2Dim> dims = dynamic_dims(archive_.program(), signature_);
+    std::vector<std::string> texts;
+    for (const Pt2Dim& dim : dims) texts.push_back(dim_text(dim));
+    TORCH_CHECK(dims.empty() || options_.static_shapes,
+                "the program has dynamic dims:", join(texts),
+                "\na trace has one size for each (static_shapes, --static)");
+    if (options_.dims) *options_.dims = dims;
   }
 
   // ------------------------------------------------------------ inputs
@@ -189,6 +196,23 @@ class Pt2Capture {
       if (p.kind == Kind::kBuffer || (p.kind == Kind::kConstant && fits)) {
         request_.buffers.push_back({p.target, found->second});
       }
+    }
+  }
+
+  /// What the exporter has assumed of the inputs' sizes.
+  void check_guards() {
+    const auto size_of = [this](const std::string& name, int64_t dim) -> std::optional<int64_t> {
+      for (const NamedTensor& input : request_.inputs) {
+        if (input.name != name || dim < 0 || dim >= input.tensor.dim()) continue;
+        return input.tensor.size(dim);
+      }
+      return std::nullopt;
+    };
+    for (const std::string& guard : archive_.program().get_guards_code()) {
+      const std::optional<bool> holds = guard_holds(guard, size_of);
+      TORCH_CHECK_VALUE(holds.value_or(true), "the .pt2 was exported for sizes where ", guard,
+                        ", which these are not");
+      if (!holds) unknown_guards_.push_back(guard);
     }
   }
 
@@ -346,6 +370,7 @@ class Pt2Capture {
   std::unordered_map<std::string, at::Tensor> kept_;  ///< of the calls since the last reset
   CaptureRequest request_;
   InputDemands demands_;
+  std::vector<std::string> unknown_guards_;
   mutable Copies copies_;
   std::vector<c10::IValue> outputs_;  ///< the results of the run that was captured
 };

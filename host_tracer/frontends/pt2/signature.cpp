@@ -124,14 +124,17 @@ std::string without_assumptions(const std::string& expr) {
   return text;
 }
 
-/// "s0 in 2..64"
-std::string symbol_text(const ex::SymInt& size, const ex::ExportedProgram& program) {
-  const std::string expr = without_assumptions(size.get_as_expr().get_expr_str());
-  const auto range = program.get_range_constraints().find(expr);
-  if (range == program.get_range_constraints().end()) return expr;
-  const auto bound = [](const std::optional<int64_t>& v) { return v ? std::to_string(*v) : ""; };
-  return expr + " in " + bound(range->second.get_min_val()) + ".." +
-         bound(range->second.get_max_val());
+Pt2Dim dynamic_dim(const std::string& input, size_t dim, const ex::SymInt& size,
+                   const ex::ExportedProgram& program) {
+  Pt2Dim result;
+  result.input = input;
+  result.dim = static_cast<int64_t>(dim);
+  read_expression(without_assumptions(size.get_as_expr().get_expr_str()), &result);
+  const auto range = program.get_range_constraints().find(result.root);
+  if (range == program.get_range_constraints().end()) return result;
+  result.min = range->second.get_min_val();
+  result.max = range->second.get_max_val();
+  return result;
 }
 
 }  // namespace
@@ -154,9 +157,9 @@ Pt2Signature read_signature(const ex::ExportedProgram& program) {
   return signature;
 }
 
-std::vector<std::string> dynamic_dims(const ex::ExportedProgram& program,
-                                      const Pt2Signature& signature) {
-  std::vector<std::string> lines;
+std::vector<Pt2Dim> dynamic_dims(const ex::ExportedProgram& program,
+                                 const Pt2Signature& signature) {
+  std::vector<Pt2Dim> dims;
   const auto& metas = program.get_graph_module().get_graph().get_tensor_values();
   for (const Pt2Placeholder& p : signature.placeholders) {
     const auto meta = metas.find(p.name);
@@ -164,11 +167,17 @@ std::vector<std::string> dynamic_dims(const ex::ExportedProgram& program,
     const auto& sizes = meta->second.get_sizes();
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (sizes[d].tag() == ex::SymInt::Tag::AS_INT) continue;
-      lines.push_back("input '" + p.name + "': dim " + std::to_string(d) + " (" +
-                      symbol_text(sizes[d], program) + ")");
+      dims.push_back(dynamic_dim(p.name, d, sizes[d], program));
     }
   }
-  return lines;
+  return dims;
+}
+
+std::string dim_text(const Pt2Dim& dim) {
+  const auto bound = [](const std::optional<int64_t>& v) { return v ? std::to_string(*v) : ""; };
+  const std::string range = dim.root.empty() ? "" : " in " + bound(dim.min) + ".." + bound(dim.max);
+  return "input '" + dim.input + "': dim " + std::to_string(dim.dim) + " (" + dim.expression +
+         range + ")";
 }
 
 void flatten(const c10::IValue& value, std::vector<c10::IValue>& leaves) {

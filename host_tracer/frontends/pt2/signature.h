@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "host_tracer/capture/trace.h"
+#include "host_tracer/frontends/pt2/pt2_dims.h"
 
 namespace lazyrt {
 
@@ -40,9 +41,12 @@ struct Pt2Signature {
 /// inputs, tokens, gradients.
 Pt2Signature read_signature(const torch::_export::ExportedProgram& program);
 
-/// One line for each input with dynamic dims: "input 'x': dim 0 (s0 in 2..64)". Empty: all static.
-std::vector<std::string> dynamic_dims(const torch::_export::ExportedProgram& program,
-                                      const Pt2Signature& signature);
+/// The dims of inputs that are no numbers, in order. Empty: all static.
+std::vector<Pt2Dim> dynamic_dims(const torch::_export::ExportedProgram& program,
+                                 const Pt2Signature& signature);
+
+/// "input 'x': dim 0 (s0 in 2..64)"
+std::string dim_text(const Pt2Dim& dim);
 
 /// The leaves of nested tuples, lists and dicts, in order.
 void flatten(const c10::IValue& value, std::vector<c10::IValue>& leaves);

@@ -1,0 +1,160 @@
+#include "host_tracer/dynamic_dims.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace lazyrt {
+namespace {
+
+constexpr int64_t kMostSize = std::numeric_limits<int32_t>::max();
+
+Failure invalid(const std::string& text) { return {Error::kInvalidArgument, text}; }
+
+const TraceValue& input_value(const Trace& trace, size_t index) {
+  return trace.values[static_cast<size_t>(trace.inputs[index])];
+}
+
+std::optional<size_t> find_input(const Trace& trace, const std::string& name) {
+  for (size_t i = 0; i < trace.inputs.size(); ++i) {
+    if (input_value(trace, i).name == name) return i;
+  }
+  return std::nullopt;
+}
+
+std::string input_names(const Trace& trace) {
+  std::string text;
+  for (size_t i = 0; i < trace.inputs.size(); ++i) {
+    text += (i > 0 ? ", " : "") + input_value(trace, i).name;
+  }
+  return text;
+}
+
+/// Bounds as far as they were given: 0 where not.
+struct Bounds {
+  int64_t min = 0, max = 0, multiple = 1;
+};
+
+Outcome<Done> add_bounds(const DynamicDim& dim, Bounds* bounds) {
+  const std::string where = "'" + dim.symbol + "' (" + dim.place() + ")";
+  if (dim.min && *dim.min < 1) return invalid(where + ": the smallest size is 1");
+  if (dim.multiple < 1) return invalid(where + ": multiples of what is less than 1");
+  if (dim.max.value_or(1) > kMostSize || dim.multiple > kMostSize) {
+    return invalid(where + ": the largest size is " + std::to_string(kMostSize));
+  }
+  if (dim.min && dim.max && *dim.min > *dim.max) {
+    return invalid(where + ": from " + std::to_string(*dim.min) + " to " +
+                   std::to_string(*dim.max) + " there is no size");
+  }
+  if (dim.min) bounds->min = std::max(bounds->min, *dim.min);
+  if (dim.max) bounds->max = bounds->max > 0 ? std::min(bounds->max, *dim.max) : *dim.max;
+  bounds->multiple = std::lcm(bounds->multiple, dim.multiple);
+  return Done{};
+}
+
+Outcome<DimSymbol> make_symbol(const DynamicDim& dim, const Bounds& bounds) {
+  if (bounds.max <= 0) {
+    return invalid("'" + dim.symbol + "' has no upper bound: give " + dim.input + "." +
+                   std::to_string(dim.dim) + "=" + dim.symbol + ":1..MAX");
+  }
+  const int64_t m = bounds.multiple;
+  DimSymbol symbol;
+  symbol.name = dim.symbol;
+  symbol.multiple = m;
+  symbol.min = (std::max<int64_t>(bounds.min, 1) + m - 1) / m * m;
+  symbol.max = bounds.max / m * m;
+  if (symbol.min <= symbol.max) return symbol;
+  return invalid("'" + dim.symbol + "' has no size: " + symbol_text(symbol));
+}
+
+/// The sizes of a symbol's dims in the sample are one, within its bounds.
+Outcome<Done> check_sample(const DimSymbol& symbol, const std::vector<const DynamicDim*>& dims,
+                           const Trace& sample) {
+  const auto size_of = [&](const DynamicDim& dim) {
+    const size_t input = *find_input(sample, dim.input);
+    return input_value(sample, input).shape[static_cast<size_t>(dim.dim)];
+  };
+  const int64_t size = size_of(*dims[0]);
+  for (const DynamicDim* dim : dims) {
+    if (size_of(*dim) == size) continue;
+    return invalid("'" + symbol.name + "' is " + std::to_string(size) + " in the sample's " +
+                   dims[0]->place() + ", and " + std::to_string(size_of(*dim)) + " in " +
+                   dim->place());
+  }
+  if (size >= symbol.min && size <= symbol.max && size % symbol.multiple == 0) return Done{};
+  return invalid("'" + symbol.name + "' is " + std::to_string(size) + " in the sample (" +
+                 dims[0]->place() + "), which is outside of " + symbol_text(symbol));
+}
+
+}  // namespace
+
+Outcome<std::vector<DynamicDim>> places_in(std::vector<DynamicDim> dims, const Trace& sample) {
+  for (size_t i = 0; i < dims.size(); ++i) {
+    DynamicDim& dim = dims[i];
+    const auto input = find_input(sample, dim.input);
+    if (!input) {
+      return invalid("the program has no input '" + dim.input + "' whose dim could vary; it has " +
+                     input_names(sample));
+    }
+    const auto rank = static_cast<int64_t>(input_value(sample, *input).shape.size());
+    if (dim.dim < -rank || dim.dim >= rank) {
+      return invalid("input '" + dim.input + "' has " + std::to_string(rank) + " dims, no dim " +
+                     std::to_string(dim.dim));
+    }
+    if (dim.dim < 0) dim.dim += rank;
+    for (size_t k = 0; k < i; ++k) {
+      if (dims[k].input != dim.input || dims[k].dim != dim.dim) continue;
+      return invalid(dim.place() + " is given twice: as '" + dims[k].symbol + "' and '" +
+                     dim.symbol + "'");
+    }
+  }
+  return dims;
+}
+
+Outcome<DynamicShapes> symbols_of(const std::vector<DynamicDim>& dims, const Trace& sample) {
+  DynamicShapes shapes;
+  for (size_t i = 0; i < sample.inputs.size(); ++i) {
+    shapes.dims.emplace_back(input_value(sample, i).shape.size(), -1);
+  }
+  std::vector<std::vector<const DynamicDim*>> by_symbol;
+  std::vector<Bounds> bounds;
+  for (const DynamicDim& dim : dims) {
+    size_t index = 0;
+    while (index < by_symbol.size() && by_symbol[index][0]->symbol != dim.symbol) ++index;
+    if (index == by_symbol.size()) {
+      by_symbol.emplace_back();
+      bounds.emplace_back();
+    }
+    by_symbol[index].push_back(&dim);
+    LAZYRT_TRY(add_bounds(dim, &bounds[index]));
+    shapes.dims[*find_input(sample, dim.input)][static_cast<size_t>(dim.dim)] =
+        static_cast<int>(index);
+  }
+  for (size_t k = 0; k < by_symbol.size(); ++k) {
+    auto symbol = make_symbol(*by_symbol[k][0], bounds[k]);
+    if (!symbol.ok()) return symbol.failure();
+    LAZYRT_TRY(check_sample(*symbol, by_symbol[k], sample));
+    shapes.symbols.push_back(std::move(*symbol));
+  }
+  return shapes;
+}
+
+SizePoint point_of(const DynamicShapes& shapes, const Trace& sample) {
+  SizePoint point(shapes.symbols.size());
+  for (size_t i = 0; i < shapes.dims.size(); ++i) {
+    for (size_t d = 0; d < shapes.dims[i].size(); ++d) {
+      const int symbol = shapes.dims[i][d];
+      if (symbol >= 0) point[static_cast<size_t>(symbol)] = input_value(sample, i).shape[d];
+    }
+  }
+  return point;
+}
+
+std::string symbol_text(const DimSymbol& symbol) {
+  std::string text =
+      symbol.name + ": " + std::to_string(symbol.min) + " to " + std::to_string(symbol.max);
+  if (symbol.multiple > 1) text += ", a multiple of " + std::to_string(symbol.multiple);
+  return text;
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,44 @@
+#pragma once
+
+// What a caller says about dims that vary, and what it means for the inputs of a sample.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host_tracer/capture/trace.h"
+#include "host_tracer/dynamic/shapes.h"
+#include "host_tracer/support/outcome.h"
+
+namespace lazyrt {
+
+/// A dim of an input that varies: {"input_ids", 1, "seq", 1, 512}, {"x", 2, "height", 160, 288,
+/// 32}.
+struct DynamicDim {
+  std::string input;                ///< "x", "h.0", "d.key"
+  int64_t dim = 0;                  ///< negative ones count from the end
+  std::string symbol;               ///< dims of one symbol have one size
+  std::optional<int64_t> min, max;  ///< of a symbol once; without min: 1
+  int64_t multiple = 1;             ///< only multiples of it
+
+  /// "input 'x', dim 0"
+  std::string place() const { return "input '" + input + "', dim " + std::to_string(dim); }
+};
+
+/// The dims without negative numbers. kInvalidArgument names an input or a dim that the trace
+/// lacks, and a dim that is given twice.
+Outcome<std::vector<DynamicDim>> places_in(std::vector<DynamicDim> dims, const Trace& sample);
+
+/// One symbol for each name. Bounds that are given again narrow it, and are rounded to multiples.
+/// kInvalidArgument names the symbol that has no upper bound or no size, that two dims of the
+/// sample disagree on, or whose size in the sample is outside. REQUIRES: dims as of places_in.
+Outcome<DynamicShapes> symbols_of(const std::vector<DynamicDim>& dims, const Trace& sample);
+
+/// The values of the symbols in the sample. REQUIRES: shapes as of symbols_of.
+SizePoint point_of(const DynamicShapes& shapes, const Trace& sample);
+
+/// "seq: 1 to 512", "h: 160 to 288, a multiple of 32"
+std::string symbol_text(const DimSymbol& symbol);
+
+}  // namespace lazyrt

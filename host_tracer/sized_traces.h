@@ -1,0 +1,44 @@
+#pragma once
+
+// One program captured at several sizes: what export_traces wants for dims that vary. Free of the
+// front ends: they say how to capture at given inputs.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host_tracer/dynamic_dims.h"
+#include "host_tracer/exporter.h"
+
+namespace lazyrt {
+
+/// Traces in the order of ExportOptions::dynamic: the sample's, those at fit_points, then those at
+/// check_points that are none of these. Only traces that the check compares have samples and the
+/// program: the first and those at check points.
+struct SizedTraces {
+  std::vector<Trace> traces;
+  DynamicExport dynamic;
+};
+
+/// How a front end captures its program at other sizes.
+struct SizedCapture {
+  /// The program's trace on these inputs. Without `compared` neither eager nor sample outputs are
+  /// wanted.
+  std::function<Outcome<Trace>(const std::vector<SampleTensor>& inputs, bool compared)> capture;
+  std::function<void(int64_t done, int64_t total)> progress;  ///< may be empty
+};
+
+/// Captures the program of `sample`, a finished trace with its inputs, at all sizes that `dims` ask
+/// for. Parameters and buffers have one copy in memory. Failures name the sizes: the program raises
+/// there (kInvalidArgument), cannot be captured, or its trace is BROKEN (kUnsupported), beside
+/// those of places_in and symbols_of. REQUIRES: !dims.empty().
+Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& dims,
+                                   const SizedCapture& program);
+
+/// A tensor with `size` elements along a dim: those at positions round(i * (old-1) / (size-1)), so
+/// that what is at its beginning and end stays there, and masks and lengths stay what they are.
+/// kInvalidArgument: an empty dim; kLimitExceeded: more than 4 GiB.
+Outcome<SampleTensor> stretched(const SampleTensor& tensor, size_t dim, int64_t size);
+
+}  // namespace lazyrt
