@@ -129,12 +129,6 @@ std::vector<std::pair<SizePoint, bool>> all_points(const DynamicExport& dynamic)
   return points;
 }
 
-void note_symbols(const DynamicShapes& shapes, Trace* sample) {
-  for (const DimSymbol& symbol : shapes.symbols) {
-    sample->notes.push_back("a size varies: " + symbol_text(symbol));
-  }
-}
-
 }  // namespace
 
 Outcome<SampleTensor> stretched(const SampleTensor& tensor, size_t dim, int64_t size) {
@@ -191,7 +185,6 @@ Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& 
     if (!trace.ok()) return trace.failure();
     others.push_back(std::move(*trace));
   }
-  note_symbols(*shapes, &sample);
   result.traces.push_back(std::move(sample));
   std::move(others.begin(), others.end(), std::back_inserter(result.traces));
   return result;

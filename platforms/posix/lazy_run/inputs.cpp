@@ -26,8 +26,28 @@ HostTensor widen_ids(const HostTensor& from) {
   return to;
 }
 
+bool has_symbol(const Method& method, size_t i) {
+  for (int d = 0; d < method.input(i).shape.rank(); ++d) {
+    if (method.input_symbol(i, d) >= 0) return true;
+  }
+  return false;
+}
+
+/// "f32[batch,3]"
+std::string describe_symbols(const Method& method, size_t i) {
+  const TensorInfo info = method.input(i);
+  std::string out = dtype_name(info.dtype) + std::string("[");
+  for (int d = 0; d < info.shape.rank(); ++d) {
+    const int symbol = method.input_symbol(i, d);
+    out += (d > 0 ? "," : "") + (symbol < 0 ? std::to_string(info.shape[d])
+                                            : method.symbol(static_cast<size_t>(symbol)).name);
+  }
+  return out + "]";
+}
+
 /// "f32[2,3]", or of variants that differ "f32[2,3] or f32[4,3]"
 std::string describe_input(const Method& method, size_t i) {
+  if (has_symbol(method, i)) return describe_symbols(method, i);
   std::string out;
   for (size_t v = 0; v < method.variant_count(); ++v) {
     const std::string type = describe(method.input(i, v).dtype, method.input(i, v).shape);
@@ -37,9 +57,12 @@ std::string describe_input(const Method& method, size_t i) {
   return out;
 }
 
+/// Sizes that vary are the session's to judge.
 HostTensor fit(HostTensor tensor, const Method& method, size_t i, const std::string& file) {
   const TensorInfo info = method.input(i);
   if (tensor.dtype == DType::kInt32 && info.dtype == DType::kInt64) tensor = widen_ids(tensor);
+  const bool same_rank = tensor.shape.rank() == info.shape.rank();
+  if (tensor.dtype == info.dtype && same_rank && has_symbol(method, i)) return tensor;
   for (size_t v = 0; v < method.variant_count(); ++v) {
     if (tensor.dtype == info.dtype && tensor.shape == method.input(i, v).shape) return tensor;
   }
