@@ -62,8 +62,6 @@ void share_constants(const Trace& first, Trace* trace) {
   }
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 std::string errors_of(const Trace& trace) {
   std::string text;
   for (const Finding& finding : trace.findings) {
@@ -99,18 +97,17 @@ class SizesCapture {
   }
 
  private:
-  /// A capture fails where the program itself raises, and elsewhere.
+  /// A capture fails where the program itself raises, or takes no such sizes, and elsewhere.
   Failure explained(const std::string& sizes, const std::vector<SampleTensor>& inputs,
                     const Failure& failure) const {
-    constexpr char kAdvice[] =
-        ".\nNarrow the range to sizes that the program takes, or give what they are multiples of";
-    const std::string raised = sample_.eager ? sample_.eager->call(inputs, true).raised : "";
-    if (!raised.empty()) {
-      return {Error::kInvalidArgument,
-              sizes + " the program raises: " + first_line(raised) + kAdvice};
-    }
-    const bool size = failure.error == Error::kInvalidArgument;
-    return {failure.error, sizes + ": " + failure.text + (size ? kAdvice : "")};
+    const bool refused = failure.error == Error::kInvalidArgument;
+    const bool raises =
+        !refused && sample_.eager && !sample_.eager->call(inputs, true).raised.empty();
+    if (!refused && !raises) return {failure.error, sizes + ": " + failure.text};
+    return {Error::kInvalidArgument,
+            sizes + (raises ? " the program raises: " : ": ") + failure.text +
+                "\nNarrow the range to sizes that the program takes, or give what they are "
+                "multiples of"};
   }
 
   const Trace& sample_;

@@ -127,7 +127,9 @@ TEST(SizedTraces, MakeABundleOfAnySize) {
   EXPECT_FALSE(report->size_rules.empty());
   auto program = Program::open(path.c_str(), default_ops());
   ASSERT_TRUE(program.ok()) << program.status().message();
-  auto session = Session::create(program->method(size_t{0}), {});
+  SessionOptions session_options;
+  session_options.backend = reference_backend();
+  auto session = Session::create(program->method(size_t{0}), session_options);
   ASSERT_TRUE(session.ok()) << session.status().message();
   const std::vector<float> x(32, 1);
   ASSERT_TRUE(session->set_input(0, x.data(), x.size() * sizeof(float)).ok());
@@ -143,8 +145,22 @@ TEST(SizedTraces, AProgramThatRaisesIsNamedWithItsSizes) {
   const auto sized = Scaled(5).capture({3, 2}, {{"x0", 0, "rows", 1, 40}});
   ASSERT_FALSE(sized.ok());
   EXPECT_EQ(sized.failure().error, Error::kInvalidArgument);
-  EXPECT_THAT(sized.failure().text, HasSubstr("at rows=5 the program raises: no such sizes.\n"));
+  EXPECT_THAT(sized.failure().text,
+              HasSubstr("at rows=5 the program raises: the capture failed\n"));
   EXPECT_THAT(sized.failure().text, HasSubstr("Narrow the range"));
+}
+
+TEST(SizedTraces, WhatOnlyTheCaptureCannotDoIsNotTheProgramsFault) {
+  const Scaled scaled;
+  SizedCapture program;
+  program.capture = [&](const std::vector<SampleTensor>&, bool) -> Outcome<Trace> {
+    return Failure{Error::kUnsupported, "no such operator"};
+  };
+  const auto sized =
+      capture_sizes(*scaled.trace({sample_of({3, 2})}, true), {{"x0", 0, "rows", 3, 5}}, program);
+  ASSERT_FALSE(sized.ok());
+  EXPECT_EQ(sized.failure().error, Error::kUnsupported);
+  EXPECT_EQ(sized.failure().text, "at rows=3: no such operator");
 }
 
 TEST(SizedTraces, FindingsAtOtherSizesAreErrorsThere) {

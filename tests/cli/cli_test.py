@@ -4,6 +4,7 @@
 """
 import hashlib
 import json
+import math
 import os
 import shutil
 import signal
@@ -79,6 +80,67 @@ class Smuggles(nn.Module):
         return x + torch.full([4], float(x.sum()))
 
 
+class Cnn(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem, self.norm = nn.Conv2d(3, 8, 3, stride=2, padding=1), nn.BatchNorm2d(8)
+        self.block, self.head = nn.Conv2d(8, 8, 3, padding=1), nn.Linear(8, 5)
+
+    def forward(self, x):
+        y = torch.relu(self.norm(self.stem(x)))
+        return self.head((y + torch.relu(self.block(y))).mean((2, 3)))
+
+
+class Encoder(nn.Module):
+    """Attention over ids and their positions, with a mask; `scaled` by its length, which is a number."""
+
+    def __init__(self, scaled):
+        super().__init__()
+        self.scaled = scaled
+        self.words, self.places = nn.Embedding(50, 16), nn.Embedding(128, 16)
+        self.qkv, self.out, self.norm = nn.Linear(16, 48), nn.Linear(16, 16), nn.LayerNorm(16)
+
+    def forward(self, ids, mask):
+        b, n = ids.shape
+        x = self.words(ids) + self.places(torch.arange(n))
+        q, k, v = self.qkv(x).view(b, n, 3, 2, 8).permute(2, 0, 3, 1, 4).unbind(0)
+        w = q @ k.transpose(-1, -2) * 0.35 + (1 - mask)[:, None, None, :] * -1e4
+        y = self.norm(x + self.out((w.softmax(-1) @ v).transpose(1, 2).reshape(b, n, 16)))
+        return y / math.sqrt(n) if self.scaled else y
+
+
+class Picky(nn.Module):
+    def forward(self, x):
+        assert x.shape[0] % 3 == 0, "threes only"
+        return x.reshape(-1, 3, x.shape[1]) * 2
+
+
+class Pair(nn.Module):
+    def forward(self, x, y):
+        return x * 2, y + 1
+
+
+class Twos(nn.Module):
+    def forward(self, x):
+        return x.reshape(-1, 2) + 1
+
+
+class Forked(nn.Module):
+    def forward(self, x):
+        if x.shape[0] > 10:
+            return torch.relu(x)
+        return torch.sigmoid(x)
+
+
+class Leaky(nn.Module):
+    """Bakes a value at large sizes only."""
+
+    def forward(self, x):
+        if x.shape[0] > 10:
+            return x + torch.full([4], float(x.sum()))
+        return x + 1
+
+
 class Endless(nn.Module):
     def forward(self, x):
         for _ in range(100000000):
@@ -104,6 +166,17 @@ def write_models():
     write_model("lookup.pt2", Lookup(), (torch.tensor([1, 2, 3]),))
     write_model("dynamic.pt2", Mlp(), (torch.randn(2, 4),),
                 dynamic_shapes=({0: torch.export.Dim("rows", min=1, max=64)},))
+    batch, seq, part = torch.export.Dim("batch", max=8), torch.export.Dim("seq", max=128), torch.export.Dim("_part", min=1, max=5)
+    ids, mask = torch.arange(12).view(2, 6), torch.ones(2, 6)
+    write_model("encoder.pt2", Encoder(False), (ids, mask), dynamic_shapes=({0: batch, 1: seq}, {0: batch, 1: seq}))
+    write_model("unbounded.pt2", Mlp(), (torch.randn(2, 4),), dynamic_shapes=({0: torch.export.Dim("rows")},))
+    write_model("multiples.pt2", Cnn(), (torch.randn(2, 3, 32, 32),), dynamic_shapes=({2: 16 * part},))
+    write_model("derived.pt2", Pair(), (torch.randn(3), torch.randn(4)), dynamic_shapes=({0: batch}, {0: batch + 1}))
+    write_model("guarded.pt2", Twos(), (torch.randn(2, 4),), dynamic_shapes=({0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO},))
+    torch.jit.save(torch.jit.trace(Cnn().eval(), torch.randn(2, 3, 32, 32)), path("cnn.pt"))
+    torch.jit.save(torch.jit.trace(Encoder(True).eval(), (ids, mask)), path("traced_encoder.pt"))
+    for name, module in (("encoder", Encoder(True)), ("picky", Picky()), ("forked", Forked()), ("leaky", Leaky())):
+        torch.jit.save(torch.jit.script(module.eval()), path(name + ".pt"))
     torch.jit.save(torch.jit.trace(Mlp().eval(), torch.randn(2, 4)), path("script.pt"))
     for name, module in (("early", Early()), ("smuggles", Smuggles()), ("endless", Endless())):
         torch.jit.save(torch.jit.script(module.eval()), path(name + ".pt"))
@@ -120,6 +193,8 @@ def write_models():
 
 def write_arrays():
     rng = np.random.default_rng(0)
+    np.save(path("small_ids.npy"), np.arange(12).reshape(2, 6))
+    np.save(path("small_mask.npy"), np.ones((2, 6), np.float32))
     np.save(path("good.npy"), rng.standard_normal((2, 4)).astype(np.float32))
     np.save(path("wrong_shape.npy"), np.zeros((2, 5), np.float32))
     np.save(path("wrong_dtype.npy"), np.zeros((2, 4), np.float64))
@@ -220,10 +295,51 @@ class ExportFailures(Base):
         self.fails("weights.pt", code=BAD_FILE, says=["weights.pt", "torch.save"])
 
     def test_all_unsupported_operators_with_their_lines(self):
-        self.fails("unsupported.pt2", code=UNSUPPORTED, says=["svd", "qr", "cli_test.py:41", "cli_test.py:42"])
+        self.fails("unsupported.pt2", code=UNSUPPORTED, says=["svd", "qr", "cli_test.py:42", "cli_test.py:43"])
 
-    def test_dynamic_dims(self):
-        self.fails("dynamic.pt2", code=UNSUPPORTED, says=["'x': dim 0", "--static"])
+    def test_dynamic_dims_without_a_bound(self):
+        self.fails("unbounded.pt2", code=USAGE, says=["input 'x', dim 0 has no upper bound", "--dynamic x.0=NAME:1..MAX", "--static"])
+
+    def test_dynamic_dims_that_follow_others(self):
+        self.fails("derived.pt2", code=UNSUPPORTED, says=["input 'y', dim 0 is Add(", "--static"])
+
+    def test_dynamic_against_the_file(self):
+        self.fails("dynamic.pt2", "--dynamic", "x.0=rows:1..65", code=USAGE, says=["'rows' (input 'x', dim 0)", "1 to 64"])
+        self.fails("dynamic.pt2", "--dynamic", "x.1=width:1..8", code=USAGE, says=["input 'x', dim 1 is fixed in the .pt2"])
+        self.fails("mlp.pt2", "--dynamic", "x.0=rows:1..8", code=USAGE, says=["input 'x', dim 0 is fixed in the .pt2"])
+        self.fails("dynamic.pt2", "--dynamic", "x.0=rows:1..8", "--static", code=USAGE, says=["--static", "--dynamic"])
+        self.fails("dynamic.pt2", "--sample", "x=2,4:f32", "--sample", "x=3,4:f32", code=USAGE, says=["--sample", "--static"])
+        self.fails("guarded.pt2", "--dynamic", "x.0=a:2..8", "--dynamic", "x.1=b:2..8", code=USAGE,
+                   says=["at a=", "exported for sizes where", "L['x'].size()", "multiples"])
+
+    def test_dynamic_form(self):
+        for text in ("x", "x.0", "x.0=", "x=rows:1..8", "x.y=rows:1..8", "x.0=rows:8", "x.0=rows:0..8", "x.0=rows:1..8/0"):
+            self.fails("script.pt", "--input", "x=2,4:f32", "--dynamic", text, code=USAGE, says=[f"--dynamic {text}: "])
+        self.fails("script.pt", "--input", "x=2,4:f32", "--dynamic", "x.0=rows:9..8", code=USAGE, says=["MIN 9 is more than MAX 8"])
+
+    def test_dynamic_dims_that_are_not(self):
+        def fails(*dims, says):
+            dynamic = [word for dim in dims for word in ("--dynamic", dim)]
+            self.fails("script.pt", "--input", "x=2,4:f32", *dynamic, code=USAGE, says=says)
+
+        fails("y.0=rows:1..8", says=["no input 'y'", "it has x"])
+        fails("x.2=rows:1..8", says=["input 'x' has 2 dims, no dim 2"])
+        fails("x.0=rows", says=["'rows' has no upper bound", "x.0=rows:1..MAX"])
+        fails("x.0=rows:3..8", says=["'rows' is 2 in the sample", "3 to 8"])
+        fails("x.0=rows:1..8/4", says=["'rows' is 2 in the sample", "4 to 8, a multiple of 4"])
+        fails("x.0=rows:1..8", "x.1=rows", says=["'rows' is 2 in the sample's input 'x', dim 0, and 4 in input 'x', dim 1"])
+        fails("x.0=rows:1..8", "x.0=more:1..8", says=["given twice"])
+
+    def test_dynamic_sizes_that_the_program_refuses(self):
+        self.fails("picky.pt", "--input", "x=6,4:f32", "--dynamic", "x.0=rows:1..30", code=USAGE,
+                   says=["at rows=", "the program raises", "threes only", "multiples"])
+
+    def test_dynamic_path(self):
+        self.fails("forked.pt", "--input", "x=6,4:f32", "--dynamic", "x.0=rows:1..30", code=UNSUPPORTED, says=["rows=", "cli_test.py"])
+
+    def test_dynamic_findings(self):
+        self.fails("leaky.pt", "--input", "x=6,4:f32", "--dynamic", "x.0=rows:1..30", code=BROKEN,
+                   says=["at rows=", "BROKEN", "cli_test.py"])
 
     def test_unknown_input_name(self):
         self.fails("mlp.pt2", "--input", "z=" + path("good.npy"), code=USAGE, says=["'z'", "x"])
@@ -473,6 +589,91 @@ class TorchScript(Base):
             _, err = running.communicate(timeout=60)
             self.assertEqual(running.returncode, 128 + number, err)
             self.assertEqual(set(os.listdir(WORK)), before)
+
+
+class Dynamic(Base):
+    """Bundles of any size, each run by lazy-run beside the program."""
+
+    def expect_as(self, program, inputs):
+        arguments = []
+        for name, value in inputs.items():
+            np.save(path(f"at_{name}.npy"), value)
+            arguments += ["--input", f"{name}=at_{name}.npy"]
+        for backend in ("cpu", "reference"):
+            done = call("lazy-run", path("out.lzb"), "--backend", backend, *arguments, "--json", "--output-dir", path("dynamic"), code=DONE).json()
+            with torch.no_grad():
+                eager = program(*(torch.from_numpy(value) for value in inputs.values())).numpy()
+            ours = np.load(os.path.join(WORK, done["outputs"][0]["file"]))
+            self.assertEqual(ours.shape, eager.shape)
+            np.testing.assert_allclose(ours, eager, rtol=1e-4, atol=1e-4)
+
+    @staticmethod
+    def words(batch, length):
+        rng = np.random.default_rng(batch * 1000 + length)
+        mask = np.ones((batch, length), np.float32)
+        mask[0, length // 2 + 1:] = 0
+        return {"ids": rng.integers(0, 50, (batch, length)), "mask": mask}
+
+    def refuses_run(self, inputs, *says):
+        arguments = []
+        for name, value in inputs.items():
+            np.save(path(f"at_{name}.npy"), value)
+            arguments += ["--input", f"{name}=at_{name}.npy"]
+        self.refuses("lazy-run", path("out.lzb"), *arguments, code=USAGE, says=says)
+
+    def test_encoders_of_torchscript(self):
+        for model in ("encoder.pt", "traced_encoder.pt"):
+            self.export(model, "--input", "ids=" + path("small_ids.npy"), "--input", "mask=" + path("small_mask.npy"),
+                        "--dynamic", "ids.0=batch:1..8", "--dynamic", "ids.1=seq:1..128", "--dynamic", "mask.0=batch", "--dynamic", "mask.1=seq")
+            program = torch.jit.load(path(model))
+            for batch, length in ((1, 1), (2, 6), (3, 77), (8, 128), (5, 2)):
+                self.expect_as(program, self.words(batch, length))
+        self.refuses_run(self.words(9, 6), "'batch' is 9", "1 to 8")
+        self.refuses_run({**self.words(2, 6), "mask": np.ones((2, 7), np.float32)}, "seq")
+
+    def test_cnn_of_torchscript(self):
+        self.export("cnn.pt", "--input", "x=2,3,32,32:f32", "--dynamic", "x.0=batch:1..8", "--dynamic", "x.2=height:16..64/16",
+                    "--dynamic", "x.-1=width:16..64/16")
+        program = torch.jit.load(path("cnn.pt"))
+        for shape in ((1, 3, 16, 64), (8, 3, 64, 16), (3, 3, 48, 48)):
+            self.expect_as(program, {"x": np.random.default_rng(1).standard_normal(shape).astype(np.float32)})
+        self.refuses_run({"x": np.zeros((1, 3, 24, 16), np.float32)}, "'height' is 24", "16")
+
+    def test_dims_of_a_pt2(self):
+        summary = self.export("encoder.pt2", "--json").json()
+        self.assertEqual(summary["verdict"], "SOUND")
+        method = call("lazy-export", "inspect", path("out.lzb"), "--json", code=DONE).json()["methods"][0]
+        self.assertEqual([(s["name"], s["min"], s["max"]) for s in method["symbols"]], [("ids.0", 1, 8), ("ids.1", 1, 128)])
+        program = torch.export.load(path("encoder.pt2")).module()
+        for batch, length in ((2, 6), (3, 77), (8, 128), (5, 2)):
+            self.expect_as(program, self.words(batch, length))
+        self.refuses_run(self.words(2, 129), "'ids.1' is 129", "128")
+
+    def test_multiples_of_a_pt2(self):
+        self.export("multiples.pt2")
+        program = torch.export.load(path("multiples.pt2")).module()
+        for height in (16, 32, 80):
+            self.expect_as(program, {"x": np.random.default_rng(1).standard_normal((2, 3, height, 32)).astype(np.float32)})
+        self.refuses_run({"x": np.zeros((2, 3, 40, 32), np.float32)}, "'x.2' is 40", "16")
+
+    def test_dynamic_names_and_bounds_the_dims_of_a_pt2(self):
+        self.export("unbounded.pt2", "--dynamic", "x.0=rows:1..9")
+        program = torch.export.load(path("unbounded.pt2")).module()
+        self.expect_as(program, {"x": np.ones((9, 4), np.float32)})
+        self.refuses_run({"x": np.ones((10, 4), np.float32)}, "'rows' is 10")
+        self.export("encoder.pt2", "--dynamic", "mask.1=seq:2..16")
+        self.expect_as(torch.export.load(path("encoder.pt2")).module(), self.words(3, 16))
+        self.refuses_run(self.words(3, 17), "'seq' is 17")
+
+    def test_the_same_bytes_again(self):
+        self.export("encoder.pt2")
+        first = read("out.lzb")
+        self.export("encoder.pt2")
+        self.assertEqual(first, read("out.lzb"))
+
+    def test_without_a_check_and_samples(self):
+        self.export("encoder.pt2", "--check", "none", "--strip-samples")
+        self.expect_as(torch.export.load(path("encoder.pt2")).module(), self.words(3, 16))
 
 
 class OutputsOfAllKinds(Base):

@@ -162,6 +162,28 @@ def dynamic():
 
 
 @case
+def sizes_in_relation():
+    rows, w = torch.export.Dim("rows", max=8), torch.export.Dim("_w", min=1, max=9)
+
+    class M(nn.Module):
+        def forward(self, x, y):
+            return x * 2, y + 1
+
+    return export(M(), (torch.randn(3, 64), torch.randn(4)), dynamic_shapes={"x": {0: rows, 1: 32 * w}, "y": {0: rows + 1}})
+
+
+@case
+def guard_on_sizes():
+    auto = torch.export.Dim.AUTO
+
+    class M(nn.Module):
+        def forward(self, x):
+            return x.reshape(-1, 2) + 1
+
+    return export(M(), (torch.randn(3, 4),), dynamic_shapes={"x": {0: auto, 1: auto}})
+
+
+@case
 def writes_buffer():
     class M(nn.Module):
         def __init__(self):

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "host_tracer/capture/trace_eval.h"
+#include "host_tracer/frontends/pt2/signature.h"
 #include "host_tracer/frontends/shared/trace_checks.h"
 
 // The files come from pt2_fixtures.py, which ctest runs first.
@@ -121,6 +122,35 @@ TEST(Pt2, DynamicDimsOnlyWhenAskedFor) {
   EXPECT_EQ(check("dynamic", options).sample_inputs[0].shape, (std::vector<int64_t>{3, 8}));
   options.inputs = {{"x", DType::kFloat32, {5, 8}, {}}};
   EXPECT_EQ(check("dynamic", options).sample_inputs[0].shape, (std::vector<int64_t>{5, 8}));
+}
+
+TEST(Pt2, DimsThatVaryAreTold) {
+  std::optional<std::vector<Pt2Dim>> dims;
+  Pt2Options options;
+  options.static_shapes = true;
+  options.dims = &dims;
+  check("dynamic", options);
+  ASSERT_TRUE(dims && dims->size() == 1);
+  EXPECT_EQ(dim_text((*dims)[0]), "input 'x': dim 0 (" + (*dims)[0].root + " in 2..64)");
+  check("sizes_in_relation", options);
+  ASSERT_EQ(dims->size(), 3u);
+  EXPECT_EQ((*dims)[1].multiple, 32);
+  EXPECT_EQ((*dims)[1].min, 1);
+  EXPECT_EQ((*dims)[1].max, 9);
+  EXPECT_EQ((*dims)[2].root, "") << (*dims)[2].expression;
+  check("mlp", options);
+  EXPECT_TRUE(dims && dims->empty());
+}
+
+TEST(Pt2, SizesThatBreakAGuardAreRefused) {
+  Pt2Options options;
+  options.static_shapes = true;
+  options.inputs = {{"x", DType::kFloat32, {5, 4}, {}}};
+  EXPECT_EQ(failure_of("guard_on_sizes", options), "");
+  options.inputs = {{"x", DType::kFloat32, {5, 3}, {}}};
+  const std::string text = failure_of("guard_on_sizes", options);
+  EXPECT_NE(text.find("exported for sizes where "), std::string::npos) << text;
+  EXPECT_NE(text.find("L['x'].size()"), std::string::npos) << text;
 }
 
 TEST(Pt2, GivenInputsReplaceTheSamples) {

@@ -130,10 +130,16 @@ Pt2Dim dynamic_dim(const std::string& input, size_t dim, const ex::SymInt& size,
   result.input = input;
   result.dim = static_cast<int64_t>(dim);
   read_expression(without_assumptions(size.get_as_expr().get_expr_str()), &result);
-  const auto range = program.get_range_constraints().find(result.root);
-  if (range == program.get_range_constraints().end()) return result;
-  result.min = range->second.get_min_val();
-  result.max = range->second.get_max_val();
+  const auto& ranges = program.get_range_constraints();
+  if (const auto range = ranges.find(result.root); range != ranges.end()) {
+    result.min = range->second.get_min_val();
+    result.max = range->second.get_max_val();
+  }
+  // Of a multiple torch keeps what the user said of the Dim, and another min, 2, of its symbol.
+  const auto range = result.multiple > 1 ? ranges.find(result.expression) : ranges.end();
+  if (range != ranges.end() && range->second.get_min_val()) {
+    result.min = (*range->second.get_min_val() + result.multiple - 1) / result.multiple;
+  }
   return result;
 }
 
