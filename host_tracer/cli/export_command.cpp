@@ -16,6 +16,7 @@
 #include "host_tracer/cli/input_spec.h"
 #include "host_tracer/cli/interrupt.h"
 #include "host_tracer/cli/progress.h"
+#include "host_tracer/frontends/shared/join_interfaces.h"
 #include "host_tracer/report/html.h"
 #include "host_tracer/report/sha256.h"
 #include "host_tracer/report/summary.h"
@@ -226,11 +227,10 @@ Outcome<Trace> Export::capture_at(const std::vector<SampleTensor>& inputs, bool 
   std::string interface;
   settings.interface = &interface;
   auto trace = capture_model(args_.model, inputs_at(inputs), settings);
-  if (trace.ok() && interface != interface_) {
+  if (trace.ok() && !join_interfaces(interface, &interface_)) {
     return Failure{Error::kUnsupported,
                    "the program's arguments or results are nested otherwise than with the sample, "
-                   "or have other numbers: " +
-                       interface + " instead of " + interface_};
+                   "or are other texts"};
   }
   return trace;
 }

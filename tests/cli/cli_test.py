@@ -141,6 +141,11 @@ class Leaky(nn.Module):
         return x + 1
 
 
+class Counts(nn.Module):
+    def forward(self, x):
+        return x * 2, x.shape[0]
+
+
 class Endless(nn.Module):
     def forward(self, x):
         for _ in range(100000000):
@@ -175,7 +180,7 @@ def write_models():
     write_model("guarded.pt2", Twos(), (torch.randn(2, 4),), dynamic_shapes=({0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO},))
     torch.jit.save(torch.jit.trace(Cnn().eval(), torch.randn(2, 3, 32, 32)), path("cnn.pt"))
     torch.jit.save(torch.jit.trace(Encoder(True).eval(), (ids, mask)), path("traced_encoder.pt"))
-    for name, module in (("encoder", Encoder(True)), ("picky", Picky()), ("forked", Forked()), ("leaky", Leaky())):
+    for name, module in (("encoder", Encoder(True)), ("picky", Picky()), ("forked", Forked()), ("leaky", Leaky()), ("counts", Counts())):
         torch.jit.save(torch.jit.script(module.eval()), path(name + ".pt"))
     torch.jit.save(torch.jit.trace(Mlp().eval(), torch.randn(2, 4)), path("script.pt"))
     for name, module in (("early", Early()), ("smuggles", Smuggles()), ("endless", Endless())):
@@ -336,6 +341,9 @@ class ExportFailures(Base):
 
     def test_dynamic_path(self):
         self.fails("forked.pt", "--input", "x=6,4:f32", "--dynamic", "x.0=rows:1..30", code=UNSUPPORTED, says=["rows=", "cli_test.py"])
+
+    def test_dynamic_numbers_among_the_results(self):
+        self.fails("counts.pt", "--input", "x=3,4:f32", "--dynamic", "x.0=rows:1..9", code=UNSUPPORTED, says=["'out.1' is a number", "rows="])
 
     def test_dynamic_findings(self):
         self.fails("leaky.pt", "--input", "x=6,4:f32", "--dynamic", "x.0=rows:1..30", code=BROKEN,
