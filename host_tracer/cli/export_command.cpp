@@ -76,6 +76,7 @@ class Export {
   std::vector<GivenInput> inputs_at(const std::vector<SampleTensor>& tensors) const;
   Outcome<Trace> capture_at(const std::vector<SampleTensor>& inputs, bool compared);
   void capture_other_sizes();
+  void describe_others();
   void stop_broken();
   void write();
   std::unique_ptr<LoadedBundle> open() const;
@@ -235,6 +236,20 @@ Outcome<Trace> Export::capture_at(const std::vector<SampleTensor>& inputs, bool 
   return trace;
 }
 
+/// What the traces at other sizes found, once: guards and syncs are those of the sample's.
+void Export::describe_others() {
+  ExportSummary all;
+  describe_traces(traces_, &all);
+  summary_.verdict = all.verdict;
+  summary_.findings = std::move(all.findings);
+  for (std::string& note : all.notes) {
+    const auto& known = summary_.notes;
+    if (std::find(known.begin(), known.end(), note) == known.end()) {
+      summary_.notes.push_back(std::move(note));
+    }
+  }
+}
+
 void Export::capture_other_sizes() {
   const std::vector<DynamicDim> dims = varying_dims();
   if (dims.empty()) return;
@@ -260,6 +275,7 @@ void Export::capture_other_sizes() {
   }
   if (!sized.ok()) stop(sized.failure());
   traces_ = std::move(sized->traces);
+  describe_others();
   dynamic_ = std::move(sized->dynamic);
   summary_.seconds.trace += seconds_since(begin);
 }

@@ -146,6 +146,15 @@ class Counts(nn.Module):
         return x * 2, x.shape[0]
 
 
+class Talks(nn.Module):
+    """Says at large sizes what no bundle can say."""
+
+    def forward(self, x):
+        if x.shape[0] > 10:
+            print("many")
+        return x + 1
+
+
 class Endless(nn.Module):
     def forward(self, x):
         for _ in range(100000000):
@@ -180,7 +189,7 @@ def write_models():
     write_model("guarded.pt2", Twos(), (torch.randn(2, 4),), dynamic_shapes=({0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO},))
     torch.jit.save(torch.jit.trace(Cnn().eval(), torch.randn(2, 3, 32, 32)), path("cnn.pt"))
     torch.jit.save(torch.jit.trace(Encoder(True).eval(), (ids, mask)), path("traced_encoder.pt"))
-    for name, module in (("encoder", Encoder(True)), ("picky", Picky()), ("forked", Forked()), ("leaky", Leaky()), ("counts", Counts())):
+    for name, module in (("encoder", Encoder(True)), ("picky", Picky()), ("forked", Forked()), ("leaky", Leaky()), ("counts", Counts()), ("talks", Talks())):
         torch.jit.save(torch.jit.script(module.eval()), path(name + ".pt"))
     torch.jit.save(torch.jit.trace(Mlp().eval(), torch.randn(2, 4)), path("script.pt"))
     for name, module in (("early", Early()), ("smuggles", Smuggles()), ("endless", Endless())):
@@ -672,6 +681,11 @@ class Dynamic(Base):
         self.export("encoder.pt2", "--dynamic", "mask.1=seq:2..16")
         self.expect_as(torch.export.load(path("encoder.pt2")).module(), self.words(3, 16))
         self.refuses_run(self.words(3, 17), "'seq' is 17")
+
+    def test_notes_are_those_of_all_sizes(self):
+        notes = lambda *dynamic: self.export("talks.pt", "--input", "x=2,4:f32", *dynamic, "--json").json()["notes"]  # noqa: E731
+        self.assertFalse(any("prim::Print" in note for note in notes()))
+        self.assertTrue(any("prim::Print" in note for note in notes("--dynamic", "x.0=rows:1..30")))
 
     def test_the_same_bytes_again(self):
         self.export("encoder.pt2")
