@@ -11,7 +11,8 @@ constexpr const char* kAbout =
     "outputs, which are eager PyTorch's.";
 
 constexpr const char* kFooter =
-    R"(Inputs are .npy files of the input's dtype and shape; i32 may feed an i64 input.
+    R"(Inputs are .npy files of the input's dtype and shape; i32 may feed an i64 input. Sizes that vary in the
+bundle (lazy-export inspect names them) are those of the files.
 --input-dir takes a folder with inputs.txt, one line "FILE DTYPE RANK DIMS..." for each input in
 order, and those files as raw little-endian data.
 
