@@ -49,7 +49,8 @@ Outcome<Done> add_bounds(const DynamicDim& dim, Bounds* bounds) {
   if (dim.min) bounds->min = std::max(bounds->min, *dim.min);
   if (dim.max) bounds->max = bounds->max > 0 ? std::min(bounds->max, *dim.max) : *dim.max;
   bounds->multiple = std::lcm(bounds->multiple, dim.multiple);
-  return Done{};
+  if (bounds->multiple <= kMostSize) return Done{};
+  return invalid(where + ": no size is a multiple of all that is said of it");
 }
 
 Outcome<DimSymbol> make_symbol(const DynamicDim& dim, const Bounds& bounds) {

@@ -206,6 +206,10 @@ TEST(DynamicDims, BoundsThatAreGivenAgainNarrow) {
   const auto again = symbols_of({{"x0", 0, "n", 1, 40, 2}, {"x0", 0, "n", 5, 20, 3}}, trace);
   ASSERT_TRUE(again.ok()) << again.failure().text;
   EXPECT_EQ(symbol_text(again->symbols[0]), "n: 6 to 18, a multiple of 6");
+  const auto huge =
+      symbols_of({{"x0", 0, "n", 1, 40, 2147483629}, {"x0", 0, "n", {}, {}, 2147483587}}, trace);
+  ASSERT_FALSE(huge.ok());
+  EXPECT_THAT(huge.failure().text, HasSubstr("'n' (input 'x0', dim 0): no size is a multiple"));
 }
 
 }  // namespace

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <limits>
 
 namespace lazyrt {
 namespace {
+
+constexpr int64_t kMostSize = std::numeric_limits<int32_t>::max();
 
 std::string place(const Pt2Dim& dim) { return dim.input + "." + std::to_string(dim.dim); }
 
@@ -38,11 +41,11 @@ Failure derived(const Pt2Dim& dim) {
               "all dims of that size are the same multiple. --static fixes them at the sample's"};
 }
 
-/// The file's range of a symbol as sizes; no max where it has none.
+/// The file's range of a symbol as sizes; no max where it has none, or one that only says so.
 DynamicDim range_of(const Pt2Dim& dim) {
   DynamicDim range;
-  range.min = std::max<int64_t>(dim.min.value_or(1), 1) * dim.multiple;
-  if (dim.max) range.max = *dim.max * dim.multiple;
+  range.min = std::clamp<int64_t>(dim.min.value_or(1), 1, kMostSize) * dim.multiple;
+  if (dim.max && *dim.max < kMostSize) range.max = std::max<int64_t>(*dim.max, 0) * dim.multiple;
   range.multiple = dim.multiple;
   return range;
 }
@@ -112,7 +115,7 @@ void read_expression(const std::string& text, Pt2Dim* dim) {
   if (std::sscanf(text.c_str(), "Mul(Integer(%lld), %63[A-Za-z0-9_])%n", &multiple, name, &end) !=
       2)
     return;
-  if (end != static_cast<int>(text.size()) || multiple < 1) return;
+  if (end != static_cast<int>(text.size()) || multiple < 1 || multiple > kMostSize) return;
   dim->root = name;
   dim->multiple = multiple;
   dim->expression = std::to_string(multiple) + "*" + name;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "host_tracer/frontends/pt2/size_guards.h"
 
 namespace lazyrt {
@@ -62,6 +64,17 @@ TEST(Pt2Dims, WithoutAnUpperBoundTheCallerGivesOneForAllPlaces) {
   ASSERT_EQ(dims->size(), 2u);
   EXPECT_EQ((*dims)[0].symbol, "batch");
   EXPECT_EQ((*dims)[1].max, 8);
+}
+
+TEST(Pt2Dims, NumbersOfHostileFilesStayNumbers) {
+  constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+  EXPECT_THAT(refusal({file_dim("x", 0, "s0", 1, kHuge)}), HasSubstr("no upper bound"));
+  EXPECT_THAT(refusal({file_dim("x", 0, "Mul(Integer(9223372036854775807), s0)", 2, 3)}),
+              HasSubstr("sizes that follow from another one"));
+  const auto dims =
+      dims_of_file({file_dim("x", 0, "Mul(Integer(2147483647), s0)", kHuge, -kHuge)}, {});
+  ASSERT_TRUE(dims.ok()) << dims.failure().text;
+  EXPECT_GT(*(*dims)[0].min, *(*dims)[0].max);
 }
 
 TEST(Pt2Dims, WhatTheCallerGivesStaysWithinTheFile) {
