@@ -234,7 +234,7 @@ Outcome<Trace> capture_program(const CppProgram& program, const std::vector<at::
   request.before_trace = [&] { buffers.restore(); };
   request.thrown = &thrown;
   request.keeps_nothing = true;
-  request.is_caught = [] { return true; };  // C++ does not tell
+  request.may_catch = true;
   MemberWatch members(program);
   auto trace = capture_checked(
       request,
