@@ -216,6 +216,8 @@ void register_capture_kernels() {
     whole->impl(name.c_str(), torch::CppFunction::makeFromBoxedFunction<&capture_fast_path>());
   }
   functionalize->impl("unfold_backward", TORCH_FN(unfold_backward));
+  // One of its results is a CPU tensor, which functionalization would wrap.
+  functionalize->impl("_pack_padded_sequence", boxed_kernel());
   whole->impl("one_hot", TORCH_FN(one_hot));
   whole->impl("cholesky", TORCH_FN(cholesky));
   for (const char* name : {"quantile", "nanquantile"}) {

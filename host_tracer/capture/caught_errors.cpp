@@ -139,6 +139,8 @@ using Rule = Demands (*)(const RuleArgs&);
 /// By name; without an overload those of all.
 const std::unordered_map<std::string, Rule>& rules() {
   static const std::unordered_map<std::string, Rule> table = {
+      {"_embedding_bag", embedding},
+      {"_embedding_bag_forward_only", embedding},
       {"binary_cross_entropy", binary_cross_entropy},
       {"div.Scalar_mode", rounded_division},
       {"div.Tensor_mode", rounded_division},

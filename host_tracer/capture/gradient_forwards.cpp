@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "host_tracer/capture/capture.h"
+#include "host_tracer/capture/embedding_bag.h"
 #include "host_tracer/capture/gradient_ops.h"
 
 namespace lazyrt {
@@ -108,6 +109,8 @@ Tensors group_norm(const Args& a) {
 
 const GradientFormulas& loss_formulas() {
   static const GradientFormulas formulas = {
+      {"_embedding_bag", embedding_bag},
+      {"_embedding_bag_forward_only", embedding_bag},
       {"binary_cross_entropy", binary_cross_entropy},
       {"binary_cross_entropy_with_logits", binary_cross_entropy_with_logits},
       {"huber_loss", huber_loss},
