@@ -21,10 +21,11 @@ std::optional<Scalar> as_number(const TraceArg& arg) {
 
 }  // namespace
 
-RuleContext::RuleContext(Graph& graph, ImportState& state, const TraceNode& node)
+RuleContext::RuleContext(Graph& graph, ImportState& state, const TraceNode& node, bool wide)
     : Emitter(graph, state.is_static, node.source),
       state_(state),
       node_(node),
+      wide_(wide),
       set_(node.outputs.size(), false) {}
 
 ValueId RuleContext::fail_arg(const char* name, const std::string& why) {
@@ -67,7 +68,12 @@ ValueId RuleContext::value_of(TraceValueId id, const char* name) {
   if (i >= state_.values.size() || state_.values[i] == kNoValue) {
     return fail_arg(name, "is a value that was not computed before");
   }
-  return state_.values[i];
+  return cast(state_.values[i], widened(dtype(state_.values[i])));
+}
+
+DType RuleContext::widened(DType dtype) const {
+  const bool half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+  return wide_ && half ? DType::kFloat32 : dtype;
 }
 
 ValueId RuleContext::tensor(const char* name) {
@@ -215,7 +221,7 @@ std::vector<int> RuleContext::axes_arg(const char* name, ValueId x) {
 
 PromotionOperand RuleContext::promotion(const char* name) {
   if (const TraceValue* v = trace_value(name)) {
-    return {v->dtype, v->shape.empty(), v->wrapped_number};
+    return {widened(v->dtype), v->shape.empty(), v->wrapped_number};
   }
   return {number(name).dtype(), true, true};
 }
@@ -224,7 +230,9 @@ DType RuleContext::promoted(const char* a, const char* b) {
   return result_type({promotion(a), promotion(b)}, state_.trace->default_real);
 }
 
-DType RuleContext::out_dtype(size_t i) const {
+DType RuleContext::out_dtype(size_t i) const { return widened(trace_dtype(i)); }
+
+DType RuleContext::trace_dtype(size_t i) const {
   if (i >= node_.outputs.size() || node_.outputs[i] == kNoTraceValue) return DType::kNone;
   return state_.trace->values[static_cast<size_t>(node_.outputs[i])].dtype;
 }
@@ -243,7 +251,7 @@ bool RuleContext::is_set(size_t i) const { return set_[i]; }
 
 void RuleContext::set(size_t i, ValueId v) {
   if (!used(i) || !ok()) return;
-  v = cast(v, out_dtype(i));
+  v = cast(v, trace_dtype(i));
   if (shape(v) != out_shape(i)) {
     fail(Error::kInternal, "result " + std::to_string(i) + " came out as " +
                                type_text(dtype(v), shape(v)) + ", the trace has " +

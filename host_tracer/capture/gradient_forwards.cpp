@@ -67,6 +67,17 @@ Tensors binary_cross_entropy_with_logits(const Args& a) {
   return {reduced(a, weight.defined() ? loss * weight : loss)};
 }
 
+/// log(1 + exp(-target x))
+Tensors soft_margin_loss(const Args& a) {
+  const Tensor inside = at::neg(a.tensor("target")) * a.tensor("self");
+  return {reduced(a, at::log1p(at::exp(inside)))};
+}
+
+/// The norm of the difference.
+Tensors dist(const Args& a) {
+  return {at::norm(a.tensor("self") - a.tensor("other"), a.at("p").toScalar())};
+}
+
 /// (loss, the weights' sum), of which the ignored class is no part.
 Tensors nll_loss(const Args& a) {
   const Tensor x = a.tensor("self"), target = a.tensor("target");
@@ -113,11 +124,13 @@ const GradientFormulas& loss_formulas() {
       {"_embedding_bag_forward_only", embedding_bag},
       {"binary_cross_entropy", binary_cross_entropy},
       {"binary_cross_entropy_with_logits", binary_cross_entropy_with_logits},
+      {"dist", dist},
       {"huber_loss", huber_loss},
       {"mse_loss", mse_loss},
       {"nll_loss2d_forward", nll_loss},
       {"nll_loss_forward", nll_loss},
       {"smooth_l1_loss", smooth_l1_loss},
+      {"soft_margin_loss", soft_margin_loss},
   };
   return formulas;
 }
