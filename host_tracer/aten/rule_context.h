@@ -29,7 +29,7 @@ struct ImportState {
 class RuleContext : public Emitter {
  public:
   /// `wide`: operands and results of 16-bit floating types are f32 to the rule, as eager's kernels
-  /// compute; set() rounds.
+  /// compute; set() rounds, and numbers beside them are rounded first where eager does.
   RuleContext(Graph& graph, ImportState& state, const TraceNode& node, bool wide = false);
 
   const TraceNode& node() const { return node_; }
@@ -89,12 +89,15 @@ class RuleContext : public Emitter {
   const TraceArg* arg(const char* name, const char* expected);
   ValueId value_of(TraceValueId id, const char* name);
   DType widened(DType dtype) const;
+  ValueId widened(ValueId v, const char* name);
+  DType half_of_operands() const;
   DType trace_dtype(size_t i) const;
   const TraceValue* trace_value(const char* name) const;
 
   ImportState& state_;
   const TraceNode& node_;
   const bool wide_;
+  const DType half_;  ///< of a wide call on numbers: the 16-bit type that its operands promote to
   std::vector<bool> set_;
 };
 

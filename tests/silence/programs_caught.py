@@ -276,3 +276,18 @@ class Layers(torch.nn.Module):
 @case((INSIDE,), [(INSIDE,), (LAST,)], expect=("right",))
 def rows_in_a_try_of_other_errors():
     return Layers()
+
+
+class Pages:
+    """Python goes through it until an IndexError."""
+
+    def __init__(self, ids):
+        self.ids = ids
+
+    def __getitem__(self, page):
+        return TABLE.index_select(0, self.ids + page)
+
+
+@case((torch.tensor([1]),), [(torch.tensor([1]),), (torch.tensor([0]),), (torch.tensor([3]),)], expect=REFUSED)
+def loop_that_an_error_ends():
+    return lambda ids: sum(1 for _ in Pages(ids)) + ids * 0

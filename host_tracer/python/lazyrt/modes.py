@@ -85,6 +85,7 @@ class CaptureMode(TorchFunctionMode):
         self._lifted = {}  # storage address -> (CPU tensor, its lifted form)
         self._handlers = self._make_handlers()
         self.takes_gradients = False  # the program asks for some
+        self.variables = []  # CPU tensors of which it may take some, beside parameters
         self.missing_gradients = None  # the error of a gradient that was asked for where none are recorded
 
     def outlive(self, tensors):
@@ -200,6 +201,7 @@ class CaptureMode(TorchFunctionMode):
         """What the program made on the CPU and wants the gradient of."""
         for tensor in _tensors_in((*args, *kwargs.values())):
             if not is_lazy(tensor) and tensor.requires_grad and tensor.is_leaf:
+                self.variables.append(tensor)
                 self._remember(tensor)
                 self._current(tensor).requires_grad_()
 

@@ -391,13 +391,18 @@ def _frames_of_program(frame):
 
 
 def _catches(frame, raised):
-    if frame.f_code.co_name == "__del__" or not _nodes(frame.f_code.co_filename):
+    if frame.f_code.co_name == "__del__" or _ends_a_loop(frame) or not _nodes(frame.f_code.co_filename):
         return True
     place = Place(frame)
     if not place.span:
         return True
     inside = [node for node in place.statements(_GUARDING) if node.lineno >= frame.f_code.co_firstlineno]
     return any(_may_catch(place, node, raised) for node in inside)
+
+
+def _ends_a_loop(frame):
+    """Of a __getitem__ that Python itself calls to go through an object: an IndexError is its end."""
+    return frame.f_code.co_name == "__getitem__" and frame.f_back is not None and Place(frame.f_back).operation != "BINARY_SUBSCR"
 
 
 def _may_catch(place, statement, raised):
