@@ -39,6 +39,7 @@ class Importer {
   void load_leaves(const TraceNode& node);
   void load_leaf(TraceValueId id);
   bool reads_poison(const TraceNode& node) const;
+  bool reads_half(const TraceNode& node) const;
   void poison(const TraceNode& node);
   void apply_rule(const TraceNode& node, const RuleMatch& match);
   void add_problem(const TraceNode& node, Error error, const std::string& why);
@@ -174,6 +175,18 @@ bool Importer::reads_poison(const TraceNode& node) const {
   return found;
 }
 
+bool Importer::reads_half(const TraceNode& node) const {
+  bool found = false;
+  for (const auto& [name, arg] : node.args) {
+    for_each_tensor(arg, [&](TraceValueId id) {
+      if (id == kNoTraceValue) return;
+      const DType dtype = trace_.values[static_cast<size_t>(id)].dtype;
+      found = found || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+    });
+  }
+  return found;
+}
+
 void Importer::poison(const TraceNode& node) {
   for (TraceValueId id : node.outputs) {
     if (id != kNoTraceValue) poisoned_[static_cast<size_t>(id)] = true;
@@ -230,16 +243,26 @@ void Importer::import_node(size_t index) {
   apply_rule(node, match);
 }
 
-void Importer::apply_rule(const TraceNode& node, const RuleMatch& match) {
-  RuleContext context(graph_, state_, node);
+/// Why the rule did not give all results that are used.
+std::optional<Failure> failure_of(const RuleMatch& match, RuleContext context) {
   match.entry->rule(context);
-  for (size_t i = 0; i < node.outputs.size() && context.ok(); ++i) {
+  for (size_t i = 0; i < context.out_count() && context.ok(); ++i) {
     if (context.used(i) && !context.is_set(i)) {
       context.refuse("its result " + std::to_string(i) + " is used, which is not supported");
     }
   }
-  if (context.ok()) return;
-  add_problem(node, context.failure().error, context.failure().text);
+  if (context.ok()) return std::nullopt;
+  return context.failure();
+}
+
+/// 16-bit floating types that the kernels do not take are computed in f32, as eager does.
+void Importer::apply_rule(const TraceNode& node, const RuleMatch& match) {
+  const auto failure = failure_of(match, RuleContext(graph_, state_, node));
+  if (!failure) return;
+  if (reads_half(node) && !failure_of(match, RuleContext(graph_, state_, node, /*wide=*/true))) {
+    return;
+  }
+  add_problem(node, failure->error, failure->text);
   poison(node);
 }
 

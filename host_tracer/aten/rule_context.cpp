@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 namespace lazyrt {
@@ -19,12 +21,40 @@ std::optional<Scalar> as_number(const TraceArg& arg) {
   return std::nullopt;
 }
 
+bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
+constexpr const char* kOperands[] = {"self", "other", "exponent"};
+
+bool is_operand(std::string_view name) {
+  return std::find(std::begin(kOperands), std::end(kOperands), name) != std::end(kOperands);
+}
+
+bool takes_f32_numbers(const std::string& op) {
+  return op == "aten::mul" || op == "aten::div" || op == "aten::floor_divide";
+}
+
+/// Whether eager has the call's numbers (alpha, an exponent) in the type of its operands.
+bool rounds_numbers(const std::string& op) {
+  static const std::unordered_set<std::string> names = {
+      "aten::add",       "aten::sub",  "aten::rsub", "aten::pow", "aten::eq", "aten::ne",
+      "aten::remainder", "aten::fmod", "aten::lt",   "aten::le",  "aten::gt", "aten::ge"};
+  return names.count(op) != 0;
+}
+
+Scalar rounded(const Scalar& value, DType dtype) {
+  std::vector<uint8_t> bytes;
+  append_element(dtype, value, bytes);
+  return read_scalar(dtype, bytes.data(), 0);
+}
+
 }  // namespace
 
-RuleContext::RuleContext(Graph& graph, ImportState& state, const TraceNode& node)
+RuleContext::RuleContext(Graph& graph, ImportState& state, const TraceNode& node, bool wide)
     : Emitter(graph, state.is_static, node.source),
       state_(state),
       node_(node),
+      wide_(wide),
+      half_(wide ? half_of_operands() : DType::kNone),
       set_(node.outputs.size(), false) {}
 
 ValueId RuleContext::fail_arg(const char* name, const std::string& why) {
@@ -67,7 +97,29 @@ ValueId RuleContext::value_of(TraceValueId id, const char* name) {
   if (i >= state_.values.size() || state_.values[i] == kNoValue) {
     return fail_arg(name, "is a value that was not computed before");
   }
-  return state_.values[i];
+  return widened(state_.values[i], name);
+}
+
+DType RuleContext::widened(DType dtype) const {
+  return wide_ && is_half(dtype) ? DType::kFloat32 : dtype;
+}
+
+/// Eager's products and quotients take a number as the second operand in f32, all others round it.
+ValueId RuleContext::widened(ValueId v, const char* name) {
+  const bool number = rank(v) == 0 && !is_half(dtype(v)) && dtype(v) != DType::kBool;
+  const bool whole = std::string_view(name) == "other" && takes_f32_numbers(node_.op);
+  if (number && half_ != DType::kNone && is_operand(name) && !whole) v = cast(v, half_);
+  return cast(v, widened(dtype(v)));
+}
+
+DType RuleContext::half_of_operands() const {
+  std::vector<PromotionOperand> operands;
+  for (const char* name : kOperands) {
+    const TraceValue* v = trace_value(name);
+    if (v != nullptr) operands.push_back({v->dtype, v->shape.empty(), v->wrapped_number});
+  }
+  const DType promoted = result_type(operands, state_.trace->default_real);
+  return is_half(promoted) ? promoted : DType::kNone;
 }
 
 ValueId RuleContext::tensor(const char* name) {
@@ -130,7 +182,9 @@ bool RuleContext::boolean_or(const char* name, bool fallback) {
 Scalar RuleContext::number(const char* name) {
   const TraceArg* found = arg(name, "a number");
   if (found == nullptr) return 0;
-  if (const auto value = as_number(*found)) return *value;
+  if (const auto value = as_number(*found)) {
+    return half_ != DType::kNone && rounds_numbers(node_.op) ? rounded(*value, half_) : *value;
+  }
   const TraceValue* v = trace_value(name);
   const bool one_constant =
       v != nullptr && v->constant.data != nullptr && v->constant.bytes == dtype_size(v->dtype);
@@ -215,7 +269,7 @@ std::vector<int> RuleContext::axes_arg(const char* name, ValueId x) {
 
 PromotionOperand RuleContext::promotion(const char* name) {
   if (const TraceValue* v = trace_value(name)) {
-    return {v->dtype, v->shape.empty(), v->wrapped_number};
+    return {widened(v->dtype), v->shape.empty(), v->wrapped_number};
   }
   return {number(name).dtype(), true, true};
 }
@@ -224,7 +278,9 @@ DType RuleContext::promoted(const char* a, const char* b) {
   return result_type({promotion(a), promotion(b)}, state_.trace->default_real);
 }
 
-DType RuleContext::out_dtype(size_t i) const {
+DType RuleContext::out_dtype(size_t i) const { return widened(trace_dtype(i)); }
+
+DType RuleContext::trace_dtype(size_t i) const {
   if (i >= node_.outputs.size() || node_.outputs[i] == kNoTraceValue) return DType::kNone;
   return state_.trace->values[static_cast<size_t>(node_.outputs[i])].dtype;
 }
@@ -243,7 +299,7 @@ bool RuleContext::is_set(size_t i) const { return set_[i]; }
 
 void RuleContext::set(size_t i, ValueId v) {
   if (!used(i) || !ok()) return;
-  v = cast(v, out_dtype(i));
+  v = cast(v, trace_dtype(i));
   if (shape(v) != out_shape(i)) {
     fail(Error::kInternal, "result " + std::to_string(i) + " came out as " +
                                type_text(dtype(v), shape(v)) + ", the trace has " +

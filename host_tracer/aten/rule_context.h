@@ -28,7 +28,9 @@ struct ImportState {
 /// text names the argument.
 class RuleContext : public Emitter {
  public:
-  RuleContext(Graph& graph, ImportState& state, const TraceNode& node);
+  /// `wide`: operands and results of 16-bit floating types are f32 to the rule, as eager's kernels
+  /// compute; set() rounds, and numbers beside them are rounded first where eager does.
+  RuleContext(Graph& graph, ImportState& state, const TraceNode& node, bool wide = false);
 
   const TraceNode& node() const { return node_; }
 
@@ -86,10 +88,16 @@ class RuleContext : public Emitter {
  private:
   const TraceArg* arg(const char* name, const char* expected);
   ValueId value_of(TraceValueId id, const char* name);
+  DType widened(DType dtype) const;
+  ValueId widened(ValueId v, const char* name);
+  DType half_of_operands() const;
+  DType trace_dtype(size_t i) const;
   const TraceValue* trace_value(const char* name) const;
 
   ImportState& state_;
   const TraceNode& node_;
+  const bool wide_;
+  const DType half_;  ///< of a wide call on numbers: the 16-bit type that its operands promote to
   std::vector<bool> set_;
 };
 

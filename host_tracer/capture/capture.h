@@ -37,6 +37,8 @@ struct CaptureRequest {
   std::function<std::string(bool seen)> check_of;
   /// Asked where an operator raises on other inputs: may the program go on after it? Empty: no.
   std::function<bool()> is_caught;
+  /// Nothing tells whether the program catches what operators raise (C++).
+  bool may_catch = false;
   /// Called before each of the traces, on the capturing thread and outside of the program: puts
   /// back what the program's last run changed (RNG, buffers, counters of the module). May be empty.
   std::function<void()> before_trace;

@@ -1,5 +1,6 @@
 #include "host_tracer/capture/capture_kernel.h"
 
+#include <ATen/ExpandUtils.h>
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/library.h>
@@ -194,6 +195,25 @@ void register_by_name(torch::Library& library) {
   }
 }
 
+/// Some operators of logic have no meta kernel in C++ (torch's Python brings them), by which
+/// functionalization tries calls in place.
+at::Tensor& logic_of_both(const at::Tensor& a, const at::Tensor& b, at::Tensor& out) {
+  const auto sizes = at::infer_size(a.sizes(), b.sizes());
+  if (out.sizes() != sizes) out.resize_(sizes);
+  return out;
+}
+
+void register_meta_kernels(torch::Library& library) {
+  for (const char* name : {"logical_and.out", "logical_or.out", "logical_xor.out"}) {
+    const std::string full = std::string("aten::") + name;
+    const auto dot = full.find('.');
+    const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(full.substr(0, dot).c_str(),
+                                                                   full.substr(dot + 1).c_str());
+    if (op.hasKernelForDispatchKey(c10::DispatchKey::Meta)) continue;
+    library.impl(name, TORCH_FN(logic_of_both));
+  }
+}
+
 }  // namespace
 
 void register_capture_kernels() {
@@ -207,7 +227,10 @@ void register_capture_kernels() {
       new Library(Library::IMPL, "aten", c10::DispatchKey::AutogradLazy, __FILE__, __LINE__);
   static auto* functionalize =
       new Library(Library::IMPL, "aten", c10::DispatchKey::Functionalize, __FILE__, __LINE__);
+  static auto* meta =
+      new Library(Library::IMPL, "aten", c10::DispatchKey::Meta, __FILE__, __LINE__);
   fallback->fallback(boxed_kernel());
+  register_meta_kernels(*meta);
   register_by_name(*lazy);
   for (const char* name : kKeptWhole) {
     whole->impl(name, torch::CppFunction::makeFromBoxedFunction<&capture_whole>());
@@ -216,6 +239,8 @@ void register_capture_kernels() {
     whole->impl(name.c_str(), torch::CppFunction::makeFromBoxedFunction<&capture_fast_path>());
   }
   functionalize->impl("unfold_backward", TORCH_FN(unfold_backward));
+  // One of its results is a CPU tensor, which functionalization would wrap.
+  functionalize->impl("_pack_padded_sequence", boxed_kernel());
   whole->impl("one_hot", TORCH_FN(one_hot));
   whole->impl("cholesky", TORCH_FN(cholesky));
   for (const char* name : {"quantile", "nanquantile"}) {

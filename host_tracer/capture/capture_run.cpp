@@ -67,6 +67,7 @@ ProgramRun run_once(const CaptureRequest& request, const CaptureProgram& program
   const at::functionalization::impl::FunctionalizationReapplyViewsGuard copies(false);
   const TrimGraphOff whole_graph;
   ProgramRun result;
+  result.gradients = t_gradients;
   std::unique_ptr<CaptureSession> session;
   const auto error = error_of([&] {
     remembering(request, [&] {

@@ -30,6 +30,7 @@ struct ProgramRun {
   int64_t position = 0;                 ///< calls recorded
   size_t syncs = 0;                     ///< syncs logged
   std::optional<Source> reads_earlier;  ///< where an operand was made that an earlier run left
+  bool gradients = false;               ///< recorded with autograd on
   std::vector<Source> kept;  ///< CaptureRequest::keeps_nothing: see CaptureSession::kept_tensors()
 };
 

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "host_tracer/capture/build_trace.h"
+#include "host_tracer/capture/caught_errors.h"
 #include "host_tracer/capture/complex_ops.h"
 #include "host_tracer/capture/complex_value.h"
 #include "host_tracer/capture/gradient_ops.h"
@@ -328,6 +329,7 @@ bool CaptureSession::record_special(const c10::OperatorHandle& op, torch::jit::S
     return true;
   }
   if (record_assertion(*this, op, stack)) return true;
+  guard_caught_errors(*this, op, *stack);
   check_filled_number(op, *stack);
   if (op.schema().returns().empty()) {
     notes_.push_back("dropped " + full_name(op) + source_suffix());

@@ -44,6 +44,7 @@ class Checker {
     ProgramRun result = run_program(request_, program_, nullptr);
     if (!result.run) return Failure{Error::kUnsupported, result.error};
     first_ = std::move(*result.run);
+    first_.trace.takes_gradients = result.gradients;
     kept_ = std::move(result.kept);
     std::vector<TraceDifference> differences;
     if (options_.second_trace) {

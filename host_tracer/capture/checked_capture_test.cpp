@@ -291,6 +291,30 @@ TEST(Checks, FactorizationThatMayFailIsAGuardWhereTheProgramTriesOn) {
   expect_refused(failing, {definite});
 }
 
+TEST(Checks, LookUpThatNobodyReadsIsAGuardWhereItsErrorIsCaught) {
+  const CaptureProgram program = [](const Tensors& x) {
+    try {
+      at::index_select(at::ones({4, 2}), 0, x[0]);
+    } catch (const c10::IndexError&) {
+      return Tensors{x[0] * 0};
+    }
+    return Tensors{x[0] + 1};
+  };
+  const at::Tensor inside = at::tensor({0, 3}, at::kLong), outside = at::tensor({0, 4}, at::kLong);
+  CaptureRequest request = request_for({inside});
+  request.is_caught = [] { return true; };
+  auto trace = capture_checked(request, program);
+  ASSERT_TRUE(trace.ok()) << trace.failure().text;
+  EXPECT_EQ(verdict_of(*trace), Verdict::kSpecialized);
+  expect_same(*trace, {inside - inside}, program);
+  expect_refused(*trace, {outside});
+  request.inputs[0].tensor = outside;
+  trace = capture_checked(request, program);
+  ASSERT_TRUE(trace.ok()) << trace.failure().text;
+  expect_same(*trace, {outside + 9}, program);
+  expect_refused(*trace, {inside});
+}
+
 TEST(Checks, WhatIsCheckedAndSteersIsAGuard) {
   const CaptureProgram program = [](const Tensors& x) {
     const at::Tensor positive = at::all(at::gt(x[0], 0));

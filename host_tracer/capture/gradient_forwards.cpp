@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "host_tracer/capture/capture.h"
+#include "host_tracer/capture/embedding_bag.h"
 #include "host_tracer/capture/gradient_ops.h"
 
 namespace lazyrt {
@@ -66,6 +67,17 @@ Tensors binary_cross_entropy_with_logits(const Args& a) {
   return {reduced(a, weight.defined() ? loss * weight : loss)};
 }
 
+/// log(1 + exp(-target x))
+Tensors soft_margin_loss(const Args& a) {
+  const Tensor inside = at::neg(a.tensor("target")) * a.tensor("self");
+  return {reduced(a, at::log1p(at::exp(inside)))};
+}
+
+/// The norm of the difference.
+Tensors dist(const Args& a) {
+  return {at::norm(a.tensor("self") - a.tensor("other"), a.at("p").toScalar())};
+}
+
 /// (loss, the weights' sum), of which the ignored class is no part.
 Tensors nll_loss(const Args& a) {
   const Tensor x = a.tensor("self"), target = a.tensor("target");
@@ -108,13 +120,17 @@ Tensors group_norm(const Args& a) {
 
 const GradientFormulas& loss_formulas() {
   static const GradientFormulas formulas = {
+      {"_embedding_bag", embedding_bag},
+      {"_embedding_bag_forward_only", embedding_bag},
       {"binary_cross_entropy", binary_cross_entropy},
       {"binary_cross_entropy_with_logits", binary_cross_entropy_with_logits},
+      {"dist", dist},
       {"huber_loss", huber_loss},
       {"mse_loss", mse_loss},
       {"nll_loss2d_forward", nll_loss},
       {"nll_loss_forward", nll_loss},
       {"smooth_l1_loss", smooth_l1_loss},
+      {"soft_margin_loss", soft_margin_loss},
   };
   return formulas;
 }

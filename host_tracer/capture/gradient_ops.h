@@ -22,7 +22,7 @@ using GradientFormulas = std::unordered_map<std::string, GradientFormula>;
 /// By name without "aten::": of functions of one element, and of layers.
 const GradientFormulas& pointwise_gradients();
 const GradientFormulas& layer_gradients();
-/// Losses; layers, where gradients are recorded.
+/// Losses, distances and bags of rows; layers, where gradients are recorded.
 const GradientFormulas& loss_formulas();
 const GradientFormulas& moment_formulas();
 

@@ -153,26 +153,11 @@ void to_cpu(CaptureSession& session, const std::vector<c10::IValue>& args,
   stack->emplace_back(session.log().sync(std::move(record), compute).front());
 }
 
-/// Answers whether the condition holds; the caller raises where it does not. That is a check, but
-/// where the program catches it and goes on.
-bool holds(CaptureSession& session, const at::Tensor& self, const std::string& text,
-           bool caught = false) {
-  const auto value = [&] { return session.evaluate(self).reshape({}).ne(0); };
-  if (!session.is_dynamic(self)) return value().item<bool>();
-  SyncRecord record = new_record(session, SyncKind::kTruth, as_scalar(at::ne(self, 0)));
-  record.kind = SyncKind::kTruth;
-  record.what = "assert";
-  record.text = text;
-  const auto compute = [&] { return Tensors{value()}; };
-  const bool passed = session.log().sync(std::move(record), compute).front().item<bool>();
-  session.log().syncs().back().check = passed && !caught;
-  return passed;
-}
-
 /// The condition, on the place where the message is: (self), (self, assert_msg), (…, dep_token).
 void assert_true(CaptureSession& session, const at::Tensor& self, const std::string& text) {
   TORCH_CHECK(self.numel() == 1, "an assertion of a tensor with ", self.numel(), " elements");
-  TORCH_CHECK(holds(session, self, text), text);
+  const auto& is_caught = session.request().is_caught;
+  TORCH_CHECK(holds(session, self, text, is_caught && is_caught()), text);
 }
 
 /// torch.linalg raises where a factorization's info is not 0: a check, but in programs that try
@@ -181,14 +166,29 @@ void check_factorization(CaptureSession& session, const at::Tensor& info, const 
   const bool positive = api.find("cholesky") != std::string::npos;
   const std::string text =
       api + (positive ? ": the input is positive-definite" : ": the input matrix is not singular");
-  const auto& is_caught = session.request().is_caught;
-  const bool passed = holds(session, at::all(at::eq(info, 0)), text, is_caught && is_caught());
+  const CaptureRequest& request = session.request();
+  const bool caught = request.may_catch || (request.is_caught && request.is_caught());
+  const bool passed = holds(session, at::all(at::eq(info, 0)), text, caught);
   TORCH_CHECK_LINALG(
       passed, api,
       positive ? ": the input is not positive-definite" : ": the input matrix is singular");
 }
 
 }  // namespace
+
+bool holds(CaptureSession& session, const at::Tensor& condition, const std::string& text,
+           bool caught) {
+  const auto value = [&] { return session.evaluate(condition).reshape({}).ne(0); };
+  if (!session.is_dynamic(condition)) return value().item<bool>();
+  SyncRecord record = new_record(session, SyncKind::kTruth, as_scalar(at::ne(condition, 0)));
+  record.kind = SyncKind::kTruth;
+  record.what = "assert";
+  record.text = text;
+  const auto compute = [&] { return Tensors{value()}; };
+  const bool passed = session.log().sync(std::move(record), compute).front().item<bool>();
+  session.log().syncs().back().check = passed && !caught;
+  return passed;
+}
 
 PeekScope::PeekScope() : outer_(t_peeking) { t_peeking = true; }
 PeekScope::~PeekScope() { t_peeking = outer_; }

@@ -176,6 +176,7 @@ struct Trace {
   std::vector<TraceSync> syncs;
   std::vector<Finding> findings;
   DType default_real = DType::kFloat32;  ///< of Python's floats beside whole tensors
+  bool takes_gradients = false;          ///< the program runs with autograd on, in eager too
   ShapeStats shapes;
   std::vector<std::string> notes;  ///< what was assumed or dropped, for the report
   std::string producer;            ///< e.g. "torch.export 2.13.0"

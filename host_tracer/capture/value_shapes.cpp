@@ -175,6 +175,24 @@ at::Tensor repeat_interleave(CaptureSession& session, const at::Tensor& repeats)
   return at::clamp(from, 0, std::max<int64_t>(repeats.numel() - 1, 0));
 }
 
+/// Rows of sequences one step after the other, as many as have that step, and how many those are:
+/// the lengths leave the graph, since all later shapes depend on them.
+void pack_padded_sequence(CaptureSession& session, const at::Tensor& self,
+                          const at::Tensor& lengths, bool batch_first, torch::jit::Stack* stack) {
+  const at::Tensor known =
+      is_lazy(lengths) ? at::_to_copy(lengths, at::TensorOptions().device(at::kCPU)) : lengths;
+  TORCH_CHECK(self.dim() >= 2, "a batch of sequences has two dims and more");
+  Sizes sizes = self.sizes().vec();
+  const int64_t rows = sizes[0] * sizes[1];
+  const at::Tensor places = at::arange(rows, at::kLong).reshape({sizes[0], sizes[1]});
+  const auto [packed, batch_sizes] = at::_pack_padded_sequence(places, known, batch_first);
+  sizes.erase(sizes.begin());
+  sizes[0] = rows;
+  const at::Tensor flat = at::view_copy(self, sizes);
+  stack->push_back(at::index_select(flat, 0, session.add_constant(packed)));
+  stack->push_back(batch_sizes);
+}
+
 /// Operators whose results' shapes depend on values, with no form of known size.
 const std::unordered_set<std::string>& opaque_ops() {
   static const std::unordered_set<std::string> names = {
@@ -263,6 +281,13 @@ bool record_value_shaped(CaptureSession& session, const c10::OperatorHandle& op,
   }
   if (name == "aten::repeat_interleave" && op.operator_name().overload_name == "Tensor") {
     return arg(1).isNone() && done(repeat_interleave(session, tensor(0)));
+  }
+  if (name == "aten::_pack_padded_sequence") {
+    const at::Tensor self = tensor(0), lengths = arg(1).toTensor();
+    const bool batch_first = arg(2).toBool();
+    torch::jit::drop(*stack, count);
+    pack_padded_sequence(session, self, lengths, batch_first, stack);
+    return true;
   }
   if (opaque_ops().count(name) == 0) return false;
   opaque(session, op, torch::jit::pop(*stack, count), stack);

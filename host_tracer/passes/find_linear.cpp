@@ -15,6 +15,7 @@ Outcome<bool> from_matmul(Rewriter& r, const Node& node) {
   const ValueId x = node.inputs[0];
   ValueId weight = node.inputs[1];
   if (!is_matrix_constant(r, weight) || r.is_constant(x)) return false;
+  if (!is_floating(r.value(x).dtype)) return false;  // whole numbers are a matmul's
   if (!node.attrs.as<fb::MatMul>().transpose_b()) {
     auto transposed = r.add(permute_attrs({1, 0}), {weight}, node.source);
     if (!transposed.ok()) return transposed.failure();

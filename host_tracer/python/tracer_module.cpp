@@ -5,6 +5,8 @@
 #include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/variable.h>
 #include <torch/csrc/utils/pybind.h>
 
 #include <algorithm>
@@ -76,6 +78,12 @@ at::Tensor to_output(py::handle value) {
   if (py::isinstance<py::int_>(value)) return wrapped(value.cast<int64_t>());
   if (py::isinstance<py::float_>(value)) return wrapped(value.cast<double>());
   return value.cast<at::Tensor>();
+}
+
+/// Whether hooks wait where autograd adds up this tensor's gradient.
+bool accumulator_has_hooks(const at::Tensor& tensor) {
+  const auto node = torch::autograd::impl::try_get_grad_accumulator(tensor);
+  return node && (!node->pre_hooks().empty() || !node->post_hooks().empty());
 }
 
 /// Calls back into Python from the capturing thread, which runs without the GIL.
@@ -405,6 +413,7 @@ void bind_trace(py::module_& m) {
 void bind_phases(py::module_& m) {
   m.def("add_state", &add_state, "A lazy tensor that is state; inside a capture only.");
   m.def("is_dynamic", &is_dynamic);
+  m.def("accumulator_has_hooks", &accumulator_has_hooks);
   m.def("sample_of", &sample_of);
   m.def("was_written", &was_written);
   m.def("memory_of",

@@ -86,15 +86,17 @@ def _seed():
     np.random.seed(0)
 
 
-def _eager(program, call):
-    """(result or exception) of eager, on copies of the arguments."""
+def _eager(program, call, gradients=False):
+    """(result or exception) of eager, on copies of the arguments; with autograd on where the program takes gradients and does not say so itself,
+    as TorchScript cannot."""
     given = _copy(call)
     _seed()
     try:
-        with torch.no_grad():
+        with torch.set_grad_enabled(gradients):
             return program(*given.args, **given.kwargs)
     except Exception as error:  # the program's own
-        return error
+        missing = not gradients and isinstance(program, torch.jit.ScriptModule) and "does not require grad" in str(error)
+        return _eager(program, call, gradients=True) if missing else error
 
 
 def _is_of_torch(value):

@@ -59,7 +59,8 @@ ValueId arg_reduce(RuleContext& c, fb::ArgReduceFn fn, ValueId x, int axis, bool
 /// max.dim and min.dim: values and their positions.
 template <ReduceFn kFn, fb::ArgReduceFn kArg>
 void reduce_with_index(RuleContext& c) {
-  const ValueId x = c.tensor("self");
+  ValueId x = c.tensor("self");
+  if (c.dtype(x) == DType::kBool) x = c.cast(x, DType::kUInt8);
   const int axis = c.axis_arg("dim", x);
   if (c.used(0)) c.set(0, c.rank(x) == 0 ? x : c.reduce(kFn, x, {axis}, keepdim(c)));
   if (c.used(1)) c.set(1, arg_reduce(c, kArg, x, axis, keepdim(c)));

@@ -61,7 +61,7 @@ void name_modules(Trace& trace) {
 
 void add_sample_outputs(const CppProgram& program, const std::vector<at::Tensor>& inputs,
                         Trace& trace) {
-  const at::NoGradGuard no_grad;
+  const at::AutoGradMode mode(trace.takes_gradients);
   std::vector<at::Tensor> copies;
   for (const at::Tensor& input : inputs) copies.push_back(input.detach().clone());
   for (const NamedValue& out : flatten_outputs(program.run(copies), "out")) {
@@ -74,8 +74,10 @@ void add_sample_outputs(const CppProgram& program, const std::vector<at::Tensor>
 /// apart: after each call the buffers are as they were.
 class CppReference {
  public:
-  CppReference(CppProgram program, std::vector<std::string> names)
-      : program_(std::move(program)), names_(std::move(names)) {
+  CppReference(CppProgram program, const Trace& trace)
+      : program_(std::move(program)),
+        names_(output_names(trace)),
+        gradients_(trace.takes_gradients) {
     for (const NamedTensor& named : program_.buffers) first_.push_back(named.tensor.clone());
     last_ = first_;
   }
@@ -84,7 +86,8 @@ class CppReference {
     std::vector<at::Tensor> before;
     for (const NamedTensor& named : program_.buffers) before.push_back(named.tensor.clone());
     write(reset ? first_ : last_);
-    EagerRun run = eager_run(names_, [&] { return program_.run(cloned_inputs(samples)); });
+    EagerRun run =
+        eager_run(names_, gradients_, [&] { return program_.run(cloned_inputs(samples)); });
     last_.clear();
     for (const NamedTensor& named : program_.buffers) last_.push_back(named.tensor.clone());
     write(before);
@@ -102,11 +105,12 @@ class CppReference {
 
   const CppProgram program_;
   const std::vector<std::string> names_;
+  const bool gradients_;
   std::vector<at::Tensor> first_, last_;
 };
 
 std::shared_ptr<const EagerReference> reference_of(const CppProgram& program, const Trace& trace) {
-  auto kept = std::make_shared<CppReference>(program, output_names(trace));
+  auto kept = std::make_shared<CppReference>(program, trace);
   auto reference = std::make_shared<EagerReference>();
   reference->call = [kept](const std::vector<SampleTensor>& samples, bool reset) {
     return kept->call(samples, reset);
@@ -234,7 +238,7 @@ Outcome<Trace> capture_program(const CppProgram& program, const std::vector<at::
   request.before_trace = [&] { buffers.restore(); };
   request.thrown = &thrown;
   request.keeps_nothing = true;
-  request.is_caught = [] { return true; };  // C++ does not tell
+  request.may_catch = true;
   MemberWatch members(program);
   auto trace = capture_checked(
       request,

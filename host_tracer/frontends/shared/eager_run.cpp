@@ -41,9 +41,9 @@ EagerRun raised(const std::string& what) {
 }
 
 /// What `run` gives, or what it threw.
-EagerRun caught(const std::function<EagerRun()>& run) {
+EagerRun caught(bool gradients, const std::function<EagerRun()>& run) {
   try {
-    const at::NoGradGuard no_grad;
+    const at::AutoGradMode mode(gradients);
     return run();
   } catch (const c10::Error& e) {
     return raised(e.what_without_backtrace());
@@ -54,13 +54,13 @@ EagerRun caught(const std::function<EagerRun()>& run) {
 
 }  // namespace
 
-EagerRun eager_run(const std::vector<std::string>& names,
+EagerRun eager_run(const std::vector<std::string>& names, bool gradients,
                    const std::function<c10::IValue()>& call) {
-  return caught([&] { return run_of(names, call()); });
+  return caught(gradients, [&] { return run_of(names, call()); });
 }
 
 EagerRun eager_run_in_order(const std::function<std::vector<c10::IValue>()>& call) {
-  return caught([&] {
+  return caught(/*gradients=*/false, [&] {
     EagerRun run;
     for (const c10::IValue& value : call()) {
       if (!value.isNone()) run.outputs.push_back(result_value(value));

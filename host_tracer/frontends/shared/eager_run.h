@@ -11,8 +11,10 @@
 namespace lazyrt {
 
 /// The results of `call`, flattened under "out" (see flatten_outputs), or what it threw. `names`
-/// are the results' names at capture: a result that is nested otherwise is told.
-EagerRun eager_run(const std::vector<std::string>& names, const std::function<c10::IValue()>& call);
+/// are the results' names at capture: a result that is nested otherwise is told. Without
+/// `gradients` autograd is off.
+EagerRun eager_run(const std::vector<std::string>& names, bool gradients,
+                   const std::function<c10::IValue()>& call);
 
 /// The same of results in a row, where those that are None are left out.
 EagerRun eager_run_in_order(const std::function<std::vector<c10::IValue>()>& call);

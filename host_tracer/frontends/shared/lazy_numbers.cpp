@@ -165,6 +165,7 @@ const Functions& script_functions() {
                                : at::remainder(n[0], check_divisor(n[1]));
         }}},
       {"truediv", {2, real_quotient}},
+      {"pow", {2, [](const Tensors& n) { return at::pow(as_double(n[0]), as_double(n[1])); }}},
       {"log",
        {2,
         [](const Tensors& n) {

@@ -74,7 +74,7 @@ std::string stranger(const IValue& value) {
   const at::Tensor& t = value.toTensor();
   if (t.is_quantized()) return "is a quantized tensor";
   if (t.layout() != at::kStrided) return std::string("is a sparse tensor");
-  return to_dtype(t.scalar_type()) == DType::kNone
+  return to_dtype(at::toRealValueType(t.scalar_type())) == DType::kNone
              ? std::string("has the dtype ") + c10::toString(t.scalar_type())
              : "";
 }

@@ -41,19 +41,24 @@ class PlainExecution {
 
 class ScriptProgram {
  public:
-  ScriptProgram(torch::jit::Module module, ScriptInputs inputs, std::vector<std::string> names)
-      : module_(std::move(module)), inputs_(std::move(inputs)), names_(std::move(names)) {}
+  ScriptProgram(torch::jit::Module module, ScriptInputs inputs, const Trace& trace)
+      : module_(std::move(module)),
+        inputs_(std::move(inputs)),
+        names_(output_names(trace)),
+        gradients_(trace.takes_gradients) {}
 
   EagerRun call(const std::vector<SampleTensor>& samples, bool reset) {
     if (reset || !copy_) copy_ = module_.deepcopy();
-    return eager_run(
-        names_, [&] { return run_in_eager(*copy_, inputs_.arguments(cloned_inputs(samples))); });
+    return eager_run(names_, gradients_, [&] {
+      return run_in_eager(*copy_, inputs_.arguments(cloned_inputs(samples)));
+    });
   }
 
  private:
   const torch::jit::Module module_;
   const ScriptInputs inputs_;
   const std::vector<std::string> names_;
+  const bool gradients_;
   std::optional<torch::jit::Module> copy_;  ///< what the calls since the last reset have made of it
 };
 
@@ -70,7 +75,7 @@ c10::IValue run_in_eager(const torch::jit::Module& module, std::vector<c10::IVal
 std::shared_ptr<const EagerReference> script_reference(const torch::jit::Module& module,
                                                        const ScriptInputs& inputs,
                                                        const Trace& trace) {
-  auto program = std::make_shared<ScriptProgram>(module, inputs, output_names(trace));
+  auto program = std::make_shared<ScriptProgram>(module, inputs, trace);
   auto reference = std::make_shared<EagerReference>();
   reference->may_be_foreign = true;
   reference->call = [program](const std::vector<SampleTensor>& samples, bool reset) {

@@ -80,7 +80,7 @@ class TorchScriptCapture {
       trace = capture_checked(request, program, check);
     }
     if (copies_.matter()) {
-      run_on_cpu();
+      run_on_cpu(trace.ok() && trace->takes_gradients);
       trace = capture_checked(request, program, check);
     }
     if (!trace.ok()) return trace;
@@ -202,8 +202,8 @@ class TorchScriptCapture {
     }
   }
 
-  c10::IValue run_on_cpu(int calls = 1) {
-    const at::NoGradGuard no_grad;
+  c10::IValue run_on_cpu(bool gradients, int calls = 1) {
+    const at::AutoGradMode mode(gradients);
     std::vector<at::Tensor> inputs;
     for (const NamedTensor& input : inputs_.tensors()) inputs.push_back(input.tensor.clone());
     return run_forward(inputs, at::kCPU, "samples", calls);
@@ -213,7 +213,7 @@ class TorchScriptCapture {
   void refuse_changing_copies(Trace& trace) {
     if (module_.buffers().empty()) return;
     copies_changed_ = false;
-    run_on_cpu(kCallsInARow);
+    run_on_cpu(trace.takes_gradients, kCallsInARow);
     if (!copies_changed_) return;
     trace.findings.push_back(
         {Severity::kError, "shared-memory",
@@ -224,7 +224,7 @@ class TorchScriptCapture {
   }
 
   void add_sample_outputs(Trace& trace) {
-    for (const NamedValue& out : flatten_outputs(run_on_cpu(), "out")) {
+    for (const NamedValue& out : flatten_outputs(run_on_cpu(trace.takes_gradients), "out")) {
       const bool tensor = out.value.isTensor() && out.value.toTensor().defined();
       trace.sample_outputs.push_back(tensor ? to_sample(out.value.toTensor()) : SampleTensor{});
     }

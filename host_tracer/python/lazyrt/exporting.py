@@ -631,7 +631,7 @@ class _LazyRun:
         if mode.missing_gradients and not job.takes_gradients:
             raise RuntimeError(mode.missing_gradients)
         if mode.takes_gradients:
-            gradients.refuse_hooks(job.program.parameters())
+            gradients.refuse_hooks(job.program.parameters(), mode.variables)
         self.numbers.selections.check()
         job.asks_for_layout |= mode.asks_for_layout
         job.asks_for_facts |= mode.asks_for_facts

@@ -5,6 +5,7 @@ import contextlib
 import torch
 from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
 
+from lazyrt import _tracer
 from lazyrt.errors import Error
 
 
@@ -13,11 +14,11 @@ def are_missing(error):
     return any(text in str(error) for text in ("does not require grad", "doesn't require grad", "that has requires_grad=False"))
 
 
-def refuse_hooks(parameters):
-    """Raises Error for a parameter with hooks of its own: the one in the graph, which takes its place, has none."""
-    for name, parameter in parameters.items():
-        if parameter._backward_hooks or getattr(parameter, "_post_accumulate_grad_hooks", None):
-            raise Error(f"the program takes gradients, and parameter '{name}' has a hook (register_hook), which the capture does not run: do in the program "
+def refuse_hooks(parameters, variables):
+    """Raises Error for a parameter, or another tensor of the program's own, with hooks: the one in the graph, which takes its place, has none."""
+    for name, tensor in (*((f"parameter '{name}'", parameter) for name, parameter in parameters.items()), *(("a tensor", t) for t in variables)):
+        if tensor._backward_hooks or getattr(tensor, "_post_accumulate_grad_hooks", None) or _tracer.accumulator_has_hooks(tensor):
+            raise Error(f"the program takes gradients, and {name} has a hook (register_hook), which the capture does not run: do in the program "
                         "what the hook does", "unsupported")
 
 

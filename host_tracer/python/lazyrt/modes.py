@@ -85,6 +85,7 @@ class CaptureMode(TorchFunctionMode):
         self._lifted = {}  # storage address -> (CPU tensor, its lifted form)
         self._handlers = self._make_handlers()
         self.takes_gradients = False  # the program asks for some
+        self.variables = []  # CPU tensors of which it may take some, beside parameters
         self.missing_gradients = None  # the error of a gradient that was asked for where none are recorded
 
     def outlive(self, tensors):
@@ -134,7 +135,7 @@ class CaptureMode(TorchFunctionMode):
             return call_with_carriers(func, args, kwargs, lambda args, kwargs: self._call(func, args, kwargs))
         writes = is_write(func, kwargs)
         if writes:
-            self._lift_targets(args, kwargs)
+            self._lift_targets(func, args, kwargs)
             self._copies.note_write()
             self._numbers.selections.note_write(args[0] if args else None, self._count)
         if torch.is_grad_enabled():
@@ -180,14 +181,16 @@ class CaptureMode(TorchFunctionMode):
             raise Error(f"the model computes under {mode}, a TorchDispatchMode: the capture shows it other operators than eager does. "
                         "Export the model without it", "unsupported")
 
-    def _lift_targets(self, args, kwargs):
+    def _lift_targets(self, func, args, kwargs):
         """A CPU tensor that is written with lazy values becomes lazy, for all later uses."""
         out = kwargs.get("out")
         targets = [out] if out is not None else args[:1]
         sources = [*_tensors_in(args), *_tensors_in(kwargs.values())]
         if any(is_lazy(t) for t in sources):
             if targets and isinstance(targets[0], (list, tuple)):
-                raise Error("the model writes into several tensors by one call (torch._foreach_...): write them one by one", "unsupported")
+                name = getattr(func, "__name__", "a function")
+                how = "use what the function returns, without out" if out is not None else "write them one by one"
+                raise Error(f"the model writes into several tensors by one call ({name}{', out=' if out is not None else ''}): {how}", "unsupported")
             for target in _tensors_in(targets):
                 if out is not None and not target.numel():
                     raise Error("the model lets a function make an empty tensor as large as its result (out=): use what the function returns, without out", "unsupported")
@@ -198,6 +201,7 @@ class CaptureMode(TorchFunctionMode):
         """What the program made on the CPU and wants the gradient of."""
         for tensor in _tensors_in((*args, *kwargs.values())):
             if not is_lazy(tensor) and tensor.requires_grad and tensor.is_leaf:
+                self.variables.append(tensor)
                 self._remember(tensor)
                 self._current(tensor).requires_grad_()
 

@@ -31,6 +31,8 @@ _TRUTH_OPS = ("POP_JUMP", "JUMP_IF_", "TO_BOOL", "UNARY_NOT")
 _ANSWERS = {"item", "equal", "allclose", "is_nonzero"}
 _QUIET_CONTEXTS = {"no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "autocast", "device", "profile"}
 _GUARDING = (ast.Try, ast.With, ast.AsyncWith, *([ast.TryStar] if hasattr(ast, "TryStar") else []))
+_LEAVING = (ast.Return, ast.Break, ast.Continue)
+_RAISED = (IndexError, ValueError, RuntimeError)  # by torch's operators for what they are given
 # Python itself, or a caller in C, takes these for an answer.
 _SWALLOWED = (StopIteration, StopAsyncIteration, AttributeError, LookupError, TypeError)
 
@@ -368,14 +370,14 @@ def _is_truth_of(place, node):
 
 
 def is_caught():
-    """True when the program may go on after an exception where it is now."""
+    """True when the program may go on where it is now after an error of one of torch's operators."""
     frame = _program_frame()
-    return frame is not None and _is_caught(frame)
+    return frame is not None and _is_caught(frame, _RAISED)
 
 
-def _is_caught(frame):
-    """True when the program may go on after an exception there."""
-    return any(_catches(outer) for outer in _frames_of_program(frame))
+def _is_caught(frame, raised=(BaseException,)):
+    """True when the program may go on after one of these exceptions there."""
+    return any(_catches(outer, raised) for outer in _frames_of_program(frame))
 
 
 def _frames_of_program(frame):
@@ -388,20 +390,43 @@ def _frames_of_program(frame):
     return [frame for frame in frames[:last] if not frame.f_code.co_filename.startswith((HERE, _TORCH))]
 
 
-def _catches(frame):
-    if frame.f_code.co_name == "__del__" or not _nodes(frame.f_code.co_filename):
+def _catches(frame, raised):
+    if frame.f_code.co_name == "__del__" or _ends_a_loop(frame) or not _nodes(frame.f_code.co_filename):
         return True
     place = Place(frame)
     if not place.span:
         return True
     inside = [node for node in place.statements(_GUARDING) if node.lineno >= frame.f_code.co_firstlineno]
-    return any(_may_catch(place, node) for node in inside)
+    return any(_may_catch(place, node, raised) for node in inside)
 
 
-def _may_catch(place, statement):
-    if not isinstance(statement, (ast.With, ast.AsyncWith)):
+def _ends_a_loop(frame):
+    """Of a __getitem__ that Python itself calls to go through an object: an IndexError is its end."""
+    return frame.f_code.co_name == "__getitem__" and frame.f_back is not None and Place(frame.f_back).operation != "BINARY_SUBSCR"
+
+
+def _may_catch(place, statement, raised):
+    if isinstance(statement, (ast.With, ast.AsyncWith)):
+        return not all(_is_quiet(place, item.context_expr) for item in statement.items)
+    if any(isinstance(node, _LEAVING) for last in statement.finalbody for node in ast.walk(last)):
         return True
-    return not all(_is_quiet(place, item.context_expr) for item in statement.items)
+    tried = any(_contains(node, place.span) for node in statement.body)
+    return tried and any(_takes(place, handler, raised) for handler in statement.handlers)
+
+
+def _takes(place, handler, raised):
+    """Whether the program may go on where this handler is asked about one of these exceptions."""
+    last = handler.body[-1]
+    if isinstance(last, ast.Raise) and last.exc is None and not any(isinstance(node, _LEAVING) for node in ast.walk(handler)):
+        return False
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(_may_be(place.value_of(kind), raised) for kind in kinds)
+
+
+def _may_be(kind, raised):
+    if not isinstance(kind, type) or not issubclass(kind, BaseException):
+        return True  # all of them, or not known
+    return any(issubclass(kind, error) or issubclass(error, kind) for error in raised)
 
 
 def _is_quiet(place, context):
