@@ -185,8 +185,13 @@ Outcome<Variant> make_variant(TraceGroup group, const std::vector<Trace>& sample
   return made;
 }
 
-/// What passes do must not depend on sizes: constants are folded whatever they take.
+/// What passes do must not depend on sizes: constants are folded whatever they take, and equal
+/// nodes are not joined before they are known to be equal at all sizes (unify_graphs).
 ExportOptions for_all_sizes(ExportOptions options) {
+  auto& passes = options.pipeline;
+  passes.erase(std::remove_if(passes.begin(), passes.end(),
+                              [](const Pass& pass) { return pass.name == "eliminate_common"; }),
+               passes.end());
   for (Pass& pass : options.pipeline) {
     if (pass.name == "fold_constants") pass.run = fold_all_constants;
   }
@@ -201,8 +206,7 @@ Outcome<Variant> make_dynamic(const std::vector<Trace>& traces, const OpTable& o
   std::vector<Graph> graphs;
   for (size_t k = 0; k < sizes.points.size(); ++k) {
     ExportReport of_this;
-    Outcome<Graph> graph =
-        import_stage(traces[k + 1], ops, options, k == 0 ? report : &of_this);
+    Outcome<Graph> graph = import_stage(traces[k + 1], ops, options, k == 0 ? report : &of_this);
     if (!graph.ok()) return graph.failure();
     LAZYRT_TRY(pass_stage(*graph, options, k == 0 ? report : &of_this));
     graphs.push_back(std::move(*graph));

@@ -247,7 +247,13 @@ std::optional<TermId> SizeSolver::reals(const std::vector<double>& values, bool 
     std::vector<int64_t> numbers(values.begin(), values.end());
     if (const auto term = integers(numbers)) return term;
   }
-  const std::vector<TermId> candidates = integer_terms_;
+  std::vector<TermId> candidates = integer_terms_;
+  for (size_t i = 0; i < points_[0].size(); ++i) {
+    for (const int64_t more : {1, -1, 2, -2}) {
+      candidates.push_back(
+          terms_->make(Op::Add, terms_->symbol(static_cast<int>(i)), terms_->integer(more)));
+    }
+  }
   for (const TermId t : candidates) {
     const TermId root = terms_->make(Op::SquareRoot, t), log = terms_->make(Op::Logarithm, t);
     for (const TermId of : {t, root, log}) {

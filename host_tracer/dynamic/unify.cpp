@@ -7,10 +7,13 @@
 #include <numeric>
 #include <optional>
 #include <random>
+#include <unordered_map>
 
+#include "host_tracer/dynamic/constant_forms.h"
 #include "host_tracer/dynamic/solve.h"
 #include "host_tracer/graph/attr_numbers.h"
 #include "host_tracer/passes/passes.h"
+#include "schema/bundle_file.h"
 
 namespace lazyrt {
 namespace {
@@ -23,6 +26,7 @@ struct Changes {
   std::vector<Shape> inputs;  ///< their shapes
   std::map<ValueId, Replacement> constants;
   std::map<size_t, std::vector<AttrNumber>> numbers;  ///< by node
+  std::map<size_t, size_t> same_as;                   ///< nodes that an earlier one stands for
 };
 
 /// Builds a graph anew, so that its shapes follow from the shape rules.
@@ -70,6 +74,11 @@ class GraphCopy {
 
   Outcome<Done> add_node(size_t index) {
     const Node& node = from_.nodes()[index];
+    if (const auto same = changes_.same_as.find(index); same != changes_.same_as.end()) {
+      const Node& first = from_.nodes()[same->second];
+      for (size_t k = 0; k < node.outputs.size(); ++k) at(node.outputs[k]) = at(first.outputs[k]);
+      return Done{};
+    }
     std::vector<ValueId> operands;
     for (const ValueId id : node.inputs) {
       auto operand = current(id, node.source);
@@ -115,131 +124,6 @@ std::vector<Shape> input_shapes(const Graph& graph) {
   return shapes;
 }
 
-bool same_bytes(const ConstantData& a, const ConstantData& b) {
-  return a.bytes == b.bytes &&
-         (a.data == b.data || a.bytes == 0 || std::memcmp(a.data, b.data, a.bytes) == 0);
-}
-
-/// Whether all elements have the same bytes.
-bool is_uniform(const Value& v) {
-  const size_t width = dtype_size(v.dtype);
-  return v.constant.bytes >= width &&
-         std::memcmp(v.constant.data, v.constant.data + width, v.constant.bytes - width) == 0;
-}
-
-template <class T>
-T element(const Value& v) {
-  T value;
-  std::memcpy(&value, v.constant.data, sizeof value);
-  return value;
-}
-
-/// Attributes of a Full that makes the constant; nothing of types whose numbers it cannot say.
-std::optional<fb::FullT> full_of(const Value& v) {
-  fb::FullT full;
-  full.dtype = static_cast<fb::DType>(v.dtype);
-  full.shape.assign(v.shape.begin(), v.shape.end());
-  switch (v.dtype) {
-    case DType::kFloat32:
-      full.real = static_cast<double>(element<float>(v));
-      return full;
-    case DType::kFloat64:
-      full.real = element<double>(v);
-      return full;
-    case DType::kInt64:
-      full.integer = element<int64_t>(v);
-      return full;
-    case DType::kInt32:
-      full.integer = element<int32_t>(v);
-      return full;
-    case DType::kBool:
-      full.integer = element<uint8_t>(v) != 0 ? 1 : 0;
-      return full;
-    default:
-      return std::nullopt;
-  }
-}
-
-/// Whether `part` is what `whole` has from `starts` on.
-bool is_part(const Value& part, const Value& whole, const std::vector<int64_t>& starts) {
-  const size_t width = dtype_size(part.dtype);
-  const int rank = part.shape.rank();
-  std::vector<int64_t> at(static_cast<size_t>(rank), 0);
-  const int64_t row = rank == 0 ? 1 : part.shape[rank - 1];
-  const int64_t rows = row == 0 ? 0 : part.shape.numel() / row;
-  for (int64_t r = 0; r < rows; ++r) {
-    int64_t offset = 0;
-    for (int d = 0; d < rank; ++d) {
-      const auto i = static_cast<size_t>(d);
-      offset = offset * whole.shape[d] + at[i] + starts[i];
-    }
-    const auto bytes = static_cast<size_t>(row) * width;
-    if (std::memcmp(part.constant.data + static_cast<size_t>(r) * bytes,
-                    whole.constant.data + static_cast<size_t>(offset) * width, bytes) != 0)
-      return false;
-    for (int d = rank - 2; d >= 0 && ++at[static_cast<size_t>(d)] == part.shape[d]; --d)
-      at[static_cast<size_t>(d)] = 0;
-  }
-  return true;
-}
-
-/// c, and by dim the step of an i64 constant that is c + step * index + ...; nothing of others.
-std::optional<std::vector<int64_t>> ramp_of(const Value& v) {
-  if (v.dtype != DType::kInt64 || v.constant.bytes == 0) return std::nullopt;
-  const auto* x = reinterpret_cast<const int64_t*>(v.constant.data);
-  std::vector<int64_t> ramp = {x[0]};
-  int64_t stride = v.shape.numel();
-  for (int d = 0; d < v.shape.rank(); ++d) {
-    stride /= v.shape[d];
-    int64_t step = 0;
-    if (v.shape[d] > 1 && __builtin_sub_overflow(x[stride], x[0], &step)) return std::nullopt;
-    ramp.push_back(step);
-  }
-  for (int64_t i = 0; i < v.shape.numel(); ++i) {
-    int64_t rest = i, sum = ramp[0];
-    for (int d = v.shape.rank(); d-- > 0; rest /= v.shape[d]) {
-      int64_t part = 0;
-      if (__builtin_mul_overflow(rest % v.shape[d], ramp[static_cast<size_t>(d) + 1], &part) ||
-          __builtin_add_overflow(sum, part, &sum))
-        return std::nullopt;
-    }
-    if (sum != x[i]) return std::nullopt;
-  }
-  return ramp;
-}
-
-/// Whether all of a constant's slices along `dim` are equal.
-bool is_repeated(const Value& v, int dim) {
-  int64_t outer = 1;
-  for (int d = 0; d < dim; ++d) outer *= v.shape[d];
-  const int64_t count = v.shape[dim];
-  if (outer == 0 || count == 0) return false;
-  const size_t slice = v.constant.bytes / static_cast<size_t>(outer * count);
-  for (int64_t o = 0; o < outer; ++o) {
-    const uint8_t* first = v.constant.data + static_cast<size_t>(o * count) * slice;
-    if (std::memcmp(first, first + slice, static_cast<size_t>(count - 1) * slice) != 0)
-      return false;
-  }
-  return true;
-}
-
-/// The first of equal slices along `dim`.
-Value first_slice(const Value& v, int dim) {
-  int64_t outer = 1;
-  for (int d = 0; d < dim; ++d) outer *= v.shape[d];
-  const size_t slice = v.constant.bytes / static_cast<size_t>(outer * v.shape[dim]);
-  const auto bytes = static_cast<size_t>(outer) * slice;
-  const std::shared_ptr<uint8_t[]> copy(new uint8_t[std::max<size_t>(bytes, 1)]);
-  for (int64_t o = 0; o < outer; ++o) {
-    std::memcpy(copy.get() + static_cast<size_t>(o) * slice,
-                v.constant.data + static_cast<size_t>(o * v.shape[dim]) * slice, slice);
-  }
-  Value made = v;
-  made.shape[dim] = 1;
-  made.constant = {copy, copy.get(), bytes};
-  return made;
-}
-
 }  // namespace
 
 class Unifier {
@@ -254,6 +138,7 @@ class Unifier {
   Outcome<DynamicGraph> run() {
     LAZYRT_TRY(check_structure());
     LAZYRT_TRY(replace_constants());
+    LAZYRT_TRY(eliminate_common());
     LAZYRT_TRY(solve_numbers());
     keep_terms();
     find_value_symbols();
@@ -560,6 +445,74 @@ class Unifier {
       sum = binary(fb::BinaryFn::Add, *sum, *part);
     }
     return sum;
+  }
+
+  // ------------------------------------------------------------ common nodes
+
+  /// As the pass of that name, of what is the same at all sizes.
+  Outcome<Done> eliminate_common() {
+    std::map<size_t, size_t> same_as;
+    std::vector<ValueId> first = first_constants();
+    std::unordered_map<std::string, size_t> known;
+    for (size_t n = 0; n < base().nodes().size(); ++n) {
+      const Node& node = base().nodes()[n];
+      std::string key = std::to_string(static_cast<int>(node.attrs.kind()));
+      for (const ValueId id : node.inputs) {
+        key += ' ' + std::to_string(id == kNoValue ? id : first[static_cast<size_t>(id)]);
+      }
+      for (const Graph& graph : graphs_) key += ';' + graph.nodes()[n].attrs.text();
+      const auto [it, is_new] = known.try_emplace(key, n);
+      if (is_new || !same_attributes(n, it->second)) continue;
+      same_as[n] = it->second;
+      const Node& earlier = base().nodes()[it->second];
+      for (size_t k = 0; k < node.outputs.size(); ++k) {
+        first[static_cast<size_t>(node.outputs[k])] =
+            first[static_cast<size_t>(earlier.outputs[k])];
+      }
+    }
+    if (same_as.empty()) return Done{};
+    for (Graph& graph : graphs_) {
+      Changes changes;
+      changes.inputs = input_shapes(graph);
+      changes.same_as = same_as;
+      auto copy = GraphCopy(graph, changes).run();
+      if (!copy.ok()) return copy.failure();
+      graph = std::move(*copy);
+    }
+    return check_structure();
+  }
+
+  /// Texts of attributes round reals.
+  bool same_attributes(size_t n, size_t earlier) const {
+    return std::all_of(graphs_.begin(), graphs_.end(), [&](const Graph& graph) {
+      return graph.nodes()[n].attrs == graph.nodes()[earlier].attrs;
+    });
+  }
+
+  /// By value the first constant with its content; other values are themselves. No constant varies
+  /// any more.
+  std::vector<ValueId> first_constants() const {
+    std::vector<ValueId> first(base().value_count());
+    std::iota(first.begin(), first.end(), 0);
+    std::multimap<std::pair<size_t, uint64_t>, ValueId> known;
+    for (ValueId id = 0; id < static_cast<ValueId>(first.size()); ++id) {
+      const Value& v = base().value(id);
+      if (v.kind != ValueKind::kConstant) continue;
+      const auto key =
+          std::pair(v.constant.bytes, Checksum64::of(v.constant.data, v.constant.bytes));
+      const auto [begin, end] = known.equal_range(key);
+      const auto found = std::find_if(begin, end, [&](const auto& entry) {
+        const Value& other = base().value(entry.second);
+        return v.dtype == other.dtype && v.shape == other.shape &&
+               same_bytes(v.constant, other.constant);
+      });
+      if (found == end) {
+        known.emplace(key, id);
+      } else {
+        first[static_cast<size_t>(id)] = found->second;
+      }
+    }
+    return first;
   }
 
   // ------------------------------------------------------------ numbers

@@ -1,0 +1,131 @@
+#include "host_tracer/dynamic/constant_forms.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+namespace lazyrt {
+namespace {
+
+template <class T>
+T element(const Value& v) {
+  T value;
+  std::memcpy(&value, v.constant.data, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+bool same_bytes(const ConstantData& a, const ConstantData& b) {
+  return a.bytes == b.bytes &&
+         (a.data == b.data || a.bytes == 0 || std::memcmp(a.data, b.data, a.bytes) == 0);
+}
+
+bool is_uniform(const Value& v) {
+  const size_t width = dtype_size(v.dtype);
+  return v.constant.bytes >= width &&
+         std::memcmp(v.constant.data, v.constant.data + width, v.constant.bytes - width) == 0;
+}
+
+std::optional<fb::FullT> full_of(const Value& v) {
+  fb::FullT full;
+  full.dtype = static_cast<fb::DType>(v.dtype);
+  full.shape.assign(v.shape.begin(), v.shape.end());
+  switch (v.dtype) {
+    case DType::kFloat32:
+      full.real = static_cast<double>(element<float>(v));
+      return full;
+    case DType::kFloat64:
+      full.real = element<double>(v);
+      return full;
+    case DType::kInt64:
+      full.integer = element<int64_t>(v);
+      return full;
+    case DType::kInt32:
+      full.integer = element<int32_t>(v);
+      return full;
+    case DType::kBool:
+      full.integer = element<uint8_t>(v) != 0 ? 1 : 0;
+      return full;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_part(const Value& part, const Value& whole, const std::vector<int64_t>& starts) {
+  const size_t width = dtype_size(part.dtype);
+  const int rank = part.shape.rank();
+  std::vector<int64_t> at(static_cast<size_t>(rank), 0);
+  const int64_t row = rank == 0 ? 1 : part.shape[rank - 1];
+  const int64_t rows = row == 0 ? 0 : part.shape.numel() / row;
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t offset = 0;
+    for (int d = 0; d < rank; ++d) {
+      const auto i = static_cast<size_t>(d);
+      offset = offset * whole.shape[d] + at[i] + starts[i];
+    }
+    const auto bytes = static_cast<size_t>(row) * width;
+    if (std::memcmp(part.constant.data + static_cast<size_t>(r) * bytes,
+                    whole.constant.data + static_cast<size_t>(offset) * width, bytes) != 0)
+      return false;
+    for (int d = rank - 2; d >= 0 && ++at[static_cast<size_t>(d)] == part.shape[d]; --d)
+      at[static_cast<size_t>(d)] = 0;
+  }
+  return true;
+}
+
+std::optional<std::vector<int64_t>> ramp_of(const Value& v) {
+  if (v.dtype != DType::kInt64 || v.constant.bytes == 0) return std::nullopt;
+  const auto* x = reinterpret_cast<const int64_t*>(v.constant.data);
+  std::vector<int64_t> ramp = {x[0]};
+  int64_t stride = v.shape.numel();
+  for (int d = 0; d < v.shape.rank(); ++d) {
+    stride /= v.shape[d];
+    int64_t step = 0;
+    if (v.shape[d] > 1 && __builtin_sub_overflow(x[stride], x[0], &step)) return std::nullopt;
+    ramp.push_back(step);
+  }
+  for (int64_t i = 0; i < v.shape.numel(); ++i) {
+    int64_t rest = i, sum = ramp[0];
+    for (int d = v.shape.rank(); d-- > 0; rest /= v.shape[d]) {
+      int64_t part = 0;
+      if (__builtin_mul_overflow(rest % v.shape[d], ramp[static_cast<size_t>(d) + 1], &part) ||
+          __builtin_add_overflow(sum, part, &sum))
+        return std::nullopt;
+    }
+    if (sum != x[i]) return std::nullopt;
+  }
+  return ramp;
+}
+
+bool is_repeated(const Value& v, int dim) {
+  int64_t outer = 1;
+  for (int d = 0; d < dim; ++d) outer *= v.shape[d];
+  const int64_t count = v.shape[dim];
+  if (outer == 0 || count == 0) return false;
+  const size_t slice = v.constant.bytes / static_cast<size_t>(outer * count);
+  for (int64_t o = 0; o < outer; ++o) {
+    const uint8_t* first = v.constant.data + static_cast<size_t>(o * count) * slice;
+    if (std::memcmp(first, first + slice, static_cast<size_t>(count - 1) * slice) != 0)
+      return false;
+  }
+  return true;
+}
+
+Value first_slice(const Value& v, int dim) {
+  int64_t outer = 1;
+  for (int d = 0; d < dim; ++d) outer *= v.shape[d];
+  const size_t slice = v.constant.bytes / static_cast<size_t>(outer * v.shape[dim]);
+  const auto bytes = static_cast<size_t>(outer) * slice;
+  const std::shared_ptr<uint8_t[]> copy(new uint8_t[std::max<size_t>(bytes, 1)]);
+  for (int64_t o = 0; o < outer; ++o) {
+    std::memcpy(copy.get() + static_cast<size_t>(o) * slice,
+                v.constant.data + static_cast<size_t>(o * v.shape[dim]) * slice, slice);
+  }
+  Value made = v;
+  made.shape[dim] = 1;
+  made.constant = {copy, copy.get(), bytes};
+  return made;
+}
+
+}  // namespace lazyrt

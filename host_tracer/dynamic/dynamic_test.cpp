@@ -1,0 +1,208 @@
+// Solving for numbers, and graphs at several sizes that become one.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "host_tracer/dynamic/solve.h"
+#include "host_tracer/dynamic/unify.h"
+#include "lazyrt/runtime.h"
+
+namespace lazyrt {
+namespace {
+
+const std::vector<DimSymbol> kTwo = {{"batch", 1, 8, 1}, {"seq", 1, 512, 1}};
+
+/// The text of the term that gives fn at fit_points, after it gave fn at every size up to 40, too.
+std::string solved(const std::function<int64_t(int64_t, int64_t)>& fn) {
+  const auto points = fit_points(kTwo);
+  TermList terms;
+  SizeSolver solver(points, &terms);
+  std::vector<int64_t> values;
+  for (const SizePoint& p : points) values.push_back(fn(p[0], p[1]));
+  const auto term = solver.integers(values);
+  if (!term) return "nothing";
+  for (int64_t b = 1; b <= 8; ++b) {
+    for (int64_t s = 1; s <= 40; ++s) {
+      const auto number = terms.evaluate(*term, {b, s});
+      EXPECT_TRUE(number && number->integer == fn(b, s)) << "batch " << b << ", seq " << s;
+    }
+  }
+  return terms.text(*term, {"batch", "seq"});
+}
+
+TEST(SizeSolver, FindsWhatProgramsComputeOfSizes) {
+  EXPECT_EQ(solved([](int64_t, int64_t) { return 7; }), "7");
+  EXPECT_EQ(solved([](int64_t, int64_t s) { return s; }), "seq");
+  EXPECT_EQ(solved([](int64_t, int64_t s) { return 2 * s + 3; }), "(seq * 2) + 3");
+  EXPECT_EQ(solved([](int64_t, int64_t s) { return s - 1; }), "seq - 1");
+  EXPECT_EQ(solved([](int64_t b, int64_t s) { return b * s; }), "batch * seq");
+  EXPECT_EQ(solved([](int64_t b, int64_t) { return b * 12; }), "batch * 12");
+  EXPECT_EQ(solved([](int64_t b, int64_t s) { return b + s; }), "((batch + 7) + (seq + 2)) - 9");
+  EXPECT_NE(solved([](int64_t b, int64_t s) { return b * (s + 1); }), "nothing");
+  EXPECT_NE(solved([](int64_t b, int64_t s) { return b * s * 4 + 5; }), "nothing");
+  EXPECT_NE(solved([](int64_t, int64_t s) { return (s + 1) / 2; }), "nothing");
+}
+
+TEST(SizeSolver, DoesNotGuess) {
+  EXPECT_EQ(solved([](int64_t, int64_t s) { return s * s; }), "nothing");
+  EXPECT_EQ(solved([](int64_t b, int64_t s) { return b * b * s; }), "nothing");
+  EXPECT_EQ(solved([](int64_t, int64_t s) { return s % 7; }), "nothing");
+}
+
+TEST(SizeSolver, FindsRealNumbers) {
+  const auto points = fit_points(kTwo);
+  TermList terms;
+  SizeSolver solver(points, &terms);
+  const auto at = [&](const std::function<double(double)>& fn, bool single) {
+    std::vector<double> values;
+    for (const SizePoint& p : points) {
+      const double x = fn(static_cast<double>(p[1]));
+      values.push_back(single ? static_cast<double>(static_cast<float>(x)) : x);
+    }
+    const auto term = solver.reals(values, single);
+    return term ? terms.text(*term, {"batch", "seq"}) : "nothing";
+  };
+  EXPECT_EQ(at([](double s) { return 1 / s; }, true), "1 / seq");
+  EXPECT_EQ(at([](double s) { return std::sqrt(s); }, true), "sqrt(seq)");
+  EXPECT_EQ(at([](double s) { return 1 / std::sqrt(s); }, false), "1 / sqrt(seq)");
+  EXPECT_EQ(at([](double s) { return std::log(s); }, false), "log(seq)");
+  EXPECT_EQ(at([](double s) { return std::sin(s); }, true), "nothing");
+}
+
+TEST(TermList, KeepsWhatIsUsed) {
+  TermList terms;
+  const TermId n = terms.symbol(0);
+  terms.make(fb::TermOp::Logarithm, n);
+  TermId used = terms.make(fb::TermOp::Add, n, terms.integer(5));
+  terms.keep({&used});
+  EXPECT_EQ(terms.all().size(), 3u);
+  EXPECT_EQ(terms.evaluate(used, {4})->integer, 9);
+  EXPECT_FALSE(terms.evaluate(terms.make(fb::TermOp::FloorDivide, n, n), {0}).has_value());
+}
+
+TEST(FitPoints, KeepOffOneAndHoldTheLargest) {
+  for (const SizePoint& p : fit_points(kTwo)) EXPECT_TRUE(p[0] > 1 && p[1] > 1);
+  EXPECT_EQ(fit_points(kTwo).back(), (SizePoint{8, 512}));
+  const auto points = fit_points({{"h", 160, 288, 32}});
+  EXPECT_EQ(points.size(), 5u);
+  for (const SizePoint& p : points) EXPECT_EQ(p[0] % 32, 0);
+  EXPECT_EQ(check_points(kTwo, 0, 1), (std::vector<SizePoint>{{1, 1}, {8, 512}}));
+}
+
+// ------------------------------------------------------------ graphs
+
+const DynamicShapes kRows = {{{"n", 1, 40, 1}}, {{0, -1}}};
+
+/// make(graph, n) adds nodes behind the input x [n, 4], and gives the output.
+using Body = std::function<ValueId(Graph&, ValueId x, int64_t n)>;
+
+Outcome<DynamicGraph> unified(const Body& body) {
+  const auto points = fit_points(kRows.symbols);
+  std::vector<Graph> graphs;
+  for (const SizePoint& p : points) {
+    Graph graph(default_ops());
+    const ValueId x = graph.add_input("x", DType::kFloat32, Shape({p[0], 4}));
+    graph.outputs().push_back({"y", body(graph, x, p[0]), std::nullopt});
+    graph.compact();
+    graphs.push_back(std::move(graph));
+  }
+  return unify_graphs(std::move(graphs), kRows, points);
+}
+
+ValueId binary(Graph& graph, fb::BinaryFn fn, ValueId a, ValueId b) {
+  fb::BinaryT attrs;
+  attrs.fn = fn;
+  auto made = graph.add(Attrs::of(attrs), {a, b}, {});
+  EXPECT_TRUE(made.ok()) << made.failure().text;
+  return *made;
+}
+
+template <class T>
+ValueId constant(Graph& graph, DType dtype, const Shape& shape, const std::vector<T>& data) {
+  return graph.add_constant("", dtype, shape, data.data());
+}
+
+void expect_shapes(const DynamicGraph& graph, const Shape& at_five) {
+  auto five = graph.at({5});
+  ASSERT_TRUE(five.ok()) << five.failure().text;
+  EXPECT_EQ(five->value(five->outputs()[0].value).shape, at_five);
+  EXPECT_TRUE(try_shapes(graph, {2}, 100).ok());
+}
+
+TEST(Unify, NumbersFollowTheExtent) {
+  auto made = unified([](Graph& g, ValueId x, int64_t n) {
+    fb::ReshapeT reshape;
+    reshape.shape = {2 * n, 2};
+    return *g.add(Attrs::of(reshape), {x}, {});
+  });
+  ASSERT_TRUE(made.ok()) << made.failure().text;
+  EXPECT_EQ(made->patches().size(), 1u);
+  expect_shapes(*made, Shape({10, 2}));
+}
+
+TEST(Unify, TablesBecomeSlicesOfTheLargest) {
+  for (const bool from_end : {false, true}) {
+    auto made = unified([&](Graph& g, ValueId x, int64_t n) {
+      std::vector<float> table(static_cast<size_t>(n) * 4);
+      std::iota(table.begin(), table.end(), static_cast<float>(from_end ? (40 - n) * 4 : 0));
+      return binary(g, fb::BinaryFn::Add, x, constant(g, DType::kFloat32, Shape({n, 4}), table));
+    });
+    ASSERT_TRUE(made.ok()) << made.failure().text;
+    EXPECT_EQ(made->model().nodes()[0].attrs.kind(), fb::OpAttrs::Slice);
+    expect_shapes(*made, Shape({5, 4}));
+  }
+}
+
+TEST(Unify, RepeatedRowsAreKeptOnce) {
+  auto made = unified([](Graph& g, ValueId x, int64_t n) {
+    std::vector<float> table;
+    for (int64_t i = 0; i < n; ++i) table.insert(table.end(), {1, 2, 3, 4});
+    return binary(g, fb::BinaryFn::Add, x, constant(g, DType::kFloat32, Shape({n, 4}), table));
+  });
+  ASSERT_TRUE(made.ok()) << made.failure().text;
+  EXPECT_EQ(made->model().nodes().size(), 1u) << graph_text(made->model());
+  expect_shapes(*made, Shape({5, 4}));
+}
+
+TEST(Unify, NumbersInTensorsAreComputed) {
+  auto made = unified([](Graph& g, ValueId x, int64_t n) {
+    const float scale = 1 / std::sqrt(static_cast<float>(n));
+    return binary(g, fb::BinaryFn::Mul, x, constant<float>(g, DType::kFloat32, Shape(), {scale}));
+  });
+  ASSERT_TRUE(made.ok()) << made.failure().text;
+  EXPECT_EQ(made->model().nodes()[0].attrs.kind(), fb::OpAttrs::Full);
+  expect_shapes(*made, Shape({5, 4}));
+}
+
+TEST(Unify, PositionsAreRamps) {
+  auto made = unified([](Graph& g, ValueId x, int64_t n) {
+    std::vector<int64_t> ids(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) ids[static_cast<size_t>(i)] = (n - 1) - i;
+    fb::IndexSelectT select;
+    return *g.add(Attrs::of(select), {x, constant(g, DType::kInt64, Shape({n}), ids)}, {});
+  });
+  ASSERT_TRUE(made.ok()) << made.failure().text;
+  expect_shapes(*made, Shape({5, 4}));
+}
+
+TEST(Unify, SaysWhereProgramsPart) {
+  auto other_path = unified([](Graph& g, ValueId x, int64_t n) {
+    return binary(g, n < 30 ? fb::BinaryFn::Add : fb::BinaryFn::Mul, x, x);
+  });
+  ASSERT_FALSE(other_path.ok());
+  EXPECT_NE(other_path.failure().text.find("n=40"), std::string::npos) << other_path.failure().text;
+  auto other_table = unified([](Graph& g, ValueId x, int64_t n) {
+    std::vector<float> table(static_cast<size_t>(n) * 4);
+    for (size_t i = 0; i < table.size(); ++i)
+      table[i] = std::sin(static_cast<float>(i) * static_cast<float>(n));
+    return binary(g, fb::BinaryFn::Add, x, constant(g, DType::kFloat32, Shape({n, 4}), table));
+  });
+  ASSERT_FALSE(other_table.ok());
+  EXPECT_NE(other_table.failure().text.find("no part of the largest"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lazyrt

@@ -1,0 +1,254 @@
+"""Extents that vary: a bundle gives what eager gives at every size that it takes, or says why it cannot."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import lazyrt
+
+BATCH = ("batch", 1, 6)
+SEQ = ("seq", 1, 64)
+
+
+def tensors(value):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else []
+    return [tensor for item in items for tensor in tensors(item)]
+
+
+def check_sizes(model, make, ranges, dynamic, path, backends=("cpu", "reference"), count=10, allow_guards=False):
+    """Exports at the sizes of `start`, then compares both backends with eager at both ends and at sizes drawn; make(**sizes) gives the arguments."""
+    torch.manual_seed(0)
+    start = {name: bounds[2] for name, bounds in ranges.items()}
+    report = lazyrt.export(model, make(**start), path, dynamic=dynamic)
+    draw = random.Random(1)
+    points = [{name: bounds[0] for name, bounds in ranges.items()}, {name: bounds[1] for name, bounds in ranges.items()}]
+    step = {name: bounds[3] if len(bounds) > 3 else 1 for name, bounds in ranges.items()}
+    points += [{name: draw.randrange(b[0], b[1] + 1, step[name]) for name, b in ranges.items()} for _ in range(count)]
+    for backend in backends:
+        program = lazyrt.load(path, backend=backend)
+        for point in points:
+            args = make(**point)
+            with torch.no_grad():
+                wanted = tensors(model(*args))
+            got = tensors(program(*args))
+            assert len(got) == len(wanted)
+            for a, b in zip(got, wanted):
+                assert a.shape == b.shape and a.dtype == b.dtype, point
+                torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5 * max(1.0, b.abs().max().item() if b.numel() else 1.0), msg=lambda m: f"{point}: {m}")
+    return report
+
+
+def check_rows(model, path, **more):
+    """A model of x [batch, seq, 8]."""
+    return check_sizes(model, lambda batch, seq: (torch.randn(batch, seq, 8),), {"batch": (1, 6, 2), "seq": (1, 64, 9)},
+                       {"x": {0: BATCH, 1: SEQ}}, path, **more)
+
+
+class Encoder(nn.Module):
+    """Ids to an encoding with a causal mask, a table of positions, a mean."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(50, 16), nn.Embedding(64, 16)
+        self.layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+
+    def forward(self, ids):
+        length = ids.shape[1]
+        x = self.words(ids) + self.places(torch.arange(length))
+        mask = torch.triu(torch.full((length, length), float("-inf")), 1)
+        x = self.layer(x, src_mask=mask)
+        return {"pooled": x.mean(1), "states": x}
+
+
+class Images(nn.Module):
+    """Convolutions with odd strides, pooling, flattening, upsampling back to the input's size."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 8, 5, stride=3, padding=1), nn.Conv2d(8, 8, 3, stride=2)
+        self.norm, self.head = nn.BatchNorm2d(8), nn.Linear(8, 5)
+
+    def forward(self, x):
+        y = F.relu(self.norm(self.first(x)))
+        z = self.second(y)
+        back = F.interpolate(z, size=x.shape[2:], mode="bilinear")
+        return self.head(F.adaptive_avg_pool2d(z, 1).flatten(1)), back, z.flatten(2).transpose(1, 2)
+
+
+def test_encoder(tmp_path):
+    report = check_sizes(Encoder().eval(), lambda batch, seq: (torch.randint(0, 50, (batch, seq)),), {"batch": (1, 6, 1), "seq": (1, 64, 9)},
+                         {"ids": {0: BATCH, 1: SEQ}}, tmp_path / "m.lzb")
+    assert report.verdict == "SOUND"
+    assert "ids: i64[batch,seq]" in str(report) and "seq: 1 to 64" in str(report)
+
+
+def test_images(tmp_path):
+    check_sizes(Images().eval(), lambda batch, h, w: (torch.randn(batch, 3, h, w),), {"batch": (1, 3, 1), "h": (20, 61, 32), "w": (20, 50, 33)},
+                {"x": {0: ("batch", 1, 3), 2: ("h", 20, 61), 3: ("w", 20, 50)}}, tmp_path / "m.lzb")
+
+
+def test_recurrent(tmp_path):
+    class Tagger(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rnn, self.out = nn.GRU(8, 6, 2, batch_first=True, bidirectional=True), nn.Linear(12, 3)
+
+        def forward(self, x):
+            return self.out(self.rnn(x)[0])
+
+    check_rows(Tagger().eval(), tmp_path / "m.lzb")
+
+
+@pytest.mark.parametrize("body", [
+    pytest.param(lambda x: x / x.shape[1], id="divided by a size"),
+    pytest.param(lambda x: x * x.shape[1] ** -0.5 + math.log(x.shape[1] + 1.0), id="root and logarithm"),
+    pytest.param(lambda x: (x - x.mean(1, keepdim=True)) / (x.var(1, keepdim=True, unbiased=False) + 1e-5).sqrt(), id="normalised"),
+    pytest.param(lambda x: x[:, : (x.shape[1] + 1) // 2], id="the first half"),
+    pytest.param(lambda x: x[:, -1], id="the last step"),
+    pytest.param(lambda x: x[:, ::2] * 2, id="every other step"),
+    pytest.param(lambda x: x.reshape(-1, 8) @ torch.ones(8, 3), id="flattened"),
+    pytest.param(lambda x: F.pad(x, (0, 0, 2, 3)), id="padded"),
+    pytest.param(lambda x: torch.cat([x, x.flip(1)], 1), id="joined with itself"),
+    pytest.param(lambda x: x + torch.arange(x.shape[1])[:, None], id="positions"),
+    pytest.param(lambda x: x + torch.zeros(x.shape[0], 1, 8), id="made of sizes"),
+    pytest.param(lambda x: torch.tril(torch.ones(x.shape[1], x.shape[1])) @ x, id="running sum"),
+    pytest.param(lambda x: x.cumsum(1), id="cumsum"),
+    pytest.param(lambda x: torch.einsum("bsc,btc->bst", x, x).softmax(-1), id="scores"),
+    pytest.param(lambda x: F.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None], is_causal=True)[:, 0], id="causal attention"),
+    pytest.param(lambda x: x.unflatten(2, (2, 4)).transpose(1, 2).contiguous().view(x.shape[0] * 2, x.shape[1], 4), id="heads into the batch"),
+    pytest.param(lambda x: x.max(1).values + x.argmax(1).sum(), id="maximum"),
+])
+def test_bodies(body, tmp_path):
+    class Body(nn.Module):
+        def forward(self, x):
+            return body(x)
+
+    check_rows(Body(), tmp_path / "m.lzb")
+
+
+def test_two_inputs_share_a_size(tmp_path):
+    class Masked(nn.Module):
+        def forward(self, x, mask):
+            weights = mask.float()
+            return (x * weights[..., None]).sum(1) / weights.sum(1, keepdim=True)
+
+    def make(batch, seq):
+        return torch.randn(batch, seq, 8), torch.ones(batch, seq, dtype=torch.bool)
+
+    dynamic = {"x": {0: BATCH, 1: SEQ}, "mask": {0: "batch", 1: "seq"}}
+    check_sizes(Masked(), make, {"batch": (1, 6, 2), "seq": (1, 64, 9)}, dynamic, tmp_path / "m.lzb")
+    program = lazyrt.load(tmp_path / "m.lzb")
+    with pytest.raises(lazyrt.InputError, match="seq"):
+        program(torch.randn(2, 5, 8), torch.ones(2, 6, dtype=torch.bool))
+    assert program(torch.randn(2, 5, 8), torch.ones(2, 5, dtype=torch.bool)).shape == (2, 8)
+
+
+def test_state_stays_over_sizes(tmp_path):
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("seen", torch.zeros(8))
+
+        def forward(self, x):
+            self.seen += x.sum((0, 1))
+            return x + self.seen
+
+    model = Counting()
+    lazyrt.export(model, (torch.randn(2, 9, 8),), tmp_path / "m.lzb", dynamic={"x": {0: BATCH, 1: SEQ}})
+    program = lazyrt.load(tmp_path / "m.lzb")
+    for batch, seq in [(2, 9), (1, 1), (6, 64), (3, 5), (3, 5), (2, 9)]:
+        x = torch.randn(batch, seq, 8)
+        torch.testing.assert_close(program(x), model(x), rtol=1e-4, atol=1e-4)
+        with pytest.raises(lazyrt.InputError):
+            program(torch.randn(7, 9, 8))
+
+
+def test_forms_of_dynamic(tmp_path):
+    class Pair(nn.Module):
+        def forward(self, x, past):
+            return x.sum(1) + past["keys"][0].sum(1)
+
+    args = (torch.randn(2, 6, 4), {"keys": [torch.randn(2, 12, 4)]})
+    batch, pages = torch.export.Dim("batch", min=1, max=4), torch.export.Dim("pages", min=1, max=5)
+    dynamic = ({0: batch, 1: 3 * pages}, {"keys": [(batch, ("n", 2, 20), None)]})
+    report = lazyrt.export(Pair(), args, tmp_path / "m.lzb", dynamic=dynamic)
+    program = lazyrt.load(tmp_path / "m.lzb")
+    assert program.symbols == {"batch": (1, 4, 1), "3*pages": (3, 15, 3), "n": (2, 20, 1)}, report
+    x, key = torch.randn(4, 9, 4), torch.randn(4, 20, 4)
+    torch.testing.assert_close(program(x, {"keys": [key]}), x.sum(1) + key.sum(1))
+    with pytest.raises(lazyrt.InputError, match="3\\*pages"):
+        program(torch.randn(4, 10, 4), {"keys": [key]})
+
+
+def test_names_are_bounded_by_samples(tmp_path):
+    lazyrt.export(lambda x: x * x.shape[0], [(torch.ones(2),), (torch.ones(7),)], tmp_path / "m.lzb", dynamic={"x": {0: "n"}})
+    program = lazyrt.load(tmp_path / "m.lzb")
+    assert program.symbols == {"n": (2, 7, 1)}
+    assert program(np.ones(5, "float32")).tolist() == [5.0] * 5
+
+
+@pytest.mark.parametrize("dynamic, text", [
+    ({"y": {0: ("n", 1, 4)}}, "which is no input"),
+    ({"x": {3: ("n", 1, 4)}}, "has no dim 3"),
+    ({"x": {0: "n"}}, "no upper bound"),
+    ({"x": {0: ("n", 3, 9)}}, "is 2 in the sample"),
+    ({"x": {0: ("n", 1, 9), 1: "n"}}, "'n' is 2 in dim 0"),
+    ({"x": {0: 2.5}}, "is no name"),
+    ({"x": {}}, "names no dim"),
+    ({"x": ("n",)}, "2 dims"),
+    ("x", "has to be a dict"),
+])
+def test_what_dynamic_refuses(dynamic, text, tmp_path):
+    with pytest.raises(lazyrt.InputError, match=text):
+        lazyrt.export(lambda x: x * 2, (torch.ones(2, 3),), tmp_path / "m.lzb", dynamic=dynamic)
+    assert not list(tmp_path.iterdir())
+
+
+def test_multiples_are_found(tmp_path):
+    class Halving(nn.Module):
+        def forward(self, x):
+            y = F.max_pool1d(x, 4)
+            return x + F.interpolate(y, scale_factor=4)
+
+    report = check_sizes(Halving(), lambda n: (torch.randn(1, 2, n),), {"n": (8, 60, 16, 4)}, {"x": {2: ("n", 5, 62)}}, tmp_path / "m.lzb")
+    assert "'n' has to be a multiple of 4, from 8 to 60" in str(report)
+    with pytest.raises(lazyrt.InputError, match="'n' is 10, allowed are 8 to 60 in multiples of 4"):
+        lazyrt.load(tmp_path / "m.lzb")(torch.randn(1, 2, 10))
+
+
+def test_sizes_beyond_what_the_program_takes(tmp_path):
+    with pytest.raises(lazyrt.ExportError, match="does not take all sizes.*at seq=99: IndexError"):
+        lazyrt.export(Encoder().eval(), (torch.randint(0, 50, (1, 9)),), tmp_path / "m.lzb", dynamic={"ids": {1: ("seq", 1, 100)}})
+
+
+@pytest.mark.parametrize("body, text", [
+    pytest.param(lambda x: x * 2 if x.shape[0] < 10 else x.sin(), "not the same at n=", id="another path"),
+    pytest.param(lambda x: [x * i for i in range(x.shape[0])], "nested otherwise", id="as many results as steps"),
+    pytest.param(lambda x: (x, x.shape[0]), "depends on sizes|other texts and constants", id="a size as a result"),
+    pytest.param(lambda x: x * torch.sin(torch.arange(x.shape[0]) * x.shape[0]), "no part of the largest one", id="a table of each size"),
+    pytest.param(lambda x: x * (torch.arange(x.shape[0])[None] - torch.arange(x.shape[0])[:, None]).abs().float().mean(), "no simple formula",
+                 id="a number that no formula gives"),
+])
+def test_what_cannot_vary(body, text, tmp_path):
+    with pytest.raises(lazyrt.ExportError, match=text):
+        lazyrt.export(body, (torch.ones(4),), tmp_path / "m.lzb", dynamic={"x": {0: ("n", 1, 40)}})
+    assert not list(tmp_path.iterdir())
+
+
+def test_errors_of_a_call_name_symbol_and_bound(tmp_path):
+    lazyrt.export(lambda x: x * 2, (torch.ones(2, 3),), tmp_path / "m.lzb", dynamic={"x": {0: ("rows", 1, 4)}})
+    program = lazyrt.load(tmp_path / "m.lzb")
+    assert repr(program.inputs[0]) == "x: f32[rows, 3]"
+    with pytest.raises(lazyrt.InputError, match="'rows' is 5.*1 to 4"):
+        program(torch.ones(5, 3))
+    for wrong in (torch.ones(2, 4), torch.ones(3), torch.ones(2, 3, 1)):
+        with pytest.raises(lazyrt.InputError, match="rows, 3"):
+            program(wrong)
+    assert program(torch.ones(4, 3)).shape == (4, 3)
