@@ -198,6 +198,33 @@ ExportOptions for_all_sizes(ExportOptions options) {
   return options;
 }
 
+Outcome<Graph> graph_at_size(const Trace& trace, const OpTable& ops, const ExportOptions& options,
+                             ExportReport* report) {
+  Outcome<Graph> graph = import_stage(trace, ops, options, report);
+  if (!graph.ok()) return graph;
+  LAZYRT_TRY(pass_stage(*graph, options, report));
+  return graph;
+}
+
+/// Captures at more sizes until no number may be one of several functions of them.
+Outcome<DynamicGraph> unify_with_more(std::vector<Graph> graphs, const DynamicExport& sizes,
+                                      const OpTable& ops, const ExportOptions& options) {
+  constexpr int kMostMore = 40;
+  std::vector<SizePoint> points = sizes.points;
+  for (int more = 0;; ++more) {
+    std::optional<SizePoint> wanted;
+    auto dynamic = unify_graphs(graphs, sizes.shapes, points, &wanted);
+    if (dynamic.ok() || !wanted || !sizes.capture_at || more == kMostMore) return dynamic;
+    auto trace = sizes.capture_at(*wanted);
+    if (!trace.ok()) return trace.failure();
+    ExportReport of_this;
+    auto graph = graph_at_size(*trace, ops, options, &of_this);
+    if (!graph.ok()) return graph.failure();
+    graphs.insert(graphs.end() - 1, std::move(*graph));
+    points.insert(points.end() - 1, *wanted);
+  }
+}
+
 /// The program at several sizes as one graph, and that at the sample's.
 Outcome<Variant> make_dynamic(const std::vector<Trace>& traces, const OpTable& ops,
                               const ExportOptions& given, ExportReport* report) {
@@ -206,14 +233,13 @@ Outcome<Variant> make_dynamic(const std::vector<Trace>& traces, const OpTable& o
   std::vector<Graph> graphs;
   for (size_t k = 0; k < sizes.points.size(); ++k) {
     ExportReport of_this;
-    Outcome<Graph> graph = import_stage(traces[k + 1], ops, options, k == 0 ? report : &of_this);
+    auto graph = graph_at_size(traces[k + 1], ops, options, k == 0 ? report : &of_this);
     if (!graph.ok()) return graph.failure();
-    LAZYRT_TRY(pass_stage(*graph, options, k == 0 ? report : &of_this));
     graphs.push_back(std::move(*graph));
   }
   const Stage stage(options, report, "sizes");
   Variant made;
-  auto dynamic = unify_graphs(std::move(graphs), sizes.shapes, sizes.points);
+  auto dynamic = unify_with_more(std::move(graphs), sizes, ops, options);
   if (!dynamic.ok()) return dynamic.failure();
   constexpr int64_t kMostTried = 1024;
   LAZYRT_TRY(try_shapes(*dynamic, sizes.points[0], kMostTried));

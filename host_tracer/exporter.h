@@ -22,6 +22,9 @@ struct DynamicExport {
   DynamicShapes shapes;
   SizePoint sample;
   std::vector<SizePoint> points;
+  /// The program at one more point, where numbers are not settled by these; may be empty, may
+  /// throw.
+  std::function<Outcome<Trace>(const SizePoint& point)> capture_at;
 };
 
 struct ExportOptions {

@@ -173,6 +173,10 @@ Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& 
   result.dynamic = {*shapes, point_of(*shapes, sample), fit_points(shapes->symbols)};
   const SizesCapture sizes(sample, program, *shapes);
   const auto points = all_points(result.dynamic);
+  const auto kept = std::make_shared<const Trace>(sample);
+  result.dynamic.capture_at = [kept, program, shapes = *shapes](const SizePoint& point) {
+    return SizesCapture(*kept, program, shapes).at(point, false);
+  };
   std::vector<Trace> others;
   for (const auto& [point, compared] : points) {
     if (program.progress) {

@@ -16,6 +16,7 @@ namespace lazyrt {
 /// Traces in the order of ExportOptions::dynamic: the sample's, those at fit_points, then those at
 /// check_points that are none of these. Only traces that the check compares have samples and the
 /// program: the first and those at check points.
+/// dynamic.capture_at calls SizedCapture::capture, too.
 struct SizedTraces {
   std::vector<Trace> traces;
   DynamicExport dynamic;

@@ -25,7 +25,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kCallsInARow = 3;
 constexpr size_t kLongRow = 12;
-constexpr double kSecondsOfSize = 0.4;  ///< for calls on altered inputs at a size beside the sample's
+constexpr double kSecondsOfSize =
+    0.4;  ///< for calls on altered inputs at a size beside the sample's
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -211,7 +212,7 @@ class Checker {
     subject_begin_ = Clock::now();
     for (size_t i = 0; i < calls; ++i) {
       if (i >= 2 && over_time(index)) break;
-      Step step{subject.sample, "the sample", i == 0, false};
+      Step step{subject.sample, name_of(index), i == 0, false};
       if (i > 0) step.how = "call " + std::to_string(i + 1) + " in a row on the sample";
       const auto end = take_step(index, step);
       if (!end.ok()) return end.failure();
@@ -220,6 +221,16 @@ class Checker {
     }
     if (report_.level == CheckLevel::kFull) return check_altered(index);
     return Done{};
+  }
+
+  /// "the sample", or "inputs f32[2,7]" of a size beside it.
+  std::string name_of(size_t index) const {
+    if (!options_.sizes || index == 0) return "the sample";
+    std::string text = "inputs";
+    for (const SampleTensor& input : subjects_[index].sample) {
+      text += " " + type_text({input, std::nullopt});
+    }
+    return text;
   }
 
   /// Every case once, by turns after the last one and after a reset, then the other way round.

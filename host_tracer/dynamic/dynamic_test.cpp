@@ -19,7 +19,7 @@ const std::vector<DimSymbol> kTwo = {{"batch", 1, 8, 1}, {"seq", 1, 512, 1}};
 std::string solved(const std::function<int64_t(int64_t, int64_t)>& fn) {
   const auto points = fit_points(kTwo);
   TermList terms;
-  SizeSolver solver(points, &terms);
+  SizeSolver solver(kTwo, points, &terms);
   std::vector<int64_t> values;
   for (const SizePoint& p : points) values.push_back(fn(p[0], p[1]));
   const auto term = solver.integers(values);
@@ -43,7 +43,30 @@ TEST(SizeSolver, FindsWhatProgramsComputeOfSizes) {
   EXPECT_EQ(solved([](int64_t b, int64_t s) { return b + s; }), "((batch + 7) + (seq + 2)) - 9");
   EXPECT_NE(solved([](int64_t b, int64_t s) { return b * (s + 1); }), "nothing");
   EXPECT_NE(solved([](int64_t b, int64_t s) { return b * s * 4 + 5; }), "nothing");
-  EXPECT_NE(solved([](int64_t, int64_t s) { return (s + 1) / 2; }), "nothing");
+}
+
+/// How many more sizes are needed until ceil, floor and round of seq / d are known at all sizes.
+TEST(SizeSolver, AsksForSizesThatTellStepsApart) {
+  for (const int64_t d : {2, 3, 8, 10, 32, 50, 100, 160}) {
+    for (const int64_t b : {int64_t{0}, d / 2, d - 1}) {
+      auto points = fit_points(kTwo);
+      std::optional<TermId> term;
+      TermList terms;
+      for (int more = 0; !term; ++more) {
+        ASSERT_LT(more, 30) << "(seq + " << b << ") // " << d;
+        SizeSolver solver(kTwo, points, &terms);
+        std::vector<int64_t> values;
+        for (const SizePoint& p : points) values.push_back(2 * ((p[1] + b) / d) + 3);
+        term = solver.integers(values);
+        if (term) break;
+        ASSERT_TRUE(solver.wanted().has_value()) << "(seq + " << b << ") // " << d;
+        points.insert(points.end() - 1, *solver.wanted());
+      }
+      for (int64_t s = 1; s <= 512; ++s) {
+        EXPECT_EQ(terms.evaluate(*term, {3, s})->integer, 2 * ((s + b) / d) + 3) << s;
+      }
+    }
+  }
 }
 
 TEST(SizeSolver, DoesNotGuess) {
@@ -55,7 +78,7 @@ TEST(SizeSolver, DoesNotGuess) {
 TEST(SizeSolver, FindsRealNumbers) {
   const auto points = fit_points(kTwo);
   TermList terms;
-  SizeSolver solver(points, &terms);
+  SizeSolver solver(kTwo, points, &terms);
   const auto at = [&](const std::function<double(double)>& fn, bool single) {
     std::vector<double> values;
     for (const SizePoint& p : points) {
@@ -89,7 +112,11 @@ TEST(FitPoints, KeepOffOneAndHoldTheLargest) {
   const auto points = fit_points({{"h", 160, 288, 32}});
   EXPECT_EQ(points.size(), 5u);
   for (const SizePoint& p : points) EXPECT_EQ(p[0] % 32, 0);
-  EXPECT_EQ(check_points(kTwo, 0, 1), (std::vector<SizePoint>{{1, 1}, {8, 512}}));
+  const auto checked = check_points(kTwo, 0, 1);
+  EXPECT_EQ(checked[0], (SizePoint{1, 1}));
+  EXPECT_EQ(checked[1], (SizePoint{8, 512}));
+  EXPECT_EQ(checked[2][0], 1);
+  EXPECT_GT(checked[2][1], 1);
 }
 
 // ------------------------------------------------------------ graphs
@@ -109,7 +136,8 @@ Outcome<DynamicGraph> unified(const Body& body) {
     graph.compact();
     graphs.push_back(std::move(graph));
   }
-  return unify_graphs(std::move(graphs), kRows, points);
+  std::optional<SizePoint> wanted;
+  return unify_graphs(std::move(graphs), kRows, points, &wanted);
 }
 
 ValueId binary(Graph& graph, fb::BinaryFn fn, ValueId a, ValueId b) {

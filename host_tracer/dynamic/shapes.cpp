@@ -52,7 +52,8 @@ std::vector<SizePoint> fit_points(const std::vector<DimSymbol>& symbols) {
   for (size_t i = 0; i < symbols.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       SizePoint point = base;
-      for (const size_t k : {i, j}) point[k] = all[k][std::min<size_t>(all[k].size() - 1, 2)];
+      // Far from the base: near it steps are the same.
+      for (const size_t k : {i, j}) point[k] = all[k][all[k].size() - (all[k].size() > 2 ? 2 : 1)];
       add(&points, point);
     }
   }
@@ -71,6 +72,19 @@ std::vector<SizePoint> check_points(const std::vector<DimSymbol>& symbols, size_
   }
   add(&points, smallest);
   add(&points, largest);
+  // Where one symbol is 1, or two are the same, programs and rules may do otherwise.
+  const SizePoint base = fit_points(symbols)[0];
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    SizePoint point = base;
+    point[i] = symbols[i].min;
+    add(&points, point);
+    for (size_t j = 0; j < i; ++j) {
+      if (!symbols[i].holds(base[j])) continue;
+      point = base;
+      point[i] = base[j];
+      add(&points, point);
+    }
+  }
   std::mt19937_64 random(seed);
   for (size_t k = 0; k < count; ++k) {
     SizePoint point;

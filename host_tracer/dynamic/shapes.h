@@ -19,6 +19,7 @@ struct DimSymbol {
 
   int64_t count() const { return (max - min) / multiple + 1; }
   int64_t nth(int64_t i) const { return min + i * multiple; }
+  bool holds(int64_t size) const { return size >= min && size <= max && size % multiple == 0; }
 };
 
 /// Which dims of a program's inputs vary, and together with which.
@@ -46,7 +47,8 @@ struct DynamicShapes {
 /// They keep off 1, where programs and rules take other ways, wherever the range lets them.
 std::vector<SizePoint> fit_points(const std::vector<DimSymbol>& symbols);
 
-/// Sizes that are only compared with eager: both ends, and `count` more, drawn with `seed`.
+/// Sizes that are only compared with eager: both ends, each symbol at its smallest and two of them
+/// the same while the others are not, and `count` more, drawn with `seed`.
 std::vector<SizePoint> check_points(const std::vector<DimSymbol>& symbols, size_t count,
                                     uint64_t seed);
 

@@ -18,8 +18,9 @@ bool close(double a, double b, bool single) {
 
 }  // namespace
 
-SizeSolver::SizeSolver(std::vector<SizePoint> points, TermList* terms)
-    : points_(std::move(points)), terms_(terms) {
+SizeSolver::SizeSolver(const std::vector<DimSymbol>& symbols, std::vector<SizePoint> points,
+                       TermList* terms)
+    : symbols_(symbols), points_(std::move(points)), terms_(terms) {
   for (size_t i = 0; i < points_[0].size(); ++i) {
     integer_terms_.push_back(terms_->symbol(static_cast<int>(i)));
   }
@@ -104,29 +105,68 @@ std::optional<TermId> SizeSolver::affine(int symbol, const std::vector<Sample>& 
   return terms_->make(Op::Add, scaled, terms_->integer(c));
 }
 
-/// a*((s+b)//d) + c
+/// a*((s+b)//d) + c, where all that fit are the same function.
 std::optional<TermId> SizeSolver::stepped(int symbol, const std::vector<Sample>& series) {
+  const std::vector<Steps> fits = all_steps(series);
+  if (fits.empty()) return std::nullopt;
+  if (const auto size = size_apart(symbol, fits)) {
+    wanted_ = points_[0];
+    (*wanted_)[static_cast<size_t>(symbol)] = *size;
+    return std::nullopt;
+  }
+  const Steps& x = fits.front();
+  const TermId shifted = terms_->make(Op::Add, terms_->symbol(symbol), terms_->integer(x.b));
+  const TermId steps = terms_->make(Op::FloorDivide, shifted, terms_->integer(x.d));
+  const TermId scaled = terms_->make(Op::Multiply, steps, terms_->integer(x.a));
+  return terms_->make(Op::Add, scaled, terms_->integer(x.c));
+}
+
+std::vector<SizeSolver::Steps> SizeSolver::all_steps(const std::vector<Sample>& series) {
   const Sample &first = series.front(), &last = series.back();
+  std::vector<Steps> fits;
   for (int64_t d = 2; d <= kMostSteps; ++d) {
-    const double slope = static_cast<double>(d) * static_cast<double>(last.v - first.v) /
-                         static_cast<double>(last.s - first.s);
-    for (const int64_t a :
-         {static_cast<int64_t>(std::floor(slope)), static_cast<int64_t>(std::ceil(slope))}) {
-      if (a == 0) continue;
-      for (int64_t b = 0; b < d; ++b) {
-        const int64_t c = first.v - a * floor_divide(first.s + b, d);
-        const bool all = std::all_of(series.begin(), series.end(), [&](const Sample& x) {
-          return a * floor_divide(x.s + b, d) + c == x.v;
-        });
-        if (!all) continue;
-        const TermId shifted = terms_->make(Op::Add, terms_->symbol(symbol), terms_->integer(b));
-        const TermId steps = terms_->make(Op::FloorDivide, shifted, terms_->integer(d));
-        const TermId scaled = terms_->make(Op::Multiply, steps, terms_->integer(a));
-        return terms_->make(Op::Add, scaled, terms_->integer(c));
+    // Between the ends are floor or ceil of (last.s - first.s) / d steps.
+    const int64_t fewest = (last.s - first.s) / d, rise = last.v - first.v;
+    for (const int64_t count : {fewest, fewest + 1}) {
+      if (count == 0 || rise % count != 0) continue;
+      Steps x = {rise / count, 0, 0, d};
+      for (; x.a != 0 && x.b < d; ++x.b) {
+        x.c = first.v - x.a * floor_divide(first.s + x.b, d);
+        if (std::all_of(series.begin(), series.end(),
+                        [&](const Sample& seen) { return x.at(seen.s) == seen.v; }))
+          fits.push_back(x);
       }
     }
   }
-  return std::nullopt;
+  return fits;
+}
+
+/// The size at which the fewest agree; nothing where all agree everywhere.
+std::optional<int64_t> SizeSolver::size_apart(int symbol, const std::vector<Steps>& fits) const {
+  const DimSymbol& range = symbols_[static_cast<size_t>(symbol)];
+  const int64_t count = std::min<int64_t>(range.count(), 1 << 14);
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t size = range.nth(range.count() <= count ? i : i * (range.count() / count));
+    const bool agree = std::all_of(fits.begin(), fits.end(), [&](const Steps& x) {
+      return x.at(size) == fits.front().at(size);
+    });
+    // At 1 programs and rules take other ways; the smallest size is checked by a run.
+    if (!agree && size > 1) sizes.push_back(size);
+  }
+  std::optional<int64_t> best;
+  size_t most = fits.size() + 1;
+  const size_t stride = sizes.size() / 64 + 1;
+  for (size_t i = 0; i < sizes.size(); i += stride) {
+    std::map<int64_t, size_t> answers;
+    for (const Steps& x : fits) ++answers[x.at(sizes[i])];
+    size_t largest = 0;
+    for (const auto& [answer, times] : answers) largest = std::max(largest, times);
+    if (largest >= most) continue;
+    most = largest;
+    best = sizes[i];
+  }
+  return best;
 }
 
 /// max(a*s + c, k) or min: constant at one end, at least three points on the slope and two beside.

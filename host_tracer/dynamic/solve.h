@@ -6,27 +6,37 @@
 #include <optional>
 #include <vector>
 
-#include "host_tracer/dynamic/terms.h"
+#include "host_tracer/dynamic/shapes.h"
 
 namespace lazyrt {
 
 /// Finds terms over symbols from what they give at known points. A symbol alone is a*((s+b)//d)+c,
 /// or that bounded by a constant (max, min); several symbols are sums and products of such, with
-/// one number added. Nothing is guessed: a term is an answer only where it gives every number seen;
-/// whether it holds elsewhere is for others to prove.
+/// one number added. Nothing is guessed: a term is an answer only where it gives every number seen
+/// and no other of its family does so that differs at a size that is allowed; else wanted() is a
+/// point that tells them apart.
 class SizeSolver {
  public:
   /// `points` are distinct; the first is the base: each symbol has points that differ from it in
   /// that symbol alone. `terms` gets what is found, and must outlive this.
-  SizeSolver(std::vector<SizePoint> points, TermList* terms);
+  SizeSolver(const std::vector<DimSymbol>& symbols, std::vector<SizePoint> points, TermList* terms);
 
   /// `values` by point.
   std::optional<TermId> integers(const std::vector<int64_t>& values);
   /// c*t, c/t, c*sqrt(t), c/sqrt(t), c*log(t), c + log(t) of an integer term t; equal up to the
   /// rounding of float32 where `single`, else of float64.
   std::optional<TermId> reals(const std::vector<double>& values, bool single);
+  /// Where the last number without an answer has to be known, too; nothing where that does not
+  /// help.
+  const std::optional<SizePoint>& wanted() const { return wanted_; }
 
  private:
+  /// a*((s+b)//d) + c
+  struct Steps {
+    int64_t a = 0, b = 0, c = 0, d = 1;
+    int64_t at(int64_t s) const { return a * floor_divide(s + b, d) + c; }
+  };
+
   struct Sample {
     int64_t s = 0;
     int64_t v = 0;
@@ -37,6 +47,8 @@ class SizeSolver {
   std::optional<TermId> of_symbol(int symbol, const std::vector<Sample>& series);
   std::optional<TermId> affine(int symbol, const std::vector<Sample>& series);
   std::optional<TermId> stepped(int symbol, const std::vector<Sample>& series);
+  static std::vector<Steps> all_steps(const std::vector<Sample>& series);
+  std::optional<int64_t> size_apart(int symbol, const std::vector<Steps>& fits) const;
   std::optional<TermId> bounded(int symbol, const std::vector<Sample>& series);
   std::optional<TermId> separated(const std::vector<int64_t>& values,
                                   const std::vector<int>& symbols);
@@ -48,8 +60,10 @@ class SizeSolver {
   bool gives(TermId term, const std::vector<int64_t>& values) const;
   bool gives(TermId term, const std::vector<double>& values, bool single) const;
 
+  std::vector<DimSymbol> symbols_;
   std::vector<SizePoint> points_;
   TermList* terms_;
+  std::optional<SizePoint> wanted_;
   std::map<std::vector<int64_t>, std::optional<TermId>> known_;
   std::vector<TermId> integer_terms_;  ///< symbols, then what was found, for reals
 };

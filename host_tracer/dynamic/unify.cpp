@@ -132,7 +132,7 @@ class Unifier {
           const std::vector<SizePoint>& points)
       : graphs_(std::move(graphs)), points_(points), made_(graphs_[0].ops()) {
     made_.shapes_ = shapes;
-    solver_.emplace(points_, &made_.terms_);
+    solver_.emplace(shapes.symbols, points_, &made_.terms_);
   }
 
   Outcome<DynamicGraph> run() {
@@ -146,6 +146,8 @@ class Unifier {
     LAZYRT_TRY(check_points());
     return std::move(made_);
   }
+
+  std::optional<SizePoint> wanted() const { return solver_->wanted(); }
 
  private:
   const Graph& base() const { return graphs_[0]; }
@@ -636,8 +638,12 @@ class Unifier {
 };
 
 Outcome<DynamicGraph> unify_graphs(std::vector<Graph> graphs, const DynamicShapes& shapes,
-                                   const std::vector<SizePoint>& points) {
-  return Unifier(std::move(graphs), shapes, points).run();
+                                   const std::vector<SizePoint>& points,
+                                   std::optional<SizePoint>* wanted) {
+  Unifier unifier(std::move(graphs), shapes, points);
+  auto made = unifier.run();
+  *wanted = made.ok() ? std::nullopt : unifier.wanted();
+  return made;
 }
 
 Outcome<Graph> DynamicGraph::at(const SizePoint& point) const {

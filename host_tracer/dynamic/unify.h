@@ -2,6 +2,7 @@
 
 // Graphs of one program at several sizes become one graph whose numbers follow from symbols.
 
+#include <optional>
 #include <vector>
 
 #include "host_tracer/dynamic/shapes.h"
@@ -41,9 +42,11 @@ class DynamicGraph {
 /// `graphs[k]` is the program at points[k], after all passes and compact(); the first is the base,
 /// the last the largest (fit_points). A constant that varies becomes a number in a tensor (Full),
 /// or a slice of the largest one. Fails (kUnsupported) with the place where the program takes
-/// another path at another size, or has a number or constant that nothing known explains.
+/// another path at another size, or has a number or constant that nothing known explains; where the
+/// graph at one more point would say more, *wanted is that point, else it is nothing.
 Outcome<DynamicGraph> unify_graphs(std::vector<Graph> graphs, const DynamicShapes& shapes,
-                                   const std::vector<SizePoint>& points);
+                                   const std::vector<SizePoint>& points,
+                                   std::optional<SizePoint>* wanted);
 
 /// Whether the shape rules accept every size of each symbol (the others at the base), up to
 /// `most` of a symbol, and `most` sizes of all together. Fails as DynamicGraph::at.

@@ -359,11 +359,17 @@ std::pair<std::string, std::string> export_python(const std::vector<std::shared_
   return {summary_text(*summary), summary_json(*summary).dump(2, ' ', false, kRepair)};
 }
 
-/// `dims` by input and dim, -1 where the extent is the sample's.
+/// `dims` by input and dim, -1 where the extent is the sample's; `capture_at(point)` gives a trace.
 void set_dynamic(PythonExportOptions& options, const std::vector<DimSymbol>& symbols,
                  const std::vector<std::vector<int>>& dims, const SizePoint& sample,
-                 const std::vector<SizePoint>& points) {
-  options.dynamic = DynamicExport{{symbols, dims}, sample, points};
+                 const std::vector<SizePoint>& points, const py::object& capture_at) {
+  // Copies of the options are made without the interpreter's lock.
+  const auto held = std::make_shared<py::object>(capture_at);
+  const auto capture = [held](const SizePoint& point) -> Outcome<Trace> {
+    const py::gil_scoped_acquire gil;
+    return *(*held)(point).cast<std::shared_ptr<Trace>>();
+  };
+  options.dynamic = DynamicExport{{symbols, dims}, sample, points, capture};
 }
 
 void bind_sizes(py::module_& m) {
@@ -442,7 +448,7 @@ void bind_export(py::module_& m) {
       .def_readwrite("keep_samples", &PythonExportOptions::keep_samples)
       .def_readwrite("info", &PythonExportOptions::info)
       .def("set_dynamic", &set_dynamic, py::arg("symbols"), py::arg("dims"), py::arg("sample"),
-           py::arg("points"));
+           py::arg("points"), py::arg("capture_at"));
   m.def("export", &export_python, py::arg("traces"), py::arg("options"), py::arg("progress"));
 }
 

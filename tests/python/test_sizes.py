@@ -120,6 +120,8 @@ def test_recurrent(tmp_path):
     pytest.param(lambda x: x + torch.zeros(x.shape[0], 1, 8), id="made of sizes"),
     pytest.param(lambda x: torch.tril(torch.ones(x.shape[1], x.shape[1])) @ x, id="running sum"),
     pytest.param(lambda x: x.cumsum(1), id="cumsum"),
+    pytest.param(lambda x: torch.cat([x, x], 1)[:, : -(-x.shape[1] // 8) + 1], id="an eighth, rounded up"),
+    pytest.param(lambda x: x.sort(1).values[:, : x.shape[1] // 10 + 1], id="a tenth"),
     pytest.param(lambda x: torch.einsum("bsc,btc->bst", x, x).softmax(-1), id="scores"),
     pytest.param(lambda x: F.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None], is_causal=True)[:, 0], id="causal attention"),
     pytest.param(lambda x: x.unflatten(2, (2, 4)).transpose(1, 2).contiguous().view(x.shape[0] * 2, x.shape[1], 4), id="heads into the batch"),
@@ -204,6 +206,10 @@ def test_names_are_bounded_by_samples(tmp_path):
     ({"x": {}}, "names no dim"),
     ({"x": ("n",)}, "2 dims"),
     ("x", "has to be a dict"),
+    ({"x": {0: ("n", 1, 4), -2: ("m", 1, 4)}}, "names dim 0 of input 'x' twice"),
+    ({"x": {0: ("n", 1, 4, 0)}}, "has to be 1 or more"),
+    ({"x": {0: ("n", 1, 2**40)}}, "larger than 4 GiB"),
+    ({"x": {0: ("", 1, 4)}}, "is empty"),
 ])
 def test_what_dynamic_refuses(dynamic, text, tmp_path):
     with pytest.raises(lazyrt.InputError, match=text):
@@ -230,6 +236,7 @@ def test_sizes_beyond_what_the_program_takes(tmp_path):
 
 @pytest.mark.parametrize("body, text", [
     pytest.param(lambda x: x * 2 if x.shape[0] < 10 else x.sin(), "not the same at n=", id="another path"),
+    pytest.param(lambda x: x * 2 if x.shape[0] > 1 else x * 3, "inputs f32\\[1\\]", id="another path at 1"),
     pytest.param(lambda x: [x * i for i in range(x.shape[0])], "nested otherwise", id="as many results as steps"),
     pytest.param(lambda x: (x, x.shape[0]), "depends on sizes|other texts and constants", id="a size as a result"),
     pytest.param(lambda x: x * torch.sin(torch.arange(x.shape[0]) * x.shape[0]), "no part of the largest one", id="a table of each size"),

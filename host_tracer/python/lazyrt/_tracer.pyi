@@ -60,7 +60,7 @@ def check_points(symbols: Sequence[DimSymbol], count: int, seed: int) -> list[li
 
 class ExportOptions:
     def set_dynamic(self, symbols: Sequence[DimSymbol], dims: Sequence[Sequence[int]], sample: Sequence[int],
-                    points: Sequence[Sequence[int]]) -> None: ...
+                    points: Sequence[Sequence[int]], capture_at: Callable[[list[int]], Trace]) -> None: ...
     path: str
     model: str
     report_path: str

@@ -156,7 +156,8 @@ class _Export:
         options.check, options.keep_samples, options.trace_seconds = check, keep_samples, seconds
         options.checked = lambda bundle: self._check_structure(bundle, samples[0])
         if sized:
-            options.set_dynamic(self.sizes.native(), self.sizes.dims, self.sizes.sample, self.sizes.fit_points())
+            options.set_dynamic(self.sizes.native(), self.sizes.dims, self.sizes.sample, self.sizes.fit_points(),
+                                lambda point: self._capture_at(steps[0], point)[1])
         for step in [*steps, *(step for step in sized if step.is_checked)]:
             if step.phase == 0:
                 step.trace.set_reference(checking.Reference(self, step.sample, step.run, self.results))
@@ -189,16 +190,20 @@ class _Export:
         for i, point in enumerate([*fit, *checked]):
             if self.progress:
                 self.progress("capture at other sizes", i, len(fit) + len(checked))
-            example = self.sizes.resized(target, first.sample, point)
-            trace, run = self._capture(example, self.state.known[first.phase])
-            where = f"at {self.sizes.text(point)} "
-            if _inside(run.description) != _inside(first.run.description) or results.constants_of(run.description) != results.constants_of(first.run.description):
-                raise ExportError(f"{where}the program gives results that are nested otherwise, or other texts and constants, than with the sample", "unsupported")
-            errors = [finding for finding in trace.findings if finding["severity"] == "error"]
-            if errors:
-                raise ExportError(f"{where}the bundle would be wrong for other inputs: " + "; ".join(finding["message"] for finding in errors), "baked")
-            captured.append(_SizedStep(example, trace, run, point in self.sizes.check_points()))
+            captured.append(_SizedStep(*self._capture_at(first, point), point in self.sizes.check_points()))
         return captured
+
+    def _capture_at(self, first, point):
+        """(example, trace, run) of the first step's program at other sizes."""
+        example = self.sizes.resized(self.program.target, first.sample, point)
+        trace, run = self._capture(example, self.state.known[first.phase])
+        where = f"at {self.sizes.text(point)} "
+        if _inside(run.description) != _inside(first.run.description) or results.constants_of(run.description) != results.constants_of(first.run.description):
+            raise ExportError(f"{where}the program gives results that are nested otherwise, or other texts and constants, than with the sample", "unsupported")
+        errors = [finding for finding in trace.findings if finding["severity"] == "error"]
+        if errors:
+            raise ExportError(f"{where}the bundle would be wrong for other inputs: " + "; ".join(finding["message"] for finding in errors), "baked")
+        return example, trace, run
 
     def _refusal(self, example):
         """Why the program does not take an example; "" where it does."""

@@ -1,5 +1,7 @@
 """Extents that vary: what the caller says about them, and the sizes at which a program is captured and checked."""
 
+import math
+
 import torch
 
 from lazyrt import _tracer
@@ -7,6 +9,7 @@ from lazyrt.arguments import Example
 from lazyrt.errors import ExportError, InputError
 
 _MULTIPLES = (1, 2, 4, 8, 16, 32, 64, 3, 6, 12, 24, 48, 5, 10, 20, 7, 14, 28, 56, 9, 128, 256)
+_MOST_BYTES = 2**32  # of an input
 _CHECKED = 3  # sizes that are drawn, beside both ends
 
 
@@ -22,7 +25,7 @@ class Symbol:
         for mine, theirs, keep in (("least", other.least, max), ("most", other.most, min)):
             values = [value for value in (getattr(self, mine), theirs) if value is not None]
             setattr(self, mine, keep(values) if values else None)
-        self.multiple = max(self.multiple, other.multiple)
+        self.multiple = math.lcm(self.multiple, other.multiple)
 
     def text(self):
         steps = f", a multiple of {self.multiple}" if self.multiple > 1 else ""
@@ -45,8 +48,11 @@ class Sizes:
             _check_bounds(symbol, size)
 
     def _dims_of(self, name, tensor, spec, samples):
-        dims = [-1] * tensor.dim()
+        dims, given = [-1] * tensor.dim(), set()
         for dim, value in _items(name, tensor, spec):
+            if dim in given:
+                raise InputError(f"dynamic names dim {dim} of input '{name}' twice", "invalid argument")
+            given.add(dim)
             symbol = _symbol_of(f"input '{name}', dim {dim}", value)
             if symbol is None:
                 continue
@@ -79,8 +85,11 @@ class Sizes:
     def resized(self, target, example, point):
         """The example at other sizes, stretched: what is at its beginning and end stays there, so that masks and lengths stay what they are."""
         tensors = []
-        for (_, tensor), dims in zip(example.inputs, self.dims):
+        for (name, tensor), dims in zip(example.inputs, self.dims):
             tensor = tensor.detach()
+            shape = [point[symbol] if symbol >= 0 else size for size, symbol in zip(tensor.shape, dims)]
+            if math.prod(shape) * tensor.element_size() > _MOST_BYTES:
+                raise InputError(f"at {self.text(point)} input '{name}' is larger than 4 GiB: the bundle could not be tried there", "invalid argument")
             for dim, symbol in enumerate(dims):
                 if symbol >= 0 and tensor.shape[dim] != point[symbol]:
                     tensor = tensor.index_select(dim, _stretched(tensor.shape[dim], point[symbol]))
@@ -113,6 +122,9 @@ class Sizes:
         first = tried(symbol.multiple)
         if first is None:
             return []
+        if not any(runs([*self.sample[:index], size, *self.sample[index + 1:]]) for size in range(self.sample[index] + 1, symbol.most + 1)
+                   if size % 2 and size < self.sample[index] + 8):
+            raise ExportError(f"the program does not take all sizes that dynamic allows ({symbol.text()}): {first}", "invalid argument")
         for multiple in _MULTIPLES:
             if multiple <= symbol.multiple or multiple % symbol.multiple or self.sample[index] % multiple or tried(multiple):
                 continue
@@ -139,7 +151,7 @@ def _stretched(size, wanted):
     """`wanted` positions of `size`, from the first to the last."""
     if size == 0:
         raise InputError("a dim without elements cannot be resized: give a sample that has some", "invalid argument")
-    return torch.tensor([round(i * (size - 1) / max(wanted - 1, 1)) for i in range(wanted)], dtype=torch.int64)
+    return (torch.arange(wanted) * (size - 1) / max(wanted - 1, 1)).round().to(torch.int64)
 
 
 def _check_bounds(symbol, size):
@@ -151,6 +163,8 @@ def _check_bounds(symbol, size):
             raise InputError(f"'{symbol.name}' has no upper bound: give (\"{symbol.name}\", least, most), torch.export.Dim(\"{symbol.name}\", min=, max=), or "
                              "samples of several sizes", "invalid argument")
         symbol.most = max(seen)
+    if symbol.multiple < 1:
+        raise InputError(f"'{symbol.name}' is to be a multiple of {symbol.multiple}, which has to be 1 or more", "invalid argument")
     symbol.least = max(symbol.least, 1)
     symbol.least = -(-symbol.least // symbol.multiple) * symbol.multiple
     symbol.most = symbol.most // symbol.multiple * symbol.multiple
@@ -213,6 +227,8 @@ def _symbol_of(place, value):
     dim = getattr(torch.export, "Dim", None)
     if value is None or isinstance(value, int) or dim is not None and value is getattr(dim, "STATIC", dim):
         return None
+    if value == "" or isinstance(value, (tuple, list)) and value and value[0] == "":
+        raise InputError(f"{place}: the name of an extent is empty", "invalid argument")
     if isinstance(value, str):
         return Symbol(value)
     if isinstance(value, (tuple, list)) and value and isinstance(value[0], str) and all(isinstance(v, int) for v in value[1:]) and len(value) in (3, 4):
