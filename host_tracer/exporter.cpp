@@ -206,40 +206,86 @@ Outcome<Graph> graph_at_size(const Trace& trace, const OpTable& ops, const Expor
   return graph;
 }
 
-/// Captures at more sizes until no number may be one of several functions of them.
-Outcome<DynamicGraph> unify_with_more(std::vector<Graph> graphs, const DynamicExport& sizes,
-                                      const OpTable& ops, const ExportOptions& options) {
-  constexpr int kMostMore = 40;
-  std::vector<SizePoint> points = sizes.points;
-  for (int more = 0;; ++more) {
-    std::optional<SizePoint> wanted;
-    auto dynamic = unify_graphs(graphs, sizes.shapes, points, &wanted);
-    if (dynamic.ok() || !wanted || !sizes.capture_at || more == kMostMore) return dynamic;
-    auto trace = sizes.capture_at(*wanted);
+/// The graphs of a program at several sizes, the largest last.
+class SizedGraphs {
+ public:
+  SizedGraphs(const DynamicExport& sizes, const OpTable& ops, const ExportOptions& options)
+      : sizes_(sizes), ops_(ops), options_(options) {}
+
+  Outcome<Done> add(const SizePoint& point, const Trace& trace, ExportReport* report) {
+    auto graph = graph_at_size(trace, ops_, options_, report);
+    if (!graph.ok()) return graph.failure();
+    const bool has_largest = !points_.empty() && points_.back() == sizes_.points.back();
+    const auto at = static_cast<ptrdiff_t>(points_.size() - (has_largest ? 1 : 0));
+    graphs_.insert(graphs_.begin() + at, std::move(*graph));
+    points_.insert(points_.begin() + at, point);
+    return Done{};
+  }
+
+  /// As many as there is time and memory for: what is solved has to hold there, too.
+  Outcome<Done> add_drawn() {
+    constexpr size_t kMost = 40;
+    constexpr double kSeconds = 4;
+    constexpr size_t kMostBytes = size_t{1} << 29;
+    const auto begin = std::chrono::steady_clock::now();
+    size_t bytes = 0;
+    for (const SizePoint& point : more_points(sizes_.shapes.symbols, kMost, 1)) {
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+      if (spent.count() > kSeconds || bytes > kMostBytes) break;
+      if (std::find(points_.begin(), points_.end(), point) != points_.end()) continue;
+      LAZYRT_TRY(capture(point));
+      bytes += constant_bytes(graphs_.front());
+    }
+    return Done{};
+  }
+
+  /// Captures at more sizes until no number may be one of several functions of them.
+  Outcome<DynamicGraph> unify() {
+    constexpr int kMostMore = 40;
+    for (int more = 0;; ++more) {
+      std::optional<SizePoint> wanted;
+      auto dynamic = unify_graphs(graphs_, sizes_.shapes, points_, &wanted);
+      if (dynamic.ok() || !wanted || !sizes_.capture_at || more == kMostMore) return dynamic;
+      if (const auto added = capture(*wanted); !added.ok()) return added.failure();
+    }
+  }
+
+ private:
+  Outcome<Done> capture(const SizePoint& point) {
+    auto trace = sizes_.capture_at(point);
     if (!trace.ok()) return trace.failure();
     ExportReport of_this;
-    auto graph = graph_at_size(*trace, ops, options, &of_this);
-    if (!graph.ok()) return graph.failure();
-    graphs.insert(graphs.end() - 1, std::move(*graph));
-    points.insert(points.end() - 1, *wanted);
+    return add(point, *trace, &of_this);
   }
-}
+
+  static size_t constant_bytes(const Graph& graph) {
+    size_t bytes = 0;
+    for (ValueId id = 0; id < static_cast<ValueId>(graph.value_count()); ++id)
+      bytes += graph.value(id).constant.bytes;
+    return bytes;
+  }
+
+  const DynamicExport& sizes_;
+  const OpTable& ops_;
+  const ExportOptions& options_;
+  std::vector<Graph> graphs_;
+  std::vector<SizePoint> points_;
+};
 
 /// The program at several sizes as one graph, and that at the sample's.
 Outcome<Variant> make_dynamic(const std::vector<Trace>& traces, const OpTable& ops,
                               const ExportOptions& given, ExportReport* report) {
   const ExportOptions options = for_all_sizes(given);
   const DynamicExport& sizes = *options.dynamic;
-  std::vector<Graph> graphs;
+  SizedGraphs graphs(sizes, ops, options);
   for (size_t k = 0; k < sizes.points.size(); ++k) {
     ExportReport of_this;
-    auto graph = graph_at_size(traces[k + 1], ops, options, k == 0 ? report : &of_this);
-    if (!graph.ok()) return graph.failure();
-    graphs.push_back(std::move(*graph));
+    LAZYRT_TRY(graphs.add(sizes.points[k], traces[k + 1], k == 0 ? report : &of_this));
   }
   const Stage stage(options, report, "sizes");
+  if (sizes.capture_at) LAZYRT_TRY(graphs.add_drawn());
   Variant made;
-  auto dynamic = unify_with_more(std::move(graphs), sizes, ops, options);
+  auto dynamic = graphs.unify();
   if (!dynamic.ok()) return dynamic.failure();
   constexpr int64_t kMostTried = 1024;
   LAZYRT_TRY(try_shapes(*dynamic, sizes.points[0], kMostTried));

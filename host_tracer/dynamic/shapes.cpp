@@ -1,6 +1,7 @@
 #include "host_tracer/dynamic/shapes.h"
 
 #include <algorithm>
+#include <optional>
 #include <random>
 
 namespace lazyrt {
@@ -24,6 +25,16 @@ std::vector<int64_t> levels(const DimSymbol& symbol, size_t index) {
   list.push_back(symbol.max);
   list.erase(std::unique(list.begin(), list.end()), list.end());
   return list;
+}
+
+/// The first size from `begin` on that both symbols may have, or else the first of all.
+std::optional<int64_t> common_size(const DimSymbol& a, const DimSymbol& b, int64_t begin) {
+  for (const int64_t from : {begin, int64_t{1}}) {
+    for (int64_t i = 0; i < a.count(); ++i) {
+      if (a.nth(i) >= from && b.holds(a.nth(i))) return a.nth(i);
+    }
+  }
+  return std::nullopt;
 }
 
 void add(std::vector<SizePoint>* points, const SizePoint& point) {
@@ -79,9 +90,10 @@ std::vector<SizePoint> check_points(const std::vector<DimSymbol>& symbols, size_
     point[i] = symbols[i].min;
     add(&points, point);
     for (size_t j = 0; j < i; ++j) {
-      if (!symbols[i].holds(base[j])) continue;
+      const auto size = common_size(symbols[i], symbols[j], std::max(base[i], base[j]));
+      if (!size) continue;
       point = base;
-      point[i] = base[j];
+      point[i] = point[j] = *size;
       add(&points, point);
     }
   }
@@ -93,6 +105,26 @@ std::vector<SizePoint> check_points(const std::vector<DimSymbol>& symbols, size_
           symbol.nth(static_cast<int64_t>(random() % static_cast<uint64_t>(symbol.count()))));
     }
     add(&points, point);
+  }
+  return points;
+}
+
+std::vector<SizePoint> more_points(const std::vector<DimSymbol>& symbols, size_t count,
+                                   uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto draw = [&](const DimSymbol& symbol) {
+    return symbol.nth(static_cast<int64_t>(
+        random() % static_cast<uint64_t>(std::max<int64_t>(symbol.count(), 1))));
+  };
+  const SizePoint base = fit_points(symbols)[0];
+  std::vector<SizePoint> points;
+  for (size_t k = 0; k < 4 * count && points.size() < count; ++k) {
+    const size_t turn = k % (symbols.size() + 1);  // a symbol alone, then all of them
+    SizePoint point = base;
+    for (size_t i = 0; i < symbols.size(); ++i) {
+      if (turn == i || turn == symbols.size()) point[i] = draw(symbols[i]);
+    }
+    if (std::find(point.begin(), point.end(), 1) == point.end()) add(&points, point);
   }
   return points;
 }

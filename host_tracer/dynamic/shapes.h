@@ -47,6 +47,10 @@ struct DynamicShapes {
 /// They keep off 1, where programs and rules take other ways, wherever the range lets them.
 std::vector<SizePoint> fit_points(const std::vector<DimSymbol>& symbols);
 
+/// Up to `count` more sizes, drawn with `seed`, for what the others do not show.
+std::vector<SizePoint> more_points(const std::vector<DimSymbol>& symbols, size_t count,
+                                   uint64_t seed);
+
 /// Sizes that are only compared with eager: both ends, each symbol at its smallest and two of them
 /// the same while the others are not, and `count` more, drawn with `seed`.
 std::vector<SizePoint> check_points(const std::vector<DimSymbol>& symbols, size_t count,

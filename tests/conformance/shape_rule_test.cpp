@@ -512,10 +512,24 @@ std::vector<BadNode> bad_linalg() {
   };
 }
 
+std::vector<BadNode> bad_full() {
+  fb::FullT nothing, deep, negative;
+  nothing.dtype = fb::DType::None;
+  deep.dtype = negative.dtype = fb::DType::Float32;
+  deep.shape.assign(9, 1);
+  negative.shape = {2, -1};
+  return {
+      {"full_dtype", case_attrs(nothing), {}, "unknown dtype 0"},
+      {"full_rank", case_attrs(deep), {}, "rank of shape is 9"},
+      {"full_extent", case_attrs(negative), {}, "-1"},
+      {"full_operands", case_attrs(fb::FullT{}), {f32({2})}, "1 operands"},
+  };
+}
+
 std::vector<BadNode> bad_nodes() {
   std::vector<BadNode> all;
   for (auto* list : {bad_conv, bad_pool, bad_elementwise, bad_matrix, bad_axes, bad_movement,
-                     bad_index, bad_rnn, bad_sample, bad_linalg}) {
+                     bad_index, bad_rnn, bad_sample, bad_linalg, bad_full}) {
     for (BadNode& node : list()) all.push_back(std::move(node));
   }
   return all;
@@ -552,6 +566,7 @@ void break_attribute(PackedAttrs* attrs, std::mt19937_64& random) {
 
 /// Changes the type, one extent, the rank or the number of operands.
 void break_operands(OpCase* c, std::mt19937_64& random) {
+  if (c->operands.empty()) c->operands.push_back(random_operand({2}));
   CaseOperand& operand = c->operands[random() % c->operands.size()];
   switch (random() % 6) {
     case 0:

@@ -298,6 +298,8 @@ OPS = {
     "top_k": top_k,
     "upsample2d": upsample2d,
     "triangle": lambda a, x: (torch.triu if a["upper"] else torch.tril)(x, max(-2**31, min(2**31, a["diagonal"]))),
+    "full": lambda a: torch.full(tuple(a["shape"]), a["real"] if DTYPES[DTYPE_OF_ENUM[a["dtype"]]].is_floating_point else a["integer"],
+                                 dtype=DTYPES[DTYPE_OF_ENUM[a["dtype"]]]),
     "gru": rnn(torch.gru, 1),
     "lstm": rnn(torch.lstm, 2),
     "grid_sample": grid_sample,
