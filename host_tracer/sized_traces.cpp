@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <map>
@@ -126,6 +127,21 @@ std::vector<std::pair<SizePoint, bool>> all_points(const DynamicExport& dynamic)
   return points;
 }
 
+void note_untried(const DynamicShapes& shapes, size_t tried, Trace* trace) {
+  double allowed = 1;
+  for (const DimSymbol& symbol : shapes.symbols) allowed *= static_cast<double>(symbol.count());
+  if (static_cast<double>(tried) >= allowed) return;
+  char count[32];
+  std::snprintf(count, sizeof count, "%.0f", allowed);
+  Finding finding;
+  finding.severity = Severity::kWarning;
+  finding.id = "untried-sizes";
+  finding.message = std::string("extents vary: of ") + count + " sizes the program was tried at " +
+                    std::to_string(tried) +
+                    " and some that are drawn; at others it is taken to do the same";
+  trace->findings.push_back(std::move(finding));
+}
+
 }  // namespace
 
 Outcome<SampleTensor> stretched(const SampleTensor& tensor, size_t dim, int64_t size) {
@@ -187,6 +203,7 @@ Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& 
     others.push_back(std::move(*trace));
   }
   result.traces.push_back(std::move(sample));
+  note_untried(*shapes, others.size() + 1, &result.traces[0]);
   std::move(others.begin(), others.end(), std::back_inserter(result.traces));
   return result;
 }

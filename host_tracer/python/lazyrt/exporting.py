@@ -191,6 +191,10 @@ class _Export:
             if self.progress:
                 self.progress("capture at other sizes", i, len(fit) + len(checked))
             captured.append(_SizedStep(*self._capture_at(first, point), point in self.sizes.check_points()))
+        tried, allowed = len(captured) + 1, self.sizes.count()
+        if tried < allowed:
+            first.trace.add_finding("warning", "untried-sizes", f"extents vary: of {allowed} sizes the program was tried at {tried} and some that are drawn; at others it is "
+                                    "taken to do the same")
         return captured
 
     def _capture_at(self, first, point):

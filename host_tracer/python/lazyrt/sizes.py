@@ -79,6 +79,10 @@ class Sizes:
                                      f"of '{name}'", "invalid argument")
         return [values[symbol][0] for symbol in range(len(self.symbols))]
 
+    def count(self):
+        """How many sizes are allowed."""
+        return math.prod((symbol.most - symbol.least) // symbol.multiple + 1 for symbol in self.symbols)
+
     def text(self, point):
         return ", ".join(f"{symbol.name}={size}" for symbol, size in zip(self.symbols, point))
 
