@@ -21,8 +21,8 @@ constexpr std::string_view kFindingIds[] = {
     "shared-memory",        // what is written lies in the memory of something else, too
     "state",                // a buffer that the program writes
     "training-mode",        // a norm uses the statistics of the batch
-    "untried-sizes",        // extents vary, and not at all sizes the program was captured
     "unstable-program",     // two runs on the same values went different ways
+    "untried-sizes",        // extents vary, and not at all sizes the program was captured
 };
 
 }  // namespace lazyrt

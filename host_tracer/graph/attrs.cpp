@@ -102,7 +102,8 @@ fb::OpAttrsUnion Attrs::unpack() const {
 std::string Attrs::text() const {
   TextVisitor visitor;
   if (kind_ != fb::OpAttrs::NONE) {
-    fbs::IterateObject(static_cast<const uint8_t*>(view().table), attrs_type_table(kind_), &visitor);
+    fbs::IterateObject(static_cast<const uint8_t*>(view().table), attrs_type_table(kind_),
+                       &visitor);
   }
   return visitor.text;
 }

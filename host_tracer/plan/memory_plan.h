@@ -39,9 +39,9 @@ struct MemoryPlan {
 /// Plans the arena. Inputs own their memory during the whole run, outputs and next values of states
 /// from their node to the end. States are not in the arena: sessions keep them, and copy the next
 /// value into them after a run that succeeds, so that one that fails leaves them alone. The same
-/// graph gives the same plan. `model` is the plan of the same graph at other sizes: values share memory
-/// only where they do so there, as they have to at all sizes. REQUIRES: graph.compact() was called
-/// (ids in order of definition).
+/// graph gives the same plan. `model` is the plan of the same graph at other sizes: values share
+/// memory only where they do so there, as they have to at all sizes. REQUIRES: graph.compact() was
+/// called (ids in order of definition).
 MemoryPlan plan_memory(const Graph& graph, const MemoryPlan* model = nullptr);
 
 }  // namespace lazyrt

@@ -23,7 +23,7 @@ struct PythonExportOptions {
   CheckLevel check = CheckLevel::kFull;  ///< against the program; a difference is a failure
   /// Called with the bundle's path after that, before it is published. May throw.
   std::function<void(const std::string& path)> checked;
-  std::optional<DynamicExport> dynamic;  ///< see ExportOptions
+  std::optional<DynamicExport> dynamic;                   ///< see ExportOptions
   bool keep_samples = true;                               ///< in the bundle
   std::vector<std::pair<std::string, std::string>> info;  ///< for the bundle's key/values
   /// A stage begins or is at `done` of `total`. May throw; nothing is left behind then.

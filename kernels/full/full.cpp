@@ -1,4 +1,5 @@
-// A tensor of one number. The exporter writes it where a number depends on symbols; without them it is a constant.
+// A tensor of one number. The exporter writes it where a number depends on symbols; without them it
+// is a constant.
 
 #include <algorithm>
 
@@ -39,7 +40,6 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef full_op = {
-    0, 0, 1, 0, 0, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+const OpDef full_op = {0, 0, 1, 0, 0, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
 
 }  // namespace lazyrt
