@@ -674,8 +674,11 @@ std::vector<std::string> DynamicGraph::text() const {
   std::vector<std::string> lines;
   for (const fb::Patch& patch : patches_) {
     const Node& node = model_.nodes()[static_cast<size_t>(patch.node())];
-    std::string line = std::string(node.attrs.name()) + " " + std::to_string(patch.node()) +
-                       ": field " + std::to_string(patch.field());
+    std::string line = node.attrs.name();
+    line += ' ';
+    line += std::to_string(patch.node());
+    line += ": field ";
+    line += std::to_string(patch.field());
     if (patch.index() >= 0) line += "[" + std::to_string(patch.index()) + "]";
     line += " = " + terms_.text(patch.term(), shapes_.names());
     const std::string place = node.source.text();
