@@ -24,6 +24,8 @@ _OPERATIONS = {f"{kind}{name}" for kind in ("", "r", "i") for name in (
     "subtract", "multiply", "divide", "true_divide", "floor_divide", "remainder", "fmod", "eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less", "less_equal",
     "greater", "greater_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "logical_and", "logical_or",
     "logical_xor", "isin", "bucketize", "searchsorted", "where", "xlogy", "copysign", "float_power", "ldexp"}
+_PRODUCTS = {f"{kind}{name}" for kind in ("", "r", "i") for name in ("mul", "div", "truediv", "floordiv")} | {
+    "multiply", "divide", "true_divide", "floor_divide"}  # eager has the number in f32 beside a half
 HALVES = (torch.float16, torch.bfloat16)
 FLOATS = (*HALVES, torch.float32)
 _POWERS_OF_TENSORS = {"pow", "ipow"}
@@ -640,6 +642,8 @@ def _as_operand(number, tensors, name, result_type=None):
         return number._tensor.to(result_type)
     floating = [t.dtype.to_real() for t in tensors if t.is_floating_point() or t.is_complex()]
     if type(number) is LazyFloat:
+        if name in _PRODUCTS and floating and floating[0] in HALVES and all(t.dim() for t in tensors):
+            return number._tensor.to(torch.float32)
         return number._tensor.to(floating[0] if floating else torch.get_default_dtype())
     whole = [t.dtype for t in tensors if t.dtype is not torch.bool]
     if floating or not whole or name not in _OPERATIONS and any(t.dim() for t in tensors):  # a place, say, and no operand
