@@ -65,7 +65,7 @@ Outcome<DimSymbol> make_symbol(const DynamicDim& dim, const Bounds& bounds) {
   symbol.min = (std::max<int64_t>(bounds.min, 1) + m - 1) / m * m;
   symbol.max = bounds.max / m * m;
   if (symbol.min <= symbol.max) return symbol;
-  return invalid("'" + dim.symbol + "' has no size: " + symbol_text(symbol));
+  return invalid("'" + dim.symbol + "' has no size: " + symbol.text());
 }
 
 /// The sizes of a symbol's dims in the sample are one, within its bounds.
@@ -82,9 +82,9 @@ Outcome<Done> check_sample(const DimSymbol& symbol, const std::vector<const Dyna
                    dims[0]->place() + ", and " + std::to_string(size_of(*dim)) + " in " +
                    dim->place());
   }
-  if (size >= symbol.min && size <= symbol.max && size % symbol.multiple == 0) return Done{};
+  if (symbol.holds(size)) return Done{};
   return invalid("'" + symbol.name + "' is " + std::to_string(size) + " in the sample (" +
-                 dims[0]->place() + "), which is outside of " + symbol_text(symbol));
+                 dims[0]->place() + "), which is outside of " + symbol.text());
 }
 
 }  // namespace
@@ -149,13 +149,6 @@ SizePoint point_of(const DynamicShapes& shapes, const Trace& sample) {
     }
   }
   return point;
-}
-
-std::string symbol_text(const DimSymbol& symbol) {
-  std::string text =
-      symbol.name + ": " + std::to_string(symbol.min) + " to " + std::to_string(symbol.max);
-  if (symbol.multiple > 1) text += ", a multiple of " + std::to_string(symbol.multiple);
-  return text;
 }
 
 }  // namespace lazyrt

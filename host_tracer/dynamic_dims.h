@@ -38,7 +38,4 @@ Outcome<DynamicShapes> symbols_of(const std::vector<DynamicDim>& dims, const Tra
 /// The values of the symbols in the sample. REQUIRES: shapes as of symbols_of.
 SizePoint point_of(const DynamicShapes& shapes, const Trace& sample);
 
-/// "seq: 1 to 512", "h: 160 to 288, a multiple of 32"
-std::string symbol_text(const DimSymbol& symbol);
-
 }  // namespace lazyrt

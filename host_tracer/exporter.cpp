@@ -209,11 +209,13 @@ Outcome<Graph> graph_at_size(const Trace& trace, const OpTable& ops, const Expor
 /// The graphs of a program at several sizes, the largest last.
 class SizedGraphs {
  public:
+  /// `options`: of the graphs that it captures itself.
   SizedGraphs(const DynamicExport& sizes, const OpTable& ops, const ExportOptions& options)
       : sizes_(sizes), ops_(ops), options_(options) {}
 
-  Outcome<Done> add(const SizePoint& point, const Trace& trace, ExportReport* report) {
-    auto graph = graph_at_size(trace, ops_, options_, report);
+  Outcome<Done> add(const SizePoint& point, const Trace& trace, const ExportOptions& options,
+                    ExportReport* report) {
+    auto graph = graph_at_size(trace, ops_, options, report);
     if (!graph.ok()) return graph.failure();
     const bool has_largest = !points_.empty() && points_.back() == sizes_.points.back();
     const auto at = static_cast<ptrdiff_t>(points_.size() - (has_largest ? 1 : 0));
@@ -255,7 +257,7 @@ class SizedGraphs {
     auto trace = sizes_.capture_at(point);
     if (!trace.ok()) return trace.failure();
     ExportReport of_this;
-    return add(point, *trace, &of_this);
+    return add(point, *trace, options_, &of_this);
   }
 
   static size_t constant_bytes(const Graph& graph) {
@@ -276,11 +278,16 @@ class SizedGraphs {
 Outcome<Variant> make_dynamic(const std::vector<Trace>& traces, const OpTable& ops,
                               const ExportOptions& given, ExportReport* report) {
   const ExportOptions options = for_all_sizes(given);
+  ExportOptions others = options;  // whose steps are not told one by one
+  others.progress = nullptr;
+  others.after_pass = nullptr;
   const DynamicExport& sizes = *options.dynamic;
-  SizedGraphs graphs(sizes, ops, options);
+  SizedGraphs graphs(sizes, ops, others);
   for (size_t k = 0; k < sizes.points.size(); ++k) {
     ExportReport of_this;
-    LAZYRT_TRY(graphs.add(sizes.points[k], traces[k + 1], k == 0 ? report : &of_this));
+    const bool is_first = k == 0;
+    LAZYRT_TRY(graphs.add(sizes.points[k], traces[k + 1], is_first ? options : others,
+                          is_first ? report : &of_this));
   }
   const Stage stage(options, report, "sizes");
   if (sizes.capture_at) LAZYRT_TRY(graphs.add_drawn());

@@ -45,8 +45,7 @@ Outcome<std::vector<SampleTensor>> inputs_at(const SizePoint& point, const Dynam
 /// Whether a later capture's bytes are some that there are already.
 bool is_same(const TraceValue& a, const TraceValue& b) {
   return a.leaf == b.leaf && a.dtype == b.dtype && a.shape == b.shape &&
-         a.constant.bytes == b.constant.bytes && a.constant.data && b.constant.data &&
-         std::memcmp(a.constant.data, b.constant.data, a.constant.bytes) == 0;
+         a.constant.data != nullptr && same_bytes(a.constant, b.constant);
 }
 
 /// Parameters and buffers of `trace` are those of `first` where they are equal.
@@ -127,22 +126,24 @@ std::vector<std::pair<SizePoint, bool>> all_points(const DynamicExport& dynamic)
   return points;
 }
 
-void note_untried(const DynamicShapes& shapes, size_t tried, Trace* trace) {
+}  // namespace
+
+void note_untried(const DynamicShapes& shapes, std::vector<SizePoint> tried, Trace* trace) {
+  std::sort(tried.begin(), tried.end());
+  tried.erase(std::unique(tried.begin(), tried.end()), tried.end());
   double allowed = 1;
   for (const DimSymbol& symbol : shapes.symbols) allowed *= static_cast<double>(symbol.count());
-  if (static_cast<double>(tried) >= allowed) return;
+  if (static_cast<double>(tried.size()) >= allowed) return;
   char count[32];
   std::snprintf(count, sizeof count, "%.0f", allowed);
   Finding finding;
   finding.severity = Severity::kWarning;
   finding.id = "untried-sizes";
   finding.message = std::string("extents vary: of ") + count + " sizes the program was tried at " +
-                    std::to_string(tried) +
+                    std::to_string(tried.size()) +
                     " and some that are drawn; at others it is taken to do the same";
   trace->findings.push_back(std::move(finding));
 }
-
-}  // namespace
 
 Outcome<SampleTensor> stretched(const SampleTensor& tensor, size_t dim, int64_t size) {
   const int64_t old = tensor.shape[dim];
@@ -194,6 +195,7 @@ Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& 
     return SizesCapture(*kept, program, shapes).at(point, false);
   };
   std::vector<Trace> others;
+  std::vector<SizePoint> tried = {result.dynamic.sample};
   for (const auto& [point, compared] : points) {
     if (program.progress) {
       program.progress(static_cast<int64_t>(others.size()), static_cast<int64_t>(points.size()));
@@ -201,9 +203,10 @@ Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& 
     auto trace = sizes.at(point, compared);
     if (!trace.ok()) return trace.failure();
     others.push_back(std::move(*trace));
+    tried.push_back(point);
   }
   result.traces.push_back(std::move(sample));
-  note_untried(*shapes, others.size() + 1, &result.traces[0]);
+  note_untried(*shapes, std::move(tried), &result.traces[0]);
   std::move(others.begin(), others.end(), std::back_inserter(result.traces));
   return result;
 }

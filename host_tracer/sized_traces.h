@@ -37,6 +37,9 @@ struct SizedCapture {
 Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& dims,
                                    const SizedCapture& program);
 
+/// Adds the finding that not all sizes were tried, unless `tried` (in any order) are all there are.
+void note_untried(const DynamicShapes& shapes, std::vector<SizePoint> tried, Trace* trace);
+
 /// A tensor with `size` elements along a dim: those at positions round(i * (old-1) / (size-1)), so
 /// that what is at its beginning and end stays there, and masks and lengths stay what they are.
 /// kInvalidArgument: an empty dim; kLimitExceeded: more than 4 GiB.

@@ -202,10 +202,10 @@ TEST(DynamicDims, BoundsThatAreGivenAgainNarrow) {
   const Trace trace = *Scaled().trace({sample_of({6, 2})}, true);
   const auto shapes = symbols_of({{"x0", 0, "n", 1, 40, 2}}, trace);
   ASSERT_TRUE(shapes.ok());
-  EXPECT_EQ(symbol_text(shapes->symbols[0]), "n: 2 to 40, a multiple of 2");
+  EXPECT_EQ(shapes->symbols[0].text(), "n: 2 to 40, a multiple of 2");
   const auto again = symbols_of({{"x0", 0, "n", 1, 40, 2}, {"x0", 0, "n", 5, 20, 3}}, trace);
   ASSERT_TRUE(again.ok()) << again.failure().text;
-  EXPECT_EQ(symbol_text(again->symbols[0]), "n: 6 to 18, a multiple of 6");
+  EXPECT_EQ(again->symbols[0].text(), "n: 6 to 18, a multiple of 6");
   const auto huge =
       symbols_of({{"x0", 0, "n", 1, 40, 2147483629}, {"x0", 0, "n", {}, {}, 2147483587}}, trace);
   ASSERT_FALSE(huge.ok());

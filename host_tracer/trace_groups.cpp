@@ -22,11 +22,6 @@ std::string at(const Source& source) {
   return where.empty() ? "" : " at " + where;
 }
 
-bool same_bytes(const ConstantData& a, const ConstantData& b) {
-  if (a.bytes != b.bytes || (a.data == nullptr) != (b.data == nullptr)) return false;
-  return a.data == b.data || a.bytes == 0 || std::memcmp(a.data, b.data, a.bytes) == 0;
-}
-
 bool same_number(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
 }

@@ -61,6 +61,11 @@ constexpr uint64_t align_up(uint64_t n, uint64_t alignment) {
   return (n + alignment - 1) & ~(alignment - 1);
 }
 
+/// What a value of these bytes takes in the arena. REQUIRES: no overflow.
+constexpr uint64_t room_of(uint64_t bytes) {
+  return align_up(bytes + kBundleTailBytes, kBundleAlignment);
+}
+
 /// Checksum of a stream of bytes: four lanes of 64-bit words, each step a bijection, so that any
 /// change within one word is seen. Against accidents, not against attackers. The result does not
 /// depend on how the stream is cut into updates.

@@ -1,6 +1,7 @@
 #include "host_tracer/capture/trace.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "host_tracer/support/decimal_text.h"
 
@@ -136,6 +137,11 @@ std::string guard_line(const TraceGuard& guard) {
 }
 
 }  // namespace
+
+bool same_bytes(const ConstantData& a, const ConstantData& b) {
+  if (a.bytes != b.bytes || (a.data == nullptr) != (b.data == nullptr)) return false;
+  return a.data == b.data || a.bytes == 0 || std::memcmp(a.data, b.data, a.bytes) == 0;
+}
 
 std::string Source::text() const {
   std::string s = module_path;

@@ -47,6 +47,9 @@ enum class LeafKind : uint8_t {
   kConstant,   ///< lifted or inline tensor constant
 };
 
+/// Whether both hold the same; what is not there equals nothing that is.
+bool same_bytes(const ConstantData& a, const ConstantData& b);
+
 struct TraceValue {
   std::string name;  ///< input name, parameter's full name; may be empty for node results
   DType dtype = DType::kNone;

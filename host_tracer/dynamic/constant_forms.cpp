@@ -4,52 +4,24 @@
 #include <cstring>
 #include <memory>
 
+#include "host_tracer/passes/pass_util.h"
+
 namespace lazyrt {
-namespace {
-
-template <class T>
-T element(const Value& v) {
-  T value;
-  std::memcpy(&value, v.constant.data, sizeof value);
-  return value;
-}
-
-}  // namespace
-
-bool same_bytes(const ConstantData& a, const ConstantData& b) {
-  return a.bytes == b.bytes &&
-         (a.data == b.data || a.bytes == 0 || std::memcmp(a.data, b.data, a.bytes) == 0);
-}
-
-bool is_uniform(const Value& v) {
-  const size_t width = dtype_size(v.dtype);
-  return v.constant.bytes >= width &&
-         std::memcmp(v.constant.data, v.constant.data + width, v.constant.bytes - width) == 0;
-}
 
 std::optional<fb::FullT> full_of(const Value& v) {
+  const std::optional<double> value = uniform_value(v);
+  if (!value) return std::nullopt;
   fb::FullT full;
   full.dtype = static_cast<fb::DType>(v.dtype);
   full.shape.assign(v.shape.begin(), v.shape.end());
-  switch (v.dtype) {
-    case DType::kFloat32:
-      full.real = static_cast<double>(element<float>(v));
-      return full;
-    case DType::kFloat64:
-      full.real = element<double>(v);
-      return full;
-    case DType::kInt64:
-      full.integer = element<int64_t>(v);
-      return full;
-    case DType::kInt32:
-      full.integer = element<int32_t>(v);
-      return full;
-    case DType::kBool:
-      full.integer = element<uint8_t>(v) != 0 ? 1 : 0;
-      return full;
-    default:
-      return std::nullopt;
+  if (v.dtype == DType::kInt64) {
+    std::memcpy(&full.integer, v.constant.data, sizeof full.integer);  // a double has not all of it
+  } else if (is_floating(v.dtype)) {
+    full.real = *value;
+  } else {
+    full.integer = static_cast<int64_t>(*value);
   }
+  return full;
 }
 
 bool is_part(const Value& part, const Value& whole, const std::vector<int64_t>& starts) {

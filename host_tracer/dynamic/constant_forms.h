@@ -11,13 +11,7 @@
 
 namespace lazyrt {
 
-/// Whether both hold the same.
-bool same_bytes(const ConstantData& a, const ConstantData& b);
-
-/// Whether all elements have the same bytes.
-bool is_uniform(const Value& v);
-
-/// Attributes of a Full that makes the constant; nothing of types whose numbers it cannot say.
+/// Attributes of a Full that makes the constant; nothing where its elements are not all the same.
 std::optional<fb::FullT> full_of(const Value& v);
 
 /// Whether `part` is what `whole` has from `starts` on.

@@ -1,8 +1,8 @@
 #include "host_tracer/dynamic/shapes.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
-#include <random>
 
 namespace lazyrt {
 namespace {
@@ -29,10 +29,11 @@ std::vector<int64_t> levels(const DimSymbol& symbol, size_t index) {
 
 /// The first size from `begin` on that both symbols may have, or else the first of all.
 std::optional<int64_t> common_size(const DimSymbol& a, const DimSymbol& b, int64_t begin) {
+  const int64_t step = std::lcm(a.multiple, b.multiple);
   for (const int64_t from : {begin, int64_t{1}}) {
-    for (int64_t i = 0; i < a.count(); ++i) {
-      if (a.nth(i) >= from && b.holds(a.nth(i))) return a.nth(i);
-    }
+    const int64_t least = std::max({a.min, b.min, from});
+    const int64_t size = (least + step - 1) / step * step;
+    if (a.holds(size) && b.holds(size)) return size;
   }
   return std::nullopt;
 }
@@ -42,6 +43,15 @@ void add(std::vector<SizePoint>* points, const SizePoint& point) {
 }
 
 }  // namespace
+
+std::string DimSymbol::text() const {
+  const std::string steps = multiple > 1 ? ", a multiple of " + std::to_string(multiple) : "";
+  return name + ": " + std::to_string(min) + " to " + std::to_string(max) + steps;
+}
+
+int64_t drawn(const DimSymbol& symbol, std::mt19937_64& random) {
+  return symbol.nth(static_cast<int64_t>(random() % static_cast<uint64_t>(symbol.count())));
+}
 
 std::vector<SizePoint> fit_points(const std::vector<DimSymbol>& symbols) {
   std::vector<std::vector<int64_t>> all;
@@ -59,7 +69,7 @@ std::vector<SizePoint> fit_points(const std::vector<DimSymbol>& symbols) {
       add(&points, point);
     }
   }
-  // Pairs are enough to see which symbols meet in a product; of three and four also all together.
+  // Pairs are enough to see which symbols meet in a product.
   for (size_t i = 0; i < symbols.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       SizePoint point = base;
@@ -101,8 +111,7 @@ std::vector<SizePoint> check_points(const std::vector<DimSymbol>& symbols, size_
   for (size_t k = 0; k < count; ++k) {
     SizePoint point;
     for (const DimSymbol& symbol : symbols) {
-      point.push_back(
-          symbol.nth(static_cast<int64_t>(random() % static_cast<uint64_t>(symbol.count()))));
+      point.push_back(drawn(symbol, random));
     }
     add(&points, point);
   }
@@ -112,17 +121,13 @@ std::vector<SizePoint> check_points(const std::vector<DimSymbol>& symbols, size_
 std::vector<SizePoint> more_points(const std::vector<DimSymbol>& symbols, size_t count,
                                    uint64_t seed) {
   std::mt19937_64 random(seed);
-  const auto draw = [&](const DimSymbol& symbol) {
-    return symbol.nth(static_cast<int64_t>(
-        random() % static_cast<uint64_t>(std::max<int64_t>(symbol.count(), 1))));
-  };
   const SizePoint base = fit_points(symbols)[0];
   std::vector<SizePoint> points;
   for (size_t k = 0; k < 4 * count && points.size() < count; ++k) {
     const size_t turn = k % (symbols.size() + 1);  // a symbol alone, then all of them
     SizePoint point = base;
     for (size_t i = 0; i < symbols.size(); ++i) {
-      if (turn == i || turn == symbols.size()) point[i] = draw(symbols[i]);
+      if (turn == i || turn == symbols.size()) point[i] = drawn(symbols[i], random);
     }
     if (std::find(point.begin(), point.end(), 1) == point.end()) add(&points, point);
   }

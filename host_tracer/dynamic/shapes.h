@@ -3,6 +3,7 @@
 // What the caller says about extents that vary.
 
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct DimSymbol {
   int64_t count() const { return (max - min) / multiple + 1; }
   int64_t nth(int64_t i) const { return min + i * multiple; }
   bool holds(int64_t size) const { return size >= min && size <= max && size % multiple == 0; }
+  /// "seq: 1 to 512", "h: 160 to 288, a multiple of 32"
+  std::string text() const;
 };
 
 /// Which dims of a program's inputs vary, and together with which.
@@ -42,8 +45,11 @@ struct DynamicShapes {
   }
 };
 
-/// Sizes at which a program is captured in order to solve for its numbers: the base, along each
-/// symbol, all symbols at two sizes each, and the largest last. Of a symbol with few sizes all.
+/// One of the symbol's sizes.
+int64_t drawn(const DimSymbol& symbol, std::mt19937_64& random);
+
+/// Sizes at which a program is captured in order to solve for its numbers: the base, some along
+/// each symbol (of a symbol with few sizes all), one for each two symbols, and the largest last.
 /// They keep off 1, where programs and rules take other ways, wherever the range lets them.
 std::vector<SizePoint> fit_points(const std::vector<DimSymbol>& symbols);
 

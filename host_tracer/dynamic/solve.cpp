@@ -275,7 +275,7 @@ bool SizeSolver::gives(TermId term, const std::vector<int64_t>& values) const {
 bool SizeSolver::gives(TermId term, const std::vector<double>& values, bool single) const {
   for (size_t k = 0; k < points_.size(); ++k) {
     const auto number = terms_->evaluate(term, points_[k]);
-    if (!number || !close(number->real, values[k], single)) return false;
+    if (!number || !close(number->as_real(), values[k], single)) return false;
   }
   return true;
 }
@@ -298,8 +298,8 @@ std::optional<TermId> SizeSolver::reals(const std::vector<double>& values, bool 
     const TermId root = terms_->make(Op::SquareRoot, t), log = terms_->make(Op::Logarithm, t);
     for (const TermId of : {t, root, log}) {
       const auto at_base = terms_->evaluate(of, points_[0]);
-      if (!at_base || at_base->real == 0) continue;
-      const double x = at_base->real;
+      if (!at_base || at_base->as_real() == 0) continue;
+      const double x = at_base->as_real();
       const auto number = [&](double c) {
         const double rounded = std::round(c);
         return terms_->real(std::abs(c - rounded) <= 1e-6 * std::max(1.0, std::abs(c)) ? rounded

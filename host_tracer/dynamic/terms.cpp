@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "host_tracer/graph/attrs.h"
+
 namespace lazyrt {
 namespace {
 
@@ -13,61 +15,12 @@ using Op = fb::TermOp;
 bool is_unary(Op op) { return op == Op::SquareRoot || op == Op::Logarithm; }
 bool is_leaf(Op op) { return op == Op::Integer || op == Op::Real || op == Op::Symbol; }
 
-std::optional<TermNumber> of_integers(Op op, int64_t a, int64_t b) {
-  int64_t result = 0;
-  switch (op) {
-    case Op::Add:
-      if (__builtin_add_overflow(a, b, &result)) return std::nullopt;
-      return TermNumber::of(result);
-    case Op::Subtract:
-      if (__builtin_sub_overflow(a, b, &result)) return std::nullopt;
-      return TermNumber::of(result);
-    case Op::Multiply:
-      if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
-      return TermNumber::of(result);
-    case Op::Max:
-      return TermNumber::of(std::max(a, b));
-    case Op::Min:
-      return TermNumber::of(std::min(a, b));
-    case Op::FloorDivide:
-      if (b <= 0) return std::nullopt;
-      return TermNumber::of(floor_divide(a, b));
-    case Op::Remainder:
-      if (b <= 0) return std::nullopt;
-      return TermNumber::of(a - b * floor_divide(a, b));
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<TermNumber> of_reals(Op op, double a, double b) {
-  switch (op) {
-    case Op::Add:
-      return TermNumber::of_real(a + b);
-    case Op::Subtract:
-      return TermNumber::of_real(a - b);
-    case Op::Multiply:
-      return TermNumber::of_real(a * b);
-    case Op::Max:
-      return TermNumber::of_real(std::max(a, b));
-    case Op::Min:
-      return TermNumber::of_real(std::min(a, b));
-    case Op::Divide:
-      return TermNumber::of_real(a / b);
-    case Op::SquareRoot:
-      return TermNumber::of_real(std::sqrt(a));
-    case Op::Logarithm:
-      return TermNumber::of_real(std::log(a));
-    default:
-      return std::nullopt;
-  }
-}
+TermNumber integer_number(int64_t value) { return {false, value, 0}; }
+TermNumber real_number(double value) { return {true, 0, value}; }
 
 std::optional<TermNumber> apply(Op op, const TermNumber& a, const TermNumber& b) {
-  const bool real = a.is_real || b.is_real || op == Op::Divide || is_unary(op);
-  const auto result = real ? of_reals(op, a.real, b.real) : of_integers(op, a.integer, b.integer);
-  if (result && result->is_real && !std::isfinite(result->real)) return std::nullopt;
-  return result;
+  TermNumber result;
+  return compute_term(op, a, b, &result).ok() ? std::optional(result) : std::nullopt;
 }
 
 const char* sign_of(Op op) {
@@ -122,8 +75,8 @@ TermId TermList::make(Op op, TermId a, TermId b) {
   if (is_constant(a) && is_constant(b)) {
     const auto number = [&](TermId id) {
       if (id < 0) return TermNumber();
-      return at(id).op() == Op::Real ? TermNumber::of_real(at(id).real())
-                                     : TermNumber::of(at(id).integer());
+      return at(id).op() == Op::Real ? real_number(at(id).real())
+                                     : integer_number(at(id).integer());
     };
     const auto result = apply(op, number(a), number(b));
     if (result) return result->is_real ? real(result->real) : integer(result->integer);
@@ -139,9 +92,9 @@ TermId TermList::make(Op op, TermId a, TermId b) {
 
 std::optional<TermNumber> TermList::evaluate(TermId id, const SizePoint& point) const {
   const fb::Term& term = at(id);
-  if (term.op() == Op::Integer) return TermNumber::of(term.integer());
-  if (term.op() == Op::Real) return TermNumber::of_real(term.real());
-  if (term.op() == Op::Symbol) return TermNumber::of(point[static_cast<size_t>(term.a())]);
+  if (term.op() == Op::Integer) return integer_number(term.integer());
+  if (term.op() == Op::Real) return real_number(term.real());
+  if (term.op() == Op::Symbol) return integer_number(point[static_cast<size_t>(term.a())]);
   const auto a = evaluate(term.a(), point);
   const auto b = term.b() < 0 ? TermNumber() : evaluate(term.b(), point);
   return a && b ? apply(term.op(), *a, *b) : std::nullopt;
@@ -196,6 +149,13 @@ std::string TermList::text(TermId id, const std::vector<std::string>& names) con
     default:
       return operand(term.a()) + sign_of(term.op()) + operand(term.b());
   }
+}
+
+std::string patch_text(fb::OpAttrs kind, const fb::Patch& patch, const TermList& terms,
+                       const std::vector<std::string>& names) {
+  std::string text = attrs_type_table(kind)->names[patch.field()];
+  if (patch.index() >= 0) text += "[" + std::to_string(patch.index()) + "]";
+  return text + " = " + terms.text(patch.term(), names);
 }
 
 }  // namespace lazyrt

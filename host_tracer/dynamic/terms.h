@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "runtime/bundle/symbol_numbers.h"
 #include "schema/bundle_generated.h"
 
 namespace lazyrt {
@@ -17,16 +18,6 @@ using TermId = int32_t;
 
 /// The values of the symbols of a method, in their order.
 using SizePoint = std::vector<int64_t>;
-
-/// What a term gives.
-struct TermNumber {
-  bool is_real = false;
-  int64_t integer = 0;
-  double real = 0;  ///< of an integer, too
-
-  static TermNumber of(int64_t i) { return {false, i, static_cast<double>(i)}; }
-  static TermNumber of_real(double r) { return {true, 0, r}; }
-};
 
 /// Toward minus infinity, as Python's. REQUIRES: b > 0.
 inline int64_t floor_divide(int64_t a, int64_t b) {
@@ -66,5 +57,9 @@ class TermList {
   std::vector<fb::Term> terms_;
   std::map<Key, TermId> known_;
 };
+
+/// "sizes[1] = seq - 1": what a patch of a node of this kind says.
+std::string patch_text(fb::OpAttrs kind, const fb::Patch& patch, const TermList& terms,
+                       const std::vector<std::string>& names);
 
 }  // namespace lazyrt

@@ -296,7 +296,7 @@ class Unifier {
 
   bool replace_by_full(ValueId id, std::vector<Changes>* changes) const {
     for (size_t k = 0; k < graphs_.size(); ++k) {
-      if (!is_uniform(value(k, id)) || !full_of(value(k, id))) return false;
+      if (!full_of(value(k, id))) return false;
     }
     for (size_t k = 0; k < graphs_.size(); ++k) {
       const Attrs full = Attrs::of(*full_of(value(k, id)));
@@ -663,7 +663,7 @@ Outcome<Graph> DynamicGraph::at(const SizePoint& point) const {
     const auto number = terms_.evaluate(patch.term(), point);
     if (!number) return failed(terms_.text(patch.term(), shapes_.names()) + " overflows");
     changes.numbers[static_cast<size_t>(patch.node())].push_back(
-        {patch.field(), patch.index(), patch.type(), number->integer, number->real});
+        {patch.field(), patch.index(), patch.type(), number->integer, number->as_real()});
   }
   auto copy = GraphCopy(model_, changes).run();
   if (!copy.ok()) return failed(copy.failure().text);
@@ -677,10 +677,8 @@ std::vector<std::string> DynamicGraph::text() const {
     std::string line = node.attrs.name();
     line += ' ';
     line += std::to_string(patch.node());
-    line += ": field ";
-    line += std::to_string(patch.field());
-    if (patch.index() >= 0) line += "[" + std::to_string(patch.index()) + "]";
-    line += " = " + terms_.text(patch.term(), shapes_.names());
+    line += ": ";
+    line += patch_text(node.attrs.kind(), patch, terms_, shapes_.names());
     const std::string place = node.source.text();
     lines.push_back(place.empty() ? line : line + "  # " + place);
   }
@@ -690,19 +688,16 @@ std::vector<std::string> DynamicGraph::text() const {
 Outcome<Done> try_shapes(const DynamicGraph& graph, const SizePoint& base, int64_t most) {
   const auto& symbols = graph.shapes().symbols;
   std::mt19937_64 random(1);
-  const auto draw = [&](const DimSymbol& symbol) {
-    return symbol.nth(static_cast<int64_t>(random() % static_cast<uint64_t>(symbol.count())));
-  };
   for (size_t s = 0; s < symbols.size(); ++s) {
     for (int64_t i = 0; i < std::min(most, symbols[s].count()); ++i) {
       SizePoint point = base;
-      point[s] = symbols[s].count() <= most ? symbols[s].nth(i) : draw(symbols[s]);
+      point[s] = symbols[s].count() <= most ? symbols[s].nth(i) : drawn(symbols[s], random);
       LAZYRT_TRY(graph.at(point));
     }
   }
   for (int64_t i = 0; symbols.size() > 1 && i < most; ++i) {
     SizePoint point;
-    for (const DimSymbol& symbol : symbols) point.push_back(draw(symbol));
+    for (const DimSymbol& symbol : symbols) point.push_back(drawn(symbol, random));
     LAZYRT_TRY(graph.at(point));
   }
   return Done{};

@@ -5,20 +5,28 @@
 #include "host_tracer/graph/rewriter.h"
 #include "host_tracer/passes/pass_util.h"
 #include "host_tracer/passes/passes.h"
-#include "schema/bundle_file.h"
 
 namespace lazyrt {
 namespace {
 
-/// Where a constant with that content may be found; two of one key may still differ.
-std::string constant_key(const Value& v) {
-  const uint64_t sum = Checksum64::of(v.constant.data, v.constant.bytes);
-  return dtype_name(v.dtype) + std::string(shape_text(v.shape).text) + "=" + std::to_string(sum);
+/// Constants up to this size are compared by content; larger ones are equal when they share bytes
+/// (the emitter stores equal content once anyway).
+constexpr size_t kComparedBytes = 4096;
+
+void append_bytes(std::string* key, const void* data, size_t bytes) {
+  key->append(static_cast<const char*>(data), bytes);
 }
 
-bool same_content(const Value& a, const Value& b) {
-  return a.constant.data == b.constant.data ||
-         std::memcmp(a.constant.data, b.constant.data, a.constant.bytes) == 0;
+std::string constant_key(const Value& v) {
+  std::string key = dtype_name(v.dtype) + std::string(shape_text(v.shape).text);
+  if (v.constant.bytes <= kComparedBytes) {
+    key += '=';
+    append_bytes(&key, v.constant.data, v.constant.bytes);
+  } else {
+    key += '@';
+    append_bytes(&key, &v.constant.data, sizeof(v.constant.data));
+  }
+  return key;
 }
 
 class Elimination {
@@ -50,12 +58,8 @@ class Elimination {
     std::vector<ValueId> outputs;
   };
 
-  /// The first constant with the content of this one.
   ValueId constant(const Rewriter& r, ValueId id) {
-    const auto [seen, is_new] = keys_.try_emplace(id);
-    if (is_new) seen->second = constant_key(r.value(id));
-    const ValueId first = constants_.try_emplace(seen->second, id).first->second;
-    return same_content(r.value(first), r.value(id)) ? first : id;
+    return constants_.try_emplace(constant_key(r.value(id)), id).first->second;
   }
 
   static size_t hash(const Attrs& attrs, const std::vector<ValueId>& operands) {
@@ -64,7 +68,6 @@ class Elimination {
     return h;
   }
 
-  std::unordered_map<ValueId, std::string> keys_;
   std::unordered_map<std::string, ValueId> constants_;
   std::unordered_map<size_t, std::vector<Found>> nodes_;
 };

@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "host_tracer/plan/packing.h"
+#include "schema/bundle_file.h"
 
 namespace lazyrt {
 namespace {
-
-uint64_t allocated_bytes(uint64_t bytes) {
-  return (bytes + kTailBytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 class Planner {
  public:
@@ -63,8 +60,7 @@ class Planner {
   void allocate(ValueId id, int32_t first) {
     const auto i = static_cast<size_t>(id);
     allocation_of_[i] = static_cast<int32_t>(plan_.allocations.size());
-    plan_.allocations.push_back(
-        {id, first, last_read_[i], 0, allocated_bytes(plan_.values[i].bytes)});
+    plan_.allocations.push_back({id, first, last_read_[i], 0, room_of(plan_.values[i].bytes)});
   }
 
   void share(ValueId id, ValueId with) {

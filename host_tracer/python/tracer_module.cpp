@@ -27,6 +27,7 @@
 #include "host_tracer/python/errors.h"
 #include "host_tracer/python/python_export.h"
 #include "host_tracer/python/python_source.h"
+#include "host_tracer/sized_traces.h"
 
 namespace py = pybind11;
 
@@ -378,6 +379,12 @@ void bind_sizes(py::module_& m) {
            py::arg("max"), py::arg("multiple"));
   m.def("fit_points", &fit_points, py::arg("symbols"));
   m.def("check_points", &check_points, py::arg("symbols"), py::arg("count"), py::arg("seed"));
+  m.def(
+      "note_untried",
+      [](Trace& trace, const std::vector<DimSymbol>& symbols, const std::vector<SizePoint>& tried) {
+        note_untried({symbols, {}}, tried, &trace);
+      },
+      py::arg("trace"), py::arg("symbols"), py::arg("tried"));
 }
 
 void bind_trace(py::module_& m) {

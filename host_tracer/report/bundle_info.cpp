@@ -6,7 +6,6 @@
 #include <set>
 
 #include "host_tracer/capture/trace.h"
-#include "host_tracer/dynamic/terms.h"
 #include "host_tracer/graph/attrs.h"
 #include "host_tracer/report/flops.h"
 #include "lazyrt/runtime.h"
@@ -181,10 +180,8 @@ void describe_symbols(const Method& method, const fb::Method& tables, MethodInfo
   for (size_t i = 0; i < count_of(tables.patches()); ++i) {
     const fb::Patch& patch = *tables.patches()->Get(static_cast<uint32_t>(i));
     const fb::Node& node = *tables.nodes()->Get(static_cast<uint32_t>(patch.node()));
-    std::string text = attrs_type_table(node.op_type())->names[patch.field()];
-    if (patch.index() >= 0) text += "[" + std::to_string(patch.index()) + "]";
-    info->nodes[static_cast<size_t>(patch.node())].sizes.push_back(text + " = " +
-                                                                   list.text(patch.term(), names));
+    info->nodes[static_cast<size_t>(patch.node())].sizes.push_back(
+        patch_text(node.op_type(), patch, list, names));
   }
 }
 
@@ -256,11 +253,6 @@ std::string TensorLine::type() const {
     text += (d > 0 ? "," : "") + (named ? symbols[d] : std::to_string(shape[d]));
   }
   return text + "]";
-}
-
-std::string SymbolLine::text() const {
-  const std::string steps = multiple > 1 ? ", a multiple of " + std::to_string(multiple) : "";
-  return name + ": " + std::to_string(min) + " to " + std::to_string(max) + steps;
 }
 
 std::vector<const NodeLine*> MethodInfo::reference_nodes() const {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "host_tracer/dynamic/shapes.h"
 #include "host_tracer/report/loaded_bundle.h"
 #include "host_tracer/support/outcome.h"
 #include "lazyrt/dtype.h"
@@ -23,17 +24,6 @@ struct TensorLine {
 
   /// "f32[batch,3]"
   std::string type() const;
-};
-
-/// An extent that the caller chooses.
-struct SymbolLine {
-  std::string name;
-  int64_t min = 1;
-  int64_t max = 1;
-  int64_t multiple = 1;
-
-  /// "seq: 1 to 512", "h: 160 to 288, a multiple of 32"
-  std::string text() const;
 };
 
 /// A Python number among the results; `text` is its value.
@@ -90,7 +80,7 @@ struct NodeLine {
 /// Of several variants nodes, values, costs and literals are the first's.
 struct MethodInfo {
   std::string name;
-  std::vector<SymbolLine> symbols;  ///< shapes, places and bytes are those of the sample then
+  std::vector<DimSymbol> symbols;  ///< shapes, places and bytes are those of the sample then
   std::vector<TensorLine> inputs;
   std::vector<TensorLine> outputs;
   std::vector<LiteralLine> literals;

@@ -67,7 +67,7 @@ void append_variants(const MethodInfo& method, std::ostringstream* out) {
 
 void append_method(const MethodInfo& method, bool with_nodes, std::ostringstream* out) {
   *out << "method " << method.name << "\n";
-  for (const SymbolLine& symbol : method.symbols) *out << "  size    " << symbol.text() << "\n";
+  for (const DimSymbol& symbol : method.symbols) *out << "  size    " << symbol.text() << "\n";
   append_tensors("input ", method.inputs, out);
   append_tensors("output", method.outputs, out);
   for (const LiteralLine& literal : method.literals) {
@@ -154,7 +154,7 @@ Json method_json(const MethodInfo& method) {
                {"reference_nodes", reference_nodes_json(method)},
                {"session_error", method.session_error}};
   json["symbols"] = Json::array();
-  for (const SymbolLine& symbol : method.symbols) {
+  for (const DimSymbol& symbol : method.symbols) {
     json["symbols"].push_back({{"name", symbol.name},
                                {"min", symbol.min},
                                {"max", symbol.max},

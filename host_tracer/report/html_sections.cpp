@@ -314,7 +314,7 @@ void tensor_rows(const char* kind, const std::vector<TensorLine>& tensors, std::
 
 std::string interface_section(const MethodInfo& method) {
   std::string table = "<table><tr><th>kind<th>name<th>type\n";
-  for (const SymbolLine& symbol : method.symbols) {
+  for (const DimSymbol& symbol : method.symbols) {
     const std::string bounds = symbol.text().substr(symbol.name.size() + 2);
     table += "<tr><td>size<td><code>" + html_escape(symbol.name) + "</code><td>" + bounds + "\n";
   }

@@ -23,7 +23,7 @@ std::string decimals(double value, const char* format) {
 }
 
 void append_interface(const MethodInfo& method, std::ostringstream* out) {
-  for (const SymbolLine& symbol : method.symbols) *out << "  size        " << symbol.text() << "\n";
+  for (const DimSymbol& symbol : method.symbols) *out << "  size        " << symbol.text() << "\n";
   for (const TensorLine& input : method.inputs) {
     *out << "  input       " << input.name << ": " << input.type() << "\n";
   }

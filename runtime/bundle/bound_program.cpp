@@ -12,12 +12,6 @@
 namespace lazyrt {
 namespace {
 
-uint64_t room_of(uint64_t bytes) { return align_up(bytes + kBundleTailBytes, kBundleAlignment); }
-
-uint64_t memory_limit_of(const LoadOptions& options) {
-  return options.memory_limit == 0 ? kDefaultMemoryLimit : options.memory_limit;
-}
-
 /// Makes the copy say what the method is at other sizes.
 ///
 /// A hostile file may let its tables overlap, so that what is written changes the structure of the
@@ -183,7 +177,7 @@ class Binder {
   }
 
   Status check_arena(uint64_t bytes) const {
-    const uint64_t limit = memory_limit_of(base_.options);
+    const uint64_t limit = memory_limit_of(base_.options.memory_limit);
     if (bytes <= limit) return {};
     return Status(Error::kOutOfMemory,
                   "its arena needs %" PRIu64 " bytes, memory_limit is %" PRIu64, bytes, limit);

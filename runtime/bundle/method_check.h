@@ -12,6 +12,9 @@ inline Status no_memory_to_check() {
   return Status(Error::kOutOfMemory, "no memory to check the bundle");
 }
 
+/// LoadOptions::memory_limit with its default.
+inline uint64_t memory_limit_of(uint64_t limit) { return limit == 0 ? kDefaultMemoryLimit : limit; }
+
 /// Bounds the work on a hostile file, whose tables may share one long vector: everything walked is
 /// charged at the size it would have in an honest file, and must fit into the metadata.
 class Budget {

@@ -3,6 +3,7 @@
 
 #include "lazyrt/runtime.h"
 #include "runtime/bundle/bound_program.h"
+#include "runtime/bundle/method_check.h"
 #include "runtime/bundle/verifier.h"
 #include "runtime/core/counted_memory.h"
 
@@ -38,7 +39,7 @@ Status read_program(Span<const uint8_t> bytes, const OpTable& ops, const LoadOpt
   state->bytes = bytes.size();
   LAZYRT_RETURN_IF_ERROR(read_sections(bytes, options.check_data, &state->sections));
   constexpr uint64_t kLeast = uint64_t{16} << 20;
-  const uint64_t wanted = options.memory_limit == 0 ? kDefaultMemoryLimit : options.memory_limit;
+  const uint64_t wanted = memory_limit_of(options.memory_limit);
   const uint64_t limit = wanted < kLeast ? kLeast : wanted;
   CountedMemory memory(state->allocator, limit);
   Status status = verify_bundle(state->sections, ops, options, memory.allocator());

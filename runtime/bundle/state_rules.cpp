@@ -82,13 +82,12 @@ Status check_states(MethodCheck* check) {
 }
 
 Status check_memory_limit(const MethodCheck& check, uint64_t limit) {
-  if (limit == 0) limit = kDefaultMemoryLimit;
-  limit = std::min<uint64_t>(limit, SIZE_MAX / 4);
+  limit = std::min<uint64_t>(memory_limit_of(limit), SIZE_MAX / 4);
   uint64_t bytes = check.method.arena_bytes();
   bool fits = bytes <= limit;
   for (const ValueFacts& value : check.values) {
     if (value.kind != fb::ValueKind::State) continue;
-    bytes += align_up(value.bytes + kBundleTailBytes, kBundleAlignment);  // both below 2^62
+    bytes += room_of(value.bytes);  // both below 2^62
     fits = fits && bytes <= limit;
     if (!fits) break;
   }

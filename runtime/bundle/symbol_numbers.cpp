@@ -78,7 +78,9 @@ Status make_real(double value, TermNumber* out) {
   return {};
 }
 
-Status compute(fb::TermOp op, const TermNumber& a, const TermNumber& b, TermNumber* out) {
+}  // namespace
+
+Status compute_term(fb::TermOp op, const TermNumber& a, const TermNumber& b, TermNumber* out) {
   const bool is_real = op == fb::TermOp::Divide || is_of_one(op) || a.is_real || b.is_real;
   if (is_real && is_of_integers(op)) return bad_bundle("it is of integers only");
   if (is_real) return make_real(compute_real(op, a.as_real(), b.as_real()), out);
@@ -87,6 +89,8 @@ Status compute(fb::TermOp op, const TermNumber& a, const TermNumber& b, TermNumb
     return bad_bundle("%" PRId64 " by %" PRId64, a.integer, b.integer);
   return bad_bundle("%" PRId64 " and %" PRId64 " overflow", a.integer, b.integer);
 }
+
+namespace {
 
 /// A number that has no operands; false: it has.
 bool is_leaf(fb::TermOp op) { return op <= fb::TermOp::Symbol; }
@@ -114,8 +118,8 @@ Status evaluate_term(const fb::Term& term, size_t index, Span<const int64_t> sym
     if (operand < 0 || static_cast<size_t>(operand) >= index)
       return bad_bundle("operand %d is not an earlier term", operand);
   }
-  return compute(term.op(), (*numbers)[static_cast<size_t>(a)], (*numbers)[static_cast<size_t>(b)],
-                 &out);
+  return compute_term(term.op(), (*numbers)[static_cast<size_t>(a)],
+                      (*numbers)[static_cast<size_t>(b)], &out);
 }
 
 template <class T>

@@ -26,6 +26,11 @@ struct TermNumber {
   double as_real() const { return is_real ? real : static_cast<double>(integer); }
 };
 
+/// a op b, or op of a alone. kInvalidBundle: an integer that overflows, a division by what is not
+/// positive, a real number that is not finite. REQUIRES: op is known and no Integer, Real or
+/// Symbol.
+Status compute_term(fb::TermOp op, const TermNumber& a, const TermNumber& b, TermNumber* out);
+
 /// Computes all terms. An error names the term: kUnsupported for an operation that is newer than
 /// this runtime; kInvalidBundle for an operand that is none, an integer that overflows, a division
 /// by what is not positive, a real number that is not finite. REQUIRES: the FlatBuffer's structure

@@ -61,7 +61,7 @@ Status check_names(Array<const flatbuffers::String*>* names, const char* what, B
 namespace {
 
 Status check_arena_limit(const fb::Method& method, uint64_t limit) {
-  if (limit == 0) limit = kDefaultMemoryLimit;
+  limit = memory_limit_of(limit);
   const uint64_t addressable = SIZE_MAX / 4;
   if (method.arena_bytes() <= limit && method.arena_bytes() <= addressable) return {};
   return Status(Error::kOutOfMemory,

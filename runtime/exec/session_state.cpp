@@ -75,6 +75,10 @@ void SessionState::destroy_bound(BoundSession* bound) {
   memory_.source().release(memory_.source().context, bound);
 }
 
+const char* SessionState::input_name(size_t i) const {
+  return text_of(method().inputs()->Get(static_cast<uint32_t>(i))->name());
+}
+
 Status SessionState::check_input_index(size_t i) const {
   if (i < pending_.size()) return {};
   return Status(Error::kInvalidArgument, "there is no input %zu, the method has %zu", i,
@@ -125,12 +129,12 @@ Status SessionState::bind_input(size_t i, const TensorView& tensor, size_t reada
 Status SessionState::wait_with_copy(size_t i, const TensorView& tensor) {
   const size_t bytes = tensor.bytes();
   if (tensor.data == nullptr && bytes != 0)
-    return Status(Error::kInvalidArgument, "input %zu: data is null", i);
+    return Status(Error::kInvalidArgument, "input '%.60s': data is null", input_name(i));
   void* copy = allocator_.allocate(allocator_.context, bytes + 1, kAlignment);
   if (copy == nullptr) {
-    return memory_.explained(
-        Status(Error::kOutOfMemory, "no memory for input %zu of %zu bytes", i, bytes),
-        "SessionOptions::memory_limit");
+    return memory_.explained(Status(Error::kOutOfMemory, "no memory for input '%.60s' of %zu bytes",
+                                    input_name(i), bytes),
+                             "SessionOptions::memory_limit");
   }
   if (bytes != 0) std::memcpy(copy, tensor.data, bytes);
   drop_pending(i);
@@ -144,14 +148,14 @@ Status SessionState::wait_with_copy(size_t i, const TensorView& tensor) {
 Status SessionState::wait_with_memory(size_t i, const TensorView& tensor, size_t readable) {
   const size_t bytes = tensor.bytes();
   if (tensor.data == nullptr || readable < bytes) {
-    return Status(Error::kInvalidArgument, "input %zu takes %zu bytes, %zu are readable", i, bytes,
-                  tensor.data == nullptr ? size_t{0} : readable);
+    return Status(Error::kInvalidArgument, "input '%.60s' takes %zu bytes, %zu are readable",
+                  input_name(i), bytes, tensor.data == nullptr ? size_t{0} : readable);
   }
   if (bound_->is_bound_memory(tensor.data, bytes)) {
     return Status(Error::kFailedPrecondition,
-                  "input %zu: memory of this session, which moves with the shapes of its inputs: "
-                  "set it instead",
-                  i);
+                  "input '%.60s': memory of this session, which moves with the shapes of its "
+                  "inputs: set it instead",
+                  input_name(i));
   }
   drop_pending(i);
   pending_[i].is_set = true;
@@ -174,8 +178,7 @@ Status SessionState::find_sizes(int64_t* symbols) const {
   for (size_t i = 0; i < pending_.size(); ++i) {
     const bool waits = pending_[i].is_set;
     if (!waits && !bound_->is_set(i)) {
-      return Status(Error::kFailedPrecondition, "input '%.100s' was never set",
-                    text_of(method().inputs()->Get(static_cast<uint32_t>(i))->name()));
+      return Status(Error::kFailedPrecondition, "input '%.100s' was never set", input_name(i));
     }
     shapes_[i] = waits ? pending_[i].shape : bound_->input(i).shape;
   }

@@ -64,6 +64,7 @@ class SessionState {
   Status make_bound(Span<const int64_t> symbols, BoundSession** bound);
   void destroy_bound(BoundSession* bound);
 
+  const char* input_name(size_t i) const;
   Status check_input_index(size_t i) const;
   Status find_shape(size_t i, size_t bytes, Shape* shape) const;
   Status check_input(size_t i, const TensorView& tensor) const;

@@ -6,9 +6,6 @@
 
 namespace lazyrt {
 
-/// Bytes that a tensor takes in a block, with its tail.
-inline uint64_t room_of(uint64_t bytes) { return align_up(bytes + kTailBytes, kAlignment); }
-
 /// The states of a session: they keep their place and their content whatever the sizes of the
 /// inputs.
 class SessionStates {

@@ -17,7 +17,7 @@ MethodBuilder::MethodBuilder(BundleParts* parts, const std::string& name)
 
 uint64_t MethodBuilder::place(uint64_t bytes) {
   const uint64_t offset = method().arena_bytes;
-  method().arena_bytes += align_up(bytes + kBundleTailBytes, kBundleAlignment);
+  method().arena_bytes += room_of(bytes);
   return offset;
 }
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdio>
 #include <limits>
+#include <numeric>
 
 namespace lazyrt {
 namespace {
@@ -95,7 +96,7 @@ Outcome<Done> add_symbol(const FileSymbol& symbol, std::vector<DynamicDim>* dims
       DynamicDim& now = dims->back();
       if (given->min) now.min = std::max(*one.min, *given->min);
       if (given->max) now.max = given->max;
-      now.multiple = std::max(one.multiple, given->multiple);
+      now.multiple = std::lcm(one.multiple, given->multiple);
     }
   }
   return Done{};

@@ -185,16 +185,14 @@ class _Export:
             raise ExportError("the program changes what its later calls do: with extents that vary that is not supported yet", "unsupported")
         target = self.program.target
         self.notes += self.sizes.find_multiples(lambda point: self._refusal(self.sizes.resized(target, first.sample, point)))
-        fit, captured = self.sizes.fit_points(), []
-        checked = [point for point in self.sizes.check_points() if point not in fit]
-        for i, point in enumerate([*fit, *checked]):
+        fit, checked = self.sizes.fit_points(), self.sizes.check_points()
+        points = [*fit, *(point for point in checked if point not in fit)]
+        captured = []
+        for i, point in enumerate(points):
             if self.progress:
-                self.progress("capture at other sizes", i, len(fit) + len(checked))
-            captured.append(_SizedStep(*self._capture_at(first, point), point in self.sizes.check_points()))
-        tried, allowed = len(captured) + 1, self.sizes.count()
-        if tried < allowed:
-            first.trace.add_finding("warning", "untried-sizes", f"extents vary: of {allowed} sizes the program was tried at {tried} and some that are drawn; at others it is "
-                                    "taken to do the same")
+                self.progress("capture at other sizes", i, len(points))
+            captured.append(_SizedStep(*self._capture_at(first, point), point in checked))
+        _tracer.note_untried(first.trace, self.sizes.native(), [self.sizes.sample, *points])
         return captured
 
     def _capture_at(self, first, point):

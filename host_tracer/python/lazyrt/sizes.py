@@ -79,10 +79,6 @@ class Sizes:
                                      f"of '{name}'", "invalid argument")
         return [values[symbol][0] for symbol in range(len(self.symbols))]
 
-    def count(self):
-        """How many sizes are allowed."""
-        return math.prod((symbol.most - symbol.least) // symbol.multiple + 1 for symbol in self.symbols)
-
     def text(self, point):
         return ", ".join(f"{symbol.name}={size}" for symbol, size in zip(self.symbols, point))
 
@@ -126,8 +122,9 @@ class Sizes:
         first = tried(symbol.multiple)
         if first is None:
             return []
-        if not any(runs([*self.sample[:index], size, *self.sample[index + 1:]]) for size in range(self.sample[index] + 1, symbol.most + 1)
-                   if size % 2 and size < self.sample[index] + 8):
+        # Where only sizes below the sample's are refused, it is a value of the sample that they do not fit, and no multiple.
+        above = range(self.sample[index] + symbol.multiple, min(self.sample[index] + 8 * symbol.multiple, symbol.most + 1), symbol.multiple)
+        if above and not any(runs([*self.sample[:index], size, *self.sample[index + 1:]]) for size in above):
             raise ExportError(f"the program does not take all sizes that dynamic allows ({symbol.text()}): {first}", "invalid argument")
         for multiple in _MULTIPLES:
             if multiple <= symbol.multiple or multiple % symbol.multiple or self.sample[index] % multiple or tried(multiple):
@@ -155,7 +152,7 @@ def _stretched(size, wanted):
     """`wanted` positions of `size`, from the first to the last."""
     if size == 0:
         raise InputError("a dim without elements cannot be resized: give a sample that has some", "invalid argument")
-    return (torch.arange(wanted) * (size - 1) / max(wanted - 1, 1)).round().to(torch.int64)
+    return (torch.arange(wanted, dtype=torch.float64) * (size - 1) / max(wanted - 1, 1)).round().to(torch.int64)
 
 
 def _check_bounds(symbol, size):
