@@ -63,9 +63,13 @@ void expect_run(Session* session, Inputs inputs) {
 
 float count_of_runs(const Session& session) { return *session.state(0)->as<float>(); }
 
-TEST(Dynamic, TheMethodTellsItsSymbols) {
-  const Loaded dynamic(test::dynamic_bundle());
-  const Method m = dynamic.method();
+class Dynamic : public testing::Test {
+ protected:
+  const Loaded dynamic_{test::dynamic_bundle()};
+};
+
+TEST_F(Dynamic, TheMethodTellsItsSymbols) {
+  const Method m = dynamic_.method();
   ASSERT_EQ(m.symbol_count(), 2u);
   EXPECT_STREQ(m.symbol(1).name, "n");
   EXPECT_EQ(m.symbol(1).min, 2);
@@ -82,9 +86,8 @@ TEST(Dynamic, TheMethodTellsItsSymbols) {
   EXPECT_EQ(fixed.method().input_symbol(0, 0), -1);
 }
 
-TEST(Dynamic, RunsAtEverySizeAsTheStaticBundleDoes) {
-  const Loaded dynamic(test::dynamic_bundle());
-  Session session = make(dynamic.method());
+TEST_F(Dynamic, RunsAtEverySizeAsTheStaticBundleDoes) {
+  Session session = make(dynamic_.method());
   for (int64_t rows : {4, 1, 8, 3}) {
     for (int64_t n : {6, 2, 512, 64, 6}) {
       SCOPED_TRACE(testing::Message() << rows << " rows, n " << n);
@@ -99,9 +102,8 @@ TEST(Dynamic, RunsAtEverySizeAsTheStaticBundleDoes) {
   EXPECT_EQ(count_of_runs(session), 20);
 }
 
-TEST(Dynamic, AnInputKeepsItsDataWhereItsShapeStays) {
-  const Loaded dynamic(test::dynamic_bundle());
-  Session session = make(dynamic.method());
+TEST_F(Dynamic, AnInputKeepsItsDataWhereItsShapeStays) {
+  Session session = make(dynamic_.method());
   Inputs a(4, 6);
   expect_run(&session, a);
   Inputs b(4, 10, 2);
@@ -112,9 +114,8 @@ TEST(Dynamic, AnInputKeepsItsDataWhereItsShapeStays) {
   EXPECT_EQ(floats(session, 0), b.total());
 }
 
-TEST(Dynamic, DataIsCopiedWhenItIsSet) {
-  const Loaded dynamic(test::dynamic_bundle());
-  Session session = make(dynamic.method());
+TEST_F(Dynamic, DataIsCopiedWhenItIsSet) {
+  Session session = make(dynamic_.method());
   Inputs a(5, 8);
   const std::vector<float> wanted = a.total();
   a.set(&session);
@@ -124,9 +125,8 @@ TEST(Dynamic, DataIsCopiedWhenItIsSet) {
   EXPECT_EQ(floats(session, 0), wanted);
 }
 
-TEST(Dynamic, BytesGiveTheOnlySymbolicDim) {
-  const Loaded dynamic(test::dynamic_bundle());
-  Session session = make(dynamic.method());
+TEST_F(Dynamic, BytesGiveTheOnlySymbolicDim) {
+  Session session = make(dynamic_.method());
   Inputs a(3, 12);
   ASSERT_TRUE(session.set_input(0, a.x.data(), 36).ok());
   ASSERT_TRUE(session.set_input(1, a.ids.data(), 96).ok());
@@ -139,9 +139,8 @@ TEST(Dynamic, BytesGiveTheOnlySymbolicDim) {
               HasSubstr("input 'x' dim 0: 'rows' is 9, allowed are 1 to 8"));
 }
 
-TEST(Dynamic, SaysWhichDimIsWrong) {
-  const Loaded dynamic(test::dynamic_bundle());
-  Session session = make(dynamic.method());
+TEST_F(Dynamic, SaysWhichDimIsWrong) {
+  Session session = make(dynamic_.method());
   float data[3] = {};
   const auto refused = [&](size_t i, DType dtype, const Shape& shape) {
     const Status status = session.set_input(i, {data, dtype, shape});
@@ -167,9 +166,8 @@ TEST(Dynamic, SaysWhichDimIsWrong) {
               HasSubstr("23 are readable"));
 }
 
-TEST(Dynamic, InputsThatDisagreeAreRefusedAndNothingIsLost) {
-  const Loaded dynamic(test::dynamic_bundle());
-  Session session = make(dynamic.method());
+TEST_F(Dynamic, InputsThatDisagreeAreRefusedAndNothingIsLost) {
+  Session session = make(dynamic_.method());
   Inputs a(4, 6);
   expect_run(&session, a);
   Inputs b(4, 10);
@@ -192,19 +190,17 @@ TEST(Dynamic, InputsThatDisagreeAreRefusedAndNothingIsLost) {
   EXPECT_EQ(floats(session, 0), b.total());
 }
 
-TEST(Dynamic, AnInputThatWasNeverSetIsNamed) {
-  const Loaded dynamic(test::dynamic_bundle());
-  Session session = make(dynamic.method());
+TEST_F(Dynamic, AnInputThatWasNeverSetIsNamed) {
+  Session session = make(dynamic_.method());
   Inputs a(4, 10);
   ASSERT_TRUE(session.set_input(1, a.ids_view()).ok());
   EXPECT_THAT(session.run().message(), HasSubstr("input 'x' was never set"));
 }
 
-TEST(Dynamic, ABindThatFailsLeavesTheSessionAsItWas) {
-  const Loaded dynamic(test::dynamic_bundle());
+TEST_F(Dynamic, ABindThatFailsLeavesTheSessionAsItWas) {
   SessionOptions options = on_reference();
   options.memory_limit = 40 << 10;
-  Session session = make(dynamic.method(), options);
+  Session session = make(dynamic_.method(), options);
   Inputs a(4, 6), large(4, 512);
   expect_run(&session, a);
   const uint64_t before = session.stats().total_bytes;
@@ -220,9 +216,8 @@ TEST(Dynamic, ABindThatFailsLeavesTheSessionAsItWas) {
   EXPECT_EQ(floats(session, 0), a.total());
 }
 
-TEST(Dynamic, ShapesCanBeBoundAheadOfARun) {
-  const Loaded dynamic(test::dynamic_bundle());
-  Session session = make(dynamic.method());
+TEST_F(Dynamic, ShapesCanBeBoundAheadOfARun) {
+  Session session = make(dynamic_.method());
   Inputs a(4, 6), b(4, 10);
   expect_run(&session, a);
   const Shape shapes[] = {{4, 3}, {10}, {10, 3}};
@@ -242,9 +237,8 @@ TEST(Dynamic, ShapesCanBeBoundAheadOfARun) {
   EXPECT_EQ(floats(session, 0), b.total());  // none of these changed anything
 }
 
-TEST(Dynamic, WhatWaitsForOtherShapesGoesOnWaiting) {
-  const Loaded dynamic(test::dynamic_bundle());
-  Session session = make(dynamic.method());
+TEST_F(Dynamic, WhatWaitsForOtherShapesGoesOnWaiting) {
+  Session session = make(dynamic_.method());
   Inputs a(2, 8), b(2, 20);
   ASSERT_TRUE(session.set_input(1, b.ids_view()).ok());
   const Shape shapes[] = {{2, 3}, {8}, {8, 3}};
@@ -256,7 +250,7 @@ TEST(Dynamic, WhatWaitsForOtherShapesGoesOnWaiting) {
   EXPECT_EQ(floats(session, 0), b.total());
 }
 
-TEST(Dynamic, AStaticSessionChecksShapesOnly) {
+TEST_F(Dynamic, AStaticSessionChecksShapesOnly) {
   const Loaded fixed(test::static_bundle(4, 6));
   Session session = make(fixed.method());
   const Shape right[] = {{4, 3}, {6}, {6, 3}}, wrong[] = {{4, 3}, {8}, {6, 3}};
@@ -264,9 +258,8 @@ TEST(Dynamic, AStaticSessionChecksShapesOnly) {
   EXPECT_THAT(session.bind_shapes(wrong).message(), HasSubstr("input 'ids' takes i64[6]"));
 }
 
-TEST(Dynamic, BoundInputsStayBorrowed) {
-  const Loaded dynamic(test::dynamic_bundle());
-  Session session = make(dynamic.method());
+TEST_F(Dynamic, BoundInputsStayBorrowed) {
+  Session session = make(dynamic_.method());
   Inputs a(4, 6);
   expect_run(&session, a);
   Inputs b(8, 10);
@@ -292,9 +285,8 @@ TEST(Dynamic, BoundInputsStayBorrowed) {
   EXPECT_EQ(floats(session, 0), c.total());
 }
 
-TEST(Dynamic, AnInputBoundToAnOutputMustBeSetInstead) {
-  const Loaded dynamic(test::dynamic_bundle());
-  Session session = make(dynamic.method());
+TEST_F(Dynamic, AnInputBoundToAnOutputMustBeSetInstead) {
+  Session session = make(dynamic_.method());
   Inputs a(4, 6), b(4, 10);
   expect_run(&session, a);
   ASSERT_TRUE(session.bind_input(2, *session.output(1), 0 + 72).ok());
@@ -320,9 +312,8 @@ TEST(Dynamic, AnInputBoundToAnOutputMustBeSetInstead) {
   EXPECT_EQ(floats(session, 0), a.total());
 }
 
-TEST(Dynamic, StatesAreKept) {
-  const Loaded dynamic(test::dynamic_bundle());
-  Session session = make(dynamic.method());
+TEST_F(Dynamic, StatesAreKept) {
+  Session session = make(dynamic_.method());
   const float* place = session.state(0)->as<float>();
   for (int64_t n : {6, 8, 8, 2}) expect_run(&session, Inputs(4, n));
   EXPECT_EQ(count_of_runs(session), 4);
@@ -332,13 +323,12 @@ TEST(Dynamic, StatesAreKept) {
   EXPECT_EQ(count_of_runs(session), 1);
 }
 
-TEST(Dynamic, MemoryReturnsToWhatItWas) {
-  const Loaded dynamic(test::dynamic_bundle());
+TEST_F(Dynamic, MemoryReturnsToWhatItWas) {
   test::Meter meter;
   SessionOptions options = on_reference();
   options.allocator = meter.hooks();
   {
-    Session session = make(dynamic.method(), options);
+    Session session = make(dynamic_.method(), options);
     expect_run(&session, Inputs(4, 6));
     const uint64_t total = session.stats().total_bytes, live = meter.live();
     expect_run(&session, Inputs(4, 512));
@@ -365,12 +355,11 @@ struct FailOnce {
   }
 };
 
-TEST(Dynamic, EveryAllocationMayFailAndNothingIsLost) {
-  const Loaded dynamic(test::dynamic_bundle());
+TEST_F(Dynamic, EveryAllocationMayFailAndNothingIsLost) {
   FailOnce memory;
   SessionOptions options = on_reference();
   options.allocator = memory.hooks();
-  Session session = make(dynamic.method(), options);
+  Session session = make(dynamic_.method(), options);
   expect_run(&session, Inputs(4, 6));
   float runs = 1;
   bool failed = true;
@@ -394,21 +383,19 @@ TEST(Dynamic, EveryAllocationMayFailAndNothingIsLost) {
   EXPECT_EQ(count_of_runs(session), runs);
 }
 
-TEST(Dynamic, CountsGoOnWhenShapesChange) {
-  const Loaded dynamic(test::dynamic_bundle());
+TEST_F(Dynamic, CountsGoOnWhenShapesChange) {
   SessionOptions options = on_reference();
   options.profile = true;
-  Session session = make(dynamic.method(), options);
+  Session session = make(dynamic_.method(), options);
   for (int64_t n : {6, 8, 10, 10}) expect_run(&session, Inputs(4, n));
   EXPECT_EQ(session.node(0).runs, 4u);
   EXPECT_EQ(session.node_count(), 7u);
 }
 
-TEST(Dynamic, OthersMayLookWhileShapesChange) {
-  const Loaded dynamic(test::dynamic_bundle());
+TEST_F(Dynamic, OthersMayLookWhileShapesChange) {
   SessionOptions options = on_reference();
   options.profile = true;
-  Session session = make(dynamic.method(), options);
+  Session session = make(dynamic_.method(), options);
   expect_run(&session, Inputs(4, 6));
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> looks{0};

@@ -4,11 +4,13 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include "lazyrt/runtime.h"
 #include "tests/stress/counting_malloc.h"
 #include "tests/support/branching_bundle.h"
+#include "tests/support/loaded_bundle.h"
 #include "tests/support/mixed_bundle.h"
 
 namespace lazyrt {
@@ -37,16 +39,23 @@ class NoHeap : public testing::TestWithParam<How> {
   void SetUp() override {
     if (!test::can_count_allocations()) GTEST_SKIP() << "the sanitizer owns malloc";
   }
+
+  /// A session of the first method of `parts`, as the parameter says. Its program stays loaded for
+  /// the rest of the test.
+  Result<Session> make_session(const BundleParts& parts) {
+    loaded_.emplace(parts, default_ops());
+    if (!loaded_->program.ok()) return loaded_->program.status();
+    SessionOptions options;
+    options.backend = GetParam().backend;
+    options.threads = GetParam().threads;
+    return Session::create(loaded_->method(), options);
+  }
+
+  std::optional<test::Loaded> loaded_;
 };
 
 TEST_P(NoHeap, RunsAllocateNothing) {
-  const test::AlignedBytes file = test::write_bundle(test::mixed_bundle(default_ops()));
-  const Result<Program> program = Program::load(file.span(), default_ops());
-  ASSERT_TRUE(program.ok()) << program.status().message();
-  SessionOptions options;
-  options.backend = GetParam().backend;
-  options.threads = GetParam().threads;
-  Result<Session> session = Session::create(program->method(0), options);
+  Result<Session> session = make_session(test::mixed_bundle(default_ops()));
   ASSERT_TRUE(session.ok()) << session.status().message();
   Inputs a;
   Inputs b;
@@ -74,15 +83,9 @@ TEST_P(NoHeap, RunsAllocateNothing) {
 }
 
 TEST_P(NoHeap, RunsWithGuardsStatesAndVariantsAllocateNothing) {
-  const test::AlignedBytes file = test::write_bundle(test::branching_bundle());
-  const Result<Program> program = Program::load(file.span(), default_ops());
-  ASSERT_TRUE(program.ok()) << program.status().message();
-  const Method method = program->method(0);
-  SessionOptions options;
-  options.backend = GetParam().backend;
-  options.threads = GetParam().threads;
-  Result<Session> session = Session::create(method, options);
+  Result<Session> session = make_session(test::branching_bundle());
   ASSERT_TRUE(session.ok()) << session.status().message();
+  const Method method = loaded_->method();
   Status status;
   size_t calls = 0;
   bool all_ran = true;
@@ -114,13 +117,7 @@ TEST_P(NoHeap, RunsAtTheShapesOfTheLastOneAllocateNothing) {
   b.method().symbols[0]->name = "batch";
   b.method().symbols[0]->max = 16;
   b.method().values[0]->symbols = {0, -1};
-  const test::AlignedBytes file = test::write_bundle(parts);
-  const Result<Program> program = Program::load(file.span(), default_ops());
-  ASSERT_TRUE(program.ok()) << program.status().message();
-  SessionOptions options;
-  options.backend = GetParam().backend;
-  options.threads = GetParam().threads;
-  Result<Session> session = Session::create(program->method(0), options);
+  Result<Session> session = make_session(parts);
   ASSERT_TRUE(session.ok()) << session.status().message();
   alignas(64) float data[16 * 8 + 16] = {};
   for (int64_t batch : {2, 16, 3}) {
