@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "host_tracer/dynamic/alike.h"
 #include "host_tracer/graph/guards.h"
 #include "host_tracer/passes/passes.h"
 #include "host_tracer/trace_groups.h"
@@ -35,7 +36,8 @@ class Stage {
 Outcome<Graph> import_stage(const Trace& trace, const OpTable& ops, const ExportOptions& options,
                             ExportReport* report) {
   const Stage stage(options, report, "import");
-  Outcome<Graph> graph = import_trace(trace, ops, &report->import);
+  Outcome<Graph> graph =
+      import_trace(trace, ops, &report->import, /*any_size=*/options.dynamic.has_value());
   if (!graph.ok()) return graph;
   LAZYRT_TRY(verify_graph(*graph));
   if (options.after_pass) options.after_pass("import", *graph);
@@ -198,29 +200,44 @@ ExportOptions for_all_sizes(ExportOptions options) {
   return options;
 }
 
-Outcome<Graph> graph_at_size(const Trace& trace, const OpTable& ops, const ExportOptions& options,
-                             ExportReport* report) {
-  Outcome<Graph> graph = import_stage(trace, ops, options, report);
-  if (!graph.ok()) return graph;
-  LAZYRT_TRY(pass_stage(*graph, options, report));
-  return graph;
-}
-
 /// The graphs of a program at several sizes, the largest last.
 class SizedGraphs {
  public:
   /// `options`: of the graphs that it captures itself.
   SizedGraphs(const DynamicExport& sizes, const OpTable& ops, const ExportOptions& options)
-      : sizes_(sizes), ops_(ops), options_(options) {}
+      : sizes_(sizes), ops_(ops), options_(options), passes_(options.pipeline) {}
 
   Outcome<Done> add(const SizePoint& point, const Trace& trace, const ExportOptions& options,
                     ExportReport* report) {
-    auto graph = graph_at_size(trace, ops_, options, report);
+    auto graph = import_stage(trace, ops_, options, report);
     if (!graph.ok()) return graph.failure();
     const bool has_largest = !points_.empty() && points_.back() == sizes_.points.back();
     const auto at = static_cast<ptrdiff_t>(points_.size() - (has_largest ? 1 : 0));
-    graphs_.insert(graphs_.begin() + at, std::move(*graph));
+    if (!graphs_.empty()) {
+      auto changed = passes_.run_one(*graph);
+      if (!changed.ok()) return changed.failure();
+      if (*changed) graphs_.insert(graphs_.begin() + at, std::move(**changed));
+      if (!*changed) graphs_.clear();
+    }
+    imported_.insert(imported_.begin() + at, std::move(*graph));
     points_.insert(points_.begin() + at, point);
+    return Done{};
+  }
+
+  /// Takes all graphs through the passes. The steps of the first are reported.
+  Outcome<Done> run_passes(const ExportOptions& options, ExportReport* report) {
+    const Stage stage(options, report, "passes");
+    const auto total = static_cast<int64_t>(options.pipeline.size());
+    int64_t done = 0;
+    PipelineOptions hooks;
+    hooks.after = [&](const Pass& pass, const Graph& now) {
+      ++done;
+      if (options.progress) options.progress("passes: " + pass.name, done, total);
+      if (options.after_pass) options.after_pass(pass.name, now);
+    };
+    auto graphs = passes_.run(imported_, hooks, &report->passes);
+    if (!graphs.ok()) return graphs.failure();
+    graphs_ = std::move(*graphs);
     return Done{};
   }
 
@@ -236,7 +253,7 @@ class SizedGraphs {
       if (spent.count() > kSeconds || bytes > kMostBytes) break;
       if (std::find(points_.begin(), points_.end(), point) != points_.end()) continue;
       LAZYRT_TRY(capture(point));
-      bytes += constant_bytes(graphs_.front());
+      bytes += constant_bytes(imported_.front()) + constant_bytes(graphs_.front());
     }
     return Done{};
   }
@@ -257,7 +274,9 @@ class SizedGraphs {
     auto trace = sizes_.capture_at(point);
     if (!trace.ok()) return trace.failure();
     ExportReport of_this;
-    return add(point, *trace, options_, &of_this);
+    LAZYRT_TRY(add(point, *trace, options_, &of_this));
+    if (!graphs_.empty()) return Done{};
+    return run_passes(options_, &of_this);  // not as the others so far
   }
 
   static size_t constant_bytes(const Graph& graph) {
@@ -270,7 +289,9 @@ class SizedGraphs {
   const DynamicExport& sizes_;
   const OpTable& ops_;
   const ExportOptions& options_;
-  std::vector<Graph> graphs_;
+  AlikePasses passes_;
+  std::vector<Graph> imported_;
+  std::vector<Graph> graphs_;  ///< after the passes; none where these have to run again
   std::vector<SizePoint> points_;
 };
 
@@ -289,6 +310,7 @@ Outcome<Variant> make_dynamic(const std::vector<Trace>& traces, const OpTable& o
     LAZYRT_TRY(graphs.add(sizes.points[k], traces[k + 1], is_first ? options : others,
                           is_first ? report : &of_this));
   }
+  LAZYRT_TRY(graphs.run_passes(options, report));
   const Stage stage(options, report, "sizes");
   if (sizes.capture_at) LAZYRT_TRY(graphs.add_drawn());
   Variant made;

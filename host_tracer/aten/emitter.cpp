@@ -20,8 +20,8 @@ bool is_identity(const std::vector<int>& perm) {
 
 }  // namespace
 
-Emitter::Emitter(Graph& graph, std::vector<bool>& is_static, Source source)
-    : graph_(graph), is_static_(is_static), source_(std::move(source)) {}
+Emitter::Emitter(Graph& graph, std::vector<bool>& is_static, Source source, bool any_size)
+    : graph_(graph), is_static_(is_static), source_(std::move(source)), any_size_(any_size) {}
 
 ValueId Emitter::fail(Error error, std::string text) {
   if (!failure_) failure_ = Failure{error, std::move(text)};
@@ -106,7 +106,7 @@ ValueId Emitter::sequence(const Shape& shape) {
 }
 
 ValueId Emitter::filled(DType dtype, const Shape& shape, const Scalar& value) {
-  if (shape.numel() > kMaxFilledConstant) return expand(scalar(dtype, value), shape);
+  if (any_size_ || shape.numel() > kMaxFilledConstant) return expand(scalar(dtype, value), shape);
   return constant(dtype, shape, std::vector<Scalar>(static_cast<size_t>(shape.numel()), value));
 }
 
@@ -156,7 +156,7 @@ ValueId Emitter::cast(ValueId x, DType to) {
 }
 
 ValueId Emitter::reshape(ValueId x, const Shape& to) {
-  if (shape(x) == to) return x;
+  if (has_shape(x, to)) return x;
   fb::ReshapeT op;
   op.shape.assign(to.begin(), to.end());
   return add(op, {x});
@@ -179,7 +179,7 @@ ValueId Emitter::transpose(ValueId x, int a, int b) {
 }
 
 ValueId Emitter::expand(ValueId x, const Shape& to) {
-  if (shape(x) == to) return x;
+  if (has_shape(x, to)) return x;
   fb::ExpandT op;
   op.shape.assign(to.begin(), to.end());
   return add(op, {x});
@@ -194,7 +194,7 @@ ValueId Emitter::unsqueeze(ValueId x, int axis) {
 
 ValueId Emitter::slice(ValueId x, int axis, int64_t start, int64_t size, int64_t step) {
   const Shape s = shape(x);
-  if (start == 0 && step == 1 && dim(x, axis) == size) return x;
+  if (!any_size_ && start == 0 && step == 1 && dim(x, axis) == size) return x;
   fb::SliceT op;
   op.starts.assign(s.size(), 0);
   op.sizes.assign(s.begin(), s.end());

@@ -17,8 +17,9 @@ namespace lazyrt {
 class Emitter {
  public:
   /// `graph` must outlive this. `is_static[v]` tells of every value whether it depends on constants
-  /// alone; it grows with the graph.
-  Emitter(Graph& graph, std::vector<bool>& is_static, Source source);
+  /// alone; it grows with the graph. `any_size`: the node is made where it does nothing at these
+  /// extents only, and large tensors as small ones.
+  Emitter(Graph& graph, std::vector<bool>& is_static, Source source, bool any_size = false);
 
   bool ok() const { return !failure_; }
   /// REQUIRES: !ok().
@@ -39,6 +40,9 @@ class Emitter {
   std::optional<std::vector<Scalar>> constant_values(ValueId v) const;
   /// The same for whatever is_static: evaluated now where it must be.
   std::optional<std::vector<Scalar>> known_values(ValueId v) const;
+
+  /// Whether what is made has to be the same at other extents.
+  bool any_size() const { return any_size_; }
 
   /// An axis in [0, rank), or a failure that names it. Rank 0 is taken as rank 1, as ATen does.
   int axis(int64_t given, int rank);
@@ -94,10 +98,12 @@ class Emitter {
  private:
   std::vector<ValueId> add_all(const Attrs& attrs, const std::vector<ValueId>& inputs);
   void mark(ValueId v, bool is_static);
+  bool has_shape(ValueId x, const Shape& to) const { return !any_size_ && shape(x) == to; }
 
   Graph& graph_;
   std::vector<bool>& is_static_;
   Source source_;
+  bool any_size_;
   std::optional<Failure> failure_;
 };
 

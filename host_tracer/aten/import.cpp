@@ -24,7 +24,9 @@ struct Problem {
 
 class Importer {
  public:
-  Importer(const Trace& trace, const OpTable& ops) : trace_(trace), graph_(ops) {}
+  Importer(const Trace& trace, const OpTable& ops, bool any_size) : trace_(trace), graph_(ops) {
+    state_.any_size = any_size;
+  }
 
   Outcome<Graph> run(ImportReport* report);
 
@@ -389,8 +391,9 @@ Outcome<Graph> Importer::run(ImportReport* report) {
 
 }  // namespace
 
-Outcome<Graph> import_trace(const Trace& trace, const OpTable& ops, ImportReport* report) {
-  return Importer(trace, ops).run(report);
+Outcome<Graph> import_trace(const Trace& trace, const OpTable& ops, ImportReport* report,
+                            bool any_size) {
+  return Importer(trace, ops, any_size).run(report);
 }
 
 }  // namespace lazyrt

@@ -29,7 +29,9 @@ struct ImportReport {
 ///
 /// Fails with one text that lists every operator that cannot be exported, with its source lines;
 /// a wrong trace (undefined values, impossible shapes) fails in the same way. `report` may be
-/// nullptr; it is filled also on failure. `ops` must outlive the graph.
-Outcome<Graph> import_trace(const Trace& trace, const OpTable& ops, ImportReport* report);
+/// nullptr; it is filled also on failure. `ops` must outlive the graph. `any_size`: nodes are made
+/// even where they do nothing at these sizes, for what is captured at several.
+Outcome<Graph> import_trace(const Trace& trace, const OpTable& ops, ImportReport* report,
+                            bool any_size = false);
 
 }  // namespace lazyrt

@@ -50,7 +50,7 @@ Scalar rounded(const Scalar& value, DType dtype) {
 }  // namespace
 
 RuleContext::RuleContext(Graph& graph, ImportState& state, const TraceNode& node, bool wide)
-    : Emitter(graph, state.is_static, node.source),
+    : Emitter(graph, state.is_static, node.source, state.any_size),
       state_(state),
       node_(node),
       wide_(wide),

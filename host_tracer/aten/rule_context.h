@@ -22,6 +22,7 @@ struct ImportState {
   std::vector<ValueId> values;  ///< by TraceValueId; kNoValue: not imported (yet)
   std::vector<int> uses;        ///< by TraceValueId: how often a live node or output reads it
   std::vector<bool> is_static;  ///< by ValueId
+  bool any_size = false;        ///< as Emitter's
 };
 
 /// Accessors fail (stickily, as the emitter) when an argument is absent or of another type; the

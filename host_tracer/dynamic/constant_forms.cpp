@@ -24,6 +24,15 @@ std::optional<fb::FullT> full_of(const Value& v) {
   return full;
 }
 
+Value element_of(const Value& v, int64_t i) {
+  const size_t width = dtype_size(v.dtype);
+  Value one = v;
+  one.shape = Shape({1});
+  one.constant.data += static_cast<size_t>(i) * width;
+  one.constant.bytes = width;
+  return one;
+}
+
 bool is_part(const Value& part, const Value& whole, const std::vector<int64_t>& starts) {
   const size_t width = dtype_size(part.dtype);
   const int rank = part.shape.rank();
@@ -68,6 +77,71 @@ std::optional<std::vector<int64_t>> ramp_of(const Value& v) {
     if (sum != x[i]) return std::nullopt;
   }
   return ramp;
+}
+
+bool varies(const SizedConstant& constant) {
+  const Value& first = *constant[0];
+  return std::any_of(constant.begin(), constant.end(), [&](const Value* v) {
+    return v->dtype != first.dtype || v->shape != first.shape ||
+           !same_bytes(v->constant, first.constant);
+  });
+}
+
+std::vector<int64_t> starts_of(const Value& part, const Value& whole,
+                               const std::vector<bool>& at_end) {
+  std::vector<int64_t> starts;
+  for (int d = 0; d < whole.shape.rank(); ++d) {
+    starts.push_back(at_end[static_cast<size_t>(d)] ? whole.shape[d] - part.shape[d] : 0);
+  }
+  return starts;
+}
+
+namespace {
+
+bool fits(const Value& part, const Value& whole, const std::vector<bool>& at_end) {
+  for (int d = 0; d < whole.shape.rank(); ++d) {
+    if (part.shape[d] > whole.shape[d]) return false;
+  }
+  return is_part(part, whole, starts_of(part, whole, at_end));
+}
+
+}  // namespace
+
+std::optional<SliceForm> slice_of_largest(const SizedConstant& constant) {
+  const Value& whole = *constant.back();
+  SliceForm form;
+  for (const Value* v : constant) {
+    if (v->constant.bytes == 0) return std::nullopt;
+  }
+  for (int d = 0; d < whole.shape.rank(); ++d) {
+    const bool same = std::all_of(constant.begin(), constant.end(),
+                                  [&](const Value* v) { return v->shape[d] == whole.shape[d]; });
+    if (!same) form.varying.push_back(d);
+  }
+  for (unsigned to_last = 0; to_last < 1u << form.varying.size(); ++to_last) {
+    form.at_end.assign(static_cast<size_t>(whole.shape.rank()), false);
+    for (size_t i = 0; i < form.varying.size(); ++i) {
+      form.at_end[static_cast<size_t>(form.varying[i])] = (to_last >> i & 1) != 0;
+    }
+    if (std::all_of(constant.begin(), constant.end(),
+                    [&](const Value* v) { return fits(*v, whole, form.at_end); }))
+      return form;
+  }
+  return std::nullopt;
+}
+
+bool has_form(const SizedConstant& constant) {
+  const Value& first = *constant[0];
+  const auto all = [&](const auto& is_so) {
+    return std::all_of(constant.begin(), constant.end(), is_so);
+  };
+  if (!all([&](const Value* v) {
+        return v->dtype == first.dtype && v->shape.rank() == first.shape.rank();
+      }))
+    return false;
+  return all([](const Value* v) { return full_of(*v).has_value(); }) ||
+         slice_of_largest(constant).has_value() ||
+         all([](const Value* v) { return ramp_of(*v).has_value(); });
 }
 
 bool is_repeated(const Value& v, int dim) {

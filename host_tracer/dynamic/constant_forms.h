@@ -14,11 +14,35 @@ namespace lazyrt {
 /// Attributes of a Full that makes the constant; nothing where its elements are not all the same.
 std::optional<fb::FullT> full_of(const Value& v);
 
+/// Element i in row-major order, as a constant [1].
+Value element_of(const Value& v, int64_t i);
+
 /// Whether `part` is what `whole` has from `starts` on.
 bool is_part(const Value& part, const Value& whole, const std::vector<int64_t>& starts);
 
 /// c, and by dim the step of an i64 constant that is c + step * index + ...; nothing of others.
 std::optional<std::vector<int64_t>> ramp_of(const Value& v);
+
+/// One constant at several sizes, the largest last.
+using SizedConstant = std::vector<const Value*>;
+
+/// Whether its type, shape or content is another at some size.
+bool varies(const SizedConstant& constant);
+
+/// Parts of the largest one.
+struct SliceForm {
+  std::vector<int> varying;  ///< dims
+  std::vector<bool> at_end;  ///< by dim: up to the last element, else from the first on
+};
+
+std::optional<SliceForm> slice_of_largest(const SizedConstant& constant);
+
+/// Whether it is a number everywhere, a part of the largest one, or a ramp.
+bool has_form(const SizedConstant& constant);
+
+/// Where `part` begins in `whole`, by dim.
+std::vector<int64_t> starts_of(const Value& part, const Value& whole,
+                               const std::vector<bool>& at_end);
 
 /// Whether all of a constant's slices along `dim` are equal.
 bool is_repeated(const Value& v, int dim);

@@ -45,34 +45,62 @@ TEST(SizeSolver, FindsWhatProgramsComputeOfSizes) {
   EXPECT_NE(solved([](int64_t b, int64_t s) { return b * s * 4 + 5; }), "nothing");
 }
 
-/// How many more sizes are needed until ceil, floor and round of seq / d are known at all sizes.
+/// Solves for fn of seq, with more sizes as the solver asks for them; fn then holds at all sizes.
+void expect_solved(const std::function<int64_t(int64_t)>& fn, const std::string& text) {
+  auto points = fit_points(kTwo);
+  std::optional<TermId> term;
+  TermList terms;
+  for (int more = 0; !term; ++more) {
+    ASSERT_LT(more, 40) << text;
+    SizeSolver solver(kTwo, points, &terms);
+    std::vector<int64_t> values;
+    for (const SizePoint& p : points) values.push_back(fn(p[1]));
+    term = solver.integers(values);
+    if (term) break;
+    ASSERT_TRUE(solver.wanted().has_value()) << text;
+    points.insert(points.end() - 1, *solver.wanted());
+  }
+  for (int64_t s = 2; s <= 512; ++s)
+    EXPECT_EQ(terms.evaluate(*term, {3, s})->integer, fn(s)) << text << " at " << s;
+}
+
 TEST(SizeSolver, AsksForSizesThatTellStepsApart) {
   for (const int64_t d : {2, 3, 8, 10, 32, 50, 100, 160}) {
     for (const int64_t b : {int64_t{0}, d / 2, d - 1}) {
-      auto points = fit_points(kTwo);
-      std::optional<TermId> term;
-      TermList terms;
-      for (int more = 0; !term; ++more) {
-        ASSERT_LT(more, 30) << "(seq + " << b << ") // " << d;
-        SizeSolver solver(kTwo, points, &terms);
-        std::vector<int64_t> values;
-        for (const SizePoint& p : points) values.push_back(2 * ((p[1] + b) / d) + 3);
-        term = solver.integers(values);
-        if (term) break;
-        ASSERT_TRUE(solver.wanted().has_value()) << "(seq + " << b << ") // " << d;
-        points.insert(points.end() - 1, *solver.wanted());
-      }
-      for (int64_t s = 1; s <= 512; ++s) {
-        EXPECT_EQ(terms.evaluate(*term, {3, s})->integer, 2 * ((s + b) / d) + 3) << s;
-      }
+      expect_solved([&](int64_t s) { return 2 * ((s + b) / d) + 3; },
+                    "(seq + " + std::to_string(b) + ") // " + std::to_string(d));
     }
   }
 }
 
+TEST(SizeSolver, AsksForSizesThatTellRatiosApart) {
+  const std::pair<int64_t, int64_t> ratios[] = {{2, 3}, {3, 4}, {7, 10}, {3, 2}, {13, 16}, {9, 50}};
+  for (const auto& [p, d] : ratios) {
+    for (const int64_t b : {int64_t{0}, d / 2, -d}) {
+      expect_solved([p = p, d = d, b](int64_t s) { return floor_divide(p * s + b, d); },
+                    std::to_string(p) + " * seq // " + std::to_string(d));
+    }
+  }
+}
+
+TEST(SizeSolver, AsksForSizesThatTellRemaindersApart) {
+  for (const int64_t d : {2, 4, 7, 8, 16, 32, 64}) {
+    expect_solved([&](int64_t s) { return s % d; }, "seq % " + std::to_string(d));
+    expect_solved([&](int64_t s) { return d - 1 - (s + d - 1) % d; },
+                  "-seq % " + std::to_string(d));
+  }
+}
+
 TEST(SizeSolver, DoesNotGuess) {
-  EXPECT_EQ(solved([](int64_t, int64_t s) { return s * s; }), "nothing");
-  EXPECT_EQ(solved([](int64_t b, int64_t s) { return b * b * s; }), "nothing");
-  EXPECT_EQ(solved([](int64_t, int64_t s) { return s % 7; }), "nothing");
+  EXPECT_EQ(solved([](int64_t, int64_t s) { return s * s * s; }), "nothing");
+  EXPECT_EQ(solved([](int64_t, int64_t s) { return s ^ 5; }), "nothing");
+  EXPECT_EQ(solved([](int64_t, int64_t s) { return s < 30 ? s : 7; }), "nothing");
+}
+
+TEST(SizeSolver, FindsSquares) {
+  EXPECT_NE(solved([](int64_t, int64_t s) { return s * s; }), "nothing");
+  EXPECT_NE(solved([](int64_t, int64_t s) { return s * (s - 1) / 2; }), "nothing");
+  EXPECT_NE(solved([](int64_t b, int64_t s) { return b * s * (s + 1) / 2; }), "nothing");
 }
 
 TEST(SizeSolver, FindsRealNumbers) {

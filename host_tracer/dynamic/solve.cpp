@@ -10,6 +10,7 @@ namespace {
 using Op = fb::TermOp;
 
 constexpr int64_t kMostSteps = 256;  ///< the largest d of (s+b)//d
+constexpr int64_t kMostParts = 64;   ///< the largest d of (p*s+b)//d
 
 bool close(double a, double b, bool single) {
   const double scale = std::max(std::abs(a), std::abs(b));
@@ -87,8 +88,11 @@ std::optional<TermId> SizeSolver::of_symbols(const std::vector<int64_t>& values,
 
 std::optional<TermId> SizeSolver::of_symbol(int symbol, const std::vector<Sample>& series) {
   if (series.size() < 2) return std::nullopt;
-  for (const auto& way : {&SizeSolver::affine, &SizeSolver::stepped, &SizeSolver::bounded}) {
-    if (const auto term = (this->*way)(symbol, series)) return term;
+  asks_ = false;
+  for (const auto& way :
+       {&SizeSolver::affine, &SizeSolver::stepped, &SizeSolver::bounded, &SizeSolver::squared}) {
+    const auto term = (this->*way)(symbol, series);
+    if (term || asks_) return term;
   }
   return std::nullopt;
 }
@@ -105,25 +109,35 @@ std::optional<TermId> SizeSolver::affine(int symbol, const std::vector<Sample>& 
   return terms_->make(Op::Add, scaled, terms_->integer(c));
 }
 
-/// a*((s+b)//d) + c, where all that fit are the same function.
+/// Quotients and remainders, where all that fit are the same function.
 std::optional<TermId> SizeSolver::stepped(int symbol, const std::vector<Sample>& series) {
-  const std::vector<Steps> fits = all_steps(series);
+  std::vector<Steps> fits;
+  add_steps(series, &fits);
+  add_ratios(series, &fits);
+  std::optional<TermId> other;
+  if (fits.empty()) {
+    add_remainders(series, &fits);
+    if (!fits.empty()) other = bounded(symbol, series);
+  }
   if (fits.empty()) return std::nullopt;
-  if (const auto size = size_apart(symbol, fits)) {
+  if (const auto size = size_apart(symbol, fits, other)) {
+    asks_ = true;
     wanted_ = points_[0];
     (*wanted_)[static_cast<size_t>(symbol)] = *size;
     return std::nullopt;
   }
   const Steps& x = fits.front();
-  const TermId shifted = terms_->make(Op::Add, terms_->symbol(symbol), terms_->integer(x.b));
-  const TermId steps = terms_->make(Op::FloorDivide, shifted, terms_->integer(x.d));
+  const TermId part = terms_->make(Op::Multiply, terms_->symbol(symbol), terms_->integer(x.p));
+  const TermId shifted = terms_->make(Op::Add, part, terms_->integer(x.b));
+  const TermId steps =
+      terms_->make(x.remainder ? Op::Remainder : Op::FloorDivide, shifted, terms_->integer(x.d));
   const TermId scaled = terms_->make(Op::Multiply, steps, terms_->integer(x.a));
   return terms_->make(Op::Add, scaled, terms_->integer(x.c));
 }
 
-std::vector<SizeSolver::Steps> SizeSolver::all_steps(const std::vector<Sample>& series) {
+/// a*((s+b)//d) + c
+void SizeSolver::add_steps(const std::vector<Sample>& series, std::vector<Steps>* fits) {
   const Sample &first = series.front(), &last = series.back();
-  std::vector<Steps> fits;
   for (int64_t d = 2; d <= kMostSteps; ++d) {
     // Between the ends are floor or ceil of (last.s - first.s) / d steps.
     const int64_t fewest = (last.s - first.s) / d, rise = last.v - first.v;
@@ -134,32 +148,109 @@ std::vector<SizeSolver::Steps> SizeSolver::all_steps(const std::vector<Sample>& 
         x.c = first.v - x.a * floor_divide(first.s + x.b, d);
         if (std::all_of(series.begin(), series.end(),
                         [&](const Sample& seen) { return x.at(seen.s) == seen.v; }))
-          fits.push_back(x);
+          fits->push_back(x);
       }
     }
   }
-  return fits;
+}
+
+/// (p*s+b)//d with p beyond 1: of all b that fit the smallest and the largest.
+void SizeSolver::add_ratios(const std::vector<Sample>& series, std::vector<Steps>* fits) {
+  const Sample &first = series.front(), &last = series.back();
+  const int64_t run = last.s - first.s, rise = last.v - first.v;
+  if (rise <= 0 || rise > run * 64) return;
+  for (int64_t d = 2; d <= kMostParts; ++d) {
+    const int64_t least = std::max<int64_t>(2, floor_divide((rise - 1) * d, run));
+    for (int64_t p = least; p <= ((rise + 1) * d + run - 1) / run; ++p) {
+      if (std::gcd(p, d) != 1) continue;
+      int64_t lowest = INT64_MIN, highest = INT64_MAX;
+      for (const Sample& x : series) {
+        lowest = std::max(lowest, x.v * d - p * x.s);
+        highest = std::min(highest, x.v * d + d - 1 - p * x.s);
+      }
+      if (lowest > highest) continue;
+      for (const int64_t b : {lowest, highest}) fits->push_back({1, b, 0, d, p});
+    }
+  }
+}
+
+/// a*((s+b)%d) + c; neighbours tell a.
+void SizeSolver::add_remainders(const std::vector<Sample>& series, std::vector<Steps>* fits) {
+  std::vector<int64_t> slopes;
+  int64_t lowest = series[0].v, highest = series[0].v;
+  for (size_t i = 0; i < series.size(); ++i) {
+    lowest = std::min(lowest, series[i].v);
+    highest = std::max(highest, series[i].v);
+    if (i == 0 || series[i].v == series[i - 1].v) continue;
+    const int64_t run = series[i].s - series[i - 1].s, rise = series[i].v - series[i - 1].v;
+    if (rise % run == 0) slopes.push_back(rise / run);
+  }
+  std::sort(slopes.begin(), slopes.end());
+  slopes.erase(std::unique(slopes.begin(), slopes.end()), slopes.end());
+  for (const int64_t a : slopes) {
+    for (int64_t d = std::max<int64_t>(2, (highest - lowest) / std::abs(a) + 1); d <= kMostSteps;
+         ++d) {
+      for (int64_t b = 0; b < d; ++b) {
+        Steps x = {a, b, 0, d, 1, true};
+        x.c = series[0].v - x.at(series[0].s);
+        if (std::all_of(series.begin(), series.end(),
+                        [&](const Sample& seen) { return x.at(seen.s) == seen.v; }))
+          fits->push_back(x);
+      }
+    }
+  }
+}
+
+/// (a*s*s + b*s + c) // 2 of whole a, b, c, of at least five points.
+std::optional<TermId> SizeSolver::squared(int symbol, const std::vector<Sample>& series) {
+  if (series.size() < 5 || series.back().s > 1 << 20) return std::nullopt;
+  const Sample &x = series[0], &y = series[series.size() / 2], &z = series.back();
+  // Newton's divided differences of 2*v.
+  const int64_t first = 2 * (y.v - x.v), second = 2 * (z.v - y.v);
+  if (first % (y.s - x.s) != 0 || second % (z.s - y.s) != 0) return std::nullopt;
+  const int64_t slope = first / (y.s - x.s), bend = second / (z.s - y.s) - slope;
+  if (bend % (z.s - x.s) != 0) return std::nullopt;
+  const int64_t a = bend / (z.s - x.s), b = slope - a * (x.s + y.s);
+  const int64_t c = 2 * x.v - a * x.s * x.s - b * x.s;
+  for (const Sample& seen : series) {
+    if (a * seen.s * seen.s + b * seen.s + c != 2 * seen.v) return std::nullopt;
+  }
+  const TermId s = terms_->symbol(symbol);
+  const TermId square =
+      terms_->make(Op::Multiply, terms_->make(Op::Multiply, s, s), terms_->integer(a));
+  const TermId line = terms_->make(Op::Multiply, s, terms_->integer(b));
+  const TermId sum = terms_->make(Op::Add, terms_->make(Op::Add, square, line), terms_->integer(c));
+  return terms_->make(Op::FloorDivide, sum, terms_->integer(2));
 }
 
 /// The size at which the fewest agree; nothing where all agree everywhere.
-std::optional<int64_t> SizeSolver::size_apart(int symbol, const std::vector<Steps>& fits) const {
+std::optional<int64_t> SizeSolver::size_apart(int symbol, const std::vector<Steps>& fits,
+                                              std::optional<TermId> other) const {
+  const auto answer_of_other = [&](int64_t size) {
+    SizePoint point = points_[0];
+    point[static_cast<size_t>(symbol)] = size;
+    const auto number = terms_->evaluate(*other, point);
+    return number ? number->integer : 0;
+  };
   const DimSymbol& range = symbols_[static_cast<size_t>(symbol)];
   const int64_t count = std::min<int64_t>(range.count(), 1 << 14);
   std::vector<int64_t> sizes;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t size = range.nth(range.count() <= count ? i : i * (range.count() / count));
-    const bool agree = std::all_of(fits.begin(), fits.end(), [&](const Steps& x) {
-      return x.at(size) == fits.front().at(size);
-    });
+    const int64_t answer = fits.front().at(size);
+    const bool agree = std::all_of(fits.begin(), fits.end(),
+                                   [&](const Steps& x) { return x.at(size) == answer; }) &&
+                       (!other || answer_of_other(size) == answer);
     // At 1 programs and rules take other ways; the smallest size is checked by a run.
     if (!agree && size > 1) sizes.push_back(size);
   }
   std::optional<int64_t> best;
-  size_t most = fits.size() + 1;
+  size_t most = fits.size() + 2;
   const size_t stride = sizes.size() / 64 + 1;
   for (size_t i = 0; i < sizes.size(); i += stride) {
     std::map<int64_t, size_t> answers;
     for (const Steps& x : fits) ++answers[x.at(sizes[i])];
+    if (other) ++answers[answer_of_other(sizes[i])];
     size_t largest = 0;
     for (const auto& [answer, times] : answers) largest = std::max(largest, times);
     if (largest >= most) continue;

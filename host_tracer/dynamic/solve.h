@@ -10,11 +10,11 @@
 
 namespace lazyrt {
 
-/// Finds terms over symbols from what they give at known points. A symbol alone is a*((s+b)//d)+c,
-/// or that bounded by a constant (max, min); several symbols are sums and products of such, with
-/// one number added. Nothing is guessed: a term is an answer only where it gives every number seen
-/// and no other of its family does so that differs at a size that is allowed; else wanted() is a
-/// point that tells them apart.
+/// Finds terms over symbols from what they give at known points. A symbol alone is a*((p*s+b)//d)+c
+/// or a*((s+b)%d)+c, a square, or a line bounded by a constant (max, min); several symbols are sums
+/// and products of such, with one number added. Nothing is guessed: a term is an answer only where
+/// it gives every number seen and no other of its family does so that differs at a size that is
+/// allowed; else wanted() is a point that tells them apart.
 class SizeSolver {
  public:
   /// `points` are distinct; the first is the base: each symbol has points that differ from it in
@@ -31,10 +31,14 @@ class SizeSolver {
   const std::optional<SizePoint>& wanted() const { return wanted_; }
 
  private:
-  /// a*((s+b)//d) + c
+  /// a*((p*s+b)//d) + c, or with the remainder instead of the quotient
   struct Steps {
-    int64_t a = 0, b = 0, c = 0, d = 1;
-    int64_t at(int64_t s) const { return a * floor_divide(s + b, d) + c; }
+    int64_t a = 0, b = 0, c = 0, d = 1, p = 1;
+    bool remainder = false;
+    int64_t at(int64_t s) const {
+      const int64_t t = p * s + b, quotient = floor_divide(t, d);
+      return a * (remainder ? t - quotient * d : quotient) + c;
+    }
   };
 
   struct Sample {
@@ -47,8 +51,12 @@ class SizeSolver {
   std::optional<TermId> of_symbol(int symbol, const std::vector<Sample>& series);
   std::optional<TermId> affine(int symbol, const std::vector<Sample>& series);
   std::optional<TermId> stepped(int symbol, const std::vector<Sample>& series);
-  static std::vector<Steps> all_steps(const std::vector<Sample>& series);
-  std::optional<int64_t> size_apart(int symbol, const std::vector<Steps>& fits) const;
+  std::optional<TermId> squared(int symbol, const std::vector<Sample>& series);
+  static void add_steps(const std::vector<Sample>& series, std::vector<Steps>* fits);
+  static void add_ratios(const std::vector<Sample>& series, std::vector<Steps>* fits);
+  static void add_remainders(const std::vector<Sample>& series, std::vector<Steps>* fits);
+  std::optional<int64_t> size_apart(int symbol, const std::vector<Steps>& fits,
+                                    std::optional<TermId> other) const;
   std::optional<TermId> bounded(int symbol, const std::vector<Sample>& series);
   std::optional<TermId> separated(const std::vector<int64_t>& values,
                                   const std::vector<int>& symbols);
@@ -64,6 +72,7 @@ class SizeSolver {
   std::vector<SizePoint> points_;
   TermList* terms_;
   std::optional<SizePoint> wanted_;
+  bool asks_ = false;  ///< the number looked at may be one of several
   std::map<std::vector<int64_t>, std::optional<TermId>> known_;
   std::vector<TermId> integer_terms_;  ///< symbols, then what was found, for reals
 };

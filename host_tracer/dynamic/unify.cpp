@@ -9,9 +9,11 @@
 #include <random>
 #include <unordered_map>
 
+#include "host_tracer/dynamic/alike.h"
 #include "host_tracer/dynamic/constant_forms.h"
 #include "host_tracer/dynamic/solve.h"
 #include "host_tracer/graph/attr_numbers.h"
+#include "host_tracer/passes/pass_util.h"
 #include "host_tracer/passes/passes.h"
 #include "schema/bundle_file.h"
 
@@ -154,9 +156,9 @@ class Unifier {
 
   Failure differs(size_t k, const std::string& what, const Source& source) const {
     const std::string place = source.text();
-    return {Error::kUnsupported,
-            "the program is not the same at " + made_.shapes_.text(points_[0]) + " and at " +
-                made_.shapes_.text(points_[k]) + ": " + what + (place.empty() ? "" : ", " + place)};
+    return {Error::kUnsupported, kDiffersAtSizes + made_.shapes_.text(points_[0]) + " and at " +
+                                     made_.shapes_.text(points_[k]) + ": " + what +
+                                     (place.empty() ? "" : ", " + place)};
   }
 
   // ------------------------------------------------------------ structure
@@ -243,13 +245,10 @@ class Unifier {
 
   const Value& value(size_t k, ValueId id) const { return graphs_[k].value(id); }
 
-  bool varies(ValueId id) const {
-    const Value& v = base().value(id);
-    for (size_t k = 1; k < graphs_.size(); ++k) {
-      const Value& other = value(k, id);
-      if (v.shape != other.shape || !same_bytes(v.constant, other.constant)) return true;
-    }
-    return false;
+  SizedConstant sized(ValueId id) const {
+    SizedConstant values;
+    for (const Graph& graph : graphs_) values.push_back(&graph.value(id));
+    return values;
   }
 
   Outcome<Done> replace_constants() {
@@ -257,7 +256,7 @@ class Unifier {
     for (size_t k = 0; k < graphs_.size(); ++k) changes[k].inputs = input_shapes(graphs_[k]);
     bool any = false;
     for (ValueId id = 0; id < static_cast<ValueId>(base().value_count()); ++id) {
-      if (base().value(id).kind != ValueKind::kConstant || !varies(id)) continue;
+      if (base().value(id).kind != ValueKind::kConstant || !varies(sized(id))) continue;
       any = true;
       LAZYRT_TRY(replace_constant(id, &changes));
     }
@@ -266,12 +265,11 @@ class Unifier {
     for (size_t k = 0; k < graphs_.size(); ++k) {
       auto copy = GraphCopy(graphs_[k], changes[k]).run();
       if (!copy.ok()) return copy.failure();
-      LAZYRT_TRY(drop_expands(*copy));
-      copy->remove_dead();
-      copy->compact();
       copies.push_back(std::move(*copy));
     }
-    graphs_ = std::move(copies);
+    auto dropped = AlikePasses({{"drop_expands", drop_expands}}).run(std::move(copies));
+    if (!dropped.ok()) return dropped.failure();
+    graphs_ = std::move(*dropped);
     return check_structure();
   }
 
@@ -282,7 +280,7 @@ class Unifier {
         return differs(k, "a constant has another type or rank", reader_of(id));
     }
     if (replace_by_full(id, changes) || replace_by_slice(id, changes) ||
-        replace_by_ramps(id, changes))
+        replace_by_ramps(id, changes) || replace_by_elements(id, changes))
       return Done{};
     size_t k = 1;
     while (value(k, id).shape == v.shape && same_bytes(value(k, id).constant, v.constant)) ++k;
@@ -307,48 +305,10 @@ class Unifier {
     return true;
   }
 
-  /// Each from the first element on, or to the last one, along each dim that varies.
   bool replace_by_slice(ValueId id, std::vector<Changes>* changes) const {
-    const Value& whole = graphs_.back().value(id);
-    for (const Graph& graph : graphs_) {
-      if (graph.value(id).constant.bytes == 0) return false;
-    }
-    std::vector<int> varying;
-    for (int d = 0; d < whole.shape.rank(); ++d) {
-      const bool same = std::all_of(graphs_.begin(), graphs_.end(), [&](const Graph& graph) {
-        return graph.value(id).shape[d] == whole.shape[d];
-      });
-      if (!same) varying.push_back(d);
-    }
-    for (unsigned to_last = 0; to_last < 1u << varying.size(); ++to_last) {
-      std::vector<bool> at_end(static_cast<size_t>(whole.shape.rank()), false);
-      for (size_t i = 0; i < varying.size(); ++i) {
-        at_end[static_cast<size_t>(varying[i])] = (to_last >> i & 1) != 0;
-      }
-      const bool all = std::all_of(graphs_.begin(), graphs_.end(), [&](const Graph& graph) {
-        return fits(graph.value(id), whole, at_end);
-      });
-      if (!all) continue;
-      add_slices(id, varying, at_end, changes);
-      return true;
-    }
-    return false;
-  }
-
-  static std::vector<int64_t> starts_of(const Value& part, const Value& whole,
-                                        const std::vector<bool>& at_end) {
-    std::vector<int64_t> starts;
-    for (int d = 0; d < whole.shape.rank(); ++d) {
-      starts.push_back(at_end[static_cast<size_t>(d)] ? whole.shape[d] - part.shape[d] : 0);
-    }
-    return starts;
-  }
-
-  static bool fits(const Value& part, const Value& whole, const std::vector<bool>& at_end) {
-    for (int d = 0; d < whole.shape.rank(); ++d) {
-      if (part.shape[d] > whole.shape[d]) return false;
-    }
-    return is_part(part, whole, starts_of(part, whole, at_end));
+    const auto form = slice_of_largest(sized(id));
+    if (form) add_slices(id, form->varying, form->at_end, changes);
+    return form.has_value();
   }
 
   void add_slices(ValueId id, const std::vector<int>& varying, const std::vector<bool>& at_end,
@@ -409,6 +369,38 @@ class Unifier {
       };
     }
     return true;
+  }
+
+  /// A few numbers, each by itself.
+  bool replace_by_elements(ValueId id, std::vector<Changes>* changes) const {
+    constexpr int64_t kMost = 16;
+    const Shape shape = base().value(id).shape;
+    if (shape.numel() > kMost) return false;
+    for (const Graph& graph : graphs_) {
+      if (graph.value(id).shape != shape) return false;
+    }
+    for (size_t k = 0; k < graphs_.size(); ++k) {
+      std::vector<Attrs> numbers;
+      for (int64_t i = 0; i < shape.numel(); ++i)
+        numbers.push_back(Attrs::of(*full_of(element_of(value(k, id), i))));
+      (*changes)[k].constants[id] = [shape, numbers](Graph& graph, const Source& source) {
+        return add_elements_of(graph, source, shape, numbers);
+      };
+    }
+    return true;
+  }
+
+  static Outcome<ValueId> add_elements_of(Graph& graph, const Source& source, const Shape& shape,
+                                          const std::vector<Attrs>& numbers) {
+    std::vector<ValueId> made;
+    for (const Attrs& number : numbers) {
+      auto one = graph.add(number, {}, source);
+      if (!one.ok()) return one;
+      made.push_back(*one);
+    }
+    auto row = graph.add(Attrs::of(fb::ConcatT{}), made, source);
+    if (!row.ok() || shape.rank() == 1) return row;
+    return graph.add(reshape_attrs(shape), {*row}, source);
   }
 
   static Outcome<ValueId> add_ramps(Graph& graph, const Source& source, const Shape& shape,

@@ -39,6 +39,9 @@ class DynamicGraph {
   std::vector<std::vector<int>> value_symbols_;
 };
 
+/// How the texts begin that tell of a program which is another one at other sizes.
+inline constexpr const char* kDiffersAtSizes = "the program is not the same at ";
+
 /// `graphs[k]` is the program at points[k], after all passes and compact(); the first is the base,
 /// the last the largest (fit_points). A constant that varies becomes a number in a tensor (Full),
 /// or a slice of the largest one. Fails (kUnsupported) with the place where the program takes

@@ -15,6 +15,8 @@
 
 namespace lazyrt {
 
+struct RewriteJournal;  // rewriter.h
+
 using ValueId = int32_t;
 constexpr ValueId kNoValue = -1;
 
@@ -139,6 +141,7 @@ class Graph {
 
   std::vector<SampleTensor> sample_inputs;
   std::vector<SampleTensor> sample_outputs;
+  RewriteJournal* journal = nullptr;  ///< of the rewrites, if somebody keeps one
 
  private:
   ValueId add_value(Value value);

@@ -73,11 +73,38 @@ Outcome<bool> Rewriter::replace_node(const Node& node, const Attrs& attrs,
   return true;
 }
 
+namespace {
+
+void mix(uint64_t* hash, uint64_t number) { *hash = (*hash ^ number) * 0x100000001b3; }
+
+}  // namespace
+
+/// The rule's answer, written into the journal of the graph if it has one.
+Outcome<bool> Rewriter::apply(const Rule& rule, const Node& node) {
+  RewriteJournal* journal = graph_.journal;
+  if (journal == nullptr) return rule(*this, node);
+  const size_t place = journal->steps.size();
+  journal->steps.emplace_back();
+  if (journal->kept.count(place) != 0) return false;
+  const size_t begin = graph_.nodes().size(), values = graph_.value_count();
+  Outcome<bool> changed = rule(*this, node);
+  if (!changed.ok() || !*changed) return changed;
+  RewriteJournal::Step& step = journal->steps[place];
+  step.changed = true;
+  for (size_t n = begin; n < graph_.nodes().size(); ++n) {
+    mix(&step.made, static_cast<uint64_t>(graph_.nodes()[n].attrs.kind()));
+    for (ValueId id : graph_.nodes()[n].inputs) mix(&step.made, static_cast<uint64_t>(id));
+  }
+  mix(&step.made, graph_.value_count() - values);
+  for (ValueId id : node.outputs) step.replaced.emplace_back(id, resolve(id));
+  return changed;
+}
+
 Outcome<size_t> Rewriter::run(const Rule& rule) {
   size_t changes = 0;
   for (Node& node : graph_.take_nodes()) {
     for (ValueId& id : node.inputs) id = resolve(id);
-    Outcome<bool> changed = rule(*this, node);
+    Outcome<bool> changed = apply(rule, node);
     if (!changed.ok()) return changed.failure();
     if (!*changed) {
       graph_.append(std::move(node));

@@ -2,13 +2,28 @@
 
 // How passes change a graph: its nodes are rebuilt front to back, each kept or replaced.
 
+#include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host_tracer/graph/graph.h"
 
 namespace lazyrt {
+
+/// What rewrites of a graph (Graph::journal) did, node by node: so that graphs of one program at
+/// several sizes are changed alike (dynamic/alike.h).
+struct RewriteJournal {
+  struct Step {
+    bool changed = false;
+    uint64_t made = 0;  ///< a hash of the nodes added and of what they read, by id
+    std::vector<std::pair<ValueId, ValueId>> replaced;  ///< results, and what stands for them
+  };
+  std::vector<Step> steps;  ///< of all nodes offered, in order
+  std::set<size_t> kept;    ///< nodes to be left as they are, by their place in `steps`
+};
 
 /// Given to a rule with the graph as rebuilt so far. Rules look up, at producers; what they leave
 /// unread is dropped at the end.
@@ -44,6 +59,7 @@ class Rewriter {
   friend Outcome<size_t> rewrite(Graph& graph, const Rule& rule);
   explicit Rewriter(Graph& graph) : graph_(graph), uses_(graph.use_counts()) {}
   Outcome<size_t> run(const Rule& rule);
+  Outcome<bool> apply(const Rule& rule, const Node& node);
   ValueId resolve(ValueId id) const;
   void read(ValueId id);
   void unread(ValueId id);

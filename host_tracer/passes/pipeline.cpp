@@ -32,28 +32,33 @@ const Pipeline& default_pipeline() {
   return pipeline;
 }
 
+Outcome<PassReport> run_pass(Graph& graph, const Pass& pass) {
+  PassReport report;
+  report.name = pass.name;
+  report.nodes_before = graph.nodes().size();
+  const auto start = std::chrono::steady_clock::now();
+  Outcome<size_t> changes = pass.run(graph);
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+  if (!changes.ok()) {
+    return Failure{changes.failure().error, "pass " + pass.name + ": " + changes.failure().text};
+  }
+  const Outcome<Done> valid = verify_graph(graph);
+  if (!valid.ok()) {
+    return Failure{Error::kInternal, "after pass " + pass.name + ": " + valid.failure().text};
+  }
+  report.nodes_after = graph.nodes().size();
+  report.changes = *changes;
+  report.milliseconds = spent.count();
+  return report;
+}
+
 Outcome<std::vector<PassReport>> run_pipeline(Graph& graph, const Pipeline& pipeline,
                                               const PipelineOptions& options) {
   std::vector<PassReport> reports;
   for (const Pass& pass : pipeline) {
-    PassReport report;
-    report.name = pass.name;
-    report.nodes_before = graph.nodes().size();
-    const auto start = std::chrono::steady_clock::now();
-    Outcome<size_t> changes = pass.run(graph);
-    const std::chrono::duration<double, std::milli> spent =
-        std::chrono::steady_clock::now() - start;
-    if (!changes.ok()) {
-      return Failure{changes.failure().error, "pass " + pass.name + ": " + changes.failure().text};
-    }
-    const Outcome<Done> valid = verify_graph(graph);
-    if (!valid.ok()) {
-      return Failure{Error::kInternal, "after pass " + pass.name + ": " + valid.failure().text};
-    }
-    report.nodes_after = graph.nodes().size();
-    report.changes = *changes;
-    report.milliseconds = spent.count();
-    reports.push_back(report);
+    auto report = run_pass(graph, pass);
+    if (!report.ok()) return report.failure();
+    reports.push_back(*report);
     if (options.after) options.after(pass, graph);
   }
   return reports;

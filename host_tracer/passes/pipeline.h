@@ -33,6 +33,9 @@ struct PipelineOptions {
   std::function<void(const Pass&, const Graph&)> after;
 };
 
+/// Runs a pass and verify_graph() after it. The failure names the pass; the graph is void then.
+Outcome<PassReport> run_pass(Graph& graph, const Pass& pass);
+
 /// Runs the passes in order with verify_graph() after each. The failure names the pass; the graph
 /// is void then.
 Outcome<std::vector<PassReport>> run_pipeline(Graph& graph, const Pipeline& pipeline,

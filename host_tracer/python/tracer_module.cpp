@@ -23,6 +23,7 @@
 #include "host_tracer/capture/eager_reference.h"
 #include "host_tracer/capture/finding_ids.h"
 #include "host_tracer/capture/trace_phases.h"
+#include "host_tracer/dynamic/unify.h"
 #include "host_tracer/python/copy_recorder.h"
 #include "host_tracer/python/errors.h"
 #include "host_tracer/python/python_export.h"
@@ -462,6 +463,7 @@ void bind_export(py::module_& m) {
 }  // namespace
 
 PYBIND11_MODULE(_tracer, m) {
+  m.attr("DIFFERS_AT_SIZES") = kDiffersAtSizes;
   m.doc() = "LazyRT's tracer; use it through lazyrt.export().";
   register_errors();
   py::class_<PythonSources, std::shared_ptr<PythonSources>>(m, "Sources")

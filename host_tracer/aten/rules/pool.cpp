@@ -77,9 +77,9 @@ void adaptive_avg_pool(RuleContext& c) {
   ValueId y = kNoValue;
   if (out == Pair{1, 1}) {
     y = c.reduce(fb::ReduceFn::Mean, x.nhwc, {1, 2}, true);
-  } else if (in == out) {
+  } else if (in == out && !c.any_size()) {
     y = x.nhwc;
-  } else if (divides(in, out)) {
+  } else if (divides(in, out) && !c.any_size()) {
     y = c.add(even_windows<fb::AvgPool2dT>(in, out), {x.nhwc});
   } else {
     fb::AdaptiveAvgPool2dT op;

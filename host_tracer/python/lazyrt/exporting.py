@@ -47,13 +47,26 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
     path = os.fspath(path)
     check = checking.level_name(check)
     _check_path(path)
-    with _one_at_a_time:
+
+    def run(follows_factories):
         job = _Export(Program(model), allow, second_trace, progress)
         samples = [_example(job.program, *call) for call in _calls(args, kwargs)]
         if dynamic:
-            job.sizes = Sizes(dynamic, samples)
+            job.sizes, job.follows_factories = Sizes(dynamic, samples), follows_factories
             samples = samples[:1]  # the others have given bounds
         return contextvars.copy_context().run(job.run, samples, path, check, keep_samples, report)
+
+    with _one_at_a_time:
+        try:
+            return run(follows_factories=False)
+        except ExportError as error:
+            if not dynamic or not str(error).startswith(_tracer.DIFFERS_AT_SIZES):
+                raise
+            first = error
+        try:
+            return run(follows_factories=True)
+        except ExportError:
+            raise first from None
 
 
 def _calls(args, kwargs):
@@ -113,6 +126,7 @@ class _Export:
         self.heard = set()  # ids of samples
         self.written_inputs = set()  # in a capture, though eager's values may stay what they are
         self.sizes = None  # a Sizes where extents vary
+        self.follows_factories = False  # what the program makes of sizes is in the graph, too
         self.layout = None  # what the samples assume of their inputs' memory, once it is known
 
     def run(self, samples, path, check, keep_samples, report_path):
@@ -630,6 +644,7 @@ class _LazyRun:
             stack.enter_context(job.globals.keeping_denormals())
             draws = stack.enter_context(job.draws.watched(self.numbers))
             mode = CaptureMode(_tracer.lift, self._note, self.numbers, self.copies, self._recipes, call.kept(), draws)
+            mode.any_size, mode.follows_factories = job.sizes is not None, job.follows_factories
             stack.enter_context(self.numbers.active())
             stack.enter_context(scripts.Calls(mode.scripted))
             stack.enter_context(mode)

@@ -85,6 +85,40 @@ def write(tensor, parts, value):
     target.index_copy_(dim, _place(number, target.shape[dim]), value)
 
 
+def _is_part(part):
+    if type(part) is slice:
+        positive = part.step is None or type(part.step) is int and part.step > 0
+        return positive and all(type(bound) in (int, type(None)) for bound in (part.start, part.stop))
+    return type(part) in (int, type(None), type(Ellipsis))
+
+
+def bounded_parts(index):
+    """The parts of a plain index that bounds some dimension, as x[:, :n] does; None of any other."""
+    parts = index if type(index) is tuple else (index,)
+    bounds = any(type(part) is slice and (part.start, part.stop) != (None, None) for part in parts)
+    return parts if bounds and all(map(_is_part, parts)) else None
+
+
+def sliced(tensor, parts):
+    """tensor[parts] with a slice for each one that is bounded: torch leaves out those that take all, which depends on sizes."""
+    taken = sum(part is not None and part is not Ellipsis for part in parts)
+    dim, result = 0, tensor
+    for part in parts:
+        if part is Ellipsis:
+            dim += tensor.dim() - taken
+        elif part is None:
+            result = result.unsqueeze(dim)
+            dim += 1
+        elif type(part) is int:
+            result = result.select(dim, part)
+        else:
+            if part != slice(None):
+                start, stop, step = 0 if part.start is None else part.start, sys.maxsize if part.stop is None else part.stop, part.step or 1
+                result = torch.ops.aten.slice(result, dim, start, stop, step)
+            dim += 1
+    return result
+
+
 def _users(tensor):
     """Of its memory: views of it count."""
     return torch._C._storage_Use_Count(tensor.untyped_storage()._cdata)

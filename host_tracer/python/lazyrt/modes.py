@@ -22,6 +22,9 @@ from lazyrt.watch import is_watched
 _Tensor = torch.Tensor
 # Lazy, so that the report can name them: those of numbers alone, and those that may take tensors.
 _DRAWS = {torch.rand, torch.randn, torch.randint, torch.randperm}
+# What sizes go into. Of CPU tensors the bundle would have the contents at one size.
+_FACTORIES = {torch.arange, torch.linspace, torch.logspace, torch.zeros, torch.ones, torch.full, torch.empty, torch.eye, torch.tril_indices, torch.triu_indices,
+              torch.hann_window, torch.hamming_window, torch.blackman_window, torch.bartlett_window, torch.kaiser_window}
 _DRAWS_OF_TENSORS = (torch.normal, torch.multinomial, torch.bernoulli, torch.poisson, torch.rand_like, torch.randn_like, torch.randint_like,
                      _Tensor.multinomial, _Tensor.bernoulli)
 
@@ -86,6 +89,8 @@ class CaptureMode(TorchFunctionMode):
         self._handlers = self._make_handlers()
         self.takes_gradients = False  # the program asks for some
         self.variables = []  # CPU tensors of which it may take some, beside parameters
+        self.any_size = False  # of several captures at other sizes: what does nothing at some is kept
+        self.follows_factories = False  # what they make is lazy
         self.missing_gradients = None  # the error of a gradient that was asked for where none are recorded
 
     def outlive(self, tensors):
@@ -129,7 +134,8 @@ class CaptureMode(TorchFunctionMode):
             self._refuse_autocast(func, args, kwargs)
         if torch._C._len_torch_dispatch_stack():
             self._refuse_dispatch_mode(args, kwargs)
-        if func in _DRAWS or _on_cpu(kwargs.get("device")) and any(is_lazy(t) for t in _tensors_in((*args, *kwargs.values()))):
+        makes = func in _DRAWS or self.follows_factories and func in _FACTORIES and self._is_of_program
+        if makes or _on_cpu(kwargs.get("device")) and any(is_lazy(t) for t in _tensors_in((*args, *kwargs.values()))):
             kwargs = {**kwargs, "device": LAZY}
         if self._numbers.used and has_carriers((*args, *kwargs.values())):
             return call_with_carriers(func, args, kwargs, lambda args, kwargs: self._call(func, args, kwargs))
@@ -328,7 +334,8 @@ class CaptureMode(TorchFunctionMode):
     def _getitem(self, func, args, kwargs):
         parts = indexing.parts_of(args[1]) if self._numbers.selects else None
         if parts is None:
-            return self._call(func, args, kwargs)
+            bounded = indexing.bounded_parts(args[1]) if self.any_size and is_lazy(self.current(args[0])) else None
+            return self._call(func, args, kwargs) if bounded is None else self._call(indexing.sliced, (args[0], bounded), {})
         if not is_lazy(self.current(args[0])):
             self._remember(args[0])
         self._pass_by(func)
