@@ -265,6 +265,7 @@ class SizedGraphs {
       std::optional<SizePoint> wanted;
       auto dynamic = unify_graphs(graphs_, sizes_.shapes, points_, &wanted);
       if (dynamic.ok() || !wanted || !sizes_.capture_at || more == kMostMore) return dynamic;
+      if (std::find(points_.begin(), points_.end(), *wanted) != points_.end()) return dynamic;
       if (const auto added = capture(*wanted); !added.ok()) return added.failure();
     }
   }

@@ -1,6 +1,7 @@
 #include "host_tracer/dynamic/constant_forms.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 
@@ -55,15 +56,40 @@ bool is_part(const Value& part, const Value& whole, const std::vector<int64_t>& 
   return true;
 }
 
+namespace {
+
+/// The elements, where all are whole numbers that any of these types holds.
+std::optional<std::vector<int64_t>> whole_numbers(const Value& v) {
+  if (v.constant.bytes == 0) return std::nullopt;
+  const auto count = static_cast<size_t>(v.shape.numel());
+  if (v.dtype == DType::kInt64) {
+    const auto* x = reinterpret_cast<const int64_t*>(v.constant.data);
+    return std::vector<int64_t>(x, x + count);
+  }
+  if (v.dtype != DType::kInt32 && v.dtype != DType::kFloat32 && v.dtype != DType::kFloat64)
+    return std::nullopt;
+  std::vector<int64_t> numbers;
+  for (const double x : constant_elements(v)) {
+    if (x != std::floor(x) || std::abs(x) > 1 << 24 || (x == 0 && std::signbit(x)))
+      return std::nullopt;
+    numbers.push_back(static_cast<int64_t>(x));
+  }
+  return numbers;
+}
+
+}  // namespace
+
 std::optional<std::vector<int64_t>> ramp_of(const Value& v) {
-  if (v.dtype != DType::kInt64 || v.constant.bytes == 0) return std::nullopt;
-  const auto* x = reinterpret_cast<const int64_t*>(v.constant.data);
+  const auto numbers = whole_numbers(v);
+  if (!numbers) return std::nullopt;
+  const std::vector<int64_t>& x = *numbers;
   std::vector<int64_t> ramp = {x[0]};
   int64_t stride = v.shape.numel();
   for (int d = 0; d < v.shape.rank(); ++d) {
     stride /= v.shape[d];
     int64_t step = 0;
-    if (v.shape[d] > 1 && __builtin_sub_overflow(x[stride], x[0], &step)) return std::nullopt;
+    if (v.shape[d] > 1 && __builtin_sub_overflow(x[static_cast<size_t>(stride)], x[0], &step))
+      return std::nullopt;
     ramp.push_back(step);
   }
   for (int64_t i = 0; i < v.shape.numel(); ++i) {
@@ -74,7 +100,7 @@ std::optional<std::vector<int64_t>> ramp_of(const Value& v) {
           __builtin_add_overflow(sum, part, &sum))
         return std::nullopt;
     }
-    if (sum != x[i]) return std::nullopt;
+    if (sum != x[static_cast<size_t>(i)]) return std::nullopt;
   }
   return ramp;
 }

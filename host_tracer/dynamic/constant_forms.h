@@ -20,7 +20,8 @@ Value element_of(const Value& v, int64_t i);
 /// Whether `part` is what `whole` has from `starts` on.
 bool is_part(const Value& part, const Value& whole, const std::vector<int64_t>& starts);
 
-/// c, and by dim the step of an i64 constant that is c + step * index + ...; nothing of others.
+/// c, and by dim the step of a constant of whole numbers that is c + step * index + ...; nothing of
+/// others.
 std::optional<std::vector<int64_t>> ramp_of(const Value& v);
 
 /// One constant at several sizes, the largest last.

@@ -83,6 +83,43 @@ TEST(SizeSolver, AsksForSizesThatTellRatiosApart) {
   }
 }
 
+TEST(SizeSolver, RoundsAsPythonDoes) {
+  for (const double r : {0.7, 0.29, 1.5, 0.05, 2.25}) {
+    const std::string text = "seq * " + std::to_string(r);
+    expect_solved(
+        [r](int64_t s) { return static_cast<int64_t>(std::floor(static_cast<double>(s) * r)); },
+        text);
+    expect_solved(
+        [r](int64_t s) { return static_cast<int64_t>(std::ceil(static_cast<double>(s) * r)); },
+        text);
+    expect_solved(
+        [r](int64_t s) { return static_cast<int64_t>(std::nearbyint(static_cast<double>(s) * r)); },
+        text);
+  }
+  expect_solved([](int64_t s) { return std::max<int64_t>(1, s / 10); }, "max(1, seq // 10)");
+  expect_solved([](int64_t s) { return std::min<int64_t>(30, (s + 7) / 8); },
+                "min(30, ceil(seq / 8))");
+}
+
+TEST(SizeSolver, UsesNumbersKnownBefore) {
+  auto points = fit_points(kTwo);
+  for (int64_t s = 9; s < 80; ++s) points.insert(points.end() - 1, {points[0][0], s});
+  TermList terms;
+  SizeSolver solver(kTwo, points, &terms);
+  const auto expect = [&](const std::function<int64_t(int64_t)>& fn) {
+    std::vector<int64_t> values;
+    for (const SizePoint& p : points) values.push_back(fn(p[1]));
+    const auto term = solver.integers(values);
+    ASSERT_TRUE(term.has_value());
+    for (int64_t s = 2; s <= 512; ++s)
+      EXPECT_EQ(terms.evaluate(*term, {2, s})->integer, fn(s)) << s;
+  };
+  expect([](int64_t s) { return s / 4; });
+  expect([](int64_t s) { return s - 2 * (s / 4); });
+  expect([](int64_t s) { return (s / 4 + 7) / 8 * 8; });
+  expect([](int64_t s) { return (7 - (s / 4 + 6) % 7) % 7; });
+}
+
 TEST(SizeSolver, AsksForSizesThatTellRemaindersApart) {
   for (const int64_t d : {2, 4, 7, 8, 16, 32, 64}) {
     expect_solved([&](int64_t s) { return s % d; }, "seq % " + std::to_string(d));

@@ -1,8 +1,10 @@
 #include "host_tracer/dynamic/solve.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace lazyrt {
 namespace {
@@ -29,11 +31,22 @@ SizeSolver::SizeSolver(const std::vector<DimSymbol>& symbols, std::vector<SizePo
 
 std::optional<TermId> SizeSolver::integers(const std::vector<int64_t>& values) {
   const auto it = known_.find(values);
-  if (it != known_.end()) return it->second;
+  if (it != known_.end() && it->second) return it->second;
   const auto found = find(values);
-  known_.emplace(values, found);
+  known_[values] = found;
   if (found) integer_terms_.push_back(*found);
+  if (!found && !wanted_) wanted_ = wanted_by_extent_;
   return found;
+}
+
+void SizeSolver::note_extent(const std::vector<int64_t>& values) {
+  if (known_.count(values) != 0) return;
+  const auto wanted = std::exchange(wanted_, std::nullopt);
+  const auto found = find(values);
+  known_[values] = found;
+  if (found) integer_terms_.push_back(*found);
+  if (wanted_ && !wanted_by_extent_) wanted_by_extent_ = wanted_;
+  wanted_ = wanted;
 }
 
 std::optional<TermId> SizeSolver::find(const std::vector<int64_t>& values) {
@@ -86,53 +99,163 @@ std::optional<TermId> SizeSolver::of_symbols(const std::vector<int64_t>& values,
   return separated(values, symbols);
 }
 
+int64_t SizeSolver::Steps::at(int64_t s) const {
+  const int64_t t = p * s + b, quotient = floor_divide(t, d);
+  const double product = static_cast<double>(s) * r;
+  switch (kind) {
+    case Kind::kQuotient:
+      return a * quotient + c;
+    case Kind::kRemainder:
+      return a * (t - quotient * d) + c;
+    case Kind::kFloor:
+      return static_cast<int64_t>(std::floor(product));
+    case Kind::kCeil:
+      return static_cast<int64_t>(std::ceil(product));
+    default:
+      return static_cast<int64_t>(std::nearbyint(product));
+  }
+}
+
+std::optional<TermNumber> SizeSolver::number_at(TermId term, int symbol, int64_t size) const {
+  SizePoint point = points_[0];
+  point[static_cast<size_t>(symbol)] = size;
+  return terms_->evaluate(term, point);
+}
+
+/// The symbol itself, then the other numbers that vary with it alone, the latest first.
 std::optional<TermId> SizeSolver::of_symbol(int symbol, const std::vector<Sample>& series) {
-  if (series.size() < 2) return std::nullopt;
+  constexpr size_t kMostArguments = 24;
   asks_ = false;
+  const Argument itself = {symbol, terms_->symbol(symbol)};
+  if (auto term = of_argument(itself, series); term || asks_) return term;
+  const std::vector<TermId> known = integer_terms_;
+  size_t tried = 0;
+  for (size_t i = known.size(); i-- > 0 && tried < kMostArguments;) {
+    const Argument of = {symbol, known[i]};
+    const auto over = series_over(of, series);
+    if (!over) continue;
+    ++tried;
+    if (auto term = of_argument(of, *over); term || asks_) return term;
+  }
+  if (auto term = combined(symbol, series)) return term;
+  ask_between(symbol, series);
+  return std::nullopt;
+}
+
+/// Few sizes are known yet: the middle of the widest gap among them.
+void SizeSolver::ask_between(int symbol, const std::vector<Sample>& series) {
+  constexpr size_t kEnough = 16;
+  if (series.size() < 2 || series.size() >= kEnough) return;
+  const DimSymbol& range = symbols_[static_cast<size_t>(symbol)];
+  size_t widest = 1;
+  for (size_t i = 2; i < series.size(); ++i) {
+    if (series[i].s - series[i - 1].s > series[widest].s - series[widest - 1].s) widest = i;
+  }
+  const int64_t low = series[widest - 1].s, steps = (series[widest].s - low) / range.multiple;
+  if (steps < 2) return;
+  asks_ = true;
+  wanted_ = points_[0];
+  (*wanted_)[static_cast<size_t>(symbol)] = low + steps / 2 * range.multiple;
+}
+
+/// The series by the values of the argument; nothing where it is no function of these, or these
+/// are the symbol's or few.
+std::optional<std::vector<SizeSolver::Sample>> SizeSolver::series_over(
+    const Argument& of, const std::vector<Sample>& series) const {
+  std::vector<Sample> over;
+  bool same = true;
+  for (const Sample& x : series) {
+    const auto number = number_at(of.term, of.symbol, x.s);
+    if (!number || number->is_real) return std::nullopt;
+    same = same && number->integer == x.s;
+    over.push_back({number->integer, x.v});
+  }
+  if (same) return std::nullopt;
+  std::sort(over.begin(), over.end(), [](const Sample& a, const Sample& b) {
+    return a.s < b.s || (a.s == b.s && a.v < b.v);
+  });
+  const auto last = std::unique(over.begin(), over.end(), [](const Sample& a, const Sample& b) {
+    return a.s == b.s && a.v == b.v;
+  });
+  over.erase(last, over.end());
+  for (size_t i = 1; i < over.size(); ++i) {
+    if (over[i].s == over[i - 1].s) return std::nullopt;
+  }
+  if (over.size() < 4) return std::nullopt;
+  return over;
+}
+
+std::optional<TermId> SizeSolver::of_argument(const Argument& of,
+                                              const std::vector<Sample>& series) {
+  if (series.size() < 2) return std::nullopt;
   for (const auto& way :
        {&SizeSolver::affine, &SizeSolver::stepped, &SizeSolver::bounded, &SizeSolver::squared}) {
-    const auto term = (this->*way)(symbol, series);
+    const auto term = (this->*way)(of, series);
     if (term || asks_) return term;
   }
   return std::nullopt;
 }
 
 /// a*s + c
-std::optional<TermId> SizeSolver::affine(int symbol, const std::vector<Sample>& series) {
+std::optional<SizeSolver::Steps> SizeSolver::line_of(const std::vector<Sample>& series) {
   const Sample &first = series.front(), &last = series.back();
   if ((last.v - first.v) % (last.s - first.s) != 0) return std::nullopt;
-  const int64_t a = (last.v - first.v) / (last.s - first.s), c = first.v - a * first.s;
+  Steps line;
+  line.a = (last.v - first.v) / (last.s - first.s);
+  line.c = first.v - line.a * first.s;
   for (const Sample& x : series) {
-    if (a * x.s + c != x.v) return std::nullopt;
+    if (line.at(x.s) != x.v) return std::nullopt;
   }
-  const TermId scaled = terms_->make(Op::Multiply, terms_->symbol(symbol), terms_->integer(a));
-  return terms_->make(Op::Add, scaled, terms_->integer(c));
+  return line;
 }
 
-/// Quotients and remainders, where all that fit are the same function.
-std::optional<TermId> SizeSolver::stepped(int symbol, const std::vector<Sample>& series) {
+std::optional<TermId> SizeSolver::affine(const Argument& of, const std::vector<Sample>& series) {
+  const auto line = line_of(series);
+  return line ? std::optional(term_of(of, *line)) : std::nullopt;
+}
+
+/// Quotients, roundings and remainders, where all that fit are the same function.
+std::optional<SizeSolver::Steps> SizeSolver::steps_of(const Argument& of,
+                                                      const std::vector<Sample>& series,
+                                                      bool is_part) {
   std::vector<Steps> fits;
   add_steps(series, &fits);
   add_ratios(series, &fits);
+  add_decimals(series, &fits);
   std::optional<TermId> other;
   if (fits.empty()) {
     add_remainders(series, &fits);
-    if (!fits.empty()) other = bounded(symbol, series);
+    if (!fits.empty()) other = bounded(of, series);
   }
   if (fits.empty()) return std::nullopt;
-  if (const auto size = size_apart(symbol, fits, other)) {
+  if (const auto size = size_apart(of, fits, other, is_part ? series : std::vector<Sample>())) {
     asks_ = true;
     wanted_ = points_[0];
-    (*wanted_)[static_cast<size_t>(symbol)] = *size;
+    (*wanted_)[static_cast<size_t>(of.symbol)] = *size;
     return std::nullopt;
   }
-  const Steps& x = fits.front();
-  const TermId part = terms_->make(Op::Multiply, terms_->symbol(symbol), terms_->integer(x.p));
-  const TermId shifted = terms_->make(Op::Add, part, terms_->integer(x.b));
-  const TermId steps =
-      terms_->make(x.remainder ? Op::Remainder : Op::FloorDivide, shifted, terms_->integer(x.d));
-  const TermId scaled = terms_->make(Op::Multiply, steps, terms_->integer(x.a));
-  return terms_->make(Op::Add, scaled, terms_->integer(x.c));
+  return fits.front();
+}
+
+std::optional<TermId> SizeSolver::stepped(const Argument& of, const std::vector<Sample>& series) {
+  const auto steps = steps_of(of, series, /*is_part=*/false);
+  return steps ? std::optional(term_of(of, *steps)) : std::nullopt;
+}
+
+TermId SizeSolver::term_of(const Argument& of, const Steps& x) {
+  using Kind = Steps::Kind;
+  if (x.kind == Kind::kQuotient || x.kind == Kind::kRemainder) {
+    const TermId part = terms_->make(Op::Multiply, of.term, terms_->integer(x.p));
+    const TermId shifted = terms_->make(Op::Add, part, terms_->integer(x.b));
+    const Op op = x.kind == Kind::kQuotient ? Op::FloorDivide : Op::Remainder;
+    const TermId steps = terms_->make(op, shifted, terms_->integer(x.d));
+    const TermId scaled = terms_->make(Op::Multiply, steps, terms_->integer(x.a));
+    return terms_->make(Op::Add, scaled, terms_->integer(x.c));
+  }
+  const bool up = x.kind == Kind::kCeil;  // -floor(-x)
+  const TermId product = terms_->make(Op::Multiply, of.term, terms_->real(up ? -x.r : x.r));
+  const TermId rounded = terms_->make(x.kind == Kind::kRound ? Op::Round : Op::Floor, product);
+  return up ? terms_->make(Op::Multiply, rounded, terms_->integer(-1)) : rounded;
 }
 
 /// a*((s+b)//d) + c
@@ -143,7 +266,7 @@ void SizeSolver::add_steps(const std::vector<Sample>& series, std::vector<Steps>
     const int64_t fewest = (last.s - first.s) / d, rise = last.v - first.v;
     for (const int64_t count : {fewest, fewest + 1}) {
       if (count == 0 || rise % count != 0) continue;
-      Steps x = {rise / count, 0, 0, d};
+      Steps x = {rise / count, 0, 0, d, 1, Steps::Kind::kQuotient, 0};
       for (; x.a != 0 && x.b < d; ++x.b) {
         x.c = first.v - x.a * floor_divide(first.s + x.b, d);
         if (std::all_of(series.begin(), series.end(),
@@ -169,7 +292,27 @@ void SizeSolver::add_ratios(const std::vector<Sample>& series, std::vector<Steps
         highest = std::min(highest, x.v * d + d - 1 - p * x.s);
       }
       if (lowest > highest) continue;
-      for (const int64_t b : {lowest, highest}) fits->push_back({1, b, 0, d, p});
+      for (const int64_t b : {lowest, highest})
+        fits->push_back({1, b, 0, d, p, Steps::Kind::kQuotient, 0});
+    }
+  }
+}
+
+/// floor, ceil or round of s times a number of at most two decimals.
+void SizeSolver::add_decimals(const std::vector<Sample>& series, std::vector<Steps>* fits) {
+  const Sample &first = series.front(), &last = series.back();
+  if (first.s <= 0 || first.v < 0 || last.v <= first.v) return;
+  const int64_t least = std::max<int64_t>(1, 100 * (last.v - 1) / last.s);
+  const int64_t most = std::min<int64_t>(6400, 100 * (last.v + 1) / last.s + 1);
+  for (int64_t percent = least; percent <= most; ++percent) {
+    if (percent % 100 == 0) continue;
+    for (const auto kind : {Steps::Kind::kFloor, Steps::Kind::kCeil, Steps::Kind::kRound}) {
+      Steps x;
+      x.kind = kind;
+      x.r = static_cast<double>(percent) / 100;
+      if (std::all_of(series.begin(), series.end(),
+                      [&](const Sample& seen) { return x.at(seen.s) == seen.v; }))
+        fits->push_back(x);
     }
   }
 }
@@ -191,7 +334,7 @@ void SizeSolver::add_remainders(const std::vector<Sample>& series, std::vector<S
     for (int64_t d = std::max<int64_t>(2, (highest - lowest) / std::abs(a) + 1); d <= kMostSteps;
          ++d) {
       for (int64_t b = 0; b < d; ++b) {
-        Steps x = {a, b, 0, d, 1, true};
+        Steps x = {a, b, 0, d, 1, Steps::Kind::kRemainder, 0};
         x.c = series[0].v - x.at(series[0].s);
         if (std::all_of(series.begin(), series.end(),
                         [&](const Sample& seen) { return x.at(seen.s) == seen.v; }))
@@ -202,7 +345,7 @@ void SizeSolver::add_remainders(const std::vector<Sample>& series, std::vector<S
 }
 
 /// (a*s*s + b*s + c) // 2 of whole a, b, c, of at least five points.
-std::optional<TermId> SizeSolver::squared(int symbol, const std::vector<Sample>& series) {
+std::optional<TermId> SizeSolver::squared(const Argument& of, const std::vector<Sample>& series) {
   if (series.size() < 5 || series.back().s > 1 << 20) return std::nullopt;
   const Sample &x = series[0], &y = series[series.size() / 2], &z = series.back();
   // Newton's divided differences of 2*v.
@@ -215,7 +358,7 @@ std::optional<TermId> SizeSolver::squared(int symbol, const std::vector<Sample>&
   for (const Sample& seen : series) {
     if (a * seen.s * seen.s + b * seen.s + c != 2 * seen.v) return std::nullopt;
   }
-  const TermId s = terms_->symbol(symbol);
+  const TermId s = of.term;
   const TermId square =
       terms_->make(Op::Multiply, terms_->make(Op::Multiply, s, s), terms_->integer(a));
   const TermId line = terms_->make(Op::Multiply, s, terms_->integer(b));
@@ -223,24 +366,72 @@ std::optional<TermId> SizeSolver::squared(int symbol, const std::vector<Sample>&
   return terms_->make(Op::FloorDivide, sum, terms_->integer(2));
 }
 
+/// a*s + b*t + c with a number t known before, of at least five points.
+std::optional<TermId> SizeSolver::combined(int symbol, const std::vector<Sample>& series) {
+  if (series.size() < 5) return std::nullopt;
+  const std::vector<TermId> known = integer_terms_;
+  for (size_t i = known.size(); i-- > 0;) {
+    std::vector<int64_t> t;
+    for (const Sample& x : series) {
+      const auto number = number_at(known[i], symbol, x.s);
+      if (number && !number->is_real) t.push_back(number->integer);
+    }
+    if (t.size() != series.size()) continue;
+    const auto weights = weights_of(series, t);
+    if (!weights) continue;
+    const auto [a, b, c] = *weights;
+    const TermId first = terms_->make(Op::Multiply, terms_->symbol(symbol), terms_->integer(a));
+    const TermId second = terms_->make(Op::Multiply, known[i], terms_->integer(b));
+    return terms_->make(Op::Add, terms_->make(Op::Add, first, second), terms_->integer(c));
+  }
+  return std::nullopt;
+}
+
+/// Whole a, b, c with a*s + b*t + c == v everywhere.
+std::optional<std::array<int64_t, 3>> SizeSolver::weights_of(const std::vector<Sample>& series,
+                                                             const std::vector<int64_t>& t) {
+  const auto rise = [&](size_t k) {
+    return std::array<int64_t, 3>{series[k].s - series[0].s, t[k] - t[0],
+                                  series[k].v - series[0].v};
+  };
+  for (size_t k = 2; k < series.size(); ++k) {
+    const auto p = rise(1), q = rise(k);
+    const int64_t det = p[0] * q[1] - p[1] * q[0];
+    if (det == 0) continue;
+    const int64_t a = p[2] * q[1] - p[1] * q[2], b = p[0] * q[2] - p[2] * q[0];
+    if (a % det != 0 || b % det != 0 || b == 0) return std::nullopt;
+    const std::array<int64_t, 3> found = {a / det, b / det,
+                                          series[0].v - a / det * series[0].s - b / det * t[0]};
+    for (size_t j = 0; j < series.size(); ++j) {
+      if (found[0] * series[j].s + found[1] * t[j] + found[2] != series[j].v) return std::nullopt;
+    }
+    return found;
+  }
+  return std::nullopt;
+}
+
 /// The size at which the fewest agree; nothing where all agree everywhere.
-std::optional<int64_t> SizeSolver::size_apart(int symbol, const std::vector<Steps>& fits,
-                                              std::optional<TermId> other) const {
+std::optional<int64_t> SizeSolver::size_apart(const Argument& of, const std::vector<Steps>& fits,
+                                              std::optional<TermId> other,
+                                              const std::vector<Sample>& within) const {
+  const DimSymbol& range = symbols_[static_cast<size_t>(of.symbol)];
+  const int64_t count = std::min<int64_t>(range.count(), 1 << 14);
   const auto answer_of_other = [&](int64_t size) {
-    SizePoint point = points_[0];
-    point[static_cast<size_t>(symbol)] = size;
-    const auto number = terms_->evaluate(*other, point);
+    const auto number = number_at(*other, of.symbol, size);
     return number ? number->integer : 0;
   };
-  const DimSymbol& range = symbols_[static_cast<size_t>(symbol)];
-  const int64_t count = std::min<int64_t>(range.count(), 1 << 14);
+  const auto argument_at = [&](int64_t size) {
+    const auto number = number_at(of.term, of.symbol, size);
+    return number ? number->integer : size;
+  };
   std::vector<int64_t> sizes;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t size = range.nth(range.count() <= count ? i : i * (range.count() / count));
-    const int64_t answer = fits.front().at(size);
-    const bool agree = std::all_of(fits.begin(), fits.end(),
-                                   [&](const Steps& x) { return x.at(size) == answer; }) &&
-                       (!other || answer_of_other(size) == answer);
+    const int64_t s = argument_at(size), answer = fits.front().at(s);
+    if (!within.empty() && (s < within.front().s || s > within.back().s)) continue;
+    const bool agree =
+        std::all_of(fits.begin(), fits.end(), [&](const Steps& x) { return x.at(s) == answer; }) &&
+        (!other || answer_of_other(size) == answer);
     // At 1 programs and rules take other ways; the smallest size is checked by a run.
     if (!agree && size > 1) sizes.push_back(size);
   }
@@ -249,7 +440,8 @@ std::optional<int64_t> SizeSolver::size_apart(int symbol, const std::vector<Step
   const size_t stride = sizes.size() / 64 + 1;
   for (size_t i = 0; i < sizes.size(); i += stride) {
     std::map<int64_t, size_t> answers;
-    for (const Steps& x : fits) ++answers[x.at(sizes[i])];
+    const int64_t s = argument_at(sizes[i]);
+    for (const Steps& x : fits) ++answers[x.at(s)];
     if (other) ++answers[answer_of_other(sizes[i])];
     size_t largest = 0;
     for (const auto& [answer, times] : answers) largest = std::max(largest, times);
@@ -261,7 +453,7 @@ std::optional<int64_t> SizeSolver::size_apart(int symbol, const std::vector<Step
 }
 
 /// max(a*s + c, k) or min: constant at one end, at least three points on the slope and two beside.
-std::optional<TermId> SizeSolver::bounded(int symbol, const std::vector<Sample>& series) {
+std::optional<TermId> SizeSolver::bounded(const Argument& of, const std::vector<Sample>& series) {
   for (const bool at_end : {true, false}) {
     const int64_t k = at_end ? series.back().v : series.front().v;
     std::vector<Sample> slope;
@@ -269,16 +461,16 @@ std::optional<TermId> SizeSolver::bounded(int symbol, const std::vector<Sample>&
       if (x.v != k) slope.push_back(x);
     }
     if (slope.size() < 3 || series.size() - slope.size() < 2) continue;
-    const auto line = affine(symbol, slope);
+    auto line = line_of(slope);
+    if (!line && slope.size() > 3) line = steps_of(of, slope, /*is_part=*/true);
     if (!line) continue;
-    const Op op = slope.front().v > k ? Op::Max : Op::Min;
-    const TermId term = terms_->make(op, *line, terms_->integer(k));
+    const bool is_max = slope.front().v > k;
     const bool all = std::all_of(series.begin(), series.end(), [&](const Sample& x) {
-      SizePoint point = points_[0];
-      point[static_cast<size_t>(symbol)] = x.s;
-      const auto number = terms_->evaluate(term, point);
-      return number && number->integer == x.v;
+      const int64_t v = line->at(x.s);
+      return x.v == (is_max ? std::max(v, k) : std::min(v, k));
     });
+    const TermId term =
+        terms_->make(is_max ? Op::Max : Op::Min, term_of(of, *line), terms_->integer(k));
     if (all) return term;
   }
   return std::nullopt;
@@ -372,35 +564,73 @@ bool SizeSolver::gives(TermId term, const std::vector<double>& values, bool sing
 }
 
 std::optional<TermId> SizeSolver::reals(const std::vector<double>& values, bool single) {
-  const bool whole = std::all_of(values.begin(), values.end(),
-                                 [](double v) { return v == std::floor(v) && std::abs(v) < 1e15; });
-  if (whole) {
-    std::vector<int64_t> numbers(values.begin(), values.end());
-    if (const auto term = integers(numbers)) return term;
+  const auto is_whole = [](double v) { return v == std::floor(v) && std::abs(v) < 1e15; };
+  std::vector<int64_t> whole(values.size());
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (!(std::abs(values[k]) < 1e15)) return std::nullopt;
+    whole[k] = static_cast<int64_t>(std::nearbyint(values[k]));
   }
-  std::vector<TermId> candidates = integer_terms_;
+  if (std::all_of(values.begin(), values.end(), is_whole)) {
+    if (const auto term = integers(whole)) return term;
+  }
+  if (auto term = real_way(values, single, std::nullopt)) return term;
+  // The least or the largest, where it comes twice, may be a bound.
+  for (const double bound : {*std::min_element(values.begin(), values.end()),
+                             *std::max_element(values.begin(), values.end())}) {
+    if (std::count(values.begin(), values.end(), bound) < 2) continue;
+    if (auto term = real_way(values, single, bound)) return term;
+  }
+  // A whole number and a small one, against a division by zero say.
+  const double more = values[0] - static_cast<double>(whole[0]);
+  if (more == 0 || std::abs(more) > 1e-3) return std::nullopt;
+  const auto part = integers(whole);
+  if (!part) return std::nullopt;
+  const TermId sum = terms_->make(Op::Add, *part, terms_->real(more));
+  return gives(sum, values, single) ? std::optional(sum) : std::nullopt;
+}
+
+std::vector<TermId> SizeSolver::real_arguments() {
+  constexpr size_t kMost = 64;
+  std::vector<TermId> arguments;
   for (size_t i = 0; i < points_[0].size(); ++i) {
-    for (const int64_t more : {1, -1, 2, -2}) {
-      candidates.push_back(
-          terms_->make(Op::Add, terms_->symbol(static_cast<int>(i)), terms_->integer(more)));
-    }
+    const TermId symbol = terms_->symbol(static_cast<int>(i));
+    arguments.push_back(symbol);
+    for (const int64_t more : {1, -1, 2, -2})
+      arguments.push_back(terms_->make(Op::Add, symbol, terms_->integer(more)));
   }
-  for (const TermId t : candidates) {
+  const std::vector<TermId> known = integer_terms_;
+  for (size_t i = known.size(); i-- > 0 && arguments.size() < kMost;) {
+    for (const int64_t more : {0, -1})
+      arguments.push_back(terms_->make(Op::Add, known[i], terms_->integer(more)));
+  }
+  return arguments;
+}
+
+/// `bound`: the values that are it say nothing else.
+std::optional<TermId> SizeSolver::real_way(const std::vector<double>& values, bool single,
+                                           std::optional<double> bound) {
+  size_t anchor = 0;
+  while (anchor < values.size() && bound && values[anchor] == *bound) ++anchor;
+  if (anchor == values.size()) return std::nullopt;
+  const auto number = [&](double c) {
+    const double rounded = std::round(c);
+    const bool is_whole = std::abs(c - rounded) <= 1e-6 * std::max(1.0, std::abs(c));
+    return terms_->real(is_whole ? rounded : c);
+  };
+  const double seen = values[anchor];
+  for (const TermId t : real_arguments()) {
     const TermId root = terms_->make(Op::SquareRoot, t), log = terms_->make(Op::Logarithm, t);
-    for (const TermId of : {t, root, log}) {
-      const auto at_base = terms_->evaluate(of, points_[0]);
-      if (!at_base || at_base->as_real() == 0) continue;
-      const double x = at_base->as_real();
-      const auto number = [&](double c) {
-        const double rounded = std::round(c);
-        return terms_->real(std::abs(c - rounded) <= 1e-6 * std::max(1.0, std::abs(c)) ? rounded
-                                                                                       : c);
-      };
-      const TermId ways[] = {terms_->make(Op::Multiply, of, number(values[0] / x)),
-                             terms_->make(Op::Divide, number(values[0] * x), of),
-                             terms_->make(Op::Add, of, number(values[0] - x))};
-      for (const TermId way : ways) {
-        if (gives(way, values, single)) return way;
+    for (const TermId of : {t, root, log, terms_->make(Op::SquareRoot, root)}) {
+      const auto there = terms_->evaluate(of, points_[anchor]);
+      if (!there || there->as_real() == 0) continue;
+      const double x = there->as_real();
+      for (const TermId way : {terms_->make(Op::Multiply, of, number(seen / x)),
+                               terms_->make(Op::Divide, number(seen * x), of),
+                               terms_->make(Op::Add, of, number(seen - x))}) {
+        const TermId limit = bound ? terms_->real(*bound) : way;
+        const TermId term =
+            bound ? terms_->make(seen > *bound ? Op::Max : Op::Min, way, limit) : way;
+        if (gives(term, values, single)) return term;
       }
     }
   }

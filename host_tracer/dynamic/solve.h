@@ -2,6 +2,7 @@
 
 // From numbers seen at several sizes to the expression that gives them.
 
+#include <array>
 #include <map>
 #include <optional>
 #include <vector>
@@ -10,11 +11,12 @@
 
 namespace lazyrt {
 
-/// Finds terms over symbols from what they give at known points. A symbol alone is a*((p*s+b)//d)+c
-/// or a*((s+b)%d)+c, a square, or a line bounded by a constant (max, min); several symbols are sums
-/// and products of such, with one number added. Nothing is guessed: a term is an answer only where
-/// it gives every number seen and no other of its family does so that differs at a size that is
-/// allowed; else wanted() is a point that tells them apart.
+/// Finds terms over symbols from what they give at known points. Of one argument, a symbol or a
+/// number known before, that is a*((p*s+b)//d)+c or a*((s+b)%d)+c, s*r rounded (r a short decimal),
+/// a square, or a line or steps bounded by a constant (max, min), or a*s + b*t + c with a number t
+/// known before; of several symbols sums and products of such, with one number added. Nothing is
+/// guessed: a term is an answer only where it gives every number seen and no other of its family
+/// does so that differs at a size that is allowed; else wanted() is a point that tells them apart.
 class SizeSolver {
  public:
   /// `points` are distinct; the first is the base: each symbol has points that differ from it in
@@ -23,22 +25,30 @@ class SizeSolver {
 
   /// `values` by point.
   std::optional<TermId> integers(const std::vector<int64_t>& values);
-  /// c*t, c/t, c*sqrt(t), c/sqrt(t), c*log(t), c + log(t) of an integer term t; equal up to the
-  /// rounding of float32 where `single`, else of float64.
+  /// An extent: numbers of the program may follow from it rather than from a symbol.
+  void note_extent(const std::vector<int64_t>& values);
+  /// c*t, c/t, c*sqrt(t), c/sqrt(t), c*log(t), c + log(t) and the like of an integer term t, or
+  /// that bounded by a constant; equal up to the rounding of float32 where `single`, else of
+  /// float64.
   std::optional<TermId> reals(const std::vector<double>& values, bool single);
   /// Where the last number without an answer has to be known, too; nothing where that does not
   /// help.
   const std::optional<SizePoint>& wanted() const { return wanted_; }
 
  private:
-  /// a*((p*s+b)//d) + c, or with the remainder instead of the quotient
+  /// What a number is a function of: it varies with one symbol alone.
+  struct Argument {
+    int symbol = 0;
+    TermId term = 0;
+  };
+
+  /// a*((p*s+b)//d) + c, the same of the remainder, or s*r rounded.
   struct Steps {
+    enum class Kind { kQuotient, kRemainder, kFloor, kCeil, kRound };
     int64_t a = 0, b = 0, c = 0, d = 1, p = 1;
-    bool remainder = false;
-    int64_t at(int64_t s) const {
-      const int64_t t = p * s + b, quotient = floor_divide(t, d);
-      return a * (remainder ? t - quotient * d : quotient) + c;
-    }
+    Kind kind = Kind::kQuotient;
+    double r = 0;
+    int64_t at(int64_t s) const;
   };
 
   struct Sample {
@@ -49,32 +59,50 @@ class SizeSolver {
   std::optional<TermId> find(const std::vector<int64_t>& values);
   std::optional<TermId> of_symbols(const std::vector<int64_t>& values, std::vector<int> symbols);
   std::optional<TermId> of_symbol(int symbol, const std::vector<Sample>& series);
-  std::optional<TermId> affine(int symbol, const std::vector<Sample>& series);
-  std::optional<TermId> stepped(int symbol, const std::vector<Sample>& series);
-  std::optional<TermId> squared(int symbol, const std::vector<Sample>& series);
+  std::optional<TermId> of_argument(const Argument& of, const std::vector<Sample>& series);
+  std::optional<TermId> affine(const Argument& of, const std::vector<Sample>& series);
+  std::optional<TermId> stepped(const Argument& of, const std::vector<Sample>& series);
+  std::optional<TermId> bounded(const Argument& of, const std::vector<Sample>& series);
+  std::optional<TermId> squared(const Argument& of, const std::vector<Sample>& series);
+  void ask_between(int symbol, const std::vector<Sample>& series);
+  std::optional<TermId> combined(int symbol, const std::vector<Sample>& series);
+  static std::optional<std::array<int64_t, 3>> weights_of(const std::vector<Sample>& series,
+                                                          const std::vector<int64_t>& t);
+  static std::optional<Steps> line_of(const std::vector<Sample>& series);
+  std::optional<Steps> steps_of(const Argument& of, const std::vector<Sample>& series,
+                                bool is_part);
+  TermId term_of(const Argument& of, const Steps& steps);
   static void add_steps(const std::vector<Sample>& series, std::vector<Steps>* fits);
   static void add_ratios(const std::vector<Sample>& series, std::vector<Steps>* fits);
+  static void add_decimals(const std::vector<Sample>& series, std::vector<Steps>* fits);
   static void add_remainders(const std::vector<Sample>& series, std::vector<Steps>* fits);
-  std::optional<int64_t> size_apart(int symbol, const std::vector<Steps>& fits,
-                                    std::optional<TermId> other) const;
-  std::optional<TermId> bounded(int symbol, const std::vector<Sample>& series);
+  std::optional<int64_t> size_apart(const Argument& of, const std::vector<Steps>& fits,
+                                    std::optional<TermId> other,
+                                    const std::vector<Sample>& within) const;
   std::optional<TermId> separated(const std::vector<int64_t>& values,
                                   const std::vector<int>& symbols);
   std::optional<int64_t> added_number(const std::vector<int64_t>& values, int symbol,
                                       const std::vector<int>& others) const;
   std::vector<Sample> series_of(const std::vector<int64_t>& values, int symbol) const;
+  std::optional<std::vector<Sample>> series_over(const Argument& of,
+                                                 const std::vector<Sample>& series) const;
+  std::optional<TermNumber> number_at(TermId term, int symbol, int64_t size) const;
   std::vector<int> symbols_in(const std::vector<int64_t>& values) const;
   bool differs_only_in(const SizePoint& point, const std::vector<int>& symbols) const;
   bool gives(TermId term, const std::vector<int64_t>& values) const;
   bool gives(TermId term, const std::vector<double>& values, bool single) const;
+  std::optional<TermId> real_way(const std::vector<double>& values, bool single,
+                                 std::optional<double> bound);
+  std::vector<TermId> real_arguments();
 
   std::vector<DimSymbol> symbols_;
   std::vector<SizePoint> points_;
   TermList* terms_;
   std::optional<SizePoint> wanted_;
+  std::optional<SizePoint> wanted_by_extent_;
   bool asks_ = false;  ///< the number looked at may be one of several
   std::map<std::vector<int64_t>, std::optional<TermId>> known_;
-  std::vector<TermId> integer_terms_;  ///< symbols, then what was found, for reals
+  std::vector<TermId> integer_terms_;  ///< symbols, then what was found
 };
 
 }  // namespace lazyrt

@@ -12,7 +12,7 @@ namespace {
 
 using Op = fb::TermOp;
 
-bool is_unary(Op op) { return op == Op::SquareRoot || op == Op::Logarithm; }
+bool is_unary(Op op) { return op >= Op::SquareRoot; }
 bool is_leaf(Op op) { return op == Op::Integer || op == Op::Real || op == Op::Symbol; }
 
 TermNumber integer_number(int64_t value) { return {false, value, 0}; }
@@ -39,6 +39,19 @@ const char* sign_of(Op op) {
       return " / ";
     default:
       return ", ";
+  }
+}
+
+const char* function_of(Op op) {
+  switch (op) {
+    case Op::SquareRoot:
+      return "sqrt";
+    case Op::Logarithm:
+      return "log";
+    case Op::Floor:
+      return "floor";
+    default:
+      return "round";
   }
 }
 
@@ -139,9 +152,10 @@ std::string TermList::text(TermId id, const std::vector<std::string>& names) con
     case Op::Symbol:
       return names[static_cast<size_t>(term.a())];
     case Op::SquareRoot:
-      return "sqrt(" + text(term.a(), names) + ")";
     case Op::Logarithm:
-      return "log(" + text(term.a(), names) + ")";
+    case Op::Floor:
+    case Op::Round:
+      return std::string(function_of(term.op())) + "(" + text(term.a(), names) + ")";
     case Op::Max:
     case Op::Min:
       return (term.op() == Op::Max ? "max(" : "min(") + text(term.a(), names) + ", " +

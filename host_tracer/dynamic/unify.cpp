@@ -361,11 +361,16 @@ class Unifier {
       numbers.push_back(std::move(*ramp));
     }
     const Shape& largest = graphs_.back().value(id).shape;
+    const DType dtype = base().value(id).dtype;
     for (size_t k = 0; k < graphs_.size(); ++k) {
       const Shape shape = value(k, id).shape;
-      (*changes)[k].constants[id] = [shape, largest, ramp = numbers[k]](Graph& graph,
-                                                                        const Source& source) {
-        return add_ramps(graph, source, shape, largest, ramp);
+      (*changes)[k].constants[id] = [shape, largest, dtype, ramp = numbers[k]](
+                                        Graph& graph, const Source& source) -> Outcome<ValueId> {
+        auto whole = add_ramps(graph, source, shape, largest, ramp);
+        if (!whole.ok() || dtype == DType::kInt64) return whole;
+        fb::CastT cast;
+        cast.to = static_cast<fb::DType>(dtype);
+        return graph.add(Attrs::of(cast), {*whole}, source);
       };
     }
     return true;
@@ -511,6 +516,19 @@ class Unifier {
 
   // ------------------------------------------------------------ numbers
 
+  /// Programs compute with the extents of what they have so far.
+  void note_extents(size_t n) {
+    for (const ValueId id : base().nodes()[n].inputs) {
+      if (id == kNoValue) continue;
+      for (int d = 0; d < base().value(id).shape.rank(); ++d) {
+        std::vector<int64_t> extents;
+        for (const Graph& graph : graphs_) extents.push_back(graph.value(id).shape[d]);
+        if (std::count(extents.begin(), extents.end(), extents[0]) < std::ssize(extents))
+          solver_->note_extent(extents);
+      }
+    }
+  }
+
   Outcome<Done> solve_numbers() {
     for (size_t n = 0; n < base().nodes().size(); ++n) LAZYRT_TRY(solve_node(n));
     return Done{};
@@ -520,6 +538,7 @@ class Unifier {
     const Node& node = base().nodes()[n];
     bool same = true;
     for (const Graph& graph : graphs_) same = same && graph.nodes()[n].attrs == node.attrs;
+    note_extents(n);
     if (same) return Done{};
     std::vector<std::vector<AttrNumber>> numbers;
     for (size_t k = 0; k < graphs_.size(); ++k) {

@@ -67,8 +67,13 @@ double compute_real(fb::TermOp op, double a, double b) {
 bool is_of_integers(fb::TermOp op) {
   return op == fb::TermOp::FloorDivide || op == fb::TermOp::Remainder;
 }
-bool is_of_one(fb::TermOp op) {
-  return op == fb::TermOp::SquareRoot || op == fb::TermOp::Logarithm;
+bool is_of_one(fb::TermOp op) { return op >= fb::TermOp::SquareRoot; }
+
+Status make_integer(double value, TermNumber* out) {
+  constexpr double kMost = 9007199254740992;  // 2^53: beyond it not every integer is a double
+  if (!(std::fabs(value) <= kMost)) return bad_bundle("%g has no integer", value);
+  out->integer = static_cast<int64_t>(value);
+  return {};
 }
 
 Status make_real(double value, TermNumber* out) {
@@ -81,6 +86,8 @@ Status make_real(double value, TermNumber* out) {
 }  // namespace
 
 Status compute_term(fb::TermOp op, const TermNumber& a, const TermNumber& b, TermNumber* out) {
+  if (op == fb::TermOp::Floor) return make_integer(std::floor(a.as_real()), out);
+  if (op == fb::TermOp::Round) return make_integer(std::nearbyint(a.as_real()), out);
   const bool is_real = op == fb::TermOp::Divide || is_of_one(op) || a.is_real || b.is_real;
   if (is_real && is_of_integers(op)) return bad_bundle("it is of integers only");
   if (is_real) return make_real(compute_real(op, a.as_real(), b.as_real()), out);

@@ -1,5 +1,6 @@
 // Tensors out of nothing, computed here; triangles and diagonals.
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -53,9 +54,25 @@ double linspace_at(double start, double end, int64_t n, int64_t i) {
   return end - step * static_cast<double>(n - 1 - i);
 }
 
+/// The same by operators, in f64.
+ValueId computed_linspace(RuleContext& c, double start, double end) {
+  const int64_t n = c.out_shape().numel();
+  const double step = (end - start) / static_cast<double>(std::max<int64_t>(n - 1, 1));
+  const auto number = [&](double value) { return c.scalar(DType::kFloat64, value); };
+  const ValueId i = c.sequence({n});
+  const ValueId left = c.binary(BinaryFn::Sub, c.constant_ints({}, {n - 1}), i);
+  const auto scaled = [&](ValueId count) {
+    return c.binary(BinaryFn::Mul, c.cast(count, DType::kFloat64), number(step));
+  };
+  return c.where(c.binary_number(BinaryFn::Lt, i, n / 2),
+                 c.binary(BinaryFn::Add, scaled(i), number(start)),
+                 c.binary(BinaryFn::Sub, number(end), scaled(left)));
+}
+
 void linspace(RuleContext& c) {
   const double start = c.number("start").as_double();
   const double end = c.number("end").as_double();
+  if (c.any_size()) return c.set(c.cast(computed_linspace(c, start, end), c.out_dtype()));
   const int64_t n = c.out_shape().numel();
   set_series(c, [=](int64_t i) -> Scalar { return linspace_at(start, end, n, i); });
 }

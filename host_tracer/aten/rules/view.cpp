@@ -227,8 +227,8 @@ void as_strided(RuleContext& c) {
     c.refuse("of these strides is not supported on a tensor so large; use view and transpose");
     return;
   }
-  const ValueId ids = c.constant_ints({out.numel()}, strided_positions(size, stride, offset));
-  c.set(c.reshape(c.index_select(flat, 0, ids), out));
+  const ValueId ids = c.constant_ints(out, strided_positions(size, stride, offset));
+  c.set(c.reshape(c.index_select(flat, 0, c.reshape(ids, {out.numel()})), out));
 }
 
 constexpr RuleEntry kViewEntries[] = {
