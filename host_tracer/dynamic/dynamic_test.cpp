@@ -6,8 +6,10 @@
 #include <functional>
 #include <numeric>
 
+#include "host_tracer/dynamic/alike.h"
 #include "host_tracer/dynamic/solve.h"
 #include "host_tracer/dynamic/unify.h"
+#include "host_tracer/passes/passes.h"
 #include "lazyrt/runtime.h"
 
 namespace lazyrt {
@@ -279,6 +281,70 @@ TEST(Unify, PositionsAreRamps) {
   });
   ASSERT_TRUE(made.ok()) << made.failure().text;
   expect_shapes(*made, Shape({5, 4}));
+}
+
+/// Graphs of x [n, 4] through one pass.
+Outcome<std::vector<Graph>> alike(const Pass& pass, const Body& body) {
+  std::vector<Graph> graphs;
+  for (const int64_t n : {3, 4, 9}) {
+    Graph graph(default_ops());
+    const ValueId x = graph.add_input("x", DType::kFloat32, Shape({n, 4}));
+    graph.outputs().push_back({"y", body(graph, x, n), std::nullopt});
+    graphs.push_back(std::move(graph));
+  }
+  return AlikePasses({pass}).run(std::move(graphs));
+}
+
+TEST(AlikePasses, APadThatIsEmptyAtOneSizeStays) {
+  for (const int64_t empty_at : {4, 0}) {
+    const auto graphs = alike({"simplify", simplify}, [&](Graph& g, ValueId x, int64_t n) {
+      fb::PadT pad;
+      pad.before = {0, 0};
+      pad.after = {empty_at == 0 || n == empty_at ? 0 : 1, 0};
+      const ValueId padded = *g.add(Attrs::of(pad), {x}, {});
+      return binary(g, fb::BinaryFn::Add, padded, padded);
+    });
+    ASSERT_TRUE(graphs.ok()) << graphs.failure().text;
+    for (const Graph& graph : *graphs)
+      EXPECT_EQ(graph.nodes().size(), empty_at == 0 ? 1u : 2u) << graph_text(graph);
+  }
+}
+
+TEST(AlikePasses, ConstantsAreFoldedWhereTheyHaveAForm) {
+  for (const bool has_form : {true, false}) {
+    const auto graphs =
+        alike({"fold_constants", fold_all_constants}, [&](Graph& g, ValueId x, int64_t n) {
+          std::vector<float> rows(static_cast<size_t>(n) * 4);
+          std::iota(rows.begin(), rows.end(), 0.0f);
+          const ValueId table = constant(g, DType::kFloat32, Shape({n, 4}), rows);
+          const float scale = has_form ? 0.3f : 1 / static_cast<float>(n);
+          const ValueId number = constant<float>(g, DType::kFloat32, Shape(), {scale});
+          return binary(g, fb::BinaryFn::Add, x, binary(g, fb::BinaryFn::Mul, table, number));
+        });
+    ASSERT_TRUE(graphs.ok()) << graphs.failure().text;
+    for (const Graph& graph : *graphs)
+      EXPECT_EQ(graph.nodes().size(), has_form ? 1u : 2u) << graph_text(graph);
+  }
+}
+
+TEST(AlikePasses, OneMoreGraphIsTakenOnlyWhereItGoesTheSameWay) {
+  const auto graph_at = [](int64_t n, int64_t pad_rows) {
+    Graph graph(default_ops());
+    const ValueId x = graph.add_input("x", DType::kFloat32, Shape({n, 4}));
+    fb::PadT pad;
+    pad.before = {0, 0};
+    pad.after = {pad_rows, 0};
+    graph.outputs().push_back({"y", *graph.add(Attrs::of(pad), {x}, {}), std::nullopt});
+    return graph;
+  };
+  AlikePasses passes({{"simplify", simplify}});
+  ASSERT_TRUE(passes.run({graph_at(3, 1), graph_at(9, 1)}).ok());
+  const auto same = passes.run_one(graph_at(5, 2));
+  ASSERT_TRUE(same.ok());
+  EXPECT_TRUE(same->has_value());
+  const auto other = passes.run_one(graph_at(5, 0));
+  ASSERT_TRUE(other.ok());
+  EXPECT_FALSE(other->has_value());
 }
 
 TEST(Unify, SaysWhereProgramsPart) {

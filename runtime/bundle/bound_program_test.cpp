@@ -258,7 +258,9 @@ TEST(Terms, AreComputedAsPythonDoes) {
              Term(0, 0, 0, 1, TermOp::FloorDivide), Term(0, 0, 0, 1, TermOp::Remainder),
              Term(0, 0, 0, 1, TermOp::Divide),      Term(0, 0, 0, 1, TermOp::Max),
              Term(0, 0, 4, 1, TermOp::Min),         Term(0, 0, 1, 0, TermOp::SquareRoot),
-             Term(0, 0, 1, 0, TermOp::Logarithm),   Term(0, 0, 0, 1, TermOp::Subtract)};
+             Term(0, 0, 1, 0, TermOp::Logarithm),   Term(0, 0, 0, 1, TermOp::Subtract),
+             Term(0, 0, 4, 0, TermOp::Floor),       Term(0, 0, 4, 0, TermOp::Round),
+             Term(0, 0, 1, 0, TermOp::Floor)};
   AlignedBytes file = test::write_bundle(parts);
   const fb::Method& method =
       *fb::GetBundle(file.data() + file.prolog().metadata_offset)->methods()->Get(0);
@@ -276,6 +278,12 @@ TEST(Terms, AreComputedAsPythonDoes) {
   EXPECT_EQ(numbers[8].real, std::log(2.0));
   EXPECT_EQ(numbers[9].integer, -9);
   EXPECT_FALSE(numbers[9].is_real);
+  EXPECT_EQ(numbers[10].integer, -4);
+  EXPECT_FALSE(numbers[10].is_real);
+  EXPECT_EQ(numbers[11].integer, -4);  // -3.5: halves go to the even one
+  EXPECT_EQ(numbers[12].integer, 2);
+  TermNumber far;
+  EXPECT_FALSE(compute_term(TermOp::Floor, {true, 0, 1e16}, {}, &far).ok());
 }
 
 TEST(ArenaPacking, BeyondTheBoundOnPairsPiecesAreStacked) {
