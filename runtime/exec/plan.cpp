@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/core/log.h"
+#include "runtime/op/attrs_copy.h"
 
 namespace lazyrt {
 namespace {
@@ -49,13 +50,23 @@ Status Plan::list_operands(const fb::Method& method) {
   for (uint32_t i = 0; i < count; ++i) {
     const fb::Node& node = *method.nodes()->Get(i);
     PlannedNode& planned = nodes_[i];
-    planned.attrs = attrs_of(node);
     planned.first_operand = next;
     planned.input_count = static_cast<uint32_t>(count_of(node.inputs()));
     planned.output_count = static_cast<uint32_t>(count_of(node.outputs()));
     for (int32_t id : ints_of(node.inputs())) operands_[next++] = id;
     for (int32_t id : ints_of(node.outputs())) operands_[next++] = id;
   }
+  return {};
+}
+
+Status Plan::copy_attributes(const fb::Method& method) {
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < nodes_.size(); ++i)
+    bytes += attrs_copy_bytes(attrs_of(*method.nodes()->Get(i)));
+  if (!attributes_.make(bytes, allocator_)) return no_memory();
+  uint8_t* next = attributes_.data();
+  for (uint32_t i = 0; i < nodes_.size(); ++i)
+    nodes_[i].attrs = copy_attrs(attrs_of(*method.nodes()->Get(i)), &next);
   return {};
 }
 
@@ -156,6 +167,7 @@ Status Plan::make(const ProgramState& program, const fb::Method& method, const B
   memory_ = memory;
   allocator_ = memory->allocator();
   LAZYRT_RETURN_IF_ERROR(list_operands(method));
+  LAZYRT_RETURN_IF_ERROR(copy_attributes(method));
   for (size_t i = 0; i < nodes_.size(); ++i) {
     PlannedNode& node = nodes_[i];
     node.op = program.ops->find(node.attrs);
@@ -193,6 +205,7 @@ void Plan::clear() {
   }
   nodes_.clear();
   operands_.clear();
+  attributes_.clear();
   specs_.clear();
   workspace_bytes_ = 0;
   packed_weight_bytes_ = 0;

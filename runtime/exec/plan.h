@@ -12,7 +12,7 @@ struct PlannedNode {
   const Kernel* kernel = nullptr;  ///< nullptr: not planned yet
   const Backend* backend = nullptr;
   void* services = nullptr;
-  OpAttrs attrs;
+  OpAttrs attrs;  ///< in the plan's memory
   PreparedKernel prepared;
   char* fallback_reason = nullptr;  ///< owned by the plan; nullptr: the session's own backend
   uint32_t first_operand = 0;       ///< inputs, then outputs, in Plan::operands
@@ -20,7 +20,8 @@ struct PlannedNode {
   uint32_t output_count = 0;
 };
 
-/// The kernels of a method, chosen and prepared for one session.
+/// The kernels of a method, chosen and prepared for one session. Made of the bundle's metadata, and
+/// independent of it from then on.
 class Plan {
  public:
   Plan() = default;
@@ -29,7 +30,8 @@ class Plan {
   ~Plan() { clear(); }
 
   /// For each node asks `backend` and its fallbacks for a kernel and prepares it. An error names
-  /// the node. REQUIRES: empty; program, backend, memory and services outlive the plan.
+  /// the node. REQUIRES: empty; the program's constants, backend, memory and services outlive the
+  /// plan.
   Status make(const ProgramState& program, const fb::Method& method, const Backend& backend,
               CountedMemory* memory, BackendServices* services);
   void clear();
@@ -43,9 +45,12 @@ class Plan {
   /// Largest workspace of a node.
   uint64_t workspace_bytes() const { return workspace_bytes_; }
   uint64_t packed_weight_bytes() const { return packed_weight_bytes_; }
+  /// Of its tables.
+  uint64_t bytes() const { return nodes_.bytes() + operands_.bytes() + attributes_.bytes(); }
 
  private:
   Status list_operands(const fb::Method& method);
+  Status copy_attributes(const fb::Method& method);
   NodeSpec fill_specs(const ProgramState& program, const fb::Method& method,
                       const PlannedNode& node);
   Status plan_node(const NodeSpec& spec, const Backend& backend, BackendServices* services,
@@ -62,7 +67,8 @@ class Plan {
   Allocator allocator_;
   Array<PlannedNode> nodes_;
   Array<int32_t> operands_;
-  Array<TensorSpec> specs_;  ///< of one node's operands; only while the plan is made
+  Array<uint8_t> attributes_;  ///< of all nodes
+  Array<TensorSpec> specs_;    ///< of one node's operands; only while the plan is made
   uint64_t workspace_bytes_ = 0;
   uint64_t packed_weight_bytes_ = 0;
 };

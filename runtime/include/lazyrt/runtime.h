@@ -238,6 +238,7 @@ struct SessionStats {
   uint64_t workspace_bytes = 0;
   uint64_t packed_weight_bytes = 0;  ///< over all variants: what they share counts for each
   uint64_t state_bytes = 0;
+  uint64_t plan_bytes = 0;  ///< what runs keep of the bundle's metadata, over all variants
   /// How often a guard turned a run away from its variant: guard_refusals() says which.
   uint64_t guard_refusals = 0;
   uint64_t total_bytes = 0;  ///< all that counts against SessionOptions::memory_limit
