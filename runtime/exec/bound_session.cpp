@@ -65,10 +65,11 @@ Status BoundSession::make_of(const ProgramState& program) {
   LAZYRT_RETURN_IF_ERROR(check_memory_limit());
   LAZYRT_RETURN_IF_ERROR(make_variants(program));
   LAZYRT_RETURN_IF_ERROR(make_memory());
-  const SharedMemory memory = {arena_.data(), workspace_.data(), base_.states->places()};
+  LAZYRT_RETURN_IF_ERROR(make_device_memory());
+  const SharedMemory memory = shared_memory();
   for (size_t v = 0; v < variant_count_; ++v) {
-    LAZYRT_RETURN_IF_ERROR(variants_[v].make_values(program, program.variant(base_.method, v),
-                                                    memory, base_.options.profile));
+    LAZYRT_RETURN_IF_ERROR(
+        variants_[v].make_values(program.variant(base_.method, v), memory, base_.options.profile));
   }
   return make_inputs();
 }
@@ -110,12 +111,40 @@ Status BoundSession::check_memory_limit() const {
                 base_.memory->limit());
 }
 
-/// One workspace, as large as the largest variant's.
-Status BoundSession::make_memory() {
+/// As large as the largest variant's.
+uint64_t BoundSession::workspace_of(int space) const {
   uint64_t workspace = 0;
-  for (size_t v = 0; v < variant_count_; ++v) {
-    workspace = std::max(workspace, variants_[v].plan().workspace_bytes());
+  for (size_t v = 0; v < variant_count_; ++v)
+    workspace = std::max(workspace, variants_[v].plan().workspace_bytes(space));
+  return workspace;
+}
+
+/// In each space that a variant uses beside the host's.
+Status BoundSession::make_device_memory() {
+  for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
+    const int space = space_of_slot(slot);
+    bool used = false;
+    for (size_t v = 0; v < variant_count_; ++v) used = used || variants_[v].plan().uses(space);
+    if (!used) continue;
+    const SpaceBytes bytes = {arena_bytes_, base_.states->bytes(), workspace_of(space)};
+    LAZYRT_RETURN_IF_ERROR(
+        devices_[slot].make(base_.services->slot(slot), base_.program, bytes, base_.memory));
   }
+  return {};
+}
+
+SharedMemory BoundSession::shared_memory() const {
+  SharedMemory memory;
+  memory.spaces[kHostSpace] = {arena_.data(), base_.states->block().data(), workspace_.data(),
+                               base_.program.sections.constants.data()};
+  for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot)
+    memory.spaces[space_of_slot(slot)] = devices_[slot].memory();
+  memory.states = base_.states->places();
+  return memory;
+}
+
+Status BoundSession::make_memory() {
+  uint64_t workspace = workspace_of(kHostSpace);
   LAZYRT_RETURN_IF_ERROR(arena_.make(arena_bytes_, kAlignment, allocator_, "the arena"));
   if (input_bytes_ != 0)
     LAZYRT_RETURN_IF_ERROR(input_block_.make(input_bytes_, kAlignment, allocator_, "the inputs"));
@@ -426,6 +455,7 @@ Result<size_t> BoundSession::variant() const {
 
 void BoundSession::add_stats(SessionStats* stats) const {
   stats->arena_bytes += arena_.bytes() + input_block_.bytes();
+  for (const DeviceMemory& device : devices_) stats->device_bytes += device.bytes();
   for (size_t v = 0; v < variant_count_; ++v) {
     const Plan& plan = variants_[v].plan();
     stats->workspace_bytes = std::max(stats->workspace_bytes, plan.workspace_bytes());
@@ -442,14 +472,14 @@ uint64_t BoundSession::guard_refusals(size_t guard, size_t variant) const {
 
 size_t BoundSession::node_count() const {
   size_t count = 0;
-  for (size_t v = 0; v < variant_count_; ++v) count += variants_[v].plan().nodes().size();
+  for (size_t v = 0; v < variant_count_; ++v) count += variants_[v].plan().line_count();
   return count;
 }
 
 NodeInfo BoundSession::node(size_t i) const {
   size_t v = 0;
-  for (; i >= variants_[v].plan().nodes().size(); ++v) i -= variants_[v].plan().nodes().size();
-  NodeInfo info = variants_[v].node(i);
+  for (; i >= variants_[v].plan().line_count(); ++v) i -= variants_[v].plan().line_count();
+  NodeInfo info = variants_[v].line(i);
   info.variant = v;
   return info;
 }

@@ -84,6 +84,9 @@ class BoundSession {
   Status make_of(const ProgramState& program);
   Status make_variants(const ProgramState& program);
   Status make_memory();
+  Status make_device_memory();
+  uint64_t workspace_of(int space) const;
+  SharedMemory shared_memory() const;
   Status make_inputs();
   /// The parts that the bundle states, before anything is made.
   Status find_sizes(const ProgramState& program);
@@ -114,6 +117,7 @@ class BoundSession {
   uint64_t input_bytes_ = 0;
   Block arena_;
   Block workspace_;
+  DeviceMemory devices_[BackendServices::kMaxBackends];  ///< per slot; made where it is used
   Block input_block_;  ///< of several variants: inputs stay when the next variant is tried
   Array<InputSlot> inputs_;
   Array<uint32_t> by_address_;  ///< the inputs in the order of their copies

@@ -1,7 +1,8 @@
 #pragma once
 
+#include "runtime/exec/device_memory.h"
 #include "runtime/exec/guards.h"
-#include "runtime/exec/plan.h"
+#include "runtime/exec/planner.h"
 #include "runtime/exec/run_stop.h"
 
 namespace lazyrt {
@@ -12,16 +13,23 @@ inline Status no_memory_for_session() {
 
 /// What the variants of a session share. Owned by the session.
 struct SharedMemory {
-  uint8_t* arena = nullptr;
-  uint8_t* workspace = nullptr;
-  Span<uint8_t* const> states;  ///< per state of the method
+  SpaceMemory spaces[kMostSpaces];
+  Span<uint8_t* const> states;  ///< on the host, per state of the method
 };
 
-/// What a run needs of a node.
+/// What a run needs of a step: a kernel with its operands, or what stands before a device.
 struct Step {
   Status (*run)(void* state, const RunContext& context) = nullptr;
   void* state = nullptr;
+  int32_t after = -1;  ///< the last node whose guards are judged before it
   RunContext context;
+};
+
+/// The state of a step that is a device's.
+struct DeviceStep {
+  const Device* device = nullptr;
+  void* services = nullptr;
+  void* segment = nullptr;  ///< nullptr: a copy
 };
 
 /// One of a method's programs, made ready to run in a session's memory. Neither a run nor its
@@ -38,8 +46,7 @@ class Variant {
   Status make_plan(const ProgramState& program, const fb::Method& method, const fb::Method& texts,
                    const SessionOptions& options, CountedMemory* memory, BackendServices* services);
   /// Gives every value its memory. REQUIRES: called once, after make_plan, with the same method.
-  Status make_values(const ProgramState& program, const fb::Method& method,
-                     const SharedMemory& memory, bool profile);
+  Status make_values(const fb::Method& method, const SharedMemory& memory, bool profile);
 
   const Plan& plan() const { return plan_; }
   size_t guard_count() const { return guards_.count(); }
@@ -65,8 +72,8 @@ class Variant {
   /// What state k becomes. REQUIRES: run() was ok.
   const TensorView& next_of_state(size_t k) const { return values_[next_of_states_[k]]; }
 
-  /// Also while another thread runs.
-  NodeInfo node(size_t i) const;
+  /// Of line i: a node, or a copy between spaces. Also while another thread runs.
+  NodeInfo line(size_t i) const;
   /// Goes on with the counts of the same program bound to other sizes, and with those of its texts
   /// that are the same.
   void continue_from(Variant* other);
@@ -81,11 +88,24 @@ class Variant {
 
   bool list_interface(const fb::Method& method);
   bool follow_inputs(const fb::Method& method);
-  void place_values(const ProgramState& program, const fb::Method& method,
-                    const SharedMemory& memory);
-  void make_steps(void* workspace);
+  void place_values(const fb::Method& method, const SharedMemory& memory);
+  TensorView view_in(int32_t id, int space, const fb::Method& method,
+                     const SharedMemory& memory) const;
+  void place_operands(const fb::Method& method, const SharedMemory& memory);
+  Status make_steps(const fb::Method& method, const SharedMemory& memory);
+  void make_node_step(const PlannedNode& node, void* workspace, Step* step) const;
+  Status make_segment_step(uint32_t first, void* workspace, DeviceStep* device, Step* step) const;
+  void make_copy_step(const PlannedStep& planned, TensorView host, TensorView there,
+                      TensorView* operands, Step* step) const;
   void refresh_operands();
+  void refresh_step(size_t index);
+  Status run_steps(const RunStop& stop);
   Status run_timed(size_t index);
+  Status wait_for_devices(const Status& status) const;
+  Status broken_guard();
+  Status with_place(size_t step, const Status& status) const;
+  void describe_node(size_t node, NodeInfo* info) const;
+  void describe_copy(const PlannedStep& step, NodeInfo* info) const;
 
   const fb::Method* texts_ = nullptr;
   const OpTable* ops_ = nullptr;
@@ -93,15 +113,17 @@ class Variant {
   Plan plan_;
   Guards guards_;
   bool broke_guard_ = false;
-  Array<Step> steps_;               ///< per node
+  const BackendServices* services_ = nullptr;
+  Array<Step> steps_;               ///< per step of the plan
+  Array<DeviceStep> device_steps_;  ///< of those that are no node with a kernel, in their order
   Array<TensorView> values_;        ///< per value id
   Array<uint32_t> inputs_;          ///< per input: its value's id
   Array<uint32_t> outputs_;         ///< per output
   Array<uint32_t> next_of_states_;  ///< per state
   Array<uint32_t> followers_;       ///< ids of the values in an input's memory, input by input
   Array<uint32_t> first_follower_;  ///< per input, and one more where the last one's end
-  Array<TensorView> operands_;      ///< per entry of plan_.operands()
-  Array<NodeTime> times_;           ///< per node; empty unless profiling
+  Array<TensorView> operands_;      ///< per entry of plan_.operands(), then two for each copy
+  Array<NodeTime> times_;           ///< per step; empty unless profiling
   bool stale_ = false;              ///< operands_ must be refreshed before the next run
 };
 
