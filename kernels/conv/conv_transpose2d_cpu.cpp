@@ -11,10 +11,9 @@ extern const Kernel conv_transpose2d_cpu;
 
 namespace {
 
-/// An operator, or the products of the kernel's rows: without overlap, row i of the kernel makes
-/// the row h * stride + i of y from the row h of x, all (column of the kernel, filter) side by
-/// side.
-struct TransposeState : XnnState {
+/// The products of the kernel's rows: without overlap, row i of the kernel makes the row h * stride
+/// + i of y from the row h of x, all (column of the kernel, filter) side by side.
+struct TransposeState {
   static constexpr int64_t kMostRows = 8;
   size_t row_count = 0;
   GemmPanels rows[kMostRows];
@@ -41,27 +40,22 @@ Status supports(const NodeSpec& node) {
   return a.min() <= a.max() ? Status() : refused("empty clamp");
 }
 
-Status prepare_xnn(const PrepareContext& context, XnnState* state, PreparedKernel* prepared) {
-  const auto& a = context.node.attrs.as<fb::ConvTranspose2d>();
-  XnnConvolution conv = xnn_convolution_of(context.node, a);
-  conv.output_pad_h = a.output_pad_h(), conv.output_pad_w = a.output_pad_w();
-  return prepare_xnn_transposed("conv_transpose2d", context, conv, &state->op, prepared);
-}
-
-bool is_products(const PrepareContext& context) {
-  const auto& a = context.node.attrs.as<fb::ConvTranspose2d>();
-  const Shape& x = context.node.inputs[0].shape;
-  const Shape& w = context.node.inputs[1].shape;
+bool is_products(const NodeSpec& node) {
+  const auto& a = node.attrs.as<fb::ConvTranspose2d>();
+  const Shape& x = node.inputs[0].shape;
+  const Shape& w = node.inputs[1].shape;
   return a.groups() == 1 && a.stride_h() == w[1] && a.stride_w() == w[2] && a.dilation_h() == 1 &&
          a.dilation_w() == 1 && a.pad_top() == 0 && a.pad_left() == 0 && a.pad_bottom() == 0 &&
          a.pad_right() == 0 && a.output_pad_h() == 0 && a.output_pad_w() == 0 &&
          w[1] <= TransposeState::kMostRows &&
-         gemm_pays(*cpu_services(context).vector, static_cast<size_t>(x[2]),
-                   static_cast<size_t>(w[3]), static_cast<size_t>(w[2] * w[0]));
+         gemm_pays(vector_ops(), static_cast<size_t>(x[2]), static_cast<size_t>(w[3]),
+                   static_cast<size_t>(w[2] * w[0]));
 }
 
-Status prepare_products(const PrepareContext& context, TransposeState* state,
-                        PreparedKernel* prepared) {
+Status takes_products(const NodeSpec& node) { return takes(is_products(node), "products of rows"); }
+
+Status pack_products(const PrepareContext& context, TransposeState* state,
+                     PreparedKernel* prepared) {
   const TensorSpec& weight = context.node.inputs[1];
   const auto filters = static_cast<size_t>(weight.shape[0]);
   const auto kernel_h = static_cast<size_t>(weight.shape[1]);
@@ -88,16 +82,16 @@ Status prepare_products(const PrepareContext& context, TransposeState* state,
   return {};
 }
 
-Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
+Status prepare_products(const PrepareContext& context, PreparedKernel* prepared) {
   auto* state = make_state<TransposeState>(context.allocator);
   if (state == nullptr) return no_memory("conv_transpose2d");
   prepared->state = state;
-  return prepared_xnn(is_products(context) ? prepare_products(context, state, prepared)
-                                           : prepare_xnn(context, state, prepared),
-                      context.allocator, prepared);
+  return prepared_xnn(pack_products(context, state, prepared), context.allocator, prepared,
+                      release_state);
 }
 
-void run_products(const TransposeState& state, const RunContext& context) {
+Status run_products(void* prepared, const RunContext& context) {
+  const auto& state = *static_cast<TransposeState*>(prepared);
   const auto& a = context.attrs.as<fb::ConvTranspose2d>();
   const Shape& x = context.inputs[0].shape;
   const GemmPanels& first = state.rows[0];
@@ -112,12 +106,23 @@ void run_products(const TransposeState& state, const RunContext& context) {
                first.columns, a.min(), a.max()},
               0, panels.panels());
   });
+  return {};
 }
 
-Status run(void* state, const RunContext& context) {
-  const auto& transpose = *static_cast<TransposeState*>(state);
-  if (transpose.row_count > 0) return run_products(transpose, context), Status();
-  xnn_operator_t op = transpose.op;
+Status prepare_operator(const PrepareContext& context, PreparedKernel* prepared) {
+  auto* state = make_state<XnnState>(context.allocator);
+  if (state == nullptr) return no_memory("conv_transpose2d");
+  prepared->state = state;
+  const auto& a = context.node.attrs.as<fb::ConvTranspose2d>();
+  XnnConvolution conv = xnn_convolution_of(context.node, a);
+  conv.output_pad_h = a.output_pad_h(), conv.output_pad_w = a.output_pad_w();
+  return prepared_xnn(
+      prepare_xnn_transposed("conv_transpose2d", context, conv, &state->op, prepared),
+      context.allocator, prepared);
+}
+
+Status run_operator(void* state, const RunContext& context) {
+  xnn_operator_t op = static_cast<XnnState*>(state)->op;
   if (context.rebind) {
     LAZYRT_RETURN_IF_ERROR(setup_xnn_transposed("conv_transpose2d: setup", op,
                                                 context.inputs[0].as<const float>(),
@@ -126,8 +131,13 @@ Status run(void* state, const RunContext& context) {
   return run_xnn("conv_transpose2d: run", op, cpu_services(context));
 }
 
+constexpr Kernel kWays[] = {
+    {takes_products, prepare_products, run_products, release_state},
+    {nullptr, prepare_operator, run_operator, release_xnn},
+};
+
 }  // namespace
 
-const Kernel conv_transpose2d_cpu = {supports, prepare, run, release_xnn};
+const Kernel conv_transpose2d_cpu = {supports, nullptr, nullptr, nullptr, kWays};
 
 }  // namespace lazyrt

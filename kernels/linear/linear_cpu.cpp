@@ -13,12 +13,6 @@ namespace {
 
 const TensorSpec& bias_of(const NodeSpec& node) { return operand_or_absent(node.inputs, 2); }
 
-/// Operators, or panels of our own.
-struct LinearState : XnnPanels {
-  bool packed = false;  ///< weights were constant and are packed
-  GemmPanels gemm;
-};
-
 Status supports(const NodeSpec& node) {
   const auto& a = node.attrs.as<fb::Linear>();
   if (node.inputs[0].dtype != DType::kFloat32)
@@ -39,16 +33,39 @@ Extents extents_of(const NodeSpec& node) {
   return {static_cast<size_t>(node.inputs[0].numel()) / in, in, static_cast<size_t>(w[0])};
 }
 
-Status prepare_packed(const PrepareContext& context, LinearState* state, PreparedKernel* prepared) {
+bool is_constant(const NodeSpec& node) {
+  const TensorSpec& bias = bias_of(node);
+  return node.inputs[1].constant != nullptr && (!bias.present() || bias.constant != nullptr);
+}
+
+Status takes_gemm(const NodeSpec& node) {
+  const Extents e = extents_of(node);
+  return takes(is_constant(node) && gemm_pays(vector_ops(), e.rows, e.in, e.out), "our gemm");
+}
+
+Status prepare_own(const PrepareContext& context, PreparedKernel* prepared) {
+  auto* gemm = make_state<GemmPanels>(context.allocator);
+  if (gemm == nullptr) return no_memory("linear");
+  prepared->state = gemm;
+  return prepared_xnn(prepare_gemm("linear", context, bias_of(context.node), gemm, prepared),
+                      context.allocator, prepared, release_state);
+}
+
+Status run_own(void* state, const RunContext& context) {
+  const auto& a = context.attrs.as<fb::Linear>();
+  return run_gemm(context, *static_cast<GemmPanels*>(state), a.min(), a.max()), Status();
+}
+
+Status takes_packed(const NodeSpec& node) {
+  return takes(is_constant(node), "weights computed at run time");
+}
+
+Status create_packed(const PrepareContext& context, XnnPanels* panels, PreparedKernel* prepared) {
   const auto& a = context.node.attrs.as<fb::Linear>();
   const Extents e = extents_of(context.node);
-  const CpuServices& cpu = cpu_services(context);
-  if (gemm_pays(*cpu.vector, e.rows, e.in, e.out)) {
-    return prepare_gemm("linear", context, bias_of(context.node), &state->gemm, prepared);
-  }
   const auto* weights = static_cast<const float*>(context.node.inputs[1].constant);
   const auto* bias = static_cast<const float*>(bias_of(context.node).constant);
-  return create_panels(state, e.in, e.out, [&](size_t first, size_t columns, xnn_operator_t* op) {
+  return create_panels(panels, e.in, e.out, [&](size_t first, size_t columns, xnn_operator_t* op) {
     const XnnFullyConnected panel = {e.rows,
                                      e.in,
                                      columns,
@@ -62,54 +79,57 @@ Status prepare_packed(const PrepareContext& context, LinearState* state, Prepare
   });
 }
 
-Status prepare_dynamic(const PrepareContext& context, LinearState* state,
-                       PreparedKernel* prepared) {
-  const auto& a = context.node.attrs.as<fb::Linear>();
-  const Extents e = extents_of(context.node);
-  state->count = 1;
-  return prepare_xnn("linear", context,
-                     {e.rows, e.in, e.out, e.out, nullptr, nullptr, false, a.min(), a.max()},
-                     &state->ops[0], prepared);
+Status prepare_packed(const PrepareContext& context, PreparedKernel* prepared) {
+  auto* panels = make_state<XnnPanels>(context.allocator);
+  if (panels == nullptr) return no_memory("linear");
+  prepared->state = panels;
+  return prepared_xnn(create_packed(context, panels, prepared), context.allocator, prepared,
+                      release_panels);
 }
 
-Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
-  auto* state = make_state<LinearState>(context.allocator);
+Status run_packed(void* state, const RunContext& context) {
+  const auto& panels = *static_cast<XnnPanels*>(state);
+  if (context.rebind) {
+    LAZYRT_RETURN_IF_ERROR(for_each_panel(panels, [&](xnn_operator_t op, size_t first) {
+      return setup_xnn_fully_connected("linear: setup", op, context.inputs[0].as<const float>(),
+                                       context.outputs[0].as<float>() + first);
+    }));
+  }
+  return run_panels("linear: run", panels, cpu_services(context));
+}
+
+Status prepare_dynamic(const PrepareContext& context, PreparedKernel* prepared) {
+  auto* state = make_state<XnnState>(context.allocator);
   if (state == nullptr) return no_memory("linear");
   prepared->state = state;
-  const TensorSpec& bias = bias_of(context.node);
-  state->packed =
-      context.node.inputs[1].constant != nullptr && (!bias.present() || bias.constant != nullptr);
-  return prepared_xnn(state->packed ? prepare_packed(context, state, prepared)
-                                    : prepare_dynamic(context, state, prepared),
-                      context.allocator, prepared, release_panels);
+  const auto& a = context.node.attrs.as<fb::Linear>();
+  const Extents e = extents_of(context.node);
+  const XnnFullyConnected layer = {e.rows,  e.in,  e.out,   e.out,  nullptr,
+                                   nullptr, false, a.min(), a.max()};
+  return prepared_xnn(prepare_xnn("linear", context, layer, &state->op, prepared),
+                      context.allocator, prepared);
 }
 
-Status setup(const LinearState& state, const RunContext& context) {
-  const float* x = context.inputs[0].as<const float>();
-  float* y = context.outputs[0].as<float>();
-  if (state.packed) {
-    return for_each_panel(state, [&](xnn_operator_t op, size_t first) {
-      return setup_xnn_fully_connected("linear: setup", op, x, y + first);
-    });
-  }
+Status run_dynamic(void* state, const RunContext& context) {
+  xnn_operator_t op = static_cast<XnnState*>(state)->op;
   const bool has_bias = context.inputs.size() > 2 && context.inputs[2].present();
-  return setup_xnn_fully_connected("linear: setup", state.ops[0], context.workspace, x,
-                                   context.inputs[1].as<const float>(),
-                                   has_bias ? context.inputs[2].as<const float>() : nullptr, y);
+  if (context.rebind) {
+    LAZYRT_RETURN_IF_ERROR(setup_xnn_fully_connected(
+        "linear: setup", op, context.workspace, context.inputs[0].as<const float>(),
+        context.inputs[1].as<const float>(),
+        has_bias ? context.inputs[2].as<const float>() : nullptr, context.outputs[0].as<float>()));
+  }
+  return run_xnn("linear: run", op, cpu_services(context));
 }
 
-Status run(void* state, const RunContext& context) {
-  const auto& linear = *static_cast<LinearState*>(state);
-  if (linear.gemm.packed != nullptr) {
-    const auto& a = context.attrs.as<fb::Linear>();
-    return run_gemm(context, linear.gemm, a.min(), a.max()), Status();
-  }
-  if (context.rebind) LAZYRT_RETURN_IF_ERROR(setup(linear, context));
-  return run_panels("linear: run", linear, cpu_services(context));
-}
+constexpr Kernel kWays[] = {
+    {takes_gemm, prepare_own, run_own, release_state},
+    {takes_packed, prepare_packed, run_packed, release_panels},
+    {nullptr, prepare_dynamic, run_dynamic, release_xnn},
+};
 
 }  // namespace
 
-const Kernel linear_cpu = {supports, prepare, run, release_panels};
+const Kernel linear_cpu = {supports, nullptr, nullptr, nullptr, kWays};
 
 }  // namespace lazyrt

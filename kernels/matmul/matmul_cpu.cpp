@@ -13,10 +13,6 @@ extern const Kernel matmul_cpu;
 
 namespace {
 
-struct MatMulState : XnnState {
-  bool packed = false;
-};
-
 /// The product as XNNPACK takes it: batch dims of a and b padded to one length and merged where
 /// both or one of them allow it.
 struct Product {
@@ -81,44 +77,59 @@ Status supports(const NodeSpec& node) {
   return {};
 }
 
-Status prepare_product(const PrepareContext& context, MatMulState* state,
-                       PreparedKernel* prepared) {
-  const bool transposed = context.node.attrs.as<fb::MatMul>().transpose_b();
-  const Product p = product_of(context.node);
-  if (state->packed) {
-    XnnFullyConnected layer = {p.m, p.k, p.n, p.n};
-    layer.weights = static_cast<const float*>(context.node.inputs[1].constant);
-    layer.transposed = !transposed;
-    return prepare_xnn("matmul", context, layer, &state->op, prepared);
-  }
-  const XnnBatchMatMul product = {p.rank, p.a, p.b, p.m, p.k, p.n, transposed};
-  return prepare_xnn("matmul", context, product, &state->op, prepared);
+Status takes_packed(const NodeSpec& node) {
+  return takes(node.inputs[1].constant != nullptr && product_of(node).rank == 0, "a constant b");
 }
 
-Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
-  auto* state = make_state<MatMulState>(context.allocator);
+Status prepare_packed(const PrepareContext& context, PreparedKernel* prepared) {
+  auto* state = make_state<XnnState>(context.allocator);
   if (state == nullptr) return no_memory("matmul");
   prepared->state = state;
-  state->packed = context.node.inputs[1].constant != nullptr && product_of(context.node).rank == 0;
-  return prepared_xnn(prepare_product(context, state, prepared), context.allocator, prepared);
+  const Product p = product_of(context.node);
+  XnnFullyConnected layer = {p.m, p.k, p.n, p.n};
+  layer.weights = static_cast<const float*>(context.node.inputs[1].constant);
+  layer.transposed = !context.node.attrs.as<fb::MatMul>().transpose_b();
+  return prepared_xnn(prepare_xnn("matmul", context, layer, &state->op, prepared),
+                      context.allocator, prepared);
 }
 
-Status setup(const MatMulState& state, const RunContext& context) {
-  const float* a = context.inputs[0].as<const float>();
-  float* y = context.outputs[0].as<float>();
-  if (state.packed) return setup_xnn_fully_connected("matmul: setup", state.op, a, y);
-  return setup_xnn_batch_matmul("matmul: setup", state.op, context.workspace, a,
-                                context.inputs[1].as<const float>(), y);
+Status run_packed(void* state, const RunContext& context) {
+  xnn_operator_t op = static_cast<XnnState*>(state)->op;
+  if (context.rebind) {
+    LAZYRT_RETURN_IF_ERROR(setup_xnn_fully_connected(
+        "matmul: setup", op, context.inputs[0].as<const float>(), context.outputs[0].as<float>()));
+  }
+  return run_xnn("matmul: run", op, cpu_services(context));
 }
 
-Status run(void* state, const RunContext& context) {
-  const auto& matmul = *static_cast<MatMulState*>(state);
-  if (context.rebind) LAZYRT_RETURN_IF_ERROR(setup(matmul, context));
-  return run_xnn("matmul: run", matmul.op, cpu_services(context));
+Status prepare_batches(const PrepareContext& context, PreparedKernel* prepared) {
+  auto* state = make_state<XnnState>(context.allocator);
+  if (state == nullptr) return no_memory("matmul");
+  prepared->state = state;
+  const Product p = product_of(context.node);
+  const bool transposed = context.node.attrs.as<fb::MatMul>().transpose_b();
+  const XnnBatchMatMul product = {p.rank, p.a, p.b, p.m, p.k, p.n, transposed};
+  return prepared_xnn(prepare_xnn("matmul", context, product, &state->op, prepared),
+                      context.allocator, prepared);
 }
+
+Status run_batches(void* state, const RunContext& context) {
+  xnn_operator_t op = static_cast<XnnState*>(state)->op;
+  if (context.rebind) {
+    LAZYRT_RETURN_IF_ERROR(setup_xnn_batch_matmul(
+        "matmul: setup", op, context.workspace, context.inputs[0].as<const float>(),
+        context.inputs[1].as<const float>(), context.outputs[0].as<float>()));
+  }
+  return run_xnn("matmul: run", op, cpu_services(context));
+}
+
+constexpr Kernel kWays[] = {
+    {takes_packed, prepare_packed, run_packed, release_xnn},
+    {nullptr, prepare_batches, run_batches, release_xnn},
+};
 
 }  // namespace
 
-const Kernel matmul_cpu = {supports, prepare, run, release_xnn};
+const Kernel matmul_cpu = {supports, nullptr, nullptr, nullptr, kWays};
 
 }  // namespace lazyrt

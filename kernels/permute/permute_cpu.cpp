@@ -54,15 +54,31 @@ Transposition transposition_of(const NodeSpec& node) {
 
 bool by_rows(const Transposition& t) { return t.rank < 2 || t.perm[t.rank - 1] == t.rank - 1; }
 
-Status supports(const NodeSpec& node) {
-  const Transposition t = transposition_of(node);
-  if (node.inputs[0].numel() == 0 || by_rows(t) || t.rank <= XNN_MAX_TENSOR_DIMS) return {};
+/// Rows are copied as they are, or nothing is.
+Status takes_rows(const NodeSpec& node) {
+  return takes(node.inputs[0].numel() == 0 || by_rows(transposition_of(node)), "rows");
+}
+
+Status run_rows(void*, const RunContext& context) {
+  if (context.outputs[0].numel() == 0) return {};
+  const TensorView& x = context.inputs[0];
+  const TensorView& y = context.outputs[0];
+  const auto* perm = context.attrs.as<fb::Permute>().perm();
+  const Strides own = row_major(x.shape);
+  Strides from;
+  for (int i = 0; i < x.shape.rank(); ++i) from[i] = own[perm->Get(static_cast<unsigned>(i))];
+  parallel_copy(cpu_services(context), dtype_size(x.dtype), y.shape, y.data, row_major(y.shape),
+                x.data, from);
+  return {};
+}
+
+Status takes_transpose(const NodeSpec& node) {
+  if (transposition_of(node).rank <= XNN_MAX_TENSOR_DIMS) return {};
   return Status(Error::kUnsupported, "permute: too many dims");
 }
 
-Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
+Status prepare_transpose(const PrepareContext& context, PreparedKernel* prepared) {
   const Transposition t = transposition_of(context.node);
-  if (by_rows(t) || context.node.inputs[0].numel() == 0) return {};
   auto* state = make_state<XnnState>(context.allocator);
   if (state == nullptr) return no_memory("permute");
   prepared->state = state;
@@ -72,20 +88,7 @@ Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
                       context.allocator, prepared);
 }
 
-void copy_by_rows(const RunContext& context) {
-  const TensorView& x = context.inputs[0];
-  const TensorView& y = context.outputs[0];
-  const auto* perm = context.attrs.as<fb::Permute>().perm();
-  const Strides own = row_major(x.shape);
-  Strides from;
-  for (int i = 0; i < x.shape.rank(); ++i) from[i] = own[perm->Get(static_cast<unsigned>(i))];
-  parallel_copy(cpu_services(context), dtype_size(x.dtype), y.shape, y.data, row_major(y.shape),
-                x.data, from);
-}
-
-Status run(void* state, const RunContext& context) {
-  if (context.outputs[0].numel() == 0) return {};
-  if (state == nullptr) return copy_by_rows(context), Status();
+Status run_transpose(void* state, const RunContext& context) {
   xnn_operator_t op = static_cast<XnnState*>(state)->op;
   if (context.rebind) {
     LAZYRT_RETURN_IF_ERROR(setup_xnn_transpose("permute: setup", op,
@@ -95,8 +98,13 @@ Status run(void* state, const RunContext& context) {
   return run_xnn("permute: run", op, cpu_services(context));
 }
 
+constexpr Kernel kWays[] = {
+    {takes_rows, nullptr, run_rows, nullptr},
+    {takes_transpose, prepare_transpose, run_transpose, release_xnn},
+};
+
 }  // namespace
 
-const Kernel permute_cpu = {supports, prepare, run, release_xnn};
+const Kernel permute_cpu = {nullptr, nullptr, nullptr, nullptr, kWays};
 
 }  // namespace lazyrt

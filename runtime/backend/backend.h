@@ -4,6 +4,7 @@
 // them.
 
 #include "lazyrt/error.h"
+#include "runtime/backend/device.h"
 #include "runtime/core/counted_memory.h"
 #include "runtime/op/op_def.h"
 
@@ -26,10 +27,12 @@ struct WeightOptions {
   uint64_t constant_bytes = 0;  ///< of all constants of the Program
 };
 
-/// A way to run nodes. Constant data; one instance serves every session.
+/// A way to run nodes: by kernels, node by node in the host's memory, or by a device. Constant
+/// data; one instance serves every session.
 struct Backend {
   const char* name = nullptr;
-  /// The kernel for this node, or nullptr with the reason in *why (kUnsupported).
+  /// The kernel for this node, or nullptr with the reason in *why (kUnsupported). Not called where
+  /// there is a device.
   const Kernel* (*select)(const OpEntry& op, const NodeSpec& node, Status* why) = nullptr;
   /// Makes the per-session services that kernels get as `backend`; nullptr = none needed.
   Status (*open)(const BackendOptions& options, void** services) = nullptr;
@@ -45,6 +48,8 @@ struct Backend {
   uint64_t (*most_weight_bytes)(uint64_t constant_bytes) = nullptr;
   /// Asked in order when select finds nothing (e.g. cpu falls back to reference); may be nullptr.
   const Backend* fallback = nullptr;
+  /// nullptr: kernels.
+  const Device* device = nullptr;
 };
 
 }  // namespace lazyrt

@@ -40,6 +40,7 @@ class Array {
   T* data() { return data_; }
   const T* data() const { return data_; }
   size_t size() const { return size_; }
+  uint64_t bytes() const { return size_ * sizeof(T); }
   T& operator[](size_t i) { return data_[i]; }
   const T& operator[](size_t i) const { return data_[i]; }
   T* begin() { return data_; }

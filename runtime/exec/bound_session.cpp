@@ -54,29 +54,35 @@ BoundSession::~BoundSession() {
 }
 
 Status BoundSession::make(Span<const int64_t> symbols) {
-  if (!symbols.empty()) {
-    LAZYRT_RETURN_IF_ERROR(bound_.make(base_.program, base_.method, symbols, allocator_));
-    program_ = &bound_.state();
-  }
-  LAZYRT_RETURN_IF_ERROR(find_sizes());
+  if (symbols.empty()) return make_of(base_.program);
+  BoundProgram bound;
+  LAZYRT_RETURN_IF_ERROR(bound.make(base_.program, base_.method, symbols, allocator_));
+  return make_of(bound.state());
+}
+
+Status BoundSession::make_of(const ProgramState& program) {
+  LAZYRT_RETURN_IF_ERROR(find_sizes(program));
   LAZYRT_RETURN_IF_ERROR(check_memory_limit());
-  LAZYRT_RETURN_IF_ERROR(make_variants());
+  LAZYRT_RETURN_IF_ERROR(make_variants(program));
   LAZYRT_RETURN_IF_ERROR(make_memory());
-  const SharedMemory memory = {arena_.data(), workspace_.data(), base_.states->places()};
+  LAZYRT_RETURN_IF_ERROR(make_device_memory());
+  const SharedMemory memory = shared_memory();
   for (size_t v = 0; v < variant_count_; ++v) {
-    LAZYRT_RETURN_IF_ERROR(variants_[v].make_values(memory, base_.options.profile));
+    LAZYRT_RETURN_IF_ERROR(
+        variants_[v].make_values(program.variant(base_.method, v), memory, base_.options.profile));
   }
   return make_inputs();
 }
 
-Status BoundSession::make_variants() {
-  const size_t count = program_->variant_count(base_.method);
+Status BoundSession::make_variants(const ProgramState& program) {
+  const size_t count = program.variant_count(base_.method);
   void* memory = allocator_.allocate(allocator_.context, count * sizeof(Variant), alignof(Variant));
   if (memory == nullptr) return no_memory_for_session();
   variants_ = static_cast<Variant*>(memory);
   for (; variant_count_ < count; ++variant_count_) new (variants_ + variant_count_) Variant;
   for (size_t v = 0; v < count; ++v) {
-    const Status status = variants_[v].make_plan(*program_, program_->variant(base_.method, v),
+    const Status status = variants_[v].make_plan(program, program.variant(base_.method, v),
+                                                 base_.program.variant(base_.method, v),
                                                  base_.options, base_.memory, base_.services);
     if (!status.ok()) return v == 0 ? status : status.with_context("variant %zu", v);
   }
@@ -84,14 +90,14 @@ Status BoundSession::make_variants() {
 }
 
 /// One arena, as large as the largest variant's.
-Status BoundSession::find_sizes() {
-  const size_t variants = program_->variant_count(base_.method);
+Status BoundSession::find_sizes(const ProgramState& program) {
+  const size_t variants = program.variant_count(base_.method);
   for (size_t v = 0; v < variants; ++v) {
-    const uint64_t arena = program_->variant(base_.method, v).arena_bytes();
+    const uint64_t arena = program.variant(base_.method, v).arena_bytes();
     arena_bytes_ = std::max(arena_bytes_, arena);
   }
   if (!inputs_.make(count_of(method().inputs()), allocator_)) return no_memory_for_session();
-  input_bytes_ = input_block_bytes();
+  input_bytes_ = input_block_bytes(program);
   return {};
 }
 
@@ -105,12 +111,40 @@ Status BoundSession::check_memory_limit() const {
                 base_.memory->limit());
 }
 
-/// One workspace, as large as the largest variant's.
-Status BoundSession::make_memory() {
+/// As large as the largest variant's.
+uint64_t BoundSession::workspace_of(int space) const {
   uint64_t workspace = 0;
-  for (size_t v = 0; v < variant_count_; ++v) {
-    workspace = std::max(workspace, variants_[v].plan().workspace_bytes());
+  for (size_t v = 0; v < variant_count_; ++v)
+    workspace = std::max(workspace, variants_[v].plan().workspace_bytes(space));
+  return workspace;
+}
+
+/// In each space that a variant uses beside the host's.
+Status BoundSession::make_device_memory() {
+  for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
+    const int space = space_of_slot(slot);
+    bool used = false;
+    for (size_t v = 0; v < variant_count_; ++v) used = used || variants_[v].plan().uses(space);
+    if (!used) continue;
+    const SpaceBytes bytes = {arena_bytes_, base_.states->bytes(), workspace_of(space)};
+    LAZYRT_RETURN_IF_ERROR(
+        devices_[slot].make(base_.services->slot(slot), base_.program, bytes, base_.memory));
   }
+  return {};
+}
+
+SharedMemory BoundSession::shared_memory() const {
+  SharedMemory memory;
+  memory.spaces[kHostSpace] = {arena_.data(), base_.states->block().data(), workspace_.data(),
+                               base_.program.sections.constants.data()};
+  for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot)
+    memory.spaces[space_of_slot(slot)] = devices_[slot].memory();
+  memory.states = base_.states->places();
+  return memory;
+}
+
+Status BoundSession::make_memory() {
+  uint64_t workspace = workspace_of(kHostSpace);
   LAZYRT_RETURN_IF_ERROR(arena_.make(arena_bytes_, kAlignment, allocator_, "the arena"));
   if (input_bytes_ != 0)
     LAZYRT_RETURN_IF_ERROR(input_block_.make(input_bytes_, kAlignment, allocator_, "the inputs"));
@@ -123,12 +157,12 @@ Status BoundSession::make_memory() {
 }
 
 /// Finds the room of each input; of several variants the sum, for one 0: its arena has them.
-uint64_t BoundSession::input_block_bytes() {
-  const size_t variants = program_->variant_count(base_.method);
+uint64_t BoundSession::input_block_bytes(const ProgramState& program) {
+  const size_t variants = program.variant_count(base_.method);
   uint64_t total = 0;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     for (size_t v = 0; v < variants; ++v) {
-      const fb::Method& m = program_->variant(base_.method, v);
+      const fb::Method& m = program.variant(base_.method, v);
       const int32_t id = m.inputs()->Get(static_cast<uint32_t>(i))->value();
       inputs_[i].room =
           std::max<uint64_t>(inputs_[i].room, m.values()->Get(static_cast<uint32_t>(id))->bytes());
@@ -142,7 +176,7 @@ Status BoundSession::make_inputs() {
   uint8_t* next = input_block_.data();
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (variant_count_ == 1) {
-      inputs_[i].copy = variants_[0].input_in_arena(i);
+      inputs_[i].copy = static_cast<uint8_t*>(variants_[0].input(i).data);
       continue;
     }
     inputs_[i].copy = next;
@@ -372,29 +406,40 @@ Status BoundSession::run(const RunStop& stop) {
   LAZYRT_RETURN_IF_ERROR(prepare_inputs());
   if (variant_count_ == 1) {
     const Status status = run_variant(0, stop);
-    if (status.error() != Error::kGuardFailed || is_failed_check(status)) return status;
-    return status.with_context("this input takes another path than the exported one");
+    if (!variants_[0].broke_guard()) return status;
+    if (variants_[0].guards().is_failed_check()) return variants_[0].why_broken();
+    return variants_[0].why_broken().with_context(
+        "this input takes another path than the exported one");
   }
+  for (size_t v = 0; v < variant_count_; ++v) {
+    size_t wrong = 0;
+    if (!fits(variants_[v], &wrong)) continue;
+    const Status status = run_variant(v, stop);
+    if (status.ok()) return status;
+    if (!variants_[v].broke_guard()) return status.with_context("variant %zu", v);
+  }
+  return why_none_ran();
+}
+
+/// REQUIRES: those that fit were tried, and broke a guard.
+Status BoundSession::why_none_ran() const {
   Reasons reasons(text_of(method().name()), variant_count_);
   for (size_t v = 0; v < variant_count_; ++v) {
     size_t wrong = 0;
-    if (!fits(variants_[v], &wrong)) {
-      const TensorView& x = variants_[v].input(wrong);
-      reasons.add(v, Status(Error::kGuardFailed, "'%.20s' is %s%s", input_name(wrong),
-                            dtype_name(x.dtype), shape_text(x.shape).text)
-                         .message());
+    if (fits(variants_[v], &wrong)) {
+      reasons.add(v, variants_[v].why_broken().message());
       continue;
     }
-    const Status status = run_variant(v, stop);
-    if (status.ok()) return status;
-    if (status.error() != Error::kGuardFailed) return status.with_context("variant %zu", v);
-    reasons.add(v, status.message());
+    const TensorView& x = variants_[v].input(wrong);
+    reasons.add(v, Status(Error::kGuardFailed, "'%.20s' is %s%s", input_name(wrong),
+                          dtype_name(x.dtype), shape_text(x.shape).text)
+                       .message());
   }
   return reasons.status();
 }
 
 Result<TensorView> BoundSession::output(size_t i) const {
-  const size_t count = count_of(method().outputs());
+  const size_t count = variants_[0].output_count();
   if (i >= count)
     return Status(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i, count);
   const Result<size_t> ran = variant();
@@ -410,12 +455,14 @@ Result<size_t> BoundSession::variant() const {
 
 void BoundSession::add_stats(SessionStats* stats) const {
   stats->arena_bytes += arena_.bytes() + input_block_.bytes();
+  for (const DeviceMemory& device : devices_) stats->device_bytes += device.bytes();
   for (size_t v = 0; v < variant_count_; ++v) {
     const Plan& plan = variants_[v].plan();
     stats->workspace_bytes = std::max(stats->workspace_bytes, plan.workspace_bytes());
     stats->packed_weight_bytes += plan.packed_weight_bytes();
-    const size_t guards = count_of(variants_[v].method().guards());
-    for (size_t i = 0; i < guards; ++i) stats->guard_refusals += guard_refusals(i, v);
+    stats->plan_bytes += variants_[v].bytes();
+    for (size_t i = 0; i < variants_[v].guard_count(); ++i)
+      stats->guard_refusals += guard_refusals(i, v);
   }
 }
 
@@ -425,14 +472,14 @@ uint64_t BoundSession::guard_refusals(size_t guard, size_t variant) const {
 
 size_t BoundSession::node_count() const {
   size_t count = 0;
-  for (size_t v = 0; v < variant_count_; ++v) count += variants_[v].plan().nodes().size();
+  for (size_t v = 0; v < variant_count_; ++v) count += variants_[v].plan().line_count();
   return count;
 }
 
 NodeInfo BoundSession::node(size_t i) const {
   size_t v = 0;
-  for (; i >= variants_[v].plan().nodes().size(); ++v) i -= variants_[v].plan().nodes().size();
-  NodeInfo info = variants_[v].node(i, base_.program.variant(base_.method, v));
+  for (; i >= variants_[v].plan().line_count(); ++v) i -= variants_[v].plan().line_count();
+  NodeInfo info = variants_[v].line(i);
   info.variant = v;
   return info;
 }

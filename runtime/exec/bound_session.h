@@ -24,7 +24,7 @@ struct SessionBase {
 class BoundSession {
  public:
   explicit BoundSession(const SessionBase& base)
-      : base_(base), program_(&base.program), allocator_(base.memory->allocator()) {}
+      : base_(base), allocator_(base.memory->allocator()) {}
   BoundSession(const BoundSession&) = delete;
   BoundSession& operator=(const BoundSession&) = delete;
   ~BoundSession();
@@ -80,16 +80,21 @@ class BoundSession {
     bool is_staged = false;
   };
 
-  Status make_variants();
+  /// Of what `program` says, which may go then.
+  Status make_of(const ProgramState& program);
+  Status make_variants(const ProgramState& program);
   Status make_memory();
+  Status make_device_memory();
+  uint64_t workspace_of(int space) const;
+  SharedMemory shared_memory() const;
   Status make_inputs();
   /// The parts that the bundle states, before anything is made.
-  Status find_sizes();
+  Status find_sizes(const ProgramState& program);
   Status check_memory_limit() const;
-  uint64_t input_block_bytes();
+  uint64_t input_block_bytes(const ProgramState& program);
 
-  /// The method itself: variant 0.
-  const fb::Method& method() const { return program_->method(base_.method); }
+  /// As in the file, for texts.
+  const fb::Method& method() const { return base_.program.method(base_.method); }
   const char* input_name(size_t i) const;
   Status no_input(size_t i) const;
   Status wrong_input(size_t i, const char* given) const;
@@ -101,11 +106,10 @@ class BoundSession {
   bool fits(const Variant& variant, size_t* wrong) const;
   void point_inputs(Variant* variant);
   Status run_variant(size_t v, const RunStop& stop);
+  Status why_none_ran() const;
   void keep_states(const Variant& variant);
 
   const SessionBase base_;
-  BoundProgram bound_;           ///< of other sizes than the file's
-  const ProgramState* program_;  ///< the session's, or that of bound_
   const Allocator allocator_;
   Variant* variants_ = nullptr;
   size_t variant_count_ = 0;
@@ -113,6 +117,7 @@ class BoundSession {
   uint64_t input_bytes_ = 0;
   Block arena_;
   Block workspace_;
+  DeviceMemory devices_[BackendServices::kMaxBackends];  ///< per slot; made where it is used
   Block input_block_;  ///< of several variants: inputs stay when the next variant is tried
   Array<InputSlot> inputs_;
   Array<uint32_t> by_address_;  ///< the inputs in the order of their copies

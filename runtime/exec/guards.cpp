@@ -4,14 +4,11 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 
 #include "runtime/exec/counter.h"
 
 namespace lazyrt {
 namespace {
-
-constexpr const char kFailedCheck[] = "this input fails a check of the model";
 
 /// A binary float of 16 bits: f16 has 10 bits of mantissa, bf16 7.
 double decode_short_float(uint16_t bits, int mantissa_bits) {
@@ -57,33 +54,6 @@ int64_t read_integer(const TensorView& x) {
   }
 }
 
-/// What a guard sees of a value, and as text.
-struct Seen {
-  bool is_real = false;
-  int64_t integer = 0;
-  double real = 0;
-};
-
-Seen look_at(const fb::Guard& guard, const TensorView& x) {
-  Seen seen;
-  const bool real = is_floating(x.dtype);
-  seen.is_real = real && guard.kind() == fb::GuardKind::Equal;
-  if (real) seen.real = read_real(x);
-  if (!real) seen.integer = read_integer(x);
-  if (guard.kind() == fb::GuardKind::Truth) {
-    seen.integer = real ? (seen.real != 0 ? 1 : 0) : (seen.integer != 0 ? 1 : 0);
-  }
-  return seen;
-}
-
-bool holds(const fb::Guard& guard, const Seen& now) {
-  if (!now.is_real) return now.integer == guard.seen_integer();
-  if (std::isnan(now.real) || std::isnan(guard.seen_real()))
-    return std::isnan(now.real) && std::isnan(guard.seen_real());
-  return now.real == guard.seen_real() ||
-         std::fabs(now.real - guard.seen_real()) <= guard.tolerance();
-}
-
 struct NumberText {
   char text[28];
 };
@@ -105,31 +75,57 @@ NumberText text_of_number(const fb::Guard& guard, DType dtype, bool is_real, int
 Status failed_check(const fb::Method& method, const fb::Guard& guard) {
   const SourcePlace place = source_place(method, guard.source());
   const bool known = place.text[0] != '\0';
-  return Status(Error::kGuardFailed, "%s: %.120s%s%s%s", kFailedCheck, text_of(guard.text()),
-                known ? " (" : "", place.text, known ? ")" : "");
+  return Status(Error::kGuardFailed, "this input fails a check of the model: %.120s%s%s%s",
+                text_of(guard.text()), known ? " (" : "", place.text, known ? ")" : "");
 }
 
-Status broken(const fb::Method& method, const fb::Guard& guard, DType dtype, const Seen& now) {
-  if (guard.check()) return failed_check(method, guard);
+}  // namespace
+
+Guards::Entry Guards::entry_of(const fb::Guard& guard) {
+  Entry entry;
+  entry.value = static_cast<uint32_t>(guard.value());
+  entry.kind = guard.kind();
+  entry.check = guard.check();
+  entry.integer = guard.seen_integer();
+  entry.real = guard.seen_real();
+  entry.tolerance = guard.tolerance();
+  return entry;
+}
+
+Guards::Seen Guards::look_at(const Entry& guard, const TensorView& x) {
+  Seen seen;
+  seen.dtype = x.dtype;
+  const bool real = is_floating(x.dtype);
+  seen.is_real = real && guard.kind == fb::GuardKind::Equal;
+  if (real) seen.real = read_real(x);
+  if (!real) seen.integer = read_integer(x);
+  if (guard.kind == fb::GuardKind::Truth) {
+    seen.integer = real ? (seen.real != 0 ? 1 : 0) : (seen.integer != 0 ? 1 : 0);
+  }
+  return seen;
+}
+
+bool Guards::holds(const Entry& guard, const Seen& now) {
+  if (!now.is_real) return now.integer == guard.integer;
+  if (std::isnan(now.real) || std::isnan(guard.real))
+    return std::isnan(now.real) && std::isnan(guard.real);
+  return now.real == guard.real || std::fabs(now.real - guard.real) <= guard.tolerance;
+}
+
+Status Guards::why(const fb::Method& texts) const {
+  const fb::Guard& guard = *texts.guards()->Get(entries_[broken_].guard);
+  if (guard.check()) return failed_check(texts, guard);
   const NumberText then =
-      text_of_number(guard, dtype, now.is_real, guard.seen_integer(), guard.seen_real());
-  const NumberText here = text_of_number(guard, dtype, now.is_real, now.integer, now.real);
-  const SourcePlace place = source_place(method, guard.source());
+      text_of_number(guard, now_.dtype, now_.is_real, guard.seen_integer(), guard.seen_real());
+  const NumberText here = text_of_number(guard, now_.dtype, now_.is_real, now_.integer, now_.real);
+  const SourcePlace place = source_place(texts, guard.source());
   const char* text = text_of(guard.text());
   return Status(Error::kGuardFailed, "%.80s was %s when exported, now %s%s%s%s",
                 text[0] == '\0' ? "a value" : text, then.text, here.text,
                 place.text[0] == '\0' ? "" : " (", place.text, place.text[0] == '\0' ? "" : ")");
 }
 
-}  // namespace
-
-bool is_failed_check(const Status& status) {
-  return status.error() == Error::kGuardFailed &&
-         std::strncmp(status.message(), kFailedCheck, sizeof(kFailedCheck) - 1) == 0;
-}
-
 Status Guards::make(const fb::Method& method, const Allocator& allocator) {
-  method_ = &method;
   const size_t count = count_of(method.guards());
   if (count == 0) return {};
   Array<int32_t> made_by;
@@ -144,7 +140,9 @@ Status Guards::make(const fb::Method& method, const Allocator& allocator) {
     }
   }
   for (uint32_t i = 0; i < count; ++i) {
-    entries_[i] = {made_by[static_cast<size_t>(method.guards()->Get(i)->value())], i};
+    entries_[i] = entry_of(*method.guards()->Get(i));
+    entries_[i].after = made_by[entries_[i].value];
+    entries_[i].guard = i;
   }
   std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
     return a.after != b.after ? a.after < b.after : a.guard < b.guard;
@@ -152,16 +150,16 @@ Status Guards::make(const fb::Method& method, const Allocator& allocator) {
   return {};
 }
 
-Status Guards::check_due(int32_t node, const TensorView* values, size_t* next) {
+bool Guards::hold_due(int32_t node, const TensorView* values, size_t* next) {
   for (; *next < entries_.size() && entries_[*next].after <= node; ++*next) {
-    const fb::Guard& guard = *method_->guards()->Get(entries_[*next].guard);
-    const TensorView& x = values[guard.value()];
-    const Seen now = look_at(guard, x);
-    if (holds(guard, now)) continue;
-    add_to(&refusals_[entries_[*next].guard], 1);
-    return broken(*method_, guard, x.dtype, now);
+    const Entry& guard = entries_[*next];
+    now_ = look_at(guard, values[guard.value]);
+    if (holds(guard, now_)) continue;
+    broken_ = *next;
+    add_to(&refusals_[guard.guard], 1);
+    return false;
   }
-  return {};
+  return true;
 }
 
 uint64_t Guards::refusals(size_t guard) const {

@@ -5,23 +5,28 @@
 
 namespace lazyrt {
 
-/// True for the failure of a guard that is a check: its message tells what the model wants.
-bool is_failed_check(const Status& status);
-
 /// The guards of one variant, in the order in which a run can check them.
 class Guards {
  public:
-  /// REQUIRES: called once; the method outlives this.
+  /// REQUIRES: called once.
   Status make(const fb::Method& method, const Allocator& allocator);
+  size_t count() const { return entries_.size(); }
+  /// Of what it keeps.
+  uint64_t bytes() const { return entries_.bytes() + refusals_.bytes(); }
 
   /// Checks those from *next on whose value is there once `node` has run (-1: before the first one)
-  /// and moves *next behind them. kGuardFailed: "bool(x.sum() > 0) was true when exported, now
-  /// false (model.py:12)", or "this input fails a check of the model: assert n < 10 (model.py:12)".
-  /// `values` are the method's, by id.
-  Status check(int32_t node, const TensorView* values, size_t* next) {
-    if (*next == entries_.size() || entries_[*next].after > node) return {};
-    return check_due(node, values, next);
+  /// and moves *next behind them, up to one that does not hold: false. `values` are the method's,
+  /// by id.
+  bool hold(int32_t node, const TensorView* values, size_t* next) {
+    if (*next == entries_.size() || entries_[*next].after > node) return true;
+    return hold_due(node, values, next);
   }
+  /// Why hold() was false the last time, kGuardFailed: "bool(x.sum() > 0) was true when exported,
+  /// now false (model.py:12)", or "this input fails a check of the model: assert n < 10
+  /// (model.py:12)". `texts`: a method with these guards.
+  Status why(const fb::Method& texts) const;
+  /// That one is a check: why() tells what the model wants.
+  bool is_failed_check() const { return entries_[broken_].check; }
 
   /// Goes on counting from there. REQUIRES: the same guards.
   void continue_from(const Guards& other) {
@@ -32,14 +37,32 @@ class Guards {
   uint64_t refusals(size_t guard) const;
 
  private:
+  /// A guard without its texts.
   struct Entry {
     int32_t after = -1;  ///< the node that makes the value; -1: it is there from the start
-    uint32_t guard = 0;
+    uint32_t guard = 0;  ///< its number in the method
+    uint32_t value = 0;
+    fb::GuardKind kind = fb::GuardKind::Equal;
+    bool check = false;
+    int64_t integer = 0;  ///< as seen at export
+    double real = 0;
+    double tolerance = 0;
+  };
+  /// What a guard sees of a value.
+  struct Seen {
+    bool is_real = false;
+    DType dtype = DType::kNone;  ///< of the value
+    int64_t integer = 0;
+    double real = 0;
   };
 
-  Status check_due(int32_t node, const TensorView* values, size_t* next);
+  static Entry entry_of(const fb::Guard& guard);
+  static Seen look_at(const Entry& guard, const TensorView& x);
+  static bool holds(const Entry& guard, const Seen& now);
+  bool hold_due(int32_t node, const TensorView* values, size_t* next);
 
-  const fb::Method* method_ = nullptr;
+  size_t broken_ = 0;  ///< the entry that did not hold
+  Seen now_;           ///< what it saw
   Array<Entry> entries_;
   Array<uint64_t> refusals_;  ///< per guard; atomic: written by the thread that runs, read by any
 };

@@ -2,25 +2,31 @@
 
 #include "runtime/bundle/program_state.h"
 #include "runtime/core/array.h"
+#include "runtime/exec/placement.h"
 #include "runtime/exec/services.h"
 
 namespace lazyrt {
 
-/// A node with the kernel that runs it.
+constexpr int kMostSpaces = 1 + BackendServices::kMaxBackends;
+
+/// A node with what runs it.
 struct PlannedNode {
   const OpEntry* op = nullptr;
-  const Kernel* kernel = nullptr;  ///< nullptr: not planned yet
+  const Kernel* kernel = nullptr;  ///< nullptr: not planned yet, or a device's
   const Backend* backend = nullptr;
   void* services = nullptr;
-  OpAttrs attrs;
-  PreparedKernel prepared;
+  OpAttrs attrs;                    ///< in the plan's memory
+  PreparedKernel prepared;          ///< of a segment: at its first node
   char* fallback_reason = nullptr;  ///< owned by the plan; nullptr: the session's own backend
   uint32_t first_operand = 0;       ///< inputs, then outputs, in Plan::operands
   uint32_t input_count = 0;
   uint32_t output_count = 0;
+  uint32_t segment_nodes = 0;  ///< at the first node of a segment: how many it has
+  uint8_t space = kHostSpace;
 };
 
-/// The kernels of a method, chosen and prepared for one session.
+/// What runs a method, chosen and prepared for one session: nodes, and the steps of a run. Made of
+/// the bundle's metadata by Planner, and independent of it from then on.
 class Plan {
  public:
   Plan() = default;
@@ -28,10 +34,6 @@ class Plan {
   Plan& operator=(const Plan&) = delete;
   ~Plan() { clear(); }
 
-  /// For each node asks `backend` and its fallbacks for a kernel and prepares it. An error names
-  /// the node. REQUIRES: empty; program, backend, memory and services outlive the plan.
-  Status make(const ProgramState& program, const fb::Method& method, const Backend& backend,
-              CountedMemory* memory, BackendServices* services);
   void clear();
   /// Reasons of fallbacks that are the same here and there keep their place: `other` gets this
   /// plan's. REQUIRES: both are of the same nodes.
@@ -40,30 +42,34 @@ class Plan {
   Span<const PlannedNode> nodes() const { return {nodes_.data(), nodes_.size()}; }
   /// Value ids of all nodes' inputs and outputs, -1 = absent.
   Span<const int32_t> operands() const { return {operands_.data(), operands_.size()}; }
-  /// Largest workspace of a node.
-  uint64_t workspace_bytes() const { return workspace_bytes_; }
+  Span<const PlannedStep> steps() const { return {steps_.data(), steps_.size()}; }
+  /// Nodes and copies.
+  size_t line_count() const { return lines_; }
+  size_t copy_count() const { return lines_ - nodes_.size(); }
+  /// Segments and copies.
+  size_t device_step_count() const { return device_steps_; }
+  /// Whether something runs in this space.
+  bool uses(int space) const { return (used_ >> space & 1) != 0; }
+  /// Largest workspace of a node or segment there.
+  uint64_t workspace_bytes(int space = kHostSpace) const { return workspace_bytes_[space]; }
   uint64_t packed_weight_bytes() const { return packed_weight_bytes_; }
+  /// Of its tables.
+  uint64_t bytes() const {
+    return nodes_.bytes() + operands_.bytes() + attributes_.bytes() + steps_.bytes();
+  }
 
  private:
-  Status list_operands(const fb::Method& method);
-  NodeSpec fill_specs(const ProgramState& program, const fb::Method& method,
-                      const PlannedNode& node);
-  Status plan_node(const NodeSpec& spec, const Backend& backend, BackendServices* services,
-                   PlannedNode* node);
-  Status prepare(const Kernel& kernel, const Backend& backend, const PrepareContext& context,
-                 int threads, PreparedKernel* prepared);
-  Status try_backend(const Backend& backend, const NodeSpec& spec, BackendServices* services,
-                     PlannedNode* node);
-  Status keep_reason(const Status& why, PlannedNode* node);
-  void drop_packed_pages(const ProgramState& program, const NodeSpec& spec,
-                         const PlannedNode& node) const;
+  friend class Planner;
 
-  CountedMemory* memory_ = nullptr;
   Allocator allocator_;
   Array<PlannedNode> nodes_;
   Array<int32_t> operands_;
-  Array<TensorSpec> specs_;  ///< of one node's operands; only while the plan is made
-  uint64_t workspace_bytes_ = 0;
+  Array<uint8_t> attributes_;  ///< of all nodes
+  Array<PlannedStep> steps_;
+  size_t lines_ = 0;
+  size_t device_steps_ = 0;
+  uint32_t used_ = 1U << kHostSpace;
+  uint64_t workspace_bytes_[kMostSpaces] = {};
   uint64_t packed_weight_bytes_ = 0;
 };
 

@@ -2,12 +2,9 @@
 
 namespace lazyrt {
 
-Status BackendServices::find_or_open(const Backend& backend, void** services) {
-  for (int i = 0; i < count_; ++i) {
-    if (slots_[i].backend == &backend) {
-      *services = slots_[i].services;
-      return {};
-    }
+Status BackendServices::find_or_open(const Backend& backend, int* slot) {
+  for (*slot = 0; *slot < count_; ++*slot) {
+    if (slots_[*slot].backend == &backend) return {};
   }
   if (count_ == kMaxBackends) {
     return Status(Error::kUnsupported, "a chain of more than %d backends", kMaxBackends);
@@ -21,13 +18,12 @@ Status BackendServices::find_or_open(const Backend& backend, void** services) {
     LAZYRT_RETURN_IF_ERROR(
         shared_->find_or_make(&backend, open, backend.close_weights, &options.weights));
   }
-  Slot slot = {&backend, nullptr};
+  Slot opened = {&backend, nullptr, options.weights};
   if (backend.open != nullptr) {
     LAZYRT_RETURN_IF_ERROR(
-        backend.open(options, &slot.services).with_context("backend %s", backend.name));
+        backend.open(options, &opened.services).with_context("backend %s", backend.name));
   }
-  slots_[count_++] = slot;
-  *services = slot.services;
+  slots_[count_++] = opened;  // *slot is its number
   return {};
 }
 

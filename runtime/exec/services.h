@@ -25,17 +25,21 @@ class BackendServices {
     weights_ = weights;
   }
   int threads() const { return threads_; }
-  /// The services of this backend, opened if they are not yet.
-  Status find_or_open(const Backend& backend, void** services);
-  /// REQUIRES: no kernel of these backends is left.
-  void close();
-
- private:
+  /// A backend that is open.
   struct Slot {
     const Backend* backend = nullptr;
     void* services = nullptr;
+    void* program = nullptr;  ///< what open_weights made
   };
 
+  /// The number of this backend's slot, opened if it is not yet. Numbers stay.
+  Status find_or_open(const Backend& backend, int* slot);
+  /// REQUIRES: opened.
+  const Slot& slot(int i) const { return slots_[i]; }
+  /// REQUIRES: no kernel or segment of these backends is left.
+  void close();
+
+ private:
   int threads_ = 1;
   CountedMemory* memory_ = nullptr;
   SharedObjects* shared_ = nullptr;

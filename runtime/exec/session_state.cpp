@@ -25,6 +25,7 @@ SessionState::SessionState(const ProgramState& program, size_t method,
                            const SessionOptions& options, const Allocator& allocator)
     : program_(program),
       method_index_(method),
+      symbol_count_(count_of(program.method(method).symbols())),
       options_(options),
       memory_(allocator, limit_of(program, options)),
       allocator_(memory_.allocator()),
@@ -98,6 +99,8 @@ Status SessionState::find_shape(size_t i, size_t bytes, Shape* shape) const {
 Status SessionState::check_input(size_t i, const TensorView& tensor) const {
   if (!is_dynamic()) return bound_->check_input(i, tensor);
   LAZYRT_RETURN_IF_ERROR(check_input_index(i));
+  const TensorView& bound = bound_->input(i);
+  if (tensor.dtype == bound.dtype && tensor.shape == bound.shape) return {};
   return check_input_tensor(method(), i, tensor);
 }
 
@@ -213,7 +216,7 @@ Status SessionState::bind_shapes(Span<const Shape> inputs) {
 
 /// All that can fail comes before anything of the session changes.
 Status SessionState::rebind(const int64_t* symbols) {
-  const size_t size = symbol_count() * sizeof(int64_t);
+  const size_t size = symbol_count_ * sizeof(int64_t);
   if (std::memcmp(symbols, sizes_, size) == 0) return {};
   LAZYRT_RETURN_IF_ERROR(bound_->check_movable());
   int64_t of_file[kBundleMaxSymbols] = {};
@@ -290,6 +293,7 @@ SessionStats SessionState::stats() const {
   SessionStats stats;
   bound_->add_stats(&stats);
   stats.state_bytes = states_.block().bytes();
+  stats.plan_bytes += states_.plan_bytes();
   stats.total_bytes = memory_.used();
   return stats;
 }

@@ -55,10 +55,9 @@ class SessionState {
   };
 
   const fb::Method& method() const { return program_.method(method_index_); }
-  size_t symbol_count() const { return count_of(method().symbols()); }
-  bool is_dynamic() const { return symbol_count() != 0; }
-  /// Of symbol_count() numbers.
-  Span<const int64_t> sizes_in(const int64_t* symbols) const { return {symbols, symbol_count()}; }
+  bool is_dynamic() const { return symbol_count_ != 0; }
+  /// Of symbol_count_ numbers.
+  Span<const int64_t> sizes_in(const int64_t* symbols) const { return {symbols, symbol_count_}; }
 
   Status make_all();
   Status make_bound(Span<const int64_t> symbols, BoundSession** bound);
@@ -82,6 +81,7 @@ class SessionState {
 
   const ProgramState& program_;
   const size_t method_index_;
+  const size_t symbol_count_;
   const SessionOptions options_;
   CountedMemory memory_;  ///< outlives whatever is in it
   const Allocator allocator_;

@@ -9,7 +9,7 @@ namespace lazyrt {
 SessionStates::SessionStates(const ProgramState& program, size_t method)
     : program_(program), method_(program.method(method)) {
   for (size_t k = 0; k < count_of(method_.states()); ++k) {
-    if (__builtin_add_overflow(bytes_, room_of(value(table(k).value()).bytes()), &bytes_))
+    if (__builtin_add_overflow(bytes_, room_of(value(state(k).value()).bytes()), &bytes_))
       bytes_ = UINT64_MAX;
   }
 }
@@ -18,23 +18,28 @@ Status SessionStates::make(const Allocator& allocator) {
   const size_t count = count_of(method_.states());
   if (count == 0 || is_made()) return {};
   LAZYRT_RETURN_IF_ERROR(block_.make(bytes_, kAlignment, allocator, "the states"));
-  if (!places_.make(count, allocator)) return no_memory_for_session();
+  if (!tables_.make(count, allocator) || !places_.make(count, allocator))
+    return no_memory_for_session();
   uint8_t* next = block_.data();
   for (size_t k = 0; k < count; ++k) {
+    const TensorSpec spec = spec_of(value(state(k).value()));
+    const int32_t initial = state(k).initial();
     places_[k] = next;
-    next += room_of(value(table(k).value()).bytes());
+    tables_[k] = {{next, spec.dtype, spec.shape},
+                  initial < 0 ? nullptr : program_.constant(value(initial))};
+    next += room_of(spec.bytes());
   }
   return {};
 }
 
 void SessionStates::reset() {
-  for (size_t k = 0; k < places_.size(); ++k) {
-    const size_t bytes = value(table(k).value()).bytes();
+  for (const Table& table : tables_) {
+    const size_t bytes = table.view.bytes();
     if (bytes == 0) continue;
-    if (table(k).initial() < 0) {
-      std::memset(places_[k], 0, bytes);
+    if (table.initial == nullptr) {
+      std::memset(table.view.data, 0, bytes);
     } else {
-      std::memcpy(places_[k], program_.constant(value(table(k).initial())), bytes);
+      std::memcpy(table.view.data, table.initial, bytes);
     }
   }
 }
@@ -44,8 +49,7 @@ Result<TensorView> SessionStates::view(size_t i) const {
     return Status(Error::kInvalidArgument, "there is no state %zu, the method has %zu", i,
                   places_.size());
   }
-  const TensorSpec spec = spec_of(value(table(i).value()));
-  return TensorView{places_[i], spec.dtype, spec.shape};
+  return tables_[i].view;
 }
 
 }  // namespace lazyrt

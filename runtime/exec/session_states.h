@@ -20,6 +20,8 @@ class SessionStates {
   /// Takes the memory, at the first call.
   Status make(const Allocator& allocator);
   bool is_made() const { return places_.size() != 0; }
+  /// Of what it keeps beside them.
+  uint64_t plan_bytes() const { return places_.bytes() + tables_.bytes(); }
   /// Gives each its first content. REQUIRES: make() was ok.
   void reset();
 
@@ -29,7 +31,12 @@ class SessionStates {
   Result<TensorView> view(size_t i) const;
 
  private:
-  const fb::State& table(size_t k) const {
+  struct Table {
+    TensorView view;
+    const void* initial = nullptr;  ///< nullptr: zeros
+  };
+
+  const fb::State& state(size_t k) const {
     return *method_.states()->Get(static_cast<uint32_t>(k));
   }
   const fb::Value& value(int32_t id) const {
@@ -41,6 +48,7 @@ class SessionStates {
   uint64_t bytes_ = 0;
   Block block_;
   Array<uint8_t*> places_;  ///< per state: where it is in block_
+  Array<Table> tables_;     ///< per state
 };
 
 }  // namespace lazyrt

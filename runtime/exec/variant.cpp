@@ -1,47 +1,92 @@
 #include "runtime/exec/variant.h"
 
+#include <algorithm>
+
 #include "runtime/exec/counter.h"
 
 namespace lazyrt {
+namespace {
+
+// Step::run of a device's steps.
+
+Status submit(void* state, const RunContext&) {
+  const auto& step = *static_cast<const DeviceStep*>(state);
+  return step.device->submit(step.segment);
+}
+
+Status copy_in(void* state, const RunContext& context) {
+  const auto& step = *static_cast<const DeviceStep*>(state);
+  const TensorView& from = context.inputs[0];
+  if (from.bytes() == 0) return {};
+  return step.device->copy_in(step.services, context.outputs[0].data, from.data, from.bytes());
+}
+
+Status copy_out(void* state, const RunContext& context) {
+  const auto& step = *static_cast<const DeviceStep*>(state);
+  const TensorView& from = context.inputs[0];
+  if (from.bytes() == 0) return {};
+  return step.device->copy_out(step.services, context.outputs[0].data, from.data, from.bytes());
+}
+
+}  // namespace
 
 Status Variant::make_plan(const ProgramState& program, const fb::Method& method,
-                          const SessionOptions& options, CountedMemory* memory,
-                          BackendServices* services) {
-  program_ = &program;
-  method_ = &method;
+                          const fb::Method& texts, const SessionOptions& options,
+                          CountedMemory* memory, BackendServices* services) {
+  texts_ = &texts;
+  ops_ = program.ops;
   allocator_ = memory->allocator();
-  LAZYRT_RETURN_IF_ERROR(plan_.make(program, method, *options.backend, memory, services));
+  services_ = services;
+  Planner planner(program, method, *options.backend, memory, services, &plan_);
+  LAZYRT_RETURN_IF_ERROR(planner.run());
   return guards_.make(method, allocator_);
 }
 
-Status Variant::make_values(const SharedMemory& memory, bool profile) {
-  memory_ = memory;
-  const size_t count = count_of(method_->values());
-  if (!values_.make(count, allocator_) || !operands_.make(plan_.operands().size(), allocator_) ||
-      !rebind_.make(plan_.nodes().size(), allocator_)) {
+Status Variant::make_values(const fb::Method& method, const SharedMemory& memory, bool profile) {
+  const size_t steps = plan_.steps().size();
+  if (!values_.make(count_of(method.values()), allocator_) ||
+      !operands_.make(plan_.operands().size() + 2 * plan_.copy_count(), allocator_) ||
+      !steps_.make(steps, allocator_) || !list_interface(method) || !follow_inputs(method)) {
     return no_memory_for_session();
   }
-  if (profile && !times_.make(plan_.nodes().size(), allocator_)) return no_memory_for_session();
-  for (bool& rebind : rebind_) rebind = true;
-  if (!follow_inputs()) return no_memory_for_session();
-  place_values();
-  for (size_t i = 0; i < operands_.size(); ++i) {
-    const int32_t id = plan_.operands()[i];
-    if (id >= 0) operands_[i] = values_[static_cast<size_t>(id)];
+  if (profile && !times_.make(steps, allocator_)) return no_memory_for_session();
+  place_values(method, memory);
+  place_operands(method, memory);
+  return make_steps(method, memory);
+}
+
+uint64_t Variant::bytes() const {
+  return plan_.bytes() + guards_.bytes() + steps_.bytes() + values_.bytes() + inputs_.bytes() +
+         outputs_.bytes() + next_of_states_.bytes() + followers_.bytes() + device_steps_.bytes() +
+         first_follower_.bytes() + operands_.bytes() + times_.bytes();
+}
+
+/// False when memory is short.
+bool Variant::list_interface(const fb::Method& method) {
+  if (!inputs_.make(count_of(method.inputs()), allocator_) ||
+      !outputs_.make(count_of(method.outputs()), allocator_) ||
+      !next_of_states_.make(count_of(method.states()), allocator_)) {
+    return false;
   }
-  return {};
+  for (uint32_t i = 0; i < inputs_.size(); ++i)
+    inputs_[i] = static_cast<uint32_t>(method.inputs()->Get(i)->value());
+  for (uint32_t i = 0; i < outputs_.size(); ++i)
+    outputs_[i] = static_cast<uint32_t>(method.outputs()->Get(i)->value());
+  for (uint32_t i = 0; i < next_of_states_.size(); ++i)
+    next_of_states_[i] = static_cast<uint32_t>(method.states()->Get(i)->next());
+  return true;
 }
 
 /// Views of an input move with it. False when memory is short.
-bool Variant::follow_inputs() {
-  const size_t inputs = count_of(method_->inputs());
+bool Variant::follow_inputs(const fb::Method& method) {
   Array<int32_t> input_of;  // per value id: the input whose memory it is, or -1
-  if (!input_of.make(values_.size(), allocator_) || !first_follower_.make(inputs + 1, allocator_))
+  if (!input_of.make(values_.size(), allocator_) ||
+      !first_follower_.make(inputs_.size() + 1, allocator_))
     return false;
   for (int32_t& input : input_of) input = -1;
-  for (size_t i = 0; i < inputs; ++i) input_of[input_id(i)] = static_cast<int32_t>(i);
+  for (size_t i = 0; i < inputs_.size(); ++i) input_of[inputs_[i]] = static_cast<int32_t>(i);
   for (size_t id = 0; id < input_of.size(); ++id) {
-    const int32_t of = value(id).alias_of();
+    const int32_t of = method.values()->Get(static_cast<uint32_t>(id))->alias_of();
     if (of >= 0) input_of[id] = input_of[static_cast<size_t>(of)];
     if (input_of[id] >= 0) ++first_follower_[static_cast<size_t>(input_of[id])];
   }
@@ -55,21 +100,112 @@ bool Variant::follow_inputs() {
   return true;
 }
 
-void Variant::place_values() {
+void Variant::place_values(const fb::Method& method, const SharedMemory& memory) {
+  const SpaceMemory& host = memory.spaces[kHostSpace];
   for (size_t id = 0; id < values_.size(); ++id) {
-    const fb::Value& v = value(id);
+    const fb::Value& v = *method.values()->Get(static_cast<uint32_t>(id));
     const TensorSpec spec = spec_of(v);
     values_[id] = {nullptr, spec.dtype, spec.shape};
     if (v.kind() == fb::ValueKind::Constant) {
-      values_[id].data = const_cast<uint8_t*>(program_->constant(v));
+      values_[id].data = const_cast<uint8_t*>(host.constants + v.offset());
     } else if (v.kind() != fb::ValueKind::State) {
-      values_[id].data = memory_.arena + v.offset();
+      values_[id].data = host.arena + v.offset();
     }
   }
-  for (size_t k = 0; k < memory_.states.size(); ++k) {
-    const fb::State& state = *method_->states()->Get(static_cast<uint32_t>(k));
-    values_[static_cast<size_t>(state.value())].data = memory_.states[k];
+  for (size_t k = 0; k < memory.states.size(); ++k) {
+    const fb::State& state = *method.states()->Get(static_cast<uint32_t>(k));
+    values_[static_cast<size_t>(state.value())].data = memory.states[k];
   }
+}
+
+/// A value where that space has it: at the same distance from the begin of its kind of memory.
+TensorView Variant::view_in(int32_t id, int space, const fb::Method& method,
+                            const SharedMemory& memory) const {
+  if (id < 0) return {};
+  TensorView view = values_[static_cast<size_t>(id)];
+  if (space == kHostSpace) return view;
+  const SpaceMemory& host = memory.spaces[kHostSpace];
+  const SpaceMemory& there = memory.spaces[space];
+  const fb::Value& v = *method.values()->Get(static_cast<uint32_t>(id));
+  if (v.kind() == fb::ValueKind::Constant) {
+    view.data = const_cast<uint8_t*>(there.constants + v.offset());
+  } else if (v.kind() == fb::ValueKind::State) {
+    view.data = there.states + (static_cast<uint8_t*>(view.data) - host.states);
+  } else {
+    view.data = there.arena + v.offset();
+  }
+  return view;
+}
+
+void Variant::place_operands(const fb::Method& method, const SharedMemory& memory) {
+  for (const PlannedNode& node : plan_.nodes()) {
+    const size_t end = node.first_operand + node.input_count + node.output_count;
+    for (size_t i = node.first_operand; i < end; ++i)
+      operands_[i] = view_in(plan_.operands()[i], node.space, method, memory);
+  }
+}
+
+void Variant::make_node_step(const PlannedNode& node, void* workspace, Step* step) const {
+  const TensorView* operands = operands_.data() + node.first_operand;
+  step->context.attrs = node.attrs;
+  step->context.inputs = {operands, node.input_count};
+  step->context.outputs = {operands + node.input_count, node.output_count};
+  step->context.workspace = workspace;
+  step->context.backend = node.services;
+  step->run = node.kernel->run;
+  step->state = node.prepared.state;
+}
+
+Status Variant::make_segment_step(uint32_t first, void* workspace, DeviceStep* device,
+                                  Step* step) const {
+  const PlannedNode& head = plan_.nodes()[first];
+  const PlannedNode& last = plan_.nodes()[first + head.segment_nodes - 1];
+  const size_t end = last.first_operand + last.input_count + last.output_count;
+  device->segment = head.prepared.state;
+  step->run = submit;
+  return device->device->bind(device->segment,
+                              {operands_.data() + head.first_operand, end - head.first_operand},
+                              workspace);
+}
+
+void Variant::make_copy_step(const PlannedStep& planned, TensorView host, TensorView there,
+                             TensorView* operands, Step* step) const {
+  const bool is_in = planned.kind == PlannedStep::Kind::kCopyIn;
+  operands[0] = is_in ? host : there;
+  operands[1] = is_in ? there : host;
+  step->context.inputs = {operands, 1};
+  step->context.outputs = {operands + 1, 1};
+  step->run = is_in ? copy_in : copy_out;
+}
+
+Status Variant::make_steps(const fb::Method& method, const SharedMemory& memory) {
+  if (!device_steps_.make(plan_.device_step_count(), allocator_)) return no_memory_for_session();
+  DeviceStep* device = device_steps_.data();
+  TensorView* copied = operands_.data() + plan_.operands().size();
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const PlannedStep& planned = plan_.steps()[i];
+    Step& step = steps_[i];
+    void* workspace = memory.spaces[planned.space].workspace;
+    if (planned.kind == PlannedStep::Kind::kNode) {
+      make_node_step(plan_.nodes()[planned.index], workspace, &step);
+      step.after = static_cast<int32_t>(planned.index) - 1;
+      continue;
+    }
+    const BackendServices::Slot& slot = services_->slot(slot_of_space(planned.space));
+    *device = {slot.backend->device, slot.services};
+    step.state = device;
+    if (planned.kind == PlannedStep::Kind::kSegment) {
+      LAZYRT_RETURN_IF_ERROR(make_segment_step(planned.index, workspace, device, &step));
+      step.after = static_cast<int32_t>(planned.index) - 1;
+    } else {
+      const auto id = static_cast<int32_t>(planned.index);
+      make_copy_step(planned, values_[planned.index], view_in(id, planned.space, method, memory),
+                     copied, &step);
+      copied += 2;
+    }
+    ++device;
+  }
+  return {};
 }
 
 void Variant::point_input(size_t i, void* data) {
@@ -80,84 +216,140 @@ void Variant::point_input(size_t i, void* data) {
   stale_ = true;
 }
 
-/// Brings the operands' pointers up to date and marks the nodes concerned.
+/// Brings the pointers of operands on the host up to date.
 void Variant::refresh_operands() {
-  for (size_t n = 0; n < plan_.nodes().size(); ++n) {
-    const PlannedNode& node = plan_.nodes()[n];
-    for (size_t k = 0; k < node.input_count + node.output_count; ++k) {
-      const size_t i = node.first_operand + k;
-      const int32_t id = plan_.operands()[i];
-      if (id < 0 || operands_[i].data == values_[static_cast<size_t>(id)].data) continue;
-      operands_[i].data = values_[static_cast<size_t>(id)].data;
-      rebind_[n] = true;
-    }
-  }
+  for (size_t i = 0; i < steps_.size(); ++i) refresh_step(i);
   stale_ = false;
 }
 
-Status Variant::run_node(size_t index) {
-  const PlannedNode& node = plan_.nodes()[index];
-  RunContext context;
-  context.attrs = node.attrs;
-  context.inputs = {operands_.data() + node.first_operand, node.input_count};
-  context.outputs = {operands_.data() + node.first_operand + node.input_count, node.output_count};
-  context.workspace = memory_.workspace;
-  context.backend = node.services;
-  context.rebind = rebind_[index];
-  LAZYRT_RETURN_IF_ERROR(node.kernel->run(node.prepared.state, context));
-  rebind_[index] = false;
-  return {};
+void Variant::refresh_step(size_t index) {
+  const PlannedStep& planned = plan_.steps()[index];
+  Step& step = steps_[index];
+  if (planned.kind == PlannedStep::Kind::kCopyIn) {
+    operands_[static_cast<size_t>(step.context.inputs.data() - operands_.data())].data =
+        values_[planned.index].data;
+  }
+  if (planned.kind != PlannedStep::Kind::kNode) return;
+  const PlannedNode& node = plan_.nodes()[planned.index];
+  const size_t end = node.first_operand + node.input_count + node.output_count;
+  for (size_t i = node.first_operand; i < end; ++i) {
+    const int32_t id = plan_.operands()[i];
+    if (id < 0 || operands_[i].data == values_[static_cast<size_t>(id)].data) continue;
+    operands_[i].data = values_[static_cast<size_t>(id)].data;
+    step.context.rebind = true;
+  }
 }
 
-Status Variant::run_node_timed(size_t index) {
+/// Submitted segments are waited for, so that each has its time.
+Status Variant::run_timed(size_t index) {
   const uint64_t begin = platform_ticks();
-  const Status status = run_node(index);
+  Status status = steps_[index].run(steps_[index].state, steps_[index].context);
+  if (status.ok() && plan_.steps()[index].kind == PlannedStep::Kind::kSegment) {
+    const auto& device = *static_cast<const DeviceStep*>(steps_[index].state);
+    status = device.device->wait(device.services);
+  }
   add_to(&times_[index].nanoseconds, platform_ticks() - begin);
   add_to(&times_[index].runs, 1);
   return status;
 }
 
-Status Variant::run(const RunStop& stop) {
-  if (stale_) refresh_operands();
-  size_t next_guard = 0;
-  LAZYRT_RETURN_IF_ERROR(guards_.check(-1, values_.data(), &next_guard));
-  const bool timed = times_.size() != 0;
-  for (size_t i = 0; i < plan_.nodes().size(); ++i) {
-    const Status status = stop.is_due() ? stop.status() : timed ? run_node_timed(i) : run_node(i);
-    if (!status.ok())
-      return status.with_context("%s", node_place(*method_, i, *program_->ops).text);
-    LAZYRT_RETURN_IF_ERROR(guards_.check(static_cast<int32_t>(i), values_.data(), &next_guard));
-  }
-  return {};
+Status Variant::broken_guard() {
+  broke_guard_ = true;
+  return Status(Error::kGuardFailed, "a guard does not hold");
 }
 
-const TensorView& Variant::next_of_state(size_t k) const {
-  return values_[static_cast<size_t>(method_->states()->Get(static_cast<uint32_t>(k))->next())];
+Status Variant::run_steps(const RunStop& stop) {
+  size_t next_guard = 0;
+  const bool timed = times_.size() != 0;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    Step& step = steps_[i];
+    if (!guards_.hold(step.after, values_.data(), &next_guard)) return broken_guard();
+    const Status status = stop.is_due() ? stop.status()
+                          : timed       ? run_timed(i)
+                                        : step.run(step.state, step.context);
+    if (!status.ok()) return with_place(i, status);
+    step.context.rebind = false;
+  }
+  const auto last = static_cast<int32_t>(plan_.nodes().size()) - 1;
+  return guards_.hold(last, values_.data(), &next_guard) ? Status() : broken_guard();
+}
+
+/// Nothing of a run goes on after it. What a device says late is the run's error.
+Status Variant::wait_for_devices(const Status& status) const {
+  Status first = status;
+  for (int space = kHostSpace + 1; space < kMostSpaces; ++space) {
+    if (!plan_.uses(space)) continue;
+    const BackendServices::Slot& slot = services_->slot(slot_of_space(space));
+    const Status waited = slot.backend->device->wait(slot.services);
+    if (first.ok() && !waited.ok())
+      first =
+          waited.with_context("method '%.30s', on %s", text_of(texts_->name()), slot.backend->name);
+  }
+  return first;
+}
+
+Status Variant::run(const RunStop& stop) {
+  if (stale_) refresh_operands();
+  broke_guard_ = false;
+  const Status status = run_steps(stop);
+  if (device_steps_.size() == 0) return status;
+  return wait_for_devices(status);
+}
+
+Status Variant::with_place(size_t step, const Status& status) const {
+  const PlannedStep& planned = plan_.steps()[step];
+  if (planned.kind == PlannedStep::Kind::kNode)
+    return status.with_context("%s", node_place(*texts_, planned.index, *ops_).text);
+  const char* backend = services_->slot(slot_of_space(planned.space)).backend->name;
+  return status.with_context("method '%.30s', on %s", text_of(texts_->name()), backend);
 }
 
 void Variant::continue_from(Variant* other) {
   guards_.continue_from(other->guards_);
   plan_.keep_reasons_of(&other->plan_);
+  if (times_.size() != other->times_.size()) return;
   for (size_t i = 0; i < times_.size(); ++i) times_[i] = other->times_[i];
 }
 
-NodeInfo Variant::node(size_t i, const fb::Method& texts) const {
-  const PlannedNode& planned = plan_.nodes()[i];
+void Variant::describe_node(size_t node, NodeInfo* info) const {
+  const PlannedNode& planned = plan_.nodes()[node];
+  info->op = planned.op->name;
+  info->backend = planned.backend->name;
+  if (planned.fallback_reason != nullptr) info->fallback_reason = planned.fallback_reason;
+  const int32_t source = texts_->nodes()->Get(static_cast<uint32_t>(node))->source();
+  if (source < 0) return;
+  const fb::Source& s = *texts_->sources()->Get(static_cast<uint32_t>(source));
+  info->aten = text_of(s.aten());
+  info->module_path = text_of(s.module_path());
+  info->file = text_of(s.file());
+  info->line = s.line();
+}
+
+void Variant::describe_copy(const PlannedStep& step, NodeInfo* info) const {
+  const bool is_in = step.kind == PlannedStep::Kind::kCopyIn;
+  const Backend& backend = *services_->slot(slot_of_space(step.space)).backend;
+  info->op = is_in ? "copy_in" : "copy_out";
+  info->backend = backend.name;
+  info->value = text_of(texts_->values()->Get(step.index)->name());
+  info->copied_bytes = values_[step.index].bytes();
+}
+
+NodeInfo Variant::line(size_t i) const {
+  const auto steps = plan_.steps();
+  const PlannedStep* next =
+      std::upper_bound(steps.begin(), steps.end(), i,
+                       [](size_t line, const PlannedStep& step) { return line < step.first_line; });
+  const auto index = static_cast<size_t>(next - steps.begin()) - 1;
+  const PlannedStep& step = steps[index];
   NodeInfo info;
-  info.op = planned.op->name;
-  info.backend = planned.backend->name;
-  if (planned.fallback_reason != nullptr) info.fallback_reason = planned.fallback_reason;
-  if (times_.size() != 0) {
-    info.nanoseconds = read_counter(times_[i].nanoseconds);
-    info.runs = read_counter(times_[i].runs);
+  if (step.kind == PlannedStep::Kind::kNode || step.kind == PlannedStep::Kind::kSegment) {
+    describe_node(step.index + (i - step.first_line), &info);
+  } else {
+    describe_copy(step, &info);
   }
-  const int32_t source = texts.nodes()->Get(static_cast<uint32_t>(i))->source();
-  if (source < 0) return info;
-  const fb::Source& s = *texts.sources()->Get(static_cast<uint32_t>(source));
-  info.aten = text_of(s.aten());
-  info.module_path = text_of(s.module_path());
-  info.file = text_of(s.file());
-  info.line = s.line();
+  if (times_.size() == 0) return info;
+  info.runs = read_counter(times_[index].runs);
+  if (i == step.first_line) info.nanoseconds = read_counter(times_[index].nanoseconds);
   return info;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
+#include "runtime/exec/device_memory.h"
 #include "runtime/exec/guards.h"
-#include "runtime/exec/plan.h"
+#include "runtime/exec/planner.h"
 #include "runtime/exec/run_stop.h"
 
 namespace lazyrt {
@@ -12,45 +13,67 @@ inline Status no_memory_for_session() {
 
 /// What the variants of a session share. Owned by the session.
 struct SharedMemory {
-  uint8_t* arena = nullptr;
-  uint8_t* workspace = nullptr;
-  Span<uint8_t* const> states;  ///< per state of the method
+  SpaceMemory spaces[kMostSpaces];
+  Span<uint8_t* const> states;  ///< on the host, per state of the method
 };
 
-/// One of a method's programs, made ready to run in a session's memory.
+/// What a run needs of a step: a kernel with its operands, or what stands before a device.
+struct Step {
+  Status (*run)(void* state, const RunContext& context) = nullptr;
+  void* state = nullptr;
+  int32_t after = -1;  ///< the last node whose guards are judged before it
+  RunContext context;
+};
+
+/// The state of a step that is a device's.
+struct DeviceStep {
+  const Device* device = nullptr;
+  void* services = nullptr;
+  void* segment = nullptr;  ///< nullptr: a copy
+};
+
+/// One of a method's programs, made ready to run in a session's memory. Neither a run nor its
+/// results read the bundle's metadata; only messages and NodeInfo take their texts from it.
 class Variant {
  public:
   Variant() = default;
   Variant(const Variant&) = delete;
   Variant& operator=(const Variant&) = delete;
 
-  /// Chooses and prepares the kernels. REQUIRES: called once, first; all arguments outlive this.
-  Status make_plan(const ProgramState& program, const fb::Method& method,
+  /// Chooses and prepares the kernels. `texts`: the method of the file that `method` was made of,
+  /// or is. REQUIRES: called once, first; all but `program` and `method` outlive this, and the
+  /// program's constants and operators do.
+  Status make_plan(const ProgramState& program, const fb::Method& method, const fb::Method& texts,
                    const SessionOptions& options, CountedMemory* memory, BackendServices* services);
-  /// Gives every value its memory. REQUIRES: called once, after make_plan.
-  Status make_values(const SharedMemory& memory, bool profile);
+  /// Gives every value its memory. REQUIRES: called once, after make_plan, with the same method.
+  Status make_values(const fb::Method& method, const SharedMemory& memory, bool profile);
 
-  const fb::Method& method() const { return *method_; }
   const Plan& plan() const { return plan_; }
+  size_t guard_count() const { return guards_.count(); }
+  size_t output_count() const { return outputs_.size(); }
+  /// Of what it keeps, but for the memory of values and what kernels hold.
+  uint64_t bytes() const;
 
-  /// Where the plan keeps input i when it is not pointed elsewhere.
-  uint8_t* input_in_arena(size_t i) const { return memory_.arena + value(input_id(i)).offset(); }
-  /// dtype and shape of input i; its data is where the next run reads it.
-  const TensorView& input(size_t i) const { return values_[input_id(i)]; }
+  /// dtype and shape of input i; its data is where the next run reads it, at first its place in the
+  /// arena.
+  const TensorView& input(size_t i) const { return values_[inputs_[i]]; }
   /// The next runs read input i (and views of it) here.
   void point_input(size_t i, void* data);
 
   /// Runs the nodes and checks the guards, until `stop` is due. Writes the arena, never states.
-  /// kGuardFailed: says which guard.
   Status run(const RunStop& stop);
+  /// Whether the last run failed because of a guard: its status says no more, guards() do.
+  bool broke_guard() const { return broke_guard_; }
+  const Guards& guards() const { return guards_; }
+  /// Why the last run broke a guard.
+  Status why_broken() const { return guards_.why(*texts_); }
 
-  const TensorView& output(size_t i) const { return values_[output_id(i)]; }
+  const TensorView& output(size_t i) const { return values_[outputs_[i]]; }
   /// What state k becomes. REQUIRES: run() was ok.
-  const TensorView& next_of_state(size_t k) const;
+  const TensorView& next_of_state(size_t k) const { return values_[next_of_states_[k]]; }
 
-  /// Also while another thread runs. `texts`: the method, or the one of the file that it was made
-  /// of; what the answer points to is there.
-  NodeInfo node(size_t i, const fb::Method& texts) const;
+  /// Of line i: a node, or a copy between spaces. Also while another thread runs.
+  NodeInfo line(size_t i) const;
   /// Goes on with the counts of the same program bound to other sizes, and with those of its texts
   /// that are the same.
   void continue_from(Variant* other);
@@ -63,33 +86,44 @@ class Variant {
     uint64_t runs = 0;
   };
 
-  bool follow_inputs();
-  void place_values();
+  bool list_interface(const fb::Method& method);
+  bool follow_inputs(const fb::Method& method);
+  void place_values(const fb::Method& method, const SharedMemory& memory);
+  TensorView view_in(int32_t id, int space, const fb::Method& method,
+                     const SharedMemory& memory) const;
+  void place_operands(const fb::Method& method, const SharedMemory& memory);
+  Status make_steps(const fb::Method& method, const SharedMemory& memory);
+  void make_node_step(const PlannedNode& node, void* workspace, Step* step) const;
+  Status make_segment_step(uint32_t first, void* workspace, DeviceStep* device, Step* step) const;
+  void make_copy_step(const PlannedStep& planned, TensorView host, TensorView there,
+                      TensorView* operands, Step* step) const;
   void refresh_operands();
-  Status run_node(size_t index);
-  Status run_node_timed(size_t index);
-  const fb::Value& value(size_t id) const {
-    return *method_->values()->Get(static_cast<uint32_t>(id));
-  }
-  size_t input_id(size_t i) const {
-    return static_cast<size_t>(method_->inputs()->Get(static_cast<uint32_t>(i))->value());
-  }
-  size_t output_id(size_t i) const {
-    return static_cast<size_t>(method_->outputs()->Get(static_cast<uint32_t>(i))->value());
-  }
+  void refresh_step(size_t index);
+  Status run_steps(const RunStop& stop);
+  Status run_timed(size_t index);
+  Status wait_for_devices(const Status& status) const;
+  Status broken_guard();
+  Status with_place(size_t step, const Status& status) const;
+  void describe_node(size_t node, NodeInfo* info) const;
+  void describe_copy(const PlannedStep& step, NodeInfo* info) const;
 
-  const ProgramState* program_ = nullptr;
-  const fb::Method* method_ = nullptr;
+  const fb::Method* texts_ = nullptr;
+  const OpTable* ops_ = nullptr;
   Allocator allocator_;
-  SharedMemory memory_;
   Plan plan_;
   Guards guards_;
+  bool broke_guard_ = false;
+  const BackendServices* services_ = nullptr;
+  Array<Step> steps_;               ///< per step of the plan
+  Array<DeviceStep> device_steps_;  ///< of those that are no node with a kernel, in their order
   Array<TensorView> values_;        ///< per value id
+  Array<uint32_t> inputs_;          ///< per input: its value's id
+  Array<uint32_t> outputs_;         ///< per output
+  Array<uint32_t> next_of_states_;  ///< per state
   Array<uint32_t> followers_;       ///< ids of the values in an input's memory, input by input
   Array<uint32_t> first_follower_;  ///< per input, and one more where the last one's end
-  Array<TensorView> operands_;      ///< per entry of plan_.operands()
-  Array<bool> rebind_;              ///< per node
-  Array<NodeTime> times_;           ///< per node; empty unless profiling
+  Array<TensorView> operands_;      ///< per entry of plan_.operands(), then two for each copy
+  Array<NodeTime> times_;           ///< per step; empty unless profiling
   bool stale_ = false;              ///< operands_ must be refreshed before the next run
 };
 

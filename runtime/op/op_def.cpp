@@ -11,6 +11,32 @@ Work work_by_size(const OpAttrs&, Span<const TensorSpec> inputs, Span<const Tens
   return sum;
 }
 
+namespace {
+
+Status supported(const Kernel& kernel, const NodeSpec& node) {
+  return kernel.supports == nullptr ? Status() : kernel.supports(node);
+}
+
+}  // namespace
+
+const Kernel* find_kernel(const OpEntry& op, KernelSlot slot, const NodeSpec& node, Status* why) {
+  constexpr const char* kNames[kKernelSlots] = {"reference", "cpu", "vulkan"};
+  const Kernel* kernel = op.kernels[static_cast<int>(slot)];
+  if (kernel == nullptr) {
+    *why =
+        Status(Error::kUnsupported, "%s has no %s kernel", op.name, kNames[static_cast<int>(slot)]);
+    return nullptr;
+  }
+  *why = supported(*kernel, node);
+  if (!why->ok()) return nullptr;
+  if (kernel->ways.empty()) return kernel;
+  for (const Kernel& way : kernel->ways) {
+    *why = supported(way, node);
+    if (why->ok()) return &way;
+  }
+  return nullptr;
+}
+
 const OpEntry* OpTable::find(const OpAttrs& attrs) const {
   if (attrs.kind == fb::OpAttrs::CustomOp) {
     const auto& op = attrs.as<fb::CustomOp>();

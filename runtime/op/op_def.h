@@ -68,6 +68,10 @@ struct Kernel {
   Status (*run)(void* state, const RunContext& context) = nullptr;
   /// Frees what prepare made. nullptr = nothing.
   void (*release)(void* state, const Allocator& allocator) = nullptr;
+  /// Not empty: this is a choice. Of a node that `supports` accepts the first of these whose own
+  /// `supports` is ok is the kernel, and nothing else of this is used. They have no ways
+  /// themselves.
+  Span<const Kernel> ways;
 };
 
 /// An op's definition: how its operands count, what it makes of shapes, its readable reference.
@@ -114,6 +118,9 @@ struct OpEntry {
   const OpDef* def = nullptr;
   const Kernel* kernels[kKernelSlots] = {};  ///< nullptr: no such facet
 };
+
+/// The kernel in this slot that takes the node, or nullptr with the reason in *why (kUnsupported).
+const Kernel* find_kernel(const OpEntry& op, KernelSlot slot, const NodeSpec& node, Status* why);
 
 /// An op supplied by the caller, resolved by CustomOp.name and version.
 struct CustomOpEntry {

@@ -182,6 +182,7 @@ Json bench_json(const Program& program, const Session& session, const Bench& ben
           {"workspace_bytes", stats.workspace_bytes},
           {"packed_weight_bytes", stats.packed_weight_bytes},
           {"state_bytes", stats.state_bytes},
+          {"plan_bytes", stats.plan_bytes},
           {"total_bytes", stats.total_bytes}};
 }
 

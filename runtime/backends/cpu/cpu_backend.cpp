@@ -9,14 +9,7 @@ namespace lazyrt {
 namespace {
 
 const Kernel* select(const OpEntry& op, const NodeSpec& node, Status* why) {
-  const Kernel* kernel = op.kernels[static_cast<int>(KernelSlot::kCpu)];
-  if (kernel == nullptr) {
-    *why = Status(Error::kUnsupported, "%s has no cpu kernel", op.name);
-    return nullptr;
-  }
-  if (kernel->supports == nullptr) return kernel;
-  *why = kernel->supports(node);
-  return why->ok() ? kernel : nullptr;
+  return find_kernel(op, KernelSlot::kCpu, node, why);
 }
 
 Status open_weights(const WeightOptions& options, void** weights) {

@@ -85,6 +85,11 @@ inline void release_state(void* state, const Allocator& allocator) {
   if (state != nullptr) allocator.release(allocator.context, state);
 }
 
+/// For the rule of one of several ways (Kernel::ways): the text is seen where none takes the node.
+inline Status takes(bool condition, const char* what) {
+  return condition ? Status() : Status(Error::kUnsupported, "not for %s", what);
+}
+
 inline Status no_memory(const char* what) {
   return Status(Error::kOutOfMemory, "%s: no memory for the kernel's state", what);
 }

@@ -7,14 +7,7 @@ namespace lazyrt {
 namespace {
 
 const Kernel* select(const OpEntry& op, const NodeSpec& node, Status* why) {
-  const Kernel* kernel = op.kernels[static_cast<int>(KernelSlot::kReference)];
-  if (kernel == nullptr || kernel->run == nullptr) {
-    *why = Status(Error::kUnsupported, "%s has no reference kernel", op.name);
-    return nullptr;
-  }
-  if (kernel->supports == nullptr) return kernel;
-  *why = kernel->supports(node);
-  return why->ok() ? kernel : nullptr;
+  return find_kernel(op, KernelSlot::kReference, node, why);
 }
 
 constexpr Backend make_backend() {

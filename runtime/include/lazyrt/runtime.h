@@ -238,14 +238,17 @@ struct SessionStats {
   uint64_t workspace_bytes = 0;
   uint64_t packed_weight_bytes = 0;  ///< over all variants: what they share counts for each
   uint64_t state_bytes = 0;
+  uint64_t device_bytes = 0;  ///< in the memories of devices, but for constants
+  uint64_t plan_bytes = 0;    ///< what runs keep of the bundle's metadata, over all variants
   /// How often a guard turned a run away from its variant: guard_refusals() says which.
   uint64_t guard_refusals = 0;
   uint64_t total_bytes = 0;  ///< all that counts against SessionOptions::memory_limit
 };
 
-/// How one node is run.
+/// How one node is run, or a copy between memories: of a value to ("copy_in") or from ("copy_out")
+/// the memory of its backend's device.
 struct NodeInfo {
-  const char* op = "";       ///< op name
+  const char* op = "";       ///< op name, "copy_in" or "copy_out"
   const char* backend = "";  ///< name of the backend that runs it
   /// Why not the session's backend itself; empty if it is. Valid until it is another one at other
   /// shapes, or the session ends; all other texts live as long as the Program.
@@ -257,7 +260,9 @@ struct NodeInfo {
   uint64_t nanoseconds =
       0;  ///< spent in the node over `runs` runs; only with SessionOptions::profile
   uint64_t runs = 0;
-  size_t variant = 0;  ///< the node is of this variant
+  size_t variant = 0;         ///< the node is of this variant
+  const char* value = "";     ///< of a copy: the value's name
+  uint64_t copied_bytes = 0;  ///< of a copy
 };
 
 /// A method made ready to run. Used by one thread at a time: a call made while another thread is
@@ -327,7 +332,8 @@ class Session {
   /// These may be called while another thread runs, and wait for no run: times are then those of
   /// the nodes that have ended. Counts go on when shapes change.
   SessionStats stats() const;
-  /// Of all variants, one after the other.
+  /// Nodes, and copies between the host's memory and devices', in the order of execution; of all
+  /// variants, one after the other.
   size_t node_count() const;
   /// REQUIRES: i < node_count().
   NodeInfo node(size_t i) const;

@@ -1,0 +1,65 @@
+#pragma once
+
+// What a backend with memory of its own implements, beside or instead of kernels: it takes
+// stretches of nodes, compiles them into segments and runs them in order, while the host goes on.
+//
+// A session gives each space one arena with the places of the bundle's plan. Values are copied
+// between spaces by steps of their own: a value goes to a space once, when the first node there
+// needs it, and comes back to the host when a node, a guard, an output or a state does. Inputs and
+// states live on the host.
+
+#include "runtime/op/op_def.h"
+
+namespace lazyrt {
+
+/// A node of a segment.
+struct SegmentNode {
+  size_t index = 0;  ///< in the method, for messages
+  const OpEntry* op = nullptr;
+  /// Specs and the bytes of constants are there during compile; attributes as long as the segment.
+  NodeSpec spec;
+};
+
+struct SegmentSpec {
+  Span<const SegmentNode> nodes;  ///< in order of execution
+  Allocator allocator;            ///< the session's: for memory of the host
+  void* services = nullptr;       ///< what Backend::open made
+};
+
+/// The device of a backend, constant data. `program` is what Backend::open_weights made, `services`
+/// what Backend::open did. Addresses are the device's own: only it looks behind them, others add
+/// offsets. Only `allocate`, `release_memory` and `upload` are called for several sessions at once
+/// with one `program`; the rest belongs to one thread of a session at a time.
+struct Device {
+  const char* space = "";  ///< name of its memory
+
+  /// Memory of the space, aligned to kAlignment; any thread. kOutOfMemory.
+  Status (*allocate)(void* program, uint64_t bytes, void** address) = nullptr;
+  void (*release_memory)(void* program, void* address) = nullptr;
+  /// Constants of a Program, once: bytes are there before any segment is bound. Any thread.
+  Status (*upload)(void* program, void* to, const void* from, uint64_t bytes) = nullptr;
+
+  /// Ok, or the reason (kUnsupported) why the device does not run this node.
+  Status (*takes)(void* services, const OpEntry& op, const NodeSpec& node) = nullptr;
+  /// Makes a segment of nodes that it takes: prepared->state, the bytes of scratch in the space
+  /// that it needs, and what it packed. kUnsupported: the nodes go to the next backend.
+  Status (*compile)(const SegmentSpec& spec, PreparedKernel* prepared) = nullptr;
+  /// Where the inputs and outputs of the nodes are, node by node, inputs first; absent ones have
+  /// dtype kNone. Once, before the first submit. The views stay where they are.
+  Status (*bind)(void* segment, Span<const TensorView> operands, void* workspace) = nullptr;
+  void (*release)(void* segment, const Allocator& allocator) = nullptr;
+
+  // Work of a session happens in the order of these calls. What goes wrong may be told by any later
+  // one; the first error counts, and stays until `wait` tells it. Its text names the node by index.
+
+  /// Begins to run the segment, and may return before it ends.
+  Status (*submit)(void* segment) = nullptr;
+  /// From the host: when it returns, `from` may change.
+  Status (*copy_in)(void* services, void* to, const void* from, size_t bytes) = nullptr;
+  /// To the host: when it returns, the bytes are there.
+  Status (*copy_out)(void* services, void* to, const void* from, size_t bytes) = nullptr;
+  /// Returns when nothing is under way.
+  Status (*wait)(void* services) = nullptr;
+};
+
+}  // namespace lazyrt

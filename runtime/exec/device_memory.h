@@ -1,0 +1,50 @@
+#pragma once
+
+#include "runtime/bundle/program_state.h"
+#include "runtime/exec/services.h"
+
+namespace lazyrt {
+
+/// What a session has in one space. Addresses are the space's own.
+struct SpaceMemory {
+  uint8_t* arena = nullptr;
+  uint8_t* states = nullptr;
+  uint8_t* workspace = nullptr;
+  const uint8_t* constants = nullptr;  ///< all of the Program's
+};
+
+/// How much of it.
+struct SpaceBytes {
+  uint64_t arena = 0;
+  uint64_t states = 0;
+  uint64_t workspace = 0;
+};
+
+/// The memory of a session in the space of a device: an arena with the places of the host's, room
+/// for its states, a workspace; and the constants, which all sessions of the Program share.
+class DeviceMemory {
+ public:
+  DeviceMemory() = default;
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  ~DeviceMemory();
+
+  /// What it takes is counted in `counted`. REQUIRES: called once; `program` is the file's, not one
+  /// that is bound to other sizes; all arguments outlive this.
+  Status make(const BackendServices::Slot& slot, const ProgramState& program,
+              const SpaceBytes& bytes, CountedMemory* counted);
+
+  const SpaceMemory& memory() const { return memory_; }
+  /// 0: it was not made.
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  const Device* device_ = nullptr;
+  void* program_ = nullptr;
+  CountedMemory* counted_ = nullptr;
+  void* block_ = nullptr;
+  uint64_t bytes_ = 0;
+  SpaceMemory memory_;
+};
+
+}  // namespace lazyrt

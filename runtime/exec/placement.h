@@ -1,0 +1,65 @@
+#pragma once
+
+// In which memory each value is when, and the copies that this takes.
+
+#include "runtime/core/array.h"
+#include "runtime/op/op_def.h"
+
+namespace lazyrt {
+
+/// Spaces by number: the host's, then each open backend's.
+constexpr int kHostSpace = 0;
+constexpr int space_of_slot(int slot) { return slot + 1; }
+constexpr int slot_of_space(int space) { return space - 1; }
+
+/// A step of a run before it has memory.
+struct PlannedStep {
+  enum class Kind : uint8_t {
+    kNode,     ///< `index` is a node, run by its kernel
+    kSegment,  ///< `index` is the first node of a segment
+    kCopyIn,   ///< `index` is a value: from the host to `space`
+    kCopyOut,  ///< from `space` to the host
+  };
+  Kind kind = Kind::kNode;
+  uint8_t space = kHostSpace;
+  uint32_t index = 0;
+  uint32_t first_line = 0;  ///< nodes and copies before it
+};
+
+/// Lists the steps, and the copies between them. Called for everything twice: to count, and to
+/// fill.
+class Placement {
+ public:
+  /// `spaces`: per value a bit for each space that it is in before the first step. It is changed.
+  /// `host_always`: values whose bytes the host has wherever they are made. `steps` may be nullptr:
+  /// only counted.
+  Placement(Span<uint8_t> spaces, Span<const bool> host_always, PlannedStep* steps)
+      : spaces_(spaces), host_always_(host_always), steps_(steps) {}
+
+  /// A value, or -1, is needed there by the step that comes next.
+  void need(int32_t value, uint8_t space);
+  /// The step that comes next makes it.
+  void make(int32_t value, uint8_t space);
+  /// REQUIRES: need and make were called for all nodes of the step in their order. So what a node
+  /// of a segment needs from elsewhere is copied before the segment.
+  void add(PlannedStep::Kind kind, uint8_t space, uint32_t index, uint32_t nodes);
+
+  size_t step_count() const { return count_; }
+  size_t copy_count() const { return copies_; }
+  size_t line_count() const { return lines_; }
+
+ private:
+  bool has(int32_t value, uint8_t space) const {
+    return (spaces_[static_cast<size_t>(value)] >> space & 1) != 0;
+  }
+  void copy(PlannedStep::Kind kind, int32_t value, uint8_t space);
+
+  Span<uint8_t> spaces_;
+  Span<const bool> host_always_;
+  PlannedStep* steps_;
+  size_t count_ = 0;
+  size_t copies_ = 0;
+  uint32_t lines_ = 0;
+};
+
+}  // namespace lazyrt

@@ -1,0 +1,342 @@
+#include "runtime/exec/planner.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/core/log.h"
+#include "runtime/op/attrs_copy.h"
+
+namespace lazyrt {
+namespace {
+
+Status no_memory() { return Status(Error::kOutOfMemory, "no memory for the plan of a session"); }
+
+/// What a node's kernel may take beside arena, workspace and packed weights: tables in proportion
+/// to what they are about.
+constexpr uint64_t kNodeSlack = uint64_t{1} << 20, kNodeFactor = 16;
+/// Beside that, what a workspace may have for each thread.
+constexpr uint64_t kThreadWorkspace = uint64_t{16} << 20;
+
+uint64_t share_of(const NodeSpec& node) {
+  constexpr uint64_t kMost = UINT64_MAX / 4 / kNodeFactor;
+  uint64_t bytes = 0;
+  for (const auto& specs : {node.inputs, Span<const TensorSpec>(node.outputs)}) {
+    for (const TensorSpec& spec : specs) {
+      if (spec.present()) bytes = std::min<uint64_t>(bytes + spec.bytes(), kMost);
+    }
+  }
+  return kNodeSlack + kNodeFactor * bytes;
+}
+
+/// A kernel's refusal moves on to the next backend, other errors end the session's making.
+bool is_refusal(const Status& status) { return status.error() == Error::kUnsupported; }
+
+}  // namespace
+
+Status Planner::list_operands() {
+  size_t total = 0, most = 0;
+  const size_t count = count_of(method_.nodes());
+  for (uint32_t i = 0; i < count; ++i) {
+    const fb::Node& node = *method_.nodes()->Get(i);
+    const size_t operands = count_of(node.inputs()) + count_of(node.outputs());
+    total += operands;
+    most = operands > most ? operands : most;
+  }
+  if (!plan_.nodes_.make(count, allocator_) || !plan_.operands_.make(total, allocator_) ||
+      !specs_.make(most, allocator_)) {
+    return no_memory();
+  }
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const fb::Node& node = *method_.nodes()->Get(i);
+    PlannedNode& planned = plan_.nodes_[i];
+    planned.first_operand = next;
+    planned.input_count = static_cast<uint32_t>(count_of(node.inputs()));
+    planned.output_count = static_cast<uint32_t>(count_of(node.outputs()));
+    for (int32_t id : ints_of(node.inputs())) plan_.operands_[next++] = id;
+    for (int32_t id : ints_of(node.outputs())) plan_.operands_[next++] = id;
+  }
+  return {};
+}
+
+Status Planner::copy_attributes() {
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < plan_.nodes_.size(); ++i)
+    bytes += attrs_copy_bytes(attrs_of(*method_.nodes()->Get(i)));
+  if (!plan_.attributes_.make(bytes, allocator_)) return no_memory();
+  uint8_t* next = plan_.attributes_.data();
+  for (uint32_t i = 0; i < plan_.nodes_.size(); ++i)
+    plan_.nodes_[i].attrs = copy_attrs(attrs_of(*method_.nodes()->Get(i)), &next);
+  return {};
+}
+
+NodeSpec Planner::fill_specs(const PlannedNode& node, TensorSpec* specs) const {
+  const size_t count = node.input_count + node.output_count;
+  for (size_t i = 0; i < count; ++i) {
+    const int32_t id = plan_.operands_[node.first_operand + i];
+    specs[i] = TensorSpec();
+    if (id < 0) continue;
+    const fb::Value& value = *method_.values()->Get(static_cast<uint32_t>(id));
+    specs[i] = spec_of(value);
+    if (value.kind() == fb::ValueKind::Constant) specs[i].constant = program_.constant(value);
+  }
+  return {node.attrs, {specs, node.input_count}, {specs + node.input_count, node.output_count}};
+}
+
+/// Calls make(), which answers a Status, with no more memory than this. What asks for more refuses
+/// the node (kUnsupported): another backend may take it.
+template <class Make>
+Status Planner::within_share(uint64_t share, const Make& make) {
+  memory_->forget_refusal();
+  memory_->begin_share(share);
+  const Status status = make();
+  memory_->end_share();
+  if (status.error() != Error::kOutOfMemory ||
+      memory_->refusal() != CountedMemory::Refusal::kShare) {
+    return status;
+  }
+  memory_->forget_refusal();
+  return Status(Error::kUnsupported, "%s: more than a node of its size may take", status.message());
+}
+
+Status Planner::prepare(const Kernel& kernel, const Backend& backend, const PrepareContext& context,
+                        PreparedKernel* prepared) {
+  if (kernel.prepare == nullptr) return {};
+  if (backend.fallback == nullptr) return kernel.prepare(context, prepared);
+  const uint64_t share = share_of(context.node);
+  LAZYRT_RETURN_IF_ERROR(within_share(share, [&] { return kernel.prepare(context, prepared); }));
+  const uint64_t workspace = share + static_cast<uint64_t>(services_->threads()) * kThreadWorkspace;
+  if (prepared->workspace_bytes <= workspace) return {};
+  if (kernel.release != nullptr) kernel.release(prepared->state, allocator_);
+  return Status(Error::kUnsupported,
+                "a workspace of %zu bytes is more than a node of its size may take",
+                prepared->workspace_bytes);
+}
+
+Status Planner::try_kernel(const Backend& backend, const NodeSpec& spec, PlannedNode* node) {
+  Status why(Error::kUnsupported, "backend %s has no kernel", backend.name);
+  const Kernel* kernel = backend.select(*node->op, spec, &why);
+  if (kernel == nullptr) return why;
+  int slot = 0;
+  LAZYRT_RETURN_IF_ERROR(services_->find_or_open(backend, &slot));
+  const PrepareContext context = {spec, allocator_, services_->slot(slot).services};
+  PreparedKernel prepared;
+  LAZYRT_RETURN_IF_ERROR(prepare(*kernel, backend, context, &prepared));
+  node->kernel = kernel;
+  node->services = context.backend;
+  node->prepared = prepared;
+  node->space = kHostSpace;
+  return {};
+}
+
+Status Planner::try_backend(const Backend& backend, const NodeSpec& spec, PlannedNode* node) {
+  if (backend.device == nullptr) return try_kernel(backend, spec, node);
+  int slot = 0;
+  LAZYRT_RETURN_IF_ERROR(services_->find_or_open(backend, &slot));
+  node->services = services_->slot(slot).services;
+  node->space = static_cast<uint8_t>(space_of_slot(slot));
+  return backend.device->takes(node->services, *node->op, spec);
+}
+
+/// Keeps the first one.
+Status Planner::keep_reason(const Status& why, PlannedNode* node) {
+  if (node->fallback_reason != nullptr) return {};
+  const size_t bytes = std::strlen(why.message()) + 1;
+  node->fallback_reason = static_cast<char*>(allocator_.allocate(allocator_.context, bytes, 1));
+  if (node->fallback_reason == nullptr) return no_memory();
+  std::memcpy(node->fallback_reason, why.message(), bytes);
+  return {};
+}
+
+/// Asks `from` and its fallbacks. `refusal`: why none before them runs the node; ok: there is none.
+Status Planner::choose(size_t index, const Backend* from, const Status& refusal) {
+  PlannedNode& node = plan_.nodes_[index];
+  const NodeSpec spec = fill_specs(node, specs_.data());
+  Status first = refusal;
+  for (const Backend* b = from; b != nullptr; b = b->fallback) {
+    const Status status = try_backend(*b, spec, &node);
+    if (status.ok()) {
+      node.backend = b;
+      if (!first.ok()) LAZYRT_RETURN_IF_ERROR(keep_reason(first, &node));
+      finish(index, spec);
+      return {};
+    }
+    if (!is_refusal(status)) return status.with_context("%s", place_of(index).text);
+    if (first.ok()) first = status;
+  }
+  return first.with_context("%s", place_of(index).text);
+}
+
+/// The kernel has its own copy of the weights: the mapped file's pages need not stay in memory.
+void Planner::drop_packed_pages(const NodeSpec& spec) const {
+  if (program_.file.data == nullptr) return;
+  for (const TensorSpec& input : spec.inputs) {
+    if (input.constant != nullptr) platform_pages_unneeded(input.constant, input.bytes());
+  }
+}
+
+void Planner::finish(size_t index, const NodeSpec& spec) {
+  const PlannedNode& node = plan_.nodes_[index];
+  if (node.prepared.packed_weight_bytes != 0) drop_packed_pages(spec);
+  if (node.fallback_reason != nullptr) {
+    log_line(LogLevel::kInfo, "%s: runs on %s: %s", place_of(index).text, node.backend->name,
+             node.fallback_reason);
+  }
+  if (node.kernel != nullptr) add_needs(node);
+}
+
+void Planner::add_needs(const PlannedNode& node) {
+  plan_.used_ |= 1U << node.space;
+  uint64_t& workspace = plan_.workspace_bytes_[node.space];
+  workspace = std::max<uint64_t>(workspace, node.prepared.workspace_bytes);
+  plan_.packed_weight_bytes_ += node.prepared.packed_weight_bytes;
+}
+
+/// A guard is judged on the host, before anything that follows it.
+bool Planner::ends_segment(const PlannedNode& node) const {
+  if (guarded_.size() == 0) return false;
+  for (int32_t id : outputs_of(node)) {
+    if (guarded_[static_cast<size_t>(id)]) return true;
+  }
+  return false;
+}
+
+size_t Planner::segment_length(size_t first) const {
+  const auto nodes = plan_.nodes();
+  size_t end = first + 1;
+  while (end < nodes.size() && nodes[end].backend == nodes[first].backend &&
+         !ends_segment(nodes[end - 1])) {
+    ++end;
+  }
+  return end - first;
+}
+
+Status Planner::compile(size_t first, size_t count) {
+  const PlannedNode& last = plan_.nodes_[first + count - 1];
+  const uint32_t begin = plan_.nodes_[first].first_operand;
+  Array<TensorSpec> specs;
+  Array<SegmentNode> nodes;
+  if (!specs.make(last.first_operand + last.input_count + last.output_count - begin, allocator_) ||
+      !nodes.make(count, allocator_)) {
+    return no_memory();
+  }
+  uint64_t share = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const PlannedNode& node = plan_.nodes_[first + i];
+    nodes[i] = {first + i, node.op, fill_specs(node, specs.data() + node.first_operand - begin)};
+    share = std::min(share + share_of(nodes[i].spec), UINT64_MAX / 4);
+  }
+  const SegmentSpec spec = {{nodes.data(), count}, allocator_, last.services};
+  PreparedKernel prepared;
+  LAZYRT_RETURN_IF_ERROR(
+      within_share(share, [&] { return last.backend->device->compile(spec, &prepared); }));
+  PlannedNode& head = plan_.nodes_[first];
+  head.prepared = prepared;
+  head.segment_nodes = static_cast<uint32_t>(count);
+  add_needs(head);
+  return {};
+}
+
+/// Nodes of a segment that its device refuses go on to the next backends, which may be devices.
+Status Planner::compile_segments() {
+  for (size_t first = 0; first < plan_.nodes_.size();) {
+    const PlannedNode& node = plan_.nodes_[first];
+    if (node.space == kHostSpace) {
+      ++first;
+      continue;
+    }
+    const size_t count = segment_length(first);
+    const Status status = compile(first, count);
+    if (status.ok()) {
+      first += count;
+      continue;
+    }
+    if (!is_refusal(status)) return status.with_context("%s", place_of(first).text);
+    const Backend* next = node.backend->fallback;
+    for (size_t i = first; i < first + count; ++i) LAZYRT_RETURN_IF_ERROR(choose(i, next, status));
+  }
+  return {};
+}
+
+Status Planner::begin_places(Array<uint8_t>* spaces, Array<bool>* host_always) const {
+  const size_t count = count_of(method_.values());
+  if (!spaces->make(count, allocator_) || !host_always->make(count, allocator_)) return no_memory();
+  for (size_t id = 0; id < count; ++id) {
+    const fb::Value& value = *method_.values()->Get(static_cast<uint32_t>(id));
+    const fb::ValueKind kind = value.kind();
+    (*spaces)[id] = kind == fb::ValueKind::Constant ? UINT8_MAX
+                    : kind == fb::ValueKind::Arena  ? 0
+                                                    : 1 << kHostSpace;
+    const int32_t of = value.alias_of();
+    // A view of an input is in the input's memory, which may be the caller's.
+    (*host_always)[id] =
+        kind == fb::ValueKind::Input || (of >= 0 && (*host_always)[static_cast<size_t>(of)]);
+  }
+  return {};
+}
+
+/// The step of a node or segment. Answers its nodes.
+uint32_t Planner::place_nodes(size_t first, Placement* placement) const {
+  const PlannedNode& head = plan_.nodes()[first];
+  const uint32_t count = std::max(head.segment_nodes, uint32_t{1});
+  for (const PlannedNode& node : plan_.nodes().subspan(first, count)) {
+    for (int32_t id : inputs_of(node)) placement->need(id, node.space);
+    for (int32_t id : outputs_of(node)) placement->make(id, node.space);
+  }
+  placement->add(head.segment_nodes != 0 ? PlannedStep::Kind::kSegment : PlannedStep::Kind::kNode,
+                 head.space, static_cast<uint32_t>(first), count);
+  return count;
+}
+
+void Planner::place(Placement* placement) const {
+  for (size_t i = 0; i < plan_.nodes_.size();) {
+    i += place_nodes(i, placement);
+    const PlannedNode& last = plan_.nodes_[i - 1];
+    if (!ends_segment(last)) continue;
+    for (int32_t id : outputs_of(last)) {
+      if (guarded_[static_cast<size_t>(id)]) placement->need(id, kHostSpace);
+    }
+  }
+  for (uint32_t i = 0; i < count_of(method_.outputs()); ++i)
+    placement->need(method_.outputs()->Get(i)->value(), kHostSpace);
+  for (uint32_t i = 0; i < count_of(method_.states()); ++i)
+    placement->need(method_.states()->Get(i)->next(), kHostSpace);
+}
+
+Status Planner::list_steps() {
+  Array<uint8_t> spaces;
+  Array<bool> host_always;
+  LAZYRT_RETURN_IF_ERROR(begin_places(&spaces, &host_always));
+  const Span<const bool> always = {host_always.data(), host_always.size()};
+  Placement counted({spaces.data(), spaces.size()}, always, nullptr);
+  place(&counted);
+  if (!plan_.steps_.make(counted.step_count(), allocator_)) return no_memory();
+  spaces.clear();
+  host_always.clear();
+  LAZYRT_RETURN_IF_ERROR(begin_places(&spaces, &host_always));
+  Placement placed({spaces.data(), spaces.size()}, {host_always.data(), host_always.size()},
+                   plan_.steps_.data());
+  place(&placed);
+  plan_.lines_ = placed.line_count();
+  for (const PlannedStep& step : plan_.steps_)
+    plan_.device_steps_ += step.kind == PlannedStep::Kind::kNode ? 0 : 1;
+  return {};
+}
+
+Status Planner::run() {
+  plan_.allocator_ = allocator_;
+  LAZYRT_RETURN_IF_ERROR(list_operands());
+  LAZYRT_RETURN_IF_ERROR(copy_attributes());
+  const size_t guards = count_of(method_.guards());
+  if (guards != 0 && !guarded_.make(count_of(method_.values()), allocator_)) return no_memory();
+  for (uint32_t i = 0; i < guards; ++i)
+    guarded_[static_cast<size_t>(method_.guards()->Get(i)->value())] = true;
+  for (size_t i = 0; i < plan_.nodes_.size(); ++i) {
+    plan_.nodes_[i].op = program_.ops->find(plan_.nodes_[i].attrs);
+    LAZYRT_RETURN_IF_ERROR(choose(i, &backend_, Status()));
+  }
+  LAZYRT_RETURN_IF_ERROR(compile_segments());
+  return list_steps();
+}
+
+}  // namespace lazyrt

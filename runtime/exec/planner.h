@@ -1,0 +1,72 @@
+#pragma once
+
+#include "runtime/exec/plan.h"
+
+namespace lazyrt {
+
+/// Makes a Plan: asks the backends for each node, prepares kernels, compiles segments, and lists
+/// the steps.
+class Planner {
+ public:
+  /// REQUIRES: `plan` is empty; the program's constants and operators, `backend`, `memory` and
+  /// `services` outlive it.
+  Planner(const ProgramState& program, const fb::Method& method, const Backend& backend,
+          CountedMemory* memory, BackendServices* services, Plan* plan)
+      : program_(program),
+        method_(method),
+        backend_(backend),
+        memory_(memory),
+        services_(services),
+        allocator_(memory->allocator()),
+        plan_(*plan) {}
+
+  /// Called once. An error names the node.
+  Status run();
+
+ private:
+  Status list_operands();
+  Status copy_attributes();
+  NodeSpec fill_specs(const PlannedNode& node, TensorSpec* specs) const;
+
+  Status choose(size_t index, const Backend* from, const Status& refusal);
+  Status try_backend(const Backend& backend, const NodeSpec& spec, PlannedNode* node);
+  Status try_kernel(const Backend& backend, const NodeSpec& spec, PlannedNode* node);
+  Status prepare(const Kernel& kernel, const Backend& backend, const PrepareContext& context,
+                 PreparedKernel* prepared);
+  template <class Make>
+  Status within_share(uint64_t share, const Make& make);
+  Status keep_reason(const Status& why, PlannedNode* node);
+  void finish(size_t index, const NodeSpec& spec);
+  void add_needs(const PlannedNode& node);
+  void drop_packed_pages(const NodeSpec& spec) const;
+
+  Status compile_segments();
+  size_t segment_length(size_t first) const;
+  Status compile(size_t first, size_t count);
+  bool ends_segment(const PlannedNode& node) const;
+
+  Status list_steps();
+  Status begin_places(Array<uint8_t>* spaces, Array<bool>* host_always) const;
+  void place(Placement* placement) const;
+  uint32_t place_nodes(size_t first, Placement* placement) const;
+
+  Span<const int32_t> inputs_of(const PlannedNode& node) const {
+    return plan_.operands().subspan(node.first_operand, node.input_count);
+  }
+  Span<const int32_t> outputs_of(const PlannedNode& node) const {
+    return plan_.operands().subspan(node.first_operand + node.input_count, node.output_count);
+  }
+  NodePlace place_of(size_t index) const { return node_place(method_, index, *program_.ops); }
+
+  const ProgramState& program_;
+  const fb::Method& method_;
+  const Backend& backend_;
+  CountedMemory* const memory_;
+  BackendServices* const services_;
+  const Allocator allocator_;
+  Plan& plan_;
+  Array<TensorSpec> specs_;  ///< of one node's operands
+  Array<bool> guarded_;      ///< per value; empty without guards
+};
+
+}  // namespace lazyrt

@@ -1,0 +1,415 @@
+// Sessions over several memories: the same numbers, each value copied once, nothing touched that is
+// not one's own.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "tests/conformance/case_run.h"
+#include "tests/conformance/case_table.h"
+#include "tests/device/far_device.h"
+#include "tests/support/branching_bundle.h"
+#include "tests/support/dynamic_bundle.h"
+#include "tests/support/loaded_bundle.h"
+#include "tests/support/mixed_bundle.h"
+
+namespace lazyrt {
+namespace {
+
+using test::BundleParts;
+using test::far_counts;
+using test::far_rules;
+using test::Loaded;
+using testing::HasSubstr;
+
+class Far : public testing::Test {
+ protected:
+  void SetUp() override {
+    far_rules() = {};
+    far_counts().reset();
+  }
+  /// Programs of the test are gone.
+  ~Far() override {
+    far_rules() = {};
+    EXPECT_EQ(far_counts().blocks, 0) << "memory of the device is left";
+  }
+
+  SessionOptions on(const Backend& backend, bool profile = false) {
+    SessionOptions options;
+    options.backend = &backend;
+    options.profile = profile;
+    return options;
+  }
+
+  const Backend far_cpu_ = test::far_backend(cpu_backend());
+  const Backend far_reference_ = test::far_backend(reference_backend());
+};
+
+std::vector<uint8_t> bytes_of(const TensorView& view) {
+  const auto* data = static_cast<const uint8_t*>(view.data);
+  return {data, data + view.bytes()};
+}
+
+struct Lines {
+  int nodes_far = 0, nodes_here = 0, copies = 0;
+  uint64_t copied_bytes = 0;
+  std::map<std::string, int> copies_of;  ///< by direction and value
+
+  explicit Lines(const Session& session) {
+    for (size_t i = 0; i < session.node_count(); ++i) {
+      const NodeInfo info = session.node(i);
+      const std::string op = info.op;
+      const bool is_copy = op == "copy_in" || op == "copy_out";
+      copies += is_copy ? 1 : 0;
+      copied_bytes += info.copied_bytes;
+      if (!is_copy) ++(info.backend == std::string("far") ? nodes_far : nodes_here);
+      if (is_copy && info.value[0] != '\0') ++copies_of[op + " " + info.value];
+    }
+  }
+};
+
+// One node of each case far away and the same here; what each makes is read by the other side.
+
+struct CaseBundle {
+  BundleParts parts;
+  std::vector<GuardedTensor> inputs;
+};
+
+bool make_case_bundle(const OpCase& op_case, CaseBundle* out) {
+  test::MethodBuilder b(&out->parts);
+  std::vector<GuardedTensor> operands = draw_operands(op_case, conformance_seed());
+  std::vector<int> ids;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const CaseOperand& o = op_case.operands[i];
+    const std::string name = "x" + std::to_string(i);
+    if (o.dtype == DType::kNone) {
+      ids.push_back(-1);
+    } else if (o.constant) {
+      ids.push_back(b.constant(name, o.dtype, o.shape, operands[i].view().data));
+    } else {
+      ids.push_back(b.input(name, o.dtype, o.shape));
+      out->inputs.push_back(operands[i].clone());
+    }
+  }
+  try {
+    for (int i = 0; i < 2; ++i) {
+      const int y = b.infer(default_ops(), op_case.attrs, ids);
+      b.output("y" + std::to_string(i), y);
+      const fb::ValueT& value = *b.method().values[static_cast<size_t>(y)];
+      fb::ReshapeT again;
+      again.shape = value.shape;
+      b.output("z" + std::to_string(i), b.infer(default_ops(), again, {y}));
+    }
+  } catch (const std::exception&) {
+    return false;  // refused by its shape rule
+  }
+  return true;
+}
+
+TEST_F(Far, EveryCaseGivesTheReferencesBytes) {
+  int ran = 0;
+  for (const CaseRef& c : case_refs()) {
+    SCOPED_TRACE(c.id());
+    CaseBundle bundle;
+    if (!make_case_bundle(*c.op_case, &bundle)) continue;
+    const Loaded loaded(bundle.parts, default_ops());
+    if (!loaded.program.ok()) continue;
+    int asked = 0;  // far: the first node and the reshape of the second
+    far_rules().takes = [&](const OpEntry&, const NodeSpec&) { return asked++ % 3 == 0; };
+    Result<Session> session = Session::create(loaded.method(), on(far_reference_));
+    ASSERT_TRUE(session.ok()) << session.status().message();
+    for (size_t i = 0; i < bundle.inputs.size(); ++i)
+      ASSERT_TRUE(session->set_input(i, bundle.inputs[i].view()).ok());
+    const Status status = session->run();
+    EXPECT_FALSE(test::far_memory_is_open());
+    if (c.op_case->refused_at_run) {
+      EXPECT_EQ(status.error(), Error::kOutOfRange) << status.message();
+      EXPECT_THAT(status.message(), HasSubstr("node 0"));
+      continue;
+    }
+    ASSERT_TRUE(status.ok()) << status.message();
+    const std::vector<uint8_t> first = bytes_of(*session->output(0));
+    for (size_t i = 1; i < 4; ++i) EXPECT_EQ(bytes_of(*session->output(i)), first) << i;
+    ++ran;
+  }
+  EXPECT_GT(ran, 1000);
+}
+
+class FarMixed : public Far {
+ protected:
+  void set_inputs(Session* session) {
+    ASSERT_TRUE(session->set_input(0, image_.data(), image_.size() * sizeof(float)).ok());
+    ASSERT_TRUE(session->set_input(1, ids_, sizeof(ids_)).ok());
+  }
+  std::vector<std::vector<float>> run(Session* session) {
+    set_inputs(session);
+    const Status status = session->run();
+    EXPECT_TRUE(status.ok()) << status.message();
+    return {test::floats(*session, 0), test::floats(*session, 1)};
+  }
+
+  const Loaded mixed_{test::mixed_bundle(default_ops()), default_ops()};
+  const std::vector<float> image_ = test::random_floats(12 * 12 * 3, 5);
+  const int64_t ids_[5] = {1, 9, 0, 3, 3};
+};
+
+TEST_F(FarMixed, AnySharesOfNodesGiveTheSameNumbers) {
+  Session alone = test::make(mixed_.method(), on(*reference_backend()));
+  const auto expected = run(&alone);
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const uint32_t part = random() % 5;
+    far_rules().takes = [&](const OpEntry&, const NodeSpec&) { return random() % 5 <= part; };
+    Session session = test::make(mixed_.method(), on(far_reference_));
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(run(&session), expected);
+    for (const auto& [copy, times] : Lines(session).copies_of) EXPECT_EQ(times, 1) << copy;
+  }
+}
+
+TEST_F(FarMixed, AWholeMethodIsOneSegment) {
+  Session session = test::make(mixed_.method(), on(far_cpu_, true));
+  far_counts().reset();
+  run(&session);
+  const Lines lines(session);
+  EXPECT_EQ(lines.nodes_here, 0);
+  EXPECT_EQ(far_counts().segments, 1);
+  EXPECT_EQ(far_counts().copies_in, 2);
+  EXPECT_EQ(far_counts().copies_out, 3);
+  EXPECT_EQ(lines.copies, 5);
+  EXPECT_STREQ(session.node(0).op, "copy_in");
+  EXPECT_STREQ(session.node(0).value, "image");
+  EXPECT_EQ(session.node(0).copied_bytes, 12u * 12 * 3 * 4);
+  EXPECT_STREQ(session.node(2).backend, "far");
+  EXPECT_EQ(session.node(2).runs, 1u);
+  EXPECT_GT(session.node(2).nanoseconds, 0u) << "of the whole segment";
+  EXPECT_EQ(session.node(3).nanoseconds, 0u);
+  EXPECT_GT(session.stats().device_bytes, session.stats().arena_bytes);
+}
+
+TEST_F(FarMixed, ConstantsGoThereOnceAProgram) {
+  Session first = test::make(mixed_.method(), on(far_cpu_));
+  EXPECT_EQ(far_counts().uploads, 1);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      Session session = test::make(mixed_.method(), on(far_cpu_));
+      const auto expected = run(&session);
+      for (int k = 0; k < 5; ++k) EXPECT_EQ(run(&session), expected);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(far_counts().uploads, 1);
+}
+
+TEST_F(FarMixed, WhatCannotBeCompiledGoesOn) {
+  far_rules().compiles = [](const SegmentSpec& spec) { return spec.nodes.size() == 0; };
+  Session session = test::make(mixed_.method(), on(far_cpu_));
+  run(&session);
+  const Lines lines(session);
+  EXPECT_EQ(lines.nodes_far, 0);
+  EXPECT_EQ(lines.copies, 0);
+  EXPECT_EQ(far_counts().uploads, 0);
+  EXPECT_STREQ(session.node(0).fallback_reason, "far cannot compile this");
+}
+
+TEST_F(FarMixed, BoundInputsAreCopiedFromWhereTheyAre) {
+  Session session = test::make(mixed_.method(), on(far_reference_));
+  const auto expected = run(&session);
+  alignas(64) float mine[12 * 12 * 3 + 16] = {};
+  ASSERT_TRUE(session.bind_input(0, {mine, DType::kFloat32, {1, 12, 12, 3}}, sizeof(mine)).ok());
+  ASSERT_TRUE(session.run().ok());
+  EXPECT_NE(test::floats(session, 0), expected[0]);
+  std::copy(image_.begin(), image_.end(), mine);
+  ASSERT_TRUE(session.run().ok());
+  EXPECT_EQ(test::floats(session, 0), expected[0]);
+}
+
+TEST_F(FarMixed, EveryAllocationMayFail) {
+  struct FailOnce {
+    int left = 0;
+    size_t live = 0;
+  };
+  for (int n = 0, failures = 0;; ++n) {
+    FailOnce memory{n};
+    SessionOptions options = on(far_cpu_);
+    options.allocator = {&memory,
+                         [](void* self, size_t bytes, size_t alignment) -> void* {
+                           auto* count = static_cast<FailOnce*>(self);
+                           if (count->left-- == 0) return nullptr;
+                           ++count->live;
+                           const size_t unit = std::max<size_t>(alignment, 16);
+                           return std::aligned_alloc(unit, (bytes + unit) / unit * unit);
+                         },
+                         [](void* self, void* p) {
+                           if (p != nullptr) --static_cast<FailOnce*>(self)->live;
+                           std::free(p);
+                         }};
+    far_rules().takes = [](const OpEntry& op, const NodeSpec&) { return op.name[0] > 'e'; };
+    bool made = false;
+    {
+      const Result<Session> session = Session::create(mixed_.method(), options);
+      made = session.ok();
+      failures += made ? 0 : 1;
+      EXPECT_EQ(session.status().error(), made ? Error::kOk : Error::kOutOfMemory);
+    }
+    EXPECT_EQ(memory.live, 0u);
+    if (memory.left >= 0) {
+      EXPECT_TRUE(made);
+      EXPECT_GT(failures, 30);
+      break;
+    }
+  }
+}
+
+TEST_F(Far, GuardsStatesAndVariants) {
+  const Loaded bundle(test::branching_bundle(), default_ops());
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    far_rules().takes = [&](const OpEntry&, const NodeSpec&) {
+      return seed == 0 || random() % 2 == 0;
+    };
+    Session session = test::make(bundle.method(), on(far_reference_));
+    Session alone = test::make(bundle.method(), on(*reference_backend()));
+    for (int round = 0; round < 3; ++round) {
+      for (const float* x : {test::kBranchingUp, test::kBranchingDown}) {
+        for (Session* s : {&session, &alone}) {
+          ASSERT_TRUE(s->set_input(0, x, 16).ok());
+          ASSERT_TRUE(s->run().ok());
+        }
+        EXPECT_EQ(*session.variant(), *alone.variant());
+        EXPECT_EQ(test::floats(session, 0), test::floats(alone, 0));
+        EXPECT_EQ(*session.state(0)->as<float>(), *alone.state(0)->as<float>());
+      }
+    }
+    EXPECT_EQ(session.stats().guard_refusals, 3u);
+  }
+}
+
+TEST_F(Far, OtherSizes) {
+  const Loaded bundle(test::dynamic_bundle());
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    far_rules().takes = [&](const OpEntry&, const NodeSpec&) {
+      return seed == 0 || random() % 2 == 0;
+    };
+    Session session = test::make(bundle.method(), on(far_reference_));
+    for (const int64_t n : {6, 512, 2, 6}) {
+      std::vector<float> x(12), mask(static_cast<size_t>(3 * n));
+      std::vector<int64_t> ids(static_cast<size_t>(n));
+      for (float& v : x) v = static_cast<float>(random() % 100);
+      for (float& v : mask) v = static_cast<float>(random() % 100) - 120;
+      for (int64_t& id : ids) id = static_cast<int64_t>(random() % 4);
+      ASSERT_TRUE(session.set_input(0, {x.data(), DType::kFloat32, {4, 3}}).ok());
+      ASSERT_TRUE(session.set_input(1, {ids.data(), DType::kInt64, {n}}).ok());
+      ASSERT_TRUE(session.set_input(2, {mask.data(), DType::kFloat32, {n, 3}}).ok());
+      const Status status = session.run();
+      ASSERT_TRUE(status.ok()) << status.message();
+      const std::vector<float> total = test::floats(session, 0);
+      for (size_t i = 0; i < total.size(); ++i) {
+        const float sum = x[static_cast<size_t>(ids[i / 3]) * 3 + i % 3] + mask[i];
+        ASSERT_EQ(total[i], sum > 0 ? 3 * sum : 0) << i;
+      }
+      EXPECT_FALSE(test::far_memory_is_open());
+    }
+    EXPECT_EQ(*session.state(0)->as<float>(), 4);
+  }
+}
+
+TEST_F(Far, ALateErrorIsTheRunsAndTheSessionGoesOn) {
+  const Loaded tiny(test::tiny_bundle());
+  Session session = test::make(tiny.method(), on(far_reference_));
+  const int64_t bad[2] = {0, 2};
+  ASSERT_TRUE(session.set_input(0, test::kTinyX, sizeof(test::kTinyX)).ok());
+  ASSERT_TRUE(session.set_input(1, bad, sizeof(bad)).ok());
+  const Status status = session.run();
+  EXPECT_EQ(status.error(), Error::kOutOfRange);
+  EXPECT_THAT(status.message(),
+              HasSubstr("method 'forward', on far: node 0 (index_select): id 2 of 2 rows"));
+  EXPECT_FALSE(session.output(0).ok());
+  ASSERT_TRUE(session.set_input(1, test::kTinyIds, sizeof(test::kTinyIds)).ok());
+  ASSERT_TRUE(session.run().ok());
+  EXPECT_THAT(test::floats(session, 0), testing::ElementsAreArray(test::kTinyTotal));
+}
+
+std::atomic<bool> g_host_ran{false};
+
+Status run_twice_and_tell(void* state, const RunContext& context) {
+  g_host_ran = true;
+  return test::tiny_ops().custom[0].entry.def->reference.run(state, context);
+}
+
+TEST_F(Far, TheHostGoesOnWhileTheDeviceRuns) {
+  OpDef twice = *test::tiny_ops().custom[0].entry.def;
+  twice.reference.run = run_twice_and_tell;
+  CustomOpEntry custom = test::tiny_ops().custom[0];
+  custom.entry.def = &twice;
+  custom.entry.kernels[0] = &twice.reference;
+  const OpTable ops = {test::tiny_ops().builtin, {&custom, 1}};
+  BundleParts parts;
+  test::MethodBuilder b(&parts);
+  const int x = b.input("x", DType::kFloat32, {4});
+  const int there = b.node(test::relu(), {x}, DType::kFloat32, {4});
+  fb::CustomOpT attrs;
+  attrs.name = "test.twice";
+  attrs.version = 1;
+  const int here = b.node(attrs, {x}, DType::kFloat32, {4});
+  b.output("y", b.node(test::add(), {there, here}, DType::kFloat32, {4}));
+  const Loaded bundle(parts, ops);
+  far_rules().takes = [](const OpEntry& op, const NodeSpec&) {
+    return op.kind == fb::OpAttrs::Unary;
+  };
+  bool waited = true;
+  far_rules().before_segment = [&] {  // as long as it takes the host to run what comes next
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!g_host_ran && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    waited = g_host_ran;
+  };
+  Session session = test::make(bundle.method(), on(far_reference_));
+  const float data[] = {-1, 2, 3, -4};
+  ASSERT_TRUE(session.set_input(0, data, sizeof(data)).ok());
+  g_host_ran = false;
+  ASSERT_TRUE(session.run().ok());
+  EXPECT_TRUE(waited);
+  EXPECT_EQ(test::floats(session, 0), (std::vector<float>{-2, 6, 9, -8}));
+}
+
+TEST_F(Far, AStoppedRunLeavesNothingUnderWay) {
+  const Loaded tiny(test::tiny_bundle());
+  std::atomic<bool> ended{false};
+  far_rules().takes = [](const OpEntry& op, const NodeSpec&) {
+    return op.kind == fb::OpAttrs::IndexSelect;
+  };
+  Session* running = nullptr;
+  far_rules().before_segment = [&] {
+    running->cancel();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ended = true;
+  };
+  Session session = test::make(tiny.method(), on(far_reference_));
+  running = &session;
+  ASSERT_TRUE(session.set_input(0, test::kTinyX, sizeof(test::kTinyX)).ok());
+  ASSERT_TRUE(session.set_input(1, test::kTinyIds, sizeof(test::kTinyIds)).ok());
+  EXPECT_EQ(session.run().error(), Error::kCancelled);
+  EXPECT_TRUE(ended);
+  EXPECT_FALSE(test::far_memory_is_open());
+}
+
+TEST_F(Far, ItsMemoryCountsAgainstTheLimit) {
+  const Loaded tiny(test::tiny_bundle());
+  SessionOptions options = on(far_reference_);
+  Session session = test::make(tiny.method(), options);
+  options.memory_limit = session.stats().total_bytes - session.stats().device_bytes / 2;
+  const Result<Session> refused = Session::create(tiny.method(), options);
+  EXPECT_EQ(refused.status().error(), Error::kOutOfMemory);
+  EXPECT_THAT(refused.status().message(), HasSubstr("SessionOptions::memory_limit"));
+}
+
+}  // namespace
+}  // namespace lazyrt
