@@ -263,3 +263,89 @@ def array_equals_decimals_and_complex_numbers():
 @case(ARRAYS[0], ARRAYS, expect=("right", "refused"))
 def array_beside_what_is_no_number():
     return lambda t: t * 2 if np.any(t.numpy() == None) or np.all(operator.ne(t.numpy(), "a")) else t  # noqa: E711
+
+
+# -------------------------------------------------------------------- numbers of complex tensors in files
+
+
+class TimesItem(nn.Module):
+    """Complex on few inputs only."""
+
+    def forward(self, t):
+        z = torch.complex(t.float(), (t == 377777).float() * 1e6)
+        return torch.view_as_real(z * z[0].item())
+
+
+class PlusItem(nn.Module):
+    def forward(self, t):
+        z = torch.complex(t.float(), (t == 377777).float())
+        return torch.view_as_real(z + z[0].item())
+
+
+class Spectrum(nn.Module):
+    """Its first number is the sum, real; the others are not."""
+
+    def forward(self, t):
+        spectrum = torch.fft.fft(t.double())
+        return torch.view_as_real(spectrum * spectrum[1].item())
+
+
+COMPLEX = [(ids(*v),) for v in ([3, 2], [4, 377777], [377777, 2])]
+
+
+@case(COMPLEX[0], COMPLEX, front="torchscript")
+def script_multiplies_by_a_complex_item():
+    return torch.jit.script(TimesItem())
+
+
+@case(COMPLEX[0], COMPLEX, front="torchscript")
+def script_adds_a_complex_item():
+    return torch.jit.script(PlusItem())
+
+
+@case(COMPLEX[0], COMPLEX)
+def program_multiplies_by_a_complex_item():
+    return TimesItem()
+
+
+@case(ids(4, 4, 4, 4), [(ids(*v),) for v in ([4, 4, 4, 4], [1, 2, 3, 4], [5, 0, 1, 7])], front="torchscript")
+def script_multiplies_by_a_number_of_its_spectrum():
+    return torch.jit.script(Spectrum())
+
+
+class EqualsComplexNumber(nn.Module):
+    def forward(self, x):
+        if x[0].item() == 1j:
+            return x * 2
+        return x
+
+
+class ComplexEqualsNumber(nn.Module):
+    def forward(self, x):
+        z = torch.complex(x, x - x[0])
+        if z[0].item() == 2:
+            return x * 2
+        return x
+
+
+class TimesComplexNumber(nn.Module):
+    def forward(self, x):
+        return torch.view_as_real(torch.complex(x, x) * (x[0].item() * 1j))
+
+
+PAIRS = [(torch.tensor([v, 2.0]),) for v in (3.0, 2.0, 0.0)]
+
+
+@case(PAIRS[0], PAIRS, front="torchscript")
+def script_item_equals_a_complex_number():
+    return torch.jit.script(EqualsComplexNumber())
+
+
+@case(PAIRS[0], PAIRS, front="torchscript")
+def script_complex_item_equals_a_number():
+    return torch.jit.script(ComplexEqualsNumber())
+
+
+@case(PAIRS[0], PAIRS, front="torchscript")
+def script_item_times_a_complex_number():
+    return torch.jit.script(TimesComplexNumber())
