@@ -414,7 +414,8 @@ std::vector<c10::IValue> run_node(Pt2Interpreter& interpreter, const ex::Node& n
   }
   if (is_item(target)) {
     const c10::IValue self = plain_arguments(node, values).at(0);
-    if (is_lazy_value(self)) return {lazy_number(self.toTensor())};
+    const bool stays = is_lazy_value(self) && !self.toTensor().is_complex();
+    if (stays) return {lazy_number(self.toTensor())};
   }
   if (is_assertion(target)) {
     assert_number(node, values);

@@ -299,6 +299,7 @@ bool is_number_type(const c10::TypePtr& type) {
 at::Tensor lazy_number(const at::Tensor& tensor) {
   TORCH_CHECK(tensor.numel() == 1, "a tensor with ", tensor.numel(),
               " elements cannot be converted to a number");
+  TORCH_CHECK(!tensor.is_complex(), "a complex number does not stay in the graph");
   const at::Tensor one = tensor.detach().reshape({}).clone();
   if (one.scalar_type() == at::kBool) return one;
   return one.to(is_real(one) ? at::kDouble : at::kLong);
@@ -315,7 +316,8 @@ std::optional<at::Tensor> compute_number(NumberRules rules, const std::string& n
                                          const std::vector<IValue>& numbers) {
   Tensors tensors;
   for (const IValue& value : numbers) {
-    if (!value.isTensor() && !value.isScalar()) return std::nullopt;
+    const bool real = value.isScalar() && !value.isComplexDouble();
+    if (!value.isTensor() && !real) return std::nullopt;
     tensors.push_back(tensor_of(value));
   }
   if (auto truth = compute_truth(name, tensors)) return truth;

@@ -17,7 +17,7 @@ namespace lazyrt {
 /// True for a type whose values are numbers: int, float, bool, Scalar, and optional ones.
 bool is_number_type(const c10::TypePtr& type);
 
-/// The number of a lazy tensor of one element. REQUIRES: `tensor` is lazy.
+/// The number of a lazy tensor of one element. REQUIRES: `tensor` is lazy and not complex.
 at::Tensor lazy_number(const at::Tensor& tensor);
 
 /// The number as one of `type` (int: towards zero, float, Scalar: as it is).

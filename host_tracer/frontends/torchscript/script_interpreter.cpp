@@ -74,6 +74,22 @@ bool takes_number_out(const std::string& kind) {
          kind == "aten::ScalarImplicit";
 }
 
+/// Whether its number does: truth values are guarded at once, and complex numbers are plain.
+bool stays_in_graph(const at::Tensor& tensor) {
+  return tensor.scalar_type() != at::kBool && !tensor.is_complex();
+}
+
+bool has_complex_numbers(const Stack& stack) {
+  return std::any_of(stack.begin(), stack.end(),
+                     [](const IValue& value) { return value.isComplexDouble(); });
+}
+
+/// What a bool of the program is to a branch: the plain one.
+IValue truth_of(const Value* value, const IValue& given) {
+  const bool truth = value->type()->kind() == c10::TypeKind::BoolType && given.isTensor();
+  return truth ? IValue(given.toTensor().item()) : given;
+}
+
 /// Operators on numbers, by their Python names where those are others.
 std::string function_name(const std::string& kind) {
   static const std::unordered_map<std::string, std::string> names = {
@@ -469,7 +485,7 @@ std::optional<Stack> ScriptInterpreter::run_on_numbers(const Node* node, Stack& 
   const SourceScope scope(source_of(node));
   const bool out_of_graph =
       takes_number_out(kind) && stack.at(0).isTensor() && is_lazy(stack[0].toTensor());
-  if (out_of_graph && stack[0].toTensor().scalar_type() != at::kBool) {
+  if (out_of_graph && stays_in_graph(stack[0].toTensor())) {
     return Stack{number_as(lazy_number(stack[0].toTensor()), node->output()->type())};
   }
   if (!has_lazy_numbers(node, stack)) return std::nullopt;
@@ -481,8 +497,12 @@ std::optional<Stack> ScriptInterpreter::run_on_numbers(const Node* node, Stack& 
       if (made->scalar_type() == at::kBool) return Stack{made->item()};
       return Stack{number_as(*made, node->output()->type())};
     }
-  } else if (const c10::FunctionSchema* schema = node->maybeSchema()) {
-    if (call_with_numbers(*schema, &stack)) return stack;
+  } else if (const c10::FunctionSchema* schema = node->maybeSchema();
+             schema && !has_complex_numbers(stack)) {
+    if (call_with_numbers(*schema, &stack)) {
+      for (size_t i = 0; i < stack.size(); ++i) stack[i] = truth_of(node->output(i), stack[i]);
+      return stack;
+    }
   }
   for (size_t i = 0; i < stack.size(); ++i) {
     if (is_lazy_number(node->input(i), stack[i])) stack[i] = plain_number(stack[i].toTensor());

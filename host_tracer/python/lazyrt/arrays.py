@@ -6,43 +6,22 @@ fetched so is read-only, because a write into it would be lost."""
 
 import contextlib
 import operator
-import warnings
 
 import numpy
 import torch
 
-from lazyrt.errors import Error
+from lazyrt.carriers import Carrier, LazyFloat, LazyInt, operator_of
+from lazyrt.numpy_errors import Watchers
+from lazyrt.strangers import answers_itself
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64, "float16": torch.float16, "int8": torch.int8, "uint8": torch.uint8,
            "int16": torch.int16, "int32": torch.int32, "int64": torch.int64, "bool": torch.bool}
 NUMPY_DTYPES = frozenset(_DTYPES.values())
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+_NARROW = (torch.int8, torch.uint8, torch.int16, torch.int32)
 
 
 targets_of_writes: list = []  # arrays of NumPy that captured ones were written into since the call began
-
-
-class _Watchers:
-    """Who is told of errors of arithmetic, which captured arrays do not see."""
-
-    before = None  # what the capture has found
-
-    @staticmethod
-    def now():
-        """(the kinds of errors that raise or call, how many filters raise, who shows warnings)"""
-        told = {kind for kind, how in numpy.geterr().items() if how not in ("ignore", "warn")}
-        raising = sum(entry[0] == "error" and issubclass(RuntimeWarning, entry[2]) for entry in warnings.filters)
-        return told, raising, (getattr(warnings, "_showwarnmsg_impl", None), warnings.showwarning)
-
-    @classmethod
-    def check(cls):
-        """Raises Error where somebody hears more than before."""
-        if cls.before is None:
-            return
-        (told, raising, shown), (told_before, raising_before, shown_before) = cls.now(), cls.before
-        if not told <= told_before or raising > raising_before or shown != shown_before:
-            raise Error("the program wants to be told of NumPy's errors (np.errstate, warnings), which a captured array does not see: look at the "
-                        "values instead (np.isfinite)", "unsupported")
 
 
 class LazyArray:
@@ -126,7 +105,7 @@ class LazyArray:
         name = numpy.dtype(dtype).name
         if args or kwargs or name not in _DTYPES:
             return self.values().astype(dtype, *args, **kwargs)
-        _Watchers.check()
+        Watchers.check()
         return LazyArray(self.tensor.to(_DTYPES[name], copy=True), _order(torch.empty_like, self.order))
 
     def reshape(self, *shape):
@@ -181,11 +160,15 @@ def _is_number(value):
 
 
 def _tensor_of(value):
+    if isinstance(value, Carrier):
+        return value._tensor
     return value.tensor if type(value) is LazyArray else torch.tensor(value)
 
 
 def _one_of(value):
     """Something of the same dtype for NumPy's own rules of promotion."""
+    if isinstance(value, Carrier):
+        return {LazyInt: 1, LazyFloat: 1.0}.get(type(value), numpy.float64(1))
     return value if _is_number(value) else numpy.ones((1,), value.dtype)
 
 
@@ -202,27 +185,61 @@ def _is_decided(compute, array, number):
 
 def _operator(compute, reflected=False):
     def method(self, other):
-        lazy = type(other) is LazyArray
-        if not (lazy or _is_number(other) or type(other) is numpy.ndarray or isinstance(other, numpy.generic)):
-            return NotImplemented
-        _Watchers.check()
-        pair = (_one_of(other), _one_of(self)) if reflected else (_one_of(self), _one_of(other))
+        if isinstance(other, (list, tuple)):
+            other = numpy.asarray(other)
+        if type(other) not in (LazyArray, numpy.ndarray) and not _is_number(other) and not isinstance(other, (Carrier, numpy.generic)):
+            return _beside_stranger(compute, self, other, reflected)
+        Watchers.check()
         if _is_decided(compute, self, other):
             answer = compute(numpy.zeros(1, self.dtype), other).item()
             return LazyArray(torch.full_like(self.tensor, answer, dtype=torch.bool), _order(torch.empty_like, self.order))
-        made = compute(*pair).dtype.name
-        common = numpy.result_type(*pair).name
-        if made not in _DTYPES or common not in _DTYPES or common == "bool":
-            values = (other.values() if lazy else other, self.values())
-            return compute(*(values if reflected else reversed(values)))
-        kind = _DTYPES[common if made == "bool" else made]
+        kind = _common_type(compute, self, other, reflected)
+        if kind is None:
+            return _in_order(compute, self.values(), _plain(other), reflected)
         ours, theirs = self.tensor.to(kind), other if _is_number(other) else _tensor_of(other).to(kind)
-        result = compute(theirs, ours) if reflected else compute(ours, theirs)
+        result = _in_order(compute, ours, theirs, reflected)
         array = LazyArray(result, _order(torch.empty_like, self.order) if result.shape == ours.shape else None)
         array.is_number = result.dim() == 0  # NumPy's arithmetic gives no array without dimensions
         return array
 
     return method
+
+
+def _in_order(compute, ours, theirs, reflected):
+    return compute(theirs, ours) if reflected else compute(ours, theirs)
+
+
+def _common_type(compute, array, other, reflected):
+    """In which the two compute, or None: as NumPy does, on values."""
+    pair = _one_of(array), _one_of(other)
+    made = _in_order(compute, *pair, reflected).dtype.name
+    common = numpy.result_type(*pair).name
+    if made not in _DTYPES or common not in _DTYPES or common == "bool":
+        return None
+    kind = _DTYPES[common if made == "bool" else made]
+    if not isinstance(other, Carrier):
+        return kind
+    if kind is torch.float16 or made != "bool" and kind in _NARROW:  # a number that does not fit raises
+        return None
+    return torch.int64 if kind in _NARROW else kind
+
+
+def _beside_stranger(compute, array, other, reflected):
+    """With what is no number, array or list."""
+    if compute in (operator.eq, operator.ne) and isinstance(other, (type(None), str, bytes)):
+        return compute(numpy.zeros(array.shape, array.dtype), other)
+    return NotImplemented if answers_itself(other) else _in_order(compute, array.values(), other, reflected)
+
+
+def _beside_carrier(name, number, array, reflected):
+    """What an operator of Python gives for a number of the graph and an array of NumPy, or the other way round."""
+    if array.dtype.name not in _DTYPES or name not in _UFUNCS.values():
+        return _in_order(operator_of(name), number._plain(), array, reflected)
+    mirrored = f"__{name}__" if reflected else _reflected(name)
+    return getattr(LazyArray(_tensor_of(array)), mirrored)(number)
+
+
+Carrier._beside_array = staticmethod(_beside_carrier)
 
 
 def _written(name):
@@ -261,6 +278,8 @@ def _reflected(name):
 
 
 def _plain(value):
+    if isinstance(value, Carrier):
+        return value._plain()
     return value.values() if type(value) is LazyArray else value
 
 
@@ -272,8 +291,8 @@ def taken_by_torch():
     def from_numpy(array):
         return array.tensor if type(array) is LazyArray else real(array)
 
-    torch.from_numpy, _Watchers.before = from_numpy, _Watchers.now()
+    torch.from_numpy, Watchers.before = from_numpy, Watchers.now()
     try:
         yield
     finally:
-        torch.from_numpy, _Watchers.before = real, None
+        torch.from_numpy, Watchers.before = real, None

@@ -8,27 +8,20 @@ Python, so that nothing reads them unseen; isinstance is told otherwise."""
 import functools
 import math
 import operator
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
+import numpy
 import torch
 
 from lazyrt import _tracer, statements
+from lazyrt.numpy_errors import Watchers
+from lazyrt.strangers import answers_itself
 
 _LARGE = 2**62  # within this, sums of two do not wrap
 _INT64 = (-2**63, 2**63 - 1)
 _EXACT = 2**53  # whole numbers that a float64 holds
-_FILLS = {"fill", "fill_diagonal", "index_fill", "masked_fill", "scatter", "threshold", "index_add"}  # numbers of the tensor's own type
-_FILLS_OR_INFINITE = {"setitem", "addcmul", "addcdiv", "addmm", "addmv", "addr", "addbmm", "baddbmm"}  # beyond a half's range they are infinite
-_LIMITS = {"clamp", "clip", "clamp_max", "clamp_min", "hardtanh"}
-_OPERATIONS = {f"{kind}{name}" for kind in ("", "r", "i") for name in (
-    "add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")} | {
-    "subtract", "multiply", "divide", "true_divide", "floor_divide", "remainder", "fmod", "eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less", "less_equal",
-    "greater", "greater_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "logical_and", "logical_or",
-    "logical_xor", "isin", "bucketize", "searchsorted", "where", "xlogy", "copysign", "float_power", "ldexp"}
-_PRODUCTS = {f"{kind}{name}" for kind in ("", "r", "i") for name in ("mul", "div", "truediv", "floordiv")} | {
-    "multiply", "divide", "true_divide", "floor_divide"}  # eager has the number in f32 beside a half
-HALVES = (torch.float16, torch.bfloat16)
-FLOATS = (*HALVES, torch.float32)
-_POWERS_OF_TENSORS = {"pow", "ipow"}
 _RANGES = {torch.uint8: (0, 255), torch.int8: (-128, 127), torch.int16: (-2**15, 2**15 - 1), torch.int32: (-2**31, 2**31 - 1)}
 
 
@@ -73,6 +66,7 @@ class Carrier:
     """What LazyInt and LazyFloat share. `_audience` is set while a capture runs: it knows which texts are for people."""
 
     _audience = None
+    _beside_array: Any = None  # computes with arrays of NumPy
     __slots__ = ("_made", "_known")
     __array_priority__ = 1000
 
@@ -103,6 +97,7 @@ class Carrier:
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        from lazyrt.carrier_calls import call_with_carriers
         return call_with_carriers(func, args, kwargs or {})
 
     def __bool__(self):
@@ -124,7 +119,6 @@ class Carrier:
         return complex(self._plain())
 
     def __array__(self, dtype=None, copy=None):
-        import numpy
         return numpy.asarray(self._plain(), dtype)
 
     def __reduce__(self):
@@ -156,7 +150,7 @@ def _pair(quotient, rest):
     return NotImplemented if NotImplemented in (type(quotient), type(rest)) else (quotient, rest)
 
 
-def _require(condition, text):
+def require(condition, text):
     """What carriers need in order to compute as Python does."""
     _tracer.require(condition, text)
 
@@ -212,7 +206,7 @@ class LazyInt(Carrier):
         """From here on the number is within +-limit: a check, where the bounds do not say so."""
         if -limit <= self._bounds[0] and self._bounds[1] <= limit:
             return
-        _require(self._tensor.to(torch.float64).abs() < limit, f"a whole number is less than 2**{limit.bit_length() - 1}")
+        require(self._tensor.to(torch.float64).abs() < limit, f"a whole number is less than 2**{limit.bit_length() - 1}")
         self._bounds = (max(self._bounds[0], 1 - limit), min(self._bounds[1], limit - 1))
 
     def _real(self):
@@ -257,7 +251,7 @@ class LazyFloat(Carrier):
         scale = 10.0**digits
         product = self._tensor * scale
         stays = ~(product.abs() < 2**53)
-        _require(stays | (product.abs() < 2**52), f"a number that is rounded to {digits} digits is not between 2**52 and 2**53 of them")
+        require(stays | (product.abs() < 2**52), f"a number that is rounded to {digits} digits is not between 2**52 and 2**53 of them")
         below = product.floor()
         lost = _lost_by(self._tensor, scale, product)
         up = torch.where(lost > 0, below + 1, below)
@@ -266,22 +260,38 @@ class LazyFloat(Carrier):
 
     @_outside
     def __neg__(self):
-        return LazyFloat(-self._tensor)
+        return type(self)(-self._tensor)
 
     @_outside
     def __abs__(self):
-        return LazyFloat(self._tensor.abs())
+        return type(self)(self._tensor.abs())
 
     @_outside
     def _whole(self, rounding):
         with statements.expecting("a number that becomes whole is finite"):
             if not self._tensor.isfinite():
                 return int(self._plain())  # raises what Python raises
-        _require(self._tensor.abs() < _LARGE, "a number that becomes whole is finite and less than 2**62")
+        require(self._tensor.abs() < _LARGE, "a number that becomes whole is finite and less than 2**62")
         return LazyInt(rounding(self._tensor).to(torch.int64), (-_LARGE, _LARGE))
 
     def _real(self):
         return self._tensor
+
+
+class NumpyFloat(LazyFloat):
+    """A numpy.float64 of the graph, as arithmetic of floats with numbers of NumPy gives it: a divisor of 0 does not raise."""
+
+    __slots__ = ()
+
+    @property  # type: ignore[misc]
+    def __class__(self):
+        return numpy.float64
+
+    def _plain(self):
+        return numpy.float64(super()._plain())
+
+    def __round__(self, digits=None):
+        return super().__round__() if digits is None else round(self._plain(), digits)
 
 
 def _halves(number):
@@ -376,8 +386,8 @@ def _compare(compare, a, b):
 
 
 def _compare_whole(compare, a, b):
-    """A whole number with a float, as exactly as Python does it."""
-    if not math.isfinite(b) or not -2**63 <= b < 2**63:
+    """A whole number with a float or a fraction, as exactly as Python does it."""
+    if not -2**63 <= b < 2**63:
         return compare(0.0, b)
     if compare in (operator.lt, operator.ge):
         return bool(compare(a._tensor, math.ceil(b)))
@@ -386,15 +396,15 @@ def _compare_whole(compare, a, b):
     return compare is operator.ne
 
 
-def _as_float(whole):
+def _as_float(number):
     try:
-        return float(whole)
+        return float(number)
     except OverflowError:
-        return math.copysign(math.inf, whole)
+        return math.inf if number > 0 else -math.inf
 
 
 def _compare_between(compare, a, b):
-    """A float with a whole number that lies between two floats."""
+    """A float with a number that lies between two floats."""
     near = _as_float(b)
     below = near if near < b else math.nextafter(near, -math.inf)
     if compare in (operator.lt, operator.le):
@@ -404,10 +414,42 @@ def _compare_between(compare, a, b):
     return compare is operator.ne
 
 
+def _compare_fraction(compare, a, b):
+    """With a Decimal or Fraction, which equals at most one float."""
+    if b != b:
+        return compare(0.0, b)
+    if _is_whole(a):
+        return _compare_whole(compare, a, b)
+    return _compare(compare, a, _as_float(b)) if _as_float(b) == b else _compare_between(compare, a, b)
+
+
+def _compare_with_numpy(compare, a, b):
+    """With a number of NumPy; a number of Python becomes one of its type. None: that takes the plain one."""
+    if isinstance(b, (numpy.integer, numpy.bool_)):
+        return numpy.bool_(_compare(compare, a, int(b) if _is_whole(a) else float(b)))
+    if type(b) in (numpy.float64, numpy.float32):
+        return numpy.bool_(bool(compare(a._real().to(torch.float64 if type(b) is numpy.float64 else torch.float32), float(b))))
+    return None
+
+
+def _compare_with_stranger(compare, a, b):
+    if isinstance(b, numpy.generic):
+        answer = _compare_with_numpy(compare, a, b)
+        return compare(a._plain(), b) if answer is None else answer
+    if type(b) in (Decimal, Fraction):
+        return _compare_fraction(compare, a, b)
+    if type(b) is complex and compare in (operator.eq, operator.ne):
+        return compare is operator.ne if b.imag else _compare(compare, a, b.real)
+    return NotImplemented if answers_itself(b) else compare(a._plain(), b)
+
+
 def _comparison(compare):
-    @_outside
+    compared = _outside(lambda a, b: _compare(compare, a, b) if _is_number(b) else _compare_with_stranger(compare, a, b))
+
     def method(self, other):
-        return _compare(compare, self, other) if _is_number(other) else NotImplemented
+        if type(other) is numpy.ndarray:
+            return Carrier._beside_array(compare.__name__, self, other, False)
+        return compared(self, other)
 
     return method
 
@@ -419,7 +461,7 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
 def best_of(numbers, compare):
     """The first of the numbers than which no later one is better; None where they are not all ints or all floats."""
     whole = _is_whole(numbers[0])
-    if not all(_is_number(n) and type(n) is not bool and _is_whole(n) == whole and _fits(n) for n in numbers):
+    if not all(_is_number(n) and type(n) not in (bool, NumpyFloat) and _is_whole(n) == whole and _fits(n) for n in numbers):
         return None
     with torch._C.DisableTorchFunction():
         carrier = next(number for number in numbers if isinstance(number, Carrier))
@@ -456,7 +498,7 @@ def _added(function, a, b):
 def _checked(function, a, b, bounds):
     """A whole number that is checked to be small enough where its bounds do not say so."""
     if not _within(bounds):
-        _require(function(_real(a), _real(b)).abs() < _LARGE, "a whole number is less than 2**62")
+        require(function(_real(a), _real(b)).abs() < _LARGE, "a whole number is less than 2**62")
         bounds = (-_LARGE, _LARGE)
     return LazyInt(function(_integer(a), _integer(b)), bounds)
 
@@ -545,9 +587,9 @@ def _real_power(a, b):
     base, exponent = _real_tensor(a, b), torch.as_tensor(_real(b), dtype=torch.float64)
     finite = base.isfinite() & exponent.isfinite()
     if known is None or math.isfinite(known) and known != int(known):
-        _require(~(finite & (base < 0) & (exponent != exponent.trunc())), "the base of a power with a fraction is not negative")
+        require(~(finite & (base < 0) & (exponent != exponent.trunc())), "the base of a power with a fraction is not negative")
     if known is None or known < 0:
-        _require(~(finite & (base == 0) & (exponent < 0)), "the base of a negative power is not zero")
+        require(~(finite & (base == 0) & (exponent < 0)), "the base of a negative power is not zero")
     result = torch.pow(base, exponent)
     with statements.expecting("a power is no larger than a float"):
         if not (result.isfinite() | ~base.isfinite() | ~exponent.isfinite()):
@@ -574,9 +616,32 @@ _REAL = {
 _DIVISIONS = ("truediv", "floordiv", "mod")
 
 
+def _of_numpy(name, a, b):
+    """Arithmetic of numpy.float64: Python's, but that nothing raises."""
+    Watchers.check()
+    a, b = (LazyFloat(value._real()) if isinstance(value, Carrier) else float(value) for value in (a, b))
+    if name == "pow":
+        return NumpyFloat(torch.pow(_real_tensor(a, b), _real_tensor(b, a)))
+    return NumpyFloat(_REAL[name](a, b))
+
+
+def _compute_with_stranger(name, a, b):
+    """One of the two is a carrier, the other no number of Python."""
+    kind, whole = next((type(value), _is_whole(number)) for value, number in ((a, b), (b, a)) if isinstance(number, Carrier))
+    if name in _REAL and (kind is numpy.float64 or not whole and issubclass(kind, (numpy.integer, numpy.bool_))):
+        return _of_numpy(name, a, b)
+    return operator_of(name)(_plain(a), _plain(b)) if issubclass(kind, (numpy.generic, complex, Decimal)) else NotImplemented
+
+
+def operator_of(name):
+    return {"and": operator.and_, "or": operator.or_}.get(name) or getattr(operator, name)
+
+
 def _compute(name, a, b):
     """The result of a Python operator: a carrier; a plain number where only numbers will do; NotImplemented."""
-    plain = {"and": operator.and_, "or": operator.or_}.get(name) or getattr(operator, name)
+    plain = operator_of(name)
+    if name in _REAL and NumpyFloat in (type(a), type(b)):
+        return _of_numpy(name, a, b)
     if name in _DIVISIONS and not _not_zero(b):
         return plain(_plain(a), _plain(b))  # raises what Python raises
     whole = _is_whole(a) and _is_whole(b)
@@ -597,12 +662,16 @@ def _plain(value):
 
 def _operator(name, reflected):
     @_outside
-    def method(self, other, modulus=None):
-        if not _is_number(other):
-            return NotImplemented
+    def computed(self, other, modulus):
         if modulus is not None:
             return pow(self._plain(), _plain(other), _plain(modulus))
-        return _compute(name, other, self) if reflected else _compute(name, self, other)
+        compute = _compute if _is_number(other) else _compute_with_stranger
+        return compute(name, other, self) if reflected else compute(name, self, other)
+
+    def method(self, other, modulus=None):
+        if type(other) is numpy.ndarray:
+            return Carrier._beside_array(name, self, other, reflected)
+        return computed(self, other, modulus)
 
     return method
 
@@ -610,140 +679,3 @@ def _operator(name, reflected):
 for _name in {*_WHOLE, *_REAL}:
     setattr(Carrier, f"__{_name}__", _operator(_name, False))
     setattr(Carrier, f"__r{_name}__", _operator(_name, True))
-
-
-# -------------------------------------------------------------------- calls of torch functions
-
-
-def has_carriers(values):
-    return any(isinstance(value, Carrier) or isinstance(value, (list, tuple, slice)) and _inside(value) for value in values)
-
-
-def _inside(value):
-    if type(value) is slice:
-        value = (value.start, value.stop, value.step)
-    return isinstance(value, (list, tuple)) and has_carriers(value)
-
-
-def _with_plain(value):
-    if isinstance(value, Carrier):
-        return value._plain()
-    if type(value) is slice and _inside(value):
-        return slice(_with_plain(value.start), _with_plain(value.stop), _with_plain(value.step))
-    if type(value) in (list, tuple) and _inside(value):
-        return type(value)(_with_plain(item) for item in value)
-    return value
-
-
-def _as_operand(number, tensors, name, result_type=None):
-    """The tensor that computes with others in the function as the plain number would: it has no say in the type of the result. `result_type`:
-    a floating one that the function has of itself, as a division of whole numbers: it computes in that."""
-    if result_type is not None:
-        return number._tensor.to(result_type)
-    floating = [t.dtype.to_real() for t in tensors if t.is_floating_point() or t.is_complex()]
-    if type(number) is LazyFloat:
-        if name in _PRODUCTS and floating and floating[0] in HALVES and all(t.dim() for t in tensors):
-            return number._tensor.to(torch.float32)
-        return number._tensor.to(floating[0] if floating else torch.get_default_dtype())
-    whole = [t.dtype for t in tensors if t.dtype is not torch.bool]
-    if floating or not whole or name not in _OPERATIONS and any(t.dim() for t in tensors):  # a place, say, and no operand
-        return number._tensor
-    return number._tensor.to(whole[0])
-
-
-def _floating_type_of_its_own(result, tensors):
-    """The type of a function's result, where it is floating and none of the tensors'."""
-    if not isinstance(result, torch.Tensor) or result.dtype in {t.dtype for t in tensors}:
-        return None
-    return result.dtype.to_real() if result.is_floating_point() or result.is_complex() else None
-
-
-def _raise_unless(condition, text):
-    """What eager raises for: a check, or a guard where the program catches it and goes on."""
-    if not statements.is_caught():
-        _require(condition, text)
-    elif not condition:
-        raise RuntimeError(text)
-
-
-def type_with(tensors, number):
-    """The type in which a Python number computes with these."""
-    return functools.reduce(torch.promote_types, [torch.result_type(tensor, 0.5 if isinstance(number, float) else 1) for tensor in tensors])
-
-
-def check_fits(number, dtype, infinite=()):
-    """torch does not fill a tensor with a number beyond the range of its type; an infinity or NaN goes into floating ones. `infinite`: the types
-    in which what is beyond them becomes infinite."""
-    if isinstance(number, Carrier):
-        check_all_fit(number._tensor, dtype, infinite)
-
-
-def check_all_fit(values, dtype, infinite=()):
-    """check_fits of lazy numbers in a tensor."""
-    if dtype in (torch.bool, torch.float64, *infinite) or dtype.is_complex:
-        return
-    if not values.is_floating_point() and dtype in (torch.int64, torch.float32, torch.bfloat16):
-        return
-    with torch._C.DisableTorchFunction():
-        value = values.to(torch.float64)
-        if dtype.is_floating_point:
-            fits = ~(value.abs() > torch.finfo(dtype).max) | value.isinf()
-        else:
-            limits = torch.iinfo(dtype)
-            fits = (value >= (limits.min or -limits.max)) & (value <= limits.max)  # unsigned ones wrap what is negative
-        _raise_unless(fits if fits.dim() == 0 else fits.all(), f"a number fits into {dtype}")
-
-
-def _check_numbers(name, args, kwargs):
-    """What torch asks of a number, and not of a tensor in its place."""
-    target = args[0] if args else None
-    if not isinstance(target, torch.Tensor):
-        return
-    values = (*args[1:], *kwargs.values())
-    for number in (value for value in values if isinstance(value, Carrier)):
-        if name in _FILLS or name in _FILLS_OR_INFINITE:
-            check_fits(number, target.dtype, HALVES if name in _FILLS_OR_INFINITE else ())
-        elif name == "where":
-            check_fits(number, type_with([value for value in values if isinstance(value, torch.Tensor)] or [target], number), HALVES)
-        elif name in _LIMITS:
-            check_fits(number, type_with([target], number))
-        elif name in _POWERS_OF_TENSORS:
-            check_fits(number, type_with([target], number), (torch.float32,))
-            _check_power(target, number)
-
-
-def _check_power(target, exponent):
-    if type(exponent) is LazyInt and not (target.is_floating_point() or target.is_complex()):
-        with torch._C.DisableTorchFunction():
-            _raise_unless(exponent._tensor >= 0, "the power of whole numbers is not negative")
-
-
-def call_with_carriers(func, args, kwargs, call=None):
-    """Calls a torch function with carriers as tensors, or as plain numbers where only those will do."""
-    call = call or (lambda args, kwargs: func(*args, **kwargs))
-    if getattr(func, "__name__", "") in ("__getitem__", "__setitem__"):  # an index is a plain number
-        args = [args[0], _with_plain(args[1]), *args[2:]]
-    tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
-    name = getattr(func, "__name__", "").strip("_")
-    _check_numbers(name, args, kwargs)
-    fills = name in _FILLS or name in _FILLS_OR_INFINITE
-
-    def give(make):
-        one = lambda value: make(value) if isinstance(value, Carrier) else _with_plain(value)  # noqa: E731
-        return [one(value) for value in args], {name: one(value) for name, value in kwargs.items()}
-
-    if tensors:
-        with torch._C.DisableTorchFunction():
-            given = give(lambda number: number._tensor.to(tensors[0].dtype) if fills else _as_operand(number, tensors, name))
-        try:
-            result = call(*given)
-        except TypeError:
-            pass
-        else:
-            result_type = _floating_type_of_its_own(result, tensors)
-            if result_type is None:
-                return result
-            with torch._C.DisableTorchFunction():
-                given = give(lambda number: _as_operand(number, tensors, name, result_type))
-            return call(*given)
-    return call(*give(_with_plain))

@@ -13,7 +13,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer
-from lazyrt.carriers import Carrier, LazyFloat, best_of, call_with_carriers, check_fits, has_carriers, type_with
+from lazyrt.carrier_calls import call_with_carriers, check_fits, has_carriers, type_with
+from lazyrt.carriers import Carrier, LazyFloat, best_of
 from lazyrt.indexing import Selections, SelectionsMatter
 from lazyrt.statements import Audience, expecting
 from lazyrt.type_questions import asks_for_types, codes_run

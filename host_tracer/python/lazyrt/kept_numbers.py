@@ -5,9 +5,9 @@ import collections
 import torch
 
 from lazyrt import reach
-from lazyrt.carriers import LazyFloat, LazyInt
+from lazyrt.carriers import LazyFloat, LazyInt, NumpyFloat
 
-reach.CARRIERS.update([LazyInt, LazyFloat])
+reach.CARRIERS.update([LazyInt, LazyFloat, NumpyFloat])
 
 
 def carrier(lazy):

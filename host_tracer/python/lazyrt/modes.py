@@ -13,7 +13,8 @@ from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer, following, gradients, indexing, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
-from lazyrt.carriers import FLOATS, HALVES, Carrier, LazyFloat, call_with_carriers, carrier_of, check_all_fit, check_fits, has_carriers, nested_carriers
+from lazyrt.carrier_calls import FLOATS, HALVES, call_with_carriers, check_all_fit, check_fits, has_carriers
+from lazyrt.carriers import Carrier, LazyFloat, LazyInt, carrier_of, nested_carriers
 from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR, WINDOWS, order_in_memory, place_in_memory
 from lazyrt.errors import Error
 from lazyrt.tensors import CPU, HERE, LAZY, is_lazy, is_write, tensors_in
@@ -548,7 +549,7 @@ class CaptureMode(TorchFunctionMode):
     def _power(self, func, args, kwargs):
         """Tensor.pow takes a root where its exponent, a number, says so: of -0 and -inf that is something else."""
         base, exponent = (*args, *kwargs.values())[:2]
-        if type(exponent) is not LazyFloat or not isinstance(base, _Tensor) or not base.is_floating_point():
+        if not isinstance(exponent, LazyFloat) or not isinstance(base, _Tensor) or not base.is_floating_point():
             return self._call(func, args, kwargs)
         given = self.current(base)
         given = given.clone() if is_lazy(given) else self._lift(given.detach().clone())
@@ -578,7 +579,7 @@ class CaptureMode(TorchFunctionMode):
     def _stack(self, data):
         """(nested data as one lazy tensor, as wide as Python's numbers are; the type that torch infers for it)"""
         if isinstance(data, Carrier):
-            return data._tensor.clone(), torch.get_default_dtype() if type(data) is LazyFloat else torch.int64
+            return data._tensor.clone(), {LazyInt: torch.int64, LazyFloat: torch.get_default_dtype()}.get(type(data), torch.float64)
         if isinstance(data, _Tensor):
             made = data if is_lazy(data) else self._lift(data.detach())
             return made, made.dtype

@@ -5,7 +5,7 @@ import torch
 
 from lazyrt import fixed, trees
 from lazyrt.arrays import LazyArray
-from lazyrt.carriers import Carrier, LazyFloat
+from lazyrt.carriers import Carrier, LazyFloat, LazyInt
 from lazyrt.errors import ExportError
 from lazyrt.fixed import Opaque
 
@@ -20,7 +20,7 @@ def describe(result):
     _refuse_what_gets_lost(leaves)
     numbers = {name: type(leaf) for name, leaf in leaves if isinstance(leaf, Carrier)}
     trees.mark(description, {name for name, kind in numbers.items() if kind is LazyFloat}, number="float")
-    trees.mark(description, {name for name, kind in numbers.items() if kind is not LazyFloat}, number="int")
+    trees.mark(description, {name for name, kind in numbers.items() if kind is LazyInt}, number="int")
     trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, numpy.ndarray)}, numpy=True)
     trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, numpy.generic) or type(leaf) is LazyArray and leaf.is_number},
                numpy="scalar")
@@ -40,7 +40,7 @@ def _refuse_what_gets_lost(leaves):
 
 def is_output(value):
     """What becomes an output of the bundle."""
-    if isinstance(value, (numpy.ndarray, numpy.generic)):
+    if isinstance(value, (numpy.ndarray, numpy.generic)) and not isinstance(value, Carrier):
         return value.dtype.kind in "biuf"
     return isinstance(value, (torch.Tensor, Carrier))
 
