@@ -71,7 +71,8 @@ Status DeviceMemory::make(const BackendServices::Slot& slot, const ProgramState&
   const auto make = [&](void** object) {
     return make_constants(*device_, program_, program, object);
   };
-  LAZYRT_RETURN_IF_ERROR(program.shared.find_or_make(device_, make, destroy_constants, &constants));
+  const void* owner = &slot.backend->device;  // the backend itself owns what open_weights made
+  LAZYRT_RETURN_IF_ERROR(program.shared.find_or_make(owner, make, destroy_constants, &constants));
   memory_.arena = static_cast<uint8_t*>(block_);
   memory_.states = memory_.arena + states / kAlignment * kAlignment;
   memory_.workspace = memory_.arena + workspace;

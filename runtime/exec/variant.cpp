@@ -328,6 +328,7 @@ void Variant::describe_node(size_t node, NodeInfo* info) const {
 void Variant::describe_copy(const PlannedStep& step, NodeInfo* info) const {
   const bool is_in = step.kind == PlannedStep::Kind::kCopyIn;
   const Backend& backend = *services_->slot(slot_of_space(step.space)).backend;
+  info->is_copy = true;
   info->op = is_in ? "copy_in" : "copy_out";
   info->backend = backend.name;
   info->value = text_of(texts_->values()->Get(step.index)->name());

@@ -62,12 +62,11 @@ struct Lines {
   explicit Lines(const Session& session) {
     for (size_t i = 0; i < session.node_count(); ++i) {
       const NodeInfo info = session.node(i);
-      const std::string op = info.op;
-      const bool is_copy = op == "copy_in" || op == "copy_out";
-      copies += is_copy ? 1 : 0;
+      copies += info.is_copy ? 1 : 0;
       copied_bytes += info.copied_bytes;
-      if (!is_copy) ++(info.backend == std::string("far") ? nodes_far : nodes_here);
-      if (is_copy && info.value[0] != '\0') ++copies_of[op + " " + info.value];
+      if (!info.is_copy) ++(info.backend == std::string("far") ? nodes_far : nodes_here);
+      if (info.is_copy && info.value[0] != '\0')
+        ++copies_of[std::string(info.op) + " " + info.value];
     }
   }
 };
@@ -168,6 +167,22 @@ TEST_F(FarMixed, AnySharesOfNodesGiveTheSameNumbers) {
     Session session = test::make(mixed_.method(), on(far_reference_));
     for (int i = 0; i < 2; ++i) EXPECT_EQ(run(&session), expected);
     for (const auto& [copy, times] : Lines(session).copies_of) EXPECT_EQ(times, 1) << copy;
+  }
+}
+
+TEST_F(FarMixed, BetweenTwoDevicesValuesGoByWayOfTheHost) {
+  Session alone = test::make(mixed_.method(), on(*reference_backend()));
+  const auto expected = run(&alone);
+  const Backend farther = test::far_backend(&far_reference_);
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    far_rules().takes = [&](const OpEntry&, const NodeSpec&) {
+      return seed == 0 ? random() % 2 == 0 : random() % 8 < 3;
+    };
+    far_rules().compiles = [&](const SegmentSpec&) { return random() % 8 != 0; };
+    Session session = test::make(mixed_.method(), on(farther));
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(run(&session), expected);
   }
 }
 

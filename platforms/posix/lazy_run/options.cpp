@@ -21,7 +21,7 @@ dtype), literals, states, variants (inputs, guards), the variant that ran, sampl
 reference_nodes, guard_refusals (each guard that turned a run away from its variant, and how often). Of --bench: latencies_ms, median_ms,
 load_ms (open, verify, create the session), first_ms, cpu_ms (of one run), vmhwm_kb, bytes (of the
 bundle), arena_bytes, workspace_bytes, packed_weight_bytes, state_bytes, plan_bytes (what runs keep
-of the metadata), total_bytes (all that counts against --memory-limit). Progress goes to stderr.
+of the metadata), device_bytes, total_bytes (all that counts against --memory-limit). Progress goes to stderr.
 
 Exit codes: 0 ok; 1 bad command line, or wrong name, dtype or shape of an input; 2 the bundle is
 damaged, of a newer version or needs what this build lacks; 3 a file cannot be read or written; 4 an

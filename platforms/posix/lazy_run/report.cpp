@@ -1,6 +1,7 @@
 #include "platforms/posix/lazy_run/report.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
 #include <filesystem>
@@ -77,8 +78,10 @@ namespace {
 
 Json node_json(const Session& session, size_t i) {
   const NodeInfo n = session.node(i);
-  return {{"node", i},      {"variant", n.variant},    {"op", n.op},     {"backend", n.backend},
-          {"aten", n.aten}, {"module", n.module_path}, {"file", n.file}, {"line", n.line}};
+  Json out = {{"node", i},      {"variant", n.variant},    {"op", n.op},     {"backend", n.backend},
+              {"aten", n.aten}, {"module", n.module_path}, {"file", n.file}, {"line", n.line}};
+  if (n.is_copy) out["value"] = n.value, out["copied_bytes"] = n.copied_bytes;
+  return out;
 }
 
 std::string format(const char* text, ...) __attribute__((format(printf, 1, 2)));
@@ -183,6 +186,7 @@ Json bench_json(const Program& program, const Session& session, const Bench& ben
           {"packed_weight_bytes", stats.packed_weight_bytes},
           {"state_bytes", stats.state_bytes},
           {"plan_bytes", stats.plan_bytes},
+          {"device_bytes", stats.device_bytes},
           {"total_bytes", stats.total_bytes}};
 }
 
@@ -202,8 +206,10 @@ std::string profile_table(const Session& session) {
     const NodeInfo n = session.node(i);
     const auto ns = static_cast<double>(n.nanoseconds);
     const double runs = static_cast<double>(std::max<uint64_t>(n.runs, 1));
-    out += format(" %5.1f%% %7.3f %5zu  %-20s %-10s %s (%s:%d)\n", 100 * ns / total,
-                  ns * 1e-6 / runs, i, n.op, n.backend, n.module_path, n.file, n.line);
+    out += format(" %5.1f%% %7.3f %5zu  %-20s %-10s ", 100 * ns / total, ns * 1e-6 / runs, i, n.op,
+                  n.backend);
+    out += n.is_copy ? format("%s, %" PRIu64 " bytes\n", n.value, n.copied_bytes)
+                     : format("%s (%s:%d)\n", n.module_path, n.file, n.line);
   }
   return out;
 }

@@ -257,10 +257,12 @@ struct NodeInfo {
   const char* module_path = "";
   const char* file = "";
   int line = 0;
-  uint64_t nanoseconds =
-      0;  ///< spent in the node over `runs` runs; only with SessionOptions::profile
+  /// Spent in the node over `runs` runs; only with SessionOptions::profile. Of nodes that a device
+  /// runs as one segment the first has the time of all.
+  uint64_t nanoseconds = 0;
   uint64_t runs = 0;
-  size_t variant = 0;         ///< the node is of this variant
+  size_t variant = 0;  ///< the node is of this variant
+  bool is_copy = false;
   const char* value = "";     ///< of a copy: the value's name
   uint64_t copied_bytes = 0;  ///< of a copy
 };
