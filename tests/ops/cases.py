@@ -97,6 +97,7 @@ def unary(fam):
     fam.add("logit", lambda x: torch.logit(x, 1e-3), pos(4))
     for name in ["abs", "neg", "sign", "floor", "bitwise_not", "logical_not", "sqrt", "exp", "sigmoid", "isnan", "square"]:
         fam.add(name + "_int", getattr(torch, name), ints(0, 9, 2, 3))
+    fam.add("i0e", lambda a: (torch.special.i0e(a), torch.special.i0e(a * 30), torch.special.i0e(a.double())), f(4, 9))
     for name in ["erfinv", "lgamma", "digamma", "i0", "sinc", "signbit", "abs", "floor", "ceil", "round", "trunc", "sign", "isnan", "isinf", "isfinite", "exp", "tanh", "relu",
                  "nan_to_num", "sigmoid", "logical_not"]:
         fam.add(name + "_special", getattr(torch, name), special)
