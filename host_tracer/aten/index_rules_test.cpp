@@ -230,8 +230,12 @@ TEST(IndexRules, ScatterAndItsReductions) {
   reduce.push_back({"include_self", false});
   EXPECT_VALUES(run(OneCall{"scatter_reduce.two", operands, reduce, {{kF32, {3}}}}), {6, 20, 30});
   reduce[4].second = std::string("mean");
+  EXPECT_VALUES(run(OneCall{"scatter_reduce.two", operands, reduce, {{kF32, {3}}}}), {2.5, 20, 30});
+  reduce[5].second = true;
+  EXPECT_VALUES(run(OneCall{"scatter_reduce.two", operands, reduce, {{kF32, {3}}}}), {5, 20, 30});
+  reduce[4].second = std::string("median");
   EXPECT_THAT(run(OneCall{"scatter_reduce.two", operands, reduce, {{kF32, {3}}}}).error,
-              HasSubstr("reduce='mean'"));
+              HasSubstr("reduce='median'"));
 }
 
 TEST(IndexRules, OneHotAndSearch) {

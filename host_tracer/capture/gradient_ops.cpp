@@ -14,7 +14,9 @@ GradientFormula find_in(const GradientFormulas& formulas, const std::string& nam
 
 GradientFormula find_formula(const std::string& name) {
   if (name.find("_backward") == std::string::npos) {
-    if (const GradientFormula loss = find_in(loss_formulas(), name)) return loss;
+    for (const GradientFormulas* formulas : {&loss_formulas(), &composed_formulas()}) {
+      if (const GradientFormula found = find_in(*formulas, name)) return found;
+    }
     return at::GradMode::is_enabled() ? find_in(moment_formulas(), name) : nullptr;
   }
   const GradientFormula pointwise = find_in(pointwise_gradients(), name);

@@ -25,6 +25,8 @@ const GradientFormulas& layer_gradients();
 /// Losses, distances and bags of rows; layers, where gradients are recorded.
 const GradientFormulas& loss_formulas();
 const GradientFormulas& moment_formulas();
+/// Other functions that have no operator of their own in a trace.
+const GradientFormulas& composed_formulas();
 
 /// Does a call of an operator with a formula: pops its arguments (not functional) and
 /// pushes its results. False for all other calls.

@@ -193,6 +193,28 @@ void pack_padded_sequence(CaptureSession& session, const at::Tensor& self,
   stack->push_back(batch_sizes);
 }
 
+/// How often each number below `least` occurs, or the sum of its weights. Undefined where some are
+/// not below it, and the result is longer.
+at::Tensor bincount(CaptureSession& session, const at::Tensor& ids, const at::Tensor& weights,
+                    int64_t least) {
+  if (!session.is_dynamic(ids) || least <= 0 || ids.dim() != 1 || ids.numel() == 0) return {};
+  const auto expect = [&](const at::Tensor& each, const std::string& text, bool caught) {
+    return holds(session, at::all(each), "bincount: " + text, caught);
+  };
+  const auto& is_caught = session.request().is_caught;
+  TORCH_CHECK(expect(at::ge(ids, 0), "no number is negative", is_caught && is_caught()),
+              "bincount of negative numbers");
+  const std::string below = "each number is below minlength, " + std::to_string(least);
+  if (!expect(at::lt(ids, least), below, /*caught=*/true)) return {};
+  const bool whole = !weights.defined();
+  const bool narrow = !whole && weights.scalar_type() == at::kFloat;
+  const auto type = whole ? at::kLong : narrow ? at::kFloat : at::kDouble;
+  const at::Tensor added = whole ? session.add_constant(at::ones({ids.numel()}, at::kLong))
+                                 : at::_to_copy(weights, type);
+  const at::Tensor none = session.add_constant(at::zeros({least}, at::dtype(type)));
+  return at::index_add(none, 0, at::_to_copy(ids, at::kLong), added);
+}
+
 /// Operators whose results' shapes depend on values, with no form of known size.
 const std::unordered_set<std::string>& opaque_ops() {
   static const std::unordered_set<std::string> names = {
@@ -288,6 +310,12 @@ bool record_value_shaped(CaptureSession& session, const c10::OperatorHandle& op,
     torch::jit::drop(*stack, count);
     pack_padded_sequence(session, self, lengths, batch_first, stack);
     return true;
+  }
+  if (name == "aten::bincount") {
+    const at::Tensor weights =
+        arg(1).isNone() || !arg(1).toTensor().defined() ? at::Tensor() : tensor(1);
+    const at::Tensor counts = bincount(session, tensor(0), weights, arg(2).toInt());
+    if (counts.defined()) return done(counts);
   }
   if (opaque_ops().count(name) == 0) return false;
   opaque(session, op, torch::jit::pop(*stack, count), stack);

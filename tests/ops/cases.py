@@ -97,6 +97,7 @@ def unary(fam):
     fam.add("logit", lambda x: torch.logit(x, 1e-3), pos(4))
     for name in ["abs", "neg", "sign", "floor", "bitwise_not", "logical_not", "sqrt", "exp", "sigmoid", "isnan", "square"]:
         fam.add(name + "_int", getattr(torch, name), ints(0, 9, 2, 3))
+    fam.add("i0e", lambda a: (torch.special.i0e(a), torch.special.i0e(a * 30), torch.special.i0e(a.double())), f(4, 9))
     for name in ["erfinv", "lgamma", "digamma", "i0", "sinc", "signbit", "abs", "floor", "ceil", "round", "trunc", "sign", "isnan", "isinf", "isfinite", "exp", "tanh", "relu",
                  "nan_to_num", "sigmoid", "logical_not"]:
         fam.add(name + "_special", getattr(torch, name), special)
@@ -370,6 +371,9 @@ def reduce(fam):
     fam.add("cumprod_int", lambda a: a.cumprod(0), ints(0, 5, 4, dtype=torch.int32))
     fam.add("cummax", lambda a: (*a.cummax(0), *a.cummin(1)), f(3, 9))
     fam.add("cummax_ties", lambda a: (*a.cummax(0), *a.cummin(0)), ints(0, 3, 11))
+    fam.add("logcumsumexp", lambda a: (a.logcumsumexp(0), (a * 60).logcumsumexp(-1)), f(3, 9))
+    fam.add("logcumsumexp_ends", lambda a: a.logcumsumexp(1),
+            lambda: torch.tensor([[1.0, -float("inf"), 2.0], [-float("inf"), float("inf"), 1.0], [0.0, float("nan"), 1.0]]))
     fam.add("cummax_of_one", lambda a: (*a.cummax(1), *a[0, 0].cummin(0)), f(2, 1))
     fam.add("cumsum_int", lambda a: a.cumsum(0), ints(0, 5, 4, dtype=torch.int32))
     fam.add("cumsum_bool", lambda a: a.cumsum(0), bools(4))
@@ -487,6 +491,9 @@ def index(fam):
     fam.add("put_column", put_columns, x, lambda: torch.tensor([0, 3]), f(5, 2))
     fam.add("scatter", lambda a, i, s: (a.scatter(1, i, s), a.scatter(1, i, 2.5), a.scatter_add(0, i.clamp(max=4), s)), x, lambda: torch.stack([torch.randperm(6)[:3] for _ in range(4)]), f(5, 4))
     fam.add("scatter_reduce", lambda a, i, s: tuple(a.scatter_reduce(0, i, s, r, include_self=k) for r in ("sum", "prod", "amax", "amin") for k in (True, False)), x, ints(0, 5, 4, 6), f(4, 6))
+    fam.add("scatter_mean", lambda a, i, s: tuple(a.scatter_reduce(0, i, s, "mean", include_self=k) for k in (True, False)), x, ints(0, 4, 4, 6), f(4, 6))
+    fam.add("index_reduce", lambda a, i, s: tuple(a.index_reduce(0, i, s, r, include_self=k) for r in ("prod", "mean", "amax", "amin") for k in (True, False)),
+            x, lambda: torch.tensor([0, 0, 4]), f(3, 6))
     fam.add("index_add", lambda a, i, s: (a.index_add(0, i, s), a.index_add(0, i, s, alpha=2)), x, lambda: torch.tensor([0, 0, 4]), f(3, 6))
     fam.add("index_copy", lambda a, i, s: a.index_copy(0, i, s), x, lambda: torch.tensor([0, 2]), f(2, 6))
     fam.add("index_fill", lambda a, i: a.index_fill(1, i, 9), x, lambda: torch.tensor([0, 2]))
@@ -540,6 +547,9 @@ def order(fam):
     fam.add("sort_ties", lambda a: torch.sort(a, stable=True), ints(0, 3, 9))
     fam.add("kthvalue", lambda a: a.kthvalue(2, 1), distinct)
     fam.add("median", lambda a: (a.median(), *a.median(1)), distinct)
+    fam.add("nanmedian", lambda a: (a.nanmedian(), *a.nanmedian(1)), distinct)
+    fam.add("nanmedian_nan", lambda a: (a.nanmedian(), a.nanmedian(1).values, a.nanmedian(0).values),
+            lambda: torch.tensor([[1.0, float("nan"), 3.0, 2.0], [float("nan")] * 4]))
     fam.add("median_nan", lambda a: a.median(), lambda: torch.tensor([1.0, float("nan"), 3.0]))
     fam.add("msort", torch.msort, distinct)
 

@@ -1,7 +1,10 @@
 """Numbers and texts that leave the graph."""
 
+import contextlib
+import io
 import logging
 import math
+import sys
 
 import numpy as np
 import torch
@@ -187,6 +190,26 @@ def printing():
         print(f"mean {m:.3f}", m, "%.2f" % m)
         log.info("mean %f", m)
         return x * 2
+
+    return program
+
+
+@case((torch.randn(4),), [(torch.randn(4),)], expect=("right",))
+def printed_to_the_streams():
+    def program(x):
+        print("mean", x.mean().item(), file=sys.stderr)
+        print(f"{x.sum().item():.1f}", file=sys.stdout, flush=True)
+        return x * 2
+
+    return program
+
+
+@case((torch.randn(4),), [(torch.randn(4),), (torch.randn(4) * 1e6,)])
+def printed_to_a_text():
+    def program(x):
+        with contextlib.redirect_stderr(io.StringIO()) as text:
+            print(x.mean().item(), file=sys.stderr)
+        return x * len(text.getvalue())
 
     return program
 

@@ -567,3 +567,17 @@ def binary_cross_entropy_of_logits():
         return plain, weighted, F.binary_cross_entropy_with_logits(x, y, pos_weight=positive, reduction="sum")
 
     return program
+
+
+GROUPS = [(torch.tensor(v), torch.randn(4)) for v in ([0, 1, 1, 3], [3, 3, 3, 3], [0, 1, 2, 4], [0, 0, -1, 0])]
+
+
+@case(GROUPS[0], GROUPS, expect=("refused",))
+def counts_of_groups():
+    """A number of minlength or more makes eager's result longer."""
+    return lambda i, w: (torch.bincount(i, minlength=4), i.bincount(w, 4), torch.bincount(i, w.double(), minlength=5))
+
+
+@case((torch.randn(9),), [(torch.randn(9),), (torch.tensor([math.nan, 1e9, -1e9, math.inf, -math.inf, 0.05, 0.15, -0.05, 0.25]),)], expect=("right",))
+def quantized_and_back():
+    return lambda x: (torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7), torch.fake_quantize_per_tensor_affine(x, 0.013, 0, 0, 255))

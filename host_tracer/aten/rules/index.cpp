@@ -342,22 +342,44 @@ ScatterArgs read_scatter(RuleContext& c) {
   return args;
 }
 
-void emit_scatter(RuleContext& c, ScatterFn fn, bool include_self) {
-  ScatterArgs args = read_scatter(c);
-  if (!include_self && fn != ScatterFn::Assign) {
-    const DType t = c.dtype(args.x);
-    const ValueId blank = c.filled(t, c.shape(args.index), neutral(fn, t));
-    args.x = scatter(c, ScatterFn::Assign, args.x, args.axis, args.index, blank);
-  }
+/// x, or with nothing in it where something is written.
+ValueId blanked(RuleContext& c, ScatterFn fn, const ScatterArgs& args) {
+  const DType t = c.dtype(args.x);
+  const ValueId blank = c.filled(t, c.shape(args.index), neutral(fn, t));
+  return scatter(c, ScatterFn::Assign, args.x, args.axis, args.index, blank);
+}
+
+void emit_scatter(RuleContext& c, ScatterFn fn, ScatterArgs args, bool include_self) {
+  if (!include_self && fn != ScatterFn::Assign) args.x = blanked(c, fn, args);
   const ValueId y = scatter(c, fn, args.x, args.axis, args.index, args.src);
   c.set(c.reshape(y, c.out_shape()));
 }
 
-void scatter_any(RuleContext& c) {
-  emit_scatter(c, scatter_fn(c, c.text_or("reduce", "")), c.boolean_or("include_self", true));
+/// Sums by how many there are; what nothing is written to stays.
+void emit_mean(RuleContext& c, ScatterArgs args, bool include_self) {
+  const DType t = c.dtype(args.x);
+  if (!is_floating(t)) {
+    c.refuse("with reduce='mean' of whole numbers is not supported");
+    return;
+  }
+  const ValueId none = c.filled(t, c.shape(args.x), include_self ? 1 : 0);
+  const ValueId ones = c.filled(t, c.shape(args.index), 1);
+  const ValueId count = scatter(c, ScatterFn::Add, none, args.axis, args.index, ones);
+  if (!include_self) args.x = blanked(c, ScatterFn::Add, args);
+  const ValueId sum = scatter(c, ScatterFn::Add, args.x, args.axis, args.index, args.src);
+  const ValueId y = c.binary(BinaryFn::Div, sum, c.binary_number(BinaryFn::Maximum, count, 1));
+  c.set(c.reshape(y, c.out_shape()));
 }
 
-void scatter_add(RuleContext& c) { emit_scatter(c, ScatterFn::Add, true); }
+void emit_reduce(RuleContext& c, const ScatterArgs& args) {
+  const std::string reduce = c.text_or("reduce", "");
+  const bool include_self = c.boolean_or("include_self", true);
+  if (reduce == "mean") return emit_mean(c, args, include_self);
+  emit_scatter(c, scatter_fn(c, reduce), args, include_self);
+}
+
+void scatter_any(RuleContext& c) { emit_reduce(c, read_scatter(c)); }
+void scatter_add(RuleContext& c) { emit_scatter(c, ScatterFn::Add, read_scatter(c), true); }
 
 /// Index vector of `dim` in the shape of what is written.
 ValueId spread_index(RuleContext& c, ValueId index, int axis, const Shape& to) {
@@ -379,6 +401,15 @@ void write_slices(RuleContext& c, ScatterFn fn, const char* source) {
 
 void index_add(RuleContext& c) { write_slices(c, ScatterFn::Add, "source"); }
 void index_copy(RuleContext& c) { write_slices(c, ScatterFn::Assign, "source"); }
+
+void index_reduce(RuleContext& c) {
+  ScatterArgs args;
+  args.x = at_least_1d(c, c.tensor("self"));
+  args.axis = c.axis_arg("dim", args.x);
+  args.src = at_least_1d(c, c.cast(c.tensor("source"), c.dtype(args.x)));
+  args.index = spread_index(c, index_tensor(c, "index"), args.axis, c.shape(args.src));
+  emit_reduce(c, args);
+}
 
 void index_fill(RuleContext& c) {
   const ValueId x = at_least_1d(c, c.tensor("self"));
@@ -510,6 +541,7 @@ constexpr RuleEntry kIndexEntries[] = {
     {"scatter_add", scatter_add},
     {"index_add", index_add},
     {"index_copy", index_copy},
+    {"index_reduce", index_reduce},
     {"index_fill", index_fill},
     {"one_hot", one_hot},
     {"bucketize", bucketize},

@@ -66,7 +66,6 @@ constexpr RuleEntry kRunningEntries[] = {
     {"cumprod", cumprod},
     {"cummax", running_extreme<BinaryFn::Ge>},
     {"cummin", running_extreme<BinaryFn::Le>},
-    {"logcumsumexp", nullptr, "is not supported (cumsum, cumprod, cummax and cummin are)"},
 };
 
 }  // namespace

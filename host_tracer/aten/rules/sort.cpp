@@ -92,9 +92,32 @@ void median(RuleContext& c) {
   set_both(c, is_floating(c.dtype(x)) ? first_nan_or(c, x, axis, found) : found);
 }
 
+/// The lower of the two middle ones of the elements that are numbers: NaN are sorted behind them.
+void nanmedian(RuleContext& c) {
+  ValueId x = at_least_1d(c, c.tensor("self"));
+  if (!is_floating(c.dtype(x))) return median(c);
+  if (!c.has("dim")) x = c.reshape(x, {c.numel(x)});
+  const int axis = c.has("dim") ? c.axis_arg("dim", x) : 0;
+  const int64_t n = c.dim(x, axis);
+  if (n == 0) {
+    c.refuse("of no elements is not supported");
+    return;
+  }
+  const ValueId nan = c.cast(c.unary(fb::UnaryFn::IsNan, x), DType::kInt64);
+  const ValueId behind = c.reduce(fb::ReduceFn::Sum, nan, {axis}, true);
+  ValueId place = c.binary(fb::BinaryFn::Sub, c.scalar(DType::kInt64, n - 1), behind);
+  place = c.binary_number(fb::BinaryFn::Maximum, place, 0);
+  place = c.binary_number(fb::BinaryFn::RightShift, place, 1);
+  const Sorted sorted = top_k(c, x, axis, n, false);
+  fb::GatherT gather;
+  gather.axis = axis;
+  const ValueId values = c.add(gather, {sorted.values, place});
+  set_both(c, {values, c.used(1) ? c.add(gather, {sorted.indices, place}) : kNoValue});
+}
+
 constexpr RuleEntry kSortEntries[] = {
-    {"topk", topk},  {"sort", sort},         {"argsort", argsort},
-    {"msort", sort}, {"kthvalue", kthvalue}, {"median", median},
+    {"topk", topk},         {"sort", sort},     {"argsort", argsort},     {"msort", sort},
+    {"kthvalue", kthvalue}, {"median", median}, {"nanmedian", nanmedian},
 };
 
 }  // namespace

@@ -165,7 +165,7 @@ class Audience:
     neither keep for the program nor decide anything by."""
 
     def __init__(self):
-        self._stdout, self._shows_warnings = sys.stdout, _ways_of_warnings()
+        self._stdout, self._streams, self._shows_warnings = sys.stdout, (sys.stdout, sys.stderr), _ways_of_warnings()
 
     def listens(self):
         frame = _program_frame()
@@ -182,7 +182,8 @@ class Audience:
     def _tells(self, place, call):
         function = place.value_of(call.func)
         if function is print:
-            return sys.stdout is self._stdout and all(word.arg != "file" for word in call.keywords)
+            files = [place.value_of(word.value) for word in call.keywords if word.arg in ("file", None)] or [sys.stdout]
+            return sys.stdout is self._stdout and all(any(file is stream for stream in self._streams) for file in files)
         if function is warnings.warn:
             return self._warnings_are_shown()
         name = getattr(function, "__name__", "")

@@ -1,0 +1,81 @@
+// Functions that operators which a trace may hold give together.
+
+#include <ATen/ATen.h>
+
+#include <limits>
+
+#include "host_tracer/capture/capture_session.h"
+#include "host_tracer/capture/gradient_ops.h"
+
+namespace lazyrt {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+using at::Tensor;
+
+constexpr int64_t kMostTerms = int64_t{1} << 22;
+
+/// Of each element the logarithm of the sum of what comes up to it, by a triangle of all pairs.
+Tensors logcumsumexp(const RuleArgs& a) {
+  const Tensor x = a.tensor("self");
+  if (x.dim() == 0) return {x};
+  const int64_t dim = at::maybe_wrap_dim(a.integer("dim"), x.dim()), n = x.size(dim);
+  TORCH_CHECK(x.numel() * n <= kMostTerms, "logcumsumexp of ", x.sizes(), " over dim ", dim,
+              " is not supported: it takes all pairs along that dim");
+  std::vector<int64_t> pairs(static_cast<size_t>(x.dim()) + 1, 1);
+  pairs[static_cast<size_t>(dim)] = pairs[static_cast<size_t>(dim) + 1] = n;
+  const Tensor up_to = at::ones({n, n}, at::kBool).tril().reshape(pairs);
+  const Tensor nothing =
+      at::scalar_tensor(-std::numeric_limits<double>::infinity(), at::dtype(x.scalar_type()));
+  const Tensor terms = at::where(CaptureSession::current()->add_constant(up_to),
+                                 at::unsqueeze_copy(x, dim), nothing);
+  return {at::logsumexp(terms, {dim + 1})};
+}
+
+/// (what the quantized number stands for, whether it was within the range). NaN is the least one.
+Tensors fake_quantize(const RuleArgs& a) {
+  const Tensor x = a.tensor("self");
+  const auto scale = static_cast<float>(a.at("scale").toDouble());
+  const int64_t zero = a.integer("zero_point");
+  const auto least = static_cast<double>(a.integer("quant_min"));
+  const auto most = static_cast<double>(a.integer("quant_max"));
+  const Tensor q = at::round(x * static_cast<double>(1.0F / scale)) + zero;
+  const Tensor within = at::logical_and(at::ge(q, least), at::le(q, most));
+  const Tensor lowest = at::scalar_tensor(least, at::dtype(x.scalar_type()));
+  const Tensor held = at::where(at::isnan(q), lowest, at::clamp(q, least, most));
+  return {(held - zero) * static_cast<double>(scale), within};
+}
+
+/// exp(-|x|) i0(x). From 30 on neither factor is needed: the asymptotic series of i0, whose first
+/// 14 terms shrink until below the last place of a double.
+Tensors special_i0e(const RuleArgs& a) {
+  constexpr double kFar = 30, kTwoPi = 6.283185307179586;
+  constexpr int kTerms = 14;
+  const Tensor x = a.tensor("self");
+  const auto type =
+      at::isFloatingType(x.scalar_type()) ? x.scalar_type() : at::get_default_dtype_as_scalartype();
+  TORCH_CHECK(type == at::kFloat || type == at::kDouble, "i0e of ", type,
+              " is not supported: eager rounds in the middle of it");
+  const Tensor size = at::abs(at::_to_copy(x, type));
+  const Tensor near = at::clamp_max(size, kFar), far = at::clamp_min(size, kFar);
+  Tensor series = at::ones_like(far);
+  for (int k = kTerms; k > 0; --k) {
+    series = series * at::reciprocal(far) * ((2.0 * k - 1) * (2.0 * k - 1) / (8.0 * k)) + 1;
+  }
+  return {at::where(at::lt(size, kFar), at::exp(at::neg(near)) * at::i0(near),
+                    series * at::rsqrt(far * kTwoPi))};
+}
+
+}  // namespace
+
+const GradientFormulas& composed_formulas() {
+  static const GradientFormulas formulas = {
+      {"_logcumsumexp", logcumsumexp},
+      {"fake_quantize_per_tensor_affine_cachemask", fake_quantize},
+      {"logcumsumexp", logcumsumexp},
+      {"special_i0e", special_i0e},
+  };
+  return formulas;
+}
+
+}  // namespace lazyrt
