@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "host_tracer/capture/eager_reference.h"
+#include "host_tracer/dynamic/unify.h"
 
 namespace lazyrt {
 namespace {
@@ -210,5 +211,7 @@ Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& 
   std::move(others.begin(), others.end(), std::back_inserter(result.traces));
   return result;
 }
+
+bool differs_at_sizes(const std::string& text) { return text.rfind(kDiffersAtSizes, 0) == 0; }
 
 }  // namespace lazyrt

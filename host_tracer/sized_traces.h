@@ -45,4 +45,7 @@ void note_untried(const DynamicShapes& shapes, std::vector<SizePoint> tried, Tra
 /// kInvalidArgument: an empty dim; kLimitExceeded: more than 4 GiB.
 Outcome<SampleTensor> stretched(const SampleTensor& tensor, size_t dim, int64_t size);
 
+/// Whether an export failed with this text since the program is another one at other sizes.
+bool differs_at_sizes(const std::string& text);
+
 }  // namespace lazyrt

@@ -23,7 +23,6 @@
 #include "host_tracer/capture/eager_reference.h"
 #include "host_tracer/capture/finding_ids.h"
 #include "host_tracer/capture/trace_phases.h"
-#include "host_tracer/dynamic/unify.h"
 #include "host_tracer/python/copy_recorder.h"
 #include "host_tracer/python/errors.h"
 #include "host_tracer/python/python_export.h"
@@ -378,6 +377,7 @@ void bind_sizes(py::module_& m) {
   py::class_<DimSymbol>(m, "DimSymbol")
       .def(py::init<std::string, int64_t, int64_t, int64_t>(), py::arg("name"), py::arg("min"),
            py::arg("max"), py::arg("multiple"));
+  m.def("differs_at_sizes", &differs_at_sizes, py::arg("text"));
   m.def("fit_points", &fit_points, py::arg("symbols"));
   m.def("check_points", &check_points, py::arg("symbols"), py::arg("count"), py::arg("seed"));
   m.def(
@@ -463,7 +463,6 @@ void bind_export(py::module_& m) {
 }  // namespace
 
 PYBIND11_MODULE(_tracer, m) {
-  m.attr("DIFFERS_AT_SIZES") = kDiffersAtSizes;
   m.doc() = "LazyRT's tracer; use it through lazyrt.export().";
   register_errors();
   py::class_<PythonSources, std::shared_ptr<PythonSources>>(m, "Sources")

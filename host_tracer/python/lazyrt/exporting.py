@@ -60,7 +60,7 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
         try:
             return run(follows_factories=False)
         except ExportError as error:
-            if not dynamic or not str(error).startswith(_tracer.DIFFERS_AT_SIZES):
+            if not dynamic or not _tracer.differs_at_sizes(str(error)):
                 raise
             first = error
         try:
