@@ -346,7 +346,7 @@ def reductions(add):
         add(f"sort/{label}",
             lambda x: (*torch.sort(x, dim=1, stable=True), *torch.sort(x, dim=1, stable=True, descending=True)), r)
         if dtype != torch.bool:
-            add(f"order/{label}", lambda x: (*x.max(1), *x.min(1), x.median(1)[0], x.topk(3, 1)[0]), r)
+            add(f"order/{label}", lambda x: (*x.max(1), *x.min(1), x.median(1)[0], x.nanmedian(1)[0], x.topk(3, 1)[0]), r)
 
 
 def norms(add):
@@ -418,6 +418,9 @@ def indices(add):
         add(f"index_writes/{label}",
             lambda x, i, s: (x.index_add(0, i, s), x.index_add(0, i, s, alpha=2), x.index_fill(0, i, NAN),
                              x.index_put((i,), s, accumulate=True)),
+            rows(dtype), torch.tensor([0, 0, 4, 9]), rows(dtype)[7:11])
+        add(f"index_reduce/{label}",
+            lambda x, i, s: tuple(x.index_reduce(0, i, s, r, include_self=k) for r in ("prod", "amax", "amin", "mean") for k in (True, False)),
             rows(dtype), torch.tensor([0, 0, 4, 9]), rows(dtype)[7:11])
         add(f"index_copies/{label}",
             lambda x, i, s: (x.index_copy(0, i, s), x.index_put((i,), s)),
