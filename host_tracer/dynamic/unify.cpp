@@ -691,7 +691,8 @@ std::vector<std::string> DynamicGraph::text() const {
     line += ": ";
     line += patch_text(node.attrs.kind(), patch, terms_, shapes_.names());
     const std::string place = node.source.text();
-    lines.push_back(place.empty() ? line : line + "  # " + place);
+    if (!place.empty()) line.append("  # ").append(place);
+    lines.push_back(line);
   }
   return lines;
 }

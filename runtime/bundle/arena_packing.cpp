@@ -234,7 +234,8 @@ class Packer {
     uint64_t total = 0;
     for (uint32_t i : order_) {
       const ArenaPiece& p = pieces_[i];
-      const auto from = static_cast<size_t>(p.first + 1), to = static_cast<size_t>(p.last + 1);
+      const auto from = static_cast<size_t>(int64_t{p.first} + 1);
+      const auto to = static_cast<size_t>(int64_t{p.last} + 1);
       offsets_[i] = skyline_.highest(from, to);
       skyline_.raise(from, to, offsets_[i] + p.bytes);
       total = std::max(total, offsets_[i] + p.bytes);

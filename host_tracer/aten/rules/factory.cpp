@@ -9,6 +9,8 @@
 namespace lazyrt {
 namespace {
 
+using fb::BinaryFn;
+
 template <int kValue>
 void filled(RuleContext& c) {
   c.set(c.filled(c.out_dtype(), c.out_shape(), kValue));

@@ -327,6 +327,24 @@ std::optional<at::Tensor> compute_number(NumberRules rules, const std::string& n
   return compute(tensors);
 }
 
+namespace {
+
+bool is_half(const at::Tensor& t) {
+  return t.scalar_type() == at::kHalf || t.scalar_type() == at::kBFloat16;
+}
+
+/// Whether eager has a number in f32 beside 16-bit floats.
+bool keeps_f32(const c10::FunctionSchema& schema) {
+  static const std::unordered_set<std::string> names = {
+      "aten::mul",         "aten::multiply", "aten::div",         "aten::divide",
+      "aten::true_divide", "aten::lerp",     "aten::floor_divide"};
+  std::string name = schema.name();
+  if (!name.empty() && name.back() == '_') name.pop_back();
+  return names.count(name) != 0;
+}
+
+}  // namespace
+
 at::Tensor number_beside(const at::Tensor& number, const c10::FunctionSchema& schema,
                          const torch::jit::Stack& stack, const std::vector<size_t>& numbers) {
   if (schema.name().starts_with("aten::float_power")) return number.to(at::kDouble);
@@ -336,7 +354,14 @@ at::Tensor number_beside(const at::Tensor& number, const c10::FunctionSchema& sc
     return number.to(tensors[0].scalar_type());
   }
   for (const at::Tensor& t : tensors) {
-    if (is_real(t)) return number.to(t.scalar_type());
+    if (!is_real(t)) continue;
+    if (!is_half(t) || !keeps_f32(schema)) return number.to(t.scalar_type());
+    const bool alone = std::any_of(tensors.begin(), tensors.end(),
+                                   [](const at::Tensor& of) { return of.dim() == 0; });
+    TORCH_CHECK(!alone && schema.name() != "aten::lerp", schema.name(),
+                " of 16-bit floats with a number of the program is not followed here: eager has "
+                "that number in float32; compute in float32 (x.float()) and round the result");
+    return number.to(at::kFloat);
   }
   if (is_real(number) || gives_reals(schema, stack)) {
     return number.to(c10::typeMetaToScalarType(at::get_default_dtype()));

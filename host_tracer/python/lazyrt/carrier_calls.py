@@ -125,6 +125,22 @@ def _check_power(target, exponent):
             _raise_unless(exponent._tensor >= 0, "the power of whole numbers is not negative")
 
 
+def _needs_f32(name, args, tensors):
+    """Whether eager has the number in f32 beside 16-bit floats that would take it for one of their own: single ones, and lerp's."""
+    halves = bool(tensors) and functools.reduce(torch.promote_types, [t.dtype for t in tensors]) in HALVES
+    return halves and any(isinstance(value, LazyFloat) for value in args) and (name == "lerp" or name in _PRODUCTS and not all(t.dim() for t in tensors))
+
+
+def _in_f32(func, name, args, kwargs, call):
+    """The call of f32 tensors, its result rounded; as with plain numbers where it writes, or takes a rounded reciprocal."""
+    named = func.__name__
+    if named.startswith("__i") or named.endswith("_") and not named.endswith("__") or name in ("rdiv", "rtruediv", "rfloordiv"):
+        return None
+    wide = lambda value: value.to(torch.float32) if isinstance(value, torch.Tensor) else value  # noqa: E731
+    dtype = functools.reduce(torch.promote_types, [value.dtype for value in args if isinstance(value, torch.Tensor)])
+    return call_with_carriers(func, [wide(value) for value in args], kwargs, call).to(dtype)
+
+
 def call_with_carriers(func, args, kwargs, call=None):
     """Calls a torch function with carriers as tensors, or as plain numbers where only those will do."""
     call = call or (lambda args, kwargs: func(*args, **kwargs))
@@ -139,7 +155,10 @@ def call_with_carriers(func, args, kwargs, call=None):
         one = lambda value: make(value) if isinstance(value, Carrier) else _with_plain(value)  # noqa: E731
         return [one(value) for value in args], {name: one(value) for name, value in kwargs.items()}
 
-    if tensors:
+    f32 = _needs_f32(name, args, tensors)
+    if f32 and (result := _in_f32(func, name, args, kwargs, call)) is not None:
+        return result
+    if tensors and not f32:
         with torch._C.DisableTorchFunction():
             given = give(lambda number: number._tensor.to(tensors[0].dtype) if fills else _as_operand(number, tensors, name))
         try:
