@@ -48,6 +48,25 @@ def halves_blended_by_a_number():
     return lambda a, b, w: torch.lerp(a, b, w.item())
 
 
+@case(HALVES[0], HALVES, tolerance=2e-3)
+def halves_blended_by_a_keyword():
+    return lambda a, b, w: torch.lerp(a, end=b, weight=w.item())
+
+
+@case(SUMS[0], SUMS, tolerance=2e-3)
+def single_half_by_a_keyword():
+    return lambda h, s: torch.mul(h.sum(), other=s.item())
+
+
+@case(SUMS[0], SUMS, tolerance=2e-3)
+def single_half_written():
+    def scaled(h, s):
+        total = h.sum()
+        return total.mul_(s.item()), torch.mul(h.sum(), s.item(), out=torch.empty((), dtype=torch.float16))
+
+    return scaled
+
+
 @case(BRAINS[0], BRAINS, tolerance=2e-2)
 def brains_blended_by_a_number():
     return lambda a, b, w: torch.lerp(a, b, w.item())

@@ -6,6 +6,7 @@ import torch
 
 from lazyrt import statements
 from lazyrt.carriers import Carrier, LazyFloat, LazyInt, require
+from lazyrt.tensors import is_write
 
 _FILLS = {"fill", "fill_diagonal", "index_fill", "masked_fill", "scatter", "threshold", "index_add"}  # numbers of the tensor's own type
 _FILLS_OR_INFINITE = {"setitem", "addcmul", "addcdiv", "addmm", "addmv", "addr", "addbmm", "baddbmm"}  # beyond a half's range they are infinite
@@ -17,6 +18,7 @@ _OPERATIONS = {f"{kind}{name}" for kind in ("", "r", "i") for name in (
     "logical_xor", "isin", "bucketize", "searchsorted", "where", "xlogy", "copysign", "float_power", "ldexp"}
 _PRODUCTS = {f"{kind}{name}" for kind in ("", "r", "i") for name in ("mul", "div", "truediv", "floordiv")} | {
     "multiply", "divide", "true_divide", "floor_divide"}  # eager has the number in f32 beside a half
+_OF_RECIPROCALS = {"rdiv", "rtruediv", "rfloordiv"}  # rounded in the middle
 HALVES = (torch.float16, torch.bfloat16)
 FLOATS = (*HALVES, torch.float32)
 _POWERS_OF_TENSORS = {"pow", "ipow"}
@@ -125,20 +127,25 @@ def _check_power(target, exponent):
             _raise_unless(exponent._tensor >= 0, "the power of whole numbers is not negative")
 
 
-def _needs_f32(name, args, tensors):
-    """Whether eager has the number in f32 beside 16-bit floats that would take it for one of their own: single ones, and lerp's."""
-    halves = bool(tensors) and functools.reduce(torch.promote_types, [t.dtype for t in tensors]) in HALVES
-    return halves and any(isinstance(value, LazyFloat) for value in args) and (name == "lerp" or name in _PRODUCTS and not all(t.dim() for t in tensors))
-
-
-def _in_f32(func, name, args, kwargs, call):
-    """The call of f32 tensors, its result rounded; as with plain numbers where it writes, or takes a rounded reciprocal."""
-    named = func.__name__
-    if named.startswith("__i") or named.endswith("_") and not named.endswith("__") or name in ("rdiv", "rtruediv", "rfloordiv"):
+def _half_in_f32(name, values, tensors):
+    """The 16-bit type of a call in which eager has the number in f32, and which would take it for one of the tensors' own: beside single ones, and
+    in lerp. None of any other."""
+    if not tensors or not any(isinstance(value, LazyFloat) for value in values):
         return None
-    wide = lambda value: value.to(torch.float32) if isinstance(value, torch.Tensor) else value  # noqa: E731
-    dtype = functools.reduce(torch.promote_types, [value.dtype for value in args if isinstance(value, torch.Tensor)])
-    return call_with_carriers(func, [wide(value) for value in args], kwargs, call).to(dtype)
+    dtype = functools.reduce(torch.promote_types, [t.dtype for t in tensors])
+    return dtype if dtype in HALVES and (name == "lerp" or name in _PRODUCTS and not all(t.dim() for t in tensors)) else None
+
+
+def _rounded_from_f32(call, half, args, kwargs):
+    """The result, in `half`, of a call in which tensors and numbers are f32."""
+    def wide(value):
+        if isinstance(value, Carrier):
+            return value._tensor.to(torch.float32)
+        return value.to(torch.float32) if isinstance(value, torch.Tensor) else _with_plain(value)
+
+    with torch._C.DisableTorchFunction():
+        given = [wide(value) for value in args], {name: wide(value) for name, value in kwargs.items()}
+    return call(*given).to(half)
 
 
 def call_with_carriers(func, args, kwargs, call=None):
@@ -155,10 +162,10 @@ def call_with_carriers(func, args, kwargs, call=None):
         one = lambda value: make(value) if isinstance(value, Carrier) else _with_plain(value)  # noqa: E731
         return [one(value) for value in args], {name: one(value) for name, value in kwargs.items()}
 
-    f32 = _needs_f32(name, args, tensors)
-    if f32 and (result := _in_f32(func, name, args, kwargs, call)) is not None:
-        return result
-    if tensors and not f32:
+    half = _half_in_f32(name, (*args, *kwargs.values()), tensors)
+    if half and not is_write(func, kwargs) and name not in _OF_RECIPROCALS:
+        return _rounded_from_f32(call, half, args, kwargs)
+    if tensors and not half:
         with torch._C.DisableTorchFunction():
             given = give(lambda number: number._tensor.to(tensors[0].dtype) if fills else _as_operand(number, tensors, name))
         try:
