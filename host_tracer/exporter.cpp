@@ -44,17 +44,20 @@ Outcome<Graph> import_stage(const Trace& trace, const OpTable& ops, const Export
   return graph;
 }
 
-Outcome<Done> pass_stage(Graph& graph, const ExportOptions& options, ExportReport* report) {
-  const Stage stage(options, report, "passes");
-  const auto total = static_cast<int64_t>(options.pipeline.size());
-  int64_t done = 0;
+/// Tells the caller of each pass. REQUIRES: `options` outlives it.
+PipelineOptions pass_hooks(const ExportOptions& options) {
   PipelineOptions hooks;
-  hooks.after = [&](const Pass& pass, const Graph& now) {
-    ++done;
-    if (options.progress) options.progress("passes: " + pass.name, done, total);
+  hooks.after = [&options, done = int64_t{0}](const Pass& pass, const Graph& now) mutable {
+    const auto total = static_cast<int64_t>(options.pipeline.size());
+    if (options.progress) options.progress("passes: " + pass.name, ++done, total);
     if (options.after_pass) options.after_pass(pass.name, now);
   };
-  auto passes = run_pipeline(graph, options.pipeline, hooks);
+  return hooks;
+}
+
+Outcome<Done> pass_stage(Graph& graph, const ExportOptions& options, ExportReport* report) {
+  const Stage stage(options, report, "passes");
+  auto passes = run_pipeline(graph, options.pipeline, pass_hooks(options));
   if (!passes.ok()) return passes.failure();
   report->passes = std::move(*passes);
   graph.remove_dead();
@@ -227,15 +230,7 @@ class SizedGraphs {
   /// Takes all graphs through the passes. The steps of the first are reported.
   Outcome<Done> run_passes(const ExportOptions& options, ExportReport* report) {
     const Stage stage(options, report, "passes");
-    const auto total = static_cast<int64_t>(options.pipeline.size());
-    int64_t done = 0;
-    PipelineOptions hooks;
-    hooks.after = [&](const Pass& pass, const Graph& now) {
-      ++done;
-      if (options.progress) options.progress("passes: " + pass.name, done, total);
-      if (options.after_pass) options.after_pass(pass.name, now);
-    };
-    auto graphs = passes_.run(imported_, hooks, &report->passes);
+    auto graphs = passes_.run(imported_, pass_hooks(options), &report->passes);
     if (!graphs.ok()) return graphs.failure();
     graphs_ = std::move(*graphs);
     return Done{};

@@ -8,32 +8,20 @@
 namespace lazyrt {
 namespace {
 
-class Hash {
- public:
-  void add(int64_t number) {
-    value_ = (value_ ^ static_cast<uint64_t>(number)) * 0x100000001b3;
-    value_ ^= value_ >> 29;
-  }
-  uint64_t value() const { return value_; }
-
- private:
-  uint64_t value_ = 0xcbf29ce484222325;
-};
-
 /// The same for graphs whose nodes, operands, results and kinds of values agree by id.
-uint64_t structure_of(const Graph& graph) {
-  Hash hash;
+std::vector<int64_t> structure_of(const Graph& graph) {
+  std::vector<int64_t> list;
   for (const Node& node : graph.nodes()) {
-    hash.add(static_cast<int64_t>(node.attrs.kind()));
-    for (const ValueId id : node.inputs) hash.add(id);
-    for (const ValueId id : node.outputs) hash.add(id);
+    list.push_back(static_cast<int64_t>(node.attrs.kind()));
+    list.insert(list.end(), node.inputs.begin(), node.inputs.end());
+    list.insert(list.end(), node.outputs.begin(), node.outputs.end());
   }
   for (ValueId id = 0; id < static_cast<ValueId>(graph.value_count()); ++id) {
-    hash.add(static_cast<int64_t>(graph.value(id).kind));
-    hash.add(graph.value(id).shape.rank());
+    list.push_back(static_cast<int64_t>(graph.value(id).kind));
+    list.push_back(graph.value(id).shape.rank());
   }
-  graph.for_each_root([&](ValueId id) { hash.add(id); });
-  return hash.value();
+  graph.for_each_root([&](ValueId id) { list.push_back(id); });
+  return list;
 }
 
 bool same_steps(const RewriteJournal::Step& a, const RewriteJournal::Step& b) {
@@ -98,17 +86,38 @@ bool AlikePasses::has_unknown_constants(const std::vector<Graph>& graphs, Stage*
   return any;
 }
 
-/// Answers whether the graphs have to go through the pass again.
-Outcome<bool> AlikePasses::run_alike(Stage* stage, std::vector<Graph>* graphs) {
+/// Answers whether the graphs went the same way; if not, they have to go through the pass again.
+Outcome<bool> AlikePasses::try_alike(Stage* stage, std::vector<Graph>* graphs) {
   std::vector<Way> ways;
   for (Graph& graph : *graphs) {
     auto way = run_stage(*stage, &graph);
     if (!way.ok()) return way.failure();
     ways.push_back(std::move(*way));
   }
-  if (differ(ways, stage)) return true;
+  if (differ(ways, stage)) return false;
   stage->way = std::move(ways[0]);
-  return has_unknown_constants(*graphs, stage);
+  return !has_unknown_constants(*graphs, stage);
+}
+
+Outcome<Done> AlikePasses::run_alike(Stage* stage, std::vector<Graph>* graphs) {
+  while (!stage->left_out) {
+    std::vector<Graph> tried = *graphs;
+    const auto same = try_alike(stage, &tried);
+    if (!same.ok()) return same.failure();
+    if (!*same) continue;
+    *graphs = std::move(tried);
+    break;
+  }
+  return Done{};
+}
+
+Outcome<Done> AlikePasses::run_apart(Stage* stage, std::vector<Graph>* graphs) {
+  for (Graph& graph : *graphs) {
+    auto way = run_stage(*stage, &graph);
+    if (!way.ok()) return way.failure();
+    if (&graph == &graphs->front()) stage->way = std::move(*way);
+  }
+  return Done{};
 }
 
 Outcome<std::vector<Graph>> AlikePasses::run(std::vector<Graph> graphs,
@@ -118,27 +127,9 @@ Outcome<std::vector<Graph>> AlikePasses::run(std::vector<Graph> graphs,
   alike_ = std::all_of(graphs.begin(), graphs.end(),
                        [&](const Graph& graph) { return structure_of(graph) == structure_; });
   for (Stage& stage : stages_) {
-    if (!alike_) {
-      stage.kept.clear();
-      stage.left_out = false;
-    }
-    while (!stage.left_out) {
-      std::vector<Graph> tried = graphs;
-      if (!alike_) {
-        for (Graph& graph : tried) {
-          auto way = run_stage(stage, &graph);
-          if (!way.ok()) return way.failure();
-          if (&graph == &tried[0]) stage.way = std::move(*way);
-        }
-      } else {
-        const auto again = run_alike(&stage, &tried);
-        if (!again.ok()) return again.failure();
-        if (*again) continue;
-      }
-      graphs = std::move(tried);
-      if (reports != nullptr) reports->push_back(stage.way.report);
-      break;
-    }
+    if (!alike_) stage = {std::move(stage.pass), {}, false, {}};
+    LAZYRT_TRY(alike_ ? run_alike(&stage, &graphs) : run_apart(&stage, &graphs));
+    if (reports != nullptr && !stage.left_out) reports->push_back(stage.way.report);
     if (options.after) options.after(stage.pass, graphs[0]);
   }
   for (Graph& graph : graphs) finish(&graph);

@@ -33,7 +33,7 @@ class AlikePasses {
   /// How a pass went.
   struct Way {
     std::vector<RewriteJournal::Step> steps;
-    uint64_t structure = 0;  ///< of the graph after it
+    std::vector<int64_t> structure;  ///< of the graph after it
     PassReport report;
   };
   /// What all graphs have to do in a pass.
@@ -45,13 +45,15 @@ class AlikePasses {
   };
 
   static Outcome<Way> run_stage(const Stage& stage, Graph* graph);
-  Outcome<bool> run_alike(Stage* stage, std::vector<Graph>* graphs);
+  Outcome<bool> try_alike(Stage* stage, std::vector<Graph>* graphs);
+  Outcome<Done> run_alike(Stage* stage, std::vector<Graph>* graphs);
+  static Outcome<Done> run_apart(Stage* stage, std::vector<Graph>* graphs);
   static bool differ(const std::vector<Way>& ways, Stage* stage);
   static bool has_unknown_constants(const std::vector<Graph>& graphs, Stage* stage);
 
   std::vector<Stage> stages_;
   bool alike_ = true;
-  uint64_t structure_ = 0;  ///< before the passes
+  std::vector<int64_t> structure_;  ///< before the passes
 };
 
 }  // namespace lazyrt

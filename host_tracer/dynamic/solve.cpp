@@ -32,19 +32,22 @@ SizeSolver::SizeSolver(const std::vector<DimSymbol>& symbols, std::vector<SizePo
 std::optional<TermId> SizeSolver::integers(const std::vector<int64_t>& values) {
   const auto it = known_.find(values);
   if (it != known_.end() && it->second) return it->second;
+  const auto found = learn(values);
+  if (!found && !wanted_) wanted_ = wanted_by_extent_;
+  return found;
+}
+
+std::optional<TermId> SizeSolver::learn(const std::vector<int64_t>& values) {
   const auto found = find(values);
   known_[values] = found;
   if (found) integer_terms_.push_back(*found);
-  if (!found && !wanted_) wanted_ = wanted_by_extent_;
   return found;
 }
 
 void SizeSolver::note_extent(const std::vector<int64_t>& values) {
   if (known_.count(values) != 0) return;
   const auto wanted = std::exchange(wanted_, std::nullopt);
-  const auto found = find(values);
-  known_[values] = found;
-  if (found) integer_terms_.push_back(*found);
+  learn(values);
   if (wanted_ && !wanted_by_extent_) wanted_by_extent_ = wanted_;
   wanted_ = wanted;
 }

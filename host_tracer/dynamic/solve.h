@@ -56,6 +56,8 @@ class SizeSolver {
     int64_t v = 0;
   };
 
+  /// find(), and what is found is known from then on.
+  std::optional<TermId> learn(const std::vector<int64_t>& values);
   std::optional<TermId> find(const std::vector<int64_t>& values);
   std::optional<TermId> of_symbols(const std::vector<int64_t>& values, std::vector<int> symbols);
   std::optional<TermId> of_symbol(int symbol, const std::vector<Sample>& series);

@@ -12,7 +12,6 @@ namespace {
 
 using Op = fb::TermOp;
 
-bool is_unary(Op op) { return op >= Op::SquareRoot; }
 bool is_leaf(Op op) { return op == Op::Integer || op == Op::Real || op == Op::Symbol; }
 
 TermNumber integer_number(int64_t value) { return {false, value, 0}; }
@@ -97,7 +96,7 @@ TermId TermList::make(Op op, TermId a, TermId b) {
   if ((op == Op::Add || op == Op::Subtract) && is_integer(b, 0)) return a;
   if ((op == Op::Multiply || op == Op::FloorDivide) && is_integer(b, 1)) return a;
   const bool by_one = b >= 0 && at(b).op() == Op::Real && at(b).real() == 1;
-  if (op == Op::Multiply && by_one && is_unary(at(a).op())) return a;
+  if (op == Op::Multiply && by_one && is_of_one(at(a).op())) return a;
   if (op == Op::Add && b >= 0 && at(b).op() == Op::Integer && at(b).integer() < 0)
     return make(Op::Subtract, a, integer(-at(b).integer()));
   return add(op, a, b, 0, 0);
@@ -141,7 +140,7 @@ std::string TermList::text(TermId id, const std::vector<std::string>& names) con
   const fb::Term& term = at(id);
   const auto operand = [&](TermId of) {
     const Op op = at(of).op();
-    const bool plain = is_leaf(op) || is_unary(op) || op == Op::Max || op == Op::Min;
+    const bool plain = is_leaf(op) || is_of_one(op) || op == Op::Max || op == Op::Min;
     return plain ? text(of, names) : "(" + text(of, names) + ")";
   };
   switch (term.op()) {

@@ -73,12 +73,6 @@ Outcome<bool> Rewriter::replace_node(const Node& node, const Attrs& attrs,
   return true;
 }
 
-namespace {
-
-void mix(uint64_t* hash, uint64_t number) { *hash = (*hash ^ number) * 0x100000001b3; }
-
-}  // namespace
-
 /// The rule's answer, written into the journal of the graph if it has one.
 Outcome<bool> Rewriter::apply(const Rule& rule, const Node& node) {
   RewriteJournal* journal = graph_.journal;
@@ -92,10 +86,11 @@ Outcome<bool> Rewriter::apply(const Rule& rule, const Node& node) {
   RewriteJournal::Step& step = journal->steps[place];
   step.changed = true;
   for (size_t n = begin; n < graph_.nodes().size(); ++n) {
-    mix(&step.made, static_cast<uint64_t>(graph_.nodes()[n].attrs.kind()));
-    for (ValueId id : graph_.nodes()[n].inputs) mix(&step.made, static_cast<uint64_t>(id));
+    const Node& made = graph_.nodes()[n];
+    step.made.push_back(static_cast<int64_t>(made.attrs.kind()));
+    step.made.insert(step.made.end(), made.inputs.begin(), made.inputs.end());
   }
-  mix(&step.made, graph_.value_count() - values);
+  step.made.push_back(static_cast<int64_t>(graph_.value_count() - values));
   for (ValueId id : node.outputs) step.replaced.emplace_back(id, resolve(id));
   return changed;
 }

@@ -18,7 +18,7 @@ namespace lazyrt {
 struct RewriteJournal {
   struct Step {
     bool changed = false;
-    uint64_t made = 0;  ///< a hash of the nodes added and of what they read, by id
+    std::vector<int64_t> made;  ///< kinds of the nodes added, what they read, how many values
     std::vector<std::pair<ValueId, ValueId>> replaced;  ///< results, and what stands for them
   };
   std::vector<Step> steps;  ///< of all nodes offered, in order

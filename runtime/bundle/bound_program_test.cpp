@@ -216,23 +216,8 @@ TEST(BoundProgram, HostilePatchesMakeNoBadBundle) {
   EXPECT_LT(bound_count, 3 * loaded);
 }
 
-/// f32[n]; y = relu(relu(...)), of `nodes` nodes.
-BundleParts chain(int nodes) {
-  BundleParts parts;
-  test::MethodBuilder b(&parts);
-  int value = b.input("x", DType::kFloat32, {64});
-  for (int i = 0; i < nodes; ++i) value = b.node(test::relu(), {value}, DType::kFloat32, {64});
-  b.output("y", value);
-  auto symbol = std::make_unique<fb::SymbolT>();
-  symbol->name = "n";
-  symbol->max = 4096;
-  b.method().symbols.push_back(std::move(symbol));
-  b.method().values[0]->symbols = {0};
-  return parts;
-}
-
 TEST(BoundProgram, BindsALongChainInNoTime) {
-  const Base base(chain(10'000));
+  const Base base(test::relu_chain(10'000));
   ASSERT_TRUE(base.status.ok()) << base.status.message();
   double best = 1e9;
   for (int i = 0; i < 5; ++i) {

@@ -67,8 +67,6 @@ double compute_real(fb::TermOp op, double a, double b) {
 bool is_of_integers(fb::TermOp op) {
   return op == fb::TermOp::FloorDivide || op == fb::TermOp::Remainder;
 }
-bool is_of_one(fb::TermOp op) { return op >= fb::TermOp::SquareRoot; }
-
 Status make_integer(double value, TermNumber* out) {
   constexpr double kMost = 9007199254740992;  // 2^53: beyond it not every integer is a double
   if (!(std::fabs(value) <= kMost)) return bad_bundle("%g has no integer", value);

@@ -26,6 +26,9 @@ struct TermNumber {
   double as_real() const { return is_real ? real : static_cast<double>(integer); }
 };
 
+/// Whether it has one operand: SquareRoot and what comes behind it.
+inline bool is_of_one(fb::TermOp op) { return op >= fb::TermOp::SquareRoot; }
+
 /// a op b, or op of a alone. kInvalidBundle: an integer that overflows, a division by what is not
 /// positive, a real number that is not finite. REQUIRES: op is known and no Integer, Real or
 /// Symbol.

@@ -395,17 +395,7 @@ TEST_F(Dynamic, CountsGoOnWhenShapesChange) {
 }
 
 TEST(DynamicChain, ManyNodesAreBoundInNoTime) {
-  test::BundleParts parts;
-  test::MethodBuilder b(&parts);
-  int value = b.input("x", DType::kFloat32, {100});
-  for (int i = 0; i < 10'000; ++i) value = b.node(test::relu(), {value}, DType::kFloat32, {100});
-  b.output("y", value);
-  auto symbol = std::make_unique<fb::SymbolT>();
-  symbol->name = "n";
-  symbol->max = 4096;
-  b.method().symbols.push_back(std::move(symbol));
-  b.method().values[0]->symbols = {0};
-  const Loaded chain(parts);
+  const Loaded chain(test::relu_chain(10'000));
   Session session = make(chain.method());
   double best = 1e9;
   for (int64_t i = 0; i < 5; ++i) {

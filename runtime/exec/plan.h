@@ -8,6 +8,7 @@
 namespace lazyrt {
 
 constexpr int kMostSpaces = 1 + BackendServices::kMaxBackends;
+static_assert(kMostSpaces <= 8, "Placement has a bit of a byte for each");
 
 /// A node with what runs it.
 struct PlannedNode {
@@ -23,6 +24,9 @@ struct PlannedNode {
   uint32_t output_count = 0;
   uint32_t segment_nodes = 0;  ///< at the first node of a segment: how many it has
   uint8_t space = kHostSpace;
+
+  /// Behind its last one.
+  size_t operands_end() const { return size_t{first_operand} + input_count + output_count; }
 };
 
 /// What runs a method, chosen and prepared for one session: nodes, and the steps of a run. Made of

@@ -216,8 +216,7 @@ Status Planner::compile(size_t first, size_t count) {
   const uint32_t begin = plan_.nodes_[first].first_operand;
   Array<TensorSpec> specs;
   Array<SegmentNode> nodes;
-  if (!specs.make(last.first_operand + last.input_count + last.output_count - begin, allocator_) ||
-      !nodes.make(count, allocator_)) {
+  if (!specs.make(last.operands_end() - begin, allocator_) || !nodes.make(count, allocator_)) {
     return no_memory();
   }
   uint64_t share = 0;

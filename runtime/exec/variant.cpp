@@ -139,8 +139,7 @@ TensorView Variant::view_in(int32_t id, int space, const fb::Method& method,
 
 void Variant::place_operands(const fb::Method& method, const SharedMemory& memory) {
   for (const PlannedNode& node : plan_.nodes()) {
-    const size_t end = node.first_operand + node.input_count + node.output_count;
-    for (size_t i = node.first_operand; i < end; ++i)
+    for (size_t i = node.first_operand; i < node.operands_end(); ++i)
       operands_[i] = view_in(plan_.operands()[i], node.space, method, memory);
   }
 }
@@ -160,12 +159,11 @@ Status Variant::make_segment_step(uint32_t first, void* workspace, DeviceStep* d
                                   Step* step) const {
   const PlannedNode& head = plan_.nodes()[first];
   const PlannedNode& last = plan_.nodes()[first + head.segment_nodes - 1];
-  const size_t end = last.first_operand + last.input_count + last.output_count;
   device->segment = head.prepared.state;
   step->run = submit;
-  return device->device->bind(device->segment,
-                              {operands_.data() + head.first_operand, end - head.first_operand},
-                              workspace);
+  return device->device->bind(
+      device->segment,
+      {operands_.data() + head.first_operand, last.operands_end() - head.first_operand}, workspace);
 }
 
 void Variant::make_copy_step(const PlannedStep& planned, TensorView host, TensorView there,
@@ -231,8 +229,7 @@ void Variant::refresh_step(size_t index) {
   }
   if (planned.kind != PlannedStep::Kind::kNode) return;
   const PlannedNode& node = plan_.nodes()[planned.index];
-  const size_t end = node.first_operand + node.input_count + node.output_count;
-  for (size_t i = node.first_operand; i < end; ++i) {
+  for (size_t i = node.first_operand; i < node.operands_end(); ++i) {
     const int32_t id = plan_.operands()[i];
     if (id < 0 || operands_[i].data == values_[static_cast<size_t>(id)].data) continue;
     operands_[i].data = values_[static_cast<size_t>(id)].data;

@@ -38,6 +38,13 @@ class Far : public testing::Test {
     EXPECT_EQ(far_counts().blocks, 0) << "memory of the device is left";
   }
 
+  /// The device takes every second node, drawn; of seed 0 all.
+  static void take_half(uint32_t seed, std::mt19937* random) {
+    far_rules().takes = [seed, random](const OpEntry&, const NodeSpec&) {
+      return seed == 0 || (*random)() % 2 == 0;
+    };
+  }
+
   SessionOptions on(const Backend& backend, bool profile = false) {
     SessionOptions options;
     options.backend = &backend;
@@ -286,9 +293,7 @@ TEST_F(Far, GuardsStatesAndVariants) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
-    far_rules().takes = [&](const OpEntry&, const NodeSpec&) {
-      return seed == 0 || random() % 2 == 0;
-    };
+    take_half(seed, &random);
     Session session = test::make(bundle.method(), on(far_reference_));
     Session alone = test::make(bundle.method(), on(*reference_backend()));
     for (int round = 0; round < 3; ++round) {
@@ -311,9 +316,7 @@ TEST_F(Far, OtherSizes) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
-    far_rules().takes = [&](const OpEntry&, const NodeSpec&) {
-      return seed == 0 || random() % 2 == 0;
-    };
+    take_half(seed, &random);
     Session session = test::make(bundle.method(), on(far_reference_));
     for (const int64_t n : {6, 512, 2, 6}) {
       std::vector<float> x(12), mask(static_cast<size_t>(3 * n));

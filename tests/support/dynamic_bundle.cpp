@@ -73,4 +73,15 @@ BundleParts dynamic_bundle(int64_t rows, int64_t n) {
   return parts;
 }
 
+BundleParts relu_chain(int nodes) {
+  BundleParts parts;
+  MethodBuilder b(&parts);
+  int value = b.input("x", DType::kFloat32, {64});
+  for (int i = 0; i < nodes; ++i) value = b.node(relu(), {value}, DType::kFloat32, {64});
+  b.output("y", value);
+  b.method().symbols.push_back(symbol("n", 1, 4096, 1));
+  b.method().values[0]->symbols = {0};
+  return parts;
+}
+
 }  // namespace lazyrt::test

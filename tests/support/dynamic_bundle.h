@@ -33,4 +33,7 @@ BundleParts dynamic_bundle(int64_t rows = 4, int64_t n = 6);
 /// The same without symbols, terms and patches.
 BundleParts static_bundle(int64_t rows, int64_t n);
 
+/// x f32[n], n from 1 to 4096, in the file 64; y = relu(relu(...)), of `nodes` nodes.
+BundleParts relu_chain(int nodes);
+
 }  // namespace lazyrt::test

@@ -76,16 +76,27 @@ Sorted first_nan_or(RuleContext& c, ValueId x, int axis, const Sorted& found) {
   return result;
 }
 
+/// What a median is taken of: along one axis, or of all elements in a row.
+struct Row {
+  ValueId x = kNoValue;
+  int axis = 0;
+  int64_t n = 1;  ///< its extent
+};
+
+Row median_operand(RuleContext& c) {
+  Row row;
+  row.x = at_least_1d(c, c.tensor("self"));
+  if (!c.has("dim")) row.x = c.reshape(row.x, {c.numel(row.x)});
+  if (c.has("dim")) row.axis = c.axis_arg("dim", row.x);
+  row.n = c.dim(row.x, row.axis);
+  if (row.n == 0) c.refuse("of no elements is not supported");
+  return row;
+}
+
 /// The lower of the two middle elements, or NaN as soon as there is one.
 void median(RuleContext& c) {
-  ValueId x = at_least_1d(c, c.tensor("self"));
-  if (!c.has("dim")) x = c.reshape(x, {c.numel(x)});
-  const int axis = c.has("dim") ? c.axis_arg("dim", x) : 0;
-  const int64_t n = c.dim(x, axis);
-  if (n == 0) {
-    c.refuse("of no elements is not supported");
-    return;
-  }
+  const auto [x, axis, n] = median_operand(c);
+  if (n == 0) return;
   const Sorted sorted = top_k(c, x, axis, (n - 1) / 2 + 1, false);
   Sorted found = {c.slice(sorted.values, axis, (n - 1) / 2, 1),
                   c.slice(sorted.indices, axis, (n - 1) / 2, 1)};
@@ -94,15 +105,9 @@ void median(RuleContext& c) {
 
 /// The lower of the two middle ones of the elements that are numbers: NaN are sorted behind them.
 void nanmedian(RuleContext& c) {
-  ValueId x = at_least_1d(c, c.tensor("self"));
-  if (!is_floating(c.dtype(x))) return median(c);
-  if (!c.has("dim")) x = c.reshape(x, {c.numel(x)});
-  const int axis = c.has("dim") ? c.axis_arg("dim", x) : 0;
-  const int64_t n = c.dim(x, axis);
-  if (n == 0) {
-    c.refuse("of no elements is not supported");
-    return;
-  }
+  if (!is_floating(c.dtype(c.tensor("self")))) return median(c);
+  const auto [x, axis, n] = median_operand(c);
+  if (n == 0) return;
   const ValueId nan = c.cast(c.unary(fb::UnaryFn::IsNan, x), DType::kInt64);
   const ValueId behind = c.reduce(fb::ReduceFn::Sum, nan, {axis}, true);
   ValueId place = c.binary(fb::BinaryFn::Sub, c.scalar(DType::kInt64, n - 1), behind);

@@ -37,9 +37,13 @@ def parts_of(index):
     return parts
 
 
+def _left_out(tensor, parts):
+    """The dimensions that an ellipsis among the parts stands for."""
+    return tensor.dim() - sum(part is not None and part is not Ellipsis for part in parts)
+
+
 def _open(tensor, parts):
     """(index that leaves the numbers' dimensions whole, [(dimension of the result, number)])"""
-    taken = sum(part is not None and part is not Ellipsis for part in parts)
     dim, found, index = 0, [], []
     for part in parts:
         if _is_number(part):
@@ -47,7 +51,7 @@ def _open(tensor, parts):
             part = slice(None)
         index.append(part)
         if part is Ellipsis:
-            dim += tensor.dim() - taken
+            dim += _left_out(tensor, parts)
         elif type(part) is not int:
             dim += 1
     return tuple(index), found
@@ -85,27 +89,23 @@ def write(tensor, parts, value):
     target.index_copy_(dim, _place(number, target.shape[dim]), value)
 
 
-def _is_part(part):
-    if type(part) is slice:
-        positive = part.step is None or type(part.step) is int and part.step > 0
-        return positive and all(type(bound) in (int, type(None)) for bound in (part.start, part.stop))
-    return type(part) in (int, type(None), type(Ellipsis))
+def _goes_forward(part):
+    return type(part) is not slice or part.step is None or part.step > 0
 
 
 def bounded_parts(index):
     """The parts of a plain index that bounds some dimension, as x[:, :n] does; None of any other."""
     parts = index if type(index) is tuple else (index,)
     bounds = any(type(part) is slice and (part.start, part.stop) != (None, None) for part in parts)
-    return parts if bounds and all(map(_is_part, parts)) else None
+    return parts if bounds and all(_is_plain(part) and _goes_forward(part) for part in parts) else None
 
 
 def sliced(tensor, parts):
     """tensor[parts] with a slice for each one that is bounded: torch leaves out those that take all, which depends on sizes."""
-    taken = sum(part is not None and part is not Ellipsis for part in parts)
     dim, result = 0, tensor
     for part in parts:
         if part is Ellipsis:
-            dim += tensor.dim() - taken
+            dim += _left_out(tensor, parts)
         elif part is None:
             result = result.unsqueeze(dim)
             dim += 1
