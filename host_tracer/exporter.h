@@ -22,9 +22,9 @@ struct DynamicExport {
   DynamicShapes shapes;
   SizePoint sample;
   std::vector<SizePoint> points;
-  /// The program at one more point, where numbers are not settled by these; may be empty, may
-  /// throw.
-  std::function<Outcome<Trace>(const SizePoint& point)> capture_at;
+  /// The program at one more point, where numbers are not settled by these, or it takes another
+  /// path; `compared`: with what the check needs. May be empty, may throw.
+  std::function<Outcome<Trace>(const SizePoint& point, bool compared)> capture_at;
 };
 
 struct ExportOptions {
@@ -58,6 +58,7 @@ struct ExportedVariant {
   size_t guards = 0;
   uint64_t arena_bytes = 0;
   std::string difference;  ///< where its trace parts from the first one's; empty for the first
+  std::string sizes;       ///< "seq: 129 to 512", of one of several ranges
 };
 
 /// Of several variants all but `file`, `variants`, `notes` and `times` is about the first.
@@ -77,6 +78,8 @@ struct ExportReport {
   std::vector<ExportedVariant> variants;
   /// What varies with the symbols, a line each; empty where all extents are fixed.
   std::vector<std::string> size_rules;
+  /// To be compared with the bundle beside those given: the program at the ends of its ranges.
+  std::vector<Trace> more_traces;
   std::vector<StageTime> times;
 };
 

@@ -49,20 +49,6 @@ bool is_same(const TraceValue& a, const TraceValue& b) {
          a.constant.data != nullptr && same_bytes(a.constant, b.constant);
 }
 
-/// Parameters and buffers of `trace` are those of `first` where they are equal.
-void share_constants(const Trace& first, Trace* trace) {
-  std::map<std::string, const TraceValue*> known;
-  for (const TraceValue& value : first.values) {
-    if (value.constant.data && !value.name.empty()) known.emplace(value.name, &value);
-  }
-  for (TraceValue& value : trace->values) {
-    const auto found = known.find(value.name);
-    if (found != known.end() && is_same(*found->second, value)) {
-      value.constant = found->second->constant;
-    }
-  }
-}
-
 std::string errors_of(const Trace& trace) {
   std::string text;
   for (const Finding& finding : trace.findings) {
@@ -129,6 +115,19 @@ std::vector<std::pair<SizePoint, bool>> all_points(const DynamicExport& dynamic)
 
 }  // namespace
 
+void share_constants(const Trace& first, Trace* trace) {
+  std::map<std::string, const TraceValue*> known;
+  for (const TraceValue& value : first.values) {
+    if (value.constant.data && !value.name.empty()) known.emplace(value.name, &value);
+  }
+  for (TraceValue& value : trace->values) {
+    const auto found = known.find(value.name);
+    if (found != known.end() && is_same(*found->second, value)) {
+      value.constant = found->second->constant;
+    }
+  }
+}
+
 void note_untried(const DynamicShapes& shapes, std::vector<SizePoint> tried, Trace* trace) {
   std::sort(tried.begin(), tried.end());
   tried.erase(std::unique(tried.begin(), tried.end()), tried.end());
@@ -192,8 +191,9 @@ Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& 
   const SizesCapture sizes(sample, program, *shapes);
   const auto points = all_points(result.dynamic);
   const auto kept = std::make_shared<const Trace>(sample);
-  result.dynamic.capture_at = [kept, program, shapes = *shapes](const SizePoint& point) {
-    return SizesCapture(*kept, program, shapes).at(point, false);
+  result.dynamic.capture_at = [kept, program, shapes = *shapes](const SizePoint& point,
+                                                                bool compared) {
+    return SizesCapture(*kept, program, shapes).at(point, compared);
   };
   std::vector<Trace> others;
   std::vector<SizePoint> tried = {result.dynamic.sample};

@@ -37,6 +37,9 @@ struct SizedCapture {
 Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& dims,
                                    const SizedCapture& program);
 
+/// Parameters and buffers of `trace` become those of `first` where they are equal.
+void share_constants(const Trace& first, Trace* trace);
+
 /// Adds the finding that not all sizes were tried, unless `tried` (in any order) are all there are.
 void note_untried(const DynamicShapes& shapes, std::vector<SizePoint> tried, Trace* trace);
 

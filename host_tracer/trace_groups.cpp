@@ -178,7 +178,8 @@ Outcome<TraceState> take_state(Trace& trace, const TraceValue& like) {
   return TraceState{leaf, leaf};
 }
 
-/// Every trace gets every state, in one order.
+}  // namespace
+
 Outcome<Done> share_states(std::vector<Trace>& traces) {
   std::vector<TraceValue> all;
   for (const Trace& trace : traces) {
@@ -199,8 +200,6 @@ Outcome<Done> share_states(std::vector<Trace>& traces) {
   }
   return Done{};
 }
-
-}  // namespace
 
 std::string first_difference(const Trace& a, const Trace& b) {
   for (size_t i = 0; i < std::min(a.nodes.size(), b.nodes.size()); ++i) {

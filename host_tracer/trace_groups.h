@@ -22,6 +22,10 @@ struct TraceGroup {
 /// findings and syncs do not count.
 std::string first_difference(const Trace& a, const Trace& b);
 
+/// Every trace gets every state that one of them has, in one order. kInvalidArgument names the
+/// buffer with which they do not begin alike.
+Outcome<Done> share_states(std::vector<Trace>& traces);
+
 /// Groups in order of their first trace. Every group gets all states that any trace has: a buffer
 /// that one path writes is no constant on another. Fails (kInvalidArgument) with what differs where
 /// traces have not one interface (number, names and dtypes of inputs and outputs) or begin with

@@ -31,6 +31,8 @@ constexpr uint32_t kBundleMaxTables = 1000000;
 constexpr uint32_t kBundleMaxVariants = 255;
 /// Most symbols of a method.
 constexpr uint32_t kBundleMaxSymbols = 64;
+/// Most methods and variants with symbols in a bundle.
+constexpr uint32_t kBundleMaxSizedMethods = 64;
 /// Inputs and outputs of one node.
 constexpr uint32_t kBundleMaxOperands = 65536;
 /// Longest name of a method, input, output, literal or symbol.

@@ -315,6 +315,7 @@ void Export::write() {
     stop(report.failure());
   }
   describe_passes(*report, &summary_);
+  std::move(report->more_traces.begin(), report->more_traces.end(), std::back_inserter(traces_));
 }
 
 std::unique_ptr<LoadedBundle> Export::open() const {

@@ -6,9 +6,6 @@
 #include "host_tracer/dynamic/constant_forms.h"
 
 namespace lazyrt {
-namespace {
-
-/// The same for graphs whose nodes, operands, results and kinds of values agree by id.
 std::vector<int64_t> structure_of(const Graph& graph) {
   std::vector<int64_t> list;
   for (const Node& node : graph.nodes()) {
@@ -23,6 +20,8 @@ std::vector<int64_t> structure_of(const Graph& graph) {
   graph.for_each_root([&](ValueId id) { list.push_back(id); });
   return list;
 }
+
+namespace {
 
 bool same_steps(const RewriteJournal::Step& a, const RewriteJournal::Step& b) {
   return a.changed == b.changed && a.made == b.made && a.replaced == b.replaced;

@@ -12,6 +12,9 @@
 
 namespace lazyrt {
 
+/// The same for graphs whose nodes, operands, results and kinds of values agree by id.
+std::vector<int64_t> structure_of(const Graph& graph);
+
 /// Runs passes on graphs that have the same nodes, so that these have the same nodes afterwards. A
 /// rule of a pass changes a node in all graphs or in none: a pad that is empty at one size only
 /// stays, and so does what makes a constant whose content varies in no known form. A pass without

@@ -203,8 +203,8 @@ Outcome<DynamicGraph> unified(const Body& body) {
     graph.compact();
     graphs.push_back(std::move(graph));
   }
-  std::optional<SizePoint> wanted;
-  return unify_graphs(std::move(graphs), kRows, points, &wanted);
+  UnifyHints hints;
+  return unify_graphs(std::move(graphs), kRows, points, &hints);
 }
 
 ValueId binary(Graph& graph, fb::BinaryFn fn, ValueId a, ValueId b) {

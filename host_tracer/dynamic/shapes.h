@@ -20,6 +20,7 @@ struct DimSymbol {
 
   int64_t count() const { return (max - min) / multiple + 1; }
   int64_t nth(int64_t i) const { return min + i * multiple; }
+  bool operator==(const DimSymbol&) const = default;
   bool holds(int64_t size) const { return size >= min && size <= max && size % multiple == 0; }
   /// "seq: 1 to 512", "h: 160 to 288, a multiple of 32"
   std::string text() const;

@@ -149,13 +149,14 @@ class Unifier {
     return std::move(made_);
   }
 
-  std::optional<SizePoint> wanted() const { return solver_->wanted(); }
+  UnifyHints hints() const { return {solver_->wanted(), place_}; }
 
  private:
   const Graph& base() const { return graphs_[0]; }
 
   Failure differs(size_t k, const std::string& what, const Source& source) const {
     const std::string place = source.text();
+    place_ = source;
     return {Error::kUnsupported, kDiffersAtSizes + made_.shapes_.text(points_[0]) + " and at " +
                                      made_.shapes_.text(points_[k]) + ": " + what +
                                      (place.empty() ? "" : ", " + place)};
@@ -645,15 +646,15 @@ class Unifier {
   std::vector<Graph> graphs_;
   const std::vector<SizePoint>& points_;
   DynamicGraph made_;
+  mutable Source place_;  ///< of the last failure
   std::optional<SizeSolver> solver_;
 };
 
 Outcome<DynamicGraph> unify_graphs(std::vector<Graph> graphs, const DynamicShapes& shapes,
-                                   const std::vector<SizePoint>& points,
-                                   std::optional<SizePoint>* wanted) {
+                                   const std::vector<SizePoint>& points, UnifyHints* hints) {
   Unifier unifier(std::move(graphs), shapes, points);
   auto made = unifier.run();
-  *wanted = made.ok() ? std::nullopt : unifier.wanted();
+  *hints = made.ok() ? UnifyHints() : unifier.hints();
   return made;
 }
 

@@ -42,14 +42,18 @@ class DynamicGraph {
 /// How the texts begin that tell of a program which is another one at other sizes.
 inline constexpr const char* kDiffersAtSizes = "the program is not the same at ";
 
+/// What unify_graphs knows where it failed.
+struct UnifyHints {
+  std::optional<SizePoint> wanted;  ///< a point whose graph would say more
+  Source place;                     ///< of what differs, as far as it is known
+};
+
 /// `graphs[k]` is the program at points[k], after all passes and compact(); the first is the base,
 /// the last the largest (fit_points). A constant that varies becomes a number in a tensor (Full),
 /// or a slice of the largest one. Fails (kUnsupported) with the place where the program takes
-/// another path at another size, or has a number or constant that nothing known explains; where the
-/// graph at one more point would say more, *wanted is that point, else it is nothing.
+/// another path at another size, or has a number or constant that nothing known explains.
 Outcome<DynamicGraph> unify_graphs(std::vector<Graph> graphs, const DynamicShapes& shapes,
-                                   const std::vector<SizePoint>& points,
-                                   std::optional<SizePoint>* wanted);
+                                   const std::vector<SizePoint>& points, UnifyHints* hints);
 
 /// Whether the shape rules accept every size of each symbol (the others at the base), up to
 /// `most` of a symbol, and `most` sizes of all together. Fails as DynamicGraph::at.

@@ -35,7 +35,8 @@ class PartialFile {
   std::string path_;
 };
 
-Outcome<Done> write(const std::vector<Trace>& traces, const PythonExportOptions& options,
+/// Traces that the check needs, too, are appended.
+Outcome<Done> write(std::vector<Trace>* traces, const PythonExportOptions& options,
                     const std::string& path, ExportSummary* summary) {
   ExportOptions exporter;
   exporter.path = path;
@@ -44,9 +45,10 @@ Outcome<Done> write(const std::vector<Trace>& traces, const PythonExportOptions&
   exporter.emit.info = options.info;
   exporter.progress = options.progress;
   exporter.dynamic = options.dynamic;
-  auto report = export_traces(traces, default_ops(), exporter);
+  auto report = export_traces(*traces, default_ops(), exporter);
   if (!report.ok()) return report.failure();
   describe_passes(*report, summary);
+  std::move(report->more_traces.begin(), report->more_traces.end(), std::back_inserter(*traces));
   return Done{};
 }
 
@@ -75,14 +77,14 @@ Outcome<Done> check(const std::vector<Trace>& traces, const PythonExportOptions&
 
 }  // namespace
 
-Outcome<ExportSummary> export_from_python(const std::vector<Trace>& traces,
+Outcome<ExportSummary> export_from_python(std::vector<Trace> traces,
                                           const PythonExportOptions& options) {
   ExportSummary summary;
   summary.model = options.model;
   summary.seconds.trace = options.trace_seconds;
   describe_traces(traces, &summary);
   const PartialFile file(options.path);
-  LAZYRT_TRY(write(traces, options, file.path(), &summary));
+  LAZYRT_TRY(write(&traces, options, file.path(), &summary));
   const auto bundle = open_made(file.path());
   if (!bundle.ok()) return bundle.failure();
   LAZYRT_TRY(check(traces, options, **bundle, &summary));

@@ -32,7 +32,7 @@ struct PythonExportOptions {
 
 /// Exports, checks and publishes. REQUIRES: !traces.empty().
 /// Fails as export_trace does, or where the bundle does not reproduce the sample outputs.
-Outcome<ExportSummary> export_from_python(const std::vector<Trace>& traces,
+Outcome<ExportSummary> export_from_python(std::vector<Trace> traces,
                                           const PythonExportOptions& options);
 
 }  // namespace lazyrt

@@ -168,8 +168,9 @@ class PySession {
         infos(method_.output_count(), [&](size_t i) { return method_.output(i, variant); });
     if (method_.symbol_count() == 0) return list;
     for (size_t i = 0; i < list.size(); ++i) {
-      list[i]["symbols"] = symbols_of(method_.output(i, variant).shape.rank(),
-                                      [&](int dim) { return method_.output_symbol(i, dim); });
+      list[i]["symbols"] = symbols_of(method_.output(i, variant).shape.rank(), [&](int dim) {
+        return method_.output_symbol(i, dim, variant);
+      });
     }
     return list;
   }

@@ -212,17 +212,26 @@ std::string explain_difference(const py::object& callback,
   }
 }
 
+/// To be copied and dropped without the interpreter's lock.
+std::shared_ptr<py::object> held_object(const py::object& object) {
+  return {new py::object(object), [](py::object* held) {
+            const py::gil_scoped_acquire gil;
+            delete held;
+          }};
+}
+
 /// `callback(inputs, reset)` gives ([tensor, number or None for each output], other structure or
 /// ""); its `sources` know the line.
 void set_reference(Trace& trace, const py::object& callback) {
   auto reference = std::make_shared<EagerReference>();
-  reference->call = [callback](const std::vector<SampleTensor>& samples, bool reset) {
-    return call_reference(callback, samples, reset);
+  const auto held = held_object(callback);
+  reference->call = [held](const std::vector<SampleTensor>& samples, bool reset) {
+    return call_reference(*held, samples, reset);
   };
   const auto sources = callback.attr("sources").cast<std::shared_ptr<PythonSources>>();
   reference->source_of = [sources] { return sources->current(); };
-  reference->explain = [callback](const std::vector<std::vector<SampleTensor>>& calls) {
-    return explain_difference(callback, calls);
+  reference->explain = [held](const std::vector<std::vector<SampleTensor>>& calls) {
+    return explain_difference(*held, calls);
   };
   trace.eager = std::move(reference);
 }
@@ -360,15 +369,15 @@ std::pair<std::string, std::string> export_python(const std::vector<std::shared_
   return {summary_text(*summary), summary_json(*summary).dump(2, ' ', false, kRepair)};
 }
 
-/// `dims` by input and dim, -1 where the extent is the sample's; `capture_at(point)` gives a trace.
+/// `dims` by input and dim, -1 where the extent is the sample's; `capture_at(point, compared)`
+/// gives a trace.
 void set_dynamic(PythonExportOptions& options, const std::vector<DimSymbol>& symbols,
                  const std::vector<std::vector<int>>& dims, const SizePoint& sample,
                  const std::vector<SizePoint>& points, const py::object& capture_at) {
-  // Copies of the options are made without the interpreter's lock.
-  const auto held = std::make_shared<py::object>(capture_at);
-  const auto capture = [held](const SizePoint& point) -> Outcome<Trace> {
+  const auto held = held_object(capture_at);
+  const auto capture = [held](const SizePoint& point, bool compared) -> Outcome<Trace> {
     const py::gil_scoped_acquire gil;
-    return *(*held)(point).cast<std::shared_ptr<Trace>>();
+    return *(*held)(point, compared).cast<std::shared_ptr<Trace>>();
   };
   options.dynamic = DynamicExport{{symbols, dims}, sample, points, capture};
 }

@@ -34,7 +34,7 @@ TensorLine input_line(const Method& method, size_t i, size_t variant = 0) {
 
 TensorLine output_line(const Method& method, size_t i, size_t variant = 0) {
   return tensor_line(method, method.output(i, variant),
-                     [&](int d) { return method.output_symbol(i, d); });
+                     [&](int d) { return method.output_symbol(i, d, variant); });
 }
 
 LiteralLine literal_line(const LiteralInfo& info) {
@@ -56,8 +56,14 @@ GuardLine guard_line(const GuardInfo& info) {
   return line;
 }
 
+DimSymbol dim_symbol(const SymbolInfo& info) {
+  return {info.name, info.min, info.max, info.multiple};
+}
+
 VariantLine variant_line(const Method& method, const fb::Method& tables, size_t variant) {
   VariantLine line;
+  for (size_t i = 0; i < method.symbol_count() && method.variant_count() > 1; ++i)
+    line.symbols.push_back(dim_symbol(method.variant_symbol(i, variant)));
   for (size_t i = 0; i < method.input_count(); ++i)
     line.inputs.push_back(input_line(method, i, variant));
   for (size_t i = 0; i < method.output_count(); ++i)
@@ -170,7 +176,7 @@ void describe_symbols(const Method& method, const fb::Method& tables, MethodInfo
   std::vector<std::string> names;
   for (size_t i = 0; i < method.symbol_count(); ++i) {
     const SymbolInfo symbol = method.symbol(i);
-    info->symbols.push_back({symbol.name, symbol.min, symbol.max, symbol.multiple});
+    info->symbols.push_back(dim_symbol(symbol));
     names.emplace_back(symbol.name);
   }
   std::vector<fb::Term> terms;

@@ -44,6 +44,7 @@ struct GuardLine {
 
 /// One of the programs of a method, in the order in which they are tried.
 struct VariantLine {
+  std::vector<DimSymbol> symbols;  ///< with the bounds of this variant; of one of several only
   std::vector<TensorLine> inputs;
   std::vector<TensorLine> outputs;
   std::vector<GuardLine> guards;

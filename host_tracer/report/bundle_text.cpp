@@ -61,6 +61,7 @@ void append_variants(const MethodInfo& method, std::ostringstream* out) {
          << " samples; takes";
     for (const TensorLine& input : variant.inputs) *out << " " << input.name << " " << input.type();
     *out << "\n";
+    for (const DimSymbol& symbol : variant.symbols) *out << "    size    " << symbol.text() << "\n";
     append_guards("    ", variant.guards, out);
   }
 }
@@ -118,6 +119,17 @@ Json literals_json(const std::vector<LiteralLine>& literals) {
   return list;
 }
 
+Json symbols_json(const std::vector<DimSymbol>& symbols) {
+  Json list = Json::array();
+  for (const DimSymbol& symbol : symbols) {
+    list.push_back({{"name", symbol.name},
+                    {"min", symbol.min},
+                    {"max", symbol.max},
+                    {"multiple", symbol.multiple}});
+  }
+  return list;
+}
+
 Json variants_json(const MethodInfo& method) {
   Json list = Json::array();
   for (const VariantLine& variant : method.variants) {
@@ -127,7 +139,8 @@ Json variants_json(const MethodInfo& method) {
                         {"seen", guard.seen},
                         {"source", guard.source},
                         {"check", guard.check}});
-    list.push_back({{"inputs", tensors_json(variant.inputs)},
+    list.push_back({{"symbols", symbols_json(variant.symbols)},
+                    {"inputs", tensors_json(variant.inputs)},
                     {"outputs", tensors_json(variant.outputs)},
                     {"guards", guards},
                     {"nodes", variant.nodes},
@@ -153,13 +166,7 @@ Json method_json(const MethodInfo& method) {
                {"flops", method.flops},
                {"reference_nodes", reference_nodes_json(method)},
                {"session_error", method.session_error}};
-  json["symbols"] = Json::array();
-  for (const DimSymbol& symbol : method.symbols) {
-    json["symbols"].push_back({{"name", symbol.name},
-                               {"min", symbol.min},
-                               {"max", symbol.max},
-                               {"multiple", symbol.multiple}});
-  }
+  json["symbols"] = symbols_json(method.symbols);
   json["node_list"] = Json::array();
   for (const NodeLine& node : method.nodes) json["node_list"].push_back(node_json(node));
   json["values"] = Json::array();

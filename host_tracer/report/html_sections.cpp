@@ -344,6 +344,7 @@ std::string variants_section(const MethodInfo& method, bool with_guards) {
       table +=
           "<code>" + html_escape(input.name) + ": " + html_escape(input.type()) + "</code><br>";
     }
+    for (const DimSymbol& symbol : variant.symbols) table += html_escape(symbol.text()) + "<br>";
     table += "<td class=n>" + std::to_string(variant.nodes) + "<td class=n>" +
              std::to_string(variant.samples) + "<td>";
     for (const GuardLine& guard : variant.guards) {

@@ -24,6 +24,15 @@ std::string decimals(double value, const char* format) {
 
 void append_interface(const MethodInfo& method, std::ostringstream* out) {
   for (const DimSymbol& symbol : method.symbols) *out << "  size        " << symbol.text() << "\n";
+  for (size_t v = 0; v < method.variants.size(); ++v) {
+    const auto& symbols = method.variants[v].symbols;
+    for (size_t i = 0; i < symbols.size(); ++i) {
+      const std::string variant = "  variant " + std::to_string(v);
+      const std::string begin = i == 0 ? variant : "";
+      *out << begin << std::string(std::max<size_t>(begin.size(), 14) - begin.size(), ' ')
+           << symbols[i].text() << "\n";
+    }
+  }
   for (const TensorLine& input : method.inputs) {
     *out << "  input       " << input.name << ": " << input.type() << "\n";
   }

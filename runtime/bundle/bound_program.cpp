@@ -12,24 +12,26 @@
 namespace lazyrt {
 namespace {
 
-/// Makes the copy say what the method is at other sizes.
+/// Makes the copy say what one variant of the method is at other sizes.
 ///
 /// A hostile file may let its tables overlap, so that what is written changes the structure of the
 /// copy. So the places to write at come from the base, which never changes; the copy is read only
 /// after its structure was verified, and never while it is written.
 class Binder {
  public:
-  Binder(const ProgramState& base, size_t method, uint8_t* copy, const Allocator& memory)
+  Binder(const ProgramState& base, size_t method, size_t variant, uint8_t* copy,
+         const Allocator& memory)
       : base_(base),
         index_(method),
-        method_(base.method(method)),
+        variant_(variant),
+        method_(base.variant(method, variant)),
         copy_(copy),
         memory_(memory),
         sections_(base.sections) {
     sections_.metadata = {copy, base.sections.metadata.size()};
   }
 
-  Status run(Span<const int64_t> symbols) {
+  Status write(Span<const int64_t> symbols) {
     LAZYRT_RETURN_IF_ERROR(write_patches(symbols));
     write_input_extents(symbols);
     LAZYRT_RETURN_IF_ERROR(check_structure());
@@ -38,10 +40,17 @@ class Binder {
     MethodCheck derived(bound_method(), sections_, *base_.ops, &budget, &work);
     derived.mode = CheckMode::kDerive;
     LAZYRT_RETURN_IF_ERROR(derive(&derived));
-    LAZYRT_RETURN_IF_ERROR(place(&derived));
-    LAZYRT_RETURN_IF_ERROR(check_structure());
-    return verify();
+    return place(&derived);
   }
+
+  /// REQUIRES: nothing is written any more.
+  Status verify() {
+    LAZYRT_RETURN_IF_ERROR(check_structure());
+    LAZYRT_RETURN_IF_ERROR(
+        verify_bound_method(sections_, bound_method(), *base_.ops, base_.options, memory_));
+    return check_variant(method_, bound_method());
+  }
+
   const BundleSections& sections() const { return sections_; }
 
  private:
@@ -49,7 +58,7 @@ class Binder {
     return *method_.values()->Get(static_cast<uint32_t>(id));
   }
   const fb::Method& bound_method() const {
-    return *sections_.bundle->methods()->Get(static_cast<uint32_t>(index_));
+    return variant_of(*sections_.bundle->methods()->Get(static_cast<uint32_t>(index_)), variant_);
   }
 
   /// Where a part of the base lies in the copy.
@@ -95,10 +104,16 @@ class Binder {
     LAZYRT_RETURN_IF_ERROR(check_flatbuffer(sections_.metadata));
     sections_.bundle = fb::GetBundle(copy_);
     const bool same = count_of(sections_.bundle->methods()) == base_.method_count() &&
+                      has_same_variants() &&
                       count_of(bound_method().values()) == count_of(method_.values()) &&
                       count_of(bound_method().nodes()) == count_of(method_.nodes()) &&
                       count_of(bound_method().guards()) == count_of(method_.guards());
     return same ? Status() : bad_bundle("what its patches write changes its structure");
+  }
+
+  bool has_same_variants() const {
+    const auto& method = *sections_.bundle->methods()->Get(static_cast<uint32_t>(index_));
+    return variants_of(method) == base_.variant_count(index_);
   }
 
   static Status derive(MethodCheck* check) {
@@ -194,31 +209,18 @@ class Binder {
     write_field<int32_t>(value, fb::Value::VT_ALIAS_OF, facts.alias_of);
   }
 
-  Status verify() const {
-    LAZYRT_RETURN_IF_ERROR(
-        verify_bound_method(sections_, bound_method(), *base_.ops, base_.options, memory_));
-    return check_variant(method_, bound_method());
-  }
-
   const ProgramState& base_;
   const size_t index_;
-  const fb::Method& method_;  ///< the base's
+  const size_t variant_;
+  const fb::Method& method_;  ///< the base's variant
   uint8_t* const copy_;
   const Allocator memory_;
   BundleSections sections_;  ///< of the copy
 };
 
-Status check_values_of_symbols(const fb::Method& method, Span<const int64_t> symbols) {
-  for (size_t i = 0; i < symbols.size(); ++i) {
-    LAZYRT_RETURN_IF_ERROR(
-        check_symbol_value(*method.symbols()->Get(static_cast<uint32_t>(i)), symbols[i]));
-  }
-  return {};
-}
-
-Status check_bound(const ProgramState& program, size_t method, bool largest,
+Status check_bound(const ProgramState& program, size_t method, size_t variant, bool largest,
                    const Allocator& memory) {
-  const fb::Method& m = program.method(method);
+  const fb::Method& m = program.variant(method, variant);
   int64_t sizes[kBundleMaxSymbols] = {};
   const size_t count = count_of(m.symbols());
   for (size_t i = 0; i < count; ++i) {
@@ -239,7 +241,7 @@ BoundProgram::~BoundProgram() {
 Status BoundProgram::make(const ProgramState& base, size_t method, Span<const int64_t> symbols,
                           const Allocator& memory) {
   const fb::Method& m = base.method(method);
-  LAZYRT_RETURN_IF_ERROR(check_values_of_symbols(m, symbols));
+  LAZYRT_RETURN_IF_ERROR(check_sizes(m, symbols));
   const Span<const uint8_t> metadata = base.sections.metadata;
   memory_ = memory;
   metadata_ = static_cast<uint8_t*>(
@@ -247,10 +249,9 @@ Status BoundProgram::make(const ProgramState& base, size_t method, Span<const in
   if (metadata_ == nullptr)
     return Status(Error::kOutOfMemory, "no memory for a method of other sizes");
   std::memcpy(metadata_, metadata.data(), metadata.size());
-  Binder binder(base, method, metadata_, memory);
-  LAZYRT_RETURN_IF_ERROR(binder.run(symbols).with_context(
-      "method '%.30s' with %s", text_of(m.name()), sizes_text(m, symbols).text));
-  state_.sections = binder.sections();
+  LAZYRT_RETURN_IF_ERROR(
+      bind(base, method, symbols)
+          .with_context("method '%.30s' with %s", text_of(m.name()), sizes_text(m, symbols).text));
   state_.ops = base.ops;
   state_.options = base.options;
   state_.bytes = base.bytes;
@@ -258,23 +259,35 @@ Status BoundProgram::make(const ProgramState& base, size_t method, Span<const in
   return {};
 }
 
-Status check_bounds(const ProgramState& program, const Allocator& memory) {
-  for (size_t i = 0; i < program.method_count(); ++i) {
-    if (count_of(program.method(i).symbols()) == 0) continue;
-    LAZYRT_RETURN_IF_ERROR(check_bound(program, i, false, memory));
-    LAZYRT_RETURN_IF_ERROR(check_bound(program, i, true, memory));
+/// What one variant writes may change another one in a hostile file: all are verified afterwards.
+Status BoundProgram::bind(const ProgramState& base, size_t method, Span<const int64_t> symbols) {
+  for (const bool is_written : {false, true}) {
+    for (size_t v = 0; v < base.variant_count(method); ++v) {
+      if (!takes_sizes(base.variant(method, v), symbols)) continue;
+      Binder binder(base, method, v, metadata_, memory_);
+      const Status status = is_written ? binder.verify() : binder.write(symbols);
+      if (!status.ok()) return v == 0 ? status : status.with_context("variant %zu", v);
+      state_.sections = binder.sections();
+    }
   }
   return {};
 }
 
-void read_file_sizes(const fb::Method& method, int64_t* symbols) {
-  for (const fb::Binding* input : *method.inputs()) {
-    const fb::Value& value = *method.values()->Get(static_cast<uint32_t>(input->value()));
-    const auto indices = ints_of(value.symbols());
-    for (size_t dim = 0; dim < indices.size(); ++dim) {
-      if (indices[dim] >= 0) symbols[indices[dim]] = value.shape()->Get(static_cast<uint32_t>(dim));
+Status check_bounds(const ProgramState& program, const Allocator& memory) {
+  size_t count = 0;
+  for (size_t i = 0; i < program.method_count(); ++i) {
+    if (count_of(program.method(i).symbols()) == 0) continue;
+    count += program.variant_count(i);
+    if (count > kBundleMaxSizedMethods) {
+      return bad_bundle("more than %u methods and variants with symbols",
+                        static_cast<unsigned>(kBundleMaxSizedMethods));
+    }
+    for (size_t v = 0; v < program.variant_count(i); ++v) {
+      LAZYRT_RETURN_IF_ERROR(check_bound(program, i, v, false, memory));
+      LAZYRT_RETURN_IF_ERROR(check_bound(program, i, v, true, memory));
     }
   }
+  return {};
 }
 
 }  // namespace lazyrt

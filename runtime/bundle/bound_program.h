@@ -5,7 +5,8 @@
 namespace lazyrt {
 
 /// A program whose method is bound to other sizes than those in the file: a copy of the metadata
-/// with other extents, attributes and places, verified as any bundle is. It shares constants, ops
+/// with other extents, attributes and places of the variants that take these sizes, verified as any
+/// bundle is. It shares constants, ops
 /// and limits with the program that it is made of, and must not outlive it.
 class BoundProgram {
  public:
@@ -14,27 +15,29 @@ class BoundProgram {
   BoundProgram& operator=(const BoundProgram&) = delete;
   ~BoundProgram();
 
-  /// `symbols`: a value for each symbol of the method. kInvalidArgument: "'seq' is 600, allowed are
-  /// 1 to 512". kInvalidBundle, kUnsupported, kOutOfMemory, kLimitExceeded: the method cannot run
+  /// `symbols`: a value for each symbol of the method. kInvalidArgument: as check_sizes.
+  /// kInvalidBundle, kUnsupported, kOutOfMemory, kLimitExceeded: the method cannot run
   /// at these sizes, and says at which node and why. Takes time in proportion to the metadata;
   /// keeps a copy of it in memory from `memory`. REQUIRES: empty; `base` was verified.
   Status make(const ProgramState& base, size_t method, Span<const int64_t> symbols,
               const Allocator& memory);
 
-  /// Only the method that it was made for is of use. REQUIRES: make() was ok.
+  /// Only the method that it was made for is of use, and its variants that take the sizes.
+  /// REQUIRES: make() was ok.
   const ProgramState& state() const { return state_; }
 
  private:
+  Status bind(const ProgramState& base, size_t method, Span<const int64_t> symbols);
+
   ProgramState state_;
   uint8_t* metadata_ = nullptr;
   Allocator memory_;
 };
 
-/// Binds each method with symbols at its smallest and at its largest sizes, and forgets what it
-/// made: what is refused later has other reasons than limits.
+/// Binds each method with symbols at the smallest and at the largest sizes of each of its variants,
+/// and forgets what it made: what is refused later has other reasons than limits. kInvalidBundle:
+/// there are more than kBundleMaxSizedMethods of them, each of which takes time in proportion to
+/// the whole metadata.
 Status check_bounds(const ProgramState& program, const Allocator& memory);
-
-/// The values of the method's symbols in its file. REQUIRES: kBundleMaxSymbols of them.
-void read_file_sizes(const fb::Method& method, int64_t* symbols);
 
 }  // namespace lazyrt

@@ -60,12 +60,36 @@ std::vector<Break> breaks() {
        [](auto& p) {
          for (int i = 0; i < 65; ++i) add_symbol(p).name += std::to_string(i);
        }},
-      {"methods.symbols", "and variants", kNo, "variants beside dynamic dims",
+      {"methods.symbols", "not of its variant", kBad,
+       "variant 1 of method 'forward': 0 symbols, the method has 1",
        [](auto& p) {
          add_batch(p);
          add_variant(p);
        }},
-      {"methods.symbols", "of a variant", kNo, "variants with dynamic dims",
+      {"methods.symbols", "another one of its variant", kBad,
+       "variant 1 of method 'forward': symbol 0 is 'rows', the method's is 'batch'",
+       [](auto& p) {
+         add_batch(p);
+         add_sized_variant(p).symbols[0]->name = "rows";
+       }},
+      {"methods.symbols", "of other dims in its variant", kBad,
+       "variant 1 of method 'forward': input 'ids' has not the method's fixed extents and symbols",
+       [](auto& p) {
+         add_batch(p);
+         value(p, kIds).symbols = {0};
+         add_sized_variant(p).values[kIds]->symbols.clear();
+       }},
+      {"methods.symbols", "bounds that its variant does not hold at", kBad, "variant 1",
+       [](auto& p) {
+         add_batch(p);
+         add_sized_variant(p).symbols[0]->min = 3;
+       }},
+      {"methods.symbols", "65 methods with some", kBad, "more than 64 methods and variants with",
+       [](auto& p) {
+         add_batch(p);
+         for (int i = 0; i < 64; ++i) add_sized_variant(p);
+       }},
+      {"methods.symbols", "only of a variant", kBad, "1 symbols, the method has 0",
        [](auto& p) {
          add_batch(p);
          auto dynamic = std::move(p.bundle.methods[0]);

@@ -186,20 +186,22 @@ Result<size_t> Method::find_output(std::string_view name) const {
   return find_name(program_->method(index_).outputs(), name, "output");
 }
 
+SymbolInfo Method::variant_symbol(size_t i, size_t variant) const {
+  const fb::Method& m = program_->variant(index_, variant);
+  return info_of(*m.symbols()->Get(static_cast<uint32_t>(i)));
+}
+
 size_t Method::symbol_count() const { return count_of(program_->method(index_).symbols()); }
 
-SymbolInfo Method::symbol(size_t i) const {
-  const fb::Symbol& s = *program_->method(index_).symbols()->Get(static_cast<uint32_t>(i));
-  return {text_of(s.name()), s.min(), s.max(), s.multiple()};
-}
+SymbolInfo Method::symbol(size_t i) const { return bounds_of(program_->method(index_), i); }
 
 int Method::input_symbol(size_t input, int dim) const {
   const fb::Method& m = program_->method(index_);
   return symbol_of(m, *m.inputs()->Get(static_cast<uint32_t>(input)), dim);
 }
 
-int Method::output_symbol(size_t output, int dim) const {
-  const fb::Method& m = program_->method(index_);
+int Method::output_symbol(size_t output, int dim, size_t variant) const {
+  const fb::Method& m = program_->variant(index_, variant);
   return symbol_of(m, *m.outputs()->Get(static_cast<uint32_t>(output)), dim);
 }
 

@@ -3,7 +3,7 @@
 // What stands behind Program and Method. Internal to the runtime; sessions are made from it.
 
 #include "lazyrt/runtime.h"
-#include "runtime/bundle/reader.h"
+#include "runtime/bundle/variant_sizes.h"
 #include "runtime/core/shared_objects.h"
 #include "runtime/platform/platform.h"
 
@@ -30,11 +30,10 @@ class ProgramState {
   }
   /// Variant 0 is the method itself.
   const fb::Method& variant(size_t i, size_t variant) const {
-    const fb::Method& m = method(i);
-    return variant == 0 ? m : *m.variants()->Get(static_cast<uint32_t>(variant - 1));
+    return variant_of(method(i), variant);
   }
   size_t method_count() const { return count_of(sections.bundle->methods()); }
-  size_t variant_count(size_t i) const { return 1 + count_of(method(i).variants()); }
+  size_t variant_count(size_t i) const { return variants_of(method(i)); }
   /// Bytes of a Constant value.
   const uint8_t* constant(const fb::Value& value) const {
     return sections.constants.data() + value.offset();

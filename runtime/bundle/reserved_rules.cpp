@@ -52,8 +52,6 @@ Status check_reserved(const MethodCheck& check) {
 }
 
 Status check_supported(const MethodCheck& check) {
-  if (count_of(check.method.symbols()) != 0 && count_of(check.method.variants()) != 0)
-    return unsupported(check, "variants beside dynamic dims (symbols)");
   for (size_t id = 0; id < check.values.size(); ++id) {
     if (check.value(id).quantization() != nullptr) return unsupported(check, "quantized values");
   }

@@ -215,18 +215,6 @@ bool is_close(const uint8_t* stored, const uint8_t* given, T rounding) {
 
 }  // namespace
 
-Status check_symbol_value(const fb::Symbol& symbol, int64_t value) {
-  const bool fits = value >= symbol.min() && value <= symbol.max();
-  if (fits && value % symbol.multiple() == 0) return {};
-  char multiples[48] = "";
-  if (symbol.multiple() != 1) {
-    snprintf(multiples, sizeof(multiples), " in multiples of %" PRId64, symbol.multiple());
-  }
-  return Status(Error::kInvalidArgument,
-                "'%.40s' is %" PRId64 ", allowed are %" PRId64 " to %" PRId64 "%s",
-                text_of(symbol.name()), value, symbol.min(), symbol.max(), multiples);
-}
-
 SizesText sizes_text(const fb::Method& method, Span<const int64_t> symbols) {
   SizesText out = {};
   size_t used = 0;

@@ -7,9 +7,6 @@
 
 namespace lazyrt {
 
-/// kInvalidArgument: "'seq' is 600, allowed are 1 to 512", and of which number multiples.
-Status check_symbol_value(const fb::Symbol& symbol, int64_t value);
-
 /// "batch=3, seq=7", as far as it fits.
 struct SizesText {
   char text[100];

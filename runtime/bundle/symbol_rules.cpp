@@ -4,6 +4,7 @@
 
 #include "runtime/bundle/method_check.h"
 #include "runtime/bundle/symbol_numbers.h"
+#include "runtime/bundle/variant_sizes.h"
 
 namespace lazyrt {
 namespace {
@@ -72,7 +73,7 @@ struct SymbolValues {
 
 Status read_extent(const MethodCheck& c, size_t id, int dim, int32_t index, SymbolValues* values) {
   const int64_t extent = c.values[id].spec.shape[dim];
-  const Status status = check_symbol_value(symbol(c, index), extent);
+  const Status status = check_symbol_value(info_of(symbol(c, index)), extent);
   if (!status.ok()) {
     return c.bad_value(id, "dim %d is outside of the bounds of its symbol: %s", dim,
                        status.message());

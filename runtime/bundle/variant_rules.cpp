@@ -85,6 +85,44 @@ Status check_states(const fb::Method& method, const fb::Method& variant) {
   return {};
 }
 
+/// The same symbols, with bounds of its own.
+Status check_same_symbols(const fb::Method& method, const fb::Method& variant) {
+  const size_t count = count_of(method.symbols());
+  if (count_of(variant.symbols()) != count)
+    return other_count(count_of(variant.symbols()), "symbol", count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const fb::Symbol& a = *method.symbols()->Get(i);
+    const fb::Symbol& b = *variant.symbols()->Get(i);
+    if (same_text(a.name(), b.name())) continue;
+    return bad_bundle("symbol %u is '%.40s', the method's is '%.40s'", static_cast<unsigned>(i),
+                      text_of(b.name()), text_of(a.name()));
+  }
+  return {};
+}
+
+int32_t symbol_of(const fb::Value& value, int dim) {
+  const auto indices = ints_of(value.symbols());
+  return indices.empty() ? -1 : indices[static_cast<size_t>(dim)];
+}
+
+/// At equal values of the symbols the inputs have equal shapes.
+Status check_same_dims(const fb::Method& method, const fb::Method& variant) {
+  for (uint32_t i = 0; i < count_of(method.inputs()); ++i) {
+    const fb::Value& a = value_of(method, method.inputs()->Get(i)->value());
+    const fb::Value& b = value_of(variant, variant.inputs()->Get(i)->value());
+    const Shape x = shape_of(a.shape()), y = shape_of(b.shape());
+    bool same = x.rank() == y.rank();
+    for (int dim = 0; same && dim < x.rank(); ++dim) {
+      const int32_t symbol = symbol_of(a, dim);
+      same = symbol == symbol_of(b, dim) && (symbol >= 0 || x[dim] == y[dim]);
+    }
+    if (same) continue;
+    return bad_bundle("input '%.40s' has not the method's fixed extents and symbols",
+                      text_of(variant.inputs()->Get(i)->name()));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_variant(const fb::Method& method, const fb::Method& variant) {
@@ -93,6 +131,8 @@ Status check_variant(const fb::Method& method, const fb::Method& variant) {
   LAZYRT_RETURN_IF_ERROR(
       check_bindings(method, method.outputs(), variant, variant.outputs(), "output"));
   LAZYRT_RETURN_IF_ERROR(check_literals(method, variant));
+  LAZYRT_RETURN_IF_ERROR(check_same_symbols(method, variant));
+  if (count_of(method.symbols()) != 0) LAZYRT_RETURN_IF_ERROR(check_same_dims(method, variant));
   return check_states(method, variant);
 }
 

@@ -116,8 +116,6 @@ struct BundleCheck {
                       static_cast<unsigned>(i) + 1);
       }
       Status status = method(variant, unsupported);
-      if (status.ok() && unsupported->ok() && count_of(variant.symbols()) != 0)
-        *unsupported = Status(Error::kUnsupported, "variants with dynamic dims (symbols)");
       if (status.ok() && unsupported->ok()) status = check_variant(m, variant);
       LAZYRT_RETURN_IF_ERROR(status.with_context("variant %u of method '%.60s'",
                                                  static_cast<unsigned>(i) + 1, text_of(m.name())));

@@ -27,7 +27,7 @@ class Reasons {
   void add(size_t variant, const char* why) {
     const auto used = static_cast<size_t>(used_);
     if (used >= sizeof(text_)) return;
-    used_ += snprintf(text_ + used, sizeof(text_) - used, "%s %zu: %.*s", variant == 0 ? ":" : ";",
+    used_ += snprintf(text_ + used, sizeof(text_) - used, "%s %zu: %.*s", count_++ == 0 ? ":" : ";",
                       variant, share_, why);
   }
   Status status() const { return Status(Error::kGuardFailed, "%s", text_); }
@@ -36,6 +36,7 @@ class Reasons {
   char text_[Status::kMessageBytes];
   int used_ = 0;
   int share_;
+  int count_ = 0;
 };
 
 uint64_t sum_of(uint64_t a, uint64_t b) {
@@ -54,10 +55,36 @@ BoundSession::~BoundSession() {
 }
 
 Status BoundSession::make(Span<const int64_t> symbols) {
-  if (symbols.empty()) return make_of(base_.program);
+  LAZYRT_RETURN_IF_ERROR(find_variants(symbols));
+  if (is_as_in_file(symbols)) return make_of(base_.program);
   BoundProgram bound;
   LAZYRT_RETURN_IF_ERROR(bound.make(base_.program, base_.method, symbols, allocator_));
   return make_of(bound.state());
+}
+
+/// REQUIRES: one takes the sizes.
+Status BoundSession::find_variants(Span<const int64_t> symbols) {
+  const size_t all = base_.program.variant_count(base_.method);
+  const auto takes = [&](size_t v) {
+    return takes_sizes(base_.program.variant(base_.method, v), symbols);
+  };
+  size_t count = 0;
+  for (size_t v = 0; v < all; ++v) count += takes(v) ? 1 : 0;
+  if (!in_file_.make(count, allocator_)) return no_memory_for_session();
+  count = 0;
+  for (size_t v = 0; v < all; ++v) {
+    if (takes(v)) in_file_[count++] = static_cast<uint32_t>(v);
+  }
+  return {};
+}
+
+bool BoundSession::is_as_in_file(Span<const int64_t> symbols) const {
+  for (const uint32_t v : in_file_) {
+    int64_t sizes[kBundleMaxSymbols] = {};
+    read_file_sizes(base_.program.variant(base_.method, v), sizes);
+    if (!std::equal(symbols.begin(), symbols.end(), sizes)) return false;
+  }
+  return true;
 }
 
 Status BoundSession::make_of(const ProgramState& program) {
@@ -69,31 +96,31 @@ Status BoundSession::make_of(const ProgramState& program) {
   const SharedMemory memory = shared_memory();
   for (size_t v = 0; v < variant_count_; ++v) {
     LAZYRT_RETURN_IF_ERROR(
-        variants_[v].make_values(program.variant(base_.method, v), memory, base_.options.profile));
+        variants_[v].make_values(variant_in(program, v), memory, base_.options.profile));
   }
   return make_inputs();
 }
 
 Status BoundSession::make_variants(const ProgramState& program) {
-  const size_t count = program.variant_count(base_.method);
+  const size_t count = in_file_.size();
   void* memory = allocator_.allocate(allocator_.context, count * sizeof(Variant), alignof(Variant));
   if (memory == nullptr) return no_memory_for_session();
   variants_ = static_cast<Variant*>(memory);
   for (; variant_count_ < count; ++variant_count_) new (variants_ + variant_count_) Variant;
   for (size_t v = 0; v < count; ++v) {
-    const Status status = variants_[v].make_plan(program, program.variant(base_.method, v),
-                                                 base_.program.variant(base_.method, v),
-                                                 base_.options, base_.memory, base_.services);
-    if (!status.ok()) return v == 0 ? status : status.with_context("variant %zu", v);
+    const Status status =
+        variants_[v].make_plan(program, variant_in(program, v), variant_in(base_.program, v),
+                               base_.options, base_.memory, base_.services);
+    if (!status.ok())
+      return in_file_[v] == 0 ? status : status.with_context("variant %u", in_file_[v]);
   }
   return {};
 }
 
 /// One arena, as large as the largest variant's.
 Status BoundSession::find_sizes(const ProgramState& program) {
-  const size_t variants = program.variant_count(base_.method);
-  for (size_t v = 0; v < variants; ++v) {
-    const uint64_t arena = program.variant(base_.method, v).arena_bytes();
+  for (size_t v = 0; v < in_file_.size(); ++v) {
+    const uint64_t arena = variant_in(program, v).arena_bytes();
     arena_bytes_ = std::max(arena_bytes_, arena);
   }
   if (!inputs_.make(count_of(method().inputs()), allocator_)) return no_memory_for_session();
@@ -158,11 +185,11 @@ Status BoundSession::make_memory() {
 
 /// Finds the room of each input; of several variants the sum, for one 0: its arena has them.
 uint64_t BoundSession::input_block_bytes(const ProgramState& program) {
-  const size_t variants = program.variant_count(base_.method);
+  const size_t variants = in_file_.size();
   uint64_t total = 0;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     for (size_t v = 0; v < variants; ++v) {
-      const fb::Method& m = program.variant(base_.method, v);
+      const fb::Method& m = variant_in(program, v);
       const int32_t id = m.inputs()->Get(static_cast<uint32_t>(i))->value();
       inputs_[i].room =
           std::max<uint64_t>(inputs_[i].room, m.values()->Get(static_cast<uint32_t>(id))->bytes());
@@ -416,7 +443,7 @@ Status BoundSession::run(const RunStop& stop) {
     if (!fits(variants_[v], &wrong)) continue;
     const Status status = run_variant(v, stop);
     if (status.ok()) return status;
-    if (!variants_[v].broke_guard()) return status.with_context("variant %zu", v);
+    if (!variants_[v].broke_guard()) return status.with_context("variant %u", in_file_[v]);
   }
   return why_none_ran();
 }
@@ -427,13 +454,13 @@ Status BoundSession::why_none_ran() const {
   for (size_t v = 0; v < variant_count_; ++v) {
     size_t wrong = 0;
     if (fits(variants_[v], &wrong)) {
-      reasons.add(v, variants_[v].why_broken().message());
+      reasons.add(in_file_[v], variants_[v].why_broken().message());
       continue;
     }
     const TensorView& x = variants_[v].input(wrong);
-    reasons.add(v, Status(Error::kGuardFailed, "'%.20s' is %s%s", input_name(wrong),
-                          dtype_name(x.dtype), shape_text(x.shape).text)
-                       .message());
+    reasons.add(in_file_[v], Status(Error::kGuardFailed, "'%.20s' is %s%s", input_name(wrong),
+                                    dtype_name(x.dtype), shape_text(x.shape).text)
+                                 .message());
   }
   return reasons.status();
 }
@@ -444,11 +471,11 @@ Result<TensorView> BoundSession::output(size_t i) const {
     return Status(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i, count);
   const Result<size_t> ran = variant();
   if (!ran.ok()) return ran.status();
-  return variants_[*ran].output(i);
+  return variants_[ran_].output(i);
 }
 
 Result<size_t> BoundSession::variant() const {
-  if (ran_ >= 0) return static_cast<size_t>(ran_);
+  if (ran_ >= 0) return size_t{in_file_[static_cast<size_t>(ran_)]};
   return Status(Error::kFailedPrecondition,
                 "there is no result: the session has not run, or its last run failed");
 }
@@ -462,12 +489,19 @@ void BoundSession::add_stats(SessionStats* stats) const {
     stats->packed_weight_bytes += plan.packed_weight_bytes();
     stats->plan_bytes += variants_[v].bytes();
     for (size_t i = 0; i < variants_[v].guard_count(); ++i)
-      stats->guard_refusals += guard_refusals(i, v);
+      stats->guard_refusals += variants_[v].guard_refusals(i);
   }
 }
 
+/// Of a variant of the file among these; their number where it is none of them.
+size_t BoundSession::place_of(size_t variant) const {
+  return static_cast<size_t>(std::find(in_file_.begin(), in_file_.end(), variant) -
+                             in_file_.begin());
+}
+
 uint64_t BoundSession::guard_refusals(size_t guard, size_t variant) const {
-  return variant < variant_count_ ? variants_[variant].guard_refusals(guard) : 0;
+  const size_t v = place_of(variant);
+  return v < variant_count_ ? variants_[v].guard_refusals(guard) : 0;
 }
 
 size_t BoundSession::node_count() const {
@@ -480,12 +514,15 @@ NodeInfo BoundSession::node(size_t i) const {
   size_t v = 0;
   for (; i >= variants_[v].plan().line_count(); ++v) i -= variants_[v].plan().line_count();
   NodeInfo info = variants_[v].line(i);
-  info.variant = v;
+  info.variant = in_file_[v];
   return info;
 }
 
 void BoundSession::continue_from(BoundSession* other) {
-  for (size_t v = 0; v < variant_count_; ++v) variants_[v].continue_from(&other->variants_[v]);
+  for (size_t v = 0; v < variant_count_; ++v) {
+    const size_t before = other->place_of(in_file_[v]);
+    if (before < other->variant_count_) variants_[v].continue_from(&other->variants_[before]);
+  }
 }
 
 }  // namespace lazyrt

@@ -29,9 +29,9 @@ class BoundSession {
   BoundSession& operator=(const BoundSession&) = delete;
   ~BoundSession();
 
-  /// Kernels, arena, workspace, and the states if they are not there yet. `symbols`: a value for
-  /// each symbol of the method; empty: the sizes of the file. REQUIRES: called once, before
-  /// anything else.
+  /// Kernels, arena, workspace, and the states if they are not there yet, of the variants that take
+  /// these sizes. `symbols`: a value for each symbol of the method. REQUIRES: called once, before
+  /// anything else; a variant takes them.
   Status make(Span<const int64_t> symbols);
 
   /// `shape` may be nullptr: whatever shape has these bytes.
@@ -41,7 +41,7 @@ class BoundSession {
   Status bind_input(size_t i, const TensorView& tensor, size_t readable);
   size_t input_count() const { return inputs_.size(); }
   bool is_set(size_t i) const { return inputs_[i].set; }
-  /// Input i as the (one) variant reads it. REQUIRES: no other variants.
+  /// Input i as the first variant reads it; in a method with symbols as all do.
   const TensorView& input(size_t i) const { return variants_[0].input(i); }
   /// kFailedPrecondition where an input is bound to memory that goes with this, which it names.
   Status check_movable() const;
@@ -62,7 +62,7 @@ class BoundSession {
   NodeInfo node(size_t i) const;
   uint64_t guard_refusals(size_t guard, size_t variant) const;
   /// Goes on with the counts of `other`, a session bound to other sizes, and with those of its
-  /// texts that are the same.
+  /// texts that are the same, as far as both have the same variants.
   void continue_from(BoundSession* other);
 
  private:
@@ -80,6 +80,12 @@ class BoundSession {
     bool is_staged = false;
   };
 
+  Status find_variants(Span<const int64_t> symbols);
+  bool is_as_in_file(Span<const int64_t> symbols) const;
+  const fb::Method& variant_in(const ProgramState& program, size_t v) const {
+    return program.variant(base_.method, in_file_[v]);
+  }
+  size_t place_of(size_t variant) const;
   /// Of what `program` says, which may go then.
   Status make_of(const ProgramState& program);
   Status make_variants(const ProgramState& program);
@@ -111,6 +117,7 @@ class BoundSession {
 
   const SessionBase base_;
   const Allocator allocator_;
+  Array<uint32_t> in_file_;  ///< which variants of the method these are, ascending
   Variant* variants_ = nullptr;
   size_t variant_count_ = 0;
   uint64_t arena_bytes_ = 0;
@@ -121,7 +128,7 @@ class BoundSession {
   Block input_block_;  ///< of several variants: inputs stay when the next variant is tried
   Array<InputSlot> inputs_;
   Array<uint32_t> by_address_;  ///< the inputs in the order of their copies
-  int32_t ran_ = -1;            ///< the variant of the last run's result; -1: there is none
+  int32_t ran_ = -1;            ///< of variants_: that of the last run's result; -1: there is none
 };
 
 }  // namespace lazyrt

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/support/dynamic_bundle.h"
+#include "tests/support/dynamic_inputs.h"
 #include "tests/support/loaded_bundle.h"
 #include "tests/support/meter.h"
 
@@ -17,42 +18,11 @@ namespace lazyrt {
 namespace {
 
 using test::floats;
+using Inputs = test::DynamicInputs;
 using test::Loaded;
 using test::make;
 using test::on_reference;
 using testing::HasSubstr;
-
-/// Inputs of dynamic_bundle at some sizes.
-struct Inputs {
-  std::vector<float> x, mask;
-  std::vector<int64_t> ids;
-
-  Inputs(int64_t rows, int64_t n, uint32_t seed = 1) {
-    std::mt19937 random(seed);
-    for (int64_t i = 0; i < 3 * rows; ++i) x.push_back(static_cast<float>(random() % 100));
-    for (int64_t i = 0; i < 3 * n; ++i) mask.push_back(static_cast<float>(random() % 9) - 50);
-    for (int64_t i = 0; i < n; ++i) ids.push_back(static_cast<int64_t>(random() % rows));
-  }
-  int64_t rows() const { return static_cast<int64_t>(x.size()) / 3; }
-  int64_t n() const { return static_cast<int64_t>(ids.size()); }
-  TensorView x_view() { return {x.data(), DType::kFloat32, {rows(), 3}}; }
-  TensorView ids_view() { return {ids.data(), DType::kInt64, {n()}}; }
-  TensorView mask_view() { return {mask.data(), DType::kFloat32, {n(), 3}}; }
-
-  void set(Session* session) {
-    EXPECT_TRUE(session->set_input(0, x_view()).ok());
-    EXPECT_TRUE(session->set_input(1, ids_view()).ok());
-    EXPECT_TRUE(session->set_input(2, mask_view()).ok());
-  }
-  std::vector<float> total() const {
-    std::vector<float> out;
-    for (size_t i = 0; i < mask.size(); ++i) {
-      const float sum = x[static_cast<size_t>(ids[i / 3]) * 3 + i % 3] + mask[i];
-      out.push_back(sum > 0 ? 3 * sum : 0);
-    }
-    return out;
-  }
-};
 
 void expect_run(Session* session, Inputs inputs) {
   inputs.set(session);

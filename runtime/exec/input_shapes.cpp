@@ -3,7 +3,7 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "runtime/bundle/symbol_numbers.h"
+#include "runtime/bundle/variant_sizes.h"
 
 namespace lazyrt {
 namespace {
@@ -92,7 +92,7 @@ Status check_input_shape(const fb::Method& method, size_t i, const Shape& shape)
                     dim);
     }
     if (index < 0) continue;
-    LAZYRT_RETURN_IF_ERROR(check_symbol_value(symbol_at(method, index), shape[dim])
+    LAZYRT_RETURN_IF_ERROR(check_size(method, static_cast<size_t>(index), shape[dim])
                                .with_context("input '%.60s' dim %d", name_of(method, i), dim));
   }
   return {};
@@ -148,7 +148,7 @@ Status resolve_symbols(const fb::Method& method, Span<const Shape> shapes, int64
                     known, name_of(method, first_with(method, index)));
     }
   }
-  return {};
+  return check_sizes(method, {symbols, count_of(method.symbols())});
 }
 
 }  // namespace lazyrt

@@ -22,8 +22,8 @@ Shape input_shape(const fb::Method& method, size_t i, Span<const int64_t> symbol
 Status find_input_shape(const fb::Method& method, size_t i, size_t bytes, Shape* shape);
 
 /// The values of the symbols with inputs of these shapes. kInvalidArgument: "input 'mask' dim 1 is
-/// 7, 'seq' is 5 by input 'ids'". REQUIRES: check_input_shape was ok for each; room for all
-/// symbols.
+/// 7, 'seq' is 5 by input 'ids'", or as check_sizes. REQUIRES: check_input_shape was ok for each;
+/// room for all symbols.
 Status resolve_symbols(const fb::Method& method, Span<const Shape> shapes, int64_t* symbols);
 
 }  // namespace lazyrt

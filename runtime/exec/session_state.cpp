@@ -50,18 +50,17 @@ Status SessionState::make_all() {
     if (!pending_.make(inputs, allocator_) || !shapes_.make(inputs, allocator_))
       return no_memory_for_session();
   }
-  LAZYRT_RETURN_IF_ERROR(make_bound({}, &bound_));
+  LAZYRT_RETURN_IF_ERROR(make_bound(sizes_, &bound_));
   return reset_state();
 }
 
-/// At the sizes of the file where `symbols` is empty.
-Status SessionState::make_bound(Span<const int64_t> symbols, BoundSession** bound) {
+Status SessionState::make_bound(const int64_t* symbols, BoundSession** bound) {
   const Allocator& source = memory_.source();
   void* memory = source.allocate(source.context, sizeof(BoundSession), alignof(BoundSession));
   if (memory == nullptr) return no_memory_for_session();
   const SessionBase base = {program_, method_index_, options_, &memory_, &services_, &states_};
   auto* made = new (memory) BoundSession(base);
-  const Status status = made->make(symbols);
+  const Status status = made->make({symbols, symbol_count_});
   if (status.ok()) {
     *bound = made;
   } else {
@@ -219,14 +218,10 @@ Status SessionState::rebind(const int64_t* symbols) {
   const size_t size = symbol_count_ * sizeof(int64_t);
   if (std::memcmp(symbols, sizes_, size) == 0) return {};
   LAZYRT_RETURN_IF_ERROR(bound_->check_movable());
-  int64_t of_file[kBundleMaxSymbols] = {};
-  read_file_sizes(method(), of_file);
-  const bool is_file = std::memcmp(symbols, of_file, size) == 0;
   BoundSession* next = nullptr;
   memory_.forget_refusal();
   LAZYRT_RETURN_IF_ERROR(
-      memory_.explained(make_bound(is_file ? Span<const int64_t>() : sizes_in(symbols), &next),
-                        "SessionOptions::memory_limit"));
+      memory_.explained(make_bound(symbols, &next), "SessionOptions::memory_limit"));
   const Status status = move_inputs(next);
   if (!status.ok()) {
     destroy_bound(next);

@@ -56,11 +56,9 @@ class SessionState {
 
   const fb::Method& method() const { return program_.method(method_index_); }
   bool is_dynamic() const { return symbol_count_ != 0; }
-  /// Of symbol_count_ numbers.
-  Span<const int64_t> sizes_in(const int64_t* symbols) const { return {symbols, symbol_count_}; }
 
   Status make_all();
-  Status make_bound(Span<const int64_t> symbols, BoundSession** bound);
+  Status make_bound(const int64_t* symbols, BoundSession** bound);
   void destroy_bound(BoundSession* bound);
 
   const char* input_name(size_t i) const;

@@ -1,5 +1,6 @@
 """Extents that vary: a bundle gives what eager gives at every size that it takes, or says why it cannot."""
 
+import functools
 import math
 import random
 
@@ -33,6 +34,7 @@ def check_sizes(model, make, ranges, dynamic, path, backends=("cpu", "reference"
     points += [{name: draw.randrange(b[0], b[1] + 1, step[name]) for name, b in ranges.items()} for _ in range(count)]
     for backend in backends:
         program = lazyrt.load(path, backend=backend)
+        assert program.variants == 1, report
         for point in points:
             args = make(**point)
             with torch.no_grad():
@@ -276,8 +278,7 @@ def test_sizes_beyond_what_the_program_takes(tmp_path):
 
 
 @pytest.mark.parametrize("body, text", [
-    pytest.param(lambda x: x * 2 if x.shape[0] < 10 else x.sin(), "not the same at n=", id="another path"),
-    pytest.param(lambda x: x * 2 if x.shape[0] > 1 else x * 3, "inputs f32\\[1\\]", id="another path at 1"),
+    pytest.param(lambda x: functools.reduce(lambda y, i: y + y.roll(i), range(x.shape[0]), x), "not the same at n=", id="as many steps as elements"),
     pytest.param(lambda x: [x * i for i in range(x.shape[0])], "nested otherwise", id="as many results as steps"),
     pytest.param(lambda x: (x, x.shape[0]), "depends on sizes|other texts and constants", id="a size as a result"),
     pytest.param(lambda x: x * torch.from_numpy(np.sin(np.arange(x.shape[0]) * x.shape[0])), "no part of the largest one", id="a table of each size"),
@@ -287,6 +288,50 @@ def test_what_cannot_vary(body, text, tmp_path):
     with pytest.raises(lazyrt.ExportError, match=text):
         lazyrt.export(body, (torch.ones(4),), tmp_path / "m.lzb", dynamic={"x": {0: ("n", 1, 40)}})
     assert not list(tmp_path.iterdir())
+
+
+class Written(nn.Module):
+    """A buffer that only long inputs change."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(4))
+
+    def forward(self, x):
+        if x.shape[0] > 10:
+            self.mean = self.mean * 0.5 + x.mean(0)
+        return x - self.mean
+
+
+def two_symbols(x):
+    y = x * 2 if x.shape[0] > 20 else x
+    return F.pad(y, (0, 32 - x.shape[1])) if x.shape[1] < 32 else y[:, :32]
+
+
+@pytest.mark.parametrize("body, variants", [
+    pytest.param(lambda x: x * 2 if x.shape[0] < 10 else x.sin(), 2, id="another path"),
+    pytest.param(lambda x: x * 2 if x.shape[0] > 1 else x * 3, 2, id="another number at 1"),
+    pytest.param(lambda x: x.mean(0, keepdim=True) if x.shape[0] == 1 else x - x.mean(0), 2, id="another path at 1"),
+    pytest.param(lambda x: x * (0.25 if x.shape[0] > 17 else 0.75), 2, id="another number"),
+    pytest.param(lambda x: x * 2 if 5 <= x.shape[0] < 30 else x.sum(0, keepdim=True) + x, 3, id="a path in the middle"),
+    pytest.param(lambda x: functools.reduce(lambda y, i: y + y.roll(2**i, 0), range(x.shape[0].bit_length() - 1), x), 6, id="powers of two"),
+    pytest.param(lambda x: (x * 2 if bool(x.sum() > 0) else x * 3) if x.shape[0] > 10 else x + 1, 2, id="with a guard"),
+    pytest.param(Written(), 2, id="with a state"),
+    pytest.param(two_symbols, 4, id="of two symbols"),
+])
+def test_paths_become_ranges(body, variants, tmp_path):
+    state = {name: buffer.clone() for name, buffer in body.named_buffers()} if isinstance(body, nn.Module) else {}
+    sizes = {"n": (1, 40, 4), "m": (1, 40, 4)}
+    report = lazyrt.export(body, (torch.rand(4, 4),), tmp_path / "m.lzb", dynamic=({0: ("n", 1, 40), **({1: ("m", 1, 40)} if body is two_symbols else {})},))
+    draw = random.Random(2)
+    for backend in ("cpu", "reference"):
+        program = lazyrt.load(tmp_path / "m.lzb", backend=backend)
+        assert program.variants == variants, report
+        if state:
+            body.load_state_dict(state)
+        for n in [*range(1, 41), *(draw.randint(1, 40) for _ in range(10))]:
+            x = torch.rand(n, draw.randint(*sizes["m"][:2]) if body is two_symbols else 4)
+            torch.testing.assert_close(program(x), body(x), rtol=1e-4, atol=1e-4, msg=lambda m: f"n={n}: {m}")
 
 
 def test_errors_of_a_call_name_symbol_and_bound(tmp_path):

@@ -73,6 +73,20 @@ BundleParts dynamic_bundle(int64_t rows, int64_t n) {
   return parts;
 }
 
+BundleParts ranges_bundle(int64_t n2) {
+  using namespace dynamic;
+  BundleParts parts = dynamic_bundle();
+  fb::MethodT& main = *parts.bundle.methods[0];
+  main.symbols[1]->max = 100;
+  BundleParts other = dynamic_bundle(4, n2);
+  std::unique_ptr<fb::MethodT> variant = std::move(other.bundle.methods[0]);
+  variant->symbols[0]->max = 4;
+  variant->symbols[1]->min = 102;
+  variant->nodes[kTotalNode]->inputs = {kTwice, kTwice};
+  main.variants.push_back(std::move(variant));
+  return parts;
+}
+
 BundleParts relu_chain(int nodes) {
   BundleParts parts;
   MethodBuilder b(&parts);

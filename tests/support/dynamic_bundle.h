@@ -30,7 +30,10 @@ enum Node : int { kRowsNode, kSumNode, kReluNode, kFlatNode, kTwiceNode, kTotalN
 /// Outputs total, mask. Symbols "rows", 1 to 8, and "n", 2 to 512 in
 /// multiples of 2; the reshape's extent is a patch of n * 3.
 BundleParts dynamic_bundle(int64_t rows = 4, int64_t n = 6);
-/// The same without symbols, terms and patches.
+/// dynamic_bundle with "n" up to 100, and a variant for 102 to 512 that is exported at `n2`: its
+/// total is twice + twice. Its "rows" are 1 to 4.
+BundleParts ranges_bundle(int64_t n2 = 200);
+/// dynamic_bundle without symbols, terms and patches.
 BundleParts static_bundle(int64_t rows, int64_t n);
 
 /// x f32[n], n from 1 to 4096, in the file 64; y = relu(relu(...)), of `nodes` nodes.

@@ -10,6 +10,8 @@ namespace lazyrt::test {
 class MethodBuilder {
  public:
   explicit MethodBuilder(BundleParts* parts, const std::string& name = "forward");
+  /// Goes on with a method that is there.
+  MethodBuilder(BundleParts* parts, size_t method) : parts_(parts), index_(method) {}
 
   int input(const std::string& name, DType dtype, std::vector<int64_t> shape);
   int constant(const std::string& name, DType dtype, std::vector<int64_t> shape, const void* data);

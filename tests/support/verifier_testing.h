@@ -108,4 +108,12 @@ inline fb::MethodT& add_variant(BundleParts& p) {
   return *method(p).variants.back();
 }
 
+/// A variant of a method that has symbols; it has them as well.
+inline fb::MethodT& add_sized_variant(BundleParts& p) {
+  auto variant = std::make_unique<fb::MethodT>(method(p));
+  variant->variants.clear();
+  method(p).variants.push_back(std::move(variant));
+  return *method(p).variants.back();
+}
+
 }  // namespace lazyrt::test

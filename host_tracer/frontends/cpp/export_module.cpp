@@ -30,12 +30,14 @@ struct PartialFile {
   const std::string path;
 };
 
-Outcome<ModuleExport> make_checked(const std::vector<Trace>& traces, const std::string& path,
+Outcome<ModuleExport> make_checked(std::vector<Trace> traces, const std::string& path,
                                    const ModuleExportOptions& options) {
   ExportOptions exporter = options.exporter;
   exporter.path = path;
   auto exported = export_traces(traces, default_ops(), exporter);
   if (!exported.ok()) return exported.failure();
+  std::move(exported->more_traces.begin(), exported->more_traces.end(), std::back_inserter(traces));
+  exported->more_traces.clear();
   DifferentialOptions check = options.check;
   check.pipeline = exporter.pipeline;
   check.sizes = exporter.dynamic.has_value();

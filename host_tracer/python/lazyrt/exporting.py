@@ -171,10 +171,10 @@ class _Export:
         options.checked = lambda bundle: self._check_structure(bundle, samples[0])
         if sized:
             options.set_dynamic(self.sizes.native(), self.sizes.dims, self.sizes.sample, self.sizes.fit_points(),
-                                lambda point: self._capture_at(steps[0], point)[1])
+                                functools.partial(self._capture_more, steps[0]))
         for step in [*steps, *(step for step in sized if step.is_checked)]:
             if step.phase == 0:
-                step.trace.set_reference(checking.Reference(self, step.sample, step.run, self.results))
+                self._keep_reference(step)
         try:
             report.complete(*_tracer.export(traces, options, self.progress))
         except Error as error:
@@ -220,6 +220,17 @@ class _Export:
         if errors:
             raise ExportError(f"{where}the bundle would be wrong for other inputs: " + "; ".join(finding["message"] for finding in errors), "baked")
         return example, trace, run
+
+    def _keep_reference(self, step):
+        """What the check compares the bundle with."""
+        step.trace.set_reference(checking.Reference(self, step.sample, step.run, self.results))
+
+    def _capture_more(self, first, point, is_compared):
+        """A trace at sizes that nobody asked for before."""
+        step = _SizedStep(*self._capture_at(first, point), is_compared)
+        if is_compared:
+            self._keep_reference(step)
+        return step.trace
 
     def _refusal(self, example):
         """Why the program does not take an example; "" where it does."""

@@ -123,8 +123,9 @@ class SessionState;
 /// One entry point of a Program. A handle: copy freely, valid while the Program lives.
 ///
 /// A method holds one or more variants, programs of one interface: they differ in the shapes of
-/// inputs and outputs, in the values of literals and in what they assume. A run takes the first
-/// that fits. REQUIRES everywhere: variant < variant_count().
+/// inputs and outputs, in the values of literals and in what they assume; where the method has
+/// symbols, in the bounds of these instead of the shapes of inputs. A run takes the first that
+/// fits. REQUIRES everywhere: variant < variant_count().
 class Method {
  public:
   const char* name() const;
@@ -132,7 +133,7 @@ class Method {
   size_t variant_count() const;
   size_t input_count() const;
   size_t output_count() const;
-  /// Of a method with symbols with the sizes that it was exported at.
+  /// Of a method with symbols with the sizes that the variant was exported at.
   /// REQUIRES: i < input_count() resp. output_count().
   TensorInfo input(size_t i, size_t variant = 0) const;
   TensorInfo output(size_t i, size_t variant = 0) const;
@@ -142,13 +143,15 @@ class Method {
 
   /// Extents of the inputs that may be chosen; 0 for most methods: all shapes are fixed.
   size_t symbol_count() const;
-  /// REQUIRES: i < symbol_count().
+  /// From the smallest to the largest that a variant takes. REQUIRES: i < symbol_count().
   SymbolInfo symbol(size_t i) const;
+  /// With the bounds of this variant: a run takes it at sizes within them only. REQUIRES: as above.
+  SymbolInfo variant_symbol(size_t i, size_t variant) const;
   /// The symbol that this dim of an input or output is, or -1: its extent is fixed, or, of an
   /// output, another function of the symbols. REQUIRES: input < input_count() resp. output <
   /// output_count().
   int input_symbol(size_t input, int dim) const;
-  int output_symbol(size_t output, int dim) const;
+  int output_symbol(size_t output, int dim, size_t variant = 0) const;
 
   size_t literal_count() const;
   LiteralInfo literal(size_t i, size_t variant = 0) const;
@@ -332,7 +335,7 @@ class Session {
   Result<TensorView> state(size_t i) const;
 
   /// These may be called while another thread runs, and wait for no run: times are then those of
-  /// the nodes that have ended. Counts go on when shapes change.
+  /// the nodes that have ended. Counts go on when shapes change, as long as the variant stays.
   SessionStats stats() const;
   /// Nodes, and copies between the host's memory and devices', in the order of execution; of all
   /// variants, one after the other.

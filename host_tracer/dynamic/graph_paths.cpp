@@ -1,0 +1,88 @@
+#include "host_tracer/dynamic/graph_paths.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "host_tracer/dynamic/alike.h"
+#include "host_tracer/graph/attr_numbers.h"
+
+namespace lazyrt {
+namespace {
+
+constexpr size_t kMostSmall = 64;  ///< bytes
+constexpr double kRounding = 1e-5;
+
+/// The operand's constant if it is a small one, else nullptr.
+const Value* small_constant(const Graph& graph, ValueId id) {
+  if (id < 0) return nullptr;
+  const Value& value = graph.value(id);
+  return value.constant.data != nullptr && value.constant.bytes <= kMostSmall ? &value : nullptr;
+}
+
+bool is_near(double a, double b) {
+  return a == b || std::fabs(a - b) <= kRounding * std::fabs(b) || (std::isnan(a) && std::isnan(b));
+}
+
+bool same_attrs(const Attrs& a, const Attrs& b) {
+  const auto x = attr_numbers(a), y = attr_numbers(b);
+  if (x.size() != y.size() || !(with_numbers(b, x) == a)) return false;
+  return std::equal(x.begin(), x.end(), y.begin(), [](const AttrNumber& i, const AttrNumber& k) {
+    return i.is_real() ? is_near(i.real, k.real) : i == k;
+  });
+}
+
+template <class T>
+bool near_elements(const Value& a, const Value& b) {
+  for (size_t i = 0; i < a.constant.bytes; i += sizeof(T)) {
+    T x, y;
+    std::memcpy(&x, a.constant.data + i, sizeof(T));
+    std::memcpy(&y, b.constant.data + i, sizeof(T));
+    if (!is_near(static_cast<double>(x), static_cast<double>(y))) return false;
+  }
+  return true;
+}
+
+bool same_constants(const Value& a, const Value& b) {
+  if (a.dtype != b.dtype || a.shape != b.shape) return false;
+  if (a.dtype == DType::kFloat32) return near_elements<float>(a, b);
+  if (a.dtype == DType::kFloat64) return near_elements<double>(a, b);
+  return is_floating(a.dtype) || same_bytes(a.constant, b.constant);
+}
+
+bool same_operands(const Graph& a, const Node& x, const Graph& b, const Node& y) {
+  for (size_t i = 0; i < std::min(x.inputs.size(), y.inputs.size()); ++i) {
+    const Value *p = small_constant(a, x.inputs[i]), *q = small_constant(b, y.inputs[i]);
+    if (p != nullptr && q != nullptr && !same_constants(*p, *q)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+SizePath path_of(const Graph& graph, const std::set<std::string>& places) {
+  SizePath path = structure_of(graph);
+  for (const Node& node : graph.nodes()) {
+    if (places.count(node.source.text()) == 0) continue;
+    const std::string attrs = node.attrs.text();
+    path.insert(path.end(), attrs.begin(), attrs.end());
+    for (const ValueId id : node.inputs) {
+      const Value* constant = small_constant(graph, id);
+      if (constant == nullptr) continue;
+      const uint8_t* bytes = constant->constant.data;
+      path.insert(path.end(), bytes, bytes + constant->constant.bytes);
+    }
+  }
+  return path;
+}
+
+std::optional<Source> find_difference(const Graph& a, const Graph& b) {
+  if (structure_of(a) != structure_of(b)) return Source();
+  for (size_t n = 0; n < a.nodes().size(); ++n) {
+    const Node &x = a.nodes()[n], &y = b.nodes()[n];
+    if (!same_attrs(x.attrs, y.attrs) || !same_operands(a, x, b, y)) return x.source;
+  }
+  return std::nullopt;
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,23 @@
+#pragma once
+
+// What tells the graphs of a program at one size and at another apart.
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "host_tracer/dynamic/ranges.h"
+#include "host_tracer/graph/graph.h"
+
+namespace lazyrt {
+
+/// The graph's structure, and at the places, as of Source::text, the attributes and small constants
+/// of the nodes, too.
+SizePath path_of(const Graph& graph, const std::set<std::string>& places);
+
+/// The first node by which two graphs that should compute the same differ: in structure (then no
+/// place is known), in attributes, in small constants. Real numbers within 1e-5 of each other do
+/// not count.
+std::optional<Source> find_difference(const Graph& a, const Graph& b);
+
+}  // namespace lazyrt

@@ -1,0 +1,26 @@
+#pragma once
+
+// Where a program takes another path at other sizes: the ranges in which it takes one.
+
+#include <functional>
+#include <vector>
+
+#include "host_tracer/dynamic/shapes.h"
+#include "host_tracer/support/outcome.h"
+
+namespace lazyrt {
+
+/// What a program does at some sizes; equal where it does the same.
+using SizePath = std::vector<int64_t>;
+using PathAt = std::function<Outcome<SizePath>(const SizePoint& point)>;
+
+/// The symbols with the bounds of one range each, which together take all sizes. Each symbol is cut
+/// where the path changes along it while the others are at the base of fit_points: found by
+/// bisection between sizes of fit_points, both ends and sizes of `seen`, points whose path costs
+/// nothing to ask for. Empty where no cuts explain the paths of all these points, or there are too
+/// many. Fails as path_at.
+Outcome<std::vector<std::vector<DimSymbol>>> find_ranges(const std::vector<DimSymbol>& symbols,
+                                                         const std::vector<SizePoint>& seen,
+                                                         const PathAt& path_at);
+
+}  // namespace lazyrt

@@ -1,0 +1,95 @@
+// Where a program's path changes with its sizes.
+
+#include "host_tracer/dynamic/ranges.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace lazyrt {
+namespace {
+
+const std::vector<DimSymbol> kBatchAndSeq = {{"batch", 1, 8, 1}, {"seq", 1, 512, 1}};
+
+struct Found {
+  std::vector<std::string> ranges;
+  size_t asked = 0;
+};
+
+/// The ranges of a program of these symbols, that takes path(point), as text.
+Found found(const std::vector<DimSymbol>& symbols,
+            const std::function<int64_t(const SizePoint&)>& path,
+            const std::vector<SizePoint>& seen = {}) {
+  std::set<SizePoint> asked;
+  const auto ranges = find_ranges(symbols, seen, [&](const SizePoint& point) -> Outcome<SizePath> {
+    EXPECT_TRUE(asked.insert(point).second) << "asked for twice";
+    return SizePath{path(point)};
+  });
+  EXPECT_TRUE(ranges.ok());
+  Found result;
+  result.asked = asked.size();
+  for (const auto& range : *ranges) {
+    std::string text;
+    for (const DimSymbol& symbol : range) text += (text.empty() ? "" : "; ") + symbol.text();
+    result.ranges.push_back(text);
+  }
+  return result;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(Ranges, AreCutWhereThePathChanges) {
+  const auto one = found({{"n", 1, 512, 1}}, [](const SizePoint& p) { return p[0] > 128; });
+  EXPECT_EQ(one.ranges, (Texts{"n: 1 to 128", "n: 129 to 512"}));
+  EXPECT_LE(one.asked, 20u);
+  const auto three = found({{"n", 1, 512, 1}},
+                           [](const SizePoint& p) { return (p[0] > 1) + (p[0] >= 300 ? 1 : 0); });
+  EXPECT_EQ(three.ranges, (Texts{"n: 1 to 1", "n: 2 to 299", "n: 300 to 512"}));
+  const auto steps = found({{"h", 64, 512, 32}}, [](const SizePoint& p) { return p[0] < 224; });
+  EXPECT_EQ(steps.ranges,
+            (Texts{"h: 64 to 192, a multiple of 32", "h: 224 to 512, a multiple of 32"}));
+}
+
+TEST(Ranges, OfSeveralSymbolsAreTheirProducts) {
+  const auto one = found(kBatchAndSeq, [](const SizePoint& p) { return p[1] > 100; });
+  EXPECT_EQ(one.ranges, (Texts{"batch: 1 to 8; seq: 1 to 100", "batch: 1 to 8; seq: 101 to 512"}));
+  const auto both = found(
+      kBatchAndSeq, [](const SizePoint& p) { return (p[0] == 1 ? 2 : 0) + (p[1] > 100 ? 1 : 0); });
+  EXPECT_EQ(both.ranges, (Texts{"batch: 1 to 1; seq: 1 to 100", "batch: 1 to 1; seq: 101 to 512",
+                                "batch: 2 to 8; seq: 1 to 100", "batch: 2 to 8; seq: 101 to 512"}));
+}
+
+TEST(Ranges, APathBetweenThoseAskedForIsFoundByWhatWasSeen) {
+  const auto middle = [](const SizePoint& p) { return p[0] >= 300 && p[0] <= 310; };
+  EXPECT_TRUE(found({{"n", 1, 512, 1}}, middle).ranges.empty());
+  EXPECT_EQ(found({{"n", 1, 512, 1}}, middle, {{305}}).ranges,
+            (Texts{"n: 1 to 299", "n: 300 to 310", "n: 311 to 512"}));
+}
+
+TEST(Ranges, FewSizesMayEachHaveTheirOwn) {
+  const auto loops = [](const SizePoint& p) { return p[0]; };
+  EXPECT_EQ(found({{"n", 1, 4, 1}}, loops).ranges,
+            (Texts{"n: 1 to 1", "n: 2 to 2", "n: 3 to 3", "n: 4 to 4"}));
+  const auto many = found({{"n", 1, 10000, 1}}, loops);
+  EXPECT_TRUE(many.ranges.empty());
+  EXPECT_LE(many.asked, 140u);
+}
+
+TEST(Ranges, ThereAreNoneWhereTheyAreNoProducts) {
+  EXPECT_TRUE(found(kBatchAndSeq, [](const SizePoint&) { return 1; }).ranges.empty());
+  const auto wide = [](const SizePoint& p) { return 10 * p[0] > p[1]; };
+  EXPECT_TRUE(
+      found(kBatchAndSeq, wide, {{8, 3}, {2, 400}, {8, 70}, {7, 75}, {2, 17}}).ranges.empty());
+}
+
+TEST(Ranges, AFailureEndsTheSearch) {
+  const auto ranges = find_ranges(kBatchAndSeq, {}, [](const SizePoint& p) -> Outcome<SizePath> {
+    if (p[1] > 200) return Failure{Error::kUnsupported, "too wide"};
+    return SizePath{p[1]};
+  });
+  ASSERT_FALSE(ranges.ok());
+  EXPECT_EQ(ranges.failure().text, "too wide");
+}
+
+}  // namespace
+}  // namespace lazyrt

@@ -1,0 +1,416 @@
+#include "host_tracer/sized_export.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+
+#include "host_tracer/dynamic/alike.h"
+#include "host_tracer/dynamic/graph_paths.h"
+#include "host_tracer/dynamic/ranges.h"
+#include "host_tracer/dynamic_dims.h"
+#include "host_tracer/passes/passes.h"
+#include "host_tracer/sized_traces.h"
+
+namespace lazyrt {
+namespace {
+
+/// Sizes that become one program.
+struct SizeSet {
+  DynamicShapes shapes;
+  SizePoint sample;
+  std::vector<SizePoint> points;  ///< fit_points
+};
+
+/// The program's traces at sizes, each captured once.
+class Captures {
+ public:
+  /// REQUIRES: `given`, as of make_sized, outlives this.
+  Captures(const DynamicExport& sizes, const std::vector<Trace>& given) : sizes_(sizes) {
+    for (const Trace& trace : given) known_.emplace(point_of(sizes.shapes, trace), &trace);
+  }
+
+  /// Whether there can be more than those given.
+  bool are_open() const { return sizes_.capture_at != nullptr; }
+  std::vector<SizePoint> points() const {
+    std::vector<SizePoint> list;
+    for (const auto& [point, trace] : known_) list.push_back(point);
+    return list;
+  }
+  Outcome<const Trace*> at(const SizePoint& point) {
+    const auto known = known_.find(point);
+    return known != known_.end() ? known->second : make(point, false);
+  }
+  /// One that the check can compare with the bundle. *is_new: it is none of those given.
+  Outcome<const Trace*> compared_at(const SizePoint& point, bool* is_new) {
+    const auto known = known_.find(point);
+    *is_new = known == known_.end() || !known->second->eager;
+    return *is_new ? make(point, true) : known->second;
+  }
+  /// All get the states that one of these has, those to come as well, which may have no others.
+  Outcome<Done> share_states(const std::vector<const Trace*>& traces) {
+    std::vector<Trace> shared;
+    for (const Trace* trace : traces) shared.push_back(*trace);
+    LAZYRT_TRY(lazyrt::share_states(shared));
+    with_states_ = std::move(shared[0]);
+    for (auto& [point, trace] : known_) {
+      auto completed = with_all_states(*trace);
+      if (!completed.ok()) return completed.failure();
+      made_.push_back(std::move(*completed));
+      trace = &made_.back();
+    }
+    return Done{};
+  }
+
+ private:
+  Outcome<const Trace*> make(const SizePoint& point, bool compared) {
+    auto trace = sizes_.capture_at(point, compared);
+    if (!trace.ok()) return trace.failure();
+    if (!known_.empty()) share_constants(*known_.begin()->second, &*trace);
+    auto completed = with_all_states(std::move(*trace));
+    if (!completed.ok()) return completed.failure();
+    made_.push_back(std::move(*completed));
+    return known_[point] = &made_.back();
+  }
+
+  Outcome<Trace> with_all_states(Trace trace) const {
+    if (!with_states_) return trace;
+    std::vector<Trace> both = {*with_states_, std::move(trace)};
+    LAZYRT_TRY(lazyrt::share_states(both));
+    return std::move(both[1]);
+  }
+
+  const DynamicExport& sizes_;
+  std::map<SizePoint, const Trace*> known_;
+  std::deque<Trace> made_;
+  std::optional<Trace> with_states_;
+};
+
+/// What passes do must not depend on sizes: constants are folded whatever they take, and equal
+/// nodes are not joined before they are known to be equal at all sizes (unify_graphs).
+ExportOptions for_all_sizes(ExportOptions options) {
+  auto& passes = options.pipeline;
+  passes.erase(std::remove_if(passes.begin(), passes.end(),
+                              [](const Pass& pass) { return pass.name == "eliminate_common"; }),
+               passes.end());
+  for (Pass& pass : options.pipeline) {
+    if (pass.name == "fold_constants") pass.run = fold_all_constants;
+  }
+  return options;
+}
+
+/// The graphs of a program at several sizes, the largest last.
+class SizedGraphs {
+ public:
+  /// `options`: of the graphs that it captures itself.
+  SizedGraphs(const SizeSet& sizes, Captures* captures, const OpTable& ops,
+              const ExportOptions& options)
+      : sizes_(sizes),
+        captures_(captures),
+        ops_(ops),
+        options_(options),
+        passes_(options.pipeline) {}
+
+  Outcome<Done> add(const SizePoint& point, const Trace& trace, const ExportOptions& options,
+                    ExportReport* report) {
+    auto graph = import_stage(trace, ops_, options, report);
+    if (!graph.ok()) return graph.failure();
+    const bool has_largest = !points_.empty() && points_.back() == sizes_.points.back();
+    const auto at = static_cast<ptrdiff_t>(points_.size() - (has_largest ? 1 : 0));
+    if (!graphs_.empty()) {
+      auto changed = passes_.run_one(*graph);
+      if (!changed.ok()) return changed.failure();
+      if (*changed) graphs_.insert(graphs_.begin() + at, std::move(**changed));
+      if (!*changed) graphs_.clear();
+    }
+    imported_.insert(imported_.begin() + at, std::move(*graph));
+    points_.insert(points_.begin() + at, point);
+    return Done{};
+  }
+
+  /// Takes all graphs through the passes. The steps of the first are reported.
+  Outcome<Done> run_passes(const ExportOptions& options, ExportReport* report) {
+    const TimedStage stage(options, report, "passes");
+    auto graphs = passes_.run(imported_, pass_hooks(options), &report->passes);
+    if (!graphs.ok()) return graphs.failure();
+    graphs_ = std::move(*graphs);
+    return Done{};
+  }
+
+  /// As many as there is time and memory for: what is solved has to hold there, too.
+  Outcome<Done> add_drawn() {
+    constexpr size_t kMost = 40;
+    constexpr double kSeconds = 4;
+    constexpr size_t kMostKept = size_t{1} << 29;
+    const auto begin = std::chrono::steady_clock::now();
+    size_t bytes = 0;
+    for (const SizePoint& point : more_points(sizes_.shapes.symbols, kMost, 1)) {
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+      if (spent.count() > kSeconds || bytes > kMostKept) break;
+      if (std::find(points_.begin(), points_.end(), point) != points_.end()) continue;
+      LAZYRT_TRY(capture(point));
+      bytes += constant_bytes(imported_.front()) + constant_bytes(graphs_.front());
+    }
+    return Done{};
+  }
+
+  /// Captures at more sizes until no number may be one of several functions of them.
+  Outcome<DynamicGraph> unify() {
+    constexpr int kMostMore = 40;
+    for (int more = 0;; ++more) {
+      UnifyHints hints;
+      auto dynamic = unify_graphs(graphs_, sizes_.shapes, points_, &hints);
+      place_ = hints.place;
+      const auto& wanted = hints.wanted;
+      if (dynamic.ok() || !wanted || !captures_->are_open() || more == kMostMore) return dynamic;
+      if (std::find(points_.begin(), points_.end(), *wanted) != points_.end()) return dynamic;
+      if (const auto added = capture(*wanted); !added.ok()) return added.failure();
+    }
+  }
+  /// Where the last unify() failed.
+  const Source& place() const { return place_; }
+
+ private:
+  Outcome<Done> capture(const SizePoint& point) {
+    auto trace = captures_->at(point);
+    if (!trace.ok()) return trace.failure();
+    ExportReport of_this;
+    LAZYRT_TRY(add(point, **trace, options_, &of_this));
+    if (!graphs_.empty()) return Done{};
+    return run_passes(options_, &of_this);  // not as the others so far
+  }
+
+  static size_t constant_bytes(const Graph& graph) {
+    size_t bytes = 0;
+    for (ValueId id = 0; id < static_cast<ValueId>(graph.value_count()); ++id)
+      bytes += graph.value(id).constant.bytes;
+    return bytes;
+  }
+
+  const SizeSet& sizes_;
+  Captures* const captures_;
+  const OpTable& ops_;
+  const ExportOptions& options_;
+  AlikePasses passes_;
+  std::vector<Graph> imported_;
+  std::vector<Graph> graphs_;  ///< after the passes; none where these have to run again
+  std::vector<SizePoint> points_;
+  Source place_;
+};
+
+/// Makes programs of sizes.
+class SizedPrograms {
+ public:
+  SizedPrograms(const std::vector<Trace>& given, const OpTable& ops, const ExportOptions& options)
+      : given_(given),
+        ops_(ops),
+        options_(for_all_sizes(options)),
+        others_(options_),
+        plain_(options),
+        captures_(*options.dynamic, given) {
+    others_.progress = plain_.progress = nullptr;
+    others_.after_pass = plain_.after_pass = nullptr;
+  }
+
+  Outcome<SizedExport> make(ExportReport* report) {
+    const DynamicExport& sizes = *options_.dynamic;
+    const SizeSet all = {sizes.shapes, sizes.sample, sizes.points};
+    SizedExport made;
+    auto whole = make_one(all, given_[0], options_, report);
+    if (whole.ok()) {
+      const auto differs = takes_other_paths(*whole->dynamic);
+      if (!differs.ok()) return differs.failure();
+      made.variants.push_back(std::move(*whole));
+      if (!*differs || !captures_.are_open()) return made;
+      ExportReport of_ranges;
+      auto parts = make_parts({Error::kUnsupported, ""}, &of_ranges);
+      if (!parts.ok()) return made;
+      *report = std::move(of_ranges);
+      return parts;
+    }
+    if (!differs_at_sizes(whole.failure()) || !captures_.are_open()) return whole.failure();
+    ExportReport of_ranges;
+    auto parts = make_parts(whole.failure(), &of_ranges);
+    if (parts.ok()) *report = std::move(of_ranges);
+    return parts;
+  }
+
+ private:
+  static bool differs_at_sizes(const Failure& failure) {
+    return failure.text.rfind(kDiffersAtSizes, 0) == 0;
+  }
+
+  /// Programs of ranges that are told apart by what graphs are made of, then also by what stands at
+  /// the places where they fail. `whole`: why there is no program of all sizes.
+  Outcome<SizedExport> make_parts(const Failure& whole, ExportReport* report) {
+    std::vector<std::vector<DimSymbol>> last;
+    std::set<std::string> places;
+    for (;;) {
+      const auto ranges =
+          find_ranges(options_.dynamic->shapes.symbols, captures_.points(),
+                      [&](const SizePoint& point) { return path_at(point, places); });
+      if (!ranges.ok()) return ranges.failure();
+      if (!ranges->empty() && *ranges != last) {
+        *report = ExportReport();
+        auto made = make_ranges(*ranges, report);
+        if (made.ok() || !differs_at_sizes(made.failure())) return made;
+        last = *ranges;
+      }
+      if (place_.text().empty() || !places.insert(place_.text()).second) return whole;
+    }
+  }
+
+  /// Whether a captured program is another one than that of all sizes, and where.
+  Outcome<bool> takes_other_paths(const DynamicGraph& dynamic) {
+    for (const SizePoint& point : captures_.points()) {
+      const auto trace = captures_.at(point);
+      if (!trace.ok()) return trace.failure();
+      ExportReport of_this;
+      auto own = import_stage(**trace, ops_, others_, &of_this);
+      if (!own.ok()) return own.failure();
+      auto made = dynamic.at(point);
+      if (!made.ok()) return made.failure();
+      LAZYRT_TRY(pass_stage(*own, plain_, &of_this));
+      LAZYRT_TRY(pass_stage(*made, plain_, &of_this));
+      const auto difference = find_difference(*own, *made);
+      if (!difference) continue;
+      place_ = *difference;
+      return true;
+    }
+    return false;
+  }
+
+  /// The program at these sizes as one graph, and that at the sample's.
+  Outcome<PlannedVariant> make_one(const SizeSet& sizes, const Trace& sample,
+                                   const ExportOptions& options, ExportReport* report) {
+    SizedGraphs graphs(sizes, &captures_, ops_, others_);
+    for (size_t k = 0; k < sizes.points.size(); ++k) {
+      const auto trace = captures_.at(sizes.points[k]);
+      if (!trace.ok()) return trace.failure();
+      ExportReport of_this;
+      const bool is_first = k == 0;
+      LAZYRT_TRY(graphs.add(sizes.points[k], **trace, is_first ? options : others_,
+                            is_first ? report : &of_this));
+    }
+    LAZYRT_TRY(graphs.run_passes(options, report));
+    const TimedStage stage(options, report, "sizes");
+    if (captures_.are_open()) LAZYRT_TRY(graphs.add_drawn());
+    auto dynamic = graphs.unify();
+    place_ = graphs.place();
+    if (!dynamic.ok()) return dynamic.failure();
+    constexpr int64_t kMostTried = 1024;
+    LAZYRT_TRY(try_shapes(*dynamic, sizes.points[0], kMostTried));
+    auto graph = dynamic->at(sizes.sample);
+    if (!graph.ok()) return graph.failure();
+    graph->sample_inputs = sample.sample_inputs;
+    graph->sample_outputs = sample.sample_outputs;
+    PlannedVariant made;
+    const MemoryPlan model = plan_memory(dynamic->model());
+    made.plan = plan_stage(*graph, options, report, &model);
+    made.graph = std::move(*graph);
+    made.group.trace = sample;
+    report->size_rules = dynamic->text();
+    made.dynamic = std::move(*dynamic);
+    return made;
+  }
+
+  /// See path_of.
+  Outcome<SizePath> path_at(const SizePoint& point, const std::set<std::string>& places) {
+    const auto trace = captures_.at(point);
+    if (!trace.ok()) return trace.failure();
+    ExportReport of_this;
+    const auto graph = import_stage(**trace, ops_, others_, &of_this);
+    if (!graph.ok()) return graph.failure();
+    return path_of(*graph, places);
+  }
+
+  using Range = std::vector<DimSymbol>;
+  static bool holds(const Range& range, const SizePoint& point) {
+    for (size_t i = 0; i < point.size(); ++i) {
+      if (!range[i].holds(point[i])) return false;
+    }
+    return true;
+  }
+
+  /// Of one range: its sizes, and the trace that is its sample.
+  struct Part {
+    Range range;
+    SizeSet sizes;
+    const Trace* sample = nullptr;
+  };
+
+  Outcome<SizedExport> make_ranges(std::vector<Range> ranges, ExportReport* report) {
+    const SizePoint& sample = options_.dynamic->sample;
+    std::stable_partition(ranges.begin(), ranges.end(),
+                          [&](const Range& range) { return holds(range, sample); });
+    SizedExport made;
+    std::vector<Part> parts;
+    std::vector<const Trace*> samples;
+    for (const Range& range : ranges) {
+      auto part = capture_ends(range, parts.empty(), &made.more_traces);
+      if (!part.ok()) return part.failure();
+      parts.push_back(std::move(*part));
+      LAZYRT_TRY(check_interface(parts.back()));
+      samples.push_back(parts.back().sample);
+    }
+    LAZYRT_TRY(captures_.share_states(samples));
+    for (Part& part : parts) {
+      ExportReport of_this;
+      const bool is_first = made.variants.empty();
+      part.sample = *captures_.at(part.sizes.sample);
+      auto variant = make_one(part.sizes, *part.sample, is_first ? options_ : others_,
+                              is_first ? report : &of_this);
+      if (!variant.ok()) return variant.failure();
+      for (const DimSymbol& symbol : part.range)
+        variant->sizes += (variant->sizes.empty() ? "" : "; ") + symbol.text();
+      made.variants.push_back(std::move(*variant));
+    }
+    return made;
+  }
+
+  /// What compares the range's program with eager at its ends.
+  Outcome<Part> capture_ends(const Range& range, bool has_sample, std::vector<Trace>* more_traces) {
+    Part part = {range, {options_.dynamic->shapes, options_.dynamic->sample, fit_points(range)}};
+    part.sizes.shapes.symbols = range;
+    if (has_sample) part.sample = &given_[0];
+    for (const SizePoint& point : check_points(range, 1, 1)) {
+      bool is_new = false;
+      const auto trace = captures_.compared_at(point, &is_new);
+      if (!trace.ok()) return trace.failure();
+      if (is_new) more_traces->push_back(**trace);
+      if (part.sample != nullptr) continue;
+      part.sample = *trace;
+      part.sizes.sample = point;
+    }
+    return part;
+  }
+
+  /// Programs of ranges are variants of one method.
+  Outcome<Done> check_interface(const Part& part) const {
+    const auto groups = group_traces({given_[0], *part.sample});
+    if (groups.ok()) return Done{};
+    return Failure{
+        groups.failure().error,
+        "at " + part.sizes.shapes.text(part.sizes.sample) +
+            " the program takes another path than with the sample: " + groups.failure().text};
+  }
+
+  const std::vector<Trace>& given_;
+  const OpTable& ops_;
+  const ExportOptions options_;
+  ExportOptions others_;  ///< whose steps are not told one by one
+  ExportOptions plain_;   ///< the same, as for a program of one size
+  Captures captures_;
+  Source place_;  ///< where the last program differed
+};
+
+}  // namespace
+
+Outcome<SizedExport> make_sized(const std::vector<Trace>& traces, const OpTable& ops,
+                                const ExportOptions& options, ExportReport* report) {
+  auto made = SizedPrograms(traces, ops, options).make(report);
+  if (made.ok()) made->variants[0].group.samples = {0};
+  return made;
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,38 @@
+#pragma once
+
+// Which variants of a method with symbols take which sizes. Each has bounds of its own for the
+// symbols, and those of the method are what its variants have together.
+
+#include "lazyrt/runtime.h"
+#include "runtime/bundle/reader.h"
+
+namespace lazyrt {
+
+inline size_t variants_of(const fb::Method& method) { return 1 + count_of(method.variants()); }
+/// Variant 0 is the method itself.
+inline const fb::Method& variant_of(const fb::Method& method, size_t variant) {
+  return variant == 0 ? method : *method.variants()->Get(static_cast<uint32_t>(variant - 1));
+}
+
+SymbolInfo info_of(const fb::Symbol& symbol);
+/// kInvalidArgument: "'seq' is 600, allowed are 1 to 512", and of which number multiples.
+Status check_symbol_value(const SymbolInfo& symbol, int64_t value);
+
+/// From the smallest to the largest that a variant takes. REQUIRES: there is such a symbol.
+SymbolInfo bounds_of(const fb::Method& method, size_t symbol);
+
+/// Whether the sizes are within the bounds of one variant. REQUIRES: one for each symbol.
+bool takes_sizes(const fb::Method& variant, Span<const int64_t> symbols);
+
+/// Whether a variant takes the value of the symbol. kInvalidArgument as
+/// check_symbol_value, or: "'seq' is 150, which no variant takes".
+Status check_size(const fb::Method& method, size_t symbol, int64_t value);
+
+/// Whether a variant takes these values of the symbols. kInvalidArgument as check_size, or: "no
+/// variant takes batch=3, seq=130". REQUIRES: one for each symbol.
+Status check_sizes(const fb::Method& method, Span<const int64_t> symbols);
+
+/// The values of the variant's symbols in its file. REQUIRES: kBundleMaxSymbols of them.
+void read_file_sizes(const fb::Method& variant, int64_t* symbols);
+
+}  // namespace lazyrt
