@@ -45,7 +45,8 @@ struct Device {
   /// that it needs, and what it packed. kUnsupported: the nodes go to the next backend.
   Status (*compile)(const SegmentSpec& spec, PreparedKernel* prepared) = nullptr;
   /// Where the inputs and outputs of the nodes are, node by node, inputs first; absent ones have
-  /// dtype kNone. Once, before the first submit. The views stay where they are.
+  /// dtype kNone. The views stay where they are. Before the first submit, and again when addresses
+  /// have changed, since memory of the caller came or went; nothing is under way then.
   Status (*bind)(void* segment, Span<const TensorView> operands, void* workspace) = nullptr;
   void (*release)(void* segment, const Allocator& allocator) = nullptr;
 

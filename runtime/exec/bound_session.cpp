@@ -7,15 +7,10 @@
 #include <functional>
 #include <new>
 
+#include "runtime/exec/counter.h"
+
 namespace lazyrt {
 namespace {
-
-/// Whether two runs of bytes share one.
-bool overlap(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
-  const auto x = reinterpret_cast<uintptr_t>(a);
-  const auto y = reinterpret_cast<uintptr_t>(b);
-  return x < y ? y - x < a_bytes : x - y < b_bytes;
-}
 
 /// Why none of several variants ran, each with its share of the message.
 class Reasons {
@@ -44,6 +39,13 @@ uint64_t sum_of(uint64_t a, uint64_t b) {
 }
 
 }  // namespace
+
+Status wrong_output_size(const fb::Method& method, size_t i, const TensorView& output,
+                         size_t writable) {
+  return Status(Error::kInvalidArgument, "output '%.60s' takes %zu bytes (%s%s), %zu are writable",
+                text_of(method.outputs()->Get(static_cast<uint32_t>(i))->name()), output.bytes(),
+                dtype_name(output.dtype), shape_text(output.shape).text, writable);
+}
 
 BoundSession::~BoundSession() {
   for (const InputSlot& slot : inputs_) {
@@ -186,11 +188,18 @@ Status BoundSession::make_inputs() {
   for (size_t i = 0; i < inputs_.size(); ++i) by_address_[i] = static_cast<uint32_t>(i);
   std::sort(by_address_.begin(), by_address_.end(),
             [&](uint32_t a, uint32_t b) { return inputs_[a].copy < inputs_[b].copy; });
+  const size_t outputs = variants_[0].output_count();
+  if (!results_.make(outputs, allocator_) || !in_place_.make(variant_count_ * outputs, allocator_))
+    return no_memory_for_session();
   return {};
 }
 
 const char* BoundSession::input_name(size_t i) const {
   return text_of(method().inputs()->Get(static_cast<uint32_t>(i))->name());
+}
+
+const char* BoundSession::output_name(size_t i) const {
+  return text_of(method().outputs()->Get(static_cast<uint32_t>(i))->name());
 }
 
 Status BoundSession::no_input(size_t i) const {
@@ -254,12 +263,14 @@ Status BoundSession::set_input(size_t i, const Shape* shape, const void* data, s
     return Status(Error::kInvalidArgument, "input '%.60s': data is null", input_name(i));
   }
   InputSlot& slot = inputs_[i];
+  inputs_moved_ = inputs_moved_ || slot.bound != nullptr;
   slot.shape = found;
   slot.bytes = bytes;
   slot.set = true;
   slot.bound = nullptr;
   slot.copy_at_run = false;
   slot.is_staged = false;
+  slot.is_overwritten = false;
   if (bytes != 0) std::memmove(slot.copy, data, bytes);  // data may be a view of this input
   return {};
 }
@@ -284,7 +295,7 @@ Status BoundSession::bind_input(size_t i, const TensorView& tensor, size_t reada
   }
   const bool aligned = reinterpret_cast<uintptr_t>(tensor.data) % kAlignment == 0;
   const bool has_tail = readable - bytes >= kTailBytes;
-  const bool is_own = is_own_memory(tensor.data, bytes);
+  const bool is_own = is_own_memory(tensor.data, bytes, kHostSpace);
   const bool is_staged = is_own && is_an_input_copy(tensor.data, bytes);
   InputSlot& slot = inputs_[i];
   if (is_staged) LAZYRT_RETURN_IF_ERROR(make_stage(&slot));
@@ -295,11 +306,15 @@ Status BoundSession::bind_input(size_t i, const TensorView& tensor, size_t reada
   slot.readable = readable;
   slot.copy_at_run = is_own || !(aligned && has_tail);
   slot.is_staged = is_staged;
+  inputs_moved_ = true;
   return {};
 }
 
-/// Memory that a run writes.
-bool BoundSession::is_own_memory(const void* data, size_t bytes) const {
+bool BoundSession::is_own_memory(const void* data, size_t bytes, int space) const {
+  if (space != kHostSpace) {
+    const DeviceMemory& device = devices_[slot_of_space(space)];
+    return overlap(data, bytes, device.memory().arena, device.bytes());
+  }
   const Block& states = base_.states->block();
   return is_bound_memory(data, bytes) || overlap(data, bytes, states.data(), states.bytes());
 }
@@ -360,7 +375,8 @@ Status BoundSession::prepare_inputs() {
   }
   for (const InputSlot& slot : inputs_) {
     const void* from = slot.is_staged ? slot.stage : slot.bound;
-    if (slot.copy_at_run && slot.bytes != 0) std::memcpy(slot.copy, from, slot.bytes);
+    const bool copies = slot.copy_at_run || slot.is_overwritten;
+    if (copies && slot.bytes != 0) std::memcpy(slot.copy, from, slot.bytes);
   }
   return {};
 }
@@ -377,7 +393,7 @@ bool BoundSession::fits(const Variant& variant, size_t* wrong) const {
 void BoundSession::point_inputs(Variant* variant) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const InputSlot& slot = inputs_[i];
-    const bool in_place = slot.bound != nullptr && !slot.copy_at_run;
+    const bool in_place = slot.bound != nullptr && !slot.copy_at_run && !slot.is_overwritten;
     variant->point_input(i, in_place ? const_cast<void*>(slot.bound) : slot.copy);
   }
 }
@@ -393,9 +409,88 @@ void BoundSession::keep_states(const Variant& variant) {
   }
 }
 
+/// An input is bound to some of this memory of the session: its next run reads what is there.
+bool BoundSession::is_read_back(const void* data, size_t bytes) const {
+  for (const InputSlot& slot : inputs_) {
+    if (slot.bound != nullptr && overlap(slot.bound, slot.bytes, data, bytes)) return true;
+  }
+  return false;
+}
+
+/// Which outputs nodes write where they are bound, and which bound inputs that would spoil.
+void BoundSession::settle_outputs() {
+  const OutputBindings& outputs = *base_.outputs;
+  for (InputSlot& slot : inputs_)
+    slot.is_overwritten = slot.bound != nullptr && outputs.overlap_host(slot.bound, slot.bytes);
+  for (size_t v = 0; v < variant_count_; ++v) {
+    Variant& variant = variants_[v];
+    variant.release_outputs();
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const OutputBinding& binding = outputs[i];
+      const size_t bytes = variant.output(i).bytes();
+      in_place_[v * outputs.size() + i] = binding.is_bound() && binding.takes_in_place(bytes) &&
+                                          !is_read_back(variant.home_of_output(i), bytes) &&
+                                          variant.bind_output(i, binding.data, binding.space);
+    }
+  }
+  settled_version_ = outputs.version();
+  inputs_moved_ = false;
+}
+
+bool BoundSession::takes_output(size_t i, size_t writable, TensorView* least) const {
+  *least = variants_[0].output(i);
+  for (size_t v = 0; v < variant_count_; ++v) {
+    if (variants_[v].output(i).bytes() < least->bytes()) *least = variants_[v].output(i);
+  }
+  return writable >= least->bytes();
+}
+
+Status BoundSession::check_output_sizes(const Variant& variant) const {
+  const OutputBindings& outputs = *base_.outputs;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorView& output = variant.output(i);
+    if (!outputs[i].is_bound() || outputs[i].writable >= output.bytes()) continue;
+    return wrong_output_size(method(), i, output, outputs[i].writable);
+  }
+  return {};
+}
+
+Status BoundSession::copy_output(const TensorView& view, const OutputBinding& to) {
+  if (view.bytes() == 0) return {};
+  if (to.space == kHostSpace) {
+    std::memmove(to.data, view.data, view.bytes());  // it may be the very memory
+    return {};
+  }
+  const BackendServices::Slot& slot = base_.services->slot(slot_of_space(to.space));
+  const Device& device = *slot.backend->device;
+  const Status status = device.copy_in(slot.services, to.data, view.data, view.bytes());
+  const Status waited = device.wait(slot.services);
+  return status.ok() ? waited : status;
+}
+
+/// Notes where each output is, once it is there.
+Status BoundSession::copy_outputs(const Variant& variant) {
+  const OutputBindings& outputs = *base_.outputs;
+  const bool* in_place =
+      in_place_.data() + static_cast<size_t>(&variant - variants_) * outputs.size();
+  uint64_t copied = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorView& view = variant.output(i);
+    results_[i] = outputs[i].is_bound() ? outputs[i].data : view.data;
+    if (!outputs[i].is_bound() || in_place[i]) continue;
+    LAZYRT_RETURN_IF_ERROR(
+        copy_output(view, outputs[i]).with_context("output '%.60s'", output_name(i)));
+    copied += view.bytes();
+  }
+  __atomic_store_n(&output_copy_bytes_, copied, __ATOMIC_RELAXED);
+  return {};
+}
+
 Status BoundSession::run_variant(size_t v, const RunStop& stop) {
+  if (base_.outputs->count() != 0) LAZYRT_RETURN_IF_ERROR(check_output_sizes(variants_[v]));
   point_inputs(&variants_[v]);
   LAZYRT_RETURN_IF_ERROR(variants_[v].run(stop));
+  LAZYRT_RETURN_IF_ERROR(copy_outputs(variants_[v]));
   keep_states(variants_[v]);
   ran_ = static_cast<int32_t>(v);
   return {};
@@ -403,6 +498,10 @@ Status BoundSession::run_variant(size_t v, const RunStop& stop) {
 
 Status BoundSession::run(const RunStop& stop) {
   ran_ = -1;
+  if (base_.outputs->version() != settled_version_ ||
+      (inputs_moved_ && base_.outputs->count() != 0)) {
+    settle_outputs();
+  }
   LAZYRT_RETURN_IF_ERROR(prepare_inputs());
   if (variant_count_ == 1) {
     const Status status = run_variant(0, stop);
@@ -444,7 +543,9 @@ Result<TensorView> BoundSession::output(size_t i) const {
     return Status(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i, count);
   const Result<size_t> ran = variant();
   if (!ran.ok()) return ran.status();
-  return variants_[*ran].output(i);
+  TensorView view = variants_[*ran].output(i);
+  view.data = results_[i];
+  return view;
 }
 
 Result<size_t> BoundSession::variant() const {
@@ -455,6 +556,7 @@ Result<size_t> BoundSession::variant() const {
 
 void BoundSession::add_stats(SessionStats* stats) const {
   stats->arena_bytes += arena_.bytes() + input_block_.bytes();
+  stats->output_copy_bytes = read_counter(output_copy_bytes_);
   for (const DeviceMemory& device : devices_) stats->device_bytes += device.bytes();
   for (size_t v = 0; v < variant_count_; ++v) {
     const Plan& plan = variants_[v].plan();

@@ -296,10 +296,11 @@ void Planner::place(Placement* placement) const {
       if (guarded_[static_cast<size_t>(id)]) placement->need(id, kHostSpace);
     }
   }
-  for (uint32_t i = 0; i < count_of(method_.outputs()); ++i)
-    placement->need(method_.outputs()->Get(i)->value(), kHostSpace);
   for (uint32_t i = 0; i < count_of(method_.states()); ++i)
     placement->need(method_.states()->Get(i)->next(), kHostSpace);
+  placement->begin_outputs();
+  for (uint32_t i = 0; i < count_of(method_.outputs()); ++i)
+    placement->need(method_.outputs()->Get(i)->value(), kHostSpace);
 }
 
 Status Planner::list_steps() {

@@ -50,6 +50,7 @@ Status SessionState::make_all() {
     if (!pending_.make(inputs, allocator_) || !shapes_.make(inputs, allocator_))
       return no_memory_for_session();
   }
+  if (!outputs_.make(count_of(method().outputs()), allocator_)) return no_memory_for_session();
   LAZYRT_RETURN_IF_ERROR(make_bound({}, &bound_));
   return reset_state();
 }
@@ -59,7 +60,8 @@ Status SessionState::make_bound(Span<const int64_t> symbols, BoundSession** boun
   const Allocator& source = memory_.source();
   void* memory = source.allocate(source.context, sizeof(BoundSession), alignof(BoundSession));
   if (memory == nullptr) return no_memory_for_session();
-  const SessionBase base = {program_, method_index_, options_, &memory_, &services_, &states_};
+  const SessionBase base = {program_,   method_index_, options_, &memory_,
+                            &services_, &states_,      &outputs_};
   auto* made = new (memory) BoundSession(base);
   const Status status = made->make(symbols);
   if (status.ok()) {
@@ -78,6 +80,10 @@ void SessionState::destroy_bound(BoundSession* bound) {
 
 const char* SessionState::input_name(size_t i) const {
   return text_of(method().inputs()->Get(static_cast<uint32_t>(i))->name());
+}
+
+const char* SessionState::output_name(size_t i) const {
+  return text_of(method().outputs()->Get(static_cast<uint32_t>(i))->name());
 }
 
 Status SessionState::check_input_index(size_t i) const {
@@ -166,6 +172,60 @@ Status SessionState::wait_with_memory(size_t i, const TensorView& tensor, size_t
   pending_[i].bound = tensor.data;
   pending_[i].readable = readable;
   ++pending_count_;
+  return {};
+}
+
+/// The number of the device's memory; its backend is opened if no node runs there.
+Status SessionState::find_space(size_t output, const Backend* device, uint8_t* space) {
+  *space = kHostSpace;
+  if (device == nullptr) return {};
+  for (const Backend* b = options_.backend; b != nullptr; b = b->fallback) {
+    if (b != device || b->device == nullptr) continue;
+    int slot = 0;
+    LAZYRT_RETURN_IF_ERROR(services_.find_or_open(*b, &slot));
+    *space = static_cast<uint8_t>(space_of_slot(slot));
+    return {};
+  }
+  return Status(Error::kInvalidArgument, "output '%.60s': '%.40s' is no device of this session",
+                output_name(output), device->name);
+}
+
+/// What no sizes of inputs change.
+Status SessionState::check_binding(size_t i, const OutputBinding& binding) const {
+  TensorView least;
+  if (!is_dynamic() && !bound_->takes_output(i, binding.writable, &least))
+    return wrong_output_size(method(), i, least, binding.writable);
+  const auto address = reinterpret_cast<uintptr_t>(binding.data);
+  if (binding.space != kHostSpace && address % kAlignment != 0) {
+    return Status(Error::kInvalidArgument,
+                  "output '%.60s': memory of a device must be aligned to %zu bytes, this is to %zu",
+                  output_name(i), kAlignment, static_cast<size_t>(address & (~address + 1)));
+  }
+  const Span<const uint8_t> constants = program_.sections.constants;
+  if (bound_->is_own_memory(binding.data, binding.writable, binding.space) ||
+      (binding.space == kHostSpace &&
+       overlap(binding.data, binding.writable, constants.data(), constants.size()))) {
+    return Status(Error::kInvalidArgument, "output '%.60s': memory of the session itself",
+                  output_name(i));
+  }
+  const size_t other = outputs_.overlapped(i, binding);
+  if (other == outputs_.size()) return {};
+  return Status(Error::kInvalidArgument, "output '%.60s': output '%.60s' is bound to that memory",
+                output_name(i), output_name(other));
+}
+
+Status SessionState::bind_output(size_t i, void* data, size_t writable, const Backend* device) {
+  if (i >= outputs_.size()) {
+    return Status(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i,
+                  outputs_.size());
+  }
+  OutputBinding binding;
+  if (data != nullptr) {
+    binding = {static_cast<uint8_t*>(data), writable, kHostSpace};
+    LAZYRT_RETURN_IF_ERROR(find_space(i, device, &binding.space));
+    LAZYRT_RETURN_IF_ERROR(check_binding(i, binding));
+  }
+  outputs_.set(i, binding);
   return {};
 }
 

@@ -26,6 +26,7 @@ class SessionState {
   Status set_input(size_t i, const void* data, size_t bytes);
   Status set_input(size_t i, const TensorView& tensor);
   Status bind_input(size_t i, const TensorView& tensor, size_t readable);
+  Status bind_output(size_t i, void* data, size_t writable, const Backend* device);
   Status bind_shapes(Span<const Shape> inputs);
   Status run();
   /// From any thread, also while another one is in run.
@@ -64,12 +65,15 @@ class SessionState {
   void destroy_bound(BoundSession* bound);
 
   const char* input_name(size_t i) const;
+  const char* output_name(size_t i) const;
   Status check_input_index(size_t i) const;
   Status find_shape(size_t i, size_t bytes, Shape* shape) const;
   Status check_input(size_t i, const TensorView& tensor) const;
   Status wait_with_copy(size_t i, const TensorView& tensor);
   Status wait_with_memory(size_t i, const TensorView& tensor, size_t readable);
   void drop_pending(size_t i);
+  Status find_space(size_t output, const Backend* device, uint8_t* space);
+  Status check_binding(size_t i, const OutputBinding& binding) const;
   bool is_pending() const { return pending_count_ != 0; }
 
   Status find_sizes(int64_t* symbols) const;
@@ -88,6 +92,7 @@ class SessionState {
 
   BackendServices services_;  ///< outlive the kernels
   SessionStates states_;
+  OutputBindings outputs_;
   BoundSession* bound_ = nullptr;          ///< owned; never nullptr once make() was ok
   int64_t sizes_[kBundleMaxSymbols] = {};  ///< that bound_ is bound to
   Array<PendingInput> pending_;            ///< per input; empty of a method without symbols

@@ -9,9 +9,8 @@
 #include <random>
 #include <thread>
 
-#include "tests/conformance/case_run.h"
-#include "tests/conformance/case_table.h"
-#include "tests/device/far_device.h"
+#include "tests/device/case_bundle.h"
+#include "tests/device/far_test.h"
 #include "tests/support/branching_bundle.h"
 #include "tests/support/dynamic_bundle.h"
 #include "tests/support/loaded_bundle.h"
@@ -21,45 +20,14 @@ namespace lazyrt {
 namespace {
 
 using test::BundleParts;
+using test::bytes_of;
+using test::CaseBundle;
+using test::Far;
 using test::far_counts;
 using test::far_rules;
 using test::Loaded;
+using test::make_case_bundle;
 using testing::HasSubstr;
-
-class Far : public testing::Test {
- protected:
-  void SetUp() override {
-    far_rules() = {};
-    far_counts().reset();
-  }
-  /// Programs of the test are gone.
-  ~Far() override {
-    far_rules() = {};
-    EXPECT_EQ(far_counts().blocks, 0) << "memory of the device is left";
-  }
-
-  /// The device takes every second node, drawn; of seed 0 all.
-  static void take_half(uint32_t seed, std::mt19937* random) {
-    far_rules().takes = [seed, random](const OpEntry&, const NodeSpec&) {
-      return seed == 0 || (*random)() % 2 == 0;
-    };
-  }
-
-  SessionOptions on(const Backend& backend, bool profile = false) {
-    SessionOptions options;
-    options.backend = &backend;
-    options.profile = profile;
-    return options;
-  }
-
-  const Backend far_cpu_ = test::far_backend(cpu_backend());
-  const Backend far_reference_ = test::far_backend(reference_backend());
-};
-
-std::vector<uint8_t> bytes_of(const TensorView& view) {
-  const auto* data = static_cast<const uint8_t*>(view.data);
-  return {data, data + view.bytes()};
-}
 
 struct Lines {
   int nodes_far = 0, nodes_here = 0, copies = 0;
@@ -79,42 +47,6 @@ struct Lines {
 };
 
 // One node of each case far away and the same here; what each makes is read by the other side.
-
-struct CaseBundle {
-  BundleParts parts;
-  std::vector<GuardedTensor> inputs;
-};
-
-bool make_case_bundle(const OpCase& op_case, CaseBundle* out) {
-  test::MethodBuilder b(&out->parts);
-  std::vector<GuardedTensor> operands = draw_operands(op_case, conformance_seed());
-  std::vector<int> ids;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const CaseOperand& o = op_case.operands[i];
-    const std::string name = "x" + std::to_string(i);
-    if (o.dtype == DType::kNone) {
-      ids.push_back(-1);
-    } else if (o.constant) {
-      ids.push_back(b.constant(name, o.dtype, o.shape, operands[i].view().data));
-    } else {
-      ids.push_back(b.input(name, o.dtype, o.shape));
-      out->inputs.push_back(operands[i].clone());
-    }
-  }
-  try {
-    for (int i = 0; i < 2; ++i) {
-      const int y = b.infer(default_ops(), op_case.attrs, ids);
-      b.output("y" + std::to_string(i), y);
-      const fb::ValueT& value = *b.method().values[static_cast<size_t>(y)];
-      fb::ReshapeT again;
-      again.shape = value.shape;
-      b.output("z" + std::to_string(i), b.infer(default_ops(), again, {y}));
-    }
-  } catch (const std::exception&) {
-    return false;  // refused by its shape rule
-  }
-  return true;
-}
 
 TEST_F(Far, EveryCaseGivesTheReferencesBytes) {
   int ran = 0;

@@ -283,6 +283,15 @@ FarCounts& far_counts() {
 
 bool far_memory_is_open() { return far_memory().can_be_read(); }
 
+FarBlock::FarBlock(size_t bytes) : address_(far_memory().allocate(bytes)) {}
+FarBlock::~FarBlock() { far_memory().release(address_); }
+
+std::vector<uint8_t> FarBlock::read(size_t bytes) const {
+  const Opening opening;
+  const auto* data = static_cast<const uint8_t*>(address_);
+  return {data, data + bytes};
+}
+
 Backend far_backend(const Backend* fallback) {
   Backend backend;
   backend.name = "far";

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <vector>
 
 #include "runtime/backend/backend.h"
 
@@ -30,6 +31,22 @@ FarCounts& far_counts();
 
 /// Whether any byte of the device's memory can be read now. REQUIRES: nothing runs.
 bool far_memory_is_open();
+
+/// Memory of the device as a caller has it, alive as long as this.
+class FarBlock {
+ public:
+  explicit FarBlock(size_t bytes);
+  ~FarBlock();
+  FarBlock(const FarBlock&) = delete;
+  FarBlock& operator=(const FarBlock&) = delete;
+
+  void* address() const { return address_; }
+  /// REQUIRES: nothing runs.
+  std::vector<uint8_t> read(size_t bytes) const;
+
+ private:
+  void* address_ = nullptr;
+};
 
 /// "far", with this fallback.
 Backend far_backend(const Backend* fallback);

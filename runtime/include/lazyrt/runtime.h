@@ -239,7 +239,9 @@ struct SessionStats {
   uint64_t packed_weight_bytes = 0;  ///< over all variants: what they share counts for each
   uint64_t state_bytes = 0;
   uint64_t device_bytes = 0;  ///< in the memories of devices, but for constants
-  uint64_t plan_bytes = 0;    ///< what runs keep of the bundle's metadata, over all variants
+  /// What the last run copied into bound outputs, since no node could write there.
+  uint64_t output_copy_bytes = 0;
+  uint64_t plan_bytes = 0;  ///< what runs keep of the bundle's metadata, over all variants
   /// How often a guard turned a run away from its variant: guard_refusals() says which.
   uint64_t guard_refusals = 0;
   uint64_t total_bytes = 0;  ///< all that counts against SessionOptions::memory_limit
@@ -303,6 +305,20 @@ class Session {
   /// last one left there, all such inputs at once. kOutOfMemory: none for that copy.
   Status bind_input(size_t i, const TensorView& tensor, size_t readable);
 
+  /// Each run writes output i into the caller's memory, `writable` bytes at `data`, until it is
+  /// bound again; nullptr: into the session's own. The node that makes it writes there, without a
+  /// copy, where data is aligned to kAlignment, at least kTailBytes follow the output (which may be
+  /// overwritten), and the result is a node's alone: no input, constant or part of one, and not the
+  /// memory of another bound output. Else the run ends with a copy
+  /// (SessionStats::output_copy_bytes). `device`: nullptr, or a backend of this session whose
+  /// device's memory it is; then output(i) answers an address there, and what is made there is not
+  /// copied to the host. A bound input may share that memory: each run reads it first. After a run
+  /// that failed the memory may hold anything. kInvalidArgument names the output: fewer bytes than
+  /// it has (of a method with symbols run says so, before anything is written), memory of the
+  /// session or of another bound output, a device's address that is not aligned to kAlignment, no
+  /// such device.
+  Status bind_output(size_t i, void* data, size_t writable, const Backend* device = nullptr);
+
   /// Binds the session to these shapes, one for each input in their order, ahead of a run. Inputs
   /// whose shape changes must be set again, if they were not set with that shape already; outputs
   /// of the last run are gone if any shape changes. Errors as above. Of a method without symbols it
@@ -320,8 +336,8 @@ class Session {
   /// destroyed.
   void cancel();
 
-  /// The result of the last run, in the session's memory, valid until the next run. Its shape is
-  /// that of the variant that ran.
+  /// The result of the last run, in the session's memory or where it was bound, valid until the
+  /// next run. Its shape is that of the variant that ran.
   Result<TensorView> output(size_t i) const;
   /// The variant that gave the result of the last run.
   Result<size_t> variant() const;
