@@ -65,6 +65,25 @@ void append_variants(const MethodInfo& method, std::ostringstream* out) {
   }
 }
 
+/// None where all nodes run in the host's memory.
+void append_copies(const MethodInfo& method, std::ostringstream* out) {
+  for (const CopyLine& copy : method.copies) {
+    *out << "  " << copy.direction << " " << copy.value << ", " << bytes_text(copy.bytes) << " ["
+         << copy.backend << "]\n";
+  }
+}
+
+Json copies_json(const MethodInfo& method) {
+  Json list = Json::array();
+  for (const CopyLine& copy : method.copies) {
+    list.push_back({{"copy", copy.direction},
+                    {"backend", copy.backend},
+                    {"value", copy.value},
+                    {"bytes", copy.bytes}});
+  }
+  return list;
+}
+
 void append_method(const MethodInfo& method, bool with_nodes, std::ostringstream* out) {
   *out << "method " << method.name << "\n";
   for (const DimSymbol& symbol : method.symbols) *out << "  size    " << symbol.text() << "\n";
@@ -79,8 +98,10 @@ void append_method(const MethodInfo& method, bool with_nodes, std::ostringstream
   *out << "  constants " << method.constant_count << ", " << bytes_text(method.constant_bytes)
        << "; arena " << bytes_text(method.arena_bytes) << "; workspace "
        << bytes_text(method.workspace_bytes) << "; packed weights "
-       << bytes_text(method.packed_weight_bytes) << "\n"
-       << "  samples   " << method.sample_count << "\n"
+       << bytes_text(method.packed_weight_bytes) << "; plan " << bytes_text(method.plan_bytes)
+       << "\n";
+  append_copies(method, out);
+  *out << "  samples   " << method.sample_count << "\n"
        << "  nodes     " << method.nodes.size() << ":";
   for (const auto& [op, count] : method.ops) *out << " " << op << " " << count;
   *out << "\n";
@@ -150,6 +171,8 @@ Json method_json(const MethodInfo& method) {
                {"arena_bytes", method.arena_bytes},
                {"workspace_bytes", method.workspace_bytes},
                {"packed_weight_bytes", method.packed_weight_bytes},
+               {"plan_bytes", method.plan_bytes},
+               {"copies", copies_json(method)},
                {"flops", method.flops},
                {"reference_nodes", reference_nodes_json(method)},
                {"session_error", method.session_error}};
