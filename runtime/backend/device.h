@@ -5,8 +5,8 @@
 //
 // A session gives each space one arena with the places of the bundle's plan. Values are copied
 // between spaces by steps of their own: a value goes to a space once, when the first node there
-// needs it, and comes back to the host when a node, a guard, an output or a state does. Inputs and
-// states live on the host.
+// needs it, and comes back to the host when a node, a guard, an output or a state does. Inputs live
+// on the host; a state does, too, unless only nodes of one space read and make it.
 
 #include "runtime/op/op_def.h"
 
@@ -59,6 +59,9 @@ struct Device {
   Status (*copy_in)(void* services, void* to, const void* from, size_t bytes) = nullptr;
   /// To the host: when it returns, the bytes are there.
   Status (*copy_out)(void* services, void* to, const void* from, size_t bytes) = nullptr;
+  /// Within the space, bytes that do not overlap; may return before it ends. nullptr: states live
+  /// on the host.
+  Status (*copy)(void* services, void* to, const void* from, size_t bytes) = nullptr;
   /// Returns when nothing is under way.
   Status (*wait)(void* services) = nullptr;
 };

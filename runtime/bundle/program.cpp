@@ -186,6 +186,10 @@ Result<size_t> Method::find_output(std::string_view name) const {
   return find_name(program_->method(index_).outputs(), name, "output");
 }
 
+Result<size_t> Method::find_state(std::string_view name) const {
+  return find_name(program_->method(index_).states(), name, "state");
+}
+
 size_t Method::symbol_count() const { return count_of(program_->method(index_).symbols()); }
 
 SymbolInfo Method::symbol(size_t i) const {

@@ -66,6 +66,8 @@ Status BoundSession::make_of(const ProgramState& program) {
   LAZYRT_RETURN_IF_ERROR(find_sizes(program));
   LAZYRT_RETURN_IF_ERROR(check_memory_limit());
   LAZYRT_RETURN_IF_ERROR(make_variants(program));
+  LAZYRT_RETURN_IF_ERROR(find_homes(program));
+  LAZYRT_RETURN_IF_ERROR(list_steps(program));
   LAZYRT_RETURN_IF_ERROR(make_memory());
   LAZYRT_RETURN_IF_ERROR(make_device_memory());
   const SharedMemory memory = shared_memory();
@@ -87,6 +89,36 @@ Status BoundSession::make_variants(const ProgramState& program) {
                                                  base_.program.variant(base_.method, v),
                                                  base_.options, base_.memory, base_.services);
     if (!status.ok()) return v == 0 ? status : status.with_context("variant %zu", v);
+  }
+  return {};
+}
+
+/// A state lives where all programs read and make it, if that is one device's space that can copy;
+/// else on the host.
+Status BoundSession::find_homes(const ProgramState& program) {
+  const size_t count = count_of(method().states());
+  Array<StateHome> homes;
+  if (!homes_.make(count, allocator_) || !homes.make(count, allocator_))
+    return no_memory_for_session();
+  if (count == 0) return {};
+  for (size_t v = 0; v < variant_count_; ++v)
+    LAZYRT_RETURN_IF_ERROR(variants_[v].narrow_homes(program.variant(base_.method, v), &homes));
+  for (size_t k = 0; k < count; ++k) {
+    for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
+      const int space = space_of_slot(slot);
+      const bool fits = ((homes[k].allowed & homes[k].wanted) >> space & 1) != 0;
+      if (fits && base_.services->slot(slot).backend->device->copy != nullptr)
+        homes_[k] = static_cast<uint8_t>(space);
+    }
+  }
+  return {};
+}
+
+Status BoundSession::list_steps(const ProgramState& program) {
+  for (size_t v = 0; v < variant_count_; ++v) {
+    LAZYRT_RETURN_IF_ERROR(variants_[v].make_steps_list(program, program.variant(base_.method, v),
+                                                        base_.options, base_.memory,
+                                                        {homes_.data(), homes_.size()}));
   }
   return {};
 }
@@ -128,9 +160,10 @@ Status BoundSession::make_device_memory() {
     bool used = false;
     for (size_t v = 0; v < variant_count_; ++v) used = used || variants_[v].plan().uses(space);
     if (!used) continue;
-    const SpaceBytes bytes = {arena_bytes_, base_.states->bytes(), workspace_of(space)};
+    const SpaceBytes bytes = {arena_bytes_, workspace_of(space)};
     LAZYRT_RETURN_IF_ERROR(
         devices_[slot].make(base_.services->slot(slot), base_.program, bytes, base_.memory));
+    LAZYRT_RETURN_IF_ERROR(base_.states->make_in(slot, base_.memory));
   }
   return {};
 }
@@ -139,8 +172,10 @@ SharedMemory BoundSession::shared_memory() const {
   SharedMemory memory;
   memory.spaces[kHostSpace] = {arena_.data(), base_.states->block().data(), workspace_.data(),
                                base_.program.sections.constants.data()};
-  for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot)
+  for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
     memory.spaces[space_of_slot(slot)] = devices_[slot].memory();
+    memory.spaces[space_of_slot(slot)].states = base_.states->block_in(slot).data();
+  }
   memory.states = base_.states->places();
   return memory;
 }
@@ -271,6 +306,7 @@ Status BoundSession::set_input(size_t i, const Shape* shape, const void* data, s
   slot.copy_at_run = false;
   slot.is_staged = false;
   slot.is_overwritten = false;
+  slot.reads_state = false;
   if (bytes != 0) std::memmove(slot.copy, data, bytes);  // data may be a view of this input
   return {};
 }
@@ -297,6 +333,7 @@ Status BoundSession::bind_input(size_t i, const TensorView& tensor, size_t reada
   const bool has_tail = readable - bytes >= kTailBytes;
   const bool is_own = is_own_memory(tensor.data, bytes, kHostSpace);
   const bool is_staged = is_own && is_an_input_copy(tensor.data, bytes);
+  const bool reads_state = is_own && !is_bound_memory(tensor.data, bytes);
   InputSlot& slot = inputs_[i];
   if (is_staged) LAZYRT_RETURN_IF_ERROR(make_stage(&slot));
   slot.shape = tensor.shape;
@@ -306,6 +343,7 @@ Status BoundSession::bind_input(size_t i, const TensorView& tensor, size_t reada
   slot.readable = readable;
   slot.copy_at_run = is_own || !(aligned && has_tail);
   slot.is_staged = is_staged;
+  slot.reads_state = reads_state;
   inputs_moved_ = true;
   return {};
 }
@@ -313,7 +351,9 @@ Status BoundSession::bind_input(size_t i, const TensorView& tensor, size_t reada
 bool BoundSession::is_own_memory(const void* data, size_t bytes, int space) const {
   if (space != kHostSpace) {
     const DeviceMemory& device = devices_[slot_of_space(space)];
-    return overlap(data, bytes, device.memory().arena, device.bytes());
+    const DeviceBlock& states = base_.states->block_in(slot_of_space(space));
+    return overlap(data, bytes, device.memory().arena, device.bytes()) ||
+           overlap(data, bytes, states.data(), states.bytes());
   }
   const Block& states = base_.states->block();
   return is_bound_memory(data, bytes) || overlap(data, bytes, states.data(), states.bytes());
@@ -365,7 +405,19 @@ Status BoundSession::make_stage(InputSlot* slot) {
   return slot->stage == nullptr ? no_memory_for_session() : Status();
 }
 
+/// To where a run reads them: a space of a device, the host, or both where an input is one.
+Status BoundSession::bring_states() {
+  bool are_inputs = false;
+  for (const InputSlot& slot : inputs_) are_inputs = are_inputs || slot.reads_state;
+  for (size_t k = 0; k < homes_.size(); ++k) {
+    if (are_inputs) LAZYRT_RETURN_IF_ERROR(base_.states->bring(k, kHostSpace));
+    LAZYRT_RETURN_IF_ERROR(base_.states->bring(k, homes_[k]));
+  }
+  return {};
+}
+
 Status BoundSession::prepare_inputs() {
+  if (homes_.size() != 0) LAZYRT_RETURN_IF_ERROR(bring_states());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const InputSlot& slot = inputs_[i];
     if (!slot.set) {
@@ -399,14 +451,48 @@ void BoundSession::point_inputs(Variant* variant) {
 }
 
 /// Nothing reads a state after the nodes have run, and no state is another's next: the order of the
-/// copies does not matter.
-void BoundSession::keep_states(const Variant& variant) {
-  const Span<uint8_t* const> places = base_.states->places();
-  for (size_t k = 0; k < places.size(); ++k) {
-    const TensorView& next = variant.next_of_state(k);
-    if (next.data != places[k] && next.bytes() != 0)
-      std::memcpy(places[k], next.data, next.bytes());
+/// copies does not matter. Those of devices, which may fail, are awaited before the host's begin.
+Status BoundSession::keep_states(const Variant& variant) {
+  SessionStates& states = *base_.states;
+  const auto for_each = [&](bool on_host, const auto& keep) -> Status {
+    for (size_t k = 0; k < homes_.size(); ++k) {
+      if ((homes_[k] == kHostSpace) != on_host) continue;
+      const TensorView next = variant.next_of_state(k);
+      uint8_t* place = states.place_in(k, homes_[k]);
+      if (next.data == place || next.bytes() == 0) continue;
+      LAZYRT_RETURN_IF_ERROR(keep(k, place, next));
+      states.changed(k, homes_[k]);
+    }
+    return {};
+  };
+  bool has_copied = false;
+  Status status = for_each(false, [&](size_t k, uint8_t* place, const TensorView& next) {
+    const BackendServices::Slot& slot = base_.services->slot(slot_of_space(homes_[k]));
+    has_copied = true;
+    return slot.backend->device->copy(slot.services, place, next.data, next.bytes());
+  });
+  if (has_copied) {
+    const Status waited = wait_for_homes();
+    if (status.ok()) status = waited;
   }
+  if (!status.ok()) return status.with_context("the states");
+  return for_each(true, [](size_t, uint8_t* place, const TensorView& next) {
+    std::memcpy(place, next.data, next.bytes());
+    return Status();
+  });
+}
+
+Status BoundSession::wait_for_homes() const {
+  Status first;
+  for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
+    bool is_home = false;
+    for (const uint8_t home : homes_) is_home = is_home || home == space_of_slot(slot);
+    if (!is_home) continue;
+    const BackendServices::Slot& open = base_.services->slot(slot);
+    const Status waited = open.backend->device->wait(open.services);
+    if (first.ok()) first = waited;
+  }
+  return first;
 }
 
 /// An input is bound to some of this memory of the session: its next run reads what is there.
@@ -491,7 +577,7 @@ Status BoundSession::run_variant(size_t v, const RunStop& stop) {
   point_inputs(&variants_[v]);
   LAZYRT_RETURN_IF_ERROR(variants_[v].run(stop));
   LAZYRT_RETURN_IF_ERROR(copy_outputs(variants_[v]));
-  keep_states(variants_[v]);
+  LAZYRT_RETURN_IF_ERROR(keep_states(variants_[v]));
   ran_ = static_cast<int32_t>(v);
   return {};
 }

@@ -87,6 +87,7 @@ class BoundSession {
     bool copy_at_run = false;     ///< bound, but not fit for use in place
     /// Bound to memory that an output is written to: read before the first node runs.
     bool is_overwritten = false;
+    bool reads_state = false;  ///< bound to memory of a state
     /// Of bound memory that is an input's copy: read into here before any copy is written.
     uint8_t* stage = nullptr;  ///< room_of(room) bytes, once they were needed
     bool is_staged = false;
@@ -96,6 +97,8 @@ class BoundSession {
   Status make_of(const ProgramState& program);
   Status make_variants(const ProgramState& program);
   Status make_memory();
+  Status find_homes(const ProgramState& program);
+  Status list_steps(const ProgramState& program);
   Status make_device_memory();
   uint64_t workspace_of(int space) const;
   SharedMemory shared_memory() const;
@@ -124,7 +127,9 @@ class BoundSession {
   Status copy_output(const TensorView& view, const OutputBinding& to);
   Status run_variant(size_t v, const RunStop& stop);
   Status why_none_ran() const;
-  void keep_states(const Variant& variant);
+  Status bring_states();
+  Status keep_states(const Variant& variant);
+  Status wait_for_homes() const;
 
   const SessionBase base_;
   const Allocator allocator_;
@@ -135,6 +140,7 @@ class BoundSession {
   Block arena_;
   Block workspace_;
   DeviceMemory devices_[BackendServices::kMaxBackends];  ///< per slot; made where it is used
+  Array<uint8_t> homes_;                                 ///< per state: the space that it lives in
   Block input_block_;  ///< of several variants: inputs stay when the next variant is tried
   Array<InputSlot> inputs_;
   Array<uint32_t> by_address_;  ///< the inputs in the order of their copies

@@ -143,6 +143,12 @@ Status Session::reset_state() {
   return state_->reset_state();
 }
 
+Status Session::set_state(size_t i, const TensorView& tensor) {
+  const Entry entry(*state_);
+  LAZYRT_RETURN_IF_ERROR(entry.status());
+  return state_->set_state(i, tensor);
+}
+
 Result<TensorView> Session::state(size_t i) const {
   const Entry entry(*state_);
   LAZYRT_RETURN_IF_ERROR(entry.status());

@@ -29,7 +29,7 @@ SessionState::SessionState(const ProgramState& program, size_t method,
       options_(options),
       memory_(allocator, limit_of(program, options)),
       allocator_(memory_.allocator()),
-      states_(program, method) {
+      states_(program, method, &services_) {
   services_.init(options.threads, &memory_, &program.shared,
                  {program.allocator, program.sections.constants.size()});
 }
@@ -353,6 +353,7 @@ SessionStats SessionState::stats() const {
   SessionStats stats;
   bound_->add_stats(&stats);
   stats.state_bytes = states_.block().bytes();
+  stats.device_bytes += states_.device_bytes();
   stats.plan_bytes += states_.plan_bytes();
   stats.total_bytes = memory_.used();
   return stats;

@@ -34,7 +34,8 @@ class SessionState {
   Result<TensorView> output(size_t i) const { return bound_->output(i); }
   Result<size_t> variant() const { return bound_->variant(); }
   Status reset_state();
-  Result<TensorView> state(size_t i) const { return states_.view(i); }
+  Result<TensorView> state(size_t i) { return states_.view(i); }
+  Status set_state(size_t i, const TensorView& tensor) { return states_.set(i, tensor); }
   SessionStats stats() const;
   size_t node_count() const;
   NodeInfo node(size_t i) const;

@@ -38,8 +38,59 @@ Status Variant::make_plan(const ProgramState& program, const fb::Method& method,
   allocator_ = memory->allocator();
   services_ = services;
   Planner planner(program, method, *options.backend, memory, services, &plan_);
-  LAZYRT_RETURN_IF_ERROR(planner.run());
+  LAZYRT_RETURN_IF_ERROR(planner.choose_all());
   return guards_.make(method, allocator_);
+}
+
+Status Variant::narrow_homes(const fb::Method& method, Array<StateHome>* homes) const {
+  constexpr uint8_t kHostBit = 1 << kHostSpace;
+  struct Use {
+    uint8_t read_in = 0;  ///< a bit for each space
+    uint8_t made_in = 0;
+  };
+  Array<Use> uses;  // per value
+  if (!uses.make(count_of(method.values()), allocator_)) return no_memory_for_session();
+  for (const PlannedNode& node : plan_.nodes()) {
+    for (size_t i = node.first_operand; i < node.operands_end(); ++i) {
+      const int32_t id = plan_.operands()[i];
+      if (id < 0) continue;
+      Use& use = uses[static_cast<size_t>(id)];
+      const bool is_input = i < node.first_operand + node.input_count;
+      (is_input ? use.read_in : use.made_in) |= static_cast<uint8_t>(1 << node.space);
+    }
+  }
+  for (uint32_t i = 0; i < count_of(method.guards()); ++i)
+    uses[static_cast<size_t>(method.guards()->Get(i)->value())].read_in |= kHostBit;
+  for (uint32_t k = 0; k < homes->size(); ++k) {
+    const fb::State& state = *method.states()->Get(k);
+    const uint8_t read_in = uses[static_cast<size_t>(state.value())].read_in;
+    const bool stays = state.next() == state.value();
+    const uint8_t made_in = uses[static_cast<size_t>(state.next())].made_in;
+    uint8_t allowed = stays ? UINT8_MAX : made_in;
+    if (read_in != 0) allowed = static_cast<uint8_t>(allowed & read_in);
+    if ((read_in & (read_in - 1)) != 0) allowed = 0;  // read in several spaces
+    (*homes)[k].allowed &= static_cast<uint8_t>(allowed | kHostBit);
+    (*homes)[k].wanted |= static_cast<uint8_t>(read_in | (stays ? 0 : made_in));
+  }
+  return {};
+}
+
+Status Variant::make_steps_list(const ProgramState& program, const fb::Method& method,
+                                const SessionOptions& options, CountedMemory* memory,
+                                Span<const uint8_t> homes) {
+  if (!next_of_states_.make(homes.size(), allocator_)) return no_memory_for_session();
+  for (uint32_t k = 0; k < homes.size(); ++k)
+    next_of_states_[k] = {static_cast<uint32_t>(method.states()->Get(k)->next()), homes[k]};
+  Planner planner(program, method, *options.backend, memory, nullptr, &plan_);
+  return planner.list_steps(homes);
+}
+
+TensorView Variant::next_of_state(size_t k) const {
+  const NextOfState& next = next_of_states_[k];
+  TensorView view = values_[next.value];
+  if (next.space != kHostSpace)
+    view.data = place_in(static_cast<int32_t>(next.value), next.space, next.there);
+  return view;
 }
 
 Status Variant::make_values(const fb::Method& method, const SharedMemory& memory, bool profile) {
@@ -64,16 +115,13 @@ uint64_t Variant::bytes() const {
 /// False when memory is short.
 bool Variant::list_interface(const fb::Method& method) {
   if (!inputs_.make(count_of(method.inputs()), allocator_) ||
-      !outputs_.make(count_of(method.outputs()), allocator_) ||
-      !next_of_states_.make(count_of(method.states()), allocator_)) {
+      !outputs_.make(count_of(method.outputs()), allocator_)) {
     return false;
   }
   for (uint32_t i = 0; i < inputs_.size(); ++i)
     inputs_[i] = static_cast<uint32_t>(method.inputs()->Get(i)->value());
   for (uint32_t i = 0; i < outputs_.size(); ++i)
     outputs_[i].value = static_cast<uint32_t>(method.outputs()->Get(i)->value());
-  for (uint32_t i = 0; i < next_of_states_.size(); ++i)
-    next_of_states_[i] = static_cast<uint32_t>(method.states()->Get(i)->next());
   return true;
 }
 
@@ -178,6 +226,10 @@ void Variant::place_operands(const fb::Method& method, const SharedMemory& memor
   for (const PlannedNode& node : plan_.nodes()) {
     for (size_t i = node.first_operand; i < node.operands_end(); ++i)
       operands_[i] = view_in(plan_.operands()[i], node.space, method, memory);
+  }
+  for (NextOfState& next : next_of_states_) {
+    const auto id = static_cast<int32_t>(next.value);
+    next.there = static_cast<uint8_t*>(view_in(id, next.space, method, memory).data);
   }
 }
 

@@ -45,6 +45,12 @@ struct Movable {
   bool is_bound = false;  ///< of an output: the caller's
 };
 
+/// Where a state may live, a bit for each space.
+struct StateHome {
+  uint8_t allowed = UINT8_MAX;  ///< by all programs of the method
+  uint8_t wanted = 0;           ///< by some
+};
+
 /// One of a method's programs, made ready to run in a session's memory. Neither a run nor its
 /// results read the bundle's metadata; only messages and NodeInfo take their texts from it.
 class Variant {
@@ -58,7 +64,16 @@ class Variant {
   /// program's constants and operators do.
   Status make_plan(const ProgramState& program, const fb::Method& method, const fb::Method& texts,
                    const SessionOptions& options, CountedMemory* memory, BackendServices* services);
-  /// Gives every value its memory. REQUIRES: called once, after make_plan, with the same method.
+  /// Takes from *homes, per state, the spaces where it cannot live for this program: beside the
+  /// host's, all but the one where all its readers are and where it is made. REQUIRES: after
+  /// make_plan, with the same method.
+  Status narrow_homes(const fb::Method& method, Array<StateHome>* homes) const;
+  /// Lists the steps. `homes`: per state the space that it lives in. REQUIRES: called once, after
+  /// make_plan, with the same arguments.
+  Status make_steps_list(const ProgramState& program, const fb::Method& method,
+                         const SessionOptions& options, CountedMemory* memory,
+                         Span<const uint8_t> homes);
+  /// Gives every value its memory. REQUIRES: called once, after that, with the same method.
   Status make_values(const fb::Method& method, const SharedMemory& memory, bool profile);
 
   const Plan& plan() const { return plan_; }
@@ -96,8 +111,8 @@ class Variant {
 
   /// On the host, if it is not bound to the memory of another space.
   const TensorView& output(size_t i) const { return values_[outputs_[i].value]; }
-  /// What state k becomes. REQUIRES: run() was ok.
-  const TensorView& next_of_state(size_t k) const { return values_[next_of_states_[k]]; }
+  /// What state k becomes, in the space where it lives. REQUIRES: run() was ok.
+  TensorView next_of_state(size_t k) const;
 
   /// Of line i: a node, or a copy between spaces. Also while another thread runs.
   NodeInfo line(size_t i) const;
@@ -119,6 +134,12 @@ class Variant {
     int32_t movable = -1;          ///< -1: it cannot be elsewhere
     uint8_t made_in = kHostSpace;  ///< the space
     bool is_only = true;           ///< no other output is this value
+  };
+
+  struct NextOfState {
+    uint32_t value = 0;
+    uint8_t space = kHostSpace;  ///< where the state lives
+    uint8_t* there = nullptr;    ///< the value in that space, if it is not bound elsewhere
   };
 
   bool list_interface(const fb::Method& method);
@@ -156,14 +177,14 @@ class Variant {
   Guards guards_;
   bool broke_guard_ = false;
   const BackendServices* services_ = nullptr;
-  Array<Step> steps_;               ///< per step of the plan
-  Array<DeviceStep> device_steps_;  ///< of those that are no node with a kernel, in their order
-  Array<TensorView> values_;        ///< per value id
-  Array<uint32_t> inputs_;          ///< per input: its value's id
-  Array<Output> outputs_;           ///< per output
-  Array<uint32_t> next_of_states_;  ///< per state
-  Array<Movable> movables_;         ///< per input, then those of outputs
-  Array<int32_t> movable_of_;       ///< per value id: whose memory it is in, or -1
+  Array<Step> steps_;                  ///< per step of the plan
+  Array<DeviceStep> device_steps_;     ///< of those that are no node with a kernel, in their order
+  Array<TensorView> values_;           ///< per value id
+  Array<uint32_t> inputs_;             ///< per input: its value's id
+  Array<Output> outputs_;              ///< per output
+  Array<NextOfState> next_of_states_;  ///< per state
+  Array<Movable> movables_;            ///< per input, then those of outputs
+  Array<int32_t> movable_of_;          ///< per value id: whose memory it is in, or -1
   uint8_t* arenas_[kMostSpaces] = {};
   Array<TensorView> operands_;  ///< per entry of plan_.operands(), then two for each copy
   Array<NodeTime> times_;       ///< per step; empty unless profiling

@@ -23,9 +23,9 @@ FarRules& far_rules();
 
 /// Since the last reset.
 struct FarCounts {
-  std::atomic<int> uploads{0}, copies_in{0}, copies_out{0}, segments{0}, nodes{0};
+  std::atomic<int> uploads{0}, copies_in{0}, copies_out{0}, copies{0}, segments{0}, nodes{0};
   std::atomic<int> blocks{0};  ///< of its memory, alive
-  void reset() { uploads = copies_in = copies_out = segments = nodes = 0; }
+  void reset() { uploads = copies_in = copies_out = copies = segments = nodes = 0; }
 };
 FarCounts& far_counts();
 

@@ -162,6 +162,7 @@ class Method {
   size_t state_count() const;
   /// REQUIRES: i < state_count().
   TensorInfo state(size_t i) const;
+  Result<size_t> find_state(std::string_view name) const;
 
   /// Sample inputs and the outputs eager ATen gave, in place in the bundle; of all variants, one
   /// after the other. A sample is a first run: its states are those of a new session.
@@ -344,8 +345,11 @@ class Session {
 
   /// Gives every state its first content again. Results of the last run stay.
   Status reset_state();
-  /// What a state holds now, in the session's memory, valid until the next run or reset_state.
+  /// What a state holds now, in the session's memory, valid until the next run, reset_state or
+  /// set_state. Where it lives in the memory of a device, it is copied from there.
   Result<TensorView> state(size_t i) const;
+  /// The next run reads this. kInvalidArgument names the state and what it takes.
+  Status set_state(size_t i, const TensorView& tensor);
 
   /// These may be called while another thread runs, and wait for no run: times are then those of
   /// the nodes that have ended. Counts go on when shapes change.
