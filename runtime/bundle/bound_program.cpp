@@ -221,10 +221,7 @@ Status check_bound(const ProgramState& program, size_t method, bool largest,
   const fb::Method& m = program.method(method);
   int64_t sizes[kBundleMaxSymbols] = {};
   const size_t count = count_of(m.symbols());
-  for (size_t i = 0; i < count; ++i) {
-    const fb::Symbol& symbol = *m.symbols()->Get(static_cast<uint32_t>(i));
-    sizes[i] = largest ? symbol.max() : symbol.min();
-  }
+  find_bounds(m, largest, sizes);
   BoundProgram bound;
   return bound.make(program, method, {sizes, count}, memory)
       .with_context("at its %s sizes", largest ? "largest" : "smallest");
@@ -265,6 +262,13 @@ Status check_bounds(const ProgramState& program, const Allocator& memory) {
     LAZYRT_RETURN_IF_ERROR(check_bound(program, i, true, memory));
   }
   return {};
+}
+
+void find_bounds(const fb::Method& method, bool largest, int64_t* symbols) {
+  for (size_t i = 0; i < count_of(method.symbols()); ++i) {
+    const fb::Symbol& symbol = *method.symbols()->Get(static_cast<uint32_t>(i));
+    symbols[i] = largest ? symbol.max() : symbol.min();
+  }
 }
 
 void read_file_sizes(const fb::Method& method, int64_t* symbols) {

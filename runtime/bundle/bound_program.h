@@ -34,6 +34,10 @@ class BoundProgram {
 /// made: what is refused later has other reasons than limits.
 Status check_bounds(const ProgramState& program, const Allocator& memory);
 
+/// The largest values of the method's symbols, or the smallest. REQUIRES: kBundleMaxSymbols of
+/// them.
+void find_bounds(const fb::Method& method, bool largest, int64_t* symbols);
+
 /// The values of the method's symbols in its file. REQUIRES: kBundleMaxSymbols of them.
 void read_file_sizes(const fb::Method& method, int64_t* symbols);
 

@@ -137,6 +137,7 @@ Status BoundSession::find_sizes(const ProgramState& program) {
 
 Status BoundSession::check_memory_limit() const {
   const uint64_t state_bytes = base_.states->is_made() ? 0 : base_.states->bytes();
+  if (base_.reservation != nullptr && arena_bytes_ <= base_.reservation->arena.bytes()) return {};
   if (base_.memory->fits(sum_of(arena_bytes_, sum_of(input_bytes_, state_bytes)))) return {};
   return Status(Error::kOutOfMemory,
                 "method '%.60s': arena of %" PRIu64 ", inputs of %" PRIu64 " and states of %" PRIu64
@@ -170,7 +171,7 @@ Status BoundSession::make_device_memory() {
 
 SharedMemory BoundSession::shared_memory() const {
   SharedMemory memory;
-  memory.spaces[kHostSpace] = {arena_.data(), base_.states->block().data(), workspace_.data(),
+  memory.spaces[kHostSpace] = {arena_.data, base_.states->block().data(), workspace_.data,
                                base_.program.sections.constants.data()};
   for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
     memory.spaces[space_of_slot(slot)] = devices_[slot].memory();
@@ -181,19 +182,27 @@ SharedMemory BoundSession::shared_memory() const {
 }
 
 Status BoundSession::make_memory() {
+  const Reservation* reserved = base_.reservation;
+  LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->arena,
+                                        arena_bytes_, allocator_, "the arena", &own_arena_,
+                                        &arena_));
+  if (input_bytes_ != 0) {
+    LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->inputs,
+                                          input_bytes_, allocator_, "the inputs", &own_inputs_,
+                                          &input_room_));
+  }
   uint64_t workspace = workspace_of(kHostSpace);
-  LAZYRT_RETURN_IF_ERROR(arena_.make(arena_bytes_, kAlignment, allocator_, "the arena"));
-  if (input_bytes_ != 0)
-    LAZYRT_RETURN_IF_ERROR(input_block_.make(input_bytes_, kAlignment, allocator_, "the inputs"));
   if (workspace != 0) {
     if (workspace > UINT64_MAX - kTailBytes) workspace -= kTailBytes;  // refused as it is
-    LAZYRT_RETURN_IF_ERROR(
-        workspace_.make(workspace + kTailBytes, kAlignment, allocator_, "the workspace"));
+    LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->workspace,
+                                          workspace + kTailBytes, allocator_, "the workspace",
+                                          &own_workspace_, &workspace_));
   }
   return base_.states->make(allocator_);
 }
 
-/// Finds the room of each input; of several variants the sum, for one 0: its arena has them.
+/// Finds the room of each input, and all of them; of one variant 0: its arena has them, if they are
+/// not reserved.
 uint64_t BoundSession::input_block_bytes(const ProgramState& program) {
   const size_t variants = program.variant_count(base_.method);
   uint64_t total = 0;
@@ -204,15 +213,17 @@ uint64_t BoundSession::input_block_bytes(const ProgramState& program) {
       inputs_[i].room =
           std::max<uint64_t>(inputs_[i].room, m.values()->Get(static_cast<uint32_t>(id))->bytes());
     }
+    if (base_.reservation != nullptr)
+      inputs_[i].room = std::max(inputs_[i].room, base_.reservation->input_bytes[i]);
     total = sum_of(total, room_of(inputs_[i].room));
   }
-  return variants == 1 ? 0 : total;
+  return variants == 1 && base_.reservation == nullptr ? 0 : total;
 }
 
 Status BoundSession::make_inputs() {
-  uint8_t* next = input_block_.data();
+  uint8_t* next = input_room_.data;
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (variant_count_ == 1) {
+    if (input_bytes_ == 0) {
       inputs_[i].copy = static_cast<uint8_t*>(variants_[0].input(i).data);
       continue;
     }
@@ -360,8 +371,8 @@ bool BoundSession::is_own_memory(const void* data, size_t bytes, int space) cons
 }
 
 bool BoundSession::is_bound_memory(const void* data, size_t bytes) const {
-  for (const Block* block : {&arena_, &workspace_, &input_block_}) {
-    if (overlap(data, bytes, block->data(), block->bytes())) return true;
+  for (const Room* room : {&arena_, &workspace_, &input_room_}) {
+    if (overlap(data, bytes, room->data, room->bytes)) return true;
   }
   return false;
 }
@@ -641,7 +652,7 @@ Result<size_t> BoundSession::variant() const {
 }
 
 void BoundSession::add_stats(SessionStats* stats) const {
-  stats->arena_bytes += arena_.bytes() + input_block_.bytes();
+  stats->arena_bytes += arena_.bytes + input_room_.bytes;
   stats->output_copy_bytes = read_counter(output_copy_bytes_);
   for (const DeviceMemory& device : devices_) stats->device_bytes += device.bytes();
   for (size_t v = 0; v < variant_count_; ++v) {

@@ -6,6 +6,7 @@
 #include "runtime/bundle/bound_program.h"
 #include "runtime/exec/block.h"
 #include "runtime/exec/output_bindings.h"
+#include "runtime/exec/reservation.h"
 #include "runtime/exec/run_stop.h"
 #include "runtime/exec/session_states.h"
 #include "runtime/exec/variant.h"
@@ -21,6 +22,7 @@ struct SessionBase {
   BackendServices* services;
   SessionStates* states;
   OutputBindings* outputs;
+  const Reservation* reservation;  ///< nullptr: each size has memory of its own
 };
 
 /// "output 'y' takes 24 bytes (f32[2,3]), 20 are writable"
@@ -47,6 +49,7 @@ class BoundSession {
   Status bind_input(size_t i, const TensorView& tensor, size_t readable);
   size_t input_count() const { return inputs_.size(); }
   bool is_set(size_t i) const { return inputs_[i].set; }
+  bool is_bound(size_t i) const { return inputs_[i].bound != nullptr; }
   /// Input i as the (one) variant reads it. REQUIRES: no other variants.
   const TensorView& input(size_t i) const { return variants_[0].input(i); }
   /// kFailedPrecondition where an input is bound to memory that goes with this, which it names.
@@ -65,6 +68,18 @@ class BoundSession {
   void forget_result() { ran_ = -1; }
   Result<TensorView> output(size_t i) const;
   Result<size_t> variant() const;
+
+  /// What a reservation has to hold.
+  struct Needs {
+    uint64_t arena = 0;
+    uint64_t workspace = 0;
+  };
+  /// Those of these sizes.
+  void add_needs(Needs* needs) const {
+    needs->arena = arena_bytes_ > needs->arena ? arena_bytes_ : needs->arena;
+    const uint64_t workspace = workspace_of(kHostSpace);
+    needs->workspace = workspace > needs->workspace ? workspace : needs->workspace;
+  }
 
   /// But total_bytes. This and the following may be called from other threads during a run.
   void add_stats(SessionStats* stats) const;
@@ -137,11 +152,15 @@ class BoundSession {
   size_t variant_count_ = 0;
   uint64_t arena_bytes_ = 0;
   uint64_t input_bytes_ = 0;
-  Block arena_;
-  Block workspace_;
+  Block own_arena_;  ///< where the reservation has none or not enough, so with the other two
+  Block own_workspace_;
+  Block own_inputs_;
+  Room arena_;
+  Room workspace_;
   DeviceMemory devices_[BackendServices::kMaxBackends];  ///< per slot; made where it is used
   Array<uint8_t> homes_;                                 ///< per state: the space that it lives in
-  Block input_block_;  ///< of several variants: inputs stay when the next variant is tried
+  /// Of several variants, where inputs stay when the next one is tried, and of what is reserved.
+  Room input_room_;
   Array<InputSlot> inputs_;
   Array<uint32_t> by_address_;  ///< the inputs in the order of their copies
   /// Per variant and output: it is bound, and its memory is written in place.

@@ -51,17 +51,77 @@ Status SessionState::make_all() {
       return no_memory_for_session();
   }
   if (!outputs_.make(count_of(method().outputs()), allocator_)) return no_memory_for_session();
+  if (is_dynamic() && options_.reserve) LAZYRT_RETURN_IF_ERROR(make_reserve());
   LAZYRT_RETURN_IF_ERROR(make_bound({}, &bound_));
   return reset_state();
 }
 
+/// The extremes of all symbols; what values have is largest at one of these, or near it.
+Status SessionState::find_needs(BoundSession::Needs* needs) {
+  for (const bool largest : {true, false}) {
+    int64_t symbols[kBundleMaxSymbols];
+    find_bounds(method(), largest, symbols);
+    BoundSession* bound = nullptr;
+    LAZYRT_RETURN_IF_ERROR(make_bound(sizes_in(symbols), &bound));
+    bound->add_needs(needs);
+    for (size_t i = 0; i < pending_.size() && largest; ++i)
+      reservation_.input_bytes[i] = bound->input(i).bytes();
+    destroy_bound(bound);
+  }
+  return {};
+}
+
+Status SessionState::make_reservation(const BoundSession::Needs& needs) {
+  uint64_t inputs = 0;
+  for (const uint64_t bytes : reservation_.input_bytes) inputs += room_of(bytes);
+  LAZYRT_RETURN_IF_ERROR(
+      reservation_.arena.make(needs.arena, kAlignment, allocator_, "the reserved arena"));
+  LAZYRT_RETURN_IF_ERROR(
+      reservation_.inputs.make(inputs, kAlignment, allocator_, "the reserved inputs"));
+  if (needs.workspace == 0) return {};
+  return reservation_.workspace.make(needs.workspace + kTailBytes, kAlignment, allocator_,
+                                     "the reserved workspace");
+}
+
+/// What a change of sizes takes of a heap: two bound sessions, and what it makes meanwhile.
+Status SessionState::measure_bind(Span<const int64_t> symbols, uint64_t* bytes) {
+  const uint64_t before = memory_.heap_used();
+  memory_.begin_peak();
+  BoundSession* bound[2] = {};
+  Status status;
+  for (BoundSession*& one : bound) {
+    if (status.ok()) status = make_bound(symbols, &one);
+  }
+  for (BoundSession* one : bound) destroy_bound(one);
+  *bytes = memory_.peak() - before;
+  return status;
+}
+
+/// Makes the largest bound session twice, to see what that takes.
+Status SessionState::make_reserve() {
+  if (!reservation_.input_bytes.make(pending_.size(), allocator_)) return no_memory_for_session();
+  BoundSession::Needs needs;
+  LAZYRT_RETURN_IF_ERROR(find_needs(&needs));
+  LAZYRT_RETURN_IF_ERROR(make_reservation(needs));
+  is_reserved_ = true;
+  int64_t symbols[kBundleMaxSymbols];
+  find_bounds(method(), true, symbols);
+  uint64_t bytes = 0;
+  LAZYRT_RETURN_IF_ERROR(measure_bind(sizes_in(symbols), &bytes));
+  for (const uint64_t input : reservation_.input_bytes)
+    bytes += ReservedHeap::taken_by(static_cast<size_t>(room_of(input)) + kAlignment);  // waiting
+  constexpr uint64_t kSlack = 64 << 10;  // and a quarter: pieces of other sizes leave gaps
+  return memory_.reserve(bytes + bytes / 4 + kSlack);
+}
+
 /// At the sizes of the file where `symbols` is empty.
 Status SessionState::make_bound(Span<const int64_t> symbols, BoundSession** bound) {
-  const Allocator& source = memory_.source();
-  void* memory = source.allocate(source.context, sizeof(BoundSession), alignof(BoundSession));
+  const Allocator& allocator = memory_of_bound();
+  void* memory = allocator.allocate(allocator.context, sizeof(BoundSession), alignof(BoundSession));
   if (memory == nullptr) return no_memory_for_session();
-  const SessionBase base = {program_,   method_index_, options_, &memory_,
-                            &services_, &states_,      &outputs_};
+  const SessionBase base = {
+      program_,   method_index_, options_,  &memory_,
+      &services_, &states_,      &outputs_, is_reserved_ ? &reservation_ : nullptr};
   auto* made = new (memory) BoundSession(base);
   const Status status = made->make(symbols);
   if (status.ok()) {
@@ -75,7 +135,7 @@ Status SessionState::make_bound(Span<const int64_t> symbols, BoundSession** boun
 void SessionState::destroy_bound(BoundSession* bound) {
   if (bound == nullptr) return;
   bound->~BoundSession();
-  memory_.source().release(memory_.source().context, bound);
+  memory_of_bound().release(memory_of_bound().context, bound);
 }
 
 const char* SessionState::input_name(size_t i) const {
@@ -298,17 +358,23 @@ Status SessionState::rebind(const int64_t* symbols) {
   return {};
 }
 
+/// Those that are bound first, which may fail: what is set may go where the last ones are, in
+/// memory that is reserved.
 Status SessionState::move_inputs(BoundSession* next) const {
-  for (size_t i = 0; i < pending_.size(); ++i) {
-    const PendingInput& waits = pending_[i];
-    const TensorView& input = next->input(i);
-    if (waits.is_set && waits.shape == input.shape) {
-      const TensorView tensor = {const_cast<void*>(waits.bound), input.dtype, waits.shape};
-      LAZYRT_RETURN_IF_ERROR(waits.bound == nullptr
-                                 ? next->set_input(i, &waits.shape, waits.copy, tensor.bytes())
-                                 : next->bind_input(i, tensor, waits.readable));
-    } else if (bound_->is_set(i) && bound_->input(i).shape == input.shape) {
-      LAZYRT_RETURN_IF_ERROR(next->take_input(i, *bound_));
+  for (const bool is_bound : {true, false}) {
+    for (size_t i = 0; i < pending_.size(); ++i) {
+      const PendingInput& waits = pending_[i];
+      const TensorView& input = next->input(i);
+      if (waits.is_set && waits.shape == input.shape) {
+        if ((waits.bound != nullptr) != is_bound) continue;
+        const TensorView tensor = {const_cast<void*>(waits.bound), input.dtype, waits.shape};
+        LAZYRT_RETURN_IF_ERROR(is_bound
+                                   ? next->bind_input(i, tensor, waits.readable)
+                                   : next->set_input(i, &waits.shape, waits.copy, tensor.bytes()));
+      } else if (bound_->is_set(i) && bound_->input(i).shape == input.shape &&
+                 bound_->is_bound(i) == is_bound) {
+        LAZYRT_RETURN_IF_ERROR(next->take_input(i, *bound_));
+      }
     }
   }
   return {};
@@ -356,6 +422,7 @@ SessionStats SessionState::stats() const {
   stats.device_bytes += states_.device_bytes();
   stats.plan_bytes += states_.plan_bytes();
   stats.total_bytes = memory_.used();
+  stats.beyond_reserve = memory_.beyond_reserve();
   return stats;
 }
 

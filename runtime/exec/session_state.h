@@ -62,8 +62,14 @@ class SessionState {
   Span<const int64_t> sizes_in(const int64_t* symbols) const { return {symbols, symbol_count_}; }
 
   Status make_all();
+  Status make_reserve();
+  Status find_needs(BoundSession::Needs* needs);
+  Status make_reservation(const BoundSession::Needs& needs);
+  Status measure_bind(Span<const int64_t> symbols, uint64_t* bytes);
   Status make_bound(Span<const int64_t> symbols, BoundSession** bound);
   void destroy_bound(BoundSession* bound);
+  /// Where it comes from itself: not counted, if it has no place in a reserve.
+  const Allocator& memory_of_bound() const { return is_reserved_ ? allocator_ : memory_.source(); }
 
   const char* input_name(size_t i) const;
   const char* output_name(size_t i) const;
@@ -94,6 +100,8 @@ class SessionState {
   BackendServices services_;  ///< outlive the kernels
   SessionStates states_;
   OutputBindings outputs_;
+  Reservation reservation_;
+  bool is_reserved_ = false;               ///< what is bound borrows of it
   BoundSession* bound_ = nullptr;          ///< owned; never nullptr once make() was ok
   int64_t sizes_[kBundleMaxSymbols] = {};  ///< that bound_ is bound to
   Array<PendingInput> pending_;            ///< per input; empty of a method without symbols

@@ -109,10 +109,8 @@ void SessionStates::changed(size_t k, int space) {
 
 Result<TensorView> SessionStates::view(size_t i) {
   LAZYRT_RETURN_IF_ERROR(check_index(i));
-  if (tables_[i].view.bytes() != 0) {
-    LAZYRT_RETURN_IF_ERROR(
-        bring_to_host(i).with_context("state '%.60s'", text_of(state(i).name())));
-  }
+  const Status status = bring_to_host(i);
+  if (!status.ok()) return status.with_context("state '%.60s'", text_of(state(i).name()));
   return tables_[i].view;
 }
 

@@ -227,6 +227,12 @@ struct SessionOptions {
   /// = 4 GiB, and as much beside it as the packed weights may take.
   uint64_t memory_limit = 0;
   AllocatorHooks allocator;
+  /// Of a method with symbols: takes the memory for any sizes within their bounds now, so that
+  /// other sizes are bound without asking the allocator; SessionStats::beyond_reserve counts where
+  /// it was asked for more. Creation binds the smallest sizes, and the largest ones thrice. Not
+  /// reserved are the memory of devices and the Program's: XNNPACK packs the filters of depthwise
+  /// and transposed convolutions before it finds that they are packed.
+  bool reserve = false;
   bool profile = false;  ///< measures each node: NodeInfo::nanoseconds
   /// A run that has taken this many nanoseconds ends before its next node with kDeadlineExceeded;
   /// 0 = it may take as long as it takes.
@@ -245,6 +251,9 @@ struct SessionStats {
   uint64_t plan_bytes = 0;  ///< what runs keep of the bundle's metadata, over all variants
   /// How often a guard turned a run away from its variant: guard_refusals() says which.
   uint64_t guard_refusals = 0;
+  /// With SessionOptions::reserve: how often the allocator was asked since the session was made,
+  /// the Program's for packed weights left out.
+  uint64_t beyond_reserve = 0;
   uint64_t total_bytes = 0;  ///< all that counts against SessionOptions::memory_limit
 };
 
