@@ -84,6 +84,7 @@ struct Variant {
   MemoryPlan plan;
   std::vector<SamplePair> more_samples;
   std::optional<DynamicGraph> dynamic;
+  uint64_t reserved_bytes = 0;
 };
 
 HostTensor host_tensor(const SampleTensor& sample) {
@@ -137,7 +138,8 @@ Outcome<Done> write_stage(const std::vector<Variant>& variants, Verdict verdict,
   for (const std::string& note : report->notes) emit.info.emplace_back("note", note);
   std::vector<MethodVariant> parts;
   for (const Variant& v : variants) {
-    parts.push_back({*v.graph, v.plan, v.more_samples, v.dynamic ? &*v.dynamic : nullptr});
+    parts.push_back(
+        {*v.graph, v.plan, v.more_samples, v.dynamic ? &*v.dynamic : nullptr, v.reserved_bytes});
   }
   auto file = write_bundle(parts, emit, options.path);
   if (!file.ok()) return file.failure();
@@ -292,6 +294,29 @@ class SizedGraphs {
 };
 
 /// The program at several sizes as one graph, and that at the sample's.
+/// At the corners of the symbols' bounds, of the first eight symbols all, and at some drawn sizes;
+/// but for those that the shape rules refuse.
+uint64_t find_reserve(const DynamicGraph& dynamic, const MemoryPlan& model,
+                      const MemoryPlan& here) {
+  const std::vector<DimSymbol>& symbols = dynamic.shapes().symbols;
+  constexpr size_t kMostAtCorners = 8, kMorePoints = 8;
+  std::vector<SizePoint> points = more_points(symbols, kMorePoints, /*seed=*/1);
+  const size_t corners = size_t{1} << std::min(symbols.size(), kMostAtCorners);
+  for (size_t corner = 0; corner < corners; ++corner) {
+    SizePoint point;
+    for (size_t i = 0; i < symbols.size(); ++i)
+      point.push_back(i < kMostAtCorners && (corner >> i & 1) != 0 ? symbols[i].min
+                                                                   : symbols[i].max);
+    points.push_back(point);
+  }
+  std::vector<MemoryPlan> plans = {here};
+  for (const SizePoint& point : points) {
+    auto graph = dynamic.at(point);
+    if (graph.ok()) plans.push_back(plan_memory(*graph, &model));
+  }
+  return reserved_arena(plans);
+}
+
 Outcome<Variant> make_dynamic(const std::vector<Trace>& traces, const OpTable& ops,
                               const ExportOptions& given, ExportReport* report) {
   const ExportOptions options = for_all_sizes(given);
@@ -320,6 +345,7 @@ Outcome<Variant> make_dynamic(const std::vector<Trace>& traces, const OpTable& o
   graph->sample_outputs = traces[0].sample_outputs;
   const MemoryPlan model = plan_memory(dynamic->model());
   made.plan = plan_stage(*graph, options, report, &model);
+  made.reserved_bytes = find_reserve(*dynamic, model, made.plan);
   made.graph = std::move(*graph);
   made.group.trace = traces[0];
   made.group.samples = {0};

@@ -221,6 +221,7 @@ MethodInfo method_info(const Method& method, const fb::Method& tables) {
   count_constants(&info);
   info.sample_count = method.sample_count();
   info.arena_bytes = method.arena_bytes();
+  info.reserved_bytes = method.reserved_bytes();
   ask_runtime(method, &info);
   return info;
 }

@@ -101,6 +101,7 @@ struct MethodInfo {
   uint64_t constant_count = 0;     ///< distinct byte ranges: tied weights count once
   uint64_t constant_bytes = 0;
   uint64_t arena_bytes = 0;
+  uint64_t reserved_bytes = 0;       ///< of an arena for any sizes within the bounds
   uint64_t workspace_bytes = 0;      ///< of a cpu session of one thread
   uint64_t packed_weight_bytes = 0;  ///< of a cpu session
   uint64_t plan_bytes = 0;           ///< what its runs keep of the metadata, over all variants

@@ -96,8 +96,9 @@ void append_method(const MethodInfo& method, bool with_nodes, std::ostringstream
   append_tensors("state ", method.states, out);
   append_variants(method, out);
   *out << "  constants " << method.constant_count << ", " << bytes_text(method.constant_bytes)
-       << "; arena " << bytes_text(method.arena_bytes) << "; workspace "
-       << bytes_text(method.workspace_bytes) << "; packed weights "
+       << "; arena " << bytes_text(method.arena_bytes)
+       << (method.symbols.empty() ? "" : " (at most " + bytes_text(method.reserved_bytes) + ")")
+       << "; workspace " << bytes_text(method.workspace_bytes) << "; packed weights "
        << bytes_text(method.packed_weight_bytes) << "; plan " << bytes_text(method.plan_bytes)
        << "\n";
   append_copies(method, out);
@@ -169,6 +170,7 @@ Json method_json(const MethodInfo& method) {
                {"ops", method.ops},
                {"constants", {{"count", method.constant_count}, {"bytes", method.constant_bytes}}},
                {"arena_bytes", method.arena_bytes},
+               {"reserved_bytes", method.reserved_bytes},
                {"workspace_bytes", method.workspace_bytes},
                {"packed_weight_bytes", method.packed_weight_bytes},
                {"plan_bytes", method.plan_bytes},

@@ -291,4 +291,8 @@ uint64_t Method::arena_bytes() const {
   return bytes;
 }
 
+uint64_t Method::reserved_bytes() const {
+  return std::max(arena_bytes(), program_->method(index_).reserved_bytes());
+}
+
 }  // namespace lazyrt

@@ -58,6 +58,7 @@ Status SessionState::make_all() {
 
 /// The extremes of all symbols; what values have is largest at one of these, or near it.
 Status SessionState::find_needs(BoundSession::Needs* needs) {
+  needs->arena = method().reserved_bytes();
   for (const bool largest : {true, false}) {
     int64_t symbols[kBundleMaxSymbols];
     find_bounds(method(), largest, symbols);

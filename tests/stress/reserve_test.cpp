@@ -177,6 +177,25 @@ TEST_P(Reserve, CountsAgainstTheLimit) {
   EXPECT_EQ(Session::create(loaded.method(), plain).status().error(), Error::kOutOfMemory);
 }
 
+TEST_P(Reserve, TakesTheExportersHint) {
+  test::BundleParts parts = test::sized_mixed_bundle(default_ops());
+  SessionOptions options;
+  options.backend = GetParam();
+  options.reserve = true;
+  const Loaded without(parts, default_ops());
+  EXPECT_EQ(without.method().reserved_bytes(), without.method().arena_bytes());
+  const uint64_t before = test::make(without.method(), options).stats().total_bytes;
+  parts.bundle.methods[0]->reserved_bytes = 50 << 20;
+  const Loaded with(parts, default_ops());
+  EXPECT_EQ(with.method().reserved_bytes(), uint64_t{50} << 20);
+  EXPECT_GT(test::make(with.method(), options).stats().total_bytes, before + (40 << 20));
+  parts.bundle.methods[0]->reserved_bytes = UINT64_MAX;
+  const Loaded hostile(parts, default_ops());
+  EXPECT_EQ(Session::create(hostile.method(), options).status().error(), Error::kOutOfMemory);
+  options.reserve = false;
+  EXPECT_TRUE(Session::create(hostile.method(), options).ok());
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, Reserve, testing::Values(reference_backend(), cpu_backend()),
                          [](const auto& one) { return std::string(one.param->name); });
 

@@ -176,6 +176,9 @@ class Method {
 
   /// Bytes of the arena as planned at export; of several variants the most.
   uint64_t arena_bytes() const;
+  /// Of an arena with room for each value at its own largest size, as the exporter found it; of a
+  /// method without symbols arena_bytes().
+  uint64_t reserved_bytes() const;
 
  private:
   friend class Program;
