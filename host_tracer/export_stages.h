@@ -34,7 +34,8 @@ struct PlannedVariant {
   MemoryPlan plan;
   std::vector<SamplePair> more_samples;
   std::optional<DynamicGraph> dynamic;
-  std::string sizes;  ///< "seq: 129 to 512": of one of several ranges
+  uint64_t reserved_bytes = 0;  ///< see MethodVariant
+  std::string sizes;            ///< "seq: 129 to 512": of one of several ranges
 };
 
 Outcome<Graph> import_stage(const Trace& trace, const OpTable& ops, const ExportOptions& options,

@@ -62,7 +62,8 @@ Outcome<Done> write_stage(const std::vector<PlannedVariant>& variants, Verdict v
   for (const std::string& note : report->notes) emit.info.emplace_back("note", note);
   std::vector<MethodVariant> parts;
   for (const PlannedVariant& v : variants) {
-    parts.push_back({*v.graph, v.plan, v.more_samples, v.dynamic ? &*v.dynamic : nullptr});
+    parts.push_back(
+        {*v.graph, v.plan, v.more_samples, v.dynamic ? &*v.dynamic : nullptr, v.reserved_bytes});
   }
   auto file = write_bundle(parts, emit, options.path);
   if (!file.ok()) return file.failure();

@@ -198,6 +198,29 @@ class SizedGraphs {
   Source place_;
 };
 
+/// At the corners of the symbols' bounds, of the first eight symbols all, and at some drawn sizes;
+/// but for those that the shape rules refuse.
+uint64_t find_reserve(const DynamicGraph& dynamic, const MemoryPlan& model,
+                      const MemoryPlan& here) {
+  const std::vector<DimSymbol>& symbols = dynamic.shapes().symbols;
+  constexpr size_t kMostAtCorners = 8, kMorePoints = 8;
+  std::vector<SizePoint> points = more_points(symbols, kMorePoints, /*seed=*/1);
+  const size_t corners = size_t{1} << std::min(symbols.size(), kMostAtCorners);
+  for (size_t corner = 0; corner < corners; ++corner) {
+    SizePoint point;
+    for (size_t i = 0; i < symbols.size(); ++i)
+      point.push_back(i < kMostAtCorners && (corner >> i & 1) != 0 ? symbols[i].min
+                                                                   : symbols[i].max);
+    points.push_back(point);
+  }
+  std::vector<MemoryPlan> plans = {here};
+  for (const SizePoint& point : points) {
+    auto graph = dynamic.at(point);
+    if (graph.ok()) plans.push_back(plan_memory(*graph, &model));
+  }
+  return reserved_arena(plans);
+}
+
 /// Makes programs of sizes.
 class SizedPrograms {
  public:
@@ -307,6 +330,7 @@ class SizedPrograms {
     PlannedVariant made;
     const MemoryPlan model = plan_memory(dynamic->model());
     made.plan = plan_stage(*graph, options, report, &model);
+    made.reserved_bytes = find_reserve(*dynamic, model, made.plan);
     made.graph = std::move(*graph);
     made.group.trace = sample;
     report->size_rules = dynamic->text();

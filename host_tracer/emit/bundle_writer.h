@@ -47,6 +47,7 @@ struct MethodVariant {
   std::vector<SamplePair> more_samples;
   /// Of which `graph` is an instance, at the sample's sizes; nullptr: extents are fixed.
   const DynamicGraph* dynamic = nullptr;
+  uint64_t reserved_bytes = 0;  ///< with `dynamic`: reserved_arena
 };
 
 /// Writes a bundle of one method; its variants are tried in this order. Constants are written from

@@ -79,6 +79,7 @@ class MethodWriter {
   Outcome<std::unique_ptr<fb::MethodT>> write() {
     method_->name = options_.method;
     method_->arena_bytes = plan_.arena_bytes;
+    method_->reserved_bytes = variant_.reserved_bytes;
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.value_count()); ++id) add_value(id);
     for (const Node& node : graph_.nodes()) add_node(node);
     for (const GraphGuard& guard : graph_.guards()) add_guard(guard);

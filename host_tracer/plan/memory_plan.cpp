@@ -1,6 +1,7 @@
 #include "host_tracer/plan/memory_plan.h"
 
 #include <algorithm>
+#include <map>
 
 #include "host_tracer/plan/packing.h"
 #include "schema/bundle_file.h"
@@ -133,6 +134,23 @@ class Planner {
 
 MemoryPlan plan_memory(const Graph& graph, const MemoryPlan* model) {
   return Planner(graph, model).run();
+}
+
+uint64_t reserved_arena(const std::vector<MemoryPlan>& plans) {
+  std::map<ValueId, Allocation> largest;
+  for (const MemoryPlan& plan : plans) {
+    for (const Allocation& piece : plan.allocations) {
+      Allocation& joined = largest.try_emplace(piece.owner, piece).first->second;
+      joined.first = std::min(joined.first, piece.first);
+      joined.last = std::max(joined.last, piece.last);
+      joined.bytes = std::max(joined.bytes, piece.bytes);
+    }
+  }
+  std::vector<Allocation> pieces;
+  uint64_t most = 0;
+  for (const auto& [owner, piece] : largest) pieces.push_back(piece);
+  for (const MemoryPlan& plan : plans) most = std::max(most, plan.arena_bytes);
+  return pieces.empty() ? 0 : std::max(most, pack(&pieces));
 }
 
 }  // namespace lazyrt

@@ -44,4 +44,9 @@ struct MemoryPlan {
 /// called (ids in order of definition).
 MemoryPlan plan_memory(const Graph& graph, const MemoryPlan* model = nullptr);
 
+/// Bytes of an arena with room for each piece at the largest that it is in any of these plans, from
+/// its first use in any of them to its last. REQUIRES: plans of one graph at several sizes, one at
+/// least.
+uint64_t reserved_arena(const std::vector<MemoryPlan>& plans);
+
 }  // namespace lazyrt

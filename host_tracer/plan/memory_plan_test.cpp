@@ -85,6 +85,21 @@ TEST(MemoryPlan, ChainInPlaceUsesOneBuffer) {
   EXPECT_EQ(plan.lower_bound, plan.arena_bytes);
 }
 
+TEST(MemoryPlan, AReserveHasRoomForEachValueAtItsLargest) {
+  // One grows where the other shrinks: no single size has both at their largest.
+  std::vector<MemoryPlan> plans;
+  for (const auto& [a, b] : {std::pair<int64_t, int64_t>{1000, 10}, {10, 1000}}) {
+    TestGraph t;
+    const ValueId x = t.input({a}), y = t.input({b});
+    t.output(t.unary(UnaryFn::Exp, x));
+    t.output(t.unary(UnaryFn::Exp, y));
+    plans.push_back(planned(t));
+    EXPECT_EQ(plans.back().arena_bytes, 2u * (4032 + 64));
+  }
+  EXPECT_EQ(reserved_arena(plans), 4u * 4032);
+  EXPECT_EQ(reserved_arena({plans[0]}), plans[0].arena_bytes);
+}
+
 TEST(MemoryPlan, NotOverWhatIsReadLaterOrReturned) {
   TestGraph t;
   const ValueId x = t.unary(UnaryFn::Exp, t.input({100}));

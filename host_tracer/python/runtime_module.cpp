@@ -255,6 +255,9 @@ class PySession {
     result["workspace_bytes"] = stats.workspace_bytes;
     result["packed_weight_bytes"] = stats.packed_weight_bytes;
     result["state_bytes"] = stats.state_bytes;
+    result["plan_bytes"] = stats.plan_bytes;
+    result["device_bytes"] = stats.device_bytes;
+    result["copies"] = copies();
     result["total_bytes"] = stats.total_bytes;
     result["guard_refusals"] = guard_refusals();
     return result;
@@ -316,6 +319,23 @@ class PySession {
       throw PythonError(Error::kInvalidArgument, "a result's buffer is of the wrong size");
     }
     if (target.size() != 0) std::memcpy(target.data(), view.data, target.size());
+  }
+
+  /// Values that a run copies between the host's memory and a device's.
+  py::list copies() const {
+    py::list list;
+    for (size_t i = 0; i < session_.node_count(); ++i) {
+      const NodeInfo node = session_.node(i);
+      if (!node.is_copy) continue;
+      py::dict item;
+      item["copy"] = node.op;
+      item["backend"] = node.backend;
+      item["value"] = node.value;
+      item["bytes"] = node.copied_bytes;
+      item["variant"] = node.variant;
+      list.append(std::move(item));
+    }
+    return list;
   }
 
   /// The guards that have refused something, the most frequent first.

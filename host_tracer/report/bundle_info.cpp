@@ -164,10 +164,17 @@ void ask_runtime(const Method& method, MethodInfo* info) {
   const SessionStats stats = session->stats();
   info->workspace_bytes = stats.workspace_bytes;
   info->packed_weight_bytes = stats.packed_weight_bytes;
-  for (size_t i = 0; i < info->nodes.size() && i < session->node_count(); ++i) {
+  info->plan_bytes = stats.plan_bytes;
+  size_t next = 0;
+  for (size_t i = 0; i < session->node_count(); ++i) {
     const NodeInfo node = session->node(i);
-    info->nodes[i].backend = node.backend;
-    info->nodes[i].reason = node.fallback_reason;
+    if (node.variant != 0) break;
+    if (node.is_copy) {
+      info->copies.push_back({node.op, node.backend, node.value, node.copied_bytes});
+      continue;
+    }
+    info->nodes[next].backend = node.backend;
+    info->nodes[next++].reason = node.fallback_reason;
   }
 }
 
@@ -220,6 +227,7 @@ MethodInfo method_info(const Method& method, const fb::Method& tables) {
   count_constants(&info);
   info.sample_count = method.sample_count();
   info.arena_bytes = method.arena_bytes();
+  info.reserved_bytes = method.reserved_bytes();
   ask_runtime(method, &info);
   return info;
 }

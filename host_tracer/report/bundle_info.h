@@ -78,6 +78,14 @@ struct NodeLine {
   uint64_t flops = 0;  ///< of conv, linear, matmul and recurrent ops (2 for a multiply-add), else 0
 };
 
+/// A value that a run copies between the host's memory and a device's.
+struct CopyLine {
+  std::string direction;  ///< "copy_in" to the device, "copy_out" from it
+  std::string backend;
+  std::string value;
+  uint64_t bytes = 0;
+};
+
 /// Of several variants nodes, values, costs and literals are the first's.
 struct MethodInfo {
   std::string name;
@@ -94,8 +102,11 @@ struct MethodInfo {
   uint64_t constant_count = 0;     ///< distinct byte ranges: tied weights count once
   uint64_t constant_bytes = 0;
   uint64_t arena_bytes = 0;
+  uint64_t reserved_bytes = 0;       ///< of an arena for any sizes within the bounds
   uint64_t workspace_bytes = 0;      ///< of a cpu session of one thread
   uint64_t packed_weight_bytes = 0;  ///< of a cpu session
+  uint64_t plan_bytes = 0;           ///< what its runs keep of the metadata, over all variants
+  std::vector<CopyLine> copies;      ///< of a run of it
   uint64_t flops = 0;
   std::string session_error;  ///< why cpu cannot run it; then backend of the nodes is unknown
 

@@ -66,6 +66,25 @@ void append_variants(const MethodInfo& method, std::ostringstream* out) {
   }
 }
 
+/// None where all nodes run in the host's memory.
+void append_copies(const MethodInfo& method, std::ostringstream* out) {
+  for (const CopyLine& copy : method.copies) {
+    *out << "  " << copy.direction << " " << copy.value << ", " << bytes_text(copy.bytes) << " ["
+         << copy.backend << "]\n";
+  }
+}
+
+Json copies_json(const MethodInfo& method) {
+  Json list = Json::array();
+  for (const CopyLine& copy : method.copies) {
+    list.push_back({{"copy", copy.direction},
+                    {"backend", copy.backend},
+                    {"value", copy.value},
+                    {"bytes", copy.bytes}});
+  }
+  return list;
+}
+
 void append_method(const MethodInfo& method, bool with_nodes, std::ostringstream* out) {
   *out << "method " << method.name << "\n";
   for (const DimSymbol& symbol : method.symbols) *out << "  size    " << symbol.text() << "\n";
@@ -78,10 +97,13 @@ void append_method(const MethodInfo& method, bool with_nodes, std::ostringstream
   append_tensors("state ", method.states, out);
   append_variants(method, out);
   *out << "  constants " << method.constant_count << ", " << bytes_text(method.constant_bytes)
-       << "; arena " << bytes_text(method.arena_bytes) << "; workspace "
-       << bytes_text(method.workspace_bytes) << "; packed weights "
-       << bytes_text(method.packed_weight_bytes) << "\n"
-       << "  samples   " << method.sample_count << "\n"
+       << "; arena " << bytes_text(method.arena_bytes)
+       << (method.symbols.empty() ? "" : " (at most " + bytes_text(method.reserved_bytes) + ")")
+       << "; workspace " << bytes_text(method.workspace_bytes) << "; packed weights "
+       << bytes_text(method.packed_weight_bytes) << "; plan " << bytes_text(method.plan_bytes)
+       << "\n";
+  append_copies(method, out);
+  *out << "  samples   " << method.sample_count << "\n"
        << "  nodes     " << method.nodes.size() << ":";
   for (const auto& [op, count] : method.ops) *out << " " << op << " " << count;
   *out << "\n";
@@ -161,8 +183,11 @@ Json method_json(const MethodInfo& method) {
                {"ops", method.ops},
                {"constants", {{"count", method.constant_count}, {"bytes", method.constant_bytes}}},
                {"arena_bytes", method.arena_bytes},
+               {"reserved_bytes", method.reserved_bytes},
                {"workspace_bytes", method.workspace_bytes},
                {"packed_weight_bytes", method.packed_weight_bytes},
+               {"plan_bytes", method.plan_bytes},
+               {"copies", copies_json(method)},
                {"flops", method.flops},
                {"reference_nodes", reference_nodes_json(method)},
                {"session_error", method.session_error}};

@@ -5,8 +5,8 @@
 //
 // A session gives each space one arena with the places of the bundle's plan. Values are copied
 // between spaces by steps of their own: a value goes to a space once, when the first node there
-// needs it, and comes back to the host when a node, a guard, an output or a state does. Inputs and
-// states live on the host.
+// needs it, and comes back to the host when a node, a guard, an output or a state does. Inputs live
+// on the host; a state does, too, unless only nodes of one space read and make it.
 
 #include "runtime/op/op_def.h"
 
@@ -45,7 +45,8 @@ struct Device {
   /// that it needs, and what it packed. kUnsupported: the nodes go to the next backend.
   Status (*compile)(const SegmentSpec& spec, PreparedKernel* prepared) = nullptr;
   /// Where the inputs and outputs of the nodes are, node by node, inputs first; absent ones have
-  /// dtype kNone. Once, before the first submit. The views stay where they are.
+  /// dtype kNone. The views stay where they are. Before the first submit, and again when addresses
+  /// have changed, since memory of the caller came or went; nothing is under way then.
   Status (*bind)(void* segment, Span<const TensorView> operands, void* workspace) = nullptr;
   void (*release)(void* segment, const Allocator& allocator) = nullptr;
 
@@ -58,6 +59,9 @@ struct Device {
   Status (*copy_in)(void* services, void* to, const void* from, size_t bytes) = nullptr;
   /// To the host: when it returns, the bytes are there.
   Status (*copy_out)(void* services, void* to, const void* from, size_t bytes) = nullptr;
+  /// Within the space, bytes that do not overlap; may return before it ends. nullptr: states live
+  /// on the host.
+  Status (*copy)(void* services, void* to, const void* from, size_t bytes) = nullptr;
   /// Returns when nothing is under way.
   Status (*wait)(void* services) = nullptr;
 };

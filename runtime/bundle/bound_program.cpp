@@ -223,10 +223,7 @@ Status check_bound(const ProgramState& program, size_t method, size_t variant, b
   const fb::Method& m = program.variant(method, variant);
   int64_t sizes[kBundleMaxSymbols] = {};
   const size_t count = count_of(m.symbols());
-  for (size_t i = 0; i < count; ++i) {
-    const fb::Symbol& symbol = *m.symbols()->Get(static_cast<uint32_t>(i));
-    sizes[i] = largest ? symbol.max() : symbol.min();
-  }
+  find_bounds(m, largest, sizes);
   BoundProgram bound;
   return bound.make(program, method, {sizes, count}, memory)
       .with_context("at its %s sizes", largest ? "largest" : "smallest");
@@ -271,6 +268,13 @@ Status BoundProgram::bind(const ProgramState& base, size_t method, Span<const in
     }
   }
   return {};
+}
+
+void find_bounds(const fb::Method& variant, bool largest, int64_t* symbols) {
+  for (size_t i = 0; i < count_of(variant.symbols()); ++i) {
+    const fb::Symbol& symbol = *variant.symbols()->Get(static_cast<uint32_t>(i));
+    symbols[i] = largest ? symbol.max() : symbol.min();
+  }
 }
 
 Status check_bounds(const ProgramState& program, const Allocator& memory) {

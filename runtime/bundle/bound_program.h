@@ -40,4 +40,8 @@ class BoundProgram {
 /// the whole metadata.
 Status check_bounds(const ProgramState& program, const Allocator& memory);
 
+/// The largest values of the symbols that a variant takes, or the smallest. REQUIRES:
+/// kBundleMaxSymbols of them.
+void find_bounds(const fb::Method& variant, bool largest, int64_t* symbols);
+
 }  // namespace lazyrt

@@ -698,13 +698,15 @@ TEST(Verifier, EachBrokenFieldIsRefusedByName) {
   }
 }
 
-/// Fields that no value breaks: they are text, or numbers that only the user's program understands.
+/// Fields that no value breaks: they are text, hints, or numbers that only the user's program
+/// understands.
 /// As strings, vectors and tables they are covered by EveryOffsetOfTheFlatBufferIsChecked.
 const std::set<std::string> kFree = {"producer",
                                      "info",
                                      "info.key",
                                      "info.value",
                                      "methods.guards.check",
+                                     "methods.reserved_bytes",
                                      "methods.values.name",
                                      "methods.sources.aten",
                                      "methods.sources.module_path",
@@ -731,6 +733,7 @@ TEST(Verifier, FreeFieldsMayHoldAnything) {
   method(parts).values[0]->name = "";
   method(parts).sources[0]->line = -1;
   method(parts).literals[0]->integer = INT64_MIN;
+  method(parts).reserved_bytes = UINT64_MAX;
   EXPECT_TRUE(load(parts).ok());
 }
 

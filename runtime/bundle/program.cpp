@@ -191,6 +191,10 @@ SymbolInfo Method::variant_symbol(size_t i, size_t variant) const {
   return info_of(*m.symbols()->Get(static_cast<uint32_t>(i)));
 }
 
+Result<size_t> Method::find_state(std::string_view name) const {
+  return find_name(program_->method(index_).states(), name, "state");
+}
+
 size_t Method::symbol_count() const { return count_of(program_->method(index_).symbols()); }
 
 SymbolInfo Method::symbol(size_t i) const { return bounds_of(program_->method(index_), i); }
@@ -287,6 +291,10 @@ uint64_t Method::arena_bytes() const {
     bytes = here > bytes ? here : bytes;
   }
   return bytes;
+}
+
+uint64_t Method::reserved_bytes() const {
+  return std::max(arena_bytes(), program_->method(index_).reserved_bytes());
 }
 
 }  // namespace lazyrt

@@ -43,14 +43,45 @@ void* CountedMemory::allocate(size_t bytes, size_t alignment) {
   const Header header = {0, alignment < sizeof(Header) ? sizeof(Header) : alignment};
   size_t total = 0;
   if (__builtin_add_overflow(bytes, header.offset, &total)) return nullptr;
-  if (!admit(total)) return nullptr;
-  auto* piece = static_cast<char*>(source_.allocate(source_.context, total, header.offset));
+  char* piece = allocate_piece(total, header.offset);
   if (piece == nullptr) return nullptr;
-  set_used(used_ + total);
+  heap_used_ += ReservedHeap::taken_by(total);
+  peak_ = heap_used_ > peak_ ? heap_used_ : peak_;
   if (share_left_ != UINT64_MAX) share_left_ -= total;
   const Header filled = {total, header.offset};
   std::memcpy(piece + header.offset - sizeof(Header), &filled, sizeof(Header));
   return piece + header.offset;
+}
+
+/// From what is reserved, else from the source.
+char* CountedMemory::allocate_piece(size_t total, size_t alignment) {
+  if (reserved_ != nullptr && total <= share_left_ && alignment <= ReservedHeap::kUnit) {
+    void* piece = heap_.allocate(total);
+    if (piece != nullptr) return static_cast<char*>(piece);
+  }
+  if (!admit(total)) return nullptr;
+  auto* piece = static_cast<char*>(source_.allocate(source_.context, total, alignment));
+  if (piece == nullptr) return nullptr;
+  set_used(used_ + total);
+  if (reserved_ != nullptr)
+    __atomic_store_n(&beyond_reserve_, beyond_reserve_ + 1, __ATOMIC_RELAXED);
+  return piece;
+}
+
+Status CountedMemory::reserve(uint64_t bytes) {
+  if (bytes > SIZE_MAX / 2 || !take(bytes))
+    return Status(Error::kOutOfMemory, "no memory for a reserve of %" PRIu64 " bytes", bytes);
+  reserved_ = source_.allocate(source_.context, static_cast<size_t>(bytes), ReservedHeap::kUnit);
+  if (reserved_ == nullptr) {
+    give(bytes);
+    return Status(Error::kOutOfMemory, "no memory for a reserve of %" PRIu64 " bytes", bytes);
+  }
+  heap_.use(reserved_, static_cast<size_t>(bytes));
+  return {};
+}
+
+CountedMemory::~CountedMemory() {
+  if (reserved_ != nullptr) source_.release(source_.context, reserved_);
 }
 
 void CountedMemory::release(void* pointer) {
@@ -58,8 +89,11 @@ void CountedMemory::release(void* pointer) {
   auto* given = static_cast<char*>(pointer);
   Header header;
   std::memcpy(&header, given - sizeof(Header), sizeof(Header));
-  set_used(used_ - header.bytes);
+  heap_used_ -= ReservedHeap::taken_by(header.bytes);
   if (share_left_ != UINT64_MAX) share_left_ += header.bytes;
+  char* piece = given - header.offset;
+  if (reserved_ != nullptr && heap_.holds(piece)) return heap_.release(piece);
+  set_used(used_ - header.bytes);
   source_.release(source_.context, given - header.offset);
 }
 

@@ -4,11 +4,13 @@
 
 #include "lazyrt/error.h"
 #include "runtime/core/allocator.h"
+#include "runtime/core/reserved_heap.h"
 
 namespace lazyrt {
 
-/// Memory from another allocator, counted against a limit before it is asked for. One thread at a
-/// time, but for used().
+/// Memory from another allocator, counted against a limit before it is asked for. Some of it may be
+/// reserved ahead: then pieces come from there while there is room. One thread at a time, but for
+/// used() and beyond_reserve().
 class CountedMemory {
  public:
   /// Why memory was refused last.
@@ -21,6 +23,7 @@ class CountedMemory {
   CountedMemory(const Allocator& source, uint64_t limit) : source_(source), limit_(limit) {}
   CountedMemory(const CountedMemory&) = delete;
   CountedMemory& operator=(const CountedMemory&) = delete;
+  ~CountedMemory();
 
   /// Gives counted memory. Valid as long as this; all of it is given back before.
   Allocator allocator();
@@ -38,6 +41,17 @@ class CountedMemory {
   /// Notes that memory from elsewhere was refused because of its share.
   void refuse_share() { refusal_ = Refusal::kShare; }
 
+  /// Begins to measure what a reservation would have to hold: all pieces together, at most.
+  void begin_peak() { peak_ = heap_used_; }
+  uint64_t peak() const { return peak_; }
+  /// What pieces take of a reservation, those that are given out now.
+  uint64_t heap_used() const { return heap_used_; }
+  /// Takes this much from the source now, for pieces that are asked for from now on. It counts as
+  /// used, they do not. REQUIRES: called once.
+  Status reserve(uint64_t bytes);
+  /// How often pieces were asked of the source since, for want of room.
+  uint64_t beyond_reserve() const { return __atomic_load_n(&beyond_reserve_, __ATOMIC_RELAXED); }
+
   /// May be called from any thread.
   uint64_t used() const { return __atomic_load_n(&used_, __ATOMIC_RELAXED); }
   uint64_t limit() const { return limit_; }
@@ -53,12 +67,19 @@ class CountedMemory {
   bool admit(uint64_t bytes);
   void set_used(uint64_t bytes) { __atomic_store_n(&used_, bytes, __ATOMIC_RELAXED); }
 
+  char* allocate_piece(size_t total, size_t alignment);
+
   const Allocator source_;
   const uint64_t limit_;
   uint64_t used_ = 0;  ///< atomic
   uint64_t share_left_ = UINT64_MAX;
   uint64_t refused_bytes_ = 0;
   Refusal refusal_ = Refusal::kNone;
+  uint64_t heap_used_ = 0;
+  uint64_t peak_ = 0;
+  void* reserved_ = nullptr;
+  ReservedHeap heap_;
+  uint64_t beyond_reserve_ = 0;  ///< atomic
 };
 
 }  // namespace lazyrt

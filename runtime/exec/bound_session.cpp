@@ -7,15 +7,10 @@
 #include <functional>
 #include <new>
 
+#include "runtime/exec/counter.h"
+
 namespace lazyrt {
 namespace {
-
-/// Whether two runs of bytes share one.
-bool overlap(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
-  const auto x = reinterpret_cast<uintptr_t>(a);
-  const auto y = reinterpret_cast<uintptr_t>(b);
-  return x < y ? y - x < a_bytes : x - y < b_bytes;
-}
 
 /// Why none of several variants ran, each with its share of the message.
 class Reasons {
@@ -45,6 +40,13 @@ uint64_t sum_of(uint64_t a, uint64_t b) {
 }
 
 }  // namespace
+
+Status wrong_output_size(const fb::Method& method, size_t i, const TensorView& output,
+                         size_t writable) {
+  return Status(Error::kInvalidArgument, "output '%.60s' takes %zu bytes (%s%s), %zu are writable",
+                text_of(method.outputs()->Get(static_cast<uint32_t>(i))->name()), output.bytes(),
+                dtype_name(output.dtype), shape_text(output.shape).text, writable);
+}
 
 BoundSession::~BoundSession() {
   for (const InputSlot& slot : inputs_) {
@@ -91,6 +93,8 @@ Status BoundSession::make_of(const ProgramState& program) {
   LAZYRT_RETURN_IF_ERROR(find_sizes(program));
   LAZYRT_RETURN_IF_ERROR(check_memory_limit());
   LAZYRT_RETURN_IF_ERROR(make_variants(program));
+  LAZYRT_RETURN_IF_ERROR(find_homes(program));
+  LAZYRT_RETURN_IF_ERROR(list_steps(program));
   LAZYRT_RETURN_IF_ERROR(make_memory());
   LAZYRT_RETURN_IF_ERROR(make_device_memory());
   const SharedMemory memory = shared_memory();
@@ -117,6 +121,36 @@ Status BoundSession::make_variants(const ProgramState& program) {
   return {};
 }
 
+/// A state lives where all programs read and make it, if that is one device's space that can copy;
+/// else on the host.
+Status BoundSession::find_homes(const ProgramState& program) {
+  const size_t count = count_of(method().states());
+  Array<StateHome> homes;
+  if (!homes_.make(count, allocator_) || !homes.make(count, allocator_))
+    return no_memory_for_session();
+  if (count == 0) return {};
+  for (size_t v = 0; v < variant_count_; ++v)
+    LAZYRT_RETURN_IF_ERROR(variants_[v].narrow_homes(variant_in(program, v), &homes));
+  for (size_t k = 0; k < count; ++k) {
+    for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
+      const int space = space_of_slot(slot);
+      const bool fits = ((homes[k].allowed & homes[k].wanted) >> space & 1) != 0;
+      if (fits && base_.services->slot(slot).backend->device->copy != nullptr)
+        homes_[k] = static_cast<uint8_t>(space);
+    }
+  }
+  return {};
+}
+
+Status BoundSession::list_steps(const ProgramState& program) {
+  for (size_t v = 0; v < variant_count_; ++v) {
+    LAZYRT_RETURN_IF_ERROR(variants_[v].make_steps_list(program, variant_in(program, v),
+                                                        base_.options, base_.memory,
+                                                        {homes_.data(), homes_.size()}));
+  }
+  return {};
+}
+
 /// One arena, as large as the largest variant's.
 Status BoundSession::find_sizes(const ProgramState& program) {
   for (size_t v = 0; v < in_file_.size(); ++v) {
@@ -130,6 +164,7 @@ Status BoundSession::find_sizes(const ProgramState& program) {
 
 Status BoundSession::check_memory_limit() const {
   const uint64_t state_bytes = base_.states->is_made() ? 0 : base_.states->bytes();
+  if (base_.reservation != nullptr && arena_bytes_ <= base_.reservation->arena.bytes()) return {};
   if (base_.memory->fits(sum_of(arena_bytes_, sum_of(input_bytes_, state_bytes)))) return {};
   return Status(Error::kOutOfMemory,
                 "method '%.60s': arena of %" PRIu64 ", inputs of %" PRIu64 " and states of %" PRIu64
@@ -153,37 +188,48 @@ Status BoundSession::make_device_memory() {
     bool used = false;
     for (size_t v = 0; v < variant_count_; ++v) used = used || variants_[v].plan().uses(space);
     if (!used) continue;
-    const SpaceBytes bytes = {arena_bytes_, base_.states->bytes(), workspace_of(space)};
+    const SpaceBytes bytes = {arena_bytes_, workspace_of(space)};
     LAZYRT_RETURN_IF_ERROR(
         devices_[slot].make(base_.services->slot(slot), base_.program, bytes, base_.memory));
+    LAZYRT_RETURN_IF_ERROR(base_.states->make_in(slot, base_.memory));
   }
   return {};
 }
 
 SharedMemory BoundSession::shared_memory() const {
   SharedMemory memory;
-  memory.spaces[kHostSpace] = {arena_.data(), base_.states->block().data(), workspace_.data(),
+  memory.spaces[kHostSpace] = {arena_.data, base_.states->block().data(), workspace_.data,
                                base_.program.sections.constants.data()};
-  for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot)
+  for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
     memory.spaces[space_of_slot(slot)] = devices_[slot].memory();
+    memory.spaces[space_of_slot(slot)].states = base_.states->block_in(slot).data();
+  }
   memory.states = base_.states->places();
   return memory;
 }
 
 Status BoundSession::make_memory() {
+  const Reservation* reserved = base_.reservation;
+  LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->arena,
+                                        arena_bytes_, allocator_, "the arena", &own_arena_,
+                                        &arena_));
+  if (input_bytes_ != 0) {
+    LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->inputs,
+                                          input_bytes_, allocator_, "the inputs", &own_inputs_,
+                                          &input_room_));
+  }
   uint64_t workspace = workspace_of(kHostSpace);
-  LAZYRT_RETURN_IF_ERROR(arena_.make(arena_bytes_, kAlignment, allocator_, "the arena"));
-  if (input_bytes_ != 0)
-    LAZYRT_RETURN_IF_ERROR(input_block_.make(input_bytes_, kAlignment, allocator_, "the inputs"));
   if (workspace != 0) {
     if (workspace > UINT64_MAX - kTailBytes) workspace -= kTailBytes;  // refused as it is
-    LAZYRT_RETURN_IF_ERROR(
-        workspace_.make(workspace + kTailBytes, kAlignment, allocator_, "the workspace"));
+    LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->workspace,
+                                          workspace + kTailBytes, allocator_, "the workspace",
+                                          &own_workspace_, &workspace_));
   }
   return base_.states->make(allocator_);
 }
 
-/// Finds the room of each input; of several variants the sum, for one 0: its arena has them.
+/// Finds the room of each input, and all of them; of one variant 0: its arena has them, if they are
+/// not reserved.
 uint64_t BoundSession::input_block_bytes(const ProgramState& program) {
   const size_t variants = in_file_.size();
   uint64_t total = 0;
@@ -194,15 +240,17 @@ uint64_t BoundSession::input_block_bytes(const ProgramState& program) {
       inputs_[i].room =
           std::max<uint64_t>(inputs_[i].room, m.values()->Get(static_cast<uint32_t>(id))->bytes());
     }
+    if (base_.reservation != nullptr)
+      inputs_[i].room = std::max(inputs_[i].room, base_.reservation->input_bytes[i]);
     total = sum_of(total, room_of(inputs_[i].room));
   }
-  return variants == 1 ? 0 : total;
+  return variants == 1 && base_.reservation == nullptr ? 0 : total;
 }
 
 Status BoundSession::make_inputs() {
-  uint8_t* next = input_block_.data();
+  uint8_t* next = input_room_.data;
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (variant_count_ == 1) {
+    if (input_bytes_ == 0) {
       inputs_[i].copy = static_cast<uint8_t*>(variants_[0].input(i).data);
       continue;
     }
@@ -213,11 +261,18 @@ Status BoundSession::make_inputs() {
   for (size_t i = 0; i < inputs_.size(); ++i) by_address_[i] = static_cast<uint32_t>(i);
   std::sort(by_address_.begin(), by_address_.end(),
             [&](uint32_t a, uint32_t b) { return inputs_[a].copy < inputs_[b].copy; });
+  const size_t outputs = variants_[0].output_count();
+  if (!results_.make(outputs, allocator_) || !in_place_.make(variant_count_ * outputs, allocator_))
+    return no_memory_for_session();
   return {};
 }
 
 const char* BoundSession::input_name(size_t i) const {
   return text_of(method().inputs()->Get(static_cast<uint32_t>(i))->name());
+}
+
+const char* BoundSession::output_name(size_t i) const {
+  return text_of(method().outputs()->Get(static_cast<uint32_t>(i))->name());
 }
 
 Status BoundSession::no_input(size_t i) const {
@@ -281,12 +336,15 @@ Status BoundSession::set_input(size_t i, const Shape* shape, const void* data, s
     return Status(Error::kInvalidArgument, "input '%.60s': data is null", input_name(i));
   }
   InputSlot& slot = inputs_[i];
+  inputs_moved_ = inputs_moved_ || slot.bound != nullptr;
   slot.shape = found;
   slot.bytes = bytes;
   slot.set = true;
   slot.bound = nullptr;
   slot.copy_at_run = false;
   slot.is_staged = false;
+  slot.is_overwritten = false;
+  slot.reads_state = false;
   if (bytes != 0) std::memmove(slot.copy, data, bytes);  // data may be a view of this input
   return {};
 }
@@ -311,8 +369,9 @@ Status BoundSession::bind_input(size_t i, const TensorView& tensor, size_t reada
   }
   const bool aligned = reinterpret_cast<uintptr_t>(tensor.data) % kAlignment == 0;
   const bool has_tail = readable - bytes >= kTailBytes;
-  const bool is_own = is_own_memory(tensor.data, bytes);
+  const bool is_own = is_own_memory(tensor.data, bytes, kHostSpace);
   const bool is_staged = is_own && is_an_input_copy(tensor.data, bytes);
+  const bool reads_state = is_own && !is_bound_memory(tensor.data, bytes);
   InputSlot& slot = inputs_[i];
   if (is_staged) LAZYRT_RETURN_IF_ERROR(make_stage(&slot));
   slot.shape = tensor.shape;
@@ -322,18 +381,25 @@ Status BoundSession::bind_input(size_t i, const TensorView& tensor, size_t reada
   slot.readable = readable;
   slot.copy_at_run = is_own || !(aligned && has_tail);
   slot.is_staged = is_staged;
+  slot.reads_state = reads_state;
+  inputs_moved_ = true;
   return {};
 }
 
-/// Memory that a run writes.
-bool BoundSession::is_own_memory(const void* data, size_t bytes) const {
+bool BoundSession::is_own_memory(const void* data, size_t bytes, int space) const {
+  if (space != kHostSpace) {
+    const DeviceMemory& device = devices_[slot_of_space(space)];
+    const DeviceBlock& states = base_.states->block_in(slot_of_space(space));
+    return overlap(data, bytes, device.memory().arena, device.bytes()) ||
+           overlap(data, bytes, states.data(), states.bytes());
+  }
   const Block& states = base_.states->block();
   return is_bound_memory(data, bytes) || overlap(data, bytes, states.data(), states.bytes());
 }
 
 bool BoundSession::is_bound_memory(const void* data, size_t bytes) const {
-  for (const Block* block : {&arena_, &workspace_, &input_block_}) {
-    if (overlap(data, bytes, block->data(), block->bytes())) return true;
+  for (const Room* room : {&arena_, &workspace_, &input_room_}) {
+    if (overlap(data, bytes, room->data, room->bytes)) return true;
   }
   return false;
 }
@@ -377,7 +443,19 @@ Status BoundSession::make_stage(InputSlot* slot) {
   return slot->stage == nullptr ? no_memory_for_session() : Status();
 }
 
+/// To where a run reads them: a space of a device, the host, or both where an input is one.
+Status BoundSession::bring_states() {
+  bool are_inputs = false;
+  for (const InputSlot& slot : inputs_) are_inputs = are_inputs || slot.reads_state;
+  for (size_t k = 0; k < homes_.size(); ++k) {
+    if (are_inputs) LAZYRT_RETURN_IF_ERROR(base_.states->bring(k, kHostSpace));
+    LAZYRT_RETURN_IF_ERROR(base_.states->bring(k, homes_[k]));
+  }
+  return {};
+}
+
 Status BoundSession::prepare_inputs() {
+  if (homes_.size() != 0) LAZYRT_RETURN_IF_ERROR(bring_states());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const InputSlot& slot = inputs_[i];
     if (!slot.set) {
@@ -387,7 +465,8 @@ Status BoundSession::prepare_inputs() {
   }
   for (const InputSlot& slot : inputs_) {
     const void* from = slot.is_staged ? slot.stage : slot.bound;
-    if (slot.copy_at_run && slot.bytes != 0) std::memcpy(slot.copy, from, slot.bytes);
+    const bool copies = slot.copy_at_run || slot.is_overwritten;
+    if (copies && slot.bytes != 0) std::memcpy(slot.copy, from, slot.bytes);
   }
   return {};
 }
@@ -404,32 +483,149 @@ bool BoundSession::fits(const Variant& variant, size_t* wrong) const {
 void BoundSession::point_inputs(Variant* variant) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const InputSlot& slot = inputs_[i];
-    const bool in_place = slot.bound != nullptr && !slot.copy_at_run;
+    const bool in_place = slot.bound != nullptr && !slot.copy_at_run && !slot.is_overwritten;
     variant->point_input(i, in_place ? const_cast<void*>(slot.bound) : slot.copy);
   }
 }
 
 /// Nothing reads a state after the nodes have run, and no state is another's next: the order of the
-/// copies does not matter.
-void BoundSession::keep_states(const Variant& variant) {
-  const Span<uint8_t* const> places = base_.states->places();
-  for (size_t k = 0; k < places.size(); ++k) {
-    const TensorView& next = variant.next_of_state(k);
-    if (next.data != places[k] && next.bytes() != 0)
-      std::memcpy(places[k], next.data, next.bytes());
+/// copies does not matter. Those of devices, which may fail, are awaited before the host's begin.
+Status BoundSession::keep_states(const Variant& variant) {
+  SessionStates& states = *base_.states;
+  const auto for_each = [&](bool on_host, const auto& keep) -> Status {
+    for (size_t k = 0; k < homes_.size(); ++k) {
+      if ((homes_[k] == kHostSpace) != on_host) continue;
+      const TensorView next = variant.next_of_state(k);
+      uint8_t* place = states.place_in(k, homes_[k]);
+      if (next.data == place || next.bytes() == 0) continue;
+      LAZYRT_RETURN_IF_ERROR(keep(k, place, next));
+      states.changed(k, homes_[k]);
+    }
+    return {};
+  };
+  bool has_copied = false;
+  Status status = for_each(false, [&](size_t k, uint8_t* place, const TensorView& next) {
+    const BackendServices::Slot& slot = base_.services->slot(slot_of_space(homes_[k]));
+    has_copied = true;
+    return slot.backend->device->copy(slot.services, place, next.data, next.bytes());
+  });
+  if (has_copied) {
+    const Status waited = wait_for_homes();
+    if (status.ok()) status = waited;
   }
+  if (!status.ok()) return status.with_context("the states");
+  return for_each(true, [](size_t, uint8_t* place, const TensorView& next) {
+    std::memcpy(place, next.data, next.bytes());
+    return Status();
+  });
+}
+
+Status BoundSession::wait_for_homes() const {
+  Status first;
+  for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
+    bool is_home = false;
+    for (const uint8_t home : homes_) is_home = is_home || home == space_of_slot(slot);
+    if (!is_home) continue;
+    const BackendServices::Slot& open = base_.services->slot(slot);
+    const Status waited = open.backend->device->wait(open.services);
+    if (first.ok()) first = waited;
+  }
+  return first;
+}
+
+/// An input is bound to some of this memory of the session: its next run reads what is there.
+bool BoundSession::is_read_back(const void* data, size_t bytes) const {
+  for (const InputSlot& slot : inputs_) {
+    if (slot.bound != nullptr && overlap(slot.bound, slot.bytes, data, bytes)) return true;
+  }
+  return false;
+}
+
+/// Which outputs nodes write where they are bound, and which bound inputs that would spoil.
+void BoundSession::settle_outputs() {
+  const OutputBindings& outputs = *base_.outputs;
+  for (InputSlot& slot : inputs_)
+    slot.is_overwritten = slot.bound != nullptr && outputs.overlap_host(slot.bound, slot.bytes);
+  for (size_t v = 0; v < variant_count_; ++v) {
+    Variant& variant = variants_[v];
+    variant.release_outputs();
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const OutputBinding& binding = outputs[i];
+      const size_t bytes = variant.output(i).bytes();
+      in_place_[v * outputs.size() + i] = binding.is_bound() && binding.takes_in_place(bytes) &&
+                                          !is_read_back(variant.home_of_output(i), bytes) &&
+                                          variant.bind_output(i, binding.data, binding.space);
+    }
+  }
+  settled_version_ = outputs.version();
+  inputs_moved_ = false;
+}
+
+bool BoundSession::takes_output(size_t i, size_t writable, TensorView* least) const {
+  *least = variants_[0].output(i);
+  for (size_t v = 0; v < variant_count_; ++v) {
+    if (variants_[v].output(i).bytes() < least->bytes()) *least = variants_[v].output(i);
+  }
+  return writable >= least->bytes();
+}
+
+Status BoundSession::check_output_sizes(const Variant& variant) const {
+  const OutputBindings& outputs = *base_.outputs;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorView& output = variant.output(i);
+    if (!outputs[i].is_bound() || outputs[i].writable >= output.bytes()) continue;
+    return wrong_output_size(method(), i, output, outputs[i].writable);
+  }
+  return {};
+}
+
+Status BoundSession::copy_output(const TensorView& view, const OutputBinding& to) {
+  if (view.bytes() == 0) return {};
+  if (to.space == kHostSpace) {
+    std::memmove(to.data, view.data, view.bytes());  // it may be the very memory
+    return {};
+  }
+  const BackendServices::Slot& slot = base_.services->slot(slot_of_space(to.space));
+  const Device& device = *slot.backend->device;
+  const Status status = device.copy_in(slot.services, to.data, view.data, view.bytes());
+  const Status waited = device.wait(slot.services);
+  return status.ok() ? waited : status;
+}
+
+/// Notes where each output is, once it is there.
+Status BoundSession::copy_outputs(const Variant& variant) {
+  const OutputBindings& outputs = *base_.outputs;
+  const bool* in_place =
+      in_place_.data() + static_cast<size_t>(&variant - variants_) * outputs.size();
+  uint64_t copied = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorView& view = variant.output(i);
+    results_[i] = outputs[i].is_bound() ? outputs[i].data : view.data;
+    if (!outputs[i].is_bound() || in_place[i]) continue;
+    LAZYRT_RETURN_IF_ERROR(
+        copy_output(view, outputs[i]).with_context("output '%.60s'", output_name(i)));
+    copied += view.bytes();
+  }
+  __atomic_store_n(&output_copy_bytes_, copied, __ATOMIC_RELAXED);
+  return {};
 }
 
 Status BoundSession::run_variant(size_t v, const RunStop& stop) {
+  if (base_.outputs->count() != 0) LAZYRT_RETURN_IF_ERROR(check_output_sizes(variants_[v]));
   point_inputs(&variants_[v]);
   LAZYRT_RETURN_IF_ERROR(variants_[v].run(stop));
-  keep_states(variants_[v]);
+  LAZYRT_RETURN_IF_ERROR(copy_outputs(variants_[v]));
+  LAZYRT_RETURN_IF_ERROR(keep_states(variants_[v]));
   ran_ = static_cast<int32_t>(v);
   return {};
 }
 
 Status BoundSession::run(const RunStop& stop) {
   ran_ = -1;
+  if (base_.outputs->version() != settled_version_ ||
+      (inputs_moved_ && base_.outputs->count() != 0)) {
+    settle_outputs();
+  }
   LAZYRT_RETURN_IF_ERROR(prepare_inputs());
   if (variant_count_ == 1) {
     const Status status = run_variant(0, stop);
@@ -471,7 +667,9 @@ Result<TensorView> BoundSession::output(size_t i) const {
     return Status(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i, count);
   const Result<size_t> ran = variant();
   if (!ran.ok()) return ran.status();
-  return variants_[ran_].output(i);
+  TensorView view = variants_[ran_].output(i);
+  view.data = results_[i];
+  return view;
 }
 
 Result<size_t> BoundSession::variant() const {
@@ -481,7 +679,8 @@ Result<size_t> BoundSession::variant() const {
 }
 
 void BoundSession::add_stats(SessionStats* stats) const {
-  stats->arena_bytes += arena_.bytes() + input_block_.bytes();
+  stats->arena_bytes += arena_.bytes + input_room_.bytes;
+  stats->output_copy_bytes = read_counter(output_copy_bytes_);
   for (const DeviceMemory& device : devices_) stats->device_bytes += device.bytes();
   for (size_t v = 0; v < variant_count_; ++v) {
     const Plan& plan = variants_[v].plan();

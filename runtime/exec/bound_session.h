@@ -5,6 +5,8 @@
 
 #include "runtime/bundle/bound_program.h"
 #include "runtime/exec/block.h"
+#include "runtime/exec/output_bindings.h"
+#include "runtime/exec/reservation.h"
 #include "runtime/exec/run_stop.h"
 #include "runtime/exec/session_states.h"
 #include "runtime/exec/variant.h"
@@ -19,7 +21,13 @@ struct SessionBase {
   CountedMemory* memory;
   BackendServices* services;
   SessionStates* states;
+  OutputBindings* outputs;
+  const Reservation* reservation;  ///< nullptr: each size has memory of its own
 };
+
+/// "output 'y' takes 24 bytes (f32[2,3]), 20 are writable"
+Status wrong_output_size(const fb::Method& method, size_t i, const TensorView& output,
+                         size_t writable);
 
 class BoundSession {
  public:
@@ -41,6 +49,7 @@ class BoundSession {
   Status bind_input(size_t i, const TensorView& tensor, size_t readable);
   size_t input_count() const { return inputs_.size(); }
   bool is_set(size_t i) const { return inputs_[i].set; }
+  bool is_bound(size_t i) const { return inputs_[i].bound != nullptr; }
   /// Input i as the first variant reads it; in a method with symbols as all do.
   const TensorView& input(size_t i) const { return variants_[0].input(i); }
   /// kFailedPrecondition where an input is bound to memory that goes with this, which it names.
@@ -49,12 +58,28 @@ class BoundSession {
   Status take_input(size_t i, const BoundSession& other);
   /// The memory of this, but for the states.
   bool is_bound_memory(const void* data, size_t bytes) const;
+  /// That, the states, and memory in spaces of devices.
+  bool is_own_memory(const void* data, size_t bytes, int space) const;
+  /// Whether some variant's output i has no more bytes than this; else *least has the fewest.
+  bool takes_output(size_t i, size_t writable, TensorView* least) const;
 
   Status run(const RunStop& stop);
   /// The last run's result is none.
   void forget_result() { ran_ = -1; }
   Result<TensorView> output(size_t i) const;
   Result<size_t> variant() const;
+
+  /// What a reservation has to hold.
+  struct Needs {
+    uint64_t arena = 0;
+    uint64_t workspace = 0;
+  };
+  /// Those of these sizes.
+  void add_needs(Needs* needs) const {
+    needs->arena = arena_bytes_ > needs->arena ? arena_bytes_ : needs->arena;
+    const uint64_t workspace = workspace_of(kHostSpace);
+    needs->workspace = workspace > needs->workspace ? workspace : needs->workspace;
+  }
 
   /// But total_bytes. This and the following may be called from other threads during a run.
   void add_stats(SessionStats* stats) const;
@@ -75,6 +100,9 @@ class BoundSession {
     const void* bound = nullptr;  ///< the caller's memory; nullptr: the copy
     size_t readable = 0;          ///< bytes at bound
     bool copy_at_run = false;     ///< bound, but not fit for use in place
+    /// Bound to memory that an output is written to: read before the first node runs.
+    bool is_overwritten = false;
+    bool reads_state = false;  ///< bound to memory of a state
     /// Of bound memory that is an input's copy: read into here before any copy is written.
     uint8_t* stage = nullptr;  ///< room_of(room) bytes, once they were needed
     bool is_staged = false;
@@ -90,6 +118,8 @@ class BoundSession {
   Status make_of(const ProgramState& program);
   Status make_variants(const ProgramState& program);
   Status make_memory();
+  Status find_homes(const ProgramState& program);
+  Status list_steps(const ProgramState& program);
   Status make_device_memory();
   uint64_t workspace_of(int space) const;
   SharedMemory shared_memory() const;
@@ -102,18 +132,25 @@ class BoundSession {
   /// As in the file, for texts.
   const fb::Method& method() const { return base_.program.method(base_.method); }
   const char* input_name(size_t i) const;
+  const char* output_name(size_t i) const;
   Status no_input(size_t i) const;
   Status wrong_input(size_t i, const char* given) const;
   Status find_shape(size_t i, size_t bytes, Shape* shape) const;
-  bool is_own_memory(const void* data, size_t bytes) const;
   bool is_an_input_copy(const void* data, size_t bytes) const;
   Status make_stage(InputSlot* slot);
   Status prepare_inputs();
   bool fits(const Variant& variant, size_t* wrong) const;
   void point_inputs(Variant* variant);
+  bool is_read_back(const void* data, size_t bytes) const;
+  void settle_outputs();
+  Status check_output_sizes(const Variant& variant) const;
+  Status copy_outputs(const Variant& variant);
+  Status copy_output(const TensorView& view, const OutputBinding& to);
   Status run_variant(size_t v, const RunStop& stop);
   Status why_none_ran() const;
-  void keep_states(const Variant& variant);
+  Status bring_states();
+  Status keep_states(const Variant& variant);
+  Status wait_for_homes() const;
 
   const SessionBase base_;
   const Allocator allocator_;
@@ -122,13 +159,24 @@ class BoundSession {
   size_t variant_count_ = 0;
   uint64_t arena_bytes_ = 0;
   uint64_t input_bytes_ = 0;
-  Block arena_;
-  Block workspace_;
+  Block own_arena_;  ///< where the reservation has none or not enough, so with the other two
+  Block own_workspace_;
+  Block own_inputs_;
+  Room arena_;
+  Room workspace_;
   DeviceMemory devices_[BackendServices::kMaxBackends];  ///< per slot; made where it is used
-  Block input_block_;  ///< of several variants: inputs stay when the next variant is tried
+  Array<uint8_t> homes_;                                 ///< per state: the space that it lives in
+  /// Of several variants, where inputs stay when the next one is tried, and of what is reserved.
+  Room input_room_;
   Array<InputSlot> inputs_;
   Array<uint32_t> by_address_;  ///< the inputs in the order of their copies
-  int32_t ran_ = -1;            ///< of variants_: that of the last run's result; -1: there is none
+  /// Per variant and output: it is bound, and its memory is written in place.
+  Array<bool> in_place_;
+  Array<void*> results_;            ///< per output: where the last run left it
+  uint64_t settled_version_ = 0;    ///< of the outputs' bindings that in_place_ is of
+  bool inputs_moved_ = false;       ///< an input was bound or set anew since then
+  uint64_t output_copy_bytes_ = 0;  ///< atomic; of the last run
+  int32_t ran_ = -1;  ///< of variants_: that of the last run's result; -1: there is none
 };
 
 }  // namespace lazyrt

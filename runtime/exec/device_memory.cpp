@@ -46,36 +46,42 @@ Status make_constants(const Device& device, void* device_program, const ProgramS
 
 }  // namespace
 
-DeviceMemory::~DeviceMemory() {
-  if (block_ != nullptr) device_->release_memory(program_, block_);
+DeviceBlock::~DeviceBlock() {
+  if (data_ != nullptr) device_->release_memory(program_, data_);
   if (bytes_ != 0) counted_->give(bytes_);
+}
+
+Status DeviceBlock::make(const BackendServices::Slot& slot, uint64_t bytes,
+                         CountedMemory* counted) {
+  const Device& device = *slot.backend->device;
+  if (!counted->take(bytes)) {
+    return Status(Error::kOutOfMemory, "no memory in space %s for %" PRIu64 " bytes", device.space,
+                  bytes);
+  }
+  device_ = &device;
+  program_ = slot.program;
+  counted_ = counted;
+  bytes_ = bytes;
+  return device.allocate(program_, bytes, &data_).with_context("space %s", device.space);
 }
 
 Status DeviceMemory::make(const BackendServices::Slot& slot, const ProgramState& program,
                           const SpaceBytes& bytes, CountedMemory* counted) {
-  device_ = slot.backend->device;
-  program_ = slot.program;
-  counted_ = counted;
-  uint64_t states = 0, workspace = 0, total = 0;
-  if (__builtin_add_overflow(bytes.arena, uint64_t{kTailBytes} + kAlignment, &states) ||
-      __builtin_add_overflow(states / kAlignment * kAlignment, bytes.states, &workspace) ||
-      __builtin_add_overflow(workspace, bytes.workspace + kTailBytes, &total) ||
-      !counted->take(total)) {
-    return Status(Error::kOutOfMemory, "no memory in space %s for an arena of %" PRIu64 " bytes",
-                  device_->space, bytes.arena);
+  uint64_t workspace = 0, total = 0;
+  if (__builtin_add_overflow(bytes.arena, uint64_t{kTailBytes} + kAlignment, &workspace) ||
+      __builtin_add_overflow(workspace / kAlignment * kAlignment, bytes.workspace, &total) ||
+      total > UINT64_MAX - kTailBytes) {
+    total = UINT64_MAX - kTailBytes;  // refused as it is
   }
-  bytes_ = total;
-  LAZYRT_RETURN_IF_ERROR(
-      device_->allocate(program_, total, &block_).with_context("space %s", device_->space));
+  LAZYRT_RETURN_IF_ERROR(block_.make(slot, total + kTailBytes, counted));
   void* constants = nullptr;
   const auto make = [&](void** object) {
-    return make_constants(*device_, program_, program, object);
+    return make_constants(*slot.backend->device, slot.program, program, object);
   };
   const void* owner = &slot.backend->device;  // the backend itself owns what open_weights made
   LAZYRT_RETURN_IF_ERROR(program.shared.find_or_make(owner, make, destroy_constants, &constants));
-  memory_.arena = static_cast<uint8_t*>(block_);
-  memory_.states = memory_.arena + states / kAlignment * kAlignment;
-  memory_.workspace = memory_.arena + workspace;
+  memory_.arena = block_.data();
+  memory_.workspace = memory_.arena + workspace / kAlignment * kAlignment;
   memory_.constants = static_cast<const uint8_t*>(static_cast<DeviceConstants*>(constants)->memory);
   return {};
 }

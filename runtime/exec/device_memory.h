@@ -16,34 +16,51 @@ struct SpaceMemory {
 /// How much of it.
 struct SpaceBytes {
   uint64_t arena = 0;
-  uint64_t states = 0;
   uint64_t workspace = 0;
 };
 
-/// The memory of a session in the space of a device: an arena with the places of the host's, room
-/// for its states, a workspace; and the constants, which all sessions of the Program share.
-class DeviceMemory {
+/// Memory in the space of a device, given back with this, and counted meanwhile.
+class DeviceBlock {
  public:
-  DeviceMemory() = default;
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
-  ~DeviceMemory();
+  DeviceBlock() = default;
+  DeviceBlock(const DeviceBlock&) = delete;
+  DeviceBlock& operator=(const DeviceBlock&) = delete;
+  ~DeviceBlock();
 
-  /// What it takes is counted in `counted`. REQUIRES: called once; `program` is the file's, not one
-  /// that is bound to other sizes; all arguments outlive this.
-  Status make(const BackendServices::Slot& slot, const ProgramState& program,
-              const SpaceBytes& bytes, CountedMemory* counted);
-
-  const SpaceMemory& memory() const { return memory_; }
-  /// 0: it was not made.
+  /// kOutOfMemory names the space. REQUIRES: called once; both outlive this.
+  Status make(const BackendServices::Slot& slot, uint64_t bytes, CountedMemory* counted);
+  /// nullptr: it was not made.
+  uint8_t* data() const { return static_cast<uint8_t*>(data_); }
   uint64_t bytes() const { return bytes_; }
 
  private:
   const Device* device_ = nullptr;
   void* program_ = nullptr;
   CountedMemory* counted_ = nullptr;
-  void* block_ = nullptr;
+  void* data_ = nullptr;
   uint64_t bytes_ = 0;
+};
+
+/// The memory of a session in the space of a device: an arena with the places of the host's, a
+/// workspace; and the constants, which all sessions of the Program share.
+class DeviceMemory {
+ public:
+  DeviceMemory() = default;
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  /// What it takes is counted in `counted`. REQUIRES: called once; `program` is the file's, not one
+  /// that is bound to other sizes; all arguments outlive this.
+  Status make(const BackendServices::Slot& slot, const ProgramState& program,
+              const SpaceBytes& bytes, CountedMemory* counted);
+
+  /// But for the states.
+  const SpaceMemory& memory() const { return memory_; }
+  /// 0: it was not made.
+  uint64_t bytes() const { return block_.bytes(); }
+
+ private:
+  DeviceBlock block_;
   SpaceMemory memory_;
 };
 

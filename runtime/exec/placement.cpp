@@ -3,7 +3,7 @@
 namespace lazyrt {
 
 void Placement::add(PlannedStep::Kind kind, uint8_t space, uint32_t index, uint32_t nodes) {
-  if (steps_ != nullptr) steps_[count_] = {kind, space, index, lines_};
+  if (steps_ != nullptr) steps_[count_] = {kind, space, for_outputs_, index, lines_};
   ++count_;
   lines_ += nodes;
 }

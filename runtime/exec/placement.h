@@ -22,6 +22,7 @@ struct PlannedStep {
   };
   Kind kind = Kind::kNode;
   uint8_t space = kHostSpace;
+  bool for_outputs = false;  ///< a copy that only the method's outputs need
   uint32_t index = 0;
   uint32_t first_line = 0;  ///< nodes and copies before it
 };
@@ -43,6 +44,8 @@ class Placement {
   /// REQUIRES: need and make were called for all nodes of the step in their order. So what a node
   /// of a segment needs from elsewhere is copied before the segment.
   void add(PlannedStep::Kind kind, uint8_t space, uint32_t index, uint32_t nodes);
+  /// What is needed from now on only outputs need.
+  void begin_outputs() { for_outputs_ = true; }
 
   size_t step_count() const { return count_; }
   size_t copy_count() const { return copies_; }
@@ -57,6 +60,7 @@ class Placement {
   Span<uint8_t> spaces_;
   Span<const bool> host_always_;
   PlannedStep* steps_;
+  bool for_outputs_ = false;
   size_t count_ = 0;
   size_t copies_ = 0;
   uint32_t lines_ = 0;

@@ -257,7 +257,8 @@ Status Planner::compile_segments() {
   return {};
 }
 
-Status Planner::begin_places(Array<uint8_t>* spaces, Array<bool>* host_always) const {
+Status Planner::begin_places(Span<const uint8_t> homes, Array<uint8_t>* spaces,
+                             Array<bool>* host_always) const {
   const size_t count = count_of(method_.values());
   if (!spaces->make(count, allocator_) || !host_always->make(count, allocator_)) return no_memory();
   for (size_t id = 0; id < count; ++id) {
@@ -270,6 +271,10 @@ Status Planner::begin_places(Array<uint8_t>* spaces, Array<bool>* host_always) c
     // A view of an input is in the input's memory, which may be the caller's.
     (*host_always)[id] =
         kind == fb::ValueKind::Input || (of >= 0 && (*host_always)[static_cast<size_t>(of)]);
+  }
+  for (uint32_t k = 0; k < homes.size(); ++k) {
+    const int32_t value = method_.states()->Get(k)->value();
+    (*spaces)[static_cast<size_t>(value)] = static_cast<uint8_t>(1 << homes[k]);
   }
   return {};
 }
@@ -287,7 +292,7 @@ uint32_t Planner::place_nodes(size_t first, Placement* placement) const {
   return count;
 }
 
-void Planner::place(Placement* placement) const {
+void Planner::place(Span<const uint8_t> homes, Placement* placement) const {
   for (size_t i = 0; i < plan_.nodes_.size();) {
     i += place_nodes(i, placement);
     const PlannedNode& last = plan_.nodes_[i - 1];
@@ -296,46 +301,53 @@ void Planner::place(Placement* placement) const {
       if (guarded_[static_cast<size_t>(id)]) placement->need(id, kHostSpace);
     }
   }
+  for (uint32_t i = 0; i < homes.size(); ++i)
+    placement->need(method_.states()->Get(i)->next(), homes[i]);
+  placement->begin_outputs();
   for (uint32_t i = 0; i < count_of(method_.outputs()); ++i)
     placement->need(method_.outputs()->Get(i)->value(), kHostSpace);
-  for (uint32_t i = 0; i < count_of(method_.states()); ++i)
-    placement->need(method_.states()->Get(i)->next(), kHostSpace);
 }
 
-Status Planner::list_steps() {
+Status Planner::list_steps(Span<const uint8_t> homes) {
+  LAZYRT_RETURN_IF_ERROR(find_guarded());
   Array<uint8_t> spaces;
   Array<bool> host_always;
-  LAZYRT_RETURN_IF_ERROR(begin_places(&spaces, &host_always));
+  LAZYRT_RETURN_IF_ERROR(begin_places(homes, &spaces, &host_always));
   const Span<const bool> always = {host_always.data(), host_always.size()};
   Placement counted({spaces.data(), spaces.size()}, always, nullptr);
-  place(&counted);
+  place(homes, &counted);
   if (!plan_.steps_.make(counted.step_count(), allocator_)) return no_memory();
   spaces.clear();
   host_always.clear();
-  LAZYRT_RETURN_IF_ERROR(begin_places(&spaces, &host_always));
+  LAZYRT_RETURN_IF_ERROR(begin_places(homes, &spaces, &host_always));
   Placement placed({spaces.data(), spaces.size()}, {host_always.data(), host_always.size()},
                    plan_.steps_.data());
-  place(&placed);
+  place(homes, &placed);
   plan_.lines_ = placed.line_count();
   for (const PlannedStep& step : plan_.steps_)
     plan_.device_steps_ += step.kind == PlannedStep::Kind::kNode ? 0 : 1;
   return {};
 }
 
-Status Planner::run() {
+Status Planner::find_guarded() {
+  const size_t guards = count_of(method_.guards());
+  if (guards == 0 || guarded_.size() != 0) return {};
+  if (!guarded_.make(count_of(method_.values()), allocator_)) return no_memory();
+  for (uint32_t i = 0; i < guards; ++i)
+    guarded_[static_cast<size_t>(method_.guards()->Get(i)->value())] = true;
+  return {};
+}
+
+Status Planner::choose_all() {
   plan_.allocator_ = allocator_;
   LAZYRT_RETURN_IF_ERROR(list_operands());
   LAZYRT_RETURN_IF_ERROR(copy_attributes());
-  const size_t guards = count_of(method_.guards());
-  if (guards != 0 && !guarded_.make(count_of(method_.values()), allocator_)) return no_memory();
-  for (uint32_t i = 0; i < guards; ++i)
-    guarded_[static_cast<size_t>(method_.guards()->Get(i)->value())] = true;
+  LAZYRT_RETURN_IF_ERROR(find_guarded());
   for (size_t i = 0; i < plan_.nodes_.size(); ++i) {
     plan_.nodes_[i].op = program_.ops->find(plan_.nodes_[i].attrs);
     LAZYRT_RETURN_IF_ERROR(choose(i, &backend_, Status()));
   }
-  LAZYRT_RETURN_IF_ERROR(compile_segments());
-  return list_steps();
+  return compile_segments();
 }
 
 }  // namespace lazyrt

@@ -20,8 +20,11 @@ class Planner {
         allocator_(memory->allocator()),
         plan_(*plan) {}
 
-  /// Called once. An error names the node.
-  Status run();
+  /// Chooses what runs each node, and prepares it. Called once. An error names the node.
+  Status choose_all();
+  /// Lists the steps. `homes`: per state of the method the space that it lives in. REQUIRES:
+  /// choose_all() was called for the plan, by this planner or another one.
+  Status list_steps(Span<const uint8_t> homes);
 
  private:
   Status list_operands();
@@ -45,9 +48,10 @@ class Planner {
   Status compile(size_t first, size_t count);
   bool ends_segment(const PlannedNode& node) const;
 
-  Status list_steps();
-  Status begin_places(Array<uint8_t>* spaces, Array<bool>* host_always) const;
-  void place(Placement* placement) const;
+  Status find_guarded();
+  Status begin_places(Span<const uint8_t> homes, Array<uint8_t>* spaces,
+                      Array<bool>* host_always) const;
+  void place(Span<const uint8_t> homes, Placement* placement) const;
   uint32_t place_nodes(size_t first, Placement* placement) const;
 
   Span<const int32_t> inputs_of(const PlannedNode& node) const {

@@ -105,6 +105,12 @@ Status Session::bind_input(size_t i, const TensorView& tensor, size_t readable) 
   return state_->bind_input(i, tensor, readable);
 }
 
+Status Session::bind_output(size_t i, void* data, size_t writable, const Backend* device) {
+  const Entry entry(*state_);
+  LAZYRT_RETURN_IF_ERROR(entry.status());
+  return state_->bind_output(i, data, writable, device);
+}
+
 Status Session::bind_shapes(Span<const Shape> inputs) {
   const Entry entry(*state_);
   LAZYRT_RETURN_IF_ERROR(entry.status());
@@ -135,6 +141,12 @@ Status Session::reset_state() {
   const Entry entry(*state_);
   LAZYRT_RETURN_IF_ERROR(entry.status());
   return state_->reset_state();
+}
+
+Status Session::set_state(size_t i, const TensorView& tensor) {
+  const Entry entry(*state_);
+  LAZYRT_RETURN_IF_ERROR(entry.status());
+  return state_->set_state(i, tensor);
 }
 
 Result<TensorView> Session::state(size_t i) const {

@@ -1,5 +1,6 @@
 #include "runtime/exec/session_state.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -29,7 +30,7 @@ SessionState::SessionState(const ProgramState& program, size_t method,
       options_(options),
       memory_(allocator, limit_of(program, options)),
       allocator_(memory_.allocator()),
-      states_(program, method) {
+      states_(program, method, &services_) {
   services_.init(options.threads, &memory_, &program.shared,
                  {program.allocator, program.sections.constants.size()});
 }
@@ -50,15 +51,88 @@ Status SessionState::make_all() {
     if (!pending_.make(inputs, allocator_) || !shapes_.make(inputs, allocator_))
       return no_memory_for_session();
   }
+  if (!outputs_.make(count_of(method().outputs()), allocator_)) return no_memory_for_session();
+  if (is_dynamic() && options_.reserve) LAZYRT_RETURN_IF_ERROR(make_reserve());
   LAZYRT_RETURN_IF_ERROR(make_bound(sizes_, &bound_));
   return reset_state();
 }
 
+/// The extremes of all symbols, of each variant; what values have is largest at one of these, or
+/// near it.
+Status SessionState::find_needs(BoundSession::Needs* needs) {
+  for (size_t v = 0; v < program_.variant_count(method_index_); ++v) {
+    const fb::Method& variant = program_.variant(method_index_, v);
+    needs->arena = std::max(needs->arena, variant.reserved_bytes());
+    for (const bool largest : {true, false}) {
+      int64_t symbols[kBundleMaxSymbols];
+      find_bounds(variant, largest, symbols);
+      BoundSession* bound = nullptr;
+      LAZYRT_RETURN_IF_ERROR(make_bound(symbols, &bound));
+      bound->add_needs(needs);
+      for (size_t i = 0; i < pending_.size() && largest; ++i) {
+        uint64_t& bytes = reservation_.input_bytes[i];
+        bytes = std::max<uint64_t>(bytes, bound->input(i).bytes());
+      }
+      destroy_bound(bound);
+    }
+  }
+  return {};
+}
+
+Status SessionState::make_reservation(const BoundSession::Needs& needs) {
+  uint64_t inputs = 0;
+  for (const uint64_t bytes : reservation_.input_bytes) inputs += room_of(bytes);
+  LAZYRT_RETURN_IF_ERROR(
+      reservation_.arena.make(needs.arena, kAlignment, allocator_, "the reserved arena"));
+  LAZYRT_RETURN_IF_ERROR(
+      reservation_.inputs.make(inputs, kAlignment, allocator_, "the reserved inputs"));
+  if (needs.workspace == 0) return {};
+  return reservation_.workspace.make(needs.workspace + kTailBytes, kAlignment, allocator_,
+                                     "the reserved workspace");
+}
+
+/// What a change of sizes takes of a heap: two bound sessions, and what it makes meanwhile.
+Status SessionState::measure_bind(const int64_t* symbols, uint64_t* bytes) {
+  const uint64_t before = memory_.heap_used();
+  memory_.begin_peak();
+  BoundSession* bound[2] = {};
+  Status status;
+  for (BoundSession*& one : bound) {
+    if (status.ok()) status = make_bound(symbols, &one);
+  }
+  for (BoundSession* one : bound) destroy_bound(one);
+  *bytes = memory_.peak() - before;
+  return status;
+}
+
+/// Makes the largest bound session of each variant twice, to see what that takes.
+Status SessionState::make_reserve() {
+  if (!reservation_.input_bytes.make(pending_.size(), allocator_)) return no_memory_for_session();
+  BoundSession::Needs needs;
+  LAZYRT_RETURN_IF_ERROR(find_needs(&needs));
+  LAZYRT_RETURN_IF_ERROR(make_reservation(needs));
+  is_reserved_ = true;
+  uint64_t bytes = 0;
+  for (size_t v = 0; v < program_.variant_count(method_index_); ++v) {
+    int64_t symbols[kBundleMaxSymbols];
+    find_bounds(program_.variant(method_index_, v), true, symbols);
+    uint64_t of_this = 0;
+    LAZYRT_RETURN_IF_ERROR(measure_bind(symbols, &of_this));
+    bytes = std::max(bytes, of_this);
+  }
+  for (const uint64_t input : reservation_.input_bytes)
+    bytes += ReservedHeap::taken_by(static_cast<size_t>(room_of(input)) + kAlignment);  // waiting
+  constexpr uint64_t kSlack = 64 << 10;  // and a quarter: pieces of other sizes leave gaps
+  return memory_.reserve(bytes + bytes / 4 + kSlack);
+}
+
 Status SessionState::make_bound(const int64_t* symbols, BoundSession** bound) {
-  const Allocator& source = memory_.source();
-  void* memory = source.allocate(source.context, sizeof(BoundSession), alignof(BoundSession));
+  const Allocator& allocator = memory_of_bound();
+  void* memory = allocator.allocate(allocator.context, sizeof(BoundSession), alignof(BoundSession));
   if (memory == nullptr) return no_memory_for_session();
-  const SessionBase base = {program_, method_index_, options_, &memory_, &services_, &states_};
+  const SessionBase base = {
+      program_,   method_index_, options_,  &memory_,
+      &services_, &states_,      &outputs_, is_reserved_ ? &reservation_ : nullptr};
   auto* made = new (memory) BoundSession(base);
   const Status status = made->make({symbols, symbol_count_});
   if (status.ok()) {
@@ -72,11 +146,15 @@ Status SessionState::make_bound(const int64_t* symbols, BoundSession** bound) {
 void SessionState::destroy_bound(BoundSession* bound) {
   if (bound == nullptr) return;
   bound->~BoundSession();
-  memory_.source().release(memory_.source().context, bound);
+  memory_of_bound().release(memory_of_bound().context, bound);
 }
 
 const char* SessionState::input_name(size_t i) const {
   return text_of(method().inputs()->Get(static_cast<uint32_t>(i))->name());
+}
+
+const char* SessionState::output_name(size_t i) const {
+  return text_of(method().outputs()->Get(static_cast<uint32_t>(i))->name());
 }
 
 Status SessionState::check_input_index(size_t i) const {
@@ -168,6 +246,60 @@ Status SessionState::wait_with_memory(size_t i, const TensorView& tensor, size_t
   return {};
 }
 
+/// The number of the device's memory; its backend is opened if no node runs there.
+Status SessionState::find_space(size_t output, const Backend* device, uint8_t* space) {
+  *space = kHostSpace;
+  if (device == nullptr) return {};
+  for (const Backend* b = options_.backend; b != nullptr; b = b->fallback) {
+    if (b != device || b->device == nullptr) continue;
+    int slot = 0;
+    LAZYRT_RETURN_IF_ERROR(services_.find_or_open(*b, &slot));
+    *space = static_cast<uint8_t>(space_of_slot(slot));
+    return {};
+  }
+  return Status(Error::kInvalidArgument, "output '%.60s': '%.40s' is no device of this session",
+                output_name(output), device->name);
+}
+
+/// What no sizes of inputs change.
+Status SessionState::check_binding(size_t i, const OutputBinding& binding) const {
+  TensorView least;
+  if (!is_dynamic() && !bound_->takes_output(i, binding.writable, &least))
+    return wrong_output_size(method(), i, least, binding.writable);
+  const auto address = reinterpret_cast<uintptr_t>(binding.data);
+  if (binding.space != kHostSpace && address % kAlignment != 0) {
+    return Status(Error::kInvalidArgument,
+                  "output '%.60s': memory of a device must be aligned to %zu bytes, this is to %zu",
+                  output_name(i), kAlignment, static_cast<size_t>(address & (~address + 1)));
+  }
+  const Span<const uint8_t> constants = program_.sections.constants;
+  if (bound_->is_own_memory(binding.data, binding.writable, binding.space) ||
+      (binding.space == kHostSpace &&
+       overlap(binding.data, binding.writable, constants.data(), constants.size()))) {
+    return Status(Error::kInvalidArgument, "output '%.60s': memory of the session itself",
+                  output_name(i));
+  }
+  const size_t other = outputs_.overlapped(i, binding);
+  if (other == outputs_.size()) return {};
+  return Status(Error::kInvalidArgument, "output '%.60s': output '%.60s' is bound to that memory",
+                output_name(i), output_name(other));
+}
+
+Status SessionState::bind_output(size_t i, void* data, size_t writable, const Backend* device) {
+  if (i >= outputs_.size()) {
+    return Status(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i,
+                  outputs_.size());
+  }
+  OutputBinding binding;
+  if (data != nullptr) {
+    binding = {static_cast<uint8_t*>(data), writable, kHostSpace};
+    LAZYRT_RETURN_IF_ERROR(find_space(i, device, &binding.space));
+    LAZYRT_RETURN_IF_ERROR(check_binding(i, binding));
+  }
+  outputs_.set(i, binding);
+  return {};
+}
+
 void SessionState::drop_pending(size_t i) {
   if (pending_.size() == 0 || !pending_[i].is_set) return;
   if (pending_[i].copy != nullptr) allocator_.release(allocator_.context, pending_[i].copy);
@@ -233,17 +365,23 @@ Status SessionState::rebind(const int64_t* symbols) {
   return {};
 }
 
+/// Those that are bound first, which may fail: what is set may go where the last ones are, in
+/// memory that is reserved.
 Status SessionState::move_inputs(BoundSession* next) const {
-  for (size_t i = 0; i < pending_.size(); ++i) {
-    const PendingInput& waits = pending_[i];
-    const TensorView& input = next->input(i);
-    if (waits.is_set && waits.shape == input.shape) {
-      const TensorView tensor = {const_cast<void*>(waits.bound), input.dtype, waits.shape};
-      LAZYRT_RETURN_IF_ERROR(waits.bound == nullptr
-                                 ? next->set_input(i, &waits.shape, waits.copy, tensor.bytes())
-                                 : next->bind_input(i, tensor, waits.readable));
-    } else if (bound_->is_set(i) && bound_->input(i).shape == input.shape) {
-      LAZYRT_RETURN_IF_ERROR(next->take_input(i, *bound_));
+  for (const bool is_bound : {true, false}) {
+    for (size_t i = 0; i < pending_.size(); ++i) {
+      const PendingInput& waits = pending_[i];
+      const TensorView& input = next->input(i);
+      if (waits.is_set && waits.shape == input.shape) {
+        if ((waits.bound != nullptr) != is_bound) continue;
+        const TensorView tensor = {const_cast<void*>(waits.bound), input.dtype, waits.shape};
+        LAZYRT_RETURN_IF_ERROR(is_bound
+                                   ? next->bind_input(i, tensor, waits.readable)
+                                   : next->set_input(i, &waits.shape, waits.copy, tensor.bytes()));
+      } else if (bound_->is_set(i) && bound_->input(i).shape == input.shape &&
+                 bound_->is_bound(i) == is_bound) {
+        LAZYRT_RETURN_IF_ERROR(next->take_input(i, *bound_));
+      }
     }
   }
   return {};
@@ -288,8 +426,10 @@ SessionStats SessionState::stats() const {
   SessionStats stats;
   bound_->add_stats(&stats);
   stats.state_bytes = states_.block().bytes();
+  stats.device_bytes += states_.device_bytes();
   stats.plan_bytes += states_.plan_bytes();
   stats.total_bytes = memory_.used();
+  stats.beyond_reserve = memory_.beyond_reserve();
   return stats;
 }
 

@@ -26,6 +26,7 @@ class SessionState {
   Status set_input(size_t i, const void* data, size_t bytes);
   Status set_input(size_t i, const TensorView& tensor);
   Status bind_input(size_t i, const TensorView& tensor, size_t readable);
+  Status bind_output(size_t i, void* data, size_t writable, const Backend* device);
   Status bind_shapes(Span<const Shape> inputs);
   Status run();
   /// From any thread, also while another one is in run.
@@ -33,7 +34,8 @@ class SessionState {
   Result<TensorView> output(size_t i) const { return bound_->output(i); }
   Result<size_t> variant() const { return bound_->variant(); }
   Status reset_state();
-  Result<TensorView> state(size_t i) const { return states_.view(i); }
+  Result<TensorView> state(size_t i) { return states_.view(i); }
+  Status set_state(size_t i, const TensorView& tensor) { return states_.set(i, tensor); }
   SessionStats stats() const;
   size_t node_count() const;
   NodeInfo node(size_t i) const;
@@ -58,16 +60,25 @@ class SessionState {
   bool is_dynamic() const { return symbol_count_ != 0; }
 
   Status make_all();
+  Status make_reserve();
+  Status find_needs(BoundSession::Needs* needs);
+  Status make_reservation(const BoundSession::Needs& needs);
+  Status measure_bind(const int64_t* symbols, uint64_t* bytes);
   Status make_bound(const int64_t* symbols, BoundSession** bound);
   void destroy_bound(BoundSession* bound);
+  /// Where it comes from itself: not counted, if it has no place in a reserve.
+  const Allocator& memory_of_bound() const { return is_reserved_ ? allocator_ : memory_.source(); }
 
   const char* input_name(size_t i) const;
+  const char* output_name(size_t i) const;
   Status check_input_index(size_t i) const;
   Status find_shape(size_t i, size_t bytes, Shape* shape) const;
   Status check_input(size_t i, const TensorView& tensor) const;
   Status wait_with_copy(size_t i, const TensorView& tensor);
   Status wait_with_memory(size_t i, const TensorView& tensor, size_t readable);
   void drop_pending(size_t i);
+  Status find_space(size_t output, const Backend* device, uint8_t* space);
+  Status check_binding(size_t i, const OutputBinding& binding) const;
   bool is_pending() const { return pending_count_ != 0; }
 
   Status find_sizes(int64_t* symbols) const;
@@ -86,6 +97,9 @@ class SessionState {
 
   BackendServices services_;  ///< outlive the kernels
   SessionStates states_;
+  OutputBindings outputs_;
+  Reservation reservation_;
+  bool is_reserved_ = false;               ///< what is bound borrows of it
   BoundSession* bound_ = nullptr;          ///< owned; never nullptr once make() was ok
   int64_t sizes_[kBundleMaxSymbols] = {};  ///< that bound_ is bound to
   Array<PendingInput> pending_;            ///< per input; empty of a method without symbols

@@ -3,15 +3,19 @@
 #include "runtime/bundle/program_state.h"
 #include "runtime/core/array.h"
 #include "runtime/exec/block.h"
+#include "runtime/exec/counter.h"
+#include "runtime/exec/device_memory.h"
+#include "runtime/exec/placement.h"
 
 namespace lazyrt {
 
 /// The states of a session: they keep their place and their content whatever the sizes of the
-/// inputs.
+/// inputs. Each has a place on the host and one in every space of a device that asks for it; it
+/// goes to where a run wants it, and to the host when somebody looks at it.
 class SessionStates {
  public:
-  /// `method`: its number in the program.
-  SessionStates(const ProgramState& program, size_t method);
+  /// `method`: its number in the program. REQUIRES: `services` outlive this.
+  SessionStates(const ProgramState& program, size_t method, const BackendServices* services);
   SessionStates(const SessionStates&) = delete;
   SessionStates& operator=(const SessionStates&) = delete;
 
@@ -19,21 +23,45 @@ class SessionStates {
   uint64_t bytes() const { return bytes_; }
   /// Takes the memory, at the first call.
   Status make(const Allocator& allocator);
+  /// Takes the memory in a device's space, at its first call for that slot.
+  Status make_in(int slot, CountedMemory* counted);
   bool is_made() const { return places_.size() != 0; }
+  size_t count() const { return places_.size(); }
   /// Of what it keeps beside them.
   uint64_t plan_bytes() const { return places_.bytes() + tables_.bytes(); }
+  /// In spaces of devices. From any thread.
+  uint64_t device_bytes() const { return read_counter(device_bytes_); }
   /// Gives each its first content. REQUIRES: make() was ok.
   void reset();
+  /// Gives it this content. kInvalidArgument: there is no state i, or it has another dtype or
+  /// shape.
+  Status set(size_t i, const TensorView& tensor);
 
+  /// On the host, per state.
   Span<uint8_t* const> places() const { return {places_.data(), places_.size()}; }
   const Block& block() const { return block_; }
-  /// kInvalidArgument where there is no state i.
-  Result<TensorView> view(size_t i) const;
+  /// All of them in the slot's space, at the distances that they have on the host; nullptr: make_in
+  /// was not called.
+  const DeviceBlock& block_in(int slot) const { return device_blocks_[slot]; }
+  /// State k where it is in a space.
+  uint8_t* place_in(size_t k, int space) const {
+    if (space == kHostSpace) return places_[k];
+    return device_blocks_[slot_of_space(space)].data() + (places_[k] - block_.data());
+  }
+
+  /// Its content is in that space from now on, and may be still where it was.
+  Status bring(size_t k, int space);
+  /// Its content changed in that space, and is nowhere else.
+  void changed(size_t k, int space);
+  /// Its content on the host. kInvalidArgument where there is no state i.
+  Result<TensorView> view(size_t i);
 
  private:
   struct Table {
     TensorView view;
     const void* initial = nullptr;  ///< nullptr: zeros
+    uint8_t space = kHostSpace;     ///< the last space that has the content
+    bool is_on_host = true;         ///< the host has it, too
   };
 
   const fb::State& state(size_t k) const {
@@ -42,11 +70,16 @@ class SessionStates {
   const fb::Value& value(int32_t id) const {
     return *method_.values()->Get(static_cast<uint32_t>(id));
   }
+  Status check_index(size_t i) const;
+  Status bring_to_host(size_t k);
 
   const ProgramState& program_;
   const fb::Method& method_;
+  const BackendServices* const services_;
   uint64_t bytes_ = 0;
+  uint64_t device_bytes_ = 0;  ///< atomic
   Block block_;
+  DeviceBlock device_blocks_[BackendServices::kMaxBackends];
   Array<uint8_t*> places_;  ///< per state: where it is in block_
   Array<Table> tables_;     ///< per state
 };

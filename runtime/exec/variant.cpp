@@ -24,7 +24,7 @@ Status copy_in(void* state, const RunContext& context) {
 Status copy_out(void* state, const RunContext& context) {
   const auto& step = *static_cast<const DeviceStep*>(state);
   const TensorView& from = context.inputs[0];
-  if (from.bytes() == 0) return {};
+  if (from.bytes() == 0 || step.skipped != 0) return {};
   return step.device->copy_out(step.services, context.outputs[0].data, from.data, from.bytes());
 }
 
@@ -38,15 +38,66 @@ Status Variant::make_plan(const ProgramState& program, const fb::Method& method,
   allocator_ = memory->allocator();
   services_ = services;
   Planner planner(program, method, *options.backend, memory, services, &plan_);
-  LAZYRT_RETURN_IF_ERROR(planner.run());
+  LAZYRT_RETURN_IF_ERROR(planner.choose_all());
   return guards_.make(method, allocator_);
+}
+
+Status Variant::narrow_homes(const fb::Method& method, Array<StateHome>* homes) const {
+  constexpr uint8_t kHostBit = 1 << kHostSpace;
+  struct Use {
+    uint8_t read_in = 0;  ///< a bit for each space
+    uint8_t made_in = 0;
+  };
+  Array<Use> uses;  // per value
+  if (!uses.make(count_of(method.values()), allocator_)) return no_memory_for_session();
+  for (const PlannedNode& node : plan_.nodes()) {
+    for (size_t i = node.first_operand; i < node.operands_end(); ++i) {
+      const int32_t id = plan_.operands()[i];
+      if (id < 0) continue;
+      Use& use = uses[static_cast<size_t>(id)];
+      const bool is_input = i < node.first_operand + node.input_count;
+      (is_input ? use.read_in : use.made_in) |= static_cast<uint8_t>(1 << node.space);
+    }
+  }
+  for (uint32_t i = 0; i < count_of(method.guards()); ++i)
+    uses[static_cast<size_t>(method.guards()->Get(i)->value())].read_in |= kHostBit;
+  for (uint32_t k = 0; k < homes->size(); ++k) {
+    const fb::State& state = *method.states()->Get(k);
+    const uint8_t read_in = uses[static_cast<size_t>(state.value())].read_in;
+    const bool stays = state.next() == state.value();
+    const uint8_t made_in = uses[static_cast<size_t>(state.next())].made_in;
+    uint8_t allowed = stays ? UINT8_MAX : made_in;
+    if (read_in != 0) allowed = static_cast<uint8_t>(allowed & read_in);
+    if ((read_in & (read_in - 1)) != 0) allowed = 0;  // read in several spaces
+    (*homes)[k].allowed &= static_cast<uint8_t>(allowed | kHostBit);
+    (*homes)[k].wanted |= static_cast<uint8_t>(read_in | (stays ? 0 : made_in));
+  }
+  return {};
+}
+
+Status Variant::make_steps_list(const ProgramState& program, const fb::Method& method,
+                                const SessionOptions& options, CountedMemory* memory,
+                                Span<const uint8_t> homes) {
+  if (!next_of_states_.make(homes.size(), allocator_)) return no_memory_for_session();
+  for (uint32_t k = 0; k < homes.size(); ++k)
+    next_of_states_[k] = {static_cast<uint32_t>(method.states()->Get(k)->next()), homes[k]};
+  Planner planner(program, method, *options.backend, memory, nullptr, &plan_);
+  return planner.list_steps(homes);
+}
+
+TensorView Variant::next_of_state(size_t k) const {
+  const NextOfState& next = next_of_states_[k];
+  TensorView view = values_[next.value];
+  if (next.space != kHostSpace)
+    view.data = place_in(static_cast<int32_t>(next.value), next.space, next.there);
+  return view;
 }
 
 Status Variant::make_values(const fb::Method& method, const SharedMemory& memory, bool profile) {
   const size_t steps = plan_.steps().size();
   if (!values_.make(count_of(method.values()), allocator_) ||
       !operands_.make(plan_.operands().size() + 2 * plan_.copy_count(), allocator_) ||
-      !steps_.make(steps, allocator_) || !list_interface(method) || !follow_inputs(method)) {
+      !steps_.make(steps, allocator_) || !list_interface(method) || !find_movables(method)) {
     return no_memory_for_session();
   }
   if (profile && !times_.make(steps, allocator_)) return no_memory_for_session();
@@ -57,45 +108,72 @@ Status Variant::make_values(const fb::Method& method, const SharedMemory& memory
 
 uint64_t Variant::bytes() const {
   return plan_.bytes() + guards_.bytes() + steps_.bytes() + values_.bytes() + inputs_.bytes() +
-         outputs_.bytes() + next_of_states_.bytes() + followers_.bytes() + device_steps_.bytes() +
-         first_follower_.bytes() + operands_.bytes() + times_.bytes();
+         outputs_.bytes() + next_of_states_.bytes() + movables_.bytes() + device_steps_.bytes() +
+         movable_of_.bytes() + operands_.bytes() + times_.bytes();
 }
 
 /// False when memory is short.
 bool Variant::list_interface(const fb::Method& method) {
   if (!inputs_.make(count_of(method.inputs()), allocator_) ||
-      !outputs_.make(count_of(method.outputs()), allocator_) ||
-      !next_of_states_.make(count_of(method.states()), allocator_)) {
+      !outputs_.make(count_of(method.outputs()), allocator_)) {
     return false;
   }
   for (uint32_t i = 0; i < inputs_.size(); ++i)
     inputs_[i] = static_cast<uint32_t>(method.inputs()->Get(i)->value());
   for (uint32_t i = 0; i < outputs_.size(); ++i)
-    outputs_[i] = static_cast<uint32_t>(method.outputs()->Get(i)->value());
-  for (uint32_t i = 0; i < next_of_states_.size(); ++i)
-    next_of_states_[i] = static_cast<uint32_t>(method.states()->Get(i)->next());
+    outputs_[i].value = static_cast<uint32_t>(method.outputs()->Get(i)->value());
   return true;
 }
 
-/// Views of an input move with it. False when memory is short.
-bool Variant::follow_inputs(const fb::Method& method) {
-  Array<int32_t> input_of;  // per value id: the input whose memory it is, or -1
-  if (!input_of.make(values_.size(), allocator_) ||
-      !first_follower_.make(inputs_.size() + 1, allocator_))
+/// What shares memory moves together: views, and what is written over other values. False when
+/// memory is short.
+bool Variant::find_movables(const fb::Method& method) {
+  if (!movable_of_.make(values_.size(), allocator_) ||
+      !movables_.make(inputs_.size() + outputs_.size(), allocator_)) {
     return false;
-  for (int32_t& input : input_of) input = -1;
-  for (size_t i = 0; i < inputs_.size(); ++i) input_of[inputs_[i]] = static_cast<int32_t>(i);
-  for (size_t id = 0; id < input_of.size(); ++id) {
-    const int32_t of = method.values()->Get(static_cast<uint32_t>(id))->alias_of();
-    if (of >= 0) input_of[id] = input_of[static_cast<size_t>(of)];
-    if (input_of[id] >= 0) ++first_follower_[static_cast<size_t>(input_of[id])];
   }
-  uint32_t total = 0;
-  for (uint32_t& count : first_follower_) count = total += count;  // now the end of each one's
-  if (!followers_.make(total, allocator_)) return false;
-  for (size_t id = input_of.size(); id-- > 0;) {
-    if (input_of[id] < 0) continue;
-    followers_[--first_follower_[static_cast<size_t>(input_of[id])]] = static_cast<uint32_t>(id);
+  const auto value = [&](size_t id) -> const fb::Value& {
+    return *method.values()->Get(static_cast<uint32_t>(id));
+  };
+  Array<uint32_t> roots;  // per value: the first one in its memory
+  if (!roots.make(values_.size(), allocator_)) return false;
+  for (size_t id = 0; id < roots.size(); ++id) {
+    const int32_t of = value(id).alias_of();
+    roots[id] = of < 0 ? static_cast<uint32_t>(id) : roots[static_cast<size_t>(of)];
+    movable_of_[id] = -1;
+  }
+  for (size_t i = 0; i < inputs_.size(); ++i) movable_of_[inputs_[i]] = static_cast<int32_t>(i);
+  auto next = static_cast<int32_t>(inputs_.size());
+  for (const Output& output : outputs_) {
+    int32_t& movable = movable_of_[roots[output.value]];
+    if (movable < 0 && value(roots[output.value]).kind() == fb::ValueKind::Arena) movable = next++;
+  }
+  for (size_t id = 0; id < roots.size(); ++id) movable_of_[id] = movable_of_[roots[id]];
+  for (Output& output : outputs_) {
+    const int32_t movable = movable_of_[output.value];
+    output.movable = movable < static_cast<int32_t>(inputs_.size()) ? -1 : movable;
+  }
+  return find_makers();
+}
+
+/// Where each output is made, and whether it is another one, too. False when memory is short.
+bool Variant::find_makers() {
+  struct Seen {
+    uint32_t outputs = 0;
+    uint8_t made_in = kHostSpace;
+  };
+  Array<Seen> seen;  // per value
+  if (!seen.make(values_.size(), allocator_)) return false;
+  for (const Output& output : outputs_) ++seen[output.value].outputs;
+  for (const PlannedNode& node : plan_.nodes()) {
+    for (size_t i = node.first_operand + node.input_count; i < node.operands_end(); ++i) {
+      const int32_t id = plan_.operands()[i];
+      if (id >= 0) seen[static_cast<size_t>(id)].made_in = node.space;
+    }
+  }
+  for (Output& output : outputs_) {
+    output.made_in = seen[output.value].made_in;
+    output.is_only = seen[output.value].outputs == 1;
   }
   return true;
 }
@@ -111,6 +189,13 @@ void Variant::place_values(const fb::Method& method, const SharedMemory& memory)
     } else if (v.kind() != fb::ValueKind::State) {
       values_[id].data = host.arena + v.offset();
     }
+  }
+  for (int space = 0; space < kMostSpaces; ++space) arenas_[space] = memory.spaces[space].arena;
+  for (size_t id = 0; id < values_.size(); ++id) {
+    if (movable_of_[id] < 0) continue;
+    Movable& movable = movables_[static_cast<size_t>(movable_of_[id])];
+    movable.host = static_cast<uint8_t*>(values_[id].data);
+    movable.offset = method.values()->Get(static_cast<uint32_t>(id))->offset();
   }
   for (size_t k = 0; k < memory.states.size(); ++k) {
     const fb::State& state = *method.states()->Get(static_cast<uint32_t>(k));
@@ -142,6 +227,10 @@ void Variant::place_operands(const fb::Method& method, const SharedMemory& memor
     for (size_t i = node.first_operand; i < node.operands_end(); ++i)
       operands_[i] = view_in(plan_.operands()[i], node.space, method, memory);
   }
+  for (NextOfState& next : next_of_states_) {
+    const auto id = static_cast<int32_t>(next.value);
+    next.there = static_cast<uint8_t*>(view_in(id, next.space, method, memory).data);
+  }
 }
 
 void Variant::make_node_step(const PlannedNode& node, void* workspace, Step* step) const {
@@ -155,15 +244,19 @@ void Variant::make_node_step(const PlannedNode& node, void* workspace, Step* ste
   step->state = node.prepared.state;
 }
 
-Status Variant::make_segment_step(uint32_t first, void* workspace, DeviceStep* device,
-                                  Step* step) const {
+Status Variant::bind_segment(uint32_t first, const DeviceStep& step) const {
   const PlannedNode& head = plan_.nodes()[first];
   const PlannedNode& last = plan_.nodes()[first + head.segment_nodes - 1];
-  device->segment = head.prepared.state;
+  return step.device->bind(
+      step.segment,
+      {operands_.data() + head.first_operand, last.operands_end() - head.first_operand},
+      step.workspace);
+}
+
+Status Variant::make_segment_step(uint32_t first, DeviceStep* device, Step* step) const {
+  device->segment = plan_.nodes()[first].prepared.state;
   step->run = submit;
-  return device->device->bind(
-      device->segment,
-      {operands_.data() + head.first_operand, last.operands_end() - head.first_operand}, workspace);
+  return bind_segment(first, *device);
 }
 
 void Variant::make_copy_step(const PlannedStep& planned, TensorView host, TensorView there,
@@ -190,10 +283,10 @@ Status Variant::make_steps(const fb::Method& method, const SharedMemory& memory)
       continue;
     }
     const BackendServices::Slot& slot = services_->slot(slot_of_space(planned.space));
-    *device = {slot.backend->device, slot.services};
+    *device = {slot.backend->device, slot.services, nullptr, workspace};
     step.state = device;
     if (planned.kind == PlannedStep::Kind::kSegment) {
-      LAZYRT_RETURN_IF_ERROR(make_segment_step(planned.index, workspace, device, &step));
+      LAZYRT_RETURN_IF_ERROR(make_segment_step(planned.index, device, &step));
       step.after = static_cast<int32_t>(planned.index) - 1;
     } else {
       const auto id = static_cast<int32_t>(planned.index);
@@ -206,35 +299,115 @@ Status Variant::make_steps(const fb::Method& method, const SharedMemory& memory)
   return {};
 }
 
-void Variant::point_input(size_t i, void* data) {
-  if (input(i).data == data) return;
-  for (uint32_t k = first_follower_[i]; k < first_follower_[i + 1]; ++k) {
-    values_[followers_[k]].data = data;
+void Variant::release_outputs() {
+  for (size_t m = inputs_.size(); m < movables_.size(); ++m) {
+    Movable& movable = movables_[m];
+    if (!movable.is_bound) continue;
+    movable.is_bound = false;
+    movable.space = kHostSpace;
+    movable.host = arenas_[kHostSpace] + movable.offset;
+    stale_ = true;
   }
+}
+
+bool Variant::bind_output(size_t i, void* data, int space) {
+  const Output& output = outputs_[i];
+  if (output.movable < 0) return false;
+  Movable& movable = movables_[static_cast<size_t>(output.movable)];
+  if (movable.is_bound || (space != kHostSpace && output.made_in != space)) return false;
+  movable.is_bound = true;
+  movable.space = static_cast<uint8_t>(space);
+  movable.bound_value = output.is_only ? output.value : UINT32_MAX;
+  (space == kHostSpace ? movable.host : movable.there) = static_cast<uint8_t*>(data);
   stale_ = true;
+  return true;
 }
 
-/// Brings the pointers of operands on the host up to date.
-void Variant::refresh_operands() {
-  for (size_t i = 0; i < steps_.size(); ++i) refresh_step(i);
+const uint8_t* Variant::home_of_output(size_t i) const {
+  const int32_t movable = outputs_[i].movable;
+  if (movable < 0) return nullptr;
+  return arenas_[kHostSpace] + movables_[static_cast<size_t>(movable)].offset;
+}
+
+/// A value in a space of a device: where it is bound, else where it always is.
+uint8_t* Variant::place_in(int32_t id, uint8_t space, void* fixed) const {
+  const int32_t m = movable_of_[static_cast<size_t>(id)];
+  if (m < static_cast<int32_t>(inputs_.size())) return static_cast<uint8_t*>(fixed);
+  const Movable& movable = movables_[static_cast<size_t>(m)];
+  return movable.space == space ? movable.there : arenas_[space] + movable.offset;
+}
+
+/// Brings the pointers of values and operands up to date.
+Status Variant::refresh_operands() {
+  for (size_t id = 0; id < values_.size(); ++id) {
+    if (movable_of_[id] >= 0)
+      values_[id].data = movables_[static_cast<size_t>(movable_of_[id])].host;
+  }
+  for (size_t i = 0; i < steps_.size(); ++i) LAZYRT_RETURN_IF_ERROR(refresh_step(i));
   stale_ = false;
+  return {};
 }
 
-void Variant::refresh_step(size_t index) {
+Status Variant::refresh_step(size_t index) {
   const PlannedStep& planned = plan_.steps()[index];
   Step& step = steps_[index];
-  if (planned.kind == PlannedStep::Kind::kCopyIn) {
-    operands_[static_cast<size_t>(step.context.inputs.data() - operands_.data())].data =
-        values_[planned.index].data;
+  switch (planned.kind) {
+    case PlannedStep::Kind::kNode:
+      refresh_node(plan_.nodes()[planned.index], &step.context);
+      return {};
+    case PlannedStep::Kind::kSegment:
+      return refresh_segment(planned, *static_cast<const DeviceStep*>(step.state));
+    default:
+      refresh_copy(planned, &step);
+      return {};
   }
-  if (planned.kind != PlannedStep::Kind::kNode) return;
-  const PlannedNode& node = plan_.nodes()[planned.index];
+}
+
+void Variant::refresh_node(const PlannedNode& node, RunContext* context) {
   for (size_t i = node.first_operand; i < node.operands_end(); ++i) {
     const int32_t id = plan_.operands()[i];
     if (id < 0 || operands_[i].data == values_[static_cast<size_t>(id)].data) continue;
     operands_[i].data = values_[static_cast<size_t>(id)].data;
-    step.context.rebind = true;
+    context->rebind = true;
   }
+}
+
+/// Devices hear only of what has changed.
+Status Variant::refresh_segment(const PlannedStep& planned, const DeviceStep& step) {
+  const uint32_t end = planned.index + plan_.nodes()[planned.index].segment_nodes;
+  bool has_moved = false;
+  for (uint32_t n = planned.index; n < end; ++n) {
+    const PlannedNode& node = plan_.nodes()[n];
+    for (size_t i = node.first_operand; i < node.operands_end(); ++i) {
+      const int32_t id = plan_.operands()[i];
+      if (id < 0) continue;
+      uint8_t* data = place_in(id, planned.space, operands_[i].data);
+      has_moved = has_moved || data != operands_[i].data;
+      operands_[i].data = data;
+    }
+  }
+  return has_moved ? bind_segment(planned.index, step) : Status();
+}
+
+void Variant::refresh_copy(const PlannedStep& planned, Step* step) {
+  const auto id = static_cast<int32_t>(planned.index);
+  TensorView* from = operands_.data() + (step->context.inputs.data() - operands_.data());
+  const bool is_in = planned.kind == PlannedStep::Kind::kCopyIn;
+  TensorView& host = is_in ? from[0] : from[1];
+  TensorView& there = is_in ? from[1] : from[0];
+  host.data = values_[planned.index].data;
+  there.data = place_in(id, planned.space, there.data);
+  __atomic_store_n(&static_cast<DeviceStep*>(step->state)->skipped,
+                   is_only_bound_there(planned) ? 1 : 0, __ATOMIC_RELAXED);
+}
+
+/// A copy to the host of what only an output needs, which is bound to the device's memory.
+bool Variant::is_only_bound_there(const PlannedStep& copy) const {
+  if (!copy.for_outputs || copy.kind != PlannedStep::Kind::kCopyOut) return false;
+  const int32_t m = movable_of_[copy.index];
+  if (m < static_cast<int32_t>(inputs_.size())) return false;
+  const Movable& movable = movables_[static_cast<size_t>(m)];
+  return movable.is_bound && movable.space == copy.space && movable.bound_value == copy.index;
 }
 
 /// Submitted segments are waited for, so that each has its time.
@@ -286,8 +459,8 @@ Status Variant::wait_for_devices(const Status& status) const {
 }
 
 Status Variant::run(const RunStop& stop) {
-  if (stale_) refresh_operands();
   broke_guard_ = false;
+  if (stale_) LAZYRT_RETURN_IF_ERROR(refresh_operands());
   const Status status = run_steps(stop);
   if (device_steps_.size() == 0) return status;
   return wait_for_devices(status);
@@ -322,14 +495,14 @@ void Variant::describe_node(size_t node, NodeInfo* info) const {
   info->line = s.line();
 }
 
-void Variant::describe_copy(const PlannedStep& step, NodeInfo* info) const {
+void Variant::describe_copy(const PlannedStep& step, bool is_skipped, NodeInfo* info) const {
   const bool is_in = step.kind == PlannedStep::Kind::kCopyIn;
   const Backend& backend = *services_->slot(slot_of_space(step.space)).backend;
   info->is_copy = true;
   info->op = is_in ? "copy_in" : "copy_out";
   info->backend = backend.name;
   info->value = text_of(texts_->values()->Get(step.index)->name());
-  info->copied_bytes = values_[step.index].bytes();
+  info->copied_bytes = is_skipped ? 0 : values_[step.index].bytes();
 }
 
 NodeInfo Variant::line(size_t i) const {
@@ -343,7 +516,8 @@ NodeInfo Variant::line(size_t i) const {
   if (step.kind == PlannedStep::Kind::kNode || step.kind == PlannedStep::Kind::kSegment) {
     describe_node(step.index + (i - step.first_line), &info);
   } else {
-    describe_copy(step, &info);
+    const auto& copy = *static_cast<const DeviceStep*>(steps_[index].state);
+    describe_copy(step, read_counter(copy.skipped) != 0, &info);
   }
   if (times_.size() == 0) return info;
   info.runs = read_counter(times_[index].runs);

@@ -29,7 +29,26 @@ struct Step {
 struct DeviceStep {
   const Device* device = nullptr;
   void* services = nullptr;
-  void* segment = nullptr;  ///< nullptr: a copy
+  void* segment = nullptr;    ///< nullptr: a copy
+  void* workspace = nullptr;  ///< of the segment
+  uint64_t skipped = 0;       ///< atomic; 1: a copy that is not needed, since its output is bound
+};
+
+/// Memory that lies in the arena or is the caller's: that of an input, or of a result of nodes that
+/// is an output. Values that share it move with it.
+struct Movable {
+  uint8_t* host = nullptr;
+  uint8_t* there = nullptr;  ///< in `space`, if that is not the host's: elsewhere than in its arena
+  uint64_t offset = 0;       ///< in arenas
+  uint32_t bound_value = UINT32_MAX;  ///< the value that is bound, if it is one output's alone
+  uint8_t space = kHostSpace;
+  bool is_bound = false;  ///< of an output: the caller's
+};
+
+/// Where a state may live, a bit for each space.
+struct StateHome {
+  uint8_t allowed = UINT8_MAX;  ///< by all programs of the method
+  uint8_t wanted = 0;           ///< by some
 };
 
 /// One of a method's programs, made ready to run in a session's memory. Neither a run nor its
@@ -45,7 +64,16 @@ class Variant {
   /// program's constants and operators do.
   Status make_plan(const ProgramState& program, const fb::Method& method, const fb::Method& texts,
                    const SessionOptions& options, CountedMemory* memory, BackendServices* services);
-  /// Gives every value its memory. REQUIRES: called once, after make_plan, with the same method.
+  /// Takes from *homes, per state, the spaces where it cannot live for this program: beside the
+  /// host's, all but the one where all its readers are and where it is made. REQUIRES: after
+  /// make_plan, with the same method.
+  Status narrow_homes(const fb::Method& method, Array<StateHome>* homes) const;
+  /// Lists the steps. `homes`: per state the space that it lives in. REQUIRES: called once, after
+  /// make_plan, with the same arguments.
+  Status make_steps_list(const ProgramState& program, const fb::Method& method,
+                         const SessionOptions& options, CountedMemory* memory,
+                         Span<const uint8_t> homes);
+  /// Gives every value its memory. REQUIRES: called once, after that, with the same method.
   Status make_values(const fb::Method& method, const SharedMemory& memory, bool profile);
 
   const Plan& plan() const { return plan_; }
@@ -58,7 +86,20 @@ class Variant {
   /// arena.
   const TensorView& input(size_t i) const { return values_[inputs_[i]]; }
   /// The next runs read input i (and views of it) here.
-  void point_input(size_t i, void* data);
+  void point_input(size_t i, void* data) {
+    if (movables_[i].host == data) return;
+    movables_[i].host = static_cast<uint8_t*>(data);
+    stale_ = true;
+  }
+
+  /// All outputs are written to the arena again.
+  void release_outputs();
+  /// The next runs write output i here, in the memory of `space`, without a copy of it; false: they
+  /// cannot, since it is made elsewhere, shares its memory with an input or a constant, or with an
+  /// output that was bound before. REQUIRES: aligned, with a tail.
+  bool bind_output(size_t i, void* data, int space);
+  /// Where an output that is not bound lies on the host, or nullptr where no node makes it.
+  const uint8_t* home_of_output(size_t i) const;
 
   /// Runs the nodes and checks the guards, until `stop` is due. Writes the arena, never states.
   Status run(const RunStop& stop);
@@ -68,9 +109,10 @@ class Variant {
   /// Why the last run broke a guard.
   Status why_broken() const { return guards_.why(*texts_); }
 
-  const TensorView& output(size_t i) const { return values_[outputs_[i]]; }
-  /// What state k becomes. REQUIRES: run() was ok.
-  const TensorView& next_of_state(size_t k) const { return values_[next_of_states_[k]]; }
+  /// On the host, if it is not bound to the memory of another space.
+  const TensorView& output(size_t i) const { return values_[outputs_[i].value]; }
+  /// What state k becomes, in the space where it lives. REQUIRES: run() was ok.
+  TensorView next_of_state(size_t k) const;
 
   /// Of line i: a node, or a copy between spaces. Also while another thread runs.
   NodeInfo line(size_t i) const;
@@ -86,26 +128,47 @@ class Variant {
     uint64_t runs = 0;
   };
 
+  /// An output, and who makes it where.
+  struct Output {
+    uint32_t value = 0;
+    int32_t movable = -1;          ///< -1: it cannot be elsewhere
+    uint8_t made_in = kHostSpace;  ///< the space
+    bool is_only = true;           ///< no other output is this value
+  };
+
+  struct NextOfState {
+    uint32_t value = 0;
+    uint8_t space = kHostSpace;  ///< where the state lives
+    uint8_t* there = nullptr;    ///< the value in that space, if it is not bound elsewhere
+  };
+
   bool list_interface(const fb::Method& method);
-  bool follow_inputs(const fb::Method& method);
+  bool find_movables(const fb::Method& method);
+  bool find_makers();
   void place_values(const fb::Method& method, const SharedMemory& memory);
   TensorView view_in(int32_t id, int space, const fb::Method& method,
                      const SharedMemory& memory) const;
   void place_operands(const fb::Method& method, const SharedMemory& memory);
   Status make_steps(const fb::Method& method, const SharedMemory& memory);
   void make_node_step(const PlannedNode& node, void* workspace, Step* step) const;
-  Status make_segment_step(uint32_t first, void* workspace, DeviceStep* device, Step* step) const;
+  Status make_segment_step(uint32_t first, DeviceStep* device, Step* step) const;
+  Status bind_segment(uint32_t first, const DeviceStep& step) const;
   void make_copy_step(const PlannedStep& planned, TensorView host, TensorView there,
                       TensorView* operands, Step* step) const;
-  void refresh_operands();
-  void refresh_step(size_t index);
+  Status refresh_operands();
+  Status refresh_step(size_t index);
+  void refresh_node(const PlannedNode& node, RunContext* context);
+  Status refresh_segment(const PlannedStep& planned, const DeviceStep& step);
+  void refresh_copy(const PlannedStep& planned, Step* step);
+  bool is_only_bound_there(const PlannedStep& copy) const;
+  uint8_t* place_in(int32_t id, uint8_t space, void* fixed) const;
   Status run_steps(const RunStop& stop);
   Status run_timed(size_t index);
   Status wait_for_devices(const Status& status) const;
   Status broken_guard();
   Status with_place(size_t step, const Status& status) const;
   void describe_node(size_t node, NodeInfo* info) const;
-  void describe_copy(const PlannedStep& step, NodeInfo* info) const;
+  void describe_copy(const PlannedStep& step, bool is_skipped, NodeInfo* info) const;
 
   const fb::Method* texts_ = nullptr;
   const OpTable* ops_ = nullptr;
@@ -114,17 +177,18 @@ class Variant {
   Guards guards_;
   bool broke_guard_ = false;
   const BackendServices* services_ = nullptr;
-  Array<Step> steps_;               ///< per step of the plan
-  Array<DeviceStep> device_steps_;  ///< of those that are no node with a kernel, in their order
-  Array<TensorView> values_;        ///< per value id
-  Array<uint32_t> inputs_;          ///< per input: its value's id
-  Array<uint32_t> outputs_;         ///< per output
-  Array<uint32_t> next_of_states_;  ///< per state
-  Array<uint32_t> followers_;       ///< ids of the values in an input's memory, input by input
-  Array<uint32_t> first_follower_;  ///< per input, and one more where the last one's end
-  Array<TensorView> operands_;      ///< per entry of plan_.operands(), then two for each copy
-  Array<NodeTime> times_;           ///< per step; empty unless profiling
-  bool stale_ = false;              ///< operands_ must be refreshed before the next run
+  Array<Step> steps_;                  ///< per step of the plan
+  Array<DeviceStep> device_steps_;     ///< of those that are no node with a kernel, in their order
+  Array<TensorView> values_;           ///< per value id
+  Array<uint32_t> inputs_;             ///< per input: its value's id
+  Array<Output> outputs_;              ///< per output
+  Array<NextOfState> next_of_states_;  ///< per state
+  Array<Movable> movables_;            ///< per input, then those of outputs
+  Array<int32_t> movable_of_;          ///< per value id: whose memory it is in, or -1
+  uint8_t* arenas_[kMostSpaces] = {};
+  Array<TensorView> operands_;  ///< per entry of plan_.operands(), then two for each copy
+  Array<NodeTime> times_;       ///< per step; empty unless profiling
+  bool stale_ = false;          ///< operands_ must be refreshed before the next run
 };
 
 }  // namespace lazyrt

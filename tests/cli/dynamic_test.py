@@ -118,6 +118,8 @@ class Dynamic(Base):
         self.assertEqual(summary["verdict"], "SPECIALIZED")
         method = call("lazy-export", "inspect", path("out.lzb"), "--json", code=DONE).json()["methods"][0]
         self.assertEqual([(s["name"], s["min"], s["max"]) for s in method["symbols"]], [("ids.0", 1, 8), ("ids.1", 1, 128)])
+        self.assertGreater(method["reserved_bytes"], method["arena_bytes"])
+        self.assertIn("(at most ", call("lazy-export", "inspect", path("out.lzb"), code=DONE).out)
         program = torch.export.load(path("encoder.pt2")).module()
         for batch, length in ((2, 6), (3, 77), (8, 128), (5, 2)):
             self.expect_as(program, self.words(batch, length))

@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstring>
 #include <map>
 #include <random>
 #include <thread>
 
-#include "tests/conformance/case_run.h"
-#include "tests/conformance/case_table.h"
-#include "tests/device/far_device.h"
+#include "tests/device/case_bundle.h"
+#include "tests/device/far_test.h"
 #include "tests/support/branching_bundle.h"
 #include "tests/support/dynamic_bundle.h"
 #include "tests/support/loaded_bundle.h"
@@ -21,45 +21,14 @@ namespace lazyrt {
 namespace {
 
 using test::BundleParts;
+using test::bytes_of;
+using test::CaseBundle;
+using test::Far;
 using test::far_counts;
 using test::far_rules;
 using test::Loaded;
+using test::make_case_bundle;
 using testing::HasSubstr;
-
-class Far : public testing::Test {
- protected:
-  void SetUp() override {
-    far_rules() = {};
-    far_counts().reset();
-  }
-  /// Programs of the test are gone.
-  ~Far() override {
-    far_rules() = {};
-    EXPECT_EQ(far_counts().blocks, 0) << "memory of the device is left";
-  }
-
-  /// The device takes every second node, drawn; of seed 0 all.
-  static void take_half(uint32_t seed, std::mt19937* random) {
-    far_rules().takes = [seed, random](const OpEntry&, const NodeSpec&) {
-      return seed == 0 || (*random)() % 2 == 0;
-    };
-  }
-
-  SessionOptions on(const Backend& backend, bool profile = false) {
-    SessionOptions options;
-    options.backend = &backend;
-    options.profile = profile;
-    return options;
-  }
-
-  const Backend far_cpu_ = test::far_backend(cpu_backend());
-  const Backend far_reference_ = test::far_backend(reference_backend());
-};
-
-std::vector<uint8_t> bytes_of(const TensorView& view) {
-  const auto* data = static_cast<const uint8_t*>(view.data);
-  return {data, data + view.bytes()};
-}
 
 struct Lines {
   int nodes_far = 0, nodes_here = 0, copies = 0;
@@ -79,42 +48,6 @@ struct Lines {
 };
 
 // One node of each case far away and the same here; what each makes is read by the other side.
-
-struct CaseBundle {
-  BundleParts parts;
-  std::vector<GuardedTensor> inputs;
-};
-
-bool make_case_bundle(const OpCase& op_case, CaseBundle* out) {
-  test::MethodBuilder b(&out->parts);
-  std::vector<GuardedTensor> operands = draw_operands(op_case, conformance_seed());
-  std::vector<int> ids;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const CaseOperand& o = op_case.operands[i];
-    const std::string name = "x" + std::to_string(i);
-    if (o.dtype == DType::kNone) {
-      ids.push_back(-1);
-    } else if (o.constant) {
-      ids.push_back(b.constant(name, o.dtype, o.shape, operands[i].view().data));
-    } else {
-      ids.push_back(b.input(name, o.dtype, o.shape));
-      out->inputs.push_back(operands[i].clone());
-    }
-  }
-  try {
-    for (int i = 0; i < 2; ++i) {
-      const int y = b.infer(default_ops(), op_case.attrs, ids);
-      b.output("y" + std::to_string(i), y);
-      const fb::ValueT& value = *b.method().values[static_cast<size_t>(y)];
-      fb::ReshapeT again;
-      again.shape = value.shape;
-      b.output("z" + std::to_string(i), b.infer(default_ops(), again, {y}));
-    }
-  } catch (const std::exception&) {
-    return false;  // refused by its shape rule
-  }
-  return true;
-}
 
 TEST_F(Far, EveryCaseGivesTheReferencesBytes) {
   int ran = 0;
@@ -337,6 +270,157 @@ TEST_F(Far, OtherSizes) {
       EXPECT_FALSE(test::far_memory_is_open());
     }
     EXPECT_EQ(*session.state(0)->as<float>(), 4);
+  }
+}
+
+/// x f32[4] + sum -> sum, a state; y = relu(sum). Beside it "runs", counted by ones.
+BundleParts summing_bundle() {
+  BundleParts parts;
+  test::MethodBuilder b(&parts);
+  const float ones[4] = {1, 1, 1, 1};
+  const int x = b.input("x", DType::kFloat32, {4});
+  const int one = b.constant("one", DType::kFloat32, {4}, ones);
+  const int sum = b.state("sum", DType::kFloat32, {4}),
+            runs = b.state("runs", DType::kFloat32, {4});
+  const int next = b.node(test::add(), {sum, x}, DType::kFloat32, {4});
+  b.method().states[0]->next = next;
+  b.method().states[1]->next = b.node(test::add(), {runs, one}, DType::kFloat32, {4});
+  b.output("y", b.node(test::relu(), {next}, DType::kFloat32, {4}));
+  return parts;
+}
+
+class FarStates : public Far {
+ protected:
+  void run(Session* session, float x) {
+    const float data[] = {x, x, x, x};
+    ASSERT_TRUE(session->set_input(0, data, sizeof(data)).ok());
+    const Status status = session->run();
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  static float first(Session* session, size_t state) {
+    const Result<TensorView> view = session->state(state);
+    EXPECT_TRUE(view.ok()) << view.status().message();
+    return view->as<float>()[3];
+  }
+
+  const Loaded bundle_{summing_bundle(), default_ops()};
+};
+
+TEST_F(FarStates, LiveWhereTheyAreReadAndMade) {
+  Session session = test::make(bundle_.method(), on(far_reference_));
+  run(&session, 1);
+  far_counts().reset();
+  for (int i = 0; i < 3; ++i) run(&session, 1);
+  EXPECT_EQ(far_counts().copies_in, 3) << "x";
+  EXPECT_EQ(far_counts().copies_out, 3) << "y";
+  EXPECT_EQ(far_counts().copies, 6);
+  EXPECT_EQ(Lines(session).copies, 2);
+  EXPECT_EQ(first(&session, 0), 4);
+  EXPECT_EQ(first(&session, 1), 4);
+  EXPECT_EQ(far_counts().copies_out, 5) << "looked at";
+  EXPECT_EQ(first(&session, 1), 4);
+  EXPECT_EQ(far_counts().copies_out, 5) << "looked at again";
+  EXPECT_FALSE(test::far_memory_is_open());
+}
+
+TEST_F(FarStates, AreResetReadAndWrittenByName) {
+  Session session = test::make(bundle_.method(), on(far_reference_));
+  const size_t sum = *bundle_.method().find_state("sum");
+  EXPECT_THAT(bundle_.method().find_state("mean").status().message(),
+              HasSubstr("no state 'mean'; there is: sum, runs"));
+  run(&session, 2);
+  float tens[] = {10, 10, 10, 10};
+  ASSERT_TRUE(session.set_state(sum, {tens, DType::kFloat32, {4}}).ok());
+  EXPECT_EQ(first(&session, sum), 10);
+  run(&session, 2);
+  EXPECT_EQ(test::floats(session, 0)[0], 12);
+  EXPECT_EQ(first(&session, 1), 2);
+  ASSERT_TRUE(session.reset_state().ok());
+  EXPECT_EQ(first(&session, sum), 0);
+  run(&session, 3);
+  EXPECT_EQ(first(&session, sum), 3);
+  EXPECT_EQ(first(&session, 1), 1);
+  EXPECT_THAT(session.set_state(sum, {tens, DType::kFloat32, {2, 2}}).message(),
+              HasSubstr("state 'sum' takes f32[4], got f32[2,2]"));
+  EXPECT_EQ(session.set_state(2, {tens, DType::kFloat32, {4}}).error(), Error::kInvalidArgument);
+}
+
+TEST_F(FarStates, AnInputMayBeOne) {
+  Session session = test::make(bundle_.method(), on(far_reference_));
+  run(&session, 1);
+  const TensorView sum = *session.state(0);
+  ASSERT_TRUE(session.bind_input(0, sum, 16 + kTailBytes).ok());
+  for (const float expected : {2.0f, 4.0f, 8.0f}) {
+    ASSERT_TRUE(session.run().ok());
+    EXPECT_EQ(test::floats(session, 0)[0], expected);
+  }
+}
+
+TEST_F(FarStates, AnOutputMayBeWhatTheyBecome) {
+  BundleParts parts = summing_bundle();
+  parts.bundle.methods[0]->outputs[0]->value = parts.bundle.methods[0]->states[0]->next;
+  const Loaded bundle(parts, default_ops());
+  Session session = test::make(bundle.method(), on(far_reference_));
+  const test::FarBlock there(16 + kTailBytes);
+  ASSERT_TRUE(session.bind_output(0, there.address(), 16 + kTailBytes, &far_reference_).ok());
+  for (int i = 1; i < 4; ++i) {
+    run(&session, 2);
+    float y[4];
+    std::memcpy(y, there.read(16).data(), 16);
+    EXPECT_EQ(y[3], 2.0f * static_cast<float>(i));
+    EXPECT_EQ(first(&session, 0), y[3]);
+  }
+  EXPECT_EQ(session.stats().output_copy_bytes, 0u);
+}
+
+TEST_F(FarStates, AnySharesOfNodes) {
+  for (uint32_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    take_half(seed, &random);
+    Session session = test::make(bundle_.method(), on(far_reference_));
+    float sum = 0, runs = 0;
+    for (int i = 0; i < 12; ++i) {
+      switch (random() % 4) {
+        case 0:
+          ASSERT_TRUE(session.reset_state().ok());
+          sum = runs = 0;
+          break;
+        case 1:
+          EXPECT_EQ(first(&session, 0), sum);
+          break;
+        default:
+          run(&session, 1);
+          EXPECT_EQ(test::floats(session, 0)[0], sum += 1);
+          EXPECT_EQ(first(&session, 1), runs += 1);
+      }
+    }
+  }
+}
+
+TEST_F(FarStates, ARunThatFailsChangesNone) {
+  BundleParts parts;
+  test::MethodBuilder b(&parts);
+  const int x = b.input("x", DType::kFloat32, {2, 3});
+  const int ids = b.input("ids", DType::kInt64, {2});
+  const int sum = b.state("sum", DType::kFloat32, {2, 3});
+  b.method().states[0]->next = b.node(test::add(), {sum, x}, DType::kFloat32, {2, 3});
+  b.output("y", b.node(fb::IndexSelectT{}, {x, ids}, DType::kFloat32, {2, 3}));
+  const Loaded bundle(parts, default_ops());
+  far_rules().takes = [](const OpEntry& op, const NodeSpec&) {
+    return op.kind != fb::OpAttrs::IndexSelect;
+  };
+  Session session = test::make(bundle.method(), on(far_reference_));
+  const float ones[] = {1, 1, 1, 1, 1, 1};
+  ASSERT_TRUE(session.set_input(0, ones, sizeof(ones)).ok());
+  float expected = 0;
+  for (const int64_t id : {0, 2, 1, 7, 0}) {
+    const int64_t both[] = {id, id};
+    ASSERT_TRUE(session.set_input(1, both, sizeof(both)).ok());
+    const bool is_good = id < 2;
+    EXPECT_EQ(session.run().ok(), is_good);
+    expected += is_good ? 1 : 0;
+    EXPECT_EQ(session.state(0)->as<float>()[5], expected);
   }
 }
 

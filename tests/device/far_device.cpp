@@ -253,6 +253,16 @@ Status copy_out(void* services, void* to, const void* from, size_t bytes) {
   return queue->drain();
 }
 
+Status copy(void* services, void* to, const void* from, size_t bytes) {
+  ++far_counts().copies;
+  static_cast<FarQueue*>(services)->push([to, from, bytes] {
+    const Opening opening;
+    std::memcpy(to, from, bytes);
+    return Status();
+  });
+  return {};
+}
+
 Status wait(void* services) {
   auto* queue = static_cast<FarQueue*>(services);
   const Status status = queue->drain();
@@ -260,9 +270,9 @@ Status wait(void* services) {
   return status;
 }
 
-const Device kFarDevice = {"far memory", allocate, release_memory, upload,
-                           takes,        compile,  bind,           release_segment,
-                           submit,       copy_in,  copy_out,       wait};
+const Device kFarDevice = {
+    "far memory",    allocate, release_memory, upload,   takes, compile, bind,
+    release_segment, submit,   copy_in,        copy_out, copy,  wait};
 
 Status open(const BackendOptions&, void** services) {
   *services = new FarQueue;
@@ -282,6 +292,15 @@ FarCounts& far_counts() {
 }
 
 bool far_memory_is_open() { return far_memory().can_be_read(); }
+
+FarBlock::FarBlock(size_t bytes) : address_(far_memory().allocate(bytes)) {}
+FarBlock::~FarBlock() { far_memory().release(address_); }
+
+std::vector<uint8_t> FarBlock::read(size_t bytes) const {
+  const Opening opening;
+  const auto* data = static_cast<const uint8_t*>(address_);
+  return {data, data + bytes};
+}
 
 Backend far_backend(const Backend* fallback) {
   Backend backend;

@@ -66,6 +66,18 @@ bool bind_own(const Method& method, std::vector<Memory>* memories, Session* sess
   return true;
 }
 
+/// Results of the last run go to memory of the caller; every other one ends without a tail.
+bool bind_results(const Method& method, std::vector<Memory>* memories, Session* session) {
+  for (size_t i = 0; i < method.output_count(); ++i) {
+    const size_t writable = session->output(i)->bytes() + (i % 2 == 0 ? kTailBytes : 0);
+    memories->emplace_back(std::aligned_alloc(kAlignment, (writable / kAlignment + 1) * kAlignment),
+                           &std::free);
+    void* data = memories->back().get();
+    if (data != nullptr && !session->bind_output(i, data, writable).ok()) return false;
+  }
+  return true;
+}
+
 /// Each input becomes the first result or state of its type.
 void bind_feedback(const Method& method, Session* session) {
   for (size_t i = 0; i < method.input_count(); ++i) {
@@ -107,9 +119,10 @@ bool walk(const Method& method, Session* session) {
   std::vector<Memory> memories;
   if (!bind_own(method, &memories, session)) return false;
   session->cancel();  // of no run
-  for (int turn = 0; turn < 3; ++turn) {
+  for (int turn = 0; turn < 4; ++turn) {
     const bool ran = session->run().ok();
     for (size_t i = 0; ran && i < method.output_count(); ++i) read(*session->output(i));
+    if (ran && turn == 1 && !bind_results(method, &memories, session)) return false;
     if (ran) bind_feedback(method, session);
   }
   read_statistics(method, *session);

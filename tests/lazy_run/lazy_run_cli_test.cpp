@@ -262,7 +262,7 @@ TEST_F(LazyRun, BenchPrintsWhatPeersPrint) {
        {"median_ms", "load_ms", "first_ms", "cpu_ms", "vmhwm_kb", "bytes", "arena_bytes"}) {
     EXPECT_GT(json[field].get<double>(), 0) << field;
   }
-  for (const char* field : {"workspace_bytes", "packed_weight_bytes"})
+  for (const char* field : {"workspace_bytes", "packed_weight_bytes", "plan_bytes", "copies"})
     EXPECT_TRUE(json.contains(field)) << field;
   EXPECT_EQ(json["bytes"], fs::file_size(at("m.lzb")));
   EXPECT_EQ(fs::file_size(at("y.raw")), sizeof(test::kExampleY));

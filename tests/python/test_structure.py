@@ -115,6 +115,7 @@ def test_profile_and_stats(bundle):
     lazyrt.export(nn.Linear(64, 64).eval(), (torch.randn(8, 64),), bundle)
     program = lazyrt.load(bundle, profile=True)
     program(torch.randn(8, 64))
+    assert program.stats["plan_bytes"] > 0 and program.stats["copies"] == [] and program.stats["device_bytes"] == 0
     assert program.stats["arena_bytes"] >= 0 and program.profile()[0]["runs"] == 1
     assert program.profile()[0]["op"] == "linear"
 

@@ -13,22 +13,6 @@ std::unique_ptr<fb::SymbolT> symbol(const std::string& name, int64_t min, int64_
   return s;
 }
 
-void add_count(MethodBuilder* b) {
-  fb::MethodT& m = b->method();
-  auto count = std::make_unique<fb::ValueT>();
-  count->name = "count";
-  count->kind = fb::ValueKind::State;
-  count->dtype = fb::DType::Float32;
-  count->shape = {1, 3};
-  count->bytes = 12;
-  m.values.push_back(std::move(count));
-  auto state = std::make_unique<fb::StateT>();
-  state->name = "count";
-  state->value = dynamic::kCount;
-  state->next = dynamic::kNext;
-  m.states.push_back(std::move(state));
-}
-
 }  // namespace
 
 BundleParts static_bundle(int64_t rows, int64_t n) {
@@ -41,7 +25,8 @@ BundleParts static_bundle(int64_t rows, int64_t n) {
   b.input("ids", DType::kInt64, {n});
   b.input("mask", f32, {n, 3});
   b.constant("one", f32, {1, 3}, ones);
-  add_count(&b);
+  b.state("count", f32, {1, 3});
+  b.method().states[0]->next = kNext;
   b.node(fb::IndexSelectT{}, {kX, kIds}, f32, {n, 3});
   b.node(add(), {kRows, kMask}, f32, {n, 3});
   b.node(relu(), {kSum}, f32, {n, 3}, kSum);

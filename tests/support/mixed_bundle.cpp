@@ -1,5 +1,6 @@
 #include "tests/support/mixed_bundle.h"
 
+#include <memory>
 #include <random>
 
 namespace lazyrt::test {
@@ -126,6 +127,22 @@ BundleParts mixed_bundle(const OpTable& ops) {
   BundleParts parts;
   parts.bundle.producer = "mixed 1.0";
   Network(&parts, ops).build();
+  return parts;
+}
+
+BundleParts sized_mixed_bundle(const OpTable& ops) {
+  BundleParts parts = mixed_bundle(ops);
+  fb::MethodT& method = *parts.bundle.methods[0];
+  method.values[0]->symbols = {0, 1, 2, -1};
+  for (const char* name : {"batch", "height", "width"}) {
+    const bool is_batch = name[0] == 'b';
+    auto symbol = std::make_unique<fb::SymbolT>();
+    symbol->name = name;
+    symbol->min = is_batch ? 1 : 8;
+    symbol->max = is_batch ? 4 : 32;
+    symbol->multiple = is_batch ? 1 : 4;
+    method.symbols.push_back(std::move(symbol));
+  }
   return parts;
 }
 

@@ -52,6 +52,14 @@ int MethodBuilder::constant(const std::string& name, DType dtype, std::vector<in
   return id;
 }
 
+int MethodBuilder::state(const std::string& name, DType dtype, const std::vector<int64_t>& shape) {
+  auto state = std::make_unique<fb::StateT>();
+  state->name = name;
+  state->value = state->next = add_value(name, fb::ValueKind::State, dtype, shape);
+  method().states.push_back(std::move(state));
+  return method().states.back()->value;
+}
+
 int MethodBuilder::add_node(const fb::OpAttrsUnion& op, const std::vector<int>& inputs, DType dtype,
                             const std::vector<int64_t>& shape, int alias_of) {
   const int id = add_value("", fb::ValueKind::Arena, dtype, shape);

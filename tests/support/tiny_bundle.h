@@ -15,6 +15,8 @@ class MethodBuilder {
 
   int input(const std::string& name, DType dtype, std::vector<int64_t> shape);
   int constant(const std::string& name, DType dtype, std::vector<int64_t> shape, const void* data);
+  /// Begins as zeros and stays, until its `next` is set.
+  int state(const std::string& name, DType dtype, const std::vector<int64_t>& shape);
   /// A node with one new value. alias_of >= 0 gives the value that memory.
   template <class TableT>
   int node(const TableT& attrs, std::vector<int> inputs, DType dtype, std::vector<int64_t> shape,

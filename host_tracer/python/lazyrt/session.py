@@ -203,8 +203,10 @@ class Program:
 
     @property
     def stats(self) -> dict[str, Any]:
-        """{"arena_bytes", "workspace_bytes", "packed_weight_bytes", "state_bytes", "total_bytes", "guard_refusals"}; total_bytes is all that
-        counts against memory_limit; the last is a list of the guards that
+        """{"arena_bytes", "workspace_bytes", "packed_weight_bytes", "state_bytes", "plan_bytes", "device_bytes", "total_bytes", "copies",
+        "guard_refusals"}; plan_bytes is what runs keep of the bundle's metadata, total_bytes all that counts against memory_limit; copies
+        lists the values that a run copies between the host's memory and devices' ({"copy", "backend", "value", "bytes", "variant"}; none
+        on the host's backends), guard_refusals the guards that
         turned a run away from their variant, the most frequent first: {"text", "file", "line", "seen", "variant", "count"}."""
         return self._session.stats()
 

@@ -162,6 +162,11 @@ Json describe(const Method& method, const Session& session, const Options& optio
     entry["reason"] = n.fallback_reason;
     out["reference_nodes"].push_back(std::move(entry));
   }
+  out["copies"] = Json::array();
+  for (size_t i = 0; i < session.node_count(); ++i) {
+    if (session.node(i).is_copy) out["copies"].push_back(node_json(session, i));
+  }
+  out["plan_bytes"] = session.stats().plan_bytes;
   return out;
 }
 

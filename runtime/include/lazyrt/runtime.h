@@ -165,6 +165,7 @@ class Method {
   size_t state_count() const;
   /// REQUIRES: i < state_count().
   TensorInfo state(size_t i) const;
+  Result<size_t> find_state(std::string_view name) const;
 
   /// Sample inputs and the outputs eager ATen gave, in place in the bundle; of all variants, one
   /// after the other. A sample is a first run: its states are those of a new session.
@@ -178,6 +179,9 @@ class Method {
 
   /// Bytes of the arena as planned at export; of several variants the most.
   uint64_t arena_bytes() const;
+  /// Of an arena with room for each value at its own largest size, as the exporter found it; of a
+  /// method without symbols arena_bytes().
+  uint64_t reserved_bytes() const;
 
  private:
   friend class Program;
@@ -229,6 +233,12 @@ struct SessionOptions {
   /// = 4 GiB, and as much beside it as the packed weights may take.
   uint64_t memory_limit = 0;
   AllocatorHooks allocator;
+  /// Of a method with symbols: takes the memory for any sizes within their bounds now, so that
+  /// other sizes are bound without asking the allocator; SessionStats::beyond_reserve counts where
+  /// it was asked for more. Creation binds the smallest sizes, and the largest ones thrice. Not
+  /// reserved are the memory of devices and the Program's: XNNPACK packs the filters of depthwise
+  /// and transposed convolutions before it finds that they are packed.
+  bool reserve = false;
   bool profile = false;  ///< measures each node: NodeInfo::nanoseconds
   /// A run that has taken this many nanoseconds ends before its next node with kDeadlineExceeded;
   /// 0 = it may take as long as it takes.
@@ -242,9 +252,14 @@ struct SessionStats {
   uint64_t packed_weight_bytes = 0;  ///< over all variants: what they share counts for each
   uint64_t state_bytes = 0;
   uint64_t device_bytes = 0;  ///< in the memories of devices, but for constants
-  uint64_t plan_bytes = 0;    ///< what runs keep of the bundle's metadata, over all variants
+  /// What the last run copied into bound outputs, since no node could write there.
+  uint64_t output_copy_bytes = 0;
+  uint64_t plan_bytes = 0;  ///< what runs keep of the bundle's metadata, over all variants
   /// How often a guard turned a run away from its variant: guard_refusals() says which.
   uint64_t guard_refusals = 0;
+  /// With SessionOptions::reserve: how often the allocator was asked since the session was made,
+  /// the Program's for packed weights left out.
+  uint64_t beyond_reserve = 0;
   uint64_t total_bytes = 0;  ///< all that counts against SessionOptions::memory_limit
 };
 
@@ -306,6 +321,20 @@ class Session {
   /// last one left there, all such inputs at once. kOutOfMemory: none for that copy.
   Status bind_input(size_t i, const TensorView& tensor, size_t readable);
 
+  /// Each run writes output i into the caller's memory, `writable` bytes at `data`, until it is
+  /// bound again; nullptr: into the session's own. The node that makes it writes there, without a
+  /// copy, where data is aligned to kAlignment, at least kTailBytes follow the output (which may be
+  /// overwritten), and the result is a node's alone: no input, constant or part of one, and not the
+  /// memory of another bound output. Else the run ends with a copy
+  /// (SessionStats::output_copy_bytes). `device`: nullptr, or a backend of this session whose
+  /// device's memory it is; then output(i) answers an address there, and what is made there is not
+  /// copied to the host. A bound input may share that memory: each run reads it first. After a run
+  /// that failed the memory may hold anything. kInvalidArgument names the output: fewer bytes than
+  /// it has (of a method with symbols run says so, before anything is written), memory of the
+  /// session or of another bound output, a device's address that is not aligned to kAlignment, no
+  /// such device.
+  Status bind_output(size_t i, void* data, size_t writable, const Backend* device = nullptr);
+
   /// Binds the session to these shapes, one for each input in their order, ahead of a run. Inputs
   /// whose shape changes must be set again, if they were not set with that shape already; outputs
   /// of the last run are gone if any shape changes. Errors as above. Of a method without symbols it
@@ -323,16 +352,19 @@ class Session {
   /// destroyed.
   void cancel();
 
-  /// The result of the last run, in the session's memory, valid until the next run. Its shape is
-  /// that of the variant that ran.
+  /// The result of the last run, in the session's memory or where it was bound, valid until the
+  /// next run. Its shape is that of the variant that ran.
   Result<TensorView> output(size_t i) const;
   /// The variant that gave the result of the last run.
   Result<size_t> variant() const;
 
   /// Gives every state its first content again. Results of the last run stay.
   Status reset_state();
-  /// What a state holds now, in the session's memory, valid until the next run or reset_state.
+  /// What a state holds now, in the session's memory, valid until the next run, reset_state or
+  /// set_state. Where it lives in the memory of a device, it is copied from there.
   Result<TensorView> state(size_t i) const;
+  /// The next run reads this. kInvalidArgument names the state and what it takes.
+  Status set_state(size_t i, const TensorView& tensor);
 
   /// These may be called while another thread runs, and wait for no run: times are then those of
   /// the nodes that have ended. Counts go on when shapes change, as long as the variant stays.

@@ -1,0 +1,63 @@
+#pragma once
+
+// Memory of the caller that outputs are written to, whatever the sizes of the inputs.
+
+#include "runtime/core/array.h"
+#include "runtime/exec/placement.h"
+#include "runtime/exec/services.h"
+
+namespace lazyrt {
+
+/// The caller's memory for one output.
+struct OutputBinding {
+  uint8_t* data = nullptr;  ///< nullptr: the session's own memory
+  size_t writable = 0;      ///< bytes at data
+  uint8_t space = kHostSpace;
+
+  bool is_bound() const { return data != nullptr; }
+  /// Whether kernels may write `bytes` there: aligned, with a tail.
+  bool takes_in_place(size_t bytes) const {
+    return reinterpret_cast<uintptr_t>(data) % kAlignment == 0 && writable >= bytes &&
+           writable - bytes >= kTailBytes;
+  }
+};
+
+class OutputBindings {
+ public:
+  /// REQUIRES: called once, first.
+  [[nodiscard]] bool make(size_t outputs, const Allocator& allocator) {
+    return bindings_.make(outputs, allocator);
+  }
+  size_t size() const { return bindings_.size(); }
+  const OutputBinding& operator[](size_t i) const { return bindings_[i]; }
+  /// How many are bound.
+  size_t count() const { return count_; }
+  /// Another one after each change.
+  uint64_t version() const { return version_; }
+
+  /// REQUIRES: i < size(); if it is bound, overlapped() found no other one.
+  void set(size_t i, const OutputBinding& binding) {
+    count_ += (binding.is_bound() ? 1 : 0);
+    count_ -= (bindings_[i].is_bound() ? 1 : 0);
+    bindings_[i] = binding;
+    ++version_;
+  }
+  /// An output that is bound to some of these bytes, but for output i, or size().
+  size_t overlapped(size_t i, const OutputBinding& binding) const;
+  /// Whether an output is bound to some of these bytes of the host.
+  bool overlap_host(const void* data, size_t bytes) const;
+
+ private:
+  Array<OutputBinding> bindings_;  ///< per output
+  size_t count_ = 0;
+  uint64_t version_ = 0;
+};
+
+/// Whether two runs of bytes share one.
+inline bool overlap(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
+  const auto x = reinterpret_cast<uintptr_t>(a);
+  const auto y = reinterpret_cast<uintptr_t>(b);
+  return x < y ? y - x < a_bytes : x - y < b_bytes;
+}
+
+}  // namespace lazyrt

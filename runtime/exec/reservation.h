@@ -1,0 +1,34 @@
+#pragma once
+
+#include "runtime/core/array.h"
+#include "runtime/exec/block.h"
+
+namespace lazyrt {
+
+/// Memory for any sizes of a method's inputs, which what is bound to them borrows.
+struct Reservation {
+  Block arena;
+  Block workspace;
+  Block inputs;                 ///< beside the arena: they stay when sizes change
+  Array<uint64_t> input_bytes;  ///< per input: the most that it has
+
+  uint64_t bytes() const { return arena.bytes() + workspace.bytes() + inputs.bytes(); }
+};
+
+/// A piece of memory with an owner elsewhere.
+struct Room {
+  uint8_t* data = nullptr;
+  uint64_t bytes = 0;
+};
+
+/// What `reserved` has, if that is enough, else `own`, made now; *room is where it is. Errors as
+/// Block::make. `reserved` may be nullptr.
+inline Status borrow_or_make(const Block* reserved, uint64_t bytes, const Allocator& allocator,
+                             const char* what, Block* own, Room* room) {
+  if (reserved == nullptr || reserved->bytes() < bytes)
+    LAZYRT_RETURN_IF_ERROR(own->make(bytes, kAlignment, allocator, what));
+  *room = {own->data() != nullptr ? own->data() : reserved->data(), bytes};
+  return {};
+}
+
+}  // namespace lazyrt
