@@ -480,3 +480,24 @@ class Picks:
 @case((A,), [(A,), (B,), (A,)])
 def itemgetter_that_changes():
     return Picks()
+
+
+class Curve:
+    """Keeps its factor under the name of a property, as numpy.poly1d does."""
+
+    def __init__(self, factor):
+        self.__dict__["factor"] = factor
+
+    @property
+    def factor(self):
+        return self.__dict__["factor"]
+
+
+@case((A, Curve(2.0)), calls_with(Curve(2.0), Curve(3.0)), expect=("refused",))
+def attribute_under_a_property():
+    return lambda x, curve: x * curve.factor
+
+
+@case((A, np.poly1d([1.0, 2.0])), calls_with(np.poly1d([1.0, 2.0]), np.poly1d([1.0, 3.0])), expect=("refused", "failed"))
+def polynomial_of_numpy():
+    return lambda x, curve: x * float(curve(1.0))

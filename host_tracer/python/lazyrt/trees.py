@@ -355,7 +355,7 @@ def _open_dataclass(value, path, arguments):
         for key, item in zip(keys, items):
             if isinstance(made, dict):
                 dict.__setitem__(made, key, item)
-            object.__setattr__(made, key, item)
+            _put(made, key, item)
         return made
 
     absent = [name for name in fields if name not in keys]
@@ -383,10 +383,19 @@ def _open_object(value, path, arguments):
     def make(items):
         made = copy.copy(value)
         for key, item in zip(fields, items):
-            object.__setattr__(made, key, item)
+            _put(made, key, item)
         return made
 
     return _object(value, fields, fields.values(), make, **more)
+
+
+def _put(made, key, item):
+    """Sets an attribute, past a property of its name."""
+    held = getattr(made, "__dict__", None)
+    if isinstance(held, dict) and key in held and held is not made:
+        held[key] = item
+    else:
+        object.__setattr__(made, key, item)
 
 
 def describe_attributes(attributes, path):
