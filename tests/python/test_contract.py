@@ -1,11 +1,17 @@
 """Arguments and results of a loaded program: what is fixed is compared at each call, what is given back is what eager gives."""
 
 import collections
+import copy
+import csv
 import dataclasses
 import decimal
 import enum
 import functools
 import math
+import operator
+import random
+import re
+import struct
 import threading
 import types
 
@@ -643,3 +649,42 @@ def test_torchs_return_types_keep_their_names(bundle):
     values, indices = result["sorted"]
     assert torch.equal(indices, result["sorted"].indices)
     assert (result["range"].min, result["range"].max) == (-3, -1)
+
+
+@torch.jit.script
+def doubled_in_c(x):
+    return x * 2
+
+
+class Unpacks(struct.Struct):
+    """Has attributes of its own, and a format that C holds."""
+
+
+@dataclasses.dataclass
+class Failure(ValueError):
+    code: int = 1
+
+
+OBJECTS_OF_C = [functools.cmp_to_key(len), re.match("a", "ab"), csv.get_dialect("excel"), doubled_in_c, torch.futures.Future(), random.Random(1),
+                Unpacks("i"), Failure(2), np.frompyfunc(len, 1, 1), np.dtype("f4", metadata={"unit": "s"})]
+
+
+@pytest.mark.parametrize("value", OBJECTS_OF_C, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("wrap", [lambda value: value, lambda value: types.SimpleNamespace(held=value)], ids=["given", "held"])
+def test_objects_with_memory_of_c_are_no_arguments(bundle, value, wrap):
+    with pytest.raises(lazyrt.ExportError, match="cannot be compared from call to call"):
+        lazyrt.export(lambda x, option: x * 2, (torch.ones(2), wrap(value)), bundle)
+
+
+@pytest.mark.parametrize("value, other", [
+    (operator.itemgetter(0), operator.itemgetter(1)),
+    (operator.itemgetter(0), operator.itemgetter(0, 1)),
+    (operator.attrgetter("T"), operator.attrgetter("T.shape")),
+    (operator.methodcaller("sum", 0), operator.methodcaller("sum", dim=0)),
+], ids=str)
+def test_getters_of_operator_are_compared_by_what_they_get(bundle, value, other):
+    lazyrt.export(lambda x, get: x * 2, (torch.ones(2), value), bundle)
+    program = lazyrt.load(bundle)
+    assert program(torch.ones(2), copy.copy(value)).tolist() == [2, 2]
+    with pytest.raises(lazyrt.InputError, match="'get"):
+        program(torch.ones(2), other)

@@ -260,3 +260,52 @@ def test_a_mask_with_more_places_than_values_is_refused_where_eager_catches_its_
     assert program(x, ~mask).tolist() == [1, 9, 3]
     with pytest.raises(lazyrt.Error):
         program(x, torch.ones(3, dtype=torch.bool))
+
+
+def raises_on_two_tensors(x):
+    if not [x[0], x[1]] != [0, 0]:
+        raise ValueError("an empty image")
+    return x * 2
+
+
+def raises_on_a_pair(x):
+    height, width = x.tolist()
+    if (height, width) == (0, 0):
+        raise ValueError("an empty image")
+    return x * 2
+
+
+def raises_on_a_named_list(x):
+    wrong, found = [0, 0], x.tolist()
+    if found == wrong:
+        raise ValueError("an empty image")
+    return x * 2
+
+
+@pytest.mark.parametrize("program", [raises_on_a_pair, raises_on_a_named_list, raises_on_two_tensors])
+def test_containers_that_are_compared_ask_for_numbers_that_raise_nothing_alone(bundle, program):
+    report = lazyrt.export(program, (torch.tensor([1, 3]),), bundle)
+    assert report.verdict == "SPECIALIZED" and not any(guard.check for guard in report.guards)
+    with pytest.raises(lazyrt.GuardError, match="another path"):
+        lazyrt.load(bundle)(torch.tensor([0, 3]))  # eager serves it
+
+
+def raises_on_a_sum(x):
+    height, width = x.tolist()
+    if height + width == 0:
+        raise ValueError("an empty image")
+    return x * 2
+
+
+def raises_where_it_is_high(x):
+    height, width = x.tolist()
+    if not height < width:
+        raise ValueError("a high image")
+    return x * 2
+
+
+@pytest.mark.parametrize("program", [raises_on_a_sum, raises_where_it_is_high])
+def test_numbers_that_are_compared_are_checked(bundle, program):
+    assert lazyrt.export(program, (torch.tensor([1, 3]),), bundle).verdict == "SOUND"
+    with pytest.raises(lazyrt.GuardError, match="a check of the model"):
+        lazyrt.load(bundle)(torch.tensor([0, 0]))

@@ -1,5 +1,6 @@
 """Errors of eager's that the program catches: they steer it, also where nothing reads what the call would have given."""
 
+import asyncio
 import contextlib
 
 import torch
@@ -291,3 +292,247 @@ class Pages:
 @case((torch.tensor([1]),), [(torch.tensor([1]),), (torch.tensor([0]),), (torch.tensor([3]),)], expect=REFUSED)
 def loop_that_an_error_ends():
     return lambda ids: sum(1 for _ in Pages(ids)) + ids * 0
+
+
+# -------------------------------------------------------------------- errors that leave a try in another way
+
+
+class Abort(Exception):
+    pass
+
+
+def told_by(events):
+    """The program that goes by the first event of a generator."""
+    return lambda ids: ids * 2 if next(events(ids)) == "fine" else ids * 0 - 1
+
+
+def unless(look, errors=Abort):
+    """The program that goes on where `look` raises one of these."""
+    def program(ids):
+        try:
+            look(ids)
+        except errors:
+            return ids * 0 - 1
+        return ids * 2
+
+    return program
+
+
+@case(IDS[0], IDS, expect=REFUSED)
+def error_told_before_it_is_raised_again():
+    def events(ids):
+        try:
+            TABLE[ids]
+            yield "fine"
+        except IndexError:
+            yield "error"
+            raise
+
+    return told_by(events)
+
+
+@case(IDS[0], IDS, expect=REFUSED)
+def assertion_told_before_it_is_raised_again():
+    def events(ids):
+        try:
+            assert ids.max() < 4
+            assert ids.min() > -5
+            yield "fine"
+        except AssertionError:
+            yield "error"
+            raise
+
+    return told_by(events)
+
+
+@case(DIVISORS[0], DIVISORS, expect=REFUSED)
+def end_told_by_finally():
+    def events(ids):
+        said = "error"
+        try:
+            ids[1] // ids[0]
+            said = "fine"
+        finally:
+            yield said
+
+    return told_by(events)
+
+
+@case(IDS[0], IDS, expect=REFUSED)
+def error_told_by_another_generator():
+    def events(ids):
+        try:
+            TABLE[ids]
+            yield "fine"
+        except IndexError:
+            yield from ["error"]
+            raise
+
+    return told_by(events)
+
+
+@case(IDS[0], IDS, expect=REFUSED)
+def error_told_while_a_task_waits():
+    """Another task runs on between the error and its end."""
+    def program(ids):
+        told = []
+
+        async def look():
+            try:
+                TABLE[ids]
+            except IndexError:
+                told.append("error")
+                await asyncio.sleep(0)
+                raise
+
+        async def wait():
+            task = asyncio.ensure_future(look())
+            while not told and not task.done():
+                await asyncio.sleep(0)
+
+        asyncio.run(wait())
+        return ids * 0 - 1 if told else ids * 2
+
+    return program
+
+
+@case(IDS[0], IDS, expect=REFUSED)
+def finally_raises_another_error():
+    def look(ids):
+        fine = False
+        try:
+            TABLE[ids]
+            fine = True
+        finally:
+            if not fine:
+                raise Abort("no such row")
+
+    return unless(look)
+
+
+@case(IDS[0], IDS, expect=REFUSED)
+def handler_calls_what_raises_another_error():
+    def abort(error):
+        raise Abort(str(error))
+
+    def look(ids):
+        try:
+            TABLE[ids]
+        except IndexError as error:
+            abort(error)
+            raise
+
+    return unless(look)
+
+
+@case(IDS[0], IDS, expect=REFUSED)
+def method_of_a_finally_raises_another_error():
+    class Reader:
+        done = False
+
+        def read(self, ids):
+            TABLE.index_select(0, ids)
+            self.done = True
+
+        def close(self):
+            if not self.done:
+                raise Abort("closed before the end")
+
+    def look(ids):
+        reader = Reader()
+        try:
+            reader.read(ids)
+        finally:
+            reader.close()
+
+    return unless(look)
+
+
+@case(IDS[0], IDS, expect=REFUSED)
+def name_that_a_finally_lacks():
+    def look(ids):
+        try:
+            found = TABLE[ids]
+        finally:
+            found.sum()
+
+    return unless(look, NameError)
+
+
+@case(IDS[0], IDS, expect=REFUSED)
+def key_that_a_handler_lacks():
+    def look(ids):
+        known = {}
+        try:
+            TABLE[ids]
+        except IndexError:
+            known["error"]
+            raise
+
+    return unless(look, KeyError)
+
+
+@case(IDS[0], IDS, expect=REFUSED)
+def loop_that_a_finally_ends():
+    """No try around it: Python takes the StopIteration for the end."""
+    class Rows:
+        asked = 0
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            self.asked += 1
+            fine = False
+            try:
+                TABLE[rows[0]]
+                fine = self.asked < 3
+            finally:
+                if not fine:
+                    raise StopIteration
+            return self.asked
+
+    rows = [None]
+
+    def program(ids):
+        rows[0] = ids
+        return ids * 0 + sum(Rows())
+
+    return program
+
+
+@case(IDS[0], IDS, expect=REFUSED)
+def attribute_that_a_finally_takes_away():
+    class Table:
+        def __init__(self, ids):
+            self.ids = ids
+
+        @property
+        def first(self):
+            fine = False
+            try:
+                TABLE[self.ids]
+                fine = True
+            finally:
+                if not fine:
+                    raise AttributeError("first")
+
+    return lambda ids: ids * 2 if hasattr(Table(ids), "first") else ids * 0 - 1
+
+
+@case((INSIDE,), [(INSIDE,), (LAST,)], expect=("right",))
+def rows_in_a_try_that_only_raises_again():
+    def program(ids):
+        done = False
+        try:
+            try:
+                return TABLE[ids] * 2
+            except IndexError:
+                done = None
+                raise
+            finally:
+                done = True
+        except Abort:
+            return TABLE * done
+
+    return program

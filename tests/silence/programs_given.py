@@ -5,6 +5,10 @@ import collections
 import dataclasses
 import decimal
 import fractions
+import functools
+import operator
+import re
+import types
 import typing
 
 import numpy as np
@@ -377,3 +381,123 @@ def error_text_as_answer():
             return x * error.args[1] * 10
 
     return program
+
+
+# -------------------------------------------------------------------- objects of C
+
+
+ROWS = [{"score": 1.0, "id": 5.0}, {"score": 3.0, "id": 2.0}]
+FIRST_ROW, SECOND_ROW = operator.itemgetter(0), operator.itemgetter(1)
+
+
+def calls_with(*options):
+    return [(A, option) for option in options]
+
+
+@case((A, FIRST_ROW), calls_with(FIRST_ROW, operator.itemgetter(0), SECOND_ROW), expect=("refused",))
+def row_by_an_itemgetter():
+    return lambda x, pick: pick(x) * 2
+
+
+@case((A, operator.itemgetter("score")), calls_with(operator.itemgetter("score"), operator.itemgetter("id")), expect=("refused",))
+def rows_sorted_by_an_itemgetter():
+    return lambda x, key: x * key(sorted(ROWS, key=key)[0])
+
+
+@case((A, operator.attrgetter("shape")), calls_with(operator.attrgetter("shape"), operator.attrgetter("T.shape")), expect=("refused",))
+def sizes_by_an_attrgetter():
+    return lambda x, get: x * get(x)[0]
+
+
+@case((A, operator.methodcaller("sum", dim=0)), calls_with(operator.methodcaller("sum", dim=0), operator.methodcaller("sum", dim=1)), expect=("refused",))
+def sums_by_a_methodcaller():
+    return lambda x, call: call(x)
+
+
+@case((A, operator.methodcaller("mul", B)), calls_with(operator.methodcaller("mul", B), operator.methodcaller("mul", A)), expect=("right",))
+def factor_in_a_methodcaller():
+    return lambda x, call: call(x)
+
+
+@case((A, functools.partial(torch.sum, dim=0)), calls_with(functools.partial(torch.sum, dim=0), functools.partial(torch.sum, dim=1)), expect=("refused",))
+def sums_by_a_partial():
+    return lambda x, call: call(x)
+
+
+@case((A, types.SimpleNamespace(key=FIRST_ROW)), calls_with(types.SimpleNamespace(key=FIRST_ROW), types.SimpleNamespace(key=SECOND_ROW)), expect=("refused",))
+def options_with_an_itemgetter():
+    return lambda x, options: options.key(x) * 2
+
+
+@case((A, re.match("a+", "aab")), calls_with(re.match("a+", "ab")), expect=("failed",))
+def match_of_a_text():
+    return lambda x, match: x * len(match[0])
+
+
+def weighed(factor):
+    made = functools.partial(torch.sum)
+    made.factor = factor
+    return made
+
+
+@case((A, weighed(2.0)), calls_with(weighed(2.0), weighed(3.0)), expect=("refused",))
+def attribute_of_a_partial():
+    return lambda x, call: call(x) * call.factor
+
+
+@dataclasses.dataclass
+class Wrong(ValueError):
+    """What its base holds is no field."""
+
+    code: int = 1
+
+    def __init__(self, *args):
+        super().__init__(*args)
+
+
+@case((A, Wrong(2.0)), calls_with(Wrong(3.0)), expect=("failed",))
+def arguments_of_an_error():
+    return lambda x, error: x * error.args[0]
+
+
+@case((A, np.frompyfunc(lambda v: v * 2, 1, 1)), calls_with(np.frompyfunc(lambda v: v * 3, 1, 1)), expect=("failed",))
+def function_made_by_numpy():
+    return lambda x, function: x * function(2)
+
+
+class Picks:
+    """Another row from the second call on."""
+
+    def __init__(self):
+        self.pick = operator.itemgetter(0)
+
+    def __call__(self, x):
+        found = self.pick(x)
+        self.pick = operator.itemgetter(1)
+        return found * 2
+
+
+@case((A,), [(A,), (B,), (A,)])
+def itemgetter_that_changes():
+    return Picks()
+
+
+class Curve:
+    """Keeps its factor under the name of a property, as numpy.poly1d does."""
+
+    def __init__(self, factor):
+        self.__dict__["factor"] = factor
+
+    @property
+    def factor(self):
+        return self.__dict__["factor"]
+
+
+@case((A, Curve(2.0)), calls_with(Curve(2.0), Curve(3.0)), expect=("refused",))
+def attribute_under_a_property():
+    return lambda x, curve: x * curve.factor
+
+
+@case((A, np.poly1d([1.0, 2.0])), calls_with(np.poly1d([1.0, 2.0]), np.poly1d([1.0, 3.0])), expect=("refused", "failed"))
+def polynomial_of_numpy():
+    return lambda x, curve: x * float(curve(1.0))

@@ -343,3 +343,23 @@ def caches_that_settle():
             return x * 2
 
     return Caching()
+
+
+@case((torch.tensor(1.0),), [(torch.tensor(v),) for v in (1.0, 0.9, 0.95, 0.97, 0.99, 0.2, 0.3, 0.3, 0.3)], expect=("right",))
+def tensors_that_change_in_every_third_call():
+    """A rate that is halved when nothing gets better: new tensors in each call, another value in some."""
+    class Plateau(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.best, self.bad, self.rate = torch.tensor(float("inf")), torch.tensor(0), torch.tensor(0.1)
+
+        def forward(self, loss):
+            better = loss < self.best * 0.99
+            self.best = torch.where(better, loss, self.best)
+            self.bad = torch.where(better, 0, self.bad + 1)
+            fires = self.bad > 1
+            self.rate = torch.where(fires, self.rate * 0.5, self.rate)
+            self.bad.masked_fill_(fires, 0)
+            return self.rate, self.best, self.bad + 0
+
+    return Plateau()

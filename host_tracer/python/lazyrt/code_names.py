@@ -16,8 +16,8 @@ _LIBRARIES = {"torch", "numpy", "lazyrt", "torchgen", "functorch", *sys.stdlib_m
 
 
 def is_python_class(cls):
-    """Whether a class statement has made it, not C (Py_TPFLAGS_HEAPTYPE)."""
-    return bool(cls.__flags__ & 1 << 9)
+    """Whether a class statement has made it: of Py_TPFLAGS_HEAPTYPE, and not of Py_TPFLAGS_IMMUTABLETYPE as heap types of C are."""
+    return bool(cls.__flags__ & 1 << 9) and not cls.__flags__ & 1 << 8
 
 
 def of_a_library(name):

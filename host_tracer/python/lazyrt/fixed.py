@@ -17,6 +17,7 @@ import functools
 import hashlib
 import json
 import math
+import operator
 import pathlib
 import re
 import sys
@@ -29,6 +30,7 @@ _LARGEST = 4096  # characters of JSON, above which a digest stands for a descrip
 VALUE_TYPES = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, uuid.UUID, pathlib.PurePath)
 _ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
              types.MethodWrapperType, types.ClassMethodDescriptorType)
+_POINTER = object.__basicsize__ // 2
 _SINGLES = {Ellipsis: "Ellipsis", NotImplemented: "NotImplemented"}
 
 
@@ -221,11 +223,16 @@ def _describe_numpy(value, path):
         return None
     numpy = sys.modules["numpy"]
     if isinstance(value, numpy.dtype):
+        if value.metadata:
+            raise Opaque(path, f"a dtype of NumPy with metadata ({dict(value.metadata)}) cannot be compared from call to call")
         return _fixed("numpy.dtype", repr(value))
     if isinstance(value, numpy.generic) and value.dtype.kind in "biuf":
         return _fixed("numpy.generic", f"{value.dtype.name}({value.item()!r})", parts=[value.dtype.name, repr(value.item())])
     if isinstance(value, numpy.ufunc):
-        return _fixed("function", f"numpy.{value.__name__}")
+        known = [name for name in ("numpy", "scipy.special") if getattr(sys.modules.get(name), value.__name__, None) is value]
+        if not known:
+            raise Opaque(path, f"the ufunc {value.__name__} is none of NumPy's, and cannot be compared from call to call")
+        return _fixed("function", f"{known[0]}.{value.__name__}")
     return None
 
 
@@ -315,8 +322,18 @@ def is_simple(value):
         return False
     if cls is types.SimpleNamespace:
         return True
-    made_in_python = all(base is object or is_python_class(base) for base in cls.__mro__)
-    return made_in_python and cls is not object and (hasattr(value, "__dict__") or bool(_slots(cls)))
+    return cls is not object and not hides_content(cls) and (hasattr(value, "__dict__") or bool(_slots(cls)))
+
+
+def hides_content(cls, known=(object,)):
+    """Whether objects of the class may hold what no attribute shows: it, or a base that is not known, has memory for C to use."""
+    return any(base not in known and (not is_python_class(base) or _has_memory_of_c(base)) for base in cls.__mro__)
+
+
+def _has_memory_of_c(cls):
+    shown = sum(isinstance(item, types.MemberDescriptorType) for item in vars(cls).values())
+    shown += sum(name in vars(cls) for name in ("__dict__", "__weakref__"))
+    return cls.__basicsize__ > cls.__base__.__basicsize__ + shown * _POINTER
 
 
 def attributes(value):
@@ -397,9 +414,15 @@ def _slots(cls):
     return found
 
 
-def as_partial(value):
-    """(function, arguments, keywords) of a functools.partial; else None."""
-    return (value.func, value.args, value.keywords) if isinstance(value, functools.partial) else None
+def as_call(value):
+    """What a functools.partial, or a getter of operator, makes of its argument, by name: what it calls, with which arguments; else None."""
+    if isinstance(value, functools.partial):
+        return {"func": value.func, "args": value.args, "keywords": value.keywords}
+    if not isinstance(value, (operator.itemgetter, operator.attrgetter, operator.methodcaller)):
+        return None
+    made, args = value.__reduce__()[:2]
+    beside = as_call(made) or {"args": (), "keywords": {}}
+    return {"args": (*beside["args"], *args), "keywords": beside["keywords"]}
 
 
 CONTAINERS = {"OrderedDict": collections.OrderedDict, "deque": collections.deque}

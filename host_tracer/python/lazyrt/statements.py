@@ -18,7 +18,7 @@ import warnings
 
 import torch
 
-from lazyrt.code_names import is_installed
+from lazyrt.code_names import is_installed, is_python_class
 from lazyrt.tensors import HERE
 
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
@@ -27,14 +27,18 @@ _TELLERS = (os.path.dirname(os.path.abspath(logging.__file__)) + os.sep, os.path
 _SHOWN_BY = {"warn", "warn_explicit", "_showwarnmsg"}
 _LOG_METHODS = {"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"}
 _TO_TEXT = (str, repr, format, float, int, round)
+_TO_NUMBER = (float, int, len)
 _TRUTH_OPS = ("POP_JUMP", "JUMP_IF_", "TO_BOOL", "UNARY_NOT")
 _ANSWERS = {"item", "equal", "allclose", "is_nonzero"}
 _QUIET_CONTEXTS = {"no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "autocast", "device", "profile"}
 _GUARDING = (ast.Try, ast.With, ast.AsyncWith, *([ast.TryStar] if hasattr(ast, "TryStar") else []))
-_LEAVING = (ast.Return, ast.Break, ast.Continue)
+_LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
+_RAISES_NOTHING = (ast.Pass, ast.Assign, ast.Name, ast.Store, ast.Constant, ast.Global, ast.Nonlocal)
 _RAISED = (IndexError, ValueError, RuntimeError)  # by torch's operators for what they are given
 # Python itself, or a caller in C, takes these for an answer.
 _SWALLOWED = (StopIteration, StopAsyncIteration, AttributeError, LookupError, TypeError)
+_ANY_OTHER = (BaseException, *_SWALLOWED)  # that may come in place of what was raised
+_GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 class Place:
@@ -361,13 +365,24 @@ def _is_truth_of(place, node):
     """True when the value that leaves is the node's own truth, not one that something inside of it asked for."""
     if place.operation.startswith(_TRUTH_OPS):
         return True
-    if isinstance(node, ast.Compare):
-        return place.operation == "COMPARE_OP"
+    if isinstance(node, ast.Compare):  # two containers ask for the truth of each pair of items
+        return place.operation == "COMPARE_OP" and any(_is_number(place, side) for side in (node.left, *node.comparators))
     if not isinstance(node, ast.Call):
         return False
     if isinstance(node.func, ast.Attribute):
         return node.func.attr in _ANSWERS
     return place.value_of(node.func) is bool
+
+
+def _is_number(place, node):
+    if isinstance(node, ast.BinOp):
+        return _is_number(place, node.left) and _is_number(place, node.right)
+    if isinstance(node, ast.UnaryOp):
+        return _is_number(place, node.operand)
+    if isinstance(node, ast.Call):
+        function = place.value_of(node.func)
+        return isinstance(node.func, ast.Attribute) and node.func.attr == "item" or any(function is known for known in _TO_NUMBER)
+    return isinstance(node.value if isinstance(node, ast.Constant) else place.value_of(node), (bool, int, float))
 
 
 def is_caught():
@@ -378,7 +393,11 @@ def is_caught():
 
 def _is_caught(frame, raised=(BaseException,)):
     """True when the program may go on after one of these exceptions there."""
-    return any(_catches(outer, raised) for outer in _frames_of_program(frame))
+    for outer in _frames_of_program(frame):
+        raised = _leaving(outer, raised)
+        if not raised or raised is _ANY_OTHER and _is_asked_by_python(outer):
+            return True
+    return False
 
 
 def _frames_of_program(frame):
@@ -391,14 +410,34 @@ def _frames_of_program(frame):
     return [frame for frame in frames[:last] if not frame.f_code.co_filename.startswith((HERE, _TORCH))]
 
 
-def _catches(frame, raised):
+def _leaving(frame, raised):
+    """The exceptions that may leave a frame in which one of these is raised; none where the program may go on in it."""
     if frame.f_code.co_name == "__del__" or _ends_a_loop(frame) or not _nodes(frame.f_code.co_filename):
-        return True
+        return ()
     place = Place(frame)
     if not place.span:
+        return ()
+    for node in place.statements(_GUARDING):
+        if node.lineno < frame.f_code.co_firstlineno:
+            continue
+        if _may_catch(place, node, raised):
+            return ()
+        if _may_replace(place, node, raised):
+            raised = _ANY_OTHER
+    return raised
+
+
+def _is_asked_by_python(frame):
+    """Whether Python itself or C has called the function, and may take an exception for an answer: `next`, `hasattr`, a loop."""
+    caller = frame.f_back
+    if caller is None or caller.f_code.co_filename.startswith(HERE) or frame.f_code.co_flags & _GENERATORS:
+        return False
+    place = Place(caller)
+    call = next(iter(place.statements(ast.Call)), None)
+    if not place.operation.startswith("CALL") or call is None:
         return True
-    inside = [node for node in place.statements(_GUARDING) if node.lineno >= frame.f_code.co_firstlineno]
-    return any(_may_catch(place, node, raised) for node in inside)
+    function = place.value_of(call.func)
+    return isinstance(function, types.BuiltinFunctionType) or isinstance(function, type) and not is_python_class(function)
 
 
 def _ends_a_loop(frame):
@@ -409,19 +448,47 @@ def _ends_a_loop(frame):
 def _may_catch(place, statement, raised):
     if isinstance(statement, (ast.With, ast.AsyncWith)):
         return not all(_is_quiet(place, item.context_expr) for item in statement.items)
-    if any(isinstance(node, _LEAVING) for last in statement.finalbody for node in ast.walk(last)):
-        return True
-    tried = any(_contains(node, place.span) for node in statement.body)
-    return tried and any(_takes(place, handler, raised) for handler in statement.handlers)
+    return any(map(_may_leave, statement.finalbody)) or any(map(_may_go_on, _asked(place, statement, raised)))
 
 
-def _takes(place, handler, raised):
-    """Whether the program may go on where this handler is asked about one of these exceptions."""
+def _asked(place, statement, raised):
+    """The handlers of a `try` that may take one of these exceptions."""
+    if not any(_contains(node, place.span) for node in statement.body):
+        return []
+    return [handler for handler in statement.handlers if any(_may_be(place.value_of(kind), raised) for kind in _kinds(handler))]
+
+
+def _kinds(handler):
+    return handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+
+
+def _may_go_on(handler):
+    """Whether the program may go on after this handler."""
     last = handler.body[-1]
-    if isinstance(last, ast.Raise) and last.exc is None and not any(isinstance(node, _LEAVING) for node in ast.walk(handler)):
+    return not isinstance(last, ast.Raise) or last.exc is not None or _may_leave(handler)
+
+
+def _may_leave(node):
+    """Whether the program may go on out of it without an exception: somebody else may run on after a yield."""
+    return any(isinstance(part, _LEAVING) or getattr(part, "is_async", False) for part in ast.walk(node))
+
+
+def _may_replace(place, statement, raised):
+    """Whether what its handlers and its end do may raise another exception in place of the one that passes."""
+    if isinstance(statement, (ast.With, ast.AsyncWith)):
         return False
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(_may_be(place.value_of(kind), raised) for kind in kinds)
+    handlers = _asked(place, statement, raised)
+    if handlers and not isinstance(statement, ast.Try):  # of `except*` a group goes on
+        return True
+    named = all(isinstance(kind, (ast.Name, ast.Attribute, type(None))) for handler in handlers for kind in _kinds(handler))
+    run = [*statement.finalbody, *(node for handler in handlers for node in handler.body)]
+    return not named or any(_may_raise(part) for node in run for part in ast.walk(node))
+
+
+def _may_raise(node):
+    if isinstance(node, ast.Raise):
+        return node.exc is not None
+    return not isinstance(node, _RAISES_NOTHING) or isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)
 
 
 def _may_be(kind, raised):

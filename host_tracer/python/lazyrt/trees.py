@@ -259,13 +259,14 @@ def open_node(value, path, arguments):
     if isinstance(value, (tuple, list, collections.deque)):
         return _open_sequence(value, path, arguments)
     if dataclasses.is_dataclass(value):
-        return _open_dataclass(value, path, arguments)
+        hides = fixed.hides_content(type(value), (object, dict, collections.OrderedDict))
+        return None if hides else _open_dataclass(value, path, arguments)
     if isinstance(value, collections.abc.Mapping):
         return _open_mapping(value, path, arguments)
-    partial = fixed.as_partial(value)
-    if partial is not None:
-        make = lambda items: type(value)(items[0], *items[1], **items[2])  # noqa: E731
-        return _object(value, ("func", "args", "keywords"), partial, make)
+    call = fixed.as_call(value)
+    if call is not None:
+        make = lambda items: type(value)(*items[:-2], *items[-2], **items[-1])  # noqa: E731
+        return _object(value, list(call), list(call.values()), make, **_fixed_beside(value, fixed.attributes(value), path, arguments))
     if fixed.is_simple(value) and not hasattr(type(value), "state_dict"):
         return _open_object(value, path, arguments)
     return None
@@ -326,6 +327,8 @@ def _beside_items(value):
     held = fixed.attributes(value)
     if isinstance(value, collections.UserDict):
         held.pop("data", None)
+    if hasattr(type(value), "n_sequence_fields"):
+        held.update(value.__reduce__()[1][1])
     return held
 
 
@@ -352,7 +355,7 @@ def _open_dataclass(value, path, arguments):
         for key, item in zip(keys, items):
             if isinstance(made, dict):
                 dict.__setitem__(made, key, item)
-            object.__setattr__(made, key, item)
+            _put(made, key, item)
         return made
 
     absent = [name for name in fields if name not in keys]
@@ -380,10 +383,19 @@ def _open_object(value, path, arguments):
     def make(items):
         made = copy.copy(value)
         for key, item in zip(fields, items):
-            object.__setattr__(made, key, item)
+            _put(made, key, item)
         return made
 
     return _object(value, fields, fields.values(), make, **more)
+
+
+def _put(made, key, item):
+    """Sets an attribute, past a property of its name."""
+    held = getattr(made, "__dict__", None)
+    if isinstance(held, dict) and key in held and held is not made:
+        held[key] = item
+    else:
+        object.__setattr__(made, key, item)
 
 
 def describe_attributes(attributes, path):

@@ -235,9 +235,16 @@ class _Known:
             return False
         if id(holder) in self.whole or (id(holder), change.name) in self.items:
             return True
+        if type(holder) is torch.Tensor and id(holder) not in before.nodes and self._keeps_items_of(chain[:-1]):
+            return True  # a new one each time: it may be gone from the pictures, not its place
         if any(isinstance(value, collections.abc.Iterator) and id(value) in self.whole for value in chain):
             return True
         return any(id(value) in self.told and id(value) not in before.nodes for value in chain)
+
+    def _keeps_items_of(self, chain):
+        """Whether the last one on the way is kept whole, or is the __dict__ of such a one."""
+        owns = len(chain) > 1 and id(chain[-2]) in self.whole and _inner(chain[-2]) is chain[-1]
+        return bool(chain) and id(chain[-1]) in self.whole or owns
 
 
 def _text(heap, change, known):
