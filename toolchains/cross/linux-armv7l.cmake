@@ -2,6 +2,6 @@
 set(CMAKE_SYSTEM_PROCESSOR armv7l)
 set(triplet arm-linux-gnueabihf)
 set(qemu arm)
-set(CMAKE_C_FLAGS_INIT "-mfpu=neon-vfpv4")
-set(CMAKE_CXX_FLAGS_INIT "-mfpu=neon-vfpv4")
+set(CMAKE_C_FLAGS_INIT "-mfpu=neon-vfpv4 -mfp16-format=ieee")
+set(CMAKE_CXX_FLAGS_INIT "-mfpu=neon-vfpv4 -mfp16-format=ieee")
 include(${CMAKE_CURRENT_LIST_DIR}/linux.cmake)

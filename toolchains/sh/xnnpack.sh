@@ -136,7 +136,7 @@ cxx_compiler() { if [ -n "${TARGET:-}" ]; then echo "$(toolchain_value triplet)-
 # recipe_of TEXT...: what a prefix was made by; another recipe means another build.
 recipe_of() {
   cat "$ROOT/toolchains/xnnpack_python" <(grep '^source ' "$LOCK") <(xnnpack_options | grep -v Python_) <(echo "$*") \
-    ${TARGET:+"$ROOT/toolchains/cross/$TARGET.cmake"} | sha256sum | cut -c 1-16
+    <([ -z "${TARGET:-}" ] || grep '^set' "$ROOT/toolchains/cross/$TARGET.cmake") | sha256sum | cut -c 1-16
 }
 
 is_complete() { [ "$(cat "$1/.recipe" 2>/dev/null)" = "$2" ] && say "XNNPACK: $1 is complete"; }
