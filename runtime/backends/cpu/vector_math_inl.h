@@ -32,6 +32,17 @@ HWY_INLINE V clamp(V x, V low, V high) {
   return hn::IfThenElse(hn::Gt(x, high), high, x);
 }
 
+// Highway's for 32-bit Arm multiplies x by an estimate of 1 / sqrt(x), which makes NaN of infinity
+// and 0 of -0.
+HWY_INLINE V sqrt(V x) {
+#if HWY_ARCH_ARM_V7
+  const auto stays = hn::Or(hn::Eq(x, hn::Zero(D())), hn::Eq(x, set1(HUGE_VALF)));
+  return hn::IfThenElse(stays, x, hn::Sqrt(x));
+#else
+  return hn::Sqrt(x);
+#endif
+}
+
 // 2^n for n in [-126, 127]; infinity for 128.
 HWY_INLINE V power_of_two(hn::Vec<DI> n) {
   return hn::BitCast(D(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(DI(), 127))));
