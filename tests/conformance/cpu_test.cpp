@@ -8,10 +8,10 @@
 
 #include "kernels/unary/unary_rows.h"
 #include "lazyrt/runtime.h"
+#include "platforms/posix/conformance/expectations.h"
 #include "runtime/backends/cpu/cpu_backend.h"
 #include "tests/conformance/case_run.h"
 #include "tests/conformance/case_table.h"
-#include "tests/conformance/expectations.h"
 #include "tests/conformance/random_cases.h"
 
 namespace lazyrt {

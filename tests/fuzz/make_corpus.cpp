@@ -1,14 +1,15 @@
 // Writes the seeds of bundle_fuzz: test bundles, and one bundle for each conformance case.
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 
-#include "kernels/common/op_case.h"
 #include "lazyrt/runtime.h"
 #include "tests/support/branching_bundle.h"
+#include "tests/support/case_bundle.h"
 #include "tests/support/mixed_bundle.h"
 
 namespace lazyrt {
@@ -41,10 +42,12 @@ class Corpus {
   void add_case(const char* op, const OpCase& c) {
     test::BundleParts parts;
     test::MethodBuilder b(&parts);
-    std::vector<int> operands;
-    for (const CaseOperand& o : c.operands) operands.push_back(operand(&b, operands.size(), o));
+    std::vector<uint8_t> zeros(kLargestSeed);
     try {
-      b.output("y", b.infer(default_ops(), c.attrs, operands));
+      test::add_case_node(&b, default_ops(), c, [&](size_t i) {
+        zeros.resize(std::max(zeros.size(), bytes_of(c.operands[i])));
+        return zeros.data();
+      });
     } catch (const std::exception&) {
       return;
     }
@@ -53,14 +56,10 @@ class Corpus {
   }
 
  private:
-  static int operand(test::MethodBuilder* b, size_t index, const CaseOperand& o) {
-    if (o.dtype == DType::kNone) return -1;
-    const std::string name = "x" + std::to_string(index);
-    if (!o.constant) return b->input(name, o.dtype, o.shape);
+  static size_t bytes_of(const CaseOperand& o) {
     size_t bytes = dtype_size(o.dtype);
     for (int64_t d : o.shape) bytes *= static_cast<size_t>(d);
-    const std::vector<uint8_t> data(bytes, 0);
-    return b->constant(name, o.dtype, o.shape, data.data());
+    return bytes;
   }
 
   std::string folder_;

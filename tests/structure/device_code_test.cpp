@@ -26,7 +26,9 @@ const Ban kBans[] = {
 std::vector<SourceFile> device_files() {
   std::vector<SourceFile> files = source_files({"schema", "runtime", "kernels"});
   for (const SourceFile& file : source_files({"platforms"})) {
-    if (file.path.find("lazy_run") == std::string::npos) files.push_back(file);
+    const bool program = file.path.find("/lazy_run/") != std::string::npos ||
+                         file.path.find("/conformance/") != std::string::npos;
+    if (!program) files.push_back(file);
   }
   return files;
 }

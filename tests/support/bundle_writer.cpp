@@ -15,6 +15,15 @@ uint64_t BundleParts::append(std::vector<uint8_t>* section, const void* data, si
   return offset;
 }
 
+std::unique_ptr<fb::BlobT> BundleParts::sample_blob(const fb::ValueT& value, const void* data) {
+  auto blob = std::make_unique<fb::BlobT>();
+  blob->dtype = value.dtype;
+  blob->shape = value.shape;
+  blob->bytes = value.bytes;
+  blob->offset = append(&samples, data, value.bytes);
+  return blob;
+}
+
 namespace {
 
 /// Then all that may be written over is stored.

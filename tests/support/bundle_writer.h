@@ -49,6 +49,8 @@ struct BundleParts {
 
   /// Appends at the next multiple of 64; gives the offset.
   static uint64_t append(std::vector<uint8_t>* section, const void* data, size_t bytes);
+  /// For a sample: the data of a value, put into the samples.
+  std::unique_ptr<fb::BlobT> sample_blob(const fb::ValueT& value, const void* data);
 };
 
 AlignedBytes write_bundle(const BundleParts& parts);

@@ -6,19 +6,6 @@ const float kExampleX[6] = {1, 2, 3, -40, 5, 6};
 const int64_t kExampleIds[2] = {2, 0};
 const float kExampleY[6] = {7, 9, 11, 0, 6, 8};
 
-namespace {
-
-std::unique_ptr<fb::BlobT> blob(BundleParts* parts, const fb::ValueT& value, const void* data) {
-  auto b = std::make_unique<fb::BlobT>();
-  b->dtype = value.dtype;
-  b->shape = value.shape;
-  b->bytes = value.bytes;
-  b->offset = BundleParts::append(&parts->samples, data, value.bytes);
-  return b;
-}
-
-}  // namespace
-
 BundleParts example_bundle(const OpTable& ops) {
   BundleParts parts;
   parts.bundle.producer = "example 1.0";
@@ -32,9 +19,9 @@ BundleParts example_bundle(const OpTable& ops) {
   b.output("y", y);
   fb::MethodT& m = b.method();
   auto sample = std::make_unique<fb::SampleT>();
-  sample->inputs.push_back(blob(&parts, *m.values[static_cast<size_t>(x)], kExampleX));
-  sample->inputs.push_back(blob(&parts, *m.values[static_cast<size_t>(ids)], kExampleIds));
-  sample->outputs.push_back(blob(&parts, *m.values[static_cast<size_t>(y)], kExampleY));
+  sample->inputs.push_back(parts.sample_blob(*m.values[static_cast<size_t>(x)], kExampleX));
+  sample->inputs.push_back(parts.sample_blob(*m.values[static_cast<size_t>(ids)], kExampleIds));
+  sample->outputs.push_back(parts.sample_blob(*m.values[static_cast<size_t>(y)], kExampleY));
   m.samples.push_back(std::move(sample));
   return parts;
 }

@@ -59,10 +59,21 @@ function(lazyrt_host_library name)
     ${LAZYRT_GENERATED_DIR})
 endfunction()
 
+# lazyrt_find_gtest(): the targets GTest::*, of this machine's package; for another processor of the package's sources.
+function(lazyrt_find_gtest)
+  if(NOT CMAKE_CROSSCOMPILING)
+    find_package(GTest REQUIRED)
+  elseif(NOT TARGET GTest::gtest)
+    set(CMAKE_UNITY_BUILD OFF)
+    set(CMAKE_CXX_STANDARD 17)
+    add_subdirectory(/usr/src/googletest ${CMAKE_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
+  endif()
+endfunction()
+
 # lazyrt_test_program(name SOURCES ... LIBS ...): a GoogleTest program.
 function(lazyrt_test_program name)
   cmake_parse_arguments(T "" "" "SOURCES;LIBS" ${ARGN})
-  find_package(GTest REQUIRED)
+  lazyrt_find_gtest()
   add_executable(${name} ${T_SOURCES})
   set_target_properties(${name} PROPERTIES CXX_STANDARD 20)
   target_compile_options(${name} PRIVATE ${LAZYRT_WARNINGS} ${LAZYRT_TEST_OPTIONS})

@@ -64,6 +64,7 @@ if(LAZYRT_TESTS AND NOT LAZYRT_SANITIZE)
   target_link_libraries(consumer_bundle PRIVATE lazyrt_test_support lazyrt_runtime)
   add_test(NAME install.consumer COMMAND ${CMAKE_COMMAND} -DBUILD_DIR=${CMAKE_BINARY_DIR}
     -DWORK_DIR=${CMAKE_BINARY_DIR}/consumer -DWRITER=$<TARGET_FILE:consumer_bundle> -DCXX=${CMAKE_CXX_COMPILER} -DCC=${CMAKE_C_COMPILER}
+    -DTOOLCHAIN=${CMAKE_TOOLCHAIN_FILE} "-DEMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}"
     -P ${PROJECT_SOURCE_DIR}/tests/consumer/consumer_test.cmake)
   set_tests_properties(install.consumer PROPERTIES TIMEOUT 300)
 endif()

@@ -119,39 +119,53 @@ xnnpack_options() {
 
 # xnnpack_prefix [FLAVOUR]: where the built libraries are kept; FindXNNPACK.cmake looks for the same name.
 xnnpack_prefix() {
-  local cxx="${CXX:-g++}" compiler=gcc commit
+  local cxx compiler=gcc commit system
+  cxx="$(cxx_compiler)"
   case "$("$cxx" --version | head -n 1)" in *clang*) compiler=clang ;; esac
   commit="$(lock_lines source | awk '$1 == "xnnpack" { print substr($2, 1, 7) }')"
-  echo "$CACHE/xnnpack-$commit-$(uname -s | tr '[:upper:]' '[:lower:]')-$(uname -m)${1:+-$1}-$compiler$("$cxx" -dumpversion)"
+  system="${TARGET:-$(uname -s | tr '[:upper:]' '[:lower:]')-$(uname -m)}"
+  echo "$CACHE/xnnpack-$commit-$system${1:+-$1}-$compiler$("$cxx" -dumpversion)"
 }
+
+# toolchain_value NAME: what toolchains/cross/$TARGET.cmake sets.
+toolchain_value() { sed -n "s/^set($1 \(.*\))\$/\1/p" "$ROOT/toolchains/cross/$TARGET.cmake"; }
+
+# cxx_compiler: of TARGET if that is set, a file of toolchains/cross, else of this machine.
+cxx_compiler() { if [ -n "${TARGET:-}" ]; then echo "$(toolchain_value triplet)-g++"; else echo "${CXX:-g++}"; fi; }
 
 # recipe_of TEXT...: what a prefix was made by; another recipe means another build.
 recipe_of() {
-  cat "$ROOT/toolchains/xnnpack_python" <(grep '^source ' "$LOCK") <(xnnpack_options | grep -v Python_) <(echo "$*") |
-    sha256sum | cut -c 1-16
+  cat "$ROOT/toolchains/xnnpack_python" <(grep '^source ' "$LOCK") <(xnnpack_options | grep -v Python_) <(echo "$*") \
+    <([ -z "${TARGET:-}" ] || grep '^set' "$ROOT/toolchains/cross/$TARGET.cmake") | sha256sum | cut -c 1-16
 }
 
 is_complete() { [ "$(cat "$1/.recipe" 2>/dev/null)" = "$2" ] && say "XNNPACK: $1 is complete"; }
 
 # cmake_install NAME SOURCE PREFIX FLAGS: configures, builds and installs one source tree into PREFIX.
 cmake_install() {
-  local build="$CACHE/build-$1" cxx="${CXX:-g++}" options
+  local build="$CACHE/build-$1" cxx options
   mapfile -t options < <(xnnpack_options)
+  cxx="$(cxx_compiler)"
+  if [ -n "${TARGET:-}" ]; then
+    options+=("-DCMAKE_TOOLCHAIN_FILE=$ROOT/toolchains/cross/$TARGET.cmake")
+  else
+    options+=("-DCMAKE_CXX_COMPILER=$cxx" "-DCMAKE_C_COMPILER=$(c_compiler "$cxx")")
+  fi
   # The compiler cache sees paths relative to the cache folder: sources and build tree are both in it.
   local -x CCACHE_BASEDIR="$CACHE"
   logged "$1-configure" "$CMAKE" -S "$2" -B "$build" -G Ninja "${options[@]}" "${SOURCE_DIRS[@]}" \
-    "-DCMAKE_INSTALL_PREFIX=$3" "-DCMAKE_CXX_COMPILER=$cxx" "-DCMAKE_C_COMPILER=$(c_compiler "$cxx")" \
-    "-DCMAKE_C_FLAGS=$4" "-DCMAKE_CXX_FLAGS=$4" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache ||
+    "-DCMAKE_INSTALL_PREFIX=$3" ${4:+"-DCMAKE_C_FLAGS=$4" "-DCMAKE_CXX_FLAGS=$4"} -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache ||
     { log_tail "$1-configure"; die "$1 cannot be configured" "the log is $CACHE/logs/$1-configure.log"; }
   logged "$1-build" "$CMAKE" --build "$build" --target install -j "$JOBS" ||
     { log_tail "$1-build"; die "$1 cannot be built" "the log is $CACHE/logs/$1-build.log; a new run goes on from here"; }
   rm -rf "$build"
 }
 
-# xnnpack_libraries: builds them if the prefix is not there or was built by another recipe. About 4 minutes on 2 cores.
+# xnnpack_libraries: builds them, for TARGET if that is set, if the prefix is not there or was built by another recipe.
+# About 4 minutes on 2 cores.
 xnnpack_libraries() {
   local prefix recipe
-  if [ -n "${XNNPACK_ROOT:-}" ]; then
+  if [ -n "${XNNPACK_ROOT:-}" ] && [ -z "${TARGET:-}" ]; then
     say "XNNPACK: the one in XNNPACK_ROOT=$XNNPACK_ROOT"
     return 0
   fi
@@ -160,7 +174,7 @@ xnnpack_libraries() {
   say "XNNPACK, cpuinfo, pthreadpool, FXdiv, FP16: fetch and build into $prefix (about 4 minutes on 2 cores)"
   xnnpack_sources
   rm -rf "$prefix.tmp"
-  cmake_install xnnpack "$XNNPACK_SOURCE" "$prefix.tmp" ""
+  cmake_install "xnnpack${TARGET:+-$TARGET}" "$XNNPACK_SOURCE" "$prefix.tmp" ""
   finish_prefix "$prefix" "$recipe"
 }
 

@@ -1,6 +1,10 @@
 // Elementary functions on Highway vectors of float32. Included once per instruction set; see
 // vector_ops_inl.h. No function here touches memory.
 
+// A file is compiled for one instruction set, by its flags. Where Highway can dispatch by itself,
+// on Arm with g++, it asks for one by attributes instead, with AES, which a Cortex-A72 lacks; this
+// is its word for "cannot".
+#define TOOLCHAIN_MISS_SYS_AUXV_H
 #include <hwy/highway.h>
 
 namespace lazyrt {
@@ -26,6 +30,17 @@ HWY_INLINE V min_nan(V a, V b) {
 HWY_INLINE V clamp(V x, V low, V high) {
   x = hn::IfThenElse(hn::Lt(x, low), low, x);
   return hn::IfThenElse(hn::Gt(x, high), high, x);
+}
+
+// Highway's for 32-bit Arm multiplies x by an estimate of 1 / sqrt(x), which makes NaN of infinity
+// and 0 of -0.
+HWY_INLINE V sqrt(V x) {
+#if HWY_ARCH_ARM_V7
+  const auto stays = hn::Or(hn::Eq(x, hn::Zero(D())), hn::Eq(x, set1(HUGE_VALF)));
+  return hn::IfThenElse(stays, x, hn::Sqrt(x));
+#else
+  return hn::Sqrt(x);
+#endif
 }
 
 // 2^n for n in [-126, 127]; infinity for 128.
@@ -82,13 +97,13 @@ HWY_INLINE V exp_nonpositive(V x) {
 }
 
 // e^-87 for x below -87, infinity from 89 on. NaN stays: of two operands x86's Min and Max give the
-// second if one is NaN, Arm's give NaN; emulated ones may drop it.
+// second if one is NaN; Highway's for 64-bit Arm and emulated ones give the number.
 HWY_INLINE V exp_bounded(V x) {
   const V low = set1(-87.0f), high = set1(89.0f);
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-  x = clamp(x, low, high);
-#else
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   x = hn::Max(low, hn::Min(high, x));
+#else
+  x = clamp(x, low, high);
 #endif
   const ExpParts e = exp_parts(x);
   return hn::Mul(exp_of_remainder(e), power_of_two(e.n));

@@ -1,4 +1,4 @@
-#include "tests/conformance/expectations.h"
+#include "platforms/posix/conformance/expectations.h"
 
 #include <fstream>
 #include <sstream>
@@ -16,15 +16,32 @@ Expectations Expectations::read(const std::string& path, std::string* error) {
     std::string verdict, id, reason;
     words >> verdict >> id >> std::ws;
     std::getline(words, reason);
+    const size_t colon = verdict.find(':');
+    if (colon != std::string::npos && verdict.substr(colon + 1) != processor()) continue;
+    verdict = verdict.substr(0, colon);
     const bool unsupported = verdict == "UNSUPPORTED";
     const bool valid = (unsupported || verdict == "XFAIL") && !reason.empty();
     const auto kind = unsupported ? Expectation::Kind::kUnsupported : Expectation::Kind::kFails;
     if (!valid || !out.lines_.emplace(id, Expectation{kind, reason}).second) {
       *error = path + ":" + std::to_string(number) +
-               ": not 'UNSUPPORTED|XFAIL op/case reason', or given twice";
+               ": not 'UNSUPPORTED|XFAIL[:processor] op/case reason', or given twice";
     }
   }
   return out;
+}
+
+const char* Expectations::processor() {
+#if defined(__x86_64__)
+  return "x86_64";
+#elif defined(__aarch64__)
+  return "aarch64";
+#elif defined(__arm__)
+  return "armv7l";
+#elif defined(__riscv) && __riscv_xlen == 64
+  return "riscv64";
+#else
+  return "unknown";
+#endif
 }
 
 Expectation Expectations::of(const std::string& case_id) const {

@@ -13,7 +13,8 @@ struct Expectation {
 };
 
 /// Lines "UNSUPPORTED <op>/<case> reason" and "XFAIL <op>/<case> reason"; '#' begins a comment. A
-/// '*' in the case stands for any text: every case that the line matches must be as it says.
+/// '*' in the case stands for any text: every case that the line matches must be as it says. Of
+/// "XFAIL:<processor>" only the processor after the colon is spoken of (processor()).
 class Expectations {
  public:
   /// Answers in *error what is wrong with the file, with its line number; empty if nothing is.
@@ -24,6 +25,8 @@ class Expectations {
   static bool matches(const char* pattern, const char* case_id);
 
   const std::map<std::string, Expectation>& lines() const { return lines_; }
+  /// What this program is compiled for, as `uname -m` calls it: "x86_64", "aarch64", ...
+  static const char* processor();
 
  private:
   std::map<std::string, Expectation> lines_;
