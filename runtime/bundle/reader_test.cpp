@@ -194,7 +194,7 @@ class DamagedBundle : public testing::TestWithParam<bool> {
 };
 
 TEST_P(DamagedBundle, TruncatedMetadataIsRefused) {
-  for (uint64_t size = 0; size < prolog_.metadata_bytes; size += 4) {
+  for (size_t size = 0; size < prolog_.metadata_bytes; size += 4) {
     const AlignedBytes cut =
         test::write_bundle({file_.data() + prolog_.metadata_offset, size}, parts_);
     EXPECT_NE(use(cut), Error::kOk) << size;

@@ -17,14 +17,18 @@ Expectations Expectations::read(const std::string& path, std::string* error) {
     words >> verdict >> id >> std::ws;
     std::getline(words, reason);
     const size_t colon = verdict.find(':');
-    if (colon != std::string::npos && verdict.substr(colon + 1) != processor()) continue;
+    const std::string named =
+        "," + verdict.substr(colon == std::string::npos ? 0 : colon + 1) + ",";
+    if (colon != std::string::npos &&
+        named.find("," + std::string(processor()) + ",") == named.npos)
+      continue;
     verdict = verdict.substr(0, colon);
     const bool unsupported = verdict == "UNSUPPORTED";
     const bool valid = (unsupported || verdict == "XFAIL") && !reason.empty();
     const auto kind = unsupported ? Expectation::Kind::kUnsupported : Expectation::Kind::kFails;
     if (!valid || !out.lines_.emplace(id, Expectation{kind, reason}).second) {
       *error = path + ":" + std::to_string(number) +
-               ": not 'UNSUPPORTED|XFAIL[:processor] op/case reason', or given twice";
+               ": not 'UNSUPPORTED|XFAIL[:processor,...] op/case reason', or given twice";
     }
   }
   return out;

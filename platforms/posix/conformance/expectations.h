@@ -14,7 +14,7 @@ struct Expectation {
 
 /// Lines "UNSUPPORTED <op>/<case> reason" and "XFAIL <op>/<case> reason"; '#' begins a comment. A
 /// '*' in the case stands for any text: every case that the line matches must be as it says. Of
-/// "XFAIL:<processor>" only the processor after the colon is spoken of (processor()).
+/// "XFAIL:<processor>,..." only the processors after the colon are spoken of (processor()).
 class Expectations {
  public:
   /// Answers in *error what is wrong with the file, with its line number; empty if nothing is.
