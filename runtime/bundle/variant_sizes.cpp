@@ -72,8 +72,9 @@ Status check_sizes(const fb::Method& method, Span<const int64_t> symbols) {
 }
 
 void read_file_sizes(const fb::Method& variant, int64_t* symbols) {
-  for (const fb::Binding* input : *variant.inputs()) {
-    const fb::Value& value = *variant.values()->Get(static_cast<uint32_t>(input->value()));
+  for (uint32_t i = 0; i < count_of(variant.inputs()); ++i) {
+    const auto id = static_cast<uint32_t>(variant.inputs()->Get(i)->value());
+    const fb::Value& value = *variant.values()->Get(id);
     const auto indices = ints_of(value.symbols());
     for (size_t dim = 0; dim < indices.size(); ++dim) {
       if (indices[dim] >= 0) symbols[indices[dim]] = value.shape()->Get(static_cast<uint32_t>(dim));
