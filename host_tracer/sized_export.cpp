@@ -167,6 +167,7 @@ class SizedGraphs {
       if (const auto added = capture(*wanted); !added.ok()) return added.failure();
     }
   }
+  const std::vector<SizePoint>& points() const { return points_; }
   /// Where the last unify() failed.
   const Source& place() const { return place_; }
 
@@ -283,9 +284,11 @@ class SizedPrograms {
     }
   }
 
-  /// Whether a captured program is another one than that of all sizes, and where.
+  /// Whether a program that was captured, but did not make the one of all sizes, is another one,
+  /// and where.
   Outcome<bool> takes_other_paths(const DynamicGraph& dynamic) {
     for (const SizePoint& point : captures_.points()) {
+      if (std::find(unified_.begin(), unified_.end(), point) != unified_.end()) continue;
       const auto trace = captures_.at(point);
       if (!trace.ok()) return trace.failure();
       ExportReport of_this;
@@ -320,6 +323,7 @@ class SizedPrograms {
     if (captures_.are_open()) LAZYRT_TRY(graphs.add_drawn());
     auto dynamic = graphs.unify();
     place_ = graphs.place();
+    unified_ = graphs.points();
     if (!dynamic.ok()) return dynamic.failure();
     constexpr int64_t kMostTried = 1024;
     LAZYRT_TRY(try_shapes(*dynamic, sizes.points[0], kMostTried));
@@ -425,7 +429,8 @@ class SizedPrograms {
   ExportOptions others_;  ///< whose steps are not told one by one
   ExportOptions plain_;   ///< the same, as for a program of one size
   Captures captures_;
-  Source place_;  ///< where the last program differed
+  Source place_;                    ///< where the last program differed
+  std::vector<SizePoint> unified_;  ///< the points that it was made of
 };
 
 }  // namespace

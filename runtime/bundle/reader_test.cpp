@@ -10,6 +10,7 @@
 
 #include "lazyrt/runtime.h"
 #include "tests/support/branching_bundle.h"
+#include "tests/support/dynamic_bundle.h"
 #include "tests/support/tiny_ops.h"
 
 namespace lazyrt {
@@ -186,9 +187,14 @@ TEST(Damage, EveryFlippedBitIsSeenByTheChecksums) {
 }
 
 /// One bundle of the plain parts, one with guards, states and variants.
-class DamagedBundle : public testing::TestWithParam<bool> {
+struct DamagedParam {
+  const char* name;
+  test::BundleParts (*parts)();
+};
+
+class DamagedBundle : public testing::TestWithParam<DamagedParam> {
  protected:
-  const test::BundleParts parts_ = GetParam() ? test::branching_bundle() : test::tiny_bundle();
+  const test::BundleParts parts_ = GetParam().parts();
   const AlignedBytes file_ = test::write_bundle(parts_);
   const BundleProlog prolog_ = file_.copy().prolog();
 };
@@ -227,9 +233,11 @@ TEST_P(DamagedBundle, RandomBytesUnderRightChecksumsNeverCrash) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, DamagedBundle, testing::Bool(), [](const auto& param) {
-  return std::string(param.param ? "branching" : "tiny");
-});
+INSTANTIATE_TEST_SUITE_P(Files, DamagedBundle,
+                         testing::Values(DamagedParam{"tiny", test::tiny_bundle},
+                                         DamagedParam{"branching", test::branching_bundle},
+                                         DamagedParam{"ranges", test::guarded_ranges_bundle}),
+                         [](const auto& param) { return std::string(param.param.name); });
 
 /// Many tables that share one long vector cost little in the file but much to walk.
 TEST(Hostile, SharedVectorsAreRefused) {

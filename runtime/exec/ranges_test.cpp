@@ -37,43 +37,6 @@ std::string refusal(Session* session, int64_t rows, int64_t n) {
   return status.message();
 }
 
-/// y = x + x of x f32[n,1], n from 1 to 8; from 5 on relu(x) where x[0] is not 0, else x + x + x.
-test::BundleParts guarded_range() {
-  test::BundleParts parts;
-  for (int variant = 0; variant < 3; ++variant) {
-    test::MethodBuilder b(&parts);
-    const DType f32 = DType::kFloat32;
-    const int64_t n = variant == 0 ? 2 : 6;
-    const int x = b.input("x", f32, {n, 1});
-    auto symbol = std::make_unique<fb::SymbolT>();
-    symbol->name = "n";
-    symbol->min = variant == 0 ? 1 : 5;
-    symbol->max = variant == 0 ? 4 : 8;
-    b.method().symbols.push_back(std::move(symbol));
-    b.method().values[0]->symbols = {0, -1};
-    if (variant == 1) {
-      const int64_t zero = 0;
-      const int row = b.constant("row", DType::kInt64, {1}, &zero);
-      auto guard = std::make_unique<fb::GuardT>();
-      guard->kind = fb::GuardKind::Truth;
-      guard->value = b.node(fb::IndexSelectT{}, {x, row}, f32, {1, 1});
-      guard->seen_integer = 1;
-      guard->text = "bool(x[0])";
-      b.method().guards.push_back(std::move(guard));
-      b.output("y", b.node(test::relu(), {x}, f32, {n, 1}));
-      continue;
-    }
-    int y = b.node(test::add(), {x, x}, f32, {n, 1});
-    if (variant == 2) y = b.node(test::add(), {y, x}, f32, {n, 1});
-    b.output("y", y);
-  }
-  for (int variant = 1; variant < 3; ++variant)
-    parts.bundle.methods[0]->variants.push_back(
-        std::move(parts.bundle.methods[static_cast<size_t>(variant)]));
-  parts.bundle.methods.resize(1);
-  return parts;
-}
-
 TEST(Ranges, TheMethodTakesWhatItsVariantsTakeTogether) {
   const Loaded bundle(test::ranges_bundle());
   const Method method = bundle.method();
@@ -127,7 +90,7 @@ TEST(Ranges, NodesAndStatsAreThoseOfTheVariantThatIsBound) {
 }
 
 TEST(Ranges, TwoVariantsOfOneRangeAreToldApartByGuards) {
-  const Loaded bundle(guarded_range());
+  const Loaded bundle(test::guarded_ranges_bundle());
   Session session = make(bundle.method());
   const auto run = [&](std::vector<float> x, size_t variant) {
     const TensorView view = {x.data(), DType::kFloat32, {static_cast<int64_t>(x.size()), 1}};

@@ -10,6 +10,7 @@
 #include "lazyrt/runtime.h"
 #include "tests/support/branching_bundle.h"
 #include "tests/support/case_bundle.h"
+#include "tests/support/dynamic_bundle.h"
 #include "tests/support/mixed_bundle.h"
 
 namespace lazyrt {
@@ -69,6 +70,7 @@ void write_corpus(const std::string& folder) {
   Corpus corpus(folder);
   corpus.add("tiny", test::tiny_bundle());
   corpus.add("branching", test::branching_bundle());
+  corpus.add("ranges", test::guarded_ranges_bundle());
   corpus.add("mixed", test::mixed_bundle(default_ops()));
 #define LAZYRT_OP(Member, name, folder) \
   for (const OpCase& c : name##_cases()) corpus.add_case(#name, c);

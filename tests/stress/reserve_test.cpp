@@ -165,6 +165,23 @@ TEST_P(Reserve, InputsAndResultsAreWhatTheyAreWithoutIt) {
   EXPECT_EQ(trap.asked, 0);
 }
 
+TEST_P(Reserve, HoldsForTheRangesOfAllVariants) {
+  Trap trap;
+  const Loaded loaded(test::ranges_bundle());
+  Session session = test::make(loaded.method(), options(&trap));
+  trap.is_set = true;
+  const std::vector<float> x(24, 2), ones(3 * 512, 1);
+  const std::vector<int64_t> ids(512, 1);
+  ASSERT_TRUE(session.set_input(0, x.data(), 48).ok());
+  for (const int64_t n : {6, 512, 100, 102, 64, 6}) {
+    ASSERT_TRUE(session.set_input(1, ids.data(), static_cast<size_t>(n) * 8).ok());
+    ASSERT_TRUE(session.set_input(2, ones.data(), static_cast<size_t>(n) * 12).ok());
+    ASSERT_TRUE(session.run().ok());
+    EXPECT_THAT(test::floats(session, 0), testing::Each(n > 100 ? 12.0f : 9.0f));
+  }
+  EXPECT_EQ(trap.asked, 0);
+}
+
 TEST_P(Reserve, CountsAgainstTheLimit) {
   const Loaded loaded(test::sized_mixed_bundle(default_ops()), default_ops());
   SessionOptions plain;

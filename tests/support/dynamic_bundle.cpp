@@ -72,6 +72,42 @@ BundleParts ranges_bundle(int64_t n2) {
   return parts;
 }
 
+BundleParts guarded_ranges_bundle() {
+  BundleParts parts;
+  for (int variant = 0; variant < 3; ++variant) {
+    MethodBuilder b(&parts);
+    const DType f32 = DType::kFloat32;
+    const int64_t n = variant == 0 ? 2 : 6;
+    const int x = b.input("x", f32, {n, 1});
+    auto symbol = std::make_unique<fb::SymbolT>();
+    symbol->name = "n";
+    symbol->min = variant == 0 ? 1 : 5;
+    symbol->max = variant == 0 ? 4 : 8;
+    b.method().symbols.push_back(std::move(symbol));
+    b.method().values[0]->symbols = {0, -1};
+    if (variant == 1) {
+      const int64_t zero = 0;
+      const int row = b.constant("row", DType::kInt64, {1}, &zero);
+      auto guard = std::make_unique<fb::GuardT>();
+      guard->kind = fb::GuardKind::Truth;
+      guard->value = b.node(fb::IndexSelectT{}, {x, row}, f32, {1, 1});
+      guard->seen_integer = 1;
+      guard->text = "bool(x[0])";
+      b.method().guards.push_back(std::move(guard));
+      b.output("y", b.node(relu(), {x}, f32, {n, 1}));
+      continue;
+    }
+    int y = b.node(add(), {x, x}, f32, {n, 1});
+    if (variant == 2) y = b.node(add(), {y, x}, f32, {n, 1});
+    b.output("y", y);
+  }
+  for (int variant = 1; variant < 3; ++variant)
+    parts.bundle.methods[0]->variants.push_back(
+        std::move(parts.bundle.methods[static_cast<size_t>(variant)]));
+  parts.bundle.methods.resize(1);
+  return parts;
+}
+
 BundleParts relu_chain(int nodes) {
   BundleParts parts;
   MethodBuilder b(&parts);

@@ -33,6 +33,9 @@ BundleParts dynamic_bundle(int64_t rows = 4, int64_t n = 6);
 /// dynamic_bundle with "n" up to 100, and a variant for 102 to 512 that is exported at `n2`: its
 /// total is twice + twice. Its "rows" are 1 to 4.
 BundleParts ranges_bundle(int64_t n2 = 200);
+/// y = x + x of x f32[n,1], n from 1 to 8; from 5 on relu(x) where x[0] is not 0, else x + x + x.
+/// Of operators that tiny_ops has, too.
+BundleParts guarded_ranges_bundle();
 /// dynamic_bundle without symbols, terms and patches.
 BundleParts static_bundle(int64_t rows, int64_t n);
 
