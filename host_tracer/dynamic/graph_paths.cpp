@@ -32,6 +32,12 @@ bool same_attrs(const Attrs& a, const Attrs& b) {
   });
 }
 
+Attrs without_numbers(const Attrs& attrs) {
+  std::vector<AttrNumber> numbers = attr_numbers(attrs);
+  for (AttrNumber& number : numbers) number.integer = 0, number.real = 0;
+  return with_numbers(attrs, numbers);
+}
+
 template <class T>
 bool near_elements(const Value& a, const Value& b) {
   for (size_t i = 0; i < a.constant.bytes; i += sizeof(T)) {
@@ -63,9 +69,10 @@ bool same_operands(const Graph& a, const Node& x, const Graph& b, const Node& y)
 SizePath path_of(const Graph& graph, const std::set<std::string>& places) {
   SizePath path = structure_of(graph);
   for (const Node& node : graph.nodes()) {
-    if (places.count(node.source.text()) == 0) continue;
-    const std::string attrs = node.attrs.text();
+    const bool is_place = places.count(node.source.text()) != 0;
+    const std::string attrs = (is_place ? node.attrs : without_numbers(node.attrs)).text();
     path.insert(path.end(), attrs.begin(), attrs.end());
+    if (!is_place) continue;
     for (const ValueId id : node.inputs) {
       const Value* constant = small_constant(graph, id);
       if (constant == nullptr) continue;

@@ -11,8 +11,8 @@
 
 namespace lazyrt {
 
-/// The graph's structure, and at the places, as of Source::text, the attributes and small constants
-/// of the nodes, too.
+/// The graph's structure with what attributes have beside numbers (functions, flags), and at the
+/// places, as of Source::text, their numbers and the nodes' small constants, too.
 SizePath path_of(const Graph& graph, const std::set<std::string>& places);
 
 /// The first node by which two graphs that should compute the same differ: in structure (then no

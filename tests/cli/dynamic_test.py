@@ -42,6 +42,15 @@ class Encoder(nn.Module):
         return y / math.sqrt(n) if self.scaled else y
 
 
+class Forked(nn.Module):
+    """Long inputs take another path."""
+
+    def forward(self, x):
+        if x.shape[0] > 10:
+            return torch.relu(x)
+        return torch.sigmoid(x)
+
+
 class Talks(nn.Module):
     """Says at large sizes what no bundle can say."""
 
@@ -63,7 +72,7 @@ def setUpModule():
     write_model("multiples.pt2", Cnn(), (torch.randn(2, 3, 32, 32),), dynamic_shapes=({2: 16 * part},))
     torch.jit.save(torch.jit.trace(Cnn().eval(), torch.randn(2, 3, 32, 32)), path("cnn.pt"))
     torch.jit.save(torch.jit.trace(Encoder(True).eval(), (ids, mask)), path("traced_encoder.pt"))
-    for name, module in (("encoder", Encoder(True)), ("talks", Talks())):
+    for name, module in (("encoder", Encoder(True)), ("talks", Talks()), ("forked", Forked())):
         torch.jit.save(torch.jit.script(module.eval()), path(name + ".pt"))
 
 
@@ -112,6 +121,15 @@ class Dynamic(Base):
         for shape in ((1, 3, 16, 64), (8, 3, 64, 16), (3, 3, 48, 48)):
             self.expect_as(program, {"x": np.random.default_rng(1).standard_normal(shape).astype(np.float32)})
         self.refuses_run({"x": np.zeros((1, 3, 24, 16), np.float32)}, "'height' is 24", "16")
+
+    def test_ranges_of_torchscript(self):
+        report = self.export("forked.pt", "--input", "x=6,4:f32", "--dynamic", "x.0=rows:1..30").out
+        self.assertIn("variant 0   rows: 1 to 10", report)
+        self.assertIn("variant 1   rows: 11 to 30", report)
+        self.assertIn("size    rows: 11 to 30", call("lazy-export", "inspect", path("out.lzb"), code=DONE).out)
+        for rows in (1, 10, 11, 30):
+            self.expect_as(Forked(), {"x": np.random.default_rng(rows).standard_normal((rows, 4)).astype(np.float32)})
+        self.refuses_run({"x": np.zeros((31, 4), np.float32)}, "'rows' is 31", "1 to 30")
 
     def test_dims_of_a_pt2(self):
         summary = self.export("encoder.pt2", "--json").json()

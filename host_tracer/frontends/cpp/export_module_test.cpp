@@ -138,10 +138,28 @@ TEST_F(CppExport, AProgramThatThrowsAtASizeIsNamed) {
   test::expect_close(run({x}), program(x), "42");
 }
 
-TEST_F(CppExport, AnotherPathAtAnotherSizeFailsByItsPlace) {
+TEST_F(CppExport, AnotherPathAtAnotherSizeIsARange) {
+  const auto program = [](const Tensor& x) {
+    return x.size(0) > 12 ? torch::relu(x) : torch::sigmoid(x);
+  };
+  ModuleExportOptions options;
+  options.dynamic = {{"x0", 0, "n", 1, 64}};
+  const auto made = export_module(program, {torch::randn({6})}, path_, options);
+  ASSERT_TRUE(made.ok()) << made.failure().text;
+  ASSERT_EQ(made->exported.variants.size(), 2u);
+  EXPECT_EQ(made->exported.variants[1].sizes, "n: 13 to 64");
+  for (const int64_t n : {1, 12, 13, 64}) {
+    const Tensor x = torch::randn({n});
+    test::expect_close(run({x}), program(x), std::to_string(n));
+  }
+}
+
+TEST_F(CppExport, AnotherPathAtEachSizeFailsByItsPlace) {
   const auto program = [](const Tensor& x) {
     const SourceScope here(source_here());
-    return x.size(0) > 12 ? torch::relu(x) : torch::sigmoid(x);
+    Tensor y = x;
+    for (int64_t i = 0; i < x.size(0); ++i) y = torch::relu(y + x);
+    return y;
   };
   ModuleExportOptions options;
   options.dynamic = {{"x0", 0, "n", 1, 64}};
