@@ -334,6 +334,64 @@ def test_paths_become_ranges(body, variants, tmp_path):
             torch.testing.assert_close(program(x), body(x), rtol=1e-4, atol=1e-4, msg=lambda m: f"n={n}: {m}")
 
 
+class Base(nn.Module):
+    """Keeps the size of its first call."""
+
+    base = None
+
+    def forward(self, x):
+        if self.base is None:
+            self.base = len(x)
+        return x * (len(x) / self.base)
+
+
+class Longest(nn.Module):
+    longest = 1
+
+    def forward(self, x):
+        self.longest = max(self.longest, len(x))
+        return x / self.longest
+
+
+class Seen(nn.Module):
+    seen = False
+
+    def forward(self, x):
+        self.seen = self.seen or len(x) > 6
+        return x * 2 if self.seen else x
+
+
+class Weights(nn.Module):
+    weights = None
+
+    def forward(self, x):
+        if self.weights is None:
+            self.weights = torch.full((2,), 1 / len(x))
+        return x * self.weights
+
+
+class Memoised(nn.Module):
+    """What its first call keeps is the same at all sizes."""
+
+    table = None
+
+    def forward(self, x):
+        if self.table is None:
+            self.table = torch.arange(2.0)
+        return x + self.table
+
+
+@pytest.mark.parametrize("model", [Base, Longest, Seen, Weights])
+def test_what_the_program_keeps_of_sizes_is_refused(model, tmp_path):
+    with pytest.raises(lazyrt.ExportError, match="at n=.*changes what its later calls do"):
+        lazyrt.export(model(), (torch.ones(4, 2),), tmp_path / "m.lzb", dynamic={"x": {0: ("n", 2, 8)}})
+
+
+def test_what_the_first_call_keeps_may_be_the_same_at_all_sizes(tmp_path):
+    report = check_sizes(Memoised(), lambda n: (torch.randn(n, 2),), {"n": (2, 8, 4)}, {"x": {0: ("n", 2, 8)}}, tmp_path / "m.lzb")
+    assert report.verdict == "SOUND"
+
+
 def test_errors_of_a_call_name_symbol_and_bound(tmp_path):
     lazyrt.export(lambda x: x * 2, (torch.ones(2, 3),), tmp_path / "m.lzb", dynamic={"x": {0: ("rows", 1, 4)}})
     program = lazyrt.load(tmp_path / "m.lzb")

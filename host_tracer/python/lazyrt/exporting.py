@@ -212,8 +212,8 @@ class _Export:
     def _capture_at(self, first, point):
         """(example, trace, run) of the first step's program at other sizes."""
         example = self.sizes.resized(self.program.target, first.sample, point)
-        trace, run = self._capture(example, self.state.known[first.phase])
         where = f"at {self.sizes.text(point)} "
+        trace, run = self._captured_settled(example, where)
         if _inside(run.description) != _inside(first.run.description) or results.constants_of(run.description) != results.constants_of(first.run.description):
             raise ExportError(f"{where}the program gives results that are nested otherwise, or other texts and constants, than with the sample", "unsupported")
         errors = [finding for finding in trace.findings if finding["severity"] == "error"]
@@ -231,6 +231,18 @@ class _Export:
         if is_compared:
             self._keep_reference(step)
         return step.trace
+
+    def _captured_settled(self, example, where):
+        """(trace, run) of a call that leaves what the program keeps as it is, and that computes the same as a first one."""
+        known = self.state.known
+        trace, run = self._capture(example, known[-1])
+        same = self.state.find(run.after) == len(known) - 1
+        if same and len(known) > 1:
+            same = _tracer.compute_the_same(self._capture(example, known[0])[0], trace, set())
+        if not same:
+            raise ExportError(f"{where}the program changes what its later calls do, or does something else in its first call: with extents that vary that "
+                              "is not supported yet", "unsupported")
+        return trace, run
 
     def _refusal(self, example):
         """Why the program does not take an example; "" where it does."""
