@@ -15,6 +15,8 @@ namespace {
 
 /// The evaluations in their order, one for each call of learn: a pair of nudges, these two, pairs.
 constexpr int kFlushed = 2, kInDouble = 3, kNudges = 10, kStages = kNudges + 2;
+/// As many where decisions were seen to change: of n equal numbers each wins in one of n.
+constexpr int kStagesOfDecisions = 8 * kStages;
 constexpr int kNoNudge = -1;
 
 bool is_floating(const at::Tensor& t) { return at::isFloatingType(t.scalar_type()); }
@@ -150,10 +152,21 @@ void EagerWobble::learn_in_double() {
   }
 }
 
+bool EagerWobble::decisions_change() const {
+  for (size_t i = 0; i < wobbles_.size(); ++i) {
+    if (!plain_[i].defined() || is_floating(plain_[i])) continue;
+    for (const at::Tensor& seen : wobbles_[i].seen) {
+      if (!at::equal(seen, plain_[i])) return true;
+    }
+  }
+  return false;
+}
+
 bool EagerWobble::learn() {
-  if (stage_ == kStages) return false;
+  if (stage_ == kStagesOfDecisions) return false;
+  if (stage_ == kStages && !decisions_change()) return false;
   if (stage_ == 0 && !start()) {
-    stage_ = kStages;
+    stage_ = kStagesOfDecisions;
     return false;
   }
   if (stage_ == kFlushed) {

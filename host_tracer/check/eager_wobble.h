@@ -29,7 +29,8 @@ class EagerWobble {
 
   /// Evaluates once more, what tells most for its time first: the plain trace and one with
   /// last-place changes, the other of that pair, without subnormal numbers, in float64. The wobble
-  /// is then whole; more such pairs follow. False: no more is to be learned.
+  /// is then whole; more such pairs follow, many of them where integers or truth values were seen to
+  /// change. False: no more is to be learned.
   bool learn();
 
   /// Whether anything was learned.
@@ -56,6 +57,7 @@ class EagerWobble {
   Outcome<TraceRun> evaluate_flushed() const;
   void add(const TraceRun& run, int places = 1);
   bool start();
+  bool decisions_change() const;
   void learn_nudged(int nudge);
   void learn_in_double();
 
