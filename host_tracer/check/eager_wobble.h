@@ -29,8 +29,8 @@ class EagerWobble {
 
   /// Evaluates once more, what tells most for its time first: the plain trace and one with
   /// last-place changes, the other of that pair, without subnormal numbers, in float64. The wobble
-  /// is then whole; more such pairs follow, many of them where integers or truth values were seen to
-  /// change. False: no more is to be learned.
+  /// is then whole; more such pairs follow, many of them where integers or truth values were seen
+  /// to change. False: no more is to be learned.
   bool learn();
 
   /// Whether anything was learned.

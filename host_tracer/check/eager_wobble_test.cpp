@@ -13,7 +13,8 @@ namespace {
 using capture_testing::checked;
 using capture_testing::Tensors;
 
-constexpr int kWhole = 4, kAll = 12;  ///< evaluations until the wobble is whole, and of all
+/// Evaluations until the wobble is whole, of all, and of all where decisions change.
+constexpr int kWhole = 4, kAll = 12, kAllOfDecisions = 96;
 
 /// Rounded sums, ties, rows that change places, elements that are infinite by rounding.
 Tensors rounded(const Tensors& x) {
@@ -54,8 +55,21 @@ TEST_F(EagerWobbleTest, IsWholeAfterEveryKindOfEvaluationAndAfterEachPair) {
     EXPECT_EQ(one.of(0).whole, count >= kWhole && count % 2 == 0) << count;
     EXPECT_EQ(one.of(0).seen.size(), static_cast<size_t>(count) + 1);
   }
-  EXPECT_EQ(count, kAll);
+  EXPECT_EQ(count, kAllOfDecisions);
   EXPECT_TRUE(one.notes().empty());
+}
+
+TEST_F(EagerWobbleTest, EndsSoonerWhereNoDecisionChanges) {
+  const std::vector<TraceGroup> groups = {
+      {checked(inputs_,
+               [](const Tensors& x) {
+                 return Tensors{x[0].matmul(x[1]), x[0].sum(1).gt(1e6)};
+               }),
+       {0}}};
+  EagerWobble one = {groups, {{inputs_, 0}}, 1};
+  int count = 0;
+  while (one.learn()) ++count;
+  EXPECT_EQ(count, kAll);
 }
 
 TEST_F(EagerWobbleTest, WhatPassesEarlyPassesWhenTheWobbleIsWhole) {
