@@ -1,6 +1,7 @@
 #include "host_tracer/exporter.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "host_tracer/graph/guards.h"
@@ -83,6 +84,12 @@ void list_nodes(const Graph& graph, ExportReport* report) {
 
 }  // namespace
 
+void take_more_traces(ExportReport* report, std::vector<Trace>* traces) {
+  auto& more = report->more_traces;
+  std::move(more.begin(), more.end(), std::back_inserter(*traces));
+  more.clear();
+}
+
 std::vector<std::string> dump_points(const Pipeline& pipeline) {
   std::vector<std::string> names = {"import"};
   for (const Pass& pass : pipeline) {
@@ -143,8 +150,6 @@ Outcome<ExportReport> export_traces(const std::vector<Trace>& samples, const OpT
   auto groups = group_traces(samples);
   if (!groups.ok()) return groups.failure();
   ExportReport report;
-  report.shapes = samples[0].shapes;
-  collect_notes(samples, &report);
   std::vector<PlannedVariant> variants;
   if (options.dynamic) {
     groups->clear();
@@ -152,9 +157,6 @@ Outcome<ExportReport> export_traces(const std::vector<Trace>& samples, const OpT
     if (!made.ok()) return made.failure();
     variants = std::move(made->variants);
     report.more_traces = std::move(made->more_traces);
-    report.shapes = samples[0].shapes;
-    report.notes.clear();
-    collect_notes(samples, &report);
     for (const PlannedVariant& variant : variants)
       report.variants.push_back(describe(variant, variants.front()));
   }
@@ -168,6 +170,8 @@ Outcome<ExportReport> export_traces(const std::vector<Trace>& samples, const OpT
     variants.push_back(std::move(*made));
     report.variants.push_back(describe(variants.back(), variants.front()));
   }
+  report.shapes = samples[0].shapes;
+  collect_notes(samples, &report);
   LAZYRT_TRY(write_stage(variants, verdict_of(samples), options, &report));
   list_nodes(*variants[0].graph, &report);
   return report;

@@ -83,6 +83,9 @@ struct ExportReport {
   std::vector<StageTime> times;
 };
 
+/// Appends more_traces to the traces of the export, for the check.
+void take_more_traces(ExportReport* report, std::vector<Trace>* traces);
+
 /// The names that `after_pass` may give: "import", then those of the pipeline, each once.
 std::vector<std::string> dump_points(const Pipeline& pipeline);
 

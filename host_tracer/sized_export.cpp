@@ -27,7 +27,11 @@ class Captures {
  public:
   /// REQUIRES: `given`, as of make_sized, outlives this.
   Captures(const DynamicExport& sizes, const std::vector<Trace>& given) : sizes_(sizes) {
-    for (const Trace& trace : given) known_.emplace(point_of(sizes.shapes, trace), &trace);
+    for (const Trace& trace : given) {
+      const SizePoint point = point_of(sizes.shapes, trace);
+      known_.emplace(point, &trace);
+      if (trace.eager) compared_.insert(point);
+    }
   }
 
   /// Whether there can be more than those given.
@@ -41,11 +45,18 @@ class Captures {
     const auto known = known_.find(point);
     return known != known_.end() ? known->second : make(point, false);
   }
-  /// One that the check can compare with the bundle. *is_new: it is none of those given.
-  Outcome<const Trace*> compared_at(const SizePoint& point, bool* is_new) {
+  /// One that the check can compare with the bundle.
+  Outcome<const Trace*> compared_at(const SizePoint& point) {
     const auto known = known_.find(point);
-    *is_new = known == known_.end() || !known->second->eager;
-    return *is_new ? make(point, true) : known->second;
+    return known != known_.end() && known->second->eager ? known->second : make(point, true);
+  }
+  /// Those that the check can compare, and that were not given.
+  std::vector<Trace> compared() const {
+    std::vector<Trace> list;
+    for (const auto& [point, trace] : known_) {
+      if (trace->eager && compared_.count(point) == 0) list.push_back(*trace);
+    }
+    return list;
   }
   /// All get the states that one of these has, those to come as well, which may have no others.
   Outcome<Done> share_states(const std::vector<const Trace*>& traces) {
@@ -82,6 +93,7 @@ class Captures {
 
   const DynamicExport& sizes_;
   std::map<SizePoint, const Trace*> known_;
+  std::set<SizePoint> compared_;  ///< of those given
   std::deque<Trace> made_;
   std::optional<Trace> with_states_;
 };
@@ -199,8 +211,8 @@ class SizedGraphs {
   Source place_;
 };
 
-/// At the corners of the symbols' bounds, of the first eight symbols all, and at some drawn sizes;
-/// but for those that the shape rules refuse.
+/// Bytes of an arena for any sizes, found at the corners of the symbols' bounds (of the first eight
+/// symbols all corners) and at some drawn sizes; sizes that the shape rules refuse are left out.
 uint64_t find_reserve(const DynamicGraph& dynamic, const MemoryPlan& model,
                       const MemoryPlan& here) {
   const std::vector<DimSymbol>& symbols = dynamic.shapes().symbols;
@@ -241,22 +253,21 @@ class SizedPrograms {
     const SizeSet all = {sizes.shapes, sizes.sample, sizes.points};
     SizedExport made;
     auto whole = make_one(all, given_[0], options_, report);
-    if (whole.ok()) {
-      const auto differs = takes_other_paths(*whole->dynamic);
-      if (!differs.ok()) return differs.failure();
-      made.variants.push_back(std::move(*whole));
-      if (!*differs || !captures_.are_open()) return made;
-      ExportReport of_ranges;
-      auto parts = make_parts({Error::kUnsupported, ""}, &of_ranges);
-      if (!parts.ok()) return made;
-      *report = std::move(of_ranges);
-      return parts;
+    bool differs = !whole.ok() && differs_at_sizes(whole.failure());
+    if (whole.ok() && captures_.are_open()) {
+      const auto found = takes_other_paths(*whole->dynamic);
+      if (!found.ok()) return found.failure();
+      differs = *found;
     }
-    if (!differs_at_sizes(whole.failure()) || !captures_.are_open()) return whole.failure();
-    ExportReport of_ranges;
-    auto parts = make_parts(whole.failure(), &of_ranges);
-    if (parts.ok()) *report = std::move(of_ranges);
-    return parts;
+    if (differs && captures_.are_open()) {
+      ExportReport of_parts;
+      auto parts = make_parts(whole.ok() ? Failure{} : whole.failure(), &of_parts);
+      if (parts.ok()) *report = std::move(of_parts);
+      if (parts.ok() || !whole.ok()) return parts;
+    }
+    if (!whole.ok()) return whole.failure();
+    made.variants.push_back(std::move(*whole));
+    return made;
   }
 
  private:
@@ -375,7 +386,7 @@ class SizedPrograms {
     std::vector<Part> parts;
     std::vector<const Trace*> samples;
     for (const Range& range : ranges) {
-      auto part = capture_ends(range, parts.empty(), &made.more_traces);
+      auto part = capture_ends(range, parts.empty());
       if (!part.ok()) return part.failure();
       parts.push_back(std::move(*part));
       LAZYRT_TRY(check_interface(parts.back()));
@@ -393,19 +404,18 @@ class SizedPrograms {
         variant->sizes += (variant->sizes.empty() ? "" : "; ") + symbol.text();
       made.variants.push_back(std::move(*variant));
     }
+    made.more_traces = captures_.compared();
     return made;
   }
 
   /// What compares the range's program with eager at its ends.
-  Outcome<Part> capture_ends(const Range& range, bool has_sample, std::vector<Trace>* more_traces) {
+  Outcome<Part> capture_ends(const Range& range, bool has_sample) {
     Part part = {range, {options_.dynamic->shapes, options_.dynamic->sample, fit_points(range)}};
     part.sizes.shapes.symbols = range;
     if (has_sample) part.sample = &given_[0];
     for (const SizePoint& point : check_points(range, 1, 1)) {
-      bool is_new = false;
-      const auto trace = captures_.compared_at(point, &is_new);
+      const auto trace = captures_.compared_at(point);
       if (!trace.ok()) return trace.failure();
-      if (is_new) more_traces->push_back(**trace);
       if (part.sample != nullptr) continue;
       part.sample = *trace;
       part.sizes.sample = point;

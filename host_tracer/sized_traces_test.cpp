@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "host_tracer/aten/trace_builder.h"
 #include "host_tracer/capture/eager_reference.h"
@@ -74,6 +75,17 @@ class Scaled {
   int64_t refused_;
 };
 
+/// Removed with this.
+struct TemporaryFile {
+  explicit TemporaryFile(const std::string& name)
+      : path(std::filesystem::temp_directory_path() /
+             ("lazyrt_" + name + "_" + std::to_string(getpid()) + ".lzb")) {}
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() { std::filesystem::remove(path); }
+  const std::string path;
+};
+
 std::string failure_of(const Dims& shape, const std::vector<DynamicDim>& dims) {
   const auto sized = Scaled().capture(shape, dims);
   return sized.ok() ? "" : sized.failure().text;
@@ -117,15 +129,14 @@ TEST(SizedTraces, OnlyWhatIsComparedKeepsItsProgram) {
 TEST(SizedTraces, MakeABundleOfAnySize) {
   const auto sized = Scaled().capture({3, 2}, {{"x0", -2, "rows", 1, 40}});
   ASSERT_TRUE(sized.ok()) << sized.failure().text;
-  const std::string path = std::filesystem::temp_directory_path() /
-                           ("lazyrt_sized_" + std::to_string(getpid()) + ".lzb");
+  const TemporaryFile file("sized");
   ExportOptions options;
-  options.path = path;
+  options.path = file.path;
   options.dynamic = sized->dynamic;
   const auto report = export_traces(sized->traces, default_ops(), options);
   ASSERT_TRUE(report.ok()) << report.failure().text;
   EXPECT_FALSE(report->size_rules.empty());
-  auto program = Program::open(path.c_str(), default_ops());
+  auto program = Program::open(file.path.c_str(), default_ops());
   ASSERT_TRUE(program.ok()) << program.status().message();
   SessionOptions session_options;
   session_options.backend = reference_backend();
@@ -138,7 +149,43 @@ TEST(SizedTraces, MakeABundleOfAnySize) {
   ASSERT_TRUE(y.ok());
   EXPECT_EQ(y->shape, Shape({16, 2}));
   EXPECT_FLOAT_EQ(y->as<float>()[31], 5);
-  std::filesystem::remove(path);
+}
+
+/// x * 0.25 beyond 20 rows, x * 0.75 up to there; beyond 10 its relu.
+Outcome<Trace> trace_in_steps(const std::vector<SampleTensor>& inputs, bool compared) {
+  const int64_t n = inputs[0].shape[0];
+  TraceBuilder b;
+  const TraceValueId x = b.input({n, 2});
+  const TraceValueId scale = b.number(Scalar(n > 20 ? 0.25 : 0.75));
+  TraceValueId y = b.call("mul.Tensor", {{"self", t(x)}, {"other", t(scale)}}, {n, 2});
+  if (n > 10) y = b.call("relu", {{"self", t(y)}}, {n, 2});
+  b.output(y);
+  b.trace.sample_inputs = inputs;
+  if (compared) b.trace.eager = Scaled().reference();
+  return b.trace;
+}
+
+TEST(SizedTraces, BothEndsOfEachRangeAreCompared) {
+  SizedCapture program;
+  program.capture = trace_in_steps;
+  auto sized = capture_sizes(*trace_in_steps({sample_of({3, 2})}, true), {{"x0", 0, "rows", 1, 40}},
+                             program);
+  ASSERT_TRUE(sized.ok()) << sized.failure().text;
+  const TemporaryFile file("ranges");
+  ExportOptions options;
+  options.path = file.path;
+  options.dynamic = sized->dynamic;
+  auto report = export_traces(sized->traces, default_ops(), options);
+  ASSERT_TRUE(report.ok()) << report.failure().text;
+  std::vector<std::string> ranges;
+  for (const ExportedVariant& variant : report->variants) ranges.push_back(variant.sizes);
+  EXPECT_THAT(ranges, ElementsAre("rows: 1 to 10", "rows: 11 to 20", "rows: 21 to 40"));
+  take_more_traces(&*report, &sized->traces);
+  std::set<int64_t> compared;
+  for (const Trace& trace : sized->traces) {
+    if (trace.eager) compared.insert(trace.sample_inputs[0].shape[0]);
+  }
+  for (const int64_t end : {1, 10, 11, 20, 21, 40}) EXPECT_EQ(compared.count(end), 1u) << end;
 }
 
 TEST(SizedTraces, AProgramThatRaisesIsNamedWithItsSizes) {

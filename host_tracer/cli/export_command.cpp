@@ -315,7 +315,7 @@ void Export::write() {
     stop(report.failure());
   }
   describe_passes(*report, &summary_);
-  std::move(report->more_traces.begin(), report->more_traces.end(), std::back_inserter(traces_));
+  take_more_traces(&*report, &traces_);
 }
 
 std::unique_ptr<LoadedBundle> Export::open() const {

@@ -48,7 +48,7 @@ Outcome<Done> write(std::vector<Trace>* traces, const PythonExportOptions& optio
   auto report = export_traces(*traces, default_ops(), exporter);
   if (!report.ok()) return report.failure();
   describe_passes(*report, summary);
-  std::move(report->more_traces.begin(), report->more_traces.end(), std::back_inserter(*traces));
+  take_more_traces(&*report, traces);
   return Done{};
 }
 

@@ -36,8 +36,7 @@ Outcome<ModuleExport> make_checked(std::vector<Trace> traces, const std::string&
   exporter.path = path;
   auto exported = export_traces(traces, default_ops(), exporter);
   if (!exported.ok()) return exported.failure();
-  std::move(exported->more_traces.begin(), exported->more_traces.end(), std::back_inserter(traces));
-  exported->more_traces.clear();
+  take_more_traces(&*exported, &traces);
   DifferentialOptions check = options.check;
   check.pipeline = exporter.pipeline;
   check.sizes = exporter.dynamic.has_value();
