@@ -125,8 +125,7 @@ void write_op(const OpCases& op, Folder* folder) {
     const OpCase& c = op.cases[i];
     std::vector<const void*> inputs;
     for (size_t o = 0; o < c.operands.size(); ++o) {
-      const bool given = c.operands[o].dtype != DType::kNone && !c.operands[o].constant;
-      if (given) inputs.push_back(operands[i][o].view().data);
+      if (c.operands[o].is_given()) inputs.push_back(operands[i][o].view().data);
     }
     const Status ran = record_sample(program, i, inputs, &parts);
     Json step = sample_step(0);
