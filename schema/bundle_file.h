@@ -31,7 +31,8 @@ constexpr uint32_t kBundleMaxTables = 1000000;
 constexpr uint32_t kBundleMaxVariants = 255;
 /// Most symbols of a method.
 constexpr uint32_t kBundleMaxSymbols = 64;
-/// Most methods and variants with symbols in a bundle.
+/// Most methods and variants with symbols in a bundle. At the smallest and at the largest sizes of
+/// all of them together no more than twice as many may be taken.
 constexpr uint32_t kBundleMaxSizedMethods = 64;
 /// Inputs and outputs of one node.
 constexpr uint32_t kBundleMaxOperands = 65536;

@@ -22,8 +22,6 @@ class Binder {
   Binder(const ProgramState& base, size_t method, size_t variant, uint8_t* copy,
          const Allocator& memory)
       : base_(base),
-        index_(method),
-        variant_(variant),
         method_(base.variant(method, variant)),
         copy_(copy),
         memory_(memory),
@@ -51,20 +49,14 @@ class Binder {
     return check_variant(method_, bound_method());
   }
 
-  const BundleSections& sections() const { return sections_; }
-
  private:
   const fb::Value& base_value(size_t id) const {
     return *method_.values()->Get(static_cast<uint32_t>(id));
   }
   const fb::Method& bound_method() const {
-    return variant_of(*sections_.bundle->methods()->Get(static_cast<uint32_t>(index_)), variant_);
+    return *reinterpret_cast<const fb::Method*>(in_copy(&method_));
   }
-
-  /// Where a part of the base lies in the copy.
-  uint8_t* in_copy(const void* part) const {
-    return copy_ + (static_cast<const uint8_t*>(part) - base_.sections.metadata.data());
-  }
+  uint8_t* in_copy(const void* part) const { return copy_ + base_.sections.place_of(part); }
   /// REQUIRES: the field is stored, as check_symbols made sure.
   template <class T, class Table>
   void write_field(const Table& table, flatbuffers::voffset_t field, T value) {
@@ -99,21 +91,14 @@ class Binder {
     }
   }
 
-  /// What walks the copy, or takes its numbers for those of the base, may do so after this.
+  /// What walks the variant's copy, or takes its numbers for those of the base, may do so after
+  /// this.
   Status check_structure() {
-    LAZYRT_RETURN_IF_ERROR(check_flatbuffer(sections_.metadata));
-    sections_.bundle = fb::GetBundle(copy_);
-    const bool same = count_of(sections_.bundle->methods()) == base_.method_count() &&
-                      has_same_variants() &&
-                      count_of(bound_method().values()) == count_of(method_.values()) &&
+    LAZYRT_RETURN_IF_ERROR(check_method_structure(sections_.metadata, bound_method()));
+    const bool same = count_of(bound_method().values()) == count_of(method_.values()) &&
                       count_of(bound_method().nodes()) == count_of(method_.nodes()) &&
                       count_of(bound_method().guards()) == count_of(method_.guards());
     return same ? Status() : bad_bundle("what its patches write changes its structure");
-  }
-
-  bool has_same_variants() const {
-    const auto& method = *sections_.bundle->methods()->Get(static_cast<uint32_t>(index_));
-    return variants_of(method) == base_.variant_count(index_);
   }
 
   static Status derive(MethodCheck* check) {
@@ -210,23 +195,82 @@ class Binder {
   }
 
   const ProgramState& base_;
-  const size_t index_;
-  const size_t variant_;
   const fb::Method& method_;  ///< the base's variant
   uint8_t* const copy_;
   const Allocator memory_;
-  BundleSections sections_;  ///< of the copy
+  BundleSections sections_;  ///< with the copy as metadata
 };
 
-Status check_bound(const ProgramState& program, size_t method, size_t variant, bool largest,
-                   const Allocator& memory) {
-  const fb::Method& m = program.variant(method, variant);
+/// A corner of a variant's bounds: the smallest sizes that it takes, or the largest.
+struct Corner {
+  Corner(const fb::Method& method, size_t variant, bool is_largest)
+      : count(count_of(method.symbols())), largest(is_largest) {
+    find_bounds(variant_of(method, variant), largest, sizes);
+  }
+  Span<const int64_t> symbols() const { return {sizes, count}; }
+  bool operator==(const Corner& other) const {
+    return std::equal(sizes, sizes + count, other.sizes);
+  }
+
   int64_t sizes[kBundleMaxSymbols] = {};
-  const size_t count = count_of(m.symbols());
-  find_bounds(m, largest, sizes);
-  BoundProgram bound;
-  return bound.make(program, method, {sizes, count}, memory)
-      .with_context("at its %s sizes", largest ? "largest" : "smallest");
+  size_t count;
+  bool largest;
+};
+
+/// Corner `index` of a method's: two of each variant.
+Corner corner_of(const fb::Method& method, size_t index) {
+  return {method, index / 2, index % 2 == 1};
+}
+
+bool came_before(const fb::Method& method, size_t index) {
+  const Corner corner = corner_of(method, index);
+  for (size_t i = 0; i < index; ++i) {
+    if (corner_of(method, i) == corner) return true;
+  }
+  return false;
+}
+
+size_t count_taking(const fb::Method& method, Span<const int64_t> symbols) {
+  size_t count = 0;
+  for (size_t v = 0; v < variants_of(method); ++v)
+    count += takes_sizes(variant_of(method, v), symbols) ? 1 : 0;
+  return count;
+}
+
+/// Counts what check_bounds binds, until it is too much.
+class BindingCount {
+ public:
+  Status add_variants(size_t variants) {
+    variants_ += variants;
+    if (variants_ <= kBundleMaxSizedMethods) return {};
+    return bad_bundle("more than %u methods and variants with symbols",
+                      static_cast<unsigned>(kBundleMaxSizedMethods));
+  }
+  Status add_bound(size_t variants) {
+    bound_ += variants;
+    if (bound_ <= 2 * kBundleMaxSizedMethods) return {};
+    return bad_bundle("the bounds of its variants overlap in too many ways");
+  }
+
+ private:
+  size_t variants_ = 0;
+  size_t bound_ = 0;
+};
+
+Status check_corners(const ProgramState& program, size_t index, const Allocator& memory,
+                     BindingCount* count) {
+  const fb::Method& method = program.method(index);
+  LAZYRT_RETURN_IF_ERROR(count->add_variants(variants_of(method)));
+  for (size_t i = 0; i < 2 * variants_of(method); ++i) {
+    if (came_before(method, i)) continue;
+    const Corner corner = corner_of(method, i);
+    LAZYRT_RETURN_IF_ERROR(count->add_bound(count_taking(method, corner.symbols())));
+    BoundProgram bound;
+    LAZYRT_RETURN_IF_ERROR(
+        bound.make(program, index, corner.symbols(), memory)
+            .with_context("at its %s sizes", corner.largest ? "largest" : "smallest"));
+  }
+  return {};
 }
 
 }  // namespace
@@ -249,6 +293,8 @@ Status BoundProgram::make(const ProgramState& base, size_t method, Span<const in
   LAZYRT_RETURN_IF_ERROR(
       bind(base, method, symbols)
           .with_context("method '%.30s' with %s", text_of(m.name()), sizes_text(m, symbols).text));
+  state_.sections = base.sections;
+  state_.bound_metadata = metadata_;
   state_.ops = base.ops;
   state_.options = base.options;
   state_.bytes = base.bytes;
@@ -264,32 +310,16 @@ Status BoundProgram::bind(const ProgramState& base, size_t method, Span<const in
       Binder binder(base, method, v, metadata_, memory_);
       const Status status = is_written ? binder.verify() : binder.write(symbols);
       if (!status.ok()) return v == 0 ? status : status.with_context("variant %zu", v);
-      state_.sections = binder.sections();
     }
   }
   return {};
 }
 
-void find_bounds(const fb::Method& variant, bool largest, int64_t* symbols) {
-  for (size_t i = 0; i < count_of(variant.symbols()); ++i) {
-    const fb::Symbol& symbol = *variant.symbols()->Get(static_cast<uint32_t>(i));
-    symbols[i] = largest ? symbol.max() : symbol.min();
-  }
-}
-
 Status check_bounds(const ProgramState& program, const Allocator& memory) {
-  size_t count = 0;
+  BindingCount count;
   for (size_t i = 0; i < program.method_count(); ++i) {
     if (count_of(program.method(i).symbols()) == 0) continue;
-    count += program.variant_count(i);
-    if (count > kBundleMaxSizedMethods) {
-      return bad_bundle("more than %u methods and variants with symbols",
-                        static_cast<unsigned>(kBundleMaxSizedMethods));
-    }
-    for (size_t v = 0; v < program.variant_count(i); ++v) {
-      LAZYRT_RETURN_IF_ERROR(check_bound(program, i, v, false, memory));
-      LAZYRT_RETURN_IF_ERROR(check_bound(program, i, v, true, memory));
-    }
+    LAZYRT_RETURN_IF_ERROR(check_corners(program, i, memory, &count));
   }
   return {};
 }

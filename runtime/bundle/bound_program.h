@@ -5,9 +5,9 @@
 namespace lazyrt {
 
 /// A program whose method is bound to other sizes than those in the file: a copy of the metadata
-/// with other extents, attributes and places of the variants that take these sizes, verified as any
-/// bundle is. It shares constants, ops
-/// and limits with the program that it is made of, and must not outlive it.
+/// with other extents, attributes and places of the variants that take these sizes, which are
+/// verified as any bundle's are. It shares constants, ops and limits with the program that it is
+/// made of, and must not outlive it.
 class BoundProgram {
  public:
   BoundProgram() = default;
@@ -17,8 +17,9 @@ class BoundProgram {
 
   /// `symbols`: a value for each symbol of the method. kInvalidArgument: as check_sizes.
   /// kInvalidBundle, kUnsupported, kOutOfMemory, kLimitExceeded: the method cannot run
-  /// at these sizes, and says at which node and why. Takes time in proportion to the metadata;
-  /// keeps a copy of it in memory from `memory`. REQUIRES: empty; `base` was verified.
+  /// at these sizes, and says at which node and why. Takes time in proportion to the variants that
+  /// take the sizes, and keeps a copy of all metadata in memory from `memory`. REQUIRES: empty;
+  /// `base` was verified.
   Status make(const ProgramState& base, size_t method, Span<const int64_t> symbols,
               const Allocator& memory);
 
@@ -36,12 +37,8 @@ class BoundProgram {
 
 /// Binds each method with symbols at the smallest and at the largest sizes of each of its variants,
 /// and forgets what it made: what is refused later has other reasons than limits. kInvalidBundle:
-/// there are more than kBundleMaxSizedMethods of them, each of which takes time in proportion to
-/// the whole metadata.
+/// there are more than kBundleMaxSizedMethods of them, or they overlap so that more than twice as
+/// many would be bound (as a verifier's time is to be in proportion to the file).
 Status check_bounds(const ProgramState& program, const Allocator& memory);
-
-/// The largest values of the symbols that a variant takes, or the smallest. REQUIRES:
-/// kBundleMaxSymbols of them.
-void find_bounds(const fb::Method& variant, bool largest, int64_t* symbols);
 
 }  // namespace lazyrt

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "runtime/bundle/arena_packing.h"
@@ -206,8 +207,12 @@ TEST(BoundProgram, HostilePatchesMakeNoBadBundle) {
       const Status status = base.bind({4, n}, &bound);
       if (!status.ok()) continue;
       ++bound_count;
-      EXPECT_TRUE(verify_bound_method(bound.state().sections, bound.state().method(0),
-                                      *base.state.ops, base.state.options, base.state.allocator)
+      BundleSections sections = base.state.sections;
+      sections.metadata = {bound.state().bound_metadata, sections.metadata.size()};
+      const fb::Method& method = bound.state().method(0);
+      ASSERT_TRUE(check_method_structure(sections.metadata, method).ok());
+      EXPECT_TRUE(verify_bound_method(sections, method, *base.state.ops, base.state.options,
+                                      base.state.allocator)
                       .ok());
     }
   }
@@ -231,6 +236,42 @@ TEST(BoundProgram, BindsALongChainInNoTime) {
   }
   std::printf("%.2f ms to bind 10,000 nodes\n", best);
   EXPECT_LT(best, 2000);  // far from quadratic, also with sanitizers
+}
+
+/// As many variants of 500 nodes as there may be, each with the bounds that `set` gives its symbol.
+AlignedBytes many_variants(const std::function<void(int64_t extent, fb::SymbolT*)>& set) {
+  BundleParts parts = test::relu_chain(500, 1);
+  fb::MethodT& main = *parts.bundle.methods[0];
+  set(1, main.symbols[0].get());
+  for (int64_t extent = 2; extent <= kBundleMaxSizedMethods; ++extent) {
+    main.variants.push_back(std::move(test::relu_chain(500, extent).bundle.methods[0]));
+    set(extent, main.variants.back()->symbols[0].get());
+  }
+  return test::write_bundle(parts);
+}
+
+void expect_quick_load(const AlignedBytes& file) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Result<Program> program = Program::load(file.span(), test::tiny_ops());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  std::printf("%.2f s to load %.1f MB\n", took.count(), static_cast<double>(file.size()) / 1e6);
+  EXPECT_LT(took.count(), 60);  // far from quadratic, also with sanitizers
+}
+
+/// Each bind at load takes time for what it binds, not for the whole file.
+TEST(BoundProgram, AsManyVariantsAsThereMayBeLoadInReasonableTime) {
+  expect_quick_load(many_variants([](int64_t, fb::SymbolT*) {}));
+  expect_quick_load(many_variants(
+      [](int64_t extent, fb::SymbolT* symbol) { symbol->min = symbol->max = extent; }));
+}
+
+TEST(BoundProgram, VariantsThatOverlapInManyWaysAreRefused) {
+  const AlignedBytes file =
+      many_variants([](int64_t extent, fb::SymbolT* symbol) { symbol->max = 1000 + extent; });
+  const Status status = Program::load(file.span(), test::tiny_ops()).status();
+  EXPECT_EQ(status.error(), Error::kInvalidBundle);
+  EXPECT_THAT(status.message(), HasSubstr("overlap in too many ways"));
 }
 
 TEST(Terms, AreComputedAsPythonDoes) {

@@ -12,6 +12,9 @@ namespace lazyrt {
 class ProgramState {
  public:
   BundleSections sections;
+  /// A copy of the metadata in which methods are bound to other sizes: see BoundProgram. Null: as
+  /// in the file.
+  const uint8_t* bound_metadata = nullptr;
   const OpTable* ops = nullptr;
   LoadOptions options;  ///< limits, for what is bound to other sizes later
   uint64_t bytes = 0;
@@ -25,18 +28,23 @@ class ProgramState {
   ProgramState& operator=(const ProgramState&) = delete;
   ~ProgramState() { platform_unmap_file(file); }
 
-  const fb::Method& method(size_t i) const {
-    return *sections.bundle->methods()->Get(static_cast<uint32_t>(i));
-  }
+  const fb::Method& method(size_t i) const { return variant(i, 0); }
   /// Variant 0 is the method itself.
   const fb::Method& variant(size_t i, size_t variant) const {
-    return variant_of(method(i), variant);
+    const fb::Method& stored = variant_of(in_file(i), variant);
+    if (bound_metadata == nullptr) return stored;
+    return *reinterpret_cast<const fb::Method*>(bound_metadata + sections.place_of(&stored));
   }
   size_t method_count() const { return count_of(sections.bundle->methods()); }
-  size_t variant_count(size_t i) const { return variants_of(method(i)); }
+  size_t variant_count(size_t i) const { return variants_of(in_file(i)); }
   /// Bytes of a Constant value.
   const uint8_t* constant(const fb::Value& value) const {
     return sections.constants.data() + value.offset();
+  }
+
+ private:
+  const fb::Method& in_file(size_t i) const {
+    return *sections.bundle->methods()->Get(static_cast<uint32_t>(i));
   }
 };
 

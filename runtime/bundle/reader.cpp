@@ -90,7 +90,10 @@ const char* path_end(const char* path, size_t room) {
   return n <= room ? path : path + (n - room);
 }
 
-}  // namespace
+Status damaged_metadata() {
+  return Status(Error::kInvalidBundle,
+                "metadata: the FlatBuffer is damaged, nested too deeply or too big");
+}
 
 Status check_flatbuffer(Span<const uint8_t> metadata) {
   if (metadata.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
@@ -101,11 +104,15 @@ Status check_flatbuffer(Span<const uint8_t> metadata) {
   }
   flatbuffers::Verifier verifier(metadata.data(), metadata.size(), kBundleMaxDepth,
                                  kBundleMaxTables);
-  if (!fb::VerifyBundleBuffer(verifier)) {
-    return Status(Error::kInvalidBundle,
-                  "metadata: the FlatBuffer is damaged, nested too deeply or too big");
-  }
-  return {};
+  return fb::VerifyBundleBuffer(verifier) ? Status() : damaged_metadata();
+}
+
+}  // namespace
+
+Status check_method_structure(Span<const uint8_t> metadata, const fb::Method& method) {
+  flatbuffers::Verifier verifier(metadata.data(), metadata.size(), kBundleMaxDepth,
+                                 kBundleMaxTables);
+  return method.Verify(verifier) ? Status() : damaged_metadata();
 }
 
 Status read_sections(Span<const uint8_t> file, bool check_data, BundleSections* out) {

@@ -17,13 +17,19 @@ struct BundleSections {
   Span<const uint8_t> metadata;
   Span<const uint8_t> constants;
   Span<const uint8_t> samples;
+
+  /// Where a part of the metadata begins in it.
+  size_t place_of(const void* part) const {
+    return static_cast<size_t>(static_cast<const uint8_t*>(part) - metadata.data());
+  }
 };
 
 /// Checks prolog, checksums and the FlatBuffer's structure. What the tables say is not checked yet.
 Status read_sections(Span<const uint8_t> file, bool check_data, BundleSections* out);
 
-/// Checks the FlatBuffer's structure: that no offset in it leads outside.
-Status check_flatbuffer(Span<const uint8_t> metadata);
+/// Checks the structure of a method, its variants among it: that no offset in it leads outside of
+/// the metadata. REQUIRES: `method` is where a method was in metadata whose structure was checked.
+Status check_method_structure(Span<const uint8_t> metadata, const fb::Method& method);
 
 /// Number of elements of a vector that may be absent.
 template <class V>
@@ -49,6 +55,19 @@ inline DType dtype_of(fb::DType t) { return static_cast<DType>(t); }
 /// REQUIRES: at most kMaxRank extents.
 inline Shape shape_of(const flatbuffers::Vector<int64_t>* v) {
   return v == nullptr ? Shape() : Shape(Span<const int64_t>(v->data(), v->size()));
+}
+/// The symbol that a dim of a value is, or -1. REQUIRES: symbols was verified.
+inline int32_t symbol_of(const fb::Value& value, int dim) {
+  const auto indices = ints_of(value.symbols());
+  return dim >= 0 && static_cast<size_t>(dim) < indices.size() ? indices[static_cast<size_t>(dim)]
+                                                               : -1;
+}
+/// REQUIRES: i is an input, an output.
+inline const char* input_name(const fb::Method& method, size_t i) {
+  return text_of(method.inputs()->Get(static_cast<uint32_t>(i))->name());
+}
+inline const char* output_name(const fb::Method& method, size_t i) {
+  return text_of(method.outputs()->Get(static_cast<uint32_t>(i))->name());
 }
 inline OpAttrs attrs_of(const fb::Node& node) { return {node.op_type(), node.op()}; }
 

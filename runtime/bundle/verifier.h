@@ -19,7 +19,8 @@ Status verify_bundle(const BundleSections& sections, const OpTable& ops, const L
                      const Allocator& memory);
 
 /// The same for one method of a bundle, bound to other sizes than those in its file: all rules but
-/// those of its samples. REQUIRES: check_flatbuffer of sections.metadata was ok; `method` is in it.
+/// those of its samples. REQUIRES: `method` is in sections.metadata, and
+/// check_method_structure was ok.
 Status verify_bound_method(const BundleSections& sections, const fb::Method& method,
                            const OpTable& ops, const LoadOptions& options, const Allocator& memory);
 

@@ -108,11 +108,11 @@ BundleParts guarded_ranges_bundle() {
   return parts;
 }
 
-BundleParts relu_chain(int nodes) {
+BundleParts relu_chain(int nodes, int64_t extent) {
   BundleParts parts;
   MethodBuilder b(&parts);
-  int value = b.input("x", DType::kFloat32, {64});
-  for (int i = 0; i < nodes; ++i) value = b.node(relu(), {value}, DType::kFloat32, {64});
+  int value = b.input("x", DType::kFloat32, {extent});
+  for (int i = 0; i < nodes; ++i) value = b.node(relu(), {value}, DType::kFloat32, {extent});
   b.output("y", value);
   b.method().symbols.push_back(symbol("n", 1, 4096, 1));
   b.method().values[0]->symbols = {0};

@@ -40,6 +40,6 @@ BundleParts guarded_ranges_bundle();
 BundleParts static_bundle(int64_t rows, int64_t n);
 
 /// x f32[n], n from 1 to 4096, in the file 64; y = relu(relu(...)), of `nodes` nodes.
-BundleParts relu_chain(int nodes);
+BundleParts relu_chain(int nodes, int64_t extent = 64);
 
 }  // namespace lazyrt::test
