@@ -40,6 +40,9 @@ struct CaseOperand {
   std::vector<int64_t> shape;
   Fill fill;
   bool constant = false;  ///< known before run (a weight)
+
+  /// Whether a run is given it.
+  bool is_given() const { return dtype != DType::kNone && !constant; }
 };
 
 struct OpCase {

@@ -74,8 +74,12 @@ Result<size_t> find_name(const Vector* items, std::string_view name, const char*
                 static_cast<int>(name.size() < 60 ? name.size() : 60), name.data(), names.text());
 }
 
+const fb::Value& value_of(const fb::Method& method, const fb::Binding& binding) {
+  return *method.values()->Get(static_cast<uint32_t>(binding.value()));
+}
+
 TensorInfo info_of(const fb::Method& method, const fb::Binding& binding) {
-  const TensorSpec spec = spec_of(*method.values()->Get(static_cast<uint32_t>(binding.value())));
+  const TensorSpec spec = spec_of(value_of(method, binding));
   return {text_of(binding.name()), spec.dtype, spec.shape};
 }
 
@@ -85,14 +89,6 @@ TensorView view_of(const ProgramState& program, const fb::Blob& blob) {
   view.dtype = dtype_of(blob.dtype());
   view.shape = shape_of(blob.shape());
   return view;
-}
-
-/// The symbol of a value's dim, or -1.
-int symbol_of(const fb::Method& method, const fb::Binding& binding, int dim) {
-  const auto indices =
-      ints_of(method.values()->Get(static_cast<uint32_t>(binding.value()))->symbols());
-  if (dim < 0 || static_cast<size_t>(dim) >= indices.size()) return -1;
-  return indices[static_cast<size_t>(dim)];
 }
 
 /// Samples count on over the variants.
@@ -201,12 +197,12 @@ SymbolInfo Method::symbol(size_t i) const { return bounds_of(program_->method(in
 
 int Method::input_symbol(size_t input, int dim) const {
   const fb::Method& m = program_->method(index_);
-  return symbol_of(m, *m.inputs()->Get(static_cast<uint32_t>(input)), dim);
+  return symbol_of(value_of(m, *m.inputs()->Get(static_cast<uint32_t>(input))), dim);
 }
 
 int Method::output_symbol(size_t output, int dim, size_t variant) const {
   const fb::Method& m = program_->variant(index_, variant);
-  return symbol_of(m, *m.outputs()->Get(static_cast<uint32_t>(output)), dim);
+  return symbol_of(value_of(m, *m.outputs()->Get(static_cast<uint32_t>(output))), dim);
 }
 
 size_t Method::literal_count() const { return count_of(program_->method(index_).literals()); }

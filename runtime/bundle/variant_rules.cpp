@@ -100,11 +100,6 @@ Status check_same_symbols(const fb::Method& method, const fb::Method& variant) {
   return {};
 }
 
-int32_t symbol_of(const fb::Value& value, int dim) {
-  const auto indices = ints_of(value.symbols());
-  return indices.empty() ? -1 : indices[static_cast<size_t>(dim)];
-}
-
 /// At equal values of the symbols the inputs have equal shapes.
 Status check_same_dims(const fb::Method& method, const fb::Method& variant) {
   for (uint32_t i = 0; i < count_of(method.inputs()); ++i) {

@@ -10,8 +10,8 @@
 namespace lazyrt {
 namespace {
 
-const fb::Symbol& symbol_of(const fb::Method& variant, size_t symbol) {
-  return *variant.symbols()->Get(static_cast<uint32_t>(symbol));
+SymbolInfo symbol_at(const fb::Method& variant, size_t symbol) {
+  return info_of(*variant.symbols()->Get(static_cast<uint32_t>(symbol)));
 }
 
 bool holds(const SymbolInfo& symbol, int64_t value) {
@@ -35,9 +35,9 @@ Status check_symbol_value(const SymbolInfo& symbol, int64_t value) {
 }
 
 SymbolInfo bounds_of(const fb::Method& method, size_t symbol) {
-  SymbolInfo bounds = info_of(symbol_of(method, symbol));
+  SymbolInfo bounds = symbol_at(method, symbol);
   for (size_t v = 1; v < variants_of(method); ++v) {
-    const SymbolInfo other = info_of(symbol_of(variant_of(method, v), symbol));
+    const SymbolInfo other = symbol_at(variant_of(method, v), symbol);
     bounds.min = std::min(bounds.min, other.min);
     bounds.max = std::max(bounds.max, other.max);
     bounds.multiple = std::gcd(bounds.multiple, other.multiple);
@@ -47,14 +47,14 @@ SymbolInfo bounds_of(const fb::Method& method, size_t symbol) {
 
 bool takes_sizes(const fb::Method& variant, Span<const int64_t> symbols) {
   for (size_t i = 0; i < symbols.size(); ++i) {
-    if (!holds(info_of(symbol_of(variant, i)), symbols[i])) return false;
+    if (!holds(symbol_at(variant, i), symbols[i])) return false;
   }
   return true;
 }
 
 Status check_size(const fb::Method& method, size_t symbol, int64_t value) {
   for (size_t v = 0; v < variants_of(method); ++v) {
-    if (holds(info_of(symbol_of(variant_of(method, v), symbol)), value)) return {};
+    if (holds(symbol_at(variant_of(method, v), symbol), value)) return {};
   }
   const SymbolInfo bounds = bounds_of(method, symbol);
   LAZYRT_RETURN_IF_ERROR(check_symbol_value(bounds, value));
@@ -69,6 +69,13 @@ Status check_sizes(const fb::Method& method, Span<const int64_t> symbols) {
     if (takes_sizes(variant_of(method, v), symbols)) return {};
   }
   return Status(Error::kInvalidArgument, "no variant takes %s", sizes_text(method, symbols).text);
+}
+
+void find_bounds(const fb::Method& variant, bool largest, int64_t* symbols) {
+  for (size_t i = 0; i < count_of(variant.symbols()); ++i) {
+    const SymbolInfo symbol = symbol_at(variant, i);
+    symbols[i] = largest ? symbol.max : symbol.min;
+  }
 }
 
 void read_file_sizes(const fb::Method& variant, int64_t* symbols) {

@@ -32,6 +32,10 @@ Status check_size(const fb::Method& method, size_t symbol, int64_t value);
 /// variant takes batch=3, seq=130". REQUIRES: one for each symbol.
 Status check_sizes(const fb::Method& method, Span<const int64_t> symbols);
 
+/// The largest values of the symbols that a variant takes, or the smallest. REQUIRES:
+/// kBundleMaxSymbols of them.
+void find_bounds(const fb::Method& variant, bool largest, int64_t* symbols);
+
 /// The values of the variant's symbols in its file. REQUIRES: kBundleMaxSymbols of them.
 void read_file_sizes(const fb::Method& variant, int64_t* symbols);
 

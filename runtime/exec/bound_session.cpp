@@ -44,8 +44,8 @@ uint64_t sum_of(uint64_t a, uint64_t b) {
 Status wrong_output_size(const fb::Method& method, size_t i, const TensorView& output,
                          size_t writable) {
   return Status(Error::kInvalidArgument, "output '%.60s' takes %zu bytes (%s%s), %zu are writable",
-                text_of(method.outputs()->Get(static_cast<uint32_t>(i))->name()), output.bytes(),
-                dtype_name(output.dtype), shape_text(output.shape).text, writable);
+                output_name(method, i), output.bytes(), dtype_name(output.dtype),
+                shape_text(output.shape).text, writable);
 }
 
 BoundSession::~BoundSession() {
@@ -267,14 +267,6 @@ Status BoundSession::make_inputs() {
   return {};
 }
 
-const char* BoundSession::input_name(size_t i) const {
-  return text_of(method().inputs()->Get(static_cast<uint32_t>(i))->name());
-}
-
-const char* BoundSession::output_name(size_t i) const {
-  return text_of(method().outputs()->Get(static_cast<uint32_t>(i))->name());
-}
-
 Status BoundSession::no_input(size_t i) const {
   return Status(Error::kInvalidArgument, "there is no input %zu, the method has %zu", i,
                 inputs_.size());
@@ -293,8 +285,8 @@ Status BoundSession::wrong_input(size_t i, const char* given) const {
                                          v == 0 ? "" : " or ", dtype_name(x.dtype),
                                          shape_text(x.shape).text));
   }
-  return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s", input_name(i), wanted,
-                given);
+  return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s", input_name(method(), i),
+                wanted, given);
 }
 
 /// The one shape of input i that has these bytes.
@@ -305,7 +297,7 @@ Status BoundSession::find_shape(size_t i, size_t bytes, Shape* shape) const {
     if (found != nullptr && found->input(i).shape != variants_[v].input(i).shape) {
       return Status(Error::kInvalidArgument,
                     "input '%.60s': %zu bytes are %s as well as %s: set it as a tensor",
-                    input_name(i), bytes, shape_text(found->input(i).shape).text,
+                    input_name(method(), i), bytes, shape_text(found->input(i).shape).text,
                     shape_text(variants_[v].input(i).shape).text);
     }
     found = &variants_[v];
@@ -317,7 +309,8 @@ Status BoundSession::find_shape(size_t i, size_t bytes, Shape* shape) const {
   const TensorView& x = variants_[0].input(i);
   if (variant_count_ == 1) {
     return Status(Error::kInvalidArgument, "input '%.60s' takes %zu bytes (%s%s), got %zu",
-                  input_name(i), x.bytes(), dtype_name(x.dtype), shape_text(x.shape).text, bytes);
+                  input_name(method(), i), x.bytes(), dtype_name(x.dtype), shape_text(x.shape).text,
+                  bytes);
   }
   char given[32];
   snprintf(given, sizeof(given), "%zu bytes", bytes);
@@ -333,7 +326,7 @@ Status BoundSession::set_input(size_t i, const Shape* shape, const void* data, s
     LAZYRT_RETURN_IF_ERROR(find_shape(i, bytes, &found));
   }
   if (data == nullptr && bytes != 0) {
-    return Status(Error::kInvalidArgument, "input '%.60s': data is null", input_name(i));
+    return Status(Error::kInvalidArgument, "input '%.60s': data is null", input_name(method(), i));
   }
   InputSlot& slot = inputs_[i];
   inputs_moved_ = inputs_moved_ || slot.bound != nullptr;
@@ -365,7 +358,7 @@ Status BoundSession::bind_input(size_t i, const TensorView& tensor, size_t reada
   const size_t bytes = tensor.bytes();
   if (tensor.data == nullptr || readable < bytes) {
     return Status(Error::kInvalidArgument, "input '%.60s' takes %zu bytes, %zu are readable",
-                  input_name(i), bytes, tensor.data == nullptr ? size_t{0} : readable);
+                  input_name(method(), i), bytes, tensor.data == nullptr ? size_t{0} : readable);
   }
   const bool aligned = reinterpret_cast<uintptr_t>(tensor.data) % kAlignment == 0;
   const bool has_tail = readable - bytes >= kTailBytes;
@@ -412,7 +405,7 @@ Status BoundSession::check_movable() const {
         Error::kFailedPrecondition,
         "input '%.60s' is bound to memory of this session, which moves with the shapes of "
         "its inputs: set it instead",
-        input_name(i));
+        input_name(method(), i));
   }
   return {};
 }
@@ -459,7 +452,8 @@ Status BoundSession::prepare_inputs() {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const InputSlot& slot = inputs_[i];
     if (!slot.set) {
-      return Status(Error::kFailedPrecondition, "input '%.100s' was never set", input_name(i));
+      return Status(Error::kFailedPrecondition, "input '%.100s' was never set",
+                    input_name(method(), i));
     }
     if (slot.is_staged) std::memcpy(slot.stage, slot.bound, slot.bytes);
   }
@@ -603,7 +597,7 @@ Status BoundSession::copy_outputs(const Variant& variant) {
     results_[i] = outputs[i].is_bound() ? outputs[i].data : view.data;
     if (!outputs[i].is_bound() || in_place[i]) continue;
     LAZYRT_RETURN_IF_ERROR(
-        copy_output(view, outputs[i]).with_context("output '%.60s'", output_name(i)));
+        copy_output(view, outputs[i]).with_context("output '%.60s'", output_name(method(), i)));
     copied += view.bytes();
   }
   __atomic_store_n(&output_copy_bytes_, copied, __ATOMIC_RELAXED);
@@ -654,9 +648,10 @@ Status BoundSession::why_none_ran() const {
       continue;
     }
     const TensorView& x = variants_[v].input(wrong);
-    reasons.add(in_file_[v], Status(Error::kGuardFailed, "'%.20s' is %s%s", input_name(wrong),
-                                    dtype_name(x.dtype), shape_text(x.shape).text)
-                                 .message());
+    reasons.add(in_file_[v],
+                Status(Error::kGuardFailed, "'%.20s' is %s%s", input_name(method(), wrong),
+                       dtype_name(x.dtype), shape_text(x.shape).text)
+                    .message());
   }
   return reasons.status();
 }

@@ -131,8 +131,6 @@ class BoundSession {
 
   /// As in the file, for texts.
   const fb::Method& method() const { return base_.program.method(base_.method); }
-  const char* input_name(size_t i) const;
-  const char* output_name(size_t i) const;
   Status no_input(size_t i) const;
   Status wrong_input(size_t i, const char* given) const;
   Status find_shape(size_t i, size_t bytes, Shape* shape) const;

@@ -8,24 +8,13 @@
 namespace lazyrt {
 namespace {
 
-const fb::Binding& binding_of(const fb::Method& method, size_t i) {
-  return *method.inputs()->Get(static_cast<uint32_t>(i));
-}
-const char* name_of(const fb::Method& method, size_t i) {
-  return text_of(binding_of(method, i).name());
-}
 const fb::Value& value_of(const fb::Method& method, size_t i) {
-  return *method.values()->Get(static_cast<uint32_t>(binding_of(method, i).value()));
+  return *method.values()->Get(
+      static_cast<uint32_t>(method.inputs()->Get(static_cast<uint32_t>(i))->value()));
 }
 const fb::Symbol& symbol_at(const fb::Method& method, int32_t index) {
   return *method.symbols()->Get(static_cast<uint32_t>(index));
 }
-/// The symbol of a dim, or -1.
-int32_t symbol_of(const fb::Value& value, int dim) {
-  const auto indices = ints_of(value.symbols());
-  return indices.empty() ? -1 : indices[static_cast<size_t>(dim)];
-}
-
 /// "f32[batch,4]"
 struct SymbolicText {
   char text[160];
@@ -81,19 +70,19 @@ Status check_input_shape(const fb::Method& method, size_t i, const Shape& shape)
   const fb::Value& value = value_of(method, i);
   const Shape file = shape_of(value.shape());
   if (shape.rank() != file.rank()) {
-    return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s", name_of(method, i),
+    return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s", input_name(method, i),
                   symbolic_text(method, value).text, shape_text(shape).text);
   }
   for (int dim = 0; dim < shape.rank(); ++dim) {
     const int32_t index = symbol_of(value, dim);
     if (index < 0 && shape[dim] != file[dim]) {
       return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s: dim %d differs",
-                    name_of(method, i), symbolic_text(method, value).text, shape_text(shape).text,
-                    dim);
+                    input_name(method, i), symbolic_text(method, value).text,
+                    shape_text(shape).text, dim);
     }
     if (index < 0) continue;
     LAZYRT_RETURN_IF_ERROR(check_size(method, static_cast<size_t>(index), shape[dim])
-                               .with_context("input '%.60s' dim %d", name_of(method, i), dim));
+                               .with_context("input '%.60s' dim %d", input_name(method, i), dim));
   }
   return {};
 }
@@ -101,7 +90,7 @@ Status check_input_shape(const fb::Method& method, size_t i, const Shape& shape)
 Status check_input_tensor(const fb::Method& method, size_t i, const TensorView& tensor) {
   const fb::Value& value = value_of(method, i);
   if (tensor.dtype == dtype_of(value.dtype())) return check_input_shape(method, i, tensor.shape);
-  return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s%s", name_of(method, i),
+  return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s%s", input_name(method, i),
                 symbolic_text(method, value).text, dtype_name(tensor.dtype),
                 shape_text(tensor.shape).text);
 }
@@ -127,7 +116,7 @@ Status find_input_shape(const fb::Method& method, size_t i, size_t bytes, Shape*
     return check_input_shape(method, i, *shape);
   }
   return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %zu bytes%s",
-                name_of(method, i), symbolic_text(method, value).text, bytes,
+                input_name(method, i), symbolic_text(method, value).text, bytes,
                 has_choice(value) && dim < 0 ? ": set it as a tensor" : "");
 }
 
@@ -144,8 +133,8 @@ Status resolve_symbols(const fb::Method& method, Span<const Shape> shapes, int64
       if (known == extent) continue;
       return Status(Error::kInvalidArgument,
                     "input '%.60s' dim %d is %" PRId64 ", '%.40s' is %" PRId64 " by input '%.60s'",
-                    name_of(method, i), dim, extent, text_of(symbol_at(method, index).name()),
-                    known, name_of(method, first_with(method, index)));
+                    input_name(method, i), dim, extent, text_of(symbol_at(method, index).name()),
+                    known, input_name(method, first_with(method, index)));
     }
   }
   return check_sizes(method, {symbols, count_of(method.symbols())});

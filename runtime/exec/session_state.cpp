@@ -149,14 +149,6 @@ void SessionState::destroy_bound(BoundSession* bound) {
   memory_of_bound().release(memory_of_bound().context, bound);
 }
 
-const char* SessionState::input_name(size_t i) const {
-  return text_of(method().inputs()->Get(static_cast<uint32_t>(i))->name());
-}
-
-const char* SessionState::output_name(size_t i) const {
-  return text_of(method().outputs()->Get(static_cast<uint32_t>(i))->name());
-}
-
 Status SessionState::check_input_index(size_t i) const {
   if (i < pending_.size()) return {};
   return Status(Error::kInvalidArgument, "there is no input %zu, the method has %zu", i,
@@ -209,11 +201,11 @@ Status SessionState::bind_input(size_t i, const TensorView& tensor, size_t reada
 Status SessionState::wait_with_copy(size_t i, const TensorView& tensor) {
   const size_t bytes = tensor.bytes();
   if (tensor.data == nullptr && bytes != 0)
-    return Status(Error::kInvalidArgument, "input '%.60s': data is null", input_name(i));
+    return Status(Error::kInvalidArgument, "input '%.60s': data is null", input_name(method(), i));
   void* copy = allocator_.allocate(allocator_.context, bytes + 1, kAlignment);
   if (copy == nullptr) {
     return memory_.explained(Status(Error::kOutOfMemory, "no memory for input '%.60s' of %zu bytes",
-                                    input_name(i), bytes),
+                                    input_name(method(), i), bytes),
                              "SessionOptions::memory_limit");
   }
   if (bytes != 0) std::memcpy(copy, tensor.data, bytes);
@@ -229,13 +221,13 @@ Status SessionState::wait_with_memory(size_t i, const TensorView& tensor, size_t
   const size_t bytes = tensor.bytes();
   if (tensor.data == nullptr || readable < bytes) {
     return Status(Error::kInvalidArgument, "input '%.60s' takes %zu bytes, %zu are readable",
-                  input_name(i), bytes, tensor.data == nullptr ? size_t{0} : readable);
+                  input_name(method(), i), bytes, tensor.data == nullptr ? size_t{0} : readable);
   }
   if (bound_->is_bound_memory(tensor.data, bytes)) {
     return Status(Error::kFailedPrecondition,
                   "input '%.60s': memory of this session, which moves with the shapes of its "
                   "inputs: set it instead",
-                  input_name(i));
+                  input_name(method(), i));
   }
   drop_pending(i);
   pending_[i].is_set = true;
@@ -258,7 +250,7 @@ Status SessionState::find_space(size_t output, const Backend* device, uint8_t* s
     return {};
   }
   return Status(Error::kInvalidArgument, "output '%.60s': '%.40s' is no device of this session",
-                output_name(output), device->name);
+                output_name(method(), output), device->name);
 }
 
 /// What no sizes of inputs change.
@@ -270,19 +262,20 @@ Status SessionState::check_binding(size_t i, const OutputBinding& binding) const
   if (binding.space != kHostSpace && address % kAlignment != 0) {
     return Status(Error::kInvalidArgument,
                   "output '%.60s': memory of a device must be aligned to %zu bytes, this is to %zu",
-                  output_name(i), kAlignment, static_cast<size_t>(address & (~address + 1)));
+                  output_name(method(), i), kAlignment,
+                  static_cast<size_t>(address & (~address + 1)));
   }
   const Span<const uint8_t> constants = program_.sections.constants;
   if (bound_->is_own_memory(binding.data, binding.writable, binding.space) ||
       (binding.space == kHostSpace &&
        overlap(binding.data, binding.writable, constants.data(), constants.size()))) {
     return Status(Error::kInvalidArgument, "output '%.60s': memory of the session itself",
-                  output_name(i));
+                  output_name(method(), i));
   }
   const size_t other = outputs_.overlapped(i, binding);
   if (other == outputs_.size()) return {};
   return Status(Error::kInvalidArgument, "output '%.60s': output '%.60s' is bound to that memory",
-                output_name(i), output_name(other));
+                output_name(method(), i), output_name(method(), other));
 }
 
 Status SessionState::bind_output(size_t i, void* data, size_t writable, const Backend* device) {
@@ -312,7 +305,8 @@ Status SessionState::find_sizes(int64_t* symbols) const {
   for (size_t i = 0; i < pending_.size(); ++i) {
     const bool waits = pending_[i].is_set;
     if (!waits && !bound_->is_set(i)) {
-      return Status(Error::kFailedPrecondition, "input '%.100s' was never set", input_name(i));
+      return Status(Error::kFailedPrecondition, "input '%.100s' was never set",
+                    input_name(method(), i));
     }
     shapes_[i] = waits ? pending_[i].shape : bound_->input(i).shape;
   }

@@ -69,8 +69,6 @@ class SessionState {
   /// Where it comes from itself: not counted, if it has no place in a reserve.
   const Allocator& memory_of_bound() const { return is_reserved_ ? allocator_ : memory_.source(); }
 
-  const char* input_name(size_t i) const;
-  const char* output_name(size_t i) const;
   Status check_input_index(size_t i) const;
   Status find_shape(size_t i, size_t bytes, Shape* shape) const;
   Status check_input(size_t i, const TensorView& tensor) const;

@@ -7,16 +7,18 @@
 #include <cstring>
 #include <memory>
 
-#include "tests/device/case_bundle.h"
+#include "tests/conformance/case_table.h"
+#include "tests/device/doubled_case.h"
 #include "tests/device/far_test.h"
 #include "tests/support/dynamic_bundle.h"
+#include "tests/support/dynamic_inputs.h"
 #include "tests/support/mixed_bundle.h"
 
 namespace lazyrt {
 namespace {
 
 using test::bytes_of;
-using test::CaseBundle;
+using test::DoubledCase;
 using test::far_counts;
 using test::far_rules;
 using test::FarBlock;
@@ -47,7 +49,7 @@ class HostBlock {
 class FarOutputs : public test::Far {
  protected:
   /// The same run of a case with and without memory for its outputs.
-  static void expect_same(const CaseBundle& bundle, const Loaded& loaded,
+  static void expect_same(const DoubledCase& bundle, const Loaded& loaded,
                           const SessionOptions& options) {
     Result<Session> session = Session::create(loaded.method(), options);
     ASSERT_TRUE(session.ok()) << session.status().message();
@@ -72,8 +74,8 @@ class FarOutputs : public test::Far {
 TEST_F(FarOutputs, EveryKernelWritesWhereItsResultIsBound) {
   for (const CaseRef& c : case_refs()) {
     SCOPED_TRACE(c.id());
-    CaseBundle bundle;
-    if (!make_case_bundle(*c.op_case, &bundle)) continue;
+    DoubledCase bundle;
+    if (!double_case(*c.op_case, &bundle)) continue;
     const Loaded loaded(bundle.parts, default_ops());
     if (!loaded.program.ok()) continue;
     for (const Backend* backend : {cpu_backend(), reference_backend()})
@@ -201,16 +203,14 @@ TEST_F(FarOutputs, OtherSizes) {
         session.bind_output(0, total.address(), 512 * 12 + kTailBytes, &far_reference_).ok());
     ASSERT_TRUE(session.bind_output(1, mask_there.address(), 512 * 12, &far_reference_).ok());
     for (const int64_t n : {6, 512, 2, 6}) {
-      std::vector<float> x(12, 2), mask(static_cast<size_t>(3 * n), 3);
-      const std::vector<int64_t> ids(static_cast<size_t>(n), 1);
+      test::DynamicInputs inputs(4, n, seed);
       for (Session* s : {&session, &alone}) {
-        ASSERT_TRUE(s->set_input(0, x.data(), 48).ok());
-        ASSERT_TRUE(s->set_input(1, ids.data(), ids.size() * 8).ok());
-        ASSERT_TRUE(s->set_input(2, mask.data(), mask.size() * 4).ok());
+        inputs.set(s);
         ASSERT_TRUE(s->run().ok());
       }
-      EXPECT_EQ(total.read(mask.size() * 4), bytes_of(*alone.output(0)));
-      EXPECT_EQ(mask_there.read(mask.size() * 4), bytes_of(*alone.output(1)));
+      const size_t bytes = inputs.mask.size() * sizeof(float);
+      EXPECT_EQ(total.read(bytes), bytes_of(*alone.output(0)));
+      EXPECT_EQ(mask_there.read(bytes), bytes_of(*alone.output(1)));
     }
   }
 }

@@ -10,10 +10,12 @@
 #include <random>
 #include <thread>
 
-#include "tests/device/case_bundle.h"
+#include "tests/conformance/case_table.h"
+#include "tests/device/doubled_case.h"
 #include "tests/device/far_test.h"
 #include "tests/support/branching_bundle.h"
 #include "tests/support/dynamic_bundle.h"
+#include "tests/support/dynamic_inputs.h"
 #include "tests/support/loaded_bundle.h"
 #include "tests/support/mixed_bundle.h"
 
@@ -22,12 +24,12 @@ namespace {
 
 using test::BundleParts;
 using test::bytes_of;
-using test::CaseBundle;
+using test::double_case;
+using test::DoubledCase;
 using test::Far;
 using test::far_counts;
 using test::far_rules;
 using test::Loaded;
-using test::make_case_bundle;
 using testing::HasSubstr;
 
 struct Lines {
@@ -53,8 +55,8 @@ TEST_F(Far, EveryCaseGivesTheReferencesBytes) {
   int ran = 0;
   for (const CaseRef& c : case_refs()) {
     SCOPED_TRACE(c.id());
-    CaseBundle bundle;
-    if (!make_case_bundle(*c.op_case, &bundle)) continue;
+    DoubledCase bundle;
+    if (!double_case(*c.op_case, &bundle)) continue;
     const Loaded loaded(bundle.parts, default_ops());
     if (!loaded.program.ok()) continue;
     int asked = 0;  // far: the first node and the reshape of the second
@@ -252,21 +254,11 @@ TEST_F(Far, OtherSizes) {
     take_half(seed, &random);
     Session session = test::make(bundle.method(), on(far_reference_));
     for (const int64_t n : {6, 512, 2, 6}) {
-      std::vector<float> x(12), mask(static_cast<size_t>(3 * n));
-      std::vector<int64_t> ids(static_cast<size_t>(n));
-      for (float& v : x) v = static_cast<float>(random() % 100);
-      for (float& v : mask) v = static_cast<float>(random() % 100) - 120;
-      for (int64_t& id : ids) id = static_cast<int64_t>(random() % 4);
-      ASSERT_TRUE(session.set_input(0, {x.data(), DType::kFloat32, {4, 3}}).ok());
-      ASSERT_TRUE(session.set_input(1, {ids.data(), DType::kInt64, {n}}).ok());
-      ASSERT_TRUE(session.set_input(2, {mask.data(), DType::kFloat32, {n, 3}}).ok());
+      test::DynamicInputs inputs(4, n, static_cast<uint32_t>(random()));
+      inputs.set(&session);
       const Status status = session.run();
       ASSERT_TRUE(status.ok()) << status.message();
-      const std::vector<float> total = test::floats(session, 0);
-      for (size_t i = 0; i < total.size(); ++i) {
-        const float sum = x[static_cast<size_t>(ids[i / 3]) * 3 + i % 3] + mask[i];
-        ASSERT_EQ(total[i], sum > 0 ? 3 * sum : 0) << i;
-      }
+      ASSERT_EQ(test::floats(session, 0), inputs.total());
       EXPECT_FALSE(test::far_memory_is_open());
     }
     EXPECT_EQ(*session.state(0)->as<float>(), 4);

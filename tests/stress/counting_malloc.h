@@ -6,6 +6,10 @@ namespace lazyrt::test {
 
 /// True where this program's malloc is ours: glibc without sanitizers.
 bool can_count_allocations();
+/// What tests say that need it and do not have it.
+inline constexpr const char* kCannotCount =
+    "a sanitizer puts its own malloc in place of ours, so that allocations can be neither counted "
+    "nor made to fail; the preset dev runs this test";
 
 /// Counts calls of malloc, calloc, realloc, the aligned forms and mmap on every thread while it
 /// lives. One at a time.

@@ -37,7 +37,7 @@ struct How {
 class NoHeap : public testing::TestWithParam<How> {
  protected:
   void SetUp() override {
-    if (!test::can_count_allocations()) GTEST_SKIP() << "the sanitizer owns malloc";
+    if (!test::can_count_allocations()) GTEST_SKIP() << test::kCannotCount;
   }
 
   /// A session of the first method of `parts`, as the parameter says. Its program stays loaded for
@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, NoHeap,
                          });
 
 TEST(AllocationCount, SeesEveryKindOnEveryThread) {
-  if (!test::can_count_allocations()) GTEST_SKIP() << "the sanitizer owns malloc";
+  if (!test::can_count_allocations()) GTEST_SKIP() << test::kCannotCount;
   void* volatile kept = nullptr;
   size_t calls = 0;
   std::thread worker;

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMostAllocations = 5000;
 
 TEST(NoMemory, LoadAnswersWhicheverAllocationFails) {
-  if (!test::can_count_allocations()) GTEST_SKIP() << "the sanitizer owns malloc";
+  if (!test::can_count_allocations()) GTEST_SKIP() << test::kCannotCount;
   const test::AlignedBytes file = test::write_bundle(test::tiny_bundle());
   size_t n = 0;
   for (bool done = false; !done; ++n) {

@@ -131,16 +131,5 @@ ExitCode run(int argc, char** argv) {
 }  // namespace lazyrt::conformance
 
 int main(int argc, char** argv) {
-  using lazyrt::run::ExitCode;
-  ExitCode code = ExitCode::kRun;
-  try {
-    code = lazyrt::conformance::run(argc, argv);
-  } catch (const lazyrt::run::Failure& failure) {
-    std::fprintf(stderr, "lazyrt-conformance: %s\n", failure.what());
-    code = failure.code();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "lazyrt-conformance: %s\n", error.what());
-  }
-  if (std::fflush(stdout) != 0 && code == ExitCode::kOk) code = ExitCode::kIo;
-  return static_cast<int>(code);
+  return lazyrt::run::run_main("lazyrt-conformance", argc, argv, lazyrt::conformance::run);
 }

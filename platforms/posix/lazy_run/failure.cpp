@@ -1,5 +1,7 @@
 #include "platforms/posix/lazy_run/failure.h"
 
+#include <cstdio>
+
 namespace lazyrt::run {
 
 ExitCode exit_code(Error error) {
@@ -25,6 +27,20 @@ void require(const Status& status, const std::string& what) {
   const std::string prefix = what.empty() ? "" : what + ": ";
   throw Failure(exit_code(status.error()),
                 prefix + status.message() + " [" + error_name(status.error()) + "]");
+}
+
+int run_main(const char* program, int argc, char** argv, ExitCode (*run)(int argc, char** argv)) {
+  ExitCode code = ExitCode::kRun;
+  try {
+    code = run(argc, argv);
+  } catch (const Failure& failure) {
+    std::fprintf(stderr, "%s: %s\n", program, failure.what());
+    code = failure.code();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", program, error.what());
+  }
+  if (std::fflush(stdout) != 0 && code == ExitCode::kOk) code = ExitCode::kIo;
+  return static_cast<int>(code);
 }
 
 }  // namespace lazyrt::run

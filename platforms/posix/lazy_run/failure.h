@@ -33,4 +33,8 @@ ExitCode exit_code(Error error);
 /// Throws a Failure unless ok; `what` goes before the message.
 void require(const Status& status, const std::string& what = "");
 
+/// Runs a program's `run`, and gives what main answers: its code, a Failure's, or kIo where stdout
+/// cannot be written. Prints errors to stderr after the program's name.
+int run_main(const char* program, int argc, char** argv, ExitCode (*run)(int argc, char** argv));
+
 }  // namespace lazyrt::run

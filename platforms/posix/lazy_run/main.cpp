@@ -222,16 +222,5 @@ ExitCode run(int argc, char** argv) {
 }  // namespace lazyrt::run
 
 int main(int argc, char** argv) {
-  using lazyrt::run::ExitCode;
-  ExitCode code = ExitCode::kRun;
-  try {
-    code = lazyrt::run::run(argc, argv);
-  } catch (const lazyrt::run::Failure& failure) {
-    std::fprintf(stderr, "lazy-run: %s\n", failure.what());
-    code = failure.code();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "lazy-run: %s\n", error.what());
-  }
-  if (std::fflush(stdout) != 0 && code == ExitCode::kOk) code = ExitCode::kIo;
-  return static_cast<int>(code);
+  return lazyrt::run::run_main("lazy-run", argc, argv, lazyrt::run::run);
 }

@@ -18,9 +18,9 @@ order, and those files as raw little-endian data.
 
 With --json the last line of stdout is one JSON object. Of a run: inputs, outputs (name, file, shape,
 dtype), literals, states, variants (inputs, guards), the variant that ran, samples and their errors,
-reference_nodes, copies (between the host's memory and devices'), plan_bytes, guard_refusals (each guard that turned a run away from its variant, and how often). Of --bench: latencies_ms, median_ms,
-load_ms (open, verify, create the session), first_ms, cpu_ms (of one run), vmhwm_kb, bytes (of the
-bundle), arena_bytes, workspace_bytes, packed_weight_bytes, state_bytes, plan_bytes (what runs keep
+reference_nodes, copies (between the host's memory and devices'), plan_bytes, guard_refusals (each guard
+that turned a run away from its variant, and how often). Of --bench: latencies_ms, median_ms, load_ms (open, verify, create
+the session), first_ms, cpu_ms (of one run), vmhwm_kb, bytes (of the bundle), arena_bytes, workspace_bytes, packed_weight_bytes, state_bytes, plan_bytes (what runs keep
 of the metadata), device_bytes, total_bytes (all that counts against --memory-limit). Progress goes to stderr.
 
 Exit codes: 0 ok; 1 bad command line, or wrong name, dtype or shape of an input; 2 the bundle is

@@ -1,24 +1,17 @@
-#include "tests/device/case_bundle.h"
+#include "tests/device/doubled_case.h"
 
 #include "lazyrt/runtime.h"
+#include "tests/support/case_bundle.h"
 
 namespace lazyrt::test {
 
-bool make_case_bundle(const OpCase& op_case, CaseBundle* out) {
+bool double_case(const OpCase& op_case, DoubledCase* out) {
   MethodBuilder b(&out->parts);
-  std::vector<GuardedTensor> operands = draw_operands(op_case, conformance_seed());
-  std::vector<int> ids;
+  const std::vector<GuardedTensor> operands = draw_operands(op_case, conformance_seed());
+  const std::vector<int> ids =
+      add_case_operands(&b, op_case, [&](size_t i) { return operands[i].view().data; });
   for (size_t i = 0; i < operands.size(); ++i) {
-    const CaseOperand& o = op_case.operands[i];
-    const std::string name = "x" + std::to_string(i);
-    if (o.dtype == DType::kNone) {
-      ids.push_back(-1);
-    } else if (o.constant) {
-      ids.push_back(b.constant(name, o.dtype, o.shape, operands[i].view().data));
-    } else {
-      ids.push_back(b.input(name, o.dtype, o.shape));
-      out->inputs.push_back(operands[i].clone());
-    }
+    if (op_case.operands[i].is_given()) out->inputs.push_back(operands[i].clone());
   }
   try {
     for (int i = 0; i < 2; ++i) {
