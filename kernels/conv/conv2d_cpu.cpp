@@ -1,11 +1,14 @@
 // NHWC convolution with a fused clamp: by Winograd's method where that saves most of the
-// multiplications, as a product of pixels or patches where ours is faster, else XNNPACK's.
+// multiplications, as a product of pixels or patches where ours is faster, else XNNPACK's. Without
+// XNNPACK, grouped convolutions are the reference backend's.
 
 #include "kernels/common/check.h"
 #include "kernels/conv/patches_cpu.h"
 #include "kernels/conv/winograd_cpu.h"
 #include "runtime/backends/cpu/gemm_panels.h"
+#if LAZYRT_HAS_XNNPACK
 #include "runtime/backends/cpu/xnn_panels.h"
+#endif
 
 namespace lazyrt {
 
@@ -99,7 +102,7 @@ Status prepare_pixels(const PrepareContext& context, PreparedKernel* prepared) {
   auto* state = make_state<ProductState>(context.allocator);
   if (state == nullptr) return no_memory("conv2d");
   prepared->state = state;
-  return prepared_xnn(
+  return prepared_or_released(
       prepare_gemm("conv2d", context, bias_of(context.node), &state->gemm, prepared),
       context.allocator, prepared, release_state);
 }
@@ -112,7 +115,7 @@ Status run_pixels(void* state, const RunContext& context) {
 
 /// Patches are copied by rows of the kernel: short rows cost more than XNNPACK's gathering does.
 Status takes_patches(const NodeSpec& node) {
-  constexpr int64_t kShortest = 16;
+  constexpr int64_t kShortest = LAZYRT_HAS_XNNPACK ? 16 : 1;
   const Shape& w = node.inputs[1].shape;
   return takes(product_pays(node) && w[2] * w[3] >= kShortest, "a product of patches");
 }
@@ -131,6 +134,7 @@ Status run_patches(void* state, const RunContext& context) {
   return {};
 }
 
+#if LAZYRT_HAS_XNNPACK
 Status create_operators(const PrepareContext& context, XnnPanels* panels,
                         PreparedKernel* prepared) {
   const NodeSpec& node = context.node;
@@ -153,8 +157,8 @@ Status prepare_operators(const PrepareContext& context, PreparedKernel* prepared
   auto* panels = make_state<XnnPanels>(context.allocator);
   if (panels == nullptr) return no_memory("conv2d");
   prepared->state = panels;
-  return prepared_xnn(create_operators(context, panels, prepared), context.allocator, prepared,
-                      release_panels);
+  return prepared_or_released(create_operators(context, panels, prepared), context.allocator,
+                              prepared, release_panels);
 }
 
 Status run_operators(void* state, const RunContext& context) {
@@ -169,11 +173,15 @@ Status run_operators(void* state, const RunContext& context) {
   return run_panels("conv2d: run", panels, cpu_services(context));
 }
 
+#endif
+
 constexpr Kernel kWays[] = {
     {takes_winograd, prepare_winograd, run_winograd, release_state},
     {takes_pixels, prepare_pixels, run_pixels, release_state},
     {takes_patches, prepare_patches, run_patches, release_state},
+#if LAZYRT_HAS_XNNPACK
     {nullptr, prepare_operators, run_operators, release_panels},
+#endif
 };
 
 }  // namespace

@@ -1,9 +1,11 @@
 // NHWC deconvolution with a fused clamp: as products where kernels do not overlap and ours are
-// faster, else XNNPACK's.
+// faster, else XNNPACK's or, without XNNPACK, the reference backend's.
 
 #include "kernels/common/check.h"
 #include "runtime/backends/cpu/gemm_panels.h"
+#if LAZYRT_HAS_XNNPACK
 #include "runtime/backends/cpu/xnn_op.h"
+#endif
 
 namespace lazyrt {
 
@@ -86,8 +88,8 @@ Status prepare_products(const PrepareContext& context, PreparedKernel* prepared)
   auto* state = make_state<TransposeState>(context.allocator);
   if (state == nullptr) return no_memory("conv_transpose2d");
   prepared->state = state;
-  return prepared_xnn(pack_products(context, state, prepared), context.allocator, prepared,
-                      release_state);
+  return prepared_or_released(pack_products(context, state, prepared), context.allocator, prepared,
+                              release_state);
 }
 
 Status run_products(void* prepared, const RunContext& context) {
@@ -109,6 +111,7 @@ Status run_products(void* prepared, const RunContext& context) {
   return {};
 }
 
+#if LAZYRT_HAS_XNNPACK
 Status prepare_operator(const PrepareContext& context, PreparedKernel* prepared) {
   auto* state = make_state<XnnState>(context.allocator);
   if (state == nullptr) return no_memory("conv_transpose2d");
@@ -116,9 +119,9 @@ Status prepare_operator(const PrepareContext& context, PreparedKernel* prepared)
   const auto& a = context.node.attrs.as<fb::ConvTranspose2d>();
   XnnConvolution conv = xnn_convolution_of(context.node, a);
   conv.output_pad_h = a.output_pad_h(), conv.output_pad_w = a.output_pad_w();
-  return prepared_xnn(
+  return prepared_or_released(
       prepare_xnn_transposed("conv_transpose2d", context, conv, &state->op, prepared),
-      context.allocator, prepared);
+      context.allocator, prepared, release_xnn);
 }
 
 Status run_operator(void* state, const RunContext& context) {
@@ -131,9 +134,13 @@ Status run_operator(void* state, const RunContext& context) {
   return run_xnn("conv_transpose2d: run", op, cpu_services(context));
 }
 
+#endif
+
 constexpr Kernel kWays[] = {
     {takes_products, prepare_products, run_products, release_state},
+#if LAZYRT_HAS_XNNPACK
     {nullptr, prepare_operator, run_operator, release_xnn},
+#endif
 };
 
 }  // namespace

@@ -1,9 +1,11 @@
 // Our own product where it is faster, else XNNPACK's fully connected layer; weights that are
-// computed at run time are packed at each run, by XNNPACK.
+// computed at run time are packed at each run, by XNNPACK where it is there.
 
 #include "kernels/common/check.h"
 #include "runtime/backends/cpu/gemm_panels.h"
+#if LAZYRT_HAS_XNNPACK
 #include "runtime/backends/cpu/xnn_panels.h"
+#endif
 
 namespace lazyrt {
 
@@ -47,14 +49,17 @@ Status prepare_own(const PrepareContext& context, PreparedKernel* prepared) {
   auto* gemm = make_state<GemmPanels>(context.allocator);
   if (gemm == nullptr) return no_memory("linear");
   prepared->state = gemm;
-  return prepared_xnn(prepare_gemm("linear", context, bias_of(context.node), gemm, prepared),
-                      context.allocator, prepared, release_state);
+  return prepared_or_released(
+      prepare_gemm("linear", context, bias_of(context.node), gemm, prepared), context.allocator,
+      prepared, release_state);
 }
 
 Status run_own(void* state, const RunContext& context) {
   const auto& a = context.attrs.as<fb::Linear>();
   return run_gemm(context, *static_cast<GemmPanels*>(state), a.min(), a.max()), Status();
 }
+
+#if LAZYRT_HAS_XNNPACK
 
 Status takes_packed(const NodeSpec& node) {
   return takes(is_constant(node), "weights computed at run time");
@@ -83,8 +88,8 @@ Status prepare_packed(const PrepareContext& context, PreparedKernel* prepared) {
   auto* panels = make_state<XnnPanels>(context.allocator);
   if (panels == nullptr) return no_memory("linear");
   prepared->state = panels;
-  return prepared_xnn(create_packed(context, panels, prepared), context.allocator, prepared,
-                      release_panels);
+  return prepared_or_released(create_packed(context, panels, prepared), context.allocator, prepared,
+                              release_panels);
 }
 
 Status run_packed(void* state, const RunContext& context) {
@@ -106,8 +111,8 @@ Status prepare_dynamic(const PrepareContext& context, PreparedKernel* prepared) 
   const Extents e = extents_of(context.node);
   const XnnFullyConnected layer = {e.rows,  e.in,  e.out,   e.out,  nullptr,
                                    nullptr, false, a.min(), a.max()};
-  return prepared_xnn(prepare_xnn("linear", context, layer, &state->op, prepared),
-                      context.allocator, prepared);
+  return prepared_or_released(prepare_xnn("linear", context, layer, &state->op, prepared),
+                              context.allocator, prepared, release_xnn);
 }
 
 Status run_dynamic(void* state, const RunContext& context) {
@@ -127,6 +132,31 @@ constexpr Kernel kWays[] = {
     {takes_packed, prepare_packed, run_packed, release_panels},
     {nullptr, prepare_dynamic, run_dynamic, release_xnn},
 };
+
+#else
+
+Status prepare_dynamic(const PrepareContext& context, PreparedKernel* prepared) {
+  const Extents e = extents_of(context.node);
+  return passing_panels_bytes("linear", e.in, e.out, &prepared->workspace_bytes);
+}
+
+Status run_dynamic(void*, const RunContext& context) {
+  const auto& a = context.attrs.as<fb::Linear>();
+  const Shape& w = context.inputs[1].shape;
+  const bool has_bias = context.inputs.size() > 2 && context.inputs[2].present();
+  const GemmPanels panels =
+      pack_passing(cpu_services(context), context.inputs[1].as<const float>(), true,
+                   has_bias ? context.inputs[2].as<const float>() : nullptr,
+                   static_cast<size_t>(w[1]), static_cast<size_t>(w[0]), context.workspace);
+  return run_gemm(context, panels, a.min(), a.max()), Status();
+}
+
+constexpr Kernel kWays[] = {
+    {takes_gemm, prepare_own, run_own, release_state},
+    {nullptr, prepare_dynamic, run_dynamic, nullptr},
+};
+
+#endif
 
 }  // namespace
 

@@ -1,11 +1,13 @@
 // XNNPACK's batch matrix multiply; one constant b for all batches is packed once, as a linear
-// layer.
+// layer. Without XNNPACK our gemm, which lays out each b anew.
 
 #include <cmath>
 
 #include "kernels/common/check.h"
-#include "runtime/backends/cpu/cpu_backend.h"
+#include "runtime/backends/cpu/gemm_panels.h"
+#if LAZYRT_HAS_XNNPACK
 #include "runtime/backends/cpu/xnn_op.h"
+#endif
 
 namespace lazyrt {
 
@@ -71,11 +73,15 @@ Status supports(const NodeSpec& node) {
   if (node.inputs[0].shape.rank() < 2 || node.inputs[1].shape.rank() < 2) {
     return Status(Error::kUnsupported, "matmul: a vector operand");
   }
+#if LAZYRT_HAS_XNNPACK
   if (product_of(node).rank > XNN_MAX_TENSOR_DIMS) {
     return Status(Error::kUnsupported, "matmul: too many batch dims");
   }
+#endif
   return {};
 }
+
+#if LAZYRT_HAS_XNNPACK
 
 Status takes_packed(const NodeSpec& node) {
   return takes(node.inputs[1].constant != nullptr && product_of(node).rank == 0, "a constant b");
@@ -89,8 +95,8 @@ Status prepare_packed(const PrepareContext& context, PreparedKernel* prepared) {
   XnnFullyConnected layer = {p.m, p.k, p.n, p.n};
   layer.weights = static_cast<const float*>(context.node.inputs[1].constant);
   layer.transposed = !context.node.attrs.as<fb::MatMul>().transpose_b();
-  return prepared_xnn(prepare_xnn("matmul", context, layer, &state->op, prepared),
-                      context.allocator, prepared);
+  return prepared_or_released(prepare_xnn("matmul", context, layer, &state->op, prepared),
+                              context.allocator, prepared, release_xnn);
 }
 
 Status run_packed(void* state, const RunContext& context) {
@@ -109,8 +115,8 @@ Status prepare_batches(const PrepareContext& context, PreparedKernel* prepared) 
   const Product p = product_of(context.node);
   const bool transposed = context.node.attrs.as<fb::MatMul>().transpose_b();
   const XnnBatchMatMul product = {p.rank, p.a, p.b, p.m, p.k, p.n, transposed};
-  return prepared_xnn(prepare_xnn("matmul", context, product, &state->op, prepared),
-                      context.allocator, prepared);
+  return prepared_or_released(prepare_xnn("matmul", context, product, &state->op, prepared),
+                              context.allocator, prepared, release_xnn);
 }
 
 Status run_batches(void* state, const RunContext& context) {
@@ -127,6 +133,55 @@ constexpr Kernel kWays[] = {
     {takes_packed, prepare_packed, run_packed, release_xnn},
     {nullptr, prepare_batches, run_batches, release_xnn},
 };
+
+#else
+
+Status prepare_own(const PrepareContext& context, PreparedKernel* prepared) {
+  const Product p = product_of(context.node);
+  return passing_panels_bytes("matmul", p.k, p.n, &prepared->workspace_bytes);
+}
+
+/// Where the matrices of batch number `batch` of y are, in matrices: dims of extent 1 broadcast.
+void matrices_of(const Product& p, size_t batch, size_t* a, size_t* b) {
+  size_t step_a = 1, step_b = 1;
+  *a = *b = 0;
+  for (size_t i = p.rank; i-- > 0;) {
+    const size_t extent = std::max(p.a[i], p.b[i]), at = batch % extent;
+    *a += p.a[i] == 1 ? 0 : at * step_a;
+    *b += p.b[i] == 1 ? 0 : at * step_b;
+    step_a *= p.a[i], step_b *= p.b[i];
+    batch /= extent;
+  }
+}
+
+Status run_own(void*, const RunContext& context) {
+  const CpuServices& cpu = cpu_services(context);
+  const TensorView &a = context.inputs[0], &b = context.inputs[1], &y = context.outputs[0];
+  const TensorSpec inputs[] = {{a.dtype, a.shape, nullptr}, {b.dtype, b.shape, nullptr}};
+  const TensorSpec output = {y.dtype, y.shape, nullptr};
+  const Product p = product_of({context.attrs, inputs, Span<const TensorSpec>(&output, 1)});
+  const bool by_columns = context.attrs.as<fb::MatMul>().transpose_b();
+  const size_t batches = static_cast<size_t>(y.numel()) / (p.m * p.n);
+  GemmPanels panels;
+  size_t packed = SIZE_MAX;  // the matrix of b that the panels hold
+  for (size_t batch = 0; batch < batches; ++batch) {
+    size_t at_a = 0, at_b = 0;
+    matrices_of(p, batch, &at_a, &at_b);
+    if (at_b != packed) {
+      panels = pack_passing(cpu, b.as<const float>() + at_b * p.k * p.n, by_columns, nullptr, p.k,
+                            p.n, context.workspace);
+      packed = at_b;
+    }
+    run_gemm(cpu, panels,
+             {a.as<const float>() + at_a * p.m * p.k, p.k, p.m, y.as<float>() + batch * p.m * p.n,
+              p.n, -HUGE_VALF, HUGE_VALF});
+  }
+  return {};
+}
+
+constexpr Kernel kWays[] = {{nullptr, prepare_own, run_own, nullptr}};
+
+#endif
 
 }  // namespace
 

@@ -1,14 +1,19 @@
-// Reordering of dims. Where the innermost dim stays, rows are copied; else XNNPACK transposes.
+// Reordering of dims. Where the innermost dim stays, rows are copied; else XNNPACK transposes, or
+// without it elements are copied.
 
 #include "kernels/common/check.h"
 #include "kernels/common/parallel_copy_cpu.h"
+#if LAZYRT_HAS_XNNPACK
 #include "runtime/backends/cpu/xnn_op.h"
+#endif
 
 namespace lazyrt {
 
 extern const Kernel permute_cpu;
 
 namespace {
+
+#if LAZYRT_HAS_XNNPACK
 
 /// The permutation without dims of extent 1, neighbours that stay together merged.
 struct Transposition {
@@ -59,6 +64,8 @@ Status takes_rows(const NodeSpec& node) {
   return takes(node.inputs[0].numel() == 0 || by_rows(transposition_of(node)), "rows");
 }
 
+#endif
+
 Status run_rows(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   const TensorView& x = context.inputs[0];
@@ -72,6 +79,8 @@ Status run_rows(void*, const RunContext& context) {
   return {};
 }
 
+#if LAZYRT_HAS_XNNPACK
+
 Status takes_transpose(const NodeSpec& node) {
   if (transposition_of(node).rank <= XNN_MAX_TENSOR_DIMS) return {};
   return Status(Error::kUnsupported, "permute: too many dims");
@@ -84,8 +93,8 @@ Status prepare_transpose(const PrepareContext& context, PreparedKernel* prepared
   prepared->state = state;
   const size_t bytes = dtype_size(context.node.inputs[0].dtype);
   const XnnTranspose transpose = {bytes, t.rank, t.shape, t.perm};
-  return prepared_xnn(prepare_xnn("permute", context, transpose, &state->op, prepared),
-                      context.allocator, prepared);
+  return prepared_or_released(prepare_xnn("permute", context, transpose, &state->op, prepared),
+                              context.allocator, prepared, release_xnn);
 }
 
 Status run_transpose(void* state, const RunContext& context) {
@@ -102,6 +111,12 @@ constexpr Kernel kWays[] = {
     {takes_rows, nullptr, run_rows, nullptr},
     {takes_transpose, prepare_transpose, run_transpose, release_xnn},
 };
+
+#else
+
+constexpr Kernel kWays[] = {{nullptr, nullptr, run_rows, nullptr}};
+
+#endif
 
 }  // namespace
 

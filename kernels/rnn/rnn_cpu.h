@@ -1,13 +1,13 @@
 #pragma once
 
-// What gru and lstm share on the cpu: the products with x for all steps at once (XNNPACK), then for
+// What gru and lstm share on the cpu: the products with x for all steps at once, then for
 // each step one product of the packed recurrent weights with h, and the gates in vectors.
 
 #include <cmath>
 
+#include "kernels/rnn/input_product_cpu.h"
 #include "kernels/rnn/rnn.h"
 #include "runtime/backends/cpu/cpu_backend.h"
-#include "runtime/backends/cpu/xnn_op.h"
 
 namespace lazyrt {
 
@@ -22,7 +22,7 @@ constexpr int64_t kMostRnnParts = 64;
 
 /// One layer and direction.
 struct RnnPart {
-  xnn_operator_t from_x = nullptr;
+  InputProduct from_x;
   const float* recurrent =
       nullptr;  ///< panels of w_hh (VectorOps::gemv), then b_hh, in the weight store
 };
@@ -121,16 +121,15 @@ inline Status prepare_rnn_part(const char* op, const PrepareContext& context, co
   const auto width = static_cast<size_t>(w[0].shape[1]);
   const auto rows = static_cast<size_t>(s.gate_rows());
   LAZYRT_RETURN_IF_ERROR(prepare_recurrent(op, cpu, s, data(1), data(3), part, prepared));
-  const XnnFullyConnected from_x = {
-      static_cast<size_t>(s.time * s.batch), width, rows, rows, data(0), data(2)};
-  return prepare_xnn(op, context, from_x, &part->from_x, prepared);
+  return prepare_input_product(op, context, static_cast<size_t>(s.time * s.batch), width, rows,
+                               data(0), data(2), &part->from_x, prepared);
 }
 
 inline void rnn_release(void* memory, const Allocator& allocator) {
   if (memory == nullptr) return;
   auto* state = static_cast<RnnState*>(memory);
   for (size_t i = 0; i < state->part_count; ++i) {
-    release_xnn_op(state->parts()[i].from_x);
+    release_input_product(state->parts()[i].from_x);
   }
   allocator.release(allocator.context, memory);
 }
@@ -226,12 +225,9 @@ inline Status rnn_run(const char* op, RnnState* state, const RunContext& context
   const float* x = context.inputs[0].as<const float>();
   for (int64_t layer = 0; layer < s.layers; ++layer) {
     for (int64_t d = 0; d < s.directions; ++d) {
-      xnn_operator_t from_x = state->parts()[layer * s.directions + d].from_x;
+      const RnnPart& part = state->parts()[layer * s.directions + d];
       float* gates = workspace + static_cast<size_t>(d) * at.gates;
-      if (context.rebind) {
-        LAZYRT_RETURN_IF_ERROR(setup_xnn_fully_connected(op, from_x, x, gates));
-      }
-      LAZYRT_RETURN_IF_ERROR(run_xnn(op, from_x, cpu));
+      LAZYRT_RETURN_IF_ERROR(run_input_product(op, part.from_x, context.rebind, cpu, x, gates));
     }
     float* y = layer == s.layers - 1 ? context.outputs[0].as<float>()
                                      : between + static_cast<size_t>(layer % 2) * at.between;

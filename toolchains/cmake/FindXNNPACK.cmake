@@ -51,7 +51,7 @@ find_package_handle_standard_args(
   XNNPACK
   REQUIRED_VARS XNNPACK_PREFIX XNNPACK_XNNPACK_LIBRARY XNNPACK_microkernels-prod_LIBRARY XNNPACK_pthreadpool_LIBRARY
                 XNNPACK_cpuinfo_LIBRARY
-  REASON_FAILURE_MESSAGE "run `toolchains/bootstrap deps --runtime` once, or set XNNPACK_ROOT to a prefix that has it")
+  REASON_FAILURE_MESSAGE "run `toolchains/bootstrap deps --runtime` once, set XNNPACK_ROOT to a prefix that has it, or build without it: -DLAZYRT_XNNPACK=OFF")
 
 if(XNNPACK_FOUND AND NOT TARGET XNNPACK::XNNPACK)
   set(THREADS_PREFER_PTHREAD_FLAG ON)

@@ -29,7 +29,21 @@ if(SKBUILD AND NOT LAZYRT_WERROR)  # a user's compiler may warn of what ours doe
   list(REMOVE_ITEM LAZYRT_WARNINGS -Werror)
 endif()
 
-find_package(XNNPACK REQUIRED)
+# Sets LAZYRT_HAS_XNNPACK. Where it is absent our own kernels and thread pool run alone.
+set(LAZYRT_XNNPACK ON CACHE STRING "ON: build with XNNPACK, or fail; OFF: without; AUTO: with it where it is found")
+set_property(CACHE LAZYRT_XNNPACK PROPERTY STRINGS ON OFF AUTO)
+set(LAZYRT_HAS_XNNPACK 0)
+if(LAZYRT_XNNPACK STREQUAL "AUTO")
+  find_package(XNNPACK)
+elseif(LAZYRT_XNNPACK)
+  find_package(XNNPACK REQUIRED)
+endif()
+if(LAZYRT_XNNPACK AND XNNPACK_FOUND)
+  set(LAZYRT_HAS_XNNPACK 1)
+endif()
+if(NOT LAZYRT_HAS_XNNPACK)
+  message(STATUS "Without XNNPACK: the cpu backend has our own kernels alone")
+endif()
 
 # lazyrt_use_bootstrap_python(): what `toolchains/bootstrap` installed, unless the caller named something else. The folder's
 # name is made of the Python version and a hash of the pins, the same as in sh/python.sh.

@@ -35,6 +35,11 @@ endforeach()
 add_library(lazyrt_archive STATIC ${objects})
 set_target_properties(lazyrt_archive PROPERTIES OUTPUT_NAME lazyrt LINKER_LANGUAGE CXX)
 
+# Order matters to a one-pass linker: users of a symbol before the archive that has it.
+set(third_party)
+if(LAZYRT_HAS_XNNPACK)
+  set(third_party XNNPACK microkernels-prod pthreadpool cpuinfo)
+endif()
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/lazyrt)
 configure_package_config_file(
   ${CMAKE_CURRENT_LIST_DIR}/lazyrtConfig.cmake.in ${CMAKE_BINARY_DIR}/lazyrtConfig.cmake
@@ -44,12 +49,12 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/lazyrtConfigVersion.cmake C
 install(TARGETS lazyrt_archive ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/lazyrt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
-foreach(lib IN ITEMS XNNPACK microkernels-prod pthreadpool cpuinfo)
+foreach(lib IN LISTS third_party)
   install(FILES ${XNNPACK_${lib}_LIBRARY} DESTINATION ${CMAKE_INSTALL_LIBDIR}/lazyrt)
 endforeach()
 install(FILES ${CMAKE_BINARY_DIR}/lazyrtConfig.cmake ${CMAKE_BINARY_DIR}/lazyrtConfigVersion.cmake DESTINATION ${package})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/lazyrt)
-if(EXISTS ${XNNPACK_PREFIX}/share/licenses)
+if(LAZYRT_HAS_XNNPACK AND EXISTS ${XNNPACK_PREFIX}/share/licenses)
   install(DIRECTORY ${XNNPACK_PREFIX}/share/licenses/ DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/lazyrt)
 endif()
 if(TARGET lazy-run)

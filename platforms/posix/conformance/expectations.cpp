@@ -4,6 +4,18 @@
 #include <sstream>
 
 namespace lazyrt {
+namespace {
+
+/// `named` is a list between commas: ",x86_64,aarch64+xnnpack,".
+bool names_this_build(const std::string& named) {
+  const std::string processor = Expectations::processor();
+  const std::string build = processor + (LAZYRT_HAS_XNNPACK ? "+xnnpack" : "+own");
+  return named.find("," + processor + ",") != named.npos ||
+         named.find("," + build + ",") != named.npos ||
+         named.find(LAZYRT_HAS_XNNPACK ? ",xnnpack," : ",own,") != named.npos;
+}
+
+}  // namespace
 
 Expectations Expectations::read(const std::string& path, std::string* error) {
   Expectations out;
@@ -19,16 +31,14 @@ Expectations Expectations::read(const std::string& path, std::string* error) {
     const size_t colon = verdict.find(':');
     const std::string named =
         "," + verdict.substr(colon == std::string::npos ? 0 : colon + 1) + ",";
-    if (colon != std::string::npos &&
-        named.find("," + std::string(processor()) + ",") == named.npos)
-      continue;
+    if (colon != std::string::npos && !names_this_build(named)) continue;
     verdict = verdict.substr(0, colon);
     const bool unsupported = verdict == "UNSUPPORTED";
     const bool valid = (unsupported || verdict == "XFAIL") && !reason.empty();
     const auto kind = unsupported ? Expectation::Kind::kUnsupported : Expectation::Kind::kFails;
     if (!valid || !out.lines_.emplace(id, Expectation{kind, reason}).second) {
       *error = path + ":" + std::to_string(number) +
-               ": not 'UNSUPPORTED|XFAIL[:processor,...] op/case reason', or given twice";
+               ": not 'UNSUPPORTED|XFAIL[:build,...] op/case reason', or given twice";
     }
   }
   return out;

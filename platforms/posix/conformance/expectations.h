@@ -14,7 +14,8 @@ struct Expectation {
 
 /// Lines "UNSUPPORTED <op>/<case> reason" and "XFAIL <op>/<case> reason"; '#' begins a comment. A
 /// '*' in the case stands for any text: every case that the line matches must be as it says. Of
-/// "XFAIL:<processor>,..." only the processors after the colon are spoken of (processor()).
+/// "XFAIL:<builds>" only the builds after the colon are spoken of: a processor (processor()), one
+/// with or without XNNPACK ("x86_64+xnnpack", "x86_64+own"), or all such ("xnnpack", "own").
 class Expectations {
  public:
   /// Answers in *error what is wrong with the file, with its line number; empty if nothing is.

@@ -18,7 +18,7 @@ constexpr const char* kFooter =
 what is wrong. Cases run in processes of their own: one that crashes or hangs costs itself only.
 
 FOLDER/expectations.txt, and each file of --expect, has lines
-  UNSUPPORTED|XFAIL[:PROCESSOR,...] CASE[@BACKEND] REASON
+  UNSUPPORTED|XFAIL[:BUILD,...] CASE[@BACKEND] REASON
 '*' in CASE stands for any text. A case that passes although a line says that it fails, fails.
 
 Exit codes: 0 all is as it should be; 1 bad command line, manifest or expectation file, or no case

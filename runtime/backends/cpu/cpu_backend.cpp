@@ -3,7 +3,9 @@
 #include <new>
 
 #include "runtime/backend/backend.h"
+#if LAZYRT_HAS_XNNPACK
 #include "runtime/backends/cpu/xnn_op.h"
+#endif
 
 namespace lazyrt {
 namespace {
@@ -23,7 +25,7 @@ void close_weights(void* weights) { WeightStore::destroy(static_cast<WeightStore
 void close(void* services, const Allocator& allocator) {
   auto* cpu = static_cast<CpuServices*>(services);
   if (cpu == nullptr) return;
-  if (cpu->pool != nullptr) pthreadpool_destroy(cpu->pool);
+  if (cpu->pool != nullptr) pool_destroy(cpu->pool);
   if (cpu->owns_weights) WeightStore::destroy(cpu->weights);
   allocator.release(allocator.context, cpu);
 }
@@ -44,7 +46,7 @@ Status fill(const BackendOptions& options, CpuServices* cpu) {
   }
   cpu->threads = options.threads;
   if (options.threads > 1) {
-    cpu->pool = pthreadpool_create(static_cast<size_t>(options.threads));
+    cpu->pool = pool_create(static_cast<size_t>(options.threads), options.allocator);
     if (cpu->pool == nullptr) {
       return Status(Error::kOutOfMemory, "cannot make a pool of %d threads", options.threads);
     }
@@ -53,7 +55,9 @@ Status fill(const BackendOptions& options, CpuServices* cpu) {
 }
 
 Status open(const BackendOptions& options, void** services) {
+#if LAZYRT_HAS_XNNPACK
   LAZYRT_RETURN_IF_ERROR(initialize_xnn());
+#endif
   auto* cpu = make_state<CpuServices>(options.allocator);
   if (cpu == nullptr) return no_memory("cpu backend");
   const Status status = fill(options, cpu);
@@ -66,6 +70,14 @@ Status open(const BackendOptions& options, void** services) {
 }
 
 }  // namespace
+
+Status prepared_or_released(Status status, const Allocator& allocator, PreparedKernel* prepared,
+                            void (*release)(void*, const Allocator&)) {
+  if (status.ok()) return status;
+  release(prepared->state, allocator);
+  prepared->state = nullptr;
+  return status;
+}
 
 const Backend* cpu_backend() {
   static const Backend backend = {"cpu",

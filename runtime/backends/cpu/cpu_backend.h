@@ -3,12 +3,12 @@
 // What kernels of the cpu backend get as PrepareContext::backend and RunContext::backend: threads,
 // packed weights, vector routines. Public entry: cpu_backend() in lazyrt/runtime.h.
 
-#include <pthreadpool.h>
-
 #include <cstddef>
+#include <new>
 #include <type_traits>
 
 #include "lazyrt/runtime.h"
+#include "runtime/backends/cpu/thread_pool.h"
 #include "runtime/backends/cpu/vector_ops.h"
 #include "runtime/backends/cpu/weight_store.h"
 #include "runtime/op/op_def.h"
@@ -17,7 +17,7 @@ namespace lazyrt {
 
 /// Services of one session. `pool` is null for one thread.
 struct CpuServices {
-  pthreadpool_t pool = nullptr;
+  ThreadPool* pool = nullptr;
   int threads = 1;
   WeightStore* weights = nullptr;
   CountedMemory* memory = nullptr;  ///< the session's; may be null
@@ -44,12 +44,12 @@ void parallel_for(const CpuServices& services, size_t n, size_t grain, const Bod
   const size_t pieces = static_cast<size_t>(services.threads) * 4;
   const size_t even = (n + pieces - 1) / pieces;
   const size_t tile = even > grain ? even : grain;
-  pthreadpool_parallelize_1d_tile_1d(
+  pool_run_tiles(
       services.pool,
       [](void* b, size_t begin, size_t count) {
         (*static_cast<const Body*>(b))(begin, begin + count);
       },
-      const_cast<void*>(static_cast<const void*>(&body)), n, tile, 0);
+      const_cast<void*>(static_cast<const void*>(&body)), n, tile);
 }
 
 /// Calls body(thread, i) for each i in [0, n), on the session's threads, each numbered below
@@ -60,10 +60,10 @@ void parallel_items(const CpuServices& services, size_t n, const Body& body) {
     for (size_t i = 0; i < n; ++i) body(size_t{0}, i);
     return;
   }
-  pthreadpool_parallelize_1d_with_thread(
+  pool_run_items(
       services.pool,
       [](void* b, size_t thread, size_t i) { (*static_cast<const Body*>(b))(thread, i); },
-      const_cast<void*>(static_cast<const void*>(&body)), n, 0);
+      const_cast<void*>(static_cast<const void*>(&body)), n);
 }
 
 /// Work items of `cost` basic operations each that make a piece worth a thread.
@@ -84,6 +84,10 @@ T* make_state(const Allocator& allocator) {
 inline void release_state(void* state, const Allocator& allocator) {
   if (state != nullptr) allocator.release(allocator.context, state);
 }
+
+/// To be returned by prepare: on failure, frees the state made so far.
+Status prepared_or_released(Status status, const Allocator& allocator, PreparedKernel* prepared,
+                            void (*release)(void*, const Allocator&) = release_state);
 
 /// For the rule of one of several ways (Kernel::ways): the text is seen where none takes the node.
 inline Status takes(bool condition, const char* what) {

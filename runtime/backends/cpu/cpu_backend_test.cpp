@@ -162,7 +162,7 @@ TEST(CpuBackend, MakesAPoolOnlyForSeveralThreads) {
   const Services one(1, nullptr), three(3, nullptr);
   EXPECT_EQ(one.get().pool, nullptr);
   ASSERT_NE(three.get().pool, nullptr);
-  EXPECT_EQ(pthreadpool_get_threads_count(three.get().pool), 3u);
+  EXPECT_EQ(pool_threads(three.get().pool), 3u);
 }
 
 TEST(ParallelFor, CoversEachItemOnce) {

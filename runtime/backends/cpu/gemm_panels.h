@@ -30,7 +30,9 @@ struct GemmRows {
 };
 
 /// Whether such a product gains: gemm takes six rows at once, and the panel should be filled.
+/// Without XNNPACK there is nothing to lose to.
 inline bool gemm_pays(const VectorOps& vector, size_t rows, size_t k, size_t columns) {
+  if (!LAZYRT_HAS_XNNPACK) return true;
   return vector.gemm_is_best && rows >= 6 && k >= 8 && columns >= 8;
 }
 
@@ -90,6 +92,46 @@ inline Status prepare_gemm(const char* op, const PrepareContext& context, const 
   prepared->packed_weight_bytes = packing.new_bytes();
   return {};
 }
+
+#if !LAZYRT_HAS_XNNPACK
+
+/// Bytes of workspace for panels of weights that are given at each run. kUnsupported: too many.
+inline Status passing_panels_bytes(const char* op, size_t k, size_t columns, size_t* bytes) {
+  const GemmPanels panels = {nullptr, k, columns};
+  size_t floats = 0;
+  if (__builtin_mul_overflow(panels.panels() * kGemmPanel, k + 1, &floats) ||
+      __builtin_mul_overflow(floats, sizeof(float), bytes)) {
+    return Status(Error::kUnsupported, "%s: operands this large", op);
+  }
+  return {};
+}
+
+/// Lays out w [columns][k] or, not `by_columns`, w [k][columns], and bias [columns] or null, in
+/// `scratch` of passing_panels_bytes().
+inline GemmPanels pack_passing(const CpuServices& cpu, const float* w, bool by_columns,
+                               const float* bias, size_t k, size_t columns, void* scratch) {
+  auto* packed = static_cast<float*>(scratch);
+  const GemmPanels panels = {packed, k, columns};
+  const size_t step_column = by_columns ? k : 1, step_k = by_columns ? 1 : columns;
+  parallel_for(cpu, panels.panels(), grain_of(k * kGemmPanel), [&](size_t begin, size_t end) {
+    for (size_t p = begin; p < end; ++p) {
+      const size_t first = p * kGemmPanel, count = std::min(kGemmPanel, columns - first);
+      float* panel = packed + first * k;
+      for (size_t i = 0; i < k; ++i, panel += kGemmPanel) {
+        const float* row = w + first * step_column + i * step_k;
+        for (size_t j = 0; j < count; ++j) panel[j] = row[j * step_column];
+        for (size_t j = count; j < kGemmPanel; ++j) panel[j] = 0;
+      }
+    }
+  });
+  float* packed_bias = packed + panels.panels() * k * kGemmPanel;
+  for (size_t j = 0; j < panels.panels() * kGemmPanel; ++j) {
+    packed_bias[j] = bias != nullptr && j < columns ? bias[j] : 0;
+  }
+  return panels;
+}
+
+#endif
 
 /// The panels [first, last) of some rows.
 inline void gemm_part(const VectorOps& vector, const GemmPanels& panels, const GemmRows& rows,

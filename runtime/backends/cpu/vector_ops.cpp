@@ -1,7 +1,7 @@
 #include "runtime/backends/cpu/vector_ops.h"
 
 #if defined(__x86_64__)
-#include <cpuinfo.h>
+#include "runtime/backends/cpu/x86_features.h"
 #endif
 
 // What the compiler's own target allows; on Arm with NEON that is all there is.
@@ -20,25 +20,11 @@ namespace vector_avx512 {
 extern const VectorOps kVectorOps;
 }
 
-namespace {
-
-bool has_avx2() {
-  return cpuinfo_has_x86_avx2() && cpuinfo_has_x86_fma3() && cpuinfo_has_x86_f16c() &&
-         cpuinfo_has_x86_bmi2();
-}
-
-bool has_avx512() {
-  return has_avx2() && cpuinfo_has_x86_avx512f() && cpuinfo_has_x86_avx512bw() &&
-         cpuinfo_has_x86_avx512dq() && cpuinfo_has_x86_avx512vl();
-}
-
-}  // namespace
-
 size_t all_vector_ops(const VectorOps* (&out)[kMaxVectorOps]) {
   size_t n = 0;
-  const bool known = cpuinfo_initialize();
-  if (known && has_avx512()) out[n++] = &vector_avx512::kVectorOps;
-  if (known && has_avx2()) out[n++] = &vector_avx2::kVectorOps;
+  const VectorIsa best = best_x86_isa();
+  if (best == VectorIsa::kAvx512) out[n++] = &vector_avx512::kVectorOps;
+  if (best != VectorIsa::kBaseline) out[n++] = &vector_avx2::kVectorOps;
   out[n++] = &vector_baseline::kVectorOps;
   return n;
 }

@@ -8,7 +8,6 @@ namespace lazyrt {
 namespace {
 
 constexpr size_t kBlockAlignment = 64;
-constexpr size_t kNotFound = SIZE_MAX;
 constexpr size_t kFirstBuckets = 64;
 
 size_t rounded_up(size_t n) { return (n + kBlockAlignment - 1) & ~(kBlockAlignment - 1); }
@@ -67,6 +66,7 @@ void WeightStore::destroy(WeightStore* store) {
 
 WeightStore::WeightStore(const Allocator& allocator, uint64_t most_bytes)
     : allocator_(allocator), most_bytes_(most_bytes) {
+#if LAZYRT_HAS_XNNPACK
   provider_.context = this;
   provider_.look_up = look_up;
   provider_.reserve_space = reserve_space;
@@ -74,10 +74,13 @@ WeightStore::WeightStore(const Allocator& allocator, uint64_t most_bytes)
   provider_.is_finalized = is_finalized;
   provider_.offset_to_addr = offset_to_addr;
   provider_.delete_cache = delete_cache;
+#endif
 }
 
 WeightStore::~WeightStore() {
+#if LAZYRT_HAS_XNNPACK
   release(reserved_);
+#endif
   for (size_t i = 0; i < bucket_count_; ++i) {
     while (buckets_[i] != nullptr) {
       Block* next = buckets_[i]->next;
@@ -99,8 +102,10 @@ WeightStore::Packing::Packing(WeightStore* store, const PackingTag& tag, size_t 
 }
 
 WeightStore::Packing::~Packing() {
+#if LAZYRT_HAS_XNNPACK
   store_->release(store_->reserved_);
   store_->reserved_ = nullptr;
+#endif
   store_->memory_ = nullptr;
   store_->mutex_.unlock();
 }
@@ -132,10 +137,6 @@ uint64_t WeightStore::held_bytes() {
 uint64_t WeightStore::probes() {
   std::lock_guard<std::mutex> lock(mutex_);
   return probes_;
-}
-
-WeightKey WeightStore::key_of(const xnn_weights_cache_look_up_key* key) const {
-  return {tag_, key->seed, key->kernel, key->bias};
 }
 
 WeightStore::Block* WeightStore::find(const WeightKey& key, size_t least, size_t most) const {
@@ -211,7 +212,17 @@ bool WeightStore::grow() {
   return true;
 }
 
+#if LAZYRT_HAS_XNNPACK
+
 // XNNPACK's side. Its "offset" is opaque to it: we use the address itself, so nothing ever moves.
+
+namespace {
+constexpr size_t kNotFound = SIZE_MAX;
+}  // namespace
+
+WeightKey WeightStore::key_of(const xnn_weights_cache_look_up_key* key) const {
+  return {tag_, key->seed, key->kernel, key->bias};
+}
 
 size_t WeightStore::look_up(void* context, const xnn_weights_cache_look_up_key* key) {
   auto* store = static_cast<WeightStore*>(context);
@@ -244,5 +255,7 @@ size_t WeightStore::look_up_or_insert(void* context, const xnn_weights_cache_loo
 bool WeightStore::is_finalized(void*) { return true; }
 void* WeightStore::offset_to_addr(void*, size_t offset) { return reinterpret_cast<void*>(offset); }
 xnn_status WeightStore::delete_cache(void*) { return xnn_status_success; }
+
+#endif
 
 }  // namespace lazyrt

@@ -1,9 +1,12 @@
 #pragma once
 
-// Packed constants of one Program, shared by its sessions: XNNPACK's weights cache, written anew
-// because the built-in one never finds anything, must be finalized first, and moves what it holds.
+// Packed constants of one Program, shared by its sessions; also XNNPACK's weights cache, written
+// anew because the built-in one never finds anything, must be finalized first, and moves what it
+// holds.
 
+#if LAZYRT_HAS_XNNPACK
 #include <xnnpack.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -96,8 +99,10 @@ class WeightStore {
     Packing(const Packing&) = delete;
     Packing& operator=(const Packing&) = delete;
 
+#if LAZYRT_HAS_XNNPACK
     /// To be passed to xnn_create_*. Valid as long as the store.
     xnn_weights_cache_t cache() { return &store_->provider_; }
+#endif
     /// The block of (tag, kernel, bias) that has exactly these bytes, or nullptr.
     void* find(const void* kernel, const void* bias, size_t bytes) const;
     /// A new zeroed block of (tag, kernel, bias), aligned to 64 bytes, to be filled while this
@@ -124,6 +129,7 @@ class WeightStore {
   WeightStore(const Allocator& allocator, uint64_t most_bytes);
   ~WeightStore();
 
+#if LAZYRT_HAS_XNNPACK
   static size_t look_up(void* context, const xnn_weights_cache_look_up_key* key);
   static void* reserve_space(void* context, size_t bytes);
   static size_t look_up_or_insert(void* context, const xnn_weights_cache_look_up_key* key,
@@ -133,6 +139,7 @@ class WeightStore {
   static xnn_status delete_cache(void* context);
 
   WeightKey key_of(const xnn_weights_cache_look_up_key* key) const;
+#endif
   /// The block of this key that has `least` to `most` bytes, or nullptr.
   Block* find(const WeightKey& key, size_t least, size_t most) const;
   Block* allocate(size_t bytes);
@@ -143,7 +150,10 @@ class WeightStore {
   bool grow();
   void release(Block* block);
 
+#if LAZYRT_HAS_XNNPACK
   xnn_weights_cache_provider provider_ = {};
+  Block* reserved_ = nullptr;  // given to XNNPACK, not yet inserted
+#endif
   const Allocator allocator_;
   const uint64_t most_bytes_;
   uint64_t held_bytes_ = 0;
@@ -151,7 +161,6 @@ class WeightStore {
   PackingTag tag_;           // of the Packing that holds mutex_
   size_t source_bytes_ = 0;  // likewise
   CountedMemory* memory_ = nullptr;
-  Block* reserved_ = nullptr;  // given to XNNPACK, not yet inserted
   size_t bytes_ = 0;
   mutable uint64_t probes_ = 0;
   size_t count_ = 0;

@@ -19,7 +19,34 @@ using StorePtr = std::unique_ptr<WeightStore, StoreDeleter>;
 WeightStore* make_store() { return WeightStore::create(platform_allocator(), 1 << 20); }
 
 const PackingTag kTag = {Packer::kXnnConvolution};
-const char kKernel = 0, kOtherKernel = 0, kBias = 0;
+const char kKernel = 0, kOtherKernel = 0;
+
+TEST(WeightStore, OwnBlocksAreZeroAndFoundAgain) {
+  const StorePtr store(make_store());
+  WeightStore::Packing packing(store.get(), kTag, 0, nullptr);
+  EXPECT_EQ(packing.find(&kKernel, nullptr, 33), nullptr);
+  auto* block = static_cast<char*>(packing.insert(&kKernel, nullptr, 33));
+  ASSERT_NE(block, nullptr);
+  for (int i = 0; i < 33; ++i) EXPECT_EQ(block[i], 0);
+  EXPECT_EQ(packing.find(&kKernel, nullptr, 33), block);
+  EXPECT_EQ(packing.find(&kOtherKernel, nullptr, 33), nullptr);
+  EXPECT_EQ(packing.new_bytes(), 33u);
+}
+
+TEST(WeightStore, FindsLookAtFewBlocksHoweverManyThereAre) {
+  const StorePtr store(make_store());
+  constexpr int64_t kStrides = 50000;
+  for (int64_t i = 0; i < kStrides; ++i) {
+    WeightStore::Packing packing(store.get(), PackingTag(kTag).add(i), 0, nullptr);
+    ASSERT_EQ(packing.find(&kKernel, nullptr, 8), nullptr);
+    ASSERT_NE(packing.insert(&kKernel, nullptr, 8), nullptr);
+  }
+  EXPECT_LT(store->probes(), 2 * kStrides);
+}
+
+#if LAZYRT_HAS_XNNPACK
+
+const char kBias = 0;
 
 /// What XNNPACK does when it creates an operator; returns the address of the packed weights.
 void* pack(WeightStore* store, const PackingTag& tag, uint32_t seed, const void* kernel,
@@ -93,18 +120,6 @@ TEST(WeightStore, SpaceThatWasNotInsertedIsGivenBack) {
   EXPECT_EQ(store->bytes(), 0u);
 }
 
-TEST(WeightStore, OwnBlocksAreZeroAndFoundAgain) {
-  const StorePtr store(make_store());
-  WeightStore::Packing packing(store.get(), kTag, 0, nullptr);
-  EXPECT_EQ(packing.find(&kKernel, nullptr, 33), nullptr);
-  auto* block = static_cast<char*>(packing.insert(&kKernel, nullptr, 33));
-  ASSERT_NE(block, nullptr);
-  for (int i = 0; i < 33; ++i) EXPECT_EQ(block[i], 0);
-  EXPECT_EQ(packing.find(&kKernel, nullptr, 33), block);
-  EXPECT_EQ(packing.find(&kOtherKernel, nullptr, 33), nullptr);
-  EXPECT_EQ(packing.new_bytes(), 33u);
-}
-
 TEST(WeightStore, OwnBlocksAndXnnpacksAreNeverTakenForEachOther) {
   const StorePtr store(make_store());
   size_t bytes = 0;
@@ -143,17 +158,6 @@ TEST(WeightStore, ABlockOfAnotherSizeIsNotFound) {
   EXPECT_EQ(packing.find(&kKernel, nullptr, 34), nullptr);
 }
 
-TEST(WeightStore, FindsLookAtFewBlocksHoweverManyThereAre) {
-  const StorePtr store(make_store());
-  constexpr int64_t kStrides = 50000;
-  for (int64_t i = 0; i < kStrides; ++i) {
-    WeightStore::Packing packing(store.get(), PackingTag(kTag).add(i), 0, nullptr);
-    ASSERT_EQ(packing.find(&kKernel, nullptr, 8), nullptr);
-    ASSERT_NE(packing.insert(&kKernel, nullptr, 8), nullptr);
-  }
-  EXPECT_LT(store->probes(), 2 * kStrides);
-}
-
 TEST(WeightStore, ManyThreadsPackOnce) {
   const StorePtr store(make_store());
   constexpr uint32_t kSeeds = 50;
@@ -171,6 +175,8 @@ TEST(WeightStore, ManyThreadsPackOnce) {
   for (const auto& other : found) EXPECT_EQ(other, found[0]);
   EXPECT_EQ(store->bytes(), kSeeds * 128u);
 }
+
+#endif
 
 }  // namespace
 }  // namespace lazyrt

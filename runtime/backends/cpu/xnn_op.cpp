@@ -420,12 +420,4 @@ void release_xnn(void* state, const Allocator& allocator) {
   allocator.release(allocator.context, state);
 }
 
-Status prepared_xnn(Status status, const Allocator& allocator, PreparedKernel* prepared,
-                    void (*release)(void*, const Allocator&)) {
-  if (status.ok()) return status;
-  release(prepared->state, allocator);
-  prepared->state = nullptr;
-  return status;
-}
-
 }  // namespace lazyrt

@@ -117,8 +117,4 @@ void release_xnn_op(xnn_operator_t op);
 /// Kernel::release of such kernels.
 void release_xnn(void* state, const Allocator& allocator);
 
-/// To be returned by prepare: on failure, frees the state made so far.
-Status prepared_xnn(Status status, const Allocator& allocator, PreparedKernel* prepared,
-                    void (*release)(void*, const Allocator&) = release_xnn);
-
 }  // namespace lazyrt

@@ -1,0 +1,67 @@
+#pragma once
+
+// The product of all steps' inputs with constant weights, of gru and lstm: XNNPACK's fully
+// connected layer or, without XNNPACK, our gemm.
+
+#include "runtime/backends/cpu/gemm_panels.h"
+#if LAZYRT_HAS_XNNPACK
+#include "runtime/backends/cpu/xnn_op.h"
+#endif
+
+namespace lazyrt {
+
+/// y [rows, outputs] = x [rows, inputs] w^T + b.
+struct InputProduct {
+#if LAZYRT_HAS_XNNPACK
+  xnn_operator_t op = nullptr;
+#else
+  size_t rows = 0;
+  GemmPanels panels;
+#endif
+};
+
+/// `weights` is [outputs][inputs]; `bias` may be null.
+inline Status prepare_input_product(const char* call, const PrepareContext& context, size_t rows,
+                                    size_t inputs, size_t outputs, const float* weights,
+                                    const float* bias, InputProduct* product,
+                                    PreparedKernel* prepared) {
+#if LAZYRT_HAS_XNNPACK
+  const XnnFullyConnected layer = {rows, inputs, outputs, outputs, weights, bias};
+  return prepare_xnn(call, context, layer, &product->op, prepared);
+#else
+  PackingTag tag = {Packer::kRowPanels};
+  tag.add(static_cast<int64_t>(inputs * outputs)).add(static_cast<int64_t>(outputs));
+  const CpuServices& cpu = cpu_services(context);
+  WeightStore::Packing packing(cpu.weights, tag, inputs * outputs * sizeof(float), cpu.memory);
+  product->rows = rows;
+  if (!pack_gemm(&packing, weights, bias, inputs, outputs, &product->panels)) {
+    return no_memory(call);
+  }
+  prepared->packed_weight_bytes += packing.new_bytes();
+  return {};
+#endif
+}
+
+/// `rebind`: x or y may lie elsewhere than at the last run.
+inline Status run_input_product(const char* call, const InputProduct& product, bool rebind,
+                                const CpuServices& cpu, const float* x, float* y) {
+#if LAZYRT_HAS_XNNPACK
+  if (rebind) LAZYRT_RETURN_IF_ERROR(setup_xnn_fully_connected(call, product.op, x, y));
+  return run_xnn(call, product.op, cpu);
+#else
+  (void)call, (void)rebind;
+  const GemmPanels& panels = product.panels;
+  run_gemm(cpu, panels, {x, panels.k, product.rows, y, panels.columns, -HUGE_VALF, HUGE_VALF});
+  return {};
+#endif
+}
+
+inline void release_input_product(const InputProduct& product) {
+#if LAZYRT_HAS_XNNPACK
+  release_xnn_op(product.op);
+#else
+  (void)product;
+#endif
+}
+
+}  // namespace lazyrt
