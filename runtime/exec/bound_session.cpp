@@ -111,6 +111,11 @@ Status BoundSession::make_variants(const ProgramState& program) {
   if (memory == nullptr) return no_memory_for_session();
   variants_ = static_cast<Variant*>(memory);
   for (; variant_count_ < count; ++variant_count_) new (variants_ + variant_count_) Variant;
+  const Watch* watch = base_.options.watch;
+  for (size_t v = 0; v < count && watch != nullptr; ++v) {
+    LAZYRT_RETURN_IF_ERROR(variants_[v].make_watcher(
+        program, in_file_[v], variant_in(base_.program, v), *watch, base_.memory));
+  }
   for (size_t v = 0; v < count; ++v) {
     const Status status =
         variants_[v].make_plan(program, variant_in(program, v), variant_in(base_.program, v),
@@ -608,8 +613,10 @@ Status BoundSession::run_variant(size_t v, const RunStop& stop) {
   if (base_.outputs->count() != 0) LAZYRT_RETURN_IF_ERROR(check_output_sizes(variants_[v]));
   point_inputs(&variants_[v]);
   LAZYRT_RETURN_IF_ERROR(variants_[v].run(stop));
-  LAZYRT_RETURN_IF_ERROR(copy_outputs(variants_[v]));
-  LAZYRT_RETURN_IF_ERROR(keep_states(variants_[v]));
+  WatchedSpan outputs(base_.options.watch, RunSpan::Kind::kOutputs);
+  Status status = copy_outputs(variants_[v]);
+  if (status.ok()) status = keep_states(variants_[v]);
+  LAZYRT_RETURN_IF_ERROR(outputs.end(status));
   ran_ = static_cast<int32_t>(v);
   return {};
 }
@@ -620,7 +627,8 @@ Status BoundSession::run(const RunStop& stop) {
       (inputs_moved_ && base_.outputs->count() != 0)) {
     settle_outputs();
   }
-  LAZYRT_RETURN_IF_ERROR(prepare_inputs());
+  WatchedSpan inputs(base_.options.watch, RunSpan::Kind::kInputs);
+  LAZYRT_RETURN_IF_ERROR(inputs.end(prepare_inputs()));
   if (variant_count_ == 1) {
     const Status status = run_variant(0, stop);
     if (!variants_[0].broke_guard()) return status;

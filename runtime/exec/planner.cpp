@@ -193,19 +193,17 @@ void Planner::add_needs(const PlannedNode& node) {
 }
 
 /// A guard is judged on the host, before anything that follows it.
-bool Planner::ends_segment(const PlannedNode& node) const {
-  if (guarded_.size() == 0) return false;
-  for (int32_t id : outputs_of(node)) {
-    if (guarded_[static_cast<size_t>(id)]) return true;
-  }
-  return false;
+bool Planner::ends_segment(size_t node) const {
+  if (last_of_segments_.size() != 0 && last_of_segments_[node]) return true;
+  const Span<const int32_t> made = outputs_of(plan_.nodes()[node]);
+  return std::any_of(made.begin(), made.end(), [this](int32_t id) { return is_guarded(id); });
 }
 
 size_t Planner::segment_length(size_t first) const {
   const auto nodes = plan_.nodes();
   size_t end = first + 1;
   while (end < nodes.size() && nodes[end].backend == nodes[first].backend &&
-         !ends_segment(nodes[end - 1])) {
+         !ends_segment(end - 1)) {
     ++end;
   }
   return end - first;
@@ -295,10 +293,8 @@ uint32_t Planner::place_nodes(size_t first, Placement* placement) const {
 void Planner::place(Span<const uint8_t> homes, Placement* placement) const {
   for (size_t i = 0; i < plan_.nodes_.size();) {
     i += place_nodes(i, placement);
-    const PlannedNode& last = plan_.nodes_[i - 1];
-    if (!ends_segment(last)) continue;
-    for (int32_t id : outputs_of(last)) {
-      if (guarded_[static_cast<size_t>(id)]) placement->need(id, kHostSpace);
+    for (int32_t id : outputs_of(plan_.nodes_[i - 1])) {
+      if (is_guarded(id)) placement->need(id, kHostSpace);
     }
   }
   for (uint32_t i = 0; i < homes.size(); ++i)

@@ -20,6 +20,9 @@ class Planner {
         allocator_(memory->allocator()),
         plan_(*plan) {}
 
+  /// Segments end behind these nodes, a truth value for each; empty: none. REQUIRES: called before
+  /// choose_all; they outlive this.
+  void end_segments_behind(Span<const bool> nodes) { last_of_segments_ = nodes; }
   /// Chooses what runs each node, and prepares it. Called once. An error names the node.
   Status choose_all();
   /// Lists the steps. `homes`: per state of the method the space that it lives in. REQUIRES:
@@ -46,7 +49,10 @@ class Planner {
   Status compile_segments();
   size_t segment_length(size_t first) const;
   Status compile(size_t first, size_t count);
-  bool ends_segment(const PlannedNode& node) const;
+  bool ends_segment(size_t node) const;
+  bool is_guarded(int32_t value) const {
+    return guarded_.size() != 0 && guarded_[static_cast<size_t>(value)];
+  }
 
   Status find_guarded();
   Status begin_places(Span<const uint8_t> homes, Array<uint8_t>* spaces,
@@ -71,6 +77,7 @@ class Planner {
   Plan& plan_;
   Array<TensorSpec> specs_;  ///< of one node's operands
   Array<bool> guarded_;      ///< per value; empty without guards
+  Span<const bool> last_of_segments_;
 };
 
 }  // namespace lazyrt

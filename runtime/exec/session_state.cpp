@@ -346,8 +346,9 @@ Status SessionState::rebind(const int64_t* symbols) {
   LAZYRT_RETURN_IF_ERROR(bound_->check_movable());
   BoundSession* next = nullptr;
   memory_.forget_refusal();
+  WatchedSpan bind(options_.watch, RunSpan::Kind::kBind);
   LAZYRT_RETURN_IF_ERROR(
-      memory_.explained(make_bound(symbols, &next), "SessionOptions::memory_limit"));
+      bind.end(memory_.explained(make_bound(symbols, &next), "SessionOptions::memory_limit")));
   const Status status = move_inputs(next);
   if (!status.ok()) {
     destroy_bound(next);
@@ -400,14 +401,15 @@ void SessionState::drop_moved() {
 
 Status SessionState::run() {
   stop_.begin(options_.deadline_nanoseconds);
+  WatchedSpan run(options_.watch, RunSpan::Kind::kRun);
   if (is_pending()) {
     const Status status = bind_pending();
     if (!status.ok()) {
       bound_->forget_result();
-      return status;
+      return run.end(status);
     }
   }
-  return bound_->run(stop_);
+  return run.end(bound_->run(stop_));
 }
 
 Status SessionState::reset_state() {

@@ -30,6 +30,11 @@ Status copy_out(void* state, const RunContext& context) {
 
 }  // namespace
 
+Status Variant::make_watcher(const ProgramState& program, size_t number, const fb::Method& texts,
+                             const Watch& watch, CountedMemory* memory) {
+  return watcher_.make(&watch, number, texts, *program.ops, memory->allocator());
+}
+
 Status Variant::make_plan(const ProgramState& program, const fb::Method& method,
                           const fb::Method& texts, const SessionOptions& options,
                           CountedMemory* memory, BackendServices* services) {
@@ -38,6 +43,7 @@ Status Variant::make_plan(const ProgramState& program, const fb::Method& method,
   allocator_ = memory->allocator();
   services_ = services;
   Planner planner(program, method, *options.backend, memory, services, &plan_);
+  planner.end_segments_behind(watcher_.tapped_nodes());
   LAZYRT_RETURN_IF_ERROR(planner.choose_all());
   return guards_.make(method, allocator_);
 }
@@ -103,13 +109,15 @@ Status Variant::make_values(const fb::Method& method, const SharedMemory& memory
   if (profile && !times_.make(steps, allocator_)) return no_memory_for_session();
   place_values(method, memory);
   place_operands(method, memory);
+  if (watcher_.is_active())
+    LAZYRT_RETURN_IF_ERROR(watcher_.make_copies(plan_, {operands_.data(), operands_.size()}));
   return make_steps(method, memory);
 }
 
 uint64_t Variant::bytes() const {
   return plan_.bytes() + guards_.bytes() + steps_.bytes() + values_.bytes() + inputs_.bytes() +
          outputs_.bytes() + next_of_states_.bytes() + movables_.bytes() + device_steps_.bytes() +
-         movable_of_.bytes() + operands_.bytes() + times_.bytes();
+         movable_of_.bytes() + operands_.bytes() + times_.bytes() + watcher_.bytes();
 }
 
 /// False when memory is short.
@@ -418,9 +426,47 @@ Status Variant::run_timed(size_t index) {
     const auto& device = *static_cast<const DeviceStep*>(steps_[index].state);
     status = device.device->wait(device.services);
   }
-  add_to(&times_[index].nanoseconds, platform_ticks() - begin);
-  add_to(&times_[index].runs, 1);
+  const uint64_t end = platform_ticks();
+  if (times_.size() != 0) {
+    add_to(&times_[index].nanoseconds, end - begin);
+    add_to(&times_[index].runs, 1);
+  }
+  if (watcher_.has_spans()) tell_span(index, begin, end, status.ok());
   return status;
+}
+
+size_t Variant::nodes_of(const PlannedStep& step) const {
+  if (step.kind == PlannedStep::Kind::kNode) return 1;
+  return step.kind == PlannedStep::Kind::kSegment ? plan_.nodes()[step.index].segment_nodes : 0;
+}
+
+void Variant::tell_span(size_t index, uint64_t begin, uint64_t end, bool ok) const {
+  const PlannedStep& step = plan_.steps()[index];
+  const NodeInfo info = line_of(index, step.first_line);
+  RunSpan span;
+  span.nodes = nodes_of(step);
+  span.kind = span.nodes != 0 ? RunSpan::Kind::kNode : RunSpan::Kind::kCopy;
+  span.begin = begin;
+  span.end = end;
+  span.node = &info;
+  span.ok = ok;
+  watcher_.tell(span);
+}
+
+/// Of the last node: segments end where a node is tapped.
+Status Variant::take_taps(size_t index) const {
+  const PlannedStep& step = plan_.steps()[index];
+  const size_t nodes = nodes_of(step);
+  if (nodes == 0 || !watcher_.taps(step.index + nodes - 1)) return {};
+  const bool on_host = step.kind == PlannedStep::Kind::kNode;
+  return watcher_.take(plan_, step.index + nodes - 1, {operands_.data(), operands_.size()},
+                       on_host ? nullptr : &services_->slot(slot_of_space(step.space)));
+}
+
+/// Of a session that looks at what it does.
+Status Variant::run_step(size_t index) {
+  LAZYRT_RETURN_IF_ERROR(run_timed(index));
+  return take_taps(index);
 }
 
 Status Variant::broken_guard() {
@@ -430,12 +476,12 @@ Status Variant::broken_guard() {
 
 Status Variant::run_steps(const RunStop& stop) {
   size_t next_guard = 0;
-  const bool timed = times_.size() != 0;
+  const bool observed = times_.size() != 0 || watcher_.is_active();
   for (size_t i = 0; i < steps_.size(); ++i) {
     Step& step = steps_[i];
     if (!guards_.hold(step.after, values_.data(), &next_guard)) return broken_guard();
     const Status status = stop.is_due() ? stop.status()
-                          : timed       ? run_timed(i)
+                          : observed    ? run_step(i)
                                         : step.run(step.state, step.context);
     if (!status.ok()) return with_place(i, status);
     step.context.rebind = false;
@@ -510,8 +556,11 @@ NodeInfo Variant::line(size_t i) const {
   const PlannedStep* next =
       std::upper_bound(steps.begin(), steps.end(), i,
                        [](size_t line, const PlannedStep& step) { return line < step.first_line; });
-  const auto index = static_cast<size_t>(next - steps.begin()) - 1;
-  const PlannedStep& step = steps[index];
+  return line_of(static_cast<size_t>(next - steps.begin()) - 1, i);
+}
+
+NodeInfo Variant::line_of(size_t index, size_t i) const {
+  const PlannedStep& step = plan_.steps()[index];
   NodeInfo info;
   if (step.kind == PlannedStep::Kind::kNode || step.kind == PlannedStep::Kind::kSegment) {
     describe_node(step.index + (i - step.first_line), &info);

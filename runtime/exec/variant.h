@@ -4,6 +4,7 @@
 #include "runtime/exec/guards.h"
 #include "runtime/exec/planner.h"
 #include "runtime/exec/run_stop.h"
+#include "runtime/exec/watcher.h"
 
 namespace lazyrt {
 
@@ -59,6 +60,10 @@ class Variant {
   Variant(const Variant&) = delete;
   Variant& operator=(const Variant&) = delete;
 
+  /// Tells `options.watch` of what this does. `number`: this variant's in the method. REQUIRES: if
+  /// it is called, before make_plan, with the same arguments.
+  Status make_watcher(const ProgramState& program, size_t number, const fb::Method& texts,
+                      const Watch& watch, CountedMemory* memory);
   /// Chooses and prepares the kernels. `texts`: the method of the file that `method` was made of,
   /// or is. REQUIRES: called once, first; all but `program` and `method` outlive this, and the
   /// program's constants and operators do.
@@ -163,7 +168,12 @@ class Variant {
   bool is_only_bound_there(const PlannedStep& copy) const;
   uint8_t* place_in(int32_t id, uint8_t space, void* fixed) const;
   Status run_steps(const RunStop& stop);
+  Status run_step(size_t index);
   Status run_timed(size_t index);
+  Status take_taps(size_t index) const;
+  void tell_span(size_t index, uint64_t begin, uint64_t end, bool ok) const;
+  size_t nodes_of(const PlannedStep& step) const;
+  NodeInfo line_of(size_t step, size_t line) const;
   Status wait_for_devices(const Status& status) const;
   Status broken_guard();
   Status with_place(size_t step, const Status& status) const;
@@ -188,6 +198,7 @@ class Variant {
   uint8_t* arenas_[kMostSpaces] = {};
   Array<TensorView> operands_;  ///< per entry of plan_.operands(), then two for each copy
   Array<NodeTime> times_;       ///< per step; empty unless profiling
+  Watcher watcher_;             ///< inactive for most sessions
   bool stale_ = false;          ///< operands_ must be refreshed before the next run
 };
 

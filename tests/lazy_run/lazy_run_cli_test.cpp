@@ -1,95 +1,16 @@
 // lazy-run as a user meets it: command lines, files, JSON, exit codes.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
-
-#include "lazyrt/runtime.h"
-#include "tests/support/branching_bundle.h"
-#include "tests/support/example_bundle.h"
+#include "tests/lazy_run/lazy_run_testing.h"
 
 namespace lazyrt {
 namespace {
 
 namespace fs = std::filesystem;
+using test::Json;
+using test::LazyRun;
+using test::Outcome;
+using test::read;
 using testing::HasSubstr;
-using Json = nlohmann::json;
-
-struct Outcome {
-  int code = -1;
-  std::string out;
-  std::string err;
-  /// The last line of stdout.
-  Json json() const {
-    const size_t end = out.find_last_not_of('\n');
-    const size_t begin = out.rfind('\n', end);
-    return Json::parse(out.substr(begin == std::string::npos ? 0 : begin + 1));
-  }
-};
-
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-class LazyRun : public testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) /
-              ("lazy_run_" + std::to_string(getpid()) + "_" +
-               testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-    save("m.lzb", test::example_bundle(default_ops()));
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string at(const std::string& name) const { return (folder_ / name).string(); }
-  void save(const std::string& name, const test::BundleParts& parts) {
-    const test::AlignedBytes file = test::write_bundle(parts);
-    write(name, file.data(), file.size());
-  }
-  void write(const std::string& name, const void* data, size_t bytes) {
-    std::ofstream(at(name), std::ios::binary)
-        .write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
-  }
-  /// As NumPy writes it.
-  void write_npy(const std::string& name, const std::string& descr, const std::string& shape,
-                 const void* data, size_t bytes) {
-    std::string header =
-        "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
-    header.resize(118, ' ');
-    header.back() = '\n';
-    std::string file = std::string("\x93NUMPY\x01\x00", 8) + std::string("\x76\x00", 2) + header;
-    file.append(static_cast<const char*>(data), bytes);
-    write(name, file.data(), file.size());
-  }
-  void write_inputs() {
-    write_npy("x.npy", "<f4", "(2, 3)", test::kExampleX, sizeof(test::kExampleX));
-    write_npy("ids.npy", "<i8", "(2,)", test::kExampleIds, sizeof(test::kExampleIds));
-  }
-  std::string inputs() const {
-    return " --input x=" + at("x.npy") + " --input ids=" + at("ids.npy");
-  }
-
-  Outcome run(const std::string& arguments) const {
-    const std::string command =
-        std::string(LAZY_RUN) + " " + arguments + " >" + at("stdout") + " 2>" + at("stderr");
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128, read(at("stdout")), read(at("stderr"))};
-  }
-
-  fs::path folder_;
-};
 
 TEST_F(LazyRun, WithoutInputsItChecksTheSamples) {
   for (const char* backend : {"cpu", "reference"}) {

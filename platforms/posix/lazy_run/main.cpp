@@ -7,6 +7,8 @@
 #include "platforms/posix/lazy_run/inputs.h"
 #include "platforms/posix/lazy_run/progress.h"
 #include "platforms/posix/lazy_run/report.h"
+#include "platforms/posix/lazy_run/tap_files.h"
+#include "platforms/posix/lazy_run/trace_events.h"
 
 namespace lazyrt::run {
 namespace {
@@ -18,11 +20,12 @@ Method find_method(const Program& program, const std::string& name) {
   return *method;
 }
 
-Session make_session(const Method& method, const Options& options) {
+Session make_session(const Method& method, const Options& options, const Watch* watch) {
   SessionOptions session;
   session.backend = options.backend == "cpu" ? cpu_backend() : reference_backend();
   session.threads = options.threads;
   session.profile = options.profile;
+  session.watch = watch;
   session.memory_limit = options.memory_limit;
   session.deadline_nanoseconds = static_cast<uint64_t>(options.deadline_seconds * 1e9);
   Result<Session> made = Session::create(method, session);
@@ -44,19 +47,70 @@ Program open_program(const Options& options) {
   return std::move(*program);
 }
 
+std::string taps_folder(const Options& options) {
+  return options.output_dir.empty() ? "" : options.output_dir + "/taps";
+}
+
+/// What --tap and --trace want to know of a session.
+struct Observers {
+  explicit Observers(const Options& options) : taps(options.taps, taps_folder(options)) {
+    watch.context = this;
+    if (taps.has_selectors()) {
+      watch.wants = [](void* self, const TapPoint& point) {
+        return static_cast<Observers*>(self)->taps.wants(point);
+      };
+      watch.take = [](void* self, const TapPoint& point, const TensorView& value) {
+        static_cast<Observers*>(self)->taps.take(point, value);
+      };
+    }
+    if (!options.trace.empty()) {
+      watch.span = [](void* self, const RunSpan& span) {
+        static_cast<Observers*>(self)->events.take(span);
+      };
+    }
+    is_active = watch.take != nullptr || watch.span != nullptr;
+  }
+  Observers(const Observers&) = delete;
+  Observers& operator=(const Observers&) = delete;
+
+  TapFiles taps;
+  TraceEvents events;
+  Watch watch;
+  bool is_active = false;
+};
+
 /// A bundle made ready, and all that the three ways to use it share.
 class Runner {
  public:
   explicit Runner(const Options& options)
       : options_(options),
+        observers_(options),
+        begin_ns_(TraceEvents::now_ns()),
         begin_ms_(start()),
         program_(open_program(options)),
         method_(find_method(program_, options.method)),
-        session_(make_session(method_, options)) {
+        session_(
+            make_session(method_, options, observers_.is_active ? &observers_.watch : nullptr)) {
     times_.load_ms = now_ms() - begin_ms_;
+    observers_.events.add("load", begin_ns_);
+    observers_.taps.check_selectors();
   }
 
+  /// The trace is written of runs that fail, too.
   ExitCode run() {
+    ExitCode code = ExitCode::kOk;
+    try {
+      code = run_as_asked();
+    } catch (const Failure&) {
+      write_trace();
+      throw;
+    }
+    write_trace();
+    return code;
+  }
+
+ private:
+  ExitCode run_as_asked() {
     if (options_.bench()) return bench();
     if (options_.has_inputs() || method_.input_count() == 0) return run_inputs();
     if (method_.sample_count() == 0) {
@@ -66,7 +120,15 @@ class Runner {
     return run_samples();
   }
 
- private:
+  void write_trace() const {
+    if (options_.trace.empty()) return;
+    const Json about = {{"bundle", options_.bundle},
+                        {"method", method_.name()},
+                        {"backend", options_.backend},
+                        {"threads", options_.threads}};
+    observers_.events.write(options_.trace, options_.threads, about);
+  }
+
   double start() {
     progress_.phase("loading " + options_.bundle);
     return now_ms();
@@ -89,8 +151,10 @@ class Runner {
   void first_run() {
     progress_.phase("running " + options_.bundle);
     const double begin = now_ms();
-    require(session_.run());
+    const Status ran = session_.run();
     times_.first_ms = now_ms() - begin;
+    observers_.taps.end();
+    require(ran);
   }
 
   void set_bench_inputs() {
@@ -193,6 +257,8 @@ class Runner {
   }
 
   ExitCode finish(Json json, ExitCode code) {
+    if (!options_.json) std::printf("%s", tap_lines(observers_.taps.json()).c_str());
+    if (options_.json && observers_.taps.has_selectors()) json["taps"] = observers_.taps.json();
     if (options_.profile && !options_.json) std::printf("%s", profile_table(session_).c_str());
     if (options_.profile && options_.json) json["profile"] = profile_json(session_);
     if (options_.json) {
@@ -204,6 +270,8 @@ class Runner {
 
   const Options& options_;
   Progress progress_;
+  Observers observers_;  ///< outlive the session
+  uint64_t begin_ns_;
   double begin_ms_;
   Program program_;
   Method method_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "platforms/posix/lazy_run/failure.h"
@@ -307,11 +308,35 @@ std::vector<uint8_t> read_file(const std::string& path) {
   return out;
 }
 
-void write_file(const std::string& path, const void* data, size_t bytes) {
+namespace {
+
+/// `name`: what messages call it.
+void write_whole(const std::string& path, const std::string& name, const void* data, size_t bytes) {
   File file(std::fopen(path.c_str(), "wb"));
-  if (file == nullptr) io_failure("create", path);
+  if (file == nullptr) io_failure("create", name);
   const bool written = bytes == 0 || std::fwrite(data, 1, bytes, file.get()) == bytes;
-  if (!written || std::fclose(file.release()) != 0) io_failure("write", path);
+  if (!written || std::fclose(file.release()) != 0) io_failure("write", name);
+}
+
+/// Nothing is put in the place of a pipe, a device, or a link (such as /dev/stdout) to whatever.
+bool is_replaceable(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::symlink_status(path, error);
+  return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+}
+
+}  // namespace
+
+void write_file(const std::string& path, const void* data, size_t bytes) {
+  if (!is_replaceable(path)) return write_whole(path, path, data, bytes);
+  const std::string partial = path + ".partial";
+  try {
+    write_whole(partial, path, data, bytes);
+    if (std::rename(partial.c_str(), path.c_str()) != 0) io_failure("replace", path);
+  } catch (const Failure&) {
+    std::remove(partial.c_str());
+    throw;
+  }
 }
 
 }  // namespace lazyrt::run

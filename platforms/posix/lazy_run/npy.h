@@ -37,7 +37,8 @@ std::vector<float> as_floats(const TensorView& tensor);
 
 /// The file's bytes. Throws a Failure.
 std::vector<uint8_t> read_file(const std::string& path);
-/// Creates or replaces the file. Throws a Failure.
+/// Creates or replaces a regular file, all or nothing; a pipe, a device or what a symbolic link
+/// points to is written in place. Throws a Failure.
 void write_file(const std::string& path, const void* data, size_t bytes);
 
 }  // namespace lazyrt::run

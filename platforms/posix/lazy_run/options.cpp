@@ -18,7 +18,7 @@ order, and those files as raw little-endian data.
 
 With --json the last line of stdout is one JSON object. Of a run: inputs, outputs (name, file, shape,
 dtype), literals, states, variants (inputs, guards), the variant that ran, samples and their errors,
-reference_nodes, copies (between the host's memory and devices'), plan_bytes, guard_refusals (each guard
+taps (name, variant, node, value, dtype, shape, file; min, max and mean of what is finite, not_finite), reference_nodes, copies (between the host's memory and devices'), plan_bytes, guard_refusals (each guard
 that turned a run away from its variant, and how often). Of --bench: latencies_ms, median_ms, load_ms (open, verify, create
 the session), first_ms, cpu_ms (of one run), vmhwm_kb, bytes (of the bundle), arena_bytes, workspace_bytes, packed_weight_bytes, state_bytes, plan_bytes (what runs keep
 of the metadata), device_bytes, total_bytes (all that counts against --memory-limit). Progress goes to stderr.
@@ -31,6 +31,8 @@ exported, an index out of range, no memory, more work than the limits allow, pas
 Examples:
   lazy-run model.lzb
   lazy-run model.lzb --input x=image.npy --output-dir out --json
+  lazy-run model.lzb --tap features.0 --output-dir out
+  lazy-run model.lzb --trace trace.json
   lazy-run model.lzb --bench 2 --threads 2)";
 
 std::pair<std::string, std::string> split_input(const std::string& text) {
@@ -48,6 +50,14 @@ void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
   app->add_option("--input-dir", o->input_dir, "Folder with inputs.txt and raw files");
   app->add_option("--output-dir", o->output_dir, "Writes each output there as NAME.npy");
   app->add_option("--raw-output", o->raw_output, "Writes the first output as raw float32");
+  app->add_option(
+         "--tap", o->taps,
+         "Tells of values that nodes make in the first run, and writes them to taps/ in "
+         "--output-dir: a name, number or %value of lazy-export inspect --nodes, a module's "
+         "path for all that is made in it, or *; may be repeated")
+      ->allow_extra_args(false);
+  app->add_option("--trace", o->trace,
+                  "Writes when each node ran, for Perfetto (ui.perfetto.dev) or chrome://tracing");
   app->add_option("--method", o->method, "The method to run")->default_str("forward");
   app->add_option("--backend", o->backend, "cpu or reference")
       ->check(CLI::IsMember({"cpu", "reference"}))

@@ -17,6 +17,8 @@ struct Options {
   std::string input_dir;
   std::string output_dir;
   std::string raw_output;
+  std::vector<std::string> taps;  ///< --tap, selectors of values
+  std::string trace;              ///< --trace, a file; empty: none
   std::string backend = "cpu";
   int threads = 1;
   double bench_seconds = 0;      ///< 0: no benchmark

@@ -11,7 +11,6 @@
 #include "platforms/posix/lazy_run/npy.h"
 
 namespace lazyrt::run {
-namespace {
 
 Json shape_json(const Shape& shape) {
   Json out = Json::array();
@@ -24,6 +23,8 @@ void make_folder(const std::string& path) {
   std::filesystem::create_directories(path, error);
   if (error) throw Failure(ExitCode::kIo, "cannot create '" + path + "': " + error.message());
 }
+
+namespace {
 
 TensorView output_of(const Session& session, size_t i) {
   const Result<TensorView> view = session.output(i);

@@ -19,6 +19,10 @@ struct StartTimes {
   double first_ms = 0;  ///< the first run
 };
 
+Json shape_json(const Shape& shape);
+/// With those it is in. Throws a Failure.
+void make_folder(const std::string& path);
+
 /// Writes outputs to the files that the options ask for; gives `outputs` of the JSON.
 Json write_outputs(const Method& method, const Session& session, const Options& options);
 

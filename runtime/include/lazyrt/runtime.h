@@ -20,6 +20,7 @@
 #include "lazyrt/shape.h"
 #include "lazyrt/span.h"
 #include "lazyrt/tensor_view.h"
+#include "lazyrt/watch.h"
 
 namespace lazyrt {
 
@@ -240,6 +241,9 @@ struct SessionOptions {
   /// and transposed convolutions before it finds that they are packed.
   bool reserve = false;
   bool profile = false;  ///< measures each node: NodeInfo::nanoseconds
+  /// Is told of each run's steps and values while it goes on; must outlive the session. nullptr: it
+  /// costs nothing.
+  const Watch* watch = nullptr;
   /// A run that has taken this many nanoseconds ends before its next node with kDeadlineExceeded;
   /// 0 = it may take as long as it takes.
   uint64_t deadline_nanoseconds = 0;

@@ -1,0 +1,177 @@
+#include "runtime/exec/watcher.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace lazyrt {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789";
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of(kDigits) == std::string_view::npos;
+}
+
+/// REQUIRES: is_number.
+bool equals_number(std::string_view text, size_t number) {
+  size_t value = 0;
+  for (const char digit : text) {
+    if (value > SIZE_MAX / 16) return false;
+    value = value * 10 + static_cast<size_t>(digit - '0');
+  }
+  return value == number;
+}
+
+bool is_within(std::string_view path, std::string_view module) {
+  if (module.empty() || path.substr(0, module.size()) != module) return false;
+  return path.size() == module.size() || path[module.size()] == '.';
+}
+
+/// Takes "/" and such from the front of *text; false: it begins otherwise.
+bool skip(std::string_view* text, std::string_view prefix) {
+  if (text->substr(0, prefix.size()) != prefix) return false;
+  text->remove_prefix(prefix.size());
+  return true;
+}
+
+/// Takes `mark` and a number from the front; `number` 0 may be left out, with its mark.
+bool skip_number(std::string_view* text, std::string_view mark, size_t number) {
+  std::string_view rest = *text;
+  if (!skip(&rest, mark)) return number == 0;
+  const size_t digits = std::min(rest.find_first_not_of(kDigits), rest.size());
+  if (digits == 0 || !equals_number(rest.substr(0, digits), number)) return number == 0;
+  *text = rest.substr(digits);
+  return true;
+}
+
+/// The name that tap_name gives, without its text being made.
+bool is_named(const TapPoint& point, std::string_view name) {
+  const std::string_view path = point.module_path;
+  if (!path.empty() && (!skip(&name, path) || !skip(&name, "/"))) return false;
+  return skip(&name, point.op) && skip_number(&name, "_", point.repeat) &&
+         skip_number(&name, ":", point.result) && name.empty();
+}
+
+}  // namespace
+
+size_t tap_name(const TapPoint& point, char* text, size_t room) {
+  char repeat[24] = "", result[24] = "";
+  if (point.repeat != 0) snprintf(repeat, sizeof(repeat), "_%zu", point.repeat);
+  if (point.result != 0) snprintf(result, sizeof(result), ":%zu", point.result);
+  const char* slash = point.module_path[0] == '\0' ? "" : "/";
+  const int length =
+      snprintf(text, room, "%s%s%s%s%s", point.module_path, slash, point.op, repeat, result);
+  return static_cast<size_t>(length);
+}
+
+bool tap_matches(const TapPoint& point, std::string_view selector) {
+  const size_t at = selector.find('@');
+  if (at != std::string_view::npos && is_number(selector.substr(0, at))) {
+    if (!equals_number(selector.substr(0, at), point.variant)) return false;
+    selector.remove_prefix(at + 1);
+  }
+  if (selector == "*") return true;
+  if (is_number(selector)) return equals_number(selector, point.node);
+  if (!selector.empty() && selector[0] == '%' && is_number(selector.substr(1)))
+    return equals_number(selector.substr(1), point.value);
+  return is_within(point.module_path, selector) || is_named(point, selector);
+}
+
+TapPoint Watcher::point_of(const Tap& tap) const {
+  const fb::Node& node = *texts_->nodes()->Get(tap.node);
+  TapPoint point;
+  point.variant = variant_;
+  point.node = tap.node;
+  point.result = tap.result;
+  point.value = tap.value;
+  point.repeat = tap.repeat;
+  point.op = ops_->find(attrs_of(node))->name;
+  if (node.source() < 0) return point;
+  const auto source = static_cast<uint32_t>(node.source());
+  point.module_path = text_of(texts_->sources()->Get(source)->module_path());
+  return point;
+}
+
+/// Calls fn(tap, point) with each result of each node, in order.
+template <class Fn>
+void Watcher::for_each_point(const Fn& fn) const {
+  for (uint32_t n = 0; n < count_of(texts_->nodes()); ++n) {
+    const Span<const int32_t> results = ints_of(texts_->nodes()->Get(n)->outputs());
+    Tap tap;
+    tap.node = n;
+    const TapPoint of_node = point_of(tap);
+    for (uint32_t earlier = 0; earlier < n; ++earlier) {
+      Tap other;
+      other.node = earlier;
+      const TapPoint point = point_of(other);
+      const bool alike = std::strcmp(point.op, of_node.op) == 0 &&
+                         std::strcmp(point.module_path, of_node.module_path) == 0;
+      tap.repeat += alike ? 1 : 0;
+    }
+    for (uint32_t r = 0; r < results.size(); ++r) {
+      if (results[r] < 0) continue;
+      tap.result = r;
+      tap.value = static_cast<uint32_t>(results[r]);
+      fn(tap, point_of(tap));
+    }
+  }
+}
+
+Status Watcher::make(const Watch* watch, size_t variant, const fb::Method& texts,
+                     const OpTable& ops, const Allocator& allocator) {
+  watch_ = watch;
+  variant_ = variant;
+  texts_ = &texts;
+  ops_ = &ops;
+  allocator_ = allocator;
+  if (watch->take == nullptr) return {};
+  size_t results = 0;
+  for (uint32_t n = 0; n < count_of(texts.nodes()); ++n)
+    results += count_of(texts.nodes()->Get(n)->outputs());
+  Array<Tap> wanted;
+  if (!wanted.make(results, allocator)) return Status(Error::kOutOfMemory, "no memory for taps");
+  size_t count = 0;
+  for_each_point([&](const Tap& tap, const TapPoint& point) {
+    if (watch->wants == nullptr || watch->wants(watch->context, point)) wanted[count++] = tap;
+  });
+  if (count == 0) return {};
+  if (!points_.make(count, allocator) || !tapped_.make(count_of(texts.nodes()), allocator))
+    return Status(Error::kOutOfMemory, "no memory for taps");
+  std::copy_n(wanted.data(), count, points_.data());
+  for (const Tap& tap : points_) tapped_[tap.node] = true;
+  return {};
+}
+
+Status Watcher::make_copies(const Plan& plan, Span<const TensorView> operands) {
+  size_t most = 0;
+  for (const Tap& tap : points_) {
+    const PlannedNode& node = plan.nodes()[tap.node];
+    if (node.space == kHostSpace) continue;
+    const TensorView& view = operands[node.first_operand + node.input_count + tap.result];
+    most = std::max(most, view.bytes());
+  }
+  if (copy_.make(most, allocator_)) return {};
+  return Status(Error::kOutOfMemory, "no memory for %zu bytes of a tapped value", most);
+}
+
+Status Watcher::take(const Plan& plan, size_t node, Span<const TensorView> operands,
+                     const BackendServices::Slot* slot) const {
+  const PlannedNode& planned = plan.nodes()[node];
+  const Tap* tap = std::lower_bound(points_.begin(), points_.end(), node,
+                                    [](const Tap& t, size_t n) { return t.node < n; });
+  for (; tap != points_.end() && tap->node == node; ++tap) {
+    TensorView view = operands[planned.first_operand + planned.input_count + tap->result];
+    if (slot != nullptr) {
+      uint8_t* copy = const_cast<uint8_t*>(copy_.data());
+      if (view.bytes() != 0)
+        LAZYRT_RETURN_IF_ERROR(
+            slot->backend->device->copy_out(slot->services, copy, view.data, view.bytes()));
+      view.data = copy;
+    }
+    watch_->take(watch_->context, point_of(*tap), view);
+  }
+  return {};
+}
+
+}  // namespace lazyrt

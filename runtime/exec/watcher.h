@@ -1,0 +1,84 @@
+#pragma once
+
+// A session's Watch, as its variants and run loop use it. All that costs something is in
+// watcher.cpp.
+
+#include "lazyrt/watch.h"
+#include "runtime/backend/backend.h"
+#include "runtime/bundle/program_state.h"
+#include "runtime/core/array.h"
+#include "runtime/exec/plan.h"
+
+namespace lazyrt {
+
+/// Tells of a stretch of time from its construction to its end; nothing where there is no watch.
+class WatchedSpan {
+ public:
+  WatchedSpan(const Watch* watch, RunSpan::Kind kind)
+      : watch_(watch != nullptr && watch->span != nullptr ? watch : nullptr) {
+    span_.kind = kind;
+    if (watch_ != nullptr) span_.begin = platform_ticks();
+  }
+  /// Tells, and answers the status.
+  Status end(Status status) {
+    if (watch_ == nullptr) return status;
+    span_.end = platform_ticks();
+    span_.ok = status.ok();
+    watch_->span(watch_->context, span_);
+    return status;
+  }
+
+ private:
+  const Watch* watch_;
+  RunSpan span_;
+};
+
+/// The watch of one variant.
+class Watcher {
+ public:
+  Watcher() = default;
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+
+  /// Asks which values are tapped. `variant`: its number in the method; `texts`: it in the file.
+  /// REQUIRES: called once; all but `ops` outlive this; `watch` is not nullptr.
+  Status make(const Watch* watch, size_t variant, const fb::Method& texts, const OpTable& ops,
+              const Allocator& allocator);
+  bool is_active() const { return watch_ != nullptr; }
+  bool has_spans() const { return watch_ != nullptr && watch_->span != nullptr; }
+  /// Per node: a result of it is tapped. Empty: none is.
+  Span<const bool> tapped_nodes() const { return {tapped_.data(), tapped_.size()}; }
+  bool taps(size_t node) const { return tapped_.size() != 0 && tapped_[node]; }
+
+  /// Memory for copies from devices. REQUIRES: called once, after make.
+  Status make_copies(const Plan& plan, Span<const TensorView> operands);
+  /// Hands out the tapped results of a node that ran. `slot`: of the device that did; nullptr: the
+  /// host. REQUIRES: taps(node).
+  Status take(const Plan& plan, size_t node, Span<const TensorView> operands,
+              const BackendServices::Slot* slot) const;
+  void tell(const RunSpan& span) const { watch_->span(watch_->context, span); }
+  uint64_t bytes() const { return points_.bytes() + tapped_.bytes() + copy_.bytes(); }
+
+ private:
+  /// A point that is tapped.
+  struct Tap {
+    uint32_t node = 0;
+    uint32_t result = 0;
+    uint32_t value = 0;
+    uint32_t repeat = 0;
+  };
+  template <class Fn>
+  void for_each_point(const Fn& fn) const;
+  TapPoint point_of(const Tap& tap) const;
+
+  const Watch* watch_ = nullptr;
+  const fb::Method* texts_ = nullptr;
+  const OpTable* ops_ = nullptr;
+  size_t variant_ = 0;
+  Allocator allocator_;
+  Array<Tap> points_;    ///< those tapped, in order of execution
+  Array<bool> tapped_;   ///< per node; empty: nothing is tapped
+  Array<uint8_t> copy_;  ///< room for the largest value of a device that is tapped
+};
+
+}  // namespace lazyrt
