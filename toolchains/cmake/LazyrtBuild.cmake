@@ -11,6 +11,8 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()
 
+include(LazyrtIsa)
+
 set(LAZYRT_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 set(LAZYRT_WARNINGS -Wall -Wextra -Werror -Wshadow -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
@@ -31,23 +33,11 @@ function(lazyrt_device_library name)
   target_compile_features(${name} PUBLIC cxx_std_17)
   # One object for each file: an application links only what it calls.
   set_target_properties(${name} PROPERTIES CXX_STANDARD 17 UNITY_BUILD OFF)
-  target_compile_options(${name} PRIVATE ${LAZYRT_WARNINGS} -fno-exceptions -fno-rtti)
+  # Sections of their own, so that --gc-sections leaves out what a program does not reach.
+  target_compile_options(${name} PRIVATE ${LAZYRT_WARNINGS} -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections)
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/include>
     $<BUILD_INTERFACE:${LAZYRT_GENERATED_DIR}>)
-endfunction()
-
-# lazyrt_for_isa(avx2|avx512 sources...): these are compiled for that instruction set, on processors of this kind. Loops begin
-# where a cache line does: where the linker put them, those of gemm lost a tenth of their speed.
-function(lazyrt_for_isa isa)
-  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    return()
-  endif()
-  set(options -O3 -falign-loops=64 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mlzcnt -maes -mpclmul)
-  if(isa STREQUAL "avx512")
-    list(APPEND options -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mprefer-vector-width=512)
-  endif()
-  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${options}" SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # lazyrt_host_library(name sources...): C++20 with exceptions.
