@@ -266,6 +266,10 @@ class SizedPrograms {
       if (parts.ok() || !whole.ok()) return parts;
     }
     if (!whole.ok()) return whole.failure();
+    // One of all sizes: what it may do otherwise where the program seems to be another one is seen
+    // in the check.
+    for (const SizePoint& point : differing_) LAZYRT_TRY(captures_.compared_at(point));
+    made.more_traces = captures_.compared();
     made.variants.push_back(std::move(*whole));
     return made;
   }
@@ -311,10 +315,11 @@ class SizedPrograms {
       LAZYRT_TRY(pass_stage(*made, plain_, &of_this));
       const auto difference = find_difference(*own, *made);
       if (!difference) continue;
-      place_ = *difference;
-      return true;
+      if (differing_.empty()) place_ = *difference;
+      differing_.push_back(point);
+      if (differing_.size() == kMostDiffering) break;
     }
-    return false;
+    return !differing_.empty();
   }
 
   /// The program at these sizes as one graph, and that at the sample's.
@@ -439,8 +444,10 @@ class SizedPrograms {
   ExportOptions others_;  ///< whose steps are not told one by one
   ExportOptions plain_;   ///< the same, as for a program of one size
   Captures captures_;
-  Source place_;                    ///< where the last program differed
-  std::vector<SizePoint> unified_;  ///< the points that it was made of
+  static constexpr size_t kMostDiffering = 8;
+  std::vector<SizePoint> differing_;  ///< where the program of all sizes seems to be another one
+  Source place_;                      ///< where the last program differed
+  std::vector<SizePoint> unified_;    ///< the points that it was made of
 };
 
 }  // namespace

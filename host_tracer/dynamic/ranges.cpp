@@ -8,7 +8,8 @@ namespace lazyrt {
 namespace {
 
 constexpr size_t kMostRanges = 16;
-constexpr size_t kMostAsked = 128;  ///< paths
+constexpr size_t kMostAsked = 800;  ///< paths
+constexpr int64_t kMostEven = 512;  ///< probes at even distances
 
 class Finder {
  public:
@@ -31,10 +32,15 @@ class Finder {
       if (gave_up()) return std::vector<std::vector<DimSymbol>>();
       auto odd = find_unexplained(seen);
       if (!odd.ok()) return odd.failure();
-      if (odd->empty()) return ranges();
       const size_t before = probe_count();
-      add_probes(*odd);
-      if (probe_count() == before) return std::vector<std::vector<DimSymbol>>();
+      if (!odd->empty()) {
+        add_probes(*odd);
+        if (probe_count() == before) return std::vector<std::vector<DimSymbol>>();
+        continue;
+      }
+      for (size_t i = 0; i < symbols_.size(); ++i) look_between(i);
+      if (unsure_) return std::vector<std::vector<DimSymbol>>();
+      if (probe_count() == before) return ranges();
     }
   }
 
@@ -91,6 +97,35 @@ class Finder {
     const int64_t middle = low + (high - low) / 2;
     LAZYRT_TRY(cut(symbol, low, middle));
     return cut(symbol, middle, high);
+  }
+
+  /// Where the same path comes again after another one, there may be more of such islands: the
+  /// symbol gets probes as near to each other as its smallest island is wide.
+  void look_between(size_t symbol) {
+    const int64_t width = smallest_island(symbol), count = symbols_[symbol].count();
+    if (width == 0) return;
+    unsure_ = unsure_ || count / width > kMostEven;
+    for (int64_t nth = 0; !unsure_ && nth < count; nth += width) probes_[symbol].insert(nth);
+  }
+
+  /// The width of the smallest stretch of one path between two of another; 0: there is none.
+  int64_t smallest_island(size_t symbol) const {
+    std::vector<int64_t> begins = {0};
+    begins.insert(begins.end(), cuts_[symbol].begin(), cuts_[symbol].end());
+    int64_t smallest = 0;
+    std::map<SizePath, size_t> last;  // where the path was seen last
+    for (size_t i = 0; i < begins.size(); ++i) {
+      SizePoint point = base_;
+      point[symbol] = symbols_[symbol].nth(begins[i]);
+      const SizePath& path = paths_.at(point);
+      const auto before = last.find(path);
+      for (size_t k = before == last.end() ? i : before->second + 1; k < i; ++k) {
+        const int64_t width = begins[k + 1] - begins[k];
+        smallest = smallest == 0 ? width : std::min(smallest, width);
+      }
+      last[path] = i;
+    }
+    return smallest;
   }
 
   /// By symbol: how many of its cuts lie at or below the point.
@@ -151,6 +186,7 @@ class Finder {
   std::vector<std::set<int64_t>> probes_;  ///< by symbol: which of its sizes are asked for
   std::vector<std::set<int64_t>> cuts_;  ///< by symbol: the first of its sizes in each later range
   std::map<SizePoint, SizePath> paths_;
+  bool unsure_ = false;  ///< there may be islands that no probe can find
 };
 
 }  // namespace

@@ -17,8 +17,10 @@ using PathAt = std::function<Outcome<SizePath>(const SizePoint& point)>;
 /// The symbols with the bounds of one range each, which together take all sizes. Each symbol is cut
 /// where the path changes along it while the others are at the base of fit_points: found by
 /// bisection between sizes of fit_points, both ends and sizes of `seen`, points whose path costs
-/// nothing to ask for. Empty where no cuts explain the paths of all these points, or there are too
-/// many. Fails as path_at.
+/// nothing to ask for. Where a path comes again after another one, sizes are asked for as near to
+/// each other as the smallest such island is wide. Empty where no cuts explain the paths of all
+/// these points, where there are too many, or where islands are so small that some may be missed.
+/// Fails as path_at.
 Outcome<std::vector<std::vector<DimSymbol>>> find_ranges(const std::vector<DimSymbol>& symbols,
                                                          const std::vector<SizePoint>& seen,
                                                          const PathAt& path_at);

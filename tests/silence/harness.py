@@ -45,6 +45,7 @@ class Case:
     expect: tuple = ("right", "refused", "failed")  # outcomes that do
     tolerance: float = 2e-4
     front: str = "python"  # or "torchscript", "pt2": what make() gives is saved and goes through lazy-export
+    dynamic: Any = None  # see lazyrt.export
 
 
 CASES = {}
@@ -61,6 +62,32 @@ def case(sample, calls, expect=("right", "refused", "failed"), tolerance=2e-4, f
         assert name not in CASES, name
         CASES[name] = Case(name, make, as_call(sample), [as_call(c) for c in calls], expect, tolerance, front)
         return make
+
+    return take
+
+
+def sized(arguments, ranges, dims, points=(), also=(), count=24, expect=("right",)):
+    """A case whose extents vary: `ranges` are {symbol: (least, most, the sample's)}, `dims` {argument: {dim: symbol}}; arguments(**sizes) makes those
+    of a call. The calls are at both ends, at `points`, at each of `also` (of the first symbol), beside 1, and at sizes that are drawn."""
+    def point(choose):
+        return {name: choose(name, *bounds) for name, bounds in ranges.items()}
+
+    draw = random.Random(7)
+    first = next(iter(ranges))
+    sample = point(lambda name, least, most, start: start)
+    sizes = [point(lambda name, least, most, start: least), point(lambda name, least, most, start: most), *points]
+    sizes += [{**sample, name: bounds[0]} for name, bounds in ranges.items()]
+    sizes += [{**sample, first: size} for size in also]
+    sizes += [point(lambda name, least, most, start: draw.randint(least, most)) for _ in range(count)]
+    dynamic = {name: {dim: (symbol, *ranges[symbol][:2]) for dim, symbol in places.items()} for name, places in dims.items()}
+
+    def take(make):
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            calls = [arguments(**size) for size in [sample, *sizes]]
+        made = case(calls[0], calls, expect)(make)
+        CASES[make.__name__].dynamic = dynamic
+        return made
 
     return take
 
@@ -202,8 +229,9 @@ def _make(item):
     return torch.export.export(made, given.args, given.kwargs, strict=False).module()
 
 
-def _export_python(program, given, path):
-    return lazyrt.export(program, given.args, path, kwargs=given.kwargs).verdict
+def _export_python(program, item, path):
+    given = _copy(item.sample)
+    return lazyrt.export(program, given.args, path, kwargs=given.kwargs, dynamic=item.dynamic).verdict
 
 
 def _command(arguments):
@@ -226,7 +254,8 @@ def _input_leaves(named):
             yield name, value
 
 
-def _export_torchscript(program, given, path):
+def _export_torchscript(program, item, path):
+    given = _copy(item.sample)
     file = path.replace("m.lzb", "m.pt")
     torch.jit.save(program, file)
     arguments = [file, "-o", path]
@@ -240,7 +269,8 @@ def _export_torchscript(program, given, path):
     return _command(arguments)
 
 
-def _export_pt2(program, given, path):
+def _export_pt2(program, item, path):
+    given = _copy(item.sample)
     file = path.replace("m.lzb", "m.pt2")
     torch.export.save(torch.export.export(program, given.args, given.kwargs, strict=False), file)
     return _command([file, "-o", path])
@@ -257,9 +287,8 @@ def judge(item):
 
 def _judge(item, path):
     exported, beside = _make(item), _make(item)
-    given = _copy(item.sample)
     try:
-        verdict = EXPORTS[item.front](exported, given, path)
+        verdict = EXPORTS[item.front](exported, item, path)
     except lazyrt.Error as error:
         left = _holds_lazy(exported)
         if left:

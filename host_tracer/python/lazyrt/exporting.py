@@ -29,6 +29,7 @@ from lazyrt.recipes import Recipes
 from lazyrt.report import ExportReport
 from lazyrt.session import load
 from lazyrt.settling import settle
+from lazyrt.size_questions import points_that_differ
 from lazyrt.sizes import Sizes
 from lazyrt.sources import make_sources, module_paths
 from lazyrt.state import GlobalState
@@ -200,6 +201,7 @@ class _Export:
         target = self.program.target
         self.notes += self.sizes.find_multiples(lambda point: self._refusal(self.sizes.resized(target, first.sample, point)))
         fit, checked = self.sizes.fit_points(), self.sizes.check_points()
+        checked = [*checked, *self._sizes_that_differ(first, [*fit, *checked])]
         points = [*fit, *(point for point in checked if point not in fit)]
         captured = []
         for i, point in enumerate(points):
@@ -208,6 +210,16 @@ class _Export:
             captured.append(_SizedStep(*self._capture_at(first, point), point in checked))
         _tracer.note_untried(first.trace, self.sizes.native(), [self.sizes.sample, *points])
         return captured
+
+    def _sizes_that_differ(self, first, captured):
+        """Points at which the program decides otherwise, by what it asks about sizes."""
+        def run(point, mode):
+            self.eager(self.sizes.resized(self.program.target, first.sample, point), mode=mode)
+
+        points = points_that_differ(self.sizes, run, [list(point) for point in captured])
+        for point in points:
+            self.sizes.refuse(point, self._refusal(self.sizes.resized(self.program.target, first.sample, point)))
+        return points
 
     def _capture_at(self, first, point):
         """(example, trace, run) of the first step's program at other sizes."""
