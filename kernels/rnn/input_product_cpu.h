@@ -42,14 +42,25 @@ inline Status prepare_input_product(const char* call, const PrepareContext& cont
 #endif
 }
 
-/// `rebind`: x or y may lie elsewhere than at the last run.
-inline Status run_input_product(const char* call, const InputProduct& product, bool rebind,
+/// Where x and y are, until told anew.
+inline Status bind_input_product(const char* call, const InputProduct& product, const float* x,
+                                 float* y) {
+#if LAZYRT_HAS_XNNPACK
+  return setup_xnn_fully_connected(call, product.op, x, y);
+#else
+  (void)call, (void)product, (void)x, (void)y;
+  return {};
+#endif
+}
+
+/// REQUIRES: bound to this x and y.
+inline Status run_input_product(const char* call, const InputProduct& product,
                                 const CpuServices& cpu, const float* x, float* y) {
 #if LAZYRT_HAS_XNNPACK
-  if (rebind) LAZYRT_RETURN_IF_ERROR(setup_xnn_fully_connected(call, product.op, x, y));
+  (void)x, (void)y;
   return run_xnn(call, product.op, cpu);
 #else
-  (void)call, (void)rebind;
+  (void)call;
   const GemmPanels& panels = product.panels;
   run_gemm(cpu, panels, {x, panels.k, product.rows, y, panels.columns, -HUGE_VALF, HUGE_VALF});
   return {};

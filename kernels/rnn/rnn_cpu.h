@@ -227,7 +227,8 @@ inline Status rnn_run(const char* op, RnnState* state, const RunContext& context
     for (int64_t d = 0; d < s.directions; ++d) {
       const RnnPart& part = state->parts()[layer * s.directions + d];
       float* gates = workspace + static_cast<size_t>(d) * at.gates;
-      LAZYRT_RETURN_IF_ERROR(run_input_product(op, part.from_x, context.rebind, cpu, x, gates));
+      if (context.rebind) LAZYRT_RETURN_IF_ERROR(bind_input_product(op, part.from_x, x, gates));
+      LAZYRT_RETURN_IF_ERROR(run_input_product(op, part.from_x, cpu, x, gates));
     }
     float* y = layer == s.layers - 1 ? context.outputs[0].as<float>()
                                      : between + static_cast<size_t>(layer % 2) * at.between;

@@ -27,6 +27,14 @@ option(LAZYRT_UNITY "Compile the files of a host library together" ON)
 set(CMAKE_UNITY_BUILD ${LAZYRT_UNITY})
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 
+# A toolchain file's list of folders whose headers are another system's: never passed to the compiler.
+list(APPEND CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES ${LAZYRT_FOREIGN_INCLUDES})
+
+# Devices with pages of 16 KB load nothing that is aligned to less.
+if(ANDROID)
+  add_link_options(-Wl,-z,max-page-size=16384)
+endif()
+
 # lazyrt_device_library(name sources...): C++17, no exceptions, no RTTI.
 function(lazyrt_device_library name)
   add_library(${name} STATIC ${ARGN})

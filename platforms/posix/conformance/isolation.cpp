@@ -8,19 +8,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "platforms/posix/conformance/frame.h"
 #include "platforms/posix/lazy_run/bench.h"
 #include "platforms/posix/lazy_run/failure.h"
 
 namespace lazyrt::conformance {
 namespace {
-
-/// What the worker says of each case, before the message's bytes.
-struct Frame {
-  Outcome::Kind kind = Outcome::Kind::kPassed;
-  uint32_t message_bytes = 0;
-  double max_error = 0;
-  double milliseconds = 0;
-};
 
 bool write_all(int fd, const void* data, size_t bytes) {
   const char* at = static_cast<const char*>(data);
@@ -35,12 +28,9 @@ bool write_all(int fd, const void* data, size_t bytes) {
 }
 
 bool write_outcome(int fd, const Outcome& o) {
-  const Frame frame = {o.kind, static_cast<uint32_t>(o.message.size()), o.max_error,
-                       o.milliseconds};
+  const Frame frame = frame_of(o);
   return write_all(fd, &frame, sizeof(frame)) && write_all(fd, o.message.data(), o.message.size());
 }
-
-enum class Answer : uint8_t { kWhole, kEnded, kLate };
 
 Answer read_all(int fd, void* data, size_t bytes, double deadline_ms) {
   char* at = static_cast<char*>(data);
@@ -63,7 +53,7 @@ Answer read_outcome(int fd, double deadline_ms, Outcome* out) {
   Frame frame;
   const Answer header = read_all(fd, &frame, sizeof(frame), deadline_ms);
   if (header != Answer::kWhole) return header;
-  *out = {frame.kind, frame.max_error, frame.milliseconds, std::string(frame.message_bytes, ' ')};
+  *out = outcome_of(frame);
   return read_all(fd, out->message.data(), frame.message_bytes, deadline_ms);
 }
 
@@ -117,21 +107,9 @@ class Worker {
 
 void run_isolated(size_t count, double limit_seconds, const std::function<Outcome(size_t)>& work,
                   const std::function<void(size_t, const Outcome&)>& done) {
-  for (size_t next = 0; next < count;) {
-    Worker worker(next, count, work);
-    for (bool alive = true; alive && next < count; ++next) {
-      Outcome outcome;
-      const Answer answer = worker.next(run::now_ms() + limit_seconds * 1e3, &outcome);
-      alive = answer == Answer::kWhole;
-      if (answer == Answer::kEnded) {
-        outcome = {Outcome::Kind::kCrashed, 0, 0, "its process " + worker.end()};
-      } else if (answer == Answer::kLate) {
-        (void)worker.end();
-        outcome = {Outcome::Kind::kTimedOut, 0, limit_seconds * 1e3, "took longer than it may"};
-      }
-      done(next, outcome);
-    }
-  }
+  collect(
+      count, limit_seconds, run::now_ms, [&](size_t first) { return Worker(first, count, work); },
+      done);
 }
 
 }  // namespace lazyrt::conformance

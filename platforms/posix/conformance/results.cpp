@@ -1,12 +1,12 @@
 #include "platforms/posix/conformance/results.h"
 
-#include <sys/utsname.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+
+#include "platforms/posix/lazy_run/process.h"
 
 namespace lazyrt::conformance {
 namespace {
@@ -151,11 +151,9 @@ std::string junit_xml(const std::vector<Row>& rows) {
 }
 
 std::string json_text(const std::vector<Row>& rows, int threads) {
-  utsname system = {};
-  uname(&system);
   Json out = {{"program", std::string("lazyrt-conformance ") + LAZYRT_VERSION},
               {"processor", Expectations::processor()},
-              {"system", std::string(system.sysname) + " " + system.release},
+              {"system", run::system_name()},
               {"threads", threads},
               {"passed", count(rows, Verdict::kOk)},
               {"expected", count(rows, Verdict::kExpected)},

@@ -1,14 +1,10 @@
 #include "platforms/posix/lazy_run/bench.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
-#include <ctime>
-#include <fstream>
-#include <string>
 
 #include "platforms/posix/lazy_run/failure.h"
+#include "platforms/posix/lazy_run/process.h"
 
 namespace lazyrt::run {
 namespace {
@@ -17,32 +13,11 @@ constexpr int kWarmUp = 3;
 constexpr size_t kLeastRuns = 5;
 constexpr size_t kMostRuns = 3000;
 
-double cpu_now_ms() {
-  timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
-}
-
 }  // namespace
 
 double now_ms() {
   using namespace std::chrono;
   return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
-}
-
-int64_t peak_memory_kb() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    int64_t kb = 0;
-    if (word == "VmHWM:" && status >> kb) return kb;
-  }
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-#ifdef __APPLE__
-  return usage.ru_maxrss / 1024;
-#else
-  return usage.ru_maxrss;
-#endif
 }
 
 double Bench::median_ms() const {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "lazyrt/runtime.h"
@@ -9,8 +8,6 @@ namespace lazyrt::run {
 
 /// Milliseconds since an arbitrary start.
 double now_ms();
-/// The process's peak resident memory in KiB.
-int64_t peak_memory_kb();
 
 struct Bench {
   std::vector<double> latencies_ms;  ///< of each timed run, in order

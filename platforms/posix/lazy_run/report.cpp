@@ -9,6 +9,7 @@
 
 #include "platforms/posix/lazy_run/file_names.h"
 #include "platforms/posix/lazy_run/npy.h"
+#include "platforms/posix/lazy_run/process.h"
 
 namespace lazyrt::run {
 

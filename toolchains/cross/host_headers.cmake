@@ -1,0 +1,15 @@
+# Of the machine that builds come tools and the headers of what has nothing to link (FlatBuffers, Highway, CLI11, json): through
+# a folder that holds these alone, because the rest of /usr/include is another system's. For SDKs that bring all else.
+set(host_headers ${CMAKE_BINARY_DIR}/host_headers)
+file(MAKE_DIRECTORY ${host_headers})
+foreach(name IN ITEMS flatbuffers hwy CLI nlohmann)
+  foreach(root IN ITEMS /usr/include /usr/local/include /opt/homebrew/include)
+    if(EXISTS ${root}/${name} AND NOT EXISTS ${host_headers}/${name})
+      file(CREATE_LINK ${root}/${name} ${host_headers}/${name} SYMBOLIC)
+    endif()
+  endforeach()
+endforeach()
+set(CMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES ${host_headers})
+set(LAZYRT_FOREIGN_INCLUDES /usr/include /usr/local/include /opt/homebrew/include)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
