@@ -7,6 +7,7 @@ then run at sizes within the bounds, both ends among them, and compared with eag
 Exit code 1 where a model is not exported, or not right at a size. CI runs the small ones.
 """
 import argparse
+import inspect
 import os
 import random
 import sys
@@ -107,6 +108,12 @@ def built(name):
     return zoo.get(name)[0], arguments, ranges, dims
 
 
+def dynamic_of(module, ranges, dims):
+    """What lazyrt.export takes, by the names that the module's arguments have."""
+    inputs = [name for name in inspect.signature(module.forward).parameters if name not in ("args", "kwargs")]
+    return {inputs[i]: {dim: (s, *ranges[s][:2], *ranges[s][3:]) for dim, s in places.items()} for i, places in enumerate(dims.values())}
+
+
 def points_of(ranges, count):
     """Both ends, each symbol at its least while the others are at their most, and some that are drawn."""
     draw = random.Random(3)
@@ -133,17 +140,14 @@ def check(name, backends, count, folder):
     module.requires_grad_(False)
     torch.manual_seed(5)
     start = {symbol: bounds[2] for symbol, bounds in ranges.items()}
-    inputs = [p for p in __import__("inspect").signature(module.forward).parameters if p not in ("args", "kwargs")]
-    symbol_of = lambda s: (s, *ranges[s][:2], *ranges[s][3:])  # noqa: E731
-    dynamic = {inputs[i]: {dim: symbol_of(s) for dim, s in places.items()} for i, places in enumerate(dims.values())}
+    dynamic = dynamic_of(module, ranges, dims)
     path = os.path.join(folder, name + ".lzb")
     begin = time.time()
     try:
         report = lazyrt.export(module, arguments(**start), path, dynamic=dynamic)
     except Exception as error:  # the row says it
         return f"| {name} | {type(error).__name__}: {str(error).splitlines()[0][:300]} |", False
-    seconds, worst, right, points = time.time() - begin, {}, True, points_of(ranges, count)
-    wrong = []
+    seconds, worst, wrong, points = time.time() - begin, {}, [], points_of(ranges, count)
     for backend in backends:
         program = lazyrt.load(path, backend=backend)
         for point in points:
@@ -158,10 +162,9 @@ def check(name, backends, count, folder):
             worst[backend] = max(worst.get(backend, 0), error)
             if error > TOLERANCE and error != float("inf"):
                 wrong.append(f"{backend} {point}: {error:.1e}")
-    right = not wrong
     errors = ", ".join(f"{backend} {error:.1e}" for backend, error in worst.items())
     return f"| {name} | {report.verdict}, {program.variants} variants | {program.symbols} | {len(points)} sizes | {errors} | {seconds:.0f} s |" + "".join(
-        f"\n    {text}" for text in wrong[:4]), right
+        f"\n    {text}" for text in wrong[:4]), not wrong
 
 
 def main():
