@@ -7,6 +7,7 @@
 
 #include "host_tracer/dynamic/alike.h"
 #include "host_tracer/dynamic/graph_paths.h"
+#include "host_tracer/dynamic/optional_nodes.h"
 #include "host_tracer/dynamic/ranges.h"
 #include "host_tracer/dynamic_dims.h"
 #include "host_tracer/passes/passes.h"
@@ -130,6 +131,10 @@ class SizedGraphs {
     const bool has_largest = !points_.empty() && points_.back() == sizes_.points.back();
     const auto at = static_cast<ptrdiff_t>(points_.size() - (has_largest ? 1 : 0));
     if (!graphs_.empty()) {
+      // Only what has to be added to the others, too, takes all of them through the passes again.
+      std::vector<Graph> both = {imported_.front(), *graph};
+      if (add_optional_nodes(&both) && structure_of(both[0]) == structure_of(imported_.front()))
+        *graph = std::move(both[1]);
       auto changed = passes_.run_one(*graph);
       if (!changed.ok()) return changed.failure();
       if (*changed) graphs_.insert(graphs_.begin() + at, std::move(**changed));
@@ -143,6 +148,7 @@ class SizedGraphs {
   /// Takes all graphs through the passes. The steps of the first are reported.
   Outcome<Done> run_passes(const ExportOptions& options, ExportReport* report) {
     const TimedStage stage(options, report, "passes");
+    add_optional_nodes(&imported_);
     auto graphs = passes_.run(imported_, pass_hooks(options), &report->passes);
     if (!graphs.ok()) return graphs.failure();
     graphs_ = std::move(*graphs);

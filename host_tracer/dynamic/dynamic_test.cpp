@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "host_tracer/dynamic/alike.h"
+#include "host_tracer/dynamic/optional_nodes.h"
 #include "host_tracer/dynamic/solve.h"
 #include "host_tracer/dynamic/unify.h"
 #include "host_tracer/passes/passes.h"
@@ -128,6 +129,19 @@ TEST(SizeSolver, AsksForSizesThatTellRemaindersApart) {
     expect_solved([&](int64_t s) { return d - 1 - (s + d - 1) % d; },
                   "-seq % " + std::to_string(d));
   }
+}
+
+TEST(SizeSolver, FindsPowersOfTwo) {
+  const auto bits = [](int64_t s) {
+    int64_t count = 0;
+    for (; s > 0; s /= 2) ++count;
+    return count;
+  };
+  expect_solved([&](int64_t s) { return int64_t{1} << bits(s - 1); }, "the power at or above seq");
+  expect_solved([&](int64_t s) { return int64_t{1} << (bits(s) - 1); }, "the power at or below");
+  expect_solved([&](int64_t s) { return (int64_t{1} << bits(s - 1)) - s; }, "padding to a power");
+  expect_solved([&](int64_t s) { return 3 * bits(s) + 1; }, "bits of seq");
+  expect_solved([&](int64_t s) { return bits(s - 1); }, "bits of seq - 1");
 }
 
 TEST(SizeSolver, DoesNotGuess) {
@@ -308,6 +322,49 @@ TEST(AlikePasses, APadThatIsEmptyAtOneSizeStays) {
     for (const Graph& graph : *graphs)
       EXPECT_EQ(graph.nodes().size(), empty_at == 0 ? 1u : 2u) << graph_text(graph);
   }
+}
+
+/// x [n, 4], padded to even rows where it is not, summed up by twos, cut again where it was padded.
+Graph evened(int64_t n, bool reads_the_unpadded = false) {
+  Graph graph(default_ops());
+  const ValueId x = graph.add_input("x", DType::kFloat32, Shape({n, 4}));
+  ValueId y = x;
+  if (n % 2 != 0) {
+    fb::PadT pad;
+    pad.before = {0, 0};
+    pad.after = {1, 0};
+    y = *graph.add(Attrs::of(pad), {x}, {});
+  }
+  y = binary(graph, fb::BinaryFn::Mul, y, y);
+  if (n % 2 != 0) {
+    fb::SliceT slice;
+    slice.starts = {0, 0};
+    slice.sizes = {n, 4};
+    slice.steps = {1, 1};
+    y = *graph.add(Attrs::of(slice), {y}, {});
+  }
+  if (reads_the_unpadded) y = binary(graph, fb::BinaryFn::Add, y, x);
+  graph.outputs().push_back({"y", y, std::nullopt});
+  return graph;
+}
+
+TEST(OptionalNodes, GraphsGetWhatOthersPadAndCut) {
+  for (const bool both : {false, true}) {
+    std::vector<Graph> graphs = {evened(4, both), evened(5, both), evened(6, both)};
+    ASSERT_TRUE(add_optional_nodes(&graphs));
+    for (const Graph& graph : graphs) {
+      EXPECT_EQ(graph.nodes().size(), both ? 4u : 3u);
+      EXPECT_TRUE(verify_graph(graph).ok());
+    }
+    EXPECT_EQ(graphs[0].value(graphs[0].outputs()[0].value).shape, Shape({4, 4}));
+    EXPECT_EQ(graphs[1].value(graphs[1].outputs()[0].value).shape, Shape({5, 4}));
+  }
+}
+
+TEST(OptionalNodes, OtherDifferencesStay) {
+  std::vector<Graph> graphs = {evened(4), evened(5, true)};
+  EXPECT_FALSE(add_optional_nodes(&graphs));
+  EXPECT_EQ(graphs[0].nodes().size(), 1u);
 }
 
 TEST(AlikePasses, ConstantsAreFoldedWhereTheyHaveAForm) {

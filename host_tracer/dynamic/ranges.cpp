@@ -142,7 +142,10 @@ class Finder {
   /// A point whose path is not that of another one in its range; empty: there is none.
   Outcome<SizePoint> find_unexplained(const std::vector<SizePoint>& seen) {
     std::map<std::vector<size_t>, SizePath> of_range;
-    for (const auto& [point, path] : paths_) of_range.emplace(range_of(point), path);
+    for (const auto& [point, path] : paths_) {
+      const auto [known, is_new] = of_range.emplace(range_of(point), path);
+      if (known->second != path) return point;
+    }
     for (const SizePoint& point : seen) {
       auto path = path_of(point);
       if (!path.ok()) return path.failure();

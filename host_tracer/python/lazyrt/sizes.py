@@ -53,7 +53,7 @@ class Sizes:
             if dim in given:
                 raise InputError(f"dynamic names dim {dim} of input '{name}' twice", "invalid argument")
             given.add(dim)
-            symbol = _symbol_of(f"input '{name}', dim {dim}", value)
+            symbol = _symbol_of(f"input '{name}', dim {dim}", f"{name}.{dim}", value)
             if symbol is None:
                 continue
             seen = [dict(sample.inputs)[name].shape[dim] for sample in samples]
@@ -99,9 +99,44 @@ class Sizes:
 
     # ---------------------------------------------------------------- what the program takes
 
-    def find_multiples(self, runs):
-        """Narrows the symbols to sizes that the program takes: runs(point) says whether it does, or why not. Gives notes."""
-        return [note for index, symbol in enumerate(self.symbols) for note in self._narrow(index, symbol, runs)]
+    def find_relations(self, runs):
+        """Narrows the symbols to sizes that the program takes: runs(point) says whether it does, or why not. Symbols that have to be the same become
+        one. Gives notes."""
+        notes = []
+        for name in [symbol.name for symbol in self.symbols]:
+            index = next((i for i, symbol in enumerate(self.symbols) if symbol.name == name), None)
+            if index is not None:
+                notes += self._join_equal(index, runs)
+        return notes + [note for index, symbol in enumerate(self.symbols) for note in self._narrow(index, symbol, runs)]
+
+    def _join_equal(self, index, runs):
+        """Joins the symbols of the sample's size with which alone this one may change."""
+        here, symbol = self.sample[index], self.symbols[index]
+        group = [i for i, size in enumerate(self.sample) if size == here and i >= index]
+        size = next((s for s in (here + symbol.multiple, here - symbol.multiple, symbol.most, symbol.least) if s != here and all(
+            self.symbols[i].least <= s <= self.symbols[i].most and s % self.symbols[i].multiple == 0 for i in group)), None)
+
+        def taken(changed):
+            return not runs([size if i in changed else other for i, other in enumerate(self.sample)])
+
+        if size is None or len(group) < 2 or taken([index]) or not taken(group):
+            return []
+        for other in group[1:]:
+            fewer = [i for i in group if i != other]
+            if taken(fewer):
+                group = fewer
+        if len(group) < 2:
+            return []
+        others = [self.symbols[i] for i in group[1:]]
+        for other in others:
+            symbol.given_again(other)
+        symbol.least, symbol.most = -(-symbol.least // symbol.multiple) * symbol.multiple, symbol.most // symbol.multiple * symbol.multiple
+        kept = [i for i in range(len(self.symbols)) if i not in group[1:]]
+        now = {i: kept.index(index if i in group else i) for i in range(len(self.symbols))}
+        self.symbols, self.sample = [self.symbols[i] for i in kept], [self.sample[i] for i in kept]
+        self.dims = [[now.get(i, -1) for i in dims] for dims in self.dims]
+        names = ", ".join(f"'{other.name}'" for other in others)
+        return [f"{names} and '{symbol.name}' have to be the same size, and are '{symbol.name}' now: the program raises where they differ"]
 
     def _narrow(self, index, symbol, runs):
         def tried(multiple):
@@ -229,22 +264,24 @@ def _items(name, tensor, spec):
     return found
 
 
-def _symbol_of(place, value):
-    """A Symbol of "seq", ("seq", 1, 512), ("width", 32, 256, 32), torch.export.Dim; None where the extent is fixed."""
-    dim = getattr(torch.export, "Dim", None)
-    if value is None or isinstance(value, int) or dim is not None and value is getattr(dim, "STATIC", dim):
+def _symbol_of(place, name, value):
+    """A Symbol of "seq", ("seq", 1, 512), ("width", 32, 256, 32), torch.export.Dim, Dim.AUTO, Dim.DYNAMIC(max=8); None where the extent is fixed."""
+    hint = getattr(getattr(value, "type", None), "name", None)
+    if value is None or isinstance(value, int) or hint == "STATIC":
         return None
+    if hint in ("AUTO", "DYNAMIC"):  # no name: that of the place
+        return Symbol(name, value.min, _bound(value.max))
     if value == "" or isinstance(value, (tuple, list)) and value and value[0] == "":
         raise InputError(f"{place}: the name of an extent is empty", "invalid argument")
     if isinstance(value, str):
         return Symbol(value)
     if isinstance(value, (tuple, list)) and value and isinstance(value[0], str) and all(isinstance(v, int) for v in value[1:]) and len(value) in (3, 4):
         return Symbol(*value)
-    root, name = getattr(value, "root", None), getattr(value, "__name__", None)
+    root, named = getattr(value, "root", None), getattr(value, "__name__", None)
     if root is not None:
         return _derived(place, value)
-    if name is not None and hasattr(value, "min") and hasattr(value, "max"):
-        return Symbol(name, max(int(value.min), 1), _bound(value.max))
+    if named is not None and hasattr(value, "min") and hasattr(value, "max"):
+        return Symbol(named, max(int(value.min), 1), _bound(value.max))
     raise InputError(f"{place}: {value!r} is no name, no (name, least, most[, multiple]) and no torch.export.Dim", "invalid argument")
 
 

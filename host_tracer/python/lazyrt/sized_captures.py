@@ -1,0 +1,153 @@
+"""Captures of a program whose extents vary: at the sizes that say how it depends on them, and at those where it is only checked."""
+
+import torch
+
+from lazyrt import _tracer, results
+from lazyrt.errors import ExportError
+from lazyrt.size_questions import points_that_differ
+
+_MOST_REMEMBERED = 100  # sizes
+
+
+class SizedCaptures:
+    """The job's program, of whose first step `first` extents vary."""
+
+    def __init__(self, job, first):
+        self.job, self.first, self.sizes = job, first, job.sizes
+        self.remembered = []  # (example, phase after it): what the program keeps of other sizes
+
+    def run(self, steps):
+        """Steps of the program at the sizes that say how it depends on them, then at those where it is only checked."""
+        if len(steps) > 1:
+            raise ExportError("the program changes what its later calls do: with extents that vary that is not supported yet", "unsupported")
+        target = self.job.program.target
+        self.job.notes += self.sizes.find_relations(lambda point: self._refusal(self.sizes.resized(target, self.first.sample, point)))
+        fit, checked = self.sizes.fit_points(), self.sizes.check_points()
+        checked = [*checked, *self._sizes_that_differ([*fit, *checked])]
+        points = [*fit, *(point for point in checked if point not in fit)]
+        captured = []
+        for i, point in enumerate(points):
+            if self.job.progress:
+                self.job.progress("capture at other sizes", i, len(points))
+            captured.append(SizedStep(*self._capture_at(point), point in checked))
+        self._check_remembered(self.remembered)
+        _tracer.note_untried(self.first.trace, self.sizes.native(), [self.sizes.sample, *points])
+        return captured
+
+    def _sizes_that_differ(self, captured):
+        """Points at which the program decides otherwise, by what it asks about sizes."""
+        def run(point, mode):
+            self.job.eager(self.sizes.resized(self.job.program.target, self.first.sample, point), mode=mode)
+
+        points = points_that_differ(self.sizes, run, [list(point) for point in captured])
+        for point in points:
+            self.sizes.refuse(point, self._refusal(self.sizes.resized(self.job.program.target, self.first.sample, point)))
+        return points
+
+    def _capture_at(self, point):
+        """(example, trace, run) of the first step's program at other sizes."""
+        example = self.sizes.resized(self.job.program.target, self.first.sample, point)
+        where = f"at {self.sizes.text(point)} "
+        trace, run = self._captured_settled(example, where)
+        if inside(run.description) != inside(self.first.run.description) or results.constants_of(run.description) != results.constants_of(self.first.run.description):
+            raise ExportError(f"{where}the program gives results that are nested otherwise, or other texts and constants, than with the sample", "unsupported")
+        errors = [finding for finding in trace.findings if finding["severity"] == "error"]
+        if errors:
+            raise ExportError(f"{where}the bundle would be wrong for other inputs: " + "; ".join(finding["message"] for finding in errors), "baked")
+        return example, trace, run
+
+    def more(self, point, is_compared):
+        """A trace at sizes that nobody asked for before."""
+        before = len(self.remembered)
+        step = SizedStep(*self._capture_at(point), is_compared)
+        self._check_remembered(self.remembered[before:])
+        if is_compared:
+            self.job.keep_reference(step)
+        return step.trace
+
+    def _captured_settled(self, example, where):
+        """(trace, run) of a call that leaves what the program keeps as it is, or only what other sizes do not mind, and that computes the same as a first
+        one."""
+        known = self.job.state.known
+        trace, run = self.job.capture(example, known[-1])
+        same = self.job.state.find(run.after) == len(known) - 1 or self._is_remembered(example, trace, run)
+        if same and len(known) > 1:
+            same = _tracer.compute_the_same(self.job.capture(example, known[0])[0], trace, set()) or self._same_in(known[0], known[-1], example)
+        if not same:
+            self._refuse_what_is_kept(where)
+        return trace, run
+
+    @staticmethod
+    def _refuse_what_is_kept(where):
+        raise ExportError(f"{where}the program changes what its later calls do, or does something else in its first call: with extents that vary that "
+                          "is not supported yet", "unsupported")
+
+    def _is_remembered(self, example, trace, run):
+        """Whether what a call leaves behind (a table of this size) only spares the next call the work. Other sizes are asked in _check_remembered."""
+        registered = {*self.job.program.parameters(), *self.job.program.buffers()}
+        if len(self.remembered) >= _MOST_REMEMBERED or any(name not in registered for name in trace.states):
+            return False
+        again, later = self.job.capture(example, run.after)
+        names = self.job.state.names
+        if later.after.key(names) != run.after.key(names):
+            return False
+        if not (_tracer.compute_the_same(trace, again, set()) or self._same_in(self.job.state.known[-1], run.after, example)):
+            return False
+        self.remembered.append((example, run.after))
+        return True
+
+    def _check_remembered(self, remembered):
+        """What is kept of one size must not matter at the others."""
+        examples = [self.first.sample, *(example for example, _ in self.remembered)]
+        examples = examples if len(examples) < 6 else [*examples[:3], *examples[-2:]]
+        for _, phase in remembered:
+            for example in examples:
+                if not self._same_in(self.job.state.known[-1], phase, example):
+                    self._refuse_what_is_kept(f"at {self.sizes.text(self.sizes.point_of(example))} ")
+
+    def _same_in(self, one, other, example):
+        """Whether eager gives the same in two phases, on the example and with its floating numbers otherwise."""
+        tensors = [tensor for _, tensor in example.inputs]
+        for given in (tensors, [tensor * -1.7 if tensor.is_floating_point() else tensor for tensor in tensors]):
+            found = []
+            for self.job.begins_in in (one, other):
+                try:
+                    result = self.job.eager(example, [tensor.detach().clone() for tensor in given])
+                    found.append(torch.utils._pytree.tree_leaves(result))
+                except Exception as error:
+                    found.append([type(error)])
+                finally:
+                    self.job.begins_in = None
+            if len(found[0]) != len(found[1]) or not all(map(_is_same, *found)):
+                return False
+        return True
+
+    def _refusal(self, example):
+        """Why the program does not take an example; "" where it does."""
+        try:
+            self.job.eager(example)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}".partition("\n")[0]
+        return ""
+
+
+def inside(described):
+    """How a result is nested."""
+    items = [inside(item) for item in described.get("items", ())]
+    return [described["kind"], described.get("name"), list(described.get("keys", ())), items]
+
+
+class SizedStep:
+    """A capture of the program at other sizes."""
+
+    phase = 0
+
+    def __init__(self, sample, trace, run, is_checked):
+        self.sample, self.trace, self.run, self.is_checked = sample, trace, run, is_checked
+
+
+def _is_same(a, b):
+    """Whether two results of eager are equal."""
+    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+        return a.shape == b.shape and a.dtype == b.dtype and torch.equal(a.isnan(), b.isnan()) and torch.allclose(a, b, 1e-6, 1e-9, equal_nan=True)
+    return type(a) is type(b) and (a == b or a is b or not isinstance(a, (bool, int, float, str)))
