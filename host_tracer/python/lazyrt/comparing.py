@@ -49,7 +49,8 @@ class _Compare(_Export):
         self.found: Comparison | None = None
         self.failed: Error | None = None  # not the export's
 
-    def _refuse_errors(self, report: Any) -> None:
+    @staticmethod
+    def _refuse_errors(report: Any) -> None:
         """What would be wrong for other inputs does not mind for these."""
 
     def _complete(self, report: Any, traces: Any, options: Any) -> None:
