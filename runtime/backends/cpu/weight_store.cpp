@@ -219,7 +219,8 @@ size_t WeightStore::look_up(void* context, const xnn_weights_cache_look_up_key* 
   return block == nullptr ? kNotFound : reinterpret_cast<size_t>(block->data());
 }
 
-/// With a place in the table, so that inserting it cannot fail: XNNPACK does not look whether it did.
+/// With a place in the table, so that inserting it cannot fail: XNNPACK does not look whether it
+/// did.
 void* WeightStore::reserve_space(void* context, size_t bytes) {
   auto* store = static_cast<WeightStore*>(context);
   store->release(store->reserved_);
