@@ -49,6 +49,7 @@ class Importer {
   Outcome<Done> add_guards();
   Outcome<Done> add_guard(const TraceGuard& guard);
   Outcome<Done> set_next_states();
+  void set_origins();
   Outcome<ValueId> root(TraceValueId id, const std::string& what);
   std::optional<bool> static_truth(const GraphGuard& guard) const;
   Failure problems_failure() const;
@@ -333,6 +334,17 @@ Outcome<Done> Importer::set_next_states() {
   return Done{};
 }
 
+/// Of calls that change nothing the first one's value is it.
+void Importer::set_origins() {
+  for (size_t id = 0; id < state_.values.size(); ++id) {
+    if (state_.values[id] == kNoValue) continue;
+    Value& value = graph_.value(state_.values[id]);
+    if (value.kind == ValueKind::kNode && !value.origin.is_known())
+      value.origin.value = static_cast<TraceValueId>(id);
+  }
+  complete_origins(graph_);
+}
+
 Failure Importer::problems_failure() const {
   int64_t calls = 0;
   for (const Problem& p : problems_) calls += p.calls;
@@ -384,6 +396,7 @@ Outcome<Graph> Importer::run(ImportReport* report) {
   LAZYRT_TRY(add_outputs());
   LAZYRT_TRY(add_guards());
   LAZYRT_TRY(set_next_states());
+  set_origins();
   graph_.sample_inputs = trace_.sample_inputs;
   graph_.sample_outputs = trace_.sample_outputs;
   return std::move(graph_);

@@ -18,6 +18,8 @@ constexpr int kFlushed = 2, kInDouble = 3, kNudges = 10, kStages = kNudges + 2;
 /// As many where decisions were seen to change: of n equal numbers each wins in one of n.
 constexpr int kStagesOfDecisions = 8 * kStages;
 constexpr int kNoNudge = -1;
+/// Two pairs, of which all values are kept.
+constexpr int kNudgesOfValues = 4;
 
 bool is_floating(const at::Tensor& t) { return at::isFloatingType(t.scalar_type()); }
 
@@ -37,18 +39,6 @@ bool nudges_parameters(const std::vector<CheckedCall>& calls) {
 /// By how many last places a nudge moves the inputs: every other pair shows what decisions do
 /// where rounding is half as large as the bound allows.
 int places_of(int nudge) { return nudge / 2 % 2 == 1 ? kOfWobble / 2 : 1; }
-
-/// `places`: by how many last places the inputs differ.
-void learn_from(const at::Tensor& plain, const at::Tensor& other, int places, Wobble& wobble) {
-  if (!plain.defined() || !other.defined() || plain.sizes() != other.sizes()) return;
-  if (!is_floating(plain)) {
-    wobble.seen.push_back(other);
-    return;
-  }
-  const at::Tensor moved = distance(plain, other) / places;
-  wobble.size = wobble.size.defined() ? at::fmax(wobble.size, moved) : moved;
-  wobble.seen.push_back(other.to(at::kDouble));
-}
 
 /// Numbers below the normal ones are 0 to the processor while one lives, as in
 /// XNNPACK.
@@ -74,6 +64,17 @@ class FlushedSubnormals {
 };
 
 }  // namespace
+
+void learn_from(const at::Tensor& plain, const at::Tensor& other, int places, Wobble& wobble) {
+  if (!plain.defined() || !other.defined() || plain.sizes() != other.sizes()) return;
+  if (!is_floating(plain)) {
+    wobble.seen.push_back(other);
+    return;
+  }
+  const at::Tensor moved = distance(plain, other) / places;
+  wobble.size = wobble.size.defined() ? at::fmax(wobble.size, moved) : moved;
+  wobble.seen.push_back(other.to(at::kDouble));
+}
 
 EagerWobble::EagerWobble(const std::vector<TraceGroup>& groups, std::vector<CheckedCall> calls,
                          uint64_t seed)
@@ -112,9 +113,9 @@ Outcome<TraceRun> EagerWobble::evaluate(const TraceEvalOptions& given, int nudge
   return run;
 }
 
-Outcome<TraceRun> EagerWobble::evaluate_flushed() const {
+Outcome<TraceRun> EagerWobble::evaluate_flushed(const TraceEvalOptions& options) const {
   const FlushedSubnormals flushed;
-  return evaluate({}, kNoNudge);
+  return evaluate(options, kNoNudge);
 }
 
 void EagerWobble::add(const TraceRun& run, int places) {
@@ -202,6 +203,21 @@ Outcome<EagerWobble::Values> EagerWobble::values() const {
   auto exact = evaluate(options, kNoNudge);
   if (exact.ok()) values.in_double = std::move(exact->values);
   return values;
+}
+
+std::vector<EagerWobble::MovedValues> EagerWobble::moved_values() const {
+  std::vector<MovedValues> all;
+  const auto keep = [&](Outcome<TraceRun> run, int places) {
+    if (run.ok()) all.push_back({std::move(run->values), places});
+  };
+  TraceEvalOptions options;
+  options.keep_values = true;
+  for (int nudge = 0; nudge < kNudgesOfValues; ++nudge)
+    keep(evaluate(options, nudge), places_of(nudge));
+  keep(evaluate_flushed(options), 1);
+  options.in_double = true;
+  keep(evaluate(options, kNoNudge), 1);
+  return all;
 }
 
 }  // namespace lazyrt

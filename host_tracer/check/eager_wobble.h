@@ -22,6 +22,10 @@ struct CheckedCall {
 };
 
 /// The last of a sequence of calls, evaluated again and again.
+/// Adds to `wobble` what another evaluation says of a value, whose inputs differ by `places` last
+/// places.
+void learn_from(const at::Tensor& plain, const at::Tensor& other, int places, Wobble& wobble);
+
 class EagerWobble {
  public:
   /// `groups` are the variants of the bundle and have to stay; `calls` begin after a reset.
@@ -51,10 +55,20 @@ class EagerWobble {
   };
   Outcome<Values> values() const;
 
+  /// All values of one more evaluation under rounding, and by how many last places its inputs
+  /// differ.
+  struct MovedValues {
+    std::vector<at::Tensor> values;
+    int places = 1;
+  };
+  /// In float64, without subnormal numbers, and with last-place changes: as far as they are
+  /// possible.
+  std::vector<MovedValues> moved_values() const;
+
  private:
   Outcome<TraceRun> evaluate(const TraceEvalOptions& options, int nudge,
                              std::vector<at::Tensor>* states_before = nullptr) const;
-  Outcome<TraceRun> evaluate_flushed() const;
+  Outcome<TraceRun> evaluate_flushed(const TraceEvalOptions& options = {}) const;
   void add(const TraceRun& run, int places = 1);
   bool start();
   bool decisions_change() const;

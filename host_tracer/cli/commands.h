@@ -1,6 +1,6 @@
 #pragma once
 
-// The three commands of lazy-export. Each prints what it has to say and answers the exit code.
+// The commands of lazy-export. Each prints what it has to say and answers the exit code.
 
 #include <cstdint>
 #include <string>
@@ -38,6 +38,18 @@ struct InspectArguments {
   bool nodes = false;
 };
 Exit run_inspect(const InspectArguments& arguments);
+
+struct CompareArguments {
+  std::string bundle;
+  std::string model;
+  std::vector<std::string> inputs;  ///< --input
+  std::string backend = "cpu";
+  int threads = 1;
+  double relative = 0;  ///< --bound; 0: as the check after an export
+  bool quiet = false;
+  bool json = false;
+};
+Exit run_compare(const CompareArguments& arguments);
 
 struct VerifyArguments {
   std::string bundle;

@@ -17,7 +17,8 @@ constexpr char kAbout[] =
     "                                       export TorchScript: torch.jit.trace or script, then "
     "save\n"
     "  lazy-export inspect OUT.lzb          interface, memory, operators, who runs them\n"
-    "  lazy-export verify OUT.lzb           check every rule of the format and all checksums\n";
+    "  lazy-export verify OUT.lzb           check every rule of the format and all checksums\n"
+    "  lazy-export compare OUT.lzb MODEL    the first node whose value differs from eager's\n";
 
 constexpr char kFooter[] =
     "The verdict: SOUND, right for every input of these shapes and dtypes; SPECIALIZED, right "
@@ -114,6 +115,33 @@ CLI::App* add_verify(CLI::App* app, VerifyArguments* a) {
   return verify;
 }
 
+CLI::App* add_compare(CLI::App* app, CompareArguments* a) {
+  CLI::App* compare = app->add_subcommand(
+      "compare",
+      "run a bundle beside eager, value by value, and name the first node that differs.\n"
+      "The model is captured again; nodes are found by what the bundle says of their source");
+  compare->add_option("BUNDLE", a->bundle, "a .lzb file")->required();
+  compare->add_option("MODEL", a->model, "the .pt2 or .pt that it was made of")->required();
+  compare
+      ->add_option("--input", a->inputs,
+                   "as for an export; without it the sample of the .pt2, or of the bundle")
+      ->allow_extra_args(false);
+  compare->add_option("--backend", a->backend, "cpu or reference")
+      ->check(CLI::IsMember({"cpu", "reference"}))
+      ->capture_default_str();
+  compare->add_option("--threads", a->threads, "threads of the bundle's run")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  compare
+      ->add_option("--bound", a->relative,
+                   "largest error of an element, relative to the largest of its value; without it\n"
+                   "eager's own movement under rounding tells")
+      ->check(CLI::Range(0.0, 1.0));
+  compare->add_flag("--quiet", a->quiet, "no table and no progress");
+  compare->add_flag("--json", a->json, "the result as JSON on stdout");
+  return compare;
+}
+
 /// CLI11 turns a missing option of the main command into an error only when no subcommand is there.
 void require_export_arguments(const ExportArguments& a) {
   if (a.model.empty()) throw CLI::RequiredError("MODEL");
@@ -142,6 +170,8 @@ int run(int argc, char** argv) {
   add_export_options(&app, &export_arguments);
   const CLI::App* inspect = add_inspect(&app, &inspect_arguments);
   const CLI::App* verify = add_verify(&app, &verify_arguments);
+  CompareArguments compare_arguments;
+  const CLI::App* compare = add_compare(&app, &compare_arguments);
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", std::string("lazy-export ") + LAZYRT_VERSION);
   app.footer(kFooter);
@@ -149,6 +179,7 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
     if (*inspect) return static_cast<int>(run_inspect(inspect_arguments));
     if (*verify) return static_cast<int>(run_verify(verify_arguments));
+    if (*compare) return static_cast<int>(run_compare(compare_arguments));
     require_export_arguments(export_arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);

@@ -9,6 +9,7 @@
 
 #include "host_tracer/capture/trace.h"
 #include "host_tracer/graph/attrs.h"
+#include "host_tracer/graph/origin.h"
 #include "host_tracer/support/outcome.h"
 #include "lazyrt/dtype.h"
 #include "lazyrt/shape.h"
@@ -30,6 +31,7 @@ struct Value {
   /// kConstant: shape.numel() elements, row-major. kState: what it holds before the first run.
   ConstantData constant;
   int32_t producer = -1;  ///< kNode: index into Graph::nodes(), -1 while the node is taken out
+  Origin origin;          ///< kNode: what it is in the trace
 
   size_t bytes() const { return static_cast<size_t>(shape.numel()) * dtype_size(dtype); }
 };

@@ -62,7 +62,10 @@ void Rewriter::replace(ValueId from, ValueId to) {
   if (uses_.size() < graph_.value_count()) uses_.resize(graph_.value_count(), 0);
   replaced_[static_cast<size_t>(from)] = to;
   uses_[static_cast<size_t>(to)] += uses(from);
-  if (graph_.value(to).name.empty()) graph_.value(to).name = graph_.value(from).name;
+  Value& heir = graph_.value(to);
+  if (heir.name.empty()) heir.name = graph_.value(from).name;
+  if (heir.kind == ValueKind::kNode && !heir.origin.is_known())
+    heir.origin = graph_.value(from).origin;
 }
 
 Outcome<bool> Rewriter::replace_node(const Node& node, const Attrs& attrs,

@@ -48,7 +48,8 @@ class Rewriter {
   /// Appends a node to the rebuilt graph.
   Outcome<ValueId> add(const Attrs& attrs, const std::vector<ValueId>& inputs,
                        const Source& source);
-  /// Readers of `from` read `to`.
+  /// Readers of `from` read `to`, which holds the same: it takes name and origin over if it has
+  /// none.
   void replace(ValueId from, ValueId to);
   /// replace(node.outputs[0], add(attrs, inputs, node.source)); answers true for the rule to
   /// return.

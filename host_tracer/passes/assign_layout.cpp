@@ -355,6 +355,10 @@ class Emission {
     if (!made.ok()) return made.failure();
     Forms& result = forms(node.outputs[0]);
     (form.last_result || form.flat_result ? result.last : result.plain) = *made;
+    if (!form.flat_result) {
+      const Origin& plain = graph_.value(node.outputs[0]).origin;
+      graph_.value(*made).origin = form.last_result ? plain.permuted(channels_last(rank)) : plain;
+    }
     if (form.flat_result) result.flat_of = graph_.value(node.inputs[0]).shape;
     return Done{};
   }

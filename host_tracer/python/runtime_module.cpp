@@ -139,14 +139,101 @@ const Backend* find_backend(const std::string& name) {
   throw PythonError(Error::kInvalidArgument, "no backend '" + name + "'; there are cpu, reference");
 }
 
+/// Values that nodes made in the last run. The runtime, which calls it, knows no exceptions, and
+/// the interpreter's lock is not held.
+class Taps {
+ public:
+  explicit Taps(std::vector<std::string> selectors)
+      : selectors_(std::move(selectors)), found_(selectors_.size(), false) {
+    watch_.context = this;
+    watch_.wants = [](void* self, const TapPoint& point) {
+      return static_cast<Taps*>(self)->wants(point);
+    };
+    watch_.take = [](void* self, const TapPoint& point, const TensorView& value) {
+      static_cast<Taps*>(self)->take(point, value);
+    };
+  }
+  Taps(const Taps&) = delete;
+  Taps& operator=(const Taps&) = delete;
+
+  /// nullptr: nothing is tapped.
+  const Watch* watch() const { return selectors_.empty() ? nullptr : &watch_; }
+  void begin_run() {
+    values_.clear();
+    is_short_ = false;
+  }
+  void check_selectors() const {
+    for (size_t i = 0; i < selectors_.size(); ++i) {
+      if (!found_[i])
+        throw PythonError(Error::kInvalidArgument,
+                          "taps: nothing in the program is called '" + selectors_[i] + "'");
+    }
+  }
+  /// (name, dtype, shape, bytes) of a variant's.
+  py::list values(size_t variant) const {
+    if (is_short_) throw PythonError(Error::kOutOfMemory, "no memory for the tapped values");
+    py::list list;
+    for (const Value& value : values_) {
+      if (value.variant != variant) continue;
+      list.append(py::make_tuple(value.name, dtype_name(value.dtype),
+                                 py::tuple(py::cast(value.shape)), py::bytes(value.bytes)));
+    }
+    return list;
+  }
+
+ private:
+  struct Value {
+    size_t variant = 0;
+    std::string name;
+    DType dtype = DType::kNone;
+    std::vector<int64_t> shape;
+    std::string bytes;
+  };
+
+  bool wants(const TapPoint& point) {
+    bool wanted = false;
+    for (size_t i = 0; i < selectors_.size(); ++i) {
+      if (!tap_matches(point, selectors_[i])) continue;
+      found_[i] = true;
+      wanted = true;
+    }
+    return wanted;
+  }
+
+  void take(const TapPoint& point, const TensorView& view) {
+    try {
+      Value value;
+      value.variant = point.variant;
+      value.name.resize(tap_name(point, nullptr, 0) + 1);
+      tap_name(point, value.name.data(), value.name.size());
+      value.name.pop_back();
+      value.dtype = view.dtype;
+      value.shape.assign(view.shape.begin(), view.shape.end());
+      value.bytes.assign(static_cast<const char*>(view.data), view.bytes());
+      values_.push_back(std::move(value));
+    } catch (const std::bad_alloc&) {
+      is_short_ = true;
+    }
+  }
+
+  const std::vector<std::string> selectors_;
+  std::vector<bool> found_;
+  Watch watch_;
+  std::vector<Value> values_;
+  bool is_short_ = false;
+};
+
 class PySession {
  public:
   PySession(std::shared_ptr<PyProgram> program, const std::string& method,
             const std::string& backend, int threads, uint64_t memory_limit, uint64_t deadline,
-            bool profile)
+            bool profile, std::vector<std::string> taps)
       : program_(std::move(program)),
         method_(value_or_throw(program_->program().method(method))),
-        session_(make(method_, backend, threads, memory_limit, deadline, profile)) {}
+        taps_(std::move(taps)),
+        session_(make(method_, backend, threads, memory_limit, deadline, profile, taps_.watch())) {
+    taps_.check_selectors();
+  }
 
   size_t variant_count() const { return method_.variant_count(); }
 
@@ -226,6 +313,7 @@ class PySession {
     }
     {
       const py::gil_scoped_release no_gil;
+      taps_.begin_run();
       check(session_.run());
     }
     return value_or_throw(session_.variant());
@@ -247,6 +335,9 @@ class PySession {
   }
 
   void reset_state() { check(session_.reset_state()); }
+
+  /// What was tapped in the last run.
+  py::list taps() const { return taps_.values(value_or_throw(session_.variant())); }
 
   py::dict stats() const {
     const SessionStats stats = session_.stats();
@@ -271,8 +362,9 @@ class PySession {
 
  private:
   static Session make(const Method& method, const std::string& backend, int threads,
-                      uint64_t memory_limit, uint64_t deadline, bool profile) {
+                      uint64_t memory_limit, uint64_t deadline, bool profile, const Watch* watch) {
     SessionOptions options;
+    options.watch = watch;
     options.backend = find_backend(backend);
     options.threads = threads;
     options.memory_limit = memory_limit;
@@ -384,6 +476,7 @@ class PySession {
 
   std::shared_ptr<PyProgram> program_;
   Method method_;
+  Taps taps_;  ///< outlive the session
   Session session_;
 };
 
@@ -403,9 +496,10 @@ PYBIND11_MODULE(_runtime, m) {
       .def("info", &PyProgram::info);
   py::class_<PySession>(m, "Session")
       .def(py::init<std::shared_ptr<PyProgram>, std::string, std::string, int, uint64_t, uint64_t,
-                    bool>(),
+                    bool, std::vector<std::string>>(),
            py::arg("program"), py::arg("method"), py::arg("backend"), py::arg("threads"),
-           py::arg("memory_limit"), py::arg("deadline_nanoseconds"), py::arg("profile"))
+           py::arg("memory_limit"), py::arg("deadline_nanoseconds"), py::arg("profile"),
+           py::arg("taps") = std::vector<std::string>())
       .def("variant_count", &PySession::variant_count)
       .def("inputs", &PySession::inputs, py::arg("variant"))
       .def("outputs", &PySession::outputs, py::arg("variant"))
@@ -419,6 +513,7 @@ PYBIND11_MODULE(_runtime, m) {
       .def("copy_outputs", &PySession::copy_outputs, py::arg("outputs"))
       .def("copy_state", &PySession::copy_state, py::arg("index"), py::arg("target"))
       .def("reset_state", &PySession::reset_state)
+      .def("taps", &PySession::taps)
       .def("stats", &PySession::stats)
       .def("nodes", &PySession::nodes);
 }

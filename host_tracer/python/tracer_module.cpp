@@ -23,6 +23,7 @@
 #include "host_tracer/capture/eager_reference.h"
 #include "host_tracer/capture/finding_ids.h"
 #include "host_tracer/capture/trace_phases.h"
+#include "host_tracer/check/compare_text.h"
 #include "host_tracer/python/copy_recorder.h"
 #include "host_tracer/python/errors.h"
 #include "host_tracer/python/python_export.h"
@@ -369,6 +370,31 @@ std::pair<std::string, std::string> export_python(const std::vector<std::shared_
   return {summary_text(*summary), summary_json(*summary).dump(2, ' ', false, kRepair)};
 }
 
+/// (the verdict, the table, all as JSON)
+py::tuple compare_python(const std::string& path, const Trace& trace, const std::string& backend,
+                         int threads, double relative, const py::object& progress) {
+  CompareOptions options;
+  if (backend != "cpu" && backend != "reference") {
+    throw PythonError(Error::kInvalidArgument,
+                      "no backend '" + backend + "'; there are cpu, reference");
+  }
+  options.backend = backend == "cpu" ? cpu_backend() : reference_backend();
+  options.threads = threads;
+  options.relative = relative;
+  options.progress = progress_of(progress);
+  const auto run = [&]() -> Outcome<NodeComparison> {
+    const py::gil_scoped_release no_gil;
+    const auto bundle = LoadedBundle::open(path);
+    if (!bundle.ok()) return bundle.failure();
+    return compare_nodes(**bundle, trace, options);
+  };
+  const auto found = run();
+  if (!found.ok()) throw PythonError(found.failure().error, found.failure().text);
+  constexpr auto kRepair = nlohmann::ordered_json::error_handler_t::replace;
+  return py::make_tuple(compare_verdict(*found), compare_table(*found),
+                        compare_json(*found).dump(-1, ' ', false, kRepair));
+}
+
 /// `dims` by input and dim, -1 where the extent is the sample's; `capture_at(point, compared)`
 /// gives a trace.
 void set_dynamic(PythonExportOptions& options, const std::vector<DimSymbol>& symbols,
@@ -466,6 +492,8 @@ void bind_export(py::module_& m) {
       .def_readwrite("info", &PythonExportOptions::info)
       .def("set_dynamic", &set_dynamic, py::arg("symbols"), py::arg("dims"), py::arg("sample"),
            py::arg("points"), py::arg("capture_at"));
+  m.def("compare", &compare_python, py::arg("path"), py::arg("trace"), py::arg("backend"),
+        py::arg("threads"), py::arg("bound"), py::arg("progress"));
   m.def("export", &export_python, py::arg("traces"), py::arg("options"), py::arg("progress"));
 }
 

@@ -222,6 +222,8 @@ MethodInfo method_info(const Method& method, const fb::Method& tables) {
     ++info.ops[info.nodes.back().op];
     info.flops += info.nodes.back().flops;
   }
+  const std::vector<std::string> names = node_names(tables);
+  for (size_t i = 0; i < names.size(); ++i) info.nodes[i].name = names[i];
   describe_symbols(method, tables, &info);
   find_lifetimes(tables, &info);
   count_constants(&info);
@@ -267,6 +269,26 @@ std::string TensorLine::type() const {
     text += (d > 0 ? "," : "") + (named ? symbols[d] : std::to_string(shape[d]));
   }
   return text + "]";
+}
+
+std::vector<std::string> node_names(const fb::Method& program) {
+  std::vector<std::string> names;
+  std::map<std::string, size_t> repeats;
+  for (uint32_t n = 0; n < count_of(program.nodes()); ++n) {
+    const fb::Node& node = *program.nodes()->Get(n);
+    TapPoint point;
+    point.op = default_ops().find(attrs_of(node))->name;
+    if (node.source() >= 0) {
+      const auto source = static_cast<uint32_t>(node.source());
+      point.module_path = text_of(program.sources()->Get(source)->module_path());
+    }
+    point.repeat = repeats[point.module_path + std::string("/") + point.op]++;
+    std::string name(tap_name(point, nullptr, 0) + 1, '\0');
+    tap_name(point, name.data(), name.size());
+    name.pop_back();
+    names.push_back(std::move(name));
+  }
+  return names;
 }
 
 std::vector<const NodeLine*> MethodInfo::reference_nodes() const {

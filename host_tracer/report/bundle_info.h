@@ -66,6 +66,7 @@ struct ValueLine {
 
 struct NodeLine {
   std::string op;
+  std::string name;                ///< tap_name of its first result: "features.0/conv2d"
   std::string attributes;          ///< "stride_h=2, groups=32", without defaults
   std::vector<std::string> sizes;  ///< "sizes[1] = seq - 1": what of them follows the symbols
   std::vector<int> inputs;         ///< value ids, -1 = absent operand
@@ -128,6 +129,9 @@ struct BundleInfo {
   std::vector<std::pair<std::string, std::string>> info;  ///< but for the verdict
   std::vector<MethodInfo> methods;
 };
+
+/// tap_name of each node's first result, of one program of a method.
+std::vector<std::string> node_names(const fb::Method& program);
 
 /// Asks the runtime how it would run the bundle, too.
 BundleInfo describe_bundle(const LoadedBundle& bundle);

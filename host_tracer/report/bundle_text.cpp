@@ -31,7 +31,7 @@ void append_tensors(const char* title, const std::vector<TensorLine>& tensors,
 void append_nodes(const MethodInfo& method, std::ostringstream* out) {
   for (size_t i = 0; i < method.nodes.size(); ++i) {
     const NodeLine& node = method.nodes[i];
-    *out << "  " << i << "  " << node.op << "(";
+    *out << "  " << i << "  " << node.name << " = " << node.op << "(";
     for (size_t k = 0; k < node.inputs.size(); ++k) *out << (k ? ", %" : "%") << node.inputs[k];
     *out << (node.attributes.empty() ? "" : "; ") << node.attributes;
     for (const std::string& size : node.sizes) *out << "; " << size;
@@ -122,9 +122,9 @@ Json value_json(const ValueLine& value) {
 }
 
 Json node_json(const NodeLine& node) {
-  Json json = {{"op", node.op},           {"attributes", node.attributes}, {"inputs", node.inputs},
-               {"outputs", node.outputs}, {"backend", node.backend},       {"reason", node.reason},
-               {"flops", node.flops}};
+  Json json = {{"op", node.op},         {"name", node.name},       {"attributes", node.attributes},
+               {"inputs", node.inputs}, {"outputs", node.outputs}, {"backend", node.backend},
+               {"reason", node.reason}, {"flops", node.flops}};
   if (!node.sizes.empty()) json["sizes"] = node.sizes;
   json.update(place_json(node));
   return json;

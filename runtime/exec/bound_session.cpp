@@ -112,7 +112,7 @@ Status BoundSession::make_variants(const ProgramState& program) {
   variants_ = static_cast<Variant*>(memory);
   for (; variant_count_ < count; ++variant_count_) new (variants_ + variant_count_) Variant;
   const Watch* watch = base_.options.watch;
-  for (size_t v = 0; v < count && watch != nullptr; ++v) {
+  for (size_t v = 0; v < count && kCanWatch && watch != nullptr; ++v) {
     LAZYRT_RETURN_IF_ERROR(variants_[v].make_watcher(
         program, in_file_[v], variant_in(base_.program, v), *watch, base_.memory));
   }

@@ -194,7 +194,7 @@ void Planner::add_needs(const PlannedNode& node) {
 
 /// A guard is judged on the host, before anything that follows it.
 bool Planner::ends_segment(size_t node) const {
-  if (last_of_segments_.size() != 0 && last_of_segments_[node]) return true;
+  if (!last_of_segments_.empty() && last_of_segments_[node]) return true;
   const Span<const int32_t> made = outputs_of(plan_.nodes()[node]);
   return std::any_of(made.begin(), made.end(), [this](int32_t id) { return is_guarded(id); });
 }

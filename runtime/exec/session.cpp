@@ -35,6 +35,10 @@ Status check_options(const SessionOptions& options) {
     return Status(Error::kInvalidArgument,
                   "SessionOptions::backend is null: pass cpu_backend() or another");
   }
+  if (!kCanWatch && options.watch != nullptr) {
+    return Status(Error::kUnsupported,
+                  "SessionOptions::watch: this runtime was built with LAZYRT_WATCH=OFF");
+  }
   if (options.threads < 1 || options.threads > kMaxThreads) {
     return Status(Error::kInvalidArgument, "threads is %d, allowed are 1 to %d", options.threads,
                   kMaxThreads);

@@ -11,11 +11,19 @@
 
 namespace lazyrt {
 
+/// False: sessions refuse a Watch, and what serves it is left out of the program
+/// (LAZYRT_WATCH=OFF).
+#ifdef LAZYRT_NO_WATCH
+constexpr bool kCanWatch = false;
+#else
+constexpr bool kCanWatch = true;
+#endif
+
 /// Tells of a stretch of time from its construction to its end; nothing where there is no watch.
 class WatchedSpan {
  public:
   WatchedSpan(const Watch* watch, RunSpan::Kind kind)
-      : watch_(watch != nullptr && watch->span != nullptr ? watch : nullptr) {
+      : watch_(kCanWatch && watch != nullptr && watch->span != nullptr ? watch : nullptr) {
     span_.kind = kind;
     if (watch_ != nullptr) span_.begin = platform_ticks();
   }
@@ -44,11 +52,11 @@ class Watcher {
   /// REQUIRES: called once; all but `ops` outlive this; `watch` is not nullptr.
   Status make(const Watch* watch, size_t variant, const fb::Method& texts, const OpTable& ops,
               const Allocator& allocator);
-  bool is_active() const { return watch_ != nullptr; }
-  bool has_spans() const { return watch_ != nullptr && watch_->span != nullptr; }
+  bool is_active() const { return kCanWatch && watch_ != nullptr; }
+  bool has_spans() const { return is_active() && watch_->span != nullptr; }
   /// Per node: a result of it is tapped. Empty: none is.
   Span<const bool> tapped_nodes() const { return {tapped_.data(), tapped_.size()}; }
-  bool taps(size_t node) const { return tapped_.size() != 0 && tapped_[node]; }
+  bool taps(size_t node) const { return kCanWatch && tapped_.size() != 0 && tapped_[node]; }
 
   /// Memory for copies from devices. REQUIRES: called once, after make.
   Status make_copies(const Plan& plan, Span<const TensorView> operands);

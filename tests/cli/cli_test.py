@@ -5,6 +5,7 @@ One test knows the lines of TwoUnsupported by their numbers.
 """
 import hashlib
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -532,6 +533,49 @@ class Inspect(Base):
         self.assertEqual(method["constants"]["count"], 4)
         self.assertEqual([n["backend"] for n in method["node_list"]], ["cpu", "cpu"])
         self.assertIn("cli_test.py", method["node_list"][0]["source"])
+
+    def test_compare(self):
+        """A bundle beside the model that it was made of, and beside one whose second layer is another."""
+        right = call("lazy-export", "compare", path("mlp.lzb"), path("mlp.pt2"), code=DONE).out
+        self.assertIn("no value differs from eager's", right)
+        self.assertIn("second/linear", right)
+        other = torch.export.load(path("mlp.pt2"))
+        with torch.no_grad():
+            other.state_dict["second.bias"][1] += 0.1
+        torch.export.save(other, path("other.pt2"))
+        wrong = call("lazy-export", "compare", path("mlp.lzb"), path("other.pt2"), "--json")
+        self.assertEqual(wrong.code, MISMATCH)
+        first = wrong.json()["first"]
+        self.assertEqual((first["name"], first["op"], first["module"], first["backend"]), ("second/linear", "linear", "second", "cpu"))
+        self.assertIn("cli_test.py", first["file"])
+        self.assertAlmostEqual(first["max_error"], 0.1, 4)
+        text = call("lazy-export", "compare", path("mlp.lzb"), path("other.pt2"), "--quiet", "--backend", "reference")
+        self.assertEqual(text.code, MISMATCH)
+        self.assertRegex(text.out, r"^the first value that differs from eager's: node 1, second/linear \(aten::\w+ at second")
+        self.assertEqual(call("lazy-export", "compare", path("mlp.lzb"), path("other.pt2"), "--bound", "1").code, DONE)
+
+    def test_compare_names_files(self):
+        self.assertEqual(call("lazy-export", "compare", path("none.lzb"), path("mlp.pt2")).code, IO)
+        self.assertEqual(call("lazy-export", "compare", path("mlp.lzb"), path("none.pt2")).code, IO)
+        self.assertEqual(call("lazy-export", "compare", path("mlp.pt2"), path("mlp.pt2")).code, BAD_FILE)
+        self.assertEqual(call("lazy-export", "compare", path("mlp.lzb"), path("mlp.pt2"), "--backend", "gpu").code, USAGE)
+
+    def test_a_full_disk_leaves_nothing_half_written(self):
+        """No file may grow beyond a block, as on a disk that is full."""
+        before = b"what was there before"
+        for arguments in (("mlp.pt2", "-o", "full.lzb"), ("mlp.pt2", "-o", "full.lzb", "--report", "full.html"),
+                          ("inspect", "mlp.lzb", "--report", "full.html")):
+            for name in ("full.lzb", "full.html"):
+                with open(path(name), "wb") as file:
+                    file.write(before)
+            done = subprocess.run([os.path.join(BIN, "lazy-export"), *arguments], capture_output=True, text=True, cwd=WORK, timeout=300,
+                                  restore_signals=False, check=False,  # Python ignores SIGXFSZ: writing fails, as it would there
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512)))
+            self.assertEqual(done.returncode, IO, done.stderr)
+            self.assertIn("cannot write full.", done.stderr)
+            for name in ("full.lzb", "full.html"):
+                self.assertEqual(read(name), before, (arguments, name))
+            self.assertEqual([name for name in os.listdir(WORK) if "partial" in name], [])
 
     def test_verify(self):
         self.assertIn("valid", call("lazy-export", "verify", path("mlp.lzb"), code=DONE).out)

@@ -16,6 +16,7 @@
 #include "tests/support/branching_bundle.h"
 #include "tests/support/dynamic_bundle.h"
 #include "tests/support/dynamic_inputs.h"
+#include "tests/support/fault_walk.h"
 #include "tests/support/loaded_bundle.h"
 #include "tests/support/mixed_bundle.h"
 
@@ -184,6 +185,34 @@ TEST_F(FarMixed, BoundInputsAreCopiedFromWhereTheyAre) {
   std::copy(image_.begin(), image_.end(), mine);
   ASSERT_TRUE(session.run().ok());
   EXPECT_EQ(test::floats(session, 0), expected[0]);
+}
+
+/// In load, create, run, at other sizes, with states and taps.
+TEST_F(Far, EveryAllocationMayFailOnce) {
+  far_rules().takes = [](const OpEntry& op, const NodeSpec&) { return op.name[0] > 'e'; };
+  for (int which = 0; which < test::kWalkScripts; ++which) {
+    test::WalkScript script = test::walk_script(which, default_ops());
+    test::WalkWatch seen;
+    const Watch watch = seen.watch();
+    size_t said = 0, n = 0;
+    for (bool done = false; !done; ++n) {
+      ASSERT_LT(n, 20000u);
+      test::FailOnce memory(n == 0 ? SIZE_MAX : n - 1);
+      {
+        SessionOptions options = on(far_cpu_);
+        options.allocator = memory.hooks();
+        options.watch = &watch;
+        test::FaultWalk walk(&script, options);
+        said += walk.go();
+        ASSERT_STREQ(walk.wrong(), "") << which << ", allocation " << n;
+      }
+      ASSERT_EQ(memory.live(), 0) << which << ", allocation " << n;
+      ASSERT_EQ(far_counts().blocks, 0);
+      done = n != 0 && !memory.failed();
+    }
+    EXPECT_EQ(said, n - 2);
+    EXPECT_GT(seen.values, 0u);
+  }
 }
 
 TEST_F(FarMixed, EveryAllocationMayFail) {

@@ -18,7 +18,7 @@ SETTINGS = """
 # What is checked is this package, not PyTorch.
 [mypy-torch.*,numpy.*]
 follow_imports = skip
-[mypy-lazyrt,lazyrt.session,lazyrt.report,lazyrt.errors,lazyrt._runtime,lazyrt._tracer]
+[mypy-lazyrt,lazyrt.comparing,lazyrt.session,lazyrt.report,lazyrt.errors,lazyrt._runtime,lazyrt._tracer]
 disallow_untyped_defs = True
 disallow_incomplete_defs = True
 """
@@ -39,6 +39,8 @@ program.cancel()
 shapes: list[tuple[int, ...]] = program.inputs[0].shapes
 kept: str | None = program.verdict
 y = program(1, n=2)
+tapped: list[str] = list(lazyrt.load("m.lzb", taps=["features.0", "%12"]).taps())
+first: dict[str, object] | None = lazyrt.compare("m.lzb", model, (1,), backend="reference", bound=1e-3).first
 lazyrt.Record("Options", {"scale": 2.0}).keys()
 try:
     program.run({"x": y})
@@ -55,6 +57,7 @@ BAD = [
     ('n: int = lazyrt.load("m.lzb").verdict', "assignment"),
     ('lazyrt.export(print, (), "m.lzb").finding', "attr-defined"),
     ("lazyrt.imports", "attr-defined"),
+    ('lazyrt.compare("m.lzb", print, bound="small")', "arg-type"),
     ('raise lazyrt.GuardError(3)', "arg-type"),
 ]
 

@@ -24,12 +24,14 @@ std::atomic<bool> counting{false};
 std::atomic<size_t> calls_seen{0};
 thread_local bool failing = false;
 thread_local bool has_failed = false;
+thread_local bool fails_once = false;
 thread_local size_t left = 0;
+thread_local long taken = 0;
 
 /// Counts one call; false: it must fail.
 [[maybe_unused]] bool admit() {
   if (counting.load(std::memory_order_relaxed)) calls_seen.fetch_add(1, std::memory_order_relaxed);
-  if (!failing) return true;
+  if (!failing || (fails_once && has_failed)) return true;
   if (left > 0) {
     --left;
     return true;
@@ -48,13 +50,16 @@ AllocationCount::AllocationCount() {
 AllocationCount::~AllocationCount() { counting = false; }
 size_t AllocationCount::calls() const { return calls_seen; }
 
-FailingMemory::FailingMemory(size_t allowed) {
+FailingMemory::FailingMemory(size_t allowed, Times times) {
   left = allowed;
+  fails_once = times == kOnce;
+  taken = 0;
   has_failed = false;
   failing = true;
 }
 FailingMemory::~FailingMemory() { failing = false; }
 bool FailingMemory::failed() const { return has_failed; }
+long FailingMemory::balance() const { return taken; }
 
 #ifdef LAZYRT_SANITIZED
 bool can_count_allocations() { return false; }
@@ -65,31 +70,47 @@ bool can_count_allocations() { return true; }
 }  // namespace lazyrt::test
 
 #ifndef LAZYRT_SANITIZED
+namespace {
+
+void* counted(void* p) {
+  if (p != nullptr) ++lazyrt::test::taken;
+  return p;
+}
+
+}  // namespace
+
 extern "C" {
 
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
+void __libc_free(void*);
 
 __attribute__((visibility("default"))) void* malloc(size_t n) {
-  return lazyrt::test::admit() ? __libc_malloc(n) : nullptr;
+  return counted(lazyrt::test::admit() ? __libc_malloc(n) : nullptr);
 }
 __attribute__((visibility("default"))) void* calloc(size_t n, size_t each) {
-  return lazyrt::test::admit() ? __libc_calloc(n, each) : nullptr;
+  return counted(lazyrt::test::admit() ? __libc_calloc(n, each) : nullptr);
 }
 __attribute__((visibility("default"))) void* realloc(void* p, size_t n) {
-  return lazyrt::test::admit() ? __libc_realloc(p, n) : nullptr;
+  if (!lazyrt::test::admit()) return nullptr;
+  void* moved = __libc_realloc(p, n);
+  return p == nullptr ? counted(moved) : moved;
+}
+__attribute__((visibility("default"))) void free(void* p) {
+  if (p != nullptr) --lazyrt::test::taken;
+  __libc_free(p);
 }
 __attribute__((visibility("default"))) void* memalign(size_t alignment, size_t n) {
-  return lazyrt::test::admit() ? __libc_memalign(alignment, n) : nullptr;
+  return counted(lazyrt::test::admit() ? __libc_memalign(alignment, n) : nullptr);
 }
 __attribute__((visibility("default"))) void* aligned_alloc(size_t alignment, size_t n) {
-  return lazyrt::test::admit() ? __libc_memalign(alignment, n) : nullptr;
+  return counted(lazyrt::test::admit() ? __libc_memalign(alignment, n) : nullptr);
 }
 __attribute__((visibility("default"))) int posix_memalign(void** out, size_t alignment, size_t n) {
   if (!lazyrt::test::admit()) return ENOMEM;
-  *out = __libc_memalign(alignment, n);
+  *out = counted(__libc_memalign(alignment, n));
   return *out == nullptr ? ENOMEM : 0;
 }
 __attribute__((visibility("default"))) void* mmap(void* at, size_t n, int protection, int flags,

@@ -22,15 +22,19 @@ class AllocationCount {
   size_t calls() const;
 };
 
-/// Lets `allowed` allocations of this thread succeed and the rest fail while it lives.
+/// Lets `allowed` allocations of this thread succeed and the rest, or the next one alone, fail
+/// while it lives.
 class FailingMemory {
  public:
-  explicit FailingMemory(size_t allowed);
+  enum Times { kAlways, kOnce };
+  explicit FailingMemory(size_t allowed, Times times = kAlways);
   FailingMemory(const FailingMemory&) = delete;
   FailingMemory& operator=(const FailingMemory&) = delete;
   ~FailingMemory();
   /// Whether one has failed so far.
   bool failed() const;
+  /// Pieces that this thread took, less those that it gave back, since then. Mappings do not count.
+  long balance() const;
 };
 
 }  // namespace lazyrt::test

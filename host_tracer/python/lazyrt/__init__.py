@@ -16,10 +16,11 @@ from lazyrt.session import Program, TensorInfo, load
 from lazyrt.trees import Record
 
 if TYPE_CHECKING:
+    from lazyrt.comparing import Comparison
     from lazyrt.report import ExportReport
 
 __all__ = ["BundleError", "CancelledError", "Error", "ExportError", "GuardError", "InputError", "LimitError", "Program", "Record",
-           "TensorInfo", "export", "load"]
+           "TensorInfo", "compare", "export", "load"]
 
 
 def export(model: Callable[..., Any], args: Any = (), path: str | os.PathLike[str] | None = None, *,
@@ -54,3 +55,19 @@ def export(model: Callable[..., Any], args: Any = (), path: str | os.PathLike[st
 
     return run(model, args, path, kwargs=kwargs, dynamic=dynamic, allow=allow, second_trace=second_trace, check=check, keep_samples=keep_samples,
                report=report, progress=progress)
+
+
+def compare(path: str | os.PathLike[str], model: Callable[..., Any], args: Any = (), *, kwargs: dict[str, Any] | None = None,
+            backend: str = "cpu", threads: int = 1, bound: float = 0.0,
+            progress: Callable[[str, int, int], object] | None = None) -> Comparison:
+    """Runs a bundle beside `model(*args, **kwargs)`, value by value, and says which node is the first whose result differs from eager's: its
+    operator, its line and module in the model, and by how much. The bundle may be older: the model is captured again, and nodes are found by what the
+    bundle says of their operator, source and type.
+
+    backend, threads  of the bundle's run
+    bound             largest error of an element, relative to the largest of its value. 0: eager's own movement under rounding tells
+
+    Returns a Comparison: `if not c.ok: print(c)`."""
+    from lazyrt.comparing import compare as run  # imports torch
+
+    return run(path, model, args, kwargs, backend, threads, bound, progress)

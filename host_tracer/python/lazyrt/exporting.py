@@ -177,12 +177,15 @@ class _Export:
             if step.phase == 0:
                 self.keep_reference(step)
         try:
-            report.complete(*_tracer.export(traces, options, self.progress))
+            self._complete(report, traces, options)
         except Error as error:
             raise ExportError(str(error), error.kind, report) from None
         finally:
             self.restore()
         return report
+
+    def _complete(self, report, traces, options):
+        report.complete(*_tracer.export(traces, options, self.progress))
 
     def _explore(self, samples):
         """The steps of the program, none of which reads what is taken for only written."""

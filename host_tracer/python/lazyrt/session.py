@@ -19,7 +19,7 @@ _PHASE = "lazyrt.phase"  # the hidden state
 
 def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, backend: str = "cpu", threads: int = 1, *,
          method: str = "forward", memory_limit: int = 0, work_limit: int = 0, node_work_limit: int = 0, deadline: float = 0,
-         check_data: bool = False, profile: bool = False) -> Program:
+         check_data: bool = False, profile: bool = False, taps: str | Sequence[str] = ()) -> Program:
     """A bundle made ready to run, as a Program to call.
 
     source           path of the bundle, or its bytes
@@ -32,6 +32,8 @@ def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, backen
     deadline         seconds after which a run ends before its next node, with LimitError. 0: none
     check_data       verifies the checksum of the constants as well (reads the whole file)
     profile          measures each node: Program.profile()
+    taps             values that nodes make, to be read with Program.taps() after a call: names ("features.0/conv2d"), numbers of nodes, "%12" (a
+                     value's id), a module's path for all that is made in it, or "*". `lazy-export inspect --nodes` shows them
 
     LimitError: the bundle asks for more than these allow. A bundle of unknown origin is safe to load and run with the defaults,
     but may take as much as they say (runtime/SECURITY.md)."""
@@ -43,7 +45,7 @@ def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, backen
         if not os.path.exists(path):
             raise FileNotFoundError(f"there is no bundle {path}")
         program = _runtime.Program.open(path, memory_limit, work_limit, node_work_limit, check_data)
-    return Program(program, method, backend, threads, memory_limit, nanoseconds, profile)
+    return Program(program, method, backend, threads, memory_limit, nanoseconds, profile, [taps] if isinstance(taps, str) else list(taps))
 
 
 def _nanoseconds(seconds: float) -> int:
@@ -90,11 +92,12 @@ class Program:
     as the model gave them. Threads may share it; they take turns."""
 
     def __init__(self, program: _runtime.Program, method: str, backend: str, threads: int, memory_limit: int, deadline_nanoseconds: int,
-                 profile: bool) -> None:
+                 profile: bool, taps: Sequence[str] = ()) -> None:
         self.info: dict[str, str] = {}
         for key, value in program.info():
             self.info.setdefault(key, value)
-        self._session = _runtime.Session(program, method, backend, threads, memory_limit, deadline_nanoseconds, profile)
+        self._session = _runtime.Session(program, method, backend, threads, memory_limit, deadline_nanoseconds, profile, list(taps))
+        self._tapped = bool(taps)
         self._lock = threading.Lock()
         self._profiled = profile
         self.variants = self._session.variant_count()
@@ -213,6 +216,20 @@ class Program:
     def nodes(self) -> list[dict[str, Any]]:
         """How each node is run: op, backend, fallback_reason, module, file, line."""
         return self._session.nodes()
+
+    def taps(self) -> dict[str, Any]:
+        """What was tapped in the last call, by name, as numpy arrays, in the order in which it was made."""
+        if not self._tapped:
+            raise InputError("load the bundle with taps=[...] to see values that nodes make", "failed precondition")
+        import numpy
+
+        with self._lock:
+            values = self._session.taps()
+        arrays = {}
+        for name, dtype, shape, data in values:
+            array = numpy.frombuffer(data, _NUMPY_NAMES[dtype]).reshape(shape)
+            arrays[name] = _finish_numpy(TensorInfo(name, dtype, shape), array)
+        return arrays
 
     def profile(self) -> list[dict[str, Any]]:
         """The nodes with their times, the slowest first: "microseconds" of a run, averaged."""

@@ -181,7 +181,7 @@ void WeightStore::release(Block* block) {
 }
 
 bool WeightStore::add(Block* block, const WeightKey& key) {
-  if (count_ == bucket_count_ && !grow()) return false;
+  if (!has_place() && !grow()) return false;
   block->key = key;
   block->hash = key.hash();
   Block** bucket = &buckets_[block->hash & (bucket_count_ - 1)];
@@ -230,10 +230,13 @@ size_t WeightStore::look_up(void* context, const xnn_weights_cache_look_up_key* 
   return block == nullptr ? kNotFound : reinterpret_cast<size_t>(block->data());
 }
 
+/// With a place in the table, so that inserting it cannot fail: XNNPACK does not look whether it
+/// did.
 void* WeightStore::reserve_space(void* context, size_t bytes) {
   auto* store = static_cast<WeightStore*>(context);
   store->release(store->reserved_);
   store->reserved_ = nullptr;
+  if (!store->has_place() && !store->grow()) return nullptr;
   store->reserved_ = bytes < store->source_bytes_ ? nullptr : store->allocate(bytes);
   return store->reserved_ == nullptr ? nullptr : store->reserved_->data();
 }

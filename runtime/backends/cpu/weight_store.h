@@ -147,6 +147,7 @@ class WeightStore {
   bool admit(uint64_t bytes);
   /// False, and nothing is added: no memory.
   bool add(Block* block, const WeightKey& key);
+  bool has_place() const { return count_ < bucket_count_; }
   bool grow();
   void release(Block* block);
 

@@ -55,7 +55,7 @@ struct RunSpan {
 };
 
 /// Asked and told by the thread that makes, binds or runs the session, which waits. Any function
-/// may be nullptr. They must not use the session.
+/// may be nullptr. They must not use the session, nor throw.
 struct Watch {
   void* context = nullptr;
   /// Whether a value is tapped; nullptr: all. Asked for each point while the session is made and

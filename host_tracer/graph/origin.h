@@ -1,0 +1,31 @@
+#pragma once
+
+// Which value of the trace a value of the graph holds, in which form: so that what a bundle
+// computes can be compared with what eager does, node by node.
+
+#include <vector>
+
+#include "host_tracer/capture/trace.h"
+
+namespace lazyrt {
+
+class Graph;
+
+/// A value of the trace whose elements were moved, in these steps.
+struct Origin {
+  struct Step {
+    bool permutes = false;  ///< `dims` is a permutation, else the new shape
+    std::vector<int64_t> dims;
+  };
+  TraceValueId value = kNoTraceValue;  ///< kNoTraceValue: no value of the trace, or not known
+  std::vector<Step> steps;
+
+  bool is_known() const { return value != kNoTraceValue; }
+  Origin permuted(const std::vector<int32_t>& perm) const;
+  Origin reshaped(const std::vector<int64_t>& shape) const;
+};
+
+/// Values that a permute or reshape makes of a value of known origin, or makes one of: theirs, too.
+void complete_origins(Graph& graph);
+
+}  // namespace lazyrt
