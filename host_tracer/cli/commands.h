@@ -1,6 +1,6 @@
 #pragma once
 
-// The three commands of lazy-export. Each prints what it has to say and answers the exit code.
+// The commands of lazy-export. Each prints what it has to say and answers the exit code.
 
 #include <cstdint>
 #include <string>
@@ -20,6 +20,7 @@ struct ExportArguments {
   std::vector<std::string> dump_after;  ///< --dump-after
   std::string command_line;             ///< for the report
   std::string report;                   ///< --report, HTML; empty: none
+  std::string c_array;                  ///< --c-array, the array's name; empty: none
   bool dump_trace = false;
   bool json = false;
   bool use_sample_shape = false;  ///< --static
@@ -47,5 +48,13 @@ struct VerifyArguments {
   bool json = false;
 };
 Exit run_verify(const VerifyArguments& arguments);
+
+struct CArrayArguments {
+  std::string bundle;
+  std::string name;    ///< of the array
+  std::string folder;  ///< empty: the bundle's
+  bool json = false;
+};
+Exit run_c_array(const CArrayArguments& arguments);
 
 }  // namespace lazyrt

@@ -29,7 +29,24 @@ if(SKBUILD AND NOT LAZYRT_WERROR)  # a user's compiler may warn of what ours doe
   list(REMOVE_ITEM LAZYRT_WARNINGS -Werror)
 endif()
 
-find_package(XNNPACK REQUIRED)
+# Without it nodes run on our own kernels. There is none for machines without an operating system.
+set(with_xnnpack ON)
+if(LAZYRT_BAREMETAL)
+  set(with_xnnpack OFF)
+endif()
+option(LAZYRT_XNNPACK "Build the cpu backend, which needs XNNPACK" ${with_xnnpack})
+if(LAZYRT_XNNPACK)
+  find_package(XNNPACK REQUIRED)
+endif()
+
+# Headers of this machine that need nothing else of it, in a folder of their own: /usr/include as a whole is not the target's.
+set(LAZYRT_BORROWED_INCLUDES "")
+if(LAZYRT_BAREMETAL)
+  find_path(LAZYRT_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h PATHS /usr/include /usr/local/include REQUIRED NO_CMAKE_FIND_ROOT_PATH)
+  set(LAZYRT_BORROWED_INCLUDES ${CMAKE_BINARY_DIR}/borrowed)
+  file(MAKE_DIRECTORY ${LAZYRT_BORROWED_INCLUDES})
+  file(CREATE_LINK ${LAZYRT_FLATBUFFERS_INCLUDE}/flatbuffers ${LAZYRT_BORROWED_INCLUDES}/flatbuffers SYMBOLIC)
+endif()
 
 # lazyrt_use_bootstrap_python(): what `toolchains/bootstrap` installed, unless the caller named something else. The folder's
 # name is made of the Python version and a hash of the pins, the same as in sh/python.sh.

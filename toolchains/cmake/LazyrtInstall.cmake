@@ -35,6 +35,10 @@ endforeach()
 add_library(lazyrt_archive STATIC ${objects})
 set_target_properties(lazyrt_archive PROPERTIES OUTPUT_NAME lazyrt LINKER_LANGUAGE CXX)
 
+set(LAZYRT_THIRD_PARTY)
+if(LAZYRT_XNNPACK)
+  set(LAZYRT_THIRD_PARTY XNNPACK microkernels-prod pthreadpool cpuinfo)
+endif()
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/lazyrt)
 configure_package_config_file(
   ${CMAKE_CURRENT_LIST_DIR}/lazyrtConfig.cmake.in ${CMAKE_BINARY_DIR}/lazyrtConfig.cmake
@@ -44,7 +48,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/lazyrtConfigVersion.cmake C
 install(TARGETS lazyrt_archive ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/lazyrt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
-foreach(lib IN ITEMS XNNPACK microkernels-prod pthreadpool cpuinfo)
+foreach(lib IN LISTS LAZYRT_THIRD_PARTY)
   install(FILES ${XNNPACK_${lib}_LIBRARY} DESTINATION ${CMAKE_INSTALL_LIBDIR}/lazyrt)
 endforeach()
 install(FILES ${CMAKE_BINARY_DIR}/lazyrtConfig.cmake ${CMAKE_BINARY_DIR}/lazyrtConfigVersion.cmake DESTINATION ${package})
@@ -57,7 +61,7 @@ if(TARGET lazy-run)
 endif()
 
 # The consumer project builds against an install of this build. Not with sanitizers: it would have to be built with them too.
-if(LAZYRT_TESTS AND NOT LAZYRT_SANITIZE)
+if(LAZYRT_TESTS AND NOT LAZYRT_SANITIZE AND NOT LAZYRT_BAREMETAL)
   add_executable(consumer_bundle ${PROJECT_SOURCE_DIR}/tests/consumer/write_bundle.cpp)
   set_target_properties(consumer_bundle PROPERTIES CXX_STANDARD 20)
   target_compile_options(consumer_bundle PRIVATE ${LAZYRT_WARNINGS})
