@@ -28,6 +28,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   return set_output(name, &out[0], gives_bool(binary_kind(fn)) ? DType::kBool : in[0].dtype, shape);
 }
 
+int fn(const OpAttrs& attrs) { return static_cast<int>(attrs.as<fb::Binary>().fn()); }
+
 /// Powers and remainders, also of integers, are calls of the math library or loops as long.
 Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
   const Fn fn = attrs.as<fb::Binary>().fn();
@@ -38,10 +40,11 @@ Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec
 template <class T, class R>
 using Function = R (*)(T a, T b);
 
-/// F on T, or nullptr where it does not take T or does not give R.
+/// F on T, or nullptr where it does not take T, does not give R or is not kept for T.
 template <class T, class R, class F>
 constexpr Function<T, R> function_of() {
-  if constexpr (kTakes<F, T> && std::is_same_v<typename F::template Result<T>, R>)
+  if constexpr (kTakes<F, T> && keeps(kDTypeOf<T>, kept_types_of(F::kNumber)) &&
+                std::is_same_v<typename F::template Result<T>, R>)
     return F::template f<T>;
   return nullptr;
 }
@@ -109,6 +112,15 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef binary_op = {2, 2, 1, 0, 0b11, false, infer, work, {nullptr, nullptr, run, nullptr}};
+const OpDef binary_op = {2,
+                         2,
+                         1,
+                         0,
+                         0b11,
+                         false,
+                         infer,
+                         work,
+                         {nullptr, nullptr, run, nullptr},
+                         {&fn, fb::EnumNamesBinaryFn}};
 
 }  // namespace lazyrt

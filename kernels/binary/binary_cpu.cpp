@@ -34,10 +34,12 @@ void row_of(const void* a, int64_t step_a, const void* b, int64_t step_b, void* 
   }
 }
 
-/// nullptr: F does not take T; or it divides, where the reference looks for zeros first.
+/// nullptr: F does not take T or is not kept for it; or it divides, where the reference looks for
+/// zeros first.
 template <class T, class F>
 constexpr Row find_row() {
-  if constexpr (kTakes<F, T> && F::kKind != BinaryKind::kDivision)
+  if constexpr (kTakes<F, T> && keeps(kDTypeOf<T>, kept_types_of(F::kNumber)) &&
+                F::kKind != BinaryKind::kDivision)
     return row_of<T, typename F::template Result<T>, F>;
   return nullptr;
 }

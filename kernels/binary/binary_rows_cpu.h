@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/binary/binary_rows.h"
+#include "kernels/common/kept.h"
 #include "runtime/backends/cpu/vector_rows_inl.h"
 
 namespace lazyrt {
@@ -13,6 +14,7 @@ namespace {
 
 #define LAZYRT_BINARY(number, Name, kind, cost, names, scalar, vector)                      \
   struct Name {                                                                             \
+    static constexpr int kNumber = number;                                                  \
     static HWY_INLINE auto f([[maybe_unused]] V a, [[maybe_unused]] V b) { return vector; } \
   };
 namespace functions {
@@ -37,7 +39,8 @@ void scalar_vector(const float* a, const float* b, float* y, size_t n) {
 
 template <class F>
 constexpr BinaryRows rows_of() {
-  if constexpr (std::is_same_v<decltype(F::f(std::declval<V>(), std::declval<V>())), V>)
+  if constexpr (keeps(DType::kFloat32, kept_types_of(F::kNumber)) &&
+                std::is_same_v<decltype(F::f(std::declval<V>(), std::declval<V>())), V>)
     return {vector_vector<F>, vector_scalar<F>, scalar_vector<F>};
   return {};
 }

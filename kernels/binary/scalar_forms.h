@@ -59,6 +59,7 @@ T gcd_of(T a, T b) {
 #define LAZYRT_BINARY(number, Name, kind, cost, names, scalar, vector)                          \
   static_assert(static_cast<int>(fb::BinaryFn::Name) == (number), #Name " has another number"); \
   struct Name {                                                                                 \
+    static constexpr int kNumber = number;                                                      \
     static constexpr BinaryKind kKind = BinaryKind::k##kind;                                    \
     template <class T>                                                                          \
     using Result = std::conditional_t<gives_bool(kKind), Bool, T>;                              \

@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/common/kept.h"
 #include "lazyrt/dtype.h"
 #include "lazyrt/error.h"
 
@@ -80,12 +81,22 @@ using AllTypes =
     Types<float, double, Half, BFloat16, int64_t, int32_t, int16_t, int8_t, uint8_t, Bool>;
 using IndexTypes = Types<int64_t, int32_t>;
 
+/// Calls f(Type<T>{}) if `dtype` is T's and this build keeps T.
+template <class T, class F>
+bool visit_if([[maybe_unused]] DType dtype, [[maybe_unused]] Status* status,
+              [[maybe_unused]] F& f) {
+  if constexpr (keeps(kDTypeOf<T>)) {
+    if (dtype == kDTypeOf<T>) return *status = f(Type<T>{}), true;
+  }
+  return false;
+}
+
 /// Calls f(Type<T>{}) with the C++ type of `dtype` and answers its Status; kUnsupported when the
-/// list does not have it.
+/// list does not have it, or this build does not keep it.
 template <class... Ts, class F>
 Status visit_dtype(Types<Ts...>, DType dtype, F&& f) {
   Status status;
-  const bool found = ((dtype == kDTypeOf<Ts> && ((status = f(Type<Ts>{})), true)) || ...);
+  const bool found = (visit_if<Ts>(dtype, &status, f) || ...);
   return found ? status : Status(Error::kUnsupported, "no kernel for type %s", dtype_name(dtype));
 }
 
@@ -93,16 +104,25 @@ Status visit_dtype(Types<Ts...>, DType dtype, F&& f) {
 /// elements.
 template <class F>
 Status visit_element_size(size_t bytes, F&& f) {
+  Status status;
+  const auto visit = [&](auto type) {
+    using U = typename decltype(type)::type;
+    if constexpr (keeps_size(sizeof(U))) status = f(type);
+  };
   switch (bytes) {
     case 1:
-      return f(Type<uint8_t>{});
+      visit(Type<uint8_t>{});
+      break;
     case 2:
-      return f(Type<uint16_t>{});
+      visit(Type<uint16_t>{});
+      break;
     case 4:
-      return f(Type<uint32_t>{});
+      visit(Type<uint32_t>{});
+      break;
     default:
-      return f(Type<uint64_t>{});
+      visit(Type<uint64_t>{});
   }
+  return status;
 }
 
 /// Conversion as torch's `to`: floating to integer truncates (into i64 with saturation, NaN to 0,

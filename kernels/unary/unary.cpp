@@ -24,6 +24,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
                     in[0].shape);
 }
 
+int fn(const OpAttrs& attrs) { return static_cast<int>(attrs.as<fb::Unary>().fn()); }
+
 /// Most of what only floats have are calls of the math library.
 Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
   const bool calls = unary_kind(attrs.as<fb::Unary>().fn()) == UnaryKind::kFloats;
@@ -33,6 +35,7 @@ Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec
 #define LAZYRT_UNARY(number, Name, kind, names, example, scalar, vector)              \
   static_assert(static_cast<int>(Fn::Name) == (number), #Name " has another number"); \
   struct Name {                                                                       \
+    static constexpr int kNumber = number;                                            \
     static constexpr UnaryKind kKind = UnaryKind::k##kind;                            \
     template <class T>                                                                \
     using Result = std::conditional_t<kKind == UnaryKind::kTruth, bool, T>;           \
@@ -55,10 +58,12 @@ T same(T x, T, T) {
   return x;
 }
 
-/// F on T, or nullptr where it does not take T or does not give R.
+/// F on T, or nullptr where it does not take T, does not give R or is not kept for T.
 template <class T, class R, class F>
 constexpr Function<T, R> function_of() {
-  if constexpr (F::kKind == UnaryKind::kRounding && !kIsFloat<T>) {
+  if constexpr (!keeps(kDTypeOf<T>, kept_types_of(F::kNumber))) {
+    return nullptr;
+  } else if constexpr (F::kKind == UnaryKind::kRounding && !kIsFloat<T>) {
     if constexpr (std::is_same_v<T, R>) return same<T>;
   } else if constexpr ((unary_types(F::kKind) & dtype_set(kDTypeOf<T>)) != 0) {
     if constexpr (std::is_same_v<typename F::template Result<T>, R>) return F::template f<T>;
@@ -118,6 +123,15 @@ Status run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef unary_op = {1, 1, 1, 0, 0b1, false, infer, work, {nullptr, nullptr, run, nullptr}};
+const OpDef unary_op = {1,
+                        1,
+                        1,
+                        0,
+                        0b1,
+                        false,
+                        infer,
+                        work,
+                        {nullptr, nullptr, run, nullptr},
+                        {&fn, fb::EnumNamesUnaryFn}};
 
 }  // namespace lazyrt

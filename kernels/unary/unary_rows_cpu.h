@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/common/kept.h"
 #include "kernels/unary/unary_rows.h"
 #include "runtime/backends/cpu/vector_rows_inl.h"
 
@@ -36,6 +37,7 @@ HWY_INLINE V mish(V x) {
 
 #define LAZYRT_UNARY(number, Name, kind, names, example, scalar, vector)         \
   struct Name {                                                                  \
+    static constexpr int kNumber = number;                                       \
     static HWY_INLINE auto f([[maybe_unused]] V x, [[maybe_unused]] float alpha, \
                              [[maybe_unused]] float beta) {                      \
       return vector;                                                             \
@@ -53,7 +55,9 @@ void row(const float* x, float* y, size_t n, float alpha, float beta) {
 
 template <class F>
 constexpr UnaryRow row_of() {
-  if constexpr (std::is_same_v<decltype(F::f(std::declval<V>(), 0.0f, 0.0f)), V>) return row<F>;
+  if constexpr (keeps(DType::kFloat32, kept_types_of(F::kNumber)) &&
+                std::is_same_v<decltype(F::f(std::declval<V>(), 0.0f, 0.0f)), V>)
+    return row<F>;
   return nullptr;
 }
 

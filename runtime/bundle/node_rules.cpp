@@ -35,6 +35,15 @@ struct Scratch {
   Array<TensorSpec> outputs;
 };
 
+/// `a`, `b` and `c` make the name of what is missing.
+Status not_built(const OpTable& ops, const char* a, const char* b, const char* c) {
+  if (ops.selection == nullptr) {
+    return Status(Error::kUnsupported, "%s%s%s is not built into this runtime", a, b, c);
+  }
+  return Status(Error::kUnsupported, "%s%s%s was left out: add this bundle to %s", a, b, c,
+                ops.selection);
+}
+
 Status check_op(const MethodCheck& c, const fb::Node& node, const OpEntry** entry) {
   const auto kind = node.op_type();
   if (kind > fb::OpAttrs::MAX) {
@@ -51,8 +60,28 @@ Status check_op(const MethodCheck& c, const fb::Node& node, const OpEntry** entr
                   "custom operator '%.60s' version %u is not in the table given to load",
                   text_of(op.name()), static_cast<unsigned>(op.version()));
   }
-  return Status(Error::kUnsupported, "operator %s is not built into this runtime",
-                fb::EnumNameOpAttrs(kind));
+  return not_built(c.ops, "operator ", fb::EnumNameOpAttrs(kind), "");
+}
+
+/// A selective build was made for every type that the node's operands and results have.
+Status check_kept(const MethodCheck& c, const OpEntry& op, const fb::Node& node,
+                  const Scratch& scratch) {
+  if (op.kept == nullptr) return {};
+  const OpFunctions& functions = op.def->functions;
+  const int function = functions.number == nullptr ? 0 : functions.number(attrs_of(node));
+  const char* name = functions.number == nullptr ? op.name : functions.names()[function];
+  const uint32_t types = op.types_of(function);
+  if (types == 0) return not_built(c.ops, "function ", name, "");
+  const auto refuse = [&](const Array<TensorSpec>& specs, size_t count) -> Status {
+    for (size_t i = 0; i < count; ++i) {
+      const auto type = static_cast<unsigned>(specs[i].dtype);
+      if (specs[i].present() && (types >> type & 1) == 0)
+        return not_built(c.ops, dtype_name(specs[i].dtype), " of ", name);
+    }
+    return {};
+  };
+  LAZYRT_RETURN_IF_ERROR(refuse(scratch.inputs, count_of(node.inputs())));
+  return refuse(scratch.outputs, count_of(node.outputs()));
 }
 
 Status check_operand_count(const OpDef& def, const fb::Node& node) {
@@ -182,6 +211,7 @@ Status check_node(MethodCheck* c, int32_t index, Scratch* scratch) {
   LAZYRT_RETURN_IF_ERROR(check_inputs(c, *entry->def, index, scratch));
   LAZYRT_RETURN_IF_ERROR(check_outputs(c, index));
   LAZYRT_RETURN_IF_ERROR(check_inferred(c, *entry->def, node, scratch));
+  LAZYRT_RETURN_IF_ERROR(check_kept(*c, *entry, node, *scratch));
   return check_work(*c, *entry->def, node, *scratch);
 }
 

@@ -80,6 +80,15 @@ Status check_fixed(const fb::Method& method) {
                 text_of(method.name()));
 }
 
+/// REQUIRES: check_fixed was ok.
+Status check_no_symbols(const MethodCheck& check) {
+  for (size_t id = 0; id < check.values.size(); ++id) {
+    if (count_of(check.value(id).symbols()) != 0)
+      return check.bad_value(id, "names symbols, the method has none");
+  }
+  return {};
+}
+
 Status check_structure(MethodCheck* check) {
   LAZYRT_RETURN_IF_ERROR(check_values(check));
   LAZYRT_RETURN_IF_ERROR(check_texts(*check));
@@ -90,7 +99,7 @@ Status check_structure(MethodCheck* check) {
   LAZYRT_RETURN_IF_ERROR(check_states(check));
   LAZYRT_RETURN_IF_ERROR(check_memory(check));
   if (check->mode == CheckMode::kFile) LAZYRT_RETURN_IF_ERROR(check_samples(*check));
-  if (kDynamicShapes) LAZYRT_RETURN_IF_ERROR(check_symbols(*check));
+  LAZYRT_RETURN_IF_ERROR(kDynamicShapes ? check_symbols(*check) : check_no_symbols(*check));
   return check_reserved(*check);
 }
 

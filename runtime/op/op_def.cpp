@@ -37,6 +37,15 @@ const Kernel* find_kernel(const OpEntry& op, KernelSlot slot, const NodeSpec& no
   return nullptr;
 }
 
+uint32_t OpEntry::types_of(int function) const {
+  if (kept == nullptr) return UINT32_MAX;
+  if (def->functions.number == nullptr) return kept->types;
+  for (const KeptFunction& k : kept->functions) {
+    if (k.number == function) return k.types;
+  }
+  return 0;
+}
+
 const OpEntry* OpTable::find(const OpAttrs& attrs) const {
   if (attrs.kind == fb::OpAttrs::CustomOp) {
     const auto& op = attrs.as<fb::CustomOp>();

@@ -74,6 +74,12 @@ struct Kernel {
   Span<const Kernel> ways;
 };
 
+/// Of an op that is many functions (unary, binary): which one a node is.
+struct OpFunctions {
+  int (*number)(const OpAttrs& attrs) = nullptr;  ///< nullptr: the op is one function
+  const char* const* (*names)() = nullptr;        ///< by number
+};
+
 /// An op's definition: how its operands count, what it makes of shapes, its readable reference.
 struct OpDef {
   int min_inputs = 0;
@@ -96,6 +102,7 @@ struct OpDef {
   Work (*work)(const OpAttrs& attrs, Span<const TensorSpec> inputs,
                Span<const TensorSpec> outputs) = nullptr;
   Kernel reference;
+  OpFunctions functions;
 
   /// Of operand `input`.
   bool may_overwrite(size_t input) const {
@@ -111,12 +118,26 @@ Work work_by_size(const OpAttrs& attrs, Span<const TensorSpec> inputs,
 enum class KernelSlot : uint8_t { kReference = 0, kCpu = 1, kVulkan = 2 };
 constexpr int kKernelSlots = 3;
 
+/// What a selective build kept of an op. Bit i of `types` is element type i.
+struct KeptFunction {
+  int number = 0;
+  uint32_t types = 0;
+};
+struct KeptParts {
+  uint32_t types = 0;                  ///< of an op that is one function
+  Span<const KeptFunction> functions;  ///< of one that is many
+};
+
 /// A line of the registry.
 struct OpEntry {
   fb::OpAttrs kind = fb::OpAttrs::NONE;
   const char* name = nullptr;  ///< snake_case
   const OpDef* def = nullptr;
   const Kernel* kernels[kKernelSlots] = {};  ///< nullptr: no such facet
+  const KeptParts* kept = nullptr;           ///< nullptr: all of it
+
+  /// The element types that this function of the op (OpDef::functions) is built for, as bits.
+  uint32_t types_of(int function) const;
 };
 
 /// The kernel in this slot that takes the node, or nullptr with the reason in *why (kUnsupported).
@@ -133,6 +154,8 @@ struct CustomOpEntry {
 struct OpTable {
   Span<const OpEntry> builtin;  ///< indexed by the union member's number
   Span<const CustomOpEntry> custom;
+  /// The line of CMake that says what a selective build keeps; nullptr: it keeps all.
+  const char* selection = nullptr;
 
   /// The op of these attributes, or nullptr when this table lacks it.
   const OpEntry* find(const OpAttrs& attrs) const;

@@ -3,6 +3,10 @@
 
 #include <cstdio>
 
+#ifndef BACKEND
+#define BACKEND cpu_backend
+#endif
+
 static int fail(const lazyrt::Status& s) { return std::fprintf(stderr, "%s\n", s.message()), 1; }
 
 int main(int argc, char** argv) {
@@ -10,7 +14,7 @@ int main(int argc, char** argv) {
   const auto program = lazyrt::Program::open(path, lazyrt::default_ops());
   if (!program.ok()) return fail(program.status());
   lazyrt::SessionOptions options;
-  options.backend = lazyrt::cpu_backend();
+  options.backend = lazyrt::BACKEND();
   auto session = lazyrt::Session::create(program->method(0), options);
   if (!session.ok()) return fail(session.status());
   const float x[6] = {-1, -2, -1, 0, 1, 2};

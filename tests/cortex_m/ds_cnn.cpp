@@ -8,6 +8,7 @@
 #include "lazyrt/static_memory.h"
 #include "platforms/baremetal/semihosting.h"
 #include "tests/cortex_m/print.h"
+#include "tests/cortex_m/stack.h"
 
 namespace lazyrt {
 namespace {
@@ -78,11 +79,18 @@ Status check_least(size_t least) {
 constexpr size_t kLeastArena = 2 * 25 * 5 * 64 * sizeof(float);
 static_assert(ds_cnn::forward::kArenaBytes <= kLeastArena + kLeastArena / 20);
 
+/// Of loading, making a session, running it; printing included.
+constexpr size_t kMostStack = 8192;
+
 Status run_all() {
   size_t peak = 0;
   float error = 0;
+  test::paint_stack();
   LAZYRT_RETURN_IF_ERROR(run_in(sizeof(buffer), &peak, &error, true));
-  print("error %d e-9\n", static_cast<int>(error * 1e9f));
+  const size_t stack = test::stack_bytes_used();
+  print("error %d e-9, stack %u bytes\n", static_cast<int>(error * 1e9f),
+        static_cast<unsigned>(stack));
+  if (stack > kMostStack) return Status(Error::kInternal, "more stack than before");
   if (!(error <= 1e-5f)) return Status(Error::kInternal, "wrong results");
   if (sizeof(buffer) > peak + peak / 10)
     return Status(Error::kInternal, "the header asks for more than a tenth too much");

@@ -18,12 +18,19 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 # full: everything. embedded: what small machines do without, runtime/core/profile.h.
+set(LAZYRT_DEFINITIONS "")
+if(LAZYRT_BAREMETAL)
+  list(APPEND LAZYRT_DEFINITIONS LAZYRT_THREADS=0)
+endif()
 set(LAZYRT_PROFILE full CACHE STRING "full or embedded")
 if(LAZYRT_PROFILE STREQUAL "embedded")
-  add_compile_definitions(LAZYRT_DYNAMIC_SHAPES=0 LAZYRT_DEVICES=0)
+  list(APPEND LAZYRT_DEFINITIONS LAZYRT_DYNAMIC_SHAPES=0 LAZYRT_DEVICES=0)
 elseif(NOT LAZYRT_PROFILE STREQUAL "full")
   message(FATAL_ERROR "LAZYRT_PROFILE is '${LAZYRT_PROFILE}': full or embedded")
 endif()
+add_compile_definitions(${LAZYRT_DEFINITIONS})
+
+include(LazyrtIsa)
 
 set(LAZYRT_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 set(LAZYRT_WARNINGS -Wall -Wextra -Werror -Wshadow -Wno-missing-field-initializers)
@@ -49,23 +56,11 @@ function(lazyrt_device_library name)
   target_compile_features(${name} PUBLIC cxx_std_17)
   # One object for each file: an application links only what it calls.
   set_target_properties(${name} PROPERTIES CXX_STANDARD 17 UNITY_BUILD OFF)
-  target_compile_options(${name} PRIVATE ${LAZYRT_WARNINGS} -fno-exceptions -fno-rtti)
+  # Sections of their own, so that --gc-sections leaves out what a program does not reach.
+  target_compile_options(${name} PRIVATE ${LAZYRT_WARNINGS} -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections)
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/include>
     $<BUILD_INTERFACE:${LAZYRT_GENERATED_DIR}>)
-endfunction()
-
-# lazyrt_for_isa(avx2|avx512 sources...): these are compiled for that instruction set, on processors of this kind. Loops begin
-# where a cache line does: where the linker put them, those of gemm lost a tenth of their speed.
-function(lazyrt_for_isa isa)
-  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    return()
-  endif()
-  set(options -O3 -falign-loops=64 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mlzcnt -maes -mpclmul)
-  if(isa STREQUAL "avx512")
-    list(APPEND options -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mprefer-vector-width=512)
-  endif()
-  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${options}" SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # lazyrt_host_library(name sources...): C++20 with exceptions.

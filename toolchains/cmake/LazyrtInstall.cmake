@@ -1,5 +1,6 @@
 # `cmake --install`: one archive lib/liblazyrt.a of all runtime parts, the public headers, the third-party archives it links
-# (lib/lazyrt/), lazy-run, licences, and a package that find_package(lazyrt) needs no other prefix for.
+# (lib/lazyrt/), lazy-run, licences, the kernels' sources for lazyrt_selective (share/lazyrt/src/), and a package that
+# find_package(lazyrt) needs no other prefix for.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -42,7 +43,7 @@ endif()
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/lazyrt)
 configure_package_config_file(
   ${CMAKE_CURRENT_LIST_DIR}/lazyrtConfig.cmake.in ${CMAKE_BINARY_DIR}/lazyrtConfig.cmake
-  INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+  INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_DATADIR CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/lazyrtConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 
 install(TARGETS lazyrt_archive ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -51,9 +52,38 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/lazyrt DESTINATION ${CMA
 foreach(lib IN LISTS LAZYRT_THIRD_PARTY)
   install(FILES ${XNNPACK_${lib}_LIBRARY} DESTINATION ${CMAKE_INSTALL_LIBDIR}/lazyrt)
 endforeach()
+
+set(sources ${CMAKE_INSTALL_DATADIR}/lazyrt/src)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels DESTINATION ${sources} FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "*.inc"
+  PATTERN "*_test.cpp" EXCLUDE PATTERN "*_cases.cpp" EXCLUDE PATTERN "decisions" EXCLUDE)
+foreach(part IN ITEMS core op platform backend backends/cpu)
+  file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/${part}/*.h)
+  install(FILES ${headers} DESTINATION ${sources}/runtime/${part})
+endforeach()
+install(FILES ${LAZYRT_GENERATED_DIR}/schema/functions_generated.h ${LAZYRT_GENERATED_DIR}/schema/ops_generated.h
+  DESTINATION ${sources}/schema)
+set(headers flatbuffers/flatbuffers.h)
+if(LAZYRT_XNNPACK)
+  list(APPEND headers hwy/highway.h)
+  install(FILES ${XNNPACK_PREFIX}/include/xnnpack.h ${XNNPACK_PREFIX}/include/pthreadpool.h ${XNNPACK_PREFIX}/include/cpuinfo.h
+    DESTINATION ${sources})
+endif()
+foreach(header IN LISTS headers)
+  string(MAKE_C_IDENTIFIER LAZYRT_${header} variable)
+  find_path(${variable} ${header} HINTS ${LAZYRT_BORROWED_INCLUDES} REQUIRED NO_CMAKE_FIND_ROOT_PATH)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(DIRECTORY ${${variable}}/${folder} DESTINATION ${sources} FILES_MATCHING PATTERN "*.h")
+endforeach()
+foreach(origin IN ITEMS libhwy-dev libflatbuffers-dev)
+  if(EXISTS /usr/share/doc/${origin}/copyright)
+    install(FILES /usr/share/doc/${origin}/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/lazyrt RENAME ${origin}.txt)
+  endif()
+endforeach()
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/LazyrtIsa.cmake ${CMAKE_CURRENT_LIST_DIR}/LazyrtSelective.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/LazyrtKeep.cmake DESTINATION ${package})
 install(FILES ${CMAKE_BINARY_DIR}/lazyrtConfig.cmake ${CMAKE_BINARY_DIR}/lazyrtConfigVersion.cmake DESTINATION ${package})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/lazyrt)
-if(EXISTS ${XNNPACK_PREFIX}/share/licenses)
+if(LAZYRT_XNNPACK AND EXISTS ${XNNPACK_PREFIX}/share/licenses)
   install(DIRECTORY ${XNNPACK_PREFIX}/share/licenses/ DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/lazyrt)
 endif()
 if(TARGET lazy-run)

@@ -8,7 +8,7 @@ set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)  # a program needs the board's
 
 # __int64_t_defined: Debian's g++ brings a <stdint.h> of its own, so newlib's <inttypes.h> leaves PRId64 out.
 # _DEFAULT_SOURCE: lgamma_r, which newlib hides from strict C++.
-set(flags "${cpu} -mthumb -ffunction-sections -fdata-sections -fno-unwind-tables -fno-asynchronous-unwind-tables")
+set(flags "${cpu} -mthumb -ffunction-sections -fdata-sections -fstack-usage -fno-unwind-tables -fno-asynchronous-unwind-tables")
 set(CMAKE_C_FLAGS_INIT "${flags}")
 set(CMAKE_CXX_FLAGS_INIT "${flags} --specs=nano.specs -fno-threadsafe-statics -fno-use-cxa-atexit -D__int64_t_defined=1 -D_DEFAULT_SOURCE")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-nostartfiles -Wl,--gc-sections")

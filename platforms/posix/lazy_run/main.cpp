@@ -5,6 +5,7 @@
 
 #include "platforms/posix/lazy_run/bench.h"
 #include "platforms/posix/lazy_run/inputs.h"
+#include "platforms/posix/lazy_run/op_list.h"
 #include "platforms/posix/lazy_run/progress.h"
 #include "platforms/posix/lazy_run/report.h"
 
@@ -215,6 +216,10 @@ ExitCode run(int argc, char** argv) {
   Options options;
   ExitCode code = ExitCode::kOk;
   if (!parse_options(argc, argv, &options, &code)) return code;
+  if (options.ops) {
+    std::printf("%s", op_list(options.bundle, default_ops()).c_str());
+    return ExitCode::kOk;
+  }
   return Runner(options).run();
 }
 

@@ -72,6 +72,9 @@ void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
                   "Most steps (about one multiply-add each) that a run may take; 0: 2^43");
   app->add_option("--node-work-limit", o->node_work_limit,
                   "Most steps of one node, and elements around an empty value; 0: 2^40");
+  app->add_flag("--ops", o->ops,
+                "Runs nothing: lists the operators, functions and types that the bundle uses, for "
+                "lazyrt_selective");
   app->add_flag("--json", o->json, "Prints one JSON object");
   app->add_flag("--profile", o->profile, "Prints the time of each node");
   app->add_flag("--check-data", o->check_data, "Checks the checksum of constants and samples too");

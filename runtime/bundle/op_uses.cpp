@@ -1,0 +1,84 @@
+#include "lazyrt/op_uses.h"
+
+#include "runtime/bundle/reader.h"
+#include "runtime/bundle/variant_sizes.h"
+
+namespace lazyrt {
+namespace {
+
+struct Listing {
+  const OpTable& ops;
+  OpUseHook hook;
+  void* context;
+
+  Status operands(const fb::Method& method, const flatbuffers::Vector<int32_t>* ids,
+                  uint32_t* types) const {
+    for (const int32_t id : ints_of(ids)) {
+      if (id < 0) continue;
+      if (static_cast<size_t>(id) >= count_of(method.values())) {
+        return Status(Error::kInvalidBundle, "there is no value %d", id);
+      }
+      const DType type = dtype_of(method.values()->Get(static_cast<uint32_t>(id))->dtype());
+      if (dtype_size(type) == 0) {
+        return Status(Error::kInvalidBundle, "value %d has no known type", id);
+      }
+      *types |= uint32_t{1} << static_cast<unsigned>(type);
+    }
+    return {};
+  }
+
+  Status function(const OpEntry& op, const OpAttrs& attrs, const char** name) const {
+    const OpFunctions& functions = op.def->functions;
+    if (functions.number == nullptr) return {};
+    const int wanted = functions.number(attrs);
+    const char* const* names = functions.names();
+    int known = 0;
+    while (names[known] != nullptr && known != wanted) ++known;
+    *name = names[known];
+    if (*name != nullptr) return {};
+    return Status(Error::kUnsupported, "%s has no function %d", op.name, wanted);
+  }
+
+  Status node(const fb::Method& method, const fb::Node& node) const {
+    if (node.op_type() == fb::OpAttrs::CustomOp) return {};
+    const OpEntry* op = node.op() == nullptr ? nullptr : ops.find(attrs_of(node));
+    if (op == nullptr) {
+      return Status(Error::kUnsupported, "operator number %d is not known",
+                    static_cast<int>(node.op_type()));
+    }
+    OpUse use;
+    use.op = op->name;
+    LAZYRT_RETURN_IF_ERROR(function(*op, attrs_of(node), &use.function));
+    LAZYRT_RETURN_IF_ERROR(operands(method, node.inputs(), &use.types));
+    LAZYRT_RETURN_IF_ERROR(operands(method, node.outputs(), &use.types));
+    hook(context, use);
+    return {};
+  }
+
+  Status method(const fb::Method& m) const {
+    for (uint32_t i = 0; i < count_of(m.nodes()); ++i) {
+      LAZYRT_RETURN_IF_ERROR(node(m, *m.nodes()->Get(i))
+                                 .with_context("method '%.30s', node %u", text_of(m.name()),
+                                               static_cast<unsigned>(i)));
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+Status list_op_uses(Span<const uint8_t> bytes, const OpTable& ops, OpUseHook hook, void* context) {
+  BundleSections sections;
+  LAZYRT_RETURN_IF_ERROR(read_sections(bytes, false, &sections));
+  const Listing listing = {ops, hook, context};
+  const auto* methods = sections.bundle->methods();
+  for (uint32_t i = 0; i < count_of(methods); ++i) {
+    const fb::Method& method = *methods->Get(i);
+    for (size_t v = 0; v < variants_of(method); ++v) {
+      LAZYRT_RETURN_IF_ERROR(listing.method(variant_of(method, v)));
+    }
+  }
+  return {};
+}
+
+}  // namespace lazyrt
