@@ -80,7 +80,7 @@ constexpr size_t kLeastArena = 2 * 25 * 5 * 64 * sizeof(float);
 static_assert(ds_cnn::forward::kArenaBytes <= kLeastArena + kLeastArena / 20);
 
 /// Of loading, making a session, running it; printing included.
-constexpr size_t kMostStack = 8192;
+constexpr size_t kMostStack = 9000;
 
 Status run_all() {
   size_t peak = 0;

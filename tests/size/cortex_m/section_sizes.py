@@ -8,7 +8,7 @@ import re
 import sys
 from collections import defaultdict
 
-PARTS = [("core", r"liblazyrt_(core|op|bundle|exec|backends_\w+|platform)\.a"), ("kernels", r"liblazyrt_kernels\.a"),
+PARTS = [("core", r"liblazyrt_(core|op|bundle|exec|backends_\w+|platform)\.a"), ("kernels", r"liblazyrt_kernels\.a|_lazyrt_ops\.dir/"),
          ("library", r"/lib(c_nano|c|m|gcc|stdc\+\+_nano|stdc\+\+)\.a"), ("program", r"")]
 BUNDLE = ".lazyrt_bundle"
 
