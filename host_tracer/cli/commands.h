@@ -20,6 +20,7 @@ struct ExportArguments {
   std::vector<std::string> dump_after;  ///< --dump-after
   std::string command_line;             ///< for the report
   std::string report;                   ///< --report, HTML; empty: none
+  std::string c_array;                  ///< --c-array, the array's name; empty: none
   bool dump_trace = false;
   bool json = false;
   bool use_sample_shape = false;  ///< --static
@@ -59,5 +60,13 @@ struct VerifyArguments {
   bool json = false;
 };
 Exit run_verify(const VerifyArguments& arguments);
+
+struct CArrayArguments {
+  std::string bundle;
+  std::string name;    ///< of the array
+  std::string folder;  ///< empty: the bundle's
+  bool json = false;
+};
+Exit run_c_array(const CArrayArguments& arguments);
 
 }  // namespace lazyrt

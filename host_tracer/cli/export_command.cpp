@@ -8,6 +8,7 @@
 
 #include "host_tracer/capture/allow.h"
 #include "host_tracer/check/differential_check.h"
+#include "host_tracer/cli/c_array.h"
 #include "host_tracer/cli/capture_model.h"
 #include "host_tracer/cli/commands.h"
 #include "host_tracer/cli/console.h"
@@ -134,6 +135,7 @@ void Export::check_arguments() {
   auto asked = parse_dynamic_specs(args_.dynamic);
   if (!asked.ok()) stop(asked.failure());
   asked_ = std::move(*asked);
+  if (!args_.c_array.empty() && !is_array_name(args_.c_array)) stop(no_array_name(args_.c_array));
   std::error_code ignored;
   if (!fs::exists(args_.model, ignored)) stop({Error::kNotFound, "no file " + args_.model});
   if (!fs::is_regular_file(args_.model, ignored)) {
@@ -367,6 +369,10 @@ void Export::publish() {
     stop({Error::kIo, "cannot write " + args_.output + ": " + error.message()});
   }
   if (mismatch) throw Stop{*mismatch, Exit::kMismatch};
+  if (args_.c_array.empty()) return;
+  const std::string folder = fs::absolute(args_.output).parent_path().string();
+  const auto written = write_c_array(args_.output, args_.c_array, folder);
+  if (!written.ok()) stop(written.failure());
 }
 
 void Export::print() const {

@@ -1,6 +1,8 @@
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "host_tracer/cli/c_array.h"
 #include "host_tracer/cli/commands.h"
 #include "host_tracer/cli/console.h"
 #include "host_tracer/cli/finish_export.h"
@@ -37,6 +39,17 @@ Exit run_verify(const VerifyArguments& arguments) {
   } else {
     std::printf("%s: valid; its data matches its checksum\n", arguments.bundle.c_str());
   }
+  return Exit::kDone;
+}
+
+Exit run_c_array(const CArrayArguments& arguments) {
+  if (!is_array_name(arguments.name)) return fail(no_array_name(arguments.name), arguments.json);
+  const auto beside = std::filesystem::absolute(arguments.bundle).parent_path().string();
+  const std::string folder = arguments.folder.empty() ? beside : arguments.folder;
+  const auto written = write_c_array(arguments.bundle, arguments.name, folder);
+  if (!written.ok()) return fail(written.failure(), arguments.json);
+  if (arguments.json)
+    print_json({{"bundle", arguments.bundle}, {"array", arguments.name}, {"folder", folder}});
   return Exit::kDone;
 }
 

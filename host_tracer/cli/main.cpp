@@ -18,7 +18,8 @@ constexpr char kAbout[] =
     "save\n"
     "  lazy-export inspect OUT.lzb          interface, memory, operators, who runs them\n"
     "  lazy-export verify OUT.lzb           check every rule of the format and all checksums\n"
-    "  lazy-export compare OUT.lzb MODEL    the first node whose value differs from eager's\n";
+    "  lazy-export compare OUT.lzb MODEL    the first node whose value differs from eager's\n"
+    "  lazy-export c-array OUT.lzb NAME     the same as source code: NAME.c, NAME.h\n";
 
 constexpr char kFooter[] =
     "The verdict: SOUND, right for every input of these shapes and dtypes; SPECIALIZED, right "
@@ -84,6 +85,10 @@ void add_export_options(CLI::App* app, ExportArguments* a) {
       "--no-check", [a] { a->check = "none"; }, "the same as --check none");
   app->add_flag("--keep", a->keep, "keep a bundle that fails this check");
   app->add_option("--report", a->report, "also write a report as one HTML file");
+  app->add_option(
+      "--c-array", a->c_array,
+      "also write NAME.c and NAME.h beside the bundle: an array to link into a program\n"
+      "for a machine without files, and the bytes of memory that its methods take");
   app->add_flag("--dump-trace", a->dump_trace, "print the captured ATen graph on stderr");
   app->add_option(
          "--dump-after", a->dump_after,
@@ -142,6 +147,16 @@ CLI::App* add_compare(CLI::App* app, CompareArguments* a) {
   return compare;
 }
 
+CLI::App* add_c_array(CLI::App* app, CArrayArguments* a) {
+  CLI::App* command =
+      app->add_subcommand("c-array", "write a bundle as C source, with the memory that it takes");
+  command->add_option("BUNDLE", a->bundle, "a .lzb file")->required();
+  command->add_option("NAME", a->name, "of the array NAME_bundle, NAME.c and NAME.h")->required();
+  command->add_option("-o,--output", a->folder, "the folder to write to (default: the bundle's)");
+  command->add_flag("--json", a->json, "the result as JSON on stdout");
+  return command;
+}
+
 /// CLI11 turns a missing option of the main command into an error only when no subcommand is there.
 void require_export_arguments(const ExportArguments& a) {
   if (a.model.empty()) throw CLI::RequiredError("MODEL");
@@ -167,11 +182,13 @@ int run(int argc, char** argv) {
   export_arguments.command_line = joined_arguments(argc, argv);
   InspectArguments inspect_arguments;
   VerifyArguments verify_arguments;
+  CArrayArguments c_array_arguments;
   add_export_options(&app, &export_arguments);
   const CLI::App* inspect = add_inspect(&app, &inspect_arguments);
   const CLI::App* verify = add_verify(&app, &verify_arguments);
   CompareArguments compare_arguments;
   const CLI::App* compare = add_compare(&app, &compare_arguments);
+  const CLI::App* c_array = add_c_array(&app, &c_array_arguments);
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", std::string("lazy-export ") + LAZYRT_VERSION);
   app.footer(kFooter);
@@ -180,6 +197,7 @@ int run(int argc, char** argv) {
     if (*inspect) return static_cast<int>(run_inspect(inspect_arguments));
     if (*verify) return static_cast<int>(run_verify(verify_arguments));
     if (*compare) return static_cast<int>(run_compare(compare_arguments));
+    if (*c_array) return static_cast<int>(run_c_array(c_array_arguments));
     require_export_arguments(export_arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);

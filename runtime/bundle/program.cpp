@@ -6,6 +6,7 @@
 #include "runtime/bundle/method_check.h"
 #include "runtime/bundle/verifier.h"
 #include "runtime/core/counted_memory.h"
+#include "runtime/core/profile.h"
 
 namespace lazyrt {
 namespace {
@@ -43,7 +44,7 @@ Status read_program(Span<const uint8_t> bytes, const OpTable& ops, const LoadOpt
   const uint64_t limit = wanted < kLeast ? kLeast : wanted;
   CountedMemory memory(state->allocator, limit);
   Status status = verify_bundle(state->sections, ops, options, memory.allocator());
-  if (status.ok()) status = check_bounds(*state, memory.allocator());
+  if (kDynamicShapes && status.ok()) status = check_bounds(*state, memory.allocator());
   return memory.explained(status, "LoadOptions::memory_limit");
 }
 

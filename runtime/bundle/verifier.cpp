@@ -8,6 +8,7 @@
 
 #include "lazyrt/runtime.h"
 #include "runtime/bundle/method_check.h"
+#include "runtime/core/profile.h"
 
 namespace lazyrt {
 
@@ -69,6 +70,25 @@ Status check_arena_limit(const fb::Method& method, uint64_t limit) {
                 text_of(method.name()), method.arena_bytes(), limit);
 }
 
+/// Of builds that bind no other sizes, whose rules are not checked either.
+Status check_fixed(const fb::Method& method) {
+  if (count_of(method.symbols()) + count_of(method.terms()) + count_of(method.patches()) == 0)
+    return {};
+  return Status(Error::kUnsupported,
+                "method '%.60s' takes inputs of several sizes, this runtime was built with "
+                "LAZYRT_PROFILE=embedded: export it with fixed ones",
+                text_of(method.name()));
+}
+
+/// REQUIRES: check_fixed was ok.
+Status check_no_symbols(const MethodCheck& check) {
+  for (size_t id = 0; id < check.values.size(); ++id) {
+    if (count_of(check.value(id).symbols()) != 0)
+      return check.bad_value(id, "names symbols, the method has none");
+  }
+  return {};
+}
+
 Status check_structure(MethodCheck* check) {
   LAZYRT_RETURN_IF_ERROR(check_values(check));
   LAZYRT_RETURN_IF_ERROR(check_texts(*check));
@@ -79,7 +99,7 @@ Status check_structure(MethodCheck* check) {
   LAZYRT_RETURN_IF_ERROR(check_states(check));
   LAZYRT_RETURN_IF_ERROR(check_memory(check));
   if (check->mode == CheckMode::kFile) LAZYRT_RETURN_IF_ERROR(check_samples(*check));
-  LAZYRT_RETURN_IF_ERROR(check_symbols(*check));
+  LAZYRT_RETURN_IF_ERROR(kDynamicShapes ? check_symbols(*check) : check_no_symbols(*check));
   return check_reserved(*check);
 }
 
@@ -93,6 +113,7 @@ struct BundleCheck {
 
   /// One method without its variants. `unsupported` keeps the first thing that cannot run.
   Status method(const fb::Method& m, Status* unsupported) {
+    if (!kDynamicShapes) LAZYRT_RETURN_IF_ERROR(check_fixed(m));
     LAZYRT_RETURN_IF_ERROR(check_arena_limit(m, memory_limit));
     MethodCheck check(m, sections, ops, &budget, &work);
     check.mode = mode;

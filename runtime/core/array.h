@@ -49,7 +49,9 @@ class Array {
   const T* end() const { return data_ + size_; }
 
  private:
-  static constexpr size_t alignment() { return alignof(T) < 16 ? 16 : alignof(T); }
+  static constexpr size_t alignment() {
+    return alignof(T) < alignof(std::max_align_t) ? alignof(std::max_align_t) : alignof(T);
+  }
 
   T* data_ = nullptr;
   size_t size_ = 0;

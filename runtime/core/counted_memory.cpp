@@ -63,8 +63,7 @@ char* CountedMemory::allocate_piece(size_t total, size_t alignment) {
   auto* piece = static_cast<char*>(source_.allocate(source_.context, total, alignment));
   if (piece == nullptr) return nullptr;
   set_used(used_ + total);
-  if (reserved_ != nullptr)
-    __atomic_store_n(&beyond_reserve_, beyond_reserve_ + 1, __ATOMIC_RELAXED);
+  if (reserved_ != nullptr) add_to(&beyond_reserve_, 1);
   return piece;
 }
 

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "lazyrt/error.h"
 #include "runtime/core/allocator.h"
+#include "runtime/core/profile.h"
 #include "runtime/core/reserved_heap.h"
+#include "runtime/platform/threads.h"
 
 namespace lazyrt {
 
@@ -50,10 +53,10 @@ class CountedMemory {
   /// used, they do not. REQUIRES: called once.
   Status reserve(uint64_t bytes);
   /// How often pieces were asked of the source since, for want of room.
-  uint64_t beyond_reserve() const { return __atomic_load_n(&beyond_reserve_, __ATOMIC_RELAXED); }
+  uint64_t beyond_reserve() const { return read_counter(beyond_reserve_); }
 
   /// May be called from any thread.
-  uint64_t used() const { return __atomic_load_n(&used_, __ATOMIC_RELAXED); }
+  uint64_t used() const { return read_counter(used_); }
   uint64_t limit() const { return limit_; }
   Refusal refusal() const { return refusal_; }
   void forget_refusal() { refusal_ = Refusal::kNone; }
@@ -65,7 +68,7 @@ class CountedMemory {
   void* allocate(size_t bytes, size_t alignment);
   void release(void* pointer);
   bool admit(uint64_t bytes);
-  void set_used(uint64_t bytes) { __atomic_store_n(&used_, bytes, __ATOMIC_RELAXED); }
+  void set_used(uint64_t bytes) { set_counter(&used_, bytes); }
 
   char* allocate_piece(size_t total, size_t alignment);
 
@@ -78,7 +81,7 @@ class CountedMemory {
   uint64_t heap_used_ = 0;
   uint64_t peak_ = 0;
   void* reserved_ = nullptr;
-  ReservedHeap heap_;
+  std::conditional_t<kDynamicShapes, ReservedHeap, NoReservedHeap> heap_;
   uint64_t beyond_reserve_ = 0;  ///< atomic
 };
 

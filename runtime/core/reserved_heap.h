@@ -64,4 +64,12 @@ class ReservedHeap {
   uint64_t filled_[kClasses * kShares / 64] = {};  ///< a bit for each list that is not empty
 };
 
+/// Where nothing is ever reserved.
+struct NoReservedHeap {
+  void use(void*, size_t) {}
+  bool holds(const void*) const { return false; }
+  void* allocate(size_t) { return nullptr; }
+  void release(void*) {}
+};
+
 }  // namespace lazyrt

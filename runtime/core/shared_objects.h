@@ -1,8 +1,7 @@
 #pragma once
 
-#include <mutex>
-
 #include "lazyrt/error.h"
+#include "runtime/platform/threads.h"
 
 namespace lazyrt {
 
@@ -23,7 +22,7 @@ class SharedObjects {
   template <class Make>
   Status find_or_make(const void* owner, const Make& make, void (*destroy)(void* object),
                       void** object) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const Lock lock(mutex_);
     Slot* slot = nullptr;
     LAZYRT_RETURN_IF_ERROR(find_or_add(owner, &slot));
     if (slot->object == nullptr) {
@@ -44,7 +43,7 @@ class SharedObjects {
   /// The slot of `owner`; its object may not be made yet.
   Status find_or_add(const void* owner, Slot** slot);
 
-  std::mutex mutex_;
+  Mutex mutex_;
   Slot slots_[kMaxOwners];
   int count_ = 0;
 };

@@ -7,7 +7,8 @@
 #include <functional>
 #include <new>
 
-#include "runtime/exec/counter.h"
+#include "runtime/core/profile.h"
+#include "runtime/platform/threads.h"
 
 namespace lazyrt {
 namespace {
@@ -58,7 +59,7 @@ BoundSession::~BoundSession() {
 
 Status BoundSession::make(Span<const int64_t> symbols) {
   LAZYRT_RETURN_IF_ERROR(find_variants(symbols));
-  if (is_as_in_file(symbols)) return make_of(base_.program);
+  if (!kDynamicShapes || is_as_in_file(symbols)) return make_of(base_.program);
   BoundProgram bound;
   LAZYRT_RETURN_IF_ERROR(bound.make(base_.program, base_.method, symbols, allocator_));
   return make_of(bound.state());
@@ -133,7 +134,7 @@ Status BoundSession::find_homes(const ProgramState& program) {
   Array<StateHome> homes;
   if (!homes_.make(count, allocator_) || !homes.make(count, allocator_))
     return no_memory_for_session();
-  if (count == 0) return {};
+  if (!kDevices || count == 0) return {};
   for (size_t v = 0; v < variant_count_; ++v)
     LAZYRT_RETURN_IF_ERROR(variants_[v].narrow_homes(variant_in(program, v), &homes));
   for (size_t k = 0; k < count; ++k) {
@@ -188,6 +189,7 @@ uint64_t BoundSession::workspace_of(int space) const {
 
 /// In each space that a variant uses beside the host's.
 Status BoundSession::make_device_memory() {
+  if (!kDevices) return {};
   for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
     const int space = space_of_slot(slot);
     bool used = false;
@@ -385,7 +387,7 @@ Status BoundSession::bind_input(size_t i, const TensorView& tensor, size_t reada
 }
 
 bool BoundSession::is_own_memory(const void* data, size_t bytes, int space) const {
-  if (space != kHostSpace) {
+  if (kDevices && space != kHostSpace) {
     const DeviceMemory& device = devices_[slot_of_space(space)];
     const DeviceBlock& states = base_.states->block_in(slot_of_space(space));
     return overlap(data, bytes, device.memory().arena, device.bytes()) ||
@@ -453,7 +455,7 @@ Status BoundSession::bring_states() {
 }
 
 Status BoundSession::prepare_inputs() {
-  if (homes_.size() != 0) LAZYRT_RETURN_IF_ERROR(bring_states());
+  if (kDevices && homes_.size() != 0) LAZYRT_RETURN_IF_ERROR(bring_states());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const InputSlot& slot = inputs_[i];
     if (!slot.set) {
@@ -503,12 +505,13 @@ Status BoundSession::keep_states(const Variant& variant) {
     return {};
   };
   bool has_copied = false;
-  Status status = for_each(false, [&](size_t k, uint8_t* place, const TensorView& next) {
-    const BackendServices::Slot& slot = base_.services->slot(slot_of_space(homes_[k]));
-    has_copied = true;
-    return slot.backend->device->copy(slot.services, place, next.data, next.bytes());
-  });
-  if (has_copied) {
+  Status status =
+      !kDevices ? Status() : for_each(false, [&](size_t k, uint8_t* place, const TensorView& next) {
+        const BackendServices::Slot& slot = base_.services->slot(slot_of_space(homes_[k]));
+        has_copied = true;
+        return slot.backend->device->copy(slot.services, place, next.data, next.bytes());
+      });
+  if (kDevices && has_copied) {
     const Status waited = wait_for_homes();
     if (status.ok()) status = waited;
   }
@@ -580,7 +583,7 @@ Status BoundSession::check_output_sizes(const Variant& variant) const {
 
 Status BoundSession::copy_output(const TensorView& view, const OutputBinding& to) {
   if (view.bytes() == 0) return {};
-  if (to.space == kHostSpace) {
+  if (!kDevices || to.space == kHostSpace) {
     std::memmove(to.data, view.data, view.bytes());  // it may be the very memory
     return {};
   }
@@ -605,7 +608,7 @@ Status BoundSession::copy_outputs(const Variant& variant) {
         copy_output(view, outputs[i]).with_context("output '%.60s'", output_name(method(), i)));
     copied += view.bytes();
   }
-  __atomic_store_n(&output_copy_bytes_, copied, __ATOMIC_RELAXED);
+  set_counter(&output_copy_bytes_, copied);
   return {};
 }
 

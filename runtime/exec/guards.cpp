@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "runtime/exec/counter.h"
+#include "runtime/platform/threads.h"
 
 namespace lazyrt {
 namespace {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/core/log.h"
+#include "runtime/core/profile.h"
 #include "runtime/op/attrs_copy.h"
 
 namespace lazyrt {
@@ -131,6 +132,7 @@ Status Planner::try_kernel(const Backend& backend, const NodeSpec& spec, Planned
 
 Status Planner::try_backend(const Backend& backend, const NodeSpec& spec, PlannedNode* node) {
   if (backend.device == nullptr) return try_kernel(backend, spec, node);
+  if (!kDevices) return Status(Error::kUnsupported, "backend %s is a device", backend.name);
   int slot = 0;
   LAZYRT_RETURN_IF_ERROR(services_->find_or_open(backend, &slot));
   node->services = services_->slot(slot).services;
@@ -343,7 +345,7 @@ Status Planner::choose_all() {
     plan_.nodes_[i].op = program_.ops->find(plan_.nodes_[i].attrs);
     LAZYRT_RETURN_IF_ERROR(choose(i, &backend_, Status()));
   }
-  return compile_segments();
+  return kDevices ? compile_segments() : Status();
 }
 
 }  // namespace lazyrt

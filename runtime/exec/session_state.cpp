@@ -242,6 +242,7 @@ Status SessionState::wait_with_memory(size_t i, const TensorView& tensor, size_t
 Status SessionState::find_space(size_t output, const Backend* device, uint8_t* space) {
   *space = kHostSpace;
   if (device == nullptr) return {};
+  if (!kDevices) return no_devices();
   for (const Backend* b = options_.backend; b != nullptr; b = b->fallback) {
     if (b != device || b->device == nullptr) continue;
     int slot = 0;
@@ -385,7 +386,7 @@ Status SessionState::move_inputs(BoundSession* next) const {
 void SessionState::replace_bound(BoundSession* next) {
   BoundSession* last = bound_;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const Lock lock(mutex_);
     next->continue_from(last);
     bound_ = next;
   }
@@ -418,7 +419,7 @@ Status SessionState::reset_state() {
 }
 
 SessionStats SessionState::stats() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const Lock lock(mutex_);
   SessionStats stats;
   bound_->add_stats(&stats);
   stats.state_bytes = states_.block().bytes();
@@ -430,17 +431,17 @@ SessionStats SessionState::stats() const {
 }
 
 size_t SessionState::node_count() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const Lock lock(mutex_);
   return bound_->node_count();
 }
 
 NodeInfo SessionState::node(size_t i) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const Lock lock(mutex_);
   return bound_->node(i);
 }
 
 uint64_t SessionState::guard_refusals(size_t guard, size_t variant) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const Lock lock(mutex_);
   return bound_->guard_refusals(guard, variant);
 }
 

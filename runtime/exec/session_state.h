@@ -4,9 +4,10 @@
 // to them, and the inputs of other sizes that wait for the next run. Internal to runtime/exec.
 
 #include <atomic>
-#include <mutex>
 
+#include "runtime/core/profile.h"
 #include "runtime/exec/bound_session.h"
+#include "runtime/platform/threads.h"
 
 namespace lazyrt {
 
@@ -57,7 +58,7 @@ class SessionState {
   };
 
   const fb::Method& method() const { return program_.method(method_index_); }
-  bool is_dynamic() const { return symbol_count_ != 0; }
+  bool is_dynamic() const { return kDynamicShapes && symbol_count_ != 0; }
 
   Status make_all();
   Status make_reserve();
@@ -77,7 +78,7 @@ class SessionState {
   void drop_pending(size_t i);
   Status find_space(size_t output, const Backend* device, uint8_t* space);
   Status check_binding(size_t i, const OutputBinding& binding) const;
-  bool is_pending() const { return pending_count_ != 0; }
+  bool is_pending() const { return kDynamicShapes && pending_count_ != 0; }
 
   Status find_sizes(int64_t* symbols) const;
   Status bind_pending();
@@ -97,14 +98,14 @@ class SessionState {
   SessionStates states_;
   OutputBindings outputs_;
   Reservation reservation_;
-  bool is_reserved_ = false;               ///< what is bound borrows of it
-  BoundSession* bound_ = nullptr;          ///< owned; never nullptr once make() was ok
-  int64_t sizes_[kBundleMaxSymbols] = {};  ///< that bound_ is bound to
-  Array<PendingInput> pending_;            ///< per input; empty of a method without symbols
-  mutable Array<Shape> shapes_;            ///< per input, while sizes are sought
+  bool is_reserved_ = false;       ///< what is bound borrows of it
+  BoundSession* bound_ = nullptr;  ///< owned; never nullptr once make() was ok
+  int64_t sizes_[kDynamicShapes ? kBundleMaxSymbols : 1] = {};  ///< that bound_ is bound to
+  Array<PendingInput> pending_;  ///< per input; empty of a method without symbols
+  mutable Array<Shape> shapes_;  ///< per input, while sizes are sought
   size_t pending_count_ = 0;
   /// Held to replace bound_ or what is in it, and by those who look at it from other threads.
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   RunStop stop_;
   mutable std::atomic<bool> busy_{false};
 };

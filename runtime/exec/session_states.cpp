@@ -79,7 +79,7 @@ Status SessionStates::set(size_t i, const TensorView& tensor) {
 
 Status SessionStates::bring_to_host(size_t k) {
   Table& table = tables_[k];
-  if (table.is_on_host) return {};
+  if (!kDevices || table.is_on_host) return {};
   const BackendServices::Slot& slot = services_->slot(slot_of_space(table.space));
   const Device& device = *slot.backend->device;
   const Status status =

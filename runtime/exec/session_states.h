@@ -2,10 +2,11 @@
 
 #include "runtime/bundle/program_state.h"
 #include "runtime/core/array.h"
+#include "runtime/core/profile.h"
 #include "runtime/exec/block.h"
-#include "runtime/exec/counter.h"
 #include "runtime/exec/device_memory.h"
 #include "runtime/exec/placement.h"
+#include "runtime/platform/threads.h"
 
 namespace lazyrt {
 

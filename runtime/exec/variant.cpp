@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/exec/counter.h"
+#include "runtime/platform/threads.h"
 
 namespace lazyrt {
 namespace {
@@ -94,7 +94,7 @@ Status Variant::make_steps_list(const ProgramState& program, const fb::Method& m
 TensorView Variant::next_of_state(size_t k) const {
   const NextOfState& next = next_of_states_[k];
   TensorView view = values_[next.value];
-  if (next.space != kHostSpace)
+  if (kDevices && next.space != kHostSpace)
     view.data = place_in(static_cast<int32_t>(next.value), next.space, next.there);
   return view;
 }
@@ -216,7 +216,7 @@ TensorView Variant::view_in(int32_t id, int space, const fb::Method& method,
                             const SharedMemory& memory) const {
   if (id < 0) return {};
   TensorView view = values_[static_cast<size_t>(id)];
-  if (space == kHostSpace) return view;
+  if (!kDevices || space == kHostSpace) return view;
   const SpaceMemory& host = memory.spaces[kHostSpace];
   const SpaceMemory& there = memory.spaces[space];
   const fb::Value& v = *method.values()->Get(static_cast<uint32_t>(id));
@@ -285,7 +285,7 @@ Status Variant::make_steps(const fb::Method& method, const SharedMemory& memory)
     const PlannedStep& planned = plan_.steps()[i];
     Step& step = steps_[i];
     void* workspace = memory.spaces[planned.space].workspace;
-    if (planned.kind == PlannedStep::Kind::kNode) {
+    if (!kDevices || planned.kind == PlannedStep::Kind::kNode) {
       make_node_step(plan_.nodes()[planned.index], workspace, &step);
       step.after = static_cast<int32_t>(planned.index) - 1;
       continue;
@@ -359,6 +359,10 @@ Status Variant::refresh_operands() {
 Status Variant::refresh_step(size_t index) {
   const PlannedStep& planned = plan_.steps()[index];
   Step& step = steps_[index];
+  if (!kDevices) {
+    refresh_node(plan_.nodes()[planned.index], &step.context);
+    return {};
+  }
   switch (planned.kind) {
     case PlannedStep::Kind::kNode:
       refresh_node(plan_.nodes()[planned.index], &step.context);
@@ -405,8 +409,8 @@ void Variant::refresh_copy(const PlannedStep& planned, Step* step) {
   TensorView& there = is_in ? from[1] : from[0];
   host.data = values_[planned.index].data;
   there.data = place_in(id, planned.space, there.data);
-  __atomic_store_n(&static_cast<DeviceStep*>(step->state)->skipped,
-                   is_only_bound_there(planned) ? 1 : 0, __ATOMIC_RELAXED);
+  set_counter(&static_cast<DeviceStep*>(step->state)->skipped,
+              is_only_bound_there(planned) ? 1 : 0);
 }
 
 /// A copy to the host of what only an output needs, which is bound to the device's memory.
@@ -422,7 +426,7 @@ bool Variant::is_only_bound_there(const PlannedStep& copy) const {
 Status Variant::run_timed(size_t index) {
   const uint64_t begin = platform_ticks();
   Status status = steps_[index].run(steps_[index].state, steps_[index].context);
-  if (status.ok() && plan_.steps()[index].kind == PlannedStep::Kind::kSegment) {
+  if (kDevices && status.ok() && plan_.steps()[index].kind == PlannedStep::Kind::kSegment) {
     const auto& device = *static_cast<const DeviceStep*>(steps_[index].state);
     status = device.device->wait(device.services);
   }
@@ -508,13 +512,13 @@ Status Variant::run(const RunStop& stop) {
   broke_guard_ = false;
   if (stale_) LAZYRT_RETURN_IF_ERROR(refresh_operands());
   const Status status = run_steps(stop);
-  if (device_steps_.size() == 0) return status;
+  if (!kDevices || device_steps_.size() == 0) return status;
   return wait_for_devices(status);
 }
 
 Status Variant::with_place(size_t step, const Status& status) const {
   const PlannedStep& planned = plan_.steps()[step];
-  if (planned.kind == PlannedStep::Kind::kNode)
+  if (!kDevices || planned.kind == PlannedStep::Kind::kNode)
     return status.with_context("%s", node_place(*texts_, planned.index, *ops_).text);
   const char* backend = services_->slot(slot_of_space(planned.space)).backend->name;
   return status.with_context("method '%.30s', on %s", text_of(texts_->name()), backend);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/core/profile.h"
 #include "runtime/exec/device_memory.h"
 #include "runtime/exec/guards.h"
 #include "runtime/exec/planner.h"
@@ -10,6 +11,11 @@ namespace lazyrt {
 
 inline Status no_memory_for_session() {
   return Status(Error::kOutOfMemory, "no memory for a session");
+}
+
+inline Status no_devices() {
+  return Status(Error::kUnsupported,
+                "this runtime was built with LAZYRT_PROFILE=embedded: no devices");
 }
 
 /// What the variants of a session share. Owned by the session.

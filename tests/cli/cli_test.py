@@ -586,6 +586,44 @@ class Inspect(Base):
             call("lazy-export", "verify", path("mlp.lzb"), option, str(1 << 20), code=DONE)
             self.refuses("lazy-export", "verify", path("mlp.lzb"), option, "x", code=USAGE, says=[option])
 
+    def compiled_array(self, name, whole):
+        """Compiles NAME.c and NAME.h, as C and as C++; the array holds these bytes, aligned. Answers what the sizes say."""
+        with open(path("array.cpp"), "w") as f:
+            f.write(f"""#include <cstdio>
+#include "{name}.h"
+int main() {{
+  fwrite({name}_bundle, 1, sizeof({name}_bundle), stdout);
+  using Sizes = {name}::forward;
+  fprintf(stderr, "%zu %zu %zu %zu", Sizes::kBufferBytes, Sizes::kArenaBytes, Sizes::kPlanBytes, (size_t){name}_bundle % 64);
+}}""")
+        subprocess.run(["gcc", "-c", "-Wall", "-Werror", name + ".c"], cwd=WORK, check=True)
+        subprocess.run(["g++", "-std=c++17", "-Wall", "-Werror", "array.cpp", name + ".o", "-o", "array"], cwd=WORK, check=True)
+        done = subprocess.run([path("array")], capture_output=True, check=True)
+        self.assertEqual(done.stdout, whole)
+        buffer, arena, plan, off = map(int, done.stderr.split())
+        self.assertEqual(off, 0)
+        self.assertGreater(arena, 0)
+        self.assertGreater(buffer, arena + plan)
+        return buffer
+
+    def test_c_array_of_a_bundle(self):
+        call("lazy-export", "c-array", path("mlp.lzb"), "mlp_net", "-o", WORK, code=DONE)
+        self.compiled_array("mlp_net", read("mlp.lzb"))
+
+    def test_c_array_of_an_export(self):
+        self.export("mlp.pt2", "--quiet", "--c-array", "made")
+        self.compiled_array("made", read("out.lzb"))
+
+    def test_c_array_refuses(self):
+        for name in ("1st", "a-b", "", "a/b"):
+            self.refuses("lazy-export", "c-array", path("mlp.lzb"), name, code=USAGE)
+        self.refuses("lazy-export", path("mlp.pt2"), "-o", path("out.lzb"), "--c-array", "a-b", code=USAGE, says=["a-b"])
+        self.assertFalse(os.path.exists(path("out.lzb")))
+        self.refuses("lazy-export", "c-array", path("none.lzb"), "x", code=IO, says=["none.lzb"])
+        self.refuses("lazy-export", "c-array", path("mlp.pt2"), "x", "-o", WORK, code=BAD_FILE)
+        self.refuses("lazy-export", "c-array", path("mlp.lzb"), "x", "-o", path("no/such"), code=IO)
+        self.assertFalse(os.path.exists(path("x.c")))
+
     def test_damaged_bundles(self):
         whole = bytearray(read("mlp.lzb"))
         for command in ("inspect", "verify"):

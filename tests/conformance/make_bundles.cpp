@@ -2,6 +2,7 @@
 // the reference gives on this machine: FOLDER/manifest.json, expectations.txt and the bundles. The
 // further lists name bundles that lie in FOLDER already, made by export_bundles.py.
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -47,6 +48,28 @@ Session reference_session(const Method& method, const std::string& what) {
 
 Json sample_step(size_t sample) { return {{"sample", sample}}; }
 
+/// A case as lines of words with tabs between, for machines that read no JSON:
+/// platforms/baremetal/conformance/case_list.h.
+void write_lines(const Json& c, std::ostream* out) {
+  const auto text = [](const Json& j, const char* key) { return j.value(key, std::string()); };
+  *out << "case\t" << text(c, "id") << "\t" << text(c, "bundle") << "\t" << text(c, "method")
+       << "\t" << text(c, "load_error") << "\t" << std::llround(c.value("tolerance", 0.0) * 1e12)
+       << "\n";
+  for (const Json& step : c.value("steps", Json::array())) {
+    *out << "step\t" << text(step, "error");
+    if (step.contains("sample")) {
+      *out << "\t" << step.at("sample").get<size_t>();
+    } else {
+      *out << "\t-";
+      for (const char* key : {"inputs", "outputs"}) {
+        for (const auto& file : step.value(key, Json::array()))
+          *out << "\t" << file.get<std::string>();
+      }
+    }
+    *out << "\n";
+  }
+}
+
 /// The folder while it is written.
 class Folder {
  public:
@@ -77,7 +100,9 @@ class Folder {
   void finish() {
     std::ofstream manifest(path_ / "manifest.json");
     manifest << Json{{"format", 1}, {"cases", cases_}}.dump(1) << "\n";
-    if (!manifest.flush()) throw std::runtime_error("cannot write the manifest");
+    std::ofstream list(path_ / "manifest.txt");
+    for (const Json& one_case : cases_) write_lines(one_case, &list);
+    if (!manifest.flush() || !list.flush()) throw std::runtime_error("cannot write the manifest");
   }
 
  private:

@@ -7,9 +7,28 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+# Machines without an operating system: no files, threads, heap, and no GoogleTest; tests are firmware (tests/cortex_m).
+set(LAZYRT_BAREMETAL OFF)
+if(CMAKE_SYSTEM_NAME STREQUAL "Generic")
+  set(LAZYRT_BAREMETAL ON)
+  set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
+endif()
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()
+
+# full: everything. embedded: what small machines do without, runtime/core/profile.h.
+set(LAZYRT_DEFINITIONS "")
+if(LAZYRT_BAREMETAL)
+  list(APPEND LAZYRT_DEFINITIONS LAZYRT_THREADS=0)
+endif()
+set(LAZYRT_PROFILE full CACHE STRING "full or embedded")
+if(LAZYRT_PROFILE STREQUAL "embedded")
+  list(APPEND LAZYRT_DEFINITIONS LAZYRT_DYNAMIC_SHAPES=0 LAZYRT_DEVICES=0)
+elseif(NOT LAZYRT_PROFILE STREQUAL "full")
+  message(FATAL_ERROR "LAZYRT_PROFILE is '${LAZYRT_PROFILE}': full or embedded")
+endif()
+add_compile_definitions(${LAZYRT_DEFINITIONS})
 
 include(LazyrtIsa)
 
@@ -18,6 +37,10 @@ set(LAZYRT_WARNINGS -Wall -Wextra -Werror -Wshadow -Wno-missing-field-initialize
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # All of them warn of "text" + std::string: gcc.gnu.org/PR105651.
   list(APPEND LAZYRT_WARNINGS -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+endif()
+if(LAZYRT_BAREMETAL)
+  # int32_t is a long there, of the same size; all other builds check formats. What g++ 7 did differently is no news.
+  list(APPEND LAZYRT_WARNINGS -Wno-format -Wno-psabi)
 endif()
 set(LAZYRT_TEST_OPTIONS -O0)  # a test's own code runs once
 
@@ -80,7 +103,7 @@ endfunction()
 
 # lazyrt_unit_test(name SOURCES ... LIBS ...): a test program, run by ctest case by case.
 function(lazyrt_unit_test name)
-  if(LAZYRT_TESTS)
+  if(LAZYRT_TESTS AND NOT LAZYRT_BAREMETAL)
     include(GoogleTest)
     lazyrt_test_program(${name} ${ARGN})
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)

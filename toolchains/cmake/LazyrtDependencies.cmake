@@ -29,10 +29,19 @@ if(SKBUILD AND NOT LAZYRT_WERROR)  # a user's compiler may warn of what ours doe
   list(REMOVE_ITEM LAZYRT_WARNINGS -Werror)
 endif()
 
+# The cpu backend wants threads; machines without an operating system run the reference kernels.
+set(LAZYRT_CPU_BACKEND ON)
+if(LAZYRT_BAREMETAL)
+  set(LAZYRT_CPU_BACKEND OFF)
+endif()
+
 # Sets LAZYRT_HAS_XNNPACK. Where it is absent our own kernels and thread pool run alone.
 set(LAZYRT_XNNPACK ON CACHE STRING "ON: build with XNNPACK, or fail; OFF: without; AUTO: with it where it is found")
 set_property(CACHE LAZYRT_XNNPACK PROPERTY STRINGS ON OFF AUTO)
 set(LAZYRT_HAS_XNNPACK 0)
+if(NOT LAZYRT_CPU_BACKEND)
+  set(LAZYRT_XNNPACK OFF)
+endif()
 if(LAZYRT_XNNPACK STREQUAL "AUTO")
   find_package(XNNPACK)
 elseif(LAZYRT_XNNPACK)
@@ -41,8 +50,17 @@ endif()
 if(LAZYRT_XNNPACK AND XNNPACK_FOUND)
   set(LAZYRT_HAS_XNNPACK 1)
 endif()
-if(NOT LAZYRT_HAS_XNNPACK)
+if(LAZYRT_CPU_BACKEND AND NOT LAZYRT_HAS_XNNPACK)
   message(STATUS "Without XNNPACK: the cpu backend has our own kernels alone")
+endif()
+
+# Headers of this machine that need nothing else of it, in a folder of their own: /usr/include as a whole is not the target's.
+set(LAZYRT_BORROWED_INCLUDES "")
+if(LAZYRT_BAREMETAL)
+  find_path(LAZYRT_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h PATHS /usr/include /usr/local/include REQUIRED NO_CMAKE_FIND_ROOT_PATH)
+  set(LAZYRT_BORROWED_INCLUDES ${CMAKE_BINARY_DIR}/borrowed)
+  file(MAKE_DIRECTORY ${LAZYRT_BORROWED_INCLUDES})
+  file(CREATE_LINK ${LAZYRT_FLATBUFFERS_INCLUDE}/flatbuffers ${LAZYRT_BORROWED_INCLUDES}/flatbuffers SYMBOLIC)
 endif()
 
 # lazyrt_use_bootstrap_python(): what `toolchains/bootstrap` installed, unless the caller named something else. The folder's

@@ -112,10 +112,14 @@ set(SELECTION [[${place}]])
     DEPENDS ${needs} VERBATIM COMMENT "Operators that ${target} keeps")
   add_custom_target(${target}_lazyrt_selection DEPENDS ${folder}/stamp)
 
+  set(independent ON)
+  if(CMAKE_SYSTEM_NAME STREQUAL "Generic")  # nothing is loaded elsewhere than it is linked
+    set(independent OFF)
+  endif()
   add_library(${target}_lazyrt_ops OBJECT ${files})
   add_dependencies(${target}_lazyrt_ops ${target}_lazyrt_selection)
   set_target_properties(${target}_lazyrt_ops PROPERTIES CXX_STANDARD 17 CXX_EXTENSIONS OFF UNITY_BUILD OFF
-    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    POSITION_INDEPENDENT_CODE ${independent} CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   # As fast as the library's own, whatever the program is built for.
   target_compile_options(${target}_lazyrt_ops PRIVATE
     -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections $<$<CONFIG:Debug>:-O2> $<$<CONFIG:>:-O2>)

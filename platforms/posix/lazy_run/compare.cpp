@@ -1,9 +1,10 @@
 #include "platforms/posix/lazy_run/compare.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "platforms/posix/lazy_run/npy.h"
+#include "platforms/posix/lazy_run/element.h"
 
 namespace lazyrt::run {
 namespace {

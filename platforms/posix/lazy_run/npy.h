@@ -8,6 +8,7 @@
 
 #include "lazyrt/dtype.h"
 #include "lazyrt/tensor_view.h"
+#include "platforms/posix/lazy_run/element.h"
 
 namespace lazyrt::run {
 
@@ -30,8 +31,6 @@ HostTensor parse_npy(const std::vector<uint8_t>& bytes, const std::string& path)
 /// Failure.
 void write_npy(const std::string& path, const TensorView& tensor);
 
-/// Element i as a number; f16 and bf16 are widened, bool is 0 or 1.
-double element(const TensorView& tensor, int64_t i);
 /// All elements as float32.
 std::vector<float> as_floats(const TensorView& tensor);
 

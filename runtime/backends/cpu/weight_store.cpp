@@ -125,17 +125,17 @@ void* WeightStore::Packing::insert(const void* kernel, const void* bias, size_t 
 }
 
 size_t WeightStore::bytes() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const Lock lock(mutex_);
   return bytes_;
 }
 
 uint64_t WeightStore::held_bytes() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const Lock lock(mutex_);
   return held_bytes_;
 }
 
 uint64_t WeightStore::probes() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const Lock lock(mutex_);
   return probes_;
 }
 

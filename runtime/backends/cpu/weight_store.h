@@ -10,11 +10,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
 #include "lazyrt/error.h"
 #include "lazyrt/shape.h"
 #include "runtime/core/counted_memory.h"
+#include "runtime/platform/threads.h"
 
 namespace lazyrt {
 
@@ -158,7 +158,7 @@ class WeightStore {
   const Allocator allocator_;
   const uint64_t most_bytes_;
   uint64_t held_bytes_ = 0;
-  std::mutex mutex_;
+  Mutex mutex_;
   PackingTag tag_;           // of the Packing that holds mutex_
   size_t source_bytes_ = 0;  // likewise
   CountedMemory* memory_ = nullptr;

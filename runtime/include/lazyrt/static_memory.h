@@ -1,0 +1,57 @@
+#pragma once
+
+// One buffer of the caller's as all the memory that a Program and its sessions have:
+//
+//   #include "model.h"                     // of `lazy-export c-array model.lzb model`
+//   alignas(lazyrt::kBufferAlignment) static uint8_t buffer[model::forward::kBufferBytes];
+//   lazyrt::StaticMemory memory(model::forward(), buffer);
+//   lazyrt::LoadOptions load;
+//   load.allocator = memory.hooks();        // and SessionOptions::allocator likewise
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lazyrt/runtime.h"
+
+namespace lazyrt {
+
+/// What a buffer should be aligned to; where it is not, what alignment takes is lost.
+constexpr size_t kBufferAlignment = 64;
+
+/// Gives out pieces of a buffer one above the other. A piece that is given back is used again once
+/// all above it are given back, too: so memory does not fragment, and how much is needed depends on
+/// nothing but what is asked for. One thread at a time.
+class StaticMemory {
+ public:
+  /// The buffer outlives this, and this all that is made of it.
+  StaticMemory(void* buffer, size_t bytes) : begin_(static_cast<uint8_t*>(buffer)), bytes_(bytes) {}
+  /// The same for a Program and one Session of the method that `Sizes` is of, a struct of the
+  /// header that lazy-export writes: a buffer that is too small for them does not compile.
+  template <class Sizes, size_t Bytes>
+  StaticMemory(Sizes, uint8_t (&buffer)[Bytes]) : StaticMemory(buffer, Bytes) {
+    static_assert(Bytes >= Sizes::kBufferBytes, "the buffer is smaller than the method needs");
+  }
+  StaticMemory(const StaticMemory&) = delete;
+  StaticMemory& operator=(const StaticMemory&) = delete;
+
+  /// For LoadOptions and SessionOptions.
+  AllocatorHooks hooks();
+
+  /// Bytes of the buffer in use, and the most that were so far.
+  size_t used() const { return used_; }
+  size_t peak() const { return peak_; }
+
+ private:
+  struct Header;
+
+  void* allocate(size_t bytes, size_t alignment);
+  void release(void* pointer);
+
+  uint8_t* const begin_;
+  const size_t bytes_;
+  size_t used_ = 0;
+  size_t peak_ = 0;
+  Header* last_ = nullptr;  ///< of the topmost piece
+};
+
+}  // namespace lazyrt
