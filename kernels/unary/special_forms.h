@@ -31,10 +31,14 @@ inline double erf_inverse(double x) {
   return y;
 }
 
-/// log |gamma(x)|; std::lgamma would write a global that threads share.
+/// log |gamma(x)|; but on Windows std::lgamma would write a global that threads share.
 inline double log_gamma(double x) {
+#ifdef _WIN32
+  return std::lgamma(x);
+#else
   int sign = 0;
   return ::lgamma_r(x, &sign);
+#endif
 }
 
 /// The derivative of log_gamma: reflected to x > 0, raised to x >= 10, then Stirling's series.
