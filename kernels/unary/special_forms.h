@@ -4,6 +4,10 @@
 
 #include <cmath>
 
+#ifdef __APPLE__
+extern "C" double lgamma_r(double x, int* sign);  // in libSystem, not in <math.h>
+#endif
+
 namespace lazyrt {
 
 constexpr double kPi = 3.14159265358979323846, kHalfRootOfPi = 0.88622692545275801365;
