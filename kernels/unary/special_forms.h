@@ -4,6 +4,10 @@
 
 #include <cmath>
 
+#ifdef __APPLE__
+extern "C" double lgamma_r(double x, int* sign);  // in libSystem, not in <math.h>
+#endif
+
 namespace lazyrt {
 
 constexpr double kPi = 3.14159265358979323846, kHalfRootOfPi = 0.88622692545275801365;
@@ -31,10 +35,14 @@ inline double erf_inverse(double x) {
   return y;
 }
 
-/// log |gamma(x)|; std::lgamma would write a global that threads share.
+/// log |gamma(x)|; but on Windows std::lgamma would write a global that threads share.
 inline double log_gamma(double x) {
+#ifdef _WIN32
+  return std::lgamma(x);
+#else
   int sign = 0;
   return ::lgamma_r(x, &sign);
+#endif
 }
 
 /// The derivative of log_gamma: reflected to x > 0, raised to x >= 10, then Stirling's series.

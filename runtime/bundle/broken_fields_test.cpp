@@ -476,7 +476,8 @@ std::vector<Break> breaks() {
 
       {"methods.arena_bytes", "too small", kBad, "outside of the arena",
        [](auto& p) { method(p).arena_bytes -= 64; }},
-      {"methods.arena_bytes", "2^60", Error::kOutOfMemory, "memory_limit is 4294967296",
+      {"methods.arena_bytes", "2^60", Error::kOutOfMemory,
+       "memory_limit is 4294967296|memory_limit is 1073741823",
        [](auto& p) { method(p).arena_bytes = uint64_t{1} << 60; }},
       {"methods.arena_bytes", "all ones", Error::kOutOfMemory, "memory_limit",
        [](auto& p) { method(p).arena_bytes = UINT64_MAX; }},
@@ -618,7 +619,8 @@ std::vector<Break> breaks() {
          add_state(p);
          add_state(p);
        }},
-      {"methods.states", "2^60 bytes of zeros", Error::kOutOfMemory, "memory_limit is 4294967296",
+      {"methods.states", "2^60 bytes of zeros", Error::kOutOfMemory,
+       "memory_limit is 4294967296|memory_limit is 1073741823",
        [](auto& p) {
          fb::StateT& s = add_state(p);
          s.initial = -1;

@@ -92,6 +92,7 @@ TEST(Xnnpack, AFilterOfAGiBInASparseFileIsNotPacked) {
 }
 
 TEST(Xnnpack, HealthyConvolutionsRunOnCpu) {
+  if (!LAZYRT_HAS_XNNPACK) GTEST_SKIP() << "this build has no XNNPACK";
   fb::Conv2dT conv;
   EXPECT_EQ(backend_of_first_node(one_convolution(conv, {1, 9, 9, 4}, {3, 3, 3, 4})), "cpu");
   conv.groups = 4;

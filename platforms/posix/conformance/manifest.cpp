@@ -40,7 +40,8 @@ std::vector<Case> read_manifest(const std::string& folder) {
   const std::vector<uint8_t> bytes = run::read_file(path);
   std::vector<Case> cases;
   try {
-    const json all = json::parse(bytes);
+    const auto* text = reinterpret_cast<const char*>(bytes.data());
+    const json all = json::parse(text, text + bytes.size());
     if (all.at("format").get<int>() != kFormat) {
       throw run::Failure(run::ExitCode::kUsage, path + ": of another version of this program");
     }
