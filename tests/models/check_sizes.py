@@ -29,7 +29,7 @@ TOLERANCE = 1e-4  # largest absolute error over the output's largest absolute va
 BATCH = (1, 8)
 
 
-def image(b, h=224, w=224):
+def image(b=1, h=224, w=224):
     return (torch.randn(b, 3, h, w),)
 
 

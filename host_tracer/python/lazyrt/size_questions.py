@@ -3,6 +3,7 @@
 A program is captured at some of the sizes that it may get, and a branch on another one (`if n == 137`) would not be seen. So eager runs it a few times with
 extents that write down what they are compared with; where an answer changes within the bounds, the program is captured there, too."""
 
+import builtins
 import functools
 import itertools
 import math
@@ -25,6 +26,7 @@ _UNARY = {"__neg__": operator.neg, "__pos__": operator.pos, "__abs__": abs, "__f
           "__round__": round}
 _MATH = ("sqrt", "isqrt", "log", "log2", "log10", "exp")
 _Tensor = torch.Tensor
+_LEN = len
 
 
 class _Log:
@@ -84,11 +86,12 @@ class Real(float):
 
 
 def _keys_near(frame):
-    """Whole numbers among the keys of dicts and sets that the statement of a look-up may mean."""
+    """Whole numbers among the keys of dicts and sets that the statement of a look-up may mean, and those written there."""
     near = [*frame.f_locals.values(), *(frame.f_globals.get(name) for name in frame.f_code.co_names), *frame.f_code.co_consts]
     near += [value for owner in frame.f_locals.values() for value in getattr(owner, "__dict__", {}).values()]
+    near.append([const for const in frame.f_code.co_consts if type(const) is int])
     for value in near:
-        if type(value) in (dict, set, frozenset) and len(value) <= 256:
+        if type(value) in (dict, set, frozenset, tuple, list) and len(value) <= 256:
             yield from (key for key in list(value) if type(key) is int)
 
 
@@ -164,15 +167,24 @@ class _Observed(TorchFunctionMode):
         self.originals = {name: getattr(math, name) for name in _MATH}
         for name, original in self.originals.items():
             setattr(math, name, _of_sizes(original))
+        builtins.len = self._len
         return super().__enter__()
+
+    def _len(self, value):
+        """The function makes a plain number of what __len__ gives."""
+        if not isinstance(value, _Tensor) or value.dim() == 0:
+            return _LEN(value)
+        frame = sys._getframe(1)
+        return self.log.leaf(_LEN(value), (frame.f_code.co_filename, frame.f_lineno))
 
     def __exit__(self, *exception):
         for name, original in self.originals.items():
             setattr(math, name, original)
+        builtins.len = _LEN
         return super().__exit__(*exception)
 
 
-_READS = {_Tensor.shape.__get__, _Tensor.size, _Tensor.__len__, _Tensor.numel, _Tensor.nelement, torch.numel}
+_READS = {_Tensor.shape.__get__, _Tensor.size, _Tensor.numel, _Tensor.nelement, torch.numel}
 
 
 def _of_sizes(function):

@@ -6,7 +6,7 @@ from lazyrt import _tracer, results
 from lazyrt.errors import ExportError
 from lazyrt.size_questions import points_that_differ
 
-_MOST_REMEMBERED = 100  # sizes
+_MOST_REMEMBERED = 1000  # sizes
 
 
 class SizedCaptures:
