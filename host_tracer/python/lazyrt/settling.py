@@ -19,6 +19,7 @@ def settle(phases, steps):
         _find(steps[0], "warning", "state", "the program reaches more objects than are looked at: what its calls change in the others is not "
               "seen")
     _note_tangles(steps)
+    _note_moves(phases, steps)
     _note_aliases(phases, steps)
     if len(phases.known) > 1:
         steps = _settled(phases, steps, sorted(fixed)) or _in_phases(phases, steps, sorted(fixed))
@@ -47,6 +48,15 @@ def _note_tangles(steps):
     for name in sorted(tangled & set().union(*(step.run.call.written for step in steps))):
         _find(steps[0], "error", "shared-memory", f"the program writes in place into '{name}', which it keeps between calls and "
               "which shares memory with another tensor: the graph does not see the write there", "clone() one of them")
+
+
+def _note_moves(phases, steps):
+    """A state is known by the name of its tensor."""
+    calls = [step.run.call for step in steps]
+    moved = set().union(*(call.moved for call in calls)) & phases.written.union(*(call.written | call.wrote for call in calls))
+    if moved:
+        _find(steps[0], "error", "changing-attribute", "the program puts modules or tensors in other places, and writes into them: in later calls "
+              + ", ".join(f"'{name}'" for name in sorted(moved)) + " is another one than before", "copy values from one into the other")
 
 
 def _note_aliases(phases, steps):
