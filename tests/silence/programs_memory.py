@@ -175,6 +175,65 @@ def buffer_of_a_module_in_place_of_another(self, x):
     self.one._buffers["m"] = self.other.m
 
 
+@late(lambda self: setattr(self, "cells", nn.ModuleList([Cell(), Cell()])), lambda self, x: self.cells[0](x) + self.cells[1](x * 2), LOUD)
+def module_is_put_in_front(self, x):
+    self.cells.insert(0, Cell())
+
+
+@late(two_buffers, lambda self, x: self.b.add_(x) + (self.kept() if hasattr(self, "kept") else 0), LOUD)
+def closure_keeps_a_buffer_late(self, x):
+    held = self.b
+    self.kept = lambda: held * 2
+
+
+class Holder:
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+
+def held_elsewhere(hold, read):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("b", torch.zeros(3))
+            self.kept = hold(self.b)
+
+        def forward(self, x):
+            self.b.add_(x)
+            return read(self.kept) + x
+
+    return Net()
+
+
+@case(CALLS[0], CALLS, expect=LOUD)
+def buffer_in_an_object():
+    return held_elsewhere(Holder, lambda kept: kept.tensor * 2)
+
+
+@case(CALLS[0], CALLS, expect=LOUD)
+def buffer_in_a_closure():
+    return held_elsewhere(lambda b: lambda: b * 2, lambda kept: kept())
+
+
+@case(CALLS[0], CALLS, expect=LOUD)
+def buffer_in_a_list():
+    return held_elsewhere(lambda b: [b], lambda kept: kept[0] * 2)
+
+
+@case(CALLS[0], CALLS, expect=RIGHT)
+def buffer_under_two_names():
+    class Net(Cell):
+        def __init__(self):
+            super().__init__()
+            self.part = Cell()
+            self.part.m = self.m
+
+        def forward(self, x):
+            return self.part(x) + self.m
+
+    return Net()
+
+
 @late(lambda self: setattr(self, "layers", nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)])), lambda self, x: self.layers[1](self.layers[0](x)), RIGHT)
 def layers_change_places(self, x):
     self.layers[0], self.layers[1] = self.layers[1], self.layers[0]
