@@ -70,7 +70,9 @@ at::Tensor sample_of(const at::Tensor& lazy) {
 
 bool was_written(const at::Tensor& lazy) {
   if (!at::functionalization::impl::isFunctionalTensor(lazy)) return false;
-  return at::functionalization::impl::unsafeGetFunctionalWrapper(lazy)->has_data_mutation();
+  auto* wrapper = at::functionalization::impl::unsafeGetFunctionalWrapper(lazy);
+  return wrapper->has_data_mutation() || wrapper->has_metadata_mutation() ||
+         wrapper->was_storage_changed();
 }
 
 uint64_t writes_into(const at::Tensor& lazy) {

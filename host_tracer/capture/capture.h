@@ -90,7 +90,8 @@ bool is_dynamic(const at::Tensor& lazy);
 /// The lazy tensor's value for the sample, on the CPU and the caller's own. No sync: the program
 /// must not go by it.
 at::Tensor sample_of(const at::Tensor& lazy);
-/// True once the program has written into the lazy tensor in place.
+/// True once the program has written into the lazy tensor in place, set it to other memory (set_)
+/// or turned it (t_, resize_).
 bool was_written(const at::Tensor& lazy);
 /// How often the memory of the lazy tensor was written so far, through whatever tensor.
 uint64_t writes_into(const at::Tensor& lazy);

@@ -77,10 +77,6 @@ bool share_memory(const at::Tensor& a, const at::Tensor& b) {
          a.storage().data() == b.storage().data();
 }
 
-bool has_written(const at::Tensor& functional) {
-  return at::functionalization::impl::unsafeGetFunctionalWrapper(functional)->has_data_mutation();
-}
-
 /// The shapes of a node's defined results; `indices` gets each result's place among them, or -1.
 std::vector<torch::lazy::Shape> node_shapes(const c10::OperatorHandle& op,
                                             const std::vector<ResultShape>& results,
@@ -410,7 +406,7 @@ OpNode::Call CaptureSession::make_call(const c10::OperatorHandle& op,
 /// A write shows after its call: it is the last node's.
 void CaptureSession::look_for_writes() {
   for (Watched& leaf : watched_) {
-    if (leaf.written || !has_written(leaf.functional)) continue;
+    if (leaf.written || !was_written(leaf.functional)) continue;
     leaf.written = true;
     leaf.source = last_source_;
   }
@@ -441,23 +437,34 @@ void CaptureSession::report_write(const Watched& leaf) {
   findings_.push_back(std::move(finding));
 }
 
-/// Two leaves over one memory: what is written into one does not show in the other.
+/// Two leaves over one memory, from before the call or by set_ in it: what is written into one does
+/// not show in the other.
 void CaptureSession::look_for_aliases(const Watched& written) {
-  const auto check = [&](const Leaf& leaf) {
-    if (leaf.node == written.node || !share_memory(leaf.original, written.node->data())) return;
+  const auto report_other = [&](const LeafNode& other) {
     Finding finding;
     finding.severity = Severity::kError;
     finding.id = "shared-memory";
     finding.source = written.source;
-    const std::string other =
-        leaf.node->name().empty() ? "a constant" : "'" + leaf.node->name() + "'";
-    finding.message = "the program writes into '" + written.node->name() + "', and " + other +
+    const std::string name = other.name().empty() ? "a constant" : "'" + other.name() + "'";
+    finding.message = "the program writes into '" + written.node->name() + "', and " + name +
                       " lies in the same memory: the graph does not see the write there";
     finding.suggestion = "give each its own memory: clone() one of them";
     report(std::move(finding));
   };
+  const auto check = [&](const Leaf& leaf) {
+    if (leaf.node != written.node && share_memory(leaf.original, written.node->data())) {
+      report_other(*leaf.node);
+    }
+  };
   for (const Leaf& leaf : input_leaves_) check(leaf);
   for (const auto& [key, leaf] : leaves_) check(leaf);
+  if (written.node->kind() == LeafKind::kInput) return;
+  for (const Watched& other : watched_) {
+    const bool kept = other.node != written.node && other.node->kind() != LeafKind::kInput;
+    if (kept && memory_of(other.functional) == memory_of(written.functional)) {
+      report_other(*other.node);
+    }
+  }
 }
 
 /// A program that knows the example's tensor from elsewhere uses its values, whatever it is given.

@@ -79,6 +79,50 @@ def test_exceptions_are_the_models_own(bundle, error):
     lazyrt.export(model, (x,), bundle)  # the next export works
 
 
+def test_nothing_keeps_the_models_tensors(bundle):
+    """torch.utils.swap_tensors, and with it Module.to, minds who else has them."""
+    def tensors(model):
+        return [*model.parameters(), *model.buffers(), model.cache]
+
+    class Swapping(Stateful):
+        def forward(self, x):
+            torch.utils.swap_tensors(self.low, self.high)
+            return super().forward(x) + self.low
+
+    good, bad = Stateful().eval(), Swapping().eval()
+    bad.register_buffer("low", torch.zeros(4))
+    bad.register_buffer("high", torch.ones(4))
+    lazyrt.export(good, (torch.randn(2, 4),), bundle)
+    assert [t._use_count() for t in tensors(good)] == [1, 1, 1]
+    with pytest.raises(lazyrt.ExportError) as raised:
+        lazyrt.export(bad, (torch.randn(2, 4),), bundle)
+    assert raised.value and [t._use_count() for t in tensors(bad)] == [1] * 5
+    assert torch.equal(bad(torch.zeros(2, 4)), bad.cache + 1)
+
+
+def test_autograd_leaves_nothing_in_kept_tensors(bundle):
+    model = Stateful().eval()
+    lazyrt.export(model, (torch.randn(2, 4),), bundle)
+    assert model.cache.is_leaf and not model.cache.requires_grad
+    copy.deepcopy(model)  # refuses tensors that autograd has made
+
+
+@pytest.mark.parametrize("change", [lambda t, x: t.set_(x.clone()), lambda t, x: t.t_(), lambda t, x: t.unsqueeze_(0), lambda t, x: t.resize_(2, 1)])
+def test_tensors_lie_where_they_lay(bundle, change):
+    kept = torch.tensor([[0.0, 1], [2, 3]])
+    part = kept[1]
+
+    def program(x):
+        change(kept, torch.ones(2, 2))
+        return x + kept.sum()
+
+    with contextlib.suppress(lazyrt.Error):
+        lazyrt.export(program, (torch.zeros(3),), bundle)
+    assert kept.tolist() == [[0, 1], [2, 3]] and kept.stride() == (2, 1)
+    kept[1, 0] = 7
+    assert part.tolist() == [7, 3]
+
+
 def test_an_old_bundle_survives_a_failure(bundle):
     model, x = Stateful().eval(), torch.randn(2, 4)
     lazyrt.export(model, (x,), bundle)

@@ -534,14 +534,20 @@ class SwitchesEntry:
 
 
 class TensorEntry:
-    """A CPU tensor: its content, flags and gradient."""
+    """A CPU tensor: its content, where that lies in memory (set_ and t_ change it), flags and gradient."""
 
     def __init__(self, value, contents):
         self.value, self._contents, self.items = value, contents, []
+        self._place = value.detach() if is_plain_tensor(value) else None
+        self._was_leaf = value.is_leaf
         self.flags = (value.requires_grad, value.grad if value.is_leaf else None)
         self.saved = contents.save(value)
 
     def restore(self, given):
+        if self._place is not None and is_plain_tensor(self.value) and not _lie_alike(self.value, self._place):
+            self.value.data = self._place.detach()
+        if self._was_leaf and not self.value.is_leaf and not self.value._is_view():
+            self.value.detach_()  # of what autograd has recorded in a call
         self._contents.restore(self.value, self.saved)
         requires_grad, grad = self.flags
         if self.value.is_leaf and not self.value.is_inference():
@@ -616,6 +622,11 @@ class Contents:
         if not is_plain_tensor(tensor, inference=True):
             return ("tensor", id(tensor))
         return ("content", hashlib.blake2b(bytes_of(tensor).numpy()).hexdigest(), tensor.dtype, tensor.shape)
+
+
+def _lie_alike(a, b):
+    same = a.shape == b.shape and a.stride() == b.stride() and a.storage_offset() == b.storage_offset() and a.dtype == b.dtype
+    return same and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
 
 
 def bytes_of(tensor):

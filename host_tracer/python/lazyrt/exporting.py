@@ -55,7 +55,11 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
         if dynamic:
             job.sizes, job.follows_factories = Sizes(dynamic, samples), follows_factories
             samples = samples[:1]  # the others have given bounds
-        return contextvars.copy_context().run(job.run, samples, path, check, keep_samples, report)
+        try:
+            return contextvars.copy_context().run(job.run, samples, path, check, keep_samples, report)
+        finally:
+            vars(job).clear()
+            gc.collect()  # its parts refer to one another: until then they have the weights, which swap_tensors minds
 
     with _one_at_a_time:
         try:
@@ -332,6 +336,7 @@ class _Export:
                 trace = capture_with_copies(run, lambda: capture_following_numbers(request, run, eager, self.notes.append),
                                             lambda: self._answers(sample, run), unsure)
         except Exception as error:
+            request.inputs = request.parameters = request.buffers = []  # whoever keeps the error keeps the request
             self._raise_own(sample, error)
         self._stop_if_interrupted(run)
         self.copies_matter |= run.copies_matter

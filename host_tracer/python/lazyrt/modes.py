@@ -317,19 +317,21 @@ class CaptureMode(TorchFunctionMode):
         return data
 
     def _set_data(self, func, args, kwargs):
-        """t.data = value of a tensor that outlives the call: a write into it; nothing where it is its own (module.to(dtype))."""
+        """t.data = value of a tensor that outlives the call: it lies in the value's memory then; nothing where that is its own (module.to(dtype))."""
         tensor, value = args
         if id(tensor) not in self._kept:
             return func(*args, **kwargs)
         if value is tensor or id(value) in self._data_of and self._data_of[id(value)][1] is tensor:
             return None
+        if not is_lazy(value):
+            self._remember(value)
         value = self.current(value)
         if value.shape != tensor.shape or value.dtype != tensor.dtype:
             raise Error("the model gives a tensor that it keeps another shape or dtype by .data = ...: replace the tensor itself", "unsupported")
-        if is_lazy(value) and _tracer.memory_of(value) in map(_tracer.memory_of, self._kept.values()):
+        if _tracer.memory_of(value) in map(_tracer.memory_of, self._kept.values()):
             raise Error("the model makes two tensors that it keeps one by .data = ...: copy the values, a.data.copy_(b)", "unsupported")
         with torch.no_grad():
-            tensor.detach().copy_(value)
+            tensor.set_(value.detach())
         return None
 
     def _getitem(self, func, args, kwargs):

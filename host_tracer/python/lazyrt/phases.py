@@ -318,6 +318,7 @@ class Call:
                 tensor = torch.tensor(array)
                 self.arrays[id(array)] = LazyArray(self.add_leaf(phases.names.of(path, tensor), tensor).clone())
         self.written, self.entangled = set(), set()  # names of states: written in place; sharing memory with others
+        self.moved = set()  # names of registered tensors that are called otherwise afterwards
         self.wrote, self.fixed = set(), set()  # given values that depend on inputs or states; that do not
 
     def _add_leaves(self):
@@ -414,6 +415,7 @@ class Call:
         self.stop_watching()
         self.written |= {name for name, lazy in self.lifted.items() if _tracer.was_written(lazy)}
         self._put_back_registered(tensors)
+        self.moved = self._find_moved()
         picture = self.phases.look()
         self.left = picture.tensors
         refuse_one_way(picture)
@@ -424,6 +426,14 @@ class Call:
         following = left.phase()
         self.leaves, self.lifted = {}, {}  # nothing lazy outlives the capture
         return following
+
+    def _find_moved(self):
+        """Names of registered tensors that have another name now: modules took each other's places."""
+        program = self.phases.program
+        names = {id(tensor): name for name, tensor in self.registered.items()}
+        now = {**program.parameters(), **program.buffers()}
+        moved = [(name, names[id(tensor)]) for name, tensor in now.items() if names.get(id(tensor), name) != name]
+        return {name for pair in moved if now.get(pair[1]) is not now[pair[0]] for name in pair}
 
     def _put_back_registered(self, tensors):
         """self.buffer = value: into the buffer where it has its type, else into its place."""
@@ -446,13 +456,16 @@ class Call:
 
     def _keep_old(self, written, replaced):
         """Whoever else holds what registered places held goes on to hold it: `written` are about to get other values. What is `replaced` by
-        something that others hold, too, is entangled with them."""
+        something that others hold, too, is entangled with them, and they with it."""
         picture = self.phases.look()
+        others = [(name, lazy) for name, lazy in self.lifted.items() if name not in replaced]
         held = [(path, tensor, _tracer.memory_of(tensor)) for path, tensor in (*replaced.items(), *picture.tensors) if is_lazy(tensor)]
-        counts = collections.Counter(memory for *_, memory in held)
+        in_places = [(name, _tracer.memory_of(lazy)) for name, lazy in others]
+        counts = collections.Counter([*(memory for *_, memory in held), *dict.fromkeys(memory for _, memory in in_places)])
         old = {_tracer.memory_of(lazy) for lazy in written}
-        self.entangled |= {path if path in replaced else self.phases.names.of(path, tensor) for path, tensor, memory in held
-                           if counts[memory] > 1 and (path in replaced or memory in old)}
+        shared = {memory for path, _, memory in held if counts[memory] > 1 and (path in replaced or memory in old)}
+        self.entangled |= {path if path in replaced else self.phases.names.of(path, tensor) for path, tensor, memory in held if memory in shared}
+        self.entangled |= {name for name, memory in in_places if memory in shared}
         stands_for = {id(tensor): tensor.clone() for path, tensor, memory in held if memory in old and path not in replaced}
         if stands_for:
             picture.restore(replacing(stands_for))

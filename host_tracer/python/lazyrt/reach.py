@@ -226,6 +226,12 @@ class Reach:
                 self._entries.append(TensorEntry(tensor, self._contents))
                 self.places[path] = Held(tensor, self._entries[-1].saved[0])
 
+    def paths_of(self, tensor):
+        """All places where this very tensor is."""
+        found = {path for path, other in self.tensors if other is tensor}
+        first = found | {self._seen.get(id(tensor))}
+        return found | {path for path, token in self.places.items() if type(token) is tuple and token[:1] == ("same as",) and token[1] in first}
+
     def names_attribute(self, name):
         """Whether the code mentions it."""
         return name in self._words

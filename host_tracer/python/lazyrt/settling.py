@@ -4,6 +4,7 @@ import torch
 
 from lazyrt import _tracer
 from lazyrt.entries import is_plain_tensor
+from lazyrt.errors import ExportError
 from lazyrt.phases import memory_of
 
 _EDIT = "keep it as a tensor (register_buffer, and tensor arithmetic on it), or make it an input"
@@ -19,6 +20,8 @@ def settle(phases, steps):
         _find(steps[0], "warning", "state", "the program reaches more objects than are looked at: what its calls change in the others is not "
               "seen")
     _note_tangles(steps)
+    _note_moves(phases, steps)
+    _note_held_elsewhere(phases, steps)
     _note_aliases(phases, steps)
     if len(phases.known) > 1:
         steps = _settled(phases, steps, sorted(fixed)) or _in_phases(phases, steps, sorted(fixed))
@@ -47,6 +50,31 @@ def _note_tangles(steps):
     for name in sorted(tangled & set().union(*(step.run.call.written for step in steps))):
         _find(steps[0], "error", "shared-memory", f"the program writes in place into '{name}', which it keeps between calls and "
               "which shares memory with another tensor: the graph does not see the write there", "clone() one of them")
+
+
+def _note_held_elsewhere(phases, steps):
+    """Registered tensors that are written in place and that the program has in other places, too: there no call puts the graph's tensor, nor
+    eager's copy."""
+    shell, found = phases.program.shell, {}
+    names = {name for tensors in (shell.named_buffers, shell.named_parameters) for name, _ in tensors(remove_duplicate=False)}
+    written = set().union(*(step.run.call.written for step in steps))
+    for step in steps:
+        registered = step.run.call.registered
+        for name in sorted(written & registered.keys()):
+            for path in sorted(step.run.phase.picture.paths_of(registered[name]) - names):
+                found.setdefault(path, name)
+    for path, name in found.items():
+        _find(steps[0], "error", "shared-memory", f"the program writes in place into '{name}', and has the same tensor as '{path}': the graph does not see the "
+              "write there", f"use '{name}' in both places, or clone() one of them")
+
+
+def _note_moves(phases, steps):
+    """A state is known by the name of its tensor."""
+    calls = [step.run.call for step in steps]
+    moved = set().union(*(call.moved for call in calls)) & phases.written.union(*(call.written | call.wrote for call in calls))
+    if moved:
+        _find(steps[0], "error", "changing-attribute", "the program puts modules or tensors in other places, and writes into them: in later calls "
+              + ", ".join(f"'{name}'" for name in sorted(moved)) + " is another one than before", "copy values from one into the other")
 
 
 def _note_aliases(phases, steps):
@@ -123,6 +151,9 @@ def _share_initial_contents(phases, steps, wanted):
     for step in steps:
         types.update(step.run.call.types)
     for name in {name for step in steps for name in step.trace.states if wanted(name)}:
+        if name not in first and name not in types:
+            raise ExportError(f"the program adds or moves the buffer '{name}' in a later call, and writes into it: make all buffers before the export, "
+                              "and leave them where they are", "unsupported")
         content = first[name].detach() if name in first else torch.zeros(types[name][0], dtype=types[name][1])
         if name in types and content.shape != types[name][0]:
             content = memory_of(content)

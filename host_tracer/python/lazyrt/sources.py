@@ -1,6 +1,7 @@
 """Where nodes come from: the user's line and the path of the module that runs."""
 
 import contextlib
+import functools
 import os
 import threading
 
@@ -19,21 +20,22 @@ def make_sources():
 
 @contextlib.contextmanager
 def module_paths(paths, sources):
-    """While active, `sources` knows which module of `paths` (id -> path) this thread is in."""
-    thread = threading.get_ident()
+    """While active, `sources` knows which module of `paths` (id -> path) this thread is in. Not by global hooks: where there are none at all, a
+    module does not see those that its forward registers."""
+    thread, real = threading.get_ident(), torch.nn.Module.__call__
 
-    def enter(module, inputs):
-        if threading.get_ident() == thread:
-            sources.enter_module(paths.get(id(module), type(module).__name__))
-
-    def leave(module, inputs, output):
-        if threading.get_ident() == thread:
+    @functools.wraps(real)
+    def call(module, *args, **kwargs):
+        if threading.get_ident() != thread:
+            return real(module, *args, **kwargs)
+        sources.enter_module(paths.get(id(module), type(module).__name__))
+        try:
+            return real(module, *args, **kwargs)
+        finally:
             sources.leave_module()
 
-    hooks = torch.nn.modules.module
-    handles = [hooks.register_module_forward_pre_hook(enter), hooks.register_module_forward_hook(leave, always_call=True)]
+    torch.nn.Module.__call__ = call
     try:
         yield
     finally:
-        for handle in handles:
-            handle.remove()
+        torch.nn.Module.__call__ = real

@@ -1,0 +1,262 @@
+"""What a program keeps gets other memory, or lies there in another order, later than the check's calls go."""
+
+import torch
+from harness import case
+from torch import Tensor, nn
+
+RIGHT, LOUD = ("right",), ("failed",)
+CALLS = [torch.full((3,), float(i + 1)) for i in range(24)]
+LONG = [torch.full((3,), float(i + 1)) for i in range(60)]
+
+
+class Late(nn.Module):
+    """What `gate` does happens in the fourteenth call alone."""
+
+    def __init__(self, init, gate, step):
+        super().__init__()
+        self.gate, self.step, self.n = gate, step, 0
+        init(self)
+
+    def forward(self, x):
+        if self.n == 13:
+            self.gate(self, x)
+        self.n = min(self.n + 1, 14)
+        return self.step(self, x)
+
+
+def late(init, step, expect):
+    def take(gate):
+        def make():
+            return Late(init, gate, step)
+
+        make.__name__, make.__module__ = gate.__name__, gate.__module__
+        return case(CALLS[0], CALLS, expect=expect)(make)
+
+    return take
+
+
+def two_buffers(self):
+    self.register_buffer("a", torch.zeros(3))
+    self.register_buffer("b", torch.zeros(3))
+
+
+def a_matrix(self):
+    self.register_buffer("m", torch.arange(9.0).reshape(3, 3))
+
+
+def only_a(self, x):
+    return self.a * 1 + x
+
+
+def add_to_b(self, x):
+    self.b.add_(x)
+    return self.a + x
+
+
+class Delay(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("ring", torch.zeros(40, 3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.ring.set_(torch.cat([self.ring[1:], x.unsqueeze(0)]))
+        return self.ring[0] + x * 0.001
+
+
+@case(LONG[0], LONG, expect=RIGHT)
+def delay_line_by_set():
+    return Delay()
+
+
+@case(LONG[0], LONG, expect=RIGHT, front="torchscript")
+def delay_line_of_a_script_by_set():
+    return torch.jit.script(Delay())
+
+
+@late(two_buffers, only_a, RIGHT)
+def set_late(self, x):
+    self.a.set_(x * 2)
+
+
+@late(two_buffers, only_a, RIGHT)
+def set_twice_late(self, x):
+    old = self.a.clone()
+    self.a.set_(x * 3)
+    self.a.set_(old + 1)
+
+
+@late(two_buffers, add_to_b, LOUD)
+def set_to_another_late(self, x):
+    self.a.set_(self.b)
+
+
+@late(a_matrix, lambda self, x: self.m @ x, RIGHT)
+def turned_late(self, x):
+    self.m.t_()
+
+
+@late(a_matrix, lambda self, x: self.m @ x, RIGHT)
+def axes_moved_late(self, x):
+    self.m.transpose_(0, 1)
+
+
+@late(two_buffers, only_a, RIGHT)
+def source_of_data_is_written(self, x):
+    given = x * 2
+    self.a.data = given
+    given.add_(5)
+
+
+@late(two_buffers, add_to_b, LOUD)
+def data_of_another_that_is_kept(self, x):
+    self.b = x * 2
+    self.a.data = self.b
+
+
+def two_tensors(self):
+    self.a, self.b = torch.zeros(3), torch.zeros(3)
+
+
+@late(two_tensors, add_to_b, LOUD)
+def plain_tensor_gets_data_of_another(self, x):
+    self.a.data = self.b
+
+
+@late(two_tensors, add_to_b, LOUD)
+def plain_tensor_is_set_to_another(self, x):
+    self.a.set_(self.b)
+
+
+@late(lambda self: setattr(self, "m", torch.arange(9.0).reshape(3, 3)), lambda self, x: self.m @ x, RIGHT)
+def plain_tensor_turned_late(self, x):
+    self.m.t_()
+
+
+# -------------------------------------------------------------------- places that become one
+
+
+@late(two_buffers, add_to_b, LOUD)
+def buffers_become_one(self, x):
+    self.a = self.b
+
+
+@late(two_buffers, add_to_b, LOUD)
+def view_of_a_buffer_in_place_of_another(self, x):
+    del self.a
+    self.a = self.b[:]
+
+
+class Cell(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("m", torch.zeros(3))
+
+    def forward(self, x):
+        self.m.add_(x)
+        return self.m * 1
+
+
+def two_cells(self):
+    self.one, self.other = Cell(), Cell()
+
+
+@late(two_cells, lambda self, x: (self.other(x), self.one.m + x), LOUD)
+def modules_become_one(self, x):
+    self.one = self.other
+
+
+@late(two_cells, lambda self, x: (self.one(x), self.other(x * 2)), LOUD)
+def modules_change_places(self, x):
+    self.one, self.other = self.other, self.one
+
+
+@late(two_cells, lambda self, x: (self.other(x), self.one.m + x), LOUD)
+def buffer_of_a_module_in_place_of_another(self, x):
+    self.one._buffers["m"] = self.other.m
+
+
+@late(lambda self: setattr(self, "cells", nn.ModuleList([Cell(), Cell()])), lambda self, x: self.cells[0](x) + self.cells[1](x * 2), LOUD)
+def module_is_put_in_front(self, x):
+    self.cells.insert(0, Cell())
+
+
+@late(two_buffers, lambda self, x: self.b.add_(x) + (self.kept() if hasattr(self, "kept") else 0), LOUD)
+def closure_keeps_a_buffer_late(self, x):
+    held = self.b
+    self.kept = lambda: held * 2
+
+
+class Holder:
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+
+def held_elsewhere(hold, read):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("b", torch.zeros(3))
+            self.kept = hold(self.b)
+
+        def forward(self, x):
+            self.b.add_(x)
+            return read(self.kept) + x
+
+    return Net()
+
+
+@case(CALLS[0], CALLS, expect=LOUD)
+def buffer_in_an_object():
+    return held_elsewhere(Holder, lambda kept: kept.tensor * 2)
+
+
+@case(CALLS[0], CALLS, expect=LOUD)
+def buffer_in_a_closure():
+    return held_elsewhere(lambda b: lambda: b * 2, lambda kept: kept())
+
+
+@case(CALLS[0], CALLS, expect=LOUD)
+def buffer_in_a_list():
+    return held_elsewhere(lambda b: [b], lambda kept: kept[0] * 2)
+
+
+@case(CALLS[0], CALLS, expect=RIGHT)
+def buffer_under_two_names():
+    class Net(Cell):
+        def __init__(self):
+            super().__init__()
+            self.part = Cell()
+            self.part.m = self.m
+
+        def forward(self, x):
+            return self.part(x) + self.m
+
+    return Net()
+
+
+@late(lambda self: setattr(self, "layers", nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)])), lambda self, x: self.layers[1](self.layers[0](x)), RIGHT)
+def layers_change_places(self, x):
+    self.layers[0], self.layers[1] = self.layers[1], self.layers[0]
+
+
+@late(lambda self: None, lambda self, x: x * 2, RIGHT)
+def hook_is_registered_by_the_module_that_runs(self, x):
+    self.register_forward_hook(lambda module, args, result: result * 3)
+
+
+# -------------------------------------------------------------------- what is left after an export
+
+
+@case(CALLS[0], CALLS, expect=LOUD)
+def buffers_swapped():
+    class Swapping(nn.Module):
+        def __init__(self):
+            super().__init__()
+            two_buffers(self)
+
+        def forward(self, x):
+            self.b.mul_(0.5).add_(x)
+            torch.utils.swap_tensors(self.a, self.b)
+            return self.a * 2 + self.b
+
+    return Swapping()
