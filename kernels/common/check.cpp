@@ -8,7 +8,7 @@ namespace {
 using ll = long long;
 
 /// Elements with zero extents counted as one fit kMaxTensorBytes, so strides never overflow either.
-Status check_size(const char* op, const char* role, int index, DType dtype, const Shape& shape) {
+Status check_size(Word op, Word role, int index, DType dtype, const Shape& shape) {
   int64_t bytes = static_cast<int64_t>(dtype_size(dtype));
   bool fits = bytes > 0 && shape.rank() <= kMaxRank;
   for (int i = 0; fits && i < shape.rank(); ++i) {
@@ -23,7 +23,7 @@ Status check_size(const char* op, const char* role, int index, DType dtype, cons
 
 }  // namespace
 
-Status check_operands(const char* op, const OpDef& def, Span<const TensorSpec> inputs,
+Status check_operands(Word op, const OpDef& def, Span<const TensorSpec> inputs,
                       Span<const TensorSpec> outputs) {
   const int count = static_cast<int>(inputs.size());
   if (count < def.min_inputs || (def.max_inputs >= 0 && count > def.max_inputs)) {
@@ -45,25 +45,25 @@ Status check_operands(const char* op, const OpDef& def, Span<const TensorSpec> i
   return Status();
 }
 
-Status check_dtype(const char* op, const char* operand, const TensorSpec& spec, DTypeSet allowed) {
+Status check_dtype(Word op, Word operand, const TensorSpec& spec, DTypeSet allowed) {
   if ((allowed >> static_cast<unsigned>(spec.dtype) & 1) != 0) return Status();
   return Status(Error::kInvalidArgument, "%s: %s of type %s is not supported", op, operand,
                 dtype_name(spec.dtype));
 }
 
-Status check_rank(const char* op, const char* operand, const TensorSpec& spec, int rank) {
+Status check_rank(Word op, Word operand, const TensorSpec& spec, int rank) {
   if (spec.shape.rank() == rank) return Status();
   return Status(Error::kInvalidArgument, "%s: %s has shape %s, must have %d dims", op, operand,
                 shape_text(spec.shape).text, rank);
 }
 
-Status check_min_rank(const char* op, const char* operand, const TensorSpec& spec, int rank) {
+Status check_min_rank(Word op, Word operand, const TensorSpec& spec, int rank) {
   if (spec.shape.rank() >= rank) return Status();
   return Status(Error::kInvalidArgument, "%s: %s has shape %s, must have at least %d dims", op,
                 operand, shape_text(spec.shape).text, rank);
 }
 
-Status check_operand(const char* op, const char* operand, const TensorSpec& spec, DType dtype,
+Status check_operand(Word op, Word operand, const TensorSpec& spec, DType dtype,
                      const Shape& shape) {
   if (!spec.present() || (spec.dtype == dtype && spec.shape == shape)) return Status();
   return Status(Error::kInvalidArgument, "%s: %s is %s%s, must be %s%s", op, operand,
@@ -71,37 +71,36 @@ Status check_operand(const char* op, const char* operand, const TensorSpec& spec
                 shape_text(shape).text);
 }
 
-Status check_range(const char* op, const char* attribute, int64_t value, int64_t low,
-                   int64_t high) {
+Status check_range(Word op, Word attribute, int64_t value, int64_t low, int64_t high) {
   if (value >= low && value <= high) return Status();
   return Status(Error::kInvalidArgument, "%s: %s is %lld, must be in [%lld, %lld]", op, attribute,
                 static_cast<ll>(value), static_cast<ll>(low), static_cast<ll>(high));
 }
 
-Status check_axis(const char* op, int64_t axis, int rank) {
+Status check_axis(Word op, int64_t axis, int rank) {
   if (axis >= 0 && axis < rank) return Status();
   return Status(Error::kInvalidArgument, "%s: axis %lld is not in [0, %d)", op,
                 static_cast<ll>(axis), rank);
 }
 
-Status check_clamp(const char* op, float min, float max) {
+Status check_clamp(Word op, float min, float max) {
   if (min <= max) return Status();
   return Status(Error::kInvalidArgument, "%s: clamp [%g, %g] is empty", op,
                 static_cast<double>(min), static_cast<double>(max));
 }
 
-Status check_epsilon(const char* op, double epsilon) {
+Status check_epsilon(Word op, double epsilon) {
   if (std::isfinite(epsilon) && epsilon >= 0) return Status();
   return Status(Error::kInvalidArgument, "%s: epsilon is %g, must be finite and >= 0", op, epsilon);
 }
 
-Status set_output(const char* op, TensorSpec* output, DType dtype, const Shape& shape) {
+Status set_output(Word op, TensorSpec* output, DType dtype, const Shape& shape) {
   LAZYRT_RETURN_IF_ERROR(check_size(op, "result", 0, dtype, shape));
   *output = TensorSpec{dtype, shape, nullptr};
   return Status();
 }
 
-Status count_windows(const char* op, const Window& w, int64_t* count) {
+Status count_windows(Word op, const Window& w, int64_t* count) {
   constexpr int64_t kLimit = INT32_MAX;
   if (w.kernel < 1 || w.stride < 1 || w.dilation < 1 || w.pad_before < 0 || w.pad_after < 0 ||
       w.kernel > kLimit || w.stride > kLimit || w.dilation > kLimit || w.pad_before > kLimit ||

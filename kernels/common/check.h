@@ -16,33 +16,33 @@ constexpr int64_t kMaxTensorBytes = int64_t{1} << 62;
 
 /// Counts of operands and results against `def`, and of every operand: its type is known, its
 /// extents are not negative, its size is at most kMaxTensorBytes. Call it first.
-Status check_operands(const char* op, const OpDef& def, Span<const TensorSpec> inputs,
+Status check_operands(Word op, const OpDef& def, Span<const TensorSpec> inputs,
                       Span<const TensorSpec> outputs);
 
 /// The operand's type is one of `allowed`.
-Status check_dtype(const char* op, const char* operand, const TensorSpec& spec, DTypeSet allowed);
+Status check_dtype(Word op, Word operand, const TensorSpec& spec, DTypeSet allowed);
 /// The operand has exactly / at least this many dims.
-Status check_rank(const char* op, const char* operand, const TensorSpec& spec, int rank);
-Status check_min_rank(const char* op, const char* operand, const TensorSpec& spec, int rank);
+Status check_rank(Word op, Word operand, const TensorSpec& spec, int rank);
+Status check_min_rank(Word op, Word operand, const TensorSpec& spec, int rank);
 /// The operand, if it is there, has this type and shape.
-Status check_operand(const char* op, const char* operand, const TensorSpec& spec, DType dtype,
+Status check_operand(Word op, Word operand, const TensorSpec& spec, DType dtype,
                      const Shape& shape);
 /// low <= value <= high.
-Status check_range(const char* op, const char* attribute, int64_t value, int64_t low, int64_t high);
+Status check_range(Word op, Word attribute, int64_t value, int64_t low, int64_t high);
 /// 0 <= axis < rank.
-Status check_axis(const char* op, int64_t axis, int rank);
+Status check_axis(Word op, int64_t axis, int rank);
 /// min and max of a fused clamp: no NaN, min <= max.
-Status check_clamp(const char* op, float min, float max);
+Status check_clamp(Word op, float min, float max);
 /// epsilon is finite and not negative.
-Status check_epsilon(const char* op, double epsilon);
+Status check_epsilon(Word op, double epsilon);
 
 /// Writes a result's type and shape, after the same checks as on operands.
-Status set_output(const char* op, TensorSpec* output, DType dtype, const Shape& shape);
+Status set_output(Word op, TensorSpec* output, DType dtype, const Shape& shape);
 
 /// One dim of a sliding window.
 struct Window {
-  const char* dim = "";  ///< "height" or "width", for messages
-  int64_t extent = 0;    ///< of the input
+  Word dim = "";       ///< "height" or "width", for messages
+  int64_t extent = 0;  ///< of the input
   int64_t kernel = 1;
   int64_t stride = 1;
   int64_t pad_before = 0;
@@ -52,7 +52,7 @@ struct Window {
 };
 /// Number of windows, by torch's rule; refuses hostile values and a kernel wider than the padded
 /// input.
-Status count_windows(const char* op, const Window& window, int64_t* count);
+Status count_windows(Word op, const Window& window, int64_t* count);
 
 /// The operand, or an absent one when the list is too short.
 template <class T>
@@ -77,7 +77,7 @@ Shape attribute_list(const Vector* v) {
 }
 /// The attribute vector has `expected` numbers, which is at most kMaxRank.
 template <class Vector>
-Status check_length(const char* op, const char* attribute, const Vector* v, int64_t expected) {
+Status check_length(Word op, Word attribute, const Vector* v, int64_t expected) {
   return attribute_size(v) == expected
              ? Status()
              : Status(Error::kInvalidArgument, "%s: %s has %lld numbers, must have %lld", op,
@@ -86,7 +86,7 @@ Status check_length(const char* op, const char* attribute, const Vector* v, int6
 }
 /// The axes are distinct and in [0, rank); returned as a bit set.
 template <class Vector>
-Status read_axes(const char* op, const Vector* axes, int rank, uint32_t* set) {
+Status read_axes(Word op, const Vector* axes, int rank, uint32_t* set) {
   *set = 0;
   for (int64_t i = 0; i < attribute_size(axes); ++i) {
     const int64_t axis = axes->Get(static_cast<flatbuffers::uoffset_t>(i));

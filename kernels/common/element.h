@@ -100,29 +100,29 @@ Status visit_dtype(Types<Ts...>, DType dtype, F&& f) {
   return found ? status : Status(Error::kUnsupported, "no kernel for type %s", dtype_name(dtype));
 }
 
+/// f(type), or kUnsupported where this build keeps no elements of that many bytes.
+template <class U, class F>
+Status visit_size([[maybe_unused]] Type<U> type, [[maybe_unused]] F& f) {
+  if constexpr (keeps_size(sizeof(U)))
+    return f(type);
+  else
+    return Status(Error::kUnsupported, "no kernel for elements of %zu bytes", sizeof(U));
+}
+
 /// Calls f(Type<U>{}) with the unsigned type of that many bytes, for kernels that only move
-/// elements.
+/// elements, and answers its Status; kUnsupported when this build does not keep the size.
 template <class F>
 Status visit_element_size(size_t bytes, F&& f) {
-  Status status;
-  const auto visit = [&](auto type) {
-    using U = typename decltype(type)::type;
-    if constexpr (keeps_size(sizeof(U))) status = f(type);
-  };
   switch (bytes) {
     case 1:
-      visit(Type<uint8_t>{});
-      break;
+      return visit_size(Type<uint8_t>{}, f);
     case 2:
-      visit(Type<uint16_t>{});
-      break;
+      return visit_size(Type<uint16_t>{}, f);
     case 4:
-      visit(Type<uint32_t>{});
-      break;
+      return visit_size(Type<uint32_t>{}, f);
     default:
-      visit(Type<uint64_t>{});
+      return visit_size(Type<uint64_t>{}, f);
   }
-  return status;
 }
 
 /// Conversion as torch's `to`: floating to integer truncates (into i64 with saturation, NaN to 0,

@@ -23,7 +23,7 @@ struct TransposeState {
 
 const TensorSpec& bias_of(const NodeSpec& node) { return operand_or_absent(node.inputs, 2); }
 
-Status refused(const char* why) { return Status(Error::kUnsupported, "conv_transpose2d: %s", why); }
+Status refused(Word why) { return Status(Error::kUnsupported, "conv_transpose2d: %s", why); }
 
 Status supports(const NodeSpec& node) {
   const TensorSpec& weight = node.inputs[1];

@@ -13,7 +13,7 @@ inline int64_t index_at(const TensorView& index, int64_t i) {
 }
 
 /// kOutOfRange names the first index that is not in [low, high).
-inline Status check_indices(const char* op, const TensorView& index, int64_t low, int64_t high) {
+inline Status check_indices(Word op, const TensorView& index, int64_t low, int64_t high) {
   for (int64_t i = 0, n = index.numel(); i < n; ++i) {
     const int64_t value = index_at(index, i);
     if (value >= low && value < high) continue;

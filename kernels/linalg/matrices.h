@@ -7,7 +7,7 @@
 namespace lazyrt {
 
 /// `spec` is floating and [...,N,N].
-inline Status check_square(const char* op, const char* operand, const TensorSpec& spec) {
+inline Status check_square(Word op, Word operand, const TensorSpec& spec) {
   LAZYRT_RETURN_IF_ERROR(check_dtype(op, operand, spec, kFloatTypes));
   LAZYRT_RETURN_IF_ERROR(check_min_rank(op, operand, spec, 2));
   if (spec.shape.back(0) == spec.shape.back(1)) return Status();

@@ -9,7 +9,7 @@ namespace lazyrt {
 
 /// x of a floating type; weight and bias, where given, have the shape of the last `normalized_rank`
 /// dims of x. The result is like x.
-inline Status infer_row_norm(const char* op, int normalized_rank, double epsilon,
+inline Status infer_row_norm(Word op, int normalized_rank, double epsilon,
                              Span<const TensorSpec> in, Span<TensorSpec> out) {
   const TensorSpec& x = in[0];
   LAZYRT_RETURN_IF_ERROR(check_dtype(op, "x", x, kFloatTypes));

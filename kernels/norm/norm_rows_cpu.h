@@ -7,7 +7,7 @@
 
 namespace lazyrt {
 
-inline Status supports_row_norm(const char* op, const NodeSpec& node) {
+inline Status supports_row_norm(Word op, const NodeSpec& node) {
   if (node.inputs[0].dtype == DType::kFloat32) return {};
   return Status(Error::kUnsupported, "%s: only f32", op);
 }

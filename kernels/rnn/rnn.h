@@ -48,7 +48,7 @@ RnnSizes rnn_sizes(const Table& a, int gates, int states, const Shape& x, const 
 
 /// The shape rule of both ops.
 template <class Table>
-Status infer_rnn(const char* op, const Table& a, int gates, int states, Span<const TensorSpec> in,
+Status infer_rnn(Word op, const Table& a, int gates, int states, Span<const TensorSpec> in,
                  Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_dtype(op, "x", in[0], kFloatTypes));
   LAZYRT_RETURN_IF_ERROR(check_rank(op, "x", in[0], 3));

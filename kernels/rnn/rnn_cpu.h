@@ -53,7 +53,7 @@ inline size_t rnn_panels(const RnnSizes& s) {
   return (static_cast<size_t>(s.gate_rows()) + kGemvPanel - 1) / kGemvPanel;
 }
 
-inline Status rnn_supports(const char* op, const NodeSpec& node, const RnnSizes& s) {
+inline Status rnn_supports(Word op, const NodeSpec& node, const RnnSizes& s) {
   if (node.inputs[0].dtype != DType::kFloat32)
     return Status(Error::kUnsupported, "%s: only f32", op);
   if (s.layers * s.directions > kMostRnnParts) {
@@ -90,9 +90,8 @@ inline void pack_recurrent(const RnnSizes& s, const float* w, const float* bias,
 }
 
 /// Packs w_hh and b_hh, or finds them.
-inline Status prepare_recurrent(const char* op, const CpuServices& cpu, const RnnSizes& s,
-                                const float* w, const float* bias, RnnPart* part,
-                                PreparedKernel* prepared) {
+inline Status prepare_recurrent(Word op, const CpuServices& cpu, const RnnSizes& s, const float* w,
+                                const float* bias, RnnPart* part, PreparedKernel* prepared) {
   PackingTag tag = {Packer::kRecurrent};
   tag.add(s.gate_rows()).add(s.hidden);
   WeightStore::Packing packing(
@@ -110,7 +109,7 @@ inline Status prepare_recurrent(const char* op, const CpuServices& cpu, const Rn
   return {};
 }
 
-inline Status prepare_rnn_part(const char* op, const PrepareContext& context, const RnnSizes& s,
+inline Status prepare_rnn_part(Word op, const PrepareContext& context, const RnnSizes& s,
                                int64_t layer, int64_t direction, RnnPart* part,
                                PreparedKernel* prepared) {
   const auto w = context.node.inputs.subspan(s.first_weight(layer, direction), s.weights());
@@ -134,7 +133,7 @@ inline void rnn_release(void* memory, const Allocator& allocator) {
   allocator.release(allocator.context, memory);
 }
 
-inline Status rnn_prepare(const char* op, const PrepareContext& context, const RnnSizes& s,
+inline Status rnn_prepare(Word op, const PrepareContext& context, const RnnSizes& s,
                           PreparedKernel* prepared) {
   static_assert(alignof(RnnPart) <= alignof(RnnState), "parts follow the state");
   const auto count = static_cast<size_t>(s.layers * s.directions);
@@ -212,7 +211,7 @@ inline void run_rnn_layer(const RunContext& context, RnnState* state, int64_t la
   });
 }
 
-inline Status rnn_run(const char* op, RnnState* state, const RunContext& context, RnnCell cell) {
+inline Status rnn_run(Word op, RnnState* state, const RunContext& context, RnnCell cell) {
   const RnnSizes& s = state->sizes;
   const RnnWorkspace at(s);
   const CpuServices& cpu = cpu_services(context);

@@ -17,7 +17,7 @@ using Mode = fb::UpsampleMode;
 /// One output position steps over 1 / scale input positions; with this, float holds any of them.
 constexpr double kLeastScale = 1.0 / INT32_MAX;
 
-Status check_dim(const char* name, int64_t extent, int64_t outputs, double scale) {
+Status check_dim(Word name, int64_t extent, int64_t outputs, double scale) {
   LAZYRT_RETURN_IF_ERROR(check_range("upsample2d", name, outputs, 1, INT32_MAX));
   LAZYRT_RETURN_IF_ERROR(check_range("upsample2d", "extent of x", extent, 1, INT32_MAX));
   if (scale == 0 || (scale >= kLeastScale && std::isfinite(scale))) return Status();

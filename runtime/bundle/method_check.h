@@ -98,13 +98,29 @@ struct MethodCheck {
     return id >= -1 && static_cast<int64_t>(id) < static_cast<int64_t>(count_of(method.sources()));
   }
   /// kInvalidBundle at this value, with its name.
+#if LAZYRT_MESSAGES
   Status bad_value(size_t id, const char* format, ...) const __attribute__((format(printf, 3, 4)));
+#else
+  template <size_t N, class... Args>
+  __attribute__((always_inline)) Status bad_value(size_t id, const char (&format)[N],
+                                                  const Args&... args) const {
+    return Status(Error::kInvalidBundle, format, args...).with_context("value %zu", id);
+  }
+#endif
   /// `status` at this node, with its op and source line; ok stays ok.
   Status at_node(int32_t node, const Status& status) const;
 };
 
 /// kInvalidBundle with this text.
+#if LAZYRT_MESSAGES
 Status bad_bundle(const char* format, ...) __attribute__((format(printf, 1, 2)));
+#else
+template <size_t N, class... Args>
+__attribute__((always_inline)) inline Status bad_bundle(const char (&format)[N],
+                                                        const Args&... args) {
+  return Status(Error::kInvalidBundle, format, args...);
+}
+#endif
 
 // The rules, in the order in which they build on each other.
 Status check_values(MethodCheck* check);           // value_rules.cpp
@@ -134,6 +150,6 @@ Status check_variant(const fb::Method& method, const fb::Method& variant);  // v
 
 /// No two of `names` are equal; each has 1..kBundleMaxNameBytes bytes. `what`: "input", "method",
 /// ... Reorders `names`.
-Status check_names(Array<const flatbuffers::String*>* names, const char* what, Budget* budget);
+Status check_names(Array<const flatbuffers::String*>* names, Word what, Budget* budget);
 
 }  // namespace lazyrt

@@ -174,7 +174,7 @@ Status check_inferred(MethodCheck* c, const OpDef& def, const fb::Node& node, Sc
   const Span<TensorSpec> outputs(scratch->outputs.data(), ids.size());
   const Status status = def.infer(attrs_of(node), inputs, outputs);
   if (status.error() == Error::kUnsupported) return status;
-  if (!status.ok()) return bad_bundle("%s", status.message());
+  if (!status.ok()) return status.as(Error::kInvalidBundle);
   for (size_t i = 0; i < ids.size(); ++i) {
     const TensorSpec& made = outputs[i];
     const auto id = static_cast<size_t>(ids[i]);
@@ -249,7 +249,9 @@ Status check_known_ops(const MethodCheck& c) {
     if (!first.ok()) ++more;
     if (first.ok()) first = c.at_node(i, status);
   }
-  return more == 0 ? first : Status(first.error(), "%s; %d more nodes too", first.message(), more);
+  if (more == 0) return first;
+  if (LAZYRT_MESSAGES == 0) return first.with_context("%d more nodes too", more);
+  return Status(first.error(), "%s; %d more nodes too", first.message(), more);
 }
 
 Status check_all_made(const MethodCheck& c) {

@@ -39,27 +39,46 @@ struct Listing {
     return Status(Error::kUnsupported, "%s has no function %d", op.name, wanted);
   }
 
-  Status node(const fb::Method& method, const fb::Node& node) const {
-    if (node.op_type() == fb::OpAttrs::CustomOp) return {};
-    const OpEntry* op = node.op() == nullptr ? nullptr : ops.find(attrs_of(node));
-    if (op == nullptr) {
-      return Status(Error::kUnsupported, "operator number %d is not known",
-                    static_cast<int>(node.op_type()));
+  void fill_source(const fb::Method& method, const fb::Node& node, OpUse* use) const {
+    const int32_t source = node.source();
+    if (source < 0 || static_cast<size_t>(source) >= count_of(method.sources())) return;
+    const fb::Source& s = *method.sources()->Get(static_cast<uint32_t>(source));
+    use->aten = text_of(s.aten());
+    use->module_path = text_of(s.module_path());
+    use->file = text_of(s.file());
+    use->line = s.line();
+  }
+
+  Status node(const fb::Method& method, const fb::Node& node, OpUse* use) const {
+    if (node.op() == nullptr) return Status(Error::kInvalidBundle, "it has no operator");
+    fill_source(method, node, use);
+    if (node.op_type() == fb::OpAttrs::CustomOp) {
+      use->custom = true;
+      use->op = text_of(node.op_as_CustomOp()->name());
+    } else {
+      const OpEntry* op = ops.find(attrs_of(node));
+      if (op == nullptr) {
+        return Status(Error::kUnsupported, "operator number %d is not known",
+                      static_cast<int>(node.op_type()));
+      }
+      use->op = op->name;
+      LAZYRT_RETURN_IF_ERROR(function(*op, attrs_of(node), &use->function));
     }
-    OpUse use;
-    use.op = op->name;
-    LAZYRT_RETURN_IF_ERROR(function(*op, attrs_of(node), &use.function));
-    LAZYRT_RETURN_IF_ERROR(operands(method, node.inputs(), &use.types));
-    LAZYRT_RETURN_IF_ERROR(operands(method, node.outputs(), &use.types));
-    hook(context, use);
+    LAZYRT_RETURN_IF_ERROR(operands(method, node.inputs(), &use->types));
+    LAZYRT_RETURN_IF_ERROR(operands(method, node.outputs(), &use->types));
+    hook(context, *use);
     return {};
   }
 
-  Status method(const fb::Method& m) const {
-    for (uint32_t i = 0; i < count_of(m.nodes()); ++i) {
-      LAZYRT_RETURN_IF_ERROR(node(m, *m.nodes()->Get(i))
-                                 .with_context("method '%.30s', node %u", text_of(m.name()),
-                                               static_cast<unsigned>(i)));
+  Status nodes(const fb::Method& method, size_t variant) const {
+    for (uint32_t i = 0; i < count_of(method.nodes()); ++i) {
+      OpUse use;
+      use.method = text_of(method.name());
+      use.variant = variant;
+      use.node = i;
+      LAZYRT_RETURN_IF_ERROR(node(method, *method.nodes()->Get(i), &use)
+                                 .with_context("method '%.30s', variant %zu, node %u", use.method,
+                                               variant, static_cast<unsigned>(i)));
     }
     return {};
   }
@@ -75,7 +94,7 @@ Status list_op_uses(Span<const uint8_t> bytes, const OpTable& ops, OpUseHook hoo
   for (uint32_t i = 0; i < count_of(methods); ++i) {
     const fb::Method& method = *methods->Get(i);
     for (size_t v = 0; v < variants_of(method); ++v) {
-      LAZYRT_RETURN_IF_ERROR(listing.method(variant_of(method, v)));
+      LAZYRT_RETURN_IF_ERROR(listing.nodes(variant_of(method, v), v));
     }
   }
   return {};

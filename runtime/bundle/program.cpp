@@ -52,6 +52,7 @@ Status read_program(Span<const uint8_t> bytes, const OpTable& ops, const LoadOpt
 class NameList {
  public:
   void add(const char* name) {
+    if (LAZYRT_MESSAGES == 0) return;
     const int n = snprintf(text_ + used_, sizeof(text_) - used_, used_ == 0 ? "%s" : ", %s", name);
     if (n > 0) used_ += static_cast<size_t>(n);
     if (used_ >= sizeof(text_)) used_ = sizeof(text_) - 1;
@@ -64,7 +65,7 @@ class NameList {
 };
 
 template <class Vector>
-Result<size_t> find_name(const Vector* items, std::string_view name, const char* what) {
+Result<size_t> find_name(const Vector* items, std::string_view name, Word what) {
   NameList names;
   for (uint32_t i = 0; i < count_of(items); ++i) {
     const char* candidate = text_of(items->Get(i)->name());

@@ -7,7 +7,7 @@
 namespace lazyrt {
 namespace {
 
-Status bad(const char* what) { return Status(Error::kInvalidBundle, "prolog: %s", what); }
+Status bad(Word what) { return Status(Error::kInvalidBundle, "prolog: %s", what); }
 
 Status check_identity(Span<const uint8_t> file) {
   if (reinterpret_cast<uintptr_t>(file.data()) % kBundleAlignment != 0) {
@@ -33,7 +33,7 @@ Status check_version(const BundleProlog& prolog) {
 }
 
 /// The section [offset, offset + bytes) begins at or after `*end` and ends in the file; moves *end.
-Status check_section(const char* name, uint64_t offset, uint64_t bytes, uint64_t alignment,
+Status check_section(Word name, uint64_t offset, uint64_t bytes, uint64_t alignment,
                      uint64_t file_bytes, uint64_t* end) {
   if (offset % alignment != 0) {
     return Status(Error::kInvalidBundle, "prolog: %s section is not aligned to %" PRIu64, name,
@@ -135,6 +135,7 @@ Status read_sections(Span<const uint8_t> file, bool check_data, BundleSections* 
 
 SourcePlace source_place(const fb::Method& method, int32_t source) {
   SourcePlace place = {};
+  if (LAZYRT_MESSAGES == 0) return place;
   if (source < 0 || static_cast<size_t>(source) >= count_of(method.sources())) return place;
   const fb::Source& s = *method.sources()->Get(static_cast<uint32_t>(source));
   const char* file = path_end(text_of(s.file()), 40);
@@ -143,7 +144,8 @@ SourcePlace source_place(const fb::Method& method, int32_t source) {
 }
 
 NodePlace node_place(const fb::Method& method, size_t index, const OpTable& ops) {
-  NodePlace place;
+  NodePlace place = {};
+  if (LAZYRT_MESSAGES == 0) return place;
   const char* op = "unknown op";
   SourcePlace source = {};
   if (index < count_of(method.nodes())) {

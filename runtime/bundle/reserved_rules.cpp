@@ -37,7 +37,7 @@ Status check_quantization(const MethodCheck& c, size_t id) {
   return check_scales(c, id, *q);
 }
 
-Status unsupported(const MethodCheck& c, const char* what) {
+Status unsupported(const MethodCheck& c, Word what) {
   return Status(Error::kUnsupported, "method '%.60s' has %s, which this runtime cannot run",
                 c.name(), what);
 }

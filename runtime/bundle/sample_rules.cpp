@@ -41,8 +41,7 @@ Status check_blob(const MethodCheck& c, const fb::Blob& blob, const fb::Binding&
   return {};
 }
 
-Status check_blobs(const MethodCheck& c, const Blobs* blobs, const Bindings* bindings,
-                   const char* what) {
+Status check_blobs(const MethodCheck& c, const Blobs* blobs, const Bindings* bindings, Word what) {
   if (count_of(blobs) != count_of(bindings)) {
     return bad_bundle("%zu %ss, the method has %zu", count_of(blobs), what, count_of(bindings));
   }

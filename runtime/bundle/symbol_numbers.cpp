@@ -217,6 +217,7 @@ bool is_close(const uint8_t* stored, const uint8_t* given, T rounding) {
 
 SizesText sizes_text(const fb::Method& method, Span<const int64_t> symbols) {
   SizesText out = {};
+  if (LAZYRT_MESSAGES == 0) return out;
   size_t used = 0;
   for (size_t i = 0; i < symbols.size() && used < sizeof(out.text); ++i) {
     const char* name = text_of(method.symbols()->Get(static_cast<uint32_t>(i))->name());

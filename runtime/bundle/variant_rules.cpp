@@ -17,12 +17,12 @@ bool same_text(const flatbuffers::String* a, const flatbuffers::String* b) {
   return std::strcmp(text_of(a), text_of(b)) == 0;
 }
 
-Status other_count(size_t has, const char* what, size_t method_has) {
+Status other_count(size_t has, Word what, size_t method_has) {
   return bad_bundle("%zu %ss, the method has %zu", has, what, method_has);
 }
 
 Status check_bindings(const fb::Method& method, const Bindings* wanted, const fb::Method& variant,
-                      const Bindings* given, const char* what) {
+                      const Bindings* given, Word what) {
   if (count_of(given) != count_of(wanted))
     return other_count(count_of(given), what, count_of(wanted));
   for (uint32_t i = 0; i < count_of(given); ++i) {

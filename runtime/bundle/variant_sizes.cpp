@@ -27,7 +27,7 @@ SymbolInfo info_of(const fb::Symbol& symbol) {
 Status check_symbol_value(const SymbolInfo& symbol, int64_t value) {
   if (holds(symbol, value)) return {};
   char multiples[48] = "";
-  if (symbol.multiple != 1)
+  if (LAZYRT_MESSAGES != 0 && symbol.multiple != 1)
     snprintf(multiples, sizeof(multiples), " in multiples of %" PRId64, symbol.multiple);
   return Status(Error::kInvalidArgument,
                 "'%.40s' is %" PRId64 ", allowed are %" PRId64 " to %" PRId64 "%s", symbol.name,

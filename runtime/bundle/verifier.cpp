@@ -12,6 +12,7 @@
 
 namespace lazyrt {
 
+#if LAZYRT_MESSAGES
 Status MethodCheck::bad_value(size_t id, const char* format, ...) const {
   char text[160];
   va_list args;
@@ -30,13 +31,15 @@ Status bad_bundle(const char* format, ...) {
   va_end(args);
   return Status(Error::kInvalidBundle, "%s", text);
 }
+#endif
 
 Status MethodCheck::at_node(int32_t index, const Status& status) const {
   if (status.ok()) return status;
-  return status.with_context("%s", node_place(method, static_cast<size_t>(index), ops).text);
+  const auto node = static_cast<size_t>(index);
+  return status.at_node(node, node_place(method, node, ops).text);
 }
 
-Status check_names(Array<const flatbuffers::String*>* names, const char* what, Budget* budget) {
+Status check_names(Array<const flatbuffers::String*>* names, Word what, Budget* budget) {
   for (const flatbuffers::String* name : *names) {
     if (name == nullptr || name->size() == 0 || name->size() > kBundleMaxNameBytes) {
       return Status(Error::kInvalidBundle, "a name of the %ss is missing, empty or too long", what);

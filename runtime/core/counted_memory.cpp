@@ -98,9 +98,9 @@ void CountedMemory::release(void* pointer) {
 
 Status CountedMemory::explained(const Status& status, const char* option) const {
   if (status.error() != Error::kOutOfMemory || refusal_ != Refusal::kLimit) return status;
-  return Status(status.error(),
-                "%" PRIu64 " bytes more than the %" PRIu64 " in use exceed %s of %" PRIu64 ": %s",
-                refused_bytes_, used_, option, limit_, status.message());
+  return status.with_context("%" PRIu64 " bytes more than the %" PRIu64
+                             " in use exceed %s of %" PRIu64,
+                             refused_bytes_, used_, option, limit_);
 }
 
 }  // namespace lazyrt

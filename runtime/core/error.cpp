@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 namespace lazyrt {
 
@@ -25,6 +26,8 @@ const char* error_name(Error error) {
   const auto i = static_cast<unsigned>(error);
   return i < sizeof(kNames) / sizeof(kNames[0]) ? kNames[i] : "?";
 }
+
+#if LAZYRT_MESSAGES
 
 namespace {
 
@@ -81,6 +84,83 @@ Status Status::with_context(const char* format, ...) const {
   const int end = append(out.message_, n < 0 ? 0 : std::min(n, kMessageBytes - 1), ": ");
   append(out.message_, end, message_);
   mend_characters(out.message_);
+  return out;
+}
+
+Status Status::at_node(size_t, const char* text) const { return with_context("%s", text); }
+
+#else
+
+namespace {
+
+/// Appends digits of that base at `at`; `at` moves on, as far as there is room.
+void append_number(char* buffer, size_t* at, uint64_t value, uint64_t base, size_t least) {
+  char digits[24];
+  size_t n = 0;
+  for (; value != 0 || n < least; value /= base) digits[n++] = "0123456789abcdef"[value % base];
+  while (n > 0 && *at < Status::kMessageBytes - 1) buffer[(*at)++] = digits[--n];
+}
+void append_mark(char* buffer, size_t* at, char mark) {
+  if (*at < Status::kMessageBytes - 1) buffer[(*at)++] = mark;
+}
+
+}  // namespace
+
+int64_t Status::bits_of(double value) {
+  int64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+void Status::start(Error error, uint32_t id, const int64_t* numbers, size_t count) {
+  error_ = error;
+  add(id, numbers, count);
+}
+
+void Status::add(uint32_t id, const int64_t* numbers, size_t count) {
+  if (ok() || parts_ == kParts) return;
+  ids_[parts_] = id;
+  counts_[parts_] = 0;
+  for (size_t i = 0; i < count && numbers_used_ < kNumbers; ++i) {
+    numbers_[numbers_used_++] = numbers[i];
+    ++counts_[parts_];
+  }
+  ++parts_;
+}
+
+Status Status::at_node(size_t node, const char*) const {
+  Status out = *this;
+  if (!ok()) out.node_ = static_cast<int32_t>(node);
+  return out;
+}
+
+const char* Status::message() const {
+  size_t at = 0;
+  size_t number = 0;
+  for (size_t part = 0; part < parts_; ++part) {
+    if (part != 0) append_mark(message_, &at, '/');
+    append_number(message_, &at, ids_[part], 16, 8);
+    for (size_t i = 0; i < counts_[part]; ++i, ++number) {
+      append_mark(message_, &at, ',');
+      const bool negative = numbers_[number] < 0;
+      if (negative) append_mark(message_, &at, '-');
+      const auto bits = static_cast<uint64_t>(numbers_[number]);
+      append_number(message_, &at, negative ? 0 - bits : bits, 10, 1);
+    }
+  }
+  if (node_ >= 0) {
+    append_mark(message_, &at, ':');
+    append_number(message_, &at, static_cast<uint64_t>(node_), 10, 1);
+  }
+  message_[at] = '\0';
+  return message_;
+}
+
+#endif
+
+Status Status::as(Error error) const {
+  Status out = *this;
+  out.error_ = error;
   return out;
 }
 

@@ -13,6 +13,7 @@ std::atomic<LogHook> log_hook{nullptr};
 
 void set_log_hook(LogHook hook) { log_hook.store(hook); }
 
+#if LAZYRT_MESSAGES
 void log_line(LogLevel level, const char* format, ...) {
   const LogHook hook = log_hook.load();
   if (hook == nullptr) return;
@@ -23,5 +24,11 @@ void log_line(LogLevel level, const char* format, ...) {
   va_end(args);
   hook(level, line);
 }
+#else
+void log_code(LogLevel level, const Status& status) {
+  const LogHook hook = log_hook.load();
+  if (hook != nullptr) hook(level, status.message());
+}
+#endif
 
 }  // namespace lazyrt

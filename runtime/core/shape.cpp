@@ -1,16 +1,20 @@
 #include "lazyrt/shape.h"
 
+#include <cinttypes>
 #include <cstdio>
+
+#include "lazyrt/error.h"
 
 namespace lazyrt {
 
 ShapeText shape_text(const Shape& shape) {
   ShapeText out;
+  if (LAZYRT_MESSAGES == 0) return out.text[0] = '\0', out;
   size_t n = 0;
   out.text[n++] = '[';
   for (int i = 0; i < shape.rank(); ++i) {
-    n += static_cast<size_t>(snprintf(out.text + n, sizeof(out.text) - n, i == 0 ? "%lld" : ",%lld",
-                                      static_cast<long long>(shape[i])));
+    n += static_cast<size_t>(
+        snprintf(out.text + n, sizeof(out.text) - n, i == 0 ? "%" PRId64 : ",%" PRId64, shape[i]));
   }
   out.text[n++] = ']';
   out.text[n] = '\0';

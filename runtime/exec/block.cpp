@@ -4,7 +4,7 @@
 
 namespace lazyrt {
 
-Status Block::make(uint64_t bytes, size_t alignment, const Allocator& allocator, const char* what) {
+Status Block::make(uint64_t bytes, size_t alignment, const Allocator& allocator, Word what) {
   if (bytes > SIZE_MAX / 2) {
     return Status(Error::kOutOfMemory, "%s: %" PRIu64 " bytes are more than this machine addresses",
                   what, bytes);

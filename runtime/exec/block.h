@@ -16,7 +16,7 @@ class Block {
   ~Block() { clear(); }
 
   /// kOutOfMemory names `what`. REQUIRES: empty.
-  Status make(uint64_t bytes, size_t alignment, const Allocator& allocator, const char* what);
+  Status make(uint64_t bytes, size_t alignment, const Allocator& allocator, Word what);
   void clear();
 
   uint8_t* data() const { return data_; }

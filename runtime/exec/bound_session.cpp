@@ -18,15 +18,19 @@ class Reasons {
  public:
   Reasons(const char* method, size_t variants)
       : share_(static_cast<int>(std::max<size_t>(150 / variants, 24))) {
+    if (LAZYRT_MESSAGES == 0) return;
     used_ = snprintf(text_, sizeof(text_), "no variant of method '%.30s' takes this input", method);
   }
   void add(size_t variant, const char* why) {
     const auto used = static_cast<size_t>(used_);
-    if (used >= sizeof(text_)) return;
+    if (LAZYRT_MESSAGES == 0 || used >= sizeof(text_)) return;
     used_ += snprintf(text_ + used, sizeof(text_) - used, "%s %zu: %.*s", count_++ == 0 ? ":" : ";",
                       variant, share_, why);
   }
-  Status status() const { return Status(Error::kGuardFailed, "%s", text_); }
+  Status status() const {
+    return LAZYRT_MESSAGES != 0 ? Status(Error::kGuardFailed, "%s", text_)
+                                : Status(Error::kGuardFailed, "no variant takes this input");
+  }
 
  private:
   char text_[Status::kMessageBytes];
@@ -283,7 +287,7 @@ Status BoundSession::no_input(size_t i) const {
 Status BoundSession::wrong_input(size_t i, const char* given) const {
   char wanted[120];
   size_t used = 0;
-  for (size_t v = 0; v < variant_count_ && used < sizeof(wanted); ++v) {
+  for (size_t v = 0; LAZYRT_MESSAGES != 0 && v < variant_count_ && used < sizeof(wanted); ++v) {
     const TensorView& x = variants_[v].input(i);
     bool repeated = false;
     for (size_t w = 0; w < v; ++w) repeated = repeated || variants_[w].input(i).shape == x.shape;
@@ -320,7 +324,7 @@ Status BoundSession::find_shape(size_t i, size_t bytes, Shape* shape) const {
                   bytes);
   }
   char given[32];
-  snprintf(given, sizeof(given), "%zu bytes", bytes);
+  if (LAZYRT_MESSAGES != 0) snprintf(given, sizeof(given), "%zu bytes", bytes);
   return wrong_input(i, given);
 }
 
@@ -356,7 +360,8 @@ Status BoundSession::check_input(size_t i, const TensorView& tensor) const {
     if (tensor.dtype == wanted.dtype && tensor.shape == wanted.shape) return {};
   }
   char given[sizeof(ShapeText) + 8];
-  snprintf(given, sizeof(given), "%s%s", dtype_name(tensor.dtype), shape_text(tensor.shape).text);
+  if (LAZYRT_MESSAGES != 0)
+    snprintf(given, sizeof(given), "%s%s", dtype_name(tensor.dtype), shape_text(tensor.shape).text);
   return wrong_input(i, given);
 }
 

@@ -60,7 +60,8 @@ struct NumberText {
 
 NumberText text_of_number(const fb::Guard& guard, DType dtype, bool is_real, int64_t integer,
                           double real) {
-  NumberText out;
+  NumberText out = {};
+  if (LAZYRT_MESSAGES == 0) return out;
   const bool truth = guard.kind() == fb::GuardKind::Truth || dtype == DType::kBool;
   if (is_real) {
     snprintf(out.text, sizeof(out.text), "%.9g", real);

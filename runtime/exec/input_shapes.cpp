@@ -20,7 +20,8 @@ struct SymbolicText {
   char text[160];
 };
 SymbolicText symbolic_text(const fb::Method& method, const fb::Value& value) {
-  SymbolicText out;
+  SymbolicText out = {};
+  if (LAZYRT_MESSAGES == 0) return out;
   const TensorSpec spec = spec_of(value);
   auto used =
       static_cast<size_t>(snprintf(out.text, sizeof(out.text), "%s[", dtype_name(spec.dtype)));

@@ -163,10 +163,10 @@ Status Planner::choose(size_t index, const Backend* from, const Status& refusal)
       finish(index, spec);
       return {};
     }
-    if (!is_refusal(status)) return status.with_context("%s", place_of(index).text);
+    if (!is_refusal(status)) return status.at_node(index, place_of(index).text);
     if (first.ok()) first = status;
   }
-  return first.with_context("%s", place_of(index).text);
+  return first.at_node(index, place_of(index).text);
 }
 
 /// The kernel has its own copy of the weights: the mapped file's pages need not stay in memory.
@@ -250,7 +250,7 @@ Status Planner::compile_segments() {
       first += count;
       continue;
     }
-    if (!is_refusal(status)) return status.with_context("%s", place_of(first).text);
+    if (!is_refusal(status)) return status.at_node(first, place_of(first).text);
     const Backend* next = node.backend->fallback;
     for (size_t i = first; i < first + count; ++i) LAZYRT_RETURN_IF_ERROR(choose(i, next, status));
   }

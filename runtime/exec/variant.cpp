@@ -519,7 +519,7 @@ Status Variant::run(const RunStop& stop) {
 Status Variant::with_place(size_t step, const Status& status) const {
   const PlannedStep& planned = plan_.steps()[step];
   if (!kDevices || planned.kind == PlannedStep::Kind::kNode)
-    return status.with_context("%s", node_place(*texts_, planned.index, *ops_).text);
+    return status.at_node(planned.index, node_place(*texts_, planned.index, *ops_).text);
   const char* backend = services_->slot(slot_of_space(planned.space)).backend->name;
   return status.with_context("method '%.30s', on %s", text_of(texts_->name()), backend);
 }

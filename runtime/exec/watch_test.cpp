@@ -122,6 +122,42 @@ TEST(Watch, SelectsByNameNumberValueAndModule) {
   }
 }
 
+TEST(Watch, NumbersRepeatsOfManyNodesInTheirOrder) {
+  constexpr int kNodes = 20000;
+  const char* modules[] = {"", "a", "a.b", "b"};
+  test::BundleParts parts;
+  test::MethodBuilder b(&parts);
+  b.input("x", DType::kFloat32, {1});
+  for (const char* module : modules) {
+    b.method().sources.push_back(std::make_unique<fb::SourceT>());
+    b.method().sources.back()->module_path = module;
+  }
+  std::map<std::string, int> seen;
+  std::vector<std::string> expected;
+  int last = b.node(test::add(), {0, 0}, DType::kFloat32, {1});
+  expected.push_back("0@binary");
+  seen["binary"] = 1;
+  for (int i = 1; i < kNodes; ++i) {
+    const int module = i * 7919 % 5 - 1;  // -1: no source, which is as module ""
+    const bool sum = i % 3 == 0;
+    last = sum ? b.node(test::add(), {last, last}, DType::kFloat32, {1}, last)
+               : b.node(test::relu(), {last}, DType::kFloat32, {1}, last);
+    b.method().nodes.back()->source = module;
+    const std::string path = module < 1 ? "" : std::string(modules[module]) + "/";
+    const std::string name = path + (sum ? "binary" : "unary");
+    const int repeat = seen[name]++;
+    expected.push_back("0@" + name + (repeat == 0 ? "" : "_" + std::to_string(repeat)));
+  }
+  b.output("y", last);
+  const Loaded bundle(parts);
+  WatchedSession w(bundle, "*");
+  EXPECT_EQ(w.seen.asked, static_cast<size_t>(kNodes));
+  const float x = 0;
+  ASSERT_TRUE(w.session->set_input(0, &x, sizeof(x)).ok());
+  ASSERT_TRUE(w.session->run().ok());
+  EXPECT_EQ(w.seen.names, expected);
+}
+
 TEST(Watch, ANameIsAsLongAsItSays) {
   TapPoint point;
   point.op = "lstm";

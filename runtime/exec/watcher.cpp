@@ -93,22 +93,42 @@ TapPoint Watcher::point_of(const Tap& tap) const {
   return point;
 }
 
+/// (*repeats)[n]: how many nodes before n have its operator and module.
+Status Watcher::count_repeats(Array<uint32_t>* repeats) const {
+  const size_t nodes = count_of(texts_->nodes());
+  Array<uint32_t> order;
+  if (!order.make(nodes, allocator_) || !repeats->make(nodes, allocator_))
+    return Status(Error::kOutOfMemory, "no memory for the names of taps");
+  const auto compare = [this](uint32_t a, uint32_t b) {
+    Tap first, second;
+    first.node = a;
+    second.node = b;
+    const TapPoint x = point_of(first);
+    const TapPoint y = point_of(second);
+    const int ops = std::strcmp(x.op, y.op);
+    return ops != 0 ? ops : std::strcmp(x.module_path, y.module_path);
+  };
+  for (uint32_t n = 0; n < nodes; ++n) order[n] = n;
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    const int names = compare(a, b);
+    return names != 0 ? names < 0 : a < b;
+  });
+  for (size_t i = 1; i < nodes; ++i) {
+    if (compare(order[i - 1], order[i]) == 0) (*repeats)[order[i]] = (*repeats)[order[i - 1]] + 1;
+  }
+  return {};
+}
+
 /// Calls fn(tap, point) with each result of each node, in order.
 template <class Fn>
-void Watcher::for_each_point(const Fn& fn) const {
-  for (uint32_t n = 0; n < count_of(texts_->nodes()); ++n) {
+Status Watcher::for_each_point(const Fn& fn) const {
+  Array<uint32_t> repeats;
+  LAZYRT_RETURN_IF_ERROR(count_repeats(&repeats));
+  for (uint32_t n = 0; n < repeats.size(); ++n) {
     const Span<const int32_t> results = ints_of(texts_->nodes()->Get(n)->outputs());
     Tap tap;
     tap.node = n;
-    const TapPoint of_node = point_of(tap);
-    for (uint32_t earlier = 0; earlier < n; ++earlier) {
-      Tap other;
-      other.node = earlier;
-      const TapPoint point = point_of(other);
-      const bool alike = std::strcmp(point.op, of_node.op) == 0 &&
-                         std::strcmp(point.module_path, of_node.module_path) == 0;
-      tap.repeat += alike ? 1 : 0;
-    }
+    tap.repeat = repeats[n];
     for (uint32_t r = 0; r < results.size(); ++r) {
       if (results[r] < 0) continue;
       tap.result = r;
@@ -116,6 +136,7 @@ void Watcher::for_each_point(const Fn& fn) const {
       fn(tap, point_of(tap));
     }
   }
+  return {};
 }
 
 Status Watcher::make(const Watch* watch, size_t variant, const fb::Method& texts,
@@ -132,9 +153,9 @@ Status Watcher::make(const Watch* watch, size_t variant, const fb::Method& texts
   Array<Tap> wanted;
   if (!wanted.make(results, allocator)) return Status(Error::kOutOfMemory, "no memory for taps");
   size_t count = 0;
-  for_each_point([&](const Tap& tap, const TapPoint& point) {
+  LAZYRT_RETURN_IF_ERROR(for_each_point([&](const Tap& tap, const TapPoint& point) {
     if (watch->wants == nullptr || watch->wants(watch->context, point)) wanted[count++] = tap;
-  });
+  }));
   if (count == 0) return {};
   if (!points_.make(count, allocator) || !tapped_.make(count_of(texts.nodes()), allocator))
     return Status(Error::kOutOfMemory, "no memory for taps");

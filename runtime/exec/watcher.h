@@ -75,8 +75,9 @@ class Watcher {
     uint32_t value = 0;
     uint32_t repeat = 0;
   };
+  Status count_repeats(Array<uint32_t>* repeats) const;
   template <class Fn>
-  void for_each_point(const Fn& fn) const;
+  Status for_each_point(const Fn& fn) const;
   TapPoint point_of(const Tap& tap) const;
 
   const Watch* watch_ = nullptr;

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "platforms/posix/lazy_run/bench.h"
+#include "platforms/posix/lazy_run/explain.h"
 #include "platforms/posix/lazy_run/inputs.h"
 #include "platforms/posix/lazy_run/op_list.h"
 #include "platforms/posix/lazy_run/progress.h"
@@ -284,6 +285,10 @@ ExitCode run(int argc, char** argv) {
   Options options;
   ExitCode code = ExitCode::kOk;
   if (!parse_options(argc, argv, &options, &code)) return code;
+  if (!options.explain.empty()) {
+    std::printf("%s", explain(options.explain, options.bundle, default_ops()).c_str());
+    return ExitCode::kOk;
+  }
   if (options.ops) {
     std::printf("%s", op_list(options.bundle, default_ops()).c_str());
     return ExitCode::kOk;

@@ -5,30 +5,15 @@
 #include "lazyrt/dtype.h"
 #include "lazyrt/op_uses.h"
 #include "platforms/posix/lazy_run/failure.h"
-#include "runtime/platform/platform.h"
+#include "platforms/posix/lazy_run/mapping.h"
 
 namespace lazyrt::run {
 namespace {
 
 using TypesByName = std::map<std::string, uint32_t>;
 
-class Mapping {
- public:
-  explicit Mapping(const std::string& path) {
-    const Status status = platform_map_file(path.c_str(), &file_);
-    if (!status.ok()) throw Failure(ExitCode::kIo, status.message());
-  }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  ~Mapping() { platform_unmap_file(file_); }
-
-  Span<const uint8_t> bytes() const { return {file_.data, file_.bytes}; }
-
- private:
-  MappedFile file_;
-};
-
 void add_use(void* context, const OpUse& use) {
+  if (use.custom) return;
   const std::string function = use.function[0] == '\0' ? "" : std::string(".") + use.function;
   (*static_cast<TypesByName*>(context))[use.op + function] |= use.types;
 }

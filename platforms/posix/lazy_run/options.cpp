@@ -82,6 +82,9 @@ void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
                   "Most steps (about one multiply-add each) that a run may take; 0: 2^43");
   app->add_option("--node-work-limit", o->node_work_limit,
                   "Most steps of one node, and elements around an empty value; 0: 2^40");
+  app->add_option("--explain", o->explain,
+                  "Runs nothing: the text of a message of a library without texts "
+                  "(1a2b3c4d,7:12), and the bundle's node that it names");
   app->add_flag("--ops", o->ops,
                 "Runs nothing: lists the operators, functions and types that the bundle uses, for "
                 "lazyrt_selective");

@@ -30,7 +30,8 @@ struct Options {
   bool json = false;
   bool profile = false;
   bool check_data = false;
-  bool ops = false;  ///< list what the bundle needs of a build instead of running it
+  std::string explain;  ///< a code to give the text of instead of running
+  bool ops = false;     ///< list what the bundle needs of a build instead of running it
 
   bool bench() const { return bench_seconds > 0; }
   bool has_inputs() const { return !inputs.empty() || !input_dir.empty(); }

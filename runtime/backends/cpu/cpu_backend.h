@@ -90,11 +90,11 @@ Status prepared_or_released(Status status, const Allocator& allocator, PreparedK
                             void (*release)(void*, const Allocator&) = release_state);
 
 /// For the rule of one of several ways (Kernel::ways): the text is seen where none takes the node.
-inline Status takes(bool condition, const char* what) {
+inline Status takes(bool condition, Word what) {
   return condition ? Status() : Status(Error::kUnsupported, "not for %s", what);
 }
 
-inline Status no_memory(const char* what) {
+inline Status no_memory(Word what) {
   return Status(Error::kOutOfMemory, "%s: no memory for the kernel's state", what);
 }
 

@@ -76,7 +76,7 @@ inline bool pack_gemm(WeightStore::Packing* packing, const float* w, const float
 
 /// What Kernel::prepare does for a product with the node's constant weights inputs[1] [columns,
 /// ...] and its constant or absent bias.
-inline Status prepare_gemm(const char* op, const PrepareContext& context, const TensorSpec& bias,
+inline Status prepare_gemm(Word op, const PrepareContext& context, const TensorSpec& bias,
                            GemmPanels* panels, PreparedKernel* prepared) {
   const TensorSpec& weight = context.node.inputs[1];
   const auto columns = static_cast<size_t>(weight.shape[0]);

@@ -16,7 +16,7 @@ constexpr int64_t kLargestTile = 64;
 
 enum class Phase { kPrepare, kRun };
 
-Status status_of_xnn(const char* call, enum xnn_status status, Phase phase) {
+Status status_of_xnn(Word call, enum xnn_status status, Phase phase) {
   switch (status) {
     case xnn_status_success:
       return {};
@@ -31,7 +31,7 @@ Status status_of_xnn(const char* call, enum xnn_status status, Phase phase) {
   }
 }
 
-Status refused(const char* call, const char* why) {
+Status refused(Word call, Word why) {
   return Status(Error::kUnsupported, "%s: XNNPACK cannot take %s", call, why);
 }
 
@@ -60,7 +60,7 @@ bool in_range(int64_t low, std::initializer_list<int64_t> values) {
 
 /// Success of a create call is an operator: XNNPACK forgets to report that memory was short when it
 /// frees one that is half made.
-Status created(const char* call, enum xnn_status status, const xnn_operator_t* op) {
+Status created(Word call, enum xnn_status status, const xnn_operator_t* op) {
   if (status == xnn_status_success && *op == nullptr) status = xnn_status_out_of_memory;
   return status_of_xnn(call, status, Phase::kPrepare);
 }
@@ -79,7 +79,7 @@ void add_workspace(size_t bytes, PreparedKernel* prepared) {
 
 // Fully connected.
 
-Status check(const char* call, const XnnFullyConnected& l) {
+Status check(Word call, const XnnFullyConnected& l) {
   if (l.rows == 0 || l.inputs == 0 || l.outputs == 0) return refused(call, "an empty operand");
   if (!(l.min <= l.max)) return refused(call, "an empty clamp");
   const int64_t tile = kLargestTile * kLargestTile * static_cast<int64_t>(sizeof(float));
@@ -90,8 +90,8 @@ Status check(const char* call, const XnnFullyConnected& l) {
   return refused(call, "operands this large");
 }
 
-Status create(const char* call, const CpuServices& cpu, const XnnFullyConnected& l,
-              xnn_operator_t* op, size_t* packed_bytes) {
+Status create(Word call, const CpuServices& cpu, const XnnFullyConnected& l, xnn_operator_t* op,
+              size_t* packed_bytes) {
   if (l.weights == nullptr) {
     return created(call, xnn_create_dynamic_fully_connected_nc_f32(l.min, l.max, 0, op), op);
   }
@@ -127,7 +127,7 @@ int64_t pointer_bytes(const XnnConvolution& c) {
                        sizeof(void*));
 }
 
-Status check_sizes(const char* call, const XnnConvolution& c) {
+Status check_sizes(Word call, const XnnConvolution& c) {
   const int64_t channels = c.group_inputs + kLargestTile;
   // Computed in 32 bits: a filter's bytes, and the strides of a transposed convolution.
   if (!fits(kMost32, c.kernel_h, c.kernel_w, channels, sizeof(float)) ||
@@ -145,7 +145,7 @@ Status check_sizes(const char* call, const XnnConvolution& c) {
   return {};
 }
 
-Status check(const char* call, const XnnConvolution& c) {
+Status check(Word call, const XnnConvolution& c) {
   if (!in_range(0, {c.pad_top, c.pad_right, c.pad_bottom, c.pad_left})) {
     return refused(call, "this padding");
   }
@@ -186,9 +186,9 @@ PackingTag deconvolution_tag(const XnnConvolution& c) {
 }
 
 /// Both kinds of convolution are created by functions of one type.
-Status create(const char* call, const CpuServices& cpu, const XnnConvolution& c,
-              const PackingTag& tag, decltype(&xnn_create_convolution2d_nhwc_f32) create_op,
-              xnn_operator_t* op, size_t* packed_bytes) {
+Status create(Word call, const CpuServices& cpu, const XnnConvolution& c, const PackingTag& tag,
+              decltype(&xnn_create_convolution2d_nhwc_f32) create_op, xnn_operator_t* op,
+              size_t* packed_bytes) {
   WeightStore::Packing packing(cpu.weights, tag, filter_bytes(c), cpu.memory);
   const enum xnn_status status = create_op(
       u32(c.pad_top), u32(c.pad_right), u32(c.pad_bottom), u32(c.pad_left), u32(c.kernel_h),
@@ -200,13 +200,13 @@ Status create(const char* call, const CpuServices& cpu, const XnnConvolution& c,
 }
 
 /// XNNPACK computes what the shape rule says.
-Status check_output(const char* call, const XnnConvolution& c, size_t height, size_t width) {
+Status check_output(Word call, const XnnConvolution& c, size_t height, size_t width) {
   if (height == size(c.y[1]) && width == size(c.y[2])) return {};
   return Status(Error::kInternal, "%s: XNNPACK makes %zux%zu of %s", call, height, width,
                 shape_text(c.y).text);
 }
 
-Status reshape(const char* call, const CpuServices& cpu, const XnnConvolution& c, xnn_operator_t op,
+Status reshape(Word call, const CpuServices& cpu, const XnnConvolution& c, xnn_operator_t op,
                size_t* workspace_bytes) {
   size_t height = 0, width = 0, alignment = 0;
   LAZYRT_RETURN_IF_ERROR(status_of_xnn(
@@ -217,7 +217,7 @@ Status reshape(const char* call, const CpuServices& cpu, const XnnConvolution& c
   return check_output(call, c, height, width);
 }
 
-Status reshape_transposed(const char* call, const CpuServices& cpu, const XnnConvolution& c,
+Status reshape_transposed(Word call, const CpuServices& cpu, const XnnConvolution& c,
                           xnn_operator_t op) {
   size_t height = 0, width = 0;
   LAZYRT_RETURN_IF_ERROR(status_of_xnn(
@@ -237,7 +237,7 @@ bool is_cut_by_stride(const XnnConvolution& c) {
 
 /// Cut so, an output smaller than the stride makes XNNPACK write pointers without end: the first
 /// pixel of some positions lies behind it.
-Status check_transposed(const char* call, const XnnConvolution& c) {
+Status check_transposed(Word call, const XnnConvolution& c) {
   LAZYRT_RETURN_IF_ERROR(check(call, c));
   if (!in_range(0, {c.output_pad_h, c.output_pad_w}) || c.output_pad_h >= c.stride_h ||
       c.output_pad_w >= c.stride_w) {
@@ -253,7 +253,7 @@ Status check_transposed(const char* call, const XnnConvolution& c) {
 
 // Batched products.
 
-Status check(const char* call, const XnnBatchMatMul& p) {
+Status check(Word call, const XnnBatchMatMul& p) {
   if (p.rank > XNN_MAX_TENSOR_DIMS) return refused(call, "so many batch dims");
   if (p.m == 0 || p.k == 0 || p.n == 0) return refused(call, "an empty operand");
   int64_t batch_a = 1, batch_b = 1, batch_y = 1;
@@ -273,7 +273,7 @@ Status check(const char* call, const XnnBatchMatMul& p) {
 
 // Transposition.
 
-Status check(const char* call, const XnnTranspose& t) {
+Status check(Word call, const XnnTranspose& t) {
   if (t.rank == 0 || t.rank > XNN_MAX_TENSOR_DIMS) return refused(call, "so many dims");
   int64_t bytes = static_cast<int64_t>(t.element_bytes);
   for (size_t i = 0; i < t.rank; ++i) {
@@ -305,7 +305,7 @@ enum xnn_status create_and_reshape(const XnnTranspose& t, pthreadpool_t pool, xn
 
 }  // namespace
 
-Status prepare_xnn(const char* call, const PrepareContext& context, const XnnFullyConnected& layer,
+Status prepare_xnn(Word call, const PrepareContext& context, const XnnFullyConnected& layer,
                    xnn_operator_t* op, PreparedKernel* prepared) {
   LAZYRT_RETURN_IF_ERROR(check(call, layer));
   const XnnMemory memory(context.allocator);
@@ -317,7 +317,7 @@ Status prepare_xnn(const char* call, const PrepareContext& context, const XnnFul
   return or_release(status_of_xnn(call, status, Phase::kPrepare), op);
 }
 
-Status prepare_xnn(const char* call, const PrepareContext& context, const XnnConvolution& conv,
+Status prepare_xnn(Word call, const PrepareContext& context, const XnnConvolution& conv,
                    xnn_operator_t* op, PreparedKernel* prepared) {
   LAZYRT_RETURN_IF_ERROR(check(call, conv));
   const XnnMemory memory(context.allocator);
@@ -331,9 +331,8 @@ Status prepare_xnn(const char* call, const PrepareContext& context, const XnnCon
   return or_release(status, op);
 }
 
-Status prepare_xnn_transposed(const char* call, const PrepareContext& context,
-                              const XnnConvolution& conv, xnn_operator_t* op,
-                              PreparedKernel* prepared) {
+Status prepare_xnn_transposed(Word call, const PrepareContext& context, const XnnConvolution& conv,
+                              xnn_operator_t* op, PreparedKernel* prepared) {
   LAZYRT_RETURN_IF_ERROR(check_transposed(call, conv));
   const XnnMemory memory(context.allocator);
   const CpuServices& cpu = cpu_services(context);
@@ -343,7 +342,7 @@ Status prepare_xnn_transposed(const char* call, const PrepareContext& context,
   return or_release(reshape_transposed(call, cpu, conv, *op), op);
 }
 
-Status prepare_xnn(const char* call, const PrepareContext& context, const XnnBatchMatMul& product,
+Status prepare_xnn(Word call, const PrepareContext& context, const XnnBatchMatMul& product,
                    xnn_operator_t* op, PreparedKernel* prepared) {
   LAZYRT_RETURN_IF_ERROR(check(call, product));
   const XnnMemory memory(context.allocator);
@@ -359,41 +358,40 @@ Status prepare_xnn(const char* call, const PrepareContext& context, const XnnBat
   return or_release(status_of_xnn(call, status, Phase::kPrepare), op);
 }
 
-Status prepare_xnn(const char* call, const PrepareContext& context, const XnnTranspose& transpose,
+Status prepare_xnn(Word call, const PrepareContext& context, const XnnTranspose& transpose,
                    xnn_operator_t* op, PreparedKernel*) {
   LAZYRT_RETURN_IF_ERROR(check(call, transpose));
   const XnnMemory memory(context.allocator);
   return created(call, create_and_reshape(transpose, cpu_services(context).pool, op), op);
 }
 
-Status setup_xnn_fully_connected(const char* call, xnn_operator_t op, const float* x, float* y) {
+Status setup_xnn_fully_connected(Word call, xnn_operator_t op, const float* x, float* y) {
   return status_of_xnn(call, xnn_setup_fully_connected_nc_f32(op, x, y), Phase::kRun);
 }
 
-Status setup_xnn_fully_connected(const char* call, xnn_operator_t op, void* workspace,
-                                 const float* x, const float* weights, const float* bias,
-                                 float* y) {
+Status setup_xnn_fully_connected(Word call, xnn_operator_t op, void* workspace, const float* x,
+                                 const float* weights, const float* bias, float* y) {
   return status_of_xnn(call,
                        xnn_setup_dynamic_fully_connected_nc_f32(op, workspace, x, weights, bias, y),
                        Phase::kRun);
 }
 
-Status setup_xnn_convolution(const char* call, xnn_operator_t op, void* workspace, const float* x,
+Status setup_xnn_convolution(Word call, xnn_operator_t op, void* workspace, const float* x,
                              float* y) {
   return status_of_xnn(call, xnn_setup_convolution2d_nhwc_f32(op, workspace, x, y), Phase::kRun);
 }
 
-Status setup_xnn_transposed(const char* call, xnn_operator_t op, const float* x, float* y) {
+Status setup_xnn_transposed(Word call, xnn_operator_t op, const float* x, float* y) {
   return status_of_xnn(call, xnn_setup_deconvolution2d_nhwc_f32(op, x, y), Phase::kRun);
 }
 
-Status setup_xnn_batch_matmul(const char* call, xnn_operator_t op, void* workspace, const float* a,
+Status setup_xnn_batch_matmul(Word call, xnn_operator_t op, void* workspace, const float* a,
                               const float* b, float* y) {
   return status_of_xnn(call, xnn_setup_batch_matrix_multiply_nc_f32(op, workspace, a, b, y),
                        Phase::kRun);
 }
 
-Status setup_xnn_transpose(const char* call, xnn_operator_t op, size_t element_bytes, const void* x,
+Status setup_xnn_transpose(Word call, xnn_operator_t op, size_t element_bytes, const void* x,
                            void* y) {
   const auto setup = element_bytes == 1   ? xnn_setup_transpose_nd_x8
                      : element_bytes == 2 ? xnn_setup_transpose_nd_x16
@@ -402,7 +400,7 @@ Status setup_xnn_transpose(const char* call, xnn_operator_t op, size_t element_b
   return status_of_xnn(call, setup(op, x, y), Phase::kRun);
 }
 
-Status run_xnn(const char* call, xnn_operator_t op, const CpuServices& cpu) {
+Status run_xnn(Word call, xnn_operator_t op, const CpuServices& cpu) {
   return status_of_xnn(call, xnn_run_operator(op, cpu.pool), Phase::kRun);
 }
 

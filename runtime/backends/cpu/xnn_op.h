@@ -81,33 +81,32 @@ struct XnnTranspose {
 // Each makes an operator, ready for setup, and adds what it packed and the workspace that it needs
 // to *prepared. kUnsupported: XNNPACK cannot do this. On failure *op stays null. `call` begins
 // messages.
-Status prepare_xnn(const char* call, const PrepareContext& context, const XnnFullyConnected& layer,
+Status prepare_xnn(Word call, const PrepareContext& context, const XnnFullyConnected& layer,
                    xnn_operator_t* op, PreparedKernel* prepared);
-Status prepare_xnn(const char* call, const PrepareContext& context, const XnnConvolution& conv,
+Status prepare_xnn(Word call, const PrepareContext& context, const XnnConvolution& conv,
                    xnn_operator_t* op, PreparedKernel* prepared);
-Status prepare_xnn_transposed(const char* call, const PrepareContext& context,
-                              const XnnConvolution& conv, xnn_operator_t* op,
-                              PreparedKernel* prepared);
-Status prepare_xnn(const char* call, const PrepareContext& context, const XnnBatchMatMul& product,
+Status prepare_xnn_transposed(Word call, const PrepareContext& context, const XnnConvolution& conv,
+                              xnn_operator_t* op, PreparedKernel* prepared);
+Status prepare_xnn(Word call, const PrepareContext& context, const XnnBatchMatMul& product,
                    xnn_operator_t* op, PreparedKernel* prepared);
-Status prepare_xnn(const char* call, const PrepareContext& context, const XnnTranspose& transpose,
+Status prepare_xnn(Word call, const PrepareContext& context, const XnnTranspose& transpose,
                    xnn_operator_t* op, PreparedKernel* prepared);
 
 // Where an operator of that kind reads and writes. The same call whatever runs before the next one.
-Status setup_xnn_fully_connected(const char* call, xnn_operator_t op, const float* x, float* y);
+Status setup_xnn_fully_connected(Word call, xnn_operator_t op, const float* x, float* y);
 /// Of weights given at run; `bias` may be null.
-Status setup_xnn_fully_connected(const char* call, xnn_operator_t op, void* workspace,
-                                 const float* x, const float* weights, const float* bias, float* y);
-Status setup_xnn_convolution(const char* call, xnn_operator_t op, void* workspace, const float* x,
+Status setup_xnn_fully_connected(Word call, xnn_operator_t op, void* workspace, const float* x,
+                                 const float* weights, const float* bias, float* y);
+Status setup_xnn_convolution(Word call, xnn_operator_t op, void* workspace, const float* x,
                              float* y);
-Status setup_xnn_transposed(const char* call, xnn_operator_t op, const float* x, float* y);
-Status setup_xnn_batch_matmul(const char* call, xnn_operator_t op, void* workspace, const float* a,
+Status setup_xnn_transposed(Word call, xnn_operator_t op, const float* x, float* y);
+Status setup_xnn_batch_matmul(Word call, xnn_operator_t op, void* workspace, const float* a,
                               const float* b, float* y);
-Status setup_xnn_transpose(const char* call, xnn_operator_t op, size_t element_bytes, const void* x,
+Status setup_xnn_transpose(Word call, xnn_operator_t op, size_t element_bytes, const void* x,
                            void* y);
 
 /// REQUIRES: set up.
-Status run_xnn(const char* call, xnn_operator_t op, const CpuServices& cpu);
+Status run_xnn(Word call, xnn_operator_t op, const CpuServices& cpu);
 
 /// Called before any of these; often is fine.
 Status initialize_xnn();

@@ -56,7 +56,7 @@ Status for_each_panel(const XnnPanels& panels, const Fn& fn) {
   return {};
 }
 
-inline Status run_panels(const char* call, const XnnPanels& panels, const CpuServices& cpu) {
+inline Status run_panels(Word call, const XnnPanels& panels, const CpuServices& cpu) {
   return for_each_panel(panels, [&](xnn_operator_t op, size_t) { return run_xnn(call, op, cpu); });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "lazyrt/error.h"
@@ -9,16 +10,24 @@ namespace lazyrt {
 
 struct OpTable;
 
-/// What one node asks of a build.
+/// A node: where it is, what it stems from, and what it asks of a build.
 struct OpUse {
-  const char* op = "";        ///< "conv2d", as in kernels/ops.inc
+  const char* method = "";
+  size_t variant = 0;
+  size_t node = 0;  ///< its number in the method
+  const char* aten = "";
+  const char* module_path = "";  ///< of the user's model
+  const char* file = "";
+  int line = 0;
+  const char* op = "";  ///< "conv2d", as in kernels/ops.inc; of a custom operator its name
+  bool custom = false;
   const char* function = "";  ///< "Relu": of the ops that are many functions
   uint32_t types = 0;         ///< bit i: an operand or result is of DType i
 };
 
 using OpUseHook = void (*)(void* context, const OpUse& use);
 
-/// Calls the hook for each node of every method and variant of a bundle, custom operators left out.
+/// Calls the hook for each node of every method and variant of a bundle.
 /// Checks the file's checksums and structure, and nothing that its tables say beyond what it reads:
 /// for tools that prepare a build (`lazy-run --ops`). `bytes`: 64-byte aligned. kUnsupported: an
 /// operator that `ops` does not know.
