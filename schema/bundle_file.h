@@ -15,7 +15,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 constexpr char kBundleMagic[8] = {'L', 'Z', 'R', 'T', 'B', 'N', 'D', 'L'};
 /// A reader refuses a newer major; it reads every older minor of its major.
 constexpr uint32_t kBundleMajor = 1;
-constexpr uint32_t kBundleMinor = 2;
+constexpr uint32_t kBundleMinor = 3;
 
 /// Alignment of sections (but samples), of each constant in its section and of arena offsets.
 constexpr uint64_t kBundleAlignment = 64;

@@ -1,6 +1,10 @@
 #pragma once
 
-// Image operators see [N,H,W,C]; ATen gives [N,C,H,W], [C,H,W], [N,C,L] or [C,L].
+// Image operators see [N,H,W,C]; ATen gives [N,C,D,H,W], [N,C,H,W], [N,C,L], or the same without N.
+// What has three spatial dims is made of operators of two (decisions/0002).
+
+#include <array>
+#include <optional>
 
 #include "host_tracer/aten/emitter.h"
 
@@ -8,14 +12,32 @@ namespace lazyrt {
 
 /// An ATen image with what is needed to give a result the operand's form.
 struct Image {
-  ValueId nhwc = kNoValue;
-  int spatial = 2;  ///< 1: came as [..., C, L], its height is 1
+  ValueId nhwc = kNoValue;  ///< channels last: [N,H,W,C], or [N,D,H,W,C] of three spatial dims
+  int spatial = 2;          ///< 1: came as [..., C, L], its height is 1
   bool batched = true;
 };
 
-/// `x` as NHWC. `spatial` is 1 or 2; the rank must be spatial + 1 or spatial + 2.
+/// `x` with its channels last. `spatial` is 1 to 3; the rank must be spatial + 1 or spatial + 2.
 Image to_image(Emitter& e, ValueId x, int spatial);
-/// An NHWC result in the form of the operand.
+/// A result with its channels last in the form of the operand.
 ValueId from_image(Emitter& e, const Image& like, ValueId nhwc);
+
+/// [N,D,H,W,C] -> [N * D,H,W,C], and back. No memory moves.
+ValueId to_frames(Emitter& e, ValueId x);
+ValueId from_frames(Emitter& e, ValueId x, int64_t n, int64_t depth);
+
+/// An operator on [N,D,H,W,C] that treats its dims one after the other: `plane` on height and width
+/// of each frame, then `depth` on [N,D,H * W,C], which leaves the last of these as it is. What is
+/// absent changes nothing.
+template <class TableT>
+ValueId by_dims(Emitter& e, ValueId x, const std::optional<TableT>& plane,
+                const std::optional<TableT>& depth) {
+  const int64_t n = e.dim(x, 0), frames = e.dim(x, 1);
+  if (plane) x = from_frames(e, e.add(*plane, {to_frames(e, x)}), n, frames);
+  if (!depth) return x;
+  const int64_t h = e.dim(x, 2), w = e.dim(x, 3), c = e.dim(x, 4);
+  x = e.add(*depth, {e.reshape(x, e.make_shape({n, frames, h * w, c}))});
+  return e.reshape(x, e.make_shape({n, e.dim(x, 1), h, w, c}));
+}
 
 }  // namespace lazyrt

@@ -241,6 +241,20 @@ std::array<int64_t, 2> RuleContext::pair(const char* name, int spatial, int64_t 
   return {spatial == 1 ? unit : list.front(), list.back()};
 }
 
+std::array<int64_t, 3> RuleContext::triple(const char* name, int spatial, int64_t unit,
+                                           std::array<int64_t, 3> fallback) {
+  if (spatial < 3) {
+    const std::array<int64_t, 2> image = pair(name, spatial, unit, {fallback[1], fallback[2]});
+    return {unit, image[0], image[1]};
+  }
+  const std::vector<int64_t> list = ints_or(name, {});
+  if (list.empty()) return fallback;
+  if (list.size() == 1) return {list[0], list[0], list[0]};
+  if (list.size() == 3) return {list[0], list[1], list[2]};
+  fail_arg(name, "has " + std::to_string(list.size()) + " elements, expected 1 or 3");
+  return fallback;
+}
+
 int RuleContext::axis_arg(const char* name, ValueId x) {
   const int64_t given = integer(name);
   const int64_t r = std::max(rank(x), 1);

@@ -61,6 +61,9 @@ class RuleContext : public Emitter {
   /// 1-D operator (`spatial` = 1) the height gets `unit`.
   std::array<int64_t, 2> pair(const char* name, int spatial, int64_t unit,
                               std::array<int64_t, 2> fallback);
+  /// The same of depth, height and width: dims that an operator of fewer does not have get `unit`.
+  std::array<int64_t, 3> triple(const char* name, int spatial, int64_t unit,
+                                std::array<int64_t, 3> fallback);
   /// The dim argument as an axis of `x`.
   int axis_arg(const char* name, ValueId x);
   /// A list of dims as ascending axes of `x`; all of them when it is None or empty.

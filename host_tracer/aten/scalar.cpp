@@ -39,6 +39,7 @@ int promotion_rank(DType t) {
       return 8;
     case DType::kFloat64:
       return 9;
+    case DType::kInt4:
     case DType::kNone:
       break;
   }
@@ -100,6 +101,7 @@ Scalar dtype_max(DType dtype) {
       return std::numeric_limits<int64_t>::max();
     case DType::kBool:
       return true;
+    case DType::kInt4:
     case DType::kNone:
       break;
   }

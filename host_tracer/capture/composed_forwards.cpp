@@ -2,9 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <limits>
-
-#include "host_tracer/capture/capture_session.h"
 #include "host_tracer/capture/gradient_ops.h"
 
 namespace lazyrt {
@@ -12,25 +9,6 @@ namespace {
 
 using Tensors = std::vector<at::Tensor>;
 using at::Tensor;
-
-constexpr int64_t kMostTerms = int64_t{1} << 22;
-
-/// Of each element the logarithm of the sum of what comes up to it, by a triangle of all pairs.
-Tensors logcumsumexp(const RuleArgs& a) {
-  const Tensor x = a.tensor("self");
-  if (x.dim() == 0) return {x};
-  const int64_t dim = at::maybe_wrap_dim(a.integer("dim"), x.dim()), n = x.size(dim);
-  TORCH_CHECK(x.numel() * n <= kMostTerms, "logcumsumexp of ", x.sizes(), " over dim ", dim,
-              " is not supported: it takes all pairs along that dim");
-  std::vector<int64_t> pairs(static_cast<size_t>(x.dim()) + 1, 1);
-  pairs[static_cast<size_t>(dim)] = pairs[static_cast<size_t>(dim) + 1] = n;
-  const Tensor up_to = at::ones({n, n}, at::kBool).tril().reshape(pairs);
-  const Tensor nothing =
-      at::scalar_tensor(-std::numeric_limits<double>::infinity(), at::dtype(x.scalar_type()));
-  const Tensor terms = at::where(CaptureSession::current()->add_constant(up_to),
-                                 at::unsqueeze_copy(x, dim), nothing);
-  return {at::logsumexp(terms, {dim + 1})};
-}
 
 /// (what the quantized number stands for, whether it was within the range). NaN is the least one.
 Tensors fake_quantize(const RuleArgs& a) {
@@ -70,9 +48,7 @@ Tensors special_i0e(const RuleArgs& a) {
 
 const GradientFormulas& composed_formulas() {
   static const GradientFormulas formulas = {
-      {"_logcumsumexp", logcumsumexp},
       {"fake_quantize_per_tensor_affine_cachemask", fake_quantize},
-      {"logcumsumexp", logcumsumexp},
       {"special_i0e", special_i0e},
   };
   return formulas;

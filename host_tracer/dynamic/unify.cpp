@@ -605,13 +605,14 @@ class Unifier {
   }
 
   void find_value_symbols() {
-    for (ValueId id = 0; id < static_cast<ValueId>(base().value_count()); ++id) {
-      std::vector<int> symbols;
-      for (int d = 0; d < base().value(id).shape.rank(); ++d) symbols.push_back(symbol_of(id, d));
-      made_.value_symbols_.push_back(std::move(symbols));
+    Graph& graph = graphs_[0];
+    for (ValueId id = 0; id < static_cast<ValueId>(graph.value_count()); ++id) {
+      std::vector<int32_t> symbols;
+      for (int d = 0; d < graph.value(id).shape.rank(); ++d) symbols.push_back(symbol_of(id, d));
+      graph.value(id).symbols = std::move(symbols);
     }
-    for (size_t i = 0; i < base().inputs().size(); ++i) {
-      made_.value_symbols_[static_cast<size_t>(base().inputs()[i])] = made_.shapes_.dims[i];
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      graph.value(graph.inputs()[i]).symbols = made_.shapes_.dims[i];
     }
   }
 

@@ -17,10 +17,9 @@ class DynamicGraph {
   const DynamicShapes& shapes() const { return shapes_; }
   const TermList& terms() const { return terms_; }
   const std::vector<fb::Patch>& patches() const { return patches_; }
-  /// The graph at one of the points that it was made of; a generic size.
+  /// The graph at one of the points that it was made of; a generic size. Its values say which of
+  /// their extents are symbols.
   const Graph& model() const { return model_; }
-  /// By value id of model(), per dim: a symbol whose value the extent is at all points, or -1.
-  const std::vector<std::vector<int>>& value_symbols() const { return value_symbols_; }
 
   /// The graph with other extents. Fails where a term cannot be computed or a shape rule refuses:
   /// the text names the sizes. Sample tensors are not copied.
@@ -36,7 +35,6 @@ class DynamicGraph {
   Graph model_;
   TermList terms_;
   std::vector<fb::Patch> patches_;  ///< in order of the nodes
-  std::vector<std::vector<int>> value_symbols_;
 };
 
 /// How the texts begin that tell of a program which is another one at other sizes.

@@ -111,6 +111,12 @@ class MethodWriter {
       value->offset = constants_->add(v.constant.data, v.constant.bytes);
     }
     if (v.kind != ValueKind::kNode) value->name = v.name;
+    if (v.quantization) {
+      value->quantization = std::make_unique<fb::QuantizationT>();
+      value->quantization->scales = v.quantization->scales;
+      value->quantization->zero_points = v.quantization->zero_points;
+      value->quantization->axis = v.quantization->axis;
+    }
     method_->values.push_back(std::move(value));
   }
 
@@ -158,10 +164,10 @@ class MethodWriter {
       made->multiple = symbol.multiple;
       method_->symbols.push_back(std::move(made));
     }
-    for (size_t id = 0; id < dynamic.value_symbols().size(); ++id) {
-      const std::vector<int>& dims = dynamic.value_symbols()[id];
+    for (size_t id = 0; id < dynamic.model().value_count(); ++id) {
+      const std::vector<int32_t>& dims = dynamic.model().value(static_cast<ValueId>(id)).symbols;
       const bool any = std::any_of(dims.begin(), dims.end(), [](int s) { return s >= 0; });
-      if (any) method_->values[id]->symbols.assign(dims.begin(), dims.end());
+      if (any) method_->values[id]->symbols = dims;
     }
     method_->terms = dynamic.terms().all();
     method_->patches = dynamic.patches();

@@ -117,6 +117,7 @@ void write_element(DType dtype, void* data, int64_t i, double value) {
       return store(data, i, to_integer<int64_t>(value));
     case DType::kBool:
       return store(data, i, static_cast<uint8_t>(value != 0));
+    case DType::kInt4:
     case DType::kNone:
       return;
   }

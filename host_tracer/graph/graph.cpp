@@ -1,5 +1,6 @@
 #include "host_tracer/graph/graph.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "host_tracer/graph/elements.h"
@@ -58,7 +59,7 @@ ValueId Graph::add_constant(std::string name, DType dtype, const Shape& shape, C
 }
 
 ValueId Graph::add_constant(std::string name, DType dtype, const Shape& shape, const void* bytes) {
-  const size_t count = static_cast<size_t>(shape.numel()) * dtype_size(dtype);
+  const size_t count = dtype_bytes(dtype, shape.numel());
   return add_constant(std::move(name), dtype, shape, copy_bytes(bytes, count));
 }
 
@@ -166,6 +167,11 @@ void Graph::replace_all_uses(ValueId from, ValueId to) {
     }
   }
   for_each_root([&](ValueId& id) { id = id == from ? to : id; });
+}
+
+void Graph::take_back(size_t nodes, size_t values) {
+  nodes_.resize(std::min(nodes, nodes_.size()));
+  values_.resize(std::min(values, values_.size()));
 }
 
 size_t Graph::remove_dead() {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,15 @@ constexpr ValueId kNoValue = -1;
 
 enum class ValueKind : uint8_t { kInput, kConstant, kNode, kState };
 
+/// Affine quantization: real = scale * (stored - zero_point); one of each, or one for each channel
+/// along `axis`. Room in the format: nothing makes or computes on such values yet.
+struct ValueQuantization {
+  std::vector<float> scales;
+  std::vector<int64_t> zero_points;
+  int axis = -1;  ///< -1: one scale
+  bool operator==(const ValueQuantization&) const = default;
+};
+
 struct Value {
   std::string name;
   DType dtype = DType::kNone;
@@ -32,8 +42,12 @@ struct Value {
   ConstantData constant;
   int32_t producer = -1;  ///< kNode: index into Graph::nodes(), -1 while the node is taken out
   Origin origin;          ///< kNode: what it is in the trace
+  /// Of a graph whose extents vary (dynamic/unify.h), per dim: a symbol whose value the extent is,
+  /// or -1. Empty: none.
+  std::vector<int32_t> symbols;
+  std::optional<ValueQuantization> quantization;
 
-  size_t bytes() const { return static_cast<size_t>(shape.numel()) * dtype_size(dtype); }
+  size_t bytes() const { return dtype_bytes(dtype, shape.numel()); }
 };
 
 struct Node {
@@ -135,6 +149,9 @@ class Graph {
   /// Reads `to` wherever `from` was read, roots included. REQUIRES: `to` is defined before
   /// every user of `from`.
   void replace_all_uses(ValueId from, ValueId to);
+  /// Takes back what was added last, so that this many nodes and values are left. REQUIRES: nothing
+  /// that stays refers to it.
+  void take_back(size_t nodes, size_t values);
   /// Drops nodes that no root needs. Returns how many.
   size_t remove_dead();
   /// Drops unread constants and node values and numbers the rest anew: inputs, states, then

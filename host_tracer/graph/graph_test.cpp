@@ -1,10 +1,12 @@
 #include "host_tracer/graph/graph.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "host_tracer/graph/attr_fields.h"
 #include "host_tracer/graph/elements.h"
 #include "host_tracer/graph/evaluate.h"
 #include "host_tracer/graph/rewriter.h"
@@ -45,6 +47,51 @@ TEST(Attrs, TextOfEnumsAndVectors) {
   fb::CastT cast;
   cast.to = fb::DType::Int64;
   EXPECT_EQ(Attrs::of(cast).text(), "to=Int64");
+}
+
+/// One table of each operator: what its fields say makes it again, and each can be set to itself.
+TEST(Attrs, FieldsOfEveryOperatorReadAndWrite) {
+  for (int kind = 1; kind <= static_cast<int>(fb::OpAttrs::MAX); ++kind) {
+    fb::OpAttrsUnion op;
+    op.type = static_cast<fb::OpAttrs>(kind);
+    flatbuffers::FlatBufferBuilder empty;
+    empty.Finish(flatbuffers::Offset<flatbuffers::Table>(empty.EndTable(empty.StartTable())));
+    op.value = fb::OpAttrsUnion::UnPack(
+        flatbuffers::GetRoot<flatbuffers::Table>(empty.GetBufferPointer()), op.type, nullptr);
+    const Attrs attrs(op);
+    SCOPED_TRACE(attrs.name());
+    const std::vector<AttrField> fields = attr_fields(attrs);
+    EXPECT_EQ(fields.size(), attrs_type_table(op.type)->num_elems);
+    EXPECT_TRUE(attrs_of(op.type, fields) == attrs);
+    for (const AttrField& field : fields) {
+      auto same = with_attribute(attrs, field.name, field.text());
+      ASSERT_TRUE(same.ok()) << same.failure().text;
+      EXPECT_TRUE(*same == attrs) << field.name;
+    }
+  }
+}
+
+TEST(Attrs, OneIsSetByName) {
+  const auto set = [](const Attrs& attrs, const char* name, const char* text) {
+    const auto changed = with_attribute(attrs, name, text);
+    return changed.ok() ? changed->text() : changed.failure().text;
+  };
+  const Attrs conv = Attrs::of(fb::Conv2dT()), slice = Attrs::of(fb::SliceT());
+  EXPECT_EQ(set(conv, "stride_w", "3"), "stride_w=3");
+  EXPECT_EQ(set(conv, "max", "6.5"), "max=6.5");
+  EXPECT_EQ(set(conv, "min", "-inf"), "");
+  EXPECT_EQ(set(slice, "sizes", "[4,-1,9223372036854775807]"), "sizes=[4,-1,9223372036854775807]");
+  EXPECT_EQ(set(slice, "sizes", "[]"), "");
+  EXPECT_EQ(set(unary(fb::UnaryFn::Abs), "fn", "Tanh"), "fn=Tanh");
+  EXPECT_EQ(set(Attrs::of(fb::MatMulT()), "transpose_b", "true"), "transpose_b=true");
+  EXPECT_EQ(set(Attrs::of(fb::CustomOpT()), "name", "\"swirl\""), "name=\"swirl\"");
+  EXPECT_EQ(set(conv, "stride_w", "2147483648"), "conv2d: stride_w cannot be '2147483648'");
+  EXPECT_EQ(set(conv, "stride_w", "2x"), "conv2d: stride_w cannot be '2x'");
+  EXPECT_EQ(set(slice, "sizes", "4"), "slice: sizes cannot be '4'");
+  EXPECT_EQ(set(Attrs::of(fb::PadT()), "mode", "Mirror"),
+            "pad: mode cannot be 'Mirror': one of Constant, Reflect, Replicate, Circular");
+  EXPECT_EQ(set(Attrs::of(fb::SoftmaxT()), "dim", "1"),
+            "softmax has no attribute 'dim', but axis, log, safe");
 }
 
 TEST(Graph, ShapesComeFromTheRules) {
@@ -168,6 +215,127 @@ TEST(Rewriter, ReplacesAndCountsUses) {
   EXPECT_TRUE(verify_graph(g).ok());
   EXPECT_EQ(g.nodes()[0].attrs.text(), "fn=Tanh");
   EXPECT_EQ(g.nodes().size(), 2u);
+}
+
+/// chain() after a rule: "" or why it failed. It is whole in any case.
+std::string rewritten(Graph* g, const Rewriter::Rule& rule) {
+  const auto changes = rewrite(*g, rule);
+  EXPECT_TRUE(verify_graph(*g).ok()) << verify_graph(*g).failure().text;
+  return changes.ok() ? "" : changes.failure().text;
+}
+
+TEST(Rewriter, WhatARuleDidBeforeItRefusedIsUndone) {
+  Graph g = chain();
+  const std::string before = graph_text(g);
+  const size_t values = g.value_count();
+  EXPECT_EQ(rewritten(&g,
+                      [](Rewriter& r, const Node& node) -> Outcome<bool> {
+                        auto made = r.add(unary(fb::UnaryFn::Tanh), node.inputs, node.source);
+                        r.graph().add_scalar(DType::kFloat32, 1);
+                        r.replace(node.outputs[0], *made);
+                        EXPECT_EQ(r.uses(*made), 1);
+                        return false;
+                      }),
+            "");
+  EXPECT_EQ(graph_text(g), before);
+  EXPECT_EQ(g.value_count(), values);
+}
+
+TEST(Rewriter, NamesAndOriginsThatWereTakenOverAreGivenBack) {
+  Graph g = chain();
+  const ValueId first = g.nodes()[0].outputs[0], last = g.nodes()[1].outputs[0];
+  g.value(last).name = "last";
+  g.value(last).origin.value = 7;
+  const auto replaced = [&](bool answer) {
+    return rewritten(&g, [&](Rewriter& r, const Node& node) -> Outcome<bool> {
+      if (node.outputs[0] != last) return false;
+      r.replace(last, first);
+      EXPECT_EQ(g.value(first).name, "last");
+      EXPECT_EQ(g.value(first).origin.value, 7);
+      return answer;
+    });
+  };
+  EXPECT_EQ(replaced(false), "");
+  EXPECT_EQ(g.value(first).name, "");
+  EXPECT_FALSE(g.value(first).origin.is_known());
+  EXPECT_EQ(replaced(true), "");
+  EXPECT_EQ(g.value(first).name, "last");
+  EXPECT_EQ(g.value(first).origin.value, 7);
+}
+
+TEST(Rewriter, PatchesThatAreWrongAreUndoneAndNamed) {
+  Graph g = chain();
+  const std::string before = graph_text(g);
+  EXPECT_THAT(rewritten(&g,
+                        [](Rewriter& r, const Node& node) -> Outcome<bool> {
+                          fb::ReshapeT t;
+                          t.shape = {2, 1};
+                          return r.replace_node(node, Attrs::of(t), node.inputs);
+                        }),
+              testing::HasSubstr("f32[2] was replaced by"));
+  EXPECT_EQ(graph_text(g), before);
+  EXPECT_THAT(rewritten(&g, [](Rewriter&, const Node&) -> Outcome<bool> { return true; }),
+              testing::HasSubstr("is read, but was not replaced"));
+  EXPECT_EQ(graph_text(g), before);
+  const ValueId last = g.nodes()[1].outputs[0];
+  EXPECT_THAT(rewritten(&g,
+                        [last](Rewriter& r, const Node& node) -> Outcome<bool> {
+                          r.replace(node.outputs[0], last);
+                          return true;
+                        }),
+              testing::HasSubstr("which is not made before it"));
+  EXPECT_EQ(graph_text(g), before);
+}
+
+TEST(Rewriter, AFailedRuleLeavesWhatWasDoneBefore) {
+  Graph g = chain();
+  EXPECT_EQ(rewritten(&g,
+                      [](Rewriter& r, const Node& node) -> Outcome<bool> {
+                        if (node.attrs == unary(fb::UnaryFn::Exp)) {
+                          return r.replace_node(node, unary(fb::UnaryFn::Tanh), node.inputs);
+                        }
+                        (void)*r.add(unary(fb::UnaryFn::Cos), node.inputs, node.source);
+                        return Failure{Error::kInternal, "no"};
+                      }),
+            "no");
+  ASSERT_EQ(g.nodes().size(), 2u);
+  EXPECT_EQ(g.nodes()[0].attrs.text(), "fn=Tanh");
+}
+
+/// A chain of nodes that all die when the last is replaced: as deep as the graph, without
+/// recursion.
+TEST(Rewriter, AGraphOfAnyDepthIsUnread) {
+  Graph g(default_ops());
+  ValueId x = g.add_input("x", DType::kFloat32, {2});
+  const ValueId input = x;
+  constexpr int kNodes = 200000;
+  for (int i = 0; i < kNodes; ++i) x = *g.add(unary(fb::UnaryFn::Neg), {x}, {});
+  g.outputs().push_back({"y", x, {}});
+  const auto changes = rewrite(g, [&](Rewriter& r, const Node& node) -> Outcome<bool> {
+    if (node.outputs[0] != x) return false;
+    r.replace(x, input);
+    return true;
+  });
+  ASSERT_TRUE(changes.ok());
+  EXPECT_EQ(g.nodes().size(), 0u);
+}
+
+/// Room for what nothing makes yet.
+TEST(Graph, QuantizedValuesAreChecked) {
+  Graph g(default_ops());
+  const int8_t bytes[] = {1, 2, 3};
+  const ValueId c = g.add_constant("w", DType::kInt8, {3}, bytes);
+  g.outputs().push_back({"y", c, {}});
+  g.value(c).quantization = ValueQuantization{{0.5f, 1, 2}, {0, 0, 1}, 0};
+  EXPECT_TRUE(verify_graph(g).ok());
+  EXPECT_THAT(graph_text(g), testing::HasSubstr("%0: i8[3] quantized = constant"));
+  g.value(c).quantization->axis = -1;
+  expect_refused(g, "3 scales and 3 zero points along -1 of i8[3]");
+  g.value(c).quantization = ValueQuantization{{0.5f}, {0}, -1};
+  EXPECT_TRUE(verify_graph(g).ok());
+  const ValueId packed = g.add_constant("p", DType::kInt4, {3}, bytes);
+  EXPECT_EQ(g.value(packed).constant.bytes, 2u);
+  EXPECT_EQ(g.value(packed).bytes(), 2u);
 }
 
 TEST(Evaluate, RunsTheReference) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// How passes change a graph: its nodes are rebuilt front to back, each kept or replaced.
+// How passes change a graph: its nodes are rebuilt front to back, each kept or replaced. What a
+// rule does about one node is a patch: made as a whole or not at all.
 
 #include <cstdint>
 #include <functional>
@@ -29,9 +30,9 @@ struct RewriteJournal {
 /// unread is dropped at the end.
 class Rewriter {
  public:
-  /// Looks at one node, whose operands are already those of the rebuilt graph. Either changes
-  /// nothing and answers false (the node is kept), or calls replace() for every output that is read
-  /// and answers true.
+  /// Looks at one node, whose operands are already those of the rebuilt graph. Either answers true,
+  /// after it has inserted what it likes and called replace() for every output that is read: the
+  /// node is removed. Or answers false: all that it did is undone and the node kept.
   using Rule = std::function<Outcome<bool>(Rewriter&, const Node&)>;
 
   Graph& graph() { return graph_; }
@@ -45,11 +46,11 @@ class Rewriter {
   /// Readers of `id` that are left, roots of the graph included.
   int32_t uses(ValueId id) const;
 
-  /// Appends a node to the rebuilt graph.
+  /// Inserts a node, before the one that the rule looks at.
   Outcome<ValueId> add(const Attrs& attrs, const std::vector<ValueId>& inputs,
                        const Source& source);
-  /// Readers of `from` read `to`, which holds the same: it takes name and origin over if it has
-  /// none.
+  /// Readers of `from` read `to`, which holds the same in the same type: it takes name and origin
+  /// over if it has none.
   void replace(ValueId from, ValueId to);
   /// replace(node.outputs[0], add(attrs, inputs, node.source)); answers true for the rule to
   /// return.
@@ -59,19 +60,36 @@ class Rewriter {
  private:
   friend Outcome<size_t> rewrite(Graph& graph, const Rule& rule);
   explicit Rewriter(Graph& graph) : graph_(graph), uses_(graph.use_counts()) {}
+
+  /// What a rule has done so far about one node, and how it was before.
+  struct Patch {
+    size_t nodes = 0, values = 0;
+    std::vector<std::pair<ValueId, int32_t>> uses;
+    std::vector<std::pair<ValueId, ValueId>> replaced;  ///< values, and what stood for them
+    std::vector<ValueId> named, placed;                 ///< that took over a name, an origin
+  };
+
   Outcome<size_t> run(const Rule& rule);
+  Outcome<bool> patch(const Rule& rule, const Node& node);
   Outcome<bool> apply(const Rule& rule, const Node& node);
+  Outcome<Done> check(const Node& node) const;
+  Outcome<Done> check_replaced(const Node& node, ValueId from, ValueId to) const;
+  void undo();
   ValueId resolve(ValueId id) const;
+  void set_uses(ValueId id, int32_t count);
   void read(ValueId id);
   void unread(ValueId id);
 
   Graph& graph_;
+  Patch patch_;
   std::vector<int32_t> uses_;
   std::vector<ValueId> replaced_;  ///< per value: what stands for it, kNoValue = itself
 };
 
 /// Offers every node to the rule once, in order, then drops dead nodes. Returns how many were
-/// replaced. After a failure the graph is void.
+/// replaced. Fails where the rule does, and where its patch is wrong: a result that is read and not
+/// replaced, by a value of another type, or by one that is not made before the node. After a
+/// failure the graph is whole: as the patches before the failed one have left it.
 Outcome<size_t> rewrite(Graph& graph, const Rewriter::Rule& rule);
 
 }  // namespace lazyrt

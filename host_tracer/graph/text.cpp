@@ -12,7 +12,8 @@ std::string id_text(ValueId id) { return id == kNoValue ? "-" : "%" + std::to_st
 
 std::string typed(const Graph& graph, ValueId id) {
   const Value& v = graph.value(id);
-  return id_text(id) + ": " + dtype_name(v.dtype) + shape_text(v.shape).text;
+  return id_text(id) + ": " + dtype_name(v.dtype) + shape_text(v.shape).text +
+         (v.quantization ? " quantized" : "");
 }
 
 std::string element_text(const Value& v, int64_t i) {

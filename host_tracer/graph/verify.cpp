@@ -35,13 +35,31 @@ class Verifier {
     return {Error::kInternal, "graph verifier: " + text};
   }
 
+  /// Room that nothing fills yet, but what is there is whole.
+  Outcome<Done> quantization(ValueId id) {
+    const Value& v = graph_.value(id);
+    if (!v.quantization) return Done{};
+    const ValueQuantization& q = *v.quantization;
+    const bool axis = q.axis >= -1 && q.axis < v.shape.rank();
+    const size_t channels = !axis || q.axis < 0 ? 1 : static_cast<size_t>(v.shape[q.axis]);
+    if (!axis || !is_integral(v.dtype) || q.scales.size() != channels ||
+        q.zero_points.size() != channels) {
+      return failure("%" + std::to_string(id) + " has " + std::to_string(q.scales.size()) +
+                     " scales and " + std::to_string(q.zero_points.size()) + " zero points along " +
+                     std::to_string(q.axis) + " of " + dtype_name(v.dtype) +
+                     shape_text(v.shape).text);
+    }
+    return Done{};
+  }
+
   Outcome<Done> constants() {
     for (ValueId id = 0; index(id) < graph_.value_count(); ++id) {
       const Value& v = graph_.value(id);
+      LAZYRT_TRY(quantization(id));
       if (v.kind != ValueKind::kConstant && v.kind != ValueKind::kState) continue;
       int64_t count = 0;
       const bool sized = v.dtype != DType::kNone && v.shape.checked_numel(&count);
-      const size_t want = static_cast<size_t>(count) * dtype_size(v.dtype);
+      const size_t want = dtype_bytes(v.dtype, count);
       if (!sized || v.constant.bytes != want || (want > 0 && v.constant.data == nullptr)) {
         return failure("constant %" + std::to_string(id) + " \"" + v.name + "\" has " +
                        std::to_string(v.constant.bytes) + " bytes, its type wants " +

@@ -65,6 +65,8 @@ class Former {
         return with_axis<fb::SoftmaxT>();
       case fb::OpAttrs::CumSum:
         return with_axis<fb::CumSumT>();
+      case fb::OpAttrs::Scan:
+        return with_axis<fb::ScanT>();
       case fb::OpAttrs::GroupNorm:
         return with_channel_axis<fb::GroupNormT>();
       case fb::OpAttrs::BatchNorm:

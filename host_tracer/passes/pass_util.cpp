@@ -19,6 +19,7 @@ std::vector<double> constant_elements(const Value& constant) {
 std::optional<double> uniform_value(const Value& value) {
   if (value.kind != ValueKind::kConstant || value.shape.numel() == 0) return std::nullopt;
   const size_t size = dtype_size(value.dtype);
+  if (size == 0) return std::nullopt;  // elements share a byte
   const uint8_t* bytes = value.constant.data;
   // All equal when each element equals the one before it.
   if (std::memcmp(bytes, bytes + size, value.constant.bytes - size) != 0) return std::nullopt;

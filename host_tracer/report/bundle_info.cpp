@@ -102,6 +102,7 @@ NodeLine node_line(const fb::Method& method, const fb::Node& node) {
   const Attrs attrs(op);
   line.op = attrs.name();
   line.attributes = attrs.text();
+  line.fields = attr_fields(attrs);
   line.inputs = ids_of(node.inputs());
   line.outputs = ids_of(node.outputs());
   if (node.source() >= 0) {

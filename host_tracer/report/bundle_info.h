@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host_tracer/dynamic/shapes.h"
+#include "host_tracer/graph/attr_fields.h"
 #include "host_tracer/report/loaded_bundle.h"
 #include "host_tracer/support/outcome.h"
 #include "lazyrt/dtype.h"
@@ -68,6 +69,7 @@ struct NodeLine {
   std::string op;
   std::string name;                ///< tap_name of its first result: "features.0/conv2d"
   std::string attributes;          ///< "stride_h=2, groups=32", without defaults
+  std::vector<AttrField> fields;   ///< all attributes
   std::vector<std::string> sizes;  ///< "sizes[1] = seq - 1": what of them follows the symbols
   std::vector<int> inputs;         ///< value ids, -1 = absent operand
   std::vector<int> outputs;        ///< value ids

@@ -1,5 +1,6 @@
 #include "host_tracer/report/bundle_text.h"
 
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -121,8 +122,20 @@ Json value_json(const ValueLine& value) {
   return json;
 }
 
+/// Numbers, texts and lists of them; what JSON has no form for (enums, infinities) as text.
+Json field_json(const AttrField& field) {
+  if (field.type == flatbuffers::ET_STRING) return field.string;
+  if (field.is_vector) return field.is_real() ? Json(field.reals) : Json(field.integers);
+  if (field.type == flatbuffers::ET_BOOL) return field.integers[0] != 0;
+  if (field.names != nullptr) return field.text();
+  if (!field.is_real()) return field.integers[0];
+  return std::isfinite(field.reals[0]) ? Json(field.reals[0]) : Json(field.text());
+}
+
 Json node_json(const NodeLine& node) {
-  Json json = {{"op", node.op},         {"name", node.name},       {"attributes", node.attributes},
+  Json attributes = Json::object();
+  for (const AttrField& field : node.fields) attributes[field.name] = field_json(field);
+  Json json = {{"op", node.op},         {"name", node.name},       {"attributes", attributes},
                {"inputs", node.inputs}, {"outputs", node.outputs}, {"backend", node.backend},
                {"reason", node.reason}, {"flops", node.flops}};
   if (!node.sizes.empty()) json["sizes"] = node.sizes;

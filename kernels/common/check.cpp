@@ -9,6 +9,10 @@ using ll = long long;
 
 /// Elements with zero extents counted as one fit kMaxTensorBytes, so strides never overflow either.
 Status check_size(Word op, Word role, int index, DType dtype, const Shape& shape) {
+  if (dtype_bits(dtype) % 8 != 0) {
+    return Status(Error::kUnsupported, "%s: %s %d is %s, on which nothing computes yet", op, role,
+                  index, dtype_name(dtype));
+  }
   int64_t bytes = static_cast<int64_t>(dtype_size(dtype));
   bool fits = bytes > 0 && shape.rank() <= kMaxRank;
   for (int i = 0; fits && i < shape.rank(); ++i) {

@@ -15,7 +15,7 @@ namespace {
 Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("full", full_op, in, out));
   const auto& a = attrs.as<fb::Full>();
-  if (a.dtype() == fb::DType::None || a.dtype() > fb::DType::MAX) {
+  if (dtype_size(static_cast<DType>(a.dtype())) == 0) {
     return Status(Error::kInvalidArgument, "full: unknown dtype %d", static_cast<int>(a.dtype()));
   }
   LAZYRT_RETURN_IF_ERROR(

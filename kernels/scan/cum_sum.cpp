@@ -1,9 +1,7 @@
 // Running sum along an axis.
 
-#include "kernels/common/arithmetic.h"
 #include "kernels/common/check.h"
-#include "kernels/common/element.h"
-#include "kernels/common/strides.h"
+#include "kernels/scan/scan_rows.h"
 
 namespace lazyrt {
 
@@ -20,20 +18,7 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
 
 template <class T>
 Status run_typed(const RunContext& context) {
-  using Acc = std::conditional_t<kIsFloat<T>, double, int64_t>;
-  const AxisView v = axis_view(context.inputs[0].shape, context.attrs.as<fb::CumSum>().axis());
-  const T* x = context.inputs[0].as<const T>();
-  T* y = context.outputs[0].as<T>();
-  for (int64_t o = 0; o < v.outer; ++o) {
-    for (int64_t i = 0; i < v.inner; ++i) {
-      Acc sum = 0;
-      for (int64_t k = 0; k < v.extent; ++k) {
-        const int64_t at = (o * v.extent + k) * v.inner + i;
-        sum = wrapping_add(sum, static_cast<Acc>(x[at]));
-        y[at] = convert<T>(sum);
-      }
-    }
-  }
+  scan_axis<T>(context, context.attrs.as<fb::CumSum>().axis(), 0, wrapping_add<ScanOf<T>>);
   return Status();
 }
 

@@ -23,6 +23,9 @@ void add_cases(Mode mode, CaseList* cases) {
   add("_shrink", {1, 9, 8, 2}, 4, 3, false, 0, 0);
   add("_scales", {1, 5, 6, 2}, 8, 9, false, 1.7, 1.6);
   add("_same", {1, 4, 4, 2}, 4, 4, false, 0, 0);
+  add("_rows_alone", {2, 4, 6, 5}, 7, 6, false, 0, 0);
+  add("_columns_alone", {1, 4, 6, 17}, 4, 9, false, 0, 1.5);
+  add("_to_a_column", {1, 3, 40, 2}, 3, 2, false, 0, 0);
   add("_one_pixel", {1, 1, 1, 3}, 3, 2, false, 0, 0);
   add("_to_one", {1, 5, 4, 2}, 1, 1, false, 0, 0);
   add("_batch_zero", {0, 3, 3, 2}, 6, 6, false, 2, 2);

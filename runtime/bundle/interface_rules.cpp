@@ -69,7 +69,7 @@ Status bind_output(MethodCheck* c, uint32_t i) {
 
 Status check_literal(const fb::Literal& literal, Array<bool>* taken) {
   const char* name = text_of(literal.name());
-  if (literal.dtype() == fb::DType::None || literal.dtype() > fb::DType::MAX) {
+  if (dtype_size(static_cast<DType>(literal.dtype())) == 0) {
     return bad_bundle("literal '%.60s': unknown dtype %d", name, static_cast<int>(literal.dtype()));
   }
   if (literal.position() >= taken->size()) {

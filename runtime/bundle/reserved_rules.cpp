@@ -37,9 +37,15 @@ Status check_quantization(const MethodCheck& c, size_t id) {
   return check_scales(c, id, *q);
 }
 
-Status unsupported(const MethodCheck& c, Word what) {
-  return Status(Error::kUnsupported, "method '%.60s' has %s, which this runtime cannot run",
-                c.name(), what);
+/// Elements of whole bytes, not quantized.
+Status check_runs(const MethodCheck& c, size_t id) {
+  const DType dtype = c.values[id].spec.dtype;
+  const bool packed = dtype_size(dtype) == 0;
+  if (!packed && c.value(id).quantization() == nullptr) return {};
+  return Status(Error::kUnsupported,
+                "method '%.60s' has %s values (value %zu, '%.40s'), which this runtime cannot run",
+                c.name(), packed ? dtype_name(dtype) : "quantized", id,
+                text_of(c.value(id).name()));
 }
 
 }  // namespace
@@ -53,7 +59,7 @@ Status check_reserved(const MethodCheck& check) {
 
 Status check_supported(const MethodCheck& check) {
   for (size_t id = 0; id < check.values.size(); ++id) {
-    if (check.value(id).quantization() != nullptr) return unsupported(check, "quantized values");
+    LAZYRT_RETURN_IF_ERROR(check_runs(check, id));
   }
   return {};
 }

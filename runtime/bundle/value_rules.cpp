@@ -100,13 +100,13 @@ Status check_value(MethodCheck* c, size_t id) {
 }  // namespace
 
 bool checked_bytes(const TensorSpec& spec, uint64_t* bytes) {
-  int64_t numel = 0, product = 0;
+  int64_t numel = 0, whole = 0;
   const auto element = static_cast<int64_t>(dtype_size(spec.dtype));
-  if (!spec.shape.checked_numel(&numel) || __builtin_mul_overflow(numel, element, &product) ||
-      product > INT64_MAX / 4) {
+  if (!spec.shape.checked_numel(&numel) || __builtin_mul_overflow(numel, element, &whole) ||
+      whole > INT64_MAX / 4 || numel > INT64_MAX / 4) {
     return false;
   }
-  *bytes = static_cast<uint64_t>(product);
+  *bytes = dtype_bytes(spec.dtype, numel);
   return true;
 }
 

@@ -56,6 +56,32 @@ TEST(Verifier, MemoryLimitIsTheCallers) {
   EXPECT_THAT(status.message(), HasSubstr("method 'forward': its arena needs"));
 }
 
+/// Two elements a byte: room in the format, sized rightly, refused by name.
+TEST(Verifier, ElementsOfFourBitsAreSizedAndRefusedByName) {
+  const auto with = [](std::vector<int64_t> shape, uint64_t bytes) {
+    BundleParts parts = test::tiny_bundle();
+    auto value = std::make_unique<fb::ValueT>();
+    value->name = "packed";
+    value->kind = fb::ValueKind::Constant;
+    value->dtype = fb::DType::Int4;
+    value->shape = std::move(shape);
+    value->bytes = bytes;
+    parts.bundle.methods[0]->values.push_back(std::move(value));
+    return load(parts);
+  };
+  const std::pair<std::vector<int64_t>, uint64_t> sizes[] = {
+      {{}, 1}, {{2}, 1}, {{3, 3}, 5}, {{4, 4}, 8}, {{0, 3}, 0}};
+  for (const auto& [shape, bytes] : sizes) {
+    EXPECT_EQ(dtype_bytes(DType::kInt4, Shape(Span<const int64_t>(shape)).numel()), bytes);
+    const Status right = with(shape, bytes), wrong = with(shape, bytes + 1);
+    EXPECT_EQ(right.error(), Error::kUnsupported);
+    EXPECT_THAT(right.message(), HasSubstr("i4 values"));
+    EXPECT_THAT(right.message(), HasSubstr("'packed'"));
+    EXPECT_EQ(wrong.error(), Error::kInvalidBundle) << wrong.message();
+  }
+  EXPECT_THAT(with({3, 3}, 9).message(), HasSubstr("9 bytes, but i4[3,3] takes 5"));
+}
+
 TEST(Verifier, UnsupportedOpsAreCounted) {
   BundleParts parts = test::tiny_bundle();
   node(parts, test::tiny::kReluNode).op.Set(fb::SoftmaxT());

@@ -201,6 +201,21 @@ OpCase softmax(Draw& d) {
   return {"", case_attrs(t), {random_operand(shape, Fill::normal(0, 3))}};
 }
 
+OpCase cum_sum(Draw& d) {
+  fb::CumSumT t;
+  const Dims shape = d.shape(1, 4, 20);
+  t.axis = static_cast<int>(d.in(0, static_cast<int64_t>(shape.size()) - 1));
+  return {"", case_attrs(t), {random_operand(shape)}};
+}
+
+OpCase scan(Draw& d) {
+  fb::ScanT t;
+  const Dims shape = d.shape(1, 4, 20);
+  t.fn = d.any(fb::ScanFn::MAX);
+  t.axis = static_cast<int>(d.in(0, static_cast<int64_t>(shape.size()) - 1));
+  return {"", case_attrs(t), {random_operand(shape)}};
+}
+
 template <class Table>
 OpCase row_norm(Draw& d, int operands) {
   Table t;
@@ -377,6 +392,8 @@ const std::map<OpAttrs, OpCase (*)(Draw&)>& generators() {
       {OpAttrs::AvgPool2d, pool<fb::AvgPool2dT>},
       {OpAttrs::AdaptiveAvgPool2d, adaptive_avg_pool2d},
       {OpAttrs::Reduce, reduce},
+      {OpAttrs::CumSum, cum_sum},
+      {OpAttrs::Scan, scan},
       {OpAttrs::Softmax, softmax},
       {OpAttrs::LayerNorm, layer_norm},
       {OpAttrs::RmsNorm, rms_norm},

@@ -239,6 +239,15 @@ std::vector<BadNode> bad_axes() {
        {x, c, c, c, c},
        "channel_axis is 2"},
       {"cum_sum_axis", with<fb::CumSumT>([](fb::CumSumT& t) { t.axis = 2; }), {x}, "axis 2"},
+      {"scan_axis", with<fb::ScanT>([](fb::ScanT& t) { t.axis = -1; }), {x}, "axis -1"},
+      {"scan_fn",
+       with<fb::ScanT>([](fb::ScanT& t) { t.fn = static_cast<fb::ScanFn>(4); }),
+       {x},
+       "fn is 4"},
+      {"scan_dtype",
+       with<fb::ScanT>([](fb::ScanT& t) { t.fn = fb::ScanFn::LogSumExp; }),
+       {of(DType::kInt64, {3})},
+       "i64"},
       {"flip_axis",
        with<fb::FlipT>([](fb::FlipT& t) {
          t.axes = {0, 0};

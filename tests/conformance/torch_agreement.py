@@ -224,6 +224,12 @@ def scatter(a, x, index, src):
     return x.scatter_reduce(axis, index, src, mode, include_self=True)
 
 
+def scan(a, x):
+    axis = a["axis"]
+    return {"Prod": lambda: torch.cumprod(x, axis, dtype=x.dtype), "Max": lambda: torch.cummax(x, axis).values,
+            "Min": lambda: torch.cummin(x, axis).values, "LogSumExp": lambda: torch.logcumsumexp(x, axis)}[a["fn"]]()
+
+
 def top_k(a, x):
     # Ties are ours: torch's order among equals is unspecified, so a stable sort stands in for topk.
     values, indices = torch.sort(x, dim=a["axis"], descending=a["largest"], stable=True)
@@ -294,6 +300,7 @@ OPS = {
     "gather": lambda a, x, i: torch.gather(x, a["axis"], i.long()),
     "scatter": scatter,
     "cum_sum": lambda a, x: torch.cumsum(x, a["axis"], dtype=x.dtype),
+    "scan": scan,
     "flip": lambda a, x: torch.flip(x, a["axes"]),
     "top_k": top_k,
     "upsample2d": upsample2d,

@@ -283,7 +283,7 @@ class MethodRepair {
     if (is_real) g->seen_integer = 0;
     if (!is_real || !std::isfinite(g->tolerance) || g->tolerance < 0) g->tolerance = 0;
     if (!is_real) g->seen_real = 0;
-    const size_t bits = dtype_size(dtype) * 8;
+    const size_t bits = dtype_bits(dtype);
     if (!is_real && bits < 64) g->seen_integer &= (int64_t{1} << (bits - 1)) - 1;
     if (g->source < -1 || g->source >= static_cast<int>(m_.sources.size())) g->source = -1;
   }
@@ -462,13 +462,14 @@ void repair_method(const OpTable& ops, Random* random, BundleParts* parts, fb::M
 }  // namespace
 
 uint64_t bytes_of(fb::DType dtype, const std::vector<int64_t>& shape) {
-  uint64_t bytes = dtype_size(static_cast<DType>(dtype));
+  const auto type = static_cast<DType>(dtype);
+  uint64_t numel = 1;
   for (const int64_t d : shape) {
     if (d <= 0) return 0;
-    if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes) || bytes > kMostBytes)
-      bytes = kMostBytes;
+    if (__builtin_mul_overflow(numel, static_cast<uint64_t>(d), &numel) || numel > kMostBytes / 8)
+      numel = kMostBytes / 8;
   }
-  return bytes;
+  return dtype_bytes(type, static_cast<int64_t>(numel));
 }
 
 std::vector<std::vector<int64_t>*> long_lists(fb::OpAttrsUnion* op) {

@@ -95,6 +95,12 @@ const Endless kEndless[] = {
        t.axis = 1;
        m.node(t, {m.input({power(59), 0})});
      }},
+    {"scan", Answer::kNone,
+     [](HostileMethod& m) {
+       fb::ScanT t;
+       t.axis = 1;
+       m.node(t, {m.input({power(59), 0})});
+     }},
     {"matmul", Answer::kNone,
      [](HostileMethod& m) {
        m.node(fb::MatMulT(), {m.input({power(59), 0}), m.input({0, 0})});

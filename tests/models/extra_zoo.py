@@ -106,6 +106,44 @@ class WhisperEncoder(nn.Module):
         return self.m(mel).last_hidden_state
 
 
+class Unet3d(nn.Module):
+    """A volume's segmentation: two levels down by pooling and by stride, up by a transposed convolution and by trilinear resizing."""
+
+    def __init__(self, width=8):
+        super().__init__()
+
+        def block(cin, cout, stride=1):
+            return nn.Sequential(nn.Conv3d(cin, cout, 3, stride, 1, bias=False), nn.BatchNorm3d(cout), nn.ReLU(),
+                                 nn.Conv3d(cout, cout, 3, 1, 1), nn.InstanceNorm3d(cout, affine=True), nn.LeakyReLU(0.01))
+
+        self.enter, self.down, self.bottom = block(1, width), block(width, 2 * width), block(2 * width, 4 * width, (1, 2, 2))
+        self.up, self.middle, self.leave = nn.ConvTranspose3d(4 * width, 2 * width, (1, 2, 2), (1, 2, 2)), block(4 * width, 2 * width), block(3 * width, width)
+        self.head = nn.Conv3d(width, 3, 1)
+
+    def forward(self, x):
+        high = self.enter(x)
+        mid = self.down(F.max_pool3d(high, 2))
+        y = self.middle(torch.cat([self.up(self.bottom(mid)), mid], 1))
+        y = F.interpolate(y, scale_factor=2, mode="trilinear", align_corners=False)
+        return self.head(self.leave(torch.cat([y, high], 1))).softmax(1)
+
+
+class C3d(nn.Module):
+    """A clip's class, as C3D does (Tran et al. 2015): the first pool leaves the frames, the others halve them."""
+
+    def __init__(self, classes=11):
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv3d(3, 16, 3, padding=1), nn.ReLU(), nn.MaxPool3d((1, 2, 2), (1, 2, 2)),
+            nn.Conv3d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool3d(2, 2),
+            nn.Conv3d(32, 48, 3, padding=1), nn.ReLU(), nn.Conv3d(48, 48, 3, padding=1), nn.ReLU(),
+            nn.MaxPool3d(2, 2, padding=(0, 1, 1)), nn.AdaptiveAvgPool3d((1, 3, 3)))
+        self.classify = nn.Sequential(nn.Linear(48 * 9, 64), nn.ReLU(), nn.Dropout(), nn.Linear(64, classes))
+
+    def forward(self, clip):
+        return self.classify(self.features(clip).flatten(1))
+
+
 EXTRA = {
     "convnext_atto": (lambda: zoo.timm_model("convnext_atto"), lambda: (torch.randn(1, 3, 96, 96),)),
     "shufflenet": (ShuffleNet, lambda: (torch.randn(1, 3, 64, 64),)),
@@ -113,6 +151,8 @@ EXTRA = {
     "vae_decoder": (VaeDecoder, lambda: (torch.randn(1, 4, 16, 16),)),
     "gpt2_tiny": (Gpt2, lambda: (torch.randint(0, 2000, (1, 32)),)),
     "whisper_encoder": (WhisperEncoder, lambda: (torch.randn(1, 40, 200),)),
+    "unet3d": (Unet3d, lambda: (torch.randn(1, 1, 16, 24, 32),)),
+    "c3d": (C3d, lambda: (torch.randn(1, 3, 8, 48, 48),)),
 }
 NAMES = list(EXTRA)
 

@@ -222,6 +222,13 @@ def conv(fam):
     fam.add("conv3d_same", module(lambda: nn.Conv3d(2, 3, (4, 1, 2), padding="same", dilation=(1, 1, 2))), f(1, 2, 5, 4, 4))
     fam.add("conv3d_unbatched", module(lambda: nn.Conv3d(2, 3, 2)), f(2, 3, 4, 4))
     fam.add("conv3d_computed_weight", F.conv3d, f(1, 2, 3, 4, 4), f(3, 2, 2, 2, 2), f(3))
+    fam.add("transpose3d", module(lambda: nn.ConvTranspose3d(3, 4, 2, stride=2)), f(2, 3, 3, 4, 5))
+    fam.add("transpose3d_args", module(lambda: nn.ConvTranspose3d(3, 4, (3, 4, 3), (2, 1, 3), 1, output_padding=(1, 0, 2), dilation=(1, 2, 1))), f(1, 3, 4, 3, 5))
+    fam.add("transpose3d_groups", module(lambda: nn.ConvTranspose3d(4, 6, 3, groups=2, bias=False)), f(1, 4, 3, 4, 3))
+    fam.add("transpose3d_gaps", module(lambda: nn.ConvTranspose3d(2, 3, (2, 1, 2), (5, 2, 2), (1, 0, 0), dilation=(3, 1, 1), output_padding=(4, 1, 0))), f(1, 2, 3, 3, 4))
+    fam.add("transpose3d_unbatched", module(lambda: nn.ConvTranspose3d(2, 3, 3, 2, 1)), f(2, 3, 4, 4))
+    fam.add("transpose3d_computed_weight", F.conv_transpose3d, f(1, 2, 3, 4, 4), f(2, 3, 2, 2, 2), f(3))
+    fam.add("conv3d_bn_relu", module(lambda: nn.Sequential(nn.Conv3d(3, 4, 3, (1, 2, 2), 1), nn.BatchNorm3d(4), nn.ReLU6())), f(1, 3, 4, 5, 6))
     fam.add("conv_bn_relu", module(lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU6())), f(1, 3, 5, 5))
 
 
@@ -245,6 +252,19 @@ def pool(fam):
         fam.add(f"adaptive_max_{size}", lambda x, s=size: F.adaptive_max_pool2d(x, s), f(2, 3, 4, 6))
     fam.add("adaptive_avg1d", lambda x: (F.adaptive_avg_pool1d(x, 1), F.adaptive_avg_pool1d(x, 3), F.adaptive_avg_pool1d(x, 4)), f(2, 3, 9))
     fam.add("adaptive_max1d", lambda x: F.adaptive_max_pool1d(x, 3), f(2, 3, 9))
+    v = f(2, 3, 5, 6, 7)
+    fam.add("max3d", lambda x: (F.max_pool3d(x, 2), F.max_pool3d(x, 3, 2, 1, 1, True), F.max_pool3d(x, (1, 2, 2)), F.max_pool3d(x, (3, 1, 1), 1)), v)
+    fam.add("max3d_dilation", lambda x: F.max_pool3d(x, (2, 3, 2), (1, 2, 1), (1, 1, 0), (2, 1, 3)), v)
+    fam.add("max3d_unbatched", lambda x: F.max_pool3d(x, 2), f(3, 5, 6, 4))
+    fam.add("avg3d", lambda x: (F.avg_pool3d(x, 2), F.avg_pool3d(x, 3, 2, 1), F.avg_pool3d(x, (1, 2, 2)), F.avg_pool3d(x, (2, 1, 1), 1)), v)
+    fam.add("avg3d_exclude", lambda x: F.avg_pool3d(x, 3, (2, 1, 2), 1, count_include_pad=False), v)
+    fam.add("avg3d_ceil", lambda x: (F.avg_pool3d(x, 3, 2, 1, True), F.avg_pool3d(x, 3, 2, 1, True, False)), v)
+    fam.add("avg3d_divisor", lambda x: (F.avg_pool3d(x, 2, divisor_override=3), F.avg_pool3d(x, (1, 2, 1), divisor_override=5), F.avg_pool3d(x, (2, 1, 1), 1, divisor_override=5)), v)
+    fam.add("avg3d_unbatched", lambda x: F.avg_pool3d(x, 2), f(3, 5, 6, 4))
+    for size in [1, 2, (2, 3, 4), (None, 2, None), (5, 6, 7), (3, 4, 5), (1, 3, 1)]:
+        fam.add(f"adaptive_avg3d_{size}", lambda x, s=size: F.adaptive_avg_pool3d(x, s), f(2, 3, 5, 6, 7))
+    for size in [1, (2, 3, 4), (4, 6, 4), (2, 6, 2)]:
+        fam.add(f"adaptive_max3d_{size}", lambda x, s=size: F.adaptive_max_pool3d(x, s), f(2, 3, 4, 6, 4))
     fam.add("lp_pool", lambda x: F.lp_pool2d(x, 2, 2), pos(1, 3, 4, 4))
 
 
@@ -374,6 +394,10 @@ def reduce(fam):
     fam.add("logcumsumexp", lambda a: (a.logcumsumexp(0), (a * 60).logcumsumexp(-1)), f(3, 9))
     fam.add("logcumsumexp_ends", lambda a: a.logcumsumexp(1),
             lambda: torch.tensor([[1.0, -float("inf"), 2.0], [-float("inf"), float("inf"), 1.0], [0.0, float("nan"), 1.0]]))
+    fam.add("cummax_nan", lambda a: (*a.cummax(0), *a.cummin(0)), lambda: torch.tensor([1., float("nan"), 3, float("nan"), -float("inf"), 9]))
+    fam.add("cummax_bool", lambda a: (*a.cummax(1), *a.cummin(1)), bools(3, 9))
+    fam.add("cummax_zeros", lambda a: (*a.cummax(0), *a.cummin(0)), lambda: torch.tensor([0., -0.0, 0., -0.0]))
+    fam.add("logcumsumexp_large", lambda a: a.logcumsumexp(1), f(3, 3000))
     fam.add("cummax_of_one", lambda a: (*a.cummax(1), *a[0, 0].cummin(0)), f(2, 1))
     fam.add("cumsum_int", lambda a: a.cumsum(0), ints(0, 5, 4, dtype=torch.int32))
     fam.add("cumsum_bool", lambda a: a.cumsum(0), bools(4))
@@ -579,6 +603,13 @@ def resize(fam):
         fam.add(f"antialias_{mode}_scales", lambda a, m=mode: F.interpolate(a, scale_factor=(0.45, 1.7), mode=m, antialias=True), f(1, 2, 9, 5), tolerance=1e-4)
     fam.add("nearest1d", lambda a: (F.interpolate(a, scale_factor=2), F.interpolate(a, size=7)), f(2, 3, 5))
     fam.add("linear1d", lambda a: (F.interpolate(a, scale_factor=2.5, mode="linear"), F.interpolate(a, size=3, mode="linear", align_corners=True)), f(2, 3, 5))
+    v = f(2, 3, 4, 5, 6)
+    fam.add("nearest3d", lambda a: (F.interpolate(a, scale_factor=2), F.interpolate(a, size=(7, 3, 9)), F.interpolate(a, scale_factor=(1.5, 0.7, 1.3))), v)
+    fam.add("nearest_exact3d", lambda a: (F.interpolate(a, scale_factor=2, mode="nearest-exact"), F.interpolate(a, size=(7, 3, 9), mode="nearest-exact")), v)
+    fam.add("trilinear", lambda a: (F.interpolate(a, scale_factor=2, mode="trilinear"), F.interpolate(a, size=(7, 3, 9), mode="trilinear"),
+                                    F.interpolate(a, size=(4, 10, 6), mode="trilinear")), v)
+    fam.add("trilinear_corners", lambda a: (F.interpolate(a, size=(7, 3, 9), mode="trilinear", align_corners=True), F.interpolate(a, scale_factor=2, mode="trilinear", align_corners=True)), v)
+    fam.add("trilinear_scales", lambda a: F.interpolate(a, scale_factor=(1.5, 0.7, 1.3), mode="trilinear"), v)
     fam.add("recompute", lambda a: F.interpolate(a, scale_factor=1.3, mode="bilinear", recompute_scale_factor=True), x)
 
 

@@ -1,7 +1,4 @@
-// Running products and extremes, by doubling: after k steps each element holds what the 2^k before
-// it and itself make (Hillis and Steele, Data Parallel Algorithms, 1986).
-
-#include <string>
+// Running products, extremes and logarithms of sums.
 
 #include "aten/rule_lists.h"
 
@@ -9,25 +6,21 @@ namespace lazyrt {
 namespace {
 
 using fb::BinaryFn;
+using fb::ScanFn;
 using fb::UnaryFn;
 
-/// x with its elements from `reach` on exchanged for `later`.
-ValueId with_later(RuleContext& c, ValueId x, int axis, int64_t reach, ValueId later) {
-  return c.concat({c.slice(x, axis, 0, reach), later}, axis);
+ValueId scan(RuleContext& c, ScanFn fn, int axis, ValueId x) {
+  fb::ScanT op;
+  op.fn = fn;
+  op.axis = axis;
+  return c.add(op, {x});
 }
 
-/// In float64, as ATen multiplies.
-void cumprod(RuleContext& c) {
-  ValueId x = c.cast(c.tensor("self"), c.out_dtype());
+template <ScanFn kFn>
+void running(RuleContext& c) {
+  const ValueId x = c.cast(c.tensor("self"), c.out_dtype());
   if (c.rank(x) == 0) return c.set(x);
-  const int axis = c.axis_arg("dim", x);
-  const int64_t n = c.dim(x, axis);
-  if (is_floating(c.dtype(x))) x = c.cast(x, DType::kFloat64);
-  for (int64_t reach = 1; reach < n; reach *= 2) {
-    const ValueId before = c.slice(x, axis, 0, n - reach), own = c.slice(x, axis, reach, n - reach);
-    x = with_later(c, x, axis, reach, c.binary(BinaryFn::Mul, before, own));
-  }
-  c.set(x);
+  c.set(scan(c, kFn, c.axis_arg("dim", x), x));
 }
 
 /// 0, 1, 2, ... along an axis of x.
@@ -37,35 +30,33 @@ ValueId positions(RuleContext& c, ValueId x, int axis) {
   return c.expand(c.sequence(c.make_shape(shape)), c.shape(x));
 }
 
-/// kBeats: Ge or Le. The last of equal ones is taken; a NaN stays.
-template <BinaryFn kBeats>
+/// Of equal ones the last is taken, and of NaN, of which each is an extreme of those before it.
+template <ScanFn kFn>
 void running_extreme(RuleContext& c) {
-  ValueId x = c.tensor("self");
-  if (c.rank(x) == 0) {
-    c.set(0, x);
+  const ValueId self = c.tensor("self");
+  if (c.rank(self) == 0) {
+    c.set(0, self);
     return c.set(1, c.scalar(DType::kInt64, int64_t{0}));
   }
-  const int axis = c.axis_arg("dim", x);
-  const int64_t n = c.dim(x, axis);
-  ValueId at = positions(c, x, axis);
-  for (int64_t reach = 1; reach < n; reach *= 2) {
-    const auto before = [&](ValueId v) { return c.slice(v, axis, 0, n - reach); };
-    const auto own = [&](ValueId v) { return c.slice(v, axis, reach, n - reach); };
-    ValueId taken = c.binary(kBeats, own(x), before(x));
-    if (is_floating(c.dtype(x))) {
-      taken = c.binary(BinaryFn::LogicalOr, taken, c.unary(UnaryFn::IsNan, own(x)));
-    }
-    at = with_later(c, at, axis, reach, c.where(taken, own(at), before(at)));
-    x = with_later(c, x, axis, reach, c.where(taken, own(x), before(x)));
+  const int axis = c.axis_arg("dim", self);
+  const bool truth = c.dtype(self) == DType::kBool;
+  const ValueId x = truth ? c.cast(self, DType::kUInt8) : self;
+  const ValueId extreme = scan(c, kFn, axis, x);
+  ValueId taken = c.binary(BinaryFn::Eq, x, extreme);
+  if (is_floating(c.dtype(x))) {
+    taken = c.binary(BinaryFn::LogicalOr, taken, c.unary(UnaryFn::IsNan, x));
   }
-  c.set(0, x);
-  c.set(1, at);
+  const ValueId at = c.where(taken, positions(c, x, axis), c.scalar(DType::kInt64, int64_t{0}));
+  c.set(0, c.cast(extreme, c.dtype(self)));
+  c.set(1, scan(c, ScanFn::Max, axis, at));
 }
 
 constexpr RuleEntry kRunningEntries[] = {
-    {"cumprod", cumprod},
-    {"cummax", running_extreme<BinaryFn::Ge>},
-    {"cummin", running_extreme<BinaryFn::Le>},
+    {"cumprod", running<ScanFn::Prod>},
+    {"logcumsumexp", running<ScanFn::LogSumExp>},
+    {"_logcumsumexp", running<ScanFn::LogSumExp>},
+    {"cummax", running_extreme<ScanFn::Max>},
+    {"cummin", running_extreme<ScanFn::Min>},
 };
 
 }  // namespace

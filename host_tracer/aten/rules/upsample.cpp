@@ -1,6 +1,7 @@
 // Resizing of images.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "aten/rule_lists.h"
@@ -26,27 +27,53 @@ double scale_in_use(UpsampleMode mode, int spatial, int64_t in, int64_t out, dou
   return nearest2d && out == 2 * in ? 0 : scale;
 }
 
+/// Extents and scales of depth, height and width; an extent of 1 where the image has no such dim.
+struct Target {
+  std::array<int64_t, 3> extent = {1, 1, 1};
+  std::array<double, 3> scale = {0, 0, 0};
+};
+
+Target read_target(RuleContext& c, UpsampleMode mode, int spatial, ValueId image) {
+  constexpr std::array<const char*, 3> kScales = {"scales_d", "scales_h", "scales_w"};
+  const Shape out = c.out_shape();
+  Target target;
+  for (int i = 0; i < spatial; ++i) {
+    const int dim = i - spatial;
+    const auto at = static_cast<size_t>(3 + dim);
+    target.extent[at] = out.back(-1 - dim);
+    target.scale[at] =
+        scale_in_use(mode, spatial, c.dim(image, dim), target.extent[at],
+                     scale_arg(c, spatial == 1 ? "scales" : kScales[at], static_cast<size_t>(i)));
+  }
+  return target;
+}
+
+fb::Upsample2dT resize_attrs(RuleContext& c, UpsampleMode mode, int64_t rows, int64_t columns,
+                             double row_scale, double column_scale) {
+  fb::Upsample2dT op;
+  op.mode = mode;
+  op.align_corners = c.boolean_or("align_corners", false);
+  op.out_h = static_cast<int32_t>(rows);
+  op.out_w = static_cast<int32_t>(columns);
+  op.scale_h = row_scale;
+  op.scale_w = column_scale;
+  return op;
+}
+
 template <UpsampleMode kMode, int kSpatial>
 void upsample(RuleContext& c) {
   const ValueId image = c.tensor(c.has("self") ? "self" : "input");
   const Image x = to_image(c, image, kSpatial);
-  const Shape out = c.out_shape();
-  if (out.rank() < kSpatial) {
+  if (c.out_shape().rank() < kSpatial) {
     c.fail(Error::kInternal, "its result is no image");
     return;
   }
-  fb::Upsample2dT op;
-  op.mode = kMode;
-  op.out_h = static_cast<int32_t>(kSpatial == 1 ? 1 : out.back(1));
-  op.out_w = static_cast<int32_t>(out.back(0));
-  op.align_corners = c.boolean_or("align_corners", false);
-  const auto scale = [&](const char* name, size_t position, int dim) {
-    return scale_in_use(kMode, kSpatial, c.dim(image, dim), out.back(-1 - dim),
-                        scale_arg(c, name, position));
-  };
-  op.scale_h = kSpatial == 1 ? 0 : scale("scales_h", 0, -2);
-  op.scale_w = kSpatial == 1 ? scale("scales", 0, -1) : scale("scales_w", 1, -1);
-  c.set(from_image(c, x, c.add(op, {x.nhwc})));
+  const auto [extent, scale] = read_target(c, kMode, kSpatial, image);
+  const fb::Upsample2dT plane = resize_attrs(c, kMode, extent[1], extent[2], scale[1], scale[2]);
+  if (kSpatial < 3) return c.set(from_image(c, x, c.add(plane, {x.nhwc})));
+  const fb::Upsample2dT depth =
+      resize_attrs(c, kMode, extent[0], extent[1] * extent[2], scale[0], 0);
+  c.set(from_image(c, x, by_dims<fb::Upsample2dT>(c, x.nhwc, plane, depth)));
 }
 
 // ---------------------------------------------------------------- antialiased
@@ -118,8 +145,6 @@ void antialiased(RuleContext& c) {
   c.set(c.transpose(y, 2, 3));
 }
 
-constexpr const char* kThreeDims = "is not supported: resizing in three spatial dims";
-
 constexpr RuleEntry kUpsampleEntries[] = {
     {"upsample_nearest1d", upsample<UpsampleMode::Nearest, 1>},
     {"upsample_nearest2d", upsample<UpsampleMode::Nearest, 2>},
@@ -130,9 +155,9 @@ constexpr RuleEntry kUpsampleEntries[] = {
     {"upsample_bicubic2d", upsample<UpsampleMode::Bicubic, 2>},
     {"_upsample_bilinear2d_aa", antialiased<triangle, 1>},
     {"_upsample_bicubic2d_aa", antialiased<cubic, 2>},
-    {"upsample_nearest3d", nullptr, kThreeDims},
-    {"_upsample_nearest_exact3d", nullptr, kThreeDims},
-    {"upsample_trilinear3d", nullptr, kThreeDims},
+    {"upsample_nearest3d", upsample<UpsampleMode::Nearest, 3>},
+    {"_upsample_nearest_exact3d", upsample<UpsampleMode::NearestExact, 3>},
+    {"upsample_trilinear3d", upsample<UpsampleMode::Bilinear, 3>},
 };
 
 }  // namespace

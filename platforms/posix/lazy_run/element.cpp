@@ -51,6 +51,7 @@ double element(const TensorView& t, int64_t i) {
       return static_cast<double>(t.as<int64_t>()[i]);
     case DType::kBool:
       return t.as<uint8_t>()[i] != 0 ? 1 : 0;
+    case DType::kInt4:
     case DType::kNone:
       return 0;
   }

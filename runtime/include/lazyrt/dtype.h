@@ -18,26 +18,39 @@ enum class DType : uint8_t {
   kInt32 = 8,
   kInt64 = 9,
   kBool = 10,  ///< one byte, 0 or 1
+  kInt4 = 11,  ///< two in a byte, the first in its low half; in files only, nothing computes on it
 };
+/// The types before it have whole bytes, and kernels that compute on them.
 constexpr int kDTypeCount = 11;
 
-/// Bytes of one element; 0 for kNone and for values outside the enum.
-constexpr size_t dtype_size(DType t) {
-  constexpr uint8_t kSizes[kDTypeCount] = {0, 4, 8, 2, 2, 1, 1, 2, 4, 8, 1};
-  return static_cast<unsigned>(t) < kDTypeCount ? kSizes[static_cast<unsigned>(t)] : 0;
+/// Bits of one element; 0 for kNone and for values outside the enum.
+constexpr size_t dtype_bits(DType t) {
+  constexpr uint8_t kBits[] = {0, 32, 64, 16, 16, 8, 8, 16, 32, 64, 8, 4};
+  return static_cast<unsigned>(t) < sizeof(kBits) ? kBits[static_cast<unsigned>(t)] : 0;
+}
+/// Bytes of one element; 0 for kNone, for values outside the enum and where elements share a byte.
+constexpr size_t dtype_size(DType t) { return dtype_bits(t) / 8; }
+/// Bytes of `numel` elements. REQUIRES: numel >= 0; they fit size_t.
+constexpr size_t dtype_bytes(DType t, int64_t numel) {
+  const auto n = static_cast<size_t>(numel);
+  const size_t bits = dtype_bits(t);
+  return bits % 8 == 0 ? n * (bits / 8) : (n + 8 / bits - 1) / (8 / bits);
 }
 
 /// Short name as in dumps and messages: f32, i64, bool; "none" for kNone, "?" outside the enum.
 constexpr const char* dtype_name(DType t) {
-  constexpr const char* kNames[kDTypeCount] = {"none", "f32", "f64", "f16", "bf16", "i8",
-                                               "u8",   "i16", "i32", "i64", "bool"};
-  return static_cast<unsigned>(t) < kDTypeCount ? kNames[static_cast<unsigned>(t)] : "?";
+  constexpr const char* kNames[] = {"none", "f32", "f64", "f16", "bf16", "i8",
+                                    "u8",   "i16", "i32", "i64", "bool", "i4"};
+  constexpr unsigned kCount = sizeof(kNames) / sizeof(kNames[0]);
+  return static_cast<unsigned>(t) < kCount ? kNames[static_cast<unsigned>(t)] : "?";
 }
 
 constexpr bool is_floating(DType t) {
   return t == DType::kFloat32 || t == DType::kFloat64 || t == DType::kFloat16 ||
          t == DType::kBFloat16;
 }
-constexpr bool is_integral(DType t) { return t >= DType::kInt8 && t <= DType::kInt64; }
+constexpr bool is_integral(DType t) {
+  return (t >= DType::kInt8 && t <= DType::kInt64) || t == DType::kInt4;
+}
 
 }  // namespace lazyrt

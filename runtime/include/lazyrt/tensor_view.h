@@ -16,7 +16,7 @@ struct TensorView {
 
   bool present() const { return dtype != DType::kNone; }
   int64_t numel() const { return shape.numel(); }
-  size_t bytes() const { return static_cast<size_t>(numel()) * dtype_size(dtype); }
+  size_t bytes() const { return dtype_bytes(dtype, numel()); }
   /// REQUIRES: T is the C++ type of dtype.
   template <class T>
   T* as() const {
@@ -32,7 +32,7 @@ struct TensorSpec {
 
   bool present() const { return dtype != DType::kNone; }
   int64_t numel() const { return shape.numel(); }
-  size_t bytes() const { return static_cast<size_t>(numel()) * dtype_size(dtype); }
+  size_t bytes() const { return dtype_bytes(dtype, numel()); }
 };
 
 /// Every tensor's memory may be *read* this many bytes past its end (XNN_EXTRA_BYTES).
