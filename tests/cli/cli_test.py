@@ -209,7 +209,7 @@ class ExportFailures(Base):
         self.fails("weights.pt", code=BAD_FILE, says=["weights.pt", "torch.save"])
 
     def test_all_unsupported_operators_with_their_lines(self):
-        self.fails("unsupported.pt2", code=UNSUPPORTED, says=["svd", "qr", "cli_test.py:42", "cli_test.py:43"])
+        self.fails("unsupported.pt2", code=UNSUPPORTED, says=["svd", "qr", "cli_test.py:43", "cli_test.py:44"])
 
     def test_dynamic_dims_without_a_bound(self):
         self.fails("unbounded.pt2", code=USAGE, says=["input 'x', dim 0 has no upper bound", "--dynamic x.0=NAME:1..MAX", "--static"])

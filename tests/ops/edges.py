@@ -190,8 +190,8 @@ def judge(case, ours, answers):
 
 @dataclasses.dataclass
 class Expected:
-    """A line `KIND PATTERN BACKEND reason` of edges_expected.txt: what is allowed to differ, and has to."""
-    kind: str  # zero: the sign of zeros; value: anything
+    """A line `KIND PATTERN BACKEND reason` of edges_expected.txt: what is allowed to differ, and has to unless it is `order`."""
+    kind: str  # zero: the sign of zeros; value: anything; order: anything, on some processors
     pattern: str
     backend: str  # or *
     reason: str
@@ -199,7 +199,7 @@ class Expected:
 
     def excuses(self, name, backend, text):
         fits = fnmatch.fnmatch(name, self.pattern) and self.backend in (backend, "*")
-        return fits and (self.kind == "value" or "differ in the sign of zero" in text)
+        return fits and (self.kind in ("value", "order") or "differ in the sign of zero" in text)
 
 
 def read_expected():
@@ -240,7 +240,8 @@ def main():
     failures, undecided = compare(taken, ours, answers, expected)
     if len(names) == len(every):
         failures += unswept(taken)
-        failures += [f"{e.pattern} {e.backend} is as eager now: take it out of edges_expected.txt" for e in expected if not e.met]
+        failures += [f"{e.pattern} {e.backend} is as eager now: take it out of edges_expected.txt"
+                     for e in expected if not e.met and e.kind != "order"]
     print("\n".join(failures))
     print(f"{len(taken)} cases on {' and '.join(BACKENDS)}, {len(names) - len(taken)} that eager refuses, {undecided} elements on "
           f"which eager disagrees with itself, {len(expected)} lines of expected differences, {len(failures)} failures")

@@ -6,8 +6,11 @@ include(${FOLDER}/selection.cmake)
 
 # The numbers of element types, by name.
 file(READ ${HEADERS}/lazyrt/dtype.h text)
-string(REGEX MATCH "kNames\\[kDTypeCount\\] = {[^}]*}" text "${text}")
+string(REGEX MATCH "kNames\\[\\] = {[^}]*}" text "${text}")
 string(REGEX MATCHALL "\"[a-z0-9]+\"" names "${text}")
+if(NOT names)
+  message(FATAL_ERROR "no names of element types in ${HEADERS}/lazyrt/dtype.h")
+endif()
 set(number 0)
 foreach(name IN LISTS names)
   string(REPLACE "\"" "" name "${name}")
