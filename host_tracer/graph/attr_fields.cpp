@@ -123,9 +123,11 @@ bool fits(fbs::ElementaryType type, int64_t value) {
   bool inside = false;
   visit_scalar(type, [&](auto element) {
     using T = decltype(element);
-    if constexpr (std::is_integral_v<T>) {
-      inside = sizeof(T) == 8 || (value >= static_cast<int64_t>(std::numeric_limits<T>::min()) &&
-                                  value <= static_cast<int64_t>(std::numeric_limits<T>::max()));
+    if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
+      inside = true;
+    } else if constexpr (std::is_integral_v<T>) {
+      inside = value >= static_cast<int64_t>(std::numeric_limits<T>::min()) &&
+               value <= static_cast<int64_t>(std::numeric_limits<T>::max());
     }
   });
   return inside;
@@ -253,11 +255,14 @@ Outcome<Attrs> with_attribute(const Attrs& attrs, const std::string& name,
     known += (known.empty() ? "" : ", ") + field.name;
     if (field.name != name) continue;
     if (parse(text, &field)) return attrs_of(attrs.kind(), fields);
-    return Failure{Error::kInvalidArgument, std::string(attrs.name()) + ": " + name +
-                                                " cannot be '" + text + "'" + choices(field)};
+    std::string why = std::string(attrs.name()) + ": " + name;
+    why.append(" cannot be '").append(text).append("'").append(choices(field));
+    return Failure{Error::kInvalidArgument, std::move(why)};
   }
-  return Failure{Error::kInvalidArgument, std::string(attrs.name()) + " has no attribute '" + name +
-                                              "', but " + (known.empty() ? "none" : known)};
+  std::string why = attrs.name();
+  why.append(" has no attribute '").append(name).append("', but ");
+  why.append(known.empty() ? "none" : known);
+  return Failure{Error::kInvalidArgument, std::move(why)};
 }
 
 }  // namespace lazyrt

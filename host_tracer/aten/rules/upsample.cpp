@@ -39,7 +39,7 @@ Target read_target(RuleContext& c, UpsampleMode mode, int spatial, ValueId image
   Target target;
   for (int i = 0; i < spatial; ++i) {
     const int dim = i - spatial;
-    const auto at = static_cast<size_t>(3 + dim);
+    const auto at = static_cast<size_t>(dim) + 3;
     target.extent[at] = out.back(-1 - dim);
     target.scale[at] =
         scale_in_use(mode, spatial, c.dim(image, dim), target.extent[at],
