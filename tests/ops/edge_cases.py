@@ -518,6 +518,9 @@ MOVES, SAME = "moves elements only", "decomposed by PyTorch, or the same arithme
 UNSWEPT = {  # rule or file.cpp: reason
     "join.cpp": MOVES, "view.cpp": MOVES, "view_write.cpp": MOVES, "pad.cpp": MOVES, "factory.cpp": "no operands, or fills",
     "patches.cpp": MOVES + ", but cross and cdist, which are swept", "upsample.cpp": "sums with fixed weights: resize",
+    **dict.fromkeys(["max_pool3d", "max_pool3d_with_indices", "avg_pool3d", "adaptive_avg_pool3d", "_adaptive_avg_pool3d",
+                     "adaptive_max_pool3d"], "two pools of images, which are swept"),
+    **dict.fromkeys(["logcumsumexp", "_logcumsumexp"], "the reference's own sum by parts; its cases have infinities and NaN"),
     "conv.cpp": "conv2d, conv_transpose2d", "attention.cpp": "attention",
     **dict.fromkeys(["dropout", "native_dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"], "does nothing"),
     **dict.fromkeys(["_native_batch_norm_legit.no_stats",

@@ -142,7 +142,7 @@ def _give_methods(kind):
 
 _give_methods(Size)
 _give_methods(Real)
-Size.bit_length = lambda self: _result(int.bit_length, self.log, self)
+setattr(Size, "bit_length", lambda self: _result(int.bit_length, self.log, self))  # mypy: no assignment to a method
 
 
 class _Observed(TorchFunctionMode):
