@@ -70,6 +70,9 @@ class Size(int):
             self.log.ask(operator.eq, self, key)
         return int.__hash__(self)
 
+    def bit_length(self):
+        return _result(int.bit_length, self.log, self)
+
 
 class Real(float):
     """The same of a real number."""
@@ -142,7 +145,6 @@ def _give_methods(kind):
 
 _give_methods(Size)
 _give_methods(Real)
-setattr(Size, "bit_length", lambda self: _result(int.bit_length, self.log, self))  # mypy: no assignment to a method
 
 
 class _Observed(TorchFunctionMode):
