@@ -4,7 +4,7 @@ import torch
 
 from lazyrt import _tracer, results
 from lazyrt.errors import ExportError
-from lazyrt.size_questions import points_that_differ
+from lazyrt.size_points import points_that_differ
 
 _MOST_REMEMBERED = 1000  # sizes
 
