@@ -38,6 +38,11 @@ def _hidden():
         todo += inner
 
 
+def load():
+    """Imports what the kernels import when they are called first. What that changes (filters of warnings, loggers) is no doing of the program."""
+    import torch.fx.experimental.symbolic_shapes  # noqa: F401  and with it sympy
+
+
 @contextlib.contextmanager
 def without_dynamo():
     """While active, such kernels are called as they are, where torch._dynamo is not loaded already."""
