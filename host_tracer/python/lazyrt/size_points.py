@@ -14,7 +14,7 @@ _MOST_ROUNDS = 8  # of questions that come up behind other answers
 _MOST_STRETCHES = 24  # of the same answers along a symbol: more than a bundle has ranges
 _MOST_SIZES = 4096  # of a symbol at which questions are answered
 _MOST_FOUND = 64  # points in all
-_MOST_TOGETHER = 16  # points for what depends on several symbols
+_MOST_TOGETHER = 24  # points at which answers about several symbols come together anew, in a round
 _MOST_CLASSES = 6  # of a symbol's sizes that are combined with those of others
 _WATCHED_SECONDS = 5.0  # of eager runs that only say what extents are
 _DRAWN = 1000  # sizes of all symbols for questions about several
@@ -189,8 +189,7 @@ class _Finder:
             questions = list(dict.fromkeys(question for asked in by_point.values() for question in asked))
             classes = [self._along(i, [q for q in questions if q.symbols == {i}]) for i in range(len(self.symbols))]
             if len(self.symbols) > 1:
-                self._together([q for q in questions if len(q.symbols) > 1])
-                self._combined(classes)
+                self._together(questions, classes)
             if before == (len(self.found), len(self.runs)) or len(self.found) >= _MOST_FOUND:
                 break
         return [list(point) for point in self.found]
@@ -200,6 +199,10 @@ class _Finder:
             self.taken.append(point)
             self.found.append(point)
             self.watch(point)
+            for index, symbol in enumerate(self.symbols) if len(self.symbols) > 1 else ():  # says what extents are on this way
+                for size in (symbol.least, symbol.most):
+                    if self.seconds < _WATCHED_SECONDS:
+                        self.watch((*point[:index], size, *point[index + 1:]))
 
     def _at(self, index, size):
         return (*self.sample[:index], size, *self.sample[index + 1:])
@@ -237,48 +240,42 @@ class _Finder:
         some = [same[0] for same in rarest] + [same[-1] for same in rarest if len(same) > 1]
         return some[:2 * _MOST_STRETCHES]
 
-    def _together(self, questions):
-        """Takes points for each of the answers to questions about several symbols."""
-        if not questions:
-            return
-        points = self._joint_points()
+    def _together(self, questions, classes):
+        """Takes points at which the answers, of all symbols together, are new, where what the program gets to ask there is new as well. `classes`: by
+        symbol {the first size of a stretch: its answers}."""
         by_answers = {}
-        for point in points:
+        for point in self._joint_points(classes):
             by_answers.setdefault(tuple(question(point) for question in questions), []).append(point)
-        taken = {tuple(question(point) for question in questions) for point in self.taken}
-        rarest = sorted(by_answers.items(), key=lambda item: len(item[1]))
-        for answers, same in rarest[:_MOST_TOGETHER]:
-            for point in [same[0], same[-1]] if answers not in taken else []:
+        for point in self.taken:
+            by_answers.pop(tuple(question(point) for question in questions), None)
+        rarest = sorted(by_answers.values(), key=len)
+        points = [same[0] for same in rarest[:_MOST_TOGETHER]]
+        for point in points:
+            if self.seconds < _WATCHED_SECONDS:
+                self.watch(point)
+        decided = {point: frozenset((question, question(point)) for question in asked) for point, asked in _questions_of(self.runs).items()}
+        known = {decided[point] for point in self.taken if point in decided}
+        for point in points:
+            if point in decided and decided[point] not in known:
+                known.add(decided[point])
                 self._take(point)
 
-    def _joint_points(self):
-        """Drawn ones, lines through some of these along each symbol, and those where two symbols are the same or neighbours."""
+    def _joint_points(self, classes):
+        """Drawn ones, lines along each symbol through these and through a size of each class of the others, all classes together, and those where two symbols
+        are the same or neighbours."""
         draw = random.Random(1)
         points = [tuple(draw.randrange(s.least, s.most + 1, s.multiple) for s in self.symbols) for _ in range(_DRAWN)]
-        for line, index in itertools.product(points[:_LINES], range(len(self.symbols))):
-            points += [(*line[:index], size, *line[index + 1:]) for size in _evenly(_axis(self.symbols[index]), 512)]
+        representatives = [_evenly(list({answers: size for size, answers in of_symbol.items()}.values()), _MOST_CLASSES) for of_symbol in classes]
+        bases = [*points[:_LINES], *zip(*(itertools.islice(itertools.cycle(sizes), _MOST_CLASSES) for sizes in representatives))]
+        for base, index in itertools.product(bases, range(len(self.symbols))):
+            points += [(*base[:index], size, *base[index + 1:]) for size in _evenly(_axis(self.symbols[index]), 512)]
+        points += itertools.islice(itertools.product(*representatives), _DRAWN)
         for a, b in itertools.permutations(range(len(self.symbols)), 2):
             for size, more in itertools.product(_evenly(_axis(self.symbols[a]), 16), (-1, 0, 1)):
                 point = list(self.sample)
                 point[a], point[b] = size, size + more
                 points.append(tuple(point))
         return [point for point in points if all(s.least <= size <= s.most and size % s.multiple == 0 for s, size in zip(self.symbols, point))]
-
-    def _combined(self, classes):
-        """Takes points at which the answers about several symbols, each by itself, come together anew, where the program gets to other questions or
-        answers there."""
-        representatives = [_evenly(list({answers: size for size, answers in of_symbol.items()}.values()), _MOST_CLASSES) for of_symbol in classes]
-        points = list(itertools.islice(itertools.product(*representatives), 4 * _MOST_TOGETHER))
-        for point in points:
-            if self.seconds > _WATCHED_SECONDS or not self.watch(point):
-                continue
-        by_point = _questions_of(self.runs)
-        decided = {point: frozenset((question, question(point)) for question in asked) for point, asked in by_point.items()}
-        known = {decided[point] for point in self.taken if point in decided}
-        for point in points:
-            if point in decided and decided[point] not in known:
-                known.add(decided[point])
-                self._take(point)
 
 
 def points_that_differ(sizes, run, captured):
