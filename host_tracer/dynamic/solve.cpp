@@ -225,7 +225,6 @@ std::optional<SizeSolver::Steps> SizeSolver::steps_of(const Argument& of,
   add_steps(series, &fits);
   add_ratios(series, &fits);
   add_decimals(series, &fits);
-  if (fits.empty()) add_shifted_decimals(series, &fits);
   std::optional<TermId> other;
   if (fits.empty()) {
     add_remainders(series, &fits);
@@ -303,37 +302,25 @@ void SizeSolver::add_ratios(const std::vector<Sample>& series, std::vector<Steps
   }
 }
 
-/// floor, ceil or round of s times a number of at most two decimals.
+/// floor, ceil or round of s times a number of at most two decimals, plus a small c.
 void SizeSolver::add_decimals(const std::vector<Sample>& series, std::vector<Steps>* fits) {
+  constexpr int64_t kMostAdded = 64;
   const Sample &first = series.front(), &last = series.back();
-  if (first.s <= 0 || first.v < 0 || last.v <= first.v) return;
-  const int64_t least = std::max<int64_t>(1, 100 * (last.v - 1) / last.s);
-  const int64_t most = std::min<int64_t>(6400, 100 * (last.v + 1) / last.s + 1);
+  const int64_t run = last.s - first.s, rise = last.v - first.v;
+  if (first.s <= 0 || rise <= 0) return;
+  const int64_t least = std::max<int64_t>(1, 100 * (rise - 1) / run);
+  const int64_t most = std::min<int64_t>(6400, 100 * (rise + 1) / run + 1);
   for (int64_t percent = least; percent <= most; ++percent) {
     if (percent % 100 == 0) continue;
     for (const auto kind : {Steps::Kind::kFloor, Steps::Kind::kCeil, Steps::Kind::kRound}) {
       Steps x;
       x.kind = kind;
       x.r = static_cast<double>(percent) / 100;
+      x.c = first.v - x.at(first.s);
+      if (std::abs(x.c) > kMostAdded) continue;
       if (std::all_of(series.begin(), series.end(),
                       [&](const Sample& seen) { return x.at(seen.s) == seen.v; }))
         fits->push_back(x);
-    }
-  }
-}
-
-/// The same with a small number added.
-void SizeSolver::add_shifted_decimals(const std::vector<Sample>& series, std::vector<Steps>* fits) {
-  constexpr int64_t kMostAdded = 64;
-  for (int64_t c = -kMostAdded; c <= kMostAdded; ++c) {
-    if (c == 0) continue;
-    std::vector<Sample> without = series;
-    for (Sample& sample : without) sample.v -= c;
-    std::vector<Steps> found;
-    add_decimals(without, &found);
-    for (Steps& x : found) {
-      x.c = c;
-      fits->push_back(x);
     }
   }
 }

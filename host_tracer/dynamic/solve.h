@@ -80,7 +80,6 @@ class SizeSolver {
   static void add_steps(const std::vector<Sample>& series, std::vector<Steps>* fits);
   static void add_ratios(const std::vector<Sample>& series, std::vector<Steps>* fits);
   static void add_decimals(const std::vector<Sample>& series, std::vector<Steps>* fits);
-  static void add_shifted_decimals(const std::vector<Sample>& series, std::vector<Steps>* fits);
   static void add_remainders(const std::vector<Sample>& series, std::vector<Steps>* fits);
   std::optional<int64_t> size_apart(const Argument& of, const std::vector<Steps>& fits,
                                     std::optional<TermId> other,

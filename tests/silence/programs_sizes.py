@@ -76,6 +76,22 @@ def narrow_band(x):
     return x.relu() if 256 <= x.shape[0] < 258 else x.sigmoid()
 
 
+@sized(row, {"n": (1, 500, 9)}, X0, also=[255, 256, 257, 258, 300, 301], expect=REFUSED)
+@apply
+def a_band_behind_a_cut(x):
+    """The question comes up of a part that only long inputs have."""
+    if x.shape[0] > 128:
+        rest = x[128:]
+        return x.sigmoid() if 172 <= len(rest) < 174 else x.relu()
+    return x.relu()
+
+
+@sized(rows, {"b": (1, 6, 2), "n": (1, 200, 9)}, BN, points=[{"b": 1, "n": 150}, {"b": 1, "n": 151}, {"b": 1, "n": 152}, {"b": 2, "n": 151}], expect=REFUSED)
+@apply
+def a_band_of_two_sizes(x):
+    return x.relu() if x.shape[0] == 1 and 150 < x.shape[1] <= 151 else x.sigmoid()
+
+
 @sized(row, {"n": (1, 900, 9)}, X0, also=[311, 312], expect=REFUSED)
 @apply
 def a_half_at_one_size(x):
@@ -165,6 +181,13 @@ def three_decimals(x):
 def two_roundings(x):
     n = x.shape[0]
     return x[int(n * 0.1): int(n * 0.1) + round(n * 0.25) + 1]
+
+
+@sized(row, LONG, X0)
+@apply
+def halves_to_even(x):
+    """round(0.25 * n) + 1 is (n + 6) // 4 at three of four sizes."""
+    return x[: round(x.shape[0] * 0.25) + 1]
 
 
 @sized(row, N, X0)

@@ -628,6 +628,7 @@ class _LazyRun:
         if self.call is None:
             self.call, self.after = call, after
         job.moved.update(job.globals.used())
+        mode.let_go()
         return outputs
 
     def recipe_of(self, constant):
