@@ -630,6 +630,48 @@ def cache_written_at_the_front():
     return Cache()
 
 
+@sized(row, N, X0, expect=REFUSED)
+def carry_as_large_as_the_batch():
+    class Carry(nn.Module):
+        kept = None
+
+        def forward(self, x):
+            if self.kept is None or self.kept.shape != x.shape:
+                self.kept = torch.zeros_like(x)
+            self.kept = (x + self.kept).tanh()
+            return self.kept * 2
+
+    return Carry()
+
+
+@sized(row, N, X0, expect=REFUSED)
+def buffer_that_takes_the_shape_of_the_input():
+    class Carry(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("kept", torch.zeros(1, 8))
+
+        def forward(self, x):
+            self.kept = x + self.kept.mean(0)
+            return self.kept * 2
+
+    return Carry()
+
+
+@sized(rows, {"b": (1, 4, 2), "n": (1, 12, 3)}, BN, expect=REFUSED)
+def cache_that_grows():
+    """Keys and values of all calls so far, of a batch that the first call says."""
+    class Cache(nn.Module):
+        keys = None
+
+        def forward(self, x):
+            fits = self.keys is not None and self.keys.shape[0] == x.shape[0]
+            self.keys = torch.cat([self.keys, x], 1)[:, -64:] if fits else x
+            return F.scaled_dot_product_attention(x, self.keys, self.keys)
+
+    return Cache()
+
+
 @sized(rows, TWO, BN)
 def position_counted():
     class Positions(nn.Module):
