@@ -5,6 +5,7 @@ sizes ends. In each stretch the program is captured, and watched again: behind a
 
 import itertools
 import math
+import operator
 import random
 import time
 
@@ -18,6 +19,8 @@ _MOST_TOGETHER = 24  # points at which answers about several symbols come togeth
 _MOST_CLASSES = 6  # of a symbol's sizes that are combined with those of others
 _WATCHED_SECONDS = 5.0  # of eager runs that only say what extents are
 _DRAWN = 1000  # sizes of all symbols for questions about several
+_SMALL_STEP = 16
+_MOST_CORNERS = 24
 _LINES = 6  # through drawn points, along each symbol
 
 
@@ -128,6 +131,43 @@ class _Question:
             return None
 
 
+def _steps_of_program(runs):
+    """Whole numbers that the program makes in steps (n * 29 // 100, int(n / 2.7)), each a function of one symbol: {key: (symbol, function)}. Those by
+    small whole numbers are left out: the solver's own questions tell them from all others."""
+    extents, found = _extents_of(runs), {}
+    for point, log in runs.items():
+        for form in log.stepped:
+            if form[0] in (operator.mod, operator.floordiv):
+                if type(form[2]) is int and 0 < form[2] <= _SMALL_STEP and isinstance(form[1], tuple) and form[1][0] == "leaf":
+                    continue
+                form = (operator.floordiv, *form[1:])
+            try:
+                term = _Term(form, extents[point])
+            except _Unknown:
+                continue
+            if len(term.symbols) == 1:
+                found.setdefault(term.key, (next(iter(term.symbols)), term.at))
+    return found
+
+
+def _corners(sizes, values):
+    """Sizes at the corners of the hull above and of the hull below a function: a line rounded down that gives these values there gives all values of
+    one that is such a line."""
+    def hull(sign):
+        kept = []
+        for point in zip(sizes, (sign * value for value in values)):
+            while len(kept) > 1 and _turns_up(*kept[-2:], point):
+                kept.pop()
+            kept.append(point)
+        return [size for size, _ in kept]
+
+    return sorted({*hull(1), *hull(-1)})
+
+
+def _turns_up(a, b, c):
+    return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0])
+
+
 def _questions_of(runs):
     """{point: those of its run that depend on sizes}; equal ones are one object."""
     extents, known, found = _extents_of(runs), {}, {}
@@ -163,6 +203,7 @@ class _Finder:
         self.runs, self.failed = {}, set()  # by point
         self.taken = [self.sample, *(point for point in captured if point != self.sample)]
         self.found, self.answers = [], {}
+        self.cornered = set()  # keys of numbers in steps
         self.seconds = 0.0
 
     def watch(self, point):
@@ -190,6 +231,7 @@ class _Finder:
             classes = [self._along(i, [q for q in questions if q.symbols == {i}]) for i in range(len(self.symbols))]
             if len(self.symbols) > 1:
                 self._together(questions, classes)
+            self._at_corners()
             if before == (len(self.found), len(self.runs)) or len(self.found) >= _MOST_FOUND:
                 break
         return [list(point) for point in self.found]
@@ -227,6 +269,21 @@ class _Finder:
                     break
                 self.watch(point)
         return {sizes[begin]: rows[begin] for begin in starts}
+
+    def _at_corners(self):
+        """Takes the sizes that tell what the program computes in steps from everything that looks like it."""
+        for key, (index, function) in _steps_of_program(self.runs).items():
+            if key in self.cornered:
+                continue
+            self.cornered.add(key)
+            seen = []
+            for size in _axis(self.symbols[index]):
+                try:
+                    seen.append((size, int(function(self._at(index, size)))))
+                except (ArithmeticError, ValueError, TypeError):
+                    continue
+            for size in _evenly(_corners(*zip(*seen)), _MOST_CORNERS) if seen else ():
+                self._take(self._at(index, size))
 
     @staticmethod
     def _worth_trying(stretches, rows):

@@ -7,6 +7,7 @@ import builtins
 import functools
 import math
 import operator
+import re
 import sys
 
 import torch
@@ -18,7 +19,9 @@ _ARITHMETIC = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "f
                "pow": operator.pow, "lshift": operator.lshift, "rshift": operator.rshift, "and": operator.and_, "or": operator.or_, "xor": operator.xor}
 _UNARY = {"__neg__": operator.neg, "__pos__": operator.pos, "__abs__": abs, "__floor__": math.floor, "__ceil__": math.ceil, "__trunc__": math.trunc,
           "__round__": round}
-_MATH = ("sqrt", "isqrt", "log", "log2", "log10", "exp")
+_MATH = ("sqrt", "isqrt", "log", "log2", "log10", "exp", "gcd", "lcm")
+_STEPS = {operator.floordiv, operator.mod, math.floor, math.ceil, math.trunc, round}  # what makes whole numbers of others, in steps
+_NUMBER = re.compile(r"\d+")
 _Tensor = torch.Tensor
 _LEN = len
 
@@ -29,6 +32,7 @@ class Log:
     def __init__(self):
         self.leaves = []  # (place, value) of each extent that is read
         self.asked = {}  # (function, left, right), in order
+        self.stepped = {}  # forms of whole numbers that go in steps, in order
 
     def leaf(self, value, place):
         if len(self.leaves) >= _MOST_LEAVES:
@@ -64,8 +68,23 @@ class Size(int):
             self.log.ask(operator.eq, self, key)
         return int.__hash__(self)
 
+    def __repr__(self):
+        for key in _numbers_of_names_near(sys._getframe(1)):
+            self.log.ask(operator.eq, self, key)
+        return int.__repr__(self)
+
+    __str__ = __repr__
+
+    def __format__(self, form):
+        for key in _numbers_of_names_near(sys._getframe(1)):
+            self.log.ask(operator.eq, self, key)
+        return int.__format__(self, form)
+
     def bit_length(self):
         return _result(int.bit_length, self.log, self)
+
+    def bit_count(self):
+        return _result(int.bit_count, self.log, self)
 
 
 class Real(float):
@@ -81,21 +100,47 @@ class Real(float):
 
     __hash__ = float.__hash__
 
+    def __int__(self):
+        return _plain(_result(math.trunc, self.log, self))
+
+
+def _near(frame):
+    """What the statement of a look-up may look in: (what the frame and its owners hold, the owners)."""
+    owners = [value for value in frame.f_locals.values() if isinstance(getattr(value, "__dict__", None), dict)]
+    near = [*frame.f_locals.values(), *(frame.f_globals.get(name) for name in frame.f_code.co_names), *frame.f_code.co_consts]
+    near += [value for owner in owners for value in owner.__dict__.values()]
+    return [value for value in near if type(value) in (dict, set, frozenset, tuple, list) and len(value) <= 256], owners
+
 
 def _keys_near(frame):
-    """Whole numbers among the keys of dicts and sets that the statement of a look-up may mean, and those written there."""
-    near = [*frame.f_locals.values(), *(frame.f_globals.get(name) for name in frame.f_code.co_names), *frame.f_code.co_consts]
-    near += [value for owner in frame.f_locals.values() for value in getattr(owner, "__dict__", {}).values()]
-    near.append([const for const in frame.f_code.co_consts if type(const) is int])
-    for value in near:
-        if type(value) in (dict, set, frozenset, tuple, list) and len(value) <= 256:
-            yield from (key for key in list(value) if type(key) is int)
+    """Whole numbers among the keys of dicts and sets that the statement of a look-up may mean, in tuples as well, and those written there."""
+    near, _ = _near(frame)
+    for value in [*near, frame.f_code.co_consts]:
+        for key in list(value):
+            yield from (part for part in (key if isinstance(key, tuple) else (key,)) if type(part) is int)
+
+
+def _numbers_of_names_near(frame):
+    """The same of keys that are texts, and of names of attributes: a text is made of the size (f"bias_{n}")."""
+    near, owners = _near(frame)
+    named = [*near, frame.f_code.co_consts, *(name for owner in owners for name in (owner.__dict__, vars(type(owner)), getattr(owner, "_modules", None) or (),
+                                                                                   getattr(owner, "_buffers", None) or (),
+                                                                                   getattr(owner, "_parameters", None) or ()))]
+    for value in named:
+        for key in list(value):
+            if isinstance(key, str) and len(key) <= 256:
+                yield from (int(number) for number in _NUMBER.findall(key) if len(number) < 10)
 
 
 def _result(function, log, *operands):
     value = function(*map(_plain, operands))
     kind = Size if type(value) is int else Real if type(value) is float else None
-    return value if kind is None else kind(value, log, (function, *map(_form, operands)))
+    if kind is None:
+        return value
+    form = (function, *map(_form, operands))
+    if function in _STEPS:
+        log.stepped[form] = None
+    return kind(value, log, form)
 
 
 def _known(other):
@@ -186,8 +231,7 @@ _READS = {_Tensor.shape.__get__, _Tensor.size, _Tensor.numel, _Tensor.nelement, 
 def _of_sizes(function):
     @functools.wraps(function)
     def call(value, *more):
-        if not more and isinstance(value, (Size, Real)):
-            return _result(function, value.log, value)
-        return function(value, *more)
+        mine = next((operand for operand in (value, *more) if isinstance(operand, (Size, Real))), None)
+        return function(value, *more) if mine is None else _result(function, mine.log, value, *more)
 
     return call

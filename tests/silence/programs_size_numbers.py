@@ -1,0 +1,99 @@
+"""Numbers that a program computes from sizes in steps or looks up by them: right at every size, or refused."""
+
+import math
+
+import torch
+from harness import sized
+
+REFUSED = ("right", "refused", "failed")
+N = {"n": (8, 420, 37)}
+X0 = {"x": {0: "n"}}
+AT = [100, 119, 156, 193, 200, 255, 300, 357, 382, 383, 400, 410]
+FACTORS = {"64": 1.5, "137": 2.0}
+PAIRS = {(137, 2): 2.0}
+
+
+def row(n):
+    return (torch.arange(2.0 * n).view(n, 2) % 7 - 3,)
+
+
+def numbers(also=AT):
+    return sized(row, N, X0, also=also, count=8, expect=REFUSED)
+
+
+@numbers()
+def share_of_the_rows():
+    return lambda x: x[: x.shape[0] * 29 // 100]
+
+
+@numbers()
+def resampled_rows():
+    return lambda x: x[: x.shape[0] * 22050 // 16000 // 2]
+
+
+@numbers()
+def resampled_rows_rounded_up():
+    return lambda x: x.new_zeros(-(-x.shape[0] * 441 // 320), 2)
+
+
+@numbers()
+def rows_by_a_real_number():
+    return lambda x: x[: int(x.shape[0] / 2.7)]
+
+
+@numbers()
+def share_from_the_end():
+    return lambda x: x[-(-x.shape[0] * 7 // 100):]
+
+
+@numbers()
+def block_and_rest():
+    return lambda x: x * (x.shape[0] % 128 + x.shape[0] // 128)
+
+
+@numbers()
+def root_rounded():
+    return lambda x: x[: int(x.shape[0] ** 0.5 + 0.5)]
+
+
+@numbers(also=[64, 137])
+def factor_by_the_text_of_a_size():
+    return lambda x: x * FACTORS.get(str(x.shape[0]), 1.0)
+
+
+@numbers(also=[64, 137])
+def factor_by_a_formatted_size():
+    return lambda x: x * FACTORS.get(f"{x.shape[0]}", 1.0)
+
+
+@numbers(also=[137])
+def factor_by_a_shape():
+    return lambda x: x * PAIRS.get(tuple(x.shape), 1.0)
+
+
+@numbers(also=[137])
+def factor_by_an_attribute():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bias_137 = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+
+        def forward(self, x):
+            return x + getattr(self, f"bias_{x.shape[0]}", 0.0)
+
+    return Net()
+
+
+@numbers(also=[128, 256])
+def whole_logarithms():
+    return lambda x: x * (2.0 if math.log(x.shape[0], 2).is_integer() else 1.0)
+
+
+@numbers(also=[128, 256, 35, 70, 105])
+def common_divisors():
+    return lambda x: x * (2.0 if math.gcd(x.shape[0], 35) == 35 else 1.0)
+
+
+@numbers(also=[127, 255])
+def bits_of_a_size():
+    return lambda x: x * (2.0 if x.shape[0].bit_count() == 7 else 1.0)
