@@ -621,7 +621,7 @@ class Contents:
     def _digest(tensor):
         if not is_plain_tensor(tensor, inference=True):
             return ("tensor", id(tensor))
-        return ("content", hashlib.blake2b(bytes_of(tensor).numpy()).hexdigest(), tensor.dtype, tensor.shape)
+        return ("content", hashlib.blake2b(_buffer_of(bytes_of(tensor))).hexdigest(), tensor.dtype, tensor.shape)
 
 
 def _lie_alike(a, b):
@@ -631,6 +631,11 @@ def _lie_alike(a, b):
 
 def bytes_of(tensor):
     return tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+
+
+def _buffer_of(found):
+    """The memory of contiguous bytes, for Python to read. After tensor.numpy() PyTorch would refuse to resize the storage for ever."""
+    return (ctypes.c_char * found.numel()).from_address(found.data_ptr()) if found.numel() else b""
 
 
 def _words_of(tensor):
