@@ -99,6 +99,11 @@ TEST(SizeSolver, RoundsAsPythonDoes) {
         [r](int64_t s) { return static_cast<int64_t>(std::nearbyint(static_cast<double>(s) * r)); },
         text);
   }
+  expect_solved(
+      [](int64_t s) {
+        return static_cast<int64_t>(std::nearbyint(static_cast<double>(s) * 0.25)) + 1;
+      },
+      "round(seq * 0.25) + 1");
   expect_solved([](int64_t s) { return std::max<int64_t>(1, s / 10); }, "max(1, seq // 10)");
   expect_solved([](int64_t s) { return std::min<int64_t>(30, (s + 7) / 8); },
                 "min(30, ceil(seq / 8))");
@@ -121,6 +126,9 @@ TEST(SizeSolver, UsesNumbersKnownBefore) {
   expect([](int64_t s) { return s - 2 * (s / 4); });
   expect([](int64_t s) { return (s / 4 + 7) / 8 * 8; });
   expect([](int64_t s) { return (7 - (s / 4 + 6) % 7) % 7; });
+  expect([](int64_t s) {
+    return s / 4 + static_cast<int64_t>(std::nearbyint(static_cast<double>(s) * 0.35)) + 1;
+  });
 }
 
 TEST(SizeSolver, AsksForSizesThatTellRemaindersApart) {

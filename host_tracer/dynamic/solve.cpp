@@ -111,11 +111,11 @@ int64_t SizeSolver::Steps::at(int64_t s) const {
     case Kind::kRemainder:
       return a * (t - quotient * d) + c;
     case Kind::kFloor:
-      return static_cast<int64_t>(std::floor(product));
+      return static_cast<int64_t>(std::floor(product)) + c;
     case Kind::kCeil:
-      return static_cast<int64_t>(std::ceil(product));
+      return static_cast<int64_t>(std::ceil(product)) + c;
     default:
-      return static_cast<int64_t>(std::nearbyint(product));
+      return static_cast<int64_t>(std::nearbyint(product)) + c;
   }
 }
 
@@ -140,7 +140,7 @@ std::optional<TermId> SizeSolver::of_symbol(int symbol, const std::vector<Sample
     ++tried;
     if (auto term = of_argument(of, *over); term || asks_) return term;
   }
-  if (auto term = combined(symbol, series)) return term;
+  if (auto term = combined(symbol, series); term || asks_) return term;
   ask_between(symbol, series);
   return std::nullopt;
 }
@@ -258,7 +258,8 @@ TermId SizeSolver::term_of(const Argument& of, const Steps& x) {
   const bool up = x.kind == Kind::kCeil;  // -floor(-x)
   const TermId product = terms_->make(Op::Multiply, of.term, terms_->real(up ? -x.r : x.r));
   const TermId rounded = terms_->make(x.kind == Kind::kRound ? Op::Round : Op::Floor, product);
-  return up ? terms_->make(Op::Multiply, rounded, terms_->integer(-1)) : rounded;
+  const TermId whole = up ? terms_->make(Op::Multiply, rounded, terms_->integer(-1)) : rounded;
+  return x.c == 0 ? whole : terms_->make(Op::Add, whole, terms_->integer(x.c));
 }
 
 /// a*((s+b)//d) + c
@@ -301,18 +302,22 @@ void SizeSolver::add_ratios(const std::vector<Sample>& series, std::vector<Steps
   }
 }
 
-/// floor, ceil or round of s times a number of at most two decimals.
+/// floor, ceil or round of s times a number of at most two decimals, plus a small c.
 void SizeSolver::add_decimals(const std::vector<Sample>& series, std::vector<Steps>* fits) {
+  constexpr int64_t kMostAdded = 64;
   const Sample &first = series.front(), &last = series.back();
-  if (first.s <= 0 || first.v < 0 || last.v <= first.v) return;
-  const int64_t least = std::max<int64_t>(1, 100 * (last.v - 1) / last.s);
-  const int64_t most = std::min<int64_t>(6400, 100 * (last.v + 1) / last.s + 1);
+  const int64_t run = last.s - first.s, rise = last.v - first.v;
+  if (first.s <= 0 || rise <= 0) return;
+  const int64_t least = std::max<int64_t>(1, 100 * (rise - 1) / run);
+  const int64_t most = std::min<int64_t>(6400, 100 * (rise + 1) / run + 1);
   for (int64_t percent = least; percent <= most; ++percent) {
     if (percent % 100 == 0) continue;
     for (const auto kind : {Steps::Kind::kFloor, Steps::Kind::kCeil, Steps::Kind::kRound}) {
       Steps x;
       x.kind = kind;
       x.r = static_cast<double>(percent) / 100;
+      x.c = first.v - x.at(first.s);
+      if (std::abs(x.c) > kMostAdded) continue;
       if (std::all_of(series.begin(), series.end(),
                       [&](const Sample& seen) { return x.at(seen.s) == seen.v; }))
         fits->push_back(x);
@@ -423,6 +428,30 @@ std::optional<TermId> SizeSolver::combined(int symbol, const std::vector<Sample>
     const TermId first = terms_->make(Op::Multiply, terms_->symbol(symbol), terms_->integer(a));
     const TermId second = terms_->make(Op::Multiply, known[i], terms_->integer(b));
     return terms_->make(Op::Add, terms_->make(Op::Add, first, second), terms_->integer(c));
+  }
+  return beside(symbol, series);
+}
+
+/// t + steps of the symbol, with a number t known before (the begin and the end of a slice).
+std::optional<TermId> SizeSolver::beside(int symbol, const std::vector<Sample>& series) {
+  constexpr size_t kMostKnown = 8;
+  const std::vector<TermId> known = integer_terms_;
+  size_t tried = 0;
+  for (size_t i = known.size(); i-- > 0 && tried < kMostKnown;) {
+    std::vector<Sample> rest = series;
+    bool varies = false;
+    for (Sample& x : rest) {
+      const auto number = number_at(known[i], symbol, x.s);
+      if (!number || number->is_real) return std::nullopt;
+      varies = varies || number->integer != x.s;
+      x.v -= number->integer;
+    }
+    if (!varies) continue;
+    ++tried;
+    const Argument itself = {symbol, terms_->symbol(symbol)};
+    const auto steps = steps_of(itself, rest, /*is_part=*/false);
+    if (asks_) return std::nullopt;
+    if (steps) return terms_->make(Op::Add, known[i], term_of(itself, *steps));
   }
   return std::nullopt;
 }

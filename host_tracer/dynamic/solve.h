@@ -14,10 +14,10 @@ namespace lazyrt {
 /// Finds terms over symbols from what they give at known points. Of one argument, a symbol or a
 /// number known before, that is a*((p*s+b)//d)+c or a*((s+b)%d)+c, s*r rounded (r a short decimal),
 /// a square, a power of two beside s and its exponent, or a line or steps bounded by a constant
-/// (max, min), or a*s + b*t + c with a number t known before; of several symbols sums and products
-/// of such, with one number added. Nothing is guessed: a term is an answer only where it gives
-/// every number seen and no other of its family does so that differs at a size that is allowed;
-/// else wanted() is a point that tells them apart.
+/// (max, min), or a*s + b*t + c or such steps + t with a number t known before; of several symbols
+/// sums and products of such, with one number added. Nothing is guessed: a term is an answer only
+/// where it gives every number seen and no other of its family does so that differs at a size that
+/// is allowed; else wanted() is a point that tells them apart.
 class SizeSolver {
  public:
   /// `points` are distinct; the first is the base: each symbol has points that differ from it in
@@ -43,7 +43,7 @@ class SizeSolver {
     TermId term = 0;
   };
 
-  /// a*((p*s+b)//d) + c, the same of the remainder, or s*r rounded.
+  /// a*((p*s+b)//d) + c, the same of the remainder, or s*r rounded, plus c.
   struct Steps {
     enum class Kind { kQuotient, kRemainder, kFloor, kCeil, kRound };
     int64_t a = 0, b = 0, c = 0, d = 1, p = 1;
@@ -70,6 +70,7 @@ class SizeSolver {
   std::optional<TermId> powers(const Argument& of, const std::vector<Sample>& series);
   void ask_between(int symbol, const std::vector<Sample>& series);
   std::optional<TermId> combined(int symbol, const std::vector<Sample>& series);
+  std::optional<TermId> beside(int symbol, const std::vector<Sample>& series);
   static std::optional<std::array<int64_t, 3>> weights_of(const std::vector<Sample>& series,
                                                           const std::vector<int64_t>& t);
   static std::optional<Steps> line_of(const std::vector<Sample>& series);

@@ -3,6 +3,8 @@ then run at sizes within the bounds, both ends among them, and compared with eag
 
     PYTHONPATH=build/dev/python python check_sizes.py [--backends cpu,reference] [--count 6] [NAME]...
     PYTHONPATH=build/dev/python python check_sizes.py --other [NAME]...        those of OTHERS
+    PYTHONPATH=build/dev/python python check_sizes.py --small [NAME]...        images, tokens and frames of a quarter of the extents: the same programs of
+                                                                               sizes in a fraction of the time
 
 Exit code 1 where a model is not exported, or not right at a size. CI runs the small ones.
 """
@@ -29,8 +31,12 @@ TOLERANCE = 1e-4  # largest absolute error over the output's largest absolute va
 BATCH = (1, 8)
 
 
-def image(b=1, h=224, w=224):
-    return (torch.randn(b, 3, h, w),)
+SIDE = 224  # of images whose batch alone varies
+FIXED_SIDE = ("vit_tiny",)  # models that take no other
+
+
+def image(b=1, h=None, w=None):
+    return (torch.randn(b, 3, h or SIDE, w or SIDE),)
 
 
 def padded_ids(b, n):
@@ -96,6 +102,15 @@ OTHERS = {
     "convnextv2_atto": (lambda: zoo.timm_model("convnextv2_atto"), *PIXELS),
     "efficientvit_b0": (lambda: zoo.timm_model("efficientvit_b0"), *PIXELS),
 }
+
+
+def made_small():
+    """A quarter of the images' sides, tokens and frames; multiples stay."""
+    global SIDE
+    SIDE //= 4
+    for name, (arguments, ranges, dims) in ZOO.items():
+        small = {s: bounds if s == "b" or bounds[1] < 100 else tuple(max(1, v // 4) for v in bounds[:3]) + bounds[3:] for s, bounds in ranges.items()}
+        ZOO[name] = ((lambda b: image(b, 224, 224)) if name in FIXED_SIDE else arguments, small, dims)
 
 
 def built(name):
@@ -172,10 +187,13 @@ def main():
     parser.add_argument("--backends", default="cpu,reference")
     parser.add_argument("--count", type=int, default=6)
     parser.add_argument("--other", action="store_true", help="those of OTHERS")
+    parser.add_argument("--small", action="store_true", help="smaller images, fewer tokens")
     parser.add_argument("--keep", default="", help="a folder for the bundles")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     torch.set_num_threads(2)
+    if args.small:
+        made_small()
     names = args.names or list(OTHERS if args.other else ZOO)
     all_right = True
     with tempfile.TemporaryDirectory() as folder:

@@ -12,7 +12,9 @@ import torch
 from torch import nn
 
 import lazyrt
+from lazyrt import tripwire
 from lazyrt.heap import is_class_of_library, is_of_library
+from lazyrt.tensors import is_lazy
 
 X = torch.arange(3.0)
 
@@ -155,3 +157,18 @@ def test_nothing_of_the_heap_is_kept(tmp_path):
     gc.collect()
     gc.collect()  # what the first round finalizes goes with the second
     assert not [value for value in gc.get_objects() if type(value).__name__ == "Heap"]
+
+
+def test_captures_leave_no_lazy_tensors_to_the_garbage_collector(tmp_path, monkeypatch):
+    """Else the whole heap is searched after each capture for who holds them."""
+    left, refuse_lazy = [], tripwire.Tripwire.refuse_lazy
+
+    def refuse(self):
+        with torch._C.DisableTorchFunction():
+            left.append(sum(map(is_lazy, gc.get_objects())))
+        refuse_lazy(self)
+
+    monkeypatch.setattr(tripwire.Tripwire, "refuse_lazy", refuse)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.BatchNorm1d(4), torch.nn.ReLU()).eval()
+    lazyrt.export(lambda x: {"y": model(x), "rows": [x.sum(0)]}, (torch.randn(3, 8),), tmp_path / "m.lzb", dynamic={"x": {0: ("n", 1, 4)}})
+    assert left and not any(left)

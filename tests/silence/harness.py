@@ -47,6 +47,23 @@ class Case:
     front: str = "python"  # or "torchscript", "pt2": what make() gives is saved and goes through lazy-export
     dynamic: Any = None  # see lazyrt.export
 
+    def prepare(self):
+        """Makes what is made late."""
+
+
+@dataclasses.dataclass
+class SizedCase(Case):
+    """Whose calls are made when it is judged: the capture searches all tensors of the process."""
+
+    arguments: Any = None
+    sizes: list = ()
+
+    def prepare(self):
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            self.calls = [Call(tuple(self.arguments(**size))) for size in self.sizes]
+        self.sample = self.calls[0]
+
 
 CASES = {}
 
@@ -82,12 +99,10 @@ def sized(arguments, ranges, dims, points=(), also=(), count=24, expect=("right"
     dynamic = {name: {dim: (symbol, *ranges[symbol][:2]) for dim, symbol in places.items()} for name, places in dims.items()}
 
     def take(make):
-        with torch.random.fork_rng():
-            torch.manual_seed(0)
-            calls = [arguments(**size) for size in [sample, *sizes]]
-        made = case(calls[0], calls, expect)(make)
-        CASES[make.__name__].dynamic = dynamic
-        return made
+        name = make.__name__
+        assert name not in CASES, name
+        CASES[name] = SizedCase(name, make, None, None, expect, dynamic=dynamic, arguments=arguments, sizes=[sample, *sizes])
+        return make
 
     return take
 
@@ -286,6 +301,7 @@ def judge(item):
 
 
 def _judge(item, path):
+    item.prepare()
     exported, beside = _make(item), _make(item)
     try:
         verdict = EXPORTS[item.front](exported, item, path)

@@ -76,6 +76,22 @@ def narrow_band(x):
     return x.relu() if 256 <= x.shape[0] < 258 else x.sigmoid()
 
 
+@sized(row, {"n": (1, 500, 9)}, X0, also=[255, 256, 257, 258, 300, 301], expect=REFUSED)
+@apply
+def a_band_behind_a_cut(x):
+    """The question comes up of a part that only long inputs have."""
+    if x.shape[0] > 128:
+        rest = x[128:]
+        return x.sigmoid() if 172 <= len(rest) < 174 else x.relu()
+    return x.relu()
+
+
+@sized(rows, {"b": (1, 6, 2), "n": (1, 200, 9)}, BN, points=[{"b": 1, "n": 150}, {"b": 1, "n": 151}, {"b": 1, "n": 152}, {"b": 2, "n": 151}], expect=REFUSED)
+@apply
+def a_band_of_two_sizes(x):
+    return x.relu() if x.shape[0] == 1 and 150 < x.shape[1] <= 151 else x.sigmoid()
+
+
 @sized(row, {"n": (1, 900, 9)}, X0, also=[311, 312], expect=REFUSED)
 @apply
 def a_half_at_one_size(x):
@@ -165,6 +181,13 @@ def three_decimals(x):
 def two_roundings(x):
     n = x.shape[0]
     return x[int(n * 0.1): int(n * 0.1) + round(n * 0.25) + 1]
+
+
+@sized(row, LONG, X0)
+@apply
+def halves_to_even(x):
+    """round(0.25 * n) + 1 is (n + 6) // 4 at three of four sizes."""
+    return x[: round(x.shape[0] * 0.25) + 1]
 
 
 @sized(row, N, X0)
@@ -607,6 +630,48 @@ def cache_written_at_the_front():
     return Cache()
 
 
+@sized(row, N, X0, expect=REFUSED)
+def carry_as_large_as_the_batch():
+    class Carry(nn.Module):
+        kept = None
+
+        def forward(self, x):
+            if self.kept is None or self.kept.shape != x.shape:
+                self.kept = torch.zeros_like(x)
+            self.kept = (x + self.kept).tanh()
+            return self.kept * 2
+
+    return Carry()
+
+
+@sized(row, N, X0, expect=REFUSED)
+def buffer_that_takes_the_shape_of_the_input():
+    class Carry(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("kept", torch.zeros(1, 8))
+
+        def forward(self, x):
+            self.kept = x + self.kept.mean(0)
+            return self.kept * 2
+
+    return Carry()
+
+
+@sized(rows, {"b": (1, 4, 2), "n": (1, 12, 3)}, BN, expect=REFUSED)
+def cache_that_grows():
+    """Keys and values of all calls so far, of a batch that the first call says."""
+    class Cache(nn.Module):
+        keys = None
+
+        def forward(self, x):
+            fits = self.keys is not None and self.keys.shape[0] == x.shape[0]
+            self.keys = torch.cat([self.keys, x], 1)[:, -64:] if fits else x
+            return F.scaled_dot_product_attention(x, self.keys, self.keys)
+
+    return Cache()
+
+
 @sized(rows, TWO, BN)
 def position_counted():
     class Positions(nn.Module):
@@ -661,9 +726,10 @@ def size_as_a_tensor(x):
     return x.sum(), torch.tensor(x.shape), torch.tensor(x.shape[0] / 2)
 
 
-@sized(row, N, X0)
+@sized(row, N, X0, expect=REFUSED)
 @apply
 def tried_and_caught(x):
+    """Another path at every third size: as many ranges as a bundle does not have."""
     try:
         return x.view(-1, 3, 8).sum(1)
     except RuntimeError:

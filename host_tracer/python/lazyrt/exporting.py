@@ -12,7 +12,7 @@ import weakref
 
 import torch
 
-from lazyrt import _tracer, call_forms, checking, experiments, fast_paths, gradients, layouts, poison, results, scripts, statements, trees
+from lazyrt import _tracer, call_forms, checking, experiments, fast_paths, gradients, layouts, meta_kernels, poison, results, scripts, statements, trees
 from lazyrt.arguments import Example, Watch
 from lazyrt.arrays import LazyArray, taken_by_torch
 from lazyrt.copies import EagerAnswers, Rows, capture_with_copies, name_of
@@ -20,7 +20,6 @@ from lazyrt.draws import Draws
 from lazyrt.errors import Error, ExportError
 from lazyrt.fixed import text_of
 from lazyrt.following import capture_following_numbers
-from lazyrt.meta_kernels import without_dynamo
 from lazyrt.modes import CaptureMode
 from lazyrt.phases import Call, Phases
 from lazyrt.programs import Program
@@ -48,6 +47,7 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
     path = os.fspath(path)
     check = checking.level_name(check)
     _check_path(path)
+    meta_kernels.load()
 
     def run(follows_factories):
         job = _Export(Program(model), allow, second_trace, progress)
@@ -331,7 +331,7 @@ class _Export:
         request.recipe_of = run.recipe_of
         request.is_caught = statements.is_caught
         try:
-            with without_dynamo():
+            with meta_kernels.without_dynamo():
                 eager = lambda mode: self.eager(sample, mode=mode, run=run)  # noqa: E731
                 trace = capture_with_copies(run, lambda: capture_following_numbers(request, run, eager, self.notes.append),
                                             lambda: self._answers(sample, run), unsure)
@@ -628,6 +628,7 @@ class _LazyRun:
         if self.call is None:
             self.call, self.after = call, after
         job.moved.update(job.globals.used())
+        mode.let_go()
         return outputs
 
     def recipe_of(self, constant):

@@ -4,6 +4,7 @@ After `import torch` the shapes of many operators come from kernels in Python. S
 all of torch._dynamo (seconds), only to hide them from a compiler that does not run here."""
 
 import contextlib
+import functools
 import sys
 import types
 
@@ -25,7 +26,13 @@ def _functions_in(function):
 
 def _hidden():
     """The functions behind such wrappers that were not called yet."""
-    seen = set()
+    return [function for function in _wrapped(sum(map(len, _decomp.global_decomposition_table.values()))) if not hasattr(function, _CACHE)]
+
+
+@functools.lru_cache(maxsize=1)
+def _wrapped(_):
+    """The functions behind such wrappers, where so many have been registered."""
+    seen, found = set(), {}
     todo = [f for table in _decomp.global_decomposition_table.values() for f in table.values()]
     while todo:
         function = todo.pop()
@@ -34,8 +41,14 @@ def _hidden():
         seen.add(id(function))
         inner = list(_functions_in(function))
         if function.__code__ is _WRAPPER:
-            yield from (f for f in inner if not hasattr(f, _CACHE))
+            found.update((id(f), f) for f in inner)
         todo += inner
+    return list(found.values())
+
+
+def load():
+    """Imports what the kernels import when they are called first. What that changes (filters of warnings, loggers) is no doing of the program."""
+    import torch.fx.experimental.symbolic_shapes  # noqa: F401  and with it sympy
 
 
 @contextlib.contextmanager
@@ -44,7 +57,7 @@ def without_dynamo():
     if "torch._dynamo" in sys.modules:
         yield
         return
-    changed = list({id(function): function for function in _hidden()}.values())
+    changed = _hidden()
     for function in changed:
         setattr(function, _CACHE, function)
     try:

@@ -94,6 +94,10 @@ class CaptureMode(TorchFunctionMode):
         self.follows_factories = False  # what they make is lazy
         self.missing_gradients = None  # the error of a gradient that was asked for where none are recorded
 
+    def let_go(self):
+        """Ends the cycle of its own methods, by which its tensors would live until the garbage is collected."""
+        self._handlers = {}
+
     def outlive(self, tensors):
         """These are left behind by the program."""
         self._numbers.selections.keep(tensors)

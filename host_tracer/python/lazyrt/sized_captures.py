@@ -4,7 +4,7 @@ import torch
 
 from lazyrt import _tracer, results
 from lazyrt.errors import ExportError
-from lazyrt.size_questions import points_that_differ
+from lazyrt.size_points import points_that_differ
 
 _MOST_REMEMBERED = 1000  # sizes
 
@@ -19,7 +19,9 @@ class SizedCaptures:
     def run(self, steps):
         """Steps of the program at the sizes that say how it depends on them, then at those where it is only checked."""
         if len(steps) > 1:
-            raise ExportError("the program changes what its later calls do: with extents that vary that is not supported yet", "unsupported")
+            places = ", ".join(f"'{path}'" for path in self.job.state.changed()[:3])
+            raise ExportError(f"the program changes what its later calls do, in {places}: where extents vary it cannot be followed from call to call, and a state "
+                              "has one shape: make what it keeps an input and a result, or a buffer of the largest size into which it writes", "unsupported")
         target = self.job.program.target
         self.job.notes += self.sizes.find_relations(lambda point: self._refusal(self.sizes.resized(target, self.first.sample, point)))
         fit, checked = self.sizes.fit_points(), self.sizes.check_points()

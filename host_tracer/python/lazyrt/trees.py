@@ -64,7 +64,10 @@ def flatten(value, name, is_tensor, names=None, arguments=False):
             described["keys"] = [describe_key(key, path) for key in keys]
         return described
 
-    described = visit(value, name, 0)
+    try:
+        described = visit(value, name, 0)
+    finally:
+        del visit  # it refers to itself, and to the tensors: they would live until the garbage is collected
     return (_shorten(described) if arguments else described), leaves
 
 
@@ -86,7 +89,10 @@ def replace(value, is_tensor, make):
             known[id(item)] = node.make([child for child, _ in made])
         return known[id(item)], True
 
-    return visit(value, 0)[0]
+    try:
+        return visit(value, 0)[0]
+    finally:
+        del visit  # as in flatten
 
 
 def objects_of(description, value, path):
