@@ -339,7 +339,7 @@ bool CaptureSession::record_special(const c10::OperatorHandle& op, torch::jit::S
 
 void CaptureSession::record(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   try {
-    look_for_writes();
+    if (WritingCalls::take()) look_for_writes();
     if (record_special(op, stack)) return;
     TORCH_CHECK(!op.schema().is_mutable(), full_name(op), source_suffix(),
                 " writes into a tensor below functionalization, which capture cannot follow");
