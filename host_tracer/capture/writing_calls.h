@@ -28,6 +28,18 @@ class WritingCalls {
   /// Whether one has ended since this was asked last.
   static bool take() { return std::exchange(ended(), false); }
 
+  /// What the capture itself calls, on tensors of its own, does not count.
+  class Pause {
+   public:
+    Pause() : before_(ended()) {}
+    ~Pause() { ended() = before_; }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    const bool before_;
+  };
+
  private:
   static bool& ended() {
     static thread_local bool value = false;
