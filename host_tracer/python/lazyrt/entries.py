@@ -23,6 +23,7 @@ import warnings
 import numpy
 import torch
 
+from lazyrt.errors import ExportError
 from lazyrt.tensors import is_lazy
 
 MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
@@ -223,7 +224,7 @@ def _is_data(value):
 
 
 class VariableEntry:
-    """A context variable. One that had no value cannot lose it again: it gets its default, or None. (An export runs in a context of its own, so
+    """A context variable. One that had no value cannot lose it again: it gets its default. (An export runs in a context of its own, so
     that the caller's is as it was.)"""
 
     def __init__(self, value):
@@ -241,7 +242,9 @@ class VariableEntry:
         try:
             return contextvars.Context().run(self.value.get)
         except LookupError:
-            return None
+            name = self.value.name
+            raise ExportError(f"the program's calls set the context variable '{name}', which has neither a value nor a default before the export, so that it "
+                              f"cannot be put back: {name}.set(...) first, or give it a default", "unsupported") from None
 
 
 class CachedEntry:

@@ -8,6 +8,7 @@ of them is guarded; so a phase seen once goes on in one way, and when one return
 
 import collections
 import functools
+import types
 
 import torch
 
@@ -20,6 +21,7 @@ from lazyrt.watch import WatchedAttributes, can_watch, can_watch_attribute, is_w
 
 MOST_PHASES = 16
 PATIENCE = 3
+_METHODS = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
 
 
 class Phase:
@@ -481,6 +483,7 @@ class _Left:
         self.keep, self.unfilled = [], set()
         self.writes, self.fill = [], []
         self.original_of = {id(lazy): call.registered[name] for name, lazy in call.lifted.items()}
+        self.replaced = {id(tensor) for tensor in call.originals.values()}  # by lazy tensors as the call began
         self.written_in_place = _written_in_place(mode)
         for name, lazy in call.lifted.items():
             self._take_registered(name, lazy)
@@ -615,6 +618,9 @@ class _Left:
         before = dict(self.before).get(path)
         if id(tensor) in self.call.registered_ids or self._has_array(tensor) or self.picture.owners.get(path, ("", ""))[1] == "grad":
             return
+        if id(tensor) in self.replaced:
+            raise ExportError(f"the program's calls change the tensor '{path}', which lies where LazyRT cannot put another one in its place: keep it in an "
+                              "attribute, a list or a dict", "unsupported")
         if path in self.names.symbolic:
             self._take_constant(path, tensor)
         elif tensor.untyped_storage().data_ptr() in self.written_in_place and tensor.numel():
@@ -690,16 +696,20 @@ def _same_type(a, b):
 
 
 def replacing(stands_for):
-    """given(value) for Reach: tensors by identity, also inside of tuples."""
+    """given(value) for Reach: tensors by identity, also inside of tuples and frozen sets, and those that methods belong to."""
 
     def given(value):
         found = stands_for.get(id(value))
         if found is not None:
             return found
-        if isinstance(value, tuple) and not isinstance(value, torch.Size):
+        if isinstance(value, (tuple, frozenset)) and not isinstance(value, torch.Size):
             items = [given(item) for item in value]
             if any(a is not b for a, b in zip(items, value)):
                 return _like(value, items)
+        elif isinstance(value, _METHODS):
+            owner = given(value.__self__) if isinstance(value.__self__, torch.Tensor) else value.__self__
+            if owner is not value.__self__:
+                return getattr(owner, value.__name__) if type(value) is not types.MethodType else types.MethodType(value.__func__, owner)
         return value
 
     return given
@@ -708,4 +718,4 @@ def replacing(stands_for):
 def _like(value, items):
     if hasattr(value, "_make"):
         return value._make(items)
-    return tuple(items) if type(value) is tuple else type(value)(items)
+    return type(value)(items)

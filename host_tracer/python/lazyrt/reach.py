@@ -186,10 +186,15 @@ class Reach:
         return name
 
     def restore(self, given=None):
-        """Puts everything back; `given(value)` says what to put where `value` was."""
-        given = given or (lambda value: value)
+        """Puts everything back; `given(value)` says what to put where `value` was. Raises ExportError where something cannot be, when all else is."""
+        given, failed = given or (lambda value: value), None
         for entry in self._entries:
-            entry.restore(given)
+            try:
+                entry.restore(given)
+            except ExportError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
 
     def restore_random(self):
         """Puts back generators of random numbers, which restore() leaves alone: what is drawn has to be seen to differ."""
@@ -464,12 +469,15 @@ class Reach:
             inner = value if type(value) is dict else value.__dict__
             entry, names = DictEntry(inner), [f"[{key_text(key)}]" if inner is value else f".{key}" for key in inner]
             items = [item for _, item in entry.items]
+        elif isinstance(value, tuple) and not isinstance(value, torch.Size):
+            entry, names, items = None, [f"[{i}]" for i in range(len(value))], value
         else:
             self._push(path, value)
             return
         self._keep.append(value)
-        self._entries.append(entry)
-        self._into[self._free(path)] = entry.token()
+        self._into[self._free(path)] = (type(value), len(value)) if entry is None else entry.token()
+        if entry is not None:
+            self._entries.append(entry)
         for name, item in zip(names, items):
             self._visit_copy(f"{path}{name}", item)
 
