@@ -150,6 +150,42 @@ def array_under_a_tensor():
 
 
 @case(X[0], X)
+def doc_of_a_function_counts():
+    def function():
+        return None
+
+    def step(held):
+        held.__doc__ = str(int(held.__doc__ or 0) + 1)
+        return torch.tensor(int(held.__doc__))
+
+    return Late(function, step)
+
+
+@case(X[0], X)
+def name_of_a_function_counts():
+    def function():
+        return None
+
+    def step(held):
+        held.__name__ = held.__name__ + "x"
+        return torch.tensor(len(held.__name__) - 8)
+
+    return Late(function, step)
+
+
+@case(X[0], X)
+def qualified_name_of_a_function_counts():
+    def function():
+        return None
+
+    def step(held):
+        held.__qualname__ = held.__qualname__ + "x"
+        return torch.tensor(len(held.__qualname__) - 50)
+
+    return Late(function, step)
+
+
+@case(X[0], X)
 def annotations_of_a_function_count():
     def function(n: 0):
         return n
@@ -196,6 +232,18 @@ def doc_of_a_class_counts():
     def step(held):
         held.__doc__ = str(int(held.__doc__) + 1)
         return torch.tensor(int(held.__doc__))
+
+    return Late(Plain, step)
+
+
+@case(X[0], X)
+def name_of_a_class_counts():
+    class Plain:
+        pass
+
+    def step(held):
+        held.__name__ = held.__name__ + "x"
+        return torch.tensor(len(held.__name__) - 5)
 
     return Late(Plain, step)
 

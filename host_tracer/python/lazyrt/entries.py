@@ -30,6 +30,7 @@ MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 NUMBERS = (bool, int, float, complex)
 TEXTS = (str, bytes)
 _MANY = 4_000_000  # elements: of larger tensors only pictures compare what they hold, until one is seen to be written by others than torch
+NAMES_OF_CLASSES = ("__name__", "__qualname__", "__doc__", "__bases__")
 _OF_CLASSES = {*dir(type), *dir(object), "_abc_impl", "__weakref__", "__slots__", "__annotations__", "__orig_bases__", "__parameters__", "__hash__",
                "__match_args__", "__getattr__", "__path__", "__file__", "__spec__", "__loader__", "__package__", "__builtins__", "__cached__",
                "__all__", "__version__", "__warningregistry__", "__wrapped__"}
@@ -176,6 +177,11 @@ class ClassAttributesEntry(AttributesEntry):
 
 def from_class(cls, name, default):
     return vars(cls).get(name, default)
+
+
+def name_of_class(cls, name, default=None):
+    """One of NAMES_OF_CLASSES, of which most are in no __dict__."""
+    return vars(cls).get(name, default) if name == "__doc__" else vars(type)[name].__get__(cls)
 
 
 def from_globals(names, name, default):

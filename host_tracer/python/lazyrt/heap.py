@@ -32,7 +32,7 @@ import numpy
 import torch
 
 from lazyrt.code_names import is_file_of_library, is_python_class
-from lazyrt.entries import CachedEntry, bytes_of, is_plain_tensor
+from lazyrt.entries import NAMES_OF_CLASSES, CachedEntry, bytes_of, is_plain_tensor, name_of_class
 from lazyrt.tensors import is_lazy
 
 MOST_OBJECTS = 400_000
@@ -361,7 +361,7 @@ class _Opening:
         names = function.__globals__
         if _are_of_library(names) and _is_found(names, function):
             return None
-        return (None, [function.__closure__, function.__defaults__, function.__kwdefaults__, function.__dict__, function.__annotations__,
+        return ((function.__name__, function.__qualname__, function.__module__), [function.__closure__, function.__defaults__, function.__kwdefaults__, function.__dict__, function.__annotations__,
                        function.__doc__])
 
     def _module(self, module):
@@ -371,6 +371,7 @@ class _Opening:
         if is_class_of_library(cls):
             return None
         found = {name: item for name, item in vars(cls).items() if name not in _OF_CLASSES}
+        found.update((name, name_of_class(cls, name)) for name in NAMES_OF_CLASSES)
         return (None, [*found, *found.values()])
 
     def _dict(self, value):

@@ -33,10 +33,10 @@ import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
-from lazyrt.entries import (MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
+from lazyrt.entries import (MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
                             DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry,
                             ScriptItemsEntry, SeedEntry, SetEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, from_class, from_globals,
-                            is_data_name, key_text, plain_token)
+                            is_data_name, is_plain_value, key_text, name_of_class, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
 
@@ -594,7 +594,16 @@ class Reach:
         meta = type(cls)
         if not of_a_library(meta.__module__):
             self._push(f"{meta.__module__}.{meta.__qualname__}", meta, _IMPLIED)
-        return ("class", id(cls), tuple(entry.names))
+        named = AttributesEntry(cls, NAMES_OF_CLASSES, type.__setattr__, get=name_of_class)
+        self._entries.append(named)
+        return ("class", id(cls), tuple(entry.names), self._visit_names(path, named))
+
+    def _visit_names(self, path, entry):
+        """What code or a class is called, and says of itself."""
+        for name, item in zip(entry.names, entry.items):
+            if name == "__doc__" and not is_plain_value(item):
+                self._push(f"{path}.{name}", item, (entry.value, name))
+        return tuple(item if isinstance(item, (str, tuple)) else type(item) for item in entry.items)
 
     def _visit_function(self, path, function):
         self._note_library(f"{function.__module__}.{function.__qualname__}", function)
@@ -604,8 +613,9 @@ class Reach:
         if not self._is_near(function.__module__) and not function.__closure__:
             self._visit_stored(function)
             return ("function", id(function.__code__))
-        entry = AttributesEntry(function, ["__defaults__", "__kwdefaults__"])
-        self._entries.append(entry)
+        entry = AttributesEntry(function, ["__defaults__", "__kwdefaults__", "__code__"])
+        named = AttributesEntry(function, ["__name__", "__qualname__", "__doc__", "__module__"])
+        self._entries += [entry, named]
         self._push(f"{path}.__defaults__", function.__defaults__)
         self._push(f"{path}.__kwdefaults__", function.__kwdefaults__)
         self._push(f"{path}.__wrapped__", getattr(function, "__wrapped__", None))
@@ -613,7 +623,7 @@ class Reach:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             self._push(f"{path}.{name}", cell)
         self._visit_globals(function)
-        return ("function", id(function.__code__))
+        return ("function", id(function.__code__), self._visit_names(path, named))
 
     def _visit_stored(self, function):
         """Of an installed package the globals that its functions assign to."""
