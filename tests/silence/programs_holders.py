@@ -46,6 +46,13 @@ def list_in_a_frozenset():
 
 
 @case(X[0], X)
+def tensor_in_a_future():
+    future = torch.futures.Future()
+    future.set_result(zero())
+    return Late(future, lambda held: held.value().add_(1))
+
+
+@case(X[0], X)
 def list_in_a_future():
     def step(held):
         box = held.value()
@@ -130,12 +137,39 @@ def descriptor_counts():
 
 
 @case(X[0], X)
+def storage_counts():
+    def step(held):
+        n = torch.tensor([], dtype=torch.float32).set_(held)
+        return n.add_(1)[0]
+
+    return Late(torch.zeros(1).untyped_storage(), step)
+
+
+@case(X[0], X)
+def typed_storage_counts():
+    def step(held):
+        held[0] = held[0] + 1
+        return torch.tensor(held[0])
+
+    return Late(torch.zeros(1).storage(), step)
+
+
+@case(X[0], X)
 def storage_counts_bytes():
     def step(held):
         held[0] = held[0] + 1
         return torch.tensor(held[0])
 
     return Late(torch.UntypedStorage(4), step)
+
+
+@case(X[0], X)
+def storage_grows():
+    def step(held):
+        held.resize_(held.size() + 1)
+        return torch.tensor(held.size())
+
+    return Late(torch.UntypedStorage(0), step)
 
 
 @case(X[0], X)

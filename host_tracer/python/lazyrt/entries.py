@@ -367,6 +367,22 @@ class MemoryEntry:
         ctypes.memmove(ctypes.addressof(self.value), self.content, len(self.content))
 
 
+class StorageEntry:
+    """The memory of tensors, held by itself: how much there is, and its content."""
+
+    def __init__(self, value):
+        self.value, self.items = value, []
+        self._content = tensor_over(value).clone()
+
+    def token(self):
+        return ("storage", self._content.numel(), hashlib.blake2b(_buffer_of(self._content)).hexdigest())
+
+    def restore(self, given):
+        if self.value.nbytes() != self._content.numel():
+            self.value.resize_(self._content.numel())
+        tensor_over(self.value).copy_(self._content)
+
+
 class PlainEntry:
     """An object of Python's own library or NumPy: the numbers and texts among its attributes."""
 
@@ -636,6 +652,12 @@ class Contents:
 def _lie_alike(a, b):
     same = a.shape == b.shape and a.stride() == b.stride() and a.storage_offset() == b.storage_offset() and a.dtype == b.dtype
     return same and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+
+
+def tensor_over(storage):
+    """A storage as bytes."""
+    with torch.inference_mode(False):
+        return torch.empty(0, dtype=torch.uint8).set_(storage)
 
 
 def bytes_of(tensor):

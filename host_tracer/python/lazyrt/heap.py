@@ -32,7 +32,7 @@ import numpy
 import torch
 
 from lazyrt.code_names import is_file_of_library, is_python_class
-from lazyrt.entries import NAMES_OF_CLASSES, CachedEntry, bytes_of, is_plain_tensor, name_of_class
+from lazyrt.entries import NAMES_OF_CLASSES, CachedEntry, bytes_of, is_plain_tensor, name_of_class, tensor_over
 from lazyrt.tensors import is_lazy
 
 MOST_OBJECTS = 400_000
@@ -406,6 +406,9 @@ class _Opening:
                     self._contents[id(value)] = value.detach().clone()
         return (own, [value.__dict__] if value.__dict__ else [])
 
+    def _storage(self, value):
+        return ((value.nbytes(), _content_of(tensor_over(value))) if value.device.type == "cpu" else None, [])
+
     def _bytes(self, value):
         seen = memoryview(value)
         if seen.nbytes <= _MOST_BYTES or not seen.c_contiguous or seen.format == "O":
@@ -491,7 +494,7 @@ class _Opening:
 
     _OPENERS: tuple = (
         (_CLOSED, None), (types.FunctionType, _function), (types.ModuleType, _module), (type, _class), (torch.Tensor, _tensor),
-        (torch.Generator, None), (torch.UntypedStorage, None), (dict, _dict), (list, _list), (tuple, _tuple),
+        (torch.Generator, None), (torch.UntypedStorage, _storage), (dict, _dict), (list, _list), (tuple, _tuple),
         ((set, frozenset, collections.deque), _others), (numpy.ndarray, _array), ((numpy.generic, int, float, complex, str, bytes), _plain),
         ((bytearray, memoryview, array.array, ctypes._SimpleCData, ctypes.Array, ctypes.Structure), _bytes), (mmap.mmap, _map),
         (random.Random, _random), (types.GeneratorType, _generator), (weakref.ProxyTypes, _proxy), (weakref.ref, _reference),

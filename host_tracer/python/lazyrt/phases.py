@@ -485,6 +485,7 @@ class _Left:
         self.original_of = {id(lazy): call.registered[name] for name, lazy in call.lifted.items()}
         self.replaced = {id(tensor) for tensor in call.originals.values()}  # by lazy tensors as the call began
         self.written_in_place = _written_in_place(mode)
+        self._refuse_buffers()
         for name, lazy in call.lifted.items():
             self._take_registered(name, lazy)
         self._take_views()
@@ -511,6 +512,16 @@ class _Left:
         for container in picture.containers.values():
             if is_watched(container):
                 self.stands_for[id(container)] = unwatched(container)
+
+    def _refuse_buffers(self):
+        """Memory that the program holds otherwise than in a tensor is compared as it is: lazy values are never seen in it."""
+        call = self.call
+        tensors = [*((call.registered[name], lazy) for name, lazy in call.lifted.items()), *((tensor, call.lazy_of(name)) for name, tensor in call.originals.items())]
+        written = self.written_in_place.union(tensor.untyped_storage().data_ptr() for tensor, lazy in tensors if _tracer.was_written(lazy))
+        for path, begin, size in (*call.phase.picture.buffers, *self.picture.buffers):
+            if any(begin <= address < begin + size for address in written):
+                raise ExportError(f"the program's calls write values that are computed from inputs or states into the memory of '{path}' by way of a tensor, "
+                                  "where LazyRT cannot follow them: keep the tensor itself", "unsupported")
 
     def _take_registered(self, name, lazy):
         if not _tracer.was_written(lazy):

@@ -6,6 +6,7 @@ A Reach is a picture of all that, taken at one moment. It names every place by a
 import argparse
 import array
 import collections
+import concurrent.futures
 import contextvars
 import copy
 import ctypes
@@ -35,7 +36,7 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
                             DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry,
-                            ScriptItemsEntry, SeedEntry, SetEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, from_class, from_globals,
+                            ScriptItemsEntry, SeedEntry, SetEntry, StorageEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, from_class, from_globals,
                             is_data_name, is_plain_value, key_text, name_of_class, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
@@ -43,6 +44,11 @@ from lazyrt.iterators import copy_of, is_of_c, text_of
 __all__ = ["CARRIERS", "Contents", "Held", "Reach", "copy_of", "module_of", "of_a_library"]
 
 TupleAt = collections.namedtuple("TupleAt", "path")  # owner of a tuple's items: it is replaced itself
+
+try:
+    from numpy.lib.array_utils import byte_bounds
+except ImportError:  # NumPy 1
+    from numpy import byte_bounds  # type: ignore[attr-defined,no-redef]
 
 MOST_PLACES = 1_000_000
 _MOST_HELD = 1000
@@ -55,7 +61,7 @@ _BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
 _ITERATORS: tuple = (itertools.count, itertools.cycle, itertools.repeat, type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
 _ONE_WAY = (types.GeneratorType, types.CoroutineType, queue.SimpleQueue)  # beside the iterators of Python that are none of those
 _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, types.SimpleNamespace, argparse.Namespace,
-            functools.partialmethod, functools.cached_property, queue.Queue, threading.local, weakref.WeakKeyDictionary,
+            functools.partialmethod, functools.cached_property, queue.Queue, concurrent.futures.Future, threading.local, weakref.WeakKeyDictionary,
             weakref.WeakValueDictionary, weakref.WeakSet)
 _CODE = (types.FunctionType, staticmethod, classmethod, property, functools.partialmethod, functools.cached_property)
 _BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "dumps"}  # what reads attributes unseen
@@ -74,6 +80,7 @@ class Reach:
         self.places, self.tensors, self.owners, self.numbers, self.carriers = {}, [], {}, [], []
         self.iterators = []  # that can be copied, but not put back
         self.arrays, self.lazy_arrays = [], []  # (path, array of NumPy); the same of those that are computed from inputs
+        self.buffers = []  # (path, address, bytes) of memory that tensors may lie in
         self.one_way = []  # (path, class) of what can be neither copied nor put back
         self._pickled = set()  # ids of objects that are compared as pickle says them
         self._random = []  # (generator of random numbers, its state)
@@ -364,6 +371,11 @@ class Reach:
             if not of_a_library(type(value).__module__) and hasattr(value, "__dict__"):
                 self._push_attributes(path, value, value.__dict__, False)
             return (type(value), len(value))
+        if isinstance(value, torch._C.Future):
+            return self._visit_future(path, value)
+        if isinstance(value, memoryview):
+            self._push(f"{path}.obj", value.obj)
+            return ("view", value.format, value.shape, value.strides)
         if isinstance(value, types.MappingProxyType):
             inside = gc.get_referents(value)[0]
             if "__module__" not in inside:  # not that of a class
@@ -383,6 +395,18 @@ class Reach:
             self._random.append((value, state))
             return self._contents.token_of_state(value, state)
         return self._visit_instance(path, value)
+
+    def _visit_future(self, path, value):
+        """One of torch: its value cannot be taken back."""
+        self._push_attributes(path, value, value.__dict__, False)
+        if not value.done():
+            self.one_way.append((path, type(value).__name__))
+            return ("future",)
+        try:
+            self._push(f"{path}.value()", value.value())
+        except Exception:  # one that has failed
+            return ("future", id(value))
+        return ("future",)
 
     def leave_out(self, modules):
         """Their own attributes are not put back."""
@@ -509,12 +533,17 @@ class Reach:
             self._push_numbered(path, sorted(entry.items, key=lambda item: (type(item).__name__, repr(item))))
         elif issubclass(kind, (bytearray, array.array, numpy.ndarray)):
             objects = getattr(value, "dtype", None) == object
+            self._note_buffer(path, value)
             entry = ObjectsEntry(value) if objects else ArrayEntry(value)
             if type(value) is numpy.ndarray and not objects:
                 self.arrays.append((path, value))
             self._push_numbered(path, entry.items)
         elif issubclass(kind, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):
+            self._note_buffer(path, value)
             entry = MemoryEntry(value)
+        elif issubclass(kind, torch.UntypedStorage) and value.device.type == "cpu":
+            self.buffers.append((path, value.data_ptr(), value.nbytes()))
+            entry = StorageEntry(value)
         elif issubclass(kind, (io.StringIO, io.BytesIO)):
             entry = TextEntry(value)
         elif issubclass(kind, contextvars.ContextVar):
@@ -526,6 +555,13 @@ class Reach:
         if isinstance(entry, (DictEntry, ListEntry, DequeEntry, SetEntry)):
             self.containers[path] = value
         return entry.token()
+
+    def _note_buffer(self, path, value):
+        if not isinstance(value, numpy.ndarray) and memoryview(value).nbytes:
+            value = numpy.frombuffer(value, numpy.uint8)
+        if isinstance(value, numpy.ndarray) and value.nbytes:
+            begin, end = byte_bounds(value)
+            self.buffers.append((path, begin, end - begin))
 
     def _push_keys(self, path, entry):
         for i, (key, _) in enumerate(entry.items):
