@@ -26,6 +26,11 @@ import torch
 from lazyrt.errors import ExportError
 from lazyrt.tensors import is_lazy
 
+try:
+    from numpy.lib.array_utils import byte_bounds
+except ImportError:  # NumPy 1
+    from numpy import byte_bounds  # type: ignore[attr-defined,no-redef]
+
 MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 NUMBERS = (bool, int, float, complex)
 TEXTS = (str, bytes)
@@ -311,11 +316,23 @@ class TextEntry:
         return (type(self.value).__name__, *self.content)
 
     def restore(self, given):
-        if (self.value.getvalue(), self.value.tell()) != self.content:
+        now, then = self.value.getvalue(), self.content[0]
+        if now != then and isinstance(then, bytes) and len(now) == len(then):  # tensors may lie in it
+            self.value.getbuffer()[:] = then
+        elif now != then:
             self.value.seek(0)
             self.value.truncate()
-            self.value.write(self.content[0])
-            self.value.seek(self.content[1])
+            self.value.write(then)
+        self.value.seek(self.content[1])
+
+
+def extent_of(value):
+    """Where the memory of an array or of what has a buffer begins and ends."""
+    if not isinstance(value, numpy.ndarray):
+        if not memoryview(value).nbytes:
+            return 0, 0
+        value = numpy.frombuffer(value, numpy.uint8)
+    return byte_bounds(value) if value.nbytes else (0, 0)
 
 
 class ArrayEntry:

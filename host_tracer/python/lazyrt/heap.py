@@ -361,8 +361,9 @@ class _Opening:
         names = function.__globals__
         if _are_of_library(names) and _is_found(names, function):
             return None
-        return ((function.__name__, function.__qualname__, function.__module__), [function.__closure__, function.__defaults__, function.__kwdefaults__, function.__dict__, function.__annotations__,
-                       function.__doc__])
+        own = (function.__name__, function.__qualname__, function.__module__)
+        return (own, [function.__closure__, function.__defaults__, function.__kwdefaults__, function.__dict__, function.__annotations__,
+                      function.__doc__])
 
     def _module(self, module):
         return None if is_of_library(module) else (None, _named(vars(module)))

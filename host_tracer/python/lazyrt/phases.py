@@ -516,10 +516,14 @@ class _Left:
     def _refuse_buffers(self):
         """Memory that the program holds otherwise than in a tensor is compared as it is: lazy values are never seen in it."""
         call = self.call
-        tensors = [*((call.registered[name], lazy) for name, lazy in call.lifted.items()), *((tensor, call.lazy_of(name)) for name, tensor in call.originals.items())]
+        buffers = [*call.phase.picture.buffers, *self.picture.buffers]
+        if not buffers:
+            return
+        tensors = [(call.registered[name], lazy) for name, lazy in call.lifted.items()]
+        tensors += [(tensor, call.lazy_of(name)) for name, tensor in call.originals.items()]
         written = self.written_in_place.union(tensor.untyped_storage().data_ptr() for tensor, lazy in tensors if _tracer.was_written(lazy))
-        for path, begin, size in (*call.phase.picture.buffers, *self.picture.buffers):
-            if any(begin <= address < begin + size for address in written):
+        for path, begin, end in buffers:
+            if any(begin <= address < end for address in written):
                 raise ExportError(f"the program's calls write values that are computed from inputs or states into the memory of '{path}' by way of a tensor, "
                                   "where LazyRT cannot follow them: keep the tensor itself", "unsupported")
 

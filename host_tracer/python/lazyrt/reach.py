@@ -36,19 +36,14 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
                             DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry,
-                            ScriptItemsEntry, SeedEntry, SetEntry, StorageEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, from_class, from_globals,
-                            is_data_name, is_plain_value, key_text, name_of_class, plain_token)
+                            ScriptItemsEntry, SeedEntry, SetEntry, StorageEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, extent_of, from_class,
+                            from_globals, is_data_name, is_plain_value, key_text, name_of_class, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
 
 __all__ = ["CARRIERS", "Contents", "Held", "Reach", "copy_of", "module_of", "of_a_library"]
 
 TupleAt = collections.namedtuple("TupleAt", "path")  # owner of a tuple's items: it is replaced itself
-
-try:
-    from numpy.lib.array_utils import byte_bounds
-except ImportError:  # NumPy 1
-    from numpy import byte_bounds  # type: ignore[attr-defined,no-redef]
 
 MOST_PLACES = 1_000_000
 _MOST_HELD = 1000
@@ -80,7 +75,7 @@ class Reach:
         self.places, self.tensors, self.owners, self.numbers, self.carriers = {}, [], {}, [], []
         self.iterators = []  # that can be copied, but not put back
         self.arrays, self.lazy_arrays = [], []  # (path, array of NumPy); the same of those that are computed from inputs
-        self.buffers = []  # (path, address, bytes) of memory that tensors may lie in
+        self.buffers = []  # (path, begin, end) of memory that tensors may lie in, too
         self.one_way = []  # (path, class) of what can be neither copied nor put back
         self._pickled = set()  # ids of objects that are compared as pickle says them
         self._random = []  # (generator of random numbers, its state)
@@ -374,8 +369,7 @@ class Reach:
         if isinstance(value, torch._C.Future):
             return self._visit_future(path, value)
         if isinstance(value, memoryview):
-            self._push(f"{path}.obj", value.obj)
-            return ("view", value.format, value.shape, value.strides)
+            return self._visit_view(path, value)
         if isinstance(value, types.MappingProxyType):
             inside = gc.get_referents(value)[0]
             if "__module__" not in inside:  # not that of a class
@@ -395,6 +389,13 @@ class Reach:
             self._random.append((value, state))
             return self._contents.token_of_state(value, state)
         return self._visit_instance(path, value)
+
+    def _visit_view(self, path, value):
+        try:
+            self._push(f"{path}.obj", value.obj)
+            return ("view", value.format, value.shape, value.strides)
+        except ValueError:
+            return ("view", "released")
 
     def _visit_future(self, path, value):
         """One of torch: its value cannot be taken back."""
@@ -533,18 +534,20 @@ class Reach:
             self._push_numbered(path, sorted(entry.items, key=lambda item: (type(item).__name__, repr(item))))
         elif issubclass(kind, (bytearray, array.array, numpy.ndarray)):
             objects = getattr(value, "dtype", None) == object
-            self._note_buffer(path, value)
+            self.buffers.append((path, *extent_of(value)))
             entry = ObjectsEntry(value) if objects else ArrayEntry(value)
             if type(value) is numpy.ndarray and not objects:
                 self.arrays.append((path, value))
             self._push_numbered(path, entry.items)
         elif issubclass(kind, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):
-            self._note_buffer(path, value)
+            self.buffers.append((path, *extent_of(value)))
             entry = MemoryEntry(value)
         elif issubclass(kind, torch.UntypedStorage) and value.device.type == "cpu":
-            self.buffers.append((path, value.data_ptr(), value.nbytes()))
+            self.buffers.append((path, value.data_ptr(), value.data_ptr() + value.nbytes()))
             entry = StorageEntry(value)
         elif issubclass(kind, (io.StringIO, io.BytesIO)):
+            if issubclass(kind, io.BytesIO):
+                self.buffers.append((path, *extent_of(value.getbuffer())))
             entry = TextEntry(value)
         elif issubclass(kind, contextvars.ContextVar):
             entry = VariableEntry(value)
@@ -555,13 +558,6 @@ class Reach:
         if isinstance(entry, (DictEntry, ListEntry, DequeEntry, SetEntry)):
             self.containers[path] = value
         return entry.token()
-
-    def _note_buffer(self, path, value):
-        if not isinstance(value, numpy.ndarray) and memoryview(value).nbytes:
-            value = numpy.frombuffer(value, numpy.uint8)
-        if isinstance(value, numpy.ndarray) and value.nbytes:
-            begin, end = byte_bounds(value)
-            self.buffers.append((path, begin, end - begin))
 
     def _push_keys(self, path, entry):
         for i, (key, _) in enumerate(entry.items):
