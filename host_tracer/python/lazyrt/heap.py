@@ -40,7 +40,7 @@ _MOST_BYTES = 1 << 16  # of which all are looked at; of more a sample
 _MOST_ITEMS = 200_000  # the same
 _TOOLS = {"IPython", "ipykernel", "traitlets", "_pytest", "pluggy", "coverage", "debugpy", "lazyrt"}  # what watches programs
 _UNNAMED = {"__builtins__", "__warningregistry__", "__spec__", "__loader__", "__cached__", "__file__"}
-_TEXTS = (range, slice, decimal.Decimal, fractions.Fraction, datetime.date, datetime.datetime, datetime.time, datetime.timedelta, uuid.UUID,
+_TEXTS = (range, decimal.Decimal, fractions.Fraction, datetime.date, datetime.datetime, datetime.time, datetime.timedelta, uuid.UUID,
           pathlib.PosixPath, pathlib.WindowsPath, pathlib.PurePosixPath, torch.Size)
 _ATOMS = {type(None), type(...), type(NotImplemented), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout,
           torch.memory_format, *_TEXTS}
@@ -326,7 +326,7 @@ class _Opening:
         try:
             return opener(value)
         except Exception:  # what does not want to be looked at
-            return (None, [])
+            return (None, gc.get_referents(value))
 
     def _opener_of(self, kind):
         for base, opener in self._OPENERS:
@@ -526,7 +526,10 @@ def _attributes(value):
     """[__dict__] of what has one."""
     if type(value).__dictoffset__ == 0:
         return []
-    found = object.__getattribute__(value, "__dict__")
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:  # some types of C do not show it
+        return []
     return [found] if isinstance(found, dict) else []
 
 

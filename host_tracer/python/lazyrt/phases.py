@@ -721,6 +721,10 @@ def replacing(stands_for):
             items = [given(item) for item in value]
             if any(a is not b for a, b in zip(items, value)):
                 return _like(value, items)
+        elif isinstance(value, slice):
+            items = [given(item) for item in (value.start, value.stop, value.step)]
+            if any(a is not b for a, b in zip(items, (value.start, value.stop, value.step))):
+                return slice(*items)
         elif isinstance(value, _METHODS):
             owner = given(value.__self__) if isinstance(value.__self__, torch.Tensor) else value.__self__
             if owner is not value.__self__:

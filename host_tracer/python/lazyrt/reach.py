@@ -5,6 +5,7 @@ A Reach is a picture of all that, taken at one moment. It names every place by a
 
 import argparse
 import array
+import asyncio
 import collections
 import concurrent.futures
 import contextvars
@@ -50,13 +51,13 @@ _MOST_HELD = 1000
 _BY_IDENTITY = (type(None), type(Ellipsis), type(NotImplemented), types.MethodDescriptorType, types.WrapperDescriptorType,
                 types.GetSetDescriptorType, types.MemberDescriptorType, torch.dtype, torch.device, torch.layout, torch.memory_format,
                 threading.Thread)
-_BY_TEXT = (range, slice, torch.Size, decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, uuid.UUID,
+_BY_TEXT = (range, torch.Size, decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, uuid.UUID,
             pathlib.PurePath)
 _BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
 _ITERATORS: tuple = (itertools.count, itertools.cycle, itertools.repeat, type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
 _ONE_WAY = (types.GeneratorType, types.CoroutineType, queue.SimpleQueue)  # beside the iterators of Python that are none of those
 _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, types.SimpleNamespace, argparse.Namespace,
-            functools.partialmethod, functools.cached_property, queue.Queue, concurrent.futures.Future, threading.local, weakref.WeakKeyDictionary,
+            functools.partialmethod, functools.cached_property, queue.Queue, concurrent.futures.Future, asyncio.Queue, threading.local, weakref.WeakKeyDictionary,
             weakref.WeakValueDictionary, weakref.WeakSet)
 _CODE = (types.FunctionType, staticmethod, classmethod, property, functools.partialmethod, functools.cached_property)
 _BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "dumps"}  # what reads attributes unseen
@@ -366,7 +367,11 @@ class Reach:
             if not of_a_library(type(value).__module__) and hasattr(value, "__dict__"):
                 self._push_attributes(path, value, value.__dict__, False)
             return (type(value), len(value))
-        if isinstance(value, torch._C.Future):
+        if isinstance(value, slice):
+            for name in ("start", "stop", "step"):
+                self._push(f"{path}.{name}", getattr(value, name))
+            return ("slice",)
+        if isinstance(value, (torch._C.Future, asyncio.Future)):
             return self._visit_future(path, value)
         if isinstance(value, memoryview):
             return self._visit_view(path, value)
@@ -398,13 +403,14 @@ class Reach:
             return ("view", "released")
 
     def _visit_future(self, path, value):
-        """One of torch: its value cannot be taken back."""
-        self._push_attributes(path, value, value.__dict__, False)
+        """One of torch or asyncio: its value cannot be taken back."""
+        if hasattr(value, "__dict__"):
+            self._push_attributes(path, value, value.__dict__, False)
         if not value.done():
             self.one_way.append((path, type(value).__name__))
             return ("future",)
         try:
-            self._push(f"{path}.value()", value.value())
+            self._push(f"{path}.value()", value.value() if isinstance(value, torch._C.Future) else value.result())
         except Exception:  # one that has failed
             return ("future", id(value))
         return ("future",)
