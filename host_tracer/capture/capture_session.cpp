@@ -258,6 +258,7 @@ Value CaptureSession::value_of_this_capture(const at::Tensor& lazy) {
 
 Value CaptureSession::operand_value(const at::Tensor& t) {
   if (is_lazy(t)) return value_of_this_capture(t);
+  const WritingCalls::Pause pause;
   check_dense(t, "an operand");
   if (t.unsafeGetTensorImpl()->is_wrapped_number()) {
     auto node = std::make_shared<LeafNode>(LeafKind::kConstant, "", t);
@@ -339,7 +340,7 @@ bool CaptureSession::record_special(const c10::OperatorHandle& op, torch::jit::S
 
 void CaptureSession::record(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   try {
-    look_for_writes();
+    if (WritingCalls::take()) look_for_writes();
     if (record_special(op, stack)) return;
     TORCH_CHECK(!op.schema().is_mutable(), full_name(op), source_suffix(),
                 " writes into a tensor below functionalization, which capture cannot follow");
@@ -357,7 +358,10 @@ void CaptureSession::record_node(const c10::OperatorHandle& op, torch::jit::Stac
   std::vector<c10::IValue> args = torch::jit::pop(*stack, op.schema().arguments().size());
   leave_training_mode(*this, op, args);
   const int64_t on_cpu = stats_.cpu;
-  const std::vector<ResultShape> results = infer_shapes(op, args, stats_);
+  const std::vector<ResultShape> results = [&] {
+    const WritingCalls::Pause pause;
+    return infer_shapes(op, args, stats_);
+  }();
   if (stats_.cpu != on_cpu) notes_.push_back("ran " + full_name(op) + " on the CPU for its shape");
   add_node(op, args, results, stack);
 }

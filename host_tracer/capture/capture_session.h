@@ -17,6 +17,7 @@
 #include "host_tracer/capture/run_log.h"
 #include "host_tracer/capture/shapes.h"
 #include "host_tracer/capture/value_cache.h"
+#include "host_tracer/capture/writing_calls.h"
 
 namespace lazyrt {
 
@@ -140,6 +141,7 @@ class CaptureSession {
 
   const CaptureRequest& request_;
   RunLog log_;
+  WritingCalls writing_calls_;
   std::vector<at::Tensor> inputs_;
   std::vector<Leaf> input_leaves_;
   std::vector<Watched> watched_;

@@ -1,6 +1,8 @@
-"""python run.py [NAME]...: all programs, or these, judged; ends with an error when one is not as expected.
-python run.py --file NAME: those of programs_NAME.py; with SILENCE_PART=3 in the environment every third one, from the first on."""
+"""python run.py [--file FILE] [NAME]...: all programs, or these, judged; ends with an error when one is not as expected.
+With --file only programs_FILE.py is loaded, which is much quicker: an export looks at everything that Python holds.
+SILENCE_PART=3 in the environment takes every third program, from the first on."""
 
+import argparse
 import importlib
 import os
 import pathlib
@@ -11,13 +13,14 @@ import warnings
 FOLDER = pathlib.Path(__file__).parent
 
 
-def load_cases():
+def load_cases(file):
+    """The harness with the cases of programs_<file>.py, or of all files. The inputs of one file do not depend on the others."""
     sys.path.insert(0, str(FOLDER))
     import torch
 
-    torch.manual_seed(int(os.environ.get("SILENCE_SEED", "0")))  # of the programs' inputs
-    for file in sorted(FOLDER.glob("programs_*.py")):
-        importlib.import_module(file.stem)
+    for found in sorted(FOLDER.glob(f"programs_{file or '*'}.py")):
+        torch.manual_seed(int(os.environ.get("SILENCE_SEED", "0")))
+        importlib.import_module(found.stem)
     return importlib.import_module("harness")
 
 
@@ -32,11 +35,11 @@ def work(harness, names):
         print(f"\n@end\t{verdict}\t{' '.join(text.split())}", flush=True)
 
 
-def judged(names):
+def judged(names, file):
     """(name, verdict, text) of each. A process that dies takes one program with it."""
     left = list(names)
     while left:
-        command = [sys.executable, "-B", __file__, "--work", *left]
+        command = [sys.executable, "-B", __file__, "--work", *(["--file", file] if file else []), *left]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         for line in process.stdout:
             if line.startswith("@end\t"):
@@ -46,18 +49,21 @@ def judged(names):
             yield left.pop(0) if left else "?", "crashed", f"the process died with {process.returncode}"
 
 
-def main(names):
-    harness = load_cases()
-    if names[:1] == ["--work"]:
-        return work(harness, names[1:])
-    if names[:1] == ["--file"]:
-        names = [name for name, case in harness.CASES.items() if case.make.__module__ == f"programs_{names[1]}"] or names
-        names = names[:: int(os.environ.get("SILENCE_PART", "1"))]
-    unknown = [name for name in names if name not in harness.CASES]
-    if unknown:
-        sys.exit(f"there are no programs {unknown}")
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--file", help="the suite: programs_FILE.py")
+    parser.add_argument("--work", action="store_true", help="judge here, in this process, for the one that counts")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    given = parser.parse_args()
+    harness = load_cases(given.file)
+    unknown = [name for name in given.names if name not in harness.CASES]
+    if unknown or not harness.CASES:
+        sys.exit(f"there are no programs {unknown or given.file}")
+    if given.work:
+        return work(harness, given.names)
+    names = given.names or list(harness.CASES)[:: int(os.environ.get("SILENCE_PART", "1"))]
     counts, wrong = {}, 0
-    for name, verdict, text in judged(names or list(harness.CASES)):
+    for name, verdict, text in judged(names, given.file):
         fine = name in harness.CASES and verdict in harness.CASES[name].expect
         counts[verdict] = counts.get(verdict, 0) + 1
         wrong += not fine
@@ -67,4 +73,4 @@ def main(names):
     return sys.exit(1 if wrong else 0)
 
 
-main(sys.argv[1:])
+main()

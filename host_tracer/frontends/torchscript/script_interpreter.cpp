@@ -571,6 +571,19 @@ void ScriptInterpreter::prepare_arguments(const Node* node, Stack& stack) const 
   if (counted) stack.emplace_back(static_cast<int64_t>(node->inputs().size()));
 }
 
+namespace {
+
+/// In the list itself: it may be what an attribute or another list holds.
+template <typename Keep>
+void keep_items(const c10::List<at::Tensor>& list, const Keep& keep) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    const at::Tensor item = list.get(i);
+    if (const at::Tensor kept = keep(item); !kept.is_same(item)) list.set(i, kept);
+  }
+}
+
+}  // namespace
+
 /// Tensors that the program makes of numbers are lifted, so that it can write into them. Arithmetic
 /// on sizes, which a traced program does with 0-dim tensors, stays on the CPU: it is no work of the
 /// model's.
@@ -581,7 +594,8 @@ void ScriptInterpreter::keep_on_device(const Node* node, bool from_cpu, Stack& r
     return stays ? t : lazyrt::lift(t);
   };
   for (IValue& value : results) {
-    if (value.isTensor() || value.isTensorList()) value = map_script_value(value, keep);
+    if (value.isTensor()) value = keep(value.toTensor());
+    if (value.isTensorList()) keep_items(value.toTensorList(), keep);
     if (value.isDevice() && value.toDevice().is_lazy()) value = at::Device(at::kCPU);
   }
 }

@@ -32,28 +32,28 @@ std::string name_of_key(const IValue& key) {
   return key.isString() ? key.toStringRef() : c10::str(key);
 }
 
-IValue map_list(const IValue& value, const PlaceFn& place) {
+IValue map_list(const IValue& value, const PlaceFn& place, MappedContainers& known) {
   const auto list = value.toList();
   c10::impl::GenericList mapped(list.elementType());
   mapped.reserve(list.size());
-  for (const IValue& item : list.vec()) mapped.push_back(map_script_value(item, place));
+  for (const IValue& item : list.vec()) mapped.push_back(map_script_value(item, place, known));
   return mapped;
 }
 
-IValue map_dict(const IValue& value, const PlaceFn& place) {
+IValue map_dict(const IValue& value, const PlaceFn& place, MappedContainers& known) {
   const auto dict = value.toGenericDict();
   c10::impl::GenericDict mapped(dict.keyType(), dict.valueType());
   for (const auto& entry : dict) {
-    mapped.insert(entry.key(), map_script_value(entry.value(), place));
+    mapped.insert(entry.key(), map_script_value(entry.value(), place, known));
   }
   return mapped;
 }
 
-IValue map_tuple(const IValue& value, const PlaceFn& place) {
+IValue map_tuple(const IValue& value, const PlaceFn& place, MappedContainers& known) {
   const auto tuple = value.toTuple();
   std::vector<IValue> mapped;
   for (const IValue& item : tuple->elements()) {
-    mapped.push_back(map_script_value(item, place));
+    mapped.push_back(map_script_value(item, place, known));
   }
   const auto type = tuple->type();
   return type->schema() ? c10::ivalue::Tuple::createNamed(std::move(mapped), type)
@@ -151,31 +151,56 @@ bool tensor_pairs(const IValue& before, const IValue& after, Pairs& pairs) {
   return same_value(before, after);
 }
 
-/// A tensor of an attribute before and after a run.
-struct TensorSlot {
+/// A tensor, list or dict of an attribute before and after a run.
+struct Place {
   const std::string* name;
   const void *before, *after;  ///< memory
   bool written;                ///< in place
 };
 
-void collect_tensors(const IValue& before, const IValue& after, const std::string& name,
-                     std::vector<TensorSlot>& tensors) {
+struct Places {
+  std::vector<Place> tensors, containers;
+};
+
+void collect_places(const IValue& before, const IValue& after, const std::string& name,
+                    Places& places) {
   const bool leaf = before.isTensor() && after.isTensor();
   if (leaf && before.toTensor().defined() && after.toTensor().defined()) {
     const at::Tensor &a = before.toTensor(), &b = after.toTensor();
     if (!a.device().is_lazy() || !b.device().is_lazy()) return;
-    tensors.push_back({&name, memory_of(a), memory_of(b), was_written(a) || was_written(b)});
+    places.tensors.push_back({&name, memory_of(a), memory_of(b), was_written(a) || was_written(b)});
     return;
   }
   std::vector<IValue> from, to;
-  if (before.isGenericDict() && after.isGenericDict()) {
-    from = flat_dict(before), to = flat_dict(after);
-  } else if ((before.isList() && after.isList()) || (before.isTuple() && after.isTuple())) {
-    from = items_of(before), to = items_of(after);
+  const bool dicts = before.isGenericDict() && after.isGenericDict(),
+             lists = before.isList() && after.isList();
+  if (dicts) from = flat_dict(before), to = flat_dict(after);
+  if (lists || (before.isTuple() && after.isTuple())) from = items_of(before), to = items_of(after);
+  if (dicts || lists) {
+    places.containers.push_back(
+        {&name, before.internalToPointer(), after.internalToPointer(), true});
   }
   for (size_t i = 0; i < std::min(from.size(), to.size()); ++i) {
-    collect_tensors(from[i], to[i], name, tensors);
+    collect_places(from[i], to[i], name, places);
   }
+}
+
+/// Throws where two of them became one or one became two, and a write into it shows.
+void refuse_other_aliases(const std::vector<Place>& places, const char* one, const char* two) {
+  const auto compare = [&](const void* Place::*same, const void* Place::*other, bool became_one) {
+    std::unordered_map<const void*, const Place*> known;
+    for (const Place& place : places) {
+      const auto [it, is_new] = known.emplace(place.*same, &place);
+      const Place& first = *it->second;
+      if (is_new || first.*other == place.*other) continue;
+      TORCH_CHECK(became_one && !first.written && !place.written, "forward makes the attributes '",
+                  *first.name, "' and '", *place.name, "' ", became_one ? one : two,
+                  ": what is written into it in place has to show in ",
+                  became_one ? "both" : "one alone", "; clone() it where it is assigned");
+    }
+  };
+  compare(&Place::before, &Place::after, false);
+  compare(&Place::after, &Place::before, true);
 }
 
 }  // namespace
@@ -202,13 +227,20 @@ IValue call_with_hooks(const torch::jit::Module& module, std::vector<IValue> arg
   return result;
 }
 
-IValue map_script_value(const IValue& value, const PlaceFn& place) {
+IValue map_script_value(const IValue& value, const PlaceFn& place, MappedContainers& known) {
   if (value.isTensor()) return value.toTensor().defined() ? place(value.toTensor()) : value;
-  if (value.isIntList() || value.isDoubleList() || value.isBoolList()) return value.deepcopy();
-  if (value.isList()) return map_list(value, place);
-  if (value.isGenericDict()) return map_dict(value, place);
-  if (value.isTuple()) return map_tuple(value, place);
-  return value;
+  if (value.isTuple()) return map_tuple(value, place, known);
+  if (!value.isList() && !value.isGenericDict()) return value;
+  const void* address = value.internalToPointer();
+  if (const auto found = known.find(address); found != known.end()) return found->second;
+  IValue mapped = value.isList() ? map_list(value, place, known) : map_dict(value, place, known);
+  known.emplace(address, mapped);
+  return mapped;
+}
+
+IValue map_script_value(const IValue& value, const PlaceFn& place) {
+  MappedContainers known;
+  return map_script_value(value, place, known);
 }
 
 // ---------------------------------------------------------------- names
@@ -311,8 +343,8 @@ ScriptState::Slot& ScriptState::slot_of(const c10::ivalue::Object* object,
     slot.value = slot.before;
     return slot;
   }
-  slot.before = map_script_value(value, place_);
-  slot.value = map_script_value(value, place_);
+  slot.before = map_script_value(value, place_, before_);
+  slot.value = map_script_value(value, place_, now_);
   return slot;
 }
 
@@ -370,21 +402,12 @@ void ScriptState::collect_writes(const Slot& slot, Writes& writes) {
 
 /// Each attribute is a state of its own: what is written into one tensor shows in no other.
 void ScriptState::refuse_new_aliases() const {
-  std::vector<TensorSlot> tensors;
+  Places places;
   for (const auto& [key, slot] : slots_) {
-    collect_tensors(slot.before, slot.value, slot.name, tensors);
+    collect_places(slot.before, slot.value, slot.name, places);
   }
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    for (size_t k = i + 1; k < tensors.size(); ++k) {
-      const TensorSlot &a = tensors[i], &b = tensors[k];
-      const bool was_one = a.before == b.before, is_one = a.after == b.after;
-      const bool matters = was_one != is_one && (was_one || a.written || b.written);
-      TORCH_CHECK(!matters, "forward makes the attributes '", *a.name, "' and '", *b.name,
-                  is_one ? "' one tensor" : "' two tensors",
-                  ": what is written into it in place has to show in ",
-                  is_one ? "both" : "one alone", "; clone() it where it is assigned");
-    }
-  }
+  refuse_other_aliases(places.tensors, "one tensor", "two tensors");
+  refuse_other_aliases(places.containers, "one list or dict", "two lists or dicts");
 }
 
 void ScriptState::write_back() {

@@ -58,6 +58,9 @@ using ScriptCall =
 c10::IValue call_with_hooks(const torch::jit::Module& module, std::vector<c10::IValue> arguments,
                             const ScriptCall& call);
 
+/// What has been made of a list or dict, by its address.
+using MappedContainers = std::unordered_map<const void*, c10::IValue>;
+
 /// Reads and writes of attributes within one run.
 class ScriptState {
  public:
@@ -102,12 +105,16 @@ class ScriptState {
   const ScriptModule& module_;
   const at::Device device_;
   std::function<at::Tensor(const at::Tensor&)> place_;
+  MappedContainers before_, now_;  ///< lists and dicts that several attributes hold are one
   std::map<Key, Slot> slots_;
   std::vector<std::string> changing_numbers_;
 };
 
-/// `value` with `place` on all tensors in it; lists and dicts are new ones. Objects are left as
-/// they are.
+/// `value` with `place` on all tensors in it; lists and dicts are new ones, one for each that is
+/// not in `known` yet, which remembers it. Objects are left as they are.
+c10::IValue map_script_value(const c10::IValue& value,
+                             const std::function<at::Tensor(const at::Tensor&)>& place,
+                             MappedContainers& known);
 c10::IValue map_script_value(const c10::IValue& value,
                              const std::function<at::Tensor(const at::Tensor&)>& place);
 

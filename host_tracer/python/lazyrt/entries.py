@@ -23,12 +23,19 @@ import warnings
 import numpy
 import torch
 
+from lazyrt.errors import ExportError
 from lazyrt.tensors import is_lazy
+
+try:
+    from numpy.lib.array_utils import byte_bounds
+except ImportError:  # NumPy 1
+    from numpy import byte_bounds  # type: ignore[attr-defined,no-redef]
 
 MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 NUMBERS = (bool, int, float, complex)
 TEXTS = (str, bytes)
 _MANY = 4_000_000  # elements: of larger tensors only pictures compare what they hold, until one is seen to be written by others than torch
+NAMES_OF_CLASSES = ("__name__", "__qualname__", "__doc__", "__bases__")
 _OF_CLASSES = {*dir(type), *dir(object), "_abc_impl", "__weakref__", "__slots__", "__annotations__", "__orig_bases__", "__parameters__", "__hash__",
                "__match_args__", "__getattr__", "__path__", "__file__", "__spec__", "__loader__", "__package__", "__builtins__", "__cached__",
                "__all__", "__version__", "__warningregistry__", "__wrapped__"}
@@ -177,6 +184,11 @@ def from_class(cls, name, default):
     return vars(cls).get(name, default)
 
 
+def name_of_class(cls, name, default=None):
+    """One of NAMES_OF_CLASSES, of which most are in no __dict__."""
+    return vars(cls).get(name, default) if name == "__doc__" else vars(type)[name].__get__(cls)
+
+
 def from_globals(names, name, default):
     return names.get(name, default)
 
@@ -223,7 +235,7 @@ def _is_data(value):
 
 
 class VariableEntry:
-    """A context variable. One that had no value cannot lose it again: it gets its default, or None. (An export runs in a context of its own, so
+    """A context variable. One that had no value cannot lose it again: it gets its default. (An export runs in a context of its own, so
     that the caller's is as it was.)"""
 
     def __init__(self, value):
@@ -241,7 +253,9 @@ class VariableEntry:
         try:
             return contextvars.Context().run(self.value.get)
         except LookupError:
-            return None
+            name = self.value.name
+            raise ExportError(f"the program's calls set the context variable '{name}', which has neither a value nor a default before the export, so that it "
+                              f"cannot be put back: {name}.set(...) first, or give it a default", "unsupported") from None
 
 
 class CachedEntry:
@@ -302,11 +316,23 @@ class TextEntry:
         return (type(self.value).__name__, *self.content)
 
     def restore(self, given):
-        if (self.value.getvalue(), self.value.tell()) != self.content:
+        now, then = self.value.getvalue(), self.content[0]
+        if now != then and isinstance(then, bytes) and len(now) == len(then):  # tensors may lie in it
+            self.value.getbuffer()[:] = then
+        elif now != then:
             self.value.seek(0)
             self.value.truncate()
-            self.value.write(self.content[0])
-            self.value.seek(self.content[1])
+            self.value.write(then)
+        self.value.seek(self.content[1])
+
+
+def extent_of(value):
+    """Where the memory of an array or of what has a buffer begins and ends."""
+    if not isinstance(value, numpy.ndarray):
+        if not memoryview(value).nbytes:
+            return 0, 0
+        value = numpy.frombuffer(value, numpy.uint8)
+    return byte_bounds(value) if value.nbytes else (0, 0)
 
 
 class ArrayEntry:
@@ -356,6 +382,22 @@ class MemoryEntry:
 
     def restore(self, given):
         ctypes.memmove(ctypes.addressof(self.value), self.content, len(self.content))
+
+
+class StorageEntry:
+    """The memory of tensors, held by itself: how much there is, and its content."""
+
+    def __init__(self, value):
+        self.value, self.items = value, []
+        self._content = tensor_over(value).clone()
+
+    def token(self):
+        return ("storage", self._content.numel(), hashlib.blake2b(_buffer_of(self._content)).hexdigest())
+
+    def restore(self, given):
+        if self.value.nbytes() != self._content.numel():
+            self.value.resize_(self._content.numel())
+        tensor_over(self.value).copy_(self._content)
 
 
 class PlainEntry:
@@ -621,7 +663,7 @@ class Contents:
     def _digest(tensor):
         if not is_plain_tensor(tensor, inference=True):
             return ("tensor", id(tensor))
-        return ("content", hashlib.blake2b(bytes_of(tensor).numpy()).hexdigest(), tensor.dtype, tensor.shape)
+        return ("content", hashlib.blake2b(_buffer_of(bytes_of(tensor))).hexdigest(), tensor.dtype, tensor.shape)
 
 
 def _lie_alike(a, b):
@@ -629,8 +671,19 @@ def _lie_alike(a, b):
     return same and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
 
 
+def tensor_over(storage):
+    """A storage as bytes."""
+    with torch.inference_mode(False):
+        return torch.empty(0, dtype=torch.uint8).set_(storage)
+
+
 def bytes_of(tensor):
     return tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+
+
+def _buffer_of(found):
+    """The memory of contiguous bytes, for Python to read. After tensor.numpy() PyTorch would refuse to resize the storage for ever."""
+    return (ctypes.c_char * found.numel()).from_address(found.data_ptr()) if found.numel() else b""
 
 
 def _words_of(tensor):

@@ -32,7 +32,7 @@ import numpy
 import torch
 
 from lazyrt.code_names import is_file_of_library, is_python_class
-from lazyrt.entries import CachedEntry, bytes_of, is_plain_tensor
+from lazyrt.entries import NAMES_OF_CLASSES, CachedEntry, bytes_of, is_plain_tensor, name_of_class, tensor_over
 from lazyrt.tensors import is_lazy
 
 MOST_OBJECTS = 400_000
@@ -40,7 +40,7 @@ _MOST_BYTES = 1 << 16  # of which all are looked at; of more a sample
 _MOST_ITEMS = 200_000  # the same
 _TOOLS = {"IPython", "ipykernel", "traitlets", "_pytest", "pluggy", "coverage", "debugpy", "lazyrt"}  # what watches programs
 _UNNAMED = {"__builtins__", "__warningregistry__", "__spec__", "__loader__", "__cached__", "__file__"}
-_TEXTS = (range, slice, decimal.Decimal, fractions.Fraction, datetime.date, datetime.datetime, datetime.time, datetime.timedelta, uuid.UUID,
+_TEXTS = (range, decimal.Decimal, fractions.Fraction, datetime.date, datetime.datetime, datetime.time, datetime.timedelta, uuid.UUID,
           pathlib.PosixPath, pathlib.WindowsPath, pathlib.PurePosixPath, torch.Size)
 _ATOMS = {type(None), type(...), type(NotImplemented), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout,
           torch.memory_format, *_TEXTS}
@@ -326,7 +326,7 @@ class _Opening:
         try:
             return opener(value)
         except Exception:  # what does not want to be looked at
-            return (None, [])
+            return (None, gc.get_referents(value))
 
     def _opener_of(self, kind):
         for base, opener in self._OPENERS:
@@ -361,8 +361,9 @@ class _Opening:
         names = function.__globals__
         if _are_of_library(names) and _is_found(names, function):
             return None
-        return (None, [function.__closure__, function.__defaults__, function.__kwdefaults__, function.__dict__, function.__annotations__,
-                       function.__doc__])
+        own = (function.__name__, function.__qualname__, function.__module__)
+        return (own, [function.__closure__, function.__defaults__, function.__kwdefaults__, function.__dict__, function.__annotations__,
+                      function.__doc__])
 
     def _module(self, module):
         return None if is_of_library(module) else (None, _named(vars(module)))
@@ -371,6 +372,7 @@ class _Opening:
         if is_class_of_library(cls):
             return None
         found = {name: item for name, item in vars(cls).items() if name not in _OF_CLASSES}
+        found.update((name, name_of_class(cls, name)) for name in NAMES_OF_CLASSES)
         return (None, [*found, *found.values()])
 
     def _dict(self, value):
@@ -404,6 +406,9 @@ class _Opening:
                 if self._contents is not None and is_plain_tensor(value) and value.numel() * value.element_size() <= _MOST_BYTES:
                     self._contents[id(value)] = value.detach().clone()
         return (own, [value.__dict__] if value.__dict__ else [])
+
+    def _storage(self, value):
+        return ((value.nbytes(), _content_of(tensor_over(value))) if value.device.type == "cpu" else None, [])
 
     def _bytes(self, value):
         seen = memoryview(value)
@@ -490,7 +495,7 @@ class _Opening:
 
     _OPENERS: tuple = (
         (_CLOSED, None), (types.FunctionType, _function), (types.ModuleType, _module), (type, _class), (torch.Tensor, _tensor),
-        (torch.Generator, None), (torch.UntypedStorage, None), (dict, _dict), (list, _list), (tuple, _tuple),
+        (torch.Generator, None), (torch.UntypedStorage, _storage), (dict, _dict), (list, _list), (tuple, _tuple),
         ((set, frozenset, collections.deque), _others), (numpy.ndarray, _array), ((numpy.generic, int, float, complex, str, bytes), _plain),
         ((bytearray, memoryview, array.array, ctypes._SimpleCData, ctypes.Array, ctypes.Structure), _bytes), (mmap.mmap, _map),
         (random.Random, _random), (types.GeneratorType, _generator), (weakref.ProxyTypes, _proxy), (weakref.ref, _reference),
@@ -521,7 +526,10 @@ def _attributes(value):
     """[__dict__] of what has one."""
     if type(value).__dictoffset__ == 0:
         return []
-    found = object.__getattribute__(value, "__dict__")
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:  # some types of C do not show it
+        return []
     return [found] if isinstance(found, dict) else []
 
 

@@ -8,6 +8,7 @@ of them is guarded; so a phase seen once goes on in one way, and when one return
 
 import collections
 import functools
+import types
 
 import torch
 
@@ -20,6 +21,7 @@ from lazyrt.watch import WatchedAttributes, can_watch, can_watch_attribute, is_w
 
 MOST_PHASES = 16
 PATIENCE = 3
+_METHODS = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
 
 
 class Phase:
@@ -481,7 +483,9 @@ class _Left:
         self.keep, self.unfilled = [], set()
         self.writes, self.fill = [], []
         self.original_of = {id(lazy): call.registered[name] for name, lazy in call.lifted.items()}
+        self.replaced = {id(tensor) for tensor in call.originals.values()}  # by lazy tensors as the call began
         self.written_in_place = _written_in_place(mode)
+        self._refuse_buffers()
         for name, lazy in call.lifted.items():
             self._take_registered(name, lazy)
         self._take_views()
@@ -508,6 +512,20 @@ class _Left:
         for container in picture.containers.values():
             if is_watched(container):
                 self.stands_for[id(container)] = unwatched(container)
+
+    def _refuse_buffers(self):
+        """Memory that the program holds otherwise than in a tensor is compared as it is: lazy values are never seen in it."""
+        call = self.call
+        buffers = [*call.phase.picture.buffers, *self.picture.buffers]
+        if not buffers:
+            return
+        tensors = [(call.registered[name], lazy) for name, lazy in call.lifted.items()]
+        tensors += [(tensor, call.lazy_of(name)) for name, tensor in call.originals.items()]
+        written = self.written_in_place.union(tensor.untyped_storage().data_ptr() for tensor, lazy in tensors if _tracer.was_written(lazy))
+        for path, begin, end in buffers:
+            if any(begin <= address < end for address in written):
+                raise ExportError(f"the program's calls write values that are computed from inputs or states into the memory of '{path}' by way of a tensor, "
+                                  "where LazyRT cannot follow them: keep the tensor itself", "unsupported")
 
     def _take_registered(self, name, lazy):
         if not _tracer.was_written(lazy):
@@ -615,6 +633,9 @@ class _Left:
         before = dict(self.before).get(path)
         if id(tensor) in self.call.registered_ids or self._has_array(tensor) or self.picture.owners.get(path, ("", ""))[1] == "grad":
             return
+        if id(tensor) in self.replaced:
+            raise ExportError(f"the program's calls change the tensor '{path}', which lies where LazyRT cannot put another one in its place: keep it in an "
+                              "attribute, a list or a dict", "unsupported")
         if path in self.names.symbolic:
             self._take_constant(path, tensor)
         elif tensor.untyped_storage().data_ptr() in self.written_in_place and tensor.numel():
@@ -690,16 +711,24 @@ def _same_type(a, b):
 
 
 def replacing(stands_for):
-    """given(value) for Reach: tensors by identity, also inside of tuples."""
+    """given(value) for Reach: tensors by identity, also inside of tuples and frozen sets, and those that methods belong to."""
 
     def given(value):
         found = stands_for.get(id(value))
         if found is not None:
             return found
-        if isinstance(value, tuple) and not isinstance(value, torch.Size):
+        if isinstance(value, (tuple, frozenset)) and not isinstance(value, torch.Size):
             items = [given(item) for item in value]
             if any(a is not b for a, b in zip(items, value)):
                 return _like(value, items)
+        elif isinstance(value, slice):
+            items = [given(item) for item in (value.start, value.stop, value.step)]
+            if any(a is not b for a, b in zip(items, (value.start, value.stop, value.step))):
+                return slice(*items)
+        elif isinstance(value, _METHODS):
+            owner = given(value.__self__) if isinstance(value.__self__, torch.Tensor) else value.__self__
+            if owner is not value.__self__:
+                return getattr(owner, value.__name__) if type(value) is not types.MethodType else types.MethodType(value.__func__, owner)
         return value
 
     return given
@@ -708,4 +737,4 @@ def replacing(stands_for):
 def _like(value, items):
     if hasattr(value, "_make"):
         return value._make(items)
-    return tuple(items) if type(value) is tuple else type(value)(items)
+    return type(value)(items)

@@ -5,7 +5,9 @@ A Reach is a picture of all that, taken at one moment. It names every place by a
 
 import argparse
 import array
+import asyncio
 import collections
+import concurrent.futures
 import contextvars
 import copy
 import ctypes
@@ -33,10 +35,10 @@ import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
-from lazyrt.entries import (MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
+from lazyrt.entries import (MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
                             DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry,
-                            ScriptItemsEntry, SeedEntry, SetEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, from_class, from_globals,
-                            is_data_name, key_text, plain_token)
+                            ScriptItemsEntry, SeedEntry, SetEntry, StorageEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, extent_of, from_class,
+                            from_globals, is_data_name, is_plain_value, key_text, name_of_class, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
 
@@ -49,13 +51,13 @@ _MOST_HELD = 1000
 _BY_IDENTITY = (type(None), type(Ellipsis), type(NotImplemented), types.MethodDescriptorType, types.WrapperDescriptorType,
                 types.GetSetDescriptorType, types.MemberDescriptorType, torch.dtype, torch.device, torch.layout, torch.memory_format,
                 threading.Thread)
-_BY_TEXT = (range, slice, torch.Size, decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, uuid.UUID,
+_BY_TEXT = (range, torch.Size, decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, uuid.UUID,
             pathlib.PurePath)
 _BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
 _ITERATORS: tuple = (itertools.count, itertools.cycle, itertools.repeat, type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
 _ONE_WAY = (types.GeneratorType, types.CoroutineType, queue.SimpleQueue)  # beside the iterators of Python that are none of those
 _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, types.SimpleNamespace, argparse.Namespace,
-            functools.partialmethod, functools.cached_property, queue.Queue, threading.local, weakref.WeakKeyDictionary,
+            functools.partialmethod, functools.cached_property, queue.Queue, concurrent.futures.Future, asyncio.Queue, threading.local, weakref.WeakKeyDictionary,
             weakref.WeakValueDictionary, weakref.WeakSet)
 _CODE = (types.FunctionType, staticmethod, classmethod, property, functools.partialmethod, functools.cached_property)
 _BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "dumps"}  # what reads attributes unseen
@@ -74,6 +76,7 @@ class Reach:
         self.places, self.tensors, self.owners, self.numbers, self.carriers = {}, [], {}, [], []
         self.iterators = []  # that can be copied, but not put back
         self.arrays, self.lazy_arrays = [], []  # (path, array of NumPy); the same of those that are computed from inputs
+        self.buffers = []  # (path, begin, end) of memory that tensors may lie in, too
         self.one_way = []  # (path, class) of what can be neither copied nor put back
         self._pickled = set()  # ids of objects that are compared as pickle says them
         self._random = []  # (generator of random numbers, its state)
@@ -186,10 +189,15 @@ class Reach:
         return name
 
     def restore(self, given=None):
-        """Puts everything back; `given(value)` says what to put where `value` was."""
-        given = given or (lambda value: value)
+        """Puts everything back; `given(value)` says what to put where `value` was. Raises ExportError where something cannot be, when all else is."""
+        given, failed = given or (lambda value: value), None
         for entry in self._entries:
-            entry.restore(given)
+            try:
+                entry.restore(given)
+            except ExportError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
 
     def restore_random(self):
         """Puts back generators of random numbers, which restore() leaves alone: what is drawn has to be seen to differ."""
@@ -359,6 +367,14 @@ class Reach:
             if not of_a_library(type(value).__module__) and hasattr(value, "__dict__"):
                 self._push_attributes(path, value, value.__dict__, False)
             return (type(value), len(value))
+        if isinstance(value, slice):
+            for name in ("start", "stop", "step"):
+                self._push(f"{path}.{name}", getattr(value, name))
+            return ("slice",)
+        if isinstance(value, (torch._C.Future, asyncio.Future)):
+            return self._visit_future(path, value)
+        if isinstance(value, memoryview):
+            return self._visit_view(path, value)
         if isinstance(value, types.MappingProxyType):
             inside = gc.get_referents(value)[0]
             if "__module__" not in inside:  # not that of a class
@@ -378,6 +394,26 @@ class Reach:
             self._random.append((value, state))
             return self._contents.token_of_state(value, state)
         return self._visit_instance(path, value)
+
+    def _visit_view(self, path, value):
+        try:
+            self._push(f"{path}.obj", value.obj)
+            return ("view", value.format, value.shape, value.strides)
+        except ValueError:
+            return ("view", "released")
+
+    def _visit_future(self, path, value):
+        """One of torch or asyncio: its value cannot be taken back."""
+        if hasattr(value, "__dict__"):
+            self._push_attributes(path, value, value.__dict__, False)
+        if not value.done():
+            self.one_way.append((path, type(value).__name__))
+            return ("future",)
+        try:
+            self._push(f"{path}.value()", value.value() if isinstance(value, torch._C.Future) else value.result())
+        except Exception:  # one that has failed
+            return ("future", id(value))
+        return ("future",)
 
     def leave_out(self, modules):
         """Their own attributes are not put back."""
@@ -464,12 +500,15 @@ class Reach:
             inner = value if type(value) is dict else value.__dict__
             entry, names = DictEntry(inner), [f"[{key_text(key)}]" if inner is value else f".{key}" for key in inner]
             items = [item for _, item in entry.items]
+        elif isinstance(value, tuple) and not isinstance(value, torch.Size):
+            entry, names, items = None, [f"[{i}]" for i in range(len(value))], value
         else:
             self._push(path, value)
             return
         self._keep.append(value)
-        self._entries.append(entry)
-        self._into[self._free(path)] = entry.token()
+        self._into[self._free(path)] = (type(value), len(value)) if entry is None else entry.token()
+        if entry is not None:
+            self._entries.append(entry)
         for name, item in zip(names, items):
             self._visit_copy(f"{path}{name}", item)
 
@@ -501,13 +540,20 @@ class Reach:
             self._push_numbered(path, sorted(entry.items, key=lambda item: (type(item).__name__, repr(item))))
         elif issubclass(kind, (bytearray, array.array, numpy.ndarray)):
             objects = getattr(value, "dtype", None) == object
+            self.buffers.append((path, *extent_of(value)))
             entry = ObjectsEntry(value) if objects else ArrayEntry(value)
             if type(value) is numpy.ndarray and not objects:
                 self.arrays.append((path, value))
             self._push_numbered(path, entry.items)
         elif issubclass(kind, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):
+            self.buffers.append((path, *extent_of(value)))
             entry = MemoryEntry(value)
+        elif issubclass(kind, torch.UntypedStorage) and value.device.type == "cpu":
+            self.buffers.append((path, value.data_ptr(), value.data_ptr() + value.nbytes()))
+            entry = StorageEntry(value)
         elif issubclass(kind, (io.StringIO, io.BytesIO)):
+            if issubclass(kind, io.BytesIO):
+                self.buffers.append((path, *extent_of(value.getbuffer())))
             entry = TextEntry(value)
         elif issubclass(kind, contextvars.ContextVar):
             entry = VariableEntry(value)
@@ -586,7 +632,16 @@ class Reach:
         meta = type(cls)
         if not of_a_library(meta.__module__):
             self._push(f"{meta.__module__}.{meta.__qualname__}", meta, _IMPLIED)
-        return ("class", id(cls), tuple(entry.names))
+        named = AttributesEntry(cls, NAMES_OF_CLASSES, type.__setattr__, get=name_of_class)
+        self._entries.append(named)
+        return ("class", id(cls), tuple(entry.names), self._visit_names(path, named))
+
+    def _visit_names(self, path, entry):
+        """What code or a class is called, and says of itself."""
+        for name, item in zip(entry.names, entry.items):
+            if name == "__doc__" and not is_plain_value(item):
+                self._push(f"{path}.{name}", item, (entry.value, name))
+        return tuple(item if isinstance(item, (str, tuple)) else type(item) for item in entry.items)
 
     def _visit_function(self, path, function):
         self._note_library(f"{function.__module__}.{function.__qualname__}", function)
@@ -596,8 +651,9 @@ class Reach:
         if not self._is_near(function.__module__) and not function.__closure__:
             self._visit_stored(function)
             return ("function", id(function.__code__))
-        entry = AttributesEntry(function, ["__defaults__", "__kwdefaults__"])
-        self._entries.append(entry)
+        entry = AttributesEntry(function, ["__defaults__", "__kwdefaults__", "__code__"])
+        named = AttributesEntry(function, ["__name__", "__qualname__", "__doc__", "__module__"])
+        self._entries += [entry, named]
         self._push(f"{path}.__defaults__", function.__defaults__)
         self._push(f"{path}.__kwdefaults__", function.__kwdefaults__)
         self._push(f"{path}.__wrapped__", getattr(function, "__wrapped__", None))
@@ -605,7 +661,7 @@ class Reach:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             self._push(f"{path}.{name}", cell)
         self._visit_globals(function)
-        return ("function", id(function.__code__))
+        return ("function", id(function.__code__), self._visit_names(path, named))
 
     def _visit_stored(self, function):
         """Of an installed package the globals that its functions assign to."""
