@@ -1,5 +1,6 @@
 # Of the machine that builds come tools and the headers of what has nothing to link (FlatBuffers, Highway, CLI11, json): through
-# a folder that holds these alone, because the rest of /usr/include is another system's. For SDKs that bring all else.
+# a folder that holds these alone, because the rest of /usr/include is another system's. For compilers that bring all else:
+# zig, the NDK, Xcode.
 set(host_headers ${CMAKE_BINARY_DIR}/host_headers)
 file(MAKE_DIRECTORY ${host_headers})
 foreach(name IN ITEMS flatbuffers hwy CLI nlohmann)
