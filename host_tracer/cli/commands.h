@@ -69,4 +69,11 @@ struct CArrayArguments {
 };
 Exit run_c_array(const CArrayArguments& arguments);
 
+struct ExplainArguments {
+  std::string code;    ///< what Status::message() of a library without texts says
+  std::string bundle;  ///< that the program ran
+  bool json = false;
+};
+Exit run_explain(const ExplainArguments& arguments);
+
 }  // namespace lazyrt

@@ -305,6 +305,7 @@ void Export::stop_broken() {
 void Export::write() {
   ExportOptions options;
   options.path = partial_;
+  options.emit.shown_path = args_.output;
   options.emit.strip_samples = args_.strip_samples;
   if (!interface_.empty()) options.emit.info.emplace_back("lazyrt.interface", interface_);
   options.progress = [this](const std::string& stage, int64_t done, int64_t total) {

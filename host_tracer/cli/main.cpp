@@ -19,7 +19,8 @@ constexpr char kAbout[] =
     "  lazy-export inspect OUT.lzb          interface, memory, operators, who runs them\n"
     "  lazy-export verify OUT.lzb           check every rule of the format and all checksums\n"
     "  lazy-export compare OUT.lzb MODEL    the first node whose value differs from eager's\n"
-    "  lazy-export c-array OUT.lzb NAME     the same as source code: NAME.c, NAME.h\n";
+    "  lazy-export c-array OUT.lzb NAME     the same as source code: NAME.c, NAME.h\n"
+    "  lazy-export explain CODE OUT.lzb     what a message of a library without texts says\n";
 
 constexpr char kFooter[] =
     "The verdict: SOUND, right for every input of these shapes and dtypes; SPECIALIZED, right "
@@ -157,6 +158,17 @@ CLI::App* add_c_array(CLI::App* app, CArrayArguments* a) {
   return command;
 }
 
+CLI::App* add_explain(CLI::App* app, ExplainArguments* a) {
+  CLI::App* command = app->add_subcommand(
+      "explain", "the text of a message of a library without texts, as lazy-run --explain");
+  command->add_option("CODE", a->code, "the message: 1a2b3c4d,7:12, where 12 is a node")
+      ->required();
+  command->add_option("BUNDLE", a->bundle, "the bundle that was run; tells what the node is")
+      ->required();
+  command->add_flag("--json", a->json, "the text as JSON on stdout");
+  return command;
+}
+
 /// CLI11 turns a missing option of the main command into an error only when no subcommand is there.
 void require_export_arguments(const ExportArguments& a) {
   if (a.model.empty()) throw CLI::RequiredError("MODEL");
@@ -189,6 +201,8 @@ int run(int argc, char** argv) {
   CompareArguments compare_arguments;
   const CLI::App* compare = add_compare(&app, &compare_arguments);
   const CLI::App* c_array = add_c_array(&app, &c_array_arguments);
+  ExplainArguments explain_arguments;
+  const CLI::App* explain = add_explain(&app, &explain_arguments);
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", std::string("lazy-export ") + LAZYRT_VERSION);
   app.footer(kFooter);
@@ -198,6 +212,7 @@ int run(int argc, char** argv) {
     if (*verify) return static_cast<int>(run_verify(verify_arguments));
     if (*compare) return static_cast<int>(run_compare(compare_arguments));
     if (*c_array) return static_cast<int>(run_c_array(c_array_arguments));
+    if (*explain) return static_cast<int>(run_explain(explain_arguments));
     require_export_arguments(export_arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);

@@ -16,8 +16,7 @@ namespace {
 /// Writes a file front to back and sums what follows `start_checksum`. The first error sticks.
 class FileWriter {
  public:
-  explicit FileWriter(const std::string& path)
-      : path_(path), file_(std::fopen(path.c_str(), "wb")) {
+  explicit FileWriter(const std::string& path) : file_(std::fopen(path.c_str(), "wb")) {
     if (file_ == nullptr) error_ = errno;
   }
   ~FileWriter() {
@@ -42,7 +41,7 @@ class FileWriter {
   uint64_t checksum() const { return checksum_.value(); }
 
   /// Replaces the first bytes and closes the file.
-  Outcome<Done> finish(const void* head, size_t bytes) {
+  Outcome<Done> finish(const void* head, size_t bytes, const std::string& shown_path) {
     summing_ = false;
     if (error_ == 0 && std::fseek(file_, 0, SEEK_SET) != 0) error_ = errno;
     write(head, bytes);
@@ -50,11 +49,10 @@ class FileWriter {
     if (file_ != nullptr && std::fclose(file_) != 0 && error_ == 0) error_ = errno;
     file_ = nullptr;
     if (error_ == 0) return Done{};
-    return Failure{Error::kIo, "cannot write " + path_ + ": " + std::strerror(error_)};
+    return Failure{Error::kIo, "cannot write " + shown_path + ": " + std::strerror(error_)};
   }
 
  private:
-  std::string path_;
   std::FILE* file_;
   int error_ = 0;
   uint64_t at_ = 0;
@@ -89,8 +87,9 @@ BundleProlog layout(uint64_t metadata_bytes, const Section& constants, const Sec
   return p;
 }
 
-Outcome<Done> write_file(const std::string& path, BundleProlog prolog, const uint8_t* metadata,
-                         const Section& constants, const Section& samples) {
+Outcome<Done> write_file(const std::string& path, const std::string& shown_path,
+                         BundleProlog prolog, const uint8_t* metadata, const Section& constants,
+                         const Section& samples) {
   FileWriter out(path);
   out.zeros_to(prolog.metadata_offset);
   out.write(metadata, prolog.metadata_bytes);
@@ -102,7 +101,7 @@ Outcome<Done> write_file(const std::string& path, BundleProlog prolog, const uin
   prolog.metadata_checksum = Checksum64::of(metadata, prolog.metadata_bytes);
   prolog.data_checksum = out.checksum();
   prolog.prolog_checksum = prolog_checksum(prolog);
-  return out.finish(&prolog, sizeof(prolog));
+  return out.finish(&prolog, sizeof(prolog), shown_path);
 }
 
 }  // namespace
@@ -124,10 +123,11 @@ Outcome<EmitReport> write_bundle(const std::vector<MethodVariant>& variants,
   fb::FinishBundleBuffer(builder, fb::Bundle::Pack(builder, &*metadata));
   const BundleProlog prolog = layout(builder.GetSize(), constants, samples);
   const std::string partial = path + ".partial-" + std::to_string(getpid());
+  const std::string& shown_path = options.shown_path.empty() ? path : options.shown_path;
   Outcome<Done> written =
-      write_file(partial, prolog, builder.GetBufferPointer(), constants, samples);
+      write_file(partial, shown_path, prolog, builder.GetBufferPointer(), constants, samples);
   if (written.ok() && std::rename(partial.c_str(), path.c_str()) != 0) {
-    written = Failure{Error::kIo, "cannot write " + path + ": " + std::strerror(errno)};
+    written = Failure{Error::kIo, "cannot write " + shown_path + ": " + std::strerror(errno)};
   }
   if (!written.ok()) {
     std::remove(partial.c_str());

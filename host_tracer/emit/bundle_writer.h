@@ -19,6 +19,7 @@ struct EmitOptions {
   /// the same model, such as times.
   std::vector<std::pair<std::string, std::string>> info;
   bool strip_samples = false;
+  std::string shown_path;  ///< what errors call the file, if it is moved later; empty: its path
   /// Tolerance of the samples; both 0 = the runner's default.
   float absolute = 0;
   float relative = 0;

@@ -40,6 +40,7 @@ Outcome<Done> write(std::vector<Trace>* traces, const PythonExportOptions& optio
                     const std::string& path, ExportSummary* summary) {
   ExportOptions exporter;
   exporter.path = path;
+  exporter.emit.shown_path = options.path;
   exporter.emit.producer = "lazyrt (Python) " LAZYRT_VERSION;
   exporter.emit.strip_samples = !options.keep_samples;
   exporter.emit.info = options.info;

@@ -1,5 +1,7 @@
 """What a loaded program may take: memory, work, time; and how another thread ends a call."""
 
+import contextlib
+import resource
 import threading
 
 import numpy as np
@@ -95,3 +97,27 @@ def test_constants_of_a_bundle_are_values_and_nothing_else():
     assert made("fractions.Fraction", "-3/4", "-3/4") == -0.75 and made("fractions.Fraction", "2", "2") == 2
     with pytest.raises(ValueError):
         made("fractions.Fraction", "", "1e999999999")  # a number of a billion digits
+
+
+@contextlib.contextmanager
+def full_disk(most):
+    """No file grows beyond `most` bytes; Python ignores the signal, so that writing fails as on a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("existing", [None, b"what was there before"])
+@pytest.mark.parametrize("size, full", [(256, "m.lzb"), (4, "m.html")])
+def test_a_full_disk_leaves_nothing_half_written(tmp_path, existing, size, full):
+    """What does not fit is a large bundle, or the report beside a small one."""
+    bundle, report = tmp_path / "m.lzb", tmp_path / "m.html"
+    before = {} if existing is None else {"m.lzb": existing, "m.html": existing}
+    for name, data in before.items():
+        (tmp_path / name).write_bytes(data)
+    with full_disk(8 << 10), pytest.raises(lazyrt.ExportError, match=f"cannot write {tmp_path / full}: File too large"):
+        lazyrt.export(nn.Linear(size, size).eval(), (torch.randn(1, size),), bundle, report=report)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -54,15 +54,6 @@ if(LAZYRT_CPU_BACKEND AND NOT LAZYRT_HAS_XNNPACK)
   message(STATUS "Without XNNPACK: the cpu backend has our own kernels alone")
 endif()
 
-# Headers of this machine that need nothing else of it, in a folder of their own: /usr/include as a whole is not the target's.
-set(LAZYRT_BORROWED_INCLUDES "")
-if(LAZYRT_BAREMETAL)
-  find_path(LAZYRT_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h PATHS /usr/include /usr/local/include REQUIRED NO_CMAKE_FIND_ROOT_PATH)
-  set(LAZYRT_BORROWED_INCLUDES ${CMAKE_BINARY_DIR}/borrowed)
-  file(MAKE_DIRECTORY ${LAZYRT_BORROWED_INCLUDES})
-  file(CREATE_LINK ${LAZYRT_FLATBUFFERS_INCLUDE}/flatbuffers ${LAZYRT_BORROWED_INCLUDES}/flatbuffers SYMBOLIC)
-endif()
-
 # lazyrt_use_bootstrap_python(): what `toolchains/bootstrap` installed, unless the caller named something else. The folder's
 # name is made of the Python version and a hash of the pins, the same as in sh/python.sh.
 function(lazyrt_use_bootstrap_python)

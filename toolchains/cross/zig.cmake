@@ -19,8 +19,4 @@ set(CMAKE_CXX_COMPILER_TARGET ${zig_target})
 set(CMAKE_AR ${zig_home}/bin/ar)
 set(CMAKE_RANLIB ${zig_home}/bin/ranlib)
 
-# Of this machine come tools and the headers of what has nothing to link (FlatBuffers, Highway, CLI11, json): from a folder
-# that holds these alone, because the rest of /usr/include is another system's.
-set(CMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES ${zig_home}/include)
-set(LAZYRT_FOREIGN_INCLUDES /usr/include)
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+include(${CMAKE_CURRENT_LIST_DIR}/host_headers.cmake)

@@ -1,7 +1,6 @@
 # Zig's C++ compiler, for systems that Debian has no cross compiler for. Sourced by toolchains/bootstrap.
 
-# zig_compiler: installs PyPI's `ziglang` into $CACHE/zig-VERSION, with programs named as CMake wants them, and the headers of
-# libraries that have nothing to link.
+# zig_compiler: installs PyPI's `ziglang` into $CACHE/zig-VERSION, with programs named as CMake wants them.
 zig_compiler() {
   local name version hash home tool
   read -r name version hash < <(lock_lines zig)
@@ -10,7 +9,7 @@ zig_compiler() {
   find_python
   say "zig $version: installing $name into $home (100 MB)"
   rm -rf "$home"
-  mkdir -p "$home/bin" "$home/include"
+  mkdir -p "$home/bin"
   echo "$name==$version --hash=$hash" >"$home/requirements.txt"
   logged pip-zig "$PYTHON" -m pip --disable-pip-version-check --no-input install --no-compile --no-deps \
     --require-hashes --target "$home/python" -r "$home/requirements.txt" ||
@@ -20,11 +19,6 @@ zig_compiler() {
     printf '#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR="%s/cache" ZIG_LOCAL_CACHE_DIR="%s/cache"\nexec "%s/python/ziglang/zig" %s "$@"\n' \
       "$home" "$home" "$home" "$tool" >"$home/bin/$tool"
     chmod +x "$home/bin/$tool"
-  done
-  for name in flatbuffers hwy CLI nlohmann; do
-    for tool in /usr/include /usr/local/include; do
-      [ ! -d "$tool/$name" ] || ln -sfn "$tool/$name" "$home/include/$name"
-    done
   done
   touch "$home/.complete"
 }

@@ -31,9 +31,10 @@ struct PartialFile {
 };
 
 Outcome<ModuleExport> make_checked(std::vector<Trace> traces, const std::string& path,
-                                   const ModuleExportOptions& options) {
+                                   const std::string& target, const ModuleExportOptions& options) {
   ExportOptions exporter = options.exporter;
   exporter.path = path;
+  exporter.emit.shown_path = target;
   auto exported = export_traces(traces, default_ops(), exporter);
   if (!exported.ok()) return exported.failure();
   take_more_traces(&*exported, &traces);
@@ -54,7 +55,7 @@ Outcome<ModuleExport> make_checked(std::vector<Trace> traces, const std::string&
 Outcome<ModuleExport> export_to(const std::vector<Trace>& traces, const std::string& path,
                                 const ModuleExportOptions& options) {
   const PartialFile file(path);
-  auto made = make_checked(traces, file.path, options);
+  auto made = make_checked(traces, file.path, path, options);
   if (!made.ok()) return made;
   std::error_code error;
   std::filesystem::rename(file.path, path, error);
