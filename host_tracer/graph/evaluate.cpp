@@ -21,7 +21,7 @@ void* allocate_for_kernel(void*, size_t bytes, size_t alignment) {
 void release_for_kernel(void*, void* pointer) { std::free(pointer); }
 
 Status run_kernel(const Kernel& kernel, const NodeSpec& spec, const RunContext& operands) {
-  if (kernel.run == nullptr) return Status(Error::kUnsupported, "no reference kernel");
+  if (kernel.run == nullptr) return Fault(Error::kUnsupported, "no reference kernel");
   if (kernel.supports != nullptr) LAZYRT_RETURN_IF_ERROR(kernel.supports(spec));
   const Allocator allocator = {nullptr, allocate_for_kernel, release_for_kernel};
   PreparedKernel prepared;

@@ -12,7 +12,7 @@ namespace {
 
 using Fn = fb::BinaryFn;
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("binary", binary_op, in, out));
   const Fn fn = attrs.as<fb::Binary>().fn();
   LAZYRT_RETURN_IF_ERROR(
@@ -22,8 +22,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   LAZYRT_RETURN_IF_ERROR(check_dtype(name, "b", in[1], dtype_set(in[0].dtype)));
   Shape shape;
   if (!broadcast_shapes(in[0].shape, in[1].shape, &shape)) {
-    return Status(Error::kInvalidArgument, "%s: shapes %s and %s do not broadcast", name,
-                  shape_text(in[0].shape).text, shape_text(in[1].shape).text);
+    return Fault(Error::kInvalidArgument, "%s: shapes %s and %s do not broadcast", name,
+                 shape_text(in[0].shape).text, shape_text(in[1].shape).text);
   }
   return set_output(name, &out[0], gives_bool(binary_kind(fn)) ? DType::kBool : in[0].dtype, shape);
 }
@@ -87,25 +87,25 @@ bool has_zero(const TensorView& b) {
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const Fn fn = context.attrs.as<fb::Binary>().fn();
   if constexpr (!kIsFloat<T>) {
     if (binary_kind(fn) == BinaryKind::kDivision && context.outputs[0].numel() > 0 &&
         has_zero<T>(context.inputs[1])) {
-      return Status(Error::kOutOfRange, "%s: integer division by zero", fb::EnumNameBinaryFn(fn));
+      return Fault(Error::kOutOfRange, "%s: integer division by zero", fb::EnumNameBinaryFn(fn));
     }
   }
   if constexpr (!std::is_same_v<T, Bool>) {
     if (!gives_bool(binary_kind(fn))) {
       apply(context, function<T, T>(fn));
-      return Status();
+      return Fault();
     }
   }
   apply(context, function<T, Bool>(fn));
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   return visit_dtype(ComputeTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }

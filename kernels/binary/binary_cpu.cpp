@@ -76,12 +76,12 @@ const BinaryRows* vector_rows(VectorIsa isa, DType dtype, Fn fn) {
   return dtype == DType::kFloat32 && rows.vector_vector != nullptr ? &rows : nullptr;
 }
 
-Status supports(const NodeSpec& node) {
+Fault supports(const NodeSpec& node) {
   const Fn fn = node.attrs.as<fb::Binary>().fn();
   const DType dtype = node.inputs[0].dtype;
   if (plain_row(dtype, fn) != nullptr) return {};
-  return Status(Error::kUnsupported, "%s of %s has no cpu form", fb::EnumNameBinaryFn(fn),
-                dtype_name(dtype));
+  return Fault(Error::kUnsupported, "%s of %s has no cpu form", fb::EnumNameBinaryFn(fn),
+               dtype_name(dtype));
 }
 
 /// One row of the loop nest, by whichever routine this function and type have.
@@ -108,7 +108,7 @@ struct RowRunner {
   }
 };
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const CpuServices& cpu = cpu_services(context);
   const Fn fn = context.attrs.as<fb::Binary>().fn();
   const TensorView& a = context.inputs[0];

@@ -9,7 +9,7 @@ extern const OpDef cast_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("cast", cast_op, in, out));
   const auto to = static_cast<DType>(attrs.as<fb::Cast>().to());
   LAZYRT_RETURN_IF_ERROR(check_range("cast", "to", static_cast<int>(to), 1, kDTypeCount - 1));
@@ -17,14 +17,14 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
 }
 
 template <class From, class To>
-Status convert_all(const RunContext& context) {
+Fault convert_all(const RunContext& context) {
   const From* x = context.inputs[0].as<const From>();
   To* y = context.outputs[0].as<To>();
   for (int64_t i = 0, n = context.inputs[0].numel(); i < n; ++i) y[i] = convert<To>(x[i]);
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   return visit_dtype(AllTypes{}, context.inputs[0].dtype, [&](auto from) {
     return visit_dtype(AllTypes{}, context.outputs[0].dtype, [&](auto to) {
       return convert_all<typename decltype(from)::type, typename decltype(to)::type>(context);

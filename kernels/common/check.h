@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "kernels/common/dtype_set.h"
-#include "lazyrt/error.h"
+#include "runtime/core/fault.h"
 #include "runtime/op/op_def.h"
 
 namespace lazyrt {
@@ -16,28 +16,27 @@ constexpr int64_t kMaxTensorBytes = int64_t{1} << 62;
 
 /// Counts of operands and results against `def`, and of every operand: its type is known, its
 /// extents are not negative, its size is at most kMaxTensorBytes. Call it first.
-Status check_operands(Word op, const OpDef& def, Span<const TensorSpec> inputs,
-                      Span<const TensorSpec> outputs);
+Fault check_operands(Word op, const OpDef& def, Span<const TensorSpec> inputs,
+                     Span<const TensorSpec> outputs);
 
 /// The operand's type is one of `allowed`.
-Status check_dtype(Word op, Word operand, const TensorSpec& spec, DTypeSet allowed);
+Fault check_dtype(Word op, Word operand, const TensorSpec& spec, DTypeSet allowed);
 /// The operand has exactly / at least this many dims.
-Status check_rank(Word op, Word operand, const TensorSpec& spec, int rank);
-Status check_min_rank(Word op, Word operand, const TensorSpec& spec, int rank);
+Fault check_rank(Word op, Word operand, const TensorSpec& spec, int rank);
+Fault check_min_rank(Word op, Word operand, const TensorSpec& spec, int rank);
 /// The operand, if it is there, has this type and shape.
-Status check_operand(Word op, Word operand, const TensorSpec& spec, DType dtype,
-                     const Shape& shape);
+Fault check_operand(Word op, Word operand, const TensorSpec& spec, DType dtype, const Shape& shape);
 /// low <= value <= high.
-Status check_range(Word op, Word attribute, int64_t value, int64_t low, int64_t high);
+Fault check_range(Word op, Word attribute, int64_t value, int64_t low, int64_t high);
 /// 0 <= axis < rank.
-Status check_axis(Word op, int64_t axis, int rank);
+Fault check_axis(Word op, int64_t axis, int rank);
 /// min and max of a fused clamp: no NaN, min <= max.
-Status check_clamp(Word op, float min, float max);
+Fault check_clamp(Word op, float min, float max);
 /// epsilon is finite and not negative.
-Status check_epsilon(Word op, double epsilon);
+Fault check_epsilon(Word op, double epsilon);
 
 /// Writes a result's type and shape, after the same checks as on operands.
-Status set_output(Word op, TensorSpec* output, DType dtype, const Shape& shape);
+Fault set_output(Word op, TensorSpec* output, DType dtype, const Shape& shape);
 
 /// One dim of a sliding window.
 struct Window {
@@ -52,7 +51,7 @@ struct Window {
 };
 /// Number of windows, by torch's rule; refuses hostile values and a kernel wider than the padded
 /// input.
-Status count_windows(Word op, const Window& window, int64_t* count);
+Fault count_windows(Word op, const Window& window, int64_t* count);
 
 /// The operand, or an absent one when the list is too short.
 template <class T>
@@ -77,27 +76,27 @@ Shape attribute_list(const Vector* v) {
 }
 /// The attribute vector has `expected` numbers, which is at most kMaxRank.
 template <class Vector>
-Status check_length(Word op, Word attribute, const Vector* v, int64_t expected) {
+Fault check_length(Word op, Word attribute, const Vector* v, int64_t expected) {
   return attribute_size(v) == expected
-             ? Status()
-             : Status(Error::kInvalidArgument, "%s: %s has %lld numbers, must have %lld", op,
-                      attribute, static_cast<long long>(attribute_size(v)),
-                      static_cast<long long>(expected));
+             ? Fault()
+             : Fault(Error::kInvalidArgument, "%s: %s has %lld numbers, must have %lld", op,
+                     attribute, static_cast<long long>(attribute_size(v)),
+                     static_cast<long long>(expected));
 }
 /// The axes are distinct and in [0, rank); returned as a bit set.
 template <class Vector>
-Status read_axes(Word op, const Vector* axes, int rank, uint32_t* set) {
+Fault read_axes(Word op, const Vector* axes, int rank, uint32_t* set) {
   *set = 0;
   for (int64_t i = 0; i < attribute_size(axes); ++i) {
     const int64_t axis = axes->Get(static_cast<flatbuffers::uoffset_t>(i));
     LAZYRT_RETURN_IF_ERROR(check_axis(op, axis, rank));
     if ((*set >> axis & 1) != 0) {
-      return Status(Error::kInvalidArgument, "%s: axis %lld is given twice", op,
-                    static_cast<long long>(axis));
+      return Fault(Error::kInvalidArgument, "%s: axis %lld is given twice", op,
+                   static_cast<long long>(axis));
     }
     *set |= 1u << axis;
   }
-  return Status();
+  return Fault();
 }
 
 }  // namespace lazyrt

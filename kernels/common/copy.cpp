@@ -27,7 +27,7 @@ void copy_strided(size_t element_bytes, const Shape& shape, void* dst, const Str
       copy_row(static_cast<T*>(dst) + offset[0], step[0], static_cast<const T*>(src) + offset[1],
                step[1], count);
     });
-    return Status();
+    return Fault();
   });
 }
 

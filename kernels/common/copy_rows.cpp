@@ -34,7 +34,7 @@ void copy_rows(size_t element_bytes, const LoopNest<2>& loops, int64_t first, in
         copy_row(to, step[0], from, step[1], count);
       }
     });
-    return Status();
+    return Fault();
   });
 }
 

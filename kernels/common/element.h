@@ -10,7 +10,7 @@
 
 #include "kernels/common/kept.h"
 #include "lazyrt/dtype.h"
-#include "lazyrt/error.h"
+#include "runtime/core/fault.h"
 
 namespace lazyrt {
 
@@ -83,36 +83,35 @@ using IndexTypes = Types<int64_t, int32_t>;
 
 /// Calls f(Type<T>{}) if `dtype` is T's and this build keeps T.
 template <class T, class F>
-bool visit_if([[maybe_unused]] DType dtype, [[maybe_unused]] Status* status,
-              [[maybe_unused]] F& f) {
+bool visit_if([[maybe_unused]] DType dtype, [[maybe_unused]] Fault* status, [[maybe_unused]] F& f) {
   if constexpr (keeps(kDTypeOf<T>)) {
     if (dtype == kDTypeOf<T>) return *status = f(Type<T>{}), true;
   }
   return false;
 }
 
-/// Calls f(Type<T>{}) with the C++ type of `dtype` and answers its Status; kUnsupported when the
+/// Calls f(Type<T>{}) with the C++ type of `dtype` and answers its Fault; kUnsupported when the
 /// list does not have it, or this build does not keep it.
 template <class... Ts, class F>
-Status visit_dtype(Types<Ts...>, DType dtype, F&& f) {
-  Status status;
+Fault visit_dtype(Types<Ts...>, DType dtype, F&& f) {
+  Fault status;
   const bool found = (visit_if<Ts>(dtype, &status, f) || ...);
-  return found ? status : Status(Error::kUnsupported, "no kernel for type %s", dtype_name(dtype));
+  return found ? status : Fault(Error::kUnsupported, "no kernel for type %s", dtype_name(dtype));
 }
 
 /// f(type), or kUnsupported where this build keeps no elements of that many bytes.
 template <class U, class F>
-Status visit_size([[maybe_unused]] Type<U> type, [[maybe_unused]] F& f) {
+Fault visit_size([[maybe_unused]] Type<U> type, [[maybe_unused]] F& f) {
   if constexpr (keeps_size(sizeof(U)))
     return f(type);
   else
-    return Status(Error::kUnsupported, "no kernel for elements of %zu bytes", sizeof(U));
+    return Fault(Error::kUnsupported, "no kernel for elements of %zu bytes", sizeof(U));
 }
 
 /// Calls f(Type<U>{}) with the unsigned type of that many bytes, for kernels that only move
-/// elements, and answers its Status; kUnsupported when this build does not keep the size.
+/// elements, and answers its Fault; kUnsupported when this build does not keep the size.
 template <class F>
-Status visit_element_size(size_t bytes, F&& f) {
+Fault visit_element_size(size_t bytes, F&& f) {
   switch (bytes) {
     case 1:
       return visit_size(Type<uint8_t>{}, f);

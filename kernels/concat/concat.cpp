@@ -9,7 +9,7 @@ extern const OpDef concat_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("concat", concat_op, in, out));
   const int axis = attrs.as<fb::Concat>().axis();
   LAZYRT_RETURN_IF_ERROR(check_axis("concat", axis, in[0].shape.rank()));
@@ -21,20 +21,20 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
     expected[axis] = in[i].shape[axis];
     LAZYRT_RETURN_IF_ERROR(check_operand("concat", "an operand", in[i], in[0].dtype, expected));
     if (__builtin_add_overflow(extent, in[i].shape[axis], &extent)) {
-      return Status(Error::kInvalidArgument, "concat: axis %d of the result overflows", axis);
+      return Fault(Error::kInvalidArgument, "concat: axis %d of the result overflows", axis);
     }
   }
   shape[axis] = extent;
   return set_output("concat", &out[0], in[0].dtype, shape);
 }
 
-Status run(void*, const RunContext& context) {
-  if (context.outputs[0].numel() == 0) return Status();
+Fault run(void*, const RunContext& context) {
+  if (context.outputs[0].numel() == 0) return Fault();
   const size_t bytes = dtype_size(context.outputs[0].dtype);
   for_each_part(context, [&](const TensorView& x, void* place, const Strides& to) {
     copy_strided(bytes, x.shape, place, to, x.data, row_major(x.shape));
   });
-  return Status();
+  return Fault();
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ extern const Kernel concat_cpu;
 
 namespace {
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   const size_t bytes = dtype_size(context.outputs[0].dtype);
   for_each_part(context, [&](const TensorView& x, void* place, const Strides& to) {

@@ -13,7 +13,7 @@ extern const OpDef conv2d_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("conv2d", conv2d_op, in, out));
   const auto& a = attrs.as<fb::Conv2d>();
   LAZYRT_RETURN_IF_ERROR(check_conv_operands("conv2d", in, a.groups()));
@@ -77,7 +77,7 @@ T convolve(const fb::Conv2d& a, const T* image, const Shape& x, const T* filter,
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::Conv2d>();
   const Shape& x = context.inputs[0].shape;
   const Shape& weight = context.inputs[1].shape;
@@ -99,10 +99,10 @@ Status run_typed(const RunContext& context) {
       }
     }
   }
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });

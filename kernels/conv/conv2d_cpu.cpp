@@ -23,31 +23,31 @@ struct ProductState {
 
 const TensorSpec& bias_of(const NodeSpec& node) { return operand_or_absent(node.inputs, 2); }
 
-Status supports(const NodeSpec& node) {
+Fault supports(const NodeSpec& node) {
   const TensorSpec& x = node.inputs[0];
   const TensorSpec& weight = node.inputs[1];
   const TensorSpec& bias = bias_of(node);
   const auto& a = node.attrs.as<fb::Conv2d>();
-  if (x.dtype != DType::kFloat32) return Status(Error::kUnsupported, "conv2d: only f32");
+  if (x.dtype != DType::kFloat32) return Fault(Error::kUnsupported, "conv2d: only f32");
   if (weight.constant == nullptr || (bias.present() && bias.constant == nullptr)) {
-    return Status(Error::kUnsupported, "conv2d: weight or bias is computed at run time");
+    return Fault(Error::kUnsupported, "conv2d: weight or bias is computed at run time");
   }
   if (x.numel() == 0 || weight.numel() == 0 || node.outputs[0].numel() == 0) {
-    return Status(Error::kUnsupported, "conv2d: empty operand");
+    return Fault(Error::kUnsupported, "conv2d: empty operand");
   }
   if (a.pad_top() < 0 || a.pad_left() < 0 || a.pad_bottom() < 0 || a.pad_right() < 0) {
-    return Status(Error::kUnsupported, "conv2d: negative padding");
+    return Fault(Error::kUnsupported, "conv2d: negative padding");
   }
-  if (!(a.min() <= a.max())) return Status(Error::kUnsupported, "conv2d: empty clamp");
+  if (!(a.min() <= a.max())) return Fault(Error::kUnsupported, "conv2d: empty clamp");
   return {};
 }
 
 /// Winograd's method saves most of the multiplications.
-Status takes_winograd(const NodeSpec& node) {
+Fault takes_winograd(const NodeSpec& node) {
   return takes(vector_ops().lanes > 1 && winograd_pays(node), "winograd");
 }
 
-Status prepare_winograd(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare_winograd(const PrepareContext& context, PreparedKernel* prepared) {
   const CpuServices& cpu = cpu_services(context);
   const TensorSpec& weight = context.node.inputs[1];
   auto* conv = make_state<WinogradConv>(context.allocator);
@@ -65,7 +65,7 @@ Status prepare_winograd(const PrepareContext& context, PreparedKernel* prepared)
   return {};
 }
 
-Status run_winograd(void* state, const RunContext& context) {
+Fault run_winograd(void* state, const RunContext& context) {
   const WinogradRun run(*static_cast<WinogradConv*>(state), context);
   parallel_items(cpu_services(context), run.blocks(),
                  [&](size_t thread, size_t block) { run.run_block(thread, block); });
@@ -94,11 +94,11 @@ bool product_pays(const NodeSpec& node) {
                    static_cast<size_t>(weight.numel()) / filters, filters);
 }
 
-Status takes_pixels(const NodeSpec& node) {
+Fault takes_pixels(const NodeSpec& node) {
   return takes(product_pays(node) && is_product(node), "a product of pixels");
 }
 
-Status prepare_pixels(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare_pixels(const PrepareContext& context, PreparedKernel* prepared) {
   auto* state = make_state<ProductState>(context.allocator);
   if (state == nullptr) return no_memory("conv2d");
   prepared->state = state;
@@ -107,20 +107,20 @@ Status prepare_pixels(const PrepareContext& context, PreparedKernel* prepared) {
       context.allocator, prepared, release_state);
 }
 
-Status run_pixels(void* state, const RunContext& context) {
+Fault run_pixels(void* state, const RunContext& context) {
   const auto& a = context.attrs.as<fb::Conv2d>();
   run_gemm(context, static_cast<ProductState*>(state)->gemm, a.min(), a.max());
   return {};
 }
 
 /// Patches are copied by rows of the kernel: short rows cost more than XNNPACK's gathering does.
-Status takes_patches(const NodeSpec& node) {
+Fault takes_patches(const NodeSpec& node) {
   constexpr int64_t kShortest = LAZYRT_HAS_XNNPACK ? 16 : 1;
   const Shape& w = node.inputs[1].shape;
   return takes(product_pays(node) && w[2] * w[3] >= kShortest, "a product of patches");
 }
 
-Status prepare_patches(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare_patches(const PrepareContext& context, PreparedKernel* prepared) {
   LAZYRT_RETURN_IF_ERROR(prepare_pixels(context, prepared));
   const CpuServices& cpu = cpu_services(context);
   const GemmPanels& gemm = static_cast<ProductState*>(prepared->state)->gemm;
@@ -129,14 +129,13 @@ Status prepare_patches(const PrepareContext& context, PreparedKernel* prepared) 
   return {};
 }
 
-Status run_patches(void* state, const RunContext& context) {
+Fault run_patches(void* state, const RunContext& context) {
   PatchesRun(static_cast<ProductState*>(state)->gemm, context).run();
   return {};
 }
 
 #if LAZYRT_HAS_XNNPACK
-Status create_operators(const PrepareContext& context, XnnPanels* panels,
-                        PreparedKernel* prepared) {
+Fault create_operators(const PrepareContext& context, XnnPanels* panels, PreparedKernel* prepared) {
   const NodeSpec& node = context.node;
   const XnnConvolution whole = xnn_convolution_of(node, node.attrs.as<fb::Conv2d>());
   const auto of_a_channel =
@@ -153,7 +152,7 @@ Status create_operators(const PrepareContext& context, XnnPanels* panels,
                        });
 }
 
-Status prepare_operators(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare_operators(const PrepareContext& context, PreparedKernel* prepared) {
   auto* panels = make_state<XnnPanels>(context.allocator);
   if (panels == nullptr) return no_memory("conv2d");
   prepared->state = panels;
@@ -161,7 +160,7 @@ Status prepare_operators(const PrepareContext& context, PreparedKernel* prepared
                               prepared, release_panels);
 }
 
-Status run_operators(void* state, const RunContext& context) {
+Fault run_operators(void* state, const RunContext& context) {
   const auto& panels = *static_cast<XnnPanels*>(state);
   if (context.rebind) {
     LAZYRT_RETURN_IF_ERROR(for_each_panel(panels, [&](xnn_operator_t op, size_t first) {

@@ -7,7 +7,7 @@
 namespace lazyrt {
 
 /// x [N,H,W,C], weight [O,KH,KW,C/groups], bias [O]? of one floating type; groups divides C and O.
-inline Status check_conv_operands(const char* op, Span<const TensorSpec> in, int64_t groups) {
+inline Fault check_conv_operands(const char* op, Span<const TensorSpec> in, int64_t groups) {
   const TensorSpec& x = in[0];
   const TensorSpec& weight = in[1];
   LAZYRT_RETURN_IF_ERROR(check_dtype(op, "x", x, kFloatTypes));
@@ -18,10 +18,10 @@ inline Status check_conv_operands(const char* op, Span<const TensorSpec> in, int
   const int64_t channels = x.shape[3];
   const int64_t filters = weight.shape[0];
   if (channels % groups != 0 || filters % groups != 0 || weight.shape[3] != channels / groups) {
-    return Status(
-        Error::kInvalidArgument,
-        "%s: x %s and weight %s do not fit groups %lld: weight must be [O,KH,KW,C/groups]", op,
-        shape_text(x.shape).text, shape_text(weight.shape).text, static_cast<long long>(groups));
+    return Fault(Error::kInvalidArgument,
+                 "%s: x %s and weight %s do not fit groups %lld: weight must be [O,KH,KW,C/groups]",
+                 op, shape_text(x.shape).text, shape_text(weight.shape).text,
+                 static_cast<long long>(groups));
   }
   return check_operand(op, "bias", operand_or_absent(in, 2), x.dtype, Shape{filters});
 }

@@ -17,7 +17,7 @@ struct Dim {
   int64_t extent, kernel, stride, pad_before, pad_after, output_pad, dilation;
 };
 
-Status count_outputs(const Dim& d, int64_t* count) {
+Fault count_outputs(const Dim& d, int64_t* count) {
   constexpr const char* kOp = "conv_transpose2d";
   int64_t ignored = 0;
   // The hostile values are those of a convolution over an extent that surely holds the kernel.
@@ -30,12 +30,12 @@ Status count_outputs(const Dim& d, int64_t* count) {
   LAZYRT_RETURN_IF_ERROR(check_range(kOp, d.name, d.extent, 1, int64_t{1} << 31));
   *count = (d.extent - 1) * d.stride - d.pad_before - d.pad_after + d.dilation * (d.kernel - 1) +
            d.output_pad + 1;
-  if (*count >= 1) return Status();
-  return Status(Error::kInvalidArgument, "%s: the output's %s would be %lld", kOp, d.name,
-                static_cast<long long>(*count));
+  if (*count >= 1) return Fault();
+  return Fault(Error::kInvalidArgument, "%s: the output's %s would be %lld", kOp, d.name,
+               static_cast<long long>(*count));
 }
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("conv_transpose2d", conv_transpose2d_op, in, out));
   const auto& a = attrs.as<fb::ConvTranspose2d>();
   LAZYRT_RETURN_IF_ERROR(check_conv_operands("conv_transpose2d", in, a.groups()));
@@ -96,7 +96,7 @@ void gather_taps(const fb::ConvTranspose2d& a, const T* image, const Shape& x, c
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::ConvTranspose2d>();
   const Shape& x = context.inputs[0].shape;
   const Shape& weight = context.inputs[1].shape;
@@ -113,10 +113,10 @@ Status run_typed(const RunContext& context) {
       }
     }
   }
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });

@@ -23,9 +23,9 @@ struct TransposeState {
 
 const TensorSpec& bias_of(const NodeSpec& node) { return operand_or_absent(node.inputs, 2); }
 
-Status refused(Word why) { return Status(Error::kUnsupported, "conv_transpose2d: %s", why); }
+Fault refused(Word why) { return Fault(Error::kUnsupported, "conv_transpose2d: %s", why); }
 
-Status supports(const NodeSpec& node) {
+Fault supports(const NodeSpec& node) {
   const TensorSpec& weight = node.inputs[1];
   const TensorSpec& bias = bias_of(node);
   const auto& a = node.attrs.as<fb::ConvTranspose2d>();
@@ -39,7 +39,7 @@ Status supports(const NodeSpec& node) {
   if (a.pad_top() < 0 || a.pad_left() < 0 || a.pad_bottom() < 0 || a.pad_right() < 0) {
     return refused("negative padding");
   }
-  return a.min() <= a.max() ? Status() : refused("empty clamp");
+  return a.min() <= a.max() ? Fault() : refused("empty clamp");
 }
 
 bool is_products(const NodeSpec& node) {
@@ -54,10 +54,10 @@ bool is_products(const NodeSpec& node) {
                    static_cast<size_t>(w[2] * w[0]));
 }
 
-Status takes_products(const NodeSpec& node) { return takes(is_products(node), "products of rows"); }
+Fault takes_products(const NodeSpec& node) { return takes(is_products(node), "products of rows"); }
 
-Status pack_products(const PrepareContext& context, TransposeState* state,
-                     PreparedKernel* prepared) {
+Fault pack_products(const PrepareContext& context, TransposeState* state,
+                    PreparedKernel* prepared) {
   const TensorSpec& weight = context.node.inputs[1];
   const auto filters = static_cast<size_t>(weight.shape[0]);
   const auto kernel_h = static_cast<size_t>(weight.shape[1]);
@@ -84,7 +84,7 @@ Status pack_products(const PrepareContext& context, TransposeState* state,
   return {};
 }
 
-Status prepare_products(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare_products(const PrepareContext& context, PreparedKernel* prepared) {
   auto* state = make_state<TransposeState>(context.allocator);
   if (state == nullptr) return no_memory("conv_transpose2d");
   prepared->state = state;
@@ -92,7 +92,7 @@ Status prepare_products(const PrepareContext& context, PreparedKernel* prepared)
                               release_state);
 }
 
-Status run_products(void* prepared, const RunContext& context) {
+Fault run_products(void* prepared, const RunContext& context) {
   const auto& state = *static_cast<TransposeState*>(prepared);
   const auto& a = context.attrs.as<fb::ConvTranspose2d>();
   const Shape& x = context.inputs[0].shape;
@@ -112,7 +112,7 @@ Status run_products(void* prepared, const RunContext& context) {
 }
 
 #if LAZYRT_HAS_XNNPACK
-Status prepare_operator(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare_operator(const PrepareContext& context, PreparedKernel* prepared) {
   auto* state = make_state<XnnState>(context.allocator);
   if (state == nullptr) return no_memory("conv_transpose2d");
   prepared->state = state;
@@ -124,7 +124,7 @@ Status prepare_operator(const PrepareContext& context, PreparedKernel* prepared)
       context.allocator, prepared, release_xnn);
 }
 
-Status run_operator(void* state, const RunContext& context) {
+Fault run_operator(void* state, const RunContext& context) {
   xnn_operator_t op = static_cast<XnnState*>(state)->op;
   if (context.rebind) {
     LAZYRT_RETURN_IF_ERROR(setup_xnn_transposed("conv_transpose2d: setup", op,

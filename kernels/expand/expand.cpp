@@ -9,7 +9,7 @@ extern const OpDef expand_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("expand", expand_op, in, out));
   const auto* shape = attrs.as<fb::Expand>().shape();
   LAZYRT_RETURN_IF_ERROR(
@@ -17,18 +17,18 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   const Shape to = attribute_list(shape);
   Shape both;
   if (!broadcast_shapes(in[0].shape, to, &both) || both != to) {
-    return Status(Error::kInvalidArgument, "expand: x %s does not broadcast to shape %s",
-                  shape_text(in[0].shape).text, shape_text(to).text);
+    return Fault(Error::kInvalidArgument, "expand: x %s does not broadcast to shape %s",
+                 shape_text(in[0].shape).text, shape_text(to).text);
   }
   return set_output("expand", &out[0], in[0].dtype, to);
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const TensorView& x = context.inputs[0];
   const TensorView& y = context.outputs[0];
   copy_strided(dtype_size(y.dtype), y.shape, y.data, row_major(y.shape), x.data,
                broadcast_strides(x.shape, y.shape));
-  return Status();
+  return Fault();
 }
 
 }  // namespace

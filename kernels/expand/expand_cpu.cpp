@@ -8,7 +8,7 @@ extern const Kernel expand_cpu;
 
 namespace {
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const TensorView& x = context.inputs[0];
   const TensorView& y = context.outputs[0];
   if (y.numel() == 0) return {};

@@ -9,16 +9,16 @@ extern const OpDef flip_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("flip", flip_op, in, out));
   uint32_t axes = 0;
   LAZYRT_RETURN_IF_ERROR(read_axes("flip", attrs.as<fb::Flip>().axes(), in[0].shape.rank(), &axes));
   return set_output("flip", &out[0], in[0].dtype, in[0].shape);
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const TensorView& y = context.outputs[0];
-  if (y.numel() == 0) return Status();
+  if (y.numel() == 0) return Fault();
   Strides from = row_major(y.shape);
   int64_t first = 0;
   for (int64_t axis : attribute_list(context.attrs.as<fb::Flip>().axes())) {
@@ -29,7 +29,7 @@ Status run(void*, const RunContext& context) {
   const size_t bytes = dtype_size(y.dtype);
   copy_strided(bytes, y.shape, y.data, row_major(y.shape),
                element_at(static_cast<const void*>(context.inputs[0].data), first, bytes), from);
-  return Status();
+  return Fault();
 }
 
 }  // namespace

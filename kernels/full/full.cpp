@@ -12,18 +12,18 @@ extern const OpDef full_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("full", full_op, in, out));
   const auto& a = attrs.as<fb::Full>();
   if (dtype_size(static_cast<DType>(a.dtype())) == 0) {
-    return Status(Error::kInvalidArgument, "full: unknown dtype %d", static_cast<int>(a.dtype()));
+    return Fault(Error::kInvalidArgument, "full: unknown dtype %d", static_cast<int>(a.dtype()));
   }
   LAZYRT_RETURN_IF_ERROR(
       check_range("full", "rank of shape", attribute_size(a.shape()), 0, kMaxRank));
   return set_output("full", &out[0], static_cast<DType>(a.dtype()), attribute_list(a.shape()));
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const auto& a = context.attrs.as<fb::Full>();
   const TensorView& y = context.outputs[0];
   return visit_dtype(AllTypes{}, y.dtype, [&](auto type) {
@@ -34,7 +34,7 @@ Status run(void*, const RunContext& context) {
     else
       number = convert<T>(a.integer());
     std::fill_n(y.as<T>(), y.shape.numel(), number);
-    return Status();
+    return Fault();
   });
 }
 

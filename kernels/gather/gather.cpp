@@ -11,7 +11,7 @@ extern const OpDef gather_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("gather", gather_op, in, out));
   const int axis = attrs.as<fb::Gather>().axis();
   const Shape& x = in[0].shape;
@@ -21,8 +21,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   LAZYRT_RETURN_IF_ERROR(check_rank("gather", "index", in[1], x.rank()));
   for (int i = 0; i < x.rank(); ++i) {
     if (i == axis || index[i] <= x[i]) continue;
-    return Status(Error::kInvalidArgument, "gather: index %s is larger than x %s in dim %d",
-                  shape_text(index).text, shape_text(x).text, i);
+    return Fault(Error::kInvalidArgument, "gather: index %s is larger than x %s in dim %d",
+                 shape_text(index).text, shape_text(x).text, i);
   }
   return set_output("gather", &out[0], in[0].dtype, index);
 }
@@ -44,13 +44,13 @@ void gather(const RunContext& context, int axis) {
   });
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const int axis = context.attrs.as<fb::Gather>().axis();
   LAZYRT_RETURN_IF_ERROR(
       check_indices("gather", context.inputs[1], 0, context.inputs[0].shape[axis]));
   return visit_element_size(dtype_size(context.inputs[0].dtype), [&](auto type) {
     gather<typename decltype(type)::type>(context, axis);
-    return Status();
+    return Fault();
   });
 }
 

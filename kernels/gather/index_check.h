@@ -2,8 +2,8 @@
 
 // Index operands: reading i32 or i64, and the check at run that no index leads outside.
 
-#include "lazyrt/error.h"
 #include "lazyrt/tensor_view.h"
+#include "runtime/core/fault.h"
 
 namespace lazyrt {
 
@@ -13,15 +13,15 @@ inline int64_t index_at(const TensorView& index, int64_t i) {
 }
 
 /// kOutOfRange names the first index that is not in [low, high).
-inline Status check_indices(Word op, const TensorView& index, int64_t low, int64_t high) {
+inline Fault check_indices(Word op, const TensorView& index, int64_t low, int64_t high) {
   for (int64_t i = 0, n = index.numel(); i < n; ++i) {
     const int64_t value = index_at(index, i);
     if (value >= low && value < high) continue;
-    return Status(Error::kOutOfRange, "%s: index %lld at position %lld is not in [%lld, %lld)", op,
-                  static_cast<long long>(value), static_cast<long long>(i),
-                  static_cast<long long>(low), static_cast<long long>(high));
+    return Fault(Error::kOutOfRange, "%s: index %lld at position %lld is not in [%lld, %lld)", op,
+                 static_cast<long long>(value), static_cast<long long>(i),
+                 static_cast<long long>(low), static_cast<long long>(high));
   }
-  return Status();
+  return Fault();
 }
 
 }  // namespace lazyrt

@@ -12,7 +12,7 @@ extern const OpDef index_select_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("index_select", index_select_op, in, out));
   const int axis = attrs.as<fb::IndexSelect>().axis();
   const Shape& x = in[0].shape;
@@ -28,7 +28,7 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   return set_output("index_select", &out[0], in[0].dtype, shape);
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const TensorView& x = context.inputs[0];
   const TensorView& ids = context.inputs[1];
   const auto& a = context.attrs.as<fb::IndexSelect>();
@@ -37,7 +37,7 @@ Status run(void*, const RunContext& context) {
   LAZYRT_RETURN_IF_ERROR(check_indices("index_select", ids, low, v.extent));
   const size_t bytes = static_cast<size_t>(v.inner) * dtype_size(x.dtype);
   const int64_t count = ids.numel();
-  if (bytes == 0 || count == 0) return Status();
+  if (bytes == 0 || count == 0) return Fault();
   char* y = context.outputs[0].as<char>();
   for (int64_t o = 0; o < v.outer; ++o) {
     const char* rows = x.as<const char>() + static_cast<size_t>(o * v.extent) * bytes;
@@ -46,7 +46,7 @@ Status run(void*, const RunContext& context) {
       std::memcpy(y, rows + static_cast<size_t>(id < 0 ? id + v.extent : id) * bytes, bytes);
     }
   }
-  return Status();
+  return Fault();
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ extern const Kernel index_select_cpu;
 
 namespace {
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const TensorView& x = context.inputs[0];
   const TensorView& ids = context.inputs[1];
   const auto& a = context.attrs.as<fb::IndexSelect>();

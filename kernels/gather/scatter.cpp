@@ -15,7 +15,7 @@ namespace {
 
 using Fn = fb::ScatterFn;
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("scatter", scatter_op, in, out));
   const auto& a = attrs.as<fb::Scatter>();
   const Shape& x = in[0].shape;
@@ -32,9 +32,9 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   LAZYRT_RETURN_IF_ERROR(check_rank("scatter", "src", in[2], x.rank()));
   for (int i = 0; i < x.rank(); ++i) {
     if (index[i] <= src[i] && (i == a.axis() || index[i] <= x[i])) continue;
-    return Status(Error::kInvalidArgument,
-                  "scatter: index %s is larger than x %s or src %s in dim %d",
-                  shape_text(index).text, shape_text(x).text, shape_text(src).text, i);
+    return Fault(Error::kInvalidArgument,
+                 "scatter: index %s is larger than x %s or src %s in dim %d",
+                 shape_text(index).text, shape_text(x).text, shape_text(src).text, i);
   }
   return set_output("scatter", &out[0], in[0].dtype, x);
 }
@@ -59,7 +59,7 @@ void scatter(const RunContext& context, int axis, Combine combine) {
 }
 
 template <class T>
-Status scatter_with(const RunContext& context, const fb::Scatter& a) {
+Fault scatter_with(const RunContext& context, const fb::Scatter& a) {
   switch (a.fn()) {
     case Fn::Add:
       scatter<T>(context, a.axis(), wrapping_add<T>);
@@ -74,10 +74,10 @@ Status scatter_with(const RunContext& context, const fb::Scatter& a) {
       scatter<T>(context, a.axis(), minimum<T>);
       break;
   }
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const auto& a = context.attrs.as<fb::Scatter>();
   const TensorView& x = context.inputs[0];
   LAZYRT_RETURN_IF_ERROR(check_indices("scatter", context.inputs[1], 0, x.shape[a.axis()]));
@@ -86,7 +86,7 @@ Status run(void*, const RunContext& context) {
     return visit_element_size(dtype_size(x.dtype), [&](auto type) {
       using T = typename decltype(type)::type;
       scatter<T>(context, a.axis(), [](T, T value) { return value; });
-      return Status();
+      return Fault();
     });
   }
   return visit_dtype(ComputeTypes{}, x.dtype, [&](auto type) {

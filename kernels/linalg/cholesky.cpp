@@ -11,7 +11,7 @@ extern const OpDef cholesky_op;
 
 namespace {
 
-Status infer(const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("cholesky", cholesky_op, in, out));
   LAZYRT_RETURN_IF_ERROR(check_square("cholesky", "a", in[0]));
   LAZYRT_RETURN_IF_ERROR(set_output("cholesky", &out[0], in[0].dtype, in[0].shape));
@@ -37,17 +37,17 @@ int32_t factorize(const T* a, T* l, int64_t size) {
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const int64_t size = context.inputs[0].shape.back(0);
   const T* a = context.inputs[0].as<const T>();
   T* l = context.outputs[0].as<T>();
   for (int64_t i = 0, count = context.outputs[1].shape.numel(); i < count; ++i) {
     context.outputs[1].as<int32_t>()[i] = factorize(a + i * size * size, l + i * size * size, size);
   }
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }

@@ -14,7 +14,7 @@ extern const OpDef lu_op;
 
 namespace {
 
-Status infer(const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("lu", lu_op, in, out));
   LAZYRT_RETURN_IF_ERROR(check_square("lu", "a", in[0]));
   LAZYRT_RETURN_IF_ERROR(set_output("lu", &out[0], in[0].dtype, in[0].shape));
@@ -55,7 +55,7 @@ T factorize(T* lu, int64_t* permutation, int64_t size) {
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const TensorView& a = context.inputs[0];
   const int64_t size = a.shape.back(0);
   T* lu = context.outputs[0].as<T>();
@@ -65,10 +65,10 @@ Status run_typed(const RunContext& context) {
     context.outputs[2].as<T>()[i] =
         factorize(lu + i * size * size, context.outputs[1].as<int64_t>() + i * size, size);
   }
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }

@@ -7,12 +7,12 @@
 namespace lazyrt {
 
 /// `spec` is floating and [...,N,N].
-inline Status check_square(Word op, Word operand, const TensorSpec& spec) {
+inline Fault check_square(Word op, Word operand, const TensorSpec& spec) {
   LAZYRT_RETURN_IF_ERROR(check_dtype(op, operand, spec, kFloatTypes));
   LAZYRT_RETURN_IF_ERROR(check_min_rank(op, operand, spec, 2));
-  if (spec.shape.back(0) == spec.shape.back(1)) return Status();
-  return Status(Error::kInvalidArgument, "%s: %s has shape %s, its last two dims must be equal", op,
-                operand, shape_text(spec.shape).text);
+  if (spec.shape.back(0) == spec.shape.back(1)) return Fault();
+  return Fault(Error::kInvalidArgument, "%s: %s has shape %s, its last two dims must be equal", op,
+               operand, shape_text(spec.shape).text);
 }
 
 /// How many matrices [...,R,C] hold. An empty one counts as none.

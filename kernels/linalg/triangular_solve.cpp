@@ -12,7 +12,7 @@ extern const OpDef triangular_solve_op;
 
 namespace {
 
-Status infer(const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("triangular_solve", triangular_solve_op, in, out));
   LAZYRT_RETURN_IF_ERROR(check_square("triangular_solve", "a", in[0]));
   LAZYRT_RETURN_IF_ERROR(check_rank("triangular_solve", "b", in[1], in[0].shape.rank()));
@@ -38,7 +38,7 @@ void solve(const fb::TriangularSolve& form, const T* a, T* x, int64_t size, int6
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const TensorView& b = context.inputs[1];
   const int64_t size = b.shape.back(1), columns = b.shape.back(0);
   const T* a = context.inputs[0].as<const T>();
@@ -49,10 +49,10 @@ Status run_typed(const RunContext& context) {
     solve(context.attrs.as<fb::TriangularSolve>(), a + i * size * size, x + i * size * columns,
           size, columns);
   }
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }

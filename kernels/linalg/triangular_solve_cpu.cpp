@@ -11,9 +11,9 @@ extern const Kernel triangular_solve_cpu;
 
 namespace {
 
-Status supports(const NodeSpec& node) {
+Fault supports(const NodeSpec& node) {
   if (node.inputs[0].dtype == DType::kFloat32 && node.outputs[0].numel() > 0) return {};
-  return Status(Error::kUnsupported, "only f32 that is not empty");
+  return Fault(Error::kUnsupported, "only f32 that is not empty");
 }
 
 void solve(const VectorOps& vector, const fb::TriangularSolve& form, const float* a, float* x,
@@ -29,7 +29,7 @@ void solve(const VectorOps& vector, const fb::TriangularSolve& form, const float
   }
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const CpuServices& cpu = cpu_services(context);
   const Shape& b = context.inputs[1].shape;
   const auto size = static_cast<size_t>(b.back(1)), columns = static_cast<size_t>(b.back(0));

@@ -10,7 +10,7 @@ extern const OpDef linear_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("linear", linear_op, in, out));
   const auto& a = attrs.as<fb::Linear>();
   LAZYRT_RETURN_IF_ERROR(check_clamp("linear", a.min(), a.max()));
@@ -32,7 +32,7 @@ Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::Linear>();
   const T* x = context.inputs[0].as<const T>();
   const T* weight = context.inputs[1].as<const T>();
@@ -45,10 +45,10 @@ Status run_typed(const RunContext& context) {
     const T sum = dot(x + i / units * depth, weight + unit * depth, depth);
     y[i] = clamp(sum + (bias == nullptr ? T(0) : bias[unit]), T(a.min()), T(a.max()));
   }
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });

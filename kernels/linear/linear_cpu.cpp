@@ -15,14 +15,14 @@ namespace {
 
 const TensorSpec& bias_of(const NodeSpec& node) { return operand_or_absent(node.inputs, 2); }
 
-Status supports(const NodeSpec& node) {
+Fault supports(const NodeSpec& node) {
   const auto& a = node.attrs.as<fb::Linear>();
   if (node.inputs[0].dtype != DType::kFloat32)
-    return Status(Error::kUnsupported, "linear: only f32");
+    return Fault(Error::kUnsupported, "linear: only f32");
   if (node.inputs[1].numel() == 0 || node.inputs[0].numel() == 0) {
-    return Status(Error::kUnsupported, "linear: empty operand");
+    return Fault(Error::kUnsupported, "linear: empty operand");
   }
-  if (!(a.min() <= a.max())) return Status(Error::kUnsupported, "linear: empty clamp");
+  if (!(a.min() <= a.max())) return Fault(Error::kUnsupported, "linear: empty clamp");
   return {};
 }
 
@@ -40,12 +40,12 @@ bool is_constant(const NodeSpec& node) {
   return node.inputs[1].constant != nullptr && (!bias.present() || bias.constant != nullptr);
 }
 
-Status takes_gemm(const NodeSpec& node) {
+Fault takes_gemm(const NodeSpec& node) {
   const Extents e = extents_of(node);
   return takes(is_constant(node) && gemm_pays(vector_ops(), e.rows, e.in, e.out), "our gemm");
 }
 
-Status prepare_own(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare_own(const PrepareContext& context, PreparedKernel* prepared) {
   auto* gemm = make_state<GemmPanels>(context.allocator);
   if (gemm == nullptr) return no_memory("linear");
   prepared->state = gemm;
@@ -54,18 +54,18 @@ Status prepare_own(const PrepareContext& context, PreparedKernel* prepared) {
       prepared, release_state);
 }
 
-Status run_own(void* state, const RunContext& context) {
+Fault run_own(void* state, const RunContext& context) {
   const auto& a = context.attrs.as<fb::Linear>();
-  return run_gemm(context, *static_cast<GemmPanels*>(state), a.min(), a.max()), Status();
+  return run_gemm(context, *static_cast<GemmPanels*>(state), a.min(), a.max()), Fault();
 }
 
 #if LAZYRT_HAS_XNNPACK
 
-Status takes_packed(const NodeSpec& node) {
+Fault takes_packed(const NodeSpec& node) {
   return takes(is_constant(node), "weights computed at run time");
 }
 
-Status create_packed(const PrepareContext& context, XnnPanels* panels, PreparedKernel* prepared) {
+Fault create_packed(const PrepareContext& context, XnnPanels* panels, PreparedKernel* prepared) {
   const auto& a = context.node.attrs.as<fb::Linear>();
   const Extents e = extents_of(context.node);
   const auto* weights = static_cast<const float*>(context.node.inputs[1].constant);
@@ -84,7 +84,7 @@ Status create_packed(const PrepareContext& context, XnnPanels* panels, PreparedK
   });
 }
 
-Status prepare_packed(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare_packed(const PrepareContext& context, PreparedKernel* prepared) {
   auto* panels = make_state<XnnPanels>(context.allocator);
   if (panels == nullptr) return no_memory("linear");
   prepared->state = panels;
@@ -92,7 +92,7 @@ Status prepare_packed(const PrepareContext& context, PreparedKernel* prepared) {
                               release_panels);
 }
 
-Status run_packed(void* state, const RunContext& context) {
+Fault run_packed(void* state, const RunContext& context) {
   const auto& panels = *static_cast<XnnPanels*>(state);
   if (context.rebind) {
     LAZYRT_RETURN_IF_ERROR(for_each_panel(panels, [&](xnn_operator_t op, size_t first) {
@@ -103,7 +103,7 @@ Status run_packed(void* state, const RunContext& context) {
   return run_panels("linear: run", panels, cpu_services(context));
 }
 
-Status prepare_dynamic(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare_dynamic(const PrepareContext& context, PreparedKernel* prepared) {
   auto* state = make_state<XnnState>(context.allocator);
   if (state == nullptr) return no_memory("linear");
   prepared->state = state;
@@ -115,7 +115,7 @@ Status prepare_dynamic(const PrepareContext& context, PreparedKernel* prepared) 
                               context.allocator, prepared, release_xnn);
 }
 
-Status run_dynamic(void* state, const RunContext& context) {
+Fault run_dynamic(void* state, const RunContext& context) {
   xnn_operator_t op = static_cast<XnnState*>(state)->op;
   const bool has_bias = context.inputs.size() > 2 && context.inputs[2].present();
   if (context.rebind) {
@@ -135,12 +135,12 @@ constexpr Kernel kWays[] = {
 
 #else
 
-Status prepare_dynamic(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare_dynamic(const PrepareContext& context, PreparedKernel* prepared) {
   const Extents e = extents_of(context.node);
   return passing_panels_bytes("linear", e.in, e.out, &prepared->workspace_bytes);
 }
 
-Status run_dynamic(void*, const RunContext& context) {
+Fault run_dynamic(void*, const RunContext& context) {
   const auto& a = context.attrs.as<fb::Linear>();
   const Shape& w = context.inputs[1].shape;
   const bool has_bias = context.inputs.size() > 2 && context.inputs[2].present();
@@ -148,7 +148,7 @@ Status run_dynamic(void*, const RunContext& context) {
       pack_passing(cpu_services(context), context.inputs[1].as<const float>(), true,
                    has_bias ? context.inputs[2].as<const float>() : nullptr,
                    static_cast<size_t>(w[1]), static_cast<size_t>(w[0]), context.workspace);
-  return run_gemm(context, panels, a.min(), a.max()), Status();
+  return run_gemm(context, panels, a.min(), a.max()), Fault();
 }
 
 constexpr Kernel kWays[] = {

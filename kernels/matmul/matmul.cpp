@@ -15,7 +15,7 @@ Shape batch_of(const Shape& shape) {
   return Shape(Span<const int64_t>(shape.data(), shape.size() - 2));
 }
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("matmul", matmul_op, in, out));
   LAZYRT_RETURN_IF_ERROR(check_dtype("matmul", "a", in[0], kNumberTypes));
   LAZYRT_RETURN_IF_ERROR(check_dtype("matmul", "b", in[1], dtype_set(in[0].dtype)));
@@ -26,8 +26,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   const int transposed = attrs.as<fb::MatMul>().transpose_b() ? 1 : 0;
   Shape shape;
   if (a.back(0) != b.back(1 - transposed) || !broadcast_shapes(batch_of(a), batch_of(b), &shape)) {
-    return Status(Error::kInvalidArgument, "matmul: a %s does not fit %sb %s", shape_text(a).text,
-                  transposed != 0 ? "transposed " : "", shape_text(b).text);
+    return Fault(Error::kInvalidArgument, "matmul: a %s does not fit %sb %s", shape_text(a).text,
+                 transposed != 0 ? "transposed " : "", shape_text(b).text);
   }
   shape.append(a.back(1));
   shape.append(b.back(transposed));
@@ -58,7 +58,7 @@ void multiply_transposed(const Sizes& s, const T* a, const T* b, T* y) {
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const TensorView& a = context.inputs[0];
   const TensorView& b = context.inputs[1];
   const TensorView& y = context.outputs[0];
@@ -78,10 +78,10 @@ Status run_typed(const RunContext& context) {
         multiply(s, left, right, out);
     }
   });
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(NumberTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });

@@ -64,18 +64,18 @@ Product product_of(const NodeSpec& node) {
   return p;
 }
 
-Status supports(const NodeSpec& node) {
+Fault supports(const NodeSpec& node) {
   if (node.inputs[0].dtype != DType::kFloat32)
-    return Status(Error::kUnsupported, "matmul: only f32");
+    return Fault(Error::kUnsupported, "matmul: only f32");
   if (node.inputs[0].numel() == 0 || node.inputs[1].numel() == 0) {
-    return Status(Error::kUnsupported, "matmul: empty operand");
+    return Fault(Error::kUnsupported, "matmul: empty operand");
   }
   if (node.inputs[0].shape.rank() < 2 || node.inputs[1].shape.rank() < 2) {
-    return Status(Error::kUnsupported, "matmul: a vector operand");
+    return Fault(Error::kUnsupported, "matmul: a vector operand");
   }
 #if LAZYRT_HAS_XNNPACK
   if (product_of(node).rank > XNN_MAX_TENSOR_DIMS) {
-    return Status(Error::kUnsupported, "matmul: too many batch dims");
+    return Fault(Error::kUnsupported, "matmul: too many batch dims");
   }
 #endif
   return {};
@@ -83,11 +83,11 @@ Status supports(const NodeSpec& node) {
 
 #if LAZYRT_HAS_XNNPACK
 
-Status takes_packed(const NodeSpec& node) {
+Fault takes_packed(const NodeSpec& node) {
   return takes(node.inputs[1].constant != nullptr && product_of(node).rank == 0, "a constant b");
 }
 
-Status prepare_packed(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare_packed(const PrepareContext& context, PreparedKernel* prepared) {
   auto* state = make_state<XnnState>(context.allocator);
   if (state == nullptr) return no_memory("matmul");
   prepared->state = state;
@@ -99,7 +99,7 @@ Status prepare_packed(const PrepareContext& context, PreparedKernel* prepared) {
                               context.allocator, prepared, release_xnn);
 }
 
-Status run_packed(void* state, const RunContext& context) {
+Fault run_packed(void* state, const RunContext& context) {
   xnn_operator_t op = static_cast<XnnState*>(state)->op;
   if (context.rebind) {
     LAZYRT_RETURN_IF_ERROR(setup_xnn_fully_connected(
@@ -108,7 +108,7 @@ Status run_packed(void* state, const RunContext& context) {
   return run_xnn("matmul: run", op, cpu_services(context));
 }
 
-Status prepare_batches(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare_batches(const PrepareContext& context, PreparedKernel* prepared) {
   auto* state = make_state<XnnState>(context.allocator);
   if (state == nullptr) return no_memory("matmul");
   prepared->state = state;
@@ -119,7 +119,7 @@ Status prepare_batches(const PrepareContext& context, PreparedKernel* prepared) 
                               context.allocator, prepared, release_xnn);
 }
 
-Status run_batches(void* state, const RunContext& context) {
+Fault run_batches(void* state, const RunContext& context) {
   xnn_operator_t op = static_cast<XnnState*>(state)->op;
   if (context.rebind) {
     LAZYRT_RETURN_IF_ERROR(setup_xnn_batch_matmul(
@@ -136,7 +136,7 @@ constexpr Kernel kWays[] = {
 
 #else
 
-Status prepare_own(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare_own(const PrepareContext& context, PreparedKernel* prepared) {
   const Product p = product_of(context.node);
   return passing_panels_bytes("matmul", p.k, p.n, &prepared->workspace_bytes);
 }
@@ -154,7 +154,7 @@ void matrices_of(const Product& p, size_t batch, size_t* a, size_t* b) {
   }
 }
 
-Status run_own(void*, const RunContext& context) {
+Fault run_own(void*, const RunContext& context) {
   const CpuServices& cpu = cpu_services(context);
   const TensorView &a = context.inputs[0], &b = context.inputs[1], &y = context.outputs[0];
   const TensorSpec inputs[] = {{a.dtype, a.shape, nullptr}, {b.dtype, b.shape, nullptr}};

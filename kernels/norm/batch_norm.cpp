@@ -12,7 +12,7 @@ extern const OpDef batch_norm_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("batch_norm", batch_norm_op, in, out));
   const auto& a = attrs.as<fb::BatchNorm>();
   const TensorSpec& x = in[0];
@@ -29,7 +29,7 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::BatchNorm>();
   const AxisView v = axis_view(context.inputs[0].shape, a.channel_axis());
   const T* x = context.inputs[0].as<const T>();
@@ -48,10 +48,10 @@ Status run_typed(const RunContext& context) {
                             shift);
     }
   }
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });

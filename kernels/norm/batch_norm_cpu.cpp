@@ -13,12 +13,12 @@ extern const Kernel batch_norm_cpu;
 
 namespace {
 
-Status supports(const NodeSpec& node) {
+Fault supports(const NodeSpec& node) {
   if (node.inputs[0].dtype == DType::kFloat32) return {};
-  return Status(Error::kUnsupported, "batch_norm: only f32");
+  return Fault(Error::kUnsupported, "batch_norm: only f32");
 }
 
-Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const auto& a = context.node.attrs.as<fb::BatchNorm>();
   if (context.node.inputs[0].numel() == 0) return {};
   const auto channels = static_cast<size_t>(context.node.inputs[0].shape[a.channel_axis()]);
@@ -39,7 +39,7 @@ void fill_factors(const RunContext& context, size_t channels, float* scale, floa
   }
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const CpuServices& cpu = cpu_services(context);
   const TensorView& x = context.inputs[0];
   if (x.numel() == 0) return {};

@@ -12,7 +12,7 @@ extern const OpDef group_norm_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("group_norm", group_norm_op, in, out));
   const auto& a = attrs.as<fb::GroupNorm>();
   const TensorSpec& x = in[0];
@@ -23,8 +23,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   LAZYRT_RETURN_IF_ERROR(check_epsilon("group_norm", a.epsilon()));
   const int64_t channels = x.shape[a.channel_axis()];
   if (a.groups() < 1 || channels % a.groups() != 0) {
-    return Status(Error::kInvalidArgument, "group_norm: groups %d does not divide %lld channels",
-                  a.groups(), static_cast<long long>(channels));
+    return Fault(Error::kInvalidArgument, "group_norm: groups %d does not divide %lld channels",
+                 a.groups(), static_cast<long long>(channels));
   }
   const Shape row = {channels};
   LAZYRT_RETURN_IF_ERROR(
@@ -71,12 +71,12 @@ void normalize(const Group& group, double epsilon, const T* x, const T* weight, 
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::GroupNorm>();
   const Shape& shape = context.inputs[0].shape;
   const T* weight = operand_or_absent(context.inputs, 1).as<const T>();
   const T* bias = operand_or_absent(context.inputs, 2).as<const T>();
-  if (shape.numel() == 0) return Status();
+  if (shape.numel() == 0) return Fault();
   const AxisView v = axis_view(shape, a.channel_axis());
   const int64_t channels = v.extent / a.groups();
   const Group group = {v.outer / shape[0], v.extent * v.inner, channels, v.inner};
@@ -89,10 +89,10 @@ Status run_typed(const RunContext& context) {
                 context.outputs[0].as<T>() + first);
     }
   }
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }

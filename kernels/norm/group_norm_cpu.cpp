@@ -12,17 +12,17 @@ extern const Kernel group_norm_cpu;
 
 namespace {
 
-Status supports(const NodeSpec& node) {
+Fault supports(const NodeSpec& node) {
   if (node.inputs[0].dtype != DType::kFloat32)
-    return Status(Error::kUnsupported, "group_norm: only f32");
+    return Fault(Error::kUnsupported, "group_norm: only f32");
   const auto& a = node.attrs.as<fb::GroupNorm>();
   const AxisView view = axis_view(node.inputs[0].shape, a.channel_axis());
   if (a.channel_axis() == 1 || (view.inner == 1 && view.outer == node.inputs[0].shape[0]))
     return {};
-  return Status(Error::kUnsupported, "group_norm: channels are not outermost after the batch");
+  return Fault(Error::kUnsupported, "group_norm: channels are not outermost after the batch");
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const CpuServices& cpu = cpu_services(context);
   const auto& a = context.attrs.as<fb::GroupNorm>();
   const TensorView& x = context.inputs[0];

@@ -10,7 +10,7 @@ extern const OpDef layer_norm_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("layer_norm", layer_norm_op, in, out));
   const auto& a = attrs.as<fb::LayerNorm>();
   return infer_row_norm("layer_norm", a.normalized_rank(), a.epsilon(), in, out);
@@ -29,7 +29,7 @@ RowScale mean_and_deviation(const T* x, int64_t count, double epsilon) {
   return {mean, 1 / std::sqrt(squares / static_cast<double>(count) + epsilon)};
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   const auto& a = context.attrs.as<fb::LayerNorm>();
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype, [&](auto type) {

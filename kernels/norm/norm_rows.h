@@ -9,8 +9,8 @@ namespace lazyrt {
 
 /// x of a floating type; weight and bias, where given, have the shape of the last `normalized_rank`
 /// dims of x. The result is like x.
-inline Status infer_row_norm(Word op, int normalized_rank, double epsilon,
-                             Span<const TensorSpec> in, Span<TensorSpec> out) {
+inline Fault infer_row_norm(Word op, int normalized_rank, double epsilon, Span<const TensorSpec> in,
+                            Span<TensorSpec> out) {
   const TensorSpec& x = in[0];
   LAZYRT_RETURN_IF_ERROR(check_dtype(op, "x", x, kFloatTypes));
   LAZYRT_RETURN_IF_ERROR(check_range(op, "normalized_rank", normalized_rank, 1, x.shape.rank()));
@@ -31,8 +31,8 @@ struct RowScale {
 /// y = (x - mean) * scale * weight + bias for each row, with `measure(row, count, epsilon)` giving
 /// mean and scale.
 template <class T, class Measure>
-Status normalize_rows(const RunContext& context, int normalized_rank, double epsilon,
-                      Measure measure) {
+Fault normalize_rows(const RunContext& context, int normalized_rank, double epsilon,
+                     Measure measure) {
   const Shape& shape = context.inputs[0].shape;
   int64_t count = 1;
   for (int i = 0; i < normalized_rank; ++i) count *= shape.back(i);
@@ -50,7 +50,7 @@ Status normalize_rows(const RunContext& context, int normalized_rank, double eps
                          (bias == nullptr ? 0.0 : static_cast<double>(bias[i])));
     }
   }
-  return Status();
+  return Fault();
 }
 
 }  // namespace lazyrt

@@ -7,9 +7,9 @@
 
 namespace lazyrt {
 
-inline Status supports_row_norm(Word op, const NodeSpec& node) {
+inline Fault supports_row_norm(Word op, const NodeSpec& node) {
   if (node.inputs[0].dtype == DType::kFloat32) return {};
-  return Status(Error::kUnsupported, "%s: only f32", op);
+  return Fault(Error::kUnsupported, "%s: only f32", op);
 }
 
 /// Operand i as floats, nullptr where it is absent.
@@ -20,7 +20,7 @@ inline const float* floats_or_null(const RunContext& context, size_t i) {
 
 /// Calls normalize(x, y, count) for each row, the last `normalized_rank` dims.
 template <class Normalize>
-Status for_each_row(const RunContext& context, int normalized_rank, Normalize normalize) {
+Fault for_each_row(const RunContext& context, int normalized_rank, Normalize normalize) {
   const TensorView& x = context.inputs[0];
   if (x.numel() == 0) return {};
   size_t count = 1;

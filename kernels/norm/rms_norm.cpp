@@ -10,7 +10,7 @@ extern const OpDef rms_norm_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("rms_norm", rms_norm_op, in, out));
   const auto& a = attrs.as<fb::RmsNorm>();
   return infer_row_norm("rms_norm", a.normalized_rank(), a.epsilon(), in, out);
@@ -24,7 +24,7 @@ RowScale root_mean_square(const T* x, int64_t count, double epsilon) {
   return {0, 1 / std::sqrt(squares / static_cast<double>(count) + epsilon)};
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   const auto& a = context.attrs.as<fb::RmsNorm>();
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype, [&](auto type) {

@@ -8,9 +8,9 @@ extern const Kernel rms_norm_cpu;
 
 namespace {
 
-Status supports(const NodeSpec& node) { return supports_row_norm("rms_norm", node); }
+Fault supports(const NodeSpec& node) { return supports_row_norm("rms_norm", node); }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const auto& a = context.attrs.as<fb::RmsNorm>();
   const VectorOps& vector = *cpu_services(context).vector;
   const float* weight = floats_or_null(context, 1);

@@ -22,7 +22,7 @@ int64_t most_padding(Mode mode, int64_t extent) {
   return kMaxTensorBytes;
 }
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("pad", pad_op, in, out));
   const auto& a = attrs.as<fb::Pad>();
   LAZYRT_RETURN_IF_ERROR(
@@ -40,7 +40,7 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
     LAZYRT_RETURN_IF_ERROR(check_range("pad", "after", after[i], least, most));
     if (__builtin_add_overflow(shape[i], before[i], &shape[i]) ||
         __builtin_add_overflow(shape[i], after[i], &shape[i])) {
-      return Status(Error::kInvalidArgument, "pad: dim %d of the result overflows", i);
+      return Fault(Error::kInvalidArgument, "pad: dim %d of the result overflows", i);
     }
   }
   return set_output("pad", &out[0], in[0].dtype, shape);
@@ -95,12 +95,12 @@ class Padder {
   Strides x_strides_, y_strides_;
 };
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   return visit_dtype(AllTypes{}, context.inputs[0].dtype, [&](auto type) {
     using T = typename decltype(type)::type;
-    if (context.outputs[0].numel() == 0) return Status();
+    if (context.outputs[0].numel() == 0) return Fault();
     Padder<T>(context).pad(0, context.inputs[0].as<const T>(), context.outputs[0].as<T>());
-    return Status();
+    return Fault();
   });
 }
 

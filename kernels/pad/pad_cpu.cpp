@@ -12,9 +12,9 @@ extern const Kernel pad_cpu;
 
 namespace {
 
-Status supports(const NodeSpec& node) {
+Fault supports(const NodeSpec& node) {
   if (node.attrs.as<fb::Pad>().mode() == fb::PadMode::Constant) return {};
-  return Status(Error::kUnsupported, "pad: only constant padding");
+  return Fault(Error::kUnsupported, "pad: only constant padding");
 }
 
 void fill(const CpuServices& cpu, const TensorView& y, double value) {
@@ -25,11 +25,11 @@ void fill(const CpuServices& cpu, const TensorView& y, double value) {
     parallel_for(cpu, static_cast<size_t>(y.numel()), grain_of(1), [=](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) out[i] = element;
     });
-    return Status();
+    return Fault();
   });
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const CpuServices& cpu = cpu_services(context);
   const auto& a = context.attrs.as<fb::Pad>();
   const TensorView& x = context.inputs[0];

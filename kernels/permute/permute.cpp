@@ -9,7 +9,7 @@ extern const OpDef permute_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("permute", permute_op, in, out));
   const auto* perm = attrs.as<fb::Permute>().perm();
   const Shape& x = in[0].shape;
@@ -21,7 +21,7 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   return set_output("permute", &out[0], in[0].dtype, shape);
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const Shape perm = attribute_list(context.attrs.as<fb::Permute>().perm());
   const Strides own = row_major(context.inputs[0].shape);
   Strides from;
@@ -29,7 +29,7 @@ Status run(void*, const RunContext& context) {
   const TensorView& y = context.outputs[0];
   copy_strided(dtype_size(y.dtype), y.shape, y.data, row_major(y.shape), context.inputs[0].data,
                from);
-  return Status();
+  return Fault();
 }
 
 }  // namespace

@@ -60,13 +60,13 @@ Transposition transposition_of(const NodeSpec& node) {
 bool by_rows(const Transposition& t) { return t.rank < 2 || t.perm[t.rank - 1] == t.rank - 1; }
 
 /// Rows are copied as they are, or nothing is.
-Status takes_rows(const NodeSpec& node) {
+Fault takes_rows(const NodeSpec& node) {
   return takes(node.inputs[0].numel() == 0 || by_rows(transposition_of(node)), "rows");
 }
 
 #endif
 
-Status run_rows(void*, const RunContext& context) {
+Fault run_rows(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   const TensorView& x = context.inputs[0];
   const TensorView& y = context.outputs[0];
@@ -81,12 +81,12 @@ Status run_rows(void*, const RunContext& context) {
 
 #if LAZYRT_HAS_XNNPACK
 
-Status takes_transpose(const NodeSpec& node) {
+Fault takes_transpose(const NodeSpec& node) {
   if (transposition_of(node).rank <= XNN_MAX_TENSOR_DIMS) return {};
-  return Status(Error::kUnsupported, "permute: too many dims");
+  return Fault(Error::kUnsupported, "permute: too many dims");
 }
 
-Status prepare_transpose(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare_transpose(const PrepareContext& context, PreparedKernel* prepared) {
   const Transposition t = transposition_of(context.node);
   auto* state = make_state<XnnState>(context.allocator);
   if (state == nullptr) return no_memory("permute");
@@ -97,7 +97,7 @@ Status prepare_transpose(const PrepareContext& context, PreparedKernel* prepared
                               context.allocator, prepared, release_xnn);
 }
 
-Status run_transpose(void* state, const RunContext& context) {
+Fault run_transpose(void* state, const RunContext& context) {
   xnn_operator_t op = static_cast<XnnState*>(state)->op;
   if (context.rebind) {
     LAZYRT_RETURN_IF_ERROR(setup_xnn_transpose("permute: setup", op,

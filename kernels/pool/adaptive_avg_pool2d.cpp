@@ -8,7 +8,7 @@ extern const OpDef adaptive_avg_pool2d_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   constexpr const char* kOp = "adaptive_avg_pool2d";
   LAZYRT_RETURN_IF_ERROR(check_operands(kOp, adaptive_avg_pool2d_op, in, out));
   const auto& a = attrs.as<fb::AdaptiveAvgPool2d>();
@@ -35,7 +35,7 @@ PoolRange window(int64_t o, int64_t outputs, int64_t extent) {
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const Shape& x = context.inputs[0].shape;
   const Shape& out = context.outputs[0].shape;
   for_each_window<T>(context, [&](const T* image, int64_t oh, int64_t ow, T* y) {
@@ -48,10 +48,10 @@ Status run_typed(const RunContext& context) {
     const T count = static_cast<T>((rows.last - rows.first) * (columns.last - columns.first));
     for (int64_t c = 0; c < x[3]; ++c) y[c] /= count;
   });
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });

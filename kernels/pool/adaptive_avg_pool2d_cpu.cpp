@@ -15,7 +15,7 @@ Taps adaptive_taps(int64_t i, int64_t extent, int64_t out) {
   return {first, end - first, 1};
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const CpuServices& cpu = cpu_services(context);
   const Shape& s = context.inputs[0].shape;
   const Shape& o = context.outputs[0].shape;
@@ -36,8 +36,8 @@ Status run(void*, const RunContext& context) {
   return {};
 }
 
-Status supports(const NodeSpec& node) {
-  if (node.outputs[0].numel() == 0) return Status(Error::kUnsupported, "pool: empty result");
+Fault supports(const NodeSpec& node) {
+  if (node.outputs[0].numel() == 0) return Fault(Error::kUnsupported, "pool: empty result");
   return pool_supports(node);
 }
 

@@ -8,7 +8,7 @@ extern const OpDef avg_pool2d_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("avg_pool2d", avg_pool2d_op, in, out));
   const auto& a = attrs.as<fb::AvgPool2d>();
   LAZYRT_RETURN_IF_ERROR(
@@ -27,7 +27,7 @@ Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::AvgPool2d>();
   const Shape& x = context.inputs[0].shape;
   for_each_window<T>(context, [&](const T* image, int64_t oh, int64_t ow, T* y) {
@@ -48,10 +48,10 @@ Status run_typed(const RunContext& context) {
     });
     for (int64_t c = 0; c < x[3]; ++c) y[c] /= static_cast<T>(divisor);
   });
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });

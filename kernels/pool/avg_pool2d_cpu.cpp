@@ -19,7 +19,7 @@ int64_t divisor_of(const fb::AvgPool2d& a, const Shape& x, int64_t top, int64_t 
          (smaller(left + a.kernel_w(), x[2] + a.pad_right()) - left);
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const CpuServices& cpu = cpu_services(context);
   const auto& a = context.attrs.as<fb::AvgPool2d>();
   const Shape& s = context.inputs[0].shape;

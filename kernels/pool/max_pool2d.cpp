@@ -9,7 +9,7 @@ extern const OpDef max_pool2d_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("max_pool2d", max_pool2d_op, in, out));
   const auto& a = attrs.as<fb::MaxPool2d>();
   return infer_pool("max_pool2d", a, a.dilation_h(), a.dilation_w(), in, out);
@@ -20,7 +20,7 @@ Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::MaxPool2d>();
   const Shape& x = context.inputs[0].shape;
   for_each_window<T>(context, [&](const T* image, int64_t oh, int64_t ow, T* y) {
@@ -33,10 +33,10 @@ Status run_typed(const RunContext& context) {
       for (int64_t c = 0; c < x[3]; ++c) y[c] = maximum(y[c], pixel[c]);
     });
   });
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });

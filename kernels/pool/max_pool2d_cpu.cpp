@@ -8,7 +8,7 @@ extern const Kernel max_pool2d_cpu;
 
 namespace {
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const CpuServices& cpu = cpu_services(context);
   const auto& a = context.attrs.as<fb::MaxPool2d>();
   const Shape& s = context.inputs[0].shape;

@@ -23,8 +23,8 @@ inline PoolRange pool_range(int64_t start, int64_t extent, int64_t kernel, int64
 /// x [N,H,W,C] -> y [N,OH,OW,C]. Torch refuses padding of more than half a kernel; here it must be
 /// less than the kernel, so that one-sided padding folded into a pool is possible.
 template <class Table>
-Status infer_pool(Word op, const Table& a, int64_t dilation_h, int64_t dilation_w,
-                  Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer_pool(Word op, const Table& a, int64_t dilation_h, int64_t dilation_w,
+                 Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_dtype(op, "x", in[0], kFloatTypes));
   LAZYRT_RETURN_IF_ERROR(check_rank(op, "x", in[0], 4));
   const Shape& x = in[0].shape;

@@ -77,9 +77,9 @@ void for_output_pixels(const CpuServices& cpu, const TensorView& y, size_t taps,
                });
 }
 
-inline Status pool_supports(const NodeSpec& node) {
+inline Fault pool_supports(const NodeSpec& node) {
   if (node.inputs[0].dtype == DType::kFloat32 && node.inputs[0].numel() > 0) return {};
-  return Status(Error::kUnsupported, "pool: only f32 that is not empty");
+  return Fault(Error::kUnsupported, "pool: only f32 that is not empty");
 }
 
 }  // namespace lazyrt

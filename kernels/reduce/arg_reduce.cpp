@@ -13,7 +13,7 @@ namespace {
 
 using Fn = fb::ArgReduceFn;
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("arg_reduce", arg_reduce_op, in, out));
   const auto& a = attrs.as<fb::ArgReduce>();
   const Shape& x = in[0].shape;
@@ -22,8 +22,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   LAZYRT_RETURN_IF_ERROR(check_dtype("arg_reduce", "x", in[0], kNumberTypes));
   LAZYRT_RETURN_IF_ERROR(check_axis("arg_reduce", a.axis(), x.rank()));
   if (x[a.axis()] == 0) {
-    return Status(Error::kInvalidArgument, "arg_reduce: axis %d of x %s has no elements", a.axis(),
-                  shape_text(x).text);
+    return Fault(Error::kInvalidArgument, "arg_reduce: axis %d of x %s has no elements", a.axis(),
+                 shape_text(x).text);
   }
   Shape shape;
   for (int i = 0; i < x.rank(); ++i) {
@@ -43,7 +43,7 @@ bool beats(Fn fn, T a, T b) {
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::ArgReduce>();
   const AxisView v = axis_view(context.inputs[0].shape, a.axis());
   const T* x = context.inputs[0].as<const T>();
@@ -58,10 +58,10 @@ Status run_typed(const RunContext& context) {
       *y++ = best;
     }
   }
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(NumberTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });

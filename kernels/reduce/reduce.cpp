@@ -36,7 +36,7 @@ Split split(const Shape& x, uint32_t axes) {
   return s;
 }
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("reduce", reduce_op, in, out));
   const auto& a = attrs.as<fb::Reduce>();
   LAZYRT_RETURN_IF_ERROR(
@@ -50,8 +50,8 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   LAZYRT_RETURN_IF_ERROR(read_axes(name, a.axes(), x.rank(), &axes));
   const Split s = split(x, axes);
   if ((a.fn() == Fn::Max || a.fn() == Fn::Min) && s.reduced.numel() == 0) {
-    return Status(Error::kInvalidArgument, "reduce: %s over no elements of x %s", name,
-                  shape_text(x).text);
+    return Fault(Error::kInvalidArgument, "reduce: %s over no elements of x %s", name,
+                 shape_text(x).text);
   }
   Shape shape = a.keepdim() ? x : s.kept;
   for (int i = 0; a.keepdim() && i < x.rank(); ++i) {
@@ -81,7 +81,7 @@ void fold(const RunContext& context, const Split& s, Acc start, Step step, Finis
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::Reduce>();
   uint32_t axes = 0;
   LAZYRT_RETURN_IF_ERROR(read_axes("reduce", a.axes(), context.inputs[0].shape.rank(), &axes));
@@ -122,11 +122,11 @@ Status run_typed(const RunContext& context) {
           context, s, true, [](bool v, T x) { return v && convert<Bool>(x); }, same);
       break;
   }
-  return Status();
+  return Fault();
 }
 
 /// Max and min of bools are any and all.
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   if (context.inputs[0].dtype == DType::kBool) {
     const Fn fn = context.attrs.as<fb::Reduce>().fn();

@@ -37,16 +37,16 @@ bool reduced_view(const NodeSpec& node, AxisView* view) {
   return true;
 }
 
-Status supports(const NodeSpec& node) {
+Fault supports(const NodeSpec& node) {
   const Fn fn = node.attrs.as<fb::Reduce>().fn();
   AxisView view;
   if (node.inputs[0].dtype != DType::kFloat32)
-    return Status(Error::kUnsupported, "reduce: only f32");
+    return Fault(Error::kUnsupported, "reduce: only f32");
   if (fn != Fn::Sum && fn != Fn::Mean && fn != Fn::Max && fn != Fn::Min) {
-    return Status(Error::kUnsupported, "reduce: no vector form of %s", fb::EnumNameReduceFn(fn));
+    return Fault(Error::kUnsupported, "reduce: no vector form of %s", fb::EnumNameReduceFn(fn));
   }
   if (node.inputs[0].numel() == 0 || !reduced_view(node, &view)) {
-    return Status(Error::kUnsupported, "reduce: empty, or the axes are not neighbours");
+    return Fault(Error::kUnsupported, "reduce: empty, or the axes are not neighbours");
   }
   return {};
 }
@@ -163,7 +163,7 @@ void reduce_columns(const RunContext& context, Fn fn, const AxisView& view) {
                });
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const Fn fn = context.attrs.as<fb::Reduce>().fn();
   TensorSpec x = {context.inputs[0].dtype, context.inputs[0].shape, nullptr};
   AxisView view;

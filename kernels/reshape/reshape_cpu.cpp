@@ -10,7 +10,7 @@ extern const Kernel reshape_cpu;
 
 namespace {
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const char* x = context.inputs[0].as<const char>();
   char* y = context.outputs[0].as<char>();
   if (x == y) return {};

@@ -17,13 +17,13 @@ void cell(const VectorOps& vector, const float* x, float* h_sums, const float* h
   vector.gru_gates(x, h_sums, hidden, h, out, hidden);
 }
 
-Status supports(const NodeSpec& node) { return rnn_supports("gru", node, sizes_of(node)); }
+Fault supports(const NodeSpec& node) { return rnn_supports("gru", node, sizes_of(node)); }
 
-Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   return rnn_prepare("gru", context, sizes_of(context.node), prepared);
 }
 
-Status run(void* state, const RunContext& context) {
+Fault run(void* state, const RunContext& context) {
   return rnn_run("gru", static_cast<RnnState*>(state), context, cell);
 }
 

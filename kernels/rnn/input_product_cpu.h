@@ -21,10 +21,10 @@ struct InputProduct {
 };
 
 /// `weights` is [outputs][inputs]; `bias` may be null.
-inline Status prepare_input_product(Word call, const PrepareContext& context, size_t rows,
-                                    size_t inputs, size_t outputs, const float* weights,
-                                    const float* bias, InputProduct* product,
-                                    PreparedKernel* prepared) {
+inline Fault prepare_input_product(Word call, const PrepareContext& context, size_t rows,
+                                   size_t inputs, size_t outputs, const float* weights,
+                                   const float* bias, InputProduct* product,
+                                   PreparedKernel* prepared) {
 #if LAZYRT_HAS_XNNPACK
   const XnnFullyConnected layer = {rows, inputs, outputs, outputs, weights, bias};
   return prepare_xnn(call, context, layer, &product->op, prepared);
@@ -43,7 +43,7 @@ inline Status prepare_input_product(Word call, const PrepareContext& context, si
 }
 
 /// Where x and y are, until told anew.
-inline Status bind_input_product(Word call, const InputProduct& product, const float* x, float* y) {
+inline Fault bind_input_product(Word call, const InputProduct& product, const float* x, float* y) {
 #if LAZYRT_HAS_XNNPACK
   return setup_xnn_fully_connected(call, product.op, x, y);
 #else
@@ -53,8 +53,8 @@ inline Status bind_input_product(Word call, const InputProduct& product, const f
 }
 
 /// REQUIRES: bound to this x and y.
-inline Status run_input_product(Word call, const InputProduct& product, const CpuServices& cpu,
-                                const float* x, float* y) {
+inline Fault run_input_product(Word call, const InputProduct& product, const CpuServices& cpu,
+                               const float* x, float* y) {
 #if LAZYRT_HAS_XNNPACK
   (void)x, (void)y;
   return run_xnn(call, product.op, cpu);

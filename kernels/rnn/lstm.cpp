@@ -13,7 +13,7 @@ namespace {
 constexpr int kGates = 4;  // i, f, g, o
 constexpr int kStates = 2;
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("lstm", lstm_op, in, out));
   return infer_rnn("lstm", attrs.as<fb::Lstm>(), kGates, kStates, in, out);
 }
@@ -22,12 +22,12 @@ Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec
   return rnn_work(attrs.as<fb::Lstm>(), kGates, kStates, in);
 }
 
-Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const auto& in = context.node.inputs;
   const RnnSizes s =
       rnn_sizes(context.node.attrs.as<fb::Lstm>(), kGates, kStates, in[0].shape, in[1].shape);
   prepared->workspace_bytes = static_cast<size_t>(s.workspace()) * dtype_size(in[0].dtype);
-  return Status();
+  return Fault();
 }
 
 template <class T>
@@ -47,7 +47,7 @@ void cell(const T* x, const T* h_gates, T* h, T* c, int64_t hidden) {
   }
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0 && context.outputs[1].numel() == 0) return {};
   const RnnSizes s = rnn_sizes(context.attrs.as<fb::Lstm>(), kGates, kStates,
                                context.inputs[0].shape, context.inputs[1].shape);

@@ -18,13 +18,13 @@ void cell(const VectorOps& vector, const float* x, float* h_sums, const float*, 
   vector.lstm_gates(h_sums, hidden, c, out, hidden);
 }
 
-Status supports(const NodeSpec& node) { return rnn_supports("lstm", node, sizes_of(node)); }
+Fault supports(const NodeSpec& node) { return rnn_supports("lstm", node, sizes_of(node)); }
 
-Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   return rnn_prepare("lstm", context, sizes_of(context.node), prepared);
 }
 
-Status run(void* state, const RunContext& context) {
+Fault run(void* state, const RunContext& context) {
   return rnn_run("lstm", static_cast<RnnState*>(state), context, cell);
 }
 

@@ -48,8 +48,8 @@ RnnSizes rnn_sizes(const Table& a, int gates, int states, const Shape& x, const 
 
 /// The shape rule of both ops.
 template <class Table>
-Status infer_rnn(Word op, const Table& a, int gates, int states, Span<const TensorSpec> in,
-                 Span<TensorSpec> out) {
+Fault infer_rnn(Word op, const Table& a, int gates, int states, Span<const TensorSpec> in,
+                Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_dtype(op, "x", in[0], kFloatTypes));
   LAZYRT_RETURN_IF_ERROR(check_rank(op, "x", in[0], 3));
   LAZYRT_RETURN_IF_ERROR(check_rank(op, "h0", in[1], 3));
@@ -140,7 +140,7 @@ void run_direction(const RunContext& context, const RnnSizes& s, int64_t layer, 
 
 /// All layers. The final states are the working states: they live in the outputs.
 template <class T, class Cell>
-Status run_rnn(const RunContext& context, const RnnSizes& s, Cell cell) {
+Fault run_rnn(const RunContext& context, const RnnSizes& s, Cell cell) {
   for (int i = 1; i <= s.states; ++i) {
     const auto at = static_cast<size_t>(i);
     copy_bytes(context.outputs[at].data, context.inputs[at].data, context.outputs[at].bytes());
@@ -155,7 +155,7 @@ Status run_rnn(const RunContext& context, const RnnSizes& s, Cell cell) {
     for (int64_t d = 0; d < s.directions; ++d) run_direction(context, s, layer, d, x, y, cell);
     x = {y.data, y.time_step, y.batch_step, width};
   }
-  return Status();
+  return Fault();
 }
 
 }  // namespace lazyrt

@@ -53,25 +53,25 @@ inline size_t rnn_panels(const RnnSizes& s) {
   return (static_cast<size_t>(s.gate_rows()) + kGemvPanel - 1) / kGemvPanel;
 }
 
-inline Status rnn_supports(Word op, const NodeSpec& node, const RnnSizes& s) {
+inline Fault rnn_supports(Word op, const NodeSpec& node, const RnnSizes& s) {
   if (node.inputs[0].dtype != DType::kFloat32)
-    return Status(Error::kUnsupported, "%s: only f32", op);
+    return Fault(Error::kUnsupported, "%s: only f32", op);
   if (s.layers * s.directions > kMostRnnParts) {
-    return Status(Error::kUnsupported, "%s: more than %d layers and directions", op,
-                  static_cast<int>(kMostRnnParts));
+    return Fault(Error::kUnsupported, "%s: more than %d layers and directions", op,
+                 static_cast<int>(kMostRnnParts));
   }
   if (node.inputs[0].numel() == 0 || s.hidden == 0) {
-    return Status(Error::kUnsupported, "%s: empty operand", op);
+    return Fault(Error::kUnsupported, "%s: empty operand", op);
   }
   // Bounds all parts of RnnWorkspace, in bytes, and their sum.
   const Work elements = Work(s.time) * Work(s.batch) * Work(s.directions) *
                         Work(s.gate_rows() + s.input + static_cast<int64_t>(4 * kGemvPanel));
   if (elements.steps() > uint64_t{1} << 56) {
-    return Status(Error::kUnsupported, "%s: operands this large", op);
+    return Fault(Error::kUnsupported, "%s: operands this large", op);
   }
   for (size_t i = s.first_weight(0, 0); i < node.inputs.size(); ++i) {
     if (node.inputs[i].constant == nullptr) {
-      return Status(Error::kUnsupported, "%s: weights are computed at run time", op);
+      return Fault(Error::kUnsupported, "%s: weights are computed at run time", op);
     }
   }
   return {};
@@ -90,8 +90,8 @@ inline void pack_recurrent(const RnnSizes& s, const float* w, const float* bias,
 }
 
 /// Packs w_hh and b_hh, or finds them.
-inline Status prepare_recurrent(Word op, const CpuServices& cpu, const RnnSizes& s, const float* w,
-                                const float* bias, RnnPart* part, PreparedKernel* prepared) {
+inline Fault prepare_recurrent(Word op, const CpuServices& cpu, const RnnSizes& s, const float* w,
+                               const float* bias, RnnPart* part, PreparedKernel* prepared) {
   PackingTag tag = {Packer::kRecurrent};
   tag.add(s.gate_rows()).add(s.hidden);
   WeightStore::Packing packing(
@@ -109,9 +109,9 @@ inline Status prepare_recurrent(Word op, const CpuServices& cpu, const RnnSizes&
   return {};
 }
 
-inline Status prepare_rnn_part(Word op, const PrepareContext& context, const RnnSizes& s,
-                               int64_t layer, int64_t direction, RnnPart* part,
-                               PreparedKernel* prepared) {
+inline Fault prepare_rnn_part(Word op, const PrepareContext& context, const RnnSizes& s,
+                              int64_t layer, int64_t direction, RnnPart* part,
+                              PreparedKernel* prepared) {
   const auto w = context.node.inputs.subspan(s.first_weight(layer, direction), s.weights());
   const auto data = [&](size_t i) {
     return i < w.size() ? static_cast<const float*>(w[i].constant) : nullptr;
@@ -133,8 +133,8 @@ inline void rnn_release(void* memory, const Allocator& allocator) {
   allocator.release(allocator.context, memory);
 }
 
-inline Status rnn_prepare(Word op, const PrepareContext& context, const RnnSizes& s,
-                          PreparedKernel* prepared) {
+inline Fault rnn_prepare(Word op, const PrepareContext& context, const RnnSizes& s,
+                         PreparedKernel* prepared) {
   static_assert(alignof(RnnPart) <= alignof(RnnState), "parts follow the state");
   const auto count = static_cast<size_t>(s.layers * s.directions);
   void* memory = context.allocator.allocate(context.allocator.context,
@@ -146,7 +146,7 @@ inline Status rnn_prepare(Word op, const PrepareContext& context, const RnnSizes
   prepared->workspace_bytes = RnnWorkspace(s).total * sizeof(float);
   for (size_t i = 0; i < count; ++i) {
     const auto directions = static_cast<size_t>(s.directions);
-    const Status status =
+    const Fault status =
         prepare_rnn_part(op, context, s, static_cast<int64_t>(i / directions),
                          static_cast<int64_t>(i % directions), &state->parts()[i], prepared);
     if (status.ok()) continue;
@@ -211,7 +211,7 @@ inline void run_rnn_layer(const RunContext& context, RnnState* state, int64_t la
   });
 }
 
-inline Status rnn_run(Word op, RnnState* state, const RunContext& context, RnnCell cell) {
+inline Fault rnn_run(Word op, RnnState* state, const RunContext& context, RnnCell cell) {
   const RnnSizes& s = state->sizes;
   const RnnWorkspace at(s);
   const CpuServices& cpu = cpu_services(context);

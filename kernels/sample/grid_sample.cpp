@@ -10,18 +10,18 @@ extern const OpDef grid_sample_op;
 
 namespace {
 
-Status check_attributes(const fb::GridSample& a, int rank) {
+Fault check_attributes(const fb::GridSample& a, int rank) {
   LAZYRT_RETURN_IF_ERROR(check_range("grid_sample", "mode", static_cast<int>(a.mode()), 0,
                                      static_cast<int>(fb::SampleMode::MAX)));
   LAZYRT_RETURN_IF_ERROR(check_range("grid_sample", "padding", static_cast<int>(a.padding()), 0,
                                      static_cast<int>(fb::SamplePadding::MAX)));
-  if (rank == 4 || (rank == 5 && a.mode() != fb::SampleMode::Bicubic)) return Status();
-  return Status(Error::kInvalidArgument,
-                "grid_sample: x has %d dims, must have 4 (images) or 5 (volumes, not Bicubic)",
-                rank);
+  if (rank == 4 || (rank == 5 && a.mode() != fb::SampleMode::Bicubic)) return Fault();
+  return Fault(Error::kInvalidArgument,
+               "grid_sample: x has %d dims, must have 4 (images) or 5 (volumes, not Bicubic)",
+               rank);
 }
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("grid_sample", grid_sample_op, in, out));
   LAZYRT_RETURN_IF_ERROR(check_dtype("grid_sample", "x", in[0], kFloatTypes));
   const Shape& x = in[0].shape;
@@ -47,12 +47,12 @@ Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const TensorView& x = context.inputs[0];
   const Shape& y = context.outputs[0].shape;
   const Sampler<T> sampler(context.attrs.as<fb::GridSample>(), x.shape);
   const int64_t channels = y.back(0);
-  if (y.numel() == 0) return Status();
+  if (y.numel() == 0) return Fault();
   const int64_t points = y.numel() / channels;
   T* out = context.outputs[0].as<T>();
   for (int64_t i = 0; i < points; ++i, out += channels) {
@@ -67,10 +67,10 @@ Status run_typed(const RunContext& context) {
       out[c] = sum;
     }
   }
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }

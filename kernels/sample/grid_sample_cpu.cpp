@@ -9,9 +9,9 @@ extern const Kernel grid_sample_cpu;
 
 namespace {
 
-Status supports(const NodeSpec& node) {
+Fault supports(const NodeSpec& node) {
   if (node.inputs[0].dtype == DType::kFloat32 && node.outputs[0].numel() > 0) return {};
-  return Status(Error::kUnsupported, "only f32 that is not empty");
+  return Fault(Error::kUnsupported, "only f32 that is not empty");
 }
 
 /// One output position: `y` starts as what the taps outside add, which is 0 or NaN.
@@ -29,7 +29,7 @@ void sample(const VectorOps& vector, const Sampler<float>& sampler, const float*
   });
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const CpuServices& cpu = cpu_services(context);
   const TensorView& x = context.inputs[0];
   const Shape& y = context.outputs[0].shape;

@@ -9,7 +9,7 @@ extern const OpDef cum_sum_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("cum_sum", cum_sum_op, in, out));
   LAZYRT_RETURN_IF_ERROR(check_dtype("cum_sum", "x", in[0], kNumberTypes));
   LAZYRT_RETURN_IF_ERROR(check_axis("cum_sum", attrs.as<fb::CumSum>().axis(), in[0].shape.rank()));
@@ -17,12 +17,12 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   scan_axis<T>(context, context.attrs.as<fb::CumSum>().axis(), 0, wrapping_add<ScanOf<T>>);
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(NumberTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });

@@ -14,7 +14,7 @@ namespace {
 
 using Fn = fb::ScanFn;
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("scan", scan_op, in, out));
   const auto& a = attrs.as<fb::Scan>();
   LAZYRT_RETURN_IF_ERROR(
@@ -33,7 +33,7 @@ double log_add_exp(double a, double b) {
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   using Acc = ScanOf<T>;
   using Limits = std::numeric_limits<Acc>;
   const auto& a = context.attrs.as<fb::Scan>();
@@ -53,10 +53,10 @@ Status run_typed(const RunContext& context) {
       if constexpr (kIsFloat<T>) scan_axis<T>(context, a.axis(), kLeast, log_add_exp);
       break;
   }
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(NumberTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });

@@ -10,19 +10,19 @@ extern const OpDef slice_op;
 
 namespace {
 
-Status check_dim(int dim, int64_t extent, int64_t start, int64_t size, int64_t step) {
+Fault check_dim(int dim, int64_t extent, int64_t start, int64_t size, int64_t step) {
   int64_t last = 0;  // index of the last element taken, relative to start
   const bool fits =
       start >= 0 && start <= extent && size >= 0 && step >= 1 &&
       (size == 0 || (!__builtin_mul_overflow(size - 1, step, &last) && last < extent - start));
-  if (fits) return Status();
-  return Status(Error::kInvalidArgument,
-                "slice: start %lld, size %lld, step %lld of dim %d do not fit its extent %lld",
-                static_cast<long long>(start), static_cast<long long>(size),
-                static_cast<long long>(step), dim, static_cast<long long>(extent));
+  if (fits) return Fault();
+  return Fault(Error::kInvalidArgument,
+               "slice: start %lld, size %lld, step %lld of dim %d do not fit its extent %lld",
+               static_cast<long long>(start), static_cast<long long>(size),
+               static_cast<long long>(step), dim, static_cast<long long>(extent));
 }
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("slice", slice_op, in, out));
   const auto& a = attrs.as<fb::Slice>();
   const Shape& x = in[0].shape;
@@ -38,15 +38,15 @@ Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> o
   return set_output("slice", &out[0], in[0].dtype, sizes);
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const TensorView& y = context.outputs[0];
-  if (y.numel() == 0) return Status();
+  if (y.numel() == 0) return Fault();
   const SliceSource from = slice_source(context);
   const size_t bytes = dtype_size(y.dtype);
   copy_strided(bytes, y.shape, y.data, row_major(y.shape),
                element_at(static_cast<const void*>(context.inputs[0].data), from.first, bytes),
                from.strides);
-  return Status();
+  return Fault();
 }
 
 }  // namespace

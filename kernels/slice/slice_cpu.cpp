@@ -9,7 +9,7 @@ extern const Kernel slice_cpu;
 
 namespace {
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const TensorView& y = context.outputs[0];
   if (y.numel() == 0) return {};
   const SliceSource from = slice_source(context);

@@ -13,13 +13,13 @@ extern const OpDef softmax_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("softmax", softmax_op, in, out));
   const auto& a = attrs.as<fb::Softmax>();
   LAZYRT_RETURN_IF_ERROR(check_dtype("softmax", "x", in[0], kFloatTypes));
   LAZYRT_RETURN_IF_ERROR(check_axis("softmax", a.axis(), in[0].shape.rank()));
   if (a.log() && a.safe()) {
-    return Status(Error::kInvalidArgument, "softmax: safe has no meaning together with log");
+    return Fault(Error::kInvalidArgument, "softmax: safe has no meaning together with log");
   }
   return set_output("softmax", &out[0], in[0].dtype, in[0].shape);
 }
@@ -52,7 +52,7 @@ void softmax_row(const fb::Softmax& a, const T* x, T* y, int64_t count, int64_t 
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::Softmax>();
   const AxisView v = axis_view(context.inputs[0].shape, a.axis());
   const T* x = context.inputs[0].as<const T>();
@@ -63,10 +63,10 @@ Status run_typed(const RunContext& context) {
       softmax_row(a, x + first, y + first, v.extent, v.inner);
     }
   }
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });

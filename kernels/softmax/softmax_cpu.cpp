@@ -8,18 +8,18 @@ extern const Kernel softmax_cpu;
 
 namespace {
 
-Status supports(const NodeSpec& node) {
+Fault supports(const NodeSpec& node) {
   const TensorSpec& x = node.inputs[0];
   const int axis = node.attrs.as<fb::Softmax>().axis();
-  if (x.dtype != DType::kFloat32) return Status(Error::kUnsupported, "softmax: only f32");
+  if (x.dtype != DType::kFloat32) return Fault(Error::kUnsupported, "softmax: only f32");
   for (int i = axis + 1; i < x.shape.rank(); ++i) {
-    if (x.shape[i] != 1) return Status(Error::kUnsupported, "softmax: only the innermost axis");
+    if (x.shape[i] != 1) return Fault(Error::kUnsupported, "softmax: only the innermost axis");
   }
-  if (x.shape.rank() == 0) return Status(Error::kUnsupported, "softmax: a scalar");
+  if (x.shape.rank() == 0) return Fault(Error::kUnsupported, "softmax: a scalar");
   return {};
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const CpuServices& cpu = cpu_services(context);
   const auto& a = context.attrs.as<fb::Softmax>();
   const TensorView& x = context.inputs[0];

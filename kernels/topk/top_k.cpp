@@ -14,7 +14,7 @@ extern const OpDef top_k_op;
 
 namespace {
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("top_k", top_k_op, in, out));
   const auto& a = attrs.as<fb::TopK>();
   LAZYRT_RETURN_IF_ERROR(check_dtype("top_k", "x", in[0], kNumberTypes));
@@ -34,12 +34,12 @@ Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec
 }
 
 /// The workspace is a list of the indices of one row.
-Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const Shape& x = context.node.inputs[0].shape;
-  if (x.numel() == 0) return Status();
+  if (x.numel() == 0) return Fault();
   const int64_t extent = x[context.node.attrs.as<fb::TopK>().axis()];
   prepared->workspace_bytes = static_cast<size_t>(extent) * sizeof(int64_t);
-  return Status();
+  return Fault();
 }
 
 template <class T>
@@ -48,7 +48,7 @@ bool greater(T a, T b) {
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::TopK>();
   const AxisView v = axis_view(context.inputs[0].shape, a.axis());
   auto* order = static_cast<int64_t*>(context.workspace);
@@ -69,10 +69,10 @@ Status run_typed(const RunContext& context) {
       context.outputs[1].as<int64_t>()[first + i * v.inner] = order[i];
     }
   }
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(NumberTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });

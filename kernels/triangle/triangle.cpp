@@ -9,7 +9,7 @@ extern const OpDef triangle_op;
 
 namespace {
 
-Status infer(const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("triangle", triangle_op, in, out));
   LAZYRT_RETURN_IF_ERROR(check_min_rank("triangle", "x", in[0], 2));
   return set_output("triangle", &out[0], in[0].dtype, in[0].shape);
@@ -29,10 +29,10 @@ void keep_triangle(const RunContext& context) {
   }
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   return visit_element_size(dtype_size(context.inputs[0].dtype), [&](auto type) {
     keep_triangle<typename decltype(type)::type>(context);
-    return Status();
+    return Fault();
   });
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using Fn = fb::UnaryFn;
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("unary", unary_op, in, out));
   const auto& a = attrs.as<fb::Unary>();
   LAZYRT_RETURN_IF_ERROR(
@@ -107,16 +107,16 @@ void apply(const RunContext& context, const fb::Unary& a) {
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::Unary>();
   if (unary_kind(a.fn()) == UnaryKind::kTruth)
     apply<T, bool, Bool>(context, a);
   else
     apply<T, T, T>(context, a);
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   return visit_dtype(ComputeTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });
 }

@@ -15,16 +15,16 @@ UnaryRow find_row(VectorIsa isa, Fn fn) {
   return LAZYRT_OF_ISA(isa, kUnaryRows).at[static_cast<size_t>(fn)];
 }
 
-Status supports(const NodeSpec& node) {
+Fault supports(const NodeSpec& node) {
   const Fn fn = node.attrs.as<fb::Unary>().fn();
   if (node.inputs[0].dtype != DType::kFloat32 || find_row(VectorIsa::kBaseline, fn) == nullptr) {
-    return Status(Error::kUnsupported, "%s of %s has no vector form", fb::EnumNameUnaryFn(fn),
-                  dtype_name(node.inputs[0].dtype));
+    return Fault(Error::kUnsupported, "%s of %s has no vector form", fb::EnumNameUnaryFn(fn),
+                 dtype_name(node.inputs[0].dtype));
   }
   return {};
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const CpuServices& cpu = cpu_services(context);
   const auto& a = context.attrs.as<fb::Unary>();
   const UnaryRow row = find_row(cpu.vector->kind, a.fn());

@@ -17,16 +17,16 @@ using Mode = fb::UpsampleMode;
 /// One output position steps over 1 / scale input positions; with this, float holds any of them.
 constexpr double kLeastScale = 1.0 / INT32_MAX;
 
-Status check_dim(Word name, int64_t extent, int64_t outputs, double scale) {
+Fault check_dim(Word name, int64_t extent, int64_t outputs, double scale) {
   LAZYRT_RETURN_IF_ERROR(check_range("upsample2d", name, outputs, 1, INT32_MAX));
   LAZYRT_RETURN_IF_ERROR(check_range("upsample2d", "extent of x", extent, 1, INT32_MAX));
-  if (scale == 0 || (scale >= kLeastScale && std::isfinite(scale))) return Status();
-  return Status(Error::kInvalidArgument,
-                "upsample2d: scale of %s is %g, must be 0 (from the extents) or in [%g, inf)", name,
-                scale, kLeastScale);
+  if (scale == 0 || (scale >= kLeastScale && std::isfinite(scale))) return Fault();
+  return Fault(Error::kInvalidArgument,
+               "upsample2d: scale of %s is %g, must be 0 (from the extents) or in [%g, inf)", name,
+               scale, kLeastScale);
 }
 
-Status infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("upsample2d", upsample2d_op, in, out));
   const auto& a = attrs.as<fb::Upsample2d>();
   LAZYRT_RETURN_IF_ERROR(check_range("upsample2d", "mode", static_cast<int>(a.mode()), 0,
@@ -46,7 +46,7 @@ Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec
 }
 
 template <class T>
-Status run_typed(const RunContext& context) {
+Fault run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::Upsample2d>();
   const Shape& x = context.inputs[0].shape;
   const Shape& y = context.outputs[0].shape;
@@ -69,10 +69,10 @@ Status run_typed(const RunContext& context) {
       out[c] = sum;
     }
   }
-  return Status();
+  return Fault();
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
   return visit_dtype(FloatTypes{}, context.inputs[0].dtype,
                      [&](auto type) { return run_typed<typename decltype(type)::type>(context); });

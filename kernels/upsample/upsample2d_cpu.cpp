@@ -15,22 +15,22 @@ using Mode = fb::UpsampleMode;
 
 bool interpolates(Mode mode) { return mode == Mode::Bilinear || mode == Mode::Bicubic; }
 
-Status supports(const NodeSpec& node) {
+Fault supports(const NodeSpec& node) {
   const TensorSpec& x = node.inputs[0];
   const TensorSpec& y = node.outputs[0];
   if (x.dtype != DType::kFloat32 || y.numel() == 0) {
-    return Status(Error::kUnsupported, "upsample2d: only f32 that is not empty");
+    return Fault(Error::kUnsupported, "upsample2d: only f32 that is not empty");
   }
   constexpr int64_t kMostShrunk = 4;  // whole rows are blended, also what no pixel of y takes
   if (x.shape[2] / kMostShrunk > y.shape[2]) {
-    return Status(Error::kUnsupported, "upsample2d: the width shrinks to less than a fourth");
+    return Fault(Error::kUnsupported, "upsample2d: the width shrinks to less than a fourth");
   }
   return {};
 }
 
 size_t row_of(const Shape& x) { return static_cast<size_t>(x[2] * x[3]); }
 
-Status prepare(const PrepareContext& context, PreparedKernel* prepared) {
+Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   if (!interpolates(context.node.attrs.as<fb::Upsample2d>().mode())) return {};
   prepared->workspace_bytes = static_cast<size_t>(cpu_services(context).threads) *
                               row_of(context.node.inputs[0].shape) * sizeof(float);
@@ -104,7 +104,7 @@ class Resizing {
   ResizedAxis<float> rows_ = {}, columns_ = {};
 };
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   const Resizing resizing(context);
   const Shape& y = context.outputs[0].shape;
   parallel_items(cpu_services(context), static_cast<size_t>(y[0] * y[1]),

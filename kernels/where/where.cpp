@@ -10,7 +10,7 @@ extern const OpDef where_op;
 
 namespace {
 
-Status infer(const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
+Fault infer(const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
   LAZYRT_RETURN_IF_ERROR(check_operands("where", where_op, in, out));
   LAZYRT_RETURN_IF_ERROR(check_dtype("where", "condition", in[0], kBoolType));
   LAZYRT_RETURN_IF_ERROR(check_dtype("where", "a", in[1], kAllTypes));
@@ -18,9 +18,9 @@ Status infer(const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
   Shape both, shape;
   if (!broadcast_shapes(in[1].shape, in[2].shape, &both) ||
       !broadcast_shapes(in[0].shape, both, &shape)) {
-    return Status(Error::kInvalidArgument, "where: shapes %s, %s and %s do not broadcast",
-                  shape_text(in[0].shape).text, shape_text(in[1].shape).text,
-                  shape_text(in[2].shape).text);
+    return Fault(Error::kInvalidArgument, "where: shapes %s, %s and %s do not broadcast",
+                 shape_text(in[0].shape).text, shape_text(in[1].shape).text,
+                 shape_text(in[2].shape).text);
   }
   return set_output("where", &out[0], in[1].dtype, shape);
 }
@@ -42,10 +42,10 @@ void select(const RunContext& context) {
   });
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   return visit_element_size(dtype_size(context.outputs[0].dtype), [&](auto type) {
     select<typename decltype(type)::type>(context);
-    return Status();
+    return Fault();
   });
 }
 

@@ -45,10 +45,10 @@ void select(const RunContext& context) {
                grain_of(static_cast<size_t>(loops.row_length()) * 2), piece);
 }
 
-Status run(void*, const RunContext& context) {
+Fault run(void*, const RunContext& context) {
   return visit_element_size(dtype_size(context.outputs[0].dtype), [&](auto type) {
     select<typename decltype(type)::type>(context);
-    return Status();
+    return Fault();
   });
 }
 

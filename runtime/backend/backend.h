@@ -3,9 +3,9 @@
 // The backend interface: how a session finds a kernel for each node and what services it gives
 // them.
 
-#include "lazyrt/error.h"
 #include "runtime/backend/device.h"
 #include "runtime/core/counted_memory.h"
+#include "runtime/core/fault.h"
 #include "runtime/op/op_def.h"
 
 namespace lazyrt {
@@ -33,15 +33,15 @@ struct Backend {
   const char* name = nullptr;
   /// The kernel for this node, or nullptr with the reason in *why (kUnsupported). Not called where
   /// there is a device.
-  const Kernel* (*select)(const OpEntry& op, const NodeSpec& node, Status* why) = nullptr;
+  const Kernel* (*select)(const OpEntry& op, const NodeSpec& node, Fault* why) = nullptr;
   /// Makes the per-session services that kernels get as `backend`; nullptr = none needed.
-  Status (*open)(const BackendOptions& options, void** services) = nullptr;
+  Fault (*open)(const BackendOptions& options, void** services) = nullptr;
   void (*close)(void* services, const Allocator& allocator) = nullptr;
   /// Makes the store of packed constants that all sessions of one Program share. Called once for
   /// each Program and backend, under the Program's lock; the Program keeps the store and passes it
   /// as BackendOptions::weights. Safe to use from several sessions on several threads. nullptr =
   /// none.
-  Status (*open_weights)(const WeightOptions& options, void** weights) = nullptr;
+  Fault (*open_weights)(const WeightOptions& options, void** weights) = nullptr;
   /// Called when the Program goes, after all its sessions.
   void (*close_weights)(void* weights) = nullptr;
   /// Most bytes that such a store comes to hold; nullptr = 0.

@@ -34,36 +34,36 @@ struct Device {
   const char* space = "";  ///< name of its memory
 
   /// Memory of the space, aligned to kAlignment; any thread. kOutOfMemory.
-  Status (*allocate)(void* program, uint64_t bytes, void** address) = nullptr;
+  Fault (*allocate)(void* program, uint64_t bytes, void** address) = nullptr;
   void (*release_memory)(void* program, void* address) = nullptr;
   /// Constants of a Program, once: bytes are there before any segment is bound. Any thread.
-  Status (*upload)(void* program, void* to, const void* from, uint64_t bytes) = nullptr;
+  Fault (*upload)(void* program, void* to, const void* from, uint64_t bytes) = nullptr;
 
   /// Ok, or the reason (kUnsupported) why the device does not run this node.
-  Status (*takes)(void* services, const OpEntry& op, const NodeSpec& node) = nullptr;
+  Fault (*takes)(void* services, const OpEntry& op, const NodeSpec& node) = nullptr;
   /// Makes a segment of nodes that it takes: prepared->state, the bytes of scratch in the space
   /// that it needs, and what it packed. kUnsupported: the nodes go to the next backend.
-  Status (*compile)(const SegmentSpec& spec, PreparedKernel* prepared) = nullptr;
+  Fault (*compile)(const SegmentSpec& spec, PreparedKernel* prepared) = nullptr;
   /// Where the inputs and outputs of the nodes are, node by node, inputs first; absent ones have
   /// dtype kNone. The views stay where they are. Before the first submit, and again when addresses
   /// have changed, since memory of the caller came or went; nothing is under way then.
-  Status (*bind)(void* segment, Span<const TensorView> operands, void* workspace) = nullptr;
+  Fault (*bind)(void* segment, Span<const TensorView> operands, void* workspace) = nullptr;
   void (*release)(void* segment, const Allocator& allocator) = nullptr;
 
   // Work of a session happens in the order of these calls. What goes wrong may be told by any later
   // one; the first error counts, and stays until `wait` tells it. Its text names the node by index.
 
   /// Begins to run the segment, and may return before it ends.
-  Status (*submit)(void* segment) = nullptr;
+  Fault (*submit)(void* segment) = nullptr;
   /// From the host: when it returns, `from` may change.
-  Status (*copy_in)(void* services, void* to, const void* from, size_t bytes) = nullptr;
+  Fault (*copy_in)(void* services, void* to, const void* from, size_t bytes) = nullptr;
   /// To the host: when it returns, the bytes are there.
-  Status (*copy_out)(void* services, void* to, const void* from, size_t bytes) = nullptr;
+  Fault (*copy_out)(void* services, void* to, const void* from, size_t bytes) = nullptr;
   /// Within the space, bytes that do not overlap; may return before it ends. nullptr: states live
   /// on the host.
-  Status (*copy)(void* services, void* to, const void* from, size_t bytes) = nullptr;
+  Fault (*copy)(void* services, void* to, const void* from, size_t bytes) = nullptr;
   /// Returns when nothing is under way.
-  Status (*wait)(void* services) = nullptr;
+  Fault (*wait)(void* services) = nullptr;
 };
 
 }  // namespace lazyrt

@@ -4,6 +4,7 @@
 
 #include "runtime/bundle/skyline.h"
 #include "runtime/core/array.h"
+#include "runtime/core/sort.h"
 
 namespace lazyrt {
 namespace {
@@ -67,7 +68,7 @@ class Neighbours {
     if (!begin_.make(n + 1, memory) || !order_.make(n, memory) || !alive_.make(n, memory))
       return Found::kNoMemory;
     for (size_t i = 0; i < n; ++i) order_[i] = static_cast<uint32_t>(i);
-    std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
+    sort(Span<uint32_t>(order_.data(), order_.size()), [&](uint32_t a, uint32_t b) {
       return pieces[a].first != pieces[b].first ? pieces[a].first < pieces[b].first : a < b;
     });
     const bool fits = each_pair(pieces, most_pairs, [&](uint32_t a, uint32_t b) {
@@ -193,20 +194,17 @@ class Packer {
   template <class MakeKey>
   void try_order(MakeKey make_key) {
     if (fewest_ == least_) return;  // nothing is better
-    sort_by(make_key);
+    for (size_t i = 0; i < pieces_.size(); ++i) keys_[i] = make_key(pieces_[i], pressures_[i]);
+    sort_by_keys();
     const uint64_t total = in_gaps_ ? place_in_gaps() : place_above();
     if (total >= fewest_) return;
     fewest_ = total;
     for (size_t i = 0; i < pieces_.size(); ++i) pieces_[i].offset = offsets_[i];
   }
 
-  template <class MakeKey>
-  void sort_by(MakeKey make_key) {
-    for (size_t i = 0; i < pieces_.size(); ++i) {
-      keys_[i] = make_key(pieces_[i], pressures_[i]);
-      order_[i] = static_cast<uint32_t>(i);
-    }
-    std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
+  void sort_by_keys() {
+    for (size_t i = 0; i < pieces_.size(); ++i) order_[i] = static_cast<uint32_t>(i);
+    sort(Span<uint32_t>(order_.data(), order_.size()), [&](uint32_t a, uint32_t b) {
       if (keys_[a].first != keys_[b].first) return keys_[a].first > keys_[b].first;
       return keys_[a].size != keys_[b].size ? keys_[a].size > keys_[b].size : a < b;
     });

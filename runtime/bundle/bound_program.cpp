@@ -29,7 +29,7 @@ class Binder {
     sections_.metadata = {copy, base.sections.metadata.size()};
   }
 
-  Status write(Span<const int64_t> symbols) {
+  Fault write(Span<const int64_t> symbols) {
     LAZYRT_RETURN_IF_ERROR(write_patches(symbols));
     write_input_extents(symbols);
     LAZYRT_RETURN_IF_ERROR(check_structure());
@@ -42,7 +42,7 @@ class Binder {
   }
 
   /// REQUIRES: nothing is written any more.
-  Status verify() {
+  Fault verify() {
     LAZYRT_RETURN_IF_ERROR(check_structure());
     LAZYRT_RETURN_IF_ERROR(
         verify_bound_method(sections_, bound_method(), *base_.ops, base_.options, memory_));
@@ -67,7 +67,7 @@ class Binder {
     std::memcpy(in_copy(value.shape()->Data()) + dim * sizeof(extent), &extent, sizeof(extent));
   }
 
-  Status write_patches(Span<const int64_t> symbols) {
+  Fault write_patches(Span<const int64_t> symbols) {
     Array<TermNumber> numbers;
     LAZYRT_RETURN_IF_ERROR(evaluate_terms(method_, symbols, memory_, &numbers));
     for (uint32_t i = 0; i < count_of(method_.patches()); ++i) {
@@ -93,15 +93,15 @@ class Binder {
 
   /// What walks the variant's copy, or takes its numbers for those of the base, may do so after
   /// this.
-  Status check_structure() {
+  Fault check_structure() {
     LAZYRT_RETURN_IF_ERROR(check_method_structure(sections_.metadata, bound_method()));
     const bool same = count_of(bound_method().values()) == count_of(method_.values()) &&
                       count_of(bound_method().nodes()) == count_of(method_.nodes()) &&
                       count_of(bound_method().guards()) == count_of(method_.guards());
-    return same ? Status() : bad_bundle("what its patches write changes its structure");
+    return same ? Fault() : bad_bundle("what its patches write changes its structure");
   }
 
-  static Status derive(MethodCheck* check) {
+  static Fault derive(MethodCheck* check) {
     LAZYRT_RETURN_IF_ERROR(check_values(check));
     LAZYRT_RETURN_IF_ERROR(check_input_bindings(check));
     LAZYRT_RETURN_IF_ERROR(check_nodes(check));
@@ -133,9 +133,9 @@ class Binder {
     return facts.kind == fb::ValueKind::Arena || facts.kind == fb::ValueKind::Input;
   }
 
-  Status add_pieces(const MethodCheck& check, const Array<uint32_t>& roots,
-                    const Array<int32_t>& last_uses, Array<uint32_t>* piece_of,
-                    Array<ArenaPiece>* pieces, size_t* count) const {
+  Fault add_pieces(const MethodCheck& check, const Array<uint32_t>& roots,
+                   const Array<int32_t>& last_uses, Array<uint32_t>* piece_of,
+                   Array<ArenaPiece>* pieces, size_t* count) const {
     uint64_t total = 0;
     for (size_t id = 0; id < check.values.size(); ++id) {
       const ValueFacts& facts = check.values[id];
@@ -146,13 +146,13 @@ class Binder {
       piece.last = last_uses[id];
       piece.bytes = room_of(facts.bytes);
       if (__builtin_add_overflow(total, piece.bytes, &total) || total > INT64_MAX)
-        return Status(Error::kOutOfMemory, "its values are too large");
+        return Fault(Error::kOutOfMemory, "its values are too large");
     }
     return {};
   }
 
   /// Finds a place for each value, and writes all that derive() found.
-  Status place(MethodCheck* check) {
+  Fault place(MethodCheck* check) {
     const size_t count = check->values.size();
     Array<uint32_t> roots, piece_of;
     Array<int32_t> last_uses;
@@ -176,11 +176,11 @@ class Binder {
     return {};
   }
 
-  Status check_arena(uint64_t bytes) const {
+  Fault check_arena(uint64_t bytes) const {
     const uint64_t limit = memory_limit_of(base_.options.memory_limit);
     if (bytes <= limit) return {};
-    return Status(Error::kOutOfMemory,
-                  "its arena needs %" PRIu64 " bytes, memory_limit is %" PRIu64, bytes, limit);
+    return Fault(Error::kOutOfMemory, "its arena needs %" PRIu64 " bytes, memory_limit is %" PRIu64,
+                 bytes, limit);
   }
 
   void write_value(size_t id, const ValueFacts& facts, uint64_t offset) {
@@ -240,13 +240,13 @@ size_t count_taking(const fb::Method& method, Span<const int64_t> symbols) {
 /// Counts what check_bounds binds, until it is too much.
 class BindingCount {
  public:
-  Status add_variants(size_t variants) {
+  Fault add_variants(size_t variants) {
     variants_ += variants;
     if (variants_ <= kBundleMaxSizedMethods) return {};
     return bad_bundle("more than %u methods and variants with symbols",
                       static_cast<unsigned>(kBundleMaxSizedMethods));
   }
-  Status add_bound(size_t variants) {
+  Fault add_bound(size_t variants) {
     bound_ += variants;
     if (bound_ <= 2 * kBundleMaxSizedMethods) return {};
     return bad_bundle("the bounds of its variants overlap in too many ways");
@@ -257,8 +257,8 @@ class BindingCount {
   size_t bound_ = 0;
 };
 
-Status check_corners(const ProgramState& program, size_t index, const Allocator& memory,
-                     BindingCount* count) {
+Fault check_corners(const ProgramState& program, size_t index, const Allocator& memory,
+                    BindingCount* count) {
   const fb::Method& method = program.method(index);
   LAZYRT_RETURN_IF_ERROR(count->add_variants(variants_of(method)));
   for (size_t i = 0; i < 2 * variants_of(method); ++i) {
@@ -279,8 +279,8 @@ BoundProgram::~BoundProgram() {
   if (metadata_ != nullptr) memory_.release(memory_.context, metadata_);
 }
 
-Status BoundProgram::make(const ProgramState& base, size_t method, Span<const int64_t> symbols,
-                          const Allocator& memory) {
+Fault BoundProgram::make(const ProgramState& base, size_t method, Span<const int64_t> symbols,
+                         const Allocator& memory) {
   const fb::Method& m = base.method(method);
   LAZYRT_RETURN_IF_ERROR(check_sizes(m, symbols));
   const Span<const uint8_t> metadata = base.sections.metadata;
@@ -288,7 +288,7 @@ Status BoundProgram::make(const ProgramState& base, size_t method, Span<const in
   metadata_ = static_cast<uint8_t*>(
       memory.allocate(memory.context, metadata.size(), static_cast<size_t>(kBundleAlignment)));
   if (metadata_ == nullptr)
-    return Status(Error::kOutOfMemory, "no memory for a method of other sizes");
+    return Fault(Error::kOutOfMemory, "no memory for a method of other sizes");
   std::memcpy(metadata_, metadata.data(), metadata.size());
   LAZYRT_RETURN_IF_ERROR(
       bind(base, method, symbols)
@@ -303,19 +303,19 @@ Status BoundProgram::make(const ProgramState& base, size_t method, Span<const in
 }
 
 /// What one variant writes may change another one in a hostile file: all are verified afterwards.
-Status BoundProgram::bind(const ProgramState& base, size_t method, Span<const int64_t> symbols) {
+Fault BoundProgram::bind(const ProgramState& base, size_t method, Span<const int64_t> symbols) {
   for (const bool is_written : {false, true}) {
     for (size_t v = 0; v < base.variant_count(method); ++v) {
       if (!takes_sizes(base.variant(method, v), symbols)) continue;
       Binder binder(base, method, v, metadata_, memory_);
-      const Status status = is_written ? binder.verify() : binder.write(symbols);
+      const Fault status = is_written ? binder.verify() : binder.write(symbols);
       if (!status.ok()) return v == 0 ? status : status.with_context("variant %zu", v);
     }
   }
   return {};
 }
 
-Status check_bounds(const ProgramState& program, const Allocator& memory) {
+Fault check_bounds(const ProgramState& program, const Allocator& memory) {
   BindingCount count;
   for (size_t i = 0; i < program.method_count(); ++i) {
     if (count_of(program.method(i).symbols()) == 0) continue;

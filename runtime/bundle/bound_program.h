@@ -20,15 +20,15 @@ class BoundProgram {
   /// at these sizes, and says at which node and why. Takes time in proportion to the variants that
   /// take the sizes, and keeps a copy of all metadata in memory from `memory`. REQUIRES: empty;
   /// `base` was verified.
-  Status make(const ProgramState& base, size_t method, Span<const int64_t> symbols,
-              const Allocator& memory);
+  Fault make(const ProgramState& base, size_t method, Span<const int64_t> symbols,
+             const Allocator& memory);
 
   /// Only the method that it was made for is of use, and its variants that take the sizes.
   /// REQUIRES: make() was ok.
   const ProgramState& state() const { return state_; }
 
  private:
-  Status bind(const ProgramState& base, size_t method, Span<const int64_t> symbols);
+  Fault bind(const ProgramState& base, size_t method, Span<const int64_t> symbols);
 
   ProgramState state_;
   uint8_t* metadata_ = nullptr;
@@ -39,6 +39,6 @@ class BoundProgram {
 /// and forgets what it made: what is refused later has other reasons than limits. kInvalidBundle:
 /// there are more than kBundleMaxSizedMethods of them, or they overlap so that more than twice as
 /// many would be bound (as a verifier's time is to be in proportion to the file).
-Status check_bounds(const ProgramState& program, const Allocator& memory);
+Fault check_bounds(const ProgramState& program, const Allocator& memory);
 
 }  // namespace lazyrt

@@ -29,7 +29,7 @@ bool can_hold(DType dtype, int64_t x) {
   }
 }
 
-Status check_seen(const fb::Guard& guard, DType dtype) {
+Fault check_seen(const fb::Guard& guard, DType dtype) {
   const bool real = guard.kind() == fb::GuardKind::Equal && is_floating(dtype);
   if (real) {
     if (guard.seen_integer() != 0) return bad_bundle("an integer seen of a %s", dtype_name(dtype));
@@ -44,11 +44,11 @@ Status check_seen(const fb::Guard& guard, DType dtype) {
   return bad_bundle("%" PRId64 " seen of a %s", guard.seen_integer(), dtype_name(held));
 }
 
-Status check_guard(const MethodCheck& c, const fb::Guard& guard) {
+Fault check_guard(const MethodCheck& c, const fb::Guard& guard) {
   LAZYRT_RETURN_IF_ERROR(c.budget->charge(kHonestGuardBytes));
   if (guard.kind() > fb::GuardKind::MAX) {
-    return Status(Error::kUnsupported, "its kind %d is newer than this runtime",
-                  static_cast<int>(guard.kind()));
+    return Fault(Error::kUnsupported, "its kind %d is newer than this runtime",
+                 static_cast<int>(guard.kind()));
   }
   if (!c.is_source(guard.source())) return bad_bundle("there is no source %d", guard.source());
   if (!c.is_value(guard.value())) return bad_bundle("there is no value %d", guard.value());
@@ -59,7 +59,7 @@ Status check_guard(const MethodCheck& c, const fb::Guard& guard) {
 
 }  // namespace
 
-Status check_guards(const MethodCheck& check) {
+Fault check_guards(const MethodCheck& check) {
   for (uint32_t i = 0; i < count_of(check.method.guards()); ++i) {
     LAZYRT_RETURN_IF_ERROR(
         check_guard(check, *check.method.guards()->Get(i))

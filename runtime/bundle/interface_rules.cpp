@@ -10,7 +10,7 @@ constexpr uint64_t kHonestBindingBytes = 16;
 
 using Names = Array<const flatbuffers::String*>;
 
-Status bind_input(MethodCheck* c, uint32_t i) {
+Fault bind_input(MethodCheck* c, uint32_t i) {
   const fb::Binding& binding = *c->method.inputs()->Get(i);
   if (!c->is_value(binding.value())) {
     return bad_bundle("input '%.60s': there is no value %d", text_of(binding.name()),
@@ -30,7 +30,7 @@ Status bind_input(MethodCheck* c, uint32_t i) {
   return {};
 }
 
-Status check_all_bound(const MethodCheck& c) {
+Fault check_all_bound(const MethodCheck& c) {
   for (size_t id = 0; id < c.values.size(); ++id) {
     const ValueFacts& facts = c.values[id];
     if (facts.kind == fb::ValueKind::Input && facts.made_at == ValueFacts::kNotMade) {
@@ -40,7 +40,7 @@ Status check_all_bound(const MethodCheck& c) {
   return {};
 }
 
-Status bind_inputs(MethodCheck* c, Names* names) {
+Fault bind_inputs(MethodCheck* c, Names* names) {
   const size_t count = count_of(c->method.inputs());
   LAZYRT_RETURN_IF_ERROR(c->budget->charge(count * kHonestBindingBytes));
   if (!names->make(count, c->budget->memory())) return no_memory_to_check();
@@ -52,7 +52,7 @@ Status bind_inputs(MethodCheck* c, Names* names) {
   return check_names(names, "input", c->budget);
 }
 
-Status bind_output(MethodCheck* c, uint32_t i) {
+Fault bind_output(MethodCheck* c, uint32_t i) {
   const fb::Binding& binding = *c->method.outputs()->Get(i);
   if (!c->is_value(binding.value())) {
     return bad_bundle("output '%.60s': there is no value %d", text_of(binding.name()),
@@ -67,7 +67,7 @@ Status bind_output(MethodCheck* c, uint32_t i) {
   return {};
 }
 
-Status check_literal(const fb::Literal& literal, Array<bool>* taken) {
+Fault check_literal(const fb::Literal& literal, Array<bool>* taken) {
   const char* name = text_of(literal.name());
   if (dtype_size(static_cast<DType>(literal.dtype())) == 0) {
     return bad_bundle("literal '%.60s': unknown dtype %d", name, static_cast<int>(literal.dtype()));
@@ -84,7 +84,7 @@ Status check_literal(const fb::Literal& literal, Array<bool>* taken) {
   return {};
 }
 
-Status bind_outputs(MethodCheck* c) {
+Fault bind_outputs(MethodCheck* c) {
   const size_t outputs = count_of(c->method.outputs());
   const size_t literals = count_of(c->method.literals());
   LAZYRT_RETURN_IF_ERROR(c->budget->charge((outputs + literals) * kHonestBindingBytes));
@@ -107,12 +107,12 @@ Status bind_outputs(MethodCheck* c) {
 
 }  // namespace
 
-Status check_input_bindings(MethodCheck* check) {
+Fault check_input_bindings(MethodCheck* check) {
   Names names;
   return bind_inputs(check, &names).with_context("method '%.30s'", check->name());
 }
 
-Status check_output_bindings(MethodCheck* check) {
+Fault check_output_bindings(MethodCheck* check) {
   return bind_outputs(check).with_context("method '%.30s'", check->name());
 }
 

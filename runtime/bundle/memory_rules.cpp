@@ -5,6 +5,7 @@
 
 #include "runtime/bundle/method_check.h"
 #include "runtime/bundle/skyline.h"
+#include "runtime/core/sort.h"
 
 namespace lazyrt {
 namespace {
@@ -22,7 +23,7 @@ class MemoryCheck {
  public:
   explicit MemoryCheck(const MethodCheck& check) : c_(check) {}
 
-  Status run() {
+  Fault run() {
     LAZYRT_RETURN_IF_ERROR(check_unmade_aliases());
     if (!root_.make(c_.values.size(), c_.budget->memory()) ||
         !last_use_.make(c_.values.size(), c_.budget->memory())) {
@@ -42,7 +43,7 @@ class MemoryCheck {
   const ValueFacts& facts(size_t id) const { return c_.values[id]; }
 
   /// Inputs, constants and states own their memory.
-  Status check_unmade_aliases() const {
+  Fault check_unmade_aliases() const {
     for (size_t id = 0; id < c_.values.size(); ++id) {
       if (facts(id).alias_of == -1) continue;
       if (facts(id).kind != fb::ValueKind::Arena)
@@ -51,7 +52,7 @@ class MemoryCheck {
     return {};
   }
 
-  Status check_node(int32_t index) {
+  Fault check_node(int32_t index) {
     const auto outputs = ints_of(c_.node(index).outputs());
     for (size_t i = 0; i < outputs.size(); ++i) {
       const auto id = static_cast<size_t>(outputs[i]);
@@ -62,7 +63,7 @@ class MemoryCheck {
     return {};
   }
 
-  Status check_alias(int32_t index, size_t output, size_t id) {
+  Fault check_alias(int32_t index, size_t output, size_t id) {
     const int32_t of = facts(id).alias_of;
     if (of < -1 || of >= static_cast<int32_t>(id))
       return bad_bundle("alias_of %d is not an earlier value", of);
@@ -82,7 +83,7 @@ class MemoryCheck {
   }
 
   /// A view of operand 0, or in place over an operand that nothing reads any more.
-  Status check_sharing(int32_t index, size_t id, size_t target) const {
+  Fault check_sharing(int32_t index, size_t id, size_t target) const {
     const fb::Node& node = c_.node(index);
     const OpDef& def = *c_.ops.find(attrs_of(node))->def;
     const auto inputs = ints_of(node.inputs());
@@ -118,7 +119,7 @@ class MemoryCheck {
     return root_[id] == id && (kind == fb::ValueKind::Arena || kind == fb::ValueKind::Input);
   }
 
-  Status collect(Array<Owned>* owned) const {
+  Fault collect(Array<Owned>* owned) const {
     size_t count = 0;
     for (size_t id = 0; id < c_.values.size(); ++id) count += in_arena(id) ? 1 : 0;
     if (!owned->make(count, c_.budget->memory())) return no_memory_to_check();
@@ -132,7 +133,7 @@ class MemoryCheck {
     return {};
   }
 
-  Status overlap(const Array<Owned>& owned, size_t later) const {
+  Fault overlap(const Array<Owned>& owned, size_t later) const {
     const Owned& b = owned[later];
     size_t i = 0;
     while (i < later && !(owned[i].end > b.begin && owned[i].from <= b.to && owned[i].to >= b.from))
@@ -141,7 +142,7 @@ class MemoryCheck {
                         static_cast<unsigned>(owned[i].value));
   }
 
-  Status check_apart() const;
+  Fault check_apart() const;
 
   const MethodCheck& c_;
   Array<uint32_t> root_;     ///< per value: the first of those that share its memory
@@ -150,10 +151,10 @@ class MemoryCheck {
 
 /// In order of their begins, each range must begin above the ends of all that share a moment with
 /// it.
-Status MemoryCheck::check_apart() const {
+Fault MemoryCheck::check_apart() const {
   Array<Owned> owned;
   LAZYRT_RETURN_IF_ERROR(collect(&owned));
-  std::sort(owned.begin(), owned.end(), [](const Owned& a, const Owned& b) {
+  sort(Span<Owned>(owned.data(), owned.size()), [](const Owned& a, const Owned& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.value < b.value;
   });
   Skyline skyline;
@@ -170,6 +171,6 @@ Status MemoryCheck::check_apart() const {
 
 }  // namespace
 
-Status check_memory(MethodCheck* check) { return MemoryCheck(*check).run(); }
+Fault check_memory(MethodCheck* check) { return MemoryCheck(*check).run(); }
 
 }  // namespace lazyrt

@@ -8,8 +8,8 @@
 
 namespace lazyrt {
 
-inline Status no_memory_to_check() {
-  return Status(Error::kOutOfMemory, "no memory to check the bundle");
+inline Fault no_memory_to_check() {
+  return Fault(Error::kOutOfMemory, "no memory to check the bundle");
 }
 
 /// LoadOptions::memory_limit with its default.
@@ -24,10 +24,10 @@ class Budget {
   /// What the check itself takes comes from here.
   const Allocator& memory() const { return memory_; }
   /// kInvalidBundle when more was walked than the metadata can hold.
-  Status charge(uint64_t bytes) {
+  Fault charge(uint64_t bytes) {
     if (bytes > left_) {
-      return Status(Error::kInvalidBundle,
-                    "metadata: parts are shared between tables; each must have its own");
+      return Fault(Error::kInvalidBundle,
+                   "metadata: parts are shared between tables; each must have its own");
     }
     left_ -= bytes;
     return {};
@@ -45,8 +45,8 @@ class WorkMeter {
 
   void begin_method() { used_ = Work(); }
   /// kLimitExceeded names the limit and the option that raises it.
-  Status add_node(Work work);
-  Status check_volume(Work volume) const;
+  Fault add_node(Work work);
+  Fault check_volume(Work volume) const;
 
  private:
   uint64_t limit_;
@@ -99,57 +99,57 @@ struct MethodCheck {
   }
   /// kInvalidBundle at this value, with its name.
 #if LAZYRT_MESSAGES
-  Status bad_value(size_t id, const char* format, ...) const __attribute__((format(printf, 3, 4)));
+  Fault bad_value(size_t id, const char* format, ...) const __attribute__((format(printf, 3, 4)));
 #else
   template <size_t N, class... Args>
-  __attribute__((always_inline)) Status bad_value(size_t id, const char (&format)[N],
-                                                  const Args&... args) const {
-    return Status(Error::kInvalidBundle, format, args...).with_context("value %zu", id);
+  __attribute__((always_inline)) Fault bad_value(size_t id, const char (&format)[N],
+                                                 const Args&... args) const {
+    return Fault(Error::kInvalidBundle, format, args...).with_context("value %zu", id);
   }
 #endif
   /// `status` at this node, with its op and source line; ok stays ok.
-  Status at_node(int32_t node, const Status& status) const;
+  Fault at_node(int32_t node, const Fault& status) const;
 };
 
 /// kInvalidBundle with this text.
 #if LAZYRT_MESSAGES
-Status bad_bundle(const char* format, ...) __attribute__((format(printf, 1, 2)));
+Fault bad_bundle(const char* format, ...) __attribute__((format(printf, 1, 2)));
 #else
 template <size_t N, class... Args>
-__attribute__((always_inline)) inline Status bad_bundle(const char (&format)[N],
-                                                        const Args&... args) {
-  return Status(Error::kInvalidBundle, format, args...);
+__attribute__((always_inline)) inline Fault bad_bundle(const char (&format)[N],
+                                                       const Args&... args) {
+  return Fault(Error::kInvalidBundle, format, args...);
 }
 #endif
 
 // The rules, in the order in which they build on each other.
-Status check_values(MethodCheck* check);           // value_rules.cpp
-Status check_input_bindings(MethodCheck* check);   // interface_rules.cpp
-Status check_nodes(MethodCheck* check);            // node_rules.cpp
-Status check_guards(const MethodCheck& check);     // guard_rules.cpp
-Status check_states(MethodCheck* check);           // state_rules.cpp
-Status check_output_bindings(MethodCheck* check);  // interface_rules.cpp
-Status check_memory(MethodCheck* check);           // memory_rules.cpp
-Status check_samples(const MethodCheck& check);    // sample_rules.cpp
-Status check_symbols(const MethodCheck& check);    // symbol_rules.cpp
-Status check_reserved(const MethodCheck& check);   // reserved_rules.cpp
-Status check_texts(const MethodCheck& check);      // text_rules.cpp
+Fault check_values(MethodCheck* check);           // value_rules.cpp
+Fault check_input_bindings(MethodCheck* check);   // interface_rules.cpp
+Fault check_nodes(MethodCheck* check);            // node_rules.cpp
+Fault check_guards(const MethodCheck& check);     // guard_rules.cpp
+Fault check_states(MethodCheck* check);           // state_rules.cpp
+Fault check_output_bindings(MethodCheck* check);  // interface_rules.cpp
+Fault check_memory(MethodCheck* check);           // memory_rules.cpp
+Fault check_samples(const MethodCheck& check);    // sample_rules.cpp
+Fault check_symbols(const MethodCheck& check);    // symbol_rules.cpp
+Fault check_reserved(const MethodCheck& check);   // reserved_rules.cpp
+Fault check_texts(const MethodCheck& check);      // text_rules.cpp
 /// kUnsupported names the first part that this runtime cannot run.
-Status check_supported(const MethodCheck& check);  // reserved_rules.cpp
+Fault check_supported(const MethodCheck& check);  // reserved_rules.cpp
 
 /// Element count × element size without overflow, and no more than a file may say.
 bool checked_bytes(const TensorSpec& spec, uint64_t* bytes);  // value_rules.cpp
 
 /// As check_texts, of what the exporter noted.
-Status check_info(const fb::Bundle& bundle, Budget* budget);  // text_rules.cpp
+Fault check_info(const fb::Bundle& bundle, Budget* budget);  // text_rules.cpp
 
 /// Arena and states fit into `limit`. REQUIRES: check_values.
-Status check_memory_limit(const MethodCheck& check, uint64_t limit);  // state_rules.cpp
+Fault check_memory_limit(const MethodCheck& check, uint64_t limit);  // state_rules.cpp
 /// The variant has its method's interface and states. REQUIRES: both were checked.
-Status check_variant(const fb::Method& method, const fb::Method& variant);  // variant_rules.cpp
+Fault check_variant(const fb::Method& method, const fb::Method& variant);  // variant_rules.cpp
 
 /// No two of `names` are equal; each has 1..kBundleMaxNameBytes bytes. `what`: "input", "method",
 /// ... Reorders `names`.
-Status check_names(Array<const flatbuffers::String*>* names, Word what, Budget* budget);
+Fault check_names(Array<const flatbuffers::String*>* names, Word what, Budget* budget);
 
 }  // namespace lazyrt

@@ -36,43 +36,43 @@ struct Scratch {
 };
 
 /// `a`, `b` and `c` make the name of what is missing.
-Status not_built(const OpTable& ops, const char* a, const char* b, const char* c) {
+Fault not_built(const OpTable& ops, const char* a, const char* b, const char* c) {
   if (ops.selection == nullptr) {
-    return Status(Error::kUnsupported, "%s%s%s is not built into this runtime", a, b, c);
+    return Fault(Error::kUnsupported, "%s%s%s is not built into this runtime", a, b, c);
   }
-  return Status(Error::kUnsupported, "%s%s%s was left out: add this bundle to %s", a, b, c,
-                ops.selection);
+  return Fault(Error::kUnsupported, "%s%s%s was left out: add this bundle to %s", a, b, c,
+               ops.selection);
 }
 
-Status check_op(const MethodCheck& c, const fb::Node& node, const OpEntry** entry) {
+Fault check_op(const MethodCheck& c, const fb::Node& node, const OpEntry** entry) {
   const auto kind = node.op_type();
   if (kind > fb::OpAttrs::MAX) {
-    return Status(Error::kUnsupported,
-                  "operator number %d is newer than this runtime, which knows %d",
-                  static_cast<int>(kind), static_cast<int>(fb::OpAttrs::MAX));
+    return Fault(Error::kUnsupported,
+                 "operator number %d is newer than this runtime, which knows %d",
+                 static_cast<int>(kind), static_cast<int>(fb::OpAttrs::MAX));
   }
   if (kind == fb::OpAttrs::NONE || node.op() == nullptr) return bad_bundle("it has no operator");
   *entry = c.ops.find(attrs_of(node));
   if (*entry != nullptr) return {};
   if (kind == fb::OpAttrs::CustomOp) {
     const fb::CustomOp& op = *node.op_as_CustomOp();
-    return Status(Error::kUnsupported,
-                  "custom operator '%.60s' version %u is not in the table given to load",
-                  text_of(op.name()), static_cast<unsigned>(op.version()));
+    return Fault(Error::kUnsupported,
+                 "custom operator '%.60s' version %u is not in the table given to load",
+                 text_of(op.name()), static_cast<unsigned>(op.version()));
   }
   return not_built(c.ops, "operator ", fb::EnumNameOpAttrs(kind), "");
 }
 
 /// A selective build was made for every type that the node's operands and results have.
-Status check_kept(const MethodCheck& c, const OpEntry& op, const fb::Node& node,
-                  const Scratch& scratch) {
+Fault check_kept(const MethodCheck& c, const OpEntry& op, const fb::Node& node,
+                 const Scratch& scratch) {
   if (op.kept == nullptr) return {};
   const OpFunctions& functions = op.def->functions;
   const int function = functions.number == nullptr ? 0 : functions.number(attrs_of(node));
   const char* name = functions.number == nullptr ? op.name : functions.names()[function];
   const uint32_t types = op.types_of(function);
   if (types == 0) return not_built(c.ops, "function ", name, "");
-  const auto refuse = [&](const Array<TensorSpec>& specs, size_t count) -> Status {
+  const auto refuse = [&](const Array<TensorSpec>& specs, size_t count) -> Fault {
     for (size_t i = 0; i < count; ++i) {
       const auto type = static_cast<unsigned>(specs[i].dtype);
       if (specs[i].present() && (types >> type & 1) == 0)
@@ -84,7 +84,7 @@ Status check_kept(const MethodCheck& c, const OpEntry& op, const fb::Node& node,
   return refuse(scratch.outputs, count_of(node.outputs()));
 }
 
-Status check_operand_count(const OpDef& def, const fb::Node& node) {
+Fault check_operand_count(const OpDef& def, const fb::Node& node) {
   const auto inputs = static_cast<int64_t>(count_of(node.inputs()));
   const auto outputs = static_cast<int64_t>(count_of(node.outputs()));
   if (inputs < def.min_inputs || (def.max_inputs >= 0 && inputs > def.max_inputs)) {
@@ -103,10 +103,10 @@ Status check_operand_count(const OpDef& def, const fb::Node& node) {
   return {};
 }
 
-Status check_input(const MethodCheck& c, const OpDef& def, size_t operand, int32_t id) {
+Fault check_input(const MethodCheck& c, const OpDef& def, size_t operand, int32_t id) {
   if (id == -1) {
     const bool optional = operand < 32 && ((def.optional_inputs >> operand) & 1) != 0;
-    return optional ? Status() : bad_bundle("input %zu: it is missing", operand);
+    return optional ? Fault() : bad_bundle("input %zu: it is missing", operand);
   }
   if (!c.is_value(id)) {
     return bad_bundle("input %zu: there is no value %d, the method has %zu", operand, id,
@@ -118,7 +118,7 @@ Status check_input(const MethodCheck& c, const OpDef& def, size_t operand, int32
   return {};
 }
 
-Status check_inputs(MethodCheck* c, const OpDef& def, int32_t index, Scratch* scratch) {
+Fault check_inputs(MethodCheck* c, const OpDef& def, int32_t index, Scratch* scratch) {
   const auto ids = ints_of(c->node(index).inputs());
   for (size_t i = 0; i < ids.size(); ++i) {
     LAZYRT_RETURN_IF_ERROR(check_input(*c, def, i, ids[i]));
@@ -131,7 +131,7 @@ Status check_inputs(MethodCheck* c, const OpDef& def, int32_t index, Scratch* sc
   return {};
 }
 
-Status check_outputs(MethodCheck* c, int32_t index) {
+Fault check_outputs(MethodCheck* c, int32_t index) {
   const auto ids = ints_of(c->node(index).outputs());
   for (size_t i = 0; i < ids.size(); ++i) {
     if (!c->is_value(ids[i])) {
@@ -154,7 +154,7 @@ Status check_outputs(MethodCheck* c, int32_t index) {
 }
 
 /// What a node makes at other sizes: dtype and rank are those of the file.
-Status derive_output(MethodCheck* c, size_t output, size_t id, const TensorSpec& made) {
+Fault derive_output(MethodCheck* c, size_t output, size_t id, const TensorSpec& made) {
   TensorSpec& spec = c->values[id].spec;
   if (made.dtype == spec.dtype && made.shape.rank() == spec.shape.rank()) {
     spec = made;
@@ -167,12 +167,12 @@ Status derive_output(MethodCheck* c, size_t output, size_t id, const TensorSpec&
                     shape_text(spec.shape).text);
 }
 
-Status check_inferred(MethodCheck* c, const OpDef& def, const fb::Node& node, Scratch* scratch) {
+Fault check_inferred(MethodCheck* c, const OpDef& def, const fb::Node& node, Scratch* scratch) {
   const auto ids = ints_of(node.outputs());
   for (size_t i = 0; i < ids.size(); ++i) scratch->outputs[i] = TensorSpec();
   const Span<const TensorSpec> inputs(scratch->inputs.data(), count_of(node.inputs()));
   const Span<TensorSpec> outputs(scratch->outputs.data(), ids.size());
-  const Status status = def.infer(attrs_of(node), inputs, outputs);
+  const Fault status = def.infer(attrs_of(node), inputs, outputs);
   if (status.error() == Error::kUnsupported) return status;
   if (!status.ok()) return status.as(Error::kInvalidBundle);
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -193,15 +193,15 @@ Status check_inferred(MethodCheck* c, const OpDef& def, const fb::Node& node, Sc
 }
 
 /// REQUIRES: check_inferred was ok, and filled the scratch.
-Status check_work(const MethodCheck& c, const OpDef& def, const fb::Node& node,
-                  const Scratch& scratch) {
+Fault check_work(const MethodCheck& c, const OpDef& def, const fb::Node& node,
+                 const Scratch& scratch) {
   const Span<const TensorSpec> inputs(scratch.inputs.data(), count_of(node.inputs()));
   const Span<const TensorSpec> outputs(scratch.outputs.data(), count_of(node.outputs()));
   const auto rule = def.work == nullptr ? work_by_size : def.work;
   return c.work->add_node(rule(attrs_of(node), inputs, outputs));
 }
 
-Status check_node(MethodCheck* c, int32_t index, Scratch* scratch) {
+Fault check_node(MethodCheck* c, int32_t index, Scratch* scratch) {
   const fb::Node& node = c->node(index);
   if (!c->is_source(node.source())) return bad_bundle("there is no source %d", node.source());
   const OpEntry* entry = nullptr;
@@ -216,7 +216,7 @@ Status check_node(MethodCheck* c, int32_t index, Scratch* scratch) {
 }
 
 /// Sizes the scratch for the largest node, and pays for walking all operands.
-Status make_scratch(const MethodCheck& c, Scratch* scratch) {
+Fault make_scratch(const MethodCheck& c, Scratch* scratch) {
   size_t inputs = 0;
   size_t outputs = 0;
   for (int32_t i = 0; i < c.node_count(); ++i) {
@@ -238,23 +238,23 @@ Status make_scratch(const MethodCheck& c, Scratch* scratch) {
 }
 
 /// All operators at once, so that the message counts what is missing.
-Status check_known_ops(const MethodCheck& c) {
+Fault check_known_ops(const MethodCheck& c) {
   Status first;
   int more = 0;
   for (int32_t i = 0; i < c.node_count(); ++i) {
     const OpEntry* entry = nullptr;
-    const Status status = check_op(c, c.node(i), &entry);
-    if (status.ok()) continue;
-    if (status.error() != Error::kUnsupported) return c.at_node(i, status);
+    const Fault fault = check_op(c, c.node(i), &entry);
+    if (fault.ok()) continue;
+    if (fault.error() != Error::kUnsupported) return c.at_node(i, fault);
     if (!first.ok()) ++more;
-    if (first.ok()) first = c.at_node(i, status);
+    if (first.ok()) first = c.at_node(i, fault);
   }
   if (more == 0) return first;
-  if (LAZYRT_MESSAGES == 0) return first.with_context("%d more nodes too", more);
-  return Status(first.error(), "%s; %d more nodes too", first.message(), more);
+  if (LAZYRT_MESSAGES == 0) return Fault(first).with_context("%d more nodes too", more);
+  return Fault(first.error(), "%s; %d more nodes too", first.message(), more);
 }
 
-Status check_all_made(const MethodCheck& c) {
+Fault check_all_made(const MethodCheck& c) {
   for (size_t id = 0; id < c.values.size(); ++id) {
     if (c.values[id].made_at == ValueFacts::kNotMade) return c.bad_value(id, "no node makes it");
   }
@@ -263,7 +263,7 @@ Status check_all_made(const MethodCheck& c) {
 
 }  // namespace
 
-Status check_nodes(MethodCheck* check) {
+Fault check_nodes(MethodCheck* check) {
   Scratch scratch;
   LAZYRT_RETURN_IF_ERROR(make_scratch(*check, &scratch));
   LAZYRT_RETURN_IF_ERROR(check_known_ops(*check));

@@ -11,23 +11,23 @@ struct Listing {
   OpUseHook hook;
   void* context;
 
-  Status operands(const fb::Method& method, const flatbuffers::Vector<int32_t>* ids,
-                  uint32_t* types) const {
+  Fault operands(const fb::Method& method, const flatbuffers::Vector<int32_t>* ids,
+                 uint32_t* types) const {
     for (const int32_t id : ints_of(ids)) {
       if (id < 0) continue;
       if (static_cast<size_t>(id) >= count_of(method.values())) {
-        return Status(Error::kInvalidBundle, "there is no value %d", id);
+        return Fault(Error::kInvalidBundle, "there is no value %d", id);
       }
       const DType type = dtype_of(method.values()->Get(static_cast<uint32_t>(id))->dtype());
       if (dtype_size(type) == 0) {
-        return Status(Error::kInvalidBundle, "value %d has no known type", id);
+        return Fault(Error::kInvalidBundle, "value %d has no known type", id);
       }
       *types |= uint32_t{1} << static_cast<unsigned>(type);
     }
     return {};
   }
 
-  Status function(const OpEntry& op, const OpAttrs& attrs, const char** name) const {
+  Fault function(const OpEntry& op, const OpAttrs& attrs, const char** name) const {
     const OpFunctions& functions = op.def->functions;
     if (functions.number == nullptr) return {};
     const int wanted = functions.number(attrs);
@@ -36,7 +36,7 @@ struct Listing {
     while (names[known] != nullptr && known != wanted) ++known;
     *name = names[known];
     if (*name != nullptr) return {};
-    return Status(Error::kUnsupported, "%s has no function %d", op.name, wanted);
+    return Fault(Error::kUnsupported, "%s has no function %d", op.name, wanted);
   }
 
   void fill_source(const fb::Method& method, const fb::Node& node, OpUse* use) const {
@@ -49,8 +49,8 @@ struct Listing {
     use->line = s.line();
   }
 
-  Status node(const fb::Method& method, const fb::Node& node, OpUse* use) const {
-    if (node.op() == nullptr) return Status(Error::kInvalidBundle, "it has no operator");
+  Fault node(const fb::Method& method, const fb::Node& node, OpUse* use) const {
+    if (node.op() == nullptr) return Fault(Error::kInvalidBundle, "it has no operator");
     fill_source(method, node, use);
     if (node.op_type() == fb::OpAttrs::CustomOp) {
       use->custom = true;
@@ -58,8 +58,8 @@ struct Listing {
     } else {
       const OpEntry* op = ops.find(attrs_of(node));
       if (op == nullptr) {
-        return Status(Error::kUnsupported, "operator number %d is not known",
-                      static_cast<int>(node.op_type()));
+        return Fault(Error::kUnsupported, "operator number %d is not known",
+                     static_cast<int>(node.op_type()));
       }
       use->op = op->name;
       LAZYRT_RETURN_IF_ERROR(function(*op, attrs_of(node), &use->function));
@@ -70,7 +70,7 @@ struct Listing {
     return {};
   }
 
-  Status nodes(const fb::Method& method, size_t variant) const {
+  Fault nodes(const fb::Method& method, size_t variant) const {
     for (uint32_t i = 0; i < count_of(method.nodes()); ++i) {
       OpUse use;
       use.method = text_of(method.name());

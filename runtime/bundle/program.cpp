@@ -11,16 +11,15 @@
 namespace lazyrt {
 namespace {
 
-Status make_state(const AllocatorHooks& hooks, ProgramState** state) {
+Fault make_state(const AllocatorHooks& hooks, ProgramState** state) {
   if ((hooks.allocate == nullptr) != (hooks.release == nullptr)) {
-    return Status(Error::kInvalidArgument,
-                  "LoadOptions::allocator needs both allocate and release");
+    return Fault(Error::kInvalidArgument, "LoadOptions::allocator needs both allocate and release");
   }
   const Allocator allocator = hooks.allocate == nullptr
                                   ? platform_allocator()
                                   : Allocator{hooks.context, hooks.allocate, hooks.release};
   void* memory = allocator.allocate(allocator.context, sizeof(ProgramState), alignof(ProgramState));
-  if (memory == nullptr) return Status(Error::kOutOfMemory, "no memory for a program");
+  if (memory == nullptr) return Fault(Error::kOutOfMemory, "no memory for a program");
   *state = new (memory) ProgramState;
   (*state)->allocator = allocator;
   return {};
@@ -33,8 +32,8 @@ void destroy_state(ProgramState* state) {
   allocator.release(allocator.context, state);
 }
 
-Status read_program(Span<const uint8_t> bytes, const OpTable& ops, const LoadOptions& options,
-                    ProgramState* state) {
+Fault read_program(Span<const uint8_t> bytes, const OpTable& ops, const LoadOptions& options,
+                   ProgramState* state) {
   state->ops = &ops;
   state->options = options;
   state->bytes = bytes.size();
@@ -43,7 +42,7 @@ Status read_program(Span<const uint8_t> bytes, const OpTable& ops, const LoadOpt
   const uint64_t wanted = memory_limit_of(options.memory_limit);
   const uint64_t limit = wanted < kLeast ? kLeast : wanted;
   CountedMemory memory(state->allocator, limit);
-  Status status = verify_bundle(state->sections, ops, options, memory.allocator());
+  Fault status = verify_bundle(state->sections, ops, options, memory.allocator());
   if (kDynamicShapes && status.ok()) status = check_bounds(*state, memory.allocator());
   return memory.explained(status, "LoadOptions::memory_limit");
 }
@@ -72,8 +71,8 @@ Result<size_t> find_name(const Vector* items, std::string_view name, Word what) 
     if (name == candidate) return static_cast<size_t>(i);
     names.add(candidate);
   }
-  return Status(Error::kNotFound, "no %s '%.*s'; there is: %s", what,
-                static_cast<int>(name.size() < 60 ? name.size() : 60), name.data(), names.text());
+  return Fault(Error::kNotFound, "no %s '%.*s'; there is: %s", what,
+               static_cast<int>(name.size() < 60 ? name.size() : 60), name.data(), names.text());
 }
 
 const fb::Value& value_of(const fb::Method& method, const fb::Binding& binding) {
@@ -108,7 +107,7 @@ Result<Program> Program::load(Span<const uint8_t> bytes, const OpTable& ops,
                               const LoadOptions& options) {
   Program program;
   LAZYRT_RETURN_IF_ERROR(make_state(options.allocator, &program.state_));
-  const Status status = read_program(bytes, ops, options, program.state_);
+  const Fault status = read_program(bytes, ops, options, program.state_);
   if (!status.ok()) return status;
   return program;
 }
@@ -118,8 +117,8 @@ Result<Program> Program::open(const char* path, const OpTable& ops, const LoadOp
   LAZYRT_RETURN_IF_ERROR(make_state(options.allocator, &program.state_));
   MappedFile& file = program.state_->file;
   LAZYRT_RETURN_IF_ERROR(platform_map_file(path, &file));
-  if (file.bytes == 0) return Status(Error::kInvalidBundle, "'%.150s' is empty", path);
-  const Status status = read_program({file.data, file.bytes}, ops, options, program.state_);
+  if (file.bytes == 0) return Fault(Error::kInvalidBundle, "'%.150s' is empty", path);
+  const Fault status = read_program({file.data, file.bytes}, ops, options, program.state_);
   if (!status.ok()) return status;
   return program;
 }

@@ -4,52 +4,54 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/bundle/structure.h"
+
 namespace lazyrt {
 namespace {
 
-Status bad(Word what) { return Status(Error::kInvalidBundle, "prolog: %s", what); }
+Fault bad(Word what) { return Fault(Error::kInvalidBundle, "prolog: %s", what); }
 
-Status check_identity(Span<const uint8_t> file) {
+Fault check_identity(Span<const uint8_t> file) {
   if (reinterpret_cast<uintptr_t>(file.data()) % kBundleAlignment != 0) {
-    return Status(Error::kInvalidArgument, "the bundle's bytes must be aligned to %d",
-                  static_cast<int>(kBundleAlignment));
+    return Fault(Error::kInvalidArgument, "the bundle's bytes must be aligned to %d",
+                 static_cast<int>(kBundleAlignment));
   }
   if (file.size() < sizeof(kBundleMagic) ||
       std::memcmp(file.data(), kBundleMagic, sizeof(kBundleMagic)) != 0) {
-    return Status(Error::kInvalidBundle, "not a LazyRT bundle: it does not begin with %.8s",
-                  kBundleMagic);
+    return Fault(Error::kInvalidBundle, "not a LazyRT bundle: it does not begin with %.8s",
+                 kBundleMagic);
   }
   if (file.size() < sizeof(BundleProlog)) return bad("the file is truncated");
   return {};
 }
 
-Status check_version(const BundleProlog& prolog) {
+Fault check_version(const BundleProlog& prolog) {
   if (prolog.major == kBundleMajor) return {};
   if (prolog.major == 0) return bad("version 0 does not exist");
-  return Status(Error::kVersion,
-                "the bundle has format version %" PRIu32 ".%" PRIu32 ", this runtime reads %" PRIu32
-                ".x: update the runtime or export again with its lazy-export",
-                prolog.major, prolog.minor, kBundleMajor);
+  return Fault(Error::kVersion,
+               "the bundle has format version %" PRIu32 ".%" PRIu32 ", this runtime reads %" PRIu32
+               ".x: update the runtime or export again with its lazy-export",
+               prolog.major, prolog.minor, kBundleMajor);
 }
 
 /// The section [offset, offset + bytes) begins at or after `*end` and ends in the file; moves *end.
-Status check_section(Word name, uint64_t offset, uint64_t bytes, uint64_t alignment,
-                     uint64_t file_bytes, uint64_t* end) {
+Fault check_section(Word name, uint64_t offset, uint64_t bytes, uint64_t alignment,
+                    uint64_t file_bytes, uint64_t* end) {
   if (offset % alignment != 0) {
-    return Status(Error::kInvalidBundle, "prolog: %s section is not aligned to %" PRIu64, name,
-                  alignment);
+    return Fault(Error::kInvalidBundle, "prolog: %s section is not aligned to %" PRIu64, name,
+                 alignment);
   }
   if (offset < *end || offset - *end >= alignment) {
-    return Status(Error::kInvalidBundle, "prolog: %s section is not next to the one before", name);
+    return Fault(Error::kInvalidBundle, "prolog: %s section is not next to the one before", name);
   }
   if (offset > file_bytes || bytes > file_bytes - offset) {
-    return Status(Error::kInvalidBundle, "prolog: %s section ends outside of the file", name);
+    return Fault(Error::kInvalidBundle, "prolog: %s section ends outside of the file", name);
   }
   *end = offset + bytes;
   return {};
 }
 
-Status check_sections(const BundleProlog& p, uint64_t file_bytes) {
+Fault check_sections(const BundleProlog& p, uint64_t file_bytes) {
   uint64_t end = sizeof(BundleProlog);
   LAZYRT_RETURN_IF_ERROR(check_section("metadata", p.metadata_offset, p.metadata_bytes,
                                        kBundleAlignment, file_bytes, &end));
@@ -64,13 +66,13 @@ Status check_sections(const BundleProlog& p, uint64_t file_bytes) {
   return {};
 }
 
-Status check_prolog(const BundleProlog& p, uint64_t file_bytes) {
+Fault check_prolog(const BundleProlog& p, uint64_t file_bytes) {
   LAZYRT_RETURN_IF_ERROR(check_version(p));
   if (prolog_checksum(p) != p.prolog_checksum) return bad("its checksum does not match");
   if (p.file_bytes != file_bytes) {
-    return Status(Error::kInvalidBundle,
-                  "prolog: the file should have %" PRIu64 " bytes, it has %" PRIu64, p.file_bytes,
-                  file_bytes);
+    return Fault(Error::kInvalidBundle,
+                 "prolog: the file should have %" PRIu64 " bytes, it has %" PRIu64, p.file_bytes,
+                 file_bytes);
   }
   for (uint64_t word : p.reserved) {
     if (word != 0 && p.minor <= kBundleMinor) return bad("a reserved word is not 0");
@@ -78,10 +80,10 @@ Status check_prolog(const BundleProlog& p, uint64_t file_bytes) {
   return check_sections(p, file_bytes);
 }
 
-Status check_data_checksum(Span<const uint8_t> file, const BundleProlog& p) {
+Fault check_data_checksum(Span<const uint8_t> file, const BundleProlog& p) {
   const auto data = file.subspan(p.constants_offset, file.size() - p.constants_offset);
   if (Checksum64::of(data.data(), data.size()) == p.data_checksum) return {};
-  return Status(Error::kInvalidBundle, "constants and samples: their checksum does not match");
+  return Fault(Error::kInvalidBundle, "constants and samples: their checksum does not match");
 }
 
 /// The last bytes of a path that fit.
@@ -90,39 +92,35 @@ const char* path_end(const char* path, size_t room) {
   return n <= room ? path : path + (n - room);
 }
 
-Status damaged_metadata() {
-  return Status(Error::kInvalidBundle,
-                "metadata: the FlatBuffer is damaged, nested too deeply or too big");
+Fault damaged_metadata() {
+  return Fault(Error::kInvalidBundle,
+               "metadata: the FlatBuffer is damaged, nested too deeply or too big");
 }
 
-Status check_flatbuffer(Span<const uint8_t> metadata) {
+Fault check_flatbuffer(Span<const uint8_t> metadata) {
   if (metadata.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
-    return Status(Error::kInvalidBundle, "metadata of 2 GiB or more");
+    return Fault(Error::kInvalidBundle, "metadata of 2 GiB or more");
   if (metadata.size() < 8 || !fb::BundleBufferHasIdentifier(metadata.data())) {
-    return Status(Error::kInvalidBundle, "metadata: not a FlatBuffer of kind %s",
-                  fb::BundleIdentifier());
+    return Fault(Error::kInvalidBundle, "metadata: not a FlatBuffer of kind %s",
+                 fb::BundleIdentifier());
   }
-  flatbuffers::Verifier verifier(metadata.data(), metadata.size(), kBundleMaxDepth,
-                                 kBundleMaxTables);
-  return fb::VerifyBundleBuffer(verifier) ? Status() : damaged_metadata();
+  return is_bundle_structure(metadata) ? Fault() : damaged_metadata();
 }
 
 }  // namespace
 
-Status check_method_structure(Span<const uint8_t> metadata, const fb::Method& method) {
-  flatbuffers::Verifier verifier(metadata.data(), metadata.size(), kBundleMaxDepth,
-                                 kBundleMaxTables);
-  return method.Verify(verifier) ? Status() : damaged_metadata();
+Fault check_method_structure(Span<const uint8_t> metadata, const fb::Method& method) {
+  return is_method_structure(metadata, method) ? Fault() : damaged_metadata();
 }
 
-Status read_sections(Span<const uint8_t> file, bool check_data, BundleSections* out) {
+Fault read_sections(Span<const uint8_t> file, bool check_data, BundleSections* out) {
   LAZYRT_RETURN_IF_ERROR(check_identity(file));
   BundleProlog p;
   std::memcpy(&p, file.data(), sizeof(p));
   LAZYRT_RETURN_IF_ERROR(check_prolog(p, file.size()));
   const auto metadata = file.subspan(p.metadata_offset, p.metadata_bytes);
   if (Checksum64::of(metadata.data(), metadata.size()) != p.metadata_checksum) {
-    return Status(Error::kInvalidBundle, "metadata: its checksum does not match");
+    return Fault(Error::kInvalidBundle, "metadata: its checksum does not match");
   }
   LAZYRT_RETURN_IF_ERROR(check_flatbuffer(metadata));
   if (check_data) LAZYRT_RETURN_IF_ERROR(check_data_checksum(file, p));
@@ -143,24 +141,35 @@ SourcePlace source_place(const fb::Method& method, int32_t source) {
   return place;
 }
 
+namespace {
+
+const char* module_path_of(const fb::Method& method, int32_t source) {
+  if (source < 0 || static_cast<size_t>(source) >= count_of(method.sources())) return "";
+  return text_of(method.sources()->Get(static_cast<uint32_t>(source))->module_path());
+}
+
+}  // namespace
+
 NodePlace node_place(const fb::Method& method, size_t index, const OpTable& ops) {
   NodePlace place = {};
   if (LAZYRT_MESSAGES == 0) return place;
-  const char* op = "unknown op";
+  place.op = "unknown op";
   SourcePlace source = {};
   if (index < count_of(method.nodes())) {
     const fb::Node& node = *method.nodes()->Get(static_cast<uint32_t>(index));
     const bool known = node.op() != nullptr && node.op_type() <= fb::OpAttrs::MAX;
     const OpEntry* entry = known ? ops.find(attrs_of(node)) : nullptr;
-    if (entry != nullptr) op = entry->name;
+    if (entry != nullptr) place.op = entry->name;
     source = source_place(method, node.source());
+    place.module_path = module_path_of(method, node.source());
   }
   const char* name = text_of(method.name());
   if (source.text[0] != '\0') {
     snprintf(place.text, sizeof(place.text), "method '%.30s', node %zu (%.30s from %s)", name,
-             index, op, source.text);
+             index, place.op, source.text);
   } else {
-    snprintf(place.text, sizeof(place.text), "method '%.30s', node %zu (%.30s)", name, index, op);
+    snprintf(place.text, sizeof(place.text), "method '%.30s', node %zu (%.30s)", name, index,
+             place.op);
   }
   return place;
 }

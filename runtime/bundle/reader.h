@@ -2,9 +2,9 @@
 
 // From the bytes of a file to its sections, and small reads of the schema's tables.
 
-#include "lazyrt/error.h"
 #include "lazyrt/span.h"
 #include "lazyrt/tensor_view.h"
+#include "runtime/core/fault.h"
 #include "runtime/op/op_def.h"
 #include "schema/bundle_file.h"
 #include "schema/bundle_generated.h"
@@ -25,11 +25,11 @@ struct BundleSections {
 };
 
 /// Checks prolog, checksums and the FlatBuffer's structure. What the tables say is not checked yet.
-Status read_sections(Span<const uint8_t> file, bool check_data, BundleSections* out);
+Fault read_sections(Span<const uint8_t> file, bool check_data, BundleSections* out);
 
 /// Checks the structure of a method, its variants among it: that no offset in it leads outside of
 /// the metadata. REQUIRES: `method` is where a method was in metadata whose structure was checked.
-Status check_method_structure(Span<const uint8_t> metadata, const fb::Method& method);
+Fault check_method_structure(Span<const uint8_t> metadata, const fb::Method& method);
 
 /// Number of elements of a vector that may be absent.
 template <class V>
@@ -88,6 +88,12 @@ SourcePlace source_place(const fb::Method& method, int32_t source);
 /// "method 'forward', node 12 (conv2d from model.py:33)": where a message about a node points.
 struct NodePlace {
   char text[140];
+  const char* op = "";           ///< as the operators' table lives
+  const char* module_path = "";  ///< as the bundle lives
+
+  Fault of(size_t node, const Fault& fault) const {
+    return fault.at_node(node, text, op, module_path);
+  }
 };
 NodePlace node_place(const fb::Method& method, size_t node, const OpTable& ops);
 

@@ -7,7 +7,7 @@
 namespace lazyrt {
 namespace {
 
-Status check_scales(const MethodCheck& c, size_t id, const fb::Quantization& q) {
+Fault check_scales(const MethodCheck& c, size_t id, const fb::Quantization& q) {
   LAZYRT_RETURN_IF_ERROR(c.budget->charge(count_of(q.scales()) * 12));
   for (uint32_t i = 0; i < count_of(q.scales()); ++i) {
     const float scale = q.scales()->Get(i);
@@ -17,7 +17,7 @@ Status check_scales(const MethodCheck& c, size_t id, const fb::Quantization& q) 
   return {};
 }
 
-Status check_quantization(const MethodCheck& c, size_t id) {
+Fault check_quantization(const MethodCheck& c, size_t id) {
   const fb::Quantization* q = c.value(id).quantization();
   if (q == nullptr) return {};
   if (!is_aligned(q->zero_points())) return c.bad_value(id, "its zero points are not aligned");
@@ -38,26 +38,25 @@ Status check_quantization(const MethodCheck& c, size_t id) {
 }
 
 /// Elements of whole bytes, not quantized.
-Status check_runs(const MethodCheck& c, size_t id) {
+Fault check_runs(const MethodCheck& c, size_t id) {
   const DType dtype = c.values[id].spec.dtype;
   const bool packed = dtype_size(dtype) == 0;
   if (!packed && c.value(id).quantization() == nullptr) return {};
-  return Status(Error::kUnsupported,
-                "method '%.60s' has %s values (value %zu, '%.40s'), which this runtime cannot run",
-                c.name(), packed ? dtype_name(dtype) : "quantized", id,
-                text_of(c.value(id).name()));
+  return Fault(Error::kUnsupported,
+               "method '%.60s' has %s values (value %zu, '%.40s'), which this runtime cannot run",
+               c.name(), packed ? dtype_name(dtype) : "quantized", id, text_of(c.value(id).name()));
 }
 
 }  // namespace
 
-Status check_reserved(const MethodCheck& check) {
+Fault check_reserved(const MethodCheck& check) {
   for (size_t id = 0; id < check.values.size(); ++id) {
     LAZYRT_RETURN_IF_ERROR(check_quantization(check, id));
   }
   return {};
 }
 
-Status check_supported(const MethodCheck& check) {
+Fault check_supported(const MethodCheck& check) {
   for (size_t id = 0; id < check.values.size(); ++id) {
     LAZYRT_RETURN_IF_ERROR(check_runs(check, id));
   }

@@ -19,7 +19,7 @@ bool same_shape(const fb::Blob& blob, const Shape& shape) {
   return shape_of(blob.shape()) == shape;
 }
 
-Status check_blob(const MethodCheck& c, const fb::Blob& blob, const fb::Binding& binding) {
+Fault check_blob(const MethodCheck& c, const fb::Blob& blob, const fb::Binding& binding) {
   const ValueFacts& value = c.values[static_cast<size_t>(binding.value())];
   const char* name = text_of(binding.name());
   if (!is_aligned(blob.shape())) return bad_bundle("'%.60s': its shape is not aligned", name);
@@ -41,7 +41,7 @@ Status check_blob(const MethodCheck& c, const fb::Blob& blob, const fb::Binding&
   return {};
 }
 
-Status check_blobs(const MethodCheck& c, const Blobs* blobs, const Bindings* bindings, Word what) {
+Fault check_blobs(const MethodCheck& c, const Blobs* blobs, const Bindings* bindings, Word what) {
   if (count_of(blobs) != count_of(bindings)) {
     return bad_bundle("%zu %ss, the method has %zu", count_of(blobs), what, count_of(bindings));
   }
@@ -55,7 +55,7 @@ Status check_blobs(const MethodCheck& c, const Blobs* blobs, const Bindings* bin
 
 bool is_tolerance(float x) { return std::isfinite(x) && x >= 0; }
 
-Status check_sample(const MethodCheck& c, const fb::Sample& sample) {
+Fault check_sample(const MethodCheck& c, const fb::Sample& sample) {
   LAZYRT_RETURN_IF_ERROR(check_blobs(c, sample.inputs(), c.method.inputs(), "input"));
   LAZYRT_RETURN_IF_ERROR(check_blobs(c, sample.outputs(), c.method.outputs(), "output"));
   if (!is_tolerance(sample.absolute()) || !is_tolerance(sample.relative())) {
@@ -66,7 +66,7 @@ Status check_sample(const MethodCheck& c, const fb::Sample& sample) {
 
 }  // namespace
 
-Status check_samples(const MethodCheck& check) {
+Fault check_samples(const MethodCheck& check) {
   for (uint32_t i = 0; i < count_of(check.method.samples()); ++i) {
     LAZYRT_RETURN_IF_ERROR(check.budget->charge(8));
     LAZYRT_RETURN_IF_ERROR(

@@ -16,7 +16,7 @@ bool same_type(const TensorSpec& a, const TensorSpec& b) {
   return a.dtype == b.dtype && a.shape == b.shape;
 }
 
-Status check_initial(const MethodCheck& c, const fb::State& state, const ValueFacts& value) {
+Fault check_initial(const MethodCheck& c, const fb::State& state, const ValueFacts& value) {
   if (state.initial() == -1) return {};
   if (!c.is_value(state.initial())) return bad_bundle("there is no value %d", state.initial());
   const ValueFacts& initial = c.values[static_cast<size_t>(state.initial())];
@@ -28,7 +28,7 @@ Status check_initial(const MethodCheck& c, const fb::State& state, const ValueFa
                     shape_text(value.spec.shape).text);
 }
 
-Status check_next(MethodCheck* c, const fb::State& state, const ValueFacts& value) {
+Fault check_next(MethodCheck* c, const fb::State& state, const ValueFacts& value) {
   if (!c->is_value(state.next())) return bad_bundle("there is no value %d", state.next());
   ValueFacts& next = c->values[static_cast<size_t>(state.next())];
   if (next.kind == fb::ValueKind::State && state.next() != state.value()) {
@@ -42,7 +42,7 @@ Status check_next(MethodCheck* c, const fb::State& state, const ValueFacts& valu
   return {};
 }
 
-Status check_state(MethodCheck* c, const fb::State& state) {
+Fault check_state(MethodCheck* c, const fb::State& state) {
   if (!c->is_value(state.value())) return bad_bundle("there is no value %d", state.value());
   ValueFacts& value = c->values[static_cast<size_t>(state.value())];
   if (value.kind != fb::ValueKind::State) {
@@ -54,7 +54,7 @@ Status check_state(MethodCheck* c, const fb::State& state) {
   return check_next(c, state, value);
 }
 
-Status check_all(MethodCheck* c) {
+Fault check_all(MethodCheck* c) {
   const size_t count = count_of(c->method.states());
   LAZYRT_RETURN_IF_ERROR(c->budget->charge(count * kHonestStateBytes));
   Array<const flatbuffers::String*> names;
@@ -77,11 +77,11 @@ Status check_all(MethodCheck* c) {
 
 }  // namespace
 
-Status check_states(MethodCheck* check) {
+Fault check_states(MethodCheck* check) {
   return check_all(check).with_context("method '%.30s'", check->name());
 }
 
-Status check_memory_limit(const MethodCheck& check, uint64_t limit) {
+Fault check_memory_limit(const MethodCheck& check, uint64_t limit) {
   limit = std::min<uint64_t>(memory_limit_of(limit), SIZE_MAX / 4);
   uint64_t bytes = check.method.arena_bytes();
   bool fits = bytes <= limit;
@@ -92,10 +92,10 @@ Status check_memory_limit(const MethodCheck& check, uint64_t limit) {
     if (!fits) break;
   }
   if (fits) return {};
-  return Status(Error::kOutOfMemory,
-                "method '%.60s': its arena and states need %" PRIu64
-                " bytes or more, memory_limit is %" PRIu64,
-                check.name(), bytes, limit);
+  return Fault(Error::kOutOfMemory,
+               "method '%.60s': its arena and states need %" PRIu64
+               " bytes or more, memory_limit is %" PRIu64,
+               check.name(), bytes, limit);
 }
 
 }  // namespace lazyrt

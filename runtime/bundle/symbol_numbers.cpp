@@ -67,14 +67,14 @@ double compute_real(fb::TermOp op, double a, double b) {
 bool is_of_integers(fb::TermOp op) {
   return op == fb::TermOp::FloorDivide || op == fb::TermOp::Remainder;
 }
-Status make_integer(double value, TermNumber* out) {
+Fault make_integer(double value, TermNumber* out) {
   constexpr double kMost = 9007199254740992;  // 2^53: beyond it not every integer is a double
   if (!(std::fabs(value) <= kMost)) return bad_bundle("%g has no integer", value);
   out->integer = static_cast<int64_t>(value);
   return {};
 }
 
-Status make_real(double value, TermNumber* out) {
+Fault make_real(double value, TermNumber* out) {
   if (!std::isfinite(value)) return bad_bundle("the number is not finite");
   out->is_real = true;
   out->real = value;
@@ -83,7 +83,7 @@ Status make_real(double value, TermNumber* out) {
 
 }  // namespace
 
-Status compute_term(fb::TermOp op, const TermNumber& a, const TermNumber& b, TermNumber* out) {
+Fault compute_term(fb::TermOp op, const TermNumber& a, const TermNumber& b, TermNumber* out) {
   if (op == fb::TermOp::Floor) return make_integer(std::floor(a.as_real()), out);
   if (op == fb::TermOp::Round) return make_integer(std::nearbyint(a.as_real()), out);
   const bool is_real = op == fb::TermOp::Divide || is_of_one(op) || a.is_real || b.is_real;
@@ -100,7 +100,7 @@ namespace {
 /// A number that has no operands; false: it has.
 bool is_leaf(fb::TermOp op) { return op <= fb::TermOp::Symbol; }
 
-Status read_leaf(const fb::Term& term, Span<const int64_t> symbols, TermNumber* out) {
+Fault read_leaf(const fb::Term& term, Span<const int64_t> symbols, TermNumber* out) {
   if (term.op() == fb::TermOp::Real) return make_real(term.real(), out);
   out->integer = term.integer();
   if (term.op() == fb::TermOp::Integer) return {};
@@ -110,11 +110,11 @@ Status read_leaf(const fb::Term& term, Span<const int64_t> symbols, TermNumber* 
   return {};
 }
 
-Status evaluate_term(const fb::Term& term, size_t index, Span<const int64_t> symbols,
-                     Array<TermNumber>* numbers) {
+Fault evaluate_term(const fb::Term& term, size_t index, Span<const int64_t> symbols,
+                    Array<TermNumber>* numbers) {
   if (term.op() > fb::TermOp::MAX) {
-    return Status(Error::kUnsupported, "its operation %d is newer than this runtime",
-                  static_cast<int>(term.op()));
+    return Fault(Error::kUnsupported, "its operation %d is newer than this runtime",
+                 static_cast<int>(term.op()));
   }
   TermNumber& out = (*numbers)[index];
   if (is_leaf(term.op())) return read_leaf(term, symbols, &out);
@@ -133,7 +133,7 @@ void put(T value, PatchBytes* out) {
   std::memcpy(out->bytes, &value, sizeof(T));
 }
 
-Status encode(const TermNumber& number, fb::FieldType type, PatchBytes* out) {
+Fault encode(const TermNumber& number, fb::FieldType type, PatchBytes* out) {
   const bool real_field = type == fb::FieldType::Float32 || type == fb::FieldType::Float64;
   if (number.is_real && !real_field) return bad_bundle("a real number for an integer field");
   switch (type) {
@@ -175,7 +175,7 @@ class Bytes {
 };
 
 /// Element `index` of the vector whose offset is at *at.
-Status find_element(const Bytes& bytes, int32_t index, uint32_t width, uint64_t* at) {
+Fault find_element(const Bytes& bytes, int32_t index, uint32_t width, uint64_t* at) {
   if (!bytes.holds(*at, 4)) return bad_bundle("the field is no vector");
   const uint64_t vector = *at + bytes.word(*at);
   if (!bytes.holds(vector, 4)) return bad_bundle("the field is no vector");
@@ -185,8 +185,8 @@ Status find_element(const Bytes& bytes, int32_t index, uint32_t width, uint64_t*
   return {};
 }
 
-Status find_field(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
-                  PatchBytes* out) {
+Fault find_field(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
+                 PatchBytes* out) {
   if (patch.node() < 0 || static_cast<size_t>(patch.node()) >= count_of(method.nodes()))
     return bad_bundle("there is no node %d", patch.node());
   const fb::Node& node = *method.nodes()->Get(static_cast<uint32_t>(patch.node()));
@@ -228,8 +228,8 @@ SizesText sizes_text(const fb::Method& method, Span<const int64_t> symbols) {
   return out;
 }
 
-Status evaluate_terms(const fb::Method& method, Span<const int64_t> symbols,
-                      const Allocator& memory, Array<TermNumber>* numbers) {
+Fault evaluate_terms(const fb::Method& method, Span<const int64_t> symbols, const Allocator& memory,
+                     Array<TermNumber>* numbers) {
   const auto* terms = method.terms();
   if (terms == nullptr) return {};
   if (reinterpret_cast<uintptr_t>(terms->Data()) % alignof(fb::Term) != 0)
@@ -237,7 +237,7 @@ Status evaluate_terms(const fb::Method& method, Span<const int64_t> symbols,
   if (!numbers->make(terms->size(), memory)) return no_memory_to_check();
   for (uint32_t i = 0; i < terms->size(); ++i) {
     const fb::Term& term = *terms->Get(i);
-    const Status status = evaluate_term(term, i, symbols, numbers);
+    const Fault status = evaluate_term(term, i, symbols, numbers);
     if (!status.ok()) {
       return status.with_context("term %u (%s)", static_cast<unsigned>(i), op_name(term.op()));
     }
@@ -245,11 +245,11 @@ Status evaluate_terms(const fb::Method& method, Span<const int64_t> symbols,
   return {};
 }
 
-Status make_patch(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
-                  const Array<TermNumber>& numbers, PatchBytes* out) {
+Fault make_patch(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
+                 const Array<TermNumber>& numbers, PatchBytes* out) {
   if (patch.type() > fb::FieldType::MAX) {
-    return Status(Error::kUnsupported, "its field type %d is newer than this runtime",
-                  static_cast<int>(patch.type()));
+    return Fault(Error::kUnsupported, "its field type %d is newer than this runtime",
+                 static_cast<int>(patch.type()));
   }
   if (patch.term() < 0 || static_cast<size_t>(patch.term()) >= numbers.size())
     return bad_bundle("there is no term %d", patch.term());

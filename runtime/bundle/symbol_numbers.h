@@ -29,14 +29,14 @@ inline bool is_of_one(fb::TermOp op) { return op >= fb::TermOp::SquareRoot; }
 /// a op b, or op of a alone. kInvalidBundle: an integer that overflows, a division by what is not
 /// positive, a real number that is not finite. REQUIRES: op is known and no Integer, Real or
 /// Symbol.
-Status compute_term(fb::TermOp op, const TermNumber& a, const TermNumber& b, TermNumber* out);
+Fault compute_term(fb::TermOp op, const TermNumber& a, const TermNumber& b, TermNumber* out);
 
 /// Computes all terms. An error names the term: kUnsupported for an operation that is newer than
 /// this runtime; kInvalidBundle for an operand that is none, an integer that overflows, a division
 /// by what is not positive, a real number that is not finite. REQUIRES: the FlatBuffer's structure
 /// and the symbols were checked; `numbers` is empty.
-Status evaluate_terms(const fb::Method& method, Span<const int64_t> symbols,
-                      const Allocator& memory, Array<TermNumber>* numbers);
+Fault evaluate_terms(const fb::Method& method, Span<const int64_t> symbols, const Allocator& memory,
+                     Array<TermNumber>* numbers);
 
 /// A patch as bytes of the metadata.
 struct PatchBytes {
@@ -48,8 +48,8 @@ struct PatchBytes {
 /// What the patch writes, and where. kUnsupported: a field type that is newer than this runtime;
 /// kInvalidBundle: there is no such node, term, stored field or element, or the field cannot hold
 /// the number. Trusts nothing of the patch. REQUIRES: check_nodes was ok.
-Status make_patch(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
-                  const Array<TermNumber>& numbers, PatchBytes* out);
+Fault make_patch(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
+                 const Array<TermNumber>& numbers, PatchBytes* out);
 
 /// Whether the metadata holds what the patch writes: integers exactly, reals within rounding, as
 /// libraries of mathematics differ in it.

@@ -17,7 +17,7 @@ const fb::Symbol& symbol(const MethodCheck& c, int32_t i) {
   return *c.method.symbols()->Get(static_cast<uint32_t>(i));
 }
 
-Status check_symbol(const fb::Symbol& s) {
+Fault check_symbol(const fb::Symbol& s) {
   const auto min = s.min(), max = s.max(), multiple = s.multiple();
   if (min < 1 || min > max) {
     return bad_bundle("symbol '%.60s': bounds %" PRId64 " to %" PRId64, text_of(s.name()), min,
@@ -29,7 +29,7 @@ Status check_symbol(const fb::Symbol& s) {
                     text_of(s.name()), min, max, multiple);
 }
 
-Status check_each_symbol(const MethodCheck& c) {
+Fault check_each_symbol(const MethodCheck& c) {
   const size_t count = symbol_count(c);
   if (count > kBundleMaxSymbols) {
     return bad_bundle("%zu symbols, at most %u are allowed", count,
@@ -47,7 +47,7 @@ Status check_each_symbol(const MethodCheck& c) {
 }
 
 /// One index for each dim, or none; of constants and states none.
-Status check_indices(const MethodCheck& c, size_t id) {
+Fault check_indices(const MethodCheck& c, size_t id) {
   const auto indices = ints_of(c.value(id).symbols());
   if (indices.empty()) return {};
   LAZYRT_RETURN_IF_ERROR(c.budget->charge(indices.size() * sizeof(int32_t)));
@@ -71,9 +71,9 @@ struct SymbolValues {
   int64_t of[kBundleMaxSymbols] = {};
 };
 
-Status read_extent(const MethodCheck& c, size_t id, int dim, int32_t index, SymbolValues* values) {
+Fault read_extent(const MethodCheck& c, size_t id, int dim, int32_t index, SymbolValues* values) {
   const int64_t extent = c.values[id].spec.shape[dim];
-  const Status status = check_symbol_value(info_of(symbol(c, index)), extent);
+  const Fault status = check_symbol_value(info_of(symbol(c, index)), extent);
   if (!status.ok()) {
     return c.bad_value(id, "dim %d is outside of the bounds of its symbol: %s", dim,
                        status.message());
@@ -86,7 +86,7 @@ Status read_extent(const MethodCheck& c, size_t id, int dim, int32_t index, Symb
 }
 
 /// What the extents of values of this kind (or of all others) say of the symbols.
-Status read_extents(const MethodCheck& c, bool of_inputs, SymbolValues* values) {
+Fault read_extents(const MethodCheck& c, bool of_inputs, SymbolValues* values) {
   for (size_t id = 0; id < c.values.size(); ++id) {
     if ((c.values[id].kind == fb::ValueKind::Input) != of_inputs) continue;
     const auto indices = ints_of(c.value(id).symbols());
@@ -98,7 +98,7 @@ Status read_extents(const MethodCheck& c, bool of_inputs, SymbolValues* values) 
   return {};
 }
 
-Status check_all_given(const MethodCheck& c, const SymbolValues& values) {
+Fault check_all_given(const MethodCheck& c, const SymbolValues& values) {
   for (size_t i = 0; i < symbol_count(c); ++i) {
     if (values.of[i] == 0) {
       return bad_bundle("method '%.30s', symbol '%.60s': no dim of an input gives its value",
@@ -109,7 +109,7 @@ Status check_all_given(const MethodCheck& c, const SymbolValues& values) {
 }
 
 /// What changes with the sizes is in the file, so that it can be written over.
-Status check_stored(const MethodCheck& c) {
+Fault check_stored(const MethodCheck& c) {
   const auto is_stored = [](const auto& table, flatbuffers::voffset_t field) {
     return reinterpret_cast<const flatbuffers::Table&>(table).CheckField(field);
   };
@@ -127,7 +127,7 @@ Status check_stored(const MethodCheck& c) {
   return {};
 }
 
-Status check_patch(const MethodCheck& c, const fb::Patch& patch, const Array<TermNumber>& numbers) {
+Fault check_patch(const MethodCheck& c, const fb::Patch& patch, const Array<TermNumber>& numbers) {
   PatchBytes bytes;
   LAZYRT_RETURN_IF_ERROR(make_patch(c.sections.metadata, c.method, patch, numbers, &bytes));
   if (is_patched(c.sections.metadata, patch.type(), bytes)) return {};
@@ -135,7 +135,7 @@ Status check_patch(const MethodCheck& c, const fb::Patch& patch, const Array<Ter
                     patch.field(), patch.node());
 }
 
-Status check_patches(const MethodCheck& c, const SymbolValues& values) {
+Fault check_patches(const MethodCheck& c, const SymbolValues& values) {
   const auto* patches = c.method.patches();
   LAZYRT_RETURN_IF_ERROR(c.budget->charge(count_of(c.method.terms()) * sizeof(fb::Term) +
                                           count_of(patches) * sizeof(fb::Patch)));
@@ -151,7 +151,7 @@ Status check_patches(const MethodCheck& c, const SymbolValues& values) {
 
 }  // namespace
 
-Status check_symbols(const MethodCheck& check) {
+Fault check_symbols(const MethodCheck& check) {
   LAZYRT_RETURN_IF_ERROR(check_each_symbol(check).with_context("method '%.30s'", check.name()));
   for (size_t id = 0; id < check.values.size(); ++id)
     LAZYRT_RETURN_IF_ERROR(check_indices(check, id));

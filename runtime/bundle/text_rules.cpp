@@ -11,7 +11,7 @@ constexpr uint64_t kHonestTextsBytes = 8;
 
 }  // namespace
 
-Status check_texts(const MethodCheck& check) {
+Fault check_texts(const MethodCheck& check) {
   for (uint32_t i = 0; i < count_of(check.method.sources()); ++i) {
     const fb::Source& s = *check.method.sources()->Get(i);
     LAZYRT_RETURN_IF_ERROR(check.budget->charge(kHonestTextsBytes + count_of(s.aten()) +
@@ -26,7 +26,7 @@ Status check_texts(const MethodCheck& check) {
   return {};
 }
 
-Status check_info(const fb::Bundle& bundle, Budget* budget) {
+Fault check_info(const fb::Bundle& bundle, Budget* budget) {
   for (uint32_t i = 0; i < count_of(bundle.info()); ++i) {
     const fb::KeyValue& entry = *bundle.info()->Get(i);
     LAZYRT_RETURN_IF_ERROR(

@@ -10,24 +10,24 @@ namespace {
 /// Bytes that a Value takes in the smallest honest file.
 constexpr uint64_t kHonestValueBytes = 16;
 
-Status check_kind(const MethodCheck& c, size_t id) {
+Fault check_kind(const MethodCheck& c, size_t id) {
   const auto kind = c.value(id).kind();
   if (kind <= fb::ValueKind::MAX) return {};
-  return Status(Error::kUnsupported,
-                "method '%.60s', value %zu: its kind %d is newer than this runtime", c.name(), id,
-                static_cast<int>(kind));
+  return Fault(Error::kUnsupported,
+               "method '%.60s', value %zu: its kind %d is newer than this runtime", c.name(), id,
+               static_cast<int>(kind));
 }
 
-Status check_dtype(const MethodCheck& c, size_t id) {
+Fault check_dtype(const MethodCheck& c, size_t id) {
   const auto dtype = c.value(id).dtype();
   if (dtype == fb::DType::None) return c.bad_value(id, "it has no dtype");
   if (dtype <= fb::DType::MAX) return {};
-  return Status(Error::kUnsupported,
-                "method '%.60s', value %zu: its dtype %d is newer than this runtime", c.name(), id,
-                static_cast<int>(dtype));
+  return Fault(Error::kUnsupported,
+               "method '%.60s', value %zu: its dtype %d is newer than this runtime", c.name(), id,
+               static_cast<int>(dtype));
 }
 
-Status check_shape(const MethodCheck& c, size_t id) {
+Fault check_shape(const MethodCheck& c, size_t id) {
   if (!is_aligned(c.value(id).shape())) return c.bad_value(id, "its shape is not aligned");
   const size_t rank = count_of(c.value(id).shape());
   if (rank > kMaxRank) return c.bad_value(id, "rank %zu is more than %d", rank, kMaxRank);
@@ -35,7 +35,7 @@ Status check_shape(const MethodCheck& c, size_t id) {
 }
 
 /// What Value.bytes must be.
-Status check_bytes(const MethodCheck& c, size_t id, ValueFacts* facts) {
+Fault check_bytes(const MethodCheck& c, size_t id, ValueFacts* facts) {
   const fb::Value& value = c.value(id);
   facts->spec = spec_of(value);
   uint64_t bytes = 0;
@@ -53,7 +53,7 @@ Status check_bytes(const MethodCheck& c, size_t id, ValueFacts* facts) {
 }
 
 /// [offset, offset + bytes + tail) lies in the arena or in the constants; states are in neither.
-Status check_place(const MethodCheck& c, size_t id, ValueFacts* facts) {
+Fault check_place(const MethodCheck& c, size_t id, ValueFacts* facts) {
   const fb::Value& value = c.value(id);
   if (value.kind() == fb::ValueKind::State) {
     if (value.offset() == 0) return {};
@@ -76,7 +76,7 @@ Status check_place(const MethodCheck& c, size_t id, ValueFacts* facts) {
   return {};
 }
 
-Status check_value(MethodCheck* c, size_t id) {
+Fault check_value(MethodCheck* c, size_t id) {
   LAZYRT_RETURN_IF_ERROR(check_kind(*c, id));
   LAZYRT_RETURN_IF_ERROR(check_dtype(*c, id));
   LAZYRT_RETURN_IF_ERROR(check_shape(*c, id));
@@ -110,7 +110,7 @@ bool checked_bytes(const TensorSpec& spec, uint64_t* bytes) {
   return true;
 }
 
-Status check_values(MethodCheck* check) {
+Fault check_values(MethodCheck* check) {
   const size_t count = count_of(check->method.values());
   LAZYRT_RETURN_IF_ERROR(check->budget->charge(count * kHonestValueBytes));
   if (!check->values.make(count, check->budget->memory())) {

@@ -17,12 +17,12 @@ bool same_text(const flatbuffers::String* a, const flatbuffers::String* b) {
   return std::strcmp(text_of(a), text_of(b)) == 0;
 }
 
-Status other_count(size_t has, Word what, size_t method_has) {
+Fault other_count(size_t has, Word what, size_t method_has) {
   return bad_bundle("%zu %ss, the method has %zu", has, what, method_has);
 }
 
-Status check_bindings(const fb::Method& method, const Bindings* wanted, const fb::Method& variant,
-                      const Bindings* given, Word what) {
+Fault check_bindings(const fb::Method& method, const Bindings* wanted, const fb::Method& variant,
+                     const Bindings* given, Word what) {
   if (count_of(given) != count_of(wanted))
     return other_count(count_of(given), what, count_of(wanted));
   for (uint32_t i = 0; i < count_of(given); ++i) {
@@ -42,7 +42,7 @@ Status check_bindings(const fb::Method& method, const Bindings* wanted, const fb
   return {};
 }
 
-Status check_literals(const fb::Method& method, const fb::Method& variant) {
+Fault check_literals(const fb::Method& method, const fb::Method& variant) {
   const size_t count = count_of(method.literals());
   if (count_of(variant.literals()) != count)
     return other_count(count_of(variant.literals()), "literal", count);
@@ -63,8 +63,8 @@ bool same_initial(const fb::Method& method, int32_t a, const fb::Method& variant
   return value_of(method, a).offset() == value_of(variant, b).offset();
 }
 
-Status check_state(const fb::Method& method, const fb::State& a, const fb::Method& variant,
-                   const fb::State& b) {
+Fault check_state(const fb::Method& method, const fb::State& a, const fb::Method& variant,
+                  const fb::State& b) {
   const TensorSpec x = spec_of(value_of(method, a.value()));
   const TensorSpec y = spec_of(value_of(variant, b.value()));
   const bool same = same_text(a.name(), b.name()) && x.dtype == y.dtype && x.shape == y.shape &&
@@ -74,7 +74,7 @@ Status check_state(const fb::Method& method, const fb::State& a, const fb::Metho
                     text_of(b.name()));
 }
 
-Status check_states(const fb::Method& method, const fb::Method& variant) {
+Fault check_states(const fb::Method& method, const fb::Method& variant) {
   const size_t count = count_of(method.states());
   if (count_of(variant.states()) != count)
     return other_count(count_of(variant.states()), "state", count);
@@ -86,7 +86,7 @@ Status check_states(const fb::Method& method, const fb::Method& variant) {
 }
 
 /// The same symbols, with bounds of its own.
-Status check_same_symbols(const fb::Method& method, const fb::Method& variant) {
+Fault check_same_symbols(const fb::Method& method, const fb::Method& variant) {
   const size_t count = count_of(method.symbols());
   if (count_of(variant.symbols()) != count)
     return other_count(count_of(variant.symbols()), "symbol", count);
@@ -101,7 +101,7 @@ Status check_same_symbols(const fb::Method& method, const fb::Method& variant) {
 }
 
 /// At equal values of the symbols the inputs have equal shapes.
-Status check_same_dims(const fb::Method& method, const fb::Method& variant) {
+Fault check_same_dims(const fb::Method& method, const fb::Method& variant) {
   for (uint32_t i = 0; i < count_of(method.inputs()); ++i) {
     const fb::Value& a = value_of(method, method.inputs()->Get(i)->value());
     const fb::Value& b = value_of(variant, variant.inputs()->Get(i)->value());
@@ -120,7 +120,7 @@ Status check_same_dims(const fb::Method& method, const fb::Method& variant) {
 
 }  // namespace
 
-Status check_variant(const fb::Method& method, const fb::Method& variant) {
+Fault check_variant(const fb::Method& method, const fb::Method& variant) {
   LAZYRT_RETURN_IF_ERROR(
       check_bindings(method, method.inputs(), variant, variant.inputs(), "input"));
   LAZYRT_RETURN_IF_ERROR(

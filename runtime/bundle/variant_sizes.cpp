@@ -24,14 +24,14 @@ SymbolInfo info_of(const fb::Symbol& symbol) {
   return {text_of(symbol.name()), symbol.min(), symbol.max(), symbol.multiple()};
 }
 
-Status check_symbol_value(const SymbolInfo& symbol, int64_t value) {
+Fault check_symbol_value(const SymbolInfo& symbol, int64_t value) {
   if (holds(symbol, value)) return {};
   char multiples[48] = "";
   if (LAZYRT_MESSAGES != 0 && symbol.multiple != 1)
     snprintf(multiples, sizeof(multiples), " in multiples of %" PRId64, symbol.multiple);
-  return Status(Error::kInvalidArgument,
-                "'%.40s' is %" PRId64 ", allowed are %" PRId64 " to %" PRId64 "%s", symbol.name,
-                value, symbol.min, symbol.max, multiples);
+  return Fault(Error::kInvalidArgument,
+               "'%.40s' is %" PRId64 ", allowed are %" PRId64 " to %" PRId64 "%s", symbol.name,
+               value, symbol.min, symbol.max, multiples);
 }
 
 SymbolInfo bounds_of(const fb::Method& method, size_t symbol) {
@@ -52,23 +52,23 @@ bool takes_sizes(const fb::Method& variant, Span<const int64_t> symbols) {
   return true;
 }
 
-Status check_size(const fb::Method& method, size_t symbol, int64_t value) {
+Fault check_size(const fb::Method& method, size_t symbol, int64_t value) {
   for (size_t v = 0; v < variants_of(method); ++v) {
     if (holds(symbol_at(variant_of(method, v), symbol), value)) return {};
   }
   const SymbolInfo bounds = bounds_of(method, symbol);
   LAZYRT_RETURN_IF_ERROR(check_symbol_value(bounds, value));
-  return Status(Error::kInvalidArgument, "'%.40s' is %" PRId64 ", which no variant takes",
-                bounds.name, value);
+  return Fault(Error::kInvalidArgument, "'%.40s' is %" PRId64 ", which no variant takes",
+               bounds.name, value);
 }
 
-Status check_sizes(const fb::Method& method, Span<const int64_t> symbols) {
+Fault check_sizes(const fb::Method& method, Span<const int64_t> symbols) {
   for (size_t i = 0; i < symbols.size(); ++i)
     LAZYRT_RETURN_IF_ERROR(check_size(method, i, symbols[i]));
   for (size_t v = 0; v < variants_of(method); ++v) {
     if (takes_sizes(variant_of(method, v), symbols)) return {};
   }
-  return Status(Error::kInvalidArgument, "no variant takes %s", sizes_text(method, symbols).text);
+  return Fault(Error::kInvalidArgument, "no variant takes %s", sizes_text(method, symbols).text);
 }
 
 void find_bounds(const fb::Method& variant, bool largest, int64_t* symbols) {

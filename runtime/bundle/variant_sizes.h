@@ -16,7 +16,7 @@ inline const fb::Method& variant_of(const fb::Method& method, size_t variant) {
 
 SymbolInfo info_of(const fb::Symbol& symbol);
 /// kInvalidArgument: "'seq' is 600, allowed are 1 to 512", and of which number multiples.
-Status check_symbol_value(const SymbolInfo& symbol, int64_t value);
+Fault check_symbol_value(const SymbolInfo& symbol, int64_t value);
 
 /// From the smallest to the largest that a variant takes. REQUIRES: there is such a symbol.
 SymbolInfo bounds_of(const fb::Method& method, size_t symbol);
@@ -26,11 +26,11 @@ bool takes_sizes(const fb::Method& variant, Span<const int64_t> symbols);
 
 /// Whether a variant takes the value of the symbol. kInvalidArgument as
 /// check_symbol_value, or: "'seq' is 150, which no variant takes".
-Status check_size(const fb::Method& method, size_t symbol, int64_t value);
+Fault check_size(const fb::Method& method, size_t symbol, int64_t value);
 
 /// Whether a variant takes these values of the symbols. kInvalidArgument as check_size, or: "no
 /// variant takes batch=3, seq=130". REQUIRES: one for each symbol.
-Status check_sizes(const fb::Method& method, Span<const int64_t> symbols);
+Fault check_sizes(const fb::Method& method, Span<const int64_t> symbols);
 
 /// The largest values of the symbols that a variant takes, or the smallest. REQUIRES:
 /// kBundleMaxSymbols of them.

@@ -9,54 +9,55 @@
 #include "lazyrt/runtime.h"
 #include "runtime/bundle/method_check.h"
 #include "runtime/core/profile.h"
+#include "runtime/core/sort.h"
 
 namespace lazyrt {
 
 #if LAZYRT_MESSAGES
-Status MethodCheck::bad_value(size_t id, const char* format, ...) const {
+Fault MethodCheck::bad_value(size_t id, const char* format, ...) const {
   char text[160];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof(text), format, args);
   va_end(args);
-  return Status(Error::kInvalidBundle, "method '%.30s', value %zu ('%.40s'): %s", name(), id,
-                text_of(value(id).name()), text);
+  return Fault(Error::kInvalidBundle, "method '%.30s', value %zu ('%.40s'): %s", name(), id,
+               text_of(value(id).name()), text);
 }
 
-Status bad_bundle(const char* format, ...) {
+Fault bad_bundle(const char* format, ...) {
   char text[200];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof(text), format, args);
   va_end(args);
-  return Status(Error::kInvalidBundle, "%s", text);
+  return Fault(Error::kInvalidBundle, "%s", text);
 }
 #endif
 
-Status MethodCheck::at_node(int32_t index, const Status& status) const {
+Fault MethodCheck::at_node(int32_t index, const Fault& status) const {
   if (status.ok()) return status;
   const auto node = static_cast<size_t>(index);
-  return status.at_node(node, node_place(method, node, ops).text);
+  return node_place(method, node, ops).of(node, status);
 }
 
-Status check_names(Array<const flatbuffers::String*>* names, Word what, Budget* budget) {
+Fault check_names(Array<const flatbuffers::String*>* names, Word what, Budget* budget) {
   for (const flatbuffers::String* name : *names) {
     if (name == nullptr || name->size() == 0 || name->size() > kBundleMaxNameBytes) {
-      return Status(Error::kInvalidBundle, "a name of the %ss is missing, empty or too long", what);
+      return Fault(Error::kInvalidBundle, "a name of the %ss is missing, empty or too long", what);
     }
     if (std::strlen(name->c_str()) != name->size()) {
-      return Status(Error::kInvalidBundle, "%s '%.40s': its name holds a zero byte", what,
-                    name->c_str());
+      return Fault(Error::kInvalidBundle, "%s '%.40s': its name holds a zero byte", what,
+                   name->c_str());
     }
     LAZYRT_RETURN_IF_ERROR(budget->charge(name->size()));
   }
   using Name = const flatbuffers::String*;
-  std::sort(names->begin(), names->end(),
-            [](Name a, Name b) { return std::strcmp(a->c_str(), b->c_str()) < 0; });
+  sort(Span<Name>(names->data(), names->size()),
+       [](Name a, Name b) { return std::strcmp(a->c_str(), b->c_str()) < 0; });
   for (size_t i = 1; i < names->size(); ++i) {
     if (std::strcmp((*names)[i - 1]->c_str(), (*names)[i]->c_str()) == 0) {
-      return Status(Error::kInvalidBundle, "two %ss have the name '%.100s'", what,
-                    (*names)[i]->c_str());
+      return Fault(Error::kInvalidBundle, "two %ss have the name '%.100s'", what,
+                   (*names)[i]->c_str());
     }
   }
   return {};
@@ -64,27 +65,27 @@ Status check_names(Array<const flatbuffers::String*>* names, Word what, Budget* 
 
 namespace {
 
-Status check_arena_limit(const fb::Method& method, uint64_t limit) {
+Fault check_arena_limit(const fb::Method& method, uint64_t limit) {
   limit = memory_limit_of(limit);
   const uint64_t addressable = SIZE_MAX / 4;
   if (method.arena_bytes() <= limit && method.arena_bytes() <= addressable) return {};
-  return Status(Error::kOutOfMemory,
-                "method '%.60s': its arena needs %" PRIu64 " bytes, memory_limit is %" PRIu64,
-                text_of(method.name()), method.arena_bytes(), limit);
+  return Fault(Error::kOutOfMemory,
+               "method '%.60s': its arena needs %" PRIu64 " bytes, memory_limit is %" PRIu64,
+               text_of(method.name()), method.arena_bytes(), limit);
 }
 
 /// Of builds that bind no other sizes, whose rules are not checked either.
-Status check_fixed(const fb::Method& method) {
+Fault check_fixed(const fb::Method& method) {
   if (count_of(method.symbols()) + count_of(method.terms()) + count_of(method.patches()) == 0)
     return {};
-  return Status(Error::kUnsupported,
-                "method '%.60s' takes inputs of several sizes, this runtime was built with "
-                "LAZYRT_PROFILE=embedded: export it with fixed ones",
-                text_of(method.name()));
+  return Fault(Error::kUnsupported,
+               "method '%.60s' takes inputs of several sizes, this runtime was built with "
+               "LAZYRT_PROFILE=embedded: export it with fixed ones",
+               text_of(method.name()));
 }
 
 /// REQUIRES: check_fixed was ok.
-Status check_no_symbols(const MethodCheck& check) {
+Fault check_no_symbols(const MethodCheck& check) {
   for (size_t id = 0; id < check.values.size(); ++id) {
     if (count_of(check.value(id).symbols()) != 0)
       return check.bad_value(id, "names symbols, the method has none");
@@ -92,7 +93,7 @@ Status check_no_symbols(const MethodCheck& check) {
   return {};
 }
 
-Status check_structure(MethodCheck* check) {
+Fault check_structure(MethodCheck* check) {
   LAZYRT_RETURN_IF_ERROR(check_values(check));
   LAZYRT_RETURN_IF_ERROR(check_texts(*check));
   LAZYRT_RETURN_IF_ERROR(check_input_bindings(check));
@@ -115,19 +116,24 @@ struct BundleCheck {
   CheckMode mode = CheckMode::kFile;
 
   /// One method without its variants. `unsupported` keeps the first thing that cannot run.
-  Status method(const fb::Method& m, Status* unsupported) {
+  Fault method(const fb::Method& m, Status* unsupported) {
     if (!kDynamicShapes) LAZYRT_RETURN_IF_ERROR(check_fixed(m));
     LAZYRT_RETURN_IF_ERROR(check_arena_limit(m, memory_limit));
     MethodCheck check(m, sections, ops, &budget, &work);
     check.mode = mode;
-    const Status status = check_structure(&check);
-    if (!status.ok() && status.error() != Error::kUnsupported) return status;
+    const Fault fault = check_structure(&check);
+    if (!fault.ok() && fault.error() != Error::kUnsupported) return fault;
+    if (!fault.ok()) keep_first(fault, unsupported);
     LAZYRT_RETURN_IF_ERROR(check_memory_limit(check, memory_limit));
-    if (unsupported->ok()) *unsupported = status.ok() ? check_supported(check) : status;
+    if (fault.ok() && unsupported->ok()) keep_first(check_supported(check), unsupported);
     return {};
   }
 
-  Status variants(const fb::Method& m, Status* unsupported) {
+  static void keep_first(Fault fault, Status* kept) {
+    if (kept->ok()) *kept = fault;
+  }
+
+  Fault variants(const fb::Method& m, Status* unsupported) {
     if (count_of(m.variants()) > kBundleMaxVariants) {
       return bad_bundle("method '%.60s': %zu variants are more than %u", text_of(m.name()),
                         count_of(m.variants()), static_cast<unsigned>(kBundleMaxVariants));
@@ -135,11 +141,11 @@ struct BundleCheck {
     for (uint32_t i = 0; i < count_of(m.variants()); ++i) {
       const fb::Method& variant = *m.variants()->Get(i);
       if (count_of(variant.variants()) != 0) {
-        return Status(Error::kInvalidBundle,
-                      "method '%.60s', variant %u: it has variants of its own", text_of(m.name()),
-                      static_cast<unsigned>(i) + 1);
+        return Fault(Error::kInvalidBundle,
+                     "method '%.60s', variant %u: it has variants of its own", text_of(m.name()),
+                     static_cast<unsigned>(i) + 1);
       }
-      Status status = method(variant, unsupported);
+      Fault status = method(variant, unsupported);
       if (status.ok() && unsupported->ok()) status = check_variant(m, variant);
       LAZYRT_RETURN_IF_ERROR(status.with_context("variant %u of method '%.60s'",
                                                  static_cast<unsigned>(i) + 1, text_of(m.name())));
@@ -147,7 +153,7 @@ struct BundleCheck {
     return {};
   }
 
-  Status method_names() {
+  Fault method_names() {
     Array<const flatbuffers::String*> names;
     const auto& methods = *sections.bundle->methods();
     if (!names.make(methods.size(), budget.memory())) {
@@ -160,10 +166,10 @@ struct BundleCheck {
 
 }  // namespace
 
-Status verify_bundle(const BundleSections& sections, const OpTable& ops, const LoadOptions& options,
-                     const Allocator& memory) {
+Fault verify_bundle(const BundleSections& sections, const OpTable& ops, const LoadOptions& options,
+                    const Allocator& memory) {
   if (count_of(sections.bundle->methods()) == 0) {
-    return Status(Error::kInvalidBundle, "the bundle has no method");
+    return Fault(Error::kInvalidBundle, "the bundle has no method");
   }
   BundleCheck check = {sections, ops, options.memory_limit,
                        Budget(sections.metadata.size(), memory), WorkMeter(options)};
@@ -178,9 +184,8 @@ Status verify_bundle(const BundleSections& sections, const OpTable& ops, const L
   return unsupported;
 }
 
-Status verify_bound_method(const BundleSections& sections, const fb::Method& method,
-                           const OpTable& ops, const LoadOptions& options,
-                           const Allocator& memory) {
+Fault verify_bound_method(const BundleSections& sections, const fb::Method& method,
+                          const OpTable& ops, const LoadOptions& options, const Allocator& memory) {
   BundleCheck check = {sections, ops, options.memory_limit,
                        Budget(sections.metadata.size(), memory), WorkMeter(options)};
   check.mode = CheckMode::kBound;

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "lazyrt/error.h"
 #include "lazyrt/runtime.h"
 #include "runtime/bundle/reader.h"
+#include "runtime/core/fault.h"
 
 namespace lazyrt {
 
@@ -15,13 +15,13 @@ namespace lazyrt {
 /// kLimitExceeded: a value, node or method beyond the work limits.
 /// The check takes time and memory in proportion to the metadata's size.
 /// `memory` is what the check itself takes, all given back.
-Status verify_bundle(const BundleSections& sections, const OpTable& ops, const LoadOptions& options,
-                     const Allocator& memory);
+Fault verify_bundle(const BundleSections& sections, const OpTable& ops, const LoadOptions& options,
+                    const Allocator& memory);
 
 /// The same for one method of a bundle, bound to other sizes than those in its file: all rules but
 /// those of its samples. REQUIRES: `method` is in sections.metadata, and
 /// check_method_structure was ok.
-Status verify_bound_method(const BundleSections& sections, const fb::Method& method,
-                           const OpTable& ops, const LoadOptions& options, const Allocator& memory);
+Fault verify_bound_method(const BundleSections& sections, const fb::Method& method,
+                          const OpTable& ops, const LoadOptions& options, const Allocator& memory);
 
 }  // namespace lazyrt

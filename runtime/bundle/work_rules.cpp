@@ -10,27 +10,27 @@ WorkMeter::WorkMeter(const LoadOptions& options)
     : limit_(options.work_limit == 0 ? kDefaultWorkLimit : options.work_limit),
       node_limit_(options.node_work_limit == 0 ? kDefaultNodeWorkLimit : options.node_work_limit) {}
 
-Status WorkMeter::add_node(Work work) {
+Fault WorkMeter::add_node(Work work) {
   if (work.steps() > node_limit_) {
-    return Status(Error::kLimitExceeded,
-                  "its work is %" PRIu64 " steps, of a node at most %" PRIu64
-                  " are allowed (node_work_limit)",
-                  work.steps(), node_limit_);
+    return Fault(Error::kLimitExceeded,
+                 "its work is %" PRIu64 " steps, of a node at most %" PRIu64
+                 " are allowed (node_work_limit)",
+                 work.steps(), node_limit_);
   }
   used_ = used_ + work;
   if (used_.steps() <= limit_) return {};
-  return Status(Error::kLimitExceeded,
-                "with it the method's work is %" PRIu64 " steps, at most %" PRIu64
-                " are allowed (work_limit)",
-                used_.steps(), limit_);
+  return Fault(Error::kLimitExceeded,
+               "with it the method's work is %" PRIu64 " steps, at most %" PRIu64
+               " are allowed (work_limit)",
+               used_.steps(), limit_);
 }
 
-Status WorkMeter::check_volume(Work volume) const {
+Fault WorkMeter::check_volume(Work volume) const {
   if (volume.steps() <= node_limit_) return {};
-  return Status(Error::kLimitExceeded,
-                "its extents other than 0 multiply to %" PRIu64 ", at most %" PRIu64
-                " are allowed (node_work_limit)",
-                volume.steps(), node_limit_);
+  return Fault(Error::kLimitExceeded,
+               "its extents other than 0 multiply to %" PRIu64 ", at most %" PRIu64
+               " are allowed (node_work_limit)",
+               volume.steps(), node_limit_);
 }
 
 }  // namespace lazyrt

@@ -9,11 +9,17 @@
 
 namespace lazyrt {
 
+/// Memory of `count` > 0 elements, each a copy of *first (nullptr: zeros); nullptr when it is
+/// short. Before it stands the allocator that it goes back to.
+void* make_elements(size_t count, size_t bytes, const Allocator& allocator, const void* first);
+void release_elements(void* elements);
+
 /// A fixed run of trivial elements on the heap. Says when memory is short instead of throwing.
 template <class T>
 class Array {
  public:
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+  static_assert(alignof(T) <= alignof(std::max_align_t));
 
   Array() = default;
   Array(const Array&) = delete;
@@ -23,16 +29,17 @@ class Array {
   /// Makes `count` copies of T(); false when memory is short. REQUIRES: empty.
   [[nodiscard]] bool make(size_t count, const Allocator& allocator) {
     if (count == 0) return true;
-    if (count > PTRDIFF_MAX / sizeof(T)) return false;
-    allocator_ = allocator;
-    data_ = static_cast<T*>(allocator.allocate(allocator.context, count * sizeof(T), alignment()));
-    if (data_ == nullptr) return false;
-    for (size_t i = 0; i < count; ++i) data_[i] = T();
-    size_ = count;
-    return true;
+    if constexpr (std::is_scalar_v<T>) {
+      data_ = static_cast<T*>(make_elements(count, sizeof(T), allocator, nullptr));
+    } else {
+      const T first = T();
+      data_ = static_cast<T*>(make_elements(count, sizeof(T), allocator, &first));
+    }
+    if (data_ != nullptr) size_ = count;
+    return data_ != nullptr;
   }
   void clear() {
-    if (data_ != nullptr) allocator_.release(allocator_.context, data_);
+    if (data_ != nullptr) release_elements(data_);
     data_ = nullptr;
     size_ = 0;
   }
@@ -49,13 +56,8 @@ class Array {
   const T* end() const { return data_ + size_; }
 
  private:
-  static constexpr size_t alignment() {
-    return alignof(T) < alignof(std::max_align_t) ? alignof(std::max_align_t) : alignof(T);
-  }
-
   T* data_ = nullptr;
   size_t size_ = 0;
-  Allocator allocator_;
 };
 
 }  // namespace lazyrt

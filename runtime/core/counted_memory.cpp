@@ -67,13 +67,13 @@ char* CountedMemory::allocate_piece(size_t total, size_t alignment) {
   return piece;
 }
 
-Status CountedMemory::reserve(uint64_t bytes) {
+Fault CountedMemory::reserve(uint64_t bytes) {
   if (bytes > SIZE_MAX / 2 || !take(bytes))
-    return Status(Error::kOutOfMemory, "no memory for a reserve of %" PRIu64 " bytes", bytes);
+    return Fault(Error::kOutOfMemory, "no memory for a reserve of %" PRIu64 " bytes", bytes);
   reserved_ = source_.allocate(source_.context, static_cast<size_t>(bytes), ReservedHeap::kUnit);
   if (reserved_ == nullptr) {
     give(bytes);
-    return Status(Error::kOutOfMemory, "no memory for a reserve of %" PRIu64 " bytes", bytes);
+    return Fault(Error::kOutOfMemory, "no memory for a reserve of %" PRIu64 " bytes", bytes);
   }
   heap_.use(reserved_, static_cast<size_t>(bytes));
   return {};
@@ -96,7 +96,7 @@ void CountedMemory::release(void* pointer) {
   source_.release(source_.context, given - header.offset);
 }
 
-Status CountedMemory::explained(const Status& status, const char* option) const {
+Fault CountedMemory::explained(const Fault& status, const char* option) const {
   if (status.error() != Error::kOutOfMemory || refusal_ != Refusal::kLimit) return status;
   return status.with_context("%" PRIu64 " bytes more than the %" PRIu64
                              " in use exceed %s of %" PRIu64,

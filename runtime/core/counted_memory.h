@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "lazyrt/error.h"
 #include "runtime/core/allocator.h"
+#include "runtime/core/fault.h"
 #include "runtime/core/profile.h"
 #include "runtime/core/reserved_heap.h"
 #include "runtime/platform/threads.h"
@@ -51,7 +51,7 @@ class CountedMemory {
   uint64_t heap_used() const { return heap_used_; }
   /// Takes this much from the source now, for pieces that are asked for from now on. It counts as
   /// used, they do not. REQUIRES: called once.
-  Status reserve(uint64_t bytes);
+  Fault reserve(uint64_t bytes);
   /// How often pieces were asked of the source since, for want of room.
   uint64_t beyond_reserve() const { return read_counter(beyond_reserve_); }
 
@@ -62,7 +62,7 @@ class CountedMemory {
   void forget_refusal() { refusal_ = Refusal::kNone; }
 
   /// kOutOfMemory because of the limit says so, and which option raises it; others stay.
-  Status explained(const Status& status, const char* option) const;
+  Fault explained(const Fault& status, const char* option) const;
 
  private:
   void* allocate(size_t bytes, size_t alignment);

@@ -65,29 +65,40 @@ void mend_characters(char* text) {
 
 }  // namespace
 
-Status::Status(Error error, const char* format, ...) : error_(error) {
+/// What is in `args` may be of this record.
+void Status::Record::format(const char* text, va_list args) {
+  char made[kMessageBytes];
+  vsnprintf(made, sizeof(made), text, args);
+  mend_characters(made);
+  std::memcpy(message, made, sizeof(made));
+}
+
+void Status::Record::add_context(const char* text, va_list args) {
+  char made[kMessageBytes];
+  const int n = vsnprintf(made, sizeof(made), text, args);
+  const int end = append(made, n < 0 ? 0 : std::min(n, kMessageBytes - 1), ": ");
+  append(made, end, message);
+  mend_characters(made);
+  std::memcpy(message, made, sizeof(made));
+}
+
+Status::Status(Error error, const char* format, ...) {
+  record_.start(error);
   va_list args;
   va_start(args, format);
-  vsnprintf(message_, sizeof(message_), format, args);
+  record_.format(format, args);
   va_end(args);
-  mend_characters(message_);
 }
 
 Status Status::with_context(const char* format, ...) const {
-  if (ok()) return *this;
-  Status out;
-  out.error_ = error_;
+  Status out = *this;
+  if (ok()) return out;
   va_list args;
   va_start(args, format);
-  const int n = vsnprintf(out.message_, sizeof(out.message_), format, args);
+  out.record_.add_context(format, args);
   va_end(args);
-  const int end = append(out.message_, n < 0 ? 0 : std::min(n, kMessageBytes - 1), ": ");
-  append(out.message_, end, message_);
-  mend_characters(out.message_);
   return out;
 }
-
-Status Status::at_node(size_t, const char* text) const { return with_context("%s", text); }
 
 #else
 
@@ -106,61 +117,70 @@ void append_mark(char* buffer, size_t* at, char mark) {
 
 }  // namespace
 
-int64_t Status::bits_of(double value) {
+int64_t Numbers::bits_of(double value) {
   int64_t bits = 0;
   std::memcpy(&bits, &value, sizeof(bits));
   return bits;
 }
 
-void Status::start(Error error, uint32_t id, const int64_t* numbers, size_t count) {
-  error_ = error;
-  add(id, numbers, count);
-}
-
-void Status::add(uint32_t id, const int64_t* numbers, size_t count) {
-  if (ok() || parts_ == kParts) return;
-  ids_[parts_] = id;
-  counts_[parts_] = 0;
-  for (size_t i = 0; i < count && numbers_used_ < kNumbers; ++i) {
-    numbers_[numbers_used_++] = numbers[i];
-    ++counts_[parts_];
+void Status::Record::add(uint32_t id, uint32_t layout, va_list args) {
+  if (error == Error::kOk || parts == kParts) return;
+  ids[parts] = id;
+  counts[parts] = 0;
+  const uint32_t count = layout & 0xf;
+  layout >>= 4;
+  for (uint32_t i = 0; i < count && numbers_used < kNumbers; ++i, layout >>= 2) {
+    const uint32_t kind = layout & 3;
+    numbers[numbers_used++] = kind == Numbers::kInt64    ? va_arg(args, int64_t)
+                              : kind == Numbers::kUint32 ? int64_t{va_arg(args, uint32_t)}
+                                                         : int64_t{va_arg(args, int32_t)};
+    ++counts[parts];
   }
-  ++parts_;
+  ++parts;
 }
 
-Status Status::at_node(size_t node, const char*) const {
-  Status out = *this;
-  if (!ok()) out.node_ = static_cast<int32_t>(node);
-  return out;
+void Status::start(Error error, uint32_t id, uint32_t layout, ...) {
+  record_.error = error;
+  va_list args;
+  va_start(args, layout);
+  record_.add(id, layout, args);
+  va_end(args);
 }
 
-const char* Status::message() const {
+void Status::add(uint32_t id, uint32_t layout, ...) {
+  va_list args;
+  va_start(args, layout);
+  record_.add(id, layout, args);
+  va_end(args);
+}
+
+const char* Status::Record::write(char (&message)[kMessageBytes]) const {
   size_t at = 0;
   size_t number = 0;
-  for (size_t part = 0; part < parts_; ++part) {
-    if (part != 0) append_mark(message_, &at, '/');
-    append_number(message_, &at, ids_[part], 16, 8);
-    for (size_t i = 0; i < counts_[part]; ++i, ++number) {
-      append_mark(message_, &at, ',');
-      const bool negative = numbers_[number] < 0;
-      if (negative) append_mark(message_, &at, '-');
-      const auto bits = static_cast<uint64_t>(numbers_[number]);
-      append_number(message_, &at, negative ? 0 - bits : bits, 10, 1);
+  for (size_t part = 0; part < parts; ++part) {
+    if (part != 0) append_mark(message, &at, '/');
+    append_number(message, &at, ids[part], 16, 8);
+    for (size_t i = 0; i < counts[part]; ++i, ++number) {
+      append_mark(message, &at, ',');
+      const bool negative = numbers[number] < 0;
+      if (negative) append_mark(message, &at, '-');
+      const auto bits = static_cast<uint64_t>(numbers[number]);
+      append_number(message, &at, negative ? 0 - bits : bits, 10, 1);
     }
   }
-  if (node_ >= 0) {
-    append_mark(message_, &at, ':');
-    append_number(message_, &at, static_cast<uint64_t>(node_), 10, 1);
+  if (node_end != 0) {
+    append_mark(message, &at, ':');
+    append_number(message, &at, node_end - 1, 10, 1);
   }
-  message_[at] = '\0';
-  return message_;
+  message[at] = '\0';
+  return message;
 }
 
 #endif
 
 Status Status::as(Error error) const {
   Status out = *this;
-  out.error_ = error;
+  out.record_.error = error;
   return out;
 }
 

@@ -9,14 +9,14 @@ SharedObjects::~SharedObjects() {
   }
 }
 
-Status SharedObjects::find_or_add(const void* owner, Slot** slot) {
+Fault SharedObjects::find_or_add(const void* owner, Slot** slot) {
   for (int i = 0; i < count_; ++i) {
     if (slots_[i].owner != owner) continue;
     *slot = &slots_[i];
     return {};
   }
   if (count_ == kMaxOwners) {
-    return Status(Error::kUnsupported, "more than %d backends share one program", kMaxOwners);
+    return Fault(Error::kUnsupported, "more than %d backends share one program", kMaxOwners);
   }
   *slot = &slots_[count_++];
   (*slot)->owner = owner;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lazyrt/error.h"
+#include "runtime/core/fault.h"
 #include "runtime/platform/threads.h"
 
 namespace lazyrt {
@@ -17,11 +17,11 @@ class SharedObjects {
   /// Destroys all objects, newest first.
   ~SharedObjects();
 
-  /// The object of `owner`, made by make(void** object), which answers a Status, if there is none
+  /// The object of `owner`, made by make(void** object), which answers a Fault, if there is none
   /// yet; a failed `make` is tried again by the next call. `destroy` may be nullptr.
   template <class Make>
-  Status find_or_make(const void* owner, const Make& make, void (*destroy)(void* object),
-                      void** object) {
+  Fault find_or_make(const void* owner, const Make& make, void (*destroy)(void* object),
+                     void** object) {
     const Lock lock(mutex_);
     Slot* slot = nullptr;
     LAZYRT_RETURN_IF_ERROR(find_or_add(owner, &slot));
@@ -41,7 +41,7 @@ class SharedObjects {
   };
 
   /// The slot of `owner`; its object may not be made yet.
-  Status find_or_add(const void* owner, Slot** slot);
+  Fault find_or_add(const void* owner, Slot** slot);
 
   Mutex mutex_;
   Slot slots_[kMaxOwners];

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "lazyrt/error.h"
 #include "runtime/core/allocator.h"
+#include "runtime/core/fault.h"
 
 namespace lazyrt {
 
@@ -16,7 +16,7 @@ class Block {
   ~Block() { clear(); }
 
   /// kOutOfMemory names `what`. REQUIRES: empty.
-  Status make(uint64_t bytes, size_t alignment, const Allocator& allocator, Word what);
+  Fault make(uint64_t bytes, size_t alignment, const Allocator& allocator, Word what);
   void clear();
 
   uint8_t* data() const { return data_; }

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "runtime/core/profile.h"
+#include "runtime/core/sort.h"
 #include "runtime/platform/threads.h"
 
 namespace lazyrt {
@@ -27,9 +28,9 @@ class Reasons {
     used_ += snprintf(text_ + used, sizeof(text_) - used, "%s %zu: %.*s", count_++ == 0 ? ":" : ";",
                       variant, share_, why);
   }
-  Status status() const {
-    return LAZYRT_MESSAGES != 0 ? Status(Error::kGuardFailed, "%s", text_)
-                                : Status(Error::kGuardFailed, "no variant takes this input");
+  Fault status() const {
+    return LAZYRT_MESSAGES != 0 ? Fault(Error::kGuardFailed, "%s", text_)
+                                : Fault(Error::kGuardFailed, "no variant takes this input");
   }
 
  private:
@@ -46,11 +47,11 @@ uint64_t sum_of(uint64_t a, uint64_t b) {
 
 }  // namespace
 
-Status wrong_output_size(const fb::Method& method, size_t i, const TensorView& output,
-                         size_t writable) {
-  return Status(Error::kInvalidArgument, "output '%.60s' takes %zu bytes (%s%s), %zu are writable",
-                output_name(method, i), output.bytes(), dtype_name(output.dtype),
-                shape_text(output.shape).text, writable);
+Fault wrong_output_size(const fb::Method& method, size_t i, const TensorView& output,
+                        size_t writable) {
+  return Fault(Error::kInvalidArgument, "output '%.60s' takes %zu bytes (%s%s), %zu are writable",
+               output_name(method, i), output.bytes(), dtype_name(output.dtype),
+               shape_text(output.shape).text, writable);
 }
 
 BoundSession::~BoundSession() {
@@ -61,7 +62,7 @@ BoundSession::~BoundSession() {
   if (variants_ != nullptr) allocator_.release(allocator_.context, variants_);
 }
 
-Status BoundSession::make(Span<const int64_t> symbols) {
+Fault BoundSession::make(Span<const int64_t> symbols) {
   LAZYRT_RETURN_IF_ERROR(find_variants(symbols));
   if (!kDynamicShapes || is_as_in_file(symbols)) return make_of(base_.program);
   BoundProgram bound;
@@ -70,7 +71,7 @@ Status BoundSession::make(Span<const int64_t> symbols) {
 }
 
 /// REQUIRES: one takes the sizes.
-Status BoundSession::find_variants(Span<const int64_t> symbols) {
+Fault BoundSession::find_variants(Span<const int64_t> symbols) {
   const size_t all = base_.program.variant_count(base_.method);
   const auto takes = [&](size_t v) {
     return takes_sizes(base_.program.variant(base_.method, v), symbols);
@@ -94,7 +95,7 @@ bool BoundSession::is_as_in_file(Span<const int64_t> symbols) const {
   return true;
 }
 
-Status BoundSession::make_of(const ProgramState& program) {
+Fault BoundSession::make_of(const ProgramState& program) {
   LAZYRT_RETURN_IF_ERROR(find_sizes(program));
   LAZYRT_RETURN_IF_ERROR(check_memory_limit());
   LAZYRT_RETURN_IF_ERROR(make_variants(program));
@@ -110,7 +111,7 @@ Status BoundSession::make_of(const ProgramState& program) {
   return make_inputs();
 }
 
-Status BoundSession::make_variants(const ProgramState& program) {
+Fault BoundSession::make_variants(const ProgramState& program) {
   const size_t count = in_file_.size();
   void* memory = allocator_.allocate(allocator_.context, count * sizeof(Variant), alignof(Variant));
   if (memory == nullptr) return no_memory_for_session();
@@ -122,7 +123,7 @@ Status BoundSession::make_variants(const ProgramState& program) {
         program, in_file_[v], variant_in(base_.program, v), *watch, base_.memory));
   }
   for (size_t v = 0; v < count; ++v) {
-    const Status status =
+    const Fault status =
         variants_[v].make_plan(program, variant_in(program, v), variant_in(base_.program, v),
                                base_.options, base_.memory, base_.services);
     if (!status.ok())
@@ -133,7 +134,7 @@ Status BoundSession::make_variants(const ProgramState& program) {
 
 /// A state lives where all programs read and make it, if that is one device's space that can copy;
 /// else on the host.
-Status BoundSession::find_homes(const ProgramState& program) {
+Fault BoundSession::find_homes(const ProgramState& program) {
   const size_t count = count_of(method().states());
   Array<StateHome> homes;
   if (!homes_.make(count, allocator_) || !homes.make(count, allocator_))
@@ -152,7 +153,7 @@ Status BoundSession::find_homes(const ProgramState& program) {
   return {};
 }
 
-Status BoundSession::list_steps(const ProgramState& program) {
+Fault BoundSession::list_steps(const ProgramState& program) {
   for (size_t v = 0; v < variant_count_; ++v) {
     LAZYRT_RETURN_IF_ERROR(variants_[v].make_steps_list(program, variant_in(program, v),
                                                         base_.options, base_.memory,
@@ -162,7 +163,7 @@ Status BoundSession::list_steps(const ProgramState& program) {
 }
 
 /// One arena, as large as the largest variant's.
-Status BoundSession::find_sizes(const ProgramState& program) {
+Fault BoundSession::find_sizes(const ProgramState& program) {
   for (size_t v = 0; v < in_file_.size(); ++v) {
     const uint64_t arena = variant_in(program, v).arena_bytes();
     arena_bytes_ = std::max(arena_bytes_, arena);
@@ -172,15 +173,15 @@ Status BoundSession::find_sizes(const ProgramState& program) {
   return {};
 }
 
-Status BoundSession::check_memory_limit() const {
+Fault BoundSession::check_memory_limit() const {
   const uint64_t state_bytes = base_.states->is_made() ? 0 : base_.states->bytes();
   if (base_.reservation != nullptr && arena_bytes_ <= base_.reservation->arena.bytes()) return {};
   if (base_.memory->fits(sum_of(arena_bytes_, sum_of(input_bytes_, state_bytes)))) return {};
-  return Status(Error::kOutOfMemory,
-                "method '%.60s': arena of %" PRIu64 ", inputs of %" PRIu64 " and states of %" PRIu64
-                " bytes exceed SessionOptions::memory_limit of %" PRIu64,
-                text_of(method().name()), arena_bytes_, input_bytes_, base_.states->bytes(),
-                base_.memory->limit());
+  return Fault(Error::kOutOfMemory,
+               "method '%.60s': arena of %" PRIu64 ", inputs of %" PRIu64 " and states of %" PRIu64
+               " bytes exceed SessionOptions::memory_limit of %" PRIu64,
+               text_of(method().name()), arena_bytes_, input_bytes_, base_.states->bytes(),
+               base_.memory->limit());
 }
 
 /// As large as the largest variant's.
@@ -192,7 +193,7 @@ uint64_t BoundSession::workspace_of(int space) const {
 }
 
 /// In each space that a variant uses beside the host's.
-Status BoundSession::make_device_memory() {
+Fault BoundSession::make_device_memory() {
   if (!kDevices) return {};
   for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
     const int space = space_of_slot(slot);
@@ -219,7 +220,7 @@ SharedMemory BoundSession::shared_memory() const {
   return memory;
 }
 
-Status BoundSession::make_memory() {
+Fault BoundSession::make_memory() {
   const Reservation* reserved = base_.reservation;
   LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->arena,
                                         arena_bytes_, allocator_, "the arena", &own_arena_,
@@ -258,7 +259,7 @@ uint64_t BoundSession::input_block_bytes(const ProgramState& program) {
   return variants == 1 && base_.reservation == nullptr ? 0 : total;
 }
 
-Status BoundSession::make_inputs() {
+Fault BoundSession::make_inputs() {
   uint8_t* next = input_room_.data;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (input_bytes_ == 0) {
@@ -270,21 +271,21 @@ Status BoundSession::make_inputs() {
   }
   if (!by_address_.make(inputs_.size(), allocator_)) return no_memory_for_session();
   for (size_t i = 0; i < inputs_.size(); ++i) by_address_[i] = static_cast<uint32_t>(i);
-  std::sort(by_address_.begin(), by_address_.end(),
-            [&](uint32_t a, uint32_t b) { return inputs_[a].copy < inputs_[b].copy; });
+  sort(Span<uint32_t>(by_address_.data(), by_address_.size()),
+       [&](uint32_t a, uint32_t b) { return inputs_[a].copy < inputs_[b].copy; });
   const size_t outputs = variants_[0].output_count();
   if (!results_.make(outputs, allocator_) || !in_place_.make(variant_count_ * outputs, allocator_))
     return no_memory_for_session();
   return {};
 }
 
-Status BoundSession::no_input(size_t i) const {
-  return Status(Error::kInvalidArgument, "there is no input %zu, the method has %zu", i,
-                inputs_.size());
+Fault BoundSession::no_input(size_t i) const {
+  return Fault(Error::kInvalidArgument, "there is no input %zu, the method has %zu", i,
+               inputs_.size());
 }
 
 /// "input 'x' takes f32[2,3] or f32[4,3], got ..."
-Status BoundSession::wrong_input(size_t i, const char* given) const {
+Fault BoundSession::wrong_input(size_t i, const char* given) const {
   char wanted[120];
   size_t used = 0;
   for (size_t v = 0; LAZYRT_MESSAGES != 0 && v < variant_count_ && used < sizeof(wanted); ++v) {
@@ -296,20 +297,20 @@ Status BoundSession::wrong_input(size_t i, const char* given) const {
                                          v == 0 ? "" : " or ", dtype_name(x.dtype),
                                          shape_text(x.shape).text));
   }
-  return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s", input_name(method(), i),
-                wanted, given);
+  return Fault(Error::kInvalidArgument, "input '%.60s' takes %s, got %s", input_name(method(), i),
+               wanted, given);
 }
 
 /// The one shape of input i that has these bytes.
-Status BoundSession::find_shape(size_t i, size_t bytes, Shape* shape) const {
+Fault BoundSession::find_shape(size_t i, size_t bytes, Shape* shape) const {
   const Variant* found = nullptr;
   for (size_t v = 0; v < variant_count_; ++v) {
     if (variants_[v].input(i).bytes() != bytes) continue;
     if (found != nullptr && found->input(i).shape != variants_[v].input(i).shape) {
-      return Status(Error::kInvalidArgument,
-                    "input '%.60s': %zu bytes are %s as well as %s: set it as a tensor",
-                    input_name(method(), i), bytes, shape_text(found->input(i).shape).text,
-                    shape_text(variants_[v].input(i).shape).text);
+      return Fault(Error::kInvalidArgument,
+                   "input '%.60s': %zu bytes are %s as well as %s: set it as a tensor",
+                   input_name(method(), i), bytes, shape_text(found->input(i).shape).text,
+                   shape_text(variants_[v].input(i).shape).text);
     }
     found = &variants_[v];
   }
@@ -319,16 +320,16 @@ Status BoundSession::find_shape(size_t i, size_t bytes, Shape* shape) const {
   }
   const TensorView& x = variants_[0].input(i);
   if (variant_count_ == 1) {
-    return Status(Error::kInvalidArgument, "input '%.60s' takes %zu bytes (%s%s), got %zu",
-                  input_name(method(), i), x.bytes(), dtype_name(x.dtype), shape_text(x.shape).text,
-                  bytes);
+    return Fault(Error::kInvalidArgument, "input '%.60s' takes %zu bytes (%s%s), got %zu",
+                 input_name(method(), i), x.bytes(), dtype_name(x.dtype), shape_text(x.shape).text,
+                 bytes);
   }
   char given[32];
   if (LAZYRT_MESSAGES != 0) snprintf(given, sizeof(given), "%zu bytes", bytes);
   return wrong_input(i, given);
 }
 
-Status BoundSession::set_input(size_t i, const Shape* shape, const void* data, size_t bytes) {
+Fault BoundSession::set_input(size_t i, const Shape* shape, const void* data, size_t bytes) {
   if (i >= inputs_.size()) return no_input(i);
   Shape found;
   if (shape != nullptr) {
@@ -337,7 +338,7 @@ Status BoundSession::set_input(size_t i, const Shape* shape, const void* data, s
     LAZYRT_RETURN_IF_ERROR(find_shape(i, bytes, &found));
   }
   if (data == nullptr && bytes != 0) {
-    return Status(Error::kInvalidArgument, "input '%.60s': data is null", input_name(method(), i));
+    return Fault(Error::kInvalidArgument, "input '%.60s': data is null", input_name(method(), i));
   }
   InputSlot& slot = inputs_[i];
   inputs_moved_ = inputs_moved_ || slot.bound != nullptr;
@@ -353,7 +354,7 @@ Status BoundSession::set_input(size_t i, const Shape* shape, const void* data, s
   return {};
 }
 
-Status BoundSession::check_input(size_t i, const TensorView& tensor) const {
+Fault BoundSession::check_input(size_t i, const TensorView& tensor) const {
   if (i >= inputs_.size()) return no_input(i);
   for (size_t v = 0; v < variant_count_; ++v) {
     const TensorView& wanted = variants_[v].input(i);
@@ -365,12 +366,12 @@ Status BoundSession::check_input(size_t i, const TensorView& tensor) const {
   return wrong_input(i, given);
 }
 
-Status BoundSession::bind_input(size_t i, const TensorView& tensor, size_t readable) {
+Fault BoundSession::bind_input(size_t i, const TensorView& tensor, size_t readable) {
   LAZYRT_RETURN_IF_ERROR(check_input(i, tensor));
   const size_t bytes = tensor.bytes();
   if (tensor.data == nullptr || readable < bytes) {
-    return Status(Error::kInvalidArgument, "input '%.60s' takes %zu bytes, %zu are readable",
-                  input_name(method(), i), bytes, tensor.data == nullptr ? size_t{0} : readable);
+    return Fault(Error::kInvalidArgument, "input '%.60s' takes %zu bytes, %zu are readable",
+                 input_name(method(), i), bytes, tensor.data == nullptr ? size_t{0} : readable);
   }
   const bool aligned = reinterpret_cast<uintptr_t>(tensor.data) % kAlignment == 0;
   const bool has_tail = readable - bytes >= kTailBytes;
@@ -409,20 +410,19 @@ bool BoundSession::is_bound_memory(const void* data, size_t bytes) const {
   return false;
 }
 
-Status BoundSession::check_movable() const {
+Fault BoundSession::check_movable() const {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const InputSlot& slot = inputs_[i];
     if (slot.bound == nullptr || !is_bound_memory(slot.bound, slot.bytes)) continue;
-    return Status(
-        Error::kFailedPrecondition,
-        "input '%.60s' is bound to memory of this session, which moves with the shapes of "
-        "its inputs: set it instead",
-        input_name(method(), i));
+    return Fault(Error::kFailedPrecondition,
+                 "input '%.60s' is bound to memory of this session, which moves with the shapes of "
+                 "its inputs: set it instead",
+                 input_name(method(), i));
   }
   return {};
 }
 
-Status BoundSession::take_input(size_t i, const BoundSession& other) {
+Fault BoundSession::take_input(size_t i, const BoundSession& other) {
   const InputSlot& from = other.inputs_[i];
   if (from.bound == nullptr) return set_input(i, &from.shape, from.copy, from.bytes);
   const TensorView tensor = {const_cast<void*>(from.bound), input(i).dtype, from.shape};
@@ -441,15 +441,15 @@ bool BoundSession::is_an_input_copy(const void* data, size_t bytes) const {
   return overlap(data, bytes, last.copy, last.room);
 }
 
-Status BoundSession::make_stage(InputSlot* slot) {
+Fault BoundSession::make_stage(InputSlot* slot) {
   if (slot->stage != nullptr) return {};
   slot->stage = static_cast<uint8_t*>(allocator_.allocate(
       allocator_.context, static_cast<size_t>(room_of(slot->room)), kAlignment));
-  return slot->stage == nullptr ? no_memory_for_session() : Status();
+  return slot->stage == nullptr ? no_memory_for_session() : Fault();
 }
 
 /// To where a run reads them: a space of a device, the host, or both where an input is one.
-Status BoundSession::bring_states() {
+Fault BoundSession::bring_states() {
   bool are_inputs = false;
   for (const InputSlot& slot : inputs_) are_inputs = are_inputs || slot.reads_state;
   for (size_t k = 0; k < homes_.size(); ++k) {
@@ -459,13 +459,13 @@ Status BoundSession::bring_states() {
   return {};
 }
 
-Status BoundSession::prepare_inputs() {
+Fault BoundSession::prepare_inputs() {
   if (kDevices && homes_.size() != 0) LAZYRT_RETURN_IF_ERROR(bring_states());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const InputSlot& slot = inputs_[i];
     if (!slot.set) {
-      return Status(Error::kFailedPrecondition, "input '%.100s' was never set",
-                    input_name(method(), i));
+      return Fault(Error::kFailedPrecondition, "input '%.100s' was never set",
+                   input_name(method(), i));
     }
     if (slot.is_staged) std::memcpy(slot.stage, slot.bound, slot.bytes);
   }
@@ -496,9 +496,9 @@ void BoundSession::point_inputs(Variant* variant) {
 
 /// Nothing reads a state after the nodes have run, and no state is another's next: the order of the
 /// copies does not matter. Those of devices, which may fail, are awaited before the host's begin.
-Status BoundSession::keep_states(const Variant& variant) {
+Fault BoundSession::keep_states(const Variant& variant) {
   SessionStates& states = *base_.states;
-  const auto for_each = [&](bool on_host, const auto& keep) -> Status {
+  const auto for_each = [&](bool on_host, const auto& keep) -> Fault {
     for (size_t k = 0; k < homes_.size(); ++k) {
       if ((homes_[k] == kHostSpace) != on_host) continue;
       const TensorView next = variant.next_of_state(k);
@@ -510,31 +510,32 @@ Status BoundSession::keep_states(const Variant& variant) {
     return {};
   };
   bool has_copied = false;
-  Status status =
-      !kDevices ? Status() : for_each(false, [&](size_t k, uint8_t* place, const TensorView& next) {
+  Fault status =
+      !kDevices ? Fault() : for_each(false, [&](size_t k, uint8_t* place, const TensorView& next) {
         const BackendServices::Slot& slot = base_.services->slot(slot_of_space(homes_[k]));
         has_copied = true;
         return slot.backend->device->copy(slot.services, place, next.data, next.bytes());
       });
   if (kDevices && has_copied) {
-    const Status waited = wait_for_homes();
-    if (status.ok()) status = waited;
+    const Status copied = status;
+    status = wait_for_homes();
+    if (!copied.ok()) status = copied;
   }
   if (!status.ok()) return status.with_context("the states");
   return for_each(true, [](size_t, uint8_t* place, const TensorView& next) {
     std::memcpy(place, next.data, next.bytes());
-    return Status();
+    return Fault();
   });
 }
 
-Status BoundSession::wait_for_homes() const {
+Fault BoundSession::wait_for_homes() const {
   Status first;
   for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
     bool is_home = false;
     for (const uint8_t home : homes_) is_home = is_home || home == space_of_slot(slot);
     if (!is_home) continue;
     const BackendServices::Slot& open = base_.services->slot(slot);
-    const Status waited = open.backend->device->wait(open.services);
+    const Fault waited = open.backend->device->wait(open.services);
     if (first.ok()) first = waited;
   }
   return first;
@@ -576,7 +577,7 @@ bool BoundSession::takes_output(size_t i, size_t writable, TensorView* least) co
   return writable >= least->bytes();
 }
 
-Status BoundSession::check_output_sizes(const Variant& variant) const {
+Fault BoundSession::check_output_sizes(const Variant& variant) const {
   const OutputBindings& outputs = *base_.outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const TensorView& output = variant.output(i);
@@ -586,7 +587,7 @@ Status BoundSession::check_output_sizes(const Variant& variant) const {
   return {};
 }
 
-Status BoundSession::copy_output(const TensorView& view, const OutputBinding& to) {
+Fault BoundSession::copy_output(const TensorView& view, const OutputBinding& to) {
   if (view.bytes() == 0) return {};
   if (!kDevices || to.space == kHostSpace) {
     std::memmove(to.data, view.data, view.bytes());  // it may be the very memory
@@ -595,12 +596,12 @@ Status BoundSession::copy_output(const TensorView& view, const OutputBinding& to
   const BackendServices::Slot& slot = base_.services->slot(slot_of_space(to.space));
   const Device& device = *slot.backend->device;
   const Status status = device.copy_in(slot.services, to.data, view.data, view.bytes());
-  const Status waited = device.wait(slot.services);
-  return status.ok() ? waited : status;
+  const Fault waited = device.wait(slot.services);
+  return status.ok() ? waited : Fault(status);
 }
 
 /// Notes where each output is, once it is there.
-Status BoundSession::copy_outputs(const Variant& variant) {
+Fault BoundSession::copy_outputs(const Variant& variant) {
   const OutputBindings& outputs = *base_.outputs;
   const bool* in_place =
       in_place_.data() + static_cast<size_t>(&variant - variants_) * outputs.size();
@@ -617,19 +618,19 @@ Status BoundSession::copy_outputs(const Variant& variant) {
   return {};
 }
 
-Status BoundSession::run_variant(size_t v, const RunStop& stop) {
+Fault BoundSession::run_variant(size_t v, const RunStop& stop) {
   if (base_.outputs->count() != 0) LAZYRT_RETURN_IF_ERROR(check_output_sizes(variants_[v]));
   point_inputs(&variants_[v]);
   LAZYRT_RETURN_IF_ERROR(variants_[v].run(stop));
   WatchedSpan outputs(base_.options.watch, RunSpan::Kind::kOutputs);
-  Status status = copy_outputs(variants_[v]);
+  Fault status = copy_outputs(variants_[v]);
   if (status.ok()) status = keep_states(variants_[v]);
   LAZYRT_RETURN_IF_ERROR(outputs.end(status));
   ran_ = static_cast<int32_t>(v);
   return {};
 }
 
-Status BoundSession::run(const RunStop& stop) {
+Fault BoundSession::run(const RunStop& stop) {
   ran_ = -1;
   if (base_.outputs->version() != settled_version_ ||
       (inputs_moved_ && base_.outputs->count() != 0)) {
@@ -638,7 +639,7 @@ Status BoundSession::run(const RunStop& stop) {
   WatchedSpan inputs(base_.options.watch, RunSpan::Kind::kInputs);
   LAZYRT_RETURN_IF_ERROR(inputs.end(prepare_inputs()));
   if (variant_count_ == 1) {
-    const Status status = run_variant(0, stop);
+    const Fault status = run_variant(0, stop);
     if (!variants_[0].broke_guard()) return status;
     if (variants_[0].guards().is_failed_check()) return variants_[0].why_broken();
     return variants_[0].why_broken().with_context(
@@ -647,7 +648,7 @@ Status BoundSession::run(const RunStop& stop) {
   for (size_t v = 0; v < variant_count_; ++v) {
     size_t wrong = 0;
     if (!fits(variants_[v], &wrong)) continue;
-    const Status status = run_variant(v, stop);
+    const Fault status = run_variant(v, stop);
     if (status.ok()) return status;
     if (!variants_[v].broke_guard()) return status.with_context("variant %u", in_file_[v]);
   }
@@ -655,7 +656,7 @@ Status BoundSession::run(const RunStop& stop) {
 }
 
 /// REQUIRES: those that fit were tried, and broke a guard.
-Status BoundSession::why_none_ran() const {
+Fault BoundSession::why_none_ran() const {
   Reasons reasons(text_of(method().name()), variant_count_);
   for (size_t v = 0; v < variant_count_; ++v) {
     size_t wrong = 0;
@@ -665,8 +666,8 @@ Status BoundSession::why_none_ran() const {
     }
     const TensorView& x = variants_[v].input(wrong);
     reasons.add(in_file_[v],
-                Status(Error::kGuardFailed, "'%.20s' is %s%s", input_name(method(), wrong),
-                       dtype_name(x.dtype), shape_text(x.shape).text)
+                Fault(Error::kGuardFailed, "'%.20s' is %s%s", input_name(method(), wrong),
+                      dtype_name(x.dtype), shape_text(x.shape).text)
                     .message());
   }
   return reasons.status();
@@ -675,7 +676,7 @@ Status BoundSession::why_none_ran() const {
 Result<TensorView> BoundSession::output(size_t i) const {
   const size_t count = variants_[0].output_count();
   if (i >= count)
-    return Status(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i, count);
+    return Fault(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i, count);
   const Result<size_t> ran = variant();
   if (!ran.ok()) return ran.status();
   TensorView view = variants_[ran_].output(i);
@@ -685,8 +686,8 @@ Result<TensorView> BoundSession::output(size_t i) const {
 
 Result<size_t> BoundSession::variant() const {
   if (ran_ >= 0) return size_t{in_file_[static_cast<size_t>(ran_)]};
-  return Status(Error::kFailedPrecondition,
-                "there is no result: the session has not run, or its last run failed");
+  return Fault(Error::kFailedPrecondition,
+               "there is no result: the session has not run, or its last run failed");
 }
 
 void BoundSession::add_stats(SessionStats* stats) const {

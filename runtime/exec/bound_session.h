@@ -26,8 +26,8 @@ struct SessionBase {
 };
 
 /// "output 'y' takes 24 bytes (f32[2,3]), 20 are writable"
-Status wrong_output_size(const fb::Method& method, size_t i, const TensorView& output,
-                         size_t writable);
+Fault wrong_output_size(const fb::Method& method, size_t i, const TensorView& output,
+                        size_t writable);
 
 class BoundSession {
  public:
@@ -40,22 +40,22 @@ class BoundSession {
   /// Kernels, arena, workspace, and the states if they are not there yet, of the variants that take
   /// these sizes. `symbols`: a value for each symbol of the method. REQUIRES: called once, before
   /// anything else; a variant takes them.
-  Status make(Span<const int64_t> symbols);
+  Fault make(Span<const int64_t> symbols);
 
   /// `shape` may be nullptr: whatever shape has these bytes.
-  Status set_input(size_t i, const Shape* shape, const void* data, size_t bytes);
+  Fault set_input(size_t i, const Shape* shape, const void* data, size_t bytes);
   /// dtype and shape of the tensor are those of a variant's input.
-  Status check_input(size_t i, const TensorView& tensor) const;
-  Status bind_input(size_t i, const TensorView& tensor, size_t readable);
+  Fault check_input(size_t i, const TensorView& tensor) const;
+  Fault bind_input(size_t i, const TensorView& tensor, size_t readable);
   size_t input_count() const { return inputs_.size(); }
   bool is_set(size_t i) const { return inputs_[i].set; }
   bool is_bound(size_t i) const { return inputs_[i].bound != nullptr; }
   /// Input i as the first variant reads it; in a method with symbols as all do.
   const TensorView& input(size_t i) const { return variants_[0].input(i); }
   /// kFailedPrecondition where an input is bound to memory that goes with this, which it names.
-  Status check_movable() const;
+  Fault check_movable() const;
   /// Input i becomes what `other` has there, set or bound. REQUIRES: the same shape in both.
-  Status take_input(size_t i, const BoundSession& other);
+  Fault take_input(size_t i, const BoundSession& other);
   /// The memory of this, but for the states.
   bool is_bound_memory(const void* data, size_t bytes) const;
   /// That, the states, and memory in spaces of devices.
@@ -63,7 +63,7 @@ class BoundSession {
   /// Whether some variant's output i has no more bytes than this; else *least has the fewest.
   bool takes_output(size_t i, size_t writable, TensorView* least) const;
 
-  Status run(const RunStop& stop);
+  Fault run(const RunStop& stop);
   /// The last run's result is none.
   void forget_result() { ran_ = -1; }
   Result<TensorView> output(size_t i) const;
@@ -108,47 +108,47 @@ class BoundSession {
     bool is_staged = false;
   };
 
-  Status find_variants(Span<const int64_t> symbols);
+  Fault find_variants(Span<const int64_t> symbols);
   bool is_as_in_file(Span<const int64_t> symbols) const;
   const fb::Method& variant_in(const ProgramState& program, size_t v) const {
     return program.variant(base_.method, in_file_[v]);
   }
   size_t place_of(size_t variant) const;
   /// Of what `program` says, which may go then.
-  Status make_of(const ProgramState& program);
-  Status make_variants(const ProgramState& program);
-  Status make_memory();
-  Status find_homes(const ProgramState& program);
-  Status list_steps(const ProgramState& program);
-  Status make_device_memory();
+  Fault make_of(const ProgramState& program);
+  Fault make_variants(const ProgramState& program);
+  Fault make_memory();
+  Fault find_homes(const ProgramState& program);
+  Fault list_steps(const ProgramState& program);
+  Fault make_device_memory();
   uint64_t workspace_of(int space) const;
   SharedMemory shared_memory() const;
-  Status make_inputs();
+  Fault make_inputs();
   /// The parts that the bundle states, before anything is made.
-  Status find_sizes(const ProgramState& program);
-  Status check_memory_limit() const;
+  Fault find_sizes(const ProgramState& program);
+  Fault check_memory_limit() const;
   uint64_t input_block_bytes(const ProgramState& program);
 
   /// As in the file, for texts.
   const fb::Method& method() const { return base_.program.method(base_.method); }
-  Status no_input(size_t i) const;
-  Status wrong_input(size_t i, const char* given) const;
-  Status find_shape(size_t i, size_t bytes, Shape* shape) const;
+  Fault no_input(size_t i) const;
+  Fault wrong_input(size_t i, const char* given) const;
+  Fault find_shape(size_t i, size_t bytes, Shape* shape) const;
   bool is_an_input_copy(const void* data, size_t bytes) const;
-  Status make_stage(InputSlot* slot);
-  Status prepare_inputs();
+  Fault make_stage(InputSlot* slot);
+  Fault prepare_inputs();
   bool fits(const Variant& variant, size_t* wrong) const;
   void point_inputs(Variant* variant);
   bool is_read_back(const void* data, size_t bytes) const;
   void settle_outputs();
-  Status check_output_sizes(const Variant& variant) const;
-  Status copy_outputs(const Variant& variant);
-  Status copy_output(const TensorView& view, const OutputBinding& to);
-  Status run_variant(size_t v, const RunStop& stop);
-  Status why_none_ran() const;
-  Status bring_states();
-  Status keep_states(const Variant& variant);
-  Status wait_for_homes() const;
+  Fault check_output_sizes(const Variant& variant) const;
+  Fault copy_outputs(const Variant& variant);
+  Fault copy_output(const TensorView& view, const OutputBinding& to);
+  Fault run_variant(size_t v, const RunStop& stop);
+  Fault why_none_ran() const;
+  Fault bring_states();
+  Fault keep_states(const Variant& variant);
+  Fault wait_for_homes() const;
 
   const SessionBase base_;
   const Allocator allocator_;

@@ -22,19 +22,19 @@ void destroy_constants(void* object) {
   allocator.release(allocator.context, constants);
 }
 
-Status upload(const Device& device, void* program, Span<const uint8_t> bytes, void** memory) {
+Fault upload(const Device& device, void* program, Span<const uint8_t> bytes, void** memory) {
   LAZYRT_RETURN_IF_ERROR(device.allocate(program, bytes.size() + kTailBytes, memory));
   return device.upload(program, *memory, bytes.data(), bytes.size());
 }
 
-Status make_constants(const Device& device, void* device_program, const ProgramState& program,
-                      void** object) {
+Fault make_constants(const Device& device, void* device_program, const ProgramState& program,
+                     void** object) {
   const Allocator& allocator = program.allocator;
   void* memory = allocator.allocate(allocator.context, sizeof(DeviceConstants),
                                     alignof(DeviceConstants) < 16 ? 16 : alignof(DeviceConstants));
-  if (memory == nullptr) return Status(Error::kOutOfMemory, "no memory for constants");
+  if (memory == nullptr) return Fault(Error::kOutOfMemory, "no memory for constants");
   auto* constants = new (memory) DeviceConstants{allocator, &device, device_program};
-  const Status status =
+  const Fault status =
       upload(device, device_program, program.sections.constants, &constants->memory);
   if (!status.ok()) {
     destroy_constants(constants);
@@ -51,12 +51,11 @@ DeviceBlock::~DeviceBlock() {
   if (bytes_ != 0) counted_->give(bytes_);
 }
 
-Status DeviceBlock::make(const BackendServices::Slot& slot, uint64_t bytes,
-                         CountedMemory* counted) {
+Fault DeviceBlock::make(const BackendServices::Slot& slot, uint64_t bytes, CountedMemory* counted) {
   const Device& device = *slot.backend->device;
   if (!counted->take(bytes)) {
-    return Status(Error::kOutOfMemory, "no memory in space %s for %" PRIu64 " bytes", device.space,
-                  bytes);
+    return Fault(Error::kOutOfMemory, "no memory in space %s for %" PRIu64 " bytes", device.space,
+                 bytes);
   }
   device_ = &device;
   program_ = slot.program;
@@ -65,8 +64,8 @@ Status DeviceBlock::make(const BackendServices::Slot& slot, uint64_t bytes,
   return device.allocate(program_, bytes, &data_).with_context("space %s", device.space);
 }
 
-Status DeviceMemory::make(const BackendServices::Slot& slot, const ProgramState& program,
-                          const SpaceBytes& bytes, CountedMemory* counted) {
+Fault DeviceMemory::make(const BackendServices::Slot& slot, const ProgramState& program,
+                         const SpaceBytes& bytes, CountedMemory* counted) {
   uint64_t workspace = 0, total = 0;
   if (__builtin_add_overflow(bytes.arena, uint64_t{kTailBytes} + kAlignment, &workspace) ||
       __builtin_add_overflow(workspace / kAlignment * kAlignment, bytes.workspace, &total) ||

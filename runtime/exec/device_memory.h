@@ -28,7 +28,7 @@ class DeviceBlock {
   ~DeviceBlock();
 
   /// kOutOfMemory names the space. REQUIRES: called once; both outlive this.
-  Status make(const BackendServices::Slot& slot, uint64_t bytes, CountedMemory* counted);
+  Fault make(const BackendServices::Slot& slot, uint64_t bytes, CountedMemory* counted);
   /// nullptr: it was not made.
   uint8_t* data() const { return static_cast<uint8_t*>(data_); }
   uint64_t bytes() const { return bytes_; }
@@ -51,8 +51,8 @@ class DeviceMemory {
 
   /// What it takes is counted in `counted`. REQUIRES: called once; `program` is the file's, not one
   /// that is bound to other sizes; all arguments outlive this.
-  Status make(const BackendServices::Slot& slot, const ProgramState& program,
-              const SpaceBytes& bytes, CountedMemory* counted);
+  Fault make(const BackendServices::Slot& slot, const ProgramState& program,
+             const SpaceBytes& bytes, CountedMemory* counted);
 
   /// But for the states.
   const SpaceMemory& memory() const { return memory_; }

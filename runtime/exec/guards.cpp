@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "runtime/core/sort.h"
 #include "runtime/platform/threads.h"
 
 namespace lazyrt {
@@ -73,11 +74,11 @@ NumberText text_of_number(const fb::Guard& guard, DType dtype, bool is_real, int
   return out;
 }
 
-Status failed_check(const fb::Method& method, const fb::Guard& guard) {
+Fault failed_check(const fb::Method& method, const fb::Guard& guard) {
   const SourcePlace place = source_place(method, guard.source());
   const bool known = place.text[0] != '\0';
-  return Status(Error::kGuardFailed, "this input fails a check of the model: %.120s%s%s%s",
-                text_of(guard.text()), known ? " (" : "", place.text, known ? ")" : "");
+  return Fault(Error::kGuardFailed, "this input fails a check of the model: %.120s%s%s%s",
+               text_of(guard.text()), known ? " (" : "", place.text, known ? ")" : "");
 }
 
 }  // namespace
@@ -113,7 +114,7 @@ bool Guards::holds(const Entry& guard, const Seen& now) {
   return now.real == guard.real || std::fabs(now.real - guard.real) <= guard.tolerance;
 }
 
-Status Guards::why(const fb::Method& texts) const {
+Fault Guards::why(const fb::Method& texts) const {
   const fb::Guard& guard = *texts.guards()->Get(entries_[broken_].guard);
   if (guard.check()) return failed_check(texts, guard);
   const NumberText then =
@@ -121,18 +122,18 @@ Status Guards::why(const fb::Method& texts) const {
   const NumberText here = text_of_number(guard, now_.dtype, now_.is_real, now_.integer, now_.real);
   const SourcePlace place = source_place(texts, guard.source());
   const char* text = text_of(guard.text());
-  return Status(Error::kGuardFailed, "%.80s was %s when exported, now %s%s%s%s",
-                text[0] == '\0' ? "a value" : text, then.text, here.text,
-                place.text[0] == '\0' ? "" : " (", place.text, place.text[0] == '\0' ? "" : ")");
+  return Fault(Error::kGuardFailed, "%.80s was %s when exported, now %s%s%s%s",
+               text[0] == '\0' ? "a value" : text, then.text, here.text,
+               place.text[0] == '\0' ? "" : " (", place.text, place.text[0] == '\0' ? "" : ")");
 }
 
-Status Guards::make(const fb::Method& method, const Allocator& allocator) {
+Fault Guards::make(const fb::Method& method, const Allocator& allocator) {
   const size_t count = count_of(method.guards());
   if (count == 0) return {};
   Array<int32_t> made_by;
   if (!made_by.make(count_of(method.values()), allocator) || !entries_.make(count, allocator) ||
       !refusals_.make(count, allocator)) {
-    return Status(Error::kOutOfMemory, "no memory for the guards of a session");
+    return Fault(Error::kOutOfMemory, "no memory for the guards of a session");
   }
   for (int32_t& node : made_by) node = -1;
   for (uint32_t n = 0; n < count_of(method.nodes()); ++n) {
@@ -145,7 +146,7 @@ Status Guards::make(const fb::Method& method, const Allocator& allocator) {
     entries_[i].after = made_by[entries_[i].value];
     entries_[i].guard = i;
   }
-  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+  sort(Span<Entry>(entries_.data(), entries_.size()), [](const Entry& a, const Entry& b) {
     return a.after != b.after ? a.after < b.after : a.guard < b.guard;
   });
   return {};

@@ -9,7 +9,7 @@ namespace lazyrt {
 class Guards {
  public:
   /// REQUIRES: called once.
-  Status make(const fb::Method& method, const Allocator& allocator);
+  Fault make(const fb::Method& method, const Allocator& allocator);
   size_t count() const { return entries_.size(); }
   /// Of what it keeps.
   uint64_t bytes() const { return entries_.bytes() + refusals_.bytes(); }
@@ -24,7 +24,7 @@ class Guards {
   /// Why hold() was false the last time, kGuardFailed: "bool(x.sum() > 0) was true when exported,
   /// now false (model.py:12)", or "this input fails a check of the model: assert n < 10
   /// (model.py:12)". `texts`: a method with these guards.
-  Status why(const fb::Method& texts) const;
+  Fault why(const fb::Method& texts) const;
   /// That one is a check: why() tells what the model wants.
   bool is_failed_check() const { return entries_[broken_].check; }
 

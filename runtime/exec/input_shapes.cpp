@@ -67,19 +67,19 @@ size_t first_with(const fb::Method& method, int32_t symbol) {
 
 }  // namespace
 
-Status check_input_shape(const fb::Method& method, size_t i, const Shape& shape) {
+Fault check_input_shape(const fb::Method& method, size_t i, const Shape& shape) {
   const fb::Value& value = value_of(method, i);
   const Shape file = shape_of(value.shape());
   if (shape.rank() != file.rank()) {
-    return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s", input_name(method, i),
-                  symbolic_text(method, value).text, shape_text(shape).text);
+    return Fault(Error::kInvalidArgument, "input '%.60s' takes %s, got %s", input_name(method, i),
+                 symbolic_text(method, value).text, shape_text(shape).text);
   }
   for (int dim = 0; dim < shape.rank(); ++dim) {
     const int32_t index = symbol_of(value, dim);
     if (index < 0 && shape[dim] != file[dim]) {
-      return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s: dim %d differs",
-                    input_name(method, i), symbolic_text(method, value).text,
-                    shape_text(shape).text, dim);
+      return Fault(Error::kInvalidArgument, "input '%.60s' takes %s, got %s: dim %d differs",
+                   input_name(method, i), symbolic_text(method, value).text, shape_text(shape).text,
+                   dim);
     }
     if (index < 0) continue;
     LAZYRT_RETURN_IF_ERROR(check_size(method, static_cast<size_t>(index), shape[dim])
@@ -88,12 +88,12 @@ Status check_input_shape(const fb::Method& method, size_t i, const Shape& shape)
   return {};
 }
 
-Status check_input_tensor(const fb::Method& method, size_t i, const TensorView& tensor) {
+Fault check_input_tensor(const fb::Method& method, size_t i, const TensorView& tensor) {
   const fb::Value& value = value_of(method, i);
   if (tensor.dtype == dtype_of(value.dtype())) return check_input_shape(method, i, tensor.shape);
-  return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %s%s", input_name(method, i),
-                symbolic_text(method, value).text, dtype_name(tensor.dtype),
-                shape_text(tensor.shape).text);
+  return Fault(Error::kInvalidArgument, "input '%.60s' takes %s, got %s%s", input_name(method, i),
+               symbolic_text(method, value).text, dtype_name(tensor.dtype),
+               shape_text(tensor.shape).text);
 }
 
 Shape input_shape(const fb::Method& method, size_t i, Span<const int64_t> symbols) {
@@ -106,7 +106,7 @@ Shape input_shape(const fb::Method& method, size_t i, Span<const int64_t> symbol
   return shape;
 }
 
-Status find_input_shape(const fb::Method& method, size_t i, size_t bytes, Shape* shape) {
+Fault find_input_shape(const fb::Method& method, size_t i, size_t bytes, Shape* shape) {
   const fb::Value& value = value_of(method, i);
   const int dim = only_symbolic_dim(value);
   *shape = shape_of(value.shape());
@@ -116,12 +116,12 @@ Status find_input_shape(const fb::Method& method, size_t i, size_t bytes, Shape*
     (*shape)[dim] = static_cast<int64_t>(bytes / row);
     return check_input_shape(method, i, *shape);
   }
-  return Status(Error::kInvalidArgument, "input '%.60s' takes %s, got %zu bytes%s",
-                input_name(method, i), symbolic_text(method, value).text, bytes,
-                has_choice(value) && dim < 0 ? ": set it as a tensor" : "");
+  return Fault(Error::kInvalidArgument, "input '%.60s' takes %s, got %zu bytes%s",
+               input_name(method, i), symbolic_text(method, value).text, bytes,
+               has_choice(value) && dim < 0 ? ": set it as a tensor" : "");
 }
 
-Status resolve_symbols(const fb::Method& method, Span<const Shape> shapes, int64_t* symbols) {
+Fault resolve_symbols(const fb::Method& method, Span<const Shape> shapes, int64_t* symbols) {
   for (size_t s = 0; s < count_of(method.symbols()); ++s) symbols[s] = 0;
   for (size_t i = 0; i < shapes.size(); ++i) {
     const fb::Value& value = value_of(method, i);
@@ -132,10 +132,10 @@ Status resolve_symbols(const fb::Method& method, Span<const Shape> shapes, int64
       const int64_t extent = shapes[i][dim];
       if (known == 0) known = extent;
       if (known == extent) continue;
-      return Status(Error::kInvalidArgument,
-                    "input '%.60s' dim %d is %" PRId64 ", '%.40s' is %" PRId64 " by input '%.60s'",
-                    input_name(method, i), dim, extent, text_of(symbol_at(method, index).name()),
-                    known, input_name(method, first_with(method, index)));
+      return Fault(Error::kInvalidArgument,
+                   "input '%.60s' dim %d is %" PRId64 ", '%.40s' is %" PRId64 " by input '%.60s'",
+                   input_name(method, i), dim, extent, text_of(symbol_at(method, index).name()),
+                   known, input_name(method, first_with(method, index)));
     }
   }
   return check_sizes(method, {symbols, count_of(method.symbols())});

@@ -16,7 +16,7 @@ struct PlannedNode {
   const Kernel* kernel = nullptr;  ///< nullptr: not planned yet, or a device's
   const Backend* backend = nullptr;
   void* services = nullptr;
-  OpAttrs attrs;                    ///< in the plan's memory
+  OpAttrs attrs;                    ///< in the plan's memory; in the bundle if no sizes vary
   PreparedKernel prepared;          ///< of a segment: at its first node
   char* fallback_reason = nullptr;  ///< owned by the plan; nullptr: the session's own backend
   uint32_t first_operand = 0;       ///< inputs, then outputs, in Plan::operands

@@ -10,7 +10,7 @@
 namespace lazyrt {
 namespace {
 
-Status no_memory() { return Status(Error::kOutOfMemory, "no memory for the plan of a session"); }
+Fault no_memory() { return Fault(Error::kOutOfMemory, "no memory for the plan of a session"); }
 
 /// What a node's kernel may take beside arena, workspace and packed weights: tables in proportion
 /// to what they are about.
@@ -30,11 +30,11 @@ uint64_t share_of(const NodeSpec& node) {
 }
 
 /// A kernel's refusal moves on to the next backend, other errors end the session's making.
-bool is_refusal(const Status& status) { return status.error() == Error::kUnsupported; }
+bool is_refusal(const Fault& status) { return status.error() == Error::kUnsupported; }
 
 }  // namespace
 
-Status Planner::list_operands() {
+Fault Planner::list_operands() {
   size_t total = 0, most = 0;
   const size_t count = count_of(method_.nodes());
   for (uint32_t i = 0; i < count; ++i) {
@@ -60,7 +60,14 @@ Status Planner::list_operands() {
   return {};
 }
 
-Status Planner::copy_attributes() {
+/// A program that is bound to other sizes goes when its session was made. Without such they stay
+/// where they are, in the caller's bytes.
+Fault Planner::copy_attributes() {
+  if (!kDynamicShapes) {
+    for (uint32_t i = 0; i < plan_.nodes_.size(); ++i)
+      plan_.nodes_[i].attrs = attrs_of(*method_.nodes()->Get(i));
+    return {};
+  }
   size_t bytes = 0;
   for (uint32_t i = 0; i < plan_.nodes_.size(); ++i)
     bytes += attrs_copy_bytes(attrs_of(*method_.nodes()->Get(i)));
@@ -84,24 +91,24 @@ NodeSpec Planner::fill_specs(const PlannedNode& node, TensorSpec* specs) const {
   return {node.attrs, {specs, node.input_count}, {specs + node.input_count, node.output_count}};
 }
 
-/// Calls make(), which answers a Status, with no more memory than this. What asks for more refuses
+/// Calls make(), which answers a Fault, with no more memory than this. What asks for more refuses
 /// the node (kUnsupported): another backend may take it.
 template <class Make>
-Status Planner::within_share(uint64_t share, const Make& make) {
+Fault Planner::within_share(uint64_t share, const Make& make) {
   memory_->forget_refusal();
   memory_->begin_share(share);
-  const Status status = make();
+  const Fault status = make();
   memory_->end_share();
   if (status.error() != Error::kOutOfMemory ||
       memory_->refusal() != CountedMemory::Refusal::kShare) {
     return status;
   }
   memory_->forget_refusal();
-  return Status(Error::kUnsupported, "%s: more than a node of its size may take", status.message());
+  return Fault(Error::kUnsupported, "%s: more than a node of its size may take", status.message());
 }
 
-Status Planner::prepare(const Kernel& kernel, const Backend& backend, const PrepareContext& context,
-                        PreparedKernel* prepared) {
+Fault Planner::prepare(const Kernel& kernel, const Backend& backend, const PrepareContext& context,
+                       PreparedKernel* prepared) {
   if (kernel.prepare == nullptr) return {};
   if (backend.fallback == nullptr) return kernel.prepare(context, prepared);
   const uint64_t share = share_of(context.node);
@@ -109,13 +116,13 @@ Status Planner::prepare(const Kernel& kernel, const Backend& backend, const Prep
   const uint64_t workspace = share + static_cast<uint64_t>(services_->threads()) * kThreadWorkspace;
   if (prepared->workspace_bytes <= workspace) return {};
   if (kernel.release != nullptr) kernel.release(prepared->state, allocator_);
-  return Status(Error::kUnsupported,
-                "a workspace of %zu bytes is more than a node of its size may take",
-                prepared->workspace_bytes);
+  return Fault(Error::kUnsupported,
+               "a workspace of %zu bytes is more than a node of its size may take",
+               prepared->workspace_bytes);
 }
 
-Status Planner::try_kernel(const Backend& backend, const NodeSpec& spec, PlannedNode* node) {
-  Status why(Error::kUnsupported, "backend %s has no kernel", backend.name);
+Fault Planner::try_kernel(const Backend& backend, const NodeSpec& spec, PlannedNode* node) {
+  Fault why(Error::kUnsupported, "backend %s has no kernel", backend.name);
   const Kernel* kernel = backend.select(*node->op, spec, &why);
   if (kernel == nullptr) return why;
   int slot = 0;
@@ -130,9 +137,9 @@ Status Planner::try_kernel(const Backend& backend, const NodeSpec& spec, Planned
   return {};
 }
 
-Status Planner::try_backend(const Backend& backend, const NodeSpec& spec, PlannedNode* node) {
+Fault Planner::try_backend(const Backend& backend, const NodeSpec& spec, PlannedNode* node) {
   if (backend.device == nullptr) return try_kernel(backend, spec, node);
-  if (!kDevices) return Status(Error::kUnsupported, "backend %s is a device", backend.name);
+  if (!kDevices) return Fault(Error::kUnsupported, "backend %s is a device", backend.name);
   int slot = 0;
   LAZYRT_RETURN_IF_ERROR(services_->find_or_open(backend, &slot));
   node->services = services_->slot(slot).services;
@@ -141,7 +148,7 @@ Status Planner::try_backend(const Backend& backend, const NodeSpec& spec, Planne
 }
 
 /// Keeps the first one.
-Status Planner::keep_reason(const Status& why, PlannedNode* node) {
+Fault Planner::keep_reason(const Status& why, PlannedNode* node) {
   if (node->fallback_reason != nullptr) return {};
   const size_t bytes = std::strlen(why.message()) + 1;
   node->fallback_reason = static_cast<char*>(allocator_.allocate(allocator_.context, bytes, 1));
@@ -151,22 +158,22 @@ Status Planner::keep_reason(const Status& why, PlannedNode* node) {
 }
 
 /// Asks `from` and its fallbacks. `refusal`: why none before them runs the node; ok: there is none.
-Status Planner::choose(size_t index, const Backend* from, const Status& refusal) {
+Fault Planner::choose(size_t index, const Backend* from, const Status& refusal) {
   PlannedNode& node = plan_.nodes_[index];
   const NodeSpec spec = fill_specs(node, specs_.data());
   Status first = refusal;
   for (const Backend* b = from; b != nullptr; b = b->fallback) {
-    const Status status = try_backend(*b, spec, &node);
+    const Fault status = try_backend(*b, spec, &node);
     if (status.ok()) {
       node.backend = b;
       if (!first.ok()) LAZYRT_RETURN_IF_ERROR(keep_reason(first, &node));
       finish(index, spec);
       return {};
     }
-    if (!is_refusal(status)) return status.at_node(index, place_of(index).text);
+    if (!is_refusal(status)) return place_of(index).of(index, status);
     if (first.ok()) first = status;
   }
-  return first.at_node(index, place_of(index).text);
+  return place_of(index).of(index, first);
 }
 
 /// The kernel has its own copy of the weights: the mapped file's pages need not stay in memory.
@@ -211,7 +218,7 @@ size_t Planner::segment_length(size_t first) const {
   return end - first;
 }
 
-Status Planner::compile(size_t first, size_t count) {
+Fault Planner::compile(size_t first, size_t count) {
   const PlannedNode& last = plan_.nodes_[first + count - 1];
   const uint32_t begin = plan_.nodes_[first].first_operand;
   Array<TensorSpec> specs;
@@ -237,7 +244,7 @@ Status Planner::compile(size_t first, size_t count) {
 }
 
 /// Nodes of a segment that its device refuses go on to the next backends, which may be devices.
-Status Planner::compile_segments() {
+Fault Planner::compile_segments() {
   for (size_t first = 0; first < plan_.nodes_.size();) {
     const PlannedNode& node = plan_.nodes_[first];
     if (node.space == kHostSpace) {
@@ -245,20 +252,21 @@ Status Planner::compile_segments() {
       continue;
     }
     const size_t count = segment_length(first);
-    const Status status = compile(first, count);
+    const Fault status = compile(first, count);
     if (status.ok()) {
       first += count;
       continue;
     }
-    if (!is_refusal(status)) return status.at_node(first, place_of(first).text);
+    if (!is_refusal(status)) return place_of(first).of(first, status);
+    const Status refusal = status;
     const Backend* next = node.backend->fallback;
-    for (size_t i = first; i < first + count; ++i) LAZYRT_RETURN_IF_ERROR(choose(i, next, status));
+    for (size_t i = first; i < first + count; ++i) LAZYRT_RETURN_IF_ERROR(choose(i, next, refusal));
   }
   return {};
 }
 
-Status Planner::begin_places(Span<const uint8_t> homes, Array<uint8_t>* spaces,
-                             Array<bool>* host_always) const {
+Fault Planner::begin_places(Span<const uint8_t> homes, Array<uint8_t>* spaces,
+                            Array<bool>* host_always) const {
   const size_t count = count_of(method_.values());
   if (!spaces->make(count, allocator_) || !host_always->make(count, allocator_)) return no_memory();
   for (size_t id = 0; id < count; ++id) {
@@ -306,7 +314,7 @@ void Planner::place(Span<const uint8_t> homes, Placement* placement) const {
     placement->need(method_.outputs()->Get(i)->value(), kHostSpace);
 }
 
-Status Planner::list_steps(Span<const uint8_t> homes) {
+Fault Planner::list_steps(Span<const uint8_t> homes) {
   LAZYRT_RETURN_IF_ERROR(find_guarded());
   Array<uint8_t> spaces;
   Array<bool> host_always;
@@ -327,7 +335,7 @@ Status Planner::list_steps(Span<const uint8_t> homes) {
   return {};
 }
 
-Status Planner::find_guarded() {
+Fault Planner::find_guarded() {
   const size_t guards = count_of(method_.guards());
   if (guards == 0 || guarded_.size() != 0) return {};
   if (!guarded_.make(count_of(method_.values()), allocator_)) return no_memory();
@@ -336,7 +344,7 @@ Status Planner::find_guarded() {
   return {};
 }
 
-Status Planner::choose_all() {
+Fault Planner::choose_all() {
   plan_.allocator_ = allocator_;
   LAZYRT_RETURN_IF_ERROR(list_operands());
   LAZYRT_RETURN_IF_ERROR(copy_attributes());
@@ -345,7 +353,7 @@ Status Planner::choose_all() {
     plan_.nodes_[i].op = program_.ops->find(plan_.nodes_[i].attrs);
     LAZYRT_RETURN_IF_ERROR(choose(i, &backend_, Status()));
   }
-  return kDevices ? compile_segments() : Status();
+  return kDevices ? compile_segments() : Fault();
 }
 
 }  // namespace lazyrt

@@ -24,39 +24,39 @@ class Planner {
   /// choose_all; they outlive this.
   void end_segments_behind(Span<const bool> nodes) { last_of_segments_ = nodes; }
   /// Chooses what runs each node, and prepares it. Called once. An error names the node.
-  Status choose_all();
+  Fault choose_all();
   /// Lists the steps. `homes`: per state of the method the space that it lives in. REQUIRES:
   /// choose_all() was called for the plan, by this planner or another one.
-  Status list_steps(Span<const uint8_t> homes);
+  Fault list_steps(Span<const uint8_t> homes);
 
  private:
-  Status list_operands();
-  Status copy_attributes();
+  Fault list_operands();
+  Fault copy_attributes();
   NodeSpec fill_specs(const PlannedNode& node, TensorSpec* specs) const;
 
-  Status choose(size_t index, const Backend* from, const Status& refusal);
-  Status try_backend(const Backend& backend, const NodeSpec& spec, PlannedNode* node);
-  Status try_kernel(const Backend& backend, const NodeSpec& spec, PlannedNode* node);
-  Status prepare(const Kernel& kernel, const Backend& backend, const PrepareContext& context,
-                 PreparedKernel* prepared);
+  Fault choose(size_t index, const Backend* from, const Status& refusal);
+  Fault try_backend(const Backend& backend, const NodeSpec& spec, PlannedNode* node);
+  Fault try_kernel(const Backend& backend, const NodeSpec& spec, PlannedNode* node);
+  Fault prepare(const Kernel& kernel, const Backend& backend, const PrepareContext& context,
+                PreparedKernel* prepared);
   template <class Make>
-  Status within_share(uint64_t share, const Make& make);
-  Status keep_reason(const Status& why, PlannedNode* node);
+  Fault within_share(uint64_t share, const Make& make);
+  Fault keep_reason(const Status& why, PlannedNode* node);
   void finish(size_t index, const NodeSpec& spec);
   void add_needs(const PlannedNode& node);
   void drop_packed_pages(const NodeSpec& spec) const;
 
-  Status compile_segments();
+  Fault compile_segments();
   size_t segment_length(size_t first) const;
-  Status compile(size_t first, size_t count);
+  Fault compile(size_t first, size_t count);
   bool ends_segment(size_t node) const;
   bool is_guarded(int32_t value) const {
     return guarded_.size() != 0 && guarded_[static_cast<size_t>(value)];
   }
 
-  Status find_guarded();
-  Status begin_places(Span<const uint8_t> homes, Array<uint8_t>* spaces,
-                      Array<bool>* host_always) const;
+  Fault find_guarded();
+  Fault begin_places(Span<const uint8_t> homes, Array<uint8_t>* spaces,
+                     Array<bool>* host_always) const;
   void place(Span<const uint8_t> homes, Placement* placement) const;
   uint32_t place_nodes(size_t first, Placement* placement) const;
 

@@ -23,8 +23,8 @@ struct Room {
 
 /// What `reserved` has, if that is enough, else `own`, made now; *room is where it is. Errors as
 /// Block::make. `reserved` may be nullptr.
-inline Status borrow_or_make(const Block* reserved, uint64_t bytes, const Allocator& allocator,
-                             Word what, Block* own, Room* room) {
+inline Fault borrow_or_make(const Block* reserved, uint64_t bytes, const Allocator& allocator,
+                            Word what, Block* own, Room* room) {
   if (reserved == nullptr || reserved->bytes() < bytes)
     LAZYRT_RETURN_IF_ERROR(own->make(bytes, kAlignment, allocator, what));
   *room = {own->data() != nullptr ? own->data() : reserved->data(), bytes};

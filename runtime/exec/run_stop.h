@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "lazyrt/error.h"
+#include "runtime/core/fault.h"
 #include "runtime/platform/platform.h"
 
 namespace lazyrt {
@@ -27,7 +27,7 @@ class RunStop {
            (has_deadline_ && platform_ticks() - begin_ >= deadline_);
   }
   /// REQUIRES: is_due().
-  Status status() const;
+  Fault status() const;
 
  private:
   std::atomic<bool> cancelled_{false};

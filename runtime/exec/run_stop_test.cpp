@@ -26,12 +26,12 @@ class PausingOps {
     def_.min_inputs = def_.max_inputs = 1;
     def_.infer = [](const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
       out[0] = {in[0].dtype, in[0].shape};
-      return Status();
+      return Fault();
     };
     def_.reference.run = [](void*, const RunContext& c) {
       pause_();
       std::memcpy(c.outputs[0].data, c.inputs[0].data, c.outputs[0].bytes());
-      return Status();
+      return Fault();
     };
     entry_ = {"test.pause", 1, {fb::OpAttrs::CustomOp, "pause", &def_, {&def_.reference}}};
     table_ = test::tiny_ops();

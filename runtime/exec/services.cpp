@@ -2,12 +2,12 @@
 
 namespace lazyrt {
 
-Status BackendServices::find_or_open(const Backend& backend, int* slot) {
+Fault BackendServices::find_or_open(const Backend& backend, int* slot) {
   for (*slot = 0; *slot < count_; ++*slot) {
     if (slots_[*slot].backend == &backend) return {};
   }
   if (count_ == kMaxBackends) {
-    return Status(Error::kUnsupported, "a chain of more than %d backends", kMaxBackends);
+    return Fault(Error::kUnsupported, "a chain of more than %d backends", kMaxBackends);
   }
   BackendOptions options;
   options.threads = threads_;

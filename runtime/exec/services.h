@@ -33,7 +33,7 @@ class BackendServices {
   };
 
   /// The number of this backend's slot, opened if it is not yet. Numbers stay.
-  Status find_or_open(const Backend& backend, int* slot);
+  Fault find_or_open(const Backend& backend, int* slot);
   /// REQUIRES: opened.
   const Slot& slot(int i) const { return slots_[i]; }
   /// REQUIRES: no kernel or segment of these backends is left.

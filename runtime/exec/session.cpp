@@ -21,8 +21,8 @@ class Entry {
   ~Entry() {
     if (entered_) busy_.store(false, std::memory_order_release);
   }
-  Status status() const {
-    return entered_ ? Status() : Status(Error::kBusy, "another thread is using this session");
+  Fault status() const {
+    return entered_ ? Fault() : Fault(Error::kBusy, "another thread is using this session");
   }
 
  private:
@@ -30,22 +30,22 @@ class Entry {
   const bool entered_;
 };
 
-Status check_options(const SessionOptions& options) {
+Fault check_options(const SessionOptions& options) {
   if (options.backend == nullptr) {
-    return Status(Error::kInvalidArgument,
-                  "SessionOptions::backend is null: pass cpu_backend() or another");
+    return Fault(Error::kInvalidArgument,
+                 "SessionOptions::backend is null: pass cpu_backend() or another");
   }
   if (!kCanWatch && options.watch != nullptr) {
-    return Status(Error::kUnsupported,
-                  "SessionOptions::watch: this runtime was built with LAZYRT_WATCH=OFF");
+    return Fault(Error::kUnsupported,
+                 "SessionOptions::watch: this runtime was built with LAZYRT_WATCH=OFF");
   }
   if (options.threads < 1 || options.threads > kMaxThreads) {
-    return Status(Error::kInvalidArgument, "threads is %d, allowed are 1 to %d", options.threads,
-                  kMaxThreads);
+    return Fault(Error::kInvalidArgument, "threads is %d, allowed are 1 to %d", options.threads,
+                 kMaxThreads);
   }
   if ((options.allocator.allocate == nullptr) != (options.allocator.release == nullptr)) {
-    return Status(Error::kInvalidArgument,
-                  "SessionOptions::allocator needs both allocate and release");
+    return Fault(Error::kInvalidArgument,
+                 "SessionOptions::allocator needs both allocate and release");
   }
   return {};
 }
@@ -66,14 +66,14 @@ void destroy_state(SessionState* state) {
 
 Result<Session> Session::create(const Method& method, const SessionOptions& options) {
   if (method.program_ == nullptr)
-    return Status(Error::kInvalidArgument, "the method belongs to no program");
+    return Fault(Error::kInvalidArgument, "the method belongs to no program");
   LAZYRT_RETURN_IF_ERROR(check_options(options));
   const Allocator allocator = allocator_of(options);
   void* memory = allocator.allocate(allocator.context, sizeof(SessionState), alignof(SessionState));
   if (memory == nullptr) return no_memory_for_session();
   Session session;
   session.state_ = new (memory) SessionState(*method.program_, method.index_, options, allocator);
-  const Status status = session.state_->make();
+  const Fault status = session.state_->make();
   if (!status.ok()) return status;
   return session;
 }

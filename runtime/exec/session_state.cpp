@@ -40,11 +40,9 @@ SessionState::~SessionState() {
   destroy_bound(bound_);
 }
 
-Status SessionState::make() {
-  return memory_.explained(make_all(), "SessionOptions::memory_limit");
-}
+Fault SessionState::make() { return memory_.explained(make_all(), "SessionOptions::memory_limit"); }
 
-Status SessionState::make_all() {
+Fault SessionState::make_all() {
   const size_t inputs = count_of(method().inputs());
   if (is_dynamic()) {
     read_file_sizes(method(), sizes_);
@@ -59,7 +57,7 @@ Status SessionState::make_all() {
 
 /// The extremes of all symbols, of each variant; what values have is largest at one of these, or
 /// near it.
-Status SessionState::find_needs(BoundSession::Needs* needs) {
+Fault SessionState::find_needs(BoundSession::Needs* needs) {
   for (size_t v = 0; v < program_.variant_count(method_index_); ++v) {
     const fb::Method& variant = program_.variant(method_index_, v);
     needs->arena = std::max(needs->arena, variant.reserved_bytes());
@@ -79,7 +77,7 @@ Status SessionState::find_needs(BoundSession::Needs* needs) {
   return {};
 }
 
-Status SessionState::make_reservation(const BoundSession::Needs& needs) {
+Fault SessionState::make_reservation(const BoundSession::Needs& needs) {
   uint64_t inputs = 0;
   for (const uint64_t bytes : reservation_.input_bytes) inputs += room_of(bytes);
   LAZYRT_RETURN_IF_ERROR(
@@ -92,11 +90,11 @@ Status SessionState::make_reservation(const BoundSession::Needs& needs) {
 }
 
 /// What a change of sizes takes of a heap: two bound sessions, and what it makes meanwhile.
-Status SessionState::measure_bind(const int64_t* symbols, uint64_t* bytes) {
+Fault SessionState::measure_bind(const int64_t* symbols, uint64_t* bytes) {
   const uint64_t before = memory_.heap_used();
   memory_.begin_peak();
   BoundSession* bound[2] = {};
-  Status status;
+  Fault status;
   for (BoundSession*& one : bound) {
     if (status.ok()) status = make_bound(symbols, &one);
   }
@@ -106,7 +104,7 @@ Status SessionState::measure_bind(const int64_t* symbols, uint64_t* bytes) {
 }
 
 /// Makes the largest bound session of each variant twice, to see what that takes.
-Status SessionState::make_reserve() {
+Fault SessionState::make_reserve() {
   if (!reservation_.input_bytes.make(pending_.size(), allocator_)) return no_memory_for_session();
   BoundSession::Needs needs;
   LAZYRT_RETURN_IF_ERROR(find_needs(&needs));
@@ -126,7 +124,7 @@ Status SessionState::make_reserve() {
   return memory_.reserve(bytes + bytes / 4 + kSlack);
 }
 
-Status SessionState::make_bound(const int64_t* symbols, BoundSession** bound) {
+Fault SessionState::make_bound(const int64_t* symbols, BoundSession** bound) {
   const Allocator& allocator = memory_of_bound();
   void* memory = allocator.allocate(allocator.context, sizeof(BoundSession), alignof(BoundSession));
   if (memory == nullptr) return no_memory_for_session();
@@ -149,14 +147,14 @@ void SessionState::destroy_bound(BoundSession* bound) {
   memory_of_bound().release(memory_of_bound().context, bound);
 }
 
-Status SessionState::check_input_index(size_t i) const {
+Fault SessionState::check_input_index(size_t i) const {
   if (i < pending_.size()) return {};
-  return Status(Error::kInvalidArgument, "there is no input %zu, the method has %zu", i,
-                pending_.size());
+  return Fault(Error::kInvalidArgument, "there is no input %zu, the method has %zu", i,
+               pending_.size());
 }
 
 /// The shape that it has, where the bytes are those; else the only one that has these bytes.
-Status SessionState::find_shape(size_t i, size_t bytes, Shape* shape) const {
+Fault SessionState::find_shape(size_t i, size_t bytes, Shape* shape) const {
   const TensorView& bound = bound_->input(i);
   *shape = pending_[i].is_set ? pending_[i].shape : bound.shape;
   if (TensorView{nullptr, bound.dtype, *shape}.bytes() == bytes) return {};
@@ -165,7 +163,7 @@ Status SessionState::find_shape(size_t i, size_t bytes, Shape* shape) const {
   return find_input_shape(method(), i, bytes, shape);
 }
 
-Status SessionState::check_input(size_t i, const TensorView& tensor) const {
+Fault SessionState::check_input(size_t i, const TensorView& tensor) const {
   if (!is_dynamic()) return bound_->check_input(i, tensor);
   LAZYRT_RETURN_IF_ERROR(check_input_index(i));
   const TensorView& bound = bound_->input(i);
@@ -173,7 +171,7 @@ Status SessionState::check_input(size_t i, const TensorView& tensor) const {
   return check_input_tensor(method(), i, tensor);
 }
 
-Status SessionState::set_input(size_t i, const void* data, size_t bytes) {
+Fault SessionState::set_input(size_t i, const void* data, size_t bytes) {
   if (!is_dynamic()) return bound_->set_input(i, nullptr, data, bytes);
   LAZYRT_RETURN_IF_ERROR(check_input_index(i));
   TensorView tensor = {const_cast<void*>(data), bound_->input(i).dtype, {}};
@@ -181,7 +179,7 @@ Status SessionState::set_input(size_t i, const void* data, size_t bytes) {
   return set_input(i, tensor);
 }
 
-Status SessionState::set_input(size_t i, const TensorView& tensor) {
+Fault SessionState::set_input(size_t i, const TensorView& tensor) {
   LAZYRT_RETURN_IF_ERROR(check_input(i, tensor));
   if (is_dynamic() && tensor.shape != bound_->input(i).shape) return wait_with_copy(i, tensor);
   LAZYRT_RETURN_IF_ERROR(bound_->set_input(i, &tensor.shape, tensor.data, tensor.bytes()));
@@ -189,7 +187,7 @@ Status SessionState::set_input(size_t i, const TensorView& tensor) {
   return {};
 }
 
-Status SessionState::bind_input(size_t i, const TensorView& tensor, size_t readable) {
+Fault SessionState::bind_input(size_t i, const TensorView& tensor, size_t readable) {
   LAZYRT_RETURN_IF_ERROR(check_input(i, tensor));
   if (is_dynamic() && tensor.shape != bound_->input(i).shape)
     return wait_with_memory(i, tensor, readable);
@@ -198,14 +196,14 @@ Status SessionState::bind_input(size_t i, const TensorView& tensor, size_t reada
   return {};
 }
 
-Status SessionState::wait_with_copy(size_t i, const TensorView& tensor) {
+Fault SessionState::wait_with_copy(size_t i, const TensorView& tensor) {
   const size_t bytes = tensor.bytes();
   if (tensor.data == nullptr && bytes != 0)
-    return Status(Error::kInvalidArgument, "input '%.60s': data is null", input_name(method(), i));
+    return Fault(Error::kInvalidArgument, "input '%.60s': data is null", input_name(method(), i));
   void* copy = allocator_.allocate(allocator_.context, bytes + 1, kAlignment);
   if (copy == nullptr) {
-    return memory_.explained(Status(Error::kOutOfMemory, "no memory for input '%.60s' of %zu bytes",
-                                    input_name(method(), i), bytes),
+    return memory_.explained(Fault(Error::kOutOfMemory, "no memory for input '%.60s' of %zu bytes",
+                                   input_name(method(), i), bytes),
                              "SessionOptions::memory_limit");
   }
   if (bytes != 0) std::memcpy(copy, tensor.data, bytes);
@@ -217,17 +215,17 @@ Status SessionState::wait_with_copy(size_t i, const TensorView& tensor) {
   return {};
 }
 
-Status SessionState::wait_with_memory(size_t i, const TensorView& tensor, size_t readable) {
+Fault SessionState::wait_with_memory(size_t i, const TensorView& tensor, size_t readable) {
   const size_t bytes = tensor.bytes();
   if (tensor.data == nullptr || readable < bytes) {
-    return Status(Error::kInvalidArgument, "input '%.60s' takes %zu bytes, %zu are readable",
-                  input_name(method(), i), bytes, tensor.data == nullptr ? size_t{0} : readable);
+    return Fault(Error::kInvalidArgument, "input '%.60s' takes %zu bytes, %zu are readable",
+                 input_name(method(), i), bytes, tensor.data == nullptr ? size_t{0} : readable);
   }
   if (bound_->is_bound_memory(tensor.data, bytes)) {
-    return Status(Error::kFailedPrecondition,
-                  "input '%.60s': memory of this session, which moves with the shapes of its "
-                  "inputs: set it instead",
-                  input_name(method(), i));
+    return Fault(Error::kFailedPrecondition,
+                 "input '%.60s': memory of this session, which moves with the shapes of its "
+                 "inputs: set it instead",
+                 input_name(method(), i));
   }
   drop_pending(i);
   pending_[i].is_set = true;
@@ -239,7 +237,7 @@ Status SessionState::wait_with_memory(size_t i, const TensorView& tensor, size_t
 }
 
 /// The number of the device's memory; its backend is opened if no node runs there.
-Status SessionState::find_space(size_t output, const Backend* device, uint8_t* space) {
+Fault SessionState::find_space(size_t output, const Backend* device, uint8_t* space) {
   *space = kHostSpace;
   if (device == nullptr) return {};
   if (!kDevices) return no_devices();
@@ -250,39 +248,39 @@ Status SessionState::find_space(size_t output, const Backend* device, uint8_t* s
     *space = static_cast<uint8_t>(space_of_slot(slot));
     return {};
   }
-  return Status(Error::kInvalidArgument, "output '%.60s': '%.40s' is no device of this session",
-                output_name(method(), output), device->name);
+  return Fault(Error::kInvalidArgument, "output '%.60s': '%.40s' is no device of this session",
+               output_name(method(), output), device->name);
 }
 
 /// What no sizes of inputs change.
-Status SessionState::check_binding(size_t i, const OutputBinding& binding) const {
+Fault SessionState::check_binding(size_t i, const OutputBinding& binding) const {
   TensorView least;
   if (!is_dynamic() && !bound_->takes_output(i, binding.writable, &least))
     return wrong_output_size(method(), i, least, binding.writable);
   const auto address = reinterpret_cast<uintptr_t>(binding.data);
   if (binding.space != kHostSpace && address % kAlignment != 0) {
-    return Status(Error::kInvalidArgument,
-                  "output '%.60s': memory of a device must be aligned to %zu bytes, this is to %zu",
-                  output_name(method(), i), kAlignment,
-                  static_cast<size_t>(address & (~address + 1)));
+    return Fault(Error::kInvalidArgument,
+                 "output '%.60s': memory of a device must be aligned to %zu bytes, this is to %zu",
+                 output_name(method(), i), kAlignment,
+                 static_cast<size_t>(address & (~address + 1)));
   }
   const Span<const uint8_t> constants = program_.sections.constants;
   if (bound_->is_own_memory(binding.data, binding.writable, binding.space) ||
       (binding.space == kHostSpace &&
        overlap(binding.data, binding.writable, constants.data(), constants.size()))) {
-    return Status(Error::kInvalidArgument, "output '%.60s': memory of the session itself",
-                  output_name(method(), i));
+    return Fault(Error::kInvalidArgument, "output '%.60s': memory of the session itself",
+                 output_name(method(), i));
   }
   const size_t other = outputs_.overlapped(i, binding);
   if (other == outputs_.size()) return {};
-  return Status(Error::kInvalidArgument, "output '%.60s': output '%.60s' is bound to that memory",
-                output_name(method(), i), output_name(method(), other));
+  return Fault(Error::kInvalidArgument, "output '%.60s': output '%.60s' is bound to that memory",
+               output_name(method(), i), output_name(method(), other));
 }
 
-Status SessionState::bind_output(size_t i, void* data, size_t writable, const Backend* device) {
+Fault SessionState::bind_output(size_t i, void* data, size_t writable, const Backend* device) {
   if (i >= outputs_.size()) {
-    return Status(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i,
-                  outputs_.size());
+    return Fault(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i,
+                 outputs_.size());
   }
   OutputBinding binding;
   if (data != nullptr) {
@@ -302,29 +300,29 @@ void SessionState::drop_pending(size_t i) {
 }
 
 /// By the shapes of all inputs as they are set.
-Status SessionState::find_sizes(int64_t* symbols) const {
+Fault SessionState::find_sizes(int64_t* symbols) const {
   for (size_t i = 0; i < pending_.size(); ++i) {
     const bool waits = pending_[i].is_set;
     if (!waits && !bound_->is_set(i)) {
-      return Status(Error::kFailedPrecondition, "input '%.100s' was never set",
-                    input_name(method(), i));
+      return Fault(Error::kFailedPrecondition, "input '%.100s' was never set",
+                   input_name(method(), i));
     }
     shapes_[i] = waits ? pending_[i].shape : bound_->input(i).shape;
   }
   return resolve_symbols(method(), {shapes_.data(), shapes_.size()}, symbols);
 }
 
-Status SessionState::bind_pending() {
+Fault SessionState::bind_pending() {
   int64_t symbols[kBundleMaxSymbols];
   LAZYRT_RETURN_IF_ERROR(find_sizes(symbols));
   return rebind(symbols);
 }
 
-Status SessionState::bind_shapes(Span<const Shape> inputs) {
+Fault SessionState::bind_shapes(Span<const Shape> inputs) {
   const size_t count = count_of(method().inputs());
   if (inputs.size() != count) {
-    return Status(Error::kInvalidArgument, "%zu shapes, the method has %zu inputs", inputs.size(),
-                  count);
+    return Fault(Error::kInvalidArgument, "%zu shapes, the method has %zu inputs", inputs.size(),
+                 count);
   }
   if (!is_dynamic()) {
     for (size_t i = 0; i < count; ++i) {
@@ -341,7 +339,7 @@ Status SessionState::bind_shapes(Span<const Shape> inputs) {
 }
 
 /// All that can fail comes before anything of the session changes.
-Status SessionState::rebind(const int64_t* symbols) {
+Fault SessionState::rebind(const int64_t* symbols) {
   const size_t size = symbol_count_ * sizeof(int64_t);
   if (std::memcmp(symbols, sizes_, size) == 0) return {};
   LAZYRT_RETURN_IF_ERROR(bound_->check_movable());
@@ -350,7 +348,7 @@ Status SessionState::rebind(const int64_t* symbols) {
   WatchedSpan bind(options_.watch, RunSpan::Kind::kBind);
   LAZYRT_RETURN_IF_ERROR(
       bind.end(memory_.explained(make_bound(symbols, &next), "SessionOptions::memory_limit")));
-  const Status status = move_inputs(next);
+  const Fault status = move_inputs(next);
   if (!status.ok()) {
     destroy_bound(next);
     return status;
@@ -363,7 +361,7 @@ Status SessionState::rebind(const int64_t* symbols) {
 
 /// Those that are bound first, which may fail: what is set may go where the last ones are, in
 /// memory that is reserved.
-Status SessionState::move_inputs(BoundSession* next) const {
+Fault SessionState::move_inputs(BoundSession* next) const {
   for (const bool is_bound : {true, false}) {
     for (size_t i = 0; i < pending_.size(); ++i) {
       const PendingInput& waits = pending_[i];
@@ -400,11 +398,11 @@ void SessionState::drop_moved() {
   }
 }
 
-Status SessionState::run() {
+Fault SessionState::run() {
   stop_.begin(options_.deadline_nanoseconds);
   WatchedSpan run(options_.watch, RunSpan::Kind::kRun);
   if (is_pending()) {
-    const Status status = bind_pending();
+    const Fault status = bind_pending();
     if (!status.ok()) {
       bound_->forget_result();
       return run.end(status);
@@ -413,7 +411,7 @@ Status SessionState::run() {
   return run.end(bound_->run(stop_));
 }
 
-Status SessionState::reset_state() {
+Fault SessionState::reset_state() {
   states_.reset();
   return {};
 }

@@ -22,21 +22,21 @@ class SessionState {
 
   /// Kernels, arena, workspace, states, at the sizes of the file. REQUIRES: called once, before
   /// anything else.
-  Status make();
+  Fault make();
 
-  Status set_input(size_t i, const void* data, size_t bytes);
-  Status set_input(size_t i, const TensorView& tensor);
-  Status bind_input(size_t i, const TensorView& tensor, size_t readable);
-  Status bind_output(size_t i, void* data, size_t writable, const Backend* device);
-  Status bind_shapes(Span<const Shape> inputs);
-  Status run();
+  Fault set_input(size_t i, const void* data, size_t bytes);
+  Fault set_input(size_t i, const TensorView& tensor);
+  Fault bind_input(size_t i, const TensorView& tensor, size_t readable);
+  Fault bind_output(size_t i, void* data, size_t writable, const Backend* device);
+  Fault bind_shapes(Span<const Shape> inputs);
+  Fault run();
   /// From any thread, also while another one is in run.
   void cancel() { stop_.cancel(); }
   Result<TensorView> output(size_t i) const { return bound_->output(i); }
   Result<size_t> variant() const { return bound_->variant(); }
-  Status reset_state();
+  Fault reset_state();
   Result<TensorView> state(size_t i) { return states_.view(i); }
-  Status set_state(size_t i, const TensorView& tensor) { return states_.set(i, tensor); }
+  Fault set_state(size_t i, const TensorView& tensor) { return states_.set(i, tensor); }
   SessionStats stats() const;
   size_t node_count() const;
   NodeInfo node(size_t i) const;
@@ -60,30 +60,30 @@ class SessionState {
   const fb::Method& method() const { return program_.method(method_index_); }
   bool is_dynamic() const { return kDynamicShapes && symbol_count_ != 0; }
 
-  Status make_all();
-  Status make_reserve();
-  Status find_needs(BoundSession::Needs* needs);
-  Status make_reservation(const BoundSession::Needs& needs);
-  Status measure_bind(const int64_t* symbols, uint64_t* bytes);
-  Status make_bound(const int64_t* symbols, BoundSession** bound);
+  Fault make_all();
+  Fault make_reserve();
+  Fault find_needs(BoundSession::Needs* needs);
+  Fault make_reservation(const BoundSession::Needs& needs);
+  Fault measure_bind(const int64_t* symbols, uint64_t* bytes);
+  Fault make_bound(const int64_t* symbols, BoundSession** bound);
   void destroy_bound(BoundSession* bound);
   /// Where it comes from itself: not counted, if it has no place in a reserve.
   const Allocator& memory_of_bound() const { return is_reserved_ ? allocator_ : memory_.source(); }
 
-  Status check_input_index(size_t i) const;
-  Status find_shape(size_t i, size_t bytes, Shape* shape) const;
-  Status check_input(size_t i, const TensorView& tensor) const;
-  Status wait_with_copy(size_t i, const TensorView& tensor);
-  Status wait_with_memory(size_t i, const TensorView& tensor, size_t readable);
+  Fault check_input_index(size_t i) const;
+  Fault find_shape(size_t i, size_t bytes, Shape* shape) const;
+  Fault check_input(size_t i, const TensorView& tensor) const;
+  Fault wait_with_copy(size_t i, const TensorView& tensor);
+  Fault wait_with_memory(size_t i, const TensorView& tensor, size_t readable);
   void drop_pending(size_t i);
-  Status find_space(size_t output, const Backend* device, uint8_t* space);
-  Status check_binding(size_t i, const OutputBinding& binding) const;
+  Fault find_space(size_t output, const Backend* device, uint8_t* space);
+  Fault check_binding(size_t i, const OutputBinding& binding) const;
   bool is_pending() const { return kDynamicShapes && pending_count_ != 0; }
 
-  Status find_sizes(int64_t* symbols) const;
-  Status bind_pending();
-  Status rebind(const int64_t* symbols);
-  Status move_inputs(BoundSession* next) const;
+  Fault find_sizes(int64_t* symbols) const;
+  Fault bind_pending();
+  Fault rebind(const int64_t* symbols);
+  Fault move_inputs(BoundSession* next) const;
   void replace_bound(BoundSession* next);
   void drop_moved();
 

@@ -15,7 +15,7 @@ SessionStates::SessionStates(const ProgramState& program, size_t method,
   }
 }
 
-Status SessionStates::make(const Allocator& allocator) {
+Fault SessionStates::make(const Allocator& allocator) {
   const size_t count = count_of(method_.states());
   if (count == 0 || is_made()) return {};
   LAZYRT_RETURN_IF_ERROR(block_.make(bytes_, kAlignment, allocator, "the states"));
@@ -47,7 +47,7 @@ void SessionStates::reset() {
   }
 }
 
-Status SessionStates::make_in(int slot, CountedMemory* counted) {
+Fault SessionStates::make_in(int slot, CountedMemory* counted) {
   DeviceBlock& block = device_blocks_[slot];
   if (bytes_ == 0 || block.data() != nullptr) return {};
   LAZYRT_RETURN_IF_ERROR(
@@ -56,28 +56,28 @@ Status SessionStates::make_in(int slot, CountedMemory* counted) {
   return {};
 }
 
-Status SessionStates::check_index(size_t i) const {
+Fault SessionStates::check_index(size_t i) const {
   if (i < places_.size()) return {};
-  return Status(Error::kInvalidArgument, "there is no state %zu, the method has %zu", i,
-                places_.size());
+  return Fault(Error::kInvalidArgument, "there is no state %zu, the method has %zu", i,
+               places_.size());
 }
 
-Status SessionStates::set(size_t i, const TensorView& tensor) {
+Fault SessionStates::set(size_t i, const TensorView& tensor) {
   LAZYRT_RETURN_IF_ERROR(check_index(i));
   const TensorView& mine = tables_[i].view;
   if (tensor.dtype != mine.dtype || tensor.shape != mine.shape) {
-    return Status(Error::kInvalidArgument, "state '%.60s' takes %s%s, got %s%s",
-                  text_of(state(i).name()), dtype_name(mine.dtype), shape_text(mine.shape).text,
-                  dtype_name(tensor.dtype), shape_text(tensor.shape).text);
+    return Fault(Error::kInvalidArgument, "state '%.60s' takes %s%s, got %s%s",
+                 text_of(state(i).name()), dtype_name(mine.dtype), shape_text(mine.shape).text,
+                 dtype_name(tensor.dtype), shape_text(tensor.shape).text);
   }
   if (tensor.data == nullptr && mine.bytes() != 0)
-    return Status(Error::kInvalidArgument, "state '%.60s': data is null", text_of(state(i).name()));
+    return Fault(Error::kInvalidArgument, "state '%.60s': data is null", text_of(state(i).name()));
   if (mine.bytes() != 0) std::memmove(mine.data, tensor.data, mine.bytes());
   changed(i, kHostSpace);
   return {};
 }
 
-Status SessionStates::bring_to_host(size_t k) {
+Fault SessionStates::bring_to_host(size_t k) {
   Table& table = tables_[k];
   if (!kDevices || table.is_on_host) return {};
   const BackendServices::Slot& slot = services_->slot(slot_of_space(table.space));
@@ -89,7 +89,7 @@ Status SessionStates::bring_to_host(size_t k) {
   return status;
 }
 
-Status SessionStates::bring(size_t k, int space) {
+Fault SessionStates::bring(size_t k, int space) {
   Table& table = tables_[k];
   if (table.view.bytes() == 0 || space == table.space) return {};
   LAZYRT_RETURN_IF_ERROR(bring_to_host(k));
@@ -109,7 +109,7 @@ void SessionStates::changed(size_t k, int space) {
 
 Result<TensorView> SessionStates::view(size_t i) {
   LAZYRT_RETURN_IF_ERROR(check_index(i));
-  const Status status = bring_to_host(i);
+  const Fault status = bring_to_host(i);
   if (!status.ok()) return status.with_context("state '%.60s'", text_of(state(i).name()));
   return tables_[i].view;
 }

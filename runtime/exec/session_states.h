@@ -23,9 +23,9 @@ class SessionStates {
   /// Bytes of all of them; saturates.
   uint64_t bytes() const { return bytes_; }
   /// Takes the memory, at the first call.
-  Status make(const Allocator& allocator);
+  Fault make(const Allocator& allocator);
   /// Takes the memory in a device's space, at its first call for that slot.
-  Status make_in(int slot, CountedMemory* counted);
+  Fault make_in(int slot, CountedMemory* counted);
   bool is_made() const { return places_.size() != 0; }
   size_t count() const { return places_.size(); }
   /// Of what it keeps beside them.
@@ -36,7 +36,7 @@ class SessionStates {
   void reset();
   /// Gives it this content. kInvalidArgument: there is no state i, or it has another dtype or
   /// shape.
-  Status set(size_t i, const TensorView& tensor);
+  Fault set(size_t i, const TensorView& tensor);
 
   /// On the host, per state.
   Span<uint8_t* const> places() const { return {places_.data(), places_.size()}; }
@@ -51,7 +51,7 @@ class SessionStates {
   }
 
   /// Its content is in that space from now on, and may be still where it was.
-  Status bring(size_t k, int space);
+  Fault bring(size_t k, int space);
   /// Its content changed in that space, and is nowhere else.
   void changed(size_t k, int space);
   /// Its content on the host. kInvalidArgument where there is no state i.
@@ -71,8 +71,8 @@ class SessionStates {
   const fb::Value& value(int32_t id) const {
     return *method_.values()->Get(static_cast<uint32_t>(id));
   }
-  Status check_index(size_t i) const;
-  Status bring_to_host(size_t k);
+  Fault check_index(size_t i) const;
+  Fault bring_to_host(size_t k);
 
   const ProgramState& program_;
   const fb::Method& method_;

@@ -255,11 +255,11 @@ struct PickyBackend {
   static inline int sessions = 0;
   static inline void* seen_weights = nullptr;
 
-  static const Kernel* select(const OpEntry& op, const NodeSpec&, Status* why) {
+  static const Kernel* select(const OpEntry& op, const NodeSpec&, Fault* why) {
     static const Kernel kRefusing = [] {
       Kernel k;
       k.prepare = [](const PrepareContext&, PreparedKernel*) {
-        return Status(Error::kUnsupported, "this add is too wide");
+        return Fault(Error::kUnsupported, "this add is too wide");
       };
       return k;
     }();
@@ -276,13 +276,13 @@ struct PickyBackend {
       seen_weights = o.weights;
       *services = &sessions;
       ++sessions;
-      return Status();
+      return Fault();
     };
     b.close = [](void*, const Allocator&) { --sessions; };
     b.open_weights = [](const WeightOptions&, void** weights) {
       *weights = &stores;
       ++stores;
-      return Status();
+      return Fault();
     };
     b.close_weights = [](void*) { --stores; };
     b.fallback = fallback;
@@ -355,12 +355,12 @@ struct Gate {
     def.min_inputs = def.max_inputs = 1;
     def.infer = [](const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
       out[0] = {in[0].dtype, in[0].shape};
-      return Status();
+      return Fault();
     };
     def.reference.run = [](void*, const RunContext&) {
       inside = true;
       while (!open) std::this_thread::yield();
-      return Status();
+      return Fault();
     };
     entry = {"test.gate", 1, {fb::OpAttrs::CustomOp, "gate", &def, {&def.reference}}};
     table.custom = {&entry, 1};

@@ -9,19 +9,19 @@ namespace {
 
 // Step::run of a device's steps.
 
-Status submit(void* state, const RunContext&) {
+Fault submit(void* state, const RunContext&) {
   const auto& step = *static_cast<const DeviceStep*>(state);
   return step.device->submit(step.segment);
 }
 
-Status copy_in(void* state, const RunContext& context) {
+Fault copy_in(void* state, const RunContext& context) {
   const auto& step = *static_cast<const DeviceStep*>(state);
   const TensorView& from = context.inputs[0];
   if (from.bytes() == 0) return {};
   return step.device->copy_in(step.services, context.outputs[0].data, from.data, from.bytes());
 }
 
-Status copy_out(void* state, const RunContext& context) {
+Fault copy_out(void* state, const RunContext& context) {
   const auto& step = *static_cast<const DeviceStep*>(state);
   const TensorView& from = context.inputs[0];
   if (from.bytes() == 0 || step.skipped != 0) return {};
@@ -30,14 +30,14 @@ Status copy_out(void* state, const RunContext& context) {
 
 }  // namespace
 
-Status Variant::make_watcher(const ProgramState& program, size_t number, const fb::Method& texts,
-                             const Watch& watch, CountedMemory* memory) {
+Fault Variant::make_watcher(const ProgramState& program, size_t number, const fb::Method& texts,
+                            const Watch& watch, CountedMemory* memory) {
   return watcher_.make(&watch, number, texts, *program.ops, memory->allocator());
 }
 
-Status Variant::make_plan(const ProgramState& program, const fb::Method& method,
-                          const fb::Method& texts, const SessionOptions& options,
-                          CountedMemory* memory, BackendServices* services) {
+Fault Variant::make_plan(const ProgramState& program, const fb::Method& method,
+                         const fb::Method& texts, const SessionOptions& options,
+                         CountedMemory* memory, BackendServices* services) {
   texts_ = &texts;
   ops_ = program.ops;
   allocator_ = memory->allocator();
@@ -48,7 +48,7 @@ Status Variant::make_plan(const ProgramState& program, const fb::Method& method,
   return guards_.make(method, allocator_);
 }
 
-Status Variant::narrow_homes(const fb::Method& method, Array<StateHome>* homes) const {
+Fault Variant::narrow_homes(const fb::Method& method, Array<StateHome>* homes) const {
   constexpr uint8_t kHostBit = 1 << kHostSpace;
   struct Use {
     uint8_t read_in = 0;  ///< a bit for each space
@@ -81,9 +81,9 @@ Status Variant::narrow_homes(const fb::Method& method, Array<StateHome>* homes) 
   return {};
 }
 
-Status Variant::make_steps_list(const ProgramState& program, const fb::Method& method,
-                                const SessionOptions& options, CountedMemory* memory,
-                                Span<const uint8_t> homes) {
+Fault Variant::make_steps_list(const ProgramState& program, const fb::Method& method,
+                               const SessionOptions& options, CountedMemory* memory,
+                               Span<const uint8_t> homes) {
   if (!next_of_states_.make(homes.size(), allocator_)) return no_memory_for_session();
   for (uint32_t k = 0; k < homes.size(); ++k)
     next_of_states_[k] = {static_cast<uint32_t>(method.states()->Get(k)->next()), homes[k]};
@@ -99,7 +99,7 @@ TensorView Variant::next_of_state(size_t k) const {
   return view;
 }
 
-Status Variant::make_values(const fb::Method& method, const SharedMemory& memory, bool profile) {
+Fault Variant::make_values(const fb::Method& method, const SharedMemory& memory, bool profile) {
   const size_t steps = plan_.steps().size();
   if (!values_.make(count_of(method.values()), allocator_) ||
       !operands_.make(plan_.operands().size() + 2 * plan_.copy_count(), allocator_) ||
@@ -252,7 +252,7 @@ void Variant::make_node_step(const PlannedNode& node, void* workspace, Step* ste
   step->state = node.prepared.state;
 }
 
-Status Variant::bind_segment(uint32_t first, const DeviceStep& step) const {
+Fault Variant::bind_segment(uint32_t first, const DeviceStep& step) const {
   const PlannedNode& head = plan_.nodes()[first];
   const PlannedNode& last = plan_.nodes()[first + head.segment_nodes - 1];
   return step.device->bind(
@@ -261,7 +261,7 @@ Status Variant::bind_segment(uint32_t first, const DeviceStep& step) const {
       step.workspace);
 }
 
-Status Variant::make_segment_step(uint32_t first, DeviceStep* device, Step* step) const {
+Fault Variant::make_segment_step(uint32_t first, DeviceStep* device, Step* step) const {
   device->segment = plan_.nodes()[first].prepared.state;
   step->run = submit;
   return bind_segment(first, *device);
@@ -277,7 +277,7 @@ void Variant::make_copy_step(const PlannedStep& planned, TensorView host, Tensor
   step->run = is_in ? copy_in : copy_out;
 }
 
-Status Variant::make_steps(const fb::Method& method, const SharedMemory& memory) {
+Fault Variant::make_steps(const fb::Method& method, const SharedMemory& memory) {
   if (!device_steps_.make(plan_.device_step_count(), allocator_)) return no_memory_for_session();
   DeviceStep* device = device_steps_.data();
   TensorView* copied = operands_.data() + plan_.operands().size();
@@ -346,7 +346,7 @@ uint8_t* Variant::place_in(int32_t id, uint8_t space, void* fixed) const {
 }
 
 /// Brings the pointers of values and operands up to date.
-Status Variant::refresh_operands() {
+Fault Variant::refresh_operands() {
   for (size_t id = 0; id < values_.size(); ++id) {
     if (movable_of_[id] >= 0)
       values_[id].data = movables_[static_cast<size_t>(movable_of_[id])].host;
@@ -356,7 +356,7 @@ Status Variant::refresh_operands() {
   return {};
 }
 
-Status Variant::refresh_step(size_t index) {
+Fault Variant::refresh_step(size_t index) {
   const PlannedStep& planned = plan_.steps()[index];
   Step& step = steps_[index];
   if (!kDevices) {
@@ -385,7 +385,7 @@ void Variant::refresh_node(const PlannedNode& node, RunContext* context) {
 }
 
 /// Devices hear only of what has changed.
-Status Variant::refresh_segment(const PlannedStep& planned, const DeviceStep& step) {
+Fault Variant::refresh_segment(const PlannedStep& planned, const DeviceStep& step) {
   const uint32_t end = planned.index + plan_.nodes()[planned.index].segment_nodes;
   bool has_moved = false;
   for (uint32_t n = planned.index; n < end; ++n) {
@@ -398,7 +398,7 @@ Status Variant::refresh_segment(const PlannedStep& planned, const DeviceStep& st
       operands_[i].data = data;
     }
   }
-  return has_moved ? bind_segment(planned.index, step) : Status();
+  return has_moved ? bind_segment(planned.index, step) : Fault();
 }
 
 void Variant::refresh_copy(const PlannedStep& planned, Step* step) {
@@ -423,9 +423,9 @@ bool Variant::is_only_bound_there(const PlannedStep& copy) const {
 }
 
 /// Submitted segments are waited for, so that each has its time.
-Status Variant::run_timed(size_t index) {
+Fault Variant::run_timed(size_t index) {
   const uint64_t begin = platform_ticks();
-  Status status = steps_[index].run(steps_[index].state, steps_[index].context);
+  Fault status = steps_[index].run(steps_[index].state, steps_[index].context);
   if (kDevices && status.ok() && plan_.steps()[index].kind == PlannedStep::Kind::kSegment) {
     const auto& device = *static_cast<const DeviceStep*>(steps_[index].state);
     status = device.device->wait(device.services);
@@ -435,8 +435,10 @@ Status Variant::run_timed(size_t index) {
     add_to(&times_[index].nanoseconds, end - begin);
     add_to(&times_[index].runs, 1);
   }
-  if (watcher_.has_spans()) tell_span(index, begin, end, status.ok());
-  return status;
+  if (!watcher_.has_spans()) return status;
+  const Status kept = status;  // whatever the watch's hook calls
+  tell_span(index, begin, end, kept.ok());
+  return kept;
 }
 
 size_t Variant::nodes_of(const PlannedStep& step) const {
@@ -458,7 +460,7 @@ void Variant::tell_span(size_t index, uint64_t begin, uint64_t end, bool ok) con
 }
 
 /// Of the last node: segments end where a node is tapped.
-Status Variant::take_taps(size_t index) const {
+Fault Variant::take_taps(size_t index) const {
   const PlannedStep& step = plan_.steps()[index];
   const size_t nodes = nodes_of(step);
   if (nodes == 0 || !watcher_.taps(step.index + nodes - 1)) return {};
@@ -468,39 +470,39 @@ Status Variant::take_taps(size_t index) const {
 }
 
 /// Of a session that looks at what it does.
-Status Variant::run_step(size_t index) {
+Fault Variant::run_step(size_t index) {
   LAZYRT_RETURN_IF_ERROR(run_timed(index));
   return take_taps(index);
 }
 
-Status Variant::broken_guard() {
+Fault Variant::broken_guard() {
   broke_guard_ = true;
-  return Status(Error::kGuardFailed, "a guard does not hold");
+  return Fault(Error::kGuardFailed, "a guard does not hold");
 }
 
-Status Variant::run_steps(const RunStop& stop) {
+Fault Variant::run_steps(const RunStop& stop) {
   size_t next_guard = 0;
   const bool observed = times_.size() != 0 || watcher_.is_active();
   for (size_t i = 0; i < steps_.size(); ++i) {
     Step& step = steps_[i];
     if (!guards_.hold(step.after, values_.data(), &next_guard)) return broken_guard();
-    const Status status = stop.is_due() ? stop.status()
-                          : observed    ? run_step(i)
-                                        : step.run(step.state, step.context);
+    const Fault status = stop.is_due() ? stop.status()
+                         : observed    ? run_step(i)
+                                       : step.run(step.state, step.context);
     if (!status.ok()) return with_place(i, status);
     step.context.rebind = false;
   }
   const auto last = static_cast<int32_t>(plan_.nodes().size()) - 1;
-  return guards_.hold(last, values_.data(), &next_guard) ? Status() : broken_guard();
+  return guards_.hold(last, values_.data(), &next_guard) ? Fault() : broken_guard();
 }
 
 /// Nothing of a run goes on after it. What a device says late is the run's error.
-Status Variant::wait_for_devices(const Status& status) const {
+Fault Variant::wait_for_devices(const Fault& status) const {
   Status first = status;
   for (int space = kHostSpace + 1; space < kMostSpaces; ++space) {
     if (!plan_.uses(space)) continue;
     const BackendServices::Slot& slot = services_->slot(slot_of_space(space));
-    const Status waited = slot.backend->device->wait(slot.services);
+    const Fault waited = slot.backend->device->wait(slot.services);
     if (first.ok() && !waited.ok())
       first =
           waited.with_context("method '%.30s', on %s", text_of(texts_->name()), slot.backend->name);
@@ -508,18 +510,18 @@ Status Variant::wait_for_devices(const Status& status) const {
   return first;
 }
 
-Status Variant::run(const RunStop& stop) {
+Fault Variant::run(const RunStop& stop) {
   broke_guard_ = false;
   if (stale_) LAZYRT_RETURN_IF_ERROR(refresh_operands());
-  const Status status = run_steps(stop);
+  const Fault status = run_steps(stop);
   if (!kDevices || device_steps_.size() == 0) return status;
   return wait_for_devices(status);
 }
 
-Status Variant::with_place(size_t step, const Status& status) const {
+Fault Variant::with_place(size_t step, const Fault& status) const {
   const PlannedStep& planned = plan_.steps()[step];
   if (!kDevices || planned.kind == PlannedStep::Kind::kNode)
-    return status.at_node(planned.index, node_place(*texts_, planned.index, *ops_).text);
+    return node_place(*texts_, planned.index, *ops_).of(planned.index, status);
   const char* backend = services_->slot(slot_of_space(planned.space)).backend->name;
   return status.with_context("method '%.30s', on %s", text_of(texts_->name()), backend);
 }

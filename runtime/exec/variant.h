@@ -9,13 +9,13 @@
 
 namespace lazyrt {
 
-inline Status no_memory_for_session() {
-  return Status(Error::kOutOfMemory, "no memory for a session");
+inline Fault no_memory_for_session() {
+  return Fault(Error::kOutOfMemory, "no memory for a session");
 }
 
-inline Status no_devices() {
-  return Status(Error::kUnsupported,
-                "this runtime was built with LAZYRT_PROFILE=embedded: no devices");
+inline Fault no_devices() {
+  return Fault(Error::kUnsupported,
+               "this runtime was built with LAZYRT_PROFILE=embedded: no devices");
 }
 
 /// What the variants of a session share. Owned by the session.
@@ -26,7 +26,7 @@ struct SharedMemory {
 
 /// What a run needs of a step: a kernel with its operands, or what stands before a device.
 struct Step {
-  Status (*run)(void* state, const RunContext& context) = nullptr;
+  Fault (*run)(void* state, const RunContext& context) = nullptr;
   void* state = nullptr;
   int32_t after = -1;  ///< the last node whose guards are judged before it
   RunContext context;
@@ -68,24 +68,24 @@ class Variant {
 
   /// Tells `options.watch` of what this does. `number`: this variant's in the method. REQUIRES: if
   /// it is called, before make_plan, with the same arguments.
-  Status make_watcher(const ProgramState& program, size_t number, const fb::Method& texts,
-                      const Watch& watch, CountedMemory* memory);
+  Fault make_watcher(const ProgramState& program, size_t number, const fb::Method& texts,
+                     const Watch& watch, CountedMemory* memory);
   /// Chooses and prepares the kernels. `texts`: the method of the file that `method` was made of,
   /// or is. REQUIRES: called once, first; all but `program` and `method` outlive this, and the
   /// program's constants and operators do.
-  Status make_plan(const ProgramState& program, const fb::Method& method, const fb::Method& texts,
-                   const SessionOptions& options, CountedMemory* memory, BackendServices* services);
+  Fault make_plan(const ProgramState& program, const fb::Method& method, const fb::Method& texts,
+                  const SessionOptions& options, CountedMemory* memory, BackendServices* services);
   /// Takes from *homes, per state, the spaces where it cannot live for this program: beside the
   /// host's, all but the one where all its readers are and where it is made. REQUIRES: after
   /// make_plan, with the same method.
-  Status narrow_homes(const fb::Method& method, Array<StateHome>* homes) const;
+  Fault narrow_homes(const fb::Method& method, Array<StateHome>* homes) const;
   /// Lists the steps. `homes`: per state the space that it lives in. REQUIRES: called once, after
   /// make_plan, with the same arguments.
-  Status make_steps_list(const ProgramState& program, const fb::Method& method,
-                         const SessionOptions& options, CountedMemory* memory,
-                         Span<const uint8_t> homes);
+  Fault make_steps_list(const ProgramState& program, const fb::Method& method,
+                        const SessionOptions& options, CountedMemory* memory,
+                        Span<const uint8_t> homes);
   /// Gives every value its memory. REQUIRES: called once, after that, with the same method.
-  Status make_values(const fb::Method& method, const SharedMemory& memory, bool profile);
+  Fault make_values(const fb::Method& method, const SharedMemory& memory, bool profile);
 
   const Plan& plan() const { return plan_; }
   size_t guard_count() const { return guards_.count(); }
@@ -113,12 +113,12 @@ class Variant {
   const uint8_t* home_of_output(size_t i) const;
 
   /// Runs the nodes and checks the guards, until `stop` is due. Writes the arena, never states.
-  Status run(const RunStop& stop);
+  Fault run(const RunStop& stop);
   /// Whether the last run failed because of a guard: its status says no more, guards() do.
   bool broke_guard() const { return broke_guard_; }
   const Guards& guards() const { return guards_; }
   /// Why the last run broke a guard.
-  Status why_broken() const { return guards_.why(*texts_); }
+  Fault why_broken() const { return guards_.why(*texts_); }
 
   /// On the host, if it is not bound to the memory of another space.
   const TensorView& output(size_t i) const { return values_[outputs_[i].value]; }
@@ -160,29 +160,29 @@ class Variant {
   TensorView view_in(int32_t id, int space, const fb::Method& method,
                      const SharedMemory& memory) const;
   void place_operands(const fb::Method& method, const SharedMemory& memory);
-  Status make_steps(const fb::Method& method, const SharedMemory& memory);
+  Fault make_steps(const fb::Method& method, const SharedMemory& memory);
   void make_node_step(const PlannedNode& node, void* workspace, Step* step) const;
-  Status make_segment_step(uint32_t first, DeviceStep* device, Step* step) const;
-  Status bind_segment(uint32_t first, const DeviceStep& step) const;
+  Fault make_segment_step(uint32_t first, DeviceStep* device, Step* step) const;
+  Fault bind_segment(uint32_t first, const DeviceStep& step) const;
   void make_copy_step(const PlannedStep& planned, TensorView host, TensorView there,
                       TensorView* operands, Step* step) const;
-  Status refresh_operands();
-  Status refresh_step(size_t index);
+  Fault refresh_operands();
+  Fault refresh_step(size_t index);
   void refresh_node(const PlannedNode& node, RunContext* context);
-  Status refresh_segment(const PlannedStep& planned, const DeviceStep& step);
+  Fault refresh_segment(const PlannedStep& planned, const DeviceStep& step);
   void refresh_copy(const PlannedStep& planned, Step* step);
   bool is_only_bound_there(const PlannedStep& copy) const;
   uint8_t* place_in(int32_t id, uint8_t space, void* fixed) const;
-  Status run_steps(const RunStop& stop);
-  Status run_step(size_t index);
-  Status run_timed(size_t index);
-  Status take_taps(size_t index) const;
+  Fault run_steps(const RunStop& stop);
+  Fault run_step(size_t index);
+  Fault run_timed(size_t index);
+  Fault take_taps(size_t index) const;
   void tell_span(size_t index, uint64_t begin, uint64_t end, bool ok) const;
   size_t nodes_of(const PlannedStep& step) const;
   NodeInfo line_of(size_t step, size_t line) const;
-  Status wait_for_devices(const Status& status) const;
-  Status broken_guard();
-  Status with_place(size_t step, const Status& status) const;
+  Fault wait_for_devices(const Fault& status) const;
+  Fault broken_guard();
+  Fault with_place(size_t step, const Fault& status) const;
   void describe_node(size_t node, NodeInfo* info) const;
   void describe_copy(const PlannedStep& step, bool is_skipped, NodeInfo* info) const;
 

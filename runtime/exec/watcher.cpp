@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/core/sort.h"
+
 namespace lazyrt {
 namespace {
 
@@ -55,6 +57,14 @@ bool is_named(const TapPoint& point, std::string_view name) {
 
 }  // namespace
 
+/// The hook may call anything.
+Fault WatchedSpan::tell(const Status& status) {
+  span_.end = platform_ticks();
+  span_.ok = status.ok();
+  watch_->span(watch_->context, span_);
+  return status;
+}
+
 size_t tap_name(const TapPoint& point, char* text, size_t room) {
   char repeat[24] = "", result[24] = "";
   if (point.repeat != 0) snprintf(repeat, sizeof(repeat), "_%zu", point.repeat);
@@ -94,11 +104,11 @@ TapPoint Watcher::point_of(const Tap& tap) const {
 }
 
 /// (*repeats)[n]: how many nodes before n have its operator and module.
-Status Watcher::count_repeats(Array<uint32_t>* repeats) const {
+Fault Watcher::count_repeats(Array<uint32_t>* repeats) const {
   const size_t nodes = count_of(texts_->nodes());
   Array<uint32_t> order;
   if (!order.make(nodes, allocator_) || !repeats->make(nodes, allocator_))
-    return Status(Error::kOutOfMemory, "no memory for the names of taps");
+    return Fault(Error::kOutOfMemory, "no memory for the names of taps");
   const auto compare = [this](uint32_t a, uint32_t b) {
     Tap first, second;
     first.node = a;
@@ -109,7 +119,7 @@ Status Watcher::count_repeats(Array<uint32_t>* repeats) const {
     return ops != 0 ? ops : std::strcmp(x.module_path, y.module_path);
   };
   for (uint32_t n = 0; n < nodes; ++n) order[n] = n;
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+  sort(Span<uint32_t>(order.data(), order.size()), [&](uint32_t a, uint32_t b) {
     const int names = compare(a, b);
     return names != 0 ? names < 0 : a < b;
   });
@@ -121,7 +131,7 @@ Status Watcher::count_repeats(Array<uint32_t>* repeats) const {
 
 /// Calls fn(tap, point) with each result of each node, in order.
 template <class Fn>
-Status Watcher::for_each_point(const Fn& fn) const {
+Fault Watcher::for_each_point(const Fn& fn) const {
   Array<uint32_t> repeats;
   LAZYRT_RETURN_IF_ERROR(count_repeats(&repeats));
   for (uint32_t n = 0; n < repeats.size(); ++n) {
@@ -139,8 +149,8 @@ Status Watcher::for_each_point(const Fn& fn) const {
   return {};
 }
 
-Status Watcher::make(const Watch* watch, size_t variant, const fb::Method& texts,
-                     const OpTable& ops, const Allocator& allocator) {
+Fault Watcher::make(const Watch* watch, size_t variant, const fb::Method& texts, const OpTable& ops,
+                    const Allocator& allocator) {
   watch_ = watch;
   variant_ = variant;
   texts_ = &texts;
@@ -151,20 +161,20 @@ Status Watcher::make(const Watch* watch, size_t variant, const fb::Method& texts
   for (uint32_t n = 0; n < count_of(texts.nodes()); ++n)
     results += count_of(texts.nodes()->Get(n)->outputs());
   Array<Tap> wanted;
-  if (!wanted.make(results, allocator)) return Status(Error::kOutOfMemory, "no memory for taps");
+  if (!wanted.make(results, allocator)) return Fault(Error::kOutOfMemory, "no memory for taps");
   size_t count = 0;
   LAZYRT_RETURN_IF_ERROR(for_each_point([&](const Tap& tap, const TapPoint& point) {
     if (watch->wants == nullptr || watch->wants(watch->context, point)) wanted[count++] = tap;
   }));
   if (count == 0) return {};
   if (!points_.make(count, allocator) || !tapped_.make(count_of(texts.nodes()), allocator))
-    return Status(Error::kOutOfMemory, "no memory for taps");
+    return Fault(Error::kOutOfMemory, "no memory for taps");
   std::copy_n(wanted.data(), count, points_.data());
   for (const Tap& tap : points_) tapped_[tap.node] = true;
   return {};
 }
 
-Status Watcher::make_copies(const Plan& plan, Span<const TensorView> operands) {
+Fault Watcher::make_copies(const Plan& plan, Span<const TensorView> operands) {
   size_t most = 0;
   for (const Tap& tap : points_) {
     const PlannedNode& node = plan.nodes()[tap.node];
@@ -173,11 +183,11 @@ Status Watcher::make_copies(const Plan& plan, Span<const TensorView> operands) {
     most = std::max(most, view.bytes());
   }
   if (copy_.make(most, allocator_)) return {};
-  return Status(Error::kOutOfMemory, "no memory for %zu bytes of a tapped value", most);
+  return Fault(Error::kOutOfMemory, "no memory for %zu bytes of a tapped value", most);
 }
 
-Status Watcher::take(const Plan& plan, size_t node, Span<const TensorView> operands,
-                     const BackendServices::Slot* slot) const {
+Fault Watcher::take(const Plan& plan, size_t node, Span<const TensorView> operands,
+                    const BackendServices::Slot* slot) const {
   const PlannedNode& planned = plan.nodes()[node];
   const Tap* tap = std::lower_bound(points_.begin(), points_.end(), node,
                                     [](const Tap& t, size_t n) { return t.node < n; });

@@ -28,15 +28,11 @@ class WatchedSpan {
     if (watch_ != nullptr) span_.begin = platform_ticks();
   }
   /// Tells, and answers the status.
-  Status end(Status status) {
-    if (watch_ == nullptr) return status;
-    span_.end = platform_ticks();
-    span_.ok = status.ok();
-    watch_->span(watch_->context, span_);
-    return status;
-  }
+  Fault end(Fault fault) { return !kCanWatch || watch_ == nullptr ? fault : tell(fault); }
 
  private:
+  Fault tell(const Status& status);
+
   const Watch* watch_;
   RunSpan span_;
 };
@@ -50,8 +46,8 @@ class Watcher {
 
   /// Asks which values are tapped. `variant`: its number in the method; `texts`: it in the file.
   /// REQUIRES: called once; all but `ops` outlive this; `watch` is not nullptr.
-  Status make(const Watch* watch, size_t variant, const fb::Method& texts, const OpTable& ops,
-              const Allocator& allocator);
+  Fault make(const Watch* watch, size_t variant, const fb::Method& texts, const OpTable& ops,
+             const Allocator& allocator);
   bool is_active() const { return kCanWatch && watch_ != nullptr; }
   bool has_spans() const { return is_active() && watch_->span != nullptr; }
   /// Per node: a result of it is tapped. Empty: none is.
@@ -59,11 +55,11 @@ class Watcher {
   bool taps(size_t node) const { return kCanWatch && tapped_.size() != 0 && tapped_[node]; }
 
   /// Memory for copies from devices. REQUIRES: called once, after make.
-  Status make_copies(const Plan& plan, Span<const TensorView> operands);
+  Fault make_copies(const Plan& plan, Span<const TensorView> operands);
   /// Hands out the tapped results of a node that ran. `slot`: of the device that did; nullptr: the
   /// host. REQUIRES: taps(node).
-  Status take(const Plan& plan, size_t node, Span<const TensorView> operands,
-              const BackendServices::Slot* slot) const;
+  Fault take(const Plan& plan, size_t node, Span<const TensorView> operands,
+             const BackendServices::Slot* slot) const;
   void tell(const RunSpan& span) const { watch_->span(watch_->context, span); }
   uint64_t bytes() const { return points_.bytes() + tapped_.bytes() + copy_.bytes(); }
 
@@ -75,9 +71,9 @@ class Watcher {
     uint32_t value = 0;
     uint32_t repeat = 0;
   };
-  Status count_repeats(Array<uint32_t>* repeats) const;
+  Fault count_repeats(Array<uint32_t>* repeats) const;
   template <class Fn>
-  Status for_each_point(const Fn& fn) const;
+  Fault for_each_point(const Fn& fn) const;
   TapPoint point_of(const Tap& tap) const;
 
   const Watch* watch_ = nullptr;

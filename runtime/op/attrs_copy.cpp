@@ -2,66 +2,40 @@
 
 #include <cstring>
 
+#include "runtime/op/table_layout.h"
+
 namespace lazyrt {
 namespace {
 
 namespace fbs = flatbuffers;
-
-const fbs::TypeTable& types_of(fb::OpAttrs kind) {
-  const fbs::TypeTable& all = *fb::OpAttrsTypeTable();
-  return *all.type_refs[all.type_codes[static_cast<size_t>(kind)].sequence_ref]();
-}
-
-size_t size_of(fbs::TypeCode type) {
-  switch (type.base_type) {
-    case fbs::ET_SHORT:
-    case fbs::ET_USHORT:
-      return 2;
-    case fbs::ET_INT:
-    case fbs::ET_UINT:
-    case fbs::ET_FLOAT:
-      return 4;
-    case fbs::ET_LONG:
-    case fbs::ET_ULONG:
-    case fbs::ET_DOUBLE:
-      return 8;
-    default:
-      return 1;
-  }
-}
-
-bool is_vector(fbs::TypeCode type) {
-  return type.is_repeating != 0 || type.base_type == fbs::ET_STRING;
-}
 
 /// Lays a table out again: its vtable, its fields, its vectors. Twice the same way: to count the
 /// bytes (`to` is null) and to write them.
 class TableCopy {
  public:
   TableCopy(const OpAttrs& attrs, uint8_t* to)
-      : types_(types_of(attrs.kind)),
+      : fields_(fields_of(attrs.kind)),
         from_(*static_cast<const fbs::Table*>(attrs.table)),
         to_(to),
-        vtable_bytes_(2 * sizeof(fbs::voffset_t) + types_.num_elems * sizeof(fbs::voffset_t)) {}
+        vtable_bytes_(2 * sizeof(fbs::voffset_t) + fields_.size() * sizeof(fbs::voffset_t)) {}
 
   void run() {
     begin_table();
-    for (size_t i = 0; i < types_.num_elems; ++i) {
-      const fbs::TypeCode type = types_.type_codes[i];
-      if (has(i)) add_field(i, is_vector(type) ? sizeof(fbs::uoffset_t) : size_of(type));
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      const Field field = fields_[i];
+      if (has(i)) add_field(i, field.is_number() ? field.bytes() : sizeof(fbs::uoffset_t));
     }
     write<fbs::voffset_t>(sizeof(fbs::voffset_t), static_cast<fbs::voffset_t>(end_ - table_));
-    for (size_t i = 0; i < types_.num_elems; ++i) {
-      const fbs::TypeCode type = types_.type_codes[i];
-      if (has(i) && is_vector(type)) add_vector(i, size_of(type), type.is_repeating == 0);
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      const Field field = fields_[i];
+      if (has(i) && !field.is_number()) add_vector(i, field);
     }
   }
   size_t bytes() const { return (end_ + 7) / 8 * 8; }
   const uint8_t* table() const { return to_ + table_; }
 
  private:
-  static fbs::voffset_t slot(size_t field) { return static_cast<fbs::voffset_t>(4 + 2 * field); }
-  bool has(size_t field) const { return from_.GetAddressOf(slot(field)) != nullptr; }
+  bool has(size_t field) const { return from_.GetAddressOf(slot_of(field)) != nullptr; }
 
   template <class T>
   void write(size_t at, T value) {
@@ -80,19 +54,19 @@ class TableCopy {
   }
   void add_field(size_t field, size_t size) {
     end_ = (end_ + size - 1) / size * size;
-    write<fbs::voffset_t>(slot(field), static_cast<fbs::voffset_t>(end_ - table_));
-    write(end_, from_.GetAddressOf(slot(field)), size);
+    write<fbs::voffset_t>(slot_of(field), static_cast<fbs::voffset_t>(end_ - table_));
+    write(end_, from_.GetAddressOf(slot_of(field)), size);
     offset_of_[field] = end_;
     end_ += size;
   }
   /// The length directly before elements that are aligned.
-  void add_vector(size_t field, size_t element, bool is_string) {
-    const uint8_t* vector = from_.GetPointer<const uint8_t*>(slot(field));
+  void add_vector(size_t index, Field field) {
+    const uint8_t* vector = from_.GetPointer<const uint8_t*>(slot_of(index));
     const auto length = fbs::ReadScalar<fbs::uoffset_t>(vector);
     const size_t data = (end_ + sizeof(length) + 7) / 8 * 8;
     const size_t at = data - sizeof(length);
-    const size_t bytes = length * element + (is_string ? 1 : 0);
-    write(offset_of_[field], static_cast<fbs::uoffset_t>(at - offset_of_[field]));
+    const size_t bytes = length * field.bytes() + (field.kind() == Field::Kind::kString ? 1 : 0);
+    write(offset_of_[index], static_cast<fbs::uoffset_t>(at - offset_of_[index]));
     write(at, length);
     write(data, vector + sizeof(length), bytes);
     end_ = data + bytes;
@@ -101,7 +75,7 @@ class TableCopy {
   /// No table of ops.fbs has more (attrs_copy_test).
   static constexpr size_t kMostFields = 32;
 
-  const fbs::TypeTable& types_;
+  const Span<const Field> fields_;
   const fbs::Table& from_;
   uint8_t* const to_;
   const size_t vtable_bytes_;

@@ -13,18 +13,18 @@ Work work_by_size(const OpAttrs&, Span<const TensorSpec> inputs, Span<const Tens
 
 namespace {
 
-Status supported(const Kernel& kernel, const NodeSpec& node) {
-  return kernel.supports == nullptr ? Status() : kernel.supports(node);
+Fault supported(const Kernel& kernel, const NodeSpec& node) {
+  return kernel.supports == nullptr ? Fault() : kernel.supports(node);
 }
 
 }  // namespace
 
-const Kernel* find_kernel(const OpEntry& op, KernelSlot slot, const NodeSpec& node, Status* why) {
+const Kernel* find_kernel(const OpEntry& op, KernelSlot slot, const NodeSpec& node, Fault* why) {
   constexpr const char* kNames[kKernelSlots] = {"reference", "cpu", "vulkan"};
   const Kernel* kernel = op.kernels[static_cast<int>(slot)];
   if (kernel == nullptr) {
     *why =
-        Status(Error::kUnsupported, "%s has no %s kernel", op.name, kNames[static_cast<int>(slot)]);
+        Fault(Error::kUnsupported, "%s has no %s kernel", op.name, kNames[static_cast<int>(slot)]);
     return nullptr;
   }
   *why = supported(*kernel, node);

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lazyrt/error.h"
 #include "lazyrt/span.h"
 #include "lazyrt/tensor_view.h"
 #include "runtime/core/allocator.h"
+#include "runtime/core/fault.h"
 #include "runtime/op/work.h"
 #include "schema/ops_generated.h"
 
@@ -61,11 +61,11 @@ struct RunContext {
 /// One way to run an op. All functions are re-entrant over different states.
 struct Kernel {
   /// Ok, or the reason (kUnsupported) why this node is not for this kernel. nullptr = always ok.
-  Status (*supports)(const NodeSpec& node) = nullptr;
+  Fault (*supports)(const NodeSpec& node) = nullptr;
   /// Session time: may allocate and pack. nullptr = nothing to prepare.
-  Status (*prepare)(const PrepareContext& context, PreparedKernel* prepared) = nullptr;
+  Fault (*prepare)(const PrepareContext& context, PreparedKernel* prepared) = nullptr;
   /// Run time: no allocation; index operands are checked here.
-  Status (*run)(void* state, const RunContext& context) = nullptr;
+  Fault (*run)(void* state, const RunContext& context) = nullptr;
   /// Frees what prepare made. nullptr = nothing.
   void (*release)(void* state, const Allocator& allocator) = nullptr;
   /// Not empty: this is a choice. Of a node that `supports` accepts the first of these whose own
@@ -94,8 +94,8 @@ struct OpDef {
   /// The shape rule: checks attributes and operands (untrusted) and fills dtype and shape of every
   /// output. Must not read tensor data. Called by the bundle verifier, the exporter and dynamic
   /// runs.
-  Status (*infer)(const OpAttrs& attrs, Span<const TensorSpec> inputs,
-                  Span<TensorSpec> outputs) = nullptr;
+  Fault (*infer)(const OpAttrs& attrs, Span<const TensorSpec> inputs,
+                 Span<TensorSpec> outputs) = nullptr;
   /// The work rule: what a run does at most, in the order of magnitude, making it ready included,
   /// whatever the data and the kernel. Called with operands and results that `infer` accepted; may
   /// count much that is not there, never leave out a loop. nullptr = work_by_size.
@@ -141,7 +141,7 @@ struct OpEntry {
 };
 
 /// The kernel in this slot that takes the node, or nullptr with the reason in *why (kUnsupported).
-const Kernel* find_kernel(const OpEntry& op, KernelSlot slot, const NodeSpec& node, Status* why);
+const Kernel* find_kernel(const OpEntry& op, KernelSlot slot, const NodeSpec& node, Fault* why);
 
 /// An op supplied by the caller, resolved by CustomOp.name and version.
 struct CustomOpEntry {

@@ -85,7 +85,7 @@ TEST_P(Cpu, AgreesWithReference) {
   const CaseNode node(*GetParam().op, c, conformance_seed());
   ASSERT_TRUE(node.inferred.ok()) << node.inferred.message();
   const Expectation expected = expectation(GetParam());
-  Status why;
+  Fault why;
   const Kernel* kernel = cpu_backend()->select(*GetParam().op, node.spec(), &why);
   if (kernel == nullptr) {
     EXPECT_EQ(expected.kind, Expectation::Kind::kUnsupported)
@@ -118,7 +118,7 @@ TEST_P(CpuRandom, AgreesWithReference) {
     SCOPED_TRACE(std::string(op.op->name) + "/" + c.name + " LAZYRT_SEED=" + std::to_string(seed));
     const CaseNode node(*op.op, c, seed);
     ASSERT_TRUE(node.inferred.ok()) << node.inferred.message();
-    Status why;
+    Fault why;
     const Kernel* kernel = cpu_backend()->select(*op.op, node.spec(), &why);
     if (kernel == nullptr) continue;
     EXPECT_EQ(disagreement(node, c, *kernel, kSettings[c.name.size() % std::size(kSettings)]), "")

@@ -53,7 +53,7 @@ class Extremes : public testing::TestWithParam<size_t> {
     EXPECT_EQ(expected.misuse, "");
     EXPECT_TRUE(expected.status.ok() || expected.status.error() == Error::kOutOfRange)
         << expected.status.message();
-    Status why;
+    Fault why;
     const Kernel* kernel = cpu_backend()->select(node.op, node.spec(), &why);
     if (kernel == nullptr || kernel == &node.op.def->reference) return true;
     const CaseResult actual = run_kernel(node, *kernel, cpu_.services());

@@ -80,7 +80,7 @@ constexpr size_t kLeastArena = 2 * 25 * 5 * 64 * sizeof(float);
 static_assert(ds_cnn::forward::kArenaBytes <= kLeastArena + kLeastArena / 20);
 
 /// Of loading, making a session, running it; printing included.
-constexpr size_t kMostStack = 9000;
+constexpr size_t kMostStack = 4200;
 
 Status run_all() {
   size_t peak = 0;
@@ -92,8 +92,10 @@ Status run_all() {
         static_cast<unsigned>(stack));
   if (stack > kMostStack) return Status(Error::kInternal, "more stack than before");
   if (!(error <= 1e-5f)) return Status(Error::kInternal, "wrong results");
-  if (sizeof(buffer) > peak + peak / 10)
-    return Status(Error::kInternal, "the header asks for more than a tenth too much");
+  // It was made by a runtime whose plan has copies of the attributes, which this one leaves in
+  // flash.
+  if (sizeof(buffer) > peak + peak / 9)
+    return Status(Error::kInternal, "the header asks for more than a ninth too much");
   return check_least(peak);
 }
 

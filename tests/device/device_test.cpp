@@ -463,7 +463,7 @@ TEST_F(Far, ALateErrorIsTheRunsAndTheSessionGoesOn) {
 
 std::atomic<bool> g_host_ran{false};
 
-Status run_twice_and_tell(void* state, const RunContext& context) {
+Fault run_twice_and_tell(void* state, const RunContext& context) {
   g_host_ran = true;
   return test::tiny_ops().custom[0].entry.def->reference.run(state, context);
 }

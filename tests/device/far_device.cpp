@@ -144,7 +144,7 @@ struct FarSegment {
   std::vector<FarNode> nodes;
   void* workspace = nullptr;
 
-  Status run() const {
+  Fault run() const {
     if (far_rules().before_segment) far_rules().before_segment();
     const Opening opening;
     ++far_counts().segments;
@@ -159,25 +159,25 @@ struct FarSegment {
   }
 };
 
-Status allocate(void*, uint64_t bytes, void** address) {
+Fault allocate(void*, uint64_t bytes, void** address) {
   *address = far_memory().allocate(bytes);
   return *address == nullptr ? Status(Error::kOutOfMemory, "far has no memory") : Status();
 }
 
 void release_memory(void*, void* address) { far_memory().release(address); }
 
-Status upload(void*, void* to, const void* from, uint64_t bytes) {
+Fault upload(void*, void* to, const void* from, uint64_t bytes) {
   const Opening opening;
   ++far_counts().uploads;
   if (bytes != 0) std::memcpy(to, from, bytes);
   return {};
 }
 
-Status takes(void*, const OpEntry& op, const NodeSpec& node) {
+Fault takes(void*, const OpEntry& op, const NodeSpec& node) {
   const Kernel& kernel = op.def->reference;
   if (kernel.supports != nullptr) LAZYRT_RETURN_IF_ERROR(kernel.supports(node));
   if (!far_rules().takes || far_rules().takes(op, node)) return {};
-  return Status(Error::kUnsupported, "far does not take %s", op.name);
+  return Fault(Error::kUnsupported, "far does not take %s", op.name);
 }
 
 void release_segment(void* state, const Allocator& allocator) {
@@ -203,9 +203,9 @@ Status fill(const SegmentSpec& spec, FarSegment* segment, PreparedKernel* prepar
   return {};
 }
 
-Status compile(const SegmentSpec& spec, PreparedKernel* prepared) {
+Fault compile(const SegmentSpec& spec, PreparedKernel* prepared) {
   if (far_rules().compiles && !far_rules().compiles(spec))
-    return Status(Error::kUnsupported, "far cannot compile this");
+    return Fault(Error::kUnsupported, "far cannot compile this");
   auto* segment = new FarSegment{static_cast<FarQueue*>(spec.services)};
   const Status status = fill(spec, segment, prepared);
   if (!status.ok()) return release_segment(segment, spec.allocator), status;
@@ -213,7 +213,7 @@ Status compile(const SegmentSpec& spec, PreparedKernel* prepared) {
   return {};
 }
 
-Status bind(void* state, Span<const TensorView> operands, void* workspace) {
+Fault bind(void* state, Span<const TensorView> operands, void* workspace) {
   auto& segment = *static_cast<FarSegment*>(state);
   segment.workspace = workspace;
   size_t next = 0;
@@ -224,46 +224,46 @@ Status bind(void* state, Span<const TensorView> operands, void* workspace) {
   return {};
 }
 
-Status submit(void* state) {
+Fault submit(void* state) {
   const auto* segment = static_cast<const FarSegment*>(state);
   segment->queue->push([segment] { return segment->run(); });
   return {};
 }
 
-Status copy_in(void* services, void* to, const void* from, size_t bytes) {
+Fault copy_in(void* services, void* to, const void* from, size_t bytes) {
   ++far_counts().copies_in;
   const auto* begin = static_cast<const uint8_t*>(from);
   const std::vector<uint8_t> staged(begin, begin + bytes);
   static_cast<FarQueue*>(services)->push([to, staged] {
     const Opening opening;
     std::memcpy(to, staged.data(), staged.size());
-    return Status();
+    return Fault();
   });
   return {};
 }
 
-Status copy_out(void* services, void* to, const void* from, size_t bytes) {
+Fault copy_out(void* services, void* to, const void* from, size_t bytes) {
   ++far_counts().copies_out;
   auto* queue = static_cast<FarQueue*>(services);
   queue->push([to, from, bytes] {
     const Opening opening;
     std::memcpy(to, from, bytes);
-    return Status();
+    return Fault();
   });
   return queue->drain();
 }
 
-Status copy(void* services, void* to, const void* from, size_t bytes) {
+Fault copy(void* services, void* to, const void* from, size_t bytes) {
   ++far_counts().copies;
   static_cast<FarQueue*>(services)->push([to, from, bytes] {
     const Opening opening;
     std::memcpy(to, from, bytes);
-    return Status();
+    return Fault();
   });
   return {};
 }
 
-Status wait(void* services) {
+Fault wait(void* services) {
   auto* queue = static_cast<FarQueue*>(services);
   const Status status = queue->drain();
   queue->forget_error();
@@ -274,7 +274,7 @@ const Device kFarDevice = {
     "far memory",    allocate, release_memory, upload,   takes, compile, bind,
     release_segment, submit,   copy_in,        copy_out, copy,  wait};
 
-Status open(const BackendOptions&, void** services) {
+Fault open(const BackendOptions&, void** services) {
   *services = new FarQueue;
   return {};
 }

@@ -10,13 +10,13 @@
 namespace lazyrt {
 namespace {
 
-const Kernel* select(const OpEntry& op, const NodeSpec& node, Status* why) {
+const Kernel* select(const OpEntry& op, const NodeSpec& node, Fault* why) {
   return find_kernel(op, KernelSlot::kCpu, node, why);
 }
 
-Status open_weights(const WeightOptions& options, void** weights) {
+Fault open_weights(const WeightOptions& options, void** weights) {
   *weights = WeightStore::create(options.allocator, options.constant_bytes);
-  if (*weights == nullptr) return Status(Error::kOutOfMemory, "no memory for the weight store");
+  if (*weights == nullptr) return Fault(Error::kOutOfMemory, "no memory for the weight store");
   return {};
 }
 
@@ -30,7 +30,7 @@ void close(void* services, const Allocator& allocator) {
   allocator.release(allocator.context, cpu);
 }
 
-Status fill(const BackendOptions& options, CpuServices* cpu) {
+Fault fill(const BackendOptions& options, CpuServices* cpu) {
   cpu->vector = &vector_ops();
   cpu->memory = options.memory;
   cpu->weights = static_cast<WeightStore*>(options.weights);
@@ -42,25 +42,25 @@ Status fill(const BackendOptions& options, CpuServices* cpu) {
     if (cpu->weights == nullptr) return no_memory("cpu backend");
   }
   if (cpu->memory != nullptr && !cpu->memory->take(cpu->weights->held_bytes())) {
-    return Status(Error::kOutOfMemory, "the packed weights of the program");
+    return Fault(Error::kOutOfMemory, "the packed weights of the program");
   }
   cpu->threads = options.threads;
   if (options.threads > 1) {
     cpu->pool = pool_create(static_cast<size_t>(options.threads), options.allocator);
     if (cpu->pool == nullptr) {
-      return Status(Error::kOutOfMemory, "cannot make a pool of %d threads", options.threads);
+      return Fault(Error::kOutOfMemory, "cannot make a pool of %d threads", options.threads);
     }
   }
   return {};
 }
 
-Status open(const BackendOptions& options, void** services) {
+Fault open(const BackendOptions& options, void** services) {
 #if LAZYRT_HAS_XNNPACK
   LAZYRT_RETURN_IF_ERROR(initialize_xnn());
 #endif
   auto* cpu = make_state<CpuServices>(options.allocator);
   if (cpu == nullptr) return no_memory("cpu backend");
-  const Status status = fill(options, cpu);
+  const Fault status = fill(options, cpu);
   if (!status.ok()) {
     close(cpu, options.allocator);
     return status;
@@ -71,8 +71,8 @@ Status open(const BackendOptions& options, void** services) {
 
 }  // namespace
 
-Status prepared_or_released(Status status, const Allocator& allocator, PreparedKernel* prepared,
-                            void (*release)(void*, const Allocator&)) {
+Fault prepared_or_released(Fault status, const Allocator& allocator, PreparedKernel* prepared,
+                           void (*release)(void*, const Allocator&)) {
   if (status.ok()) return status;
   release(prepared->state, allocator);
   prepared->state = nullptr;

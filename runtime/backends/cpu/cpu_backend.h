@@ -86,16 +86,16 @@ inline void release_state(void* state, const Allocator& allocator) {
 }
 
 /// To be returned by prepare: on failure, frees the state made so far.
-Status prepared_or_released(Status status, const Allocator& allocator, PreparedKernel* prepared,
-                            void (*release)(void*, const Allocator&) = release_state);
+Fault prepared_or_released(Fault status, const Allocator& allocator, PreparedKernel* prepared,
+                           void (*release)(void*, const Allocator&) = release_state);
 
 /// For the rule of one of several ways (Kernel::ways): the text is seen where none takes the node.
-inline Status takes(bool condition, Word what) {
-  return condition ? Status() : Status(Error::kUnsupported, "not for %s", what);
+inline Fault takes(bool condition, Word what) {
+  return condition ? Fault() : Fault(Error::kUnsupported, "not for %s", what);
 }
 
-inline Status no_memory(Word what) {
-  return Status(Error::kOutOfMemory, "%s: no memory for the kernel's state", what);
+inline Fault no_memory(Word what) {
+  return Fault(Error::kOutOfMemory, "%s: no memory for the kernel's state", what);
 }
 
 }  // namespace lazyrt

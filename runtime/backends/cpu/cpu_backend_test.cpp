@@ -51,7 +51,7 @@ class Linear {
     inputs_[2] = {DType::kFloat32, Shape{kOut}, b.data()};
     output_ = {DType::kFloat32, Shape{kRows, kOut}, nullptr};
     const NodeSpec node = {attrs_, inputs_, Span<const TensorSpec>(&output_, 1)};
-    Status why;
+    Fault why;
     kernel_ = cpu_backend()->select(*default_ops().find(attrs_), node, &why);
     EXPECT_NE(kernel_, nullptr) << why.message();
     const Status status = kernel_->prepare({node, kHeap, &services.get()}, &prepared_);
@@ -185,7 +185,7 @@ TEST(CpuBackend, SaysWhichOpHasNoCpuKernel) {
   builder.Finish(fb::CreateFlip(builder));
   const OpAttrs attrs = {fb::OpAttrs::Flip,
                          flatbuffers::GetRoot<fb::Flip>(builder.GetBufferPointer())};
-  Status why;
+  Fault why;
   EXPECT_EQ(cpu_backend()->select(*default_ops().find(attrs), {attrs, {}, {}}, &why), nullptr);
   EXPECT_EQ(why.error(), Error::kUnsupported);
   EXPECT_STREQ(why.message(), "flip has no cpu kernel");

@@ -76,8 +76,8 @@ inline bool pack_gemm(WeightStore::Packing* packing, const float* w, const float
 
 /// What Kernel::prepare does for a product with the node's constant weights inputs[1] [columns,
 /// ...] and its constant or absent bias.
-inline Status prepare_gemm(Word op, const PrepareContext& context, const TensorSpec& bias,
-                           GemmPanels* panels, PreparedKernel* prepared) {
+inline Fault prepare_gemm(Word op, const PrepareContext& context, const TensorSpec& bias,
+                          GemmPanels* panels, PreparedKernel* prepared) {
   const TensorSpec& weight = context.node.inputs[1];
   const auto columns = static_cast<size_t>(weight.shape[0]);
   PackingTag tag = {Packer::kRowPanels};
@@ -96,12 +96,12 @@ inline Status prepare_gemm(Word op, const PrepareContext& context, const TensorS
 #if !LAZYRT_HAS_XNNPACK
 
 /// Bytes of workspace for panels of weights that are given at each run. kUnsupported: too many.
-inline Status passing_panels_bytes(const char* op, size_t k, size_t columns, size_t* bytes) {
+inline Fault passing_panels_bytes(const char* op, size_t k, size_t columns, size_t* bytes) {
   const GemmPanels panels = {nullptr, k, columns};
   size_t floats = 0;
   if (__builtin_mul_overflow(panels.panels() * kGemmPanel, k + 1, &floats) ||
       __builtin_mul_overflow(floats, sizeof(float), bytes)) {
-    return Status(Error::kUnsupported, "%s: operands this large", op);
+    return Fault(Error::kUnsupported, "%s: operands this large", op);
   }
   return {};
 }

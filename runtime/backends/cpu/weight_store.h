@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lazyrt/error.h"
 #include "lazyrt/shape.h"
 #include "runtime/core/counted_memory.h"
+#include "runtime/core/fault.h"
 #include "runtime/platform/threads.h"
 
 namespace lazyrt {

@@ -16,23 +16,23 @@ constexpr int64_t kLargestTile = 64;
 
 enum class Phase { kPrepare, kRun };
 
-Status status_of_xnn(Word call, enum xnn_status status, Phase phase) {
+Fault status_of_xnn(Word call, enum xnn_status status, Phase phase) {
   switch (status) {
     case xnn_status_success:
       return {};
     case xnn_status_out_of_memory:
-      return Status(Error::kOutOfMemory, "%s: no memory for XNNPACK", call);
+      return Fault(Error::kOutOfMemory, "%s: no memory for XNNPACK", call);
     case xnn_status_unsupported_hardware:
-      return Status(Error::kUnsupported, "%s: this processor is not supported", call);
+      return Fault(Error::kUnsupported, "%s: this processor is not supported", call);
     default:
       // Parameters that it does not take show before anything runs.
-      return Status(phase == Phase::kPrepare ? Error::kUnsupported : Error::kInternal,
-                    "%s: XNNPACK answered %d", call, static_cast<int>(status));
+      return Fault(phase == Phase::kPrepare ? Error::kUnsupported : Error::kInternal,
+                   "%s: XNNPACK answered %d", call, static_cast<int>(status));
   }
 }
 
-Status refused(Word call, Word why) {
-  return Status(Error::kUnsupported, "%s: XNNPACK cannot take %s", call, why);
+Fault refused(Word call, Word why) {
+  return Fault(Error::kUnsupported, "%s: XNNPACK cannot take %s", call, why);
 }
 
 /// The product, or -1 if it exceeds `most` or a factor is negative.
@@ -60,13 +60,13 @@ bool in_range(int64_t low, std::initializer_list<int64_t> values) {
 
 /// Success of a create call is an operator: XNNPACK forgets to report that memory was short when it
 /// frees one that is half made.
-Status created(Word call, enum xnn_status status, const xnn_operator_t* op) {
+Fault created(Word call, enum xnn_status status, const xnn_operator_t* op) {
   if (status == xnn_status_success && *op == nullptr) status = xnn_status_out_of_memory;
   return status_of_xnn(call, status, Phase::kPrepare);
 }
 
 /// Releases the operator if `status` is not ok.
-Status or_release(Status status, xnn_operator_t* op) {
+Fault or_release(Fault status, xnn_operator_t* op) {
   if (status.ok()) return status;
   release_xnn_op(*op);
   *op = nullptr;
@@ -79,7 +79,7 @@ void add_workspace(size_t bytes, PreparedKernel* prepared) {
 
 // Fully connected.
 
-Status check(Word call, const XnnFullyConnected& l) {
+Fault check(Word call, const XnnFullyConnected& l) {
   if (l.rows == 0 || l.inputs == 0 || l.outputs == 0) return refused(call, "an empty operand");
   if (!(l.min <= l.max)) return refused(call, "an empty clamp");
   const int64_t tile = kLargestTile * kLargestTile * static_cast<int64_t>(sizeof(float));
@@ -90,15 +90,15 @@ Status check(Word call, const XnnFullyConnected& l) {
   return refused(call, "operands this large");
 }
 
-Status create(Word call, const CpuServices& cpu, const XnnFullyConnected& l, xnn_operator_t* op,
-              size_t* packed_bytes) {
+Fault create(Word call, const CpuServices& cpu, const XnnFullyConnected& l, xnn_operator_t* op,
+             size_t* packed_bytes) {
   if (l.weights == nullptr) {
     return created(call, xnn_create_dynamic_fully_connected_nc_f32(l.min, l.max, 0, op), op);
   }
   PackingTag tag = {Packer::kXnnFullyConnected};
   tag.add(static_cast<int64_t>(l.inputs)).add(static_cast<int64_t>(l.outputs)).add(l.transposed);
   WeightStore::Packing packing(cpu.weights, tag, l.inputs * l.outputs * sizeof(float), cpu.memory);
-  const Status status =
+  const Fault status =
       created(call,
               xnn_create_fully_connected_nc_f32(
                   l.inputs, l.outputs, l.inputs, l.output_stride, l.weights, l.bias, l.min, l.max,
@@ -127,7 +127,7 @@ int64_t pointer_bytes(const XnnConvolution& c) {
                        sizeof(void*));
 }
 
-Status check_sizes(Word call, const XnnConvolution& c) {
+Fault check_sizes(Word call, const XnnConvolution& c) {
   const int64_t channels = c.group_inputs + kLargestTile;
   // Computed in 32 bits: a filter's bytes, and the strides of a transposed convolution.
   if (!fits(kMost32, c.kernel_h, c.kernel_w, channels, sizeof(float)) ||
@@ -145,7 +145,7 @@ Status check_sizes(Word call, const XnnConvolution& c) {
   return {};
 }
 
-Status check(Word call, const XnnConvolution& c) {
+Fault check(Word call, const XnnConvolution& c) {
   if (!in_range(0, {c.pad_top, c.pad_right, c.pad_bottom, c.pad_left})) {
     return refused(call, "this padding");
   }
@@ -186,9 +186,9 @@ PackingTag deconvolution_tag(const XnnConvolution& c) {
 }
 
 /// Both kinds of convolution are created by functions of one type.
-Status create(Word call, const CpuServices& cpu, const XnnConvolution& c, const PackingTag& tag,
-              decltype(&xnn_create_convolution2d_nhwc_f32) create_op, xnn_operator_t* op,
-              size_t* packed_bytes) {
+Fault create(Word call, const CpuServices& cpu, const XnnConvolution& c, const PackingTag& tag,
+             decltype(&xnn_create_convolution2d_nhwc_f32) create_op, xnn_operator_t* op,
+             size_t* packed_bytes) {
   WeightStore::Packing packing(cpu.weights, tag, filter_bytes(c), cpu.memory);
   const enum xnn_status status = create_op(
       u32(c.pad_top), u32(c.pad_right), u32(c.pad_bottom), u32(c.pad_left), u32(c.kernel_h),
@@ -200,14 +200,14 @@ Status create(Word call, const CpuServices& cpu, const XnnConvolution& c, const 
 }
 
 /// XNNPACK computes what the shape rule says.
-Status check_output(Word call, const XnnConvolution& c, size_t height, size_t width) {
+Fault check_output(Word call, const XnnConvolution& c, size_t height, size_t width) {
   if (height == size(c.y[1]) && width == size(c.y[2])) return {};
-  return Status(Error::kInternal, "%s: XNNPACK makes %zux%zu of %s", call, height, width,
-                shape_text(c.y).text);
+  return Fault(Error::kInternal, "%s: XNNPACK makes %zux%zu of %s", call, height, width,
+               shape_text(c.y).text);
 }
 
-Status reshape(Word call, const CpuServices& cpu, const XnnConvolution& c, xnn_operator_t op,
-               size_t* workspace_bytes) {
+Fault reshape(Word call, const CpuServices& cpu, const XnnConvolution& c, xnn_operator_t op,
+              size_t* workspace_bytes) {
   size_t height = 0, width = 0, alignment = 0;
   LAZYRT_RETURN_IF_ERROR(status_of_xnn(
       call,
@@ -217,8 +217,8 @@ Status reshape(Word call, const CpuServices& cpu, const XnnConvolution& c, xnn_o
   return check_output(call, c, height, width);
 }
 
-Status reshape_transposed(Word call, const CpuServices& cpu, const XnnConvolution& c,
-                          xnn_operator_t op) {
+Fault reshape_transposed(Word call, const CpuServices& cpu, const XnnConvolution& c,
+                         xnn_operator_t op) {
   size_t height = 0, width = 0;
   LAZYRT_RETURN_IF_ERROR(status_of_xnn(
       call,
@@ -237,7 +237,7 @@ bool is_cut_by_stride(const XnnConvolution& c) {
 
 /// Cut so, an output smaller than the stride makes XNNPACK write pointers without end: the first
 /// pixel of some positions lies behind it.
-Status check_transposed(Word call, const XnnConvolution& c) {
+Fault check_transposed(Word call, const XnnConvolution& c) {
   LAZYRT_RETURN_IF_ERROR(check(call, c));
   if (!in_range(0, {c.output_pad_h, c.output_pad_w}) || c.output_pad_h >= c.stride_h ||
       c.output_pad_w >= c.stride_w) {
@@ -253,7 +253,7 @@ Status check_transposed(Word call, const XnnConvolution& c) {
 
 // Batched products.
 
-Status check(Word call, const XnnBatchMatMul& p) {
+Fault check(Word call, const XnnBatchMatMul& p) {
   if (p.rank > XNN_MAX_TENSOR_DIMS) return refused(call, "so many batch dims");
   if (p.m == 0 || p.k == 0 || p.n == 0) return refused(call, "an empty operand");
   int64_t batch_a = 1, batch_b = 1, batch_y = 1;
@@ -273,14 +273,14 @@ Status check(Word call, const XnnBatchMatMul& p) {
 
 // Transposition.
 
-Status check(Word call, const XnnTranspose& t) {
+Fault check(Word call, const XnnTranspose& t) {
   if (t.rank == 0 || t.rank > XNN_MAX_TENSOR_DIMS) return refused(call, "so many dims");
   int64_t bytes = static_cast<int64_t>(t.element_bytes);
   for (size_t i = 0; i < t.rank; ++i) {
     if (t.shape[i] == 0) return refused(call, "an empty operand");
     bytes = product_up_to(kMostBytes, bytes, t.shape[i]);
   }
-  return bytes >= 0 ? Status() : refused(call, "operands this large");
+  return bytes >= 0 ? Fault() : refused(call, "operands this large");
 }
 
 enum xnn_status create_and_reshape(const XnnTranspose& t, pthreadpool_t pool, xnn_operator_t* op) {
@@ -305,8 +305,8 @@ enum xnn_status create_and_reshape(const XnnTranspose& t, pthreadpool_t pool, xn
 
 }  // namespace
 
-Status prepare_xnn(Word call, const PrepareContext& context, const XnnFullyConnected& layer,
-                   xnn_operator_t* op, PreparedKernel* prepared) {
+Fault prepare_xnn(Word call, const PrepareContext& context, const XnnFullyConnected& layer,
+                  xnn_operator_t* op, PreparedKernel* prepared) {
   LAZYRT_RETURN_IF_ERROR(check(call, layer));
   const XnnMemory memory(context.allocator);
   const CpuServices& cpu = cpu_services(context);
@@ -317,8 +317,8 @@ Status prepare_xnn(Word call, const PrepareContext& context, const XnnFullyConne
   return or_release(status_of_xnn(call, status, Phase::kPrepare), op);
 }
 
-Status prepare_xnn(Word call, const PrepareContext& context, const XnnConvolution& conv,
-                   xnn_operator_t* op, PreparedKernel* prepared) {
+Fault prepare_xnn(Word call, const PrepareContext& context, const XnnConvolution& conv,
+                  xnn_operator_t* op, PreparedKernel* prepared) {
   LAZYRT_RETURN_IF_ERROR(check(call, conv));
   const XnnMemory memory(context.allocator);
   const CpuServices& cpu = cpu_services(context);
@@ -326,13 +326,13 @@ Status prepare_xnn(Word call, const PrepareContext& context, const XnnConvolutio
                                 xnn_create_convolution2d_nhwc_f32, op,
                                 &prepared->packed_weight_bytes));
   size_t workspace = 0;
-  const Status status = reshape(call, cpu, conv, *op, &workspace);
+  const Fault status = reshape(call, cpu, conv, *op, &workspace);
   add_workspace(workspace, prepared);
   return or_release(status, op);
 }
 
-Status prepare_xnn_transposed(Word call, const PrepareContext& context, const XnnConvolution& conv,
-                              xnn_operator_t* op, PreparedKernel* prepared) {
+Fault prepare_xnn_transposed(Word call, const PrepareContext& context, const XnnConvolution& conv,
+                             xnn_operator_t* op, PreparedKernel* prepared) {
   LAZYRT_RETURN_IF_ERROR(check_transposed(call, conv));
   const XnnMemory memory(context.allocator);
   const CpuServices& cpu = cpu_services(context);
@@ -342,8 +342,8 @@ Status prepare_xnn_transposed(Word call, const PrepareContext& context, const Xn
   return or_release(reshape_transposed(call, cpu, conv, *op), op);
 }
 
-Status prepare_xnn(Word call, const PrepareContext& context, const XnnBatchMatMul& product,
-                   xnn_operator_t* op, PreparedKernel* prepared) {
+Fault prepare_xnn(Word call, const PrepareContext& context, const XnnBatchMatMul& product,
+                  xnn_operator_t* op, PreparedKernel* prepared) {
   LAZYRT_RETURN_IF_ERROR(check(call, product));
   const XnnMemory memory(context.allocator);
   LAZYRT_RETURN_IF_ERROR(created(
@@ -358,41 +358,41 @@ Status prepare_xnn(Word call, const PrepareContext& context, const XnnBatchMatMu
   return or_release(status_of_xnn(call, status, Phase::kPrepare), op);
 }
 
-Status prepare_xnn(Word call, const PrepareContext& context, const XnnTranspose& transpose,
-                   xnn_operator_t* op, PreparedKernel*) {
+Fault prepare_xnn(Word call, const PrepareContext& context, const XnnTranspose& transpose,
+                  xnn_operator_t* op, PreparedKernel*) {
   LAZYRT_RETURN_IF_ERROR(check(call, transpose));
   const XnnMemory memory(context.allocator);
   return created(call, create_and_reshape(transpose, cpu_services(context).pool, op), op);
 }
 
-Status setup_xnn_fully_connected(Word call, xnn_operator_t op, const float* x, float* y) {
+Fault setup_xnn_fully_connected(Word call, xnn_operator_t op, const float* x, float* y) {
   return status_of_xnn(call, xnn_setup_fully_connected_nc_f32(op, x, y), Phase::kRun);
 }
 
-Status setup_xnn_fully_connected(Word call, xnn_operator_t op, void* workspace, const float* x,
-                                 const float* weights, const float* bias, float* y) {
+Fault setup_xnn_fully_connected(Word call, xnn_operator_t op, void* workspace, const float* x,
+                                const float* weights, const float* bias, float* y) {
   return status_of_xnn(call,
                        xnn_setup_dynamic_fully_connected_nc_f32(op, workspace, x, weights, bias, y),
                        Phase::kRun);
 }
 
-Status setup_xnn_convolution(Word call, xnn_operator_t op, void* workspace, const float* x,
-                             float* y) {
+Fault setup_xnn_convolution(Word call, xnn_operator_t op, void* workspace, const float* x,
+                            float* y) {
   return status_of_xnn(call, xnn_setup_convolution2d_nhwc_f32(op, workspace, x, y), Phase::kRun);
 }
 
-Status setup_xnn_transposed(Word call, xnn_operator_t op, const float* x, float* y) {
+Fault setup_xnn_transposed(Word call, xnn_operator_t op, const float* x, float* y) {
   return status_of_xnn(call, xnn_setup_deconvolution2d_nhwc_f32(op, x, y), Phase::kRun);
 }
 
-Status setup_xnn_batch_matmul(Word call, xnn_operator_t op, void* workspace, const float* a,
-                              const float* b, float* y) {
+Fault setup_xnn_batch_matmul(Word call, xnn_operator_t op, void* workspace, const float* a,
+                             const float* b, float* y) {
   return status_of_xnn(call, xnn_setup_batch_matrix_multiply_nc_f32(op, workspace, a, b, y),
                        Phase::kRun);
 }
 
-Status setup_xnn_transpose(Word call, xnn_operator_t op, size_t element_bytes, const void* x,
-                           void* y) {
+Fault setup_xnn_transpose(Word call, xnn_operator_t op, size_t element_bytes, const void* x,
+                          void* y) {
   const auto setup = element_bytes == 1   ? xnn_setup_transpose_nd_x8
                      : element_bytes == 2 ? xnn_setup_transpose_nd_x16
                      : element_bytes == 4 ? xnn_setup_transpose_nd_x32
@@ -400,11 +400,11 @@ Status setup_xnn_transpose(Word call, xnn_operator_t op, size_t element_bytes, c
   return status_of_xnn(call, setup(op, x, y), Phase::kRun);
 }
 
-Status run_xnn(Word call, xnn_operator_t op, const CpuServices& cpu) {
+Fault run_xnn(Word call, xnn_operator_t op, const CpuServices& cpu) {
   return status_of_xnn(call, xnn_run_operator(op, cpu.pool), Phase::kRun);
 }
 
-Status initialize_xnn() {
+Fault initialize_xnn() {
   return status_of_xnn("xnn_initialize", xnn_initialize(xnn_memory_hooks()), Phase::kPrepare);
 }
 

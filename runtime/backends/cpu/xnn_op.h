@@ -9,8 +9,8 @@
 
 #include <cmath>
 
-#include "lazyrt/error.h"
 #include "runtime/backends/cpu/cpu_backend.h"
+#include "runtime/core/fault.h"
 #include "runtime/op/op_def.h"
 
 namespace lazyrt {
@@ -81,35 +81,35 @@ struct XnnTranspose {
 // Each makes an operator, ready for setup, and adds what it packed and the workspace that it needs
 // to *prepared. kUnsupported: XNNPACK cannot do this. On failure *op stays null. `call` begins
 // messages.
-Status prepare_xnn(Word call, const PrepareContext& context, const XnnFullyConnected& layer,
-                   xnn_operator_t* op, PreparedKernel* prepared);
-Status prepare_xnn(Word call, const PrepareContext& context, const XnnConvolution& conv,
-                   xnn_operator_t* op, PreparedKernel* prepared);
-Status prepare_xnn_transposed(Word call, const PrepareContext& context, const XnnConvolution& conv,
-                              xnn_operator_t* op, PreparedKernel* prepared);
-Status prepare_xnn(Word call, const PrepareContext& context, const XnnBatchMatMul& product,
-                   xnn_operator_t* op, PreparedKernel* prepared);
-Status prepare_xnn(Word call, const PrepareContext& context, const XnnTranspose& transpose,
-                   xnn_operator_t* op, PreparedKernel* prepared);
+Fault prepare_xnn(Word call, const PrepareContext& context, const XnnFullyConnected& layer,
+                  xnn_operator_t* op, PreparedKernel* prepared);
+Fault prepare_xnn(Word call, const PrepareContext& context, const XnnConvolution& conv,
+                  xnn_operator_t* op, PreparedKernel* prepared);
+Fault prepare_xnn_transposed(Word call, const PrepareContext& context, const XnnConvolution& conv,
+                             xnn_operator_t* op, PreparedKernel* prepared);
+Fault prepare_xnn(Word call, const PrepareContext& context, const XnnBatchMatMul& product,
+                  xnn_operator_t* op, PreparedKernel* prepared);
+Fault prepare_xnn(Word call, const PrepareContext& context, const XnnTranspose& transpose,
+                  xnn_operator_t* op, PreparedKernel* prepared);
 
 // Where an operator of that kind reads and writes. The same call whatever runs before the next one.
-Status setup_xnn_fully_connected(Word call, xnn_operator_t op, const float* x, float* y);
+Fault setup_xnn_fully_connected(Word call, xnn_operator_t op, const float* x, float* y);
 /// Of weights given at run; `bias` may be null.
-Status setup_xnn_fully_connected(Word call, xnn_operator_t op, void* workspace, const float* x,
-                                 const float* weights, const float* bias, float* y);
-Status setup_xnn_convolution(Word call, xnn_operator_t op, void* workspace, const float* x,
-                             float* y);
-Status setup_xnn_transposed(Word call, xnn_operator_t op, const float* x, float* y);
-Status setup_xnn_batch_matmul(Word call, xnn_operator_t op, void* workspace, const float* a,
-                              const float* b, float* y);
-Status setup_xnn_transpose(Word call, xnn_operator_t op, size_t element_bytes, const void* x,
-                           void* y);
+Fault setup_xnn_fully_connected(Word call, xnn_operator_t op, void* workspace, const float* x,
+                                const float* weights, const float* bias, float* y);
+Fault setup_xnn_convolution(Word call, xnn_operator_t op, void* workspace, const float* x,
+                            float* y);
+Fault setup_xnn_transposed(Word call, xnn_operator_t op, const float* x, float* y);
+Fault setup_xnn_batch_matmul(Word call, xnn_operator_t op, void* workspace, const float* a,
+                             const float* b, float* y);
+Fault setup_xnn_transpose(Word call, xnn_operator_t op, size_t element_bytes, const void* x,
+                          void* y);
 
 /// REQUIRES: set up.
-Status run_xnn(Word call, xnn_operator_t op, const CpuServices& cpu);
+Fault run_xnn(Word call, xnn_operator_t op, const CpuServices& cpu);
 
 /// Called before any of these; often is fine.
-Status initialize_xnn();
+Fault initialize_xnn();
 /// nullptr is fine.
 void release_xnn_op(xnn_operator_t op);
 

@@ -32,11 +32,11 @@ inline size_t panel_columns(size_t weights_of_a_channel, size_t channels) {
   return std::min((wanted + kTile - 1) / kTile * kTile, channels);
 }
 
-/// Calls create(first channel, channels, &op), which answers a Status, for each panel. What was
+/// Calls create(first channel, channels, &op), which answers a Fault, for each panel. What was
 /// made before a failure is the state's.
 template <class Create>
-Status create_panels(XnnPanels* panels, size_t weights_of_a_channel, size_t channels,
-                     const Create& create) {
+Fault create_panels(XnnPanels* panels, size_t weights_of_a_channel, size_t channels,
+                    const Create& create) {
   panels->channels = channels;
   panels->columns = panel_columns(weights_of_a_channel, channels);
   for (size_t first = 0; first < channels; first += panels->columns) {
@@ -47,16 +47,16 @@ Status create_panels(XnnPanels* panels, size_t weights_of_a_channel, size_t chan
   return {};
 }
 
-/// Calls fn(op, first channel), which answers a Status, for each panel.
+/// Calls fn(op, first channel), which answers a Fault, for each panel.
 template <class Fn>
-Status for_each_panel(const XnnPanels& panels, const Fn& fn) {
+Fault for_each_panel(const XnnPanels& panels, const Fn& fn) {
   for (size_t i = 0; i < panels.count; ++i) {
     LAZYRT_RETURN_IF_ERROR(fn(panels.ops[i], i * panels.columns));
   }
   return {};
 }
 
-inline Status run_panels(Word call, const XnnPanels& panels, const CpuServices& cpu) {
+inline Fault run_panels(Word call, const XnnPanels& panels, const CpuServices& cpu) {
   return for_each_panel(panels, [&](xnn_operator_t op, size_t) { return run_xnn(call, op, cpu); });
 }
 

@@ -6,7 +6,7 @@
 namespace lazyrt {
 namespace {
 
-const Kernel* select(const OpEntry& op, const NodeSpec& node, Status* why) {
+const Kernel* select(const OpEntry& op, const NodeSpec& node, Fault* why) {
   return find_kernel(op, KernelSlot::kReference, node, why);
 }
 

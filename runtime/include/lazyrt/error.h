@@ -48,33 +48,56 @@ constexpr uint32_t text_id(const char* text) {
   return id;
 }
 
+class Fault;
+
 #if LAZYRT_MESSAGES
 
 /// A word of a message that the library gives itself: an operator's or operand's name.
 using Word = const char*;
 
-/// An error kind and a message that names the culprit. Holds its text inline; never allocates.
+/// An error kind and a message that names the culprit. Holds its texts inline: it never allocates,
+/// and stays as it is whatever fails later and in whichever thread.
 class [[nodiscard]] Status {
  public:
   static constexpr int kMessageBytes = 248;
 
-  Status() { message_[0] = '\0'; }
+  Status() { record_.start(Error::kOk); }
   Status(Error error, const char* format, ...) __attribute__((format(printf, 3, 4)));
 
-  bool ok() const { return error_ == Error::kOk; }
-  Error error() const { return error_; }
+  bool ok() const { return record_.error == Error::kOk; }
+  Error error() const { return record_.error; }
   /// The text, cut to kMessageBytes; empty when ok.
-  const char* message() const { return message_; }
+  const char* message() const { return record_.message; }
+  /// The node of the method that the error is about, or -1.
+  int64_t node() const { return int64_t{record_.node_end} - 1; }
+  /// Of that node: its operator, and the module of the model that it comes from ("encoder.conv1"),
+  /// cut where they are long; empty where they are not known.
+  const char* op() const { return record_.op; }
+  const char* module_path() const { return record_.module_path; }
   /// The same error with "context: " before the text; ok stays ok.
   Status with_context(const char* format, ...) const __attribute__((format(printf, 2, 3)));
-  /// At a node of a method: `text` says which.
-  Status at_node(size_t node, const char* text) const;
   /// The same message as an error of another kind.
   Status as(Error error) const;
 
  private:
-  Error error_ = Error::kOk;
-  char message_[kMessageBytes];
+  friend class Fault;
+  struct Record {
+    Error error;
+    uint32_t node_end;  ///< 0: of no node
+    char op[24];
+    char module_path[80];
+    char message[kMessageBytes];
+
+    void start(Error kind) {
+      error = kind;
+      node_end = 0;
+      op[0] = module_path[0] = message[0] = '\0';
+    }
+    void format(const char* text, va_list args);
+    void add_context(const char* text, va_list args);
+  };
+
+  Record record_;
 };
 
 #else
@@ -106,6 +129,51 @@ class Word {
   uint32_t id_;
 };
 
+/// How the numbers of a message are handed over: as what they are, beside a word that says how many
+/// they are and two bits for each. Texts are 0.
+struct Numbers {
+  enum Kind : uint32_t { kInt32 = 0, kUint32 = 1, kInt64 = 2 };
+
+  template <class T>
+  static constexpr Kind kind_of() {
+    if constexpr (std::is_same_v<T, Word>)
+      return kUint32;
+    else if constexpr (std::is_floating_point_v<T>)
+      return kInt64;
+    else if constexpr (std::is_enum_v<T>)
+      return kind_of<std::underlying_type_t<T>>();
+    else if constexpr (!std::is_integral_v<T> || sizeof(T) < 4)
+      return kInt32;
+    else
+      return sizeof(T) > 4 ? kInt64 : std::is_signed_v<T> ? kInt32 : kUint32;
+  }
+  template <class... T>
+  static constexpr uint32_t layout_of() {
+    static_assert(sizeof...(T) <= 10, "a message has at most 10 numbers");
+    uint32_t layout = 0, at = 4;
+    ((layout |= kind_of<T>() << at, at += 2), ...);
+    return layout | sizeof...(T);
+  }
+  template <class T>
+  __attribute__((always_inline)) static auto pass(const T& value) {
+    if constexpr (std::is_same_v<T, Word>)
+      return value.id();
+    else if constexpr (std::is_floating_point_v<T>)
+      return bits_of(static_cast<double>(value));
+    else if constexpr (std::is_enum_v<T>)
+      return pass(static_cast<std::underlying_type_t<T>>(value));
+    else if constexpr (!std::is_integral_v<T>)
+      return 0;
+    else if constexpr (kind_of<T>() == kInt64)
+      return static_cast<int64_t>(value);
+    else if constexpr (kind_of<T>() == kUint32)
+      return static_cast<uint32_t>(value);
+    else
+      return static_cast<int32_t>(value);
+  }
+  static int64_t bits_of(double value);
+};
+
 /// An error kind, the ids of its texts and their numbers.
 class [[nodiscard]] Status {
  public:
@@ -116,51 +184,48 @@ class [[nodiscard]] Status {
   Status() = default;
   template <size_t N, class... Args>
   __attribute__((always_inline)) Status(Error error, const char (&format)[N], const Args&... args) {
-    const int64_t numbers[] = {0, number_of(args)...};
-    start(error, literal_id(format), numbers + 1, sizeof...(Args));
+    start(error, literal_id(format), Numbers::layout_of<Args...>(), Numbers::pass(args)...);
   }
-  explicit Status(Error error, Word text) { start(error, text.id(), nullptr, 0); }
+  explicit Status(Error error, Word text) { start(error, text.id(), 0); }
 
-  bool ok() const { return error_ == Error::kOk; }
-  Error error() const { return error_; }
+  bool ok() const { return record_.error == Error::kOk; }
+  Error error() const { return record_.error; }
   /// For `lazy-run --explain`: "1a2b3c4d,7,-1:12", the text's id, its numbers, and after a colon
   /// the node; contexts follow after slashes. Empty when ok.
-  const char* message() const;
+  const char* message() const { return record_.write(message_); }
+  /// The node of the method that the error is about, or -1.
+  int64_t node() const { return int64_t{record_.node_end} - 1; }
+  /// Names are left out: always empty.
+  const char* op() const { return ""; }
+  const char* module_path() const { return ""; }
   template <size_t N, class... Args>
   __attribute__((always_inline)) Status with_context(const char (&format)[N],
                                                      const Args&... args) const {
-    const int64_t numbers[] = {0, number_of(args)...};
     Status out = *this;
-    out.add(literal_id(format), numbers + 1, sizeof...(Args));
+    out.add(literal_id(format), Numbers::layout_of<Args...>(), Numbers::pass(args)...);
     return out;
   }
-  Status at_node(size_t node, const char* text) const;
   Status as(Error error) const;
 
  private:
-  template <class T>
-  __attribute__((always_inline)) static int64_t number_of(const T& value) {
-    if constexpr (std::is_same_v<T, Word>)
-      return value.id();
-    else if constexpr (std::is_floating_point_v<T>)
-      return bits_of(static_cast<double>(value));
-    else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>)
-      return static_cast<int64_t>(value);
-    else
-      return 0;
-  }
-  static int64_t bits_of(double value);
-  void start(Error error, uint32_t id, const int64_t* numbers, size_t count);
-  void add(uint32_t id, const int64_t* numbers, size_t count);
+  friend class Fault;
+  struct Record {
+    Error error = Error::kOk;
+    uint8_t parts = 0;
+    uint8_t numbers_used = 0;
+    uint8_t counts[kParts] = {};
+    uint32_t node_end = 0;  ///< 0: of no node
+    uint32_t ids[kParts] = {};
+    int64_t numbers[kNumbers] = {};
 
-  Error error_ = Error::kOk;
-  uint8_t parts_ = 0;
-  uint8_t numbers_used_ = 0;
-  uint8_t counts_[kParts];
-  int32_t node_ = -1;
-  uint32_t ids_[kParts];
-  int64_t numbers_[kNumbers];
-  mutable char message_[kMessageBytes];
+    void add(uint32_t id, uint32_t layout, va_list args);
+    const char* write(char (&message)[kMessageBytes]) const;
+  };
+  void start(Error error, uint32_t id, uint32_t layout, ...);
+  void add(uint32_t id, uint32_t layout, ...);
+
+  Record record_;
+  mutable char message_[kMessageBytes] = {};
 };
 
 #endif
@@ -171,6 +236,8 @@ class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}
   Result(Status status) : status_(status) {}
+  template <class F, class = std::enable_if_t<std::is_same_v<F, Fault>>>
+  Result(F fault) : status_(fault) {}
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
@@ -187,9 +254,10 @@ class [[nodiscard]] Result {
 
 }  // namespace lazyrt
 
-/// Returns from the enclosing function if `expr` (a Status) is an error.
+/// Returns from the enclosing function if `expr` (a Status, or within the runtime a Fault) is an
+/// error.
 #define LAZYRT_RETURN_IF_ERROR(expr)               \
   do {                                             \
-    ::lazyrt::Status lazyrt_status = (expr);       \
+    const auto& lazyrt_status = (expr);            \
     if (!lazyrt_status.ok()) return lazyrt_status; \
   } while (false)

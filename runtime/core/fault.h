@@ -1,0 +1,85 @@
+#pragma once
+
+#include <type_traits>
+
+#include "lazyrt/error.h"
+
+namespace lazyrt {
+
+/// What functions within the runtime answer instead of a Status: one word, returned in a register.
+/// It is ok, or an error whose Status the thread keeps until its next one. So a Fault is for
+/// returning: one that is looked at after others were made still has its kind, but no text any more
+/// (never another's). What has to stay becomes a Status, as all that leaves the public API.
+class [[nodiscard]] Fault {
+ public:
+  Fault() = default;
+  /// Makes it the thread's last.
+  Fault(const Status& status);  // NOLINT(google-explicit-constructor)
+#if !LAZYRT_MESSAGES
+  template <size_t N, class... Args>
+  __attribute__((always_inline)) Fault(Error error, const char (&format)[N], const Args&... args)
+      : word_(make(literal_id(format), with_layout<Args...>(static_cast<uint32_t>(error)),
+                   Numbers::pass(args)...)) {}
+  explicit Fault(Error error, Word text)
+      : word_(make(text.id(), with_layout<>(static_cast<uint32_t>(error)))) {}
+#elif defined(__clang__)
+  template <class... Args>
+  __attribute__((always_inline)) Fault(Error error, const char* format, Args... args)
+      : word_(make(error, format, args...)) {}
+#else
+  __attribute__((always_inline, format(printf, 3, 4))) Fault(Error error, const char* format, ...)
+      : word_(make(error, format, __builtin_va_arg_pack())) {}
+#endif
+
+  operator Status() const;  // NOLINT(google-explicit-constructor)
+
+  bool ok() const { return word_ == 0; }
+  Error error() const { return static_cast<Error>(word_ & 0xff); }
+  /// Status::message(), until this thread makes another Fault; then it is empty.
+  const char* message() const;
+  /// As of Status, for both words: ok stays ok.
+#if !LAZYRT_MESSAGES
+  template <size_t N, class... Args>
+  __attribute__((always_inline)) Fault with_context(const char (&format)[N],
+                                                    const Args&... args) const {
+    return of(add(word_, literal_id(format), with_layout<Args...>(0), Numbers::pass(args)...));
+  }
+#else
+  Fault with_context(const char* format, ...) const __attribute__((format(printf, 2, 3)));
+#endif
+  /// At a node of a method: `text` says which, `op` and `module_path` what and where it is.
+  Fault at_node(size_t node, const char* text, const char* op, const char* module_path) const;
+  /// The same message as an error of another kind. REQUIRES: !ok().
+  Fault as(Error error) const;
+
+ private:
+  struct Kept;
+  static Kept& kept();
+  /// The thread's record if it is still this one's.
+  Kept* find() const;
+  static Fault of(uint32_t word) {
+    Fault fault;
+    fault.word_ = word;
+    return fault;
+  }
+  static uint32_t begin(Error error);
+#if !LAZYRT_MESSAGES
+  template <class... Args>
+  static constexpr uint32_t with_layout(uint32_t error) {
+    return error | Numbers::layout_of<Args...>() << 8;
+  }
+  static uint32_t make(uint32_t id, uint32_t error_and_layout, ...);
+  static uint32_t add(uint32_t word, uint32_t id, uint32_t layout, ...);
+#else
+  static uint32_t make(Error error, const char* format, ...)
+#ifndef __clang__  // it has no __builtin_va_arg_pack, and takes the template's text for no literal
+      __attribute__((format(printf, 2, 3)))
+#endif
+      ;
+#endif
+
+  uint32_t word_ = 0;  ///< the Error, and above it the number of the record
+};
+static_assert(std::is_trivially_copyable_v<Fault> && sizeof(Fault) == 4);
+
+}  // namespace lazyrt

@@ -1,0 +1,106 @@
+#pragma once
+
+// What a table of the schema is made of, as a few bytes each: flatc's reflection of the types,
+// folded when the program is compiled.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "lazyrt/span.h"
+#include "schema/ops_generated.h"
+
+namespace lazyrt {
+
+/// A field of a table: what it is, and log2 of the bytes of a number, or the bytes of a struct / 4.
+class Field {
+ public:
+  enum class Kind : uint8_t { kNumber, kString, kNumbers, kStructs, kTable, kTables, kUnion };
+
+  constexpr Field() = default;
+  constexpr Field(Kind kind, size_t size) : code_(static_cast<uint8_t>(kind) << 5 | size) {}
+
+  constexpr Kind kind() const { return static_cast<Kind>(code_ >> 5); }
+  constexpr bool is_number() const { return kind() == Kind::kNumber; }
+  /// Of a number, or an element of a vector.
+  constexpr size_t bytes() const {
+    const size_t size = code_ & 31;
+    return kind() == Kind::kStructs ? 4 * size : size_t{1} << size;
+  }
+  /// The table of a union is told by the number in the field before it.
+  constexpr bool has_table() const { return kind() == Kind::kTable || kind() == Kind::kTables; }
+
+ private:
+  uint8_t code_ = 0;
+};
+
+/// The slot of a field in vtables.
+constexpr flatbuffers::voffset_t slot_of(size_t field) {
+  return static_cast<flatbuffers::voffset_t>(4 + 2 * field);
+}
+
+namespace layout {
+
+template <class T>
+constexpr size_t log2_of() {
+  return sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+}
+
+// Of the type that an accessor answers, and the table behind it.
+
+template <class T>
+struct Of {
+  static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
+  static constexpr Field kField{Field::Kind::kNumber, log2_of<T>()};
+  using Table = void;
+};
+template <class T>
+struct Of<const T*> {
+  static constexpr Field kField{Field::Kind::kTable, 0};
+  using Table = T;
+};
+template <>
+struct Of<const void*> {
+  static constexpr Field kField{Field::Kind::kUnion, 0};
+  using Table = void;
+};
+template <>
+struct Of<const flatbuffers::String*> {
+  static constexpr Field kField{Field::Kind::kString, 0};
+  using Table = void;
+};
+template <class T>
+struct Of<const flatbuffers::Vector<T>*> {
+  static_assert(std::is_arithmetic_v<T>);
+  static constexpr Field kField{Field::Kind::kNumbers, log2_of<T>()};
+  using Table = void;
+};
+template <class T>
+struct Of<const flatbuffers::Vector<const T*>*> {
+  static_assert(sizeof(T) % 4 == 0 && sizeof(T) < 128);
+  static constexpr Field kField{Field::Kind::kStructs, sizeof(T) / 4};
+  using Table = void;
+};
+template <class T>
+struct Of<const flatbuffers::Vector<flatbuffers::Offset<T>>*> {
+  static constexpr Field kField{Field::Kind::kTables, 0};
+  using Table = T;
+};
+
+template <class Table, size_t I>
+using FieldOf = Of<decltype(std::declval<const Table&>().template get_field<I>())>;
+
+template <class Table>
+constexpr size_t field_count() {
+  return Table::Traits::fields_number;
+}
+
+}  // namespace layout
+
+/// The fields of an operator's attributes: numbers, strings and vectors of numbers only.
+/// REQUIRES: NONE < kind <= MAX.
+Span<const Field> fields_of(fb::OpAttrs kind);
+
+}  // namespace lazyrt
