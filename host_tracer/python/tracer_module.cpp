@@ -26,6 +26,7 @@
 #include "host_tracer/check/compare_text.h"
 #include "host_tracer/python/copy_recorder.h"
 #include "host_tracer/python/errors.h"
+#include "host_tracer/python/heap_walk.h"
 #include "host_tracer/python/python_export.h"
 #include "host_tracer/python/python_source.h"
 #include "host_tracer/sized_traces.h"
@@ -539,6 +540,7 @@ PYBIND11_MODULE(_tracer, m) {
   bind_sizes(m);
   bind_phases(m);
   bind_export(m);
+  define_heap_walk(m);
 }
 
 }  // namespace lazyrt

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import lazyrt
-from lazyrt import tripwire
+from lazyrt import _tracer, tripwire
 from lazyrt.heap import is_class_of_library, is_of_library
 from lazyrt.tensors import is_lazy
 
@@ -172,3 +172,69 @@ def test_captures_leave_no_lazy_tensors_to_the_garbage_collector(tmp_path, monke
     model = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.BatchNorm1d(4), torch.nn.ReLU()).eval()
     lazyrt.export(lambda x: {"y": model(x), "rows": [x.sum(0)]}, (torch.randn(3, 8),), tmp_path / "m.lzb", dynamic={"x": {0: ("n", 1, 4)}})
     assert left and not any(left)
+
+
+class Plain:
+    def __init__(self, **attributes):
+        self.__dict__.update(attributes)
+
+
+class Unwilling:
+    pass
+
+
+def walked(*groups, most_objects=100, most_items=3):
+    """Of a walk in which a list too long is asked for, and an Unwilling raises: (nodes, came, complete, types asked for)"""
+    asked = []
+
+    def opener_of(kind):
+        asked.append(kind)
+        if kind is Unwilling:
+            return lambda value: 1 / 0
+        return {list: lambda value: (len(value), value[:1]), Plain: True}.get(kind)
+
+    return (*_tracer.walk_heap(list(groups), {int, str}, (CLOSED,), opener_of, most_objects, most_items), asked)
+
+
+CLOSED = []
+
+
+def test_walk_goes_through_cycles_by_levels():
+    ring = {"a": []}
+    ring["a"].append((ring, CLOSED, 3))
+    nodes, came, complete, _ = walked([("ring", ring)])
+    assert complete and nodes.keys() == {id(ring), id(ring["a"]), id(ring["a"][0])}
+    assert nodes[id(ring)] == (ring, None, ["a", ring["a"]])
+    assert came[id(ring)] == "ring" and came[id(ring["a"][0])] == id(ring["a"])
+
+
+def test_walk_reads_instances_and_asks_of_others():
+    long, plain = [[1], [2], [3], [4]], Plain(x=[1])
+    plain.ring = plain
+    nodes, _, _, asked = walked([("long", long)], [("plain", plain)])
+    assert asked == [list, Plain, type]
+    assert nodes[id(long)] == (long, 4, [[1]]) and id(long[1]) not in nodes
+    assert nodes[id(plain)][2][0] is plain.__dict__ and plain.__dict__ not in nodes[id(plain)][2][1:]
+
+
+def test_walk_looks_at_what_an_unwilling_object_refers_to():
+    value = Unwilling()
+    value.kept = [7]
+    nodes, *_ = walked([("value", value)])
+    assert id(value.kept) in nodes
+
+
+def test_walk_ends_at_its_limit():
+    chain = []
+    for _ in range(9):
+        chain = [chain]
+    nodes, _, complete, _ = walked([("chain", chain)], most_objects=5)
+    assert len(nodes) == 5 and not complete
+
+
+def test_nodes_that_differ():
+    kept, changed, gone = [1], [2], [3]
+    before, *_ = walked([("", kept), ("", changed), ("", gone)])
+    changed.append(3)
+    after, *_ = walked([("", kept), ("", changed), ("", [4])])
+    assert _tracer.differing_nodes(before, after) == [id(changed)]

@@ -1,6 +1,6 @@
 """The tracer, used through lazyrt.export()."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -97,3 +97,6 @@ def idle_allowances(entries: Sequence[str], traces: Sequence[Trace]) -> list[str
 def compare(path: str, trace: Trace, backend: str, threads: int, bound: float,
             progress: Callable[[str, int, int], object] | None) -> tuple[str, str, str]: ...
 def export(traces: Sequence[Trace], options: ExportOptions, progress: Callable[[str, int, int], object] | None) -> tuple[str, str]: ...
+def walk_heap(groups: Iterable[list[tuple[str, object]]], atoms: Iterable[type], closed: Iterable[object], opener_of: Callable[[type], object],
+              most_objects: int, most_items: int) -> tuple[dict[int, tuple[object, object, list[object]]], dict[int, int | str], bool]: ...
+def differing_nodes(before: dict[int, tuple[object, object, list[object]]], after: dict[int, tuple[object, object, list[object]]]) -> list[int]: ...

@@ -31,6 +31,7 @@ import zlib
 import numpy
 import torch
 
+from lazyrt import _tracer
 from lazyrt.code_names import is_file_of_library, is_python_class
 from lazyrt.entries import NAMES_OF_CLASSES, CachedEntry, bytes_of, is_plain_tensor, name_of_class, tensor_over
 from lazyrt.tensors import is_lazy
@@ -46,7 +47,7 @@ _ATOMS = {type(None), type(...), type(NotImplemented), bool, int, float, complex
           torch.memory_format, *_TEXTS}
 _CLOSED = (types.FrameType, types.TracebackType, types.CodeType, types.GetSetDescriptorType, types.MemberDescriptorType,
            types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType, logging.Manager)
-_OF_ALL = {id(value) for value in (random._inst, numpy.random.mtrand._rand, torch.default_generator)}  # see draws.py and state.py
+_OF_ALL = (random._inst, numpy.random.mtrand._rand, torch.default_generator)  # see draws.py and state.py
 _Cached = type(functools.lru_cache(lambda: None))
 _Lock, _ReentrantLock = type(threading.Lock()), type(threading.RLock())
 Change = collections.namedtuple("Change", "holder name")  # what differs: the item of that name of an object; None: itself
@@ -85,35 +86,13 @@ class Heap:
     small tensors hold."""
 
     def __init__(self, roots, quiet=(), counts_hits=False, keeps=False):
-        self.nodes = {}  # id -> (object, what it is beside what it refers to, what it refers to)
-        self.came = {}  # id -> id of the object through which it was reached first, or the name of a root
         self._contents = {} if keeps else None  # id -> copy
         opening = _Opening(quiet, counts_hits, self._contents)
-        self.complete = True
         with torch._C.DisableTorchFunction():  # of classes that derive from Tensor
-            for group in (roots.named, roots.loose, [("", value) for value in roots.handed]):
-                self._walk(group, opening)
-
-    def _walk(self, roots, opening):
-        level = []
-        for name, value in roots:
-            if type(value) not in _ATOMS and id(value) not in self.came:
-                self.came[id(value)] = name
-                level.append(value)
-        while level and len(self.nodes) < MOST_OBJECTS:
-            following = []
-            for value in level:
-                opened = opening.open(value)
-                if opened is None:
-                    continue
-                here = id(value)
-                self.nodes[here] = (value, *opened)
-                for item in opened[1]:
-                    if type(item) not in _ATOMS and id(item) not in self.came:
-                        self.came[id(item)] = here
-                        following.append(item)
-            level = following
-        self.complete &= not level
+            # nodes: id -> (object, what it is beside what it refers to, what it refers to); came: id -> id of the object through which it was
+            # reached first, or the name of a root
+            self.nodes, self.came, self.complete = _tracer.walk_heap(
+                [roots.named, roots.loose, [("", value) for value in roots.handed]], _ATOMS, _OF_ALL, opening.opener_of, MOST_OBJECTS, _MOST_ITEMS)
 
     def chain(self, value):
         """(name of a root, [objects from it to this one])"""
@@ -175,13 +154,8 @@ def put_in(holder, item, other):
 def changes(before, after):
     """{where: Change} of what both reach and what differs, with what lies in objects that took another's place."""
     found = {}
-    for here, node in after.nodes.items():
-        then = before.nodes.get(here)
-        if then is None or then[0] is not node[0]:
-            continue
-        if then[1] == node[1] and len(then[2]) == len(node[2]) and all(map(operator.is_, then[2], node[2])):
-            continue
-        _Comparison(before, after, found, here).compare(then, node, ())
+    for here in _tracer.differing_nodes(before.nodes, after.nodes):
+        _Comparison(before, after, found, here).compare(before.nodes[here], after.nodes[here], ())
     return found
 
 
@@ -311,24 +285,11 @@ class _Opening:
     """What an object is, by its type."""
 
     def __init__(self, quiet, counts_hits, contents):
-        self._quiet, self._counts_hits, self._contents, self._openers = frozenset(quiet), counts_hits, contents, {}
+        self._quiet, self._counts_hits, self._contents = frozenset(quiet), counts_hits, contents
 
-    def open(self, value):
-        """(what it is beside what it refers to, [what it refers to]); None where it is not entered."""
-        if id(value) in _OF_ALL:
-            return None
-        kind = type(value)
-        opener = self._openers.get(kind, self)
-        if opener is self:
-            opener = self._openers[kind] = self._opener_of(kind)
-        if opener is None:
-            return None
-        try:
-            return opener(value)
-        except Exception:  # what does not want to be looked at
-            return (None, gc.get_referents(value))
-
-    def _opener_of(self, kind):
+    def opener_of(self, kind):
+        """A function of an object of this type: (what it is beside what it refers to, [what it refers to]), or None where it is not entered. None
+        where none of them is; True where they are their attributes and what they refer to."""
         for base, opener in self._OPENERS:
             if issubclass(kind, base):
                 return opener and opener.__get__(self)
@@ -341,7 +302,8 @@ class _Opening:
             return self._iterator
         if hasattr(kind, "hexdigest") and is_class_of_library(kind):
             return self._digest
-        return functools.partial(self._instance, self.numbers_of(kind))
+        members = self.numbers_of(kind)
+        return functools.partial(self._instance, members) if members else True
 
     @staticmethod
     def numbers_of(kind):
