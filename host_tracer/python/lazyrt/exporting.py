@@ -602,7 +602,7 @@ class _LazyRun:
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
             stack.enter_context(taken_by_torch())
             stack.enter_context(fast_paths.open_to_modes())
-            self._recipes = Recipes(job.sources.current)
+            self._recipes, LazyArray.asked = Recipes(job.sources.current), False
             stack.enter_context(job.globals.keeping_denormals())
             draws = stack.enter_context(job.draws.watched(self.numbers))
             mode = CaptureMode(_tracer.lift, self._note, self.numbers, self.copies, self._recipes, call.kept(), draws)
@@ -617,7 +617,7 @@ class _LazyRun:
         if mode.takes_gradients:
             gradients.refuse_hooks(job.program.parameters(), mode.variables)
         self.numbers.selections.check()
-        job.asks_for_layout |= mode.asks_for_layout
+        job.asks_for_layout |= mode.asks_for_layout or LazyArray.asked
         job.asks_for_facts |= mode.asks_for_facts
         if self.written is None:
             self.written = watch.changed(result)

@@ -13,6 +13,7 @@ import types
 import torch
 
 from lazyrt import _tracer, kept_numbers
+from lazyrt.array_writes import order_like
 from lazyrt.arrays import LazyArray, targets_of_writes
 from lazyrt.errors import ExportError
 from lazyrt.reach import Contents, Held, Reach, TupleAt, copy_of
@@ -34,7 +35,7 @@ class Phase:
     def key(self, names):
         """Equal for equal phases."""
         key = {path: _token(token, path in names.symbolic, path in names.numbers) for path, token in self.picture.places.items()}
-        key.update({path: ("array", str(array.dtype), array.shape) for path, array in self.picture.arrays if path in names.arrays})
+        key.update({path: ("array", str(array.dtype), array.shape, array.strides) for path, array in self.picture.arrays if path in names.arrays})
         return key
 
     def hidden(self, names, symbolic, taken):
@@ -317,8 +318,10 @@ class Call:
         self.plain_arrays = {path for path, _ in phase.picture.arrays} - phases.now_arrays
         for path, array in phase.picture.arrays:
             if path in phases.now_arrays:
+                if any(step < 0 for step in array.strides):
+                    raise ExportError(f"the program writes into '{path}', an array of NumPy that lies backwards in memory: copy() it")
                 tensor = torch.tensor(array)
-                self.arrays[id(array)] = LazyArray(self.add_leaf(phases.names.of(path, tensor), tensor).clone())
+                self.arrays[id(array)] = LazyArray(self.add_leaf(phases.names.of(path, tensor), tensor).clone(), order_like(array))
         self.written, self.entangled = set(), set()  # names of states: written in place; sharing memory with others
         self.moved = set()  # names of registered tensors that are called otherwise afterwards
         self.wrote, self.fixed = set(), set()  # given values that depend on inputs or states; that do not
@@ -572,7 +575,7 @@ class _Left:
         if any(_tracer.memory_of(other) == memory for other in others):
             raise ExportError(f"the program keeps an array of NumPy in '{path}' and an array or tensor that lies in the same memory: copy() one "
                               "of them")
-        self.stands_for[id(array)] = self._content_of(array.tensor).numpy()
+        self.stands_for[id(array)] = self._content_of(array.tensor, array.order).numpy()
         self.picture.arrays.append((path, array))
 
     def _take_views(self):
@@ -659,9 +662,10 @@ class _Left:
         leaf = self.call.leaf(name, tensor)
         self.writes.append((leaf, _tracer.lift(tensor.detach().clone())))
 
-    def _content_of(self, lazy):
-        """The tensor that a state is in the next phase: phase() fills it with the sample's values."""
-        made = torch.zeros(lazy.shape, dtype=lazy.dtype)
+    def _content_of(self, lazy, order=None):
+        """The tensor that a state is in the next phase, in memory as `order` says: phase() fills it with the sample's values."""
+        strides = torch.empty(lazy.shape, device="meta").stride() if order is None else order.stride()
+        made = torch.empty_strided(lazy.shape, strides, dtype=lazy.dtype).zero_()
         self.fill.append((made, lazy))
         self.unfilled.add(id(made))
         return made
