@@ -10,6 +10,7 @@ import operator
 import numpy
 import torch
 
+from lazyrt import _tracer
 from lazyrt.array_writes import array_like, as_written, cast, numpy_type, order_like, order_of_result
 from lazyrt.carrier_calls import has_carriers, with_plain
 from lazyrt.carriers import Carrier, LazyFloat, LazyInt, operator_of
@@ -129,8 +130,20 @@ class LazyArray:
     def __iter__(self):
         return (self[i] for i in range(len(self)))
 
+    def _shown(self):
+        """The values for a text: a sync, unless it is for people."""
+        if Carrier._audience is not None and Carrier._audience.listens():
+            return _numpy_of(_peeked(self.tensor))
+        return self.values()
+
     def __repr__(self):
-        return repr(self.values())
+        return repr(self._shown())
+
+    def __str__(self):
+        return str(self._shown())
+
+    def __format__(self, spec):
+        return format(self._shown(), spec)
 
     def __copy__(self):
         return self.copy("K")
@@ -230,6 +243,11 @@ def _order(function, *args, **kwargs):
 def _fetch(tensor):
     with torch._C.DisableTorchFunction():
         return tensor.detach().to("cpu")
+
+
+def _peeked(tensor):
+    with torch._C.DisableTorchFunction():
+        return _tracer.peek(tensor.detach())
 
 
 def _numpy_of(tensor):

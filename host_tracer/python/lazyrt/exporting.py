@@ -616,6 +616,7 @@ class _LazyRun:
             raise RuntimeError(mode.missing_gradients)
         if mode.takes_gradients:
             gradients.refuse_hooks(job.program.parameters(), mode.variables)
+        self._note_texts()
         self.numbers.selections.check()
         job.asks_for_layout |= mode.asks_for_layout or LazyArray.asked
         job.asks_for_facts |= mode.asks_for_facts
@@ -647,6 +648,11 @@ class _LazyRun:
     def _note(self, text):
         place = self._job.sources.current()
         self._job.notes.append(f"{text} ({os.path.basename(place['file'])}:{place['line']})" if place["file"] else text)
+
+    def _note_texts(self):
+        """Where values leave the graph for people to look at."""
+        for file, line in self.numbers.audience.heard:
+            self._job.notes.append(f"a value is shown by print, logging or a warning, which the bundle leaves out ({os.path.basename(file)}:{line})")
 
 
 def _writes_in_script(error):

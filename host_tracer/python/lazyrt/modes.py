@@ -516,8 +516,6 @@ class CaptureMode(TorchFunctionMode):
         if not is_lazy(tensor) or func is not _Tensor.__int__:
             return func(tensor)
         if tensor.is_floating_point() and tensor.numel() == 1:
-            if self._numbers.audience.listens():
-                return func(self._fetch(tensor, is_text=True))
             return int(carrier_of(tensor))
         return func(self._fetch(tensor, is_text=True) if self._numbers.audience.listens() else tensor)
 
