@@ -18,7 +18,7 @@ from lazyrt.carriers import Carrier, LazyFloat, LazyInt, carrier_of, nested_carr
 from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR, WINDOWS, order_in_memory, place_in_memory
 from lazyrt.errors import Error
 from lazyrt.tensors import CPU, HERE, LAZY, is_lazy, is_write, tensors_in
-from lazyrt.watch import is_watched
+from lazyrt.watch import is_watched, unwatched
 
 _Tensor = torch.Tensor
 # Lazy, so that the report can name them: those of numbers alone, and those that may take tensors.
@@ -40,6 +40,13 @@ _LAYOUT = (*ASK_FOR_STRIDES, _Tensor.untyped_storage, _Tensor.storage)
 # What a tensor is beside its values: an input may be otherwise in another call.
 _FACTS = (_Tensor.grad.__get__, _Tensor._base.__get__, _Tensor._is_view, _Tensor.is_inference, _Tensor.is_neg, _Tensor.is_shared,
           _Tensor.is_pinned)
+
+
+def _looked_at(value):
+    """An argument as torch takes it, which looks into lists behind their backs."""
+    if is_watched(value):
+        value._report()
+    return unwatched(value)
 
 
 def _on_cpu(device):
@@ -108,10 +115,9 @@ class CaptureMode(TorchFunctionMode):
         return self._lifted
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        for value in (*args, *(kwargs or {}).values()):
-            if is_watched(value):  # torch looks into lists behind their backs
-                value._report()
         kwargs, func = kwargs or {}, getattr(func, "takes_carriers", func)
+        if any(map(is_watched, (*args, *kwargs.values()))):
+            args, kwargs = tuple(map(_looked_at, args)), {name: _looked_at(value) for name, value in kwargs.items()}
         self._count += 1
         outer = self._frame, self._is_of_program, self._shares  # of a backward pass, say, that calls a hook
         try:
