@@ -61,7 +61,7 @@ _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, ty
             functools.partialmethod, functools.cached_property, queue.Queue, concurrent.futures.Future, asyncio.Queue, threading.local, weakref.WeakKeyDictionary,
             weakref.WeakValueDictionary, weakref.WeakSet)
 _CODE = (types.FunctionType, staticmethod, classmethod, property, functools.partialmethod, functools.cached_property)
-_BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "dumps"}  # what reads attributes unseen
+_BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "dumps", "dump", "__reduce_ex__", "get_referents"}  # what reads attributes unseen
 _HEAPS = {"heappush", "heappop", "heappushpop", "heapreplace", "heapify"}  # what reads lists unseen
 _SIZES = {"getsizeof", "__sizeof__"}  # what reads containers unseen
 Held = collections.namedtuple("Held", "tensor content")  # a tensor, and a token that is equal for equal contents
