@@ -11,7 +11,7 @@ import torch
 import torch.utils.checkpoint
 from torch.overrides import TorchFunctionMode
 
-from lazyrt import _tracer, following, gradients, indexing, statements
+from lazyrt import _tracer, following, foreach, gradients, indexing, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carrier_calls import FLOATS, HALVES, call_with_carriers, check_all_fit, check_fits, has_carriers
 from lazyrt.carriers import Carrier, LazyFloat, LazyInt, carrier_of, nested_carriers
@@ -148,6 +148,9 @@ class CaptureMode(TorchFunctionMode):
         makes = func in _DRAWS or self.follows_factories and func in _FACTORIES and self._is_of_program
         if makes or _on_cpu(kwargs.get("device")) and any(is_lazy(t) for t in _tensors_in((*args, *kwargs.values()))):
             kwargs = {**kwargs, "device": LAZY}
+        each = foreach.each_of(func, args)
+        if each is not None and any(is_lazy(self.current(t)) for t in _tensors_in((*args, *kwargs.values()))):
+            return each(self._call, args, kwargs)
         if self._numbers.used and has_carriers((*args, *kwargs.values())):
             return call_with_carriers(func, args, kwargs, lambda args, kwargs: self._call(func, args, kwargs))
         writes = is_write(func, kwargs)
