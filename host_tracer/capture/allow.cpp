@@ -28,6 +28,10 @@ std::string_view trimmed(std::string_view text) {
 }
 
 Outcome<Allowance> parse(const std::string& text) {
+  if (text.find(',') != std::string::npos) {
+    return Failure{Error::kInvalidArgument,
+                   "allow: '" + text + "' holds several entries: give them one by one, as a list"};
+  }
   const size_t at = text.find('@');
   Allowance made;
   made.id = text.substr(0, at);
@@ -39,7 +43,8 @@ Outcome<Allowance> parse(const std::string& text) {
     made.file = text.substr(at + 1, colon - at - 1);
     const char *first = text.data() + colon + 1, *last = text.data() + text.size();
     const auto [end, error] = std::from_chars(first, last, made.line);
-    if (error == std::errc() && end == last && made.line > 0) return made;
+    const bool numbered = error == std::errc() && end == last && made.line > 0;
+    if (numbered && made.file.find_first_of(":@") == std::string::npos) return made;
   }
   return Failure{
       Error::kInvalidArgument,

@@ -69,7 +69,9 @@ TEST(Allow, CommentsOfCpp) {
 TEST(Allow, EntriesThatAreNone) {
   for (const char* bad :
        {"", "no-such", "no-such@a.py:1", "baked-value@", "baked-value@a.py",
-        "baked-value@a.py:", "baked-value@:1", "baked-value@a.py:-1", "baked-value@a.py:1e3"}) {
+        "baked-value@a.py:", "baked-value@:1", "baked-value@a.py:-1", "baked-value@a.py:1e3",
+        "baked-value,random", "baked-value@a.py:4,baked-value@b.py:5", "baked-value@a.py:4@b.py:5",
+        "baked-value@a.py:4:5"}) {
     const auto parsed = parse_allowances({"random", bad});
     ASSERT_FALSE(parsed.ok()) << bad;
     EXPECT_EQ(parsed.failure().error, Error::kInvalidArgument) << bad;

@@ -77,6 +77,10 @@ void wrap_results(CaptureSession& session, torch::jit::Stack* stack, size_t coun
   }
 }
 
+constexpr const char* kOutside =
+    " was called on a lazy tensor outside of its capture: in another thread (a pool's, say), which a "
+    "capture does not follow, or after the call. Call the model's layers in the thread of the model";
+
 /// Below Functionalize its wrappers are off, and what is called there must not wrap again.
 bool below_functionalize() {
   return c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::Functionalize);
@@ -84,7 +88,7 @@ bool below_functionalize() {
 
 void capture_boxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   CaptureSession* session = CaptureSession::current();
-  TORCH_CHECK(session, full_name(op), " was called on a lazy tensor outside of its capture");
+  TORCH_CHECK(session, full_name(op), kOutside);
   if (record_training_norm(op, stack)) return;
   const size_t arguments = op.schema().arguments().size();
   const Unwrapped seen = unwrap_arguments(stack, arguments);
@@ -141,7 +145,7 @@ void capture_whole(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 
 void capture_fast_path(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   CaptureSession* session = CaptureSession::current();
-  TORCH_CHECK(session, full_name(op), " was called on a lazy tensor outside of its capture");
+  TORCH_CHECK(session, full_name(op), kOutside);
   const torch::jit::Stack arguments = torch::jit::pop(*stack, op.schema().arguments().size());
   const FastPath path = fast_paths().at(*aten_name(op));
   for (const c10::IValue& made : path(session->nested(), arguments)) {

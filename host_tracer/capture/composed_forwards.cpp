@@ -27,7 +27,7 @@ Tensors fake_quantize(const RuleArgs& a) {
 /// exp(-|x|) i0(x). From 30 on neither factor is needed: the asymptotic series of i0, whose first
 /// 14 terms shrink until below the last place of a double.
 Tensors special_i0e(const RuleArgs& a) {
-  constexpr double kFar = 30, kTwoPi = 6.283185307179586;
+  constexpr double kFar = 30, kOneByRootOfTwoPi = 0.3989422804014327;
   constexpr int kTerms = 14;
   const Tensor x = a.tensor("self");
   const auto type =
@@ -41,7 +41,7 @@ Tensors special_i0e(const RuleArgs& a) {
     series = series * at::reciprocal(far) * ((2.0 * k - 1) * (2.0 * k - 1) / (8.0 * k)) + 1;
   }
   return {at::where(at::lt(size, kFar), at::exp(at::neg(near)) * at::i0(near),
-                    series * at::rsqrt(far * kTwoPi))};
+                    series * at::rsqrt(far) * kOneByRootOfTwoPi)};
 }
 
 }  // namespace

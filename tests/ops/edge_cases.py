@@ -224,6 +224,15 @@ def elementwise(add):
         add(f"addcdiv/{label}",
             lambda a, b, c: (torch.addcdiv(a, b, c), torch.addcdiv(a, b, c, value=0.5)), *triples(dtype))
         add(f"isclose/{label}", lambda a, b: (torch.isclose(a, b), torch.isclose(a, b, equal_nan=True)), a, b)
+        large = torch.finfo(dtype).max
+        far = torch.tensor([0, 1, 10, 20, 25, 30, 60, 100, 200, 1000, large, INF, NAN], dtype=dtype)
+        add(f"logaddexp_far_apart/{label}", lambda x: (torch.logaddexp(-x, 0 * x), torch.logaddexp2(-x, 0 * x), torch.logaddexp2(x, -x)), far)
+        if dtype in (torch.float32, torch.float64):
+            add(f"i0e_far/{label}", torch.special.i0e, large / torch.tensor([1e8, 1e4, 100, 10, 6, 3, 2, 1, -1, -3, INF], dtype=dtype))
+    exact = torch.tensor([[-1e20, 1e10, 1e10], [-INF, 1e20, 1e20], [-1e38, 1e19, 1e19], [INF, 1e20, -1e20]]).repeat_interleave(8, 0)
+    add("addcmul_in_one/f32", torch.addcmul, *exact.unbind(1))
+    add("quotients_beyond_64_bits/f32", lambda a, b: (torch.fmod(a, b), torch.remainder(a, b)), torch.full((64,), 1e38), torch.full((64,), 1e-3))
+    add("nanmedian_of_none/f32", lambda x: x.nanmedian(1), torch.full((2, 4), NAN))
 
 
 def activations(add):

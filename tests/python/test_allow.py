@@ -5,7 +5,9 @@ import inspect
 import math
 import pathlib
 import re
+import statistics
 
+import numpy as np
 import pytest
 import torch
 
@@ -51,6 +53,37 @@ def export_fails(model, bundle, **options):
     with pytest.raises(lazyrt.ExportError) as raised:
         lazyrt.export(model, (torch.rand(4),), bundle, **options)
     return raised.value
+
+
+def by_numpy(x):
+    return x * float(np.percentile(x, 50))
+
+
+def by_statistics(x):
+    return x * statistics.fmean(x.tolist())
+
+
+@pytest.mark.parametrize("model", [by_numpy, by_statistics])
+def test_what_a_library_reads_is_named_by_the_line_that_calls_it(bundle, model):
+    line = line_of(model, "return")
+    found = errors(export_fails(model, bundle))
+    assert {(pathlib.Path(finding.file).name, finding.line) for finding in found} == {("test_allow.py", line)}
+    assert lazyrt.export(model, (torch.rand(4),), bundle, allow=[f"baked-value@test_allow.py:{line}"]).verdict == "ALLOWED"
+
+
+@pytest.mark.parametrize("entry", ["no-such", "baked-value@a.py:x", "baked-value@a.py", "baked-value@a.py:4,baked-value@b.py:5", "baked-value,random"])
+def test_an_entry_of_another_form_is_refused(bundle, entry):
+    with pytest.raises(lazyrt.Error, match="allow"):
+        lazyrt.export(smuggle, (torch.rand(4),), bundle, allow=[entry])
+
+
+def test_where_values_are_shown_is_noted(bundle):
+    def shows(x):
+        print("the mean is", x.mean().item())
+        return x * 2
+
+    report = lazyrt.export(shows, (torch.rand(4),), bundle)
+    assert report.verdict == "SOUND" and any("test_allow.py" in note and "shown" in note for note in report.notes)
 
 
 def test_by_id(bundle):

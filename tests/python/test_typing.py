@@ -106,17 +106,18 @@ def test_the_package_says_that_it_is_typed():
 
 def public_names():
     """(name, object) of all that the package offers and of its classes' methods."""
-    for name in lazyrt.__all__:
-        value = getattr(lazyrt, name)
-        yield f"lazyrt.{name}", value
+    from lazyrt import comparing, errors, report, session
+
+    offered = {f"lazyrt.{name}": getattr(lazyrt, name) for name in lazyrt.__all__}
+    for module in (comparing, errors, report, session):  # what the package's functions give back, too
+        own = {name: value for name, value in vars(module).items() if inspect.isclass(value) and value.__module__ == module.__name__}
+        offered.update({f"{module.__name__}.{name}": value for name, value in own.items() if not name.startswith("_")})
+    for name, value in offered.items():
+        yield name, value
         if inspect.isclass(value):
             for inner, member in vars(value).items():
                 if not inner.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
-                    yield f"lazyrt.{name}.{inner}", member
-    from lazyrt import report
-
-    for name in ("ExportReport", "Finding", "Guard", "Sync"):
-        yield f"report.{name}", getattr(report, name)
+                    yield f"{name}.{inner}", member
 
 
 def test_every_public_name_is_documented_and_typed():

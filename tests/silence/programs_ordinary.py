@@ -323,3 +323,38 @@ def hook_before_gradients_are_added():
         return net.node.register_prehook(lambda gradients: (gradients[0].clamp(-1e5, 1e5),))
 
     return Watched(register)
+
+
+class AveragesOfLists(nn.Module):
+    """Running averages by torch's functions for lists of tensors."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(4))
+        self.register_buffer("square", torch.ones(4))
+        self.steps = [torch.zeros(4), torch.zeros(4)]
+
+    def forward(self, x):
+        both = [self.mean, self.square]
+        torch._foreach_mul_(both, [0.9, 0.8])
+        torch._foreach_add_(both, [x, x * x], alpha=0.1)
+        torch._foreach_lerp_(self.steps, [x, -x], 0.5)
+        torch._foreach_addcmul_(self.steps, both, [x, x], 0.25)
+        roots = torch._foreach_sqrt(torch._foreach_abs(both))
+        norms = torch._foreach_norm(self.steps)
+        torch._foreach_copy_(self.steps, torch._foreach_div(self.steps, torch._foreach_add(roots, 1.0)))
+        return roots[0] + roots[1] * norms[0] + self.steps[1]
+
+
+@case((torch.randn(4),), [(torch.randn(4),) for _ in range(5)], expect=("right",))
+def averages_of_lists():
+    return AveragesOfLists()
+
+
+@case((torch.rand(4),), [(torch.rand(4) + i,) for i in range(3)], expect=("right",))
+def number_asked_for_its_class():
+    def program(x):
+        level = x.mean().item()
+        return x * level if isinstance(level, float) else x
+
+    return program

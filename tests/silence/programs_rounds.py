@@ -157,7 +157,7 @@ def sums_of_an_example_of_zeros():
     return Sums()
 
 
-@case(X[0], X * 3, expect=("refused", "failed"))
+@case(X[0], X * 3)
 def largest_number_in_a_future():
     """The same call a second time changes nothing."""
     class Largest(nn.Module):

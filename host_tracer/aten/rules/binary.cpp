@@ -106,9 +106,10 @@ void log_add_exp(RuleContext& c) {
   const ValueId top = c.binary(BinaryFn::Maximum, a, b);
   const ValueId gap = c.unary(UnaryFn::Abs, c.binary(BinaryFn::Sub, a, b));
   const ValueId power = c.unary(kExp, c.unary(UnaryFn::Neg, gap));
-  const ValueId tail = kExp == UnaryFn::Exp
-                           ? c.unary(UnaryFn::Log1p, power)
-                           : c.unary(UnaryFn::Log2, c.binary_number(BinaryFn::Add, power, 1.0));
+  const ValueId natural = c.unary(UnaryFn::Log1p, power);
+  constexpr double kLog2OfE = 1.4426950408889634;
+  const ValueId tail =
+      kExp == UnaryFn::Exp ? natural : c.binary_number(BinaryFn::Mul, natural, kLog2OfE);
   c.set(c.where(c.unary(UnaryFn::IsInf, top), top, c.binary(BinaryFn::Add, top, tail)));
 }
 

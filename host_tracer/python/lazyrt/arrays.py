@@ -10,14 +10,17 @@ import operator
 import numpy
 import torch
 
+from lazyrt import _tracer
+from lazyrt.array_writes import array_like, as_written, cast, numpy_type, order_like, order_of_result
+from lazyrt.carrier_calls import has_carriers, with_plain
 from lazyrt.carriers import Carrier, LazyFloat, LazyInt, operator_of
+from lazyrt.errors import Error
 from lazyrt.numpy_errors import Watchers
 from lazyrt.strangers import answers_itself
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64, "float16": torch.float16, "int8": torch.int8, "uint8": torch.uint8,
            "int16": torch.int16, "int32": torch.int32, "int64": torch.int64, "bool": torch.bool}
 NUMPY_DTYPES = frozenset(_DTYPES.values())
-_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _NARROW = (torch.int8, torch.uint8, torch.int16, torch.int32)
 
 
@@ -25,9 +28,12 @@ targets_of_writes: list = []  # arrays of NumPy that captured ones were written 
 
 
 class LazyArray:
-    """Passes for a numpy.ndarray; `tensor` is what it holds, `order` a tensor on the device meta that lies in memory as NumPy's would."""
+    """Passes for a numpy.ndarray; `tensor` is what it holds, `order` a tensor on the device meta that lies in memory as NumPy's would.
+    `asked` is set when the program may learn how one lies in memory."""
 
+    __slots__ = ("tensor", "order", "is_number", "__weakref__")
     __hash__ = None  # type: ignore[assignment]
+    asked = False
 
     def __init__(self, tensor, order=None):
         self.tensor = tensor
@@ -41,7 +47,8 @@ class LazyArray:
     shape = property(lambda self: tuple(self.tensor.shape))
     ndim = property(lambda self: self.tensor.dim())
     size = property(lambda self: self.tensor.numel())
-    dtype = property(lambda self: numpy.dtype(_NAMES[self.tensor.dtype]))
+    dtype = property(lambda self: numpy_type(self.tensor.dtype))
+    flags = property(lambda self: _Flags(self))
     itemsize = property(lambda self: self.dtype.itemsize)
     nbytes = property(lambda self: self.itemsize * self.size)
     T = property(lambda self: self.transpose())
@@ -51,65 +58,121 @@ class LazyArray:
             raise TypeError("len() of unsized object")
         return self.shape[0]
 
+    @property
+    def strides(self):
+        LazyArray.asked = True
+        return tuple(step * self.itemsize for step in self.order.stride())
+
     def __getattr__(self, name):
         if name.startswith("__"):  # __array_interface__ and its like ask for memory that is not there
             raise AttributeError(name)
+        if name in _OF_MEMORY:
+            raise Error(f"the program asks a captured array for '{name}', which belongs to memory that it does not have", "unsupported")
         return getattr(self.values(), name)
 
     def values(self):
-        """The values, read-only: a sync."""
+        """The values, read-only, in memory as they are in eager: a sync."""
+        LazyArray.asked = True
         array = _numpy_of(_fetch(self.tensor))
+        if not self.order.is_contiguous():
+            made = array_like(self.order, array.dtype, False)
+            made[...] = array
+            array = made
         array.flags.writeable = False
         return array
 
+    def _change(self, change):
+        """Lets NumPy change the values: a sync."""
+        held = numpy.copy(self.values(), order="K")
+        result = change(held)
+        self.tensor.copy_(torch.from_numpy(held))
+        return result
+
     def __array__(self, dtype=None, copy=None):
-        return numpy.array(self.values(), dtype=dtype)
+        values = self.values()
+        return numpy.array(values, dtype=dtype) if copy or dtype is not None and numpy.dtype(dtype) != self.dtype else values
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         """Operators whose other side is an array of NumPy are ours; other functions get the values."""
         name = _UFUNCS.get(ufunc)
         targets_of_writes.extend(item for item in kwargs.get("out", ()) if type(item) is numpy.ndarray)
         if name is None or method != "__call__" or kwargs:
-            if any(type(item) is LazyArray for item in kwargs.get("out", ())):
-                raise TypeError("a captured array cannot be out= of a function of NumPy")
-            return getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
+            return self._call_with_values(getattr(ufunc, method), inputs, kwargs)
         left, right = inputs
         return getattr(left, f"__{name}__")(right) if type(left) is LazyArray else getattr(right, _reflected(name))(left)
+
+    @staticmethod
+    def _call_with_values(function, inputs, kwargs):
+        given = kwargs.get("out", ())
+        held = tuple(numpy.copy(item.values(), order="K") if type(item) is LazyArray else item for item in given)
+        kwargs = {name: _plain(value) for name, value in kwargs.items() if name != "out"}
+        result = function(*map(_plain, inputs), **kwargs, **({"out": held} if given else {}))
+        for ours, item in zip(held, given):
+            if type(item) is LazyArray:
+                item.tensor.copy_(torch.from_numpy(ours))
+        back = {id(ours): item for ours, item in zip(held, given)}
+        return tuple(back.get(id(part), part) for part in result) if type(result) is tuple else back.get(id(result), result)
 
     def __getitem__(self, key):
         if not _is_basic(key):
             return self.values()[key]
         part = LazyArray(self.tensor[key], _order(torch.Tensor.__getitem__, self.order, key))
-        whole = isinstance(key, tuple) and any(item is Ellipsis for item in key) or key is Ellipsis
-        return part if part.ndim or whole else part.values()[()]
+        return part if part.ndim or _has_ellipsis(key) else part.values()[()]
 
     def __setitem__(self, key, value):
+        key = with_plain(key)
         if not _is_basic(key):
-            raise TypeError("a captured array can be written at numbers and slices only")
-        self.tensor[key] = _tensor_of(value).to(self.tensor.dtype) if not _is_number(value) else value
+            raise Error("a captured array can be written at numbers and slices only: use torch.where, or write into a tensor", "unsupported")
+        target = self.tensor[key]
+        is_element = target.dim() == 0 and not _has_ellipsis(key)
+        self.tensor[key] = as_written(value, target.dtype, tuple(target.shape), is_element, _captured)
 
     def __iter__(self):
         return (self[i] for i in range(len(self)))
 
+    def _shown(self):
+        """The values for a text: a sync, unless it is for people."""
+        if Carrier._audience is not None and Carrier._audience.listens():
+            return _numpy_of(_peeked(self.tensor))
+        return self.values()
+
     def __repr__(self):
-        return repr(self.values())
+        return repr(self._shown())
+
+    def __str__(self):
+        return str(self._shown())
+
+    def __format__(self, spec):
+        return format(self._shown(), spec)
+
+    def __copy__(self):
+        return self.copy("K")
 
     def __deepcopy__(self, memo):
-        return self.copy()
+        return self.copy("K")
 
     def __reduce_ex__(self, protocol):
         return self.values().__reduce_ex__(protocol)
 
-    def astype(self, dtype, *args, **kwargs):
-        """A copy of another dtype."""
-        name = numpy.dtype(dtype).name
-        if args or kwargs or name not in _DTYPES:
-            return self.values().astype(dtype, *args, **kwargs)
+    def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
+        """A copy of another dtype; of its own one, without `copy`, the array itself."""
+        wanted = numpy.dtype(dtype)
+        name = wanted.name
+        if order != "K" or name not in _DTYPES or not wanted.isnative or not numpy.can_cast(self.dtype, wanted, casting):
+            return self.values().astype(dtype, order, casting, subok, copy)
+        if not copy and wanted == self.dtype:
+            return self
         Watchers.check()
-        return LazyArray(self.tensor.to(_DTYPES[name], copy=True), _order(torch.empty_like, self.order))
+        return LazyArray(cast(self.tensor, _DTYPES[name]), self._dense_order())
 
-    def reshape(self, *shape):
+    def _dense_order(self):
+        """Of a copy that keeps the order of the elements in memory."""
+        return None if self.order.is_contiguous() else order_like(numpy.empty_like(array_like(self.order, numpy.dtype(numpy.uint8), False)))
+
+    def reshape(self, *shape, **options):
         """The same elements under another shape: a copy where no strides give it."""
+        if options or has_carriers(shape):
+            return self.values().reshape(*with_plain(shape), **options)
         order = _order(torch.Tensor.reshape, self.order, *shape)
         is_view = order._base is not None or order is self.order
         return LazyArray((self.tensor if is_view else self.tensor.clone()).reshape(*shape), order)
@@ -120,12 +183,55 @@ class LazyArray:
         axes = axes or tuple(reversed(range(self.ndim)))
         return LazyArray(self.tensor.permute(*axes), _order(torch.Tensor.permute, self.order, *axes))
 
-    def copy(self):
+    def copy(self, order="C"):
         """An array of its own memory."""
-        return LazyArray(self.tensor.clone())
+        if order not in ("C", "K"):
+            return self.values().copy(order)
+        return LazyArray(self.tensor.clone(), self._dense_order() if order == "K" else None)
 
-    flatten = lambda self: LazyArray(self.tensor.reshape(-1).clone())  # noqa: E731
-    ravel = lambda self: self.reshape(-1)  # noqa: E731
+    def flatten(self, order="C"):
+        """A copy in one dimension."""
+        return LazyArray(self.tensor.reshape(-1).clone()) if order == "C" else self.values().flatten(order)
+
+    def ravel(self, order="C"):
+        """The elements in one dimension: a copy where no strides give it."""
+        return self.reshape(-1) if order == "C" else self.values().ravel(order)
+
+    def fill(self, value):
+        self[...] = value
+
+    def sort(self, *args, **kwargs):
+        self._change(lambda held: held.sort(*args, **kwargs))
+
+    def partition(self, *args, **kwargs):
+        self._change(lambda held: held.partition(*with_plain(args), **kwargs))
+
+    def put(self, *args, **kwargs):
+        self._change(lambda held: held.put(*map(_plain, with_plain(args)), **kwargs))
+
+
+# What belongs to the memory of an array, or changes the array itself.
+_OF_MEMORY = {"base", "ctypes", "data", "resize", "setflags", "setfield", "byteswap", "flat"}
+
+
+class _Flags:
+    """The flags of a captured array that tell how it lies in memory."""
+
+    _NAMES = {"C_CONTIGUOUS": "c_contiguous", "C": "c_contiguous", "CONTIGUOUS": "c_contiguous", "F_CONTIGUOUS": "f_contiguous", "F": "f_contiguous",
+              "FORTRAN": "f_contiguous", "FNC": "fnc", "FORC": "forc", "ALIGNED": "aligned", "A": "aligned"}
+    __slots__ = ("_array",)
+
+    def __init__(self, array):
+        self._array = array
+
+    def __getattr__(self, name):
+        if name not in ("contiguous", "fortran", *self._NAMES.values()):
+            raise Error(f"the program asks for the flag '{name}' of a captured array, which belongs to memory that it does not have", "unsupported")
+        LazyArray.asked = True
+        return getattr(array_like(self._array.order, self._array.dtype, False).flags, name)
+
+    def __getitem__(self, key):
+        return getattr(self, self._NAMES.get(key, key))
 
 
 def _order(function, *args, **kwargs):
@@ -137,6 +243,11 @@ def _order(function, *args, **kwargs):
 def _fetch(tensor):
     with torch._C.DisableTorchFunction():
         return tensor.detach().to("cpu")
+
+
+def _peeked(tensor):
+    with torch._C.DisableTorchFunction():
+        return _tracer.peek(tensor.detach())
 
 
 def _numpy_of(tensor):
@@ -153,6 +264,14 @@ def _is_basic(key):
         elif part is not None and part is not Ellipsis and type(part) is not int:
             return False
     return True
+
+
+def _has_ellipsis(key):
+    return key is Ellipsis or isinstance(key, tuple) and any(item is Ellipsis for item in key)
+
+
+def _captured(value):
+    return value.tensor if type(value) is LazyArray else None
 
 
 def _is_number(value):
@@ -192,17 +311,22 @@ def _operator(compute, reflected=False):
         Watchers.check()
         if _is_decided(compute, self, other):
             answer = compute(numpy.zeros(1, self.dtype), other).item()
-            return LazyArray(torch.full_like(self.tensor, answer, dtype=torch.bool), _order(torch.empty_like, self.order))
+            return LazyArray(torch.full_like(self.tensor, answer, dtype=torch.bool), self._dense_order())
         kind = _common_type(compute, self, other, reflected)
         if kind is None:
             return _in_order(compute, self.values(), _plain(other), reflected)
         ours, theirs = self.tensor.to(kind), other if _is_number(other) else _tensor_of(other).to(kind)
         result = _in_order(compute, ours, theirs, reflected)
-        array = LazyArray(result, _order(torch.empty_like, self.order) if result.shape == ours.shape else None)
+        array = LazyArray(result, order_of_result(self.order, *_orders([other])))
         array.is_number = result.dim() == 0  # NumPy's arithmetic gives no array without dimensions
         return array
 
     return method
+
+
+def _orders(values):
+    """How those of them that have dimensions lie in memory."""
+    return [value.order if type(value) is LazyArray else order_like(value) for value in values if type(value) in (LazyArray, numpy.ndarray)]
 
 
 def _in_order(compute, ours, theirs, reflected):
@@ -243,27 +367,40 @@ Carrier._beside_array = staticmethod(_beside_carrier)
 
 
 def _written(name):
+    """An operator in place: what it computes goes into the array as NumPy lets it."""
+    compute = getattr(operator, f"i{name}")
+
     def method(self, other):
-        made = getattr(self, name)(other)
+        made = getattr(self, f"__{name}__")(other) if name in _FOLLOWED else None
         if made is NotImplemented:
             return made
-        if type(made) is not LazyArray or not numpy.can_cast(made.dtype, self.dtype, "same_kind"):
-            raise TypeError(f"a captured array of {self.dtype} cannot be written with {made.dtype}")
-        self.tensor.copy_(made.tensor)
+        if type(made) is not LazyArray:
+            self._change(lambda held: compute(held, _plain(other)))
+            return self
+        if not numpy.can_cast(made.dtype, self.dtype, "same_kind"):
+            raise TypeError(f"Cannot cast ufunc '{name}' output from {made.dtype!r} to {self.dtype!r} with casting rule 'same_kind'")
+        if made.shape != self.shape:
+            raise ValueError(f"non-broadcastable output operand with shape {self.shape} doesn't match the broadcast shape {made.shape}")
+        self.tensor.copy_(cast(made.tensor, self.tensor.dtype))
         return self
 
     return method
 
 
-for _name in ("add", "sub", "mul", "truediv"):
+_FOLLOWED = ("add", "sub", "mul", "truediv")
+
+
+for _name in _FOLLOWED:
     setattr(LazyArray, f"__{_name}__", _operator(getattr(operator, _name)))
     setattr(LazyArray, f"__r{_name}__", _operator(getattr(operator, _name), True))
-    setattr(LazyArray, f"__i{_name}__", _written(f"__{_name}__"))
 for _compare in _COMPARISONS:
     setattr(LazyArray, f"__{_compare.__name__}__", _operator(_compare))
-for _name in ("floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
+_BY_VALUES = ("floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+for _name in (*_BY_VALUES, "divmod"):
     setattr(LazyArray, f"__{_name}__", lambda self, other, _name=_name: getattr(self.values(), f"__{_name}__")(_plain(other)))
     setattr(LazyArray, f"__r{_name}__", lambda self, other, _name=_name: getattr(self.values(), f"__r{_name}__")(_plain(other)))
+for _name in (*_FOLLOWED, *_BY_VALUES):
+    setattr(LazyArray, f"__i{_name}__", _written(_name))
 for _name in ("neg", "pos", "abs", "invert", "bool", "int", "float", "index", "complex"):
     setattr(LazyArray, f"__{_name}__", lambda self, _name=_name: getattr(self.values(), f"__{_name}__")())
 

@@ -34,13 +34,13 @@ def _inside(value):
     return isinstance(value, (list, tuple)) and has_carriers(value)
 
 
-def _with_plain(value):
+def with_plain(value):
     if isinstance(value, Carrier):
         return value._plain()
     if type(value) is slice and _inside(value):
-        return slice(_with_plain(value.start), _with_plain(value.stop), _with_plain(value.step))
+        return slice(with_plain(value.start), with_plain(value.stop), with_plain(value.step))
     if type(value) in (list, tuple) and _inside(value):
-        return type(value)(_with_plain(item) for item in value)
+        return type(value)(with_plain(item) for item in value)
     return value
 
 
@@ -141,7 +141,7 @@ def _rounded_from_f32(call, half, args, kwargs):
     def wide(value):
         if isinstance(value, Carrier):
             return value._tensor.to(torch.float32)
-        return value.to(torch.float32) if isinstance(value, torch.Tensor) else _with_plain(value)
+        return value.to(torch.float32) if isinstance(value, torch.Tensor) else with_plain(value)
 
     with torch._C.DisableTorchFunction():
         given = [wide(value) for value in args], {name: wide(value) for name, value in kwargs.items()}
@@ -152,14 +152,14 @@ def call_with_carriers(func, args, kwargs, call=None):
     """Calls a torch function with carriers as tensors, or as plain numbers where only those will do."""
     call = call or (lambda args, kwargs: func(*args, **kwargs))
     if getattr(func, "__name__", "") in ("__getitem__", "__setitem__"):  # an index is a plain number
-        args = [args[0], _with_plain(args[1]), *args[2:]]
+        args = [args[0], with_plain(args[1]), *args[2:]]
     tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
     name = getattr(func, "__name__", "").strip("_")
     _check_numbers(name, args, kwargs)
     fills = name in _FILLS or name in _FILLS_OR_INFINITE
 
     def give(make):
-        one = lambda value: make(value) if isinstance(value, Carrier) else _with_plain(value)  # noqa: E731
+        one = lambda value: make(value) if isinstance(value, Carrier) else with_plain(value)  # noqa: E731
         return [one(value) for value in args], {name: one(value) for name, value in kwargs.items()}
 
     half = _half_in_f32(name, (*args, *kwargs.values()), tensors)
@@ -179,4 +179,4 @@ def call_with_carriers(func, args, kwargs, call=None):
             with torch._C.DisableTorchFunction():
                 given = give(lambda number: _as_operand(number, tensors, name, result_type))
             return call(*given)
-    return call(*give(_with_plain))
+    return call(*give(with_plain))

@@ -110,7 +110,7 @@ class Carrier:
         return repr(self._text_value())
 
     def __format__(self, spec):
-        return format(self._text_value(), spec)
+        return format(self._plain() if spec.endswith("c") else self._text_value(), spec)
 
     def __hash__(self):
         return hash(self._plain())

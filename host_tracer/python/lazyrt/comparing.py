@@ -31,6 +31,7 @@ class Comparison:
         self._verdict, self._table = verdict, table
 
     def table(self) -> str:
+        """A line for each value, in the order of execution: node, operator, error and what is allowed, source."""
         return self._table
 
     def __str__(self) -> str:

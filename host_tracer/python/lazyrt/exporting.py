@@ -602,7 +602,7 @@ class _LazyRun:
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
             stack.enter_context(taken_by_torch())
             stack.enter_context(fast_paths.open_to_modes())
-            self._recipes = Recipes(job.sources.current)
+            self._recipes, LazyArray.asked = Recipes(job.sources.current), False
             stack.enter_context(job.globals.keeping_denormals())
             draws = stack.enter_context(job.draws.watched(self.numbers))
             mode = CaptureMode(_tracer.lift, self._note, self.numbers, self.copies, self._recipes, call.kept(), draws)
@@ -616,8 +616,9 @@ class _LazyRun:
             raise RuntimeError(mode.missing_gradients)
         if mode.takes_gradients:
             gradients.refuse_hooks(job.program.parameters(), mode.variables)
+        self._note_texts()
         self.numbers.selections.check()
-        job.asks_for_layout |= mode.asks_for_layout
+        job.asks_for_layout |= mode.asks_for_layout or LazyArray.asked
         job.asks_for_facts |= mode.asks_for_facts
         if self.written is None:
             self.written = watch.changed(result)
@@ -647,6 +648,11 @@ class _LazyRun:
     def _note(self, text):
         place = self._job.sources.current()
         self._job.notes.append(f"{text} ({os.path.basename(place['file'])}:{place['line']})" if place["file"] else text)
+
+    def _note_texts(self):
+        """Where values leave the graph for people to look at."""
+        for file, line in self.numbers.audience.heard:
+            self._job.notes.append(f"a value is shown by print, logging or a warning, which the bundle leaves out ({os.path.basename(file)}:{line})")
 
 
 def _writes_in_script(error):

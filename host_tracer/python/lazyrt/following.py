@@ -69,7 +69,8 @@ class Numbers:
                 replace(builtins, name, _best_of(getattr(builtins, name), compare))
 
         try:
-            yield
+            with self.audience.instead_of_print():
+                yield
         finally:
             Carrier._audience = None
             for owner, name, original in replaced:

@@ -11,14 +11,14 @@ import torch
 import torch.utils.checkpoint
 from torch.overrides import TorchFunctionMode
 
-from lazyrt import _tracer, following, gradients, indexing, statements
+from lazyrt import _tracer, following, foreach, gradients, indexing, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carrier_calls import FLOATS, HALVES, call_with_carriers, check_all_fit, check_fits, has_carriers
 from lazyrt.carriers import Carrier, LazyFloat, LazyInt, carrier_of, nested_carriers
 from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR, WINDOWS, order_in_memory, place_in_memory
 from lazyrt.errors import Error
 from lazyrt.tensors import CPU, HERE, LAZY, is_lazy, is_write, tensors_in
-from lazyrt.watch import is_watched
+from lazyrt.watch import is_watched, unwatched
 
 _Tensor = torch.Tensor
 # Lazy, so that the report can name them: those of numbers alone, and those that may take tensors.
@@ -40,6 +40,13 @@ _LAYOUT = (*ASK_FOR_STRIDES, _Tensor.untyped_storage, _Tensor.storage)
 # What a tensor is beside its values: an input may be otherwise in another call.
 _FACTS = (_Tensor.grad.__get__, _Tensor._base.__get__, _Tensor._is_view, _Tensor.is_inference, _Tensor.is_neg, _Tensor.is_shared,
           _Tensor.is_pinned)
+
+
+def _looked_at(value):
+    """An argument as torch takes it, which looks into lists behind their backs."""
+    if is_watched(value):
+        value._report()
+    return unwatched(value)
 
 
 def _on_cpu(device):
@@ -108,10 +115,9 @@ class CaptureMode(TorchFunctionMode):
         return self._lifted
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        for value in (*args, *(kwargs or {}).values()):
-            if is_watched(value):  # torch looks into lists behind their backs
-                value._report()
         kwargs, func = kwargs or {}, getattr(func, "takes_carriers", func)
+        if any(map(is_watched, (*args, *kwargs.values()))):
+            args, kwargs = tuple(map(_looked_at, args)), {name: _looked_at(value) for name, value in kwargs.items()}
         self._count += 1
         outer = self._frame, self._is_of_program, self._shares  # of a backward pass, say, that calls a hook
         try:
@@ -142,6 +148,9 @@ class CaptureMode(TorchFunctionMode):
         makes = func in _DRAWS or self.follows_factories and func in _FACTORIES and self._is_of_program
         if makes or _on_cpu(kwargs.get("device")) and any(is_lazy(t) for t in _tensors_in((*args, *kwargs.values()))):
             kwargs = {**kwargs, "device": LAZY}
+        each = foreach.each_of(func, args)
+        if each is not None and any(is_lazy(self.current(t)) for t in _tensors_in((*args, *kwargs.values()))):
+            return each(self._call, args, kwargs)
         if self._numbers.used and has_carriers((*args, *kwargs.values())):
             return call_with_carriers(func, args, kwargs, lambda args, kwargs: self._call(func, args, kwargs))
         writes = is_write(func, kwargs)
@@ -516,8 +525,6 @@ class CaptureMode(TorchFunctionMode):
         if not is_lazy(tensor) or func is not _Tensor.__int__:
             return func(tensor)
         if tensor.is_floating_point() and tensor.numel() == 1:
-            if self._numbers.audience.listens():
-                return func(self._fetch(tensor, is_text=True))
             return int(carrier_of(tensor))
         return func(self._fetch(tensor, is_text=True) if self._numbers.audience.listens() else tensor)
 

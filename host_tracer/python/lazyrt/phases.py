@@ -13,14 +13,16 @@ import types
 import torch
 
 from lazyrt import _tracer, kept_numbers
+from lazyrt.array_writes import order_like
 from lazyrt.arrays import LazyArray, targets_of_writes
 from lazyrt.errors import ExportError
 from lazyrt.reach import Contents, Held, Reach, TupleAt, copy_of
 from lazyrt.tensors import is_lazy
-from lazyrt.watch import WatchedAttributes, can_watch, can_watch_attribute, is_watched, unwatched, watched
+from lazyrt.watch import WatchedAttributes, can_watch, can_watch_attribute, unwatched, watched
 
 MOST_PHASES = 16
 PATIENCE = 3
+_MOST_TRIALS = 8
 _METHODS = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
 
 
@@ -34,7 +36,7 @@ class Phase:
     def key(self, names):
         """Equal for equal phases."""
         key = {path: _token(token, path in names.symbolic, path in names.numbers) for path, token in self.picture.places.items()}
-        key.update({path: ("array", str(array.dtype), array.shape) for path, array in self.picture.arrays if path in names.arrays})
+        key.update({path: ("array", str(array.dtype), array.shape, array.strides) for path, array in self.picture.arrays if path in names.arrays})
         return key
 
     def hidden(self, names, symbolic, taken):
@@ -108,6 +110,7 @@ class Phases:
         self.unread = set()  # the same, and states that are written alone, when all is explored
         self.now_symbolic, self.now_numbers, self.now_arrays = frozenset(), frozenset(), frozenset()
         self.reads = {}  # path -> where a call reads what an earlier one left there
+        self._trials, self._before_trials = [], None  # sets of paths that are yet to be left alone
         self.written = set()  # names of the registered parameters and buffers that calls write
         self.first = Phase(self.look())
         self.contents.first = False
@@ -175,15 +178,29 @@ class Phases:
         try:
             trace, run = capture(sample, phase)
         except Exception:
-            if not self.counts:
+            if self.counts:
+                self._stop_following(None)
+            elif not self._stop_watching():
                 raise
-            self._stop_following(None)
             return None, None
         used = [place for place in trace.places_of_guards_on(sorted(self.counts))]
         if self.counts and (used or any(finding["severity"] == "error" for finding in trace.findings)):
             self._stop_following(used[0] if used else None)
             return None, None
         return trace, run
+
+    def _stop_watching(self):
+        """A call failed that the watched containers may have failed: C code takes them for none. Leaves one after the other as it is, at last all;
+        False when that was all."""
+        if not self._trials:
+            if not self.ignored:
+                return False
+            single = [{path} for path in sorted(self.ignored)]
+            self._trials = [*single, set(self.ignored)] if 1 < len(single) <= _MOST_TRIALS else [set(self.ignored)]
+            self._before_trials = set(self.ignored), dict(self.reads)
+        left_alone = self._trials.pop(0)
+        self.ignored, self.reads = self._before_trials[0] - left_alone, {**dict.fromkeys(left_alone), **self._before_trials[1]}
+        return True
 
     def _stop_following(self, place):
         self.follows_counts = False
@@ -295,6 +312,7 @@ class Call:
         """`lifted`: name -> lazy tensor of the registered parameters and buffers; place(): the user's line that runs."""
         self.phases, self.phase, self.lifted = phases, phase, lifted
         self.reads = {}  # path -> place
+        self.watched = []  # what stands for containers
         self.left = []  # (path, tensor) of all that the program holds when it is done
         self._place = place
         self._attributes = WatchedAttributes(self._report)
@@ -317,8 +335,10 @@ class Call:
         self.plain_arrays = {path for path, _ in phase.picture.arrays} - phases.now_arrays
         for path, array in phase.picture.arrays:
             if path in phases.now_arrays:
+                if any(step < 0 for step in array.strides):
+                    raise ExportError(f"the program writes into '{path}', an array of NumPy that lies backwards in memory: copy() it")
                 tensor = torch.tensor(array)
-                self.arrays[id(array)] = LazyArray(self.add_leaf(phases.names.of(path, tensor), tensor).clone())
+                self.arrays[id(array)] = LazyArray(self.add_leaf(phases.names.of(path, tensor), tensor).clone(), order_like(array))
         self.written, self.entangled = set(), set()  # names of states: written in place; sharing memory with others
         self.moved = set()  # names of registered tensors that are called otherwise afterwards
         self.wrote, self.fixed = set(), set()  # given values that depend on inputs or states; that do not
@@ -376,7 +396,7 @@ class Call:
                 stands_for[id(number)] = kept_numbers.carrier(plain.pop(path).clone())
         for path in self.phases.ignored & picture.containers.keys():
             container = picture.containers[path]
-            stands_for[id(container)] = watched(container, functools.partial(self._report, path))
+            stands_for[id(container)] = watched(container, functools.partial(self._report, path), self.watched)
         given = replacing(stands_for)
         if stands_for:
             self.phase.restore(given)
@@ -509,9 +529,7 @@ class _Left:
             if is_lazy(tensor):
                 original = self.original_of.get(id(tensor))
                 self.stands_for[id(tensor)] = torch.zeros(tensor.shape, dtype=tensor.dtype) if original is None else original
-        for container in picture.containers.values():
-            if is_watched(container):
-                self.stands_for[id(container)] = unwatched(container)
+        self.stands_for.update({id(container): unwatched(container) for container in call.watched})
 
     def _refuse_buffers(self):
         """Memory that the program holds otherwise than in a tensor is compared as it is: lazy values are never seen in it."""
@@ -572,7 +590,7 @@ class _Left:
         if any(_tracer.memory_of(other) == memory for other in others):
             raise ExportError(f"the program keeps an array of NumPy in '{path}' and an array or tensor that lies in the same memory: copy() one "
                               "of them")
-        self.stands_for[id(array)] = self._content_of(array.tensor).numpy()
+        self.stands_for[id(array)] = self._content_of(array.tensor, array.order).numpy()
         self.picture.arrays.append((path, array))
 
     def _take_views(self):
@@ -659,9 +677,10 @@ class _Left:
         leaf = self.call.leaf(name, tensor)
         self.writes.append((leaf, _tracer.lift(tensor.detach().clone())))
 
-    def _content_of(self, lazy):
-        """The tensor that a state is in the next phase: phase() fills it with the sample's values."""
-        made = torch.zeros(lazy.shape, dtype=lazy.dtype)
+    def _content_of(self, lazy, order=None):
+        """The tensor that a state is in the next phase, in memory as `order` says: phase() fills it with the sample's values."""
+        strides = torch.empty(lazy.shape, device="meta").stride() if order is None else order.stride()
+        made = torch.empty_strided(lazy.shape, strides, dtype=lazy.dtype).zero_()
         self.fill.append((made, lazy))
         self.unfilled.add(id(made))
         return made

@@ -81,11 +81,11 @@ def _more_of(value, depth=0):
         if value and not depth and all(isinstance(key, (str, int)) for key in value):
             last, item = next(reversed(list(value))), list(value.values())[-1]
             for i in range(_MANY):
-                dict.__setitem__(value, f"{last}~{i}" if isinstance(last, str) else last + i + 1, item)
-        elif value and not depth and not isinstance(value, collections.OrderedDict):
+                _table_of(value).__setitem__(value, f"{last}~{i}" if isinstance(last, str) else last + i + 1, item)
+        elif value and not depth:
             item = list(value.values())[-1]
             for _ in range(_MANY):
-                dict.__setitem__(value, object(), item)
+                _table_of(value).__setitem__(value, object(), item)
     elif isinstance(value, (list, collections.deque)):
         items = [_more_of(item, depth + 1) for item in value]
         _refill(value, items + (items[-1:] * _MANY if not depth else []))
@@ -118,14 +118,20 @@ def _is_simple(value):
 
 
 def _change_items(names, how, depth):
-    for key, item in list(dict.items(names)):
+    table = _table_of(names)
+    for key, item in list(table.items(names)):
         other = how(item, depth + 1)
         if other is not item:
-            dict.__setitem__(names, key, other)
+            table.__setitem__(names, key, other)
+
+
+def _table_of(names):
+    """The class whose methods keep a dict whole."""
+    return collections.OrderedDict if isinstance(names, collections.OrderedDict) else dict
 
 
 def _refill(value, items):
-    base = next(base for base in (dict, list, collections.deque) if isinstance(value, base))
+    base = next(base for base in (collections.OrderedDict, dict, list, collections.deque) if isinstance(value, base))
     base.clear(value)
     if items:
         base.extend(value, items)

@@ -41,6 +41,7 @@ from lazyrt.entries import (MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntr
                             from_globals, is_data_name, is_plain_value, key_text, name_of_class, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
+from lazyrt.watch import unwatched
 
 __all__ = ["CARRIERS", "Contents", "Held", "Reach", "copy_of", "module_of", "of_a_library"]
 
@@ -60,7 +61,7 @@ _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, ty
             functools.partialmethod, functools.cached_property, queue.Queue, concurrent.futures.Future, asyncio.Queue, threading.local, weakref.WeakKeyDictionary,
             weakref.WeakValueDictionary, weakref.WeakSet)
 _CODE = (types.FunctionType, staticmethod, classmethod, property, functools.partialmethod, functools.cached_property)
-_BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "dumps"}  # what reads attributes unseen
+_BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "dumps", "dump", "__reduce_ex__", "get_referents"}  # what reads attributes unseen
 _HEAPS = {"heappush", "heappop", "heappushpop", "heapreplace", "heapify"}  # what reads lists unseen
 _SIZES = {"getsizeof", "__sizeof__"}  # what reads containers unseen
 Held = collections.namedtuple("Held", "tensor content")  # a tensor, and a token that is equal for equal contents
@@ -272,7 +273,7 @@ class Reach:
     # ---------------------------------------------------------------- one value
 
     def _visit(self, path, value):
-        if type(value) in weakref.ProxyTypes:
+        if type(value := unwatched(value)) in weakref.ProxyTypes:
             return self._visit_reference(path, value, value.__init__.__self__)
         if type(value) in CARRIERS:
             self.carriers.append((path, value))

@@ -5,17 +5,18 @@ import functools
 import os
 import threading
 
+import numpy
 import torch
 
 from lazyrt import _tracer
 
 
 def make_sources():
-    folders = [os.path.dirname(os.path.abspath(torch.__file__)), os.path.dirname(os.path.abspath(__file__)),
-               os.path.dirname(os.path.realpath(__file__))]
-    standard = [os.path.dirname(os.path.abspath(module.__file__)) for module in (contextlib,)]
-    library = [os.path.join(standard[0], name) for name in ("contextlib.py", "functools.py", "threading.py", "copy.py")]
-    return _tracer.Sources([*(folder + os.sep for folder in folders), *library])
+    folders = [os.path.dirname(os.path.abspath(module.__file__)) for module in (torch, numpy)]
+    folders += [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.realpath(__file__))]
+    standard = os.path.dirname(os.path.abspath(contextlib.__file__))
+    library = [os.path.join(standard, name) for name in os.listdir(standard) if not name.endswith("-packages")]
+    return _tracer.Sources([*(folder + os.sep for folder in folders), *(name + os.sep * os.path.isdir(name) for name in library)])
 
 
 @contextlib.contextmanager

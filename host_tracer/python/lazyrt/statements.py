@@ -12,6 +12,8 @@ import linecache
 import logging
 import logging.handlers
 import os
+import re
+import string
 import sys
 import types
 import warnings
@@ -38,6 +40,8 @@ _RAISED = (IndexError, ValueError, RuntimeError)  # by torch's operators for wha
 # Python itself, or a caller in C, takes these for an answer.
 _SWALLOWED = (StopIteration, StopAsyncIteration, AttributeError, LookupError, TypeError)
 _ANY_OTHER = (BaseException, *_SWALLOWED)  # that may come in place of what was raised
+_FORMATS = ("FORMAT_", "CONVERT_VALUE")  # of f-strings, and of "%s" % (a, b)
+_ASKS_FOR_MORE = re.compile(r"%(\(|[^%a-zA-Z]*(c|\*))")  # a mapping's items, a character, a width
 _GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -166,15 +170,23 @@ def _program_frame():
 
 class Audience:
     """Knows whether a value that becomes a text is for people: what print, logging and warnings take, in one statement, and
-    neither keep for the program nor decide anything by."""
+    neither keep for the program nor decide anything by. `heard` are the (file, line)s where it was so."""
 
     def __init__(self):
         self._stdout, self._streams, self._shows_warnings = sys.stdout, (sys.stdout, sys.stderr), _ways_of_warnings()
+        self._prints = False  # print makes a text of one of its arguments
+        self._print = builtins.print
+        self.heard = {}
 
     def listens(self):
         frame = _program_frame()
-        if frame is None:
+        if frame is None or not (self._prints or self._listens_at(frame)):
             return False
+        outside = next((frame for frame in _frames_of_program(frame) if not frame.f_code.co_filename.startswith(_TELLERS)), frame)
+        self.heard[outside.f_code.co_filename, outside.f_lineno] = None
+        return True
+
+    def _listens_at(self, frame):
         if frame.f_code.co_filename.startswith(_TELLERS):
             return self._is_told(frame)
         place = Place(frame)
@@ -183,11 +195,39 @@ class Audience:
             return isinstance(call, ast.Call) and self._tells(place, call) and _becomes_text(place, call)
         return False
 
+    @contextlib.contextmanager
+    def instead_of_print(self):
+        """While active, print shows what it gets without a guard: a text of it is made here, of nothing but numbers, tensors and plain containers of
+        them. All else that C calls on the way may keep what it gets."""
+        @functools.wraps(self._print)
+        def show(*values, **options):
+            file = options.get("file")
+            if self._is_shown(sys.stdout if file is None else file):
+                values = [self._text_of(value) if _holds_values(value) else value for value in values]
+            return self._print(*values, **options)
+
+        builtins.print = show
+        try:
+            yield
+        finally:
+            builtins.print = self._print
+
+    def _text_of(self, value):
+        outer, self._prints = self._prints, True
+        try:
+            return str(value)
+        finally:
+            self._prints = outer
+
+    def _is_shown(self, file):
+        shows = any(file is stream for stream in self._streams) and sys.stdout is self._stdout
+        return shows and (type(file).__module__ in ("_io", "io") or is_installed(type(file).__module__))
+
     def _tells(self, place, call):
         function = place.value_of(call.func)
-        if function is print:
+        if function is self._print or getattr(function, "__wrapped__", None) is self._print:
             files = [place.value_of(word.value) for word in call.keywords if word.arg in ("file", None)] or [sys.stdout]
-            return sys.stdout is self._stdout and all(any(file is stream for stream in self._streams) for file in files)
+            return all(map(self._is_shown, files))
         if function is warnings.warn:
             return self._warnings_are_shown()
         name = getattr(function, "__name__", "")
@@ -253,10 +293,21 @@ def _has_a_file(stream):
         return False
 
 
+def _holds_values(value, depth=0):
+    """Whether it is a value of the graph, or a plain container of such and of plain values."""
+    kind = type(value)
+    if kind in (tuple, list, set, frozenset, dict):
+        items = list(value.values()) + list(value) if kind is dict else list(value)
+        return depth < 5 and all(_is_plain(item) or _holds_values(item, depth + 1) for item in items) and not all(map(_is_plain, items))
+    return kind in (torch.Tensor, torch.nn.Parameter) or kind.__module__ in ("lazyrt.carriers", "lazyrt.arrays")
+
+
+def _is_plain(value):
+    return value is None or type(value) in (bool, int, float, complex, str, bytes)
+
+
 def _becomes_text(place, node):
-    """True when the expression at the place is the call itself, or a part of it that can only become a part of its text."""
-    if place.is_at(node):
-        return True
+    """True when the expression at the place is a part of the call that can only become a part of its text."""
     parts = []
     if isinstance(node, ast.Call):
         parts = [*node.args, *(word.value for word in node.keywords)]
@@ -269,7 +320,17 @@ def _becomes_text(place, node):
     elif isinstance(node, (ast.Tuple, ast.List)):
         parts = node.elts
     inside = [part for part in parts if _contains(part, place.span)]
-    return any(place.is_at(part) or _makes_text(place, part) and _becomes_text(place, part) for part in inside)
+    return any(_gives_value(place, part) if place.is_at(part) else _makes_text(place, part) and _becomes_text(place, part) for part in inside)
+
+
+def _gives_value(place, node):
+    """True for an expression that calls nothing of the program's, as C does for `list(map(self.kept.append, ...))`, whatever it is made of."""
+    if place.operation.startswith(_FORMATS):
+        return True
+    if isinstance(node, ast.Call) and (any(isinstance(part, ast.Starred) for part in node.args) or any(word.arg is None for word in node.keywords)):
+        return False
+    is_item = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("item", "tolist")
+    return is_item or _makes_text(place, node)
 
 
 def _makes_text(place, node):
@@ -281,12 +342,20 @@ def _makes_text(place, node):
     if isinstance(node, ast.BinOp):
         joins = isinstance(node.op, ast.Add) and _makes_text(place, node.left) and _makes_text(place, node.right)
         fills = isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
-        return joins or fills
+        return joins or fills and not _ASKS_FOR_MORE.search(node.left.value)
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute):
-            return node.func.attr == "format" and isinstance(node.func.value, (ast.Constant, ast.JoinedStr))
+            return node.func.attr == "format" and isinstance(node.func.value, ast.Constant) and _takes_values(node.func.value.value)
         return place.value_of(node.func) in _TO_TEXT
     return False
+
+
+def _takes_values(text):
+    """Whether a format takes its arguments as they are, not their attributes or items."""
+    try:
+        return isinstance(text, str) and all(name is None or name == "" or name.isidentifier() or name.isdigit() for _, name, *_ in string.Formatter().parse(text))
+    except ValueError:
+        return False
 
 
 # -------------------------------------------------------------------- checks

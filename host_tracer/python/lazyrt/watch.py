@@ -1,7 +1,7 @@
 """Whether a program reads what it keeps: containers and attributes that tell when somebody looks at them.
 
-Reads are seen, not guessed: a container is replaced by one of a subclass whose reading methods report, an attribute by a
-descriptor on the class of its owner."""
+Reads are seen, not guessed: in place of a container lies another object that passes for it, an attribute is put behind a descriptor on the
+class of its owner. The object is no container to C code: what would read it past its methods (`list.__len__(self.log)`, heapq) raises."""
 
 import collections
 
@@ -10,104 +10,105 @@ from lazyrt.code_names import is_python_class
 _WRITES = {
     list: {"append", "extend", "insert", "clear", "__iadd__"},
     dict: {"clear", "update", "__setitem__", "__ior__"},
-    collections.deque: {"append", "appendleft", "extend", "extendleft", "clear", "__iadd__", "rotate", "maxlen"},
+    collections.deque: {"append", "appendleft", "extend", "extendleft", "clear", "__iadd__", "rotate"},
 }
+_ABSTRACT = {list: collections.abc.MutableSequence, dict: collections.abc.MutableMapping, collections.deque: collections.abc.MutableSequence}
 _IMMUTABLE = 1 << 8  # flag of types
 _AT_PLACES = ("__setitem__", "__delitem__")  # of lists: whether they raise tells the length, but for slices
-_NO_READS = {"__class__", "__new__", "__init__", "__init_subclass__", "__subclasshook__", "__class_getitem__", "__dir__", "__doc__",
-             "__getattribute__", "__setattr__", "__delattr__", "__hash__", "__sizeof__", "__dict__", "__weakref__", "__module__",
-             "__missing__", "default_factory", "__getstate__"}
+_QUIET = {"maxlen"}
+_OF_OBJECTS = {"__class__", "__new__", "__init_subclass__", "__subclasshook__", "__class_getitem__", "__getattribute__", "__setattr__", "__delattr__", "__missing__"}
 _classes: dict = {}
 
 
-def _nothing():
-    pass
+class _Watched:
+    """Passes for a container, of which it is made; tells when somebody looks at it."""
 
+    __slots__ = ("_container", "_report", "_others", "__weakref__")
 
-def _reports(base, name):
-    def method(self, *args, **kwargs):
-        self._report()
-        return getattr(base, name)(self, *args, **kwargs)
-
-    method.__name__ = name
-    return method
-
-
-def _reports_at_a_place(base, name):
-    def method(self, key, *value):
-        if type(key) is not slice or key.step is not None:
+    def __getattr__(self, name):
+        if name not in _QUIET:
             self._report()
-        return getattr(base, name)(self, key, *value)
+        return getattr(self._container, name)
+
+    def __setattr__(self, name, value):
+        setattr(self._container, name, value)
+
+
+def _make(cls, container, report, others):
+    made = object.__new__(cls)
+    for name, value in (("_container", container), ("_report", report), ("_others", others)):
+        object.__setattr__(made, name, value)
+    others.append(made)
+    return made
+
+
+def _plain(value):
+    if is_watched(value):
+        value._report()
+        return value._container
+    return value
+
+
+def _method(name, is_read):
+    def method(self, *args, **kwargs):
+        if is_read(args):
+            self._report()
+        container = self._container
+        result = getattr(container, name)(*map(_plain, args), **kwargs)
+        return self if result is container else result
 
     method.__name__ = name
     return method
 
 
-def _adds(base):
-    def __add__(self, other):
-        """A longer list of the kind is no look at what is in it."""
-        made = type(self)(base.__add__(self, other))
-        made._report, made._original = self._report, None
-        return made
+def _is_at_a_place(args):
+    return not args or type(args[0]) is not slice or args[0].step is not None
 
-    return __add__
+
+def _adds(self, other):
+    """A longer list of the kind is no look at what is in it."""
+    made = self._container.__add__(_plain(other))
+    return made if made is NotImplemented else _make(type(self), made, self._report, self._others)
+
+
+def _adds_to(self, other):
+    self._report()
+    return other + self._container if type(other) is list else NotImplemented
 
 
 def _like_of(kind):
-    """The watched class of a container's class."""
+    """The class of what stands for a container of the class."""
     if kind not in _classes:
         family = next(base for base in _WRITES if issubclass(kind, base))
-        quiet = _WRITES[family] | _NO_READS
-        names = [name for name in dir(kind) if name not in quiet and callable(getattr(kind, name))]
-        members = {name: _reports(kind, name) for name in names}
+        names = [name for name in dir(kind) if name not in _OF_OBJECTS and callable(getattr(kind, name))]
+        members = {name: _method(name, (lambda args: False) if name in _WRITES[family] else lambda args: True) for name in names}
         if family is list:
-            members.update({name: _reports_at_a_place(kind, name) for name in _AT_PLACES})
-            members["__add__"] = _adds(kind)
-            members["__radd__"] = lambda self, other: (self._report(), other + list(self))[1]
-        _classes[kind] = type(kind.__name__, (kind,), {**members, "_lazyrt_watched": True, "_report": staticmethod(_nothing), "_original": None})
+            members.update({name: _method(name, _is_at_a_place) for name in _AT_PLACES})
+            members.update(__add__=_adds, __radd__=_adds_to)
+        made = type(kind.__name__, (_Watched,), {**members, "__slots__": (), "__hash__": None, "__class__": property(lambda self: kind)})
+        _ABSTRACT[family].register(made)
+        _classes[kind] = made
     return _classes[kind]
 
 
 def is_watched(value):
-    return getattr(type(value), "_lazyrt_watched", False)
+    return issubclass(type(value), _Watched)
 
 
 def can_watch(container):
-    """Containers whose subclass can be made from them alone. Not sets: C code reads them past their methods."""
+    """Containers for which another object can pass. Not sets: C code reads them past their methods."""
     return type(container) in (list, dict, collections.deque, collections.OrderedDict, collections.defaultdict,
                                collections.Counter)
 
 
-def watched(container, report):
-    """A copy of the container that calls report() when somebody looks at it."""
-    kind = _like_of(type(container))
-    if isinstance(container, collections.deque):
-        made = kind(container, container.maxlen)
-    elif isinstance(container, collections.defaultdict):
-        made = kind(container.default_factory, container)
-    else:
-        made = kind(container)
-    made._report, made._original = report, container
-    return made
+def watched(container, report, others):
+    """What stands for the container, and calls report() when somebody looks at it. `others` gets it, and what is made of it by adding."""
+    return _make(_like_of(type(container)), container, report, others)
 
 
-def unwatched(container):
-    """What stands for a watched container afterwards: the one that it was made of, with its content now."""
-    base = type(container).__mro__[1]
-    original = container._original
-    if original is None:
-        return base(base.__iter__(container)) if base is list else None
-    if isinstance(original, dict):
-        table = collections.OrderedDict if isinstance(original, collections.OrderedDict) else dict
-        items = list(table.items(container))
-        table.clear(original)
-        for key, value in items:
-            table.__setitem__(original, key, value)
-    else:
-        items = list(base.__iter__(container))
-        original.clear()
-        original.extend(items)
-    return original
+def unwatched(value):
+    """The container that a watched one stands for."""
+    return value._container if is_watched(value) else value
 
 
 class WatchedAttributes:
