@@ -30,6 +30,7 @@ struct DimSymbol {
 struct DynamicShapes {
   std::vector<DimSymbol> symbols;
   std::vector<std::vector<int>> dims;  ///< by input and dim: a symbol, -1 = the sample's extent
+  SizeNumbers numbers;  ///< of the program, as far as they were seen; may be of no use
 
   std::vector<std::string> names() const {
     std::vector<std::string> list;

@@ -14,19 +14,15 @@ using Op = fb::TermOp;
 constexpr int64_t kMostSteps = 256;  ///< the largest d of (s+b)//d
 constexpr int64_t kMostParts = 64;   ///< the largest d of (p*s+b)//d
 
-bool close(double a, double b, bool single) {
-  const double scale = std::max(std::abs(a), std::abs(b));
-  return a == b || std::abs(a - b) <= scale * (single ? 1.2e-7 : 4e-16);
-}
-
 }  // namespace
 
 SizeSolver::SizeSolver(const std::vector<DimSymbol>& symbols, std::vector<SizePoint> points,
-                       TermList* terms)
+                       TermList* terms, const SizeNumbers& given)
     : symbols_(symbols), points_(std::move(points)), terms_(terms) {
   for (size_t i = 0; i < points_[0].size(); ++i) {
     integer_terms_.push_back(terms_->symbol(static_cast<int>(i)));
   }
+  for (const TermId id : given.ids) given_.push_back(terms_->copy_of(given.terms, id));
 }
 
 std::optional<TermId> SizeSolver::integers(const std::vector<int64_t>& values) {
@@ -59,8 +55,56 @@ std::optional<TermId> SizeSolver::find(const std::vector<int64_t>& values) {
         std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; });
     return constant ? std::optional(terms_->integer(values[0])) : std::nullopt;
   }
+  if (symbols.size() > 1) {
+    if (const auto term = of_given(values)) return term;
+  }
   const auto term = of_symbols(values, symbols);
   return term && gives(*term, values) ? term : std::nullopt;
+}
+
+/// a*t + c, where t is given and may be of several symbols.
+std::optional<TermId> SizeSolver::of_given(const std::vector<int64_t>& values) {
+  for (const TermId t : given_) {
+    std::vector<Sample> over;
+    for (size_t k = 0; k < points_.size(); ++k) {
+      const auto number = terms_->evaluate(t, points_[k]);
+      if (number && !number->is_real) over.push_back({number->integer, values[k]});
+    }
+    std::sort(over.begin(), over.end(), [](const Sample& a, const Sample& b) { return a.s < b.s; });
+    if (over.size() != points_.size() || over.front().s == over.back().s) continue;
+    const auto line = line_of(over);
+    if (line) return term_of({0, t}, *line);
+  }
+  return std::nullopt;
+}
+
+/// a*s + b*t + c
+TermId SizeSolver::weighted(TermId s, TermId t, const std::array<int64_t, 3>& weights) {
+  const auto [a, b, c] = weights;
+  const TermId second = terms_->make(Op::Multiply, t, terms_->integer(b));
+  const TermId first = terms_->make(Op::Multiply, s, terms_->integer(a));
+  const TermId sum = a == 0 ? second : terms_->make(Op::Add, first, second);
+  return terms_->make(Op::Add, sum, terms_->integer(c));
+}
+
+/// a*s + b*t + c with t given, of this symbol alone, and a as programs get it where they count from
+/// the end: -1, 0 or 1.
+std::vector<TermId> SizeSolver::given_fits(const Argument& of, const std::vector<Sample>& series) {
+  std::vector<TermId> fits;
+  const TermId itself = terms_->symbol(of.symbol);
+  if (of.term != itself || series.size() < 4) return fits;
+  for (const TermId given : given_) {
+    if (terms_->symbols_in(given) != std::vector<int>{of.symbol}) continue;
+    std::vector<int64_t> t;
+    for (const Sample& x : series) {
+      const auto number = number_at(given, of.symbol, x.s);
+      if (number && !number->is_real) t.push_back(number->integer);
+    }
+    if (t.size() != series.size()) continue;
+    const auto weights = weights_of(series, t);
+    if (weights && std::abs((*weights)[0]) <= 1) fits.push_back(weighted(itself, given, *weights));
+  }
+  return fits;
 }
 
 std::vector<int> SizeSolver::symbols_in(const std::vector<int64_t>& values) const {
@@ -217,32 +261,31 @@ std::optional<TermId> SizeSolver::affine(const Argument& of, const std::vector<S
   return line ? std::optional(term_of(of, *line)) : std::nullopt;
 }
 
-/// Quotients, roundings and remainders, where all that fit are the same function.
-std::optional<SizeSolver::Steps> SizeSolver::steps_of(const Argument& of,
-                                                      const std::vector<Sample>& series,
-                                                      bool is_part) {
+/// Quotients, roundings, remainders and what is given, where all that fit are the same function.
+std::optional<TermId> SizeSolver::steps_of(const Argument& of, const std::vector<Sample>& series,
+                                           bool is_part) {
   std::vector<Steps> fits;
   add_steps(series, &fits);
   add_ratios(series, &fits);
   add_decimals(series, &fits);
-  std::optional<TermId> other;
-  if (fits.empty()) {
+  std::vector<TermId> others = given_fits(of, series);
+  const bool is_given = !others.empty();
+  if (fits.empty() && !is_given) {
     add_remainders(series, &fits);
-    if (!fits.empty()) other = bounded(of, series);
+    if (fits.empty()) return std::nullopt;
+    if (const auto other = bounded(of, series)) others.push_back(*other);
   }
-  if (fits.empty()) return std::nullopt;
-  if (const auto size = size_apart(of, fits, other, is_part ? series : std::vector<Sample>())) {
+  if (const auto size = size_apart(of, fits, others, is_part ? series : std::vector<Sample>())) {
     asks_ = true;
     wanted_ = points_[0];
     (*wanted_)[static_cast<size_t>(of.symbol)] = *size;
     return std::nullopt;
   }
-  return fits.front();
+  return is_given ? others.front() : term_of(of, fits.front());
 }
 
 std::optional<TermId> SizeSolver::stepped(const Argument& of, const std::vector<Sample>& series) {
-  const auto steps = steps_of(of, series, /*is_part=*/false);
-  return steps ? std::optional(term_of(of, *steps)) : std::nullopt;
+  return steps_of(of, series, /*is_part=*/false);
 }
 
 TermId SizeSolver::term_of(const Argument& of, const Steps& x) {
@@ -423,11 +466,7 @@ std::optional<TermId> SizeSolver::combined(int symbol, const std::vector<Sample>
     }
     if (t.size() != series.size()) continue;
     const auto weights = weights_of(series, t);
-    if (!weights) continue;
-    const auto [a, b, c] = *weights;
-    const TermId first = terms_->make(Op::Multiply, terms_->symbol(symbol), terms_->integer(a));
-    const TermId second = terms_->make(Op::Multiply, known[i], terms_->integer(b));
-    return terms_->make(Op::Add, terms_->make(Op::Add, first, second), terms_->integer(c));
+    if (weights) return weighted(terms_->symbol(symbol), known[i], *weights);
   }
   return beside(symbol, series);
 }
@@ -451,7 +490,7 @@ std::optional<TermId> SizeSolver::beside(int symbol, const std::vector<Sample>& 
     const Argument itself = {symbol, terms_->symbol(symbol)};
     const auto steps = steps_of(itself, rest, /*is_part=*/false);
     if (asks_) return std::nullopt;
-    if (steps) return terms_->make(Op::Add, known[i], term_of(itself, *steps));
+    if (steps) return terms_->make(Op::Add, known[i], *steps);
   }
   return std::nullopt;
 }
@@ -481,12 +520,12 @@ std::optional<std::array<int64_t, 3>> SizeSolver::weights_of(const std::vector<S
 
 /// The size at which the fewest agree; nothing where all agree everywhere.
 std::optional<int64_t> SizeSolver::size_apart(const Argument& of, const std::vector<Steps>& fits,
-                                              std::optional<TermId> other,
+                                              const std::vector<TermId>& others,
                                               const std::vector<Sample>& within) const {
   const DimSymbol& range = symbols_[static_cast<size_t>(of.symbol)];
   const int64_t count = std::min<int64_t>(range.count(), 1 << 14);
-  const auto answer_of_other = [&](int64_t size) {
-    const auto number = number_at(*other, of.symbol, size);
+  const auto answer_of = [&](TermId other, int64_t size) {
+    const auto number = number_at(other, of.symbol, size);
     return number ? number->integer : 0;
   };
   const auto argument_at = [&](int64_t size) {
@@ -496,22 +535,24 @@ std::optional<int64_t> SizeSolver::size_apart(const Argument& of, const std::vec
   std::vector<int64_t> sizes;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t size = range.nth(range.count() <= count ? i : i * (range.count() / count));
-    const int64_t s = argument_at(size), answer = fits.front().at(s);
+    const int64_t s = argument_at(size);
+    const int64_t answer = fits.empty() ? answer_of(others.front(), size) : fits.front().at(s);
     if (!within.empty() && (s < within.front().s || s > within.back().s)) continue;
     const bool agree =
         std::all_of(fits.begin(), fits.end(), [&](const Steps& x) { return x.at(s) == answer; }) &&
-        (!other || answer_of_other(size) == answer);
+        std::all_of(others.begin(), others.end(),
+                    [&](TermId x) { return answer_of(x, size) == answer; });
     // At 1 programs and rules take other ways; the smallest size is checked by a run.
     if (!agree && size > 1) sizes.push_back(size);
   }
   std::optional<int64_t> best;
-  size_t most = fits.size() + 2;
+  size_t most = fits.size() + others.size() + 1;
   const size_t stride = sizes.size() / 64 + 1;
   for (size_t i = 0; i < sizes.size(); i += stride) {
     std::map<int64_t, size_t> answers;
     const int64_t s = argument_at(sizes[i]);
     for (const Steps& x : fits) ++answers[x.at(s)];
-    if (other) ++answers[answer_of_other(sizes[i])];
+    for (const TermId x : others) ++answers[answer_of(x, sizes[i])];
     size_t largest = 0;
     for (const auto& [answer, times] : answers) largest = std::max(largest, times);
     if (largest >= most) continue;
@@ -519,6 +560,20 @@ std::optional<int64_t> SizeSolver::size_apart(const Argument& of, const std::vec
     best = sizes[i];
   }
   return best;
+}
+
+/// Whether the term, of the same symbol as the argument, gives the series.
+bool SizeSolver::gives_series(const Argument& of, TermId term,
+                              const std::vector<Sample>& series) const {
+  for (const SizePoint& point : points_) {
+    if (!differs_only_in(point, {of.symbol})) continue;
+    const auto argument = terms_->evaluate(of.term, point), number = terms_->evaluate(term, point);
+    if (!argument || !number || number->is_real) return false;
+    for (const Sample& x : series) {
+      if (x.s == argument->integer && x.v != number->integer) return false;
+    }
+  }
+  return true;
 }
 
 /// max(a*s + c, k) or min: constant at one end, at least three points on the slope and two beside.
@@ -530,17 +585,12 @@ std::optional<TermId> SizeSolver::bounded(const Argument& of, const std::vector<
       if (x.v != k) slope.push_back(x);
     }
     if (slope.size() < 3 || series.size() - slope.size() < 2) continue;
-    auto line = line_of(slope);
-    if (!line && slope.size() > 3) line = steps_of(of, slope, /*is_part=*/true);
-    if (!line) continue;
-    const bool is_max = slope.front().v > k;
-    const bool all = std::all_of(series.begin(), series.end(), [&](const Sample& x) {
-      const int64_t v = line->at(x.s);
-      return x.v == (is_max ? std::max(v, k) : std::min(v, k));
-    });
+    auto rising = affine(of, slope);
+    if (!rising && slope.size() > 3) rising = steps_of(of, slope, /*is_part=*/true);
+    if (!rising) continue;
     const TermId term =
-        terms_->make(is_max ? Op::Max : Op::Min, term_of(of, *line), terms_->integer(k));
-    if (all) return term;
+        terms_->make(slope.front().v > k ? Op::Max : Op::Min, *rising, terms_->integer(k));
+    if (gives_series(of, term, series)) return term;
   }
   return std::nullopt;
 }
@@ -622,125 +672,6 @@ bool SizeSolver::gives(TermId term, const std::vector<int64_t>& values) const {
     if (!number || number->is_real || number->integer != values[k]) return false;
   }
   return true;
-}
-
-bool SizeSolver::gives(TermId term, const std::vector<double>& values, bool single) const {
-  for (size_t k = 0; k < points_.size(); ++k) {
-    const auto number = terms_->evaluate(term, points_[k]);
-    if (!number || !close(number->as_real(), values[k], single)) return false;
-  }
-  return true;
-}
-
-std::optional<TermId> SizeSolver::reals(const std::vector<double>& values, bool single) {
-  const auto is_whole = [](double v) { return v == std::floor(v) && std::abs(v) < 1e15; };
-  std::vector<int64_t> whole(values.size());
-  for (size_t k = 0; k < values.size(); ++k) {
-    if (!(std::abs(values[k]) < 1e15)) return std::nullopt;
-    whole[k] = static_cast<int64_t>(std::nearbyint(values[k]));
-  }
-  if (std::all_of(values.begin(), values.end(), is_whole)) {
-    if (const auto term = integers(whole)) return term;
-  }
-  if (auto term = real_way(values, single, std::nullopt)) return term;
-  if (auto term = ratio(values, single)) return term;
-  // The least or the largest, where it comes twice, may be a bound.
-  for (const double bound : {*std::min_element(values.begin(), values.end()),
-                             *std::max_element(values.begin(), values.end())}) {
-    if (std::count(values.begin(), values.end(), bound) < 2) continue;
-    if (auto term = real_way(values, single, bound)) return term;
-  }
-  // A whole number and a small one, against a division by zero say.
-  const double more = values[0] - static_cast<double>(whole[0]);
-  if (more == 0 || std::abs(more) > 1e-3) return std::nullopt;
-  const auto part = integers(whole);
-  if (!part) return std::nullopt;
-  const TermId sum = terms_->make(Op::Add, *part, terms_->real(more));
-  return gives(sum, values, single) ? std::optional(sum) : std::nullopt;
-}
-
-/// (a*t + b) / (c*t + d) of small whole numbers, as n/(n-1).
-std::optional<TermId> SizeSolver::ratio(const std::vector<double>& values, bool single) {
-  constexpr int64_t kMost = 16;
-  constexpr size_t kMostArguments = 16;
-  const std::vector<TermId> known = integer_terms_;
-  const size_t last = points_.size() - 1;
-  for (size_t i = 0; i < std::min(known.size(), kMostArguments); ++i) {
-    const TermId t = i < points_[0].size() ? known[i] : known[known.size() - 1 - i];
-    const auto first_t = terms_->evaluate(t, points_[0]),
-               last_t = terms_->evaluate(t, points_[last]);
-    if (!first_t || !last_t || first_t->is_real || last_t->is_real) continue;
-    const int64_t p = first_t->integer, q = last_t->integer;
-    if (p == q) continue;
-    for (int64_t c = 1; c <= kMost; ++c) {
-      for (int64_t d = -kMost; d <= kMost; ++d) {
-        if (c * p + d <= 0 || c * q + d <= 0) continue;
-        const double x = values[0] * static_cast<double>(c * p + d);
-        const double y = values[last] * static_cast<double>(c * q + d);
-        const double slope = (y - x) / static_cast<double>(q - p);
-        const auto a = static_cast<int64_t>(std::nearbyint(slope));
-        const auto b = static_cast<int64_t>(std::nearbyint(x)) - a * p;
-        if (std::abs(slope) > kMost || std::abs(b) > kMost) continue;
-        const auto line = [&](int64_t factor, int64_t more) {
-          const TermId scaled = terms_->make(Op::Multiply, t, terms_->integer(factor));
-          return terms_->make(Op::Add, scaled, terms_->integer(more));
-        };
-        const double guess = static_cast<double>(a * p + b) / static_cast<double>(c * p + d);
-        if (!close(guess, values[0], single)) continue;
-        const TermId term = terms_->make(Op::Divide, line(a, b), line(c, d));
-        if (gives(term, values, single)) return term;
-      }
-    }
-  }
-  return std::nullopt;
-}
-
-std::vector<TermId> SizeSolver::real_arguments() {
-  constexpr size_t kMost = 64;
-  std::vector<TermId> arguments;
-  for (size_t i = 0; i < points_[0].size(); ++i) {
-    const TermId symbol = terms_->symbol(static_cast<int>(i));
-    arguments.push_back(symbol);
-    for (const int64_t more : {1, -1, 2, -2})
-      arguments.push_back(terms_->make(Op::Add, symbol, terms_->integer(more)));
-  }
-  const std::vector<TermId> known = integer_terms_;
-  for (size_t i = known.size(); i-- > 0 && arguments.size() < kMost;) {
-    for (const int64_t more : {0, -1})
-      arguments.push_back(terms_->make(Op::Add, known[i], terms_->integer(more)));
-  }
-  return arguments;
-}
-
-/// `bound`: the values that are it say nothing else.
-std::optional<TermId> SizeSolver::real_way(const std::vector<double>& values, bool single,
-                                           std::optional<double> bound) {
-  size_t anchor = 0;
-  while (anchor < values.size() && bound && values[anchor] == *bound) ++anchor;
-  if (anchor == values.size()) return std::nullopt;
-  const auto number = [&](double c) {
-    const double rounded = std::round(c);
-    const bool is_whole = std::abs(c - rounded) <= 1e-6 * std::max(1.0, std::abs(c));
-    return terms_->real(is_whole ? rounded : c);
-  };
-  const double seen = values[anchor];
-  for (const TermId t : real_arguments()) {
-    const TermId root = terms_->make(Op::SquareRoot, t), log = terms_->make(Op::Logarithm, t);
-    for (const TermId of : {t, root, log, terms_->make(Op::SquareRoot, root)}) {
-      const auto there = terms_->evaluate(of, points_[anchor]);
-      if (!there || there->as_real() == 0) continue;
-      const double x = there->as_real();
-      for (const TermId way : {terms_->make(Op::Multiply, of, number(seen / x)),
-                               terms_->make(Op::Divide, number(seen * x), of),
-                               terms_->make(Op::Add, of, number(seen - x))}) {
-        const TermId limit = bound ? terms_->real(*bound) : way;
-        const TermId term =
-            bound ? terms_->make(seen > *bound ? Op::Max : Op::Min, way, limit) : way;
-        if (gives(term, values, single)) return term;
-      }
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace lazyrt

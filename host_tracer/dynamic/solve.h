@@ -17,12 +17,14 @@ namespace lazyrt {
 /// (max, min), or a*s + b*t + c or such steps + t with a number t known before; of several symbols
 /// sums and products of such, with one number added. Nothing is guessed: a term is an answer only
 /// where it gives every number seen and no other of its family does so that differs at a size that
-/// is allowed; else wanted() is a point that tells them apart.
+/// is allowed; else wanted() is a point that tells them apart. Numbers that the program is known to
+/// compute, alone or beside the symbol, are answers as well, under the same rule.
 class SizeSolver {
  public:
   /// `points` are distinct; the first is the base: each symbol has points that differ from it in
   /// that symbol alone. `terms` gets what is found, and must outlive this.
-  SizeSolver(const std::vector<DimSymbol>& symbols, std::vector<SizePoint> points, TermList* terms);
+  SizeSolver(const std::vector<DimSymbol>& symbols, std::vector<SizePoint> points, TermList* terms,
+             const SizeNumbers& given = {});
 
   /// `values` by point.
   std::optional<TermId> integers(const std::vector<int64_t>& values);
@@ -74,15 +76,19 @@ class SizeSolver {
   static std::optional<std::array<int64_t, 3>> weights_of(const std::vector<Sample>& series,
                                                           const std::vector<int64_t>& t);
   static std::optional<Steps> line_of(const std::vector<Sample>& series);
-  std::optional<Steps> steps_of(const Argument& of, const std::vector<Sample>& series,
-                                bool is_part);
+  std::optional<TermId> steps_of(const Argument& of, const std::vector<Sample>& series,
+                                 bool is_part);
+  std::vector<TermId> given_fits(const Argument& of, const std::vector<Sample>& series);
+  std::optional<TermId> of_given(const std::vector<int64_t>& values);
+  std::optional<TermId> of_given(const std::vector<double>& values, bool single);
+  TermId weighted(TermId s, TermId t, const std::array<int64_t, 3>& weights);
   TermId term_of(const Argument& of, const Steps& steps);
   static void add_steps(const std::vector<Sample>& series, std::vector<Steps>* fits);
   static void add_ratios(const std::vector<Sample>& series, std::vector<Steps>* fits);
   static void add_decimals(const std::vector<Sample>& series, std::vector<Steps>* fits);
   static void add_remainders(const std::vector<Sample>& series, std::vector<Steps>* fits);
   std::optional<int64_t> size_apart(const Argument& of, const std::vector<Steps>& fits,
-                                    std::optional<TermId> other,
+                                    const std::vector<TermId>& others,
                                     const std::vector<Sample>& within) const;
   std::optional<TermId> separated(const std::vector<int64_t>& values,
                                   const std::vector<int>& symbols);
@@ -95,6 +101,7 @@ class SizeSolver {
   std::vector<int> symbols_in(const std::vector<int64_t>& values) const;
   bool differs_only_in(const SizePoint& point, const std::vector<int>& symbols) const;
   bool gives(TermId term, const std::vector<int64_t>& values) const;
+  bool gives_series(const Argument& of, TermId term, const std::vector<Sample>& series) const;
   bool gives(TermId term, const std::vector<double>& values, bool single) const;
   std::optional<TermId> real_way(const std::vector<double>& values, bool single,
                                  std::optional<double> bound);
@@ -109,6 +116,7 @@ class SizeSolver {
   bool asks_ = false;  ///< the number looked at may be one of several
   std::map<std::vector<int64_t>, std::optional<TermId>> known_;
   std::vector<TermId> integer_terms_;  ///< symbols, then what was found
+  std::vector<TermId> given_;          ///< that the program is known to compute
 };
 
 }  // namespace lazyrt

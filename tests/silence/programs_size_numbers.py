@@ -17,8 +17,8 @@ def row(n):
     return (torch.arange(2.0 * n).view(n, 2) % 7 - 3,)
 
 
-def numbers(also=AT):
-    return sized(row, N, X0, also=also, count=8, expect=REFUSED)
+def numbers(also=AT, expect=("right",)):
+    return sized(row, N, X0, also=also, count=8, expect=expect)
 
 
 @numbers()
@@ -52,6 +52,21 @@ def block_and_rest():
 
 
 @numbers()
+def third_part_and_its_remainder():
+    """Numbers made of numbers in steps, by which another one is cut again."""
+    def program(x):
+        part = x.shape[0] * 7 // 90
+        return x[part: part + (x.shape[0] - part) * 13 // 77 + 1]
+
+    return program
+
+
+@numbers()
+def powers_and_shifts():
+    return lambda x: x[: (x.shape[0] ** 2 >> 7) % 101 + 1] * x.shape[0] ** 0.5
+
+
+@numbers()
 def root_rounded():
     return lambda x: x[: int(x.shape[0] ** 0.5 + 0.5)]
 
@@ -66,7 +81,7 @@ def factor_by_a_formatted_size():
     return lambda x: x * FACTORS.get(f"{x.shape[0]}", 1.0)
 
 
-@numbers(also=[137])
+@numbers(also=[137], expect=REFUSED)
 def factor_by_a_shape():
     return lambda x: x * PAIRS.get(tuple(x.shape), 1.0)
 
@@ -89,11 +104,11 @@ def whole_logarithms():
     return lambda x: x * (2.0 if math.log(x.shape[0], 2).is_integer() else 1.0)
 
 
-@numbers(also=[128, 256, 35, 70, 105])
+@numbers(also=[128, 256, 35, 70, 105], expect=REFUSED)
 def common_divisors():
     return lambda x: x * (2.0 if math.gcd(x.shape[0], 35) == 35 else 1.0)
 
 
-@numbers(also=[127, 255])
+@numbers(also=[127, 255], expect=REFUSED)
 def bits_of_a_size():
     return lambda x: x * (2.0 if x.shape[0].bit_count() == 7 else 1.0)

@@ -176,7 +176,8 @@ class _Export:
         options.check, options.keep_samples, options.trace_seconds = check, keep_samples, seconds
         options.checked = lambda bundle: self._check_structure(bundle, samples[0])
         if sized:
-            options.set_dynamic(self.sizes.native(), self.sizes.dims, self.sizes.sample, self.sizes.fit_points(), captures.more)
+            sizes = self.sizes
+            options.set_dynamic(sizes.native(), sizes.dims, sizes.sample, sizes.fit_points(), captures.more, captures.numbers)
         for step in [*steps, *(step for step in sized if step.is_checked)]:
             if step.phase == 0:
                 self.keep_reference(step)

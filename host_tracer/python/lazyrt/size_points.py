@@ -10,6 +10,7 @@ import random
 import time
 
 from lazyrt.size_questions import Log, Observed
+from lazyrt.size_terms import numbers_of
 
 _MOST_ROUNDS = 8  # of questions that come up behind other answers
 _MOST_STRETCHES = 24  # of the same answers along a symbol: more than a bundle has ranges
@@ -336,6 +337,10 @@ class _Finder:
 
 
 def points_that_differ(sizes, run, captured):
-    """Points at which the program answers questions about sizes otherwise than at those that are captured anyway. run(point, mode) calls eager, under a mode,
-    with the example at that point; where the program cannot be watched so (it minds the type of a size, say) there are none."""
-    return _Finder(sizes, run, [tuple(point) for point in captured]).find()
+    """(points at which the program answers questions about sizes otherwise than at those that are captured anyway, the numbers that it computes from sizes).
+    run(point, mode) calls eager, under a mode, with the example at that point; where the program cannot be watched so (it minds the type of a size, say) there
+    are none."""
+    finder = _Finder(sizes, run, [tuple(point) for point in captured])
+    points = finder.find()
+    extents = _extents_of(finder.runs)
+    return points, numbers_of(sizes.symbols, {point: (log, extents[point]) for point, log in finder.runs.items()})

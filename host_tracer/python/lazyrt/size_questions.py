@@ -14,6 +14,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 _MOST_LEAVES = 20000
+_MOST_COMPUTED = 4000
 _COMPARISONS = {"__eq__": operator.eq, "__ne__": operator.ne, "__lt__": operator.lt, "__le__": operator.le, "__gt__": operator.gt, "__ge__": operator.ge}
 _ARITHMETIC = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "mod": operator.mod, "truediv": operator.truediv,
                "pow": operator.pow, "lshift": operator.lshift, "rshift": operator.rshift, "and": operator.and_, "or": operator.or_, "xor": operator.xor}
@@ -33,6 +34,7 @@ class Log:
         self.leaves = []  # (place, value) of each extent that is read
         self.asked = {}  # (function, left, right), in order
         self.stepped = {}  # forms of whole numbers that go in steps, in order
+        self.computed = {}  # by identity, forms of all numbers that are computed
 
     def leaf(self, value, place):
         if len(self.leaves) >= _MOST_LEAVES:
@@ -140,6 +142,8 @@ def _result(function, log, *operands):
     form = (function, *map(_form, operands))
     if function in _STEPS:
         log.stepped[form] = None
+    if len(log.computed) < _MOST_COMPUTED:
+        log.computed[id(form)] = form
     return kind(value, log, form)
 
 

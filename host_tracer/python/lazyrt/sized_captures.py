@@ -15,6 +15,7 @@ class SizedCaptures:
     def __init__(self, job, first):
         self.job, self.first, self.sizes = job, first, job.sizes
         self.remembered = []  # (example, phase after it): what the program keeps of other sizes
+        self.numbers = None  # that the program computes from sizes
 
     def run(self, steps):
         """Steps of the program at the sizes that say how it depends on them, then at those where it is only checked."""
@@ -41,7 +42,7 @@ class SizedCaptures:
         def run(point, mode):
             self.job.eager(self.sizes.resized(self.job.program.target, self.first.sample, point), mode=mode)
 
-        points = points_that_differ(self.sizes, run, [list(point) for point in captured])
+        points, self.numbers = points_that_differ(self.sizes, run, [list(point) for point in captured])
         for point in points:
             self.sizes.refuse(point, self._refusal(self.sizes.resized(self.job.program.target, self.first.sample, point)))
         return points

@@ -1,0 +1,158 @@
+// SizeSolver: real numbers.
+
+#include <algorithm>
+#include <cmath>
+
+#include "host_tracer/dynamic/solve.h"
+
+namespace lazyrt {
+namespace {
+
+using Op = fb::TermOp;
+
+bool close(double a, double b, bool single) {
+  const double scale = std::max(std::abs(a), std::abs(b));
+  return a == b || std::abs(a - b) <= scale * (single ? 1.2e-7 : 4e-16);
+}
+
+}  // namespace
+
+/// A given number, or c*t, c/t, t + c of a given t.
+std::optional<TermId> SizeSolver::of_given(const std::vector<double>& values, bool single) {
+  for (const TermId t : given_) {
+    if (gives(t, values, single)) return t;
+  }
+  for (const TermId t : given_) {
+    const auto first = terms_->evaluate(t, points_[0]);
+    if (!first || first->as_real() == 0) continue;
+    const double x = first->as_real(), seen = values[0];
+    for (const TermId way : {terms_->make(Op::Multiply, t, terms_->real(seen / x)),
+                             terms_->make(Op::Divide, terms_->real(seen * x), t),
+                             terms_->make(Op::Add, t, terms_->real(seen - x))}) {
+      if (gives(way, values, single)) return way;
+    }
+  }
+  return std::nullopt;
+}
+
+bool SizeSolver::gives(TermId term, const std::vector<double>& values, bool single) const {
+  for (size_t k = 0; k < points_.size(); ++k) {
+    const auto number = terms_->evaluate(term, points_[k]);
+    if (!number || !close(number->as_real(), values[k], single)) return false;
+  }
+  return true;
+}
+
+std::optional<TermId> SizeSolver::reals(const std::vector<double>& values, bool single) {
+  const auto is_whole = [](double v) { return v == std::floor(v) && std::abs(v) < 1e15; };
+  std::vector<int64_t> whole(values.size());
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (!(std::abs(values[k]) < 1e15)) return std::nullopt;
+    whole[k] = static_cast<int64_t>(std::nearbyint(values[k]));
+  }
+  if (std::all_of(values.begin(), values.end(), is_whole)) {
+    if (const auto term = integers(whole)) return term;
+  }
+  if (auto term = of_given(values, single)) return term;
+  if (auto term = real_way(values, single, std::nullopt)) return term;
+  if (auto term = ratio(values, single)) return term;
+  // The least or the largest, where it comes twice, may be a bound.
+  for (const double bound : {*std::min_element(values.begin(), values.end()),
+                             *std::max_element(values.begin(), values.end())}) {
+    if (std::count(values.begin(), values.end(), bound) < 2) continue;
+    if (auto term = real_way(values, single, bound)) return term;
+  }
+  // A whole number and a small one, against a division by zero say.
+  const double more = values[0] - static_cast<double>(whole[0]);
+  if (more == 0 || std::abs(more) > 1e-3) return std::nullopt;
+  const auto part = integers(whole);
+  if (!part) return std::nullopt;
+  const TermId sum = terms_->make(Op::Add, *part, terms_->real(more));
+  return gives(sum, values, single) ? std::optional(sum) : std::nullopt;
+}
+
+/// (a*t + b) / (c*t + d) of small whole numbers, as n/(n-1).
+std::optional<TermId> SizeSolver::ratio(const std::vector<double>& values, bool single) {
+  constexpr int64_t kMost = 16;
+  constexpr size_t kMostArguments = 16;
+  const std::vector<TermId> known = integer_terms_;
+  const size_t last = points_.size() - 1;
+  for (size_t i = 0; i < std::min(known.size(), kMostArguments); ++i) {
+    const TermId t = i < points_[0].size() ? known[i] : known[known.size() - 1 - i];
+    const auto first_t = terms_->evaluate(t, points_[0]),
+               last_t = terms_->evaluate(t, points_[last]);
+    if (!first_t || !last_t || first_t->is_real || last_t->is_real) continue;
+    const int64_t p = first_t->integer, q = last_t->integer;
+    if (p == q) continue;
+    for (int64_t c = 1; c <= kMost; ++c) {
+      for (int64_t d = -kMost; d <= kMost; ++d) {
+        if (c * p + d <= 0 || c * q + d <= 0) continue;
+        const double x = values[0] * static_cast<double>(c * p + d);
+        const double y = values[last] * static_cast<double>(c * q + d);
+        const double slope = (y - x) / static_cast<double>(q - p);
+        const auto a = static_cast<int64_t>(std::nearbyint(slope));
+        const auto b = static_cast<int64_t>(std::nearbyint(x)) - a * p;
+        if (std::abs(slope) > kMost || std::abs(b) > kMost) continue;
+        const auto line = [&](int64_t factor, int64_t more) {
+          const TermId scaled = terms_->make(Op::Multiply, t, terms_->integer(factor));
+          return terms_->make(Op::Add, scaled, terms_->integer(more));
+        };
+        const double guess = static_cast<double>(a * p + b) / static_cast<double>(c * p + d);
+        if (!close(guess, values[0], single)) continue;
+        const TermId term = terms_->make(Op::Divide, line(a, b), line(c, d));
+        if (gives(term, values, single)) return term;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<TermId> SizeSolver::real_arguments() {
+  constexpr size_t kMost = 64;
+  std::vector<TermId> arguments;
+  for (size_t i = 0; i < points_[0].size(); ++i) {
+    const TermId symbol = terms_->symbol(static_cast<int>(i));
+    arguments.push_back(symbol);
+    for (const int64_t more : {1, -1, 2, -2})
+      arguments.push_back(terms_->make(Op::Add, symbol, terms_->integer(more)));
+  }
+  const std::vector<TermId> known = integer_terms_;
+  for (size_t i = known.size(); i-- > 0 && arguments.size() < kMost;) {
+    for (const int64_t more : {0, -1})
+      arguments.push_back(terms_->make(Op::Add, known[i], terms_->integer(more)));
+  }
+  return arguments;
+}
+
+/// `bound`: the values that are it say nothing else.
+std::optional<TermId> SizeSolver::real_way(const std::vector<double>& values, bool single,
+                                           std::optional<double> bound) {
+  size_t anchor = 0;
+  while (anchor < values.size() && bound && values[anchor] == *bound) ++anchor;
+  if (anchor == values.size()) return std::nullopt;
+  const auto number = [&](double c) {
+    const double rounded = std::round(c);
+    const bool is_whole = std::abs(c - rounded) <= 1e-6 * std::max(1.0, std::abs(c));
+    return terms_->real(is_whole ? rounded : c);
+  };
+  const double seen = values[anchor];
+  for (const TermId t : real_arguments()) {
+    const TermId root = terms_->make(Op::SquareRoot, t), log = terms_->make(Op::Logarithm, t);
+    for (const TermId of : {t, root, log, terms_->make(Op::SquareRoot, root)}) {
+      const auto there = terms_->evaluate(of, points_[anchor]);
+      if (!there || there->as_real() == 0) continue;
+      const double x = there->as_real();
+      for (const TermId way : {terms_->make(Op::Multiply, of, number(seen / x)),
+                               terms_->make(Op::Divide, number(seen * x), of),
+                               terms_->make(Op::Add, of, number(seen - x))}) {
+        const TermId limit = bound ? terms_->real(*bound) : way;
+        const TermId term =
+            bound ? terms_->make(seen > *bound ? Op::Max : Op::Min, way, limit) : way;
+        if (gives(term, values, single)) return term;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace lazyrt
