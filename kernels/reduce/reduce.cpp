@@ -61,23 +61,93 @@ Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> ou
   return set_output(name, &out[0], is_predicate ? DType::kBool : in[0].dtype, shape);
 }
 
-/// y = finish(start folded with every reduced element by step).
-template <class T, class R, class Acc, class Step, class Finish>
-void fold(const RunContext& context, const Split& s, Acc start, Step step, Finish finish) {
-  const T* x = context.inputs[0].as<const T>();
-  R* y = context.outputs[0].as<R>();
+/// What was folded so far: a sum, product or truth in the widest type, or an extreme.
+template <class T>
+struct Folded {
+  using Wide = std::conditional_t<kIsFloat<T>, double, int64_t>;
+  Wide wide = 0;
+  T element = T();
+};
+
+/// Folds a row of elements into *value.
+template <class T>
+using FoldRow = void (*)(Folded<T>* value, const T* first, int64_t count, int64_t stride);
+
+template <class T>
+void add_row(Folded<T>* value, const T* first, int64_t count, int64_t stride) {
+  using Wide = typename Folded<T>::Wide;
+  for (int64_t i = 0; i < count; ++i)
+    value->wide = wrapping_add(value->wide, static_cast<Wide>(first[i * stride]));
+}
+template <class T>
+void multiply_row(Folded<T>* value, const T* first, int64_t count, int64_t stride) {
+  using Wide = typename Folded<T>::Wide;
+  for (int64_t i = 0; i < count; ++i)
+    value->wide = wrapping_mul(value->wide, static_cast<Wide>(first[i * stride]));
+}
+template <class T>
+void maximum_row(Folded<T>* value, const T* first, int64_t count, int64_t stride) {
+  for (int64_t i = 0; i < count; ++i) value->element = maximum(value->element, first[i * stride]);
+}
+template <class T>
+void minimum_row(Folded<T>* value, const T* first, int64_t count, int64_t stride) {
+  for (int64_t i = 0; i < count; ++i) value->element = minimum(value->element, first[i * stride]);
+}
+template <class T>
+void any_row(Folded<T>* value, const T* first, int64_t count, int64_t stride) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (convert<Bool>(first[i * stride])) value->wide = 1;
+  }
+}
+template <class T>
+void all_row(Folded<T>* value, const T* first, int64_t count, int64_t stride) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (!convert<Bool>(first[i * stride])) value->wide = 0;
+  }
+}
+
+/// For each result: begin(), fold(offset of a row of its elements, their count, their stride) for
+/// all its rows, finish(its offset).
+template <class Begin, class FoldOne, class Finish>
+void for_each_result(const Split& s, const Begin& begin, const FoldOne& fold,
+                     const Finish& finish) {
   const LoopNest<2> outputs(s.kept, {row_major(s.kept), s.kept_strides});
   const LoopNest<1> elements(s.reduced, {s.reduced_strides});
   outputs.for_each_row([&](const int64_t* offset, int64_t count, const int64_t* stride) {
     for (int64_t i = 0; i < count; ++i) {
-      const T* first = x + offset[1] + i * stride[1];
-      Acc value = start;
+      begin();
       elements.for_each_row([&](const int64_t* at, int64_t n, const int64_t* by) {
-        for (int64_t j = 0; j < n; ++j) value = step(value, first[at[0] + j * by[0]]);
+        fold(offset[1] + i * stride[1] + at[0], n, by[0]);
       });
-      y[offset[0] + i * stride[0]] = finish(value);
+      finish(offset[0] + i * stride[0]);
     }
   });
+}
+
+/// The function's row, and what it begins with.
+template <class T>
+FoldRow<T> choose_row(Fn fn, Folded<T>* start) {
+  using Limits = std::numeric_limits<T>;
+  switch (fn) {
+    case Fn::Sum:
+    case Fn::Mean:
+      return add_row<T>;
+    case Fn::Prod:
+      start->wide = 1;
+      return multiply_row<T>;
+    case Fn::Max:
+      start->element = Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest();
+      return maximum_row<T>;
+    case Fn::Min:
+      start->element = Limits::has_infinity ? Limits::infinity() : Limits::max();
+      return minimum_row<T>;
+    case Fn::Any:
+      return any_row<T>;
+    case Fn::All:
+      break;
+  }
+  start->wide = 1;
+  return all_row<T>;
 }
 
 template <class T>
@@ -86,49 +156,33 @@ Fault run_typed(const RunContext& context) {
   uint32_t axes = 0;
   LAZYRT_RETURN_IF_ERROR(read_axes("reduce", a.axes(), context.inputs[0].shape.rank(), &axes));
   const Split s = split(context.inputs[0].shape, axes);
-  using Acc = std::conditional_t<kIsFloat<T>, double, int64_t>;
-  using Limits = std::numeric_limits<T>;
-  const auto to_element = [](Acc v) { return convert<T>(v); };
-  const auto same = [](auto v) { return v; };
+  Folded<T> start, value;
+  const FoldRow<T> row = choose_row(a.fn(), &start);
+  const bool is_extreme = a.fn() == Fn::Max || a.fn() == Fn::Min;
+  const bool is_truth = a.fn() == Fn::Any || a.fn() == Fn::All;
   const double count = static_cast<double>(s.reduced.numel());
-  switch (a.fn()) {
-    case Fn::Sum:
-      fold<T, T>(
-          context, s, Acc(0), [](Acc v, T x) { return wrapping_add(v, Acc(x)); }, to_element);
-      break;
-    case Fn::Mean:
-      fold<T, T>(
-          context, s, 0.0, [](double v, T x) { return v + static_cast<double>(x); },
-          [&](double v) { return convert<T>(v / count); });
-      break;
-    case Fn::Prod:
-      fold<T, T>(
-          context, s, Acc(1), [](Acc v, T x) { return wrapping_mul(v, Acc(x)); }, to_element);
-      break;
-    case Fn::Max:
-      fold<T, T>(context, s, Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest(),
-                 maximum<T>, same);
-      break;
-    case Fn::Min:
-      fold<T, T>(context, s, Limits::has_infinity ? Limits::infinity() : Limits::max(), minimum<T>,
-                 same);
-      break;
-    case Fn::Any:
-      fold<T, Bool>(
-          context, s, false, [](bool v, T x) { return v || convert<Bool>(x); }, same);
-      break;
-    case Fn::All:
-      fold<T, Bool>(
-          context, s, true, [](bool v, T x) { return v && convert<Bool>(x); }, same);
-      break;
-  }
+  const T* x = context.inputs[0].as<const T>();
+  const TensorView& y = context.outputs[0];
+  for_each_result(
+      s, [&] { value = start; },
+      [&](int64_t first, int64_t n, int64_t stride) { row(&value, x + first, n, stride); },
+      [&](int64_t at) {
+        if (is_truth)
+          y.as<Bool>()[at] = convert<Bool>(value.wide);
+        else if (is_extreme)
+          y.as<T>()[at] = value.element;
+        else if (a.fn() == Fn::Mean)
+          y.as<T>()[at] = convert<T>(static_cast<double>(value.wide) / count);
+        else
+          y.as<T>()[at] = convert<T>(value.wide);
+      });
   return Fault();
 }
 
 /// Max and min of bools are any and all.
 Fault run(void*, const RunContext& context) {
   if (context.outputs[0].numel() == 0) return {};
-  if (context.inputs[0].dtype == DType::kBool) {
+  if (keeps(DType::kBool) && context.inputs[0].dtype == DType::kBool) {
     const Fn fn = context.attrs.as<fb::Reduce>().fn();
     RunContext bytes = context;
     TensorView x = context.inputs[0];

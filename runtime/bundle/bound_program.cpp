@@ -33,9 +33,8 @@ class Binder {
     LAZYRT_RETURN_IF_ERROR(write_patches(symbols));
     write_input_extents(symbols);
     LAZYRT_RETURN_IF_ERROR(check_structure());
-    Budget budget(sections_.metadata.size(), memory_);
     WorkMeter work(base_.options);
-    MethodCheck derived(bound_method(), sections_, *base_.ops, &budget, &work);
+    MethodCheck derived(bound_method(), sections_, *base_.ops, memory_, &work);
     derived.mode = CheckMode::kDerive;
     LAZYRT_RETURN_IF_ERROR(derive(&derived));
     return place(&derived);

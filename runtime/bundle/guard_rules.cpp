@@ -8,25 +8,13 @@
 namespace lazyrt {
 namespace {
 
-/// Bytes that a Guard takes in the smallest honest file.
-constexpr uint64_t kHonestGuardBytes = 16;
-
 /// Whether an element of this dtype can be `x`. REQUIRES: integral or bool.
 bool can_hold(DType dtype, int64_t x) {
-  switch (dtype) {
-    case DType::kBool:
-      return x == 0 || x == 1;
-    case DType::kUInt8:
-      return x >= 0 && x <= UINT8_MAX;
-    case DType::kInt8:
-      return x >= INT8_MIN && x <= INT8_MAX;
-    case DType::kInt16:
-      return x >= INT16_MIN && x <= INT16_MAX;
-    case DType::kInt32:
-      return x >= INT32_MIN && x <= INT32_MAX;
-    default:
-      return true;
-  }
+  if (dtype == DType::kBool) return x == 0 || x == 1;
+  if (dtype == DType::kUInt8) return x >= 0 && x <= UINT8_MAX;
+  if (dtype_size(dtype) == 0) return true;
+  const auto unused = static_cast<int>(64 - 8 * dtype_size(dtype));
+  return static_cast<int64_t>(static_cast<uint64_t>(x) << unused) >> unused == x;
 }
 
 Fault check_seen(const fb::Guard& guard, DType dtype) {
@@ -45,7 +33,6 @@ Fault check_seen(const fb::Guard& guard, DType dtype) {
 }
 
 Fault check_guard(const MethodCheck& c, const fb::Guard& guard) {
-  LAZYRT_RETURN_IF_ERROR(c.budget->charge(kHonestGuardBytes));
   if (guard.kind() > fb::GuardKind::MAX) {
     return Fault(Error::kUnsupported, "its kind %d is newer than this runtime",
                  static_cast<int>(guard.kind()));

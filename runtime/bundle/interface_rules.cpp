@@ -5,9 +5,6 @@
 namespace lazyrt {
 namespace {
 
-/// Bytes that a Binding or Literal takes in the smallest honest file.
-constexpr uint64_t kHonestBindingBytes = 16;
-
 using Names = Array<const flatbuffers::String*>;
 
 Fault bind_input(MethodCheck* c, uint32_t i) {
@@ -42,14 +39,13 @@ Fault check_all_bound(const MethodCheck& c) {
 
 Fault bind_inputs(MethodCheck* c, Names* names) {
   const size_t count = count_of(c->method.inputs());
-  LAZYRT_RETURN_IF_ERROR(c->budget->charge(count * kHonestBindingBytes));
-  if (!names->make(count, c->budget->memory())) return no_memory_to_check();
+  if (!names->make(count, c->memory)) return no_memory_to_check();
   for (uint32_t i = 0; i < count; ++i) {
     (*names)[i] = c->method.inputs()->Get(i)->name();
     LAZYRT_RETURN_IF_ERROR(bind_input(c, i));
   }
   LAZYRT_RETURN_IF_ERROR(check_all_bound(*c));
-  return check_names(names, "input", c->budget);
+  return check_names(names, "input");
 }
 
 Fault bind_output(MethodCheck* c, uint32_t i) {
@@ -87,10 +83,9 @@ Fault check_literal(const fb::Literal& literal, Array<bool>* taken) {
 Fault bind_outputs(MethodCheck* c) {
   const size_t outputs = count_of(c->method.outputs());
   const size_t literals = count_of(c->method.literals());
-  LAZYRT_RETURN_IF_ERROR(c->budget->charge((outputs + literals) * kHonestBindingBytes));
   Names names;
   Array<bool> taken;
-  const Allocator memory = c->budget->memory();
+  const Allocator memory = c->memory;
   if (!names.make(outputs + literals, memory) || !taken.make(outputs + literals, memory))
     return no_memory_to_check();
   for (uint32_t i = 0; i < outputs; ++i) {
@@ -102,7 +97,7 @@ Fault bind_outputs(MethodCheck* c) {
     names[outputs + i] = literal.name();
     LAZYRT_RETURN_IF_ERROR(check_literal(literal, &taken));
   }
-  return check_names(&names, "output", c->budget);
+  return check_names(&names, "output");
 }
 
 }  // namespace

@@ -25,8 +25,7 @@ class MemoryCheck {
 
   Fault run() {
     LAZYRT_RETURN_IF_ERROR(check_unmade_aliases());
-    if (!root_.make(c_.values.size(), c_.budget->memory()) ||
-        !last_use_.make(c_.values.size(), c_.budget->memory())) {
+    if (!root_.make(c_.values.size(), c_.memory) || !last_use_.make(c_.values.size(), c_.memory)) {
       return no_memory_to_check();
     }
     for (size_t id = 0; id < c_.values.size(); ++id) {
@@ -119,16 +118,14 @@ class MemoryCheck {
     return root_[id] == id && (kind == fb::ValueKind::Arena || kind == fb::ValueKind::Input);
   }
 
-  Fault collect(Array<Owned>* owned) const {
-    size_t count = 0;
-    for (size_t id = 0; id < c_.values.size(); ++id) count += in_arena(id) ? 1 : 0;
-    if (!owned->make(count, c_.budget->memory())) return no_memory_to_check();
-    size_t n = 0;
+  /// In the order of their ids; what is behind them stays empty.
+  Fault collect(Array<Owned>* owned, size_t* count) const {
+    if (!owned->make(c_.values.size(), c_.memory)) return no_memory_to_check();
     for (size_t id = 0; id < c_.values.size(); ++id) {
       if (!in_arena(id)) continue;
       const ValueFacts& f = facts(id);
-      (*owned)[n++] = {f.offset, f.offset + f.bytes + kBundleTailBytes, f.made_at + 1,
-                       last_use_[id] + 1, static_cast<uint32_t>(id)};
+      (*owned)[(*count)++] = {f.offset, f.offset + f.bytes + kBundleTailBytes, f.made_at + 1,
+                              last_use_[id] + 1, static_cast<uint32_t>(id)};
     }
     return {};
   }
@@ -153,14 +150,15 @@ class MemoryCheck {
 /// it.
 Fault MemoryCheck::check_apart() const {
   Array<Owned> owned;
-  LAZYRT_RETURN_IF_ERROR(collect(&owned));
-  sort(Span<Owned>(owned.data(), owned.size()), [](const Owned& a, const Owned& b) {
+  size_t count = 0;
+  LAZYRT_RETURN_IF_ERROR(collect(&owned, &count));
+  sort(Span<Owned>(owned.data(), count), [](const Owned& a, const Owned& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.value < b.value;
   });
   Skyline skyline;
-  if (!skyline.make(static_cast<size_t>(c_.node_count()) + 2, c_.budget->memory()))
+  if (!skyline.make(static_cast<size_t>(c_.node_count()) + 2, c_.memory))
     return no_memory_to_check();
-  for (size_t i = 0; i < owned.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const auto from = static_cast<size_t>(owned[i].from);
     const auto to = static_cast<size_t>(owned[i].to);
     if (skyline.highest(from, to) > owned[i].begin) return overlap(owned, i);

@@ -15,29 +15,6 @@ inline Fault no_memory_to_check() {
 /// LoadOptions::memory_limit with its default.
 inline uint64_t memory_limit_of(uint64_t limit) { return limit == 0 ? kDefaultMemoryLimit : limit; }
 
-/// Bounds the work on a hostile file, whose tables may share one long vector: everything walked is
-/// charged at the size it would have in an honest file, and must fit into the metadata.
-class Budget {
- public:
-  Budget(uint64_t metadata_bytes, const Allocator& memory)
-      : left_(metadata_bytes), memory_(memory) {}
-  /// What the check itself takes comes from here.
-  const Allocator& memory() const { return memory_; }
-  /// kInvalidBundle when more was walked than the metadata can hold.
-  Fault charge(uint64_t bytes) {
-    if (bytes > left_) {
-      return Fault(Error::kInvalidBundle,
-                   "metadata: parts are shared between tables; each must have its own");
-    }
-    left_ -= bytes;
-    return {};
-  }
-
- private:
-  uint64_t left_;
-  Allocator memory_;
-};
-
 /// Adds up what a run of one method may have to do, all its variants tried, against the limits.
 class WorkMeter {
  public:
@@ -77,14 +54,14 @@ enum class CheckMode : uint8_t {
 };
 
 struct MethodCheck {
-  MethodCheck(const fb::Method& m, const BundleSections& s, const OpTable& o, Budget* b,
+  MethodCheck(const fb::Method& m, const BundleSections& s, const OpTable& o, const Allocator& a,
               WorkMeter* w)
-      : method(m), sections(s), ops(o), budget(b), work(w) {}
+      : method(m), sections(s), ops(o), memory(a), work(w) {}
 
   const fb::Method& method;
   const BundleSections& sections;
   const OpTable& ops;
-  Budget* budget;
+  const Allocator& memory;  ///< where what the check itself takes comes from
   WorkMeter* work;
   CheckMode mode = CheckMode::kFile;
   Array<ValueFacts> values;
@@ -133,15 +110,11 @@ Fault check_memory(MethodCheck* check);           // memory_rules.cpp
 Fault check_samples(const MethodCheck& check);    // sample_rules.cpp
 Fault check_symbols(const MethodCheck& check);    // symbol_rules.cpp
 Fault check_reserved(const MethodCheck& check);   // reserved_rules.cpp
-Fault check_texts(const MethodCheck& check);      // text_rules.cpp
 /// kUnsupported names the first part that this runtime cannot run.
 Fault check_supported(const MethodCheck& check);  // reserved_rules.cpp
 
 /// Element count × element size without overflow, and no more than a file may say.
 bool checked_bytes(const TensorSpec& spec, uint64_t* bytes);  // value_rules.cpp
-
-/// As check_texts, of what the exporter noted.
-Fault check_info(const fb::Bundle& bundle, Budget* budget);  // text_rules.cpp
 
 /// Arena and states fit into `limit`. REQUIRES: check_values.
 Fault check_memory_limit(const MethodCheck& check, uint64_t limit);  // state_rules.cpp
@@ -150,6 +123,6 @@ Fault check_variant(const fb::Method& method, const fb::Method& variant);  // va
 
 /// No two of `names` are equal; each has 1..kBundleMaxNameBytes bytes. `what`: "input", "method",
 /// ... Reorders `names`.
-Fault check_names(Array<const flatbuffers::String*>* names, Word what, Budget* budget);
+Fault check_names(Array<const flatbuffers::String*>* names, Word what);
 
 }  // namespace lazyrt

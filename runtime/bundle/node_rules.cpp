@@ -2,31 +2,21 @@
 // that are exactly what the op's shape rule gives.
 
 #include "runtime/bundle/method_check.h"
+#include "runtime/op/table_layout.h"
 
 namespace lazyrt {
 namespace {
 
-/// Bytes that a Node takes in the smallest honest file.
-constexpr uint64_t kHonestNodeBytes = 20;
-
 /// The attributes that are vectors of 64-bit numbers can be read in place.
 bool has_aligned_attributes(const fb::Node& node) {
-  switch (node.op_type()) {
-    case fb::OpAttrs::Reshape:
-      return is_aligned(node.op_as_Reshape()->shape());
-    case fb::OpAttrs::Expand:
-      return is_aligned(node.op_as_Expand()->shape());
-    case fb::OpAttrs::Full:
-      return is_aligned(node.op_as_Full()->shape());
-    case fb::OpAttrs::Slice: {
-      const fb::Slice& slice = *node.op_as_Slice();
-      return is_aligned(slice.starts()) && is_aligned(slice.sizes()) && is_aligned(slice.steps());
-    }
-    case fb::OpAttrs::Pad:
-      return is_aligned(node.op_as_Pad()->before()) && is_aligned(node.op_as_Pad()->after());
-    default:
-      return true;
+  const auto* table = static_cast<const flatbuffers::Table*>(node.op());
+  const Span<const Field> fields = fields_of(node.op_type());
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].kind() != Field::Kind::kNumbers || fields[i].bytes() != sizeof(int64_t)) continue;
+    if (!is_aligned(table->GetPointer<const flatbuffers::Vector<int64_t>*>(slot_of(i))))
+      return false;
   }
+  return true;
 }
 
 /// Specs of one node's operands, reused from node to node.
@@ -226,11 +216,10 @@ Fault make_scratch(const MethodCheck& c, Scratch* scratch) {
       return c.at_node(i, bad_bundle("%zu operands, at most %u are allowed", in + out,
                                      static_cast<unsigned>(kBundleMaxOperands)));
     }
-    LAZYRT_RETURN_IF_ERROR(c.budget->charge((in + out) * sizeof(int32_t) + kHonestNodeBytes));
     inputs = in > inputs ? in : inputs;
     outputs = out > outputs ? out : outputs;
   }
-  const Allocator memory = c.budget->memory();
+  const Allocator memory = c.memory;
   if (!scratch->inputs.make(inputs, memory) || !scratch->outputs.make(outputs, memory)) {
     return no_memory_to_check();
   }

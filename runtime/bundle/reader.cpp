@@ -92,9 +92,14 @@ const char* path_end(const char* path, size_t room) {
   return n <= room ? path : path + (n - room);
 }
 
-Fault damaged_metadata() {
+Fault judge(Span<const uint8_t> metadata, bool is_sound, uint64_t walked) {
+  if (!is_sound) {
+    return Fault(Error::kInvalidBundle,
+                 "metadata: the FlatBuffer is damaged, nested too deeply or too big");
+  }
+  if (walked <= metadata.size()) return {};
   return Fault(Error::kInvalidBundle,
-               "metadata: the FlatBuffer is damaged, nested too deeply or too big");
+               "metadata: parts are shared between tables; each must have its own");
 }
 
 Fault check_flatbuffer(Span<const uint8_t> metadata) {
@@ -104,13 +109,17 @@ Fault check_flatbuffer(Span<const uint8_t> metadata) {
     return Fault(Error::kInvalidBundle, "metadata: not a FlatBuffer of kind %s",
                  fb::BundleIdentifier());
   }
-  return is_bundle_structure(metadata) ? Fault() : damaged_metadata();
+  uint64_t walked = 0;
+  const bool is_sound = is_bundle_structure(metadata, &walked);
+  return judge(metadata, is_sound, walked);
 }
 
 }  // namespace
 
 Fault check_method_structure(Span<const uint8_t> metadata, const fb::Method& method) {
-  return is_method_structure(metadata, method) ? Fault() : damaged_metadata();
+  uint64_t walked = 0;
+  const bool is_sound = is_method_structure(metadata, method, &walked);
+  return judge(metadata, is_sound, walked);
 }
 
 Fault read_sections(Span<const uint8_t> file, bool check_data, BundleSections* out) {

@@ -8,7 +8,6 @@ namespace lazyrt {
 namespace {
 
 Fault check_scales(const MethodCheck& c, size_t id, const fb::Quantization& q) {
-  LAZYRT_RETURN_IF_ERROR(c.budget->charge(count_of(q.scales()) * 12));
   for (uint32_t i = 0; i < count_of(q.scales()); ++i) {
     const float scale = q.scales()->Get(i);
     if (!std::isfinite(scale) || scale <= 0)

@@ -8,9 +8,6 @@
 namespace lazyrt {
 namespace {
 
-/// Bytes that a Blob takes in the smallest honest file.
-constexpr uint64_t kHonestBlobBytes = 20;
-
 using Bindings = flatbuffers::Vector<flatbuffers::Offset<fb::Binding>>;
 using Blobs = flatbuffers::Vector<flatbuffers::Offset<fb::Blob>>;
 
@@ -45,7 +42,6 @@ Fault check_blobs(const MethodCheck& c, const Blobs* blobs, const Bindings* bind
   if (count_of(blobs) != count_of(bindings)) {
     return bad_bundle("%zu %ss, the method has %zu", count_of(blobs), what, count_of(bindings));
   }
-  LAZYRT_RETURN_IF_ERROR(c.budget->charge(count_of(blobs) * kHonestBlobBytes));
   for (uint32_t i = 0; i < count_of(blobs); ++i) {
     LAZYRT_RETURN_IF_ERROR(
         check_blob(c, *blobs->Get(i), *bindings->Get(i)).with_context("%s", what));
@@ -68,7 +64,6 @@ Fault check_sample(const MethodCheck& c, const fb::Sample& sample) {
 
 Fault check_samples(const MethodCheck& check) {
   for (uint32_t i = 0; i < count_of(check.method.samples()); ++i) {
-    LAZYRT_RETURN_IF_ERROR(check.budget->charge(8));
     LAZYRT_RETURN_IF_ERROR(
         check_sample(check, *check.method.samples()->Get(i))
             .with_context("method '%.30s', sample %u", check.name(), static_cast<unsigned>(i)));

@@ -9,9 +9,6 @@
 namespace lazyrt {
 namespace {
 
-/// Bytes that a State takes in the smallest honest file.
-constexpr uint64_t kHonestStateBytes = 16;
-
 bool same_type(const TensorSpec& a, const TensorSpec& b) {
   return a.dtype == b.dtype && a.shape == b.shape;
 }
@@ -56,9 +53,8 @@ Fault check_state(MethodCheck* c, const fb::State& state) {
 
 Fault check_all(MethodCheck* c) {
   const size_t count = count_of(c->method.states());
-  LAZYRT_RETURN_IF_ERROR(c->budget->charge(count * kHonestStateBytes));
   Array<const flatbuffers::String*> names;
-  if (!names.make(count, c->budget->memory())) {
+  if (!names.make(count, c->memory)) {
     return no_memory_to_check();
   }
   for (uint32_t i = 0; i < count; ++i) {
@@ -72,7 +68,7 @@ Fault check_all(MethodCheck* c) {
       return c->bad_value(id, "it is of kind State, but none of the method's states");
     }
   }
-  return check_names(&names, "state", c->budget);
+  return check_names(&names, "state");
 }
 
 }  // namespace

@@ -72,17 +72,22 @@ class Structure {
     }
     const Layout* const* next = layout.tables;
     uint8_t tag = 0;
+    size_t stored = sizeof(soffset_t);
     for (size_t i = 0; i < layout.fields.size(); ++i) {
       const Field field = layout.fields[i];
       const Layout* behind = field.has_table() ? *next++ : nullptr;
       const bool is_stored = slot_of(i) < vtable_bytes;
       const voffset_t offset = is_stored ? get<voffset_t>(vtable + slot_of(i)) : voffset_t{0};
       if (offset != 0 && !check_field(at + offset, field, behind, tag)) return false;
+      if (offset != 0) stored += field.is_number() ? field.bytes() : sizeof(uoffset_t);
       if (field.is_number()) tag = offset == 0 ? 0 : bytes_[at + offset];
     }
     --depth_;
+    walked_ += stored;
     return true;
   }
+
+  uint64_t walked() const { return walked_; }
 
  private:
   bool holds(size_t at, size_t bytes) const {
@@ -124,13 +129,14 @@ class Structure {
     }
   }
 
-  bool check_vector(size_t at, Field field) const {
+  bool check_vector(size_t at, Field field) {
     uoffset_t count = 0;
     const size_t element = field.bytes();
     if (!read(at, &count) || count >= FLATBUFFERS_MAX_BUFFER_SIZE / element) return false;
     at += sizeof(count);
     const size_t bytes = count * element;
     if (!holds(at - sizeof(count), sizeof(count) + bytes)) return false;
+    walked_ += bytes;
     if (field.kind() != Field::Kind::kString) return true;
     return holds(at + bytes, 1) && bytes_[at + bytes] == 0;
   }
@@ -152,19 +158,26 @@ class Structure {
   }
 
   const Span<const uint8_t> bytes_;
+  uint64_t walked_ = 0;
   uint32_t depth_ = 0;
   uint32_t tables_ = 0;
 };
 
 }  // namespace
 
-bool is_bundle_structure(Span<const uint8_t> metadata) {
-  return Structure(metadata).check_root(LayoutOf<fb::Bundle>::kLayout);
+bool is_bundle_structure(Span<const uint8_t> metadata, uint64_t* walked) {
+  Structure structure(metadata);
+  const bool is_sound = structure.check_root(LayoutOf<fb::Bundle>::kLayout);
+  *walked = structure.walked();
+  return is_sound;
 }
 
-bool is_method_structure(Span<const uint8_t> metadata, const fb::Method& method) {
+bool is_method_structure(Span<const uint8_t> metadata, const fb::Method& method, uint64_t* walked) {
   const auto at = static_cast<size_t>(reinterpret_cast<const uint8_t*>(&method) - metadata.data());
-  return Structure(metadata).check_table(at, LayoutOf<fb::Method>::kLayout);
+  Structure structure(metadata);
+  const bool is_sound = structure.check_table(at, LayoutOf<fb::Method>::kLayout);
+  *walked = structure.walked();
+  return is_sound;
 }
 
 }  // namespace lazyrt

@@ -12,9 +12,12 @@ namespace lazyrt {
 /// what is not aligned, or is nested or repeated more than kBundleMaxDepth and kBundleMaxTables
 /// allow. Not checked, as by flatc: that parts are apart, the alignment of elements of 64 bits, and
 /// operators newer than this runtime.
-bool is_bundle_structure(Span<const uint8_t> metadata);
+/// *walked: the bytes of all that tables lead to, each time that they do. More than there are:
+/// tables share what is behind them, as in no honest file, and whoever walks them does more work
+/// than the file is long.
+bool is_bundle_structure(Span<const uint8_t> metadata, uint64_t* walked);
 
 /// The same for a method in it, its variants among it. REQUIRES: it is in the metadata.
-bool is_method_structure(Span<const uint8_t> metadata, const fb::Method& method);
+bool is_method_structure(Span<const uint8_t> metadata, const fb::Method& method, uint64_t* walked);
 
 }  // namespace lazyrt

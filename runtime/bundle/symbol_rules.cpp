@@ -9,9 +9,6 @@
 namespace lazyrt {
 namespace {
 
-/// Bytes that a Symbol takes in the smallest honest file.
-constexpr uint64_t kHonestSymbolBytes = 8;
-
 size_t symbol_count(const MethodCheck& c) { return count_of(c.method.symbols()); }
 const fb::Symbol& symbol(const MethodCheck& c, int32_t i) {
   return *c.method.symbols()->Get(static_cast<uint32_t>(i));
@@ -35,22 +32,20 @@ Fault check_each_symbol(const MethodCheck& c) {
     return bad_bundle("%zu symbols, at most %u are allowed", count,
                       static_cast<unsigned>(kBundleMaxSymbols));
   }
-  LAZYRT_RETURN_IF_ERROR(c.budget->charge(count * kHonestSymbolBytes));
   Array<const flatbuffers::String*> names;
-  if (!names.make(count, c.budget->memory())) return no_memory_to_check();
+  if (!names.make(count, c.memory)) return no_memory_to_check();
   for (size_t i = 0; i < count; ++i) {
     const fb::Symbol& s = symbol(c, static_cast<int32_t>(i));
     names[i] = s.name();
     LAZYRT_RETURN_IF_ERROR(check_symbol(s));
   }
-  return check_names(&names, "symbol", c.budget);
+  return check_names(&names, "symbol");
 }
 
 /// One index for each dim, or none; of constants and states none.
 Fault check_indices(const MethodCheck& c, size_t id) {
   const auto indices = ints_of(c.value(id).symbols());
   if (indices.empty()) return {};
-  LAZYRT_RETURN_IF_ERROR(c.budget->charge(indices.size() * sizeof(int32_t)));
   const ValueFacts& facts = c.values[id];
   if (indices.size() != facts.spec.shape.size()) {
     return c.bad_value(id, "%zu symbols for %d dims", indices.size(), facts.spec.shape.rank());
@@ -137,11 +132,9 @@ Fault check_patch(const MethodCheck& c, const fb::Patch& patch, const Array<Term
 
 Fault check_patches(const MethodCheck& c, const SymbolValues& values) {
   const auto* patches = c.method.patches();
-  LAZYRT_RETURN_IF_ERROR(c.budget->charge(count_of(c.method.terms()) * sizeof(fb::Term) +
-                                          count_of(patches) * sizeof(fb::Patch)));
   Array<TermNumber> numbers;
   LAZYRT_RETURN_IF_ERROR(
-      evaluate_terms(c.method, {values.of, symbol_count(c)}, c.budget->memory(), &numbers));
+      evaluate_terms(c.method, {values.of, symbol_count(c)}, c.memory, &numbers));
   for (uint32_t i = 0; i < count_of(patches); ++i) {
     LAZYRT_RETURN_IF_ERROR(check_patch(c, *patches->Get(i), numbers)
                                .with_context("patch %u", static_cast<unsigned>(i)));

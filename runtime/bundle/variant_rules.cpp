@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/bundle/method_check.h"
+#include "runtime/core/profile.h"
 
 namespace lazyrt {
 namespace {
@@ -126,8 +127,9 @@ Fault check_variant(const fb::Method& method, const fb::Method& variant) {
   LAZYRT_RETURN_IF_ERROR(
       check_bindings(method, method.outputs(), variant, variant.outputs(), "output"));
   LAZYRT_RETURN_IF_ERROR(check_literals(method, variant));
-  LAZYRT_RETURN_IF_ERROR(check_same_symbols(method, variant));
-  if (count_of(method.symbols()) != 0) LAZYRT_RETURN_IF_ERROR(check_same_dims(method, variant));
+  if (kDynamicShapes) LAZYRT_RETURN_IF_ERROR(check_same_symbols(method, variant));
+  if (kDynamicShapes && count_of(method.symbols()) != 0)
+    LAZYRT_RETURN_IF_ERROR(check_same_dims(method, variant));
   return check_states(method, variant);
 }
 

@@ -40,7 +40,7 @@ Fault MethodCheck::at_node(int32_t index, const Fault& status) const {
   return node_place(method, node, ops).of(node, status);
 }
 
-Fault check_names(Array<const flatbuffers::String*>* names, Word what, Budget* budget) {
+Fault check_names(Array<const flatbuffers::String*>* names, Word what) {
   for (const flatbuffers::String* name : *names) {
     if (name == nullptr || name->size() == 0 || name->size() > kBundleMaxNameBytes) {
       return Fault(Error::kInvalidBundle, "a name of the %ss is missing, empty or too long", what);
@@ -49,7 +49,6 @@ Fault check_names(Array<const flatbuffers::String*>* names, Word what, Budget* b
       return Fault(Error::kInvalidBundle, "%s '%.40s': its name holds a zero byte", what,
                    name->c_str());
     }
-    LAZYRT_RETURN_IF_ERROR(budget->charge(name->size()));
   }
   using Name = const flatbuffers::String*;
   sort(Span<Name>(names->data(), names->size()),
@@ -95,7 +94,6 @@ Fault check_no_symbols(const MethodCheck& check) {
 
 Fault check_structure(MethodCheck* check) {
   LAZYRT_RETURN_IF_ERROR(check_values(check));
-  LAZYRT_RETURN_IF_ERROR(check_texts(*check));
   LAZYRT_RETURN_IF_ERROR(check_input_bindings(check));
   LAZYRT_RETURN_IF_ERROR(check_nodes(check));
   LAZYRT_RETURN_IF_ERROR(check_output_bindings(check));
@@ -111,7 +109,7 @@ struct BundleCheck {
   const BundleSections& sections;
   const OpTable& ops;
   uint64_t memory_limit;
-  Budget budget;
+  const Allocator& memory;
   WorkMeter work;
   CheckMode mode = CheckMode::kFile;
 
@@ -119,7 +117,7 @@ struct BundleCheck {
   Fault method(const fb::Method& m, Status* unsupported) {
     if (!kDynamicShapes) LAZYRT_RETURN_IF_ERROR(check_fixed(m));
     LAZYRT_RETURN_IF_ERROR(check_arena_limit(m, memory_limit));
-    MethodCheck check(m, sections, ops, &budget, &work);
+    MethodCheck check(m, sections, ops, memory, &work);
     check.mode = mode;
     const Fault fault = check_structure(&check);
     if (!fault.ok() && fault.error() != Error::kUnsupported) return fault;
@@ -156,11 +154,11 @@ struct BundleCheck {
   Fault method_names() {
     Array<const flatbuffers::String*> names;
     const auto& methods = *sections.bundle->methods();
-    if (!names.make(methods.size(), budget.memory())) {
+    if (!names.make(methods.size(), memory)) {
       return no_memory_to_check();
     }
     for (uint32_t i = 0; i < methods.size(); ++i) names[i] = methods.Get(i)->name();
-    return check_names(&names, "method", &budget);
+    return check_names(&names, "method");
   }
 };
 
@@ -171,9 +169,7 @@ Fault verify_bundle(const BundleSections& sections, const OpTable& ops, const Lo
   if (count_of(sections.bundle->methods()) == 0) {
     return Fault(Error::kInvalidBundle, "the bundle has no method");
   }
-  BundleCheck check = {sections, ops, options.memory_limit,
-                       Budget(sections.metadata.size(), memory), WorkMeter(options)};
-  LAZYRT_RETURN_IF_ERROR(check_info(*sections.bundle, &check.budget));
+  BundleCheck check = {sections, ops, options.memory_limit, memory, WorkMeter(options)};
   LAZYRT_RETURN_IF_ERROR(check.method_names());
   Status unsupported;
   for (const fb::Method* method : *sections.bundle->methods()) {
@@ -186,8 +182,7 @@ Fault verify_bundle(const BundleSections& sections, const OpTable& ops, const Lo
 
 Fault verify_bound_method(const BundleSections& sections, const fb::Method& method,
                           const OpTable& ops, const LoadOptions& options, const Allocator& memory) {
-  BundleCheck check = {sections, ops, options.memory_limit,
-                       Budget(sections.metadata.size(), memory), WorkMeter(options)};
+  BundleCheck check = {sections, ops, options.memory_limit, memory, WorkMeter(options)};
   check.mode = CheckMode::kBound;
   Status unsupported;
   LAZYRT_RETURN_IF_ERROR(check.method(method, &unsupported));

@@ -21,6 +21,7 @@ void* make_elements(size_t count, size_t bytes, const Allocator& allocator, cons
 }
 
 void release_elements(void* elements) {
+  if (elements == nullptr) return;
   char* memory = static_cast<char*>(elements) - kHeaderBytes;
   Allocator allocator;
   std::memcpy(&allocator, memory, sizeof(allocator));

@@ -12,6 +12,7 @@ namespace lazyrt {
 /// Memory of `count` > 0 elements, each a copy of *first (nullptr: zeros); nullptr when it is
 /// short. Before it stands the allocator that it goes back to.
 void* make_elements(size_t count, size_t bytes, const Allocator& allocator, const void* first);
+/// nullptr: nothing.
 void release_elements(void* elements);
 
 /// A fixed run of trivial elements on the heap. Says when memory is short instead of throwing.
@@ -24,7 +25,7 @@ class Array {
   Array() = default;
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
-  ~Array() { clear(); }
+  ~Array() { release_elements(data_); }
 
   /// Makes `count` copies of T(); false when memory is short. REQUIRES: empty.
   [[nodiscard]] bool make(size_t count, const Allocator& allocator) {
@@ -39,7 +40,7 @@ class Array {
     return data_ != nullptr;
   }
   void clear() {
-    if (data_ != nullptr) release_elements(data_);
+    release_elements(data_);
     data_ = nullptr;
     size_ = 0;
   }

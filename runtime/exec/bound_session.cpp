@@ -58,7 +58,7 @@ BoundSession::~BoundSession() {
   for (const InputSlot& slot : inputs_) {
     if (slot.stage != nullptr) allocator_.release(allocator_.context, slot.stage);
   }
-  for (size_t v = 0; v < variant_count_; ++v) variants_[v].~Variant();
+  for (size_t v = 0; v < variant_count_; ++v) variants_[v].~SessionVariant();
   if (variants_ != nullptr) allocator_.release(allocator_.context, variants_);
 }
 
@@ -113,19 +113,15 @@ Fault BoundSession::make_of(const ProgramState& program) {
 
 Fault BoundSession::make_variants(const ProgramState& program) {
   const size_t count = in_file_.size();
-  void* memory = allocator_.allocate(allocator_.context, count * sizeof(Variant), alignof(Variant));
+  void* memory = allocator_.allocate(allocator_.context, count * sizeof(SessionVariant),
+                                     alignof(SessionVariant));
   if (memory == nullptr) return no_memory_for_session();
-  variants_ = static_cast<Variant*>(memory);
-  for (; variant_count_ < count; ++variant_count_) new (variants_ + variant_count_) Variant;
-  const Watch* watch = base_.options.watch;
-  for (size_t v = 0; v < count && kCanWatch && watch != nullptr; ++v) {
-    LAZYRT_RETURN_IF_ERROR(variants_[v].make_watcher(
-        program, in_file_[v], variant_in(base_.program, v), *watch, base_.memory));
-  }
+  variants_ = static_cast<SessionVariant*>(memory);
+  for (; variant_count_ < count; ++variant_count_) new (variants_ + variant_count_) SessionVariant;
   for (size_t v = 0; v < count; ++v) {
-    const Fault status =
-        variants_[v].make_plan(program, variant_in(program, v), variant_in(base_.program, v),
-                               base_.options, base_.memory, base_.services);
+    const Fault status = variants_[v].make_plan(program, in_file_[v], variant_in(program, v),
+                                                variant_in(base_.program, v), base_.options,
+                                                base_.memory, base_.services);
     if (!status.ok())
       return in_file_[v] == 0 ? status : status.with_context("variant %u", in_file_[v]);
   }
@@ -143,7 +139,7 @@ Fault BoundSession::find_homes(const ProgramState& program) {
   for (size_t v = 0; v < variant_count_; ++v)
     LAZYRT_RETURN_IF_ERROR(variants_[v].narrow_homes(variant_in(program, v), &homes));
   for (size_t k = 0; k < count; ++k) {
-    for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
+    for (int slot = 0; slot < kDeviceSlots; ++slot) {
       const int space = space_of_slot(slot);
       const bool fits = ((homes[k].allowed & homes[k].wanted) >> space & 1) != 0;
       if (fits && base_.services->slot(slot).backend->device->copy != nullptr)
@@ -188,17 +184,17 @@ Fault BoundSession::check_memory_limit() const {
 uint64_t BoundSession::workspace_of(int space) const {
   uint64_t workspace = 0;
   for (size_t v = 0; v < variant_count_; ++v)
-    workspace = std::max(workspace, variants_[v].plan().workspace_bytes(space));
+    workspace = std::max(workspace, variants_[v].workspace_bytes(space));
   return workspace;
 }
 
 /// In each space that a variant uses beside the host's.
 Fault BoundSession::make_device_memory() {
   if (!kDevices) return {};
-  for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
+  for (int slot = 0; slot < kDeviceSlots; ++slot) {
     const int space = space_of_slot(slot);
     bool used = false;
-    for (size_t v = 0; v < variant_count_; ++v) used = used || variants_[v].plan().uses(space);
+    for (size_t v = 0; v < variant_count_; ++v) used = used || variants_[v].uses(space);
     if (!used) continue;
     const SpaceBytes bytes = {arena_bytes_, workspace_of(space)};
     LAZYRT_RETURN_IF_ERROR(
@@ -212,7 +208,7 @@ SharedMemory BoundSession::shared_memory() const {
   SharedMemory memory;
   memory.spaces[kHostSpace] = {arena_.data, base_.states->block().data(), workspace_.data,
                                base_.program.sections.constants.data()};
-  for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
+  for (int slot = 0; kDevices && slot < kDeviceSlots; ++slot) {
     memory.spaces[space_of_slot(slot)] = devices_[slot].memory();
     memory.spaces[space_of_slot(slot)].states = base_.states->block_in(slot).data();
   }
@@ -303,7 +299,7 @@ Fault BoundSession::wrong_input(size_t i, const char* given) const {
 
 /// The one shape of input i that has these bytes.
 Fault BoundSession::find_shape(size_t i, size_t bytes, Shape* shape) const {
-  const Variant* found = nullptr;
+  const SessionVariant* found = nullptr;
   for (size_t v = 0; v < variant_count_; ++v) {
     if (variants_[v].input(i).bytes() != bytes) continue;
     if (found != nullptr && found->input(i).shape != variants_[v].input(i).shape) {
@@ -477,7 +473,7 @@ Fault BoundSession::prepare_inputs() {
   return {};
 }
 
-bool BoundSession::fits(const Variant& variant, size_t* wrong) const {
+bool BoundSession::fits(const SessionVariant& variant, size_t* wrong) const {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (variant.input(i).shape == inputs_[i].shape) continue;
     *wrong = i;
@@ -486,7 +482,7 @@ bool BoundSession::fits(const Variant& variant, size_t* wrong) const {
   return true;
 }
 
-void BoundSession::point_inputs(Variant* variant) {
+void BoundSession::point_inputs(SessionVariant* variant) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const InputSlot& slot = inputs_[i];
     const bool in_place = slot.bound != nullptr && !slot.copy_at_run && !slot.is_overwritten;
@@ -496,7 +492,7 @@ void BoundSession::point_inputs(Variant* variant) {
 
 /// Nothing reads a state after the nodes have run, and no state is another's next: the order of the
 /// copies does not matter. Those of devices, which may fail, are awaited before the host's begin.
-Fault BoundSession::keep_states(const Variant& variant) {
+Fault BoundSession::keep_states(const SessionVariant& variant) {
   SessionStates& states = *base_.states;
   const auto for_each = [&](bool on_host, const auto& keep) -> Fault {
     for (size_t k = 0; k < homes_.size(); ++k) {
@@ -530,7 +526,7 @@ Fault BoundSession::keep_states(const Variant& variant) {
 
 Fault BoundSession::wait_for_homes() const {
   Status first;
-  for (int slot = 0; slot < BackendServices::kMaxBackends; ++slot) {
+  for (int slot = 0; slot < kDeviceSlots; ++slot) {
     bool is_home = false;
     for (const uint8_t home : homes_) is_home = is_home || home == space_of_slot(slot);
     if (!is_home) continue;
@@ -555,7 +551,7 @@ void BoundSession::settle_outputs() {
   for (InputSlot& slot : inputs_)
     slot.is_overwritten = slot.bound != nullptr && outputs.overlap_host(slot.bound, slot.bytes);
   for (size_t v = 0; v < variant_count_; ++v) {
-    Variant& variant = variants_[v];
+    SessionVariant& variant = variants_[v];
     variant.release_outputs();
     for (size_t i = 0; i < outputs.size(); ++i) {
       const OutputBinding& binding = outputs[i];
@@ -577,7 +573,7 @@ bool BoundSession::takes_output(size_t i, size_t writable, TensorView* least) co
   return writable >= least->bytes();
 }
 
-Fault BoundSession::check_output_sizes(const Variant& variant) const {
+Fault BoundSession::check_output_sizes(const SessionVariant& variant) const {
   const OutputBindings& outputs = *base_.outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const TensorView& output = variant.output(i);
@@ -601,7 +597,7 @@ Fault BoundSession::copy_output(const TensorView& view, const OutputBinding& to)
 }
 
 /// Notes where each output is, once it is there.
-Fault BoundSession::copy_outputs(const Variant& variant) {
+Fault BoundSession::copy_outputs(const SessionVariant& variant) {
   const OutputBindings& outputs = *base_.outputs;
   const bool* in_place =
       in_place_.data() + static_cast<size_t>(&variant - variants_) * outputs.size();
@@ -695,9 +691,8 @@ void BoundSession::add_stats(SessionStats* stats) const {
   stats->output_copy_bytes = read_counter(output_copy_bytes_);
   for (const DeviceMemory& device : devices_) stats->device_bytes += device.bytes();
   for (size_t v = 0; v < variant_count_; ++v) {
-    const Plan& plan = variants_[v].plan();
-    stats->workspace_bytes = std::max(stats->workspace_bytes, plan.workspace_bytes());
-    stats->packed_weight_bytes += plan.packed_weight_bytes();
+    stats->workspace_bytes = std::max(stats->workspace_bytes, variants_[v].workspace_bytes());
+    stats->packed_weight_bytes += variants_[v].packed_weight_bytes();
     stats->plan_bytes += variants_[v].bytes();
     for (size_t i = 0; i < variants_[v].guard_count(); ++i)
       stats->guard_refusals += variants_[v].guard_refusals(i);
@@ -717,13 +712,13 @@ uint64_t BoundSession::guard_refusals(size_t guard, size_t variant) const {
 
 size_t BoundSession::node_count() const {
   size_t count = 0;
-  for (size_t v = 0; v < variant_count_; ++v) count += variants_[v].plan().line_count();
+  for (size_t v = 0; v < variant_count_; ++v) count += variants_[v].line_count();
   return count;
 }
 
 NodeInfo BoundSession::node(size_t i) const {
   size_t v = 0;
-  for (; i >= variants_[v].plan().line_count(); ++v) i -= variants_[v].plan().line_count();
+  for (; i >= variants_[v].line_count(); ++v) i -= variants_[v].line_count();
   NodeInfo info = variants_[v].line(i);
   info.variant = in_file_[v];
   return info;

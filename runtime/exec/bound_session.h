@@ -9,7 +9,7 @@
 #include "runtime/exec/reservation.h"
 #include "runtime/exec/run_stop.h"
 #include "runtime/exec/session_states.h"
-#include "runtime/exec/variant.h"
+#include "runtime/exec/session_variant.h"
 
 namespace lazyrt {
 
@@ -51,7 +51,7 @@ class BoundSession {
   bool is_set(size_t i) const { return inputs_[i].set; }
   bool is_bound(size_t i) const { return inputs_[i].bound != nullptr; }
   /// Input i as the first variant reads it; in a method with symbols as all do.
-  const TensorView& input(size_t i) const { return variants_[0].input(i); }
+  decltype(auto) input(size_t i) const { return variants_[0].input(i); }
   /// kFailedPrecondition where an input is bound to memory that goes with this, which it names.
   Fault check_movable() const;
   /// Input i becomes what `other` has there, set or bound. REQUIRES: the same shape in both.
@@ -137,23 +137,23 @@ class BoundSession {
   bool is_an_input_copy(const void* data, size_t bytes) const;
   Fault make_stage(InputSlot* slot);
   Fault prepare_inputs();
-  bool fits(const Variant& variant, size_t* wrong) const;
-  void point_inputs(Variant* variant);
+  bool fits(const SessionVariant& variant, size_t* wrong) const;
+  void point_inputs(SessionVariant* variant);
   bool is_read_back(const void* data, size_t bytes) const;
   void settle_outputs();
-  Fault check_output_sizes(const Variant& variant) const;
-  Fault copy_outputs(const Variant& variant);
+  Fault check_output_sizes(const SessionVariant& variant) const;
+  Fault copy_outputs(const SessionVariant& variant);
   Fault copy_output(const TensorView& view, const OutputBinding& to);
   Fault run_variant(size_t v, const RunStop& stop);
   Fault why_none_ran() const;
   Fault bring_states();
-  Fault keep_states(const Variant& variant);
+  Fault keep_states(const SessionVariant& variant);
   Fault wait_for_homes() const;
 
   const SessionBase base_;
   const Allocator allocator_;
   Array<uint32_t> in_file_;  ///< which variants of the method these are, ascending
-  Variant* variants_ = nullptr;
+  SessionVariant* variants_ = nullptr;
   size_t variant_count_ = 0;
   uint64_t arena_bytes_ = 0;
   uint64_t input_bytes_ = 0;
@@ -162,8 +162,8 @@ class BoundSession {
   Block own_inputs_;
   Room arena_;
   Room workspace_;
-  DeviceMemory devices_[BackendServices::kMaxBackends];  ///< per slot; made where it is used
-  Array<uint8_t> homes_;                                 ///< per state: the space that it lives in
+  DeviceMemory devices_[kDeviceSlots];  ///< per slot; made where it is used
+  Array<uint8_t> homes_;                ///< per state: the space that it lives in
   /// Of several variants, where inputs stay when the next one is tried, and of what is reserved.
   Room input_room_;
   Array<InputSlot> inputs_;

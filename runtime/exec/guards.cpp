@@ -107,7 +107,7 @@ Guards::Seen Guards::look_at(const Entry& guard, const TensorView& x) {
   return seen;
 }
 
-bool Guards::holds(const Entry& guard, const Seen& now) {
+bool Guards::agrees(const Entry& guard, const Seen& now) {
   if (!now.is_real) return now.integer == guard.integer;
   if (std::isnan(now.real) || std::isnan(guard.real))
     return std::isnan(now.real) && std::isnan(guard.real);
@@ -152,16 +152,13 @@ Fault Guards::make(const fb::Method& method, const Allocator& allocator) {
   return {};
 }
 
-bool Guards::hold_due(int32_t node, const TensorView* values, size_t* next) {
-  for (; *next < entries_.size() && entries_[*next].after <= node; ++*next) {
-    const Entry& guard = entries_[*next];
-    now_ = look_at(guard, values[guard.value]);
-    if (holds(guard, now_)) continue;
-    broken_ = *next;
-    add_to(&refusals_[guard.guard], 1);
-    return false;
-  }
-  return true;
+bool Guards::holds(size_t entry, const TensorView& x) {
+  const Entry& guard = entries_[entry];
+  now_ = look_at(guard, x);
+  if (agrees(guard, now_)) return true;
+  broken_ = entry;
+  add_to(&refusals_[guard.guard], 1);
+  return false;
 }
 
 uint64_t Guards::refusals(size_t guard) const {

@@ -15,11 +15,14 @@ class Guards {
   uint64_t bytes() const { return entries_.bytes() + refusals_.bytes(); }
 
   /// Checks those from *next on whose value is there once `node` has run (-1: before the first one)
-  /// and moves *next behind them, up to one that does not hold: false. `values` are the method's,
-  /// by id.
-  bool hold(int32_t node, const TensorView* values, size_t* next) {
-    if (*next == entries_.size() || entries_[*next].after > node) return true;
-    return hold_due(node, values, next);
+  /// and moves *next behind them, up to one that does not hold: false. view(id) is a value of the
+  /// method.
+  template <class View>
+  bool hold(int32_t node, const View& view, size_t* next) {
+    for (; *next != entries_.size() && entries_[*next].after <= node; ++*next) {
+      if (!holds(*next, view(entries_[*next].value))) return false;
+    }
+    return true;
   }
   /// Why hold() was false the last time, kGuardFailed: "bool(x.sum() > 0) was true when exported,
   /// now false (model.py:12)", or "this input fails a check of the model: assert n < 10
@@ -58,8 +61,9 @@ class Guards {
 
   static Entry entry_of(const fb::Guard& guard);
   static Seen look_at(const Entry& guard, const TensorView& x);
-  static bool holds(const Entry& guard, const Seen& now);
-  bool hold_due(int32_t node, const TensorView* values, size_t* next);
+  static bool agrees(const Entry& guard, const Seen& now);
+  /// Notes why where it does not.
+  bool holds(size_t entry, const TensorView& x);
 
   size_t broken_ = 0;  ///< the entry that did not hold
   Seen now_;           ///< what it saw

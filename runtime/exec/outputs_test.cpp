@@ -7,6 +7,7 @@
 #include <memory>
 #include <random>
 
+#include "runtime/core/profile.h"
 #include "tests/support/branching_bundle.h"
 #include "tests/support/dynamic_bundle.h"
 #include "tests/support/loaded_bundle.h"
@@ -215,6 +216,7 @@ TEST(OutputsOfVariants, EachHasItsOwnSize) {
 }
 
 TEST(OutputsOfSizes, StayBoundAtOtherSizes) {
+  if (!kDynamicShapes) GTEST_SKIP() << "the embedded profile";
   const Loaded bundle(test::dynamic_bundle());
   Session session = test::make(bundle.method());
   const Memory total(3 * 64), mask(3 * 64);

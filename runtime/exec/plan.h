@@ -2,12 +2,14 @@
 
 #include "runtime/bundle/program_state.h"
 #include "runtime/core/array.h"
+#include "runtime/core/profile.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/services.h"
 
 namespace lazyrt {
 
-constexpr int kMostSpaces = 1 + BackendServices::kMaxBackends;
+constexpr int kDeviceSlots = kDevices ? BackendServices::kMaxBackends : 1;
+constexpr int kMostSpaces = kDevices ? 1 + kDeviceSlots : 1;
 static_assert(kMostSpaces <= 8, "Placement has a bit of a byte for each");
 
 /// A node with what runs it.

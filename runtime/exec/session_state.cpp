@@ -240,8 +240,7 @@ Fault SessionState::wait_with_memory(size_t i, const TensorView& tensor, size_t 
 Fault SessionState::find_space(size_t output, const Backend* device, uint8_t* space) {
   *space = kHostSpace;
   if (device == nullptr) return {};
-  if (!kDevices) return no_devices();
-  for (const Backend* b = options_.backend; b != nullptr; b = b->fallback) {
+  for (const Backend* b = options_.backend; kDevices && b != nullptr; b = b->fallback) {
     if (b != device || b->device == nullptr) continue;
     int slot = 0;
     LAZYRT_RETURN_IF_ERROR(services_.find_or_open(*b, &slot));

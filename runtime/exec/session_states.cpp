@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "runtime/exec/variant.h"
+#include "runtime/exec/shared_memory.h"
 
 namespace lazyrt {
 

@@ -5,7 +5,7 @@
 #include "runtime/core/profile.h"
 #include "runtime/exec/block.h"
 #include "runtime/exec/device_memory.h"
-#include "runtime/exec/placement.h"
+#include "runtime/exec/plan.h"
 #include "runtime/platform/threads.h"
 
 namespace lazyrt {
@@ -80,7 +80,7 @@ class SessionStates {
   uint64_t bytes_ = 0;
   uint64_t device_bytes_ = 0;  ///< atomic
   Block block_;
-  DeviceBlock device_blocks_[BackendServices::kMaxBackends];
+  DeviceBlock device_blocks_[kDeviceSlots];
   Array<uint8_t*> places_;  ///< per state: where it is in block_
   Array<Table> tables_;     ///< per state
 };

@@ -30,18 +30,15 @@ Fault copy_out(void* state, const RunContext& context) {
 
 }  // namespace
 
-Fault Variant::make_watcher(const ProgramState& program, size_t number, const fb::Method& texts,
-                            const Watch& watch, CountedMemory* memory) {
-  return watcher_.make(&watch, number, texts, *program.ops, memory->allocator());
-}
-
-Fault Variant::make_plan(const ProgramState& program, const fb::Method& method,
+Fault Variant::make_plan(const ProgramState& program, size_t number, const fb::Method& method,
                          const fb::Method& texts, const SessionOptions& options,
                          CountedMemory* memory, BackendServices* services) {
   texts_ = &texts;
   ops_ = program.ops;
   allocator_ = memory->allocator();
   services_ = services;
+  if (kCanWatch && options.watch != nullptr)
+    LAZYRT_RETURN_IF_ERROR(watcher_.make(options.watch, number, texts, *ops_, allocator_));
   Planner planner(program, method, *options.backend, memory, services, &plan_);
   planner.end_segments_behind(watcher_.tapped_nodes());
   LAZYRT_RETURN_IF_ERROR(planner.choose_all());
@@ -481,11 +478,12 @@ Fault Variant::broken_guard() {
 }
 
 Fault Variant::run_steps(const RunStop& stop) {
+  const auto view = [this](size_t id) -> const TensorView& { return values_[id]; };
   size_t next_guard = 0;
   const bool observed = times_.size() != 0 || watcher_.is_active();
   for (size_t i = 0; i < steps_.size(); ++i) {
     Step& step = steps_[i];
-    if (!guards_.hold(step.after, values_.data(), &next_guard)) return broken_guard();
+    if (!guards_.hold(step.after, view, &next_guard)) return broken_guard();
     const Fault status = stop.is_due() ? stop.status()
                          : observed    ? run_step(i)
                                        : step.run(step.state, step.context);
@@ -493,7 +491,7 @@ Fault Variant::run_steps(const RunStop& stop) {
     step.context.rebind = false;
   }
   const auto last = static_cast<int32_t>(plan_.nodes().size()) - 1;
-  return guards_.hold(last, values_.data(), &next_guard) ? Fault() : broken_guard();
+  return guards_.hold(last, view, &next_guard) ? Fault() : broken_guard();
 }
 
 /// Nothing of a run goes on after it. What a device says late is the run's error.
@@ -538,13 +536,7 @@ void Variant::describe_node(size_t node, NodeInfo* info) const {
   info->op = planned.op->name;
   info->backend = planned.backend->name;
   if (planned.fallback_reason != nullptr) info->fallback_reason = planned.fallback_reason;
-  const int32_t source = texts_->nodes()->Get(static_cast<uint32_t>(node))->source();
-  if (source < 0) return;
-  const fb::Source& s = *texts_->sources()->Get(static_cast<uint32_t>(source));
-  info->aten = text_of(s.aten());
-  info->module_path = text_of(s.module_path());
-  info->file = text_of(s.file());
-  info->line = s.line();
+  describe_source(*texts_, texts_->nodes()->Get(static_cast<uint32_t>(node))->source(), info);
 }
 
 void Variant::describe_copy(const PlannedStep& step, bool is_skipped, NodeInfo* info) const {

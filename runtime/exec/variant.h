@@ -1,28 +1,12 @@
 #pragma once
 
-#include "runtime/core/profile.h"
-#include "runtime/exec/device_memory.h"
 #include "runtime/exec/guards.h"
 #include "runtime/exec/planner.h"
 #include "runtime/exec/run_stop.h"
+#include "runtime/exec/shared_memory.h"
 #include "runtime/exec/watcher.h"
 
 namespace lazyrt {
-
-inline Fault no_memory_for_session() {
-  return Fault(Error::kOutOfMemory, "no memory for a session");
-}
-
-inline Fault no_devices() {
-  return Fault(Error::kUnsupported,
-               "this runtime was built with LAZYRT_PROFILE=embedded: no devices");
-}
-
-/// What the variants of a session share. Owned by the session.
-struct SharedMemory {
-  SpaceMemory spaces[kMostSpaces];
-  Span<uint8_t* const> states;  ///< on the host, per state of the method
-};
 
 /// What a run needs of a step: a kernel with its operands, or what stands before a device.
 struct Step {
@@ -52,12 +36,6 @@ struct Movable {
   bool is_bound = false;  ///< of an output: the caller's
 };
 
-/// Where a state may live, a bit for each space.
-struct StateHome {
-  uint8_t allowed = UINT8_MAX;  ///< by all programs of the method
-  uint8_t wanted = 0;           ///< by some
-};
-
 /// One of a method's programs, made ready to run in a session's memory. Neither a run nor its
 /// results read the bundle's metadata; only messages and NodeInfo take their texts from it.
 class Variant {
@@ -66,15 +44,13 @@ class Variant {
   Variant(const Variant&) = delete;
   Variant& operator=(const Variant&) = delete;
 
-  /// Tells `options.watch` of what this does. `number`: this variant's in the method. REQUIRES: if
-  /// it is called, before make_plan, with the same arguments.
-  Fault make_watcher(const ProgramState& program, size_t number, const fb::Method& texts,
-                     const Watch& watch, CountedMemory* memory);
-  /// Chooses and prepares the kernels. `texts`: the method of the file that `method` was made of,
-  /// or is. REQUIRES: called once, first; all but `program` and `method` outlive this, and the
-  /// program's constants and operators do.
-  Fault make_plan(const ProgramState& program, const fb::Method& method, const fb::Method& texts,
-                  const SessionOptions& options, CountedMemory* memory, BackendServices* services);
+  /// Chooses and prepares the kernels, and tells `options.watch` of what this does. `number`: this
+  /// variant's in the method; `texts`: the method of the file that `method` was made of, or is.
+  /// REQUIRES: called once, first; all but `program` and `method` outlive this, and the program's
+  /// constants and operators do.
+  Fault make_plan(const ProgramState& program, size_t number, const fb::Method& method,
+                  const fb::Method& texts, const SessionOptions& options, CountedMemory* memory,
+                  BackendServices* services);
   /// Takes from *homes, per state, the spaces where it cannot live for this program: beside the
   /// host's, all but the one where all its readers are and where it is made. REQUIRES: after
   /// make_plan, with the same method.
@@ -87,7 +63,12 @@ class Variant {
   /// Gives every value its memory. REQUIRES: called once, after that, with the same method.
   Fault make_values(const fb::Method& method, const SharedMemory& memory, bool profile);
 
-  const Plan& plan() const { return plan_; }
+  uint64_t workspace_bytes(int space = kHostSpace) const { return plan_.workspace_bytes(space); }
+  uint64_t packed_weight_bytes() const { return plan_.packed_weight_bytes(); }
+  /// Whether something runs in this space.
+  bool uses(int space) const { return plan_.uses(space); }
+  /// Nodes, and copies between spaces.
+  size_t line_count() const { return plan_.line_count(); }
   size_t guard_count() const { return guards_.count(); }
   size_t output_count() const { return outputs_.size(); }
   /// Of what it keeps, but for the memory of values and what kernels hold.

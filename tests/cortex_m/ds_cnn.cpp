@@ -7,6 +7,7 @@
 #include "lazyrt/runtime.h"
 #include "lazyrt/static_memory.h"
 #include "platforms/baremetal/semihosting.h"
+#include "runtime/core/profile.h"
 #include "tests/cortex_m/print.h"
 #include "tests/cortex_m/stack.h"
 
@@ -79,6 +80,9 @@ Status check_least(size_t least) {
 constexpr size_t kLeastArena = 2 * 25 * 5 * 64 * sizeof(float);
 static_assert(ds_cnn::forward::kArenaBytes <= kLeastArena + kLeastArena / 20);
 
+/// What Program and Session take beside the arena; the aim of issue 13 is 4 KB.
+constexpr size_t kMostBeyondArena = 2700;
+
 /// Of loading, making a session, running it; printing included.
 constexpr size_t kMostStack = 4200;
 
@@ -92,10 +96,11 @@ Status run_all() {
         static_cast<unsigned>(stack));
   if (stack > kMostStack) return Status(Error::kInternal, "more stack than before");
   if (!(error <= 1e-5f)) return Status(Error::kInternal, "wrong results");
-  // It was made by a runtime whose plan has copies of the attributes, which this one leaves in
-  // flash.
-  if (sizeof(buffer) > peak + peak / 9)
-    return Status(Error::kInternal, "the header asks for more than a ninth too much");
+  if (!kDynamicShapes && peak > ds_cnn::forward::kArenaBytes + kMostBeyondArena)
+    return Status(Error::kInternal, "more memory beyond the arena than before");
+  // The header's size was measured in a runtime of the full profile.
+  if (sizeof(buffer) > peak + peak / (kDynamicShapes ? 9 : 4))
+    return Status(Error::kInternal, "the header asks for too much");
   return check_least(peak);
 }
 

@@ -5,7 +5,7 @@
 namespace lazyrt::test {
 
 /// The file of a method of these values and guards, of which many may be one table; with 64 bytes
-/// of constants, and `room` bytes of text for what they are charged.
+/// of constants, and `room` bytes that no offset leads to, for what they are charged.
 inline AlignedBytes file_of_shared_tables(
     flatbuffers::FlatBufferBuilder& b,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fb::Value>>> values,
@@ -17,8 +17,8 @@ inline AlignedBytes file_of_shared_tables(
   method.add_guards(guards);
   method.add_arena_bytes(64);
   const std::vector<flatbuffers::Offset<fb::Method>> methods = {method.Finish()};
-  const std::string producer(room, 'x');
-  b.Finish(fb::CreateBundleDirect(b, producer.c_str(), &methods), fb::BundleIdentifier());
+  b.CreateString(std::string(room, 'x'));
+  b.Finish(fb::CreateBundleDirect(b, "", &methods), fb::BundleIdentifier());
   BundleParts parts;
   parts.constants.resize(64);
   return write_bundle({b.GetBufferPointer(), b.GetSize()}, parts);

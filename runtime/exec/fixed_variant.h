@@ -1,0 +1,128 @@
+#pragma once
+
+#include "runtime/exec/guards.h"
+#include "runtime/exec/run_stop.h"
+#include "runtime/exec/services.h"
+#include "runtime/exec/shared_memory.h"
+
+namespace lazyrt {
+
+/// A Variant of builds with fixed sizes, the host's memory and no Watch: what it answers is the
+/// same. The bundle's metadata stays where it is, so a run reads shapes, operands and places there,
+/// and all that is kept is a few words for each node and value.
+class FixedVariant {
+ public:
+  FixedVariant() = default;
+  FixedVariant(const FixedVariant&) = delete;
+  FixedVariant& operator=(const FixedVariant&) = delete;
+  ~FixedVariant();
+
+  /// Chooses and prepares the kernels. `number` is the variant's in the method, `texts` is
+  /// `method`. REQUIRES: called once, first; all arguments outlive this.
+  Fault make_plan(const ProgramState& program, size_t number, const fb::Method& method,
+                  const fb::Method& texts, const SessionOptions& options, CountedMemory* memory,
+                  BackendServices* services);
+  static Fault narrow_homes(const fb::Method&, Array<StateHome>*) { return {}; }
+  static Fault make_steps_list(const ProgramState&, const fb::Method&, const SessionOptions&,
+                               CountedMemory*, Span<const uint8_t>) {
+    return {};
+  }
+  /// Gives every value its memory. REQUIRES: called once, after that, with the same method.
+  Fault make_values(const fb::Method& method, const SharedMemory& memory, bool profile);
+
+  uint64_t workspace_bytes(int = kHostSpace) const { return workspace_bytes_; }
+  uint64_t packed_weight_bytes() const { return packed_weight_bytes_; }
+  static bool uses(int) { return false; }
+  size_t line_count() const { return nodes_.size(); }
+  size_t guard_count() const { return guards_.count(); }
+  size_t output_count() const { return outputs_.size(); }
+  uint64_t bytes() const {
+    return nodes_.bytes() + guards_.bytes() + inputs_.bytes() + outputs_.bytes() + data_.bytes() +
+           operands_.bytes() + times_.bytes();
+  }
+
+  TensorView input(size_t i) const;
+  TensorView output(size_t i) const { return view_of(output_value(i)); }
+  void point_input(size_t i, void* data) {
+    if (inputs_[i] == data) return;
+    inputs_[i] = static_cast<uint8_t*>(data);
+    stale_ = true;
+  }
+  void release_outputs();
+  bool bind_output(size_t i, void* data, int space);
+  const uint8_t* home_of_output(size_t i) const;
+
+  Fault run(const RunStop& stop);
+  bool broke_guard() const { return broke_guard_; }
+  const Guards& guards() const { return guards_; }
+  Fault why_broken() const { return guards_.why(*method_); }
+  TensorView next_of_state(size_t k) const;
+
+  NodeInfo line(size_t i) const;
+  static void continue_from(FixedVariant*) {}
+  uint64_t guard_refusals(size_t guard) const { return guards_.refusals(guard); }
+
+ private:
+  /// What runs a node.
+  struct Node {
+    const Kernel* kernel = nullptr;  ///< nullptr: not chosen yet
+    void* state = nullptr;
+    char* fallback_reason = nullptr;  ///< owned; nullptr: the session's own backend
+    int slot = 0;                     ///< of the backend
+  };
+  /// An output in memory that moves with it: what a node makes, alone or with other outputs, the
+  /// first of which says where it is.
+  struct Output {
+    static constexpr uint32_t kNone = UINT32_MAX;
+    uint32_t first = kNone;    ///< kNone: it is elsewhere
+    uint32_t root = 0;         ///< the first value in its memory
+    uint8_t* place = nullptr;  ///< of the first: the caller's; nullptr: the arena
+  };
+  /// Atomic each: written by the thread that runs, read by any.
+  struct NodeTime {
+    uint64_t nanoseconds = 0;
+    uint64_t runs = 0;
+  };
+
+  const fb::Value& value(size_t id) const {
+    return *method_->values()->Get(static_cast<uint32_t>(id));
+  }
+  const fb::Node& node(size_t i) const { return *method_->nodes()->Get(static_cast<uint32_t>(i)); }
+  uint32_t output_value(size_t i) const {
+    return static_cast<uint32_t>(method_->outputs()->Get(static_cast<uint32_t>(i))->value());
+  }
+  TensorView view_of(size_t id) const;
+  NodePlace place_of(size_t index) const { return node_place(*method_, index, *program_->ops); }
+  Fault at_node(size_t index, const Fault& fault) const {
+    return fault.ok() ? fault : place_of(index).of(index, fault);
+  }
+  Fault make_tables(size_t* most_operands);
+  Fault choose(size_t index, const Backend& first, TensorSpec* specs);
+  Fault try_backend(const Backend& backend, const NodeSpec& spec, Node* node);
+  Fault keep_reason(const Status& why, Node* node) const;
+  Fault find_outputs();
+  void place_values();
+  Fault run_nodes(const RunStop& stop);
+  Fault run_node(size_t index);
+
+  const ProgramState* program_ = nullptr;
+  const fb::Method* method_ = nullptr;
+  BackendServices* services_ = nullptr;
+  Allocator allocator_;
+  uint64_t workspace_bytes_ = 0;
+  uint64_t packed_weight_bytes_ = 0;
+  uint8_t* arena_ = nullptr;
+  void* workspace_ = nullptr;
+  Span<uint8_t* const> states_;
+  Array<Node> nodes_;
+  Array<uint8_t*> inputs_;      ///< per input: where the next run reads it
+  Array<Output> outputs_;       ///< per output
+  Array<uint8_t*> data_;        ///< per value: where it is
+  Array<TensorView> operands_;  ///< of the node that runs
+  Array<NodeTime> times_;       ///< per node; empty unless profiling
+  Guards guards_;
+  bool broke_guard_ = false;
+  bool stale_ = true;  ///< data_ is out of date, or a node has not seen all of it
+};
+
+}  // namespace lazyrt

@@ -1,0 +1,79 @@
+#pragma once
+
+// Reads of FlatBuffers' tables as calls instead of in line, for programs that are to be small: the
+// build includes this before everything else where it optimizes for size.
+
+#include "flatbuffers/flatbuffers.h"
+
+#define LAZYRT_CALLED __attribute__((noinline)) inline
+
+namespace lazyrt::fb {
+
+struct Binding;
+struct Blob;
+struct Guard;
+struct KeyValue;
+struct Literal;
+struct Method;
+struct Node;
+struct Patch;
+struct Sample;
+struct Source;
+struct State;
+struct Symbol;
+struct Term;
+struct Value;
+
+/// What an offset leads to, nullptr where the field is not stored.
+LAZYRT_CALLED uint8_t* follow(flatbuffers::Table* table, flatbuffers::voffset_t field) {
+  uint8_t* at = table->GetAddressOf(field);
+  return at == nullptr ? at : at + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(at);
+}
+
+}  // namespace lazyrt::fb
+
+namespace flatbuffers {
+
+#define LAZYRT_NUMBER(type)                                                         \
+  template <>                                                                       \
+  LAZYRT_CALLED type Table::GetField<type>(voffset_t field, type otherwise) const { \
+    const uint8_t* at = GetAddressOf(field);                                        \
+    return at == nullptr ? otherwise : ReadScalar<type>(at);                        \
+  }
+LAZYRT_NUMBER(uint8_t)
+LAZYRT_NUMBER(int32_t)
+LAZYRT_NUMBER(uint32_t)
+LAZYRT_NUMBER(int64_t)
+LAZYRT_NUMBER(uint64_t)
+LAZYRT_NUMBER(float)
+LAZYRT_NUMBER(double)
+#undef LAZYRT_NUMBER
+
+#define LAZYRT_POINTER(...)                                                          \
+  template <>                                                                        \
+  inline const __VA_ARGS__* Table::GetPointer<const __VA_ARGS__*>(voffset_t field) { \
+    return reinterpret_cast<const __VA_ARGS__*>(lazyrt::fb::follow(this, field));    \
+  }
+#define LAZYRT_TABLES(table) LAZYRT_POINTER(Vector<Offset<lazyrt::fb::table>>)
+LAZYRT_POINTER(String)
+LAZYRT_POINTER(Vector<int32_t>)
+LAZYRT_POINTER(Vector<int64_t>)
+LAZYRT_POINTER(Vector<const lazyrt::fb::Patch*>)
+LAZYRT_POINTER(Vector<const lazyrt::fb::Term*>)
+LAZYRT_TABLES(Binding)
+LAZYRT_TABLES(Blob)
+LAZYRT_TABLES(Guard)
+LAZYRT_TABLES(KeyValue)
+LAZYRT_TABLES(Literal)
+LAZYRT_TABLES(Method)
+LAZYRT_TABLES(Node)
+LAZYRT_TABLES(Sample)
+LAZYRT_TABLES(Source)
+LAZYRT_TABLES(State)
+LAZYRT_TABLES(Symbol)
+LAZYRT_TABLES(Value)
+#undef LAZYRT_TABLES
+#undef LAZYRT_POINTER
+#undef LAZYRT_CALLED
+
+}  // namespace flatbuffers
