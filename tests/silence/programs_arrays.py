@@ -316,6 +316,16 @@ def sum_of_arrays_in_two_orders():
     return lambda x: x * (x.numpy().T.copy().T + other).strides[0] + (x.numpy() + other).strides[0]
 
 
+@case(BOTH[0], BOTH)
+def view_or_copy_that_is_written():
+    def program(a):
+        b = a.reshape(-1)
+        b[0] = 50
+        return torch.from_numpy(a.copy())
+
+    return program
+
+
 class KeptInFortran(nn.Module):
     def __init__(self):
         super().__init__()

@@ -144,6 +144,24 @@ def length_of_its_sum_with_a_list(box):
     return len([] + box)
 
 
+@appended
+def length_that_is_caught(box):
+    try:
+        return list.__len__(box)
+    except TypeError:
+        return 0
+
+
+@appended
+def length_of_what_is_a_list_by_type(box):
+    return len(box) if type(box) is not list else list.__len__(box)
+
+
+@sized_by(list, lambda box, value: box.append(value), expect=("right", "failed"))
+def type_of_a_list(box):
+    return 0 if type(box) is list else 49
+
+
 @keyed
 def length_of_the_class_dict(box):
     return dict.__len__(box)

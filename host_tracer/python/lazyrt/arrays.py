@@ -173,6 +173,7 @@ class LazyArray:
         """The same elements under another shape: a copy where no strides give it."""
         if options or has_carriers(shape):
             return self.values().reshape(*with_plain(shape), **options)
+        LazyArray.asked = True
         order = _order(torch.Tensor.reshape, self.order, *shape)
         is_view = order._base is not None or order is self.order
         return LazyArray((self.tensor if is_view else self.tensor.clone()).reshape(*shape), order)

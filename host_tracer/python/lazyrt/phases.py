@@ -18,7 +18,7 @@ from lazyrt.arrays import LazyArray, targets_of_writes
 from lazyrt.errors import ExportError
 from lazyrt.reach import Contents, Held, Reach, TupleAt, copy_of
 from lazyrt.tensors import is_lazy
-from lazyrt.watch import WatchedAttributes, can_watch, can_watch_attribute, unwatched, watched
+from lazyrt.watch import WatchedAttributes, WatchedErrors, can_watch, can_watch_attribute, unwatched, watched
 
 MOST_PHASES = 16
 PATIENCE = 3
@@ -315,7 +315,7 @@ class Call:
         self.watched = []  # what stands for containers
         self.left = []  # (path, tensor) of all that the program holds when it is done
         self._place = place
-        self._attributes = WatchedAttributes(self._report)
+        self._attributes, self._errors = WatchedAttributes(self._report), WatchedErrors(self._report_all)
         program = phases.program
         self.registered = {**program.parameters(), **program.buffers()}
         self.registered_ids = {id(tensor) for tensor in self.registered.values()}
@@ -409,6 +409,8 @@ class Call:
         for path in sorted(self.phases.ignored & picture.owners.keys() - picture.containers.keys()):
             if can_watch_attribute(*picture.owners[path]):
                 self._attributes.add(path, *picture.owners[path])
+        if self.watched:
+            self._errors.install()
 
     def _in_tuple(self, given, path, index, value):
         """(what holds the tuple at the path, under which name, that tuple with a new item)"""
@@ -420,8 +422,13 @@ class Call:
     def _report(self, path):
         self.reads.setdefault(path, self._place())
 
+    def _report_all(self):
+        for path in self.phases.ignored & self.phase.picture.containers.keys():
+            self._report(path)
+
     def stop_watching(self):
         self._attributes.remove()
+        self._errors.remove()
 
     @torch.no_grad()
     def as_returned(self, output):

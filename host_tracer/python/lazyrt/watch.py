@@ -1,11 +1,13 @@
 """Whether a program reads what it keeps: containers and attributes that tell when somebody looks at them.
 
 Reads are seen, not guessed: in place of a container lies another object that passes for it, an attribute is put behind a descriptor on the
-class of its owner. The object is no container to C code: what would read it past its methods (`list.__len__(self.log)`, heapq) raises."""
+class of its owner. The object is no container to C code: what would read it past its methods (`list.__len__(self.log)`, heapq) raises, which is seen."""
 
 import collections
+import sys
 
 from lazyrt.code_names import is_python_class
+from lazyrt.tensors import HERE
 
 _WRITES = {
     list: {"append", "extend", "insert", "clear", "__iadd__"},
@@ -109,6 +111,33 @@ def watched(container, report, others):
 def unwatched(value):
     """The container that a watched one stands for."""
     return value._container if is_watched(value) else value
+
+
+class WatchedErrors:
+    """While installed, report() is called when the program's Python meets an error as C code raises it for what is no container, be it caught."""
+
+    def __init__(self, report):
+        self._report, self._before, self._installed = report, None, False
+
+    def install(self):
+        self._before, self._installed = sys.gettrace(), True
+        sys.settrace(self._begin)
+
+    def remove(self):
+        if self._installed:
+            sys.settrace(self._before)
+            self._installed = False
+
+    def _begin(self, frame, event, value):
+        if frame.f_code.co_filename.startswith(HERE):
+            return None
+        frame.f_trace_lines = False
+        return self._look
+
+    def _look(self, frame, event, value):
+        if event == "exception" and issubclass(value[0], (TypeError, ValueError, SystemError)):
+            self._report()
+        return self._look
 
 
 class WatchedAttributes:
