@@ -216,6 +216,16 @@ def flat_and_shape_that_are_written():
     return program
 
 
+@case(IDS[0], IDS)
+def added_at_places():
+    def program(a):
+        a = a.copy()
+        np.add.at(a, [0, 0, 2], a[:1] * 0 + 5)
+        return torch.from_numpy(a)
+
+    return program
+
+
 # ------------------------------------------------------------------------ casts
 
 
