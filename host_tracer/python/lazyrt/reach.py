@@ -64,7 +64,7 @@ _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, ty
 _CODE = (types.FunctionType, staticmethod, classmethod, property, functools.partialmethod, functools.cached_property)
 _BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "dumps", "dump", "__reduce_ex__", "get_referents"}  # what reads attributes unseen
 _HEAPS = {"heappush", "heappop", "heappushpop", "heapreplace", "heapify"}  # what reads lists unseen
-_SIZES = {"getsizeof", "__sizeof__", "type(x)"}  # what reads containers unseen, or sees that they are others
+_SIZES = {"getsizeof", "__sizeof__", "get_referents", "get_objects", "get_referrers", "type(x)"}  # what reads containers unseen, or sees that they are others
 Held = collections.namedtuple("Held", "tensor content")  # a tensor, and a token that is equal for equal contents
 CARRIERS: set = set()  # types of numbers that know the lazy tensor that they are the value of
 

@@ -6,6 +6,8 @@ class of its owner. The object is no container to C code: what would read it pas
 import collections
 import sys
 
+from torch.utils import _pytree
+
 from lazyrt.code_names import is_python_class
 from lazyrt.tensors import HERE
 
@@ -89,8 +91,18 @@ def _like_of(kind):
             members.update(__add__=_adds, __radd__=_adds_to)
         made = type(kind.__name__, (_Watched,), {**members, "__slots__": (), "__hash__": None, "__class__": property(lambda self: kind)})
         _ABSTRACT[family].register(made)
+        _register_node(kind, made)
         _classes[kind] = made
     return _classes[kind]
+
+
+def _register_node(kind, made):
+    """torch's trees go by type(x)."""
+    node = _pytree.SUPPORTED_NODES.get(kind)
+    if node is not None:
+        keyed = node.flatten_with_keys_fn
+        _pytree.SUPPORTED_NODES[made] = node._replace(type=made, flatten_fn=lambda value: node.flatten_fn(_plain(value)),
+                                                      flatten_with_keys_fn=keyed and (lambda value: keyed(_plain(value))))
 
 
 def is_watched(value):
