@@ -110,6 +110,7 @@ class Phases:
         self.unread = set()  # the same, and states that are written alone, when all is explored
         self.now_symbolic, self.now_numbers, self.now_arrays = frozenset(), frozenset(), frozenset()
         self.reads = {}  # path -> where a call reads what an earlier one left there
+        self.reported = {}  # path -> where any call, be it one that failed, was seen to read it
         self._trials, self._before_trials = [], None  # sets of paths that are yet to be left alone
         self.written = set()  # names of the registered parameters and buffers that calls write
         self.first = Phase(self.look())
@@ -199,7 +200,8 @@ class Phases:
             self._trials = [*single, set(self.ignored)] if 1 < len(single) <= _MOST_TRIALS else [set(self.ignored)]
             self._before_trials = set(self.ignored), dict(self.reads)
         left_alone = self._trials.pop(0)
-        self.ignored, self.reads = self._before_trials[0] - left_alone, {**dict.fromkeys(left_alone), **self._before_trials[1]}
+        reads = {path: self.reported.get(path) for path in left_alone}
+        self.ignored, self.reads = self._before_trials[0] - left_alone, {**reads, **self._before_trials[1]}
         return True
 
     def _stop_following(self, place):
@@ -420,7 +422,7 @@ class Call:
         return owner, name, _like(before, items)
 
     def _report(self, path):
-        self.reads.setdefault(path, self._place())
+        self.phases.reported[path] = self.reads.setdefault(path, self._place())
 
     def _report_all(self):
         for path in self.phases.ignored & self.phase.picture.containers.keys():
