@@ -78,8 +78,10 @@ void wrap_results(CaptureSession& session, torch::jit::Stack* stack, size_t coun
 }
 
 constexpr const char* kOutside =
-    " was called on a lazy tensor outside of its capture: in another thread (a pool's, say), which a "
-    "capture does not follow, or after the call. Call the model's layers in the thread of the model";
+    " was called on a lazy tensor outside of its capture: in another thread (a pool's, say), which "
+    "a "
+    "capture does not follow, or after the call. Call the model's layers in the thread of the "
+    "model";
 
 /// Below Functionalize its wrappers are off, and what is called there must not wrap again.
 bool below_functionalize() {

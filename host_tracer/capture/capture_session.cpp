@@ -430,7 +430,10 @@ void CaptureSession::report_write(const Watched& leaf) {
     finding.severity = Severity::kError;
     finding.id = "parameter-written";
     finding.message = "the program writes in place into parameter " + name;
-    finding.suggestion = "make it a buffer (register_buffer): buffers may be written";
+    finding.suggestion =
+        "make it a buffer (register_buffer): buffers may be written. Of an Embedding with "
+        "max_norm, "
+        "limit all rows once (weight.renorm_(2, 0, max_norm)) and export it with max_norm = None";
   } else {
     finding.id = "state";
     const std::string what =

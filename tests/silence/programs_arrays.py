@@ -216,6 +216,16 @@ def flat_and_shape_that_are_written():
     return program
 
 
+@case(IDS[0], IDS)
+def added_at_places():
+    def program(a):
+        a = a.copy()
+        np.add.at(a, [0, 0, 2], a[:1] * 0 + 5)
+        return torch.from_numpy(a)
+
+    return program
+
+
 # ------------------------------------------------------------------------ casts
 
 
@@ -314,6 +324,16 @@ def transposed_array_asked_for_strides():
 def sum_of_arrays_in_two_orders():
     other = np.asfortranarray(np.ones((2, 3), np.float32))
     return lambda x: x * (x.numpy().T.copy().T + other).strides[0] + (x.numpy() + other).strides[0]
+
+
+@case(BOTH[0], BOTH)
+def view_or_copy_that_is_written():
+    def program(a):
+        b = a.reshape(-1)
+        b[0] = 50
+        return torch.from_numpy(a.copy())
+
+    return program
 
 
 class KeptInFortran(nn.Module):

@@ -187,3 +187,131 @@ def text_of_an_array_as_the_answer():
 @case((X,), [(X,), (X * 2,)], expect=("right",))
 def text_of_the_shape_of_an_array():
     return lambda x: x * (2 if str(np.zeros(x.numpy().shape)) == "[0. 0.]" else 1)
+
+
+# ------------------------------------------------------------------------ truths that decide what is told
+
+
+class EveryFifth(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.steps, self.verbose = 0, True
+
+    def forward(self, x):
+        self.steps += 1
+        if self.verbose and self.steps % 5 == 0:
+            print(f"step {self.steps}", x.mean().item())
+            log.info("mean %.3f", float(x.mean()))
+        return x * 2
+
+
+@case((X,), [(X * i,) for i in range(12)], expect=("right",))
+def told_every_fifth_step():
+    return EveryFifth()
+
+
+@case((X,), [(X,), (X * 100,), (X * float("nan"),)], expect=("right",))
+def told_of_what_is_no_number():
+    def program(x):
+        if x.isnan().any() or not x.abs().max().item() < 50:
+            print("strange", x.max())
+        return x * 2
+
+    return program
+
+
+class Decides(nn.Module):
+    """What is done on a truth is more than told."""
+
+    def __init__(self, step):
+        super().__init__()
+        self.kept, self.step = [], step
+
+    def forward(self, x, ids):
+        self.kept.clear()
+        self.step(self, ids)
+        return x * (2 if self.kept else 1)
+
+    def keep(self, value=1):
+        self.kept.append(value)
+        return value
+
+    @property
+    def kept_as_it_is_asked_for(self):
+        return self.keep()
+
+
+def deciding(step):
+    def make():
+        return Decides(step)
+
+    make.__name__ = step.__name__
+    return case(IDS[0], IDS, expect=("refused", "failed"))(make)
+
+
+@deciding
+def told_by_a_method_that_keeps(self, ids):
+    if ids[2] > 1000:
+        print(self.keep())
+
+
+@deciding
+def told_by_a_property_that_keeps(self, ids):
+    if ids[2].item() > 1000:
+        print(self.kept_as_it_is_asked_for)
+
+
+@deciding
+def told_beside_what_is_kept(self, ids):
+    if ids[2] > 1000:
+        print("large")
+        self.keep()
+
+
+@deciding
+def told_or_kept(self, ids):
+    if ids[2] < 1000:
+        print("small")
+    else:
+        self.keep()
+
+
+@deciding
+def told_after_another_question_that_keeps(self, ids):
+    if ids[2] > 1000 and self.keep():
+        print("large")
+
+
+@deciding
+def told_after_a_chain_of_questions(self, ids):
+    if 1000 < ids[2].item() < self.keep(5000):
+        print("large")
+
+
+@deciding
+def told_where_the_error_is_caught(self, ids):
+    try:
+        if ids[2] > 1000:
+            print("%d" % "large")
+    except TypeError:
+        self.keep()
+
+
+@deciding
+def told_to_what_keeps(self, ids):
+    if ids[2] > 1000:
+        print("7", file=Tee(self.kept))
+
+
+@deciding
+def told_as_something_is_kept(self, ids):
+    if ids[2] > 1000:
+        print(*map(self.keep, range(3)), f"{self.keep()}", end=str(self.keep()))
+
+
+@deciding
+def truth_that_is_kept(self, ids):
+    if large := ids[2].item() > 1000:
+        print("large")
+    if large:
+        self.keep()

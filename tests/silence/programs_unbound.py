@@ -4,6 +4,7 @@ import array
 import collections
 import copy
 import functools
+import gc
 import heapq
 import operator
 
@@ -142,6 +143,59 @@ def length_after_the_heap_took_one(box):
 @appended
 def length_of_its_sum_with_a_list(box):
     return len([] + box)
+
+
+@appended
+def length_by_the_garbage_collector(box):
+    return len(gc.get_referents(box))
+
+
+@appended
+def leaves_of_a_tree_of_torch(box):
+    return len(torch.utils._pytree.tree_leaves(box))
+
+
+@keyed
+def leaves_of_a_dict_of_torch(box):
+    return len(torch.utils._pytree.tree_leaves({"box": box}))
+
+
+@queued
+def leaves_of_a_deque_of_torch(box):
+    return len(torch.utils._pytree.tree_flatten((box, 1))[0]) - 1
+
+
+@appended
+def length_by_a_single_dispatch(box):
+    return dispatched(box)
+
+
+@functools.singledispatch
+def dispatched(box):
+    return 0
+
+
+@dispatched.register(list)
+def _(box):
+    return len(box)
+
+
+@appended
+def length_that_is_caught(box):
+    try:
+        return list.__len__(box)
+    except TypeError:
+        return 0
+
+
+@appended
+def length_of_what_is_a_list_by_type(box):
+    return len(box) if type(box) is not list else list.__len__(box)
+
+
+@sized_by(list, lambda box, value: box.append(value), expect=("right", "failed"))
+def type_of_a_list(box):
+    return 0 if type(box) is list else 49
 
 
 @keyed

@@ -96,6 +96,8 @@ class LazyArray:
         """Operators whose other side is an array of NumPy are ours; other functions get the values."""
         name = _UFUNCS.get(ufunc)
         targets_of_writes.extend(item for item in kwargs.get("out", ()) if type(item) is numpy.ndarray)
+        if method == "at" and type(inputs[0]) is LazyArray:
+            return inputs[0]._change(lambda held: ufunc.at(held, *map(_plain, with_plain(inputs[1:])), **kwargs))
         if name is None or method != "__call__" or kwargs:
             return self._call_with_values(getattr(ufunc, method), inputs, kwargs)
         left, right = inputs
@@ -173,6 +175,7 @@ class LazyArray:
         """The same elements under another shape: a copy where no strides give it."""
         if options or has_carriers(shape):
             return self.values().reshape(*with_plain(shape), **options)
+        LazyArray.asked = True
         order = _order(torch.Tensor.reshape, self.order, *shape)
         is_view = order._base is not None or order is self.order
         return LazyArray((self.tensor if is_view else self.tensor.clone()).reshape(*shape), order)

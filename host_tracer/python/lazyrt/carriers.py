@@ -362,6 +362,13 @@ def _within(bounds):
 _MOST_QUESTIONS = 256  # that a whole number answers one by one; more come from `n in range(30000)`
 
 
+def _truth(tensor):
+    """The truth of a lazy tensor leaves the graph, unless it only decides whether something is told."""
+    if Carrier._audience is not None and Carrier._audience.is_asked():
+        return bool(_tracer.peek(tensor).item())
+    return bool(tensor)
+
+
 def _compare(compare, a, b):
     """Python's answer, as a truth value that leaves the graph. `a` is a carrier."""
     if isinstance(a, LazyInt):
@@ -373,7 +380,7 @@ def _compare(compare, a, b):
     if _is_whole(a) and _is_whole(b) and not _fits(b):
         return compare(0, b)
     if _is_whole(a) and _is_whole(b):
-        return bool(compare(_integer(a), _integer(b)))
+        return _truth(compare(_integer(a), _integer(b)))
     if isinstance(b, Carrier):
         for value in (a, b):
             if _is_whole(value):
@@ -382,7 +389,7 @@ def _compare(compare, a, b):
         return _compare_whole(compare, a, float(b))
     elif _is_whole(b) and _as_float(b) != b:
         return _compare_between(compare, a, b)
-    return bool(compare(_real(a), _real(b)))
+    return _truth(compare(_real(a), _real(b)))
 
 
 def _compare_whole(compare, a, b):
@@ -390,9 +397,9 @@ def _compare_whole(compare, a, b):
     if not -2**63 <= b < 2**63:
         return compare(0.0, b)
     if compare in (operator.lt, operator.ge):
-        return bool(compare(a._tensor, math.ceil(b)))
+        return _truth(compare(a._tensor, math.ceil(b)))
     if compare in (operator.le, operator.gt) or b == math.floor(b):
-        return bool(compare(a._tensor, math.floor(b)))
+        return _truth(compare(a._tensor, math.floor(b)))
     return compare is operator.ne
 
 
@@ -408,9 +415,9 @@ def _compare_between(compare, a, b):
     near = _as_float(b)
     below = near if near < b else math.nextafter(near, -math.inf)
     if compare in (operator.lt, operator.le):
-        return bool(a._tensor <= below)
+        return _truth(a._tensor <= below)
     if compare in (operator.gt, operator.ge):
-        return bool(a._tensor > below)
+        return _truth(a._tensor > below)
     return compare is operator.ne
 
 
@@ -428,7 +435,7 @@ def _compare_with_numpy(compare, a, b):
     if isinstance(b, (numpy.integer, numpy.bool_)):
         return numpy.bool_(_compare(compare, a, int(b) if _is_whole(a) else float(b)))
     if type(b) in (numpy.float64, numpy.float32):
-        return numpy.bool_(bool(compare(a._real().to(torch.float64 if type(b) is numpy.float64 else torch.float32), float(b))))
+        return numpy.bool_(_truth(compare(a._real().to(torch.float64 if type(b) is numpy.float64 else torch.float32), float(b))))
     return None
 
 

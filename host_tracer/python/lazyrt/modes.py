@@ -517,6 +517,8 @@ class CaptureMode(TorchFunctionMode):
         tensor = args[0]
         if is_lazy(tensor) and tensor.dtype != torch.bool and tensor.numel() == 1:
             tensor = tensor != 0
+        if is_lazy(tensor) and tensor.numel() == 1 and self._numbers.audience.is_asked():
+            return bool(_tracer.peek(tensor.detach()).item())
         return func(tensor)
 
     def _int(self, func, args, kwargs):

@@ -18,7 +18,7 @@ from lazyrt.arrays import LazyArray, targets_of_writes
 from lazyrt.errors import ExportError
 from lazyrt.reach import Contents, Held, Reach, TupleAt, copy_of
 from lazyrt.tensors import is_lazy
-from lazyrt.watch import WatchedAttributes, can_watch, can_watch_attribute, unwatched, watched
+from lazyrt.watch import WatchedAttributes, WatchedErrors, can_watch, can_watch_attribute, unwatched, watched
 
 MOST_PHASES = 16
 PATIENCE = 3
@@ -110,6 +110,7 @@ class Phases:
         self.unread = set()  # the same, and states that are written alone, when all is explored
         self.now_symbolic, self.now_numbers, self.now_arrays = frozenset(), frozenset(), frozenset()
         self.reads = {}  # path -> where a call reads what an earlier one left there
+        self.reported = {}  # path -> where any call, be it one that failed, was seen to read it
         self._trials, self._before_trials = [], None  # sets of paths that are yet to be left alone
         self.written = set()  # names of the registered parameters and buffers that calls write
         self.first = Phase(self.look())
@@ -199,7 +200,8 @@ class Phases:
             self._trials = [*single, set(self.ignored)] if 1 < len(single) <= _MOST_TRIALS else [set(self.ignored)]
             self._before_trials = set(self.ignored), dict(self.reads)
         left_alone = self._trials.pop(0)
-        self.ignored, self.reads = self._before_trials[0] - left_alone, {**dict.fromkeys(left_alone), **self._before_trials[1]}
+        reads = {path: self.reported.get(path) for path in left_alone}
+        self.ignored, self.reads = self._before_trials[0] - left_alone, {**reads, **self._before_trials[1]}
         return True
 
     def _stop_following(self, place):
@@ -315,7 +317,7 @@ class Call:
         self.watched = []  # what stands for containers
         self.left = []  # (path, tensor) of all that the program holds when it is done
         self._place = place
-        self._attributes = WatchedAttributes(self._report)
+        self._attributes, self._errors = WatchedAttributes(self._report), WatchedErrors(self._report_all)
         program = phases.program
         self.registered = {**program.parameters(), **program.buffers()}
         self.registered_ids = {id(tensor) for tensor in self.registered.values()}
@@ -409,6 +411,8 @@ class Call:
         for path in sorted(self.phases.ignored & picture.owners.keys() - picture.containers.keys()):
             if can_watch_attribute(*picture.owners[path]):
                 self._attributes.add(path, *picture.owners[path])
+        if self.watched:
+            self._errors.install()
 
     def _in_tuple(self, given, path, index, value):
         """(what holds the tuple at the path, under which name, that tuple with a new item)"""
@@ -418,10 +422,15 @@ class Call:
         return owner, name, _like(before, items)
 
     def _report(self, path):
-        self.reads.setdefault(path, self._place())
+        self.phases.reported[path] = self.reads.setdefault(path, self._place())
+
+    def _report_all(self):
+        for path in self.phases.ignored & self.phase.picture.containers.keys():
+            self._report(path)
 
     def stop_watching(self):
         self._attributes.remove()
+        self._errors.remove()
 
     @torch.no_grad()
     def as_returned(self, output):

@@ -41,6 +41,7 @@ from lazyrt.entries import (MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntr
                             from_globals, is_data_name, is_plain_value, key_text, name_of_class, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
+from lazyrt.type_questions import asks_anywhere
 from lazyrt.watch import unwatched
 
 __all__ = ["CARRIERS", "Contents", "Held", "Reach", "copy_of", "module_of", "of_a_library"]
@@ -63,7 +64,7 @@ _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, ty
 _CODE = (types.FunctionType, staticmethod, classmethod, property, functools.partialmethod, functools.cached_property)
 _BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "dumps", "dump", "__reduce_ex__", "get_referents"}  # what reads attributes unseen
 _HEAPS = {"heappush", "heappop", "heappushpop", "heapreplace", "heapify"}  # what reads lists unseen
-_SIZES = {"getsizeof", "__sizeof__"}  # what reads containers unseen
+_SIZES = {"getsizeof", "__sizeof__", "get_referents", "get_objects", "get_referrers", "type(x)"}  # what reads containers unseen, or sees that they are others
 Held = collections.namedtuple("Held", "tensor content")  # a tensor, and a token that is equal for equal contents
 CARRIERS: set = set()  # types of numbers that know the lazy tensor that they are the value of
 
@@ -104,9 +105,8 @@ class Reach:
 
     def reads_unseen(self, container=None):
         """Whether the code has ways to read attributes, or the container, that no one sees."""
-        if container is None:
-            return not self._words.isdisjoint(_BEHIND)
-        return not self._words.isdisjoint(_SIZES | _HEAPS if isinstance(container, list) else _SIZES)
+        ways = _BEHIND if container is None else _SIZES | _HEAPS if isinstance(container, list) else _SIZES
+        return not self._words.isdisjoint(ways)
 
     def _walk(self, ignored):
         later = []
@@ -685,7 +685,7 @@ class Reach:
             return
         self._seen[(code, id(names))] = ""
         found, stored = global_names(code)
-        self._words.update(found)
+        self._words.update(found, ["type(x)"] if asks_anywhere(code) else ())
         prefix = names.get("__name__", "globals")
         for name in found:
             if name in names or name in stored:

@@ -40,6 +40,7 @@ _RAISED = (IndexError, ValueError, RuntimeError)  # by torch's operators for wha
 # Python itself, or a caller in C, takes these for an answer.
 _SWALLOWED = (StopIteration, StopAsyncIteration, AttributeError, LookupError, TypeError)
 _ANY_OTHER = (BaseException, *_SWALLOWED)  # that may come in place of what was raised
+_PURE = {"item", "tolist", "mean", "sum", "max", "min", "std", "norm", "abs", "isnan", "any", "all", "detach", "cpu", "format"}
 _FORMATS = ("FORMAT_", "CONVERT_VALUE")  # of f-strings, and of "%s" % (a, b)
 _ASKS_FOR_MORE = re.compile(r"%(\(|[^%a-zA-Z]*(c|\*))")  # a mapping's items, a character, a width
 _GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -195,6 +196,28 @@ class Audience:
             return isinstance(call, ast.Call) and self._tells(place, call) and _becomes_text(place, call)
         return False
 
+    def is_asked(self):
+        """Whether a truth value that leaves here only decides if something is told: `if n % 100 == 0: print(n)`."""
+        frame = _program_frame()
+        if frame is None or not self._is_asked_at(Place(frame)) or _is_caught(frame):
+            return False
+        self.heard[frame.f_code.co_filename, frame.f_lineno] = None
+        return True
+
+    def _is_asked_at(self, place):
+        for statement in place.statements((ast.stmt,))[:1]:
+            if isinstance(statement, ast.If) and not statement.orelse and _decides_alone(place, statement.test):
+                return all(self._only_tells(place, part) for part in statement.body)
+        return False
+
+    def _only_tells(self, place, statement):
+        if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+            return False
+        call = statement.value
+        parts = [*call.args, *(word.value for word in call.keywords if word.arg != "file")]
+        named = all(word.arg is not None for word in call.keywords)
+        return named and place.value_of(call.func) is not warnings.warn and self._tells(place, call) and all(_is_inert(place, part) for part in parts)
+
     @contextlib.contextmanager
     def instead_of_print(self):
         """While active, print shows what it gets without a guard: a text of it is made here, of nothing but numbers, tensors and plain containers of
@@ -348,6 +371,43 @@ def _makes_text(place, node):
             return node.func.attr == "format" and isinstance(node.func.value, ast.Constant) and _takes_values(node.func.value.value)
         return place.value_of(node.func) in _TO_TEXT
     return False
+
+
+def _decides_alone(place, node):
+    """Whether the truth value at the place decides nothing but the truth of the node."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return _decides_alone(place, node.operand)
+    if isinstance(node, ast.BoolOp):
+        inside = next((i for i, part in enumerate(node.values) if _contains(part, place.span)), None)
+        return inside is not None and _decides_alone(place, node.values[inside]) and all(_is_inert(place, part) for part in node.values[inside + 1:])
+    return place.is_at(node) and not (isinstance(node, ast.Compare) and len(node.ops) > 1) and _is_truth_of(place, node)
+
+
+def _is_inert(place, node):
+    """Whether the expression does nothing but compute from plain values, and values of the graph."""
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        return _is_of_values(place, node)
+    if isinstance(node, ast.Call):
+        parts = [*node.args, *(word.value for word in node.keywords)]
+        if isinstance(node.func, ast.Attribute):
+            known = node.func.attr in _PURE
+            parts.append(node.func.value)
+        else:
+            known = any(place.value_of(node.func) is function for function in (*_TO_TEXT, len))
+        return known and all(_is_inert(place, part) for part in parts)
+    inert = (ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Tuple, ast.List, ast.Subscript)
+    parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    return isinstance(node, inert) and all(_is_inert(place, part) for part in parts)
+
+
+def _is_of_values(place, node):
+    """Whether a name or attribute stands for a plain value or one of the graph, and looking it up runs no code of the program's."""
+    if isinstance(node, ast.Attribute):
+        owner = place.value_of(node.value)
+        if owner is None or type(owner).__getattribute__ is not object.__getattribute__:
+            return False
+    value = place.value_of(node)
+    return value is not None and (_is_plain(value) or _holds_values(value))
 
 
 def _takes_values(text):

@@ -4,6 +4,7 @@ import ast
 import contextlib
 import functools
 import linecache
+import types
 
 from lazyrt.code_names import is_file_of_library
 from lazyrt.handed import calls_shown_to
@@ -31,6 +32,12 @@ def asks_for_types(code):
     lines = [line for *_, line in code.co_lines() if line]
     questions = _questions(code.co_filename, tuple(linecache.getlines(code.co_filename)))
     return questions is None or any(min(lines) <= line <= max(lines) for line in questions)
+
+
+@functools.lru_cache(maxsize=4096)
+def asks_anywhere(code):
+    """The same of the function and of those that it makes."""
+    return asks_for_types(code) or any(isinstance(inner, types.CodeType) and asks_anywhere(inner) for inner in code.co_consts)
 
 
 @functools.lru_cache(maxsize=256)

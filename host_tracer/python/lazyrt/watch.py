@@ -1,11 +1,15 @@
 """Whether a program reads what it keeps: containers and attributes that tell when somebody looks at them.
 
 Reads are seen, not guessed: in place of a container lies another object that passes for it, an attribute is put behind a descriptor on the
-class of its owner. The object is no container to C code: what would read it past its methods (`list.__len__(self.log)`, heapq) raises."""
+class of its owner. The object is no container to C code: what would read it past its methods (`list.__len__(self.log)`, heapq) raises, which is seen."""
 
 import collections
+import sys
+
+from torch.utils import _pytree
 
 from lazyrt.code_names import is_python_class
+from lazyrt.tensors import HERE
 
 _WRITES = {
     list: {"append", "extend", "insert", "clear", "__iadd__"},
@@ -87,8 +91,18 @@ def _like_of(kind):
             members.update(__add__=_adds, __radd__=_adds_to)
         made = type(kind.__name__, (_Watched,), {**members, "__slots__": (), "__hash__": None, "__class__": property(lambda self: kind)})
         _ABSTRACT[family].register(made)
+        _register_node(kind, made)
         _classes[kind] = made
     return _classes[kind]
+
+
+def _register_node(kind, made):
+    """torch's trees go by type(x)."""
+    node = _pytree.SUPPORTED_NODES.get(kind)
+    if node is not None:
+        keyed = node.flatten_with_keys_fn
+        _pytree.SUPPORTED_NODES[made] = node._replace(type=made, flatten_fn=lambda value: node.flatten_fn(_plain(value)),
+                                                      flatten_with_keys_fn=keyed and (lambda value: keyed(_plain(value))))
 
 
 def is_watched(value):
@@ -109,6 +123,33 @@ def watched(container, report, others):
 def unwatched(value):
     """The container that a watched one stands for."""
     return value._container if is_watched(value) else value
+
+
+class WatchedErrors:
+    """While installed, report() is called when the program's Python meets an error as C code raises it for what is no container, be it caught."""
+
+    def __init__(self, report):
+        self._report, self._before, self._installed = report, None, False
+
+    def install(self):
+        self._before, self._installed = sys.gettrace(), True
+        sys.settrace(self._begin)
+
+    def remove(self):
+        if self._installed:
+            sys.settrace(self._before)
+            self._installed = False
+
+    def _begin(self, frame, event, value):
+        if frame.f_code.co_filename.startswith(HERE):
+            return None
+        frame.f_trace_lines = False
+        return self._look
+
+    def _look(self, frame, event, value):
+        if event == "exception" and issubclass(value[0], (TypeError, ValueError, SystemError)):
+            self._report()
+        return self._look
 
 
 class WatchedAttributes:
