@@ -152,8 +152,11 @@ class Pair {
   TensorInfo input_now(size_t i, size_t v) const {
     TensorInfo info = method_.input(i, v);
     for (int dim = 0; !sizes_.empty() && dim < info.shape.rank(); ++dim) {
-      const int symbol = method_.input_symbol(i, dim);
-      if (symbol >= 0) info.shape[dim] = sizes_[static_cast<size_t>(symbol)];
+      const ExtentInfo extent = method_.input_extent(i, dim);
+      if (extent.symbol >= 0) {
+        info.shape[dim] =
+            extent.factor * sizes_[static_cast<size_t>(extent.symbol)] + extent.offset;
+      }
     }
     return info;
   }

@@ -156,6 +156,32 @@ def squeezed(x):
     return x.mean(2).squeeze()
 
 
+# ---------------------------------------------------------------- sizes that follow from others
+
+@sized(lambda n: (torch.randn(n, 8), torch.randn(2 * n + 1, 8)), N, {"x": {0: "n"}, "y": {0: "2*n + 1"}})
+@apply
+def windows_beside_their_middles(x, y):
+    return y.unfold(0, 3, 2).mean(-1) + x
+
+
+@sized(lambda n: (torch.randn(3 * n - 2, 8),), N, {"x": {0: "3*n - 2"}})
+@apply
+def rows_in_threes(x):
+    return F.pad(x, (0, 0, 1, 1)).view(-1, 3, 8).mean(1)
+
+
+@sized(lambda n: (torch.randn(n, 8), torch.randn(n + 1, 8)), {"n": (1, 300, 9)}, {"x": {0: "n"}, "y": {0: "n + 1"}}, also=[136, 137, 138])
+@apply
+def decided_by_what_follows(x, y):
+    return x + y[1:] if len(y) == 138 else x - y[:-1]
+
+
+@sized(lambda b, n: (torch.randn(b, n, 8), torch.randn(b, 2, 4 * n)), TWO, {"x": {0: "b", 1: "n"}, "y": {0: "b", 2: "4*n"}})
+@apply
+def four_times_as_long(x, y):
+    return x.flatten(1) + y.flatten(1) * y.shape[2] // x.shape[1]
+
+
 # ---------------------------------------------------------------- numbers of sizes
 
 @sized(row, N, X0)
