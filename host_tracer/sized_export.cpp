@@ -1,7 +1,6 @@
 #include "host_tracer/sized_export.h"
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <map>
 #include <set>
@@ -317,13 +316,13 @@ class SizedPrograms {
                                   ExportReport* report) {
     std::vector<std::vector<DimSymbol>> last;
     std::set<std::string> places;
-    const auto begin = std::chrono::steady_clock::now();
+    size_t looked_at = 0;  // nodes
     for (;;) {
       // What one program of all sizes may do as well is worth so much.
       const auto path = [&](const SizePoint& point) -> Outcome<SizePath> {
-        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-        if (all_sizes != nullptr && spent.count() > kMostSeconds)
-          return Failure{Error::kUnsupported, kTakesTooLong};
+        if (all_sizes == nullptr) return path_at(point, places, all_sizes);
+        looked_at += all_sizes->model().nodes().size() + 1;
+        if (looked_at > kMostLookedAt) return Failure{Error::kUnsupported, kTakesTooLong};
         return path_at(point, places, all_sizes);
       };
       const auto found = find_ranges(options_.dynamic->shapes.symbols, captures_.points(), path);
@@ -504,7 +503,7 @@ class SizedPrograms {
   ExportOptions plain_;   ///< the same, as for a program of one size
   Captures captures_;
   static constexpr size_t kMostDiffering = 8;
-  static constexpr double kMostSeconds = 30;
+  static constexpr size_t kMostLookedAt = 20000;
   static constexpr const char* kTakesTooLong = "looking at all sizes takes too long";
   std::vector<SizePoint> differing_;  ///< where the program of all sizes seems to be another one
   Source place_;                      ///< where the last program differed
