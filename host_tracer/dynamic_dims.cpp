@@ -37,6 +37,10 @@ struct Bounds {
 
 Outcome<Done> add_bounds(const DynamicDim& dim, Bounds* bounds) {
   const std::string where = "'" + dim.symbol + "' (" + dim.place() + ")";
+  if (dim.factor < 1 || dim.factor > kMostSize || std::abs(dim.offset) > kMostSize) {
+    return invalid(where + ": a multiple of " + std::to_string(dim.factor) + " and " +
+                   std::to_string(dim.offset) + " is no extent");
+  }
   if (dim.min && *dim.min < 1) return invalid(where + ": the smallest size is 1");
   if (dim.multiple < 1) return invalid(where + ": multiples of what is less than 1");
   if (dim.max.value_or(1) > kMostSize || dim.multiple > kMostSize) {
@@ -47,6 +51,8 @@ Outcome<Done> add_bounds(const DynamicDim& dim, Bounds* bounds) {
                    std::to_string(*dim.max) + " there is no size");
   }
   if (dim.min) bounds->min = std::max(bounds->min, *dim.min);
+  // At least one element.
+  bounds->min = std::max(bounds->min, (dim.factor - dim.offset) / dim.factor);
   if (dim.max) bounds->max = bounds->max > 0 ? std::min(bounds->max, *dim.max) : *dim.max;
   bounds->multiple = std::lcm(bounds->multiple, dim.multiple);
   if (bounds->multiple <= kMostSize) return Done{};
@@ -71,16 +77,20 @@ Outcome<DimSymbol> make_symbol(const DynamicDim& dim, const Bounds& bounds) {
 /// The sizes of a symbol's dims in the sample are one, within its bounds.
 Outcome<Done> check_sample(const DimSymbol& symbol, const std::vector<const DynamicDim*>& dims,
                            const Trace& sample) {
-  const auto size_of = [&](const DynamicDim& dim) {
-    const size_t input = *find_input(sample, dim.input);
-    return input_value(sample, input).shape[static_cast<size_t>(dim.dim)];
-  };
-  const int64_t size = size_of(*dims[0]);
+  int64_t size = 0;
   for (const DynamicDim* dim : dims) {
-    if (size_of(*dim) == size) continue;
+    const size_t input = *find_input(sample, dim->input);
+    const int64_t extent = input_value(sample, input).shape[static_cast<size_t>(dim->dim)];
+    const DimExtent rule(0, dim->factor, dim->offset);
+    const auto given = rule.solve(extent);
+    if (!given) {
+      return invalid(dim->place() + " is " + std::to_string(extent) + " in the sample, which is " +
+                     rule.text(symbol.name) + " of no '" + symbol.name + "'");
+    }
+    if (dim == dims[0]) size = *given;
+    if (*given == size) continue;
     return invalid("'" + symbol.name + "' is " + std::to_string(size) + " in the sample's " +
-                   dims[0]->place() + ", and " + std::to_string(size_of(*dim)) + " in " +
-                   dim->place());
+                   dims[0]->place() + ", and " + std::to_string(*given) + " in " + dim->place());
   }
   if (symbol.holds(size)) return Done{};
   return invalid("'" + symbol.name + "' is " + std::to_string(size) + " in the sample (" +
@@ -115,7 +125,7 @@ Outcome<std::vector<DynamicDim>> places_in(std::vector<DynamicDim> dims, const T
 Outcome<DynamicShapes> symbols_of(const std::vector<DynamicDim>& dims, const Trace& sample) {
   DynamicShapes shapes;
   for (size_t i = 0; i < sample.inputs.size(); ++i) {
-    shapes.dims.emplace_back(input_value(sample, i).shape.size(), -1);
+    shapes.dims.emplace_back(input_value(sample, i).shape.size());
   }
   std::vector<std::vector<const DynamicDim*>> by_symbol;
   std::vector<Bounds> bounds;
@@ -129,11 +139,17 @@ Outcome<DynamicShapes> symbols_of(const std::vector<DynamicDim>& dims, const Tra
     by_symbol[index].push_back(&dim);
     LAZYRT_TRY(add_bounds(dim, &bounds[index]));
     shapes.dims[*find_input(sample, dim.input)][static_cast<size_t>(dim.dim)] =
-        static_cast<int>(index);
+        DimExtent(static_cast<int>(index), dim.factor, dim.offset);
   }
   for (size_t k = 0; k < by_symbol.size(); ++k) {
     auto symbol = make_symbol(*by_symbol[k][0], bounds[k]);
     if (!symbol.ok()) return symbol.failure();
+    for (const DynamicDim* dim : by_symbol[k]) {
+      if (dim->factor * symbol->max + dim->offset <= kMostSize) continue;
+      return invalid(dim->place() + ": " +
+                     DimExtent(0, dim->factor, dim->offset).text(symbol->name) +
+                     " is more than the largest size, " + std::to_string(kMostSize));
+    }
     LAZYRT_TRY(check_sample(*symbol, by_symbol[k], sample));
     shapes.symbols.push_back(std::move(*symbol));
   }
@@ -144,8 +160,10 @@ SizePoint point_of(const DynamicShapes& shapes, const Trace& sample) {
   SizePoint point(shapes.symbols.size());
   for (size_t i = 0; i < shapes.dims.size(); ++i) {
     for (size_t d = 0; d < shapes.dims[i].size(); ++d) {
-      const int symbol = shapes.dims[i][d];
-      if (symbol >= 0) point[static_cast<size_t>(symbol)] = input_value(sample, i).shape[d];
+      const DimExtent& extent = shapes.dims[i][d];
+      if (extent.symbol < 0) continue;
+      const auto size = extent.solve(input_value(sample, i).shape[d]);
+      point[static_cast<size_t>(extent.symbol)] = size.value_or(0);
     }
   }
   return point;

@@ -14,13 +14,14 @@
 namespace lazyrt {
 
 /// A dim of an input that varies: {"input_ids", 1, "seq", 1, 512}, {"x", 2, "height", 160, 288,
-/// 32}.
+/// 32}. It is factor * symbol + offset; bounds and multiple are the symbol's.
 struct DynamicDim {
   std::string input;                ///< "x", "h.0", "d.key"
   int64_t dim = 0;                  ///< negative ones count from the end
   std::string symbol;               ///< dims of one symbol have one size
   std::optional<int64_t> min, max;  ///< of a symbol once; without min: 1
   int64_t multiple = 1;             ///< only multiples of it
+  int64_t factor = 1, offset = 0;
 
   /// "input 'x', dim 0"
   std::string place() const { return "input '" + input + "', dim " + std::to_string(dim); }
@@ -32,7 +33,8 @@ Outcome<std::vector<DynamicDim>> places_in(std::vector<DynamicDim> dims, const T
 
 /// One symbol for each name. Bounds that are given again narrow it, and are rounded to multiples.
 /// kInvalidArgument names the symbol that has no upper bound or no size, that two dims of the
-/// sample disagree on, or whose size in the sample is outside. REQUIRES: dims as of places_in.
+/// sample disagree on, or whose size in the sample is outside, and a dim that the sample has no
+/// value of its symbol for. REQUIRES: dims as of places_in.
 Outcome<DynamicShapes> symbols_of(const std::vector<DynamicDim>& dims, const Trace& sample);
 
 /// The values of the symbols in the sample. REQUIRES: shapes as of symbols_of.

@@ -157,6 +157,7 @@ Outcome<ExportReport> export_traces(const std::vector<Trace>& samples, const OpT
     if (!made.ok()) return made.failure();
     variants = std::move(made->variants);
     report.more_traces = std::move(made->more_traces);
+    report.size_doubt = std::move(made->doubt);
     for (const PlannedVariant& variant : variants)
       report.variants.push_back(describe(variant, variants.front()));
   }

@@ -80,6 +80,9 @@ struct ExportReport {
   std::vector<std::string> size_rules;
   /// To be compared with the bundle beside those given: the program at the ends of its ranges.
   std::vector<Trace> more_traces;
+  /// Where extents vary, and the program seems to be another one at some sizes: what to say if the
+  /// check fails. Empty: nothing.
+  std::string size_doubt;
   std::vector<StageTime> times;
 };
 

@@ -267,11 +267,15 @@ class SizedPrograms {
     }
     if (differs && captures_.are_open()) {
       ExportReport of_parts;
-      auto parts = make_parts(whole.ok() ? Failure{} : whole.failure(), &of_parts);
+      const auto parts_of = [&](const Failure& failure, const DynamicGraph* all_sizes) {
+        return make_parts(failure, all_sizes, &of_parts);
+      };
+      auto parts = whole.ok() ? parts_of({}, &*whole->dynamic) : parts_of(whole.failure(), nullptr);
       if (parts.ok()) *report = std::move(of_parts);
       if (parts.ok() || !whole.ok()) return parts;
     }
-    if (!whole.ok()) return whole.failure();
+    if (!whole.ok()) return explained(whole.failure());
+    if (!differing_.empty()) made.doubt = explained(doubt()).text;
     // One of all sizes: what it may do otherwise where the program seems to be another one is seen
     // in the check.
     for (const SizePoint& point : differing_) LAZYRT_TRY(captures_.compared_at(point));
@@ -281,25 +285,58 @@ class SizedPrograms {
   }
 
  private:
+  /// What the program of all sizes leaves open.
+  Failure doubt() const {
+    const DynamicShapes& shapes = options_.dynamic->shapes;
+    const std::string place = place_of_doubt_.text();
+    return {Error::kUnsupported, kDiffersAtSizes + shapes.text(unified_.front()) + " and at " +
+                                     shapes.text(differing_.front()) +
+                                     ": it decides or computes otherwise there" +
+                                     (place.empty() ? "" : ", " + place)};
+  }
+
+  /// With why ranges of sizes are no way out, and what is.
+  Failure explained(Failure failure) const {
+    if (!captures_.are_open() || why_none_.empty()) return failure;
+    failure.text +=
+        "\nRanges of sizes, each with a program of its own, cannot be made: " + why_none_ +
+        ".\nGive dynamic a range in which the program takes one path, decide by "
+        "torch.where on tensors, or export a bundle for each path";
+    return failure;
+  }
+
   static bool differs_at_sizes(const Failure& failure) {
     return failure.text.rfind(kDiffersAtSizes, 0) == 0;
   }
 
   /// Programs of ranges that are told apart by what graphs are made of, then also by what stands at
-  /// the places where they fail. `whole`: why there is no program of all sizes.
-  Outcome<SizedExport> make_parts(const Failure& whole, ExportReport* report) {
+  /// the places where they fail. `whole`: why there is no program of all sizes; `all_sizes`: or it,
+  /// which then is another path than those that it does not take.
+  Outcome<SizedExport> make_parts(const Failure& whole, const DynamicGraph* all_sizes,
+                                  ExportReport* report) {
     std::vector<std::vector<DimSymbol>> last;
     std::set<std::string> places;
+    size_t looked_at = 0;  // nodes
     for (;;) {
-      const auto ranges =
-          find_ranges(options_.dynamic->shapes.symbols, captures_.points(),
-                      [&](const SizePoint& point) { return path_at(point, places); });
-      if (!ranges.ok()) return ranges.failure();
-      if (!ranges->empty() && *ranges != last) {
+      // What one program of all sizes may do as well is worth so much.
+      const auto path = [&](const SizePoint& point) -> Outcome<SizePath> {
+        if (all_sizes == nullptr) return path_at(point, places, all_sizes);
+        looked_at += all_sizes->model().nodes().size() + 1;
+        if (looked_at > kMostLookedAt) return Failure{Error::kUnsupported, kTakesTooLong};
+        return path_at(point, places, all_sizes);
+      };
+      const auto found = find_ranges(options_.dynamic->shapes.symbols, captures_.points(), path);
+      if (!found.ok()) {
+        if (found.failure().text == kTakesTooLong) why_none_ = kTakesTooLong;
+        return found.failure();
+      }
+      if (!found->why_none.empty()) why_none_ = found->why_none;
+      if (!found->ranges.empty() && found->ranges != last) {
         *report = ExportReport();
-        auto made = make_ranges(*ranges, report);
+        auto made = make_ranges(found->ranges, report);
         if (made.ok() || !differs_at_sizes(made.failure())) return made;
-        last = *ranges;
+        why_none_ = "in one of its ranges " + made.failure().text;
+        last = found->ranges;
       }
       if (place_.text().empty() || !places.insert(place_.text()).second) return whole;
     }
@@ -315,17 +352,26 @@ class SizedPrograms {
       ExportReport of_this;
       auto own = import_stage(**trace, ops_, others_, &of_this);
       if (!own.ok()) return own.failure();
-      auto made = dynamic.at(point);
-      if (!made.ok()) return made.failure();
-      LAZYRT_TRY(pass_stage(*own, plain_, &of_this));
-      LAZYRT_TRY(pass_stage(*made, plain_, &of_this));
-      const auto difference = find_difference(*own, *made);
+      const auto compared = differs_from(dynamic, point, std::move(*own));
+      if (!compared.ok()) return compared.failure();
+      const auto& difference = *compared;
       if (!difference) continue;
-      if (differing_.empty()) place_ = *difference;
+      if (differing_.empty()) place_ = place_of_doubt_ = *difference;
       differing_.push_back(point);
       if (differing_.size() == kMostDiffering) break;
     }
     return !differing_.empty();
+  }
+
+  /// Where a graph that was captured at a point is another one than the program of all sizes.
+  Outcome<std::optional<Source>> differs_from(const DynamicGraph& dynamic, const SizePoint& point,
+                                              Graph own) const {
+    ExportReport of_this;
+    auto made = dynamic.at(point);
+    if (!made.ok()) return made.failure();
+    LAZYRT_TRY(pass_stage(own, plain_, &of_this));
+    LAZYRT_TRY(pass_stage(*made, plain_, &of_this));
+    return find_difference(own, *made);
   }
 
   /// The program at these sizes as one graph, and that at the sample's.
@@ -364,14 +410,20 @@ class SizedPrograms {
     return made;
   }
 
-  /// See path_of.
-  Outcome<SizePath> path_at(const SizePoint& point, const std::set<std::string>& places) {
+  /// See path_of; and whether it is what `all_sizes`, if given, does.
+  Outcome<SizePath> path_at(const SizePoint& point, const std::set<std::string>& places,
+                            const DynamicGraph* all_sizes) {
     const auto trace = captures_.at(point);
     if (!trace.ok()) return trace.failure();
     ExportReport of_this;
-    const auto graph = import_stage(**trace, ops_, others_, &of_this);
+    auto graph = import_stage(**trace, ops_, others_, &of_this);
     if (!graph.ok()) return graph.failure();
-    return path_of(*graph, places);
+    SizePath path = path_of(*graph, places);
+    if (all_sizes == nullptr) return path;
+    const auto difference = differs_from(*all_sizes, point, std::move(*graph));
+    if (!difference.ok()) return difference.failure();
+    path.push_back(*difference ? 1 : 0);
+    return path;
   }
 
   using Range = std::vector<DimSymbol>;
@@ -451,8 +503,12 @@ class SizedPrograms {
   ExportOptions plain_;   ///< the same, as for a program of one size
   Captures captures_;
   static constexpr size_t kMostDiffering = 8;
+  static constexpr size_t kMostLookedAt = 20000;
+  static constexpr const char* kTakesTooLong = "looking at all sizes takes too long";
   std::vector<SizePoint> differing_;  ///< where the program of all sizes seems to be another one
   Source place_;                      ///< where the last program differed
+  Source place_of_doubt_;             ///< where that of all sizes does
+  std::string why_none_;              ///< why there are no ranges
   std::vector<SizePoint> unified_;    ///< the points that it was made of
 };
 

@@ -12,6 +12,7 @@ namespace lazyrt {
 struct SizedExport {
   std::vector<PlannedVariant> variants;
   std::vector<Trace> more_traces;  ///< ExportReport::more_traces
+  std::string doubt;               ///< ExportReport::size_doubt
 };
 
 /// `traces`: the sample's, then those at options.dynamic->points, then others. Steps and rules of

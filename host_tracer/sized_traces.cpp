@@ -34,8 +34,8 @@ Outcome<std::vector<SampleTensor>> inputs_at(const SizePoint& point, const Dynam
   std::vector<SampleTensor> inputs = sample.sample_inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     for (size_t d = 0; d < shapes.dims[i].size(); ++d) {
-      if (shapes.dims[i][d] < 0) continue;
-      auto input = stretched(inputs[i], d, point[static_cast<size_t>(shapes.dims[i][d])]);
+      if (shapes.dims[i][d].symbol < 0) continue;
+      auto input = stretched(inputs[i], d, shapes.dims[i][d].at(point));
       if (!input.ok()) return input.failure();
       inputs[i] = std::move(*input);
     }

@@ -12,7 +12,7 @@ Failure bad_dim(const std::string& text, const std::string& what) {
 
 constexpr char kForm[] =
     "write INPUT.DIM=NAME:MIN..MAX, as input_ids.1=seq:1..512, or x.2=height:160..288/32 for "
-    "multiples of 32";
+    "multiples of 32, or y.0=2*seq+1 for what follows from another one";
 
 bool parse_whole(std::string_view text, int64_t* number) {
   const char* const end = text.data() + text.size();
@@ -32,6 +32,24 @@ bool parse_bounds(std::string_view text, DynamicDim* dim) {
   dim->min = min;
   dim->max = max;
   return slash == std::string_view::npos || parse_whole(text.substr(slash + 1), &dim->multiple);
+}
+
+/// NAME, 2*NAME, NAME+1, NAME-1, 2*NAME+1
+bool parse_extent(std::string_view text, DynamicDim* dim) {
+  if (const size_t star = text.find('*'); star != std::string_view::npos) {
+    if (!parse_whole(text.substr(0, star), &dim->factor) || dim->factor < 1) return false;
+    text.remove_prefix(star + 1);
+  }
+  const size_t sign = text.find_last_of("+-");
+  const bool is_sum = sign != std::string_view::npos && text[sign] == '+';
+  if (sign != std::string_view::npos &&
+      parse_whole(text.substr(is_sum ? sign + 1 : sign), &dim->offset)) {
+    text = text.substr(0, sign);
+  } else if (is_sum) {
+    return false;  // a name may have a hyphen
+  }
+  dim->symbol = text;
+  return text.find_first_of("*+") == std::string_view::npos;
 }
 
 Outcome<Done> check_bounds(const std::string& text, const DynamicDim& dim) {
@@ -59,7 +77,9 @@ Outcome<DynamicDim> parse_dynamic_spec(const std::string& text) {
     return bad_dim(text, "'" + place.substr(dot + 1) + "' is no dim; " + kForm);
   }
   const size_t colon = text.find(':', equals);
-  dim.symbol = text.substr(equals + 1, colon == std::string::npos ? colon : colon - equals - 1);
+  const std::string extent =
+      text.substr(equals + 1, colon == std::string::npos ? colon : colon - equals - 1);
+  if (!parse_extent(extent, &dim)) return bad_dim(text, "'" + extent + "' is no extent; " + kForm);
   if (dim.symbol.empty()) return bad_dim(text, std::string("the size has no name; ") + kForm);
   if (colon != std::string::npos && !parse_bounds(std::string_view(text).substr(colon + 1), &dim)) {
     return bad_dim(text, "'" + text.substr(colon + 1) + "' is no range; " + kForm);

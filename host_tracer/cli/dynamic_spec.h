@@ -9,7 +9,8 @@
 namespace lazyrt {
 
 /// One --dynamic of the command line: `INPUT.DIM=NAME:MIN..MAX`, for multiples of a number
-/// `INPUT.DIM=NAME:MIN..MAX/NUMBER`; where another one gives the bounds `INPUT.DIM=NAME`.
+/// `INPUT.DIM=NAME:MIN..MAX/NUMBER`; where another one gives the bounds `INPUT.DIM=NAME`; where the
+/// dim follows from another one `INPUT.DIM=2*NAME+1`, with a factor, a number added, or both.
 /// kInvalidArgument: the form, bounds that leave no size.
 Outcome<DynamicDim> parse_dynamic_spec(const std::string& text);
 

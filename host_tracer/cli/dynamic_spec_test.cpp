@@ -23,6 +23,18 @@ TEST(DynamicSpec, ANameAloneLeavesTheBoundsToAnother) {
   EXPECT_FALSE(dim->min || dim->max);
 }
 
+TEST(DynamicSpec, ExtentsThatFollowFromAnother) {
+  const auto both = parse_dynamic_spec("y.0=2*seq+1:1..8");
+  ASSERT_TRUE(both.ok()) << both.failure().text;
+  EXPECT_EQ(both->symbol, "seq");
+  EXPECT_EQ(both->factor, 2);
+  EXPECT_EQ(both->offset, 1);
+  EXPECT_EQ(both->max, 8);
+  EXPECT_EQ(parse_dynamic_spec("y.0=seq-3")->offset, -3);
+  EXPECT_EQ(parse_dynamic_spec("y.0=32*w")->factor, 32);
+  EXPECT_EQ(parse_dynamic_spec("y.0=seq-len:1..8")->symbol, "seq-len");
+}
+
 TEST(DynamicSpec, BadOnesAreNamed) {
   for (const char* text : {"",
                            "x",
@@ -44,6 +56,12 @@ TEST(DynamicSpec, BadOnesAreNamed) {
                            "x.0=seq:a..8",
                            "x.0=seq:1..8,",
                            "x.0=seq:1/2..8",
+                           "x.0=2*",
+                           "x.0=*seq:1..8",
+                           "x.0=0*seq:1..8",
+                           "x.0=seq+:1..8",
+                           "x.0=seq*2:1..8",
+                           "x.0=2*seq+n:1..8",
                            "x.0=seq:1..99999999999999999999"}) {
     const auto dim = parse_dynamic_spec(text);
     ASSERT_FALSE(dim.ok()) << text;

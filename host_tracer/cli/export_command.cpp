@@ -359,7 +359,7 @@ void Export::write_report() const {
 
 /// Moves the bundle to its place, unless its check failed.
 void Export::publish() {
-  const auto mismatch = mismatch_of(summary_.check,
+  const auto mismatch = mismatch_of(summary_,
                                     "either the model does what the capture cannot see, or this is "
                                     "a bug of LazyRT (--keep keeps the bundle)");
   if (mismatch && !args_.keep) throw Stop{*mismatch, Exit::kMismatch};

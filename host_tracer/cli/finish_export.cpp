@@ -14,6 +14,7 @@ void describe_passes(const ExportReport& report, ExportSummary* summary) {
     summary->passes.push_back(
         {pass.name, pass.nodes_before, pass.nodes_after, pass.changes, pass.milliseconds});
   }
+  summary->size_doubt = report.size_doubt;
   summary->plan = {report.arena_lower_bound, report.in_place, report.views, report.permutes};
   summary->imported_nodes =
       report.passes.empty() ? report.nodes.size() : report.passes.front().nodes_before;
@@ -39,10 +40,13 @@ Outcome<Done> describe_made(const LoadedBundle& bundle, const std::string& path,
   return Done{};
 }
 
-std::optional<Failure> mismatch_of(const CheckReport& check, const std::string& advice) {
-  if (check.difference.empty()) return std::nullopt;
-  return Failure{Error::kInternal, "the bundle does not give what the program gives: " +
-                                       check.difference + "\n" + advice};
+std::optional<Failure> mismatch_of(const ExportSummary& summary, const std::string& advice) {
+  const std::string& difference = summary.check.difference;
+  if (difference.empty()) return std::nullopt;
+  const std::string text = "the bundle does not give what the program gives: " + difference + "\n";
+  if (!summary.size_doubt.empty())
+    return Failure{Error::kUnsupported, summary.size_doubt + "\nAs it is, " + text};
+  return Failure{Error::kInternal, text + advice};
 }
 
 Outcome<Done> write_text_file(const std::string& path, const std::string& text) {

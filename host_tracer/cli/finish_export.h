@@ -25,7 +25,7 @@ Outcome<Done> describe_made(const LoadedBundle& bundle, const std::string& path,
                             ExportSummary* summary);
 
 /// The difference that the check found, as a failure ended by `advice`; nothing when there is none.
-std::optional<Failure> mismatch_of(const CheckReport& check, const std::string& advice);
+std::optional<Failure> mismatch_of(const ExportSummary& summary, const std::string& advice);
 
 /// Writes `text` to the file, all or nothing. kIo names the file and the reason.
 Outcome<Done> write_text_file(const std::string& path, const std::string& text);

@@ -64,6 +64,15 @@ bool same_operands(const Graph& a, const Node& x, const Graph& b, const Node& y)
   return true;
 }
 
+/// Of graphs whose structure differs.
+Source place_of_parting(const Graph& a, const Graph& b) {
+  size_t n = 0;
+  const auto &x = a.nodes(), &y = b.nodes();
+  while (n < x.size() && n < y.size() && x[n].attrs.kind() == y[n].attrs.kind()) ++n;
+  if (n < x.size()) return x[n].source;
+  return n < y.size() ? y[n].source : Source();
+}
+
 }  // namespace
 
 SizePath path_of(const Graph& graph, const std::set<std::string>& places) {
@@ -84,7 +93,7 @@ SizePath path_of(const Graph& graph, const std::set<std::string>& places) {
 }
 
 std::optional<Source> find_difference(const Graph& a, const Graph& b) {
-  if (structure_of(a) != structure_of(b)) return Source();
+  if (structure_of(a) != structure_of(b)) return place_of_parting(a, b);
   for (size_t n = 0; n < a.nodes().size(); ++n) {
     const Node &x = a.nodes()[n], &y = b.nodes()[n];
     if (!same_attrs(x.attrs, y.attrs) || !same_operands(a, x, b, y)) return x.source;

@@ -15,8 +15,8 @@ namespace lazyrt {
 /// places, as of Source::text, their numbers and the nodes' small constants, too.
 SizePath path_of(const Graph& graph, const std::set<std::string>& places);
 
-/// The first node by which two graphs that should compute the same differ: in structure (then no
-/// place is known), in attributes, in small constants. Real numbers within 1e-5 of each other do
+/// The first node by which two graphs that should compute the same differ: in structure, in
+/// attributes, in small constants. Real numbers within 1e-5 of each other do
 /// not count.
 std::optional<Source> find_difference(const Graph& a, const Graph& b);
 

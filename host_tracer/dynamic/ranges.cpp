@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 
 namespace lazyrt {
 namespace {
@@ -10,41 +12,63 @@ namespace {
 constexpr size_t kMostRanges = 16;
 constexpr size_t kMostAsked = 800;  ///< paths
 constexpr int64_t kMostEven = 512;  ///< probes at even distances
+constexpr size_t kMostLines = 6;
 
 class Finder {
  public:
   Finder(const std::vector<DimSymbol>& symbols, const PathAt& path_at)
-      : symbols_(symbols),
-        path_at_(path_at),
-        base_(fit_points(symbols)[0]),
-        probes_(symbols.size()),
-        cuts_(symbols.size()) {
+      : symbols_(symbols), path_at_(path_at), probes_(symbols.size()), cuts_(symbols.size()) {
+    add_line(fit_points(symbols)[0]);
     for (size_t i = 0; i < symbols.size(); ++i) {
       probes_[i] = {0, symbols[i].count() - 1};
-      add_probe(i, base_[i]);
+      add_probe(i, lines_[0].at[i]);
     }
     for (const SizePoint& point : fit_points(symbols)) add_probes(point);
   }
 
-  Outcome<std::vector<std::vector<DimSymbol>>> find(const std::vector<SizePoint>& seen) {
+  Outcome<PathRanges> find(const std::vector<SizePoint>& seen) {
     for (;;) {
-      for (size_t i = 0; i < symbols_.size(); ++i) LAZYRT_TRY(cut_along(i));
-      if (gave_up()) return std::vector<std::vector<DimSymbol>>();
+      for (const Line& line : lines_) LAZYRT_TRY(cut_along(line));
+      if (gave_up()) return none(text_of_giving_up());
       auto odd = find_unexplained(seen);
       if (!odd.ok()) return odd.failure();
       const size_t before = probe_count();
       if (!odd->empty()) {
         add_probes(*odd);
-        if (probe_count() == before) return std::vector<std::vector<DimSymbol>>();
+        const bool is_new = symbols_.size() > 1 && lines_.size() <= kMostLines && add_line(*odd);
+        if (probe_count() == before && !is_new) return none(text_of_odd(*odd));
         continue;
       }
-      for (size_t i = 0; i < symbols_.size(); ++i) look_between(i);
-      if (unsure_) return std::vector<std::vector<DimSymbol>>();
-      if (probe_count() == before) return ranges();
+      for (Line& line : lines_) look_between(&line);
+      if (unsure_) return none(text_of_islands());
+      if (probe_count() != before) continue;
+      // Where ranges are products, which one line each would not show, they have corners.
+      const auto corners = lines_.size() > 1 ? try_corners() : Outcome<Done>(Done{});
+      if (!corners.ok()) return corners.failure();
+      if (gave_up()) return none(text_of_giving_up());
+      odd = find_unexplained({});
+      if (!odd.ok()) return odd.failure();
+      if (odd->empty()) return ranges();
+      if (lines_.size() > kMostLines || !add_line(*odd)) return none(text_of_odd(*odd));
     }
   }
 
  private:
+  /// Each symbol is looked at while the others are as at a point.
+  struct Line {
+    SizePoint at;
+    std::vector<std::set<int64_t>> between;  ///< by symbol: probes beside those of all lines
+  };
+
+  /// Whether it is new.
+  bool add_line(const SizePoint& at) {
+    for (const Line& line : lines_) {
+      if (line.at == at) return false;
+    }
+    lines_.push_back({at, std::vector<std::set<int64_t>>(symbols_.size())});
+    return true;
+  }
+
   void add_probe(size_t symbol, int64_t size) {
     probes_[symbol].insert((size - symbols_[symbol].min) / symbols_[symbol].multiple);
   }
@@ -54,6 +78,9 @@ class Finder {
   size_t probe_count() const {
     size_t count = 0;
     for (const auto& probes : probes_) count += probes.size();
+    for (const Line& line : lines_) {
+      for (const auto& probes : line.between) count += probes.size();
+    }
     return count;
   }
   size_t range_count() const {
@@ -63,6 +90,22 @@ class Finder {
   }
   bool gave_up() const { return range_count() > kMostRanges || paths_.size() > kMostAsked; }
 
+  static PathRanges none(std::string why) { return {{}, std::move(why)}; }
+  std::string text_of_giving_up() const {
+    if (paths_.size() > kMostAsked)
+      return "it was looked at " + std::to_string(paths_.size()) + " sizes, and more differ";
+    return "there are more than " + std::to_string(kMostRanges) +
+           " ranges of sizes that differ from their neighbours";
+  }
+  std::string text_of_odd(const SizePoint& odd) const {
+    const std::string at = DynamicShapes{symbols_, {}, {}}.text(odd);
+    if (symbols_.size() == 1) return "what it does at " + at + " is not what it does beside it";
+    return "what it does depends on several sizes together, as at " + at;
+  }
+  static std::string text_of_islands() {
+    return "it does the same again in stretches of sizes so short that others may lie in between";
+  }
+
   Outcome<SizePath> path_of(const SizePoint& point) {
     const auto known = paths_.find(point);
     if (known != paths_.end()) return known->second;
@@ -71,23 +114,27 @@ class Finder {
     return path;
   }
 
-  Outcome<SizePath> path_along(size_t symbol, int64_t nth) {
-    SizePoint point = base_;
+  Outcome<SizePath> path_along(const Line& line, size_t symbol, int64_t nth) {
+    SizePoint point = line.at;
     point[symbol] = symbols_[symbol].nth(nth);
     return path_of(point);
   }
 
-  Outcome<Done> cut_along(size_t symbol) {
-    const std::vector<int64_t> probes(probes_[symbol].begin(), probes_[symbol].end());
-    for (size_t k = 1; k < probes.size(); ++k) LAZYRT_TRY(cut(symbol, probes[k - 1], probes[k]));
+  Outcome<Done> cut_along(const Line& line) {
+    for (size_t i = 0; i < symbols_.size(); ++i) {
+      std::set<int64_t> all = probes_[i];
+      all.insert(line.between[i].begin(), line.between[i].end());
+      const std::vector<int64_t> probes(all.begin(), all.end());
+      for (size_t k = 1; k < probes.size(); ++k) LAZYRT_TRY(cut(line, i, probes[k - 1], probes[k]));
+    }
     return Done{};
   }
 
-  Outcome<Done> cut(size_t symbol, int64_t low, int64_t high) {
+  Outcome<Done> cut(const Line& line, size_t symbol, int64_t low, int64_t high) {
     if (gave_up()) return Done{};
-    const auto a = path_along(symbol, low);
+    const auto a = path_along(line, symbol, low);
     if (!a.ok()) return a.failure();
-    const auto b = path_along(symbol, high);
+    const auto b = path_along(line, symbol, high);
     if (!b.ok()) return b.failure();
     if (*a == *b) return Done{};
     if (high == low + 1) {
@@ -95,29 +142,36 @@ class Finder {
       return Done{};
     }
     const int64_t middle = low + (high - low) / 2;
-    LAZYRT_TRY(cut(symbol, low, middle));
-    return cut(symbol, middle, high);
+    LAZYRT_TRY(cut(line, symbol, low, middle));
+    return cut(line, symbol, middle, high);
   }
 
   /// Where the same path comes again after another one, there may be more of such islands: the
-  /// symbol gets probes as near to each other as its smallest island is wide.
-  void look_between(size_t symbol) {
-    const int64_t width = smallest_island(symbol), count = symbols_[symbol].count();
-    if (width == 0) return;
-    unsure_ = unsure_ || count / width > kMostEven;
-    for (int64_t nth = 0; !unsure_ && nth < count; nth += width) probes_[symbol].insert(nth);
+  /// symbol gets probes there as near to each other as its smallest island is wide.
+  void look_between(Line* line) {
+    for (size_t i = 0; i < symbols_.size(); ++i) {
+      const int64_t width = smallest_island(*line, i), count = symbols_[i].count();
+      if (width == 0) continue;
+      unsure_ = unsure_ || count / width > kMostEven;
+      for (int64_t nth = 0; !unsure_ && nth < count; nth += width) line->between[i].insert(nth);
+    }
   }
 
   /// The width of the smallest stretch of one path between two of another; 0: there is none.
-  int64_t smallest_island(size_t symbol) const {
-    std::vector<int64_t> begins = {0};
-    begins.insert(begins.end(), cuts_[symbol].begin(), cuts_[symbol].end());
+  int64_t smallest_island(const Line& line, size_t symbol) const {
+    std::set<int64_t> all = cuts_[symbol];
+    all.insert(0);
+    std::vector<int64_t> begins;
     int64_t smallest = 0;
     std::map<SizePath, size_t> last;  // where the path was seen last
-    for (size_t i = 0; i < begins.size(); ++i) {
-      SizePoint point = base_;
-      point[symbol] = symbols_[symbol].nth(begins[i]);
-      const SizePath& path = paths_.at(point);
+    for (const int64_t begin : all) {
+      SizePoint point = line.at;
+      point[symbol] = symbols_[symbol].nth(begin);
+      const auto known = paths_.find(point);
+      if (known == paths_.end()) continue;  // a cut of another line
+      const SizePath& path = known->second;
+      const size_t i = begins.size();
+      begins.push_back(begin);
       const auto before = last.find(path);
       for (size_t k = before == last.end() ? i : before->second + 1; k < i; ++k) {
         const int64_t width = begins[k + 1] - begins[k];
@@ -155,7 +209,25 @@ class Finder {
     return SizePoint();
   }
 
-  std::vector<std::vector<DimSymbol>> ranges() const {
+  /// Asks for the path at all corners of all ranges.
+  Outcome<Done> try_corners() {
+    for (const auto& range : products()) {
+      const size_t corners = size_t{1} << std::min<size_t>(range.size(), 4);
+      for (size_t corner = 0; corner < corners && !gave_up(); ++corner) {
+        SizePoint point;
+        for (size_t i = 0; i < range.size(); ++i)
+          point.push_back((corner >> std::min<size_t>(i, 3) & 1) != 0 ? range[i].max
+                                                                      : range[i].min);
+        const auto path = path_of(point);
+        if (!path.ok()) return path.failure();
+      }
+    }
+    return Done{};
+  }
+
+  PathRanges ranges() const { return {merged(products()), ""}; }
+
+  std::vector<std::vector<DimSymbol>> products() const {
     std::vector<std::vector<DimSymbol>> all = {{}};
     for (size_t i = 0; i < symbols_.size(); ++i) {
       std::vector<std::vector<DimSymbol>> longer;
@@ -168,6 +240,46 @@ class Finder {
       all = std::move(longer);
     }
     return all;
+  }
+
+  /// Ranges of one path that are neighbours along a symbol become one, as long as there are such.
+  std::vector<std::vector<DimSymbol>> merged(std::vector<std::vector<DimSymbol>> all) const {
+    std::map<std::vector<size_t>, const SizePath*> of_range;
+    for (const auto& [point, path] : paths_) of_range.emplace(range_of(point), &path);
+    std::vector<const SizePath*> paths;
+    for (const auto& range : all) {
+      SizePoint first;
+      for (const DimSymbol& symbol : range) first.push_back(symbol.min);
+      const auto known = of_range.find(range_of(first));
+      paths.push_back(known == of_range.end() ? nullptr : known->second);
+    }
+    for (size_t a = 0; a < all.size(); ++a) {
+      for (size_t b = a + 1; b < all.size(); ++b) {
+        const bool same = paths[a] != nullptr && paths[b] != nullptr && *paths[a] == *paths[b];
+        if (!same || !join(&all[a], all[b])) continue;
+        all.erase(all.begin() + static_cast<ptrdiff_t>(b));
+        paths.erase(paths.begin() + static_cast<ptrdiff_t>(b));
+        b = a;  // what is larger may have other neighbours
+      }
+    }
+    return all;
+  }
+
+  /// Whether the other range is the next one along one symbol, and the same in the others.
+  static bool join(std::vector<DimSymbol>* range, const std::vector<DimSymbol>& other) {
+    std::optional<size_t> apart;
+    for (size_t i = 0; i < range->size(); ++i) {
+      if ((*range)[i] == other[i]) continue;
+      if (apart) return false;
+      apart = i;
+    }
+    if (!apart) return false;
+    DimSymbol& mine = (*range)[*apart];
+    const DimSymbol& next = other[*apart];
+    if (mine.max + mine.multiple != next.min && next.max + mine.multiple != mine.min) return false;
+    mine.min = std::min(mine.min, next.min);
+    mine.max = std::max(mine.max, next.max);
+    return true;
   }
 
   std::vector<DimSymbol> parts_of(size_t symbol) const {
@@ -185,7 +297,7 @@ class Finder {
 
   const std::vector<DimSymbol>& symbols_;
   const PathAt& path_at_;
-  const SizePoint base_;
+  std::vector<Line> lines_;                ///< through the base, then through odd points
   std::vector<std::set<int64_t>> probes_;  ///< by symbol: which of its sizes are asked for
   std::vector<std::set<int64_t>> cuts_;  ///< by symbol: the first of its sizes in each later range
   std::map<SizePoint, SizePath> paths_;
@@ -194,12 +306,11 @@ class Finder {
 
 }  // namespace
 
-Outcome<std::vector<std::vector<DimSymbol>>> find_ranges(const std::vector<DimSymbol>& symbols,
-                                                         const std::vector<SizePoint>& seen,
-                                                         const PathAt& path_at) {
-  auto ranges = Finder(symbols, path_at).find(seen);
-  if (ranges.ok() && ranges->size() == 1) ranges->clear();
-  return ranges;
+Outcome<PathRanges> find_ranges(const std::vector<DimSymbol>& symbols,
+                                const std::vector<SizePoint>& seen, const PathAt& path_at) {
+  auto found = Finder(symbols, path_at).find(seen);
+  if (found.ok() && found->ranges.size() == 1) found->ranges.clear();
+  return found;
 }
 
 }  // namespace lazyrt

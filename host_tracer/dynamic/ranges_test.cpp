@@ -14,6 +14,7 @@ const std::vector<DimSymbol> kBatchAndSeq = {{"batch", 1, 8, 1}, {"seq", 1, 512,
 struct Found {
   std::vector<std::string> ranges;
   size_t asked = 0;
+  std::string why_none;
 };
 
 /// The ranges of a program of these symbols, that takes path(point), as text.
@@ -28,7 +29,8 @@ Found found(const std::vector<DimSymbol>& symbols,
   EXPECT_TRUE(ranges.ok());
   Found result;
   result.asked = asked.size();
-  for (const auto& range : *ranges) {
+  result.why_none = ranges->why_none;
+  for (const auto& range : ranges->ranges) {
     std::string text;
     for (const DimSymbol& symbol : range) text += (text.empty() ? "" : "; ") + symbol.text();
     result.ranges.push_back(text);
@@ -59,6 +61,19 @@ TEST(Ranges, OfSeveralSymbolsAreTheirProducts) {
                                 "batch: 2 to 8; seq: 1 to 100", "batch: 2 to 8; seq: 101 to 512"}));
 }
 
+TEST(Ranges, OfTwoSizesTogetherAreFoundByWhatWasSeen) {
+  const auto corner = [](const SizePoint& p) { return p[0] == 1 && p[1] > 150 && p[1] <= 151; };
+  EXPECT_TRUE(found(kBatchAndSeq, corner).ranges.empty());
+  const auto seen = found(kBatchAndSeq, corner, {{1, 151}});
+  EXPECT_EQ(seen.ranges,
+            (Texts{"batch: 1 to 8; seq: 1 to 150", "batch: 1 to 1; seq: 151 to 151",
+                   "batch: 1 to 8; seq: 152 to 512", "batch: 2 to 8; seq: 151 to 151"}));
+  const auto large = [](const SizePoint& p) { return p[0] > 4 && p[1] > 300; };
+  EXPECT_EQ(found(kBatchAndSeq, large, {{8, 512}}).ranges,
+            (Texts{"batch: 1 to 4; seq: 1 to 512", "batch: 5 to 8; seq: 1 to 300",
+                   "batch: 5 to 8; seq: 301 to 512"}));
+}
+
 TEST(Ranges, APathBetweenThoseAskedForIsFoundByWhatWasSeen) {
   const auto middle = [](const SizePoint& p) { return p[0] >= 300 && p[0] <= 310; };
   EXPECT_TRUE(found({{"n", 1, 512, 1}}, middle).ranges.empty());
@@ -74,6 +89,7 @@ TEST(Ranges, OneIslandMakesOthersLikely) {
   EXPECT_EQ(all.ranges[7], "n: 400 to 400");
   const auto too_many = found({{"n", 1, 4000, 1}}, tens, {{200}});
   EXPECT_TRUE(too_many.ranges.empty()) << "it cannot be said where the others are";
+  EXPECT_NE(too_many.why_none.find("others may lie in between"), std::string::npos);
   EXPECT_LE(too_many.asked, 60u);
 }
 
@@ -83,14 +99,16 @@ TEST(Ranges, FewSizesMayEachHaveTheirOwn) {
             (Texts{"n: 1 to 1", "n: 2 to 2", "n: 3 to 3", "n: 4 to 4"}));
   const auto many = found({{"n", 1, 10000, 1}}, loops);
   EXPECT_TRUE(many.ranges.empty());
+  EXPECT_NE(many.why_none.find("more than 16 ranges"), std::string::npos) << many.why_none;
   EXPECT_LE(many.asked, 140u);
 }
 
 TEST(Ranges, ThereAreNoneWhereTheyAreNoProducts) {
   EXPECT_TRUE(found(kBatchAndSeq, [](const SizePoint&) { return 1; }).ranges.empty());
   const auto wide = [](const SizePoint& p) { return 10 * p[0] > p[1]; };
-  EXPECT_TRUE(
-      found(kBatchAndSeq, wide, {{8, 3}, {2, 400}, {8, 70}, {7, 75}, {2, 17}}).ranges.empty());
+  const auto none = found(kBatchAndSeq, wide, {{8, 3}, {2, 400}, {8, 70}, {7, 75}, {2, 17}});
+  EXPECT_TRUE(none.ranges.empty());
+  EXPECT_FALSE(none.why_none.empty());
 }
 
 TEST(Ranges, AFailureEndsTheSearch) {

@@ -3,6 +3,8 @@
 // What the caller says about extents that vary.
 
 #include <cstdint>
+#include <cstdlib>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -26,10 +28,36 @@ struct DimSymbol {
   std::string text() const;
 };
 
+/// An extent of an input: factor * a symbol + offset. Without a symbol it is the sample's.
+struct DimExtent {
+  int symbol = -1;
+  int64_t factor = 1, offset = 0;
+
+  DimExtent() = default;
+  DimExtent(int of) : symbol(of) {}  // NOLINT(google-explicit-constructor): {0, -1} of two dims
+  DimExtent(int of, int64_t times, int64_t more) : symbol(of), factor(times), offset(more) {}
+
+  bool is_plain() const { return factor == 1 && offset == 0; }
+  int64_t at(const SizePoint& point) const {
+    return factor * point[static_cast<size_t>(symbol)] + offset;
+  }
+  /// The symbol's value where the extent is this; nothing: there is none.
+  std::optional<int64_t> solve(int64_t extent) const {
+    if ((extent - offset) % factor != 0) return std::nullopt;
+    return (extent - offset) / factor;
+  }
+  /// "2*n + 1"
+  std::string text(const std::string& name) const {
+    const std::string times = factor == 1 ? "" : std::to_string(factor) + "*";
+    if (offset == 0) return times + name;
+    return times + name + (offset < 0 ? " - " : " + ") + std::to_string(std::abs(offset));
+  }
+};
+
 /// Which dims of a program's inputs vary, and together with which.
 struct DynamicShapes {
   std::vector<DimSymbol> symbols;
-  std::vector<std::vector<int>> dims;  ///< by input and dim: a symbol, -1 = the sample's extent
+  std::vector<std::vector<DimExtent>> dims;  ///< by input and dim
   SizeNumbers numbers;  ///< of the program, as far as they were seen; may be of no use
 
   std::vector<std::string> names() const {

@@ -176,17 +176,34 @@ class Unifier {
     for (size_t n = 0; n < std::min(a.size(), b.size()); ++n) {
       if (a[n].attrs.kind() != b[n].attrs.kind()) {
         return differs(k,
-                       std::string(a[n].attrs.name()) + " here is " + b[n].attrs.name() + " there",
+                       std::string(a[n].attrs.name()) + " here is " + b[n].attrs.name() + " there" +
+                           steps_text(),
                        a[n].source);
       }
       if (shape_of_operands(base(), a[n]) != shape_of_operands(graphs_[k], b[n]))
-        return differs(k, std::string(a[n].attrs.name()) + " reads other values", a[n].source);
+        return differs(k, std::string(a[n].attrs.name()) + " reads other values" + steps_text(),
+                       a[n].source);
     }
     if (a.size() == b.size()) return Done{};
     const auto& longer = a.size() > b.size() ? a : b;
-    return differs(
-        k, std::to_string(a.size()) + " operators here are " + std::to_string(b.size()) + " there",
-        longer[std::min(a.size(), b.size())].source);
+    return differs(k,
+                   std::to_string(a.size()) + " operators here are " + std::to_string(b.size()) +
+                       " there" + steps_text(),
+                   longer[std::min(a.size(), b.size())].source);
+  }
+
+  /// Where there are as many operators as sizes.
+  std::string steps_text() const {
+    constexpr size_t kMany = 4;
+    std::map<size_t, size_t> counts;  // the number of operators, and a point
+    for (size_t k = 0; k < graphs_.size(); ++k) counts.emplace(graphs_[k].nodes().size(), k);
+    if (counts.size() < kMany) return "";
+    const auto at = [&](const auto& entry) {
+      return std::to_string(entry.first) + " operators at " +
+             made_.shapes_.text(points_[entry.second]);
+    };
+    return " (" + at(*counts.begin()) + ", " + at(*counts.rbegin()) +
+           ": a loop over a size? It has to be operations on whole tensors, or that size be fixed)";
   }
 
   /// Operands by their place among nodes, inputs and states; constants only as such: their numbers
@@ -591,12 +608,34 @@ class Unifier {
   void keep_terms() {
     std::vector<TermId> ids;
     for (const fb::Patch& patch : made_.patches_) ids.push_back(patch.term());
+    add_extents();
     std::vector<TermId*> used;
     for (TermId& id : ids) used.push_back(&id);
+    for (auto& dims : extents_) {
+      for (TermId& id : dims) {
+        if (id >= 0) used.push_back(&id);
+      }
+    }
     made_.terms_.keep(used);
     for (size_t i = 0; i < ids.size(); ++i) {
       const fb::Patch& p = made_.patches_[i];
       made_.patches_[i] = fb::Patch(p.node(), p.field(), p.index(), ids[i], p.type());
+    }
+  }
+
+  /// Terms of the inputs' extents that follow from a symbol.
+  void add_extents() {
+    TermList& terms = made_.terms_;
+    for (const auto& dims : made_.shapes_.dims) {
+      auto& of_input = extents_.emplace_back();
+      for (const DimExtent& extent : dims) {
+        const bool is_term = extent.symbol >= 0 && !extent.is_plain();
+        of_input.push_back(-1);
+        if (!is_term) continue;
+        const TermId times = terms.make(fb::TermOp::Multiply, terms.symbol(extent.symbol),
+                                        terms.integer(extent.factor));
+        of_input.back() = terms.make(fb::TermOp::Add, times, terms.integer(extent.offset));
+      }
     }
   }
 
@@ -613,7 +652,13 @@ class Unifier {
       graph.value(id).symbols = std::move(symbols);
     }
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
-      graph.value(graph.inputs()[i]).symbols = made_.shapes_.dims[i];
+      std::vector<int32_t>& symbols = graph.value(graph.inputs()[i]).symbols;
+      symbols.clear();
+      for (size_t d = 0; d < extents_[i].size(); ++d) {
+        const auto first_term = static_cast<int32_t>(made_.shapes_.symbols.size());
+        symbols.push_back(extents_[i][d] < 0 ? made_.shapes_.dims[i][d].symbol
+                                             : first_term + extents_[i][d]);
+      }
     }
   }
 
@@ -650,6 +695,7 @@ class Unifier {
   DynamicGraph made_;
   mutable Source place_;  ///< of the last failure
   std::optional<SizeSolver> solver_;
+  std::vector<std::vector<TermId>> extents_;  ///< by input and dim: -1 = no term
 };
 
 Outcome<DynamicGraph> unify_graphs(std::vector<Graph> graphs, const DynamicShapes& shapes,
@@ -668,8 +714,8 @@ Outcome<Graph> DynamicGraph::at(const SizePoint& point) const {
   for (size_t i = 0; i < model_.inputs().size(); ++i) {
     Shape shape = model_.value(model_.inputs()[i]).shape;
     for (int d = 0; d < shape.rank(); ++d) {
-      const int symbol = shapes_.dims[i][static_cast<size_t>(d)];
-      if (symbol >= 0) shape[d] = point[static_cast<size_t>(symbol)];
+      const DimExtent& extent = shapes_.dims[i][static_cast<size_t>(d)];
+      if (extent.symbol >= 0) shape[d] = extent.at(point);
     }
     changes.inputs.push_back(shape);
   }

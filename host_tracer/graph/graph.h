@@ -43,7 +43,7 @@ struct Value {
   int32_t producer = -1;  ///< kNode: index into Graph::nodes(), -1 while the node is taken out
   Origin origin;          ///< kNode: what it is in the trace
   /// Of a graph whose extents vary (dynamic/unify.h), per dim: a symbol whose value the extent is,
-  /// or -1. Empty: none.
+  /// of an input also the number of symbols + a term, or -1. Empty: none.
   std::vector<int32_t> symbols;
   std::optional<ValueQuantization> quantization;
 

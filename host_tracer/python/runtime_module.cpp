@@ -244,7 +244,7 @@ class PySession {
     if (method_.symbol_count() == 0) return list;
     for (size_t i = 0; i < list.size(); ++i) {
       list[i]["symbols"] = symbols_of(method_.input(i, variant).shape.rank(),
-                                      [&](int dim) { return method_.input_symbol(i, dim); });
+                                      [&](int dim) { return method_.input_extent(i, dim); });
     }
     return list;
   }
@@ -256,7 +256,7 @@ class PySession {
     if (method_.symbol_count() == 0) return list;
     for (size_t i = 0; i < list.size(); ++i) {
       list[i]["symbols"] = symbols_of(method_.output(i, variant).shape.rank(), [&](int dim) {
-        return method_.output_symbol(i, dim, variant);
+        return ExtentInfo{method_.output_symbol(i, dim, variant), 1, 0};
       });
     }
     return list;
@@ -374,15 +374,23 @@ class PySession {
     return value_or_throw(Session::create(method, options));
   }
 
-  /// By dim the name of its symbol, or None.
-  template <class SymbolOf>
-  py::tuple symbols_of(int rank, const SymbolOf& symbol_of) const {
+  /// "n", "2*n + 1"
+  std::string extent_text(const ExtentInfo& extent) const {
+    const std::string name = method_.symbol(static_cast<size_t>(extent.symbol)).name;
+    const std::string times = extent.factor == 1 ? "" : std::to_string(extent.factor) + "*";
+    if (extent.offset == 0) return times + name;
+    const int64_t more = extent.offset < 0 ? -extent.offset : extent.offset;
+    return times + name + (extent.offset < 0 ? " - " : " + ") + std::to_string(more);
+  }
+
+  /// By dim what it is of a symbol, or None.
+  template <class ExtentOf>
+  py::tuple symbols_of(int rank, const ExtentOf& extent_of) const {
     py::tuple names(static_cast<size_t>(rank));
     for (int dim = 0; dim < rank; ++dim) {
-      const int symbol = symbol_of(dim);
+      const ExtentInfo extent = extent_of(dim);
       names[static_cast<size_t>(dim)] =
-          symbol < 0 ? py::object(py::none())
-                     : py::str(method_.symbol(static_cast<size_t>(symbol)).name);
+          extent.symbol < 0 ? py::object(py::none()) : py::str(extent_text(extent));
     }
     return names;
   }

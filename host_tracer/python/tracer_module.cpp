@@ -396,18 +396,24 @@ py::tuple compare_python(const std::string& path, const Trace& trace, const std:
                         compare_json(*found).dump(-1, ' ', false, kRepair));
 }
 
-/// `dims` by input and dim, -1 where the extent is the sample's; `capture_at(point, compared)`
-/// gives a trace; `numbers` are of the program.
+/// `dims` by input and dim (symbol, factor, offset), the symbol -1 where the extent is the
+/// sample's; `capture_at(point, compared)` gives a trace; `numbers` are of the program.
 void set_dynamic(PythonExportOptions& options, const std::vector<DimSymbol>& symbols,
-                 const std::vector<std::vector<int>>& dims, const SizePoint& sample,
-                 const std::vector<SizePoint>& points, const py::object& capture_at,
-                 const SizeNumbers& numbers) {
+                 const std::vector<std::vector<std::tuple<int, int64_t, int64_t>>>& dims,
+                 const SizePoint& sample, const std::vector<SizePoint>& points,
+                 const py::object& capture_at, const SizeNumbers& numbers) {
   const auto held = held_object(capture_at);
   const auto capture = [held](const SizePoint& point, bool compared) -> Outcome<Trace> {
     const py::gil_scoped_acquire gil;
     return *(*held)(point, compared).cast<std::shared_ptr<Trace>>();
   };
-  options.dynamic = DynamicExport{{symbols, dims, numbers}, sample, points, capture};
+  DynamicShapes shapes = {symbols, {}, numbers};
+  for (const auto& of_input : dims) {
+    auto& extents = shapes.dims.emplace_back();
+    for (const auto& [symbol, factor, offset] : of_input)
+      extents.emplace_back(symbol, factor, offset);
+  }
+  options.dynamic = DynamicExport{std::move(shapes), sample, points, capture};
 }
 
 /// `op` as in schema/bundle.fbs: "FloorDivide".

@@ -16,25 +16,29 @@ namespace {
 
 std::vector<int64_t> dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
-/// `symbol_of(dim)` gives a symbol of the method, or -1.
-template <class SymbolOf>
-TensorLine tensor_line(const Method& method, const TensorInfo& info, const SymbolOf& symbol_of) {
+/// `extent_of(dim)` says how it follows from a symbol of the method.
+template <class ExtentOf>
+TensorLine tensor_line(const Method& method, const TensorInfo& info, const ExtentOf& extent_of) {
   TensorLine line = {info.name, info.dtype, dims_of(info.shape), {}};
   for (int d = 0; method.symbol_count() > 0 && d < info.shape.rank(); ++d) {
-    const int symbol = symbol_of(d);
-    line.symbols.push_back(symbol < 0 ? "" : method.symbol(static_cast<size_t>(symbol)).name);
+    const ExtentInfo extent = extent_of(d);
+    line.symbols.push_back(extent.symbol < 0
+                               ? ""
+                               : DimExtent(extent.symbol, extent.factor, extent.offset)
+                                     .text(method.symbol(static_cast<size_t>(extent.symbol)).name));
   }
   return line;
 }
 
 TensorLine input_line(const Method& method, size_t i, size_t variant = 0) {
   return tensor_line(method, method.input(i, variant),
-                     [&](int d) { return method.input_symbol(i, d); });
+                     [&](int d) { return method.input_extent(i, d); });
 }
 
 TensorLine output_line(const Method& method, size_t i, size_t variant = 0) {
-  return tensor_line(method, method.output(i, variant),
-                     [&](int d) { return method.output_symbol(i, d, variant); });
+  return tensor_line(method, method.output(i, variant), [&](int d) {
+    return ExtentInfo{method.output_symbol(i, d, variant), 1, 0};
+  });
 }
 
 LiteralLine literal_line(const LiteralInfo& info) {
@@ -212,7 +216,7 @@ MethodInfo method_info(const Method& method, const fb::Method& tables) {
     info.literals.push_back(literal_line(method.literal(i)));
   }
   for (size_t i = 0; i < method.state_count(); ++i)
-    info.states.push_back(tensor_line(method, method.state(i), [](int) { return -1; }));
+    info.states.push_back(tensor_line(method, method.state(i), [](int) { return ExtentInfo(); }));
   for (size_t v = 0; v < method.variant_count(); ++v)
     info.variants.push_back(variant_line(method, tables, v));
   for (size_t i = 0; i < count_of(tables.values()); ++i) {

@@ -83,6 +83,7 @@ struct ExportSummary {
   ShapeStats shapes;
   std::vector<PassLine> passes;
   std::vector<std::string> notes;
+  std::string size_doubt;  ///< ExportReport::size_doubt
   CheckReport check;
   StageTimes seconds;
   BundleInfo bundle;

@@ -83,9 +83,10 @@ class Binder {
     for (size_t id = 0; id < count_of(method_.values()); ++id) {
       const fb::Value& value = base_value(id);
       if (value.kind() != fb::ValueKind::Input) continue;
-      const auto indices = ints_of(value.symbols());
-      for (size_t dim = 0; dim < indices.size(); ++dim) {
-        if (indices[dim] >= 0) write_extent(value, dim, symbols[static_cast<size_t>(indices[dim])]);
+      for (size_t dim = 0; dim < count_of(value.symbols()); ++dim) {
+        const ExtentRule rule = rule_of(method_, value, static_cast<int>(dim));
+        if (rule.symbol >= 0)
+          write_extent(value, dim, rule.at(symbols[static_cast<size_t>(rule.symbol)]));
       }
     }
   }

@@ -68,6 +68,105 @@ TEST(BoundProgram, IsWhatTheStaticBundleIs) {
   EXPECT_EQ(before, std::vector<uint8_t>(base.file.data(), base.file.data() + base.file.size()));
 }
 
+TEST(BoundProgram, ExtentsThatFollowAreWhatTheStaticBundleHas) {
+  const Base base(test::follows_bundle());
+  ASSERT_TRUE(base.status.ok()) << base.status.message();
+  for (int64_t n : {1, 2, 17, 100}) {
+    BoundProgram bound;
+    const Status status = base.bind({n}, &bound);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(shapes_of(bound.state()), shapes_of(Base(test::follows_bundle(n)).state));
+  }
+}
+
+std::string refusal_of_rule(const std::function<void(fb::MethodT& m)>& change) {
+  BundleParts parts = test::follows_bundle();
+  change(*parts.bundle.methods[0]);
+  const Base base(parts);
+  EXPECT_EQ(base.status.error(), Error::kInvalidBundle);
+  return base.status.message();
+}
+
+TEST(BoundProgram, HostileExtentsAreRefusedAtLoad) {
+  using Op = fb::TermOp;
+  const auto number = [](int64_t factor, int64_t offset) {
+    return refusal_of_rule([=](fb::MethodT& m) {
+      m.terms[1] = fb::Term(factor, 0, 0, 0, Op::Integer);
+      m.terms[3] = fb::Term(offset, 0, 0, 0, Op::Integer);
+    });
+  };
+  EXPECT_THAT(number(0, 5), HasSubstr("is no extent where 'n' is 1 to 100"));
+  EXPECT_THAT(number(-2, 9), HasSubstr("is no extent where 'n' is 1 to 100"));
+  EXPECT_THAT(number(2, -2), HasSubstr("2*n - 2 is no extent where 'n' is 1 to 100"));
+  EXPECT_THAT(number(3, 1), HasSubstr("dim 0: 5 is not 3*n + 1"));
+  EXPECT_THAT(number(1, 1), HasSubstr("but symbol 'n' is 2"));
+  for (const int64_t huge : {INT64_MAX, INT64_MIN, int64_t{1} << 31, -(int64_t{1} << 31)}) {
+    EXPECT_THAT(number(huge, 1), HasSubstr("is no multiple of a symbol and a number"));
+    EXPECT_THAT(number(2, huge), HasSubstr("is no multiple of a symbol and a number"));
+  }
+  EXPECT_THAT(refusal_of_rule([](fb::MethodT& m) {
+                m.symbols[0]->max = INT64_MAX;
+                m.terms[1] = fb::Term(INT32_MAX, 0, 0, 0, Op::Integer);
+              }),
+              HasSubstr("is no extent where 'n' is 1 to 9223372036854775807"));
+  for (const Op op : {Op::Multiply, Op::Remainder, Op::FloorDivide, Op::Max, Op::Floor}) {
+    EXPECT_THAT(refusal_of_rule([op](fb::MethodT& m) { m.terms[4] = fb::Term(0, 0, 2, 3, op); }),
+                HasSubstr(op == Op::Multiply ? "" : "is no multiple of a symbol and a number"));
+  }
+  for (const int operand : {-1, 5, 4, 99, INT32_MAX, INT32_MIN}) {
+    for (const bool first : {true, false}) {
+      EXPECT_THAT(refusal_of_rule([&](fb::MethodT& m) {
+                    m.terms[4] = fb::Term(0, 0, first ? operand : 2, first ? 3 : operand, Op::Add);
+                  }),
+                  HasSubstr("is no multiple of a symbol and a number"));
+    }
+    EXPECT_THAT(refusal_of_rule(
+                    [&](fb::MethodT& m) { m.terms[0] = fb::Term(0, 0, operand, 0, Op::Symbol); }),
+                HasSubstr("is no multiple of a symbol and a number"));
+  }
+  for (const int index : {6, 77, INT32_MAX})
+    EXPECT_THAT(refusal_of_rule([&](fb::MethodT& m) { m.values[1]->symbols = {index}; }),
+                HasSubstr("there is no symbol"));
+  EXPECT_THAT(refusal_of_rule([](fb::MethodT& m) {
+                m.values[2]->symbols = {5, -1};
+              }),
+              HasSubstr("only extents of inputs follow from a symbol"));
+}
+
+TEST(BoundProgram, ASymbolMayHaveNoDimOfItsOwn) {
+  BundleParts parts = test::follows_bundle();
+  parts.bundle.methods[0]->values[0]->symbols = {-1, -1};
+  const Base base(parts);
+  ASSERT_TRUE(base.status.ok()) << base.status.message();
+  BoundProgram bound;
+  ASSERT_TRUE(base.bind({9}, &bound).ok());
+  EXPECT_EQ(shapes_of(bound.state()),
+            (std::vector<Shape>{Shape({2, 3}), Shape({19}), Shape({19, 3}), Shape({19, 3})}));
+}
+
+TEST(BoundProgram, AVariantsExtentsFollowAsTheMethodsDo) {
+  const auto with_variant = [](int64_t offset) {
+    BundleParts parts = test::follows_bundle(), other = test::follows_bundle();
+    fb::MethodT& m = *other.bundle.methods[0];
+    m.terms.insert(m.terms.begin(), fb::Term(7, 0, 0, 0, fb::TermOp::Integer));
+    for (size_t t = 3; t < m.terms.size(); t += 2)
+      m.terms[t] = fb::Term(0, 0, m.terms[t].a() + 1, m.terms[t].b() + 1, m.terms[t].op());
+    m.terms[4] = fb::Term(offset, 0, 0, 0, fb::TermOp::Integer);
+    m.values[1]->symbols = {6};
+    m.values[1]->shape = {4 + offset};
+    m.values[1]->bytes = static_cast<uint64_t>(8 * (4 + offset));
+    for (int id : {2, 3}) {
+      m.values[static_cast<size_t>(id)]->shape = {4 + offset, 3};
+      m.values[static_cast<size_t>(id)]->bytes = static_cast<uint64_t>(12 * (4 + offset));
+    }
+    parts.bundle.methods[0]->variants.push_back(std::move(other.bundle.methods[0]));
+    return Base(parts).status;
+  };
+  EXPECT_TRUE(with_variant(1).ok()) << with_variant(1).message();
+  EXPECT_THAT(with_variant(0).message(),
+              HasSubstr("input 'ids' has not the method's fixed extents and symbols"));
+}
+
 TEST(BoundProgram, TakesAllowedValuesOnly) {
   const Base base(test::dynamic_bundle());
   for (int64_t n : {int64_t{0}, int64_t{-2}, int64_t{514}, int64_t{7}, INT64_MAX, INT64_MIN}) {

@@ -196,14 +196,20 @@ size_t Method::symbol_count() const { return count_of(program_->method(index_).s
 
 SymbolInfo Method::symbol(size_t i) const { return bounds_of(program_->method(index_), i); }
 
-int Method::input_symbol(size_t input, int dim) const {
+int Method::input_symbol(size_t input, int dim) const { return input_extent(input, dim).symbol; }
+
+ExtentInfo Method::input_extent(size_t input, int dim) const {
   const fb::Method& m = program_->method(index_);
-  return symbol_of(value_of(m, *m.inputs()->Get(static_cast<uint32_t>(input))), dim);
+  const fb::Value& value = value_of(m, *m.inputs()->Get(static_cast<uint32_t>(input)));
+  const ExtentRule rule = rule_of(m, value, dim);
+  return {rule.symbol, rule.factor, rule.offset};
 }
 
 int Method::output_symbol(size_t output, int dim, size_t variant) const {
   const fb::Method& m = program_->variant(index_, variant);
-  return symbol_of(value_of(m, *m.outputs()->Get(static_cast<uint32_t>(output))), dim);
+  const ExtentRule rule =
+      rule_of(m, value_of(m, *m.outputs()->Get(static_cast<uint32_t>(output))), dim);
+  return rule.is_plain() ? rule.symbol : -1;
 }
 
 size_t Method::literal_count() const { return count_of(program_->method(index_).literals()); }

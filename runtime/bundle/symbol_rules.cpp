@@ -54,9 +54,13 @@ Fault check_indices(const MethodCheck& c, size_t id) {
   for (size_t dim = 0; dim < indices.size(); ++dim) {
     const int32_t index = indices[dim];
     if (index == -1) continue;
-    if (index < -1 || static_cast<size_t>(index) >= symbol_count(c))
-      return c.bad_value(id, "dim %zu: there is no symbol %d", dim, index);
+    if (index < -1) return c.bad_value(id, "dim %zu: there is no symbol %d", dim, index);
+    ExtentRule rule;
+    const Fault status = read_rule(c.method, index, &rule);
+    if (!status.ok()) return c.bad_value(id, "dim %zu: %s", dim, status.message());
     if (is_fixed) return c.bad_value(id, "dim %zu: its extent cannot be a symbol", dim);
+    if (static_cast<size_t>(index) >= symbol_count(c) && facts.kind != fb::ValueKind::Input)
+      return c.bad_value(id, "dim %zu: only extents of inputs follow from a symbol", dim);
   }
   return {};
 }
@@ -66,18 +70,24 @@ struct SymbolValues {
   int64_t of[kBundleMaxSymbols] = {};
 };
 
-Fault read_extent(const MethodCheck& c, size_t id, int dim, int32_t index, SymbolValues* values) {
+Fault read_extent(const MethodCheck& c, size_t id, int dim, SymbolValues* values) {
   const int64_t extent = c.values[id].spec.shape[dim];
-  const Fault status = check_symbol_value(info_of(symbol(c, index)), extent);
+  const ExtentRule rule = rule_of(c.method, c.value(id), dim);
+  int64_t size = 0;
+  if (!rule.solve(extent, &size)) {
+    return c.bad_value(id, "dim %d: %" PRId64 " is not %s", dim, extent,
+                       rule_text(c.method, rule).text);
+  }
+  const Fault status = check_symbol_value(info_of(symbol(c, rule.symbol)), size);
   if (!status.ok()) {
     return c.bad_value(id, "dim %d is outside of the bounds of its symbol: %s", dim,
                        status.message());
   }
-  int64_t& value = values->of[index];
-  if (value == 0) value = extent;
-  if (value == extent) return {};
+  int64_t& value = values->of[rule.symbol];
+  if (value == 0) value = size;
+  if (value == size) return {};
   return c.bad_value(id, "dim %d: %" PRId64 ", but symbol '%.40s' is %" PRId64, dim, extent,
-                     text_of(symbol(c, index).name()), value);
+                     text_of(symbol(c, rule.symbol).name()), value);
 }
 
 /// What the extents of values of this kind (or of all others) say of the symbols.
@@ -87,7 +97,7 @@ Fault read_extents(const MethodCheck& c, bool of_inputs, SymbolValues* values) {
     const auto indices = ints_of(c.value(id).symbols());
     for (size_t dim = 0; dim < indices.size(); ++dim) {
       if (indices[dim] < 0) continue;
-      LAZYRT_RETURN_IF_ERROR(read_extent(c, id, static_cast<int>(dim), indices[dim], values));
+      LAZYRT_RETURN_IF_ERROR(read_extent(c, id, static_cast<int>(dim), values));
     }
   }
   return {};

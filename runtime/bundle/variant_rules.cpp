@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/bundle/method_check.h"
+#include "runtime/bundle/variant_sizes.h"
 #include "runtime/core/profile.h"
 
 namespace lazyrt {
@@ -109,8 +110,8 @@ Fault check_same_dims(const fb::Method& method, const fb::Method& variant) {
     const Shape x = shape_of(a.shape()), y = shape_of(b.shape());
     bool same = x.rank() == y.rank();
     for (int dim = 0; same && dim < x.rank(); ++dim) {
-      const int32_t symbol = symbol_of(a, dim);
-      same = symbol == symbol_of(b, dim) && (symbol >= 0 || x[dim] == y[dim]);
+      const ExtentRule rule = rule_of(method, a, dim);
+      same = rule == rule_of(variant, b, dim) && (rule.symbol >= 0 || x[dim] == y[dim]);
     }
     if (same) continue;
     return bad_bundle("input '%.40s' has not the method's fixed extents and symbols",

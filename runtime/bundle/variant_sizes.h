@@ -15,6 +15,39 @@ inline const fb::Method& variant_of(const fb::Method& method, size_t variant) {
 }
 
 SymbolInfo info_of(const fb::Symbol& symbol);
+
+/// What an extent of an input is: factor * symbol + offset.
+struct ExtentRule {
+  int32_t symbol = -1;  ///< -1: an extent of its own
+  int64_t factor = 1;
+  int64_t offset = 0;
+
+  bool is_plain() const { return factor == 1 && offset == 0; }
+  int64_t at(int64_t size) const { return factor * size + offset; }
+  /// Whether a size has this extent, and which.
+  bool solve(int64_t extent, int64_t* size) const {
+    int64_t part = 0;
+    if (__builtin_sub_overflow(extent, offset, &part)) return false;
+    *size = part / factor;
+    return part % factor == 0;
+  }
+  bool operator==(const ExtentRule& o) const {
+    return symbol == o.symbol && factor == o.factor && offset == o.offset;
+  }
+};
+
+/// The rule that `index` of a value's symbols names: a symbol's own, or behind these a term's,
+/// which is factor * symbol + offset within the bounds of an extent wherever the symbol is.
+/// kInvalidBundle says what is wrong with it. REQUIRES: index >= 0, symbols were checked.
+Fault read_rule(const fb::Method& method, int32_t index, ExtentRule* rule);
+/// That of a dim of an input. REQUIRES: check_symbols was ok.
+ExtentRule rule_of(const fb::Method& method, const fb::Value& value, int dim);
+
+/// "2*n + 1"
+struct RuleText {
+  char text[80];
+};
+RuleText rule_text(const fb::Method& method, const ExtentRule& rule);
 /// kInvalidArgument: "'seq' is 600, allowed are 1 to 512", and of which number multiples.
 Fault check_symbol_value(const SymbolInfo& symbol, int64_t value);
 

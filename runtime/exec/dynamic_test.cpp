@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -56,6 +57,57 @@ TEST_F(Dynamic, TheMethodTellsItsSymbols) {
   const Loaded fixed(test::static_bundle(4, 6));
   EXPECT_EQ(fixed.method().symbol_count(), 0u);
   EXPECT_EQ(fixed.method().input_symbol(0, 0), -1);
+}
+
+/// Inputs of follows_bundle: ids count down.
+Status set_following(Session* session, int64_t n, int64_t count, const std::vector<float>& x,
+                     std::vector<int64_t>* ids) {
+  ids->clear();
+  for (int64_t i = 0; i < count; ++i) ids->push_back((count - 1 - i) % n);
+  const Status set = session->set_input(0, {const_cast<float*>(x.data()), DType::kFloat32, {n, 3}});
+  return set.ok() ? session->set_input(1, {ids->data(), DType::kInt64, {count}}) : set;
+}
+
+TEST(DynamicExtents, FollowFromASymbol) {
+  const Loaded loaded(test::follows_bundle());
+  const Method m = loaded.method();
+  EXPECT_EQ(m.input_symbol(1, 0), 0);
+  EXPECT_EQ(m.input_extent(1, 0).factor, 2);
+  EXPECT_EQ(m.input_extent(1, 0).offset, 1);
+  EXPECT_EQ(m.input_extent(0, 0).factor, 1);
+  EXPECT_EQ(m.input_extent(0, 1).symbol, -1);
+  Session session = make(m);
+  std::vector<float> x(303);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) - 20;
+  std::vector<int64_t> ids;
+  for (const int64_t n : {2, 1, 100, 7, 2}) {
+    ASSERT_TRUE(set_following(&session, n, 2 * n + 1, x, &ids).ok());
+    const Status status = session.run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    const std::vector<float> y = floats(session, 0);
+    ASSERT_EQ(y.size(), 3 * ids.size());
+    for (size_t i = 0; i < y.size(); ++i)
+      EXPECT_EQ(y[i], std::max(0.0f, x[static_cast<size_t>(ids[i / 3]) * 3 + i % 3]));
+  }
+}
+
+TEST(DynamicExtents, WhatDoesNotFollowIsRefusedBySymbolValueAndRelation) {
+  const Loaded loaded(test::follows_bundle());
+  Session session = make(loaded.method());
+  const std::vector<float> x(303);
+  std::vector<int64_t> ids;
+  const auto refusal = [&](int64_t n, int64_t count) {
+    const Status set = set_following(&session, n, count, x, &ids);
+    const Status status = set.ok() ? session.run() : set;
+    EXPECT_EQ(status.error(), Error::kInvalidArgument);
+    return std::string(status.message());
+  };
+  EXPECT_THAT(refusal(3, 8), HasSubstr("input 'ids' dim 0: is 8, which is 2*n + 1 of no 'n'"));
+  EXPECT_THAT(refusal(3, 9), HasSubstr("input 'ids' dim 0 is 9 = 2*n + 1, 'n' is 3 by input 'x'"));
+  EXPECT_THAT(refusal(100, 203), HasSubstr("is 203 = 2*n + 1: 'n' is 101, allowed are 1 to 100"));
+  EXPECT_THAT(refusal(1, 1), HasSubstr("is 1 = 2*n + 1: 'n' is 0, allowed are 1 to 100"));
+  ASSERT_TRUE(set_following(&session, 3, 7, x, &ids).ok());
+  EXPECT_TRUE(session.run().ok());
 }
 
 TEST_F(Dynamic, RunsAtEverySizeAsTheStaticBundleDoes) {

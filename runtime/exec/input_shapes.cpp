@@ -26,12 +26,13 @@ SymbolicText symbolic_text(const fb::Method& method, const fb::Value& value) {
   auto used =
       static_cast<size_t>(snprintf(out.text, sizeof(out.text), "%s[", dtype_name(spec.dtype)));
   for (int dim = 0; dim < spec.shape.rank() && used < sizeof(out.text); ++dim) {
-    const int32_t index = symbol_of(value, dim);
+    const ExtentRule rule = rule_of(method, value, dim);
     const char* comma = dim == 0 ? "" : ",";
     const size_t room = sizeof(out.text) - used;
-    const int n = index < 0 ? snprintf(out.text + used, room, "%s%" PRId64, comma, spec.shape[dim])
-                            : snprintf(out.text + used, room, "%s%.12s", comma,
-                                       text_of(symbol_at(method, index).name()));
+    const int n = rule.symbol < 0
+                      ? snprintf(out.text + used, room, "%s%" PRId64, comma, spec.shape[dim])
+                      : snprintf(out.text + used, room, "%s%.*s", comma, rule.is_plain() ? 12 : 24,
+                                 rule_text(method, rule).text);
     used += static_cast<size_t>(n);
   }
   if (used < sizeof(out.text)) snprintf(out.text + used, sizeof(out.text) - used, "]");
@@ -59,10 +60,27 @@ bool has_choice(const fb::Value& value) {
 /// The first input with the symbol. REQUIRES: there is one.
 size_t first_with(const fb::Method& method, int32_t symbol) {
   for (size_t i = 0;; ++i) {
-    for (int32_t index : ints_of(value_of(method, i).symbols())) {
-      if (index == symbol) return i;
+    const fb::Value& value = value_of(method, i);
+    for (int dim = 0; dim < static_cast<int>(count_of(value.symbols())); ++dim) {
+      if (rule_of(method, value, dim).symbol == symbol) return i;
     }
   }
+}
+
+/// The value of the rule's symbol. kInvalidArgument: "is 8, which is 2*n + 1 of no 'n'"
+Fault solve(const fb::Method& method, const ExtentRule& rule, int64_t extent, int64_t* size) {
+  if (rule.solve(extent, size)) return {};
+  return Fault(Error::kInvalidArgument, "is %" PRId64 ", which is %s of no '%.40s'", extent,
+               rule_text(method, rule).text, text_of(symbol_at(method, rule.symbol).name()));
+}
+
+/// Whether some variant takes an extent of an input.
+Fault check_extent(const fb::Method& method, const ExtentRule& rule, int64_t extent) {
+  int64_t size = 0;
+  LAZYRT_RETURN_IF_ERROR(solve(method, rule, extent, &size));
+  const Fault status = check_size(method, static_cast<size_t>(rule.symbol), size);
+  if (status.ok() || rule.is_plain()) return status;
+  return status.with_context("is %" PRId64 " = %s", extent, rule_text(method, rule).text);
 }
 
 }  // namespace
@@ -75,14 +93,14 @@ Fault check_input_shape(const fb::Method& method, size_t i, const Shape& shape) 
                  symbolic_text(method, value).text, shape_text(shape).text);
   }
   for (int dim = 0; dim < shape.rank(); ++dim) {
-    const int32_t index = symbol_of(value, dim);
-    if (index < 0 && shape[dim] != file[dim]) {
+    const ExtentRule rule = rule_of(method, value, dim);
+    if (rule.symbol < 0 && shape[dim] != file[dim]) {
       return Fault(Error::kInvalidArgument, "input '%.60s' takes %s, got %s: dim %d differs",
                    input_name(method, i), symbolic_text(method, value).text, shape_text(shape).text,
                    dim);
     }
-    if (index < 0) continue;
-    LAZYRT_RETURN_IF_ERROR(check_size(method, static_cast<size_t>(index), shape[dim])
+    if (rule.symbol < 0) continue;
+    LAZYRT_RETURN_IF_ERROR(check_extent(method, rule, shape[dim])
                                .with_context("input '%.60s' dim %d", input_name(method, i), dim));
   }
   return {};
@@ -100,8 +118,8 @@ Shape input_shape(const fb::Method& method, size_t i, Span<const int64_t> symbol
   const fb::Value& value = value_of(method, i);
   Shape shape = shape_of(value.shape());
   for (int dim = 0; dim < shape.rank(); ++dim) {
-    const int32_t index = symbol_of(value, dim);
-    if (index >= 0) shape[dim] = symbols[static_cast<size_t>(index)];
+    const ExtentRule rule = rule_of(method, value, dim);
+    if (rule.symbol >= 0) shape[dim] = rule.at(symbols[static_cast<size_t>(rule.symbol)]);
   }
   return shape;
 }
@@ -126,16 +144,21 @@ Fault resolve_symbols(const fb::Method& method, Span<const Shape> shapes, int64_
   for (size_t i = 0; i < shapes.size(); ++i) {
     const fb::Value& value = value_of(method, i);
     for (int dim = 0; dim < shapes[i].rank(); ++dim) {
-      const int32_t index = symbol_of(value, dim);
-      if (index < 0) continue;
-      int64_t& known = symbols[index];
+      const ExtentRule rule = rule_of(method, value, dim);
+      if (rule.symbol < 0) continue;
+      int64_t& known = symbols[rule.symbol];
       const int64_t extent = shapes[i][dim];
-      if (known == 0) known = extent;
-      if (known == extent) continue;
-      return Fault(Error::kInvalidArgument,
-                   "input '%.60s' dim %d is %" PRId64 ", '%.40s' is %" PRId64 " by input '%.60s'",
-                   input_name(method, i), dim, extent, text_of(symbol_at(method, index).name()),
-                   known, input_name(method, first_with(method, index)));
+      int64_t size = 0;
+      LAZYRT_RETURN_IF_ERROR(solve(method, rule, extent, &size));
+      if (known == 0) known = size;
+      if (known == size) continue;
+      const bool plain = rule.is_plain();
+      return Fault(
+          Error::kInvalidArgument,
+          "input '%.60s' dim %d is %" PRId64 "%s%s, '%.40s' is %" PRId64 " by input '%.60s'",
+          input_name(method, i), dim, extent, plain ? "" : " = ",
+          plain ? "" : rule_text(method, rule).text, text_of(symbol_at(method, rule.symbol).name()),
+          known, input_name(method, first_with(method, rule.symbol)));
     }
   }
   return check_sizes(method, {symbols, count_of(method.symbols())});

@@ -60,6 +60,13 @@ class Talks(nn.Module):
         return x + 1
 
 
+class Sums(nn.Module):
+    """Of rows, and of about twice as many."""
+
+    def forward(self, x, y):
+        return x.sum(0) + y.sum(0) * y.shape[0]
+
+
 def setUpModule():
     make_work()
     torch.manual_seed(0)
@@ -70,6 +77,10 @@ def setUpModule():
     write_model("encoder.pt2", Encoder(False), (ids, mask), dynamic_shapes=({0: batch, 1: seq}, {0: batch, 1: seq}))
     write_model("unbounded.pt2", Mlp(), (torch.randn(2, 4),), dynamic_shapes=({0: torch.export.Dim("rows")},))
     write_model("multiples.pt2", Cnn(), (torch.randn(2, 3, 32, 32),), dynamic_shapes=({2: 16 * part},))
+    rows = torch.export.Dim("rows", min=1, max=20)
+    write_model("follows.pt2", Sums(), (torch.randn(7, 4), torch.randn(15, 4)), dynamic_shapes=({0: rows}, {0: 2 * rows + 1}))
+    write_model("alone.pt2", Mlp(), (torch.randn(5, 4),), dynamic_shapes=({0: rows + 2},))
+    torch.jit.save(torch.jit.script(Sums()), path("sums.pt"))
     torch.jit.save(torch.jit.trace(Cnn().eval(), torch.randn(2, 3, 32, 32)), path("cnn.pt"))
     torch.jit.save(torch.jit.trace(Encoder(True).eval(), (ids, mask)), path("traced_encoder.pt"))
     for name, module in (("encoder", Encoder(True)), ("talks", Talks()), ("forked", Forked())):
@@ -149,6 +160,32 @@ class Dynamic(Base):
         for height in (16, 32, 80):
             self.expect_as(program, {"x": np.random.default_rng(1).standard_normal((2, 3, height, 32)).astype(np.float32)})
         self.refuses_run({"x": np.zeros((2, 3, 40, 32), np.float32)}, "'x.2' is 40", "16")
+
+    def expect_sums(self, name):
+        for rows in (1, 2, 20, 7):
+            x, y = (np.random.default_rng(rows).standard_normal((n, 4)).astype(np.float32) for n in (rows, 2 * rows + 1))
+            self.expect_as(Sums(), {"x": x, "y": y})
+        self.refuses_run({"x": np.zeros((3, 4), np.float32), "y": np.zeros((8, 4), np.float32)}, "'y' dim 0", "is 8, which is", f"2*{name} + 1 of no '{name}'")
+        self.refuses_run({"x": np.zeros((3, 4), np.float32), "y": np.zeros((9, 4), np.float32)}, f"is 9 = 2*{name} + 1, '{name}' is 3 by input 'x'")
+        self.refuses_run({"x": np.zeros((21, 4), np.float32), "y": np.zeros((43, 4), np.float32)}, f"'{name}' is 21, allowed are 1 to 20")
+        self.assertIn(f"2*{name} + 1", call("lazy-export", "inspect", path("out.lzb"), code=DONE).out)
+
+    def test_sizes_that_follow_from_others(self):
+        self.export("follows.pt2")
+        self.expect_sums("x.0")
+        self.export("follows.pt2", "--dynamic", "y.0=2*rows+1")
+        self.expect_sums("rows")
+        self.export("sums.pt", "--input", "x=7,4:f32", "--input", "y=15,4:f32", "--dynamic", "x.0=rows:1..20", "--dynamic", "y.0=2*rows+1")
+        self.expect_sums("rows")
+        self.refuses("lazy-export", path("sums.pt"), "--input", "x=7,4:f32", "--input", "y=14,4:f32", "--dynamic", "x.0=rows:1..20", "--dynamic",
+                     "y.0=2*rows+1", "-o", path("none.lzb"), code=USAGE, says=["is 14 in the sample, which is 2*rows + 1 of no 'rows'"])
+
+    def test_a_size_that_follows_from_one_that_no_input_has(self):
+        self.export("alone.pt2")
+        program = torch.export.load(path("alone.pt2")).module()
+        for rows in (3, 22, 9):
+            self.expect_as(program, {"x": np.ones((rows, 4), np.float32)})
+        self.refuses_run({"x": np.ones((23, 4), np.float32)}, "allowed are 1 to 20")
 
     def test_dynamic_names_and_bounds_the_dims_of_a_pt2(self):
         self.export("unbounded.pt2", "--dynamic", "x.0=rows:1..9")

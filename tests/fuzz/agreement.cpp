@@ -102,6 +102,7 @@ class Pair {
     if (made[0].error() != made[1].error()) return both("making a session", made);
     if (sessions.size() != 2) return "";
     ++reached_.sessions;
+    reached_.following += has_following_extent() ? 1 : 0;
     for (size_t v = 0; v < method_.variant_count(); ++v) {
       for (int turn = 0; turn < (method_.symbol_count() == 0 ? 2 : 5); ++turn) {
         draw_sizes(static_cast<unsigned>(turn));
@@ -115,6 +116,16 @@ class Pair {
       if (text.empty() && !walk(method_, &s)) return "bind_input refuses memory that fits";
     }
     return text;
+  }
+
+  bool has_following_extent() const {
+    for (size_t i = 0; i < method_.input_count(); ++i) {
+      for (int dim = 0; dim < method_.input(i).shape.rank(); ++dim) {
+        const ExtentInfo extent = method_.input_extent(i, dim);
+        if (extent.symbol >= 0 && (extent.factor != 1 || extent.offset != 0)) return true;
+      }
+    }
+    return false;
   }
 
   static std::string both(const char* what, const Status* statuses) {
@@ -152,8 +163,11 @@ class Pair {
   TensorInfo input_now(size_t i, size_t v) const {
     TensorInfo info = method_.input(i, v);
     for (int dim = 0; !sizes_.empty() && dim < info.shape.rank(); ++dim) {
-      const int symbol = method_.input_symbol(i, dim);
-      if (symbol >= 0) info.shape[dim] = sizes_[static_cast<size_t>(symbol)];
+      const ExtentInfo extent = method_.input_extent(i, dim);
+      if (extent.symbol >= 0) {
+        info.shape[dim] =
+            extent.factor * sizes_[static_cast<size_t>(extent.symbol)] + extent.offset;
+      }
     }
     return info;
   }

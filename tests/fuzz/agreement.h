@@ -9,6 +9,7 @@ namespace lazyrt::fuzz {
 /// How far inputs got, for who wants to know whether they are worth anything.
 struct Reached {
   int inputs = 0, loaded = 0, sessions = 0, runs = 0, compared = 0, nodes_alone = 0;
+  int following = 0;  ///< programs with a session and an extent that follows from a symbol
 };
 
 /// Loads the file, and if the loader takes it prepares and runs it, on cpu and on reference, within

@@ -376,6 +376,38 @@ std::unique_ptr<fb::SymbolT> any_symbol(Random* random, size_t number, int64_t e
   return symbol;
 }
 
+/// An extent of an input that follows from the symbol of another one, right or not.
+void add_extent_rule(Random* random, fb::MethodT* m) {
+  if (m->symbols.empty()) return;
+  fb::ValueT& v = *random->any(m->values);
+  if (v.shape.empty() || (v.kind != fb::ValueKind::Input && !random->one_in(16))) return;
+  if (v.symbols.size() != v.shape.size()) v.symbols.assign(v.shape.size(), -1);
+  const size_t dim = random->below(v.shape.size()), symbol = random->below(m->symbols.size());
+  const int64_t factor =
+      random->one_in(8) ? any_integer(random, 2) : 1 + static_cast<int64_t>(random->below(3));
+  const auto term = [&](fb::TermOp op, int64_t number, size_t a, size_t b) {
+    m->terms.emplace_back(number, 0, static_cast<int32_t>(a), static_cast<int32_t>(b), op);
+    return m->terms.size() - 1;
+  };
+  // Mostly one that holds for a size that fits the symbol.
+  int64_t size = m->symbols[symbol]->min;
+  for (const auto& other : m->values) {
+    for (size_t d = 0; d < other->symbols.size() && d < other->shape.size(); ++d) {
+      if (other->symbols[d] == static_cast<int32_t>(symbol)) size = other->shape[d];
+    }
+  }
+  int64_t times = 0, offset = 0;
+  if (__builtin_mul_overflow(factor, size, &times) ||
+      __builtin_sub_overflow(v.shape[dim], times, &offset) || random->one_in(16))
+    offset = any_integer(random, 1);
+  size_t last = term(fb::TermOp::Symbol, 0, symbol, 0);
+  if (factor != 1 || random->one_in(4))
+    last = term(fb::TermOp::Multiply, 0, last, term(fb::TermOp::Integer, factor, 0, 0));
+  if (offset != 0 || random->one_in(4))
+    last = term(fb::TermOp::Add, 0, last, term(fb::TermOp::Integer, offset, 0, 0));
+  v.symbols[dim] = static_cast<int32_t>(m->symbols.size() + last);
+}
+
 /// A symbol that dims of one extent are, of inputs above all; terms, and patches by them.
 void add_symbol(Random* random, BundleParts* parts) {
   fb::MethodT& m = *random->any(parts->bundle.methods);
@@ -397,6 +429,7 @@ void add_symbol(Random* random, BundleParts* parts) {
   for (size_t n = random->below(4); n > 0; --n)
     m.terms.push_back(any_term(random, m.symbols.size(), m.terms.size()));
   for (size_t n = random->below(3); n > 0; --n) add_patch(random, &m);
+  if (random->one_in(2)) add_extent_rule(random, &m);
 }
 
 bool unpack(const uint8_t* data, size_t size, fb::BundleT* bundle) {

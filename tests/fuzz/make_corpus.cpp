@@ -71,6 +71,7 @@ void write_corpus(const std::string& folder) {
   corpus.add("tiny", test::tiny_bundle());
   corpus.add("branching", test::branching_bundle());
   corpus.add("ranges", test::guarded_ranges_bundle());
+  corpus.add("follows", test::follows_bundle());
   corpus.add("mixed", test::mixed_bundle(default_ops()));
 #define LAZYRT_OP(Member, name, folder) \
   for (const OpCase& c : name##_cases()) corpus.add_case(#name, c);

@@ -40,6 +40,7 @@ TEST(Mutants, AreMostlyTakenAndAnsweredAlike) {
   EXPECT_GT(reached.runs, 300);
   EXPECT_GT(reached.compared, 300);
   EXPECT_GT(reached.nodes_alone, 100);
+  EXPECT_GT(reached.following, 0);
 }
 
 /// A check that cannot fail proves nothing.

@@ -232,6 +232,47 @@ def test_forms_of_dynamic(tmp_path):
         program(torch.randn(4, 10, 4), {"keys": [key]})
 
 
+N = torch.export.Dim("n", min=1, max=40)
+
+
+@pytest.mark.parametrize("dynamic", [
+    pytest.param({"x": {0: N}, "y": {0: 2 * N + 1}}, id="Dim"),
+    pytest.param(({0: N}, (2 * N + 1, None)), id="by position"),
+    pytest.param({"x": {0: "n"}, "y": {0: ("2*n + 1", 1, 40)}}, id="text"),
+    pytest.param({"y": {0: "2*n+1"}, "x": {0: ("n", 1, 40)}}, id="the other one first"),
+])
+def test_a_size_that_follows_from_another(dynamic, tmp_path):
+    class Middles(nn.Module):
+        def forward(self, x, y):
+            return y.unfold(0, 3, 2).mean(-1) + x, y.shape[0] * y
+
+    model = Middles()
+    report = lazyrt.export(model, (torch.randn(7, 4), torch.randn(15, 4)), tmp_path / "m.lzb", dynamic=dynamic)
+    for backend in ("cpu", "reference"):
+        program = lazyrt.load(tmp_path / "m.lzb", backend=backend)
+        assert program.symbols == {"n": (1, 40, 1)}, report
+        assert [info.symbols for info in program.inputs] == [("n", None), ("2*n + 1", None)]
+        for n in (1, 2, 40, 13, 7):
+            x, y = torch.randn(n, 4), torch.randn(2 * n + 1, 4)
+            for ours, eager in zip(program(x, y), model(x, y)):
+                torch.testing.assert_close(ours, eager)
+        with pytest.raises(lazyrt.InputError, match="'y' dim 0.* 8, which is 2\\*n \\+ 1 of no 'n'"):
+            program(torch.randn(3, 4), torch.randn(8, 4))
+        with pytest.raises(lazyrt.InputError, match="'y' dim 0 is 9 = 2\\*n \\+ 1, 'n' is 3 by input 'x'"):
+            program(torch.randn(3, 4), torch.randn(9, 4))
+        with pytest.raises(lazyrt.InputError, match="83 = 2\\*n \\+ 1: 'n' is 41, allowed are 1 to 40"):
+            program(torch.randn(40, 4), torch.randn(83, 4))
+
+
+def test_sizes_that_follow_from_none_that_is_there(tmp_path):
+    lazyrt.export(lambda x, y: (x.sum(0) + y.sum(0)) * x.shape[0], (torch.randn(8, 4), torch.randn(22, 4)), tmp_path / "m.lzb",
+                  dynamic={"x": {0: ("n - 2", 1, 40)}, "y": {0: "2*n + 2"}})
+    program = lazyrt.load(tmp_path / "m.lzb")
+    assert program.symbols == {"n": (3, 40, 1)}
+    x, y = torch.randn(1, 4), torch.randn(8, 4)
+    torch.testing.assert_close(program(x, y), x.sum(0) + y.sum(0))
+
+
 def test_names_are_bounded_by_samples(tmp_path):
     lazyrt.export(lambda x: x * x.shape[0], [(torch.ones(2),), (torch.ones(7),)], tmp_path / "m.lzb", dynamic={"x": {0: "n"}})
     program = lazyrt.load(tmp_path / "m.lzb")
@@ -246,6 +287,9 @@ def test_names_are_bounded_by_samples(tmp_path):
     ({"x": {0: ("n", 3, 9)}}, "is 2 in the sample"),
     ({"x": {0: ("n", 1, 9), 1: "n"}}, "'n' is 2 in dim 0"),
     ({"x": {0: 2.5}}, "is no name"),
+    ({"x": {0: ("n", 1, 9), 1: "2*n"}}, "dim 1 is 3, which is 2\\*n of no 'n'"),
+    ({"x": {0: ("0*n", 1, 9)}}, "factor has to be 1"),
+    ({"x": {0: ("n", 1, 9), 1: "2*n + 1"}}, "'n' is 2 in dim 0 of 'x' and 1 in dim 1"),
     ({"x": {}}, "names no dim"),
     ({"x": ("n",)}, "2 dims"),
     ("x", "has to be a dict"),

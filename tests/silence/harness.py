@@ -15,6 +15,7 @@ import dataclasses
 import json
 import os
 import random
+import re
 import subprocess
 import tempfile
 import traceback
@@ -84,7 +85,7 @@ def case(sample, calls, expect=("right", "refused", "failed"), tolerance=2e-4, f
 
 
 def sized(arguments, ranges, dims, points=(), also=(), count=24, expect=("right",)):
-    """A case whose extents vary: `ranges` are {symbol: (least, most, the sample's)}, `dims` {argument: {dim: symbol}}; arguments(**sizes) makes those
+    """A case whose extents vary: `ranges` are {symbol: (least, most, the sample's)}, `dims` {argument: {dim: symbol, or "2*n + 1"}}; arguments(**sizes) makes those
     of a call. The calls are at both ends, at `points`, at each of `also` (of the first symbol), beside 1, and at sizes that are drawn."""
     def point(choose):
         return {name: choose(name, *bounds) for name, bounds in ranges.items()}
@@ -96,7 +97,8 @@ def sized(arguments, ranges, dims, points=(), also=(), count=24, expect=("right"
     sizes += [{**sample, name: bounds[0]} for name, bounds in ranges.items()]
     sizes += [{**sample, first: size} for size in also]
     sizes += [point(lambda name, least, most, start: draw.randint(least, most)) for _ in range(count)]
-    dynamic = {name: {dim: (symbol, *ranges[symbol][:2]) for dim, symbol in places.items()} for name, places in dims.items()}
+    bounds_of = {symbol: ranges[re.search("[a-z]+", symbol)[0]][:2] for places in dims.values() for symbol in places.values()}
+    dynamic = {name: {dim: (symbol, *bounds_of[symbol]) for dim, symbol in places.items()} for name, places in dims.items()}
 
     def take(make):
         name = make.__name__

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 from harness import sized
 
@@ -39,6 +40,17 @@ def resampled_rows_rounded_up():
 @numbers()
 def rows_by_a_real_number():
     return lambda x: x[: int(x.shape[0] / 2.7)]
+
+
+@numbers(also=[100, 200, 300, 400], expect=REFUSED)
+def share_that_numpy_rounds():
+    """n * 29 // 100 at all sizes but hundreds."""
+    return lambda x: torch.cat([x[: x.shape[0] * 29 // 100], x[: int(np.floor(x.shape[0] * np.float64(0.29)))]])
+
+
+@numbers(also=[100, 200, 300, 400], expect=REFUSED)
+def share_that_numpy_rounds_alone():
+    return lambda x: x[: int(np.floor(np.multiply(int(x.shape[0]), 0.29)))] if x.shape[0] * 29 // 100 > 0 else x
 
 
 @numbers()

@@ -108,6 +108,24 @@ BundleParts guarded_ranges_bundle() {
   return parts;
 }
 
+BundleParts follows_bundle(int64_t n) {
+  BundleParts parts;
+  MethodBuilder b(&parts);
+  const DType f32 = DType::kFloat32;
+  const int x = b.input("x", f32, {n, 3});
+  const int ids = b.input("ids", DType::kInt64, {2 * n + 1});
+  const int rows = b.node(fb::IndexSelectT{}, {x, ids}, f32, {2 * n + 1, 3});
+  b.output("y", b.node(relu(), {rows}, f32, {2 * n + 1, 3}));
+  fb::MethodT& m = b.method();
+  m.symbols.push_back(symbol("n", 1, 100, 1));
+  m.values[static_cast<size_t>(x)]->symbols = {0, -1};
+  m.values[static_cast<size_t>(ids)]->symbols = {5};
+  m.terms = {fb::Term(0, 0, 0, 0, fb::TermOp::Symbol), fb::Term(2, 0, 0, 0, fb::TermOp::Integer),
+             fb::Term(0, 0, 0, 1, fb::TermOp::Multiply), fb::Term(1, 0, 0, 0, fb::TermOp::Integer),
+             fb::Term(0, 0, 2, 3, fb::TermOp::Add)};
+  return parts;
+}
+
 BundleParts relu_chain(int nodes, int64_t extent) {
   BundleParts parts;
   MethodBuilder b(&parts);

@@ -36,6 +36,9 @@ BundleParts ranges_bundle(int64_t n2 = 200);
 /// y = x + x of x f32[n,1], n from 1 to 8; from 5 on relu(x) where x[0] is not 0, else x + x + x.
 /// Of operators that tiny_ops has, too.
 BundleParts guarded_ranges_bundle();
+/// y = relu(x[ids]) of x f32[n,3] and ids i64[2*n + 1], n from 1 to 100; of operators that tiny_ops
+/// has, too. Terms: n, 2, n * 2, 1, n * 2 + 1; the last is what symbol 5 of "ids" is.
+BundleParts follows_bundle(int64_t n = 2);
 /// dynamic_bundle without symbols, terms and patches.
 BundleParts static_bundle(int64_t rows, int64_t n);
 

@@ -46,8 +46,10 @@ Outcome<ModuleExport> make_checked(std::vector<Trace> traces, const std::string&
   auto checked = check_bundle(**bundle, traces, check);
   if (!checked.ok()) return checked.failure();
   if (!checked->difference.empty()) {
-    return Failure{Error::kInternal,
-                   "the bundle does not give what the program gives: " + checked->difference};
+    const std::string& doubt = exported->size_doubt;
+    return Failure{doubt.empty() ? Error::kInternal : Error::kUnsupported,
+                   doubt + (doubt.empty() ? "" : "\nAs it is, ") +
+                       "the bundle does not give what the program gives: " + checked->difference};
   }
   return ModuleExport{std::move(*exported), std::move(*checked)};
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace lazyrt {
 namespace {
@@ -27,6 +28,13 @@ bool is_symbol(const std::string& text) {
 struct FileSymbol {
   std::vector<const Pt2Dim*> dims;
   std::vector<const DynamicDim*> given;  ///< by the caller, for some of them
+
+  /// Whether all are one multiple of it, which then is the symbol.
+  bool is_one_multiple() const {
+    return std::all_of(dims.begin(), dims.end(), [&](const Pt2Dim* dim) {
+      return dim->multiple == dims[0]->multiple && dim->offset == 0;
+    });
+  }
 };
 
 Failure fixed_in_file(const DynamicDim& dim) {
@@ -36,10 +44,11 @@ Failure fixed_in_file(const DynamicDim& dim) {
 }
 
 Failure derived(const Pt2Dim& dim) {
-  return {Error::kUnsupported,
-          "input '" + dim.input + "', dim " + std::to_string(dim.dim) + " is " + dim.expression +
-              " in the .pt2: of sizes that follow from another one only multiples are known, where "
-              "all dims of that size are the same multiple. --static fixes them at the sample's"};
+  return {
+      Error::kUnsupported,
+      "input '" + dim.input + "', dim " + std::to_string(dim.dim) + " is " + dim.expression +
+          " in the .pt2: of sizes that follow from another one only multiples with a number added "
+          "are known. --static fixes them at the sample's"};
 }
 
 /// The file's range of a symbol as sizes; no max where it has none, or one that only says so.
@@ -102,24 +111,111 @@ Outcome<Done> add_symbol(const FileSymbol& symbol, std::vector<DynamicDim>* dims
   return Done{};
 }
 
+/// What the caller says of a dim, of the symbol from which it follows.
+Outcome<DynamicDim> of_root(const DynamicDim& given, const Pt2Dim& dim) {
+  DynamicDim root = given;
+  const bool is_rule = given.factor != 1 || given.offset != 0;
+  if (is_rule && (given.factor != dim.multiple || given.offset != dim.offset)) {
+    return Failure{Error::kInvalidArgument,
+                   given.place() + " is " + dim.expression + " in the .pt2"};
+  }
+  if (is_rule || (dim.multiple == 1 && dim.offset == 0)) return root;
+  if (given.multiple != 1) {
+    return Failure{Error::kInvalidArgument, given.place() + " is " + dim.expression +
+                                                " in the .pt2: give multiples where it is a "
+                                                "symbol itself"};
+  }
+  if (given.min)
+    root.min = std::max<int64_t>((*given.min - dim.offset + dim.multiple - 1) / dim.multiple, 1);
+  if (given.max) root.max = (*given.max - dim.offset) / dim.multiple;
+  return root;
+}
+
+/// The symbol of dims that are several functions of it, as the file and the caller have it.
+Outcome<DynamicDim> find_root(const FileSymbol& symbol) {
+  const auto plain = std::find_if(symbol.dims.begin(), symbol.dims.end(), [](const Pt2Dim* dim) {
+    return dim->multiple == 1 && dim->offset == 0;
+  });
+  Pt2Dim file = plain == symbol.dims.end() ? *symbol.dims[0] : **plain;
+  file.multiple = 1;
+  DynamicDim root = range_of(file);
+  root.symbol = plain == symbol.dims.end() ? file.root : place(file);
+  if (!symbol.given.empty()) root.symbol = symbol.given[0]->symbol;
+  for (const DynamicDim* given : symbol.given) {
+    if (given->symbol != root.symbol) {
+      return Failure{Error::kInvalidArgument, "'" + root.symbol + "' and '" + given->symbol +
+                                                  "' follow from one size in the .pt2 (" +
+                                                  file.root + "): give them one name"};
+    }
+    const auto dim = std::find_if(symbol.dims.begin(), symbol.dims.end(), [&](const Pt2Dim* d) {
+      return d->input == given->input && d->dim == given->dim;
+    });
+    const auto said = of_root(*given, **dim);
+    if (!said.ok()) return said.failure();
+    LAZYRT_TRY(check_given(file, *said));
+    if (said->min) root.min = std::max(*root.min, *said->min);
+    if (said->max) root.max = root.max ? std::min(*root.max, *said->max) : *said->max;
+    root.multiple = std::lcm(root.multiple, said->multiple);
+  }
+  if (!root.max) return no_upper_bound(file);
+  return root;
+}
+
+Outcome<Done> add_root(const FileSymbol& symbol, std::vector<DynamicDim>* dims) {
+  auto root = find_root(symbol);
+  if (!root.ok()) return root.failure();
+  for (const Pt2Dim* dim : symbol.dims) {
+    root->input = dim->input;
+    root->dim = dim->dim;
+    root->factor = dim->multiple;
+    root->offset = dim->offset;
+    dims->push_back(*root);
+  }
+  return Done{};
+}
+
+/// A whole number of a file that a size may have; nothing for others.
+std::optional<int64_t> number_in(const std::string& text) {
+  long long number = 0;
+  int end = 0;
+  if (std::sscanf(text.c_str(), "Integer(%lld)%n", &number, &end) != 1) return std::nullopt;
+  if (end != static_cast<int>(text.size()) || number < -kMostSize || number > kMostSize)
+    return std::nullopt;
+  return number;
+}
+
+/// What stands in "NAME(a, b)", where b or a is a number; an empty rest where it is not so.
+std::pair<std::string, int64_t> part_and_number(const std::string& text, const std::string& name) {
+  if (text.rfind(name + "(", 0) != 0 || text.back() != ')') return {};
+  const std::string inside = text.substr(name.size() + 1, text.size() - name.size() - 2);
+  for (const size_t comma : {inside.find(", "), inside.rfind(", ")}) {
+    if (comma == std::string::npos) return {};
+    const std::string a = inside.substr(0, comma), b = inside.substr(comma + 2);
+    if (const auto number = number_in(a)) return {b, *number};
+    if (const auto number = number_in(b)) return {a, *number};
+  }
+  return {};
+}
+
 }  // namespace
 
 void read_expression(const std::string& text, Pt2Dim* dim) {
   dim->expression = text;
-  if (is_symbol(text)) {
-    dim->root = text;
-    return;
+  std::string rest = text;
+  int64_t multiple = 1, offset = 0;
+  if (auto [part, number] = part_and_number(rest, "Add"); !part.empty()) {
+    rest = part;
+    offset = number;
   }
-  char name[64] = "";
-  long long multiple = 0;
-  int end = 0;
-  if (std::sscanf(text.c_str(), "Mul(Integer(%lld), %63[A-Za-z0-9_])%n", &multiple, name, &end) !=
-      2)
-    return;
-  if (end != static_cast<int>(text.size()) || multiple < 1 || multiple > kMostSize) return;
-  dim->root = name;
+  if (auto [part, number] = part_and_number(rest, "Mul"); !part.empty()) {
+    rest = part;
+    multiple = number;
+  }
+  if (!is_symbol(rest) || multiple < 1) return;
+  dim->root = rest;
   dim->multiple = multiple;
-  dim->expression = std::to_string(multiple) + "*" + name;
+  dim->offset = offset;
+  dim->expression = DimExtent(0, multiple, offset).text(rest);
 }
 
 Outcome<std::vector<DynamicDim>> dims_of_file(const std::vector<Pt2Dim>& file,
@@ -130,9 +226,6 @@ Outcome<std::vector<DynamicDim>> dims_of_file(const std::vector<Pt2Dim>& file,
     if (dim.root.empty()) return derived(dim);
     FileSymbol& symbol = symbols[dim.root];
     if (symbol.dims.empty()) order.push_back(dim.root);
-    if (!symbol.dims.empty() && symbol.dims[0]->multiple != dim.multiple) {
-      return derived(dim.multiple > 1 ? dim : *symbol.dims[0]);
-    }
     symbol.dims.push_back(&dim);
   }
   for (const DynamicDim& dim : given) {
@@ -143,7 +236,10 @@ Outcome<std::vector<DynamicDim>> dims_of_file(const std::vector<Pt2Dim>& file,
     symbols[found->root].given.push_back(&dim);
   }
   std::vector<DynamicDim> dims;
-  for (const std::string& root : order) LAZYRT_TRY(add_symbol(symbols[root], &dims));
+  for (const std::string& root : order) {
+    const FileSymbol& symbol = symbols[root];
+    LAZYRT_TRY(symbol.is_one_multiple() ? add_symbol(symbol, &dims) : add_root(symbol, &dims));
+  }
   return dims;
 }
 

@@ -45,13 +45,36 @@ TEST(Pt2Dims, SymbolsAndMultiplesKeepTheirRanges) {
   EXPECT_EQ(width.multiple, 32);
 }
 
-TEST(Pt2Dims, SizesThatFollowFromOthersAreRefusedByName) {
-  EXPECT_THAT(
-      refusal({file_dim("x", 2, "s0", 1, 9), file_dim("y", 0, "Add(s0, Integer(1))", {}, {})}),
-      HasSubstr("input 'y', dim 0 is Add(s0, Integer(1))"));
-  EXPECT_THAT(
-      refusal({file_dim("x", 2, "s0", 1, 9), file_dim("x", 3, "Mul(Integer(2), s0)", 1, 9)}),
-      HasSubstr("input 'x', dim 3 is 2*s0"));
+TEST(Pt2Dims, DimsFollowFromASymbol) {
+  const std::vector<Pt2Dim> file = {file_dim("x", 3, "Add(Mul(Integer(2), s0), Integer(1))", 1, 9),
+                                    file_dim("x", 2, "s0", 1, 9),
+                                    file_dim("y", 0, "Add(s0, Integer(-1))", 1, 9)};
+  const auto dims = dims_of_file(file, {{"x", 3, "n", 5, 15}});
+  ASSERT_TRUE(dims.ok()) << dims.failure().text;
+  ASSERT_EQ(dims->size(), 3u);
+  for (const DynamicDim& dim : *dims) {
+    EXPECT_EQ(dim.symbol, "n");
+    EXPECT_EQ(dim.min, 2);
+    EXPECT_EQ(dim.max, 7);
+  }
+  EXPECT_EQ((*dims)[0].factor, 2);
+  EXPECT_EQ((*dims)[0].offset, 1);
+  EXPECT_EQ((*dims)[1].factor, 1);
+  EXPECT_EQ((*dims)[2].offset, -1);
+  EXPECT_EQ((*dims_of_file(file, {}))[0].symbol, "x.2");
+  EXPECT_THAT(refusal(file, {{"x", 3, "n", 1, 99}}), HasSubstr("goes beyond"));
+  EXPECT_THAT(refusal(file, {{"x", 3, "n", 3, 9, 2}}), HasSubstr("give multiples where"));
+}
+
+TEST(Pt2Dims, OtherFunctionsOfSizesAreRefusedByName) {
+  for (const char* text :
+       {"Mul(s0, s1)", "Add(s0, s1)", "FloorDiv(s0, Integer(2))", "Add(Integer(1), Integer(2))",
+        "Mul(Integer(-2), s0)", "Mul(Integer(0), s0)", "Add(", "Add()", "Add(, )",
+        "Mul(Integer(2), )", "Add(Mul(Integer(2), s0), Integer(99999999999))"}) {
+    EXPECT_THAT(refusal({file_dim("y", 0, text, 1, 9)}),
+                HasSubstr(std::string("input 'y', dim 0 is ") + text))
+        << text;
+  }
 }
 
 TEST(Pt2Dims, WithoutAnUpperBoundTheCallerGivesOneForAllPlaces) {

@@ -136,9 +136,11 @@ Pt2Dim dynamic_dim(const std::string& input, size_t dim, const ex::SymInt& size,
     result.max = range->second.get_max_val();
   }
   // Of a multiple torch keeps what the user said of the Dim, and another min, 2, of its symbol.
-  const auto range = result.multiple > 1 ? ranges.find(result.expression) : ranges.end();
+  const bool follows = result.multiple > 1 || result.offset != 0;
+  const auto range = follows ? ranges.find(result.expression) : ranges.end();
   if (range != ranges.end() && range->second.get_min_val()) {
-    result.min = (*range->second.get_min_val() + result.multiple - 1) / result.multiple;
+    const int64_t least = *range->second.get_min_val() - result.offset;
+    result.min = (least + result.multiple - 1) / result.multiple;
   }
   return result;
 }

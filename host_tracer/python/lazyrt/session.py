@@ -56,7 +56,7 @@ def _nanoseconds(seconds: float) -> int:
 
 class TensorInfo:
     """name, dtype ("f32", "i64", ...) and shape of an input, output or state; `shapes` are those of all variants. Where extents vary, `symbols` has
-    for each dim a name of Program.symbols or None, and the shape is that of the export."""
+    for each dim what it is of Program.symbols ("n", "2*n + 1") or None, and the shape is that of the export."""
 
     def __init__(self, name: str, dtype: str, shape: tuple[int, ...], shapes: list[tuple[int, ...]] | None = None,
                  symbols: tuple[str | None, ...] = ()) -> None:

@@ -1,6 +1,8 @@
 """Extents that vary: what the caller says about them, and the sizes at which a program is captured and checked."""
 
 import math
+import re
+from typing import NamedTuple
 
 import torch
 
@@ -11,6 +13,7 @@ from lazyrt.errors import ExportError, InputError
 _MULTIPLES = (1, 2, 4, 8, 16, 32, 64, 3, 6, 12, 24, 48, 5, 10, 20, 7, 14, 28, 56, 9, 128, 256)
 _MOST_BYTES = 2**32  # of an input
 _CHECKED = 3  # sizes that are drawn, beside both ends
+_FOLLOWS = re.compile(r"(?:(\d+) *\* *)?([A-Za-z_]\w*) *(?:([+-]) *(\d+))?")  # "2*n + 1"
 
 
 class Symbol:
@@ -32,6 +35,25 @@ class Symbol:
         return f"{self.name}: {self.least} to {self.most}{steps}"
 
 
+class Extent(NamedTuple):
+    """factor * a symbol + offset; without a symbol (-1) the sample's."""
+
+    symbol: int = -1
+    factor: int = 1
+    offset: int = 0
+
+    def at(self, point):
+        return self.factor * point[self.symbol] + self.offset
+
+    def solve(self, size):
+        """The symbol's value; None where there is none."""
+        return (size - self.offset) // self.factor if (size - self.offset) % self.factor == 0 else None
+
+    def text(self, name):
+        times = f"{self.factor}*{name}" if self.factor != 1 else name
+        return f"{times} {'+' if self.offset > 0 else '-'} {abs(self.offset)}" if self.offset else times
+
+
 class Sizes:
     """Which dims of a sample's inputs are which symbols. `samples` are the caller's examples, whose sizes bound a name without bounds."""
 
@@ -39,43 +61,57 @@ class Sizes:
         self.symbols, self.dims = [], []
         first = samples[0]
         specs = _by_input(dynamic, first)
+        items = {name: _items(name, tensor, specs.get(name)) for name, tensor in first.inputs}
+        derived = _roots_of([value for of_input in items.values() for _, value in of_input])
         for name, tensor in first.inputs:
-            self.dims.append(self._dims_of(name, tensor, specs.get(name), samples))
+            self.dims.append(self._dims_of(name, tensor, items[name], samples, derived))
         if not self.symbols:
             raise InputError("dynamic names no dim that varies", "invalid argument")
         self.sample = self.point_of(first)
         for symbol, size in zip(self.symbols, self.sample):
             _check_bounds(symbol, size)
 
-    def _dims_of(self, name, tensor, spec, samples):
-        dims, given = [-1] * tensor.dim(), set()
-        for dim, value in _items(name, tensor, spec):
+    def _dims_of(self, name, tensor, items, samples, derived):
+        dims, given = [Extent()] * tensor.dim(), set()
+        for dim, value in items:
             if dim in given:
                 raise InputError(f"dynamic names dim {dim} of input '{name}' twice", "invalid argument")
             given.add(dim)
-            symbol = _symbol_of(f"input '{name}', dim {dim}", f"{name}.{dim}", value)
+            place = f"input '{name}', dim {dim}"
+            symbol, factor, offset = _symbol_of(place, f"{name}.{dim}", value, derived)
             if symbol is None:
                 continue
-            seen = [dict(sample.inputs)[name].shape[dim] for sample in samples]
             known = next((i for i, other in enumerate(self.symbols) if other.name == symbol.name), None)
             if known is None:
                 known = len(self.symbols)
                 self.symbols.append(Symbol(symbol.name))
+            dims[dim] = Extent(known, factor, offset)
             self.symbols[known].given_again(symbol)
-            self.symbols[known].seen.update(seen)
-            dims[dim] = known
+            if offset < 0:  # at least one element
+                self.symbols[known].given_again(Symbol(symbol.name, -((offset - 1) // factor)))
+            for sample in samples:
+                size = dict(sample.inputs)[name].shape[dim]
+                self.symbols[known].seen.add(self._solved(dims[dim], size, place))
         return dims
+
+    def _solved(self, extent, size, place):
+        value = extent.solve(size)
+        if value is None:
+            name = self.symbols[extent.symbol].name
+            raise InputError(f"{place} is {size}, which is {extent.text(name)} of no '{name}'", "invalid argument")
+        return value
 
     def point_of(self, example):
         """The values of the symbols in an example; InputError where two dims disagree."""
         values = {}
         for (name, tensor), dims in zip(example.inputs, self.dims):
-            for dim, symbol in enumerate(dims):
-                if symbol < 0:
+            for dim, extent in enumerate(dims):
+                if extent.symbol < 0:
                     continue
-                before = values.setdefault(symbol, (tensor.shape[dim], name, dim))
-                if before[0] != tensor.shape[dim]:
-                    raise InputError(f"'{self.symbols[symbol].name}' is {before[0]} in dim {before[2]} of '{before[1]}' and {tensor.shape[dim]} in dim {dim} "
+                size = self._solved(extent, tensor.shape[dim], f"input '{name}', dim {dim}")
+                before = values.setdefault(extent.symbol, (size, name, dim))
+                if before[0] != size:
+                    raise InputError(f"'{self.symbols[extent.symbol].name}' is {before[0]} in dim {before[2]} of '{before[1]}' and {size} in dim {dim} "
                                      f"of '{name}'", "invalid argument")
         return [values[symbol][0] for symbol in range(len(self.symbols))]
 
@@ -87,12 +123,12 @@ class Sizes:
         tensors = []
         for (name, tensor), dims in zip(example.inputs, self.dims):
             tensor = tensor.detach()
-            shape = [point[symbol] if symbol >= 0 else size for size, symbol in zip(tensor.shape, dims)]
+            shape = [extent.at(point) if extent.symbol >= 0 else size for size, extent in zip(tensor.shape, dims)]
             if math.prod(shape) * tensor.element_size() > _MOST_BYTES:
                 raise InputError(f"at {self.text(point)} input '{name}' is larger than 4 GiB: the bundle could not be tried there", "invalid argument")
-            for dim, symbol in enumerate(dims):
-                if symbol >= 0 and tensor.shape[dim] != point[symbol]:
-                    tensor = tensor.index_select(dim, _stretched(tensor.shape[dim], point[symbol]))
+            for dim, size in enumerate(shape):
+                if tensor.shape[dim] != size:
+                    tensor = tensor.index_select(dim, _stretched(tensor.shape[dim], size))
             tensors.append(tensor.clone(memory_format=torch.contiguous_format))
         args, kwargs = example.call(tensors)
         return Example(target, args, kwargs)
@@ -134,7 +170,7 @@ class Sizes:
         kept = [i for i in range(len(self.symbols)) if i not in group[1:]]
         now = {i: kept.index(index if i in group else i) for i in range(len(self.symbols))}
         self.symbols, self.sample = [self.symbols[i] for i in kept], [self.sample[i] for i in kept]
-        self.dims = [[now.get(i, -1) for i in dims] for dims in self.dims]
+        self.dims = [[extent._replace(symbol=now.get(extent.symbol, -1)) for extent in dims] for dims in self.dims]
         names = ", ".join(f"'{other.name}'" for other in others)
         return [f"{names} and '{symbol.name}' have to be the same size, and are '{symbol.name}' now: the program raises where they differ"]
 
@@ -264,24 +300,27 @@ def _items(name, tensor, spec):
     return found
 
 
-def _symbol_of(place, name, value):
-    """A Symbol of "seq", ("seq", 1, 512), ("width", 32, 256, 32), torch.export.Dim, Dim.AUTO, Dim.DYNAMIC(max=8); None where the extent is fixed."""
+def _symbol_of(place, name, value, derived):
+    """(a Symbol, factor, offset) of "seq", ("seq", 1, 512), ("width", 32, 256, 32), "2*seq + 1", torch.export.Dim and what is made of it, Dim.AUTO,
+    Dim.DYNAMIC(max=8); without a Symbol where the extent is fixed. `derived`: as of _roots_of."""
     hint = getattr(getattr(value, "type", None), "name", None)
     if value is None or isinstance(value, int) or hint == "STATIC":
-        return None
+        return None, 1, 0
     if hint in ("AUTO", "DYNAMIC"):  # no name: that of the place
-        return Symbol(name, value.min, _bound(value.max))
+        return Symbol(name, value.min, _bound(value.max)), 1, 0
     if value == "" or isinstance(value, (tuple, list)) and value and value[0] == "":
         raise InputError(f"{place}: the name of an extent is empty", "invalid argument")
     if isinstance(value, str):
-        return Symbol(value)
+        symbol, factor, offset = _said(value)
+        return Symbol(symbol), factor, offset
     if isinstance(value, (tuple, list)) and value and isinstance(value[0], str) and all(isinstance(v, int) for v in value[1:]) and len(value) in (3, 4):
-        return Symbol(*value)
+        symbol, factor, offset = _said(value[0])
+        return Symbol(symbol, *value[1:]), factor, offset
     root, named = getattr(value, "root", None), getattr(value, "__name__", None)
     if root is not None:
-        return _derived(place, value)
+        return _derived(place, value, derived)
     if named is not None and hasattr(value, "min") and hasattr(value, "max"):
-        return Symbol(named, max(int(value.min), 1), _bound(value.max))
+        return Symbol(named, max(int(value.min), 1), _bound(value.max)), 1, 0
     raise InputError(f"{place}: {value!r} is no name, no (name, least, most[, multiple]) and no torch.export.Dim", "invalid argument")
 
 
@@ -294,10 +333,42 @@ def _bound(value):
     return number if number < 2**31 else None
 
 
-def _derived(place, value):
-    """32 * Dim("w", 5, 9) is a multiple of 32 from 160 to 288."""
-    root, zero, one, two = value.root, value.fn(0), value.fn(1), value.fn(2)
-    if zero != 0 or two != 2 * one or one < 1:
-        raise InputError(f"{place}: {value.__name__}: of expressions of a Dim only multiples are known, as 32 * Dim(...)", "invalid argument")
-    least, most = max(int(root.min), 1), _bound(root.max)
-    return Symbol(value.__name__, least * int(one), None if most is None else most * int(one), int(one))
+def _said(text):
+    """(name, factor, offset) of "n", "2*n + 1"."""
+    found = _FOLLOWS.fullmatch(text)
+    if found is None:
+        return text, 1, 0
+    factor, name, sign, offset = found.groups()
+    if factor and int(factor) < 1:
+        raise InputError(f"'{text}' is no extent: the factor has to be 1 or more", "invalid argument")
+    return name, int(factor or 1), int(offset or 0) * (-1 if sign == "-" else 1)
+
+
+def _line_of(value):
+    """(factor, offset) of what is made of a Dim; None where it is no multiple with a number added."""
+    zero, one, two = value.fn(0), value.fn(1), value.fn(2)
+    return (int(one - zero), int(zero)) if two - one == one - zero and one - zero >= 1 else None
+
+
+def _roots_of(values):
+    """Names of Dims of which there is more than one multiple, or the Dim itself and a multiple, or something else than multiples."""
+    lines = {}
+    for value in values:
+        root = getattr(value, "root", None)
+        if root is not None:
+            lines.setdefault(root.__name__, set()).add(_line_of(value))
+        elif getattr(value, "__name__", None) is not None:
+            lines.setdefault(value.__name__, set()).add((1, 0))
+    return {name for name, known in lines.items() if len(known) > 1 or any(line and line[1] for line in known)}
+
+
+def _derived(place, value, derived):
+    """Of 2 * Dim("w", 5, 9) + 1 "w", 2 and 1. Where 32 * Dim("w", 5, 9) is all that there is of w, a symbol of multiples of 32 from 160 to 288."""
+    root, line = value.root, _line_of(value)
+    if line is None:
+        raise InputError(f"{place}: {value.__name__}: of expressions of a Dim only multiples with a number added are known, as 2 * Dim(...) + 1",
+                         "invalid argument")
+    (factor, offset), least, most = line, max(int(root.min), 1), _bound(root.max)
+    if root.__name__ in derived:
+        return Symbol(root.__name__, least, most), factor, offset
+    return Symbol(value.__name__, least * factor, None if most is None else most * factor, factor), 1, 0

@@ -33,14 +33,22 @@ bool has_symbol(const Method& method, size_t i) {
   return false;
 }
 
+/// "2*n+1"
+std::string describe_extent(const Method& method, const ExtentInfo& extent) {
+  const std::string name = method.symbol(static_cast<size_t>(extent.symbol)).name;
+  const std::string times = extent.factor == 1 ? "" : std::to_string(extent.factor) + "*";
+  const std::string sign = extent.offset > 0 ? "+" : "";
+  return times + name + (extent.offset == 0 ? "" : sign + std::to_string(extent.offset));
+}
+
 /// "f32[batch,3]"
 std::string describe_symbols(const Method& method, size_t i) {
   const TensorInfo info = method.input(i);
   std::string out = dtype_name(info.dtype) + std::string("[");
   for (int d = 0; d < info.shape.rank(); ++d) {
-    const int symbol = method.input_symbol(i, d);
-    out += (d > 0 ? "," : "") + (symbol < 0 ? std::to_string(info.shape[d])
-                                            : method.symbol(static_cast<size_t>(symbol)).name);
+    const ExtentInfo extent = method.input_extent(i, d);
+    out += (d > 0 ? "," : "") +
+           (extent.symbol < 0 ? std::to_string(info.shape[d]) : describe_extent(method, extent));
   }
   return out + "]";
 }

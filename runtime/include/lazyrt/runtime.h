@@ -82,6 +82,13 @@ struct SymbolInfo {
   int64_t multiple = 1;
 };
 
+/// An extent of an input: factor * the symbol's value + offset. Without a symbol it is fixed.
+struct ExtentInfo {
+  int symbol = -1;
+  int64_t factor = 1;  ///< >= 1
+  int64_t offset = 0;
+};
+
 /// A Python number among a method's results: `position` is its place among all results.
 struct LiteralInfo {
   const char* name = "";
@@ -148,10 +155,11 @@ class Method {
   SymbolInfo symbol(size_t i) const;
   /// With the bounds of this variant: a run takes it at sizes within them only. REQUIRES: as above.
   SymbolInfo variant_symbol(size_t i, size_t variant) const;
-  /// The symbol that this dim of an input or output is, or -1: its extent is fixed, or, of an
-  /// output, another function of the symbols. REQUIRES: input < input_count() resp. output <
-  /// output_count().
+  /// The symbol that this dim of an input follows from (input_extent says how), or that it is, of
+  /// an output; -1: the extent is fixed, or, of an output, another function of the symbols.
+  /// REQUIRES: input < input_count() resp. output < output_count().
   int input_symbol(size_t input, int dim) const;
+  ExtentInfo input_extent(size_t input, int dim) const;
   int output_symbol(size_t output, int dim, size_t variant = 0) const;
 
   size_t literal_count() const;
