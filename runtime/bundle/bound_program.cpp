@@ -45,7 +45,7 @@ class Binder {
     LAZYRT_RETURN_IF_ERROR(check_structure());
     LAZYRT_RETURN_IF_ERROR(
         verify_bound_method(sections_, bound_method(), *base_.ops, base_.options, memory_));
-    return check_variant(method_, bound_method());
+    return check_variant(*base_.ops, method_, bound_method());
   }
 
  private:

@@ -2,6 +2,7 @@
 // apart.
 
 #include <algorithm>
+#include <cinttypes>
 
 #include "runtime/bundle/method_check.h"
 #include "runtime/bundle/skyline.h"
@@ -170,5 +171,22 @@ Fault MemoryCheck::check_apart() const {
 }  // namespace
 
 Fault check_memory(MethodCheck* check) { return MemoryCheck(*check).run(); }
+
+Fault check_memory_limit(const MethodCheck& check, uint64_t limit) {
+  limit = std::min<uint64_t>(memory_limit_of(limit), SIZE_MAX / 4);
+  uint64_t bytes = check.method.arena_bytes();
+  bool fits = bytes <= limit;
+  for (const ValueFacts& value : check.values) {
+    if (value.kind != fb::ValueKind::State) continue;
+    bytes += room_of(value.bytes);  // both below 2^62
+    fits = fits && bytes <= limit;
+    if (!fits) break;
+  }
+  if (fits) return {};
+  return Fault(Error::kOutOfMemory,
+               "method '%.60s': its arena and states need %" PRIu64
+               " bytes or more, memory_limit is %" PRIu64,
+               check.name(), bytes, limit);
+}
 
 }  // namespace lazyrt

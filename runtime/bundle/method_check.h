@@ -117,9 +117,10 @@ Fault check_supported(const MethodCheck& check);  // reserved_rules.cpp
 bool checked_bytes(const TensorSpec& spec, uint64_t* bytes);  // value_rules.cpp
 
 /// Arena and states fit into `limit`. REQUIRES: check_values.
-Fault check_memory_limit(const MethodCheck& check, uint64_t limit);  // state_rules.cpp
+Fault check_memory_limit(const MethodCheck& check, uint64_t limit);  // memory_rules.cpp
 /// The variant has its method's interface and states. REQUIRES: both were checked.
-Fault check_variant(const fb::Method& method, const fb::Method& variant);  // variant_rules.cpp
+Fault check_variant(const OpTable& ops, const fb::Method& method,
+                    const fb::Method& variant);  // variant_rules.cpp
 
 /// No two of `names` are equal; each has 1..kBundleMaxNameBytes bytes. `what`: "input", "method",
 /// ... Reorders `names`.

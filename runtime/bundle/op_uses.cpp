@@ -86,6 +86,22 @@ struct Listing {
 
 }  // namespace
 
+Status list_part_uses(Span<const uint8_t> bytes, PartUses* uses) {
+  BundleSections sections;
+  LAZYRT_RETURN_IF_ERROR(read_sections(bytes, false, &sections));
+  const auto* methods = sections.bundle->methods();
+  for (uint32_t i = 0; i < count_of(methods); ++i) {
+    const fb::Method& method = *methods->Get(i);
+    uses->variants = uses->variants || variants_of(method) > 1;
+    for (size_t v = 0; v < variants_of(method); ++v) {
+      const fb::Method& variant = variant_of(method, v);
+      uses->guards = uses->guards || count_of(variant.guards()) != 0;
+      uses->states = uses->states || count_of(variant.states()) != 0;
+    }
+  }
+  return {};
+}
+
 Status list_op_uses(Span<const uint8_t> bytes, const OpTable& ops, OpUseHook hook, void* context) {
   BundleSections sections;
   LAZYRT_RETURN_IF_ERROR(read_sections(bytes, false, &sections));

@@ -1,9 +1,5 @@
 // States: every State value named once, with a first content and a value to become.
 
-#include <algorithm>
-#include <cinttypes>
-
-#include "lazyrt/runtime.h"
 #include "runtime/bundle/method_check.h"
 
 namespace lazyrt {
@@ -75,23 +71,6 @@ Fault check_all(MethodCheck* c) {
 
 Fault check_states(MethodCheck* check) {
   return check_all(check).with_context("method '%.30s'", check->name());
-}
-
-Fault check_memory_limit(const MethodCheck& check, uint64_t limit) {
-  limit = std::min<uint64_t>(memory_limit_of(limit), SIZE_MAX / 4);
-  uint64_t bytes = check.method.arena_bytes();
-  bool fits = bytes <= limit;
-  for (const ValueFacts& value : check.values) {
-    if (value.kind != fb::ValueKind::State) continue;
-    bytes += room_of(value.bytes);  // both below 2^62
-    fits = fits && bytes <= limit;
-    if (!fits) break;
-  }
-  if (fits) return {};
-  return Fault(Error::kOutOfMemory,
-               "method '%.60s': its arena and states need %" PRIu64
-               " bytes or more, memory_limit is %" PRIu64,
-               check.name(), bytes, limit);
 }
 
 }  // namespace lazyrt

@@ -122,7 +122,7 @@ Fault check_same_dims(const fb::Method& method, const fb::Method& variant) {
 
 }  // namespace
 
-Fault check_variant(const fb::Method& method, const fb::Method& variant) {
+Fault check_variant(const OpTable&, const fb::Method& method, const fb::Method& variant) {
   LAZYRT_RETURN_IF_ERROR(
       check_bindings(method, method.inputs(), variant, variant.inputs(), "input"));
   LAZYRT_RETURN_IF_ERROR(

@@ -144,7 +144,7 @@ struct BundleCheck {
                      static_cast<unsigned>(i) + 1);
       }
       Fault status = method(variant, unsupported);
-      if (status.ok() && unsupported->ok()) status = check_variant(m, variant);
+      if (status.ok() && unsupported->ok()) status = check_variant(ops, m, variant);
       LAZYRT_RETURN_IF_ERROR(status.with_context("variant %u of method '%.60s'",
                                                  static_cast<unsigned>(i) + 1, text_of(m.name())));
     }

@@ -11,6 +11,17 @@ std::string message_of(const std::string& text) {
   return Status(Error::kInternal, "%s", text.c_str()).message();
 }
 
+TEST(Status, HintsAtWhatToDo) {
+  EXPECT_STREQ(Status().hint(), "");
+  EXPECT_STREQ(Status(Error::kCancelled, "it was cancelled").hint(), "");
+  for (int kind = 1; error_name(static_cast<Error>(kind)) != std::string("?"); ++kind) {
+    const Status status(static_cast<Error>(kind), "text");
+    const std::string hint = status.hint();
+    EXPECT_TRUE(hint.empty() ? status.error() == Error::kCancelled : hint.back() == '.') << kind;
+  }
+  EXPECT_STREQ(error_hint(static_cast<Error>(200)), "");
+}
+
 TEST(Status, KeepsWholeCharacters) {
   for (const char* text : {"", "plain", "é…𝄞", "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf"}) {
     EXPECT_EQ(message_of(text), text);

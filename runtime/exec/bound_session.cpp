@@ -74,7 +74,7 @@ Fault BoundSession::make(Span<const int64_t> symbols) {
 Fault BoundSession::find_variants(Span<const int64_t> symbols) {
   const size_t all = base_.program.variant_count(base_.method);
   const auto takes = [&](size_t v) {
-    return takes_sizes(base_.program.variant(base_.method, v), symbols);
+    return !kDynamicShapes || takes_sizes(base_.program.variant(base_.method, v), symbols);
   };
   size_t count = 0;
   for (size_t v = 0; v < all; ++v) count += takes(v) ? 1 : 0;
@@ -131,11 +131,12 @@ Fault BoundSession::make_variants(const ProgramState& program) {
 /// A state lives where all programs read and make it, if that is one device's space that can copy;
 /// else on the host.
 Fault BoundSession::find_homes(const ProgramState& program) {
+  if (!kDevices) return {};
   const size_t count = count_of(method().states());
   Array<StateHome> homes;
   if (!homes_.make(count, allocator_) || !homes.make(count, allocator_))
     return no_memory_for_session();
-  if (!kDevices || count == 0) return {};
+  if (count == 0) return {};
   for (size_t v = 0; v < variant_count_; ++v)
     LAZYRT_RETURN_IF_ERROR(variants_[v].narrow_homes(variant_in(program, v), &homes));
   for (size_t k = 0; k < count; ++k) {
@@ -150,6 +151,7 @@ Fault BoundSession::find_homes(const ProgramState& program) {
 }
 
 Fault BoundSession::list_steps(const ProgramState& program) {
+  if (kIsFixed) return {};
   for (size_t v = 0; v < variant_count_; ++v) {
     LAZYRT_RETURN_IF_ERROR(variants_[v].make_steps_list(program, variant_in(program, v),
                                                         base_.options, base_.memory,
@@ -495,13 +497,14 @@ void BoundSession::point_inputs(SessionVariant* variant) {
 Fault BoundSession::keep_states(const SessionVariant& variant) {
   SessionStates& states = *base_.states;
   const auto for_each = [&](bool on_host, const auto& keep) -> Fault {
-    for (size_t k = 0; k < homes_.size(); ++k) {
-      if ((homes_[k] == kHostSpace) != on_host) continue;
+    for (size_t k = 0; k < states.count(); ++k) {
+      const int home = kDevices ? homes_[k] : kHostSpace;
+      if ((home == kHostSpace) != on_host) continue;
       const TensorView next = variant.next_of_state(k);
-      uint8_t* place = states.place_in(k, homes_[k]);
+      uint8_t* place = states.place_in(k, home);
       if (next.data == place || next.bytes() == 0) continue;
       LAZYRT_RETURN_IF_ERROR(keep(k, place, next));
-      states.changed(k, homes_[k]);
+      states.changed(k, home);
     }
     return {};
   };

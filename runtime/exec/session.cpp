@@ -21,14 +21,15 @@ class Entry {
   ~Entry() {
     if (entered_) busy_.store(false, std::memory_order_release);
   }
-  Fault status() const {
-    return entered_ ? Fault() : Fault(Error::kBusy, "another thread is using this session");
-  }
+  /// False: another thread has it.
+  explicit operator bool() const { return entered_; }
 
  private:
   std::atomic<bool>& busy_;
   const bool entered_;
 };
+
+Fault busy() { return Fault(Error::kBusy, "another thread is using this session"); }
 
 Fault check_options(const SessionOptions& options) {
   if (options.backend == nullptr) {
@@ -93,70 +94,59 @@ Session::~Session() { destroy_state(state_); }
 
 Status Session::set_input(size_t i, const void* data, size_t bytes) {
   const Entry entry(*state_);
-  LAZYRT_RETURN_IF_ERROR(entry.status());
-  return state_->set_input(i, data, bytes);
+  return entry ? state_->set_input(i, data, bytes) : busy();
 }
 
 Status Session::set_input(size_t i, const TensorView& tensor) {
   const Entry entry(*state_);
-  LAZYRT_RETURN_IF_ERROR(entry.status());
-  return state_->set_input(i, tensor);
+  return entry ? state_->set_input(i, tensor) : busy();
 }
 
 Status Session::bind_input(size_t i, const TensorView& tensor, size_t readable) {
   const Entry entry(*state_);
-  LAZYRT_RETURN_IF_ERROR(entry.status());
-  return state_->bind_input(i, tensor, readable);
+  return entry ? state_->bind_input(i, tensor, readable) : busy();
 }
 
 Status Session::bind_output(size_t i, void* data, size_t writable, const Backend* device) {
   const Entry entry(*state_);
-  LAZYRT_RETURN_IF_ERROR(entry.status());
-  return state_->bind_output(i, data, writable, device);
+  return entry ? state_->bind_output(i, data, writable, device) : busy();
 }
 
 Status Session::bind_shapes(Span<const Shape> inputs) {
   const Entry entry(*state_);
-  LAZYRT_RETURN_IF_ERROR(entry.status());
-  return state_->bind_shapes(inputs);
+  return entry ? state_->bind_shapes(inputs) : busy();
 }
 
 Status Session::run() {
   const Entry entry(*state_);
-  LAZYRT_RETURN_IF_ERROR(entry.status());
-  return state_->run();
+  return entry ? state_->run() : busy();
 }
 
 void Session::cancel() { state_->cancel(); }
 
 Result<TensorView> Session::output(size_t i) const {
   const Entry entry(*state_);
-  LAZYRT_RETURN_IF_ERROR(entry.status());
-  return state_->output(i);
+  return entry ? state_->output(i) : Result<TensorView>(busy());
 }
 
 Result<size_t> Session::variant() const {
   const Entry entry(*state_);
-  LAZYRT_RETURN_IF_ERROR(entry.status());
-  return state_->variant();
+  return entry ? state_->variant() : Result<size_t>(busy());
 }
 
 Status Session::reset_state() {
   const Entry entry(*state_);
-  LAZYRT_RETURN_IF_ERROR(entry.status());
-  return state_->reset_state();
+  return entry ? state_->reset_state() : busy();
 }
 
 Status Session::set_state(size_t i, const TensorView& tensor) {
   const Entry entry(*state_);
-  LAZYRT_RETURN_IF_ERROR(entry.status());
-  return state_->set_state(i, tensor);
+  return entry ? state_->set_state(i, tensor) : busy();
 }
 
 Result<TensorView> Session::state(size_t i) const {
   const Entry entry(*state_);
-  LAZYRT_RETURN_IF_ERROR(entry.status());
-  return state_->state(i);
+  return entry ? state_->state(i) : Result<TensorView>(busy());
 }
 
 SessionStats Session::stats() const { return state_->stats(); }

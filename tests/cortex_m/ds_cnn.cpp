@@ -84,7 +84,7 @@ static_assert(ds_cnn::forward::kArenaBytes <= kLeastArena + kLeastArena / 20);
 constexpr size_t kMostBeyondArena = 2700;
 
 /// Of loading, making a session, running it; printing included.
-constexpr size_t kMostStack = 4200;
+constexpr size_t kMostStack = 3900;
 
 Status run_all() {
   size_t peak = 0;

@@ -2,8 +2,9 @@
 #
 # TARGET, a program or a static library that a program is made of, links lazyrt::runtime with those operators, functions and
 # element types alone that these bundles use: their kernels are compiled once more, from what an install brings along, and
-# lazyrt::default_ops() holds no others. A bundle that needs more is refused at load, and told the line to change. Bundles may
-# be made by the build. One selection for each program.
+# lazyrt::default_ops() holds no others. Guards, states and variants are left out, too, where no bundle has any (in the tree: an
+# install has no sources of them). A bundle that needs more is refused at load, and told the line to change. Bundles may be made
+# by the build. One selection for each program.
 #   model.ops  what `lazy-run --ops model.lzb` printed: for a build that cannot run lazy-run. Bundles are listed by
 #              LAZYRT_OPS_TOOL (a lazy-run of the same version), else the lazy-run of this build or install, in
 #              CMAKE_CROSSCOMPILING_EMULATOR if there is one, else one in PATH.
@@ -41,7 +42,7 @@ endfunction()
 
 # The files that LazyrtKeep.cmake writes for these backends, and how they are compiled.
 function(_lazyrt_kept_files root folder backends out)
-  set(files ${folder}/registry.cpp)
+  set(files ${folder}/registry.cpp ${folder}/absent_guards.cpp ${folder}/absent_states.cpp ${folder}/absent_variants.cpp)
   file(STRINGS ${root}/kernels/ops.inc lines REGEX "^LAZYRT_OP\\(")
   foreach(line IN LISTS lines)
     string(REGEX MATCH "LAZYRT_OP\\(([A-Za-z0-9]+), *([a-z0-9_]+), *([a-z0-9_]+)\\)" _ "${line}")

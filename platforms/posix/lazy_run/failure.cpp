@@ -25,8 +25,9 @@ ExitCode exit_code(Error error) {
 void require(const Status& status, const std::string& what) {
   if (status.ok()) return;
   const std::string prefix = what.empty() ? "" : what + ": ";
+  const std::string hint = status.hint()[0] == '\0' ? "" : std::string("\n") + status.hint();
   throw Failure(exit_code(status.error()),
-                prefix + status.message() + " [" + error_name(status.error()) + "]");
+                prefix + status.message() + " [" + error_name(status.error()) + "]" + hint);
 }
 
 int run_main(const char* program, int argc, char** argv, ExitCode (*run)(int argc, char** argv)) {

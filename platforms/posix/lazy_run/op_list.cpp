@@ -32,6 +32,11 @@ std::string op_list(const std::string& bundle, const OpTable& ops) {
     }
     out += "\n";
   }
+  PartUses parts;
+  require(list_part_uses(mapping.bytes(), &parts), bundle);
+  if (parts.guards) out += "part.guards\n";
+  if (parts.states) out += "part.states\n";
+  if (parts.variants) out += "part.variants\n";
   return out;
 }
 

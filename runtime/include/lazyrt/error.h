@@ -37,6 +37,9 @@ enum class Error : uint8_t {
 
 /// "invalid argument", "out of range", ...
 const char* error_name(Error error);
+/// What to do about errors of this kind, a sentence; empty where there is nothing to do, and in
+/// builds without texts.
+const char* error_hint(Error error);
 
 /// Stable number of a text of the library: FNV-1a of its bytes, the letter l left out, since what
 /// PRIu64 says differs between machines. `lazy-run --explain` finds the text.
@@ -68,6 +71,8 @@ class [[nodiscard]] Status {
   Error error() const { return record_.error; }
   /// The text, cut to kMessageBytes; empty when ok.
   const char* message() const { return record_.message; }
+  /// As error_hint. What this very error needs is in its message.
+  const char* hint() const { return error_hint(error()); }
   /// The node of the method that the error is about, or -1.
   int64_t node() const { return int64_t{record_.node_end} - 1; }
   /// Of that node: its operator, and the module of the model that it comes from ("encoder.conv1"),
@@ -193,6 +198,8 @@ class [[nodiscard]] Status {
   /// For `lazy-run --explain`: "1a2b3c4d,7,-1:12", the text's id, its numbers, and after a colon
   /// the node; contexts follow after slashes. Empty when ok.
   const char* message() const { return record_.write(message_); }
+  /// As error_hint. What this very error needs is in its message.
+  const char* hint() const { return error_hint(error()); }
   /// The node of the method that the error is about, or -1.
   int64_t node() const { return int64_t{record_.node_end} - 1; }
   /// Names are left out: always empty.

@@ -33,4 +33,14 @@ using OpUseHook = void (*)(void* context, const OpUse& use);
 /// operator that `ops` does not know.
 Status list_op_uses(Span<const uint8_t> bytes, const OpTable& ops, OpUseHook hook, void* context);
 
+/// What a bundle has beside nodes that a build may leave out.
+struct PartUses {
+  bool guards = false;
+  bool states = false;
+  bool variants = false;
+};
+
+/// Of all methods and variants. Checks as list_op_uses.
+Status list_part_uses(Span<const uint8_t> bytes, PartUses* uses);
+
 }  // namespace lazyrt

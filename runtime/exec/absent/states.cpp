@@ -1,0 +1,32 @@
+// Without states: instead of bundle/state_rules.cpp and exec/session_states.cpp.
+
+#include "runtime/exec/absent/left_out.h"
+#include "runtime/exec/session_states.h"
+
+namespace lazyrt {
+
+Fault check_states(MethodCheck* check) {
+  if (count_of(check->method.states()) != 0) return left_out(check->ops, "states");
+  for (size_t id = 0; id < check->values.size(); ++id) {
+    if (check->values[id].kind == fb::ValueKind::State)
+      return check->bad_value(id, "it is of kind State, but none of the method's states");
+  }
+  return {};
+}
+
+SessionStates::SessionStates(const ProgramState& program, size_t method,
+                             const BackendServices* services)
+    : program_(program), method_(program.method(method)), services_(services) {}
+
+Fault SessionStates::make(const Allocator&) { return {}; }
+void SessionStates::reset() {}
+Fault SessionStates::make_in(int, CountedMemory*) { return {}; }
+Fault SessionStates::check_index(size_t i) const {
+  return Fault(Error::kInvalidArgument, "there is no state %zu, the method has %zu", i, size_t{0});
+}
+Fault SessionStates::set(size_t i, const TensorView&) { return check_index(i); }
+Result<TensorView> SessionStates::view(size_t i) { return check_index(i); }
+Fault SessionStates::bring(size_t, int) { return {}; }
+void SessionStates::changed(size_t, int) {}
+
+}  // namespace lazyrt
