@@ -28,6 +28,7 @@ from lazyrt.recipes import Recipes
 from lazyrt.report import ExportReport
 from lazyrt.session import load
 from lazyrt.settling import settle
+from lazyrt.size_sweep import SizesPart, numbers_written, sweep
 from lazyrt.sized_captures import SizedCaptures, inside
 from lazyrt.sizes import Sizes
 from lazyrt.sources import make_sources, module_paths
@@ -36,6 +37,7 @@ from lazyrt.tripwire import ADVICE, Tripwire
 
 INTERFACE_KEY = "lazyrt.interface"
 RESULT_NUMBER = "lazyrt.result"  # see contract.py
+_MOST_MORE_SIZES = 16  # at which bundles were wrong, and that are captured
 _one_at_a_time = threading.RLock()
 
 
@@ -49,8 +51,11 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
     _check_path(path)
     meta_kernels.load()
 
+    also = []  # sizes at which bundles were wrong
+
     def run(follows_factories):
         job = _Export(Program(model), allow, second_trace, progress)
+        job.also = also
         samples = [_example(job.program, *call) for call in _calls(args, kwargs)]
         if dynamic:
             job.sizes, job.follows_factories = Sizes(dynamic, samples), follows_factories
@@ -61,15 +66,26 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
             vars(job).clear()
             gc.collect()  # its parts refer to one another: until then they have the weights, which swap_tensors minds
 
+    def run_at_more(follows_factories):
+        """Captures again where a bundle was wrong, unless that was among the captures."""
+        while True:
+            try:
+                return run(follows_factories)
+            except SizesPart as error:
+                new = [point for point in error.points if point not in also]
+                if not new or len(also) > _MOST_MORE_SIZES:
+                    raise
+                also.extend(new)
+
     with _one_at_a_time:
         try:
-            return run(follows_factories=False)
+            return run_at_more(follows_factories=False)
         except ExportError as error:
             if not dynamic or not _tracer.differs_at_sizes(str(error)):
                 raise
             first = error
         try:
-            return run(follows_factories=True)
+            return run_at_more(follows_factories=True)
         except ExportError:
             raise first from None
 
@@ -131,6 +147,7 @@ class _Export:
         self.heard = set()  # ids of samples
         self.written_inputs = set()  # in a capture, though eager's values may stay what they are
         self.sizes = None  # a Sizes where extents vary
+        self.also = []  # sizes at which it is captured, too
         self.follows_factories = False  # what the program makes of sizes is in the graph, too
         self.layout = None  # what the samples assume of their inputs' memory, once it is known
 
@@ -174,7 +191,7 @@ class _Export:
             self.restore()
         options = self._options(samples[0], captured[0][1], path, report_path)
         options.check, options.keep_samples, options.trace_seconds = check, keep_samples, seconds
-        options.checked = lambda bundle: self._check_structure(bundle, samples[0])
+        options.checked = lambda bundle: self._check_made(bundle, samples[0], captures if check == "full" else None)
         if sized:
             sizes = self.sizes
             options.set_dynamic(sizes.native(), sizes.dims, sizes.sample, sizes.fit_points(), captures.more, captures.numbers)
@@ -183,6 +200,8 @@ class _Export:
                 self.keep_reference(step)
         try:
             self._complete(report, traces, options)
+        except SizesPart:
+            raise
         except Error as error:
             raise ExportError(str(error), error.kind, report) from None
         finally:
@@ -464,8 +483,13 @@ class _Export:
         tensors = tensors or [tensor for _, tensor in sample.inputs]
         return self.call_eagerly(sample, [tensor.detach().clone() for tensor in tensors], buffers)
 
+    def _check_made(self, bundle, sample, captures):
+        """The loaded bundle gives what the model gives, nested alike, and at sizes that were not captured as well."""
+        self._check_structure(bundle, sample)
+        if captures:
+            sweep(self.sizes, bundle, self.program.target, sample, self.eager, numbers_written(self.program), captures.tried)
+
     def _check_structure(self, bundle, sample):
-        """The loaded bundle gives what the model gives, nested alike."""
         self.restore()
         args, kwargs = sample.call([tensor.detach().clone() for _, tensor in sample.inputs])
         difference = checking.structure_difference(load(bundle)(*args, **kwargs), self.plain_result(sample))

@@ -16,6 +16,7 @@ class SizedCaptures:
         self.job, self.first, self.sizes = job, first, job.sizes
         self.remembered = []  # (example, phase after it): what the program keeps of other sizes
         self.numbers = None  # that the program computes from sizes
+        self.tried = {tuple(self.sizes.sample)}  # points
 
     def run(self, steps):
         """Steps of the program at the sizes that say how it depends on them, then at those where it is only checked."""
@@ -26,6 +27,7 @@ class SizedCaptures:
         target = self.job.program.target
         self.job.notes += self.sizes.find_relations(lambda point: self._refusal(self.sizes.resized(target, self.first.sample, point)))
         fit, checked = self.sizes.fit_points(), self.sizes.check_points()
+        checked = [*checked, *(list(point) for point in self.job.also)]
         checked = [*checked, *self._sizes_that_differ([*fit, *checked])]
         points = [*fit, *(point for point in checked if point not in fit)]
         captured = []
@@ -49,6 +51,7 @@ class SizedCaptures:
 
     def _capture_at(self, point):
         """(example, trace, run) of the first step's program at other sizes."""
+        self.tried.add(tuple(point))
         example = self.sizes.resized(self.job.program.target, self.first.sample, point)
         where = f"at {self.sizes.text(point)} "
         trace, run = self._captured_settled(example, where)
