@@ -267,10 +267,7 @@ class SizedPrograms {
     }
     if (differs && captures_.are_open()) {
       ExportReport of_parts;
-      const auto parts_of = [&](const Failure& failure, const DynamicGraph* all_sizes) {
-        return make_parts(failure, all_sizes, &of_parts);
-      };
-      auto parts = whole.ok() ? parts_of({}, &*whole->dynamic) : parts_of(whole.failure(), nullptr);
+      auto parts = make_parts(whole.ok() ? Failure{} : whole.failure(), &of_parts);
       if (parts.ok()) *report = std::move(of_parts);
       if (parts.ok() || !whole.ok()) return parts;
     }
@@ -310,26 +307,15 @@ class SizedPrograms {
   }
 
   /// Programs of ranges that are told apart by what graphs are made of, then also by what stands at
-  /// the places where they fail. `whole`: why there is no program of all sizes; `all_sizes`: or it,
-  /// which then is another path than those that it does not take.
-  Outcome<SizedExport> make_parts(const Failure& whole, const DynamicGraph* all_sizes,
-                                  ExportReport* report) {
+  /// the places where they fail. `whole`: why there is no program of all sizes.
+  Outcome<SizedExport> make_parts(const Failure& whole, ExportReport* report) {
     std::vector<std::vector<DimSymbol>> last;
     std::set<std::string> places;
-    size_t looked_at = 0;  // nodes
     for (;;) {
-      // What one program of all sizes may do as well is worth so much.
-      const auto path = [&](const SizePoint& point) -> Outcome<SizePath> {
-        if (all_sizes == nullptr) return path_at(point, places, all_sizes);
-        looked_at += all_sizes->model().nodes().size() + 1;
-        if (looked_at > kMostLookedAt) return Failure{Error::kUnsupported, kTakesTooLong};
-        return path_at(point, places, all_sizes);
-      };
-      const auto found = find_ranges(options_.dynamic->shapes.symbols, captures_.points(), path);
-      if (!found.ok()) {
-        if (found.failure().text == kTakesTooLong) why_none_ = kTakesTooLong;
-        return found.failure();
-      }
+      const auto found =
+          find_ranges(options_.dynamic->shapes.symbols, captures_.points(),
+                      [&](const SizePoint& point) { return path_at(point, places); });
+      if (!found.ok()) return found.failure();
       if (!found->why_none.empty()) why_none_ = found->why_none;
       if (!found->ranges.empty() && found->ranges != last) {
         *report = ExportReport();
@@ -410,20 +396,14 @@ class SizedPrograms {
     return made;
   }
 
-  /// See path_of; and whether it is what `all_sizes`, if given, does.
-  Outcome<SizePath> path_at(const SizePoint& point, const std::set<std::string>& places,
-                            const DynamicGraph* all_sizes) {
+  /// See path_of.
+  Outcome<SizePath> path_at(const SizePoint& point, const std::set<std::string>& places) {
     const auto trace = captures_.at(point);
     if (!trace.ok()) return trace.failure();
     ExportReport of_this;
-    auto graph = import_stage(**trace, ops_, others_, &of_this);
+    const auto graph = import_stage(**trace, ops_, others_, &of_this);
     if (!graph.ok()) return graph.failure();
-    SizePath path = path_of(*graph, places);
-    if (all_sizes == nullptr) return path;
-    const auto difference = differs_from(*all_sizes, point, std::move(*graph));
-    if (!difference.ok()) return difference.failure();
-    path.push_back(*difference ? 1 : 0);
-    return path;
+    return path_of(*graph, places);
   }
 
   using Range = std::vector<DimSymbol>;
@@ -503,8 +483,6 @@ class SizedPrograms {
   ExportOptions plain_;   ///< the same, as for a program of one size
   Captures captures_;
   static constexpr size_t kMostDiffering = 8;
-  static constexpr size_t kMostLookedAt = 20000;
-  static constexpr const char* kTakesTooLong = "looking at all sizes takes too long";
   std::vector<SizePoint> differing_;  ///< where the program of all sizes seems to be another one
   Source place_;                      ///< where the last program differed
   Source place_of_doubt_;             ///< where that of all sizes does

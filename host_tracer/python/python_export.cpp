@@ -69,8 +69,7 @@ Outcome<Done> check(const std::vector<Trace>& traces, const PythonExportOptions&
   summary->check = std::move(*report);
   summary->seconds.check = summary->check.seconds;
   const auto mismatch = mismatch_of(
-      *summary,
-      "either the program does what the capture cannot see, or this is a bug of LazyRT");
+      *summary, "either the program does what the capture cannot see, or this is a bug of LazyRT");
   if (mismatch) return *mismatch;
   if (options.checked) options.checked(bundle.path());
   return Done{};

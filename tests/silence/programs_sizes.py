@@ -92,7 +92,7 @@ def a_band_of_two_sizes(x):
     return x.relu() if x.shape[0] == 1 and 150 < x.shape[1] <= 151 else x.sigmoid()
 
 
-@sized(row, {"n": (1, 900, 9)}, X0, also=[311, 312])
+@sized(row, {"n": (1, 900, 9)}, X0, also=[311, 312], expect=REFUSED)
 @apply
 def a_half_at_one_size(x):
     half = x.shape[0] // 2
