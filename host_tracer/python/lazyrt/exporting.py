@@ -28,7 +28,7 @@ from lazyrt.recipes import Recipes
 from lazyrt.report import ExportReport
 from lazyrt.session import load
 from lazyrt.settling import settle
-from lazyrt.size_sweep import SizesPart, numbers_written, sweep
+from lazyrt.size_sweep import SizesPart, numbers_held, sweep
 from lazyrt.sized_captures import SizedCaptures, inside
 from lazyrt.sizes import Sizes
 from lazyrt.sources import make_sources, module_paths
@@ -487,7 +487,7 @@ class _Export:
         """The loaded bundle gives what the model gives, nested alike, and at sizes that were not captured as well."""
         self._check_structure(bundle, sample)
         if captures:
-            sweep(self.sizes, bundle, self.program.target, sample, self.eager, numbers_written(self.program), captures.tried)
+            sweep(self.sizes, bundle, self.program.target, sample, self.eager, numbers_held(self.tripwire.first.nodes), captures.tried)
 
     def _check_structure(self, bundle, sample):
         self.restore()

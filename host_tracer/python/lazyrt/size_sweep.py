@@ -1,21 +1,20 @@
 """The bundle beside the program at every size, as far as seconds go. It finds what no question about sizes shows: a size that C reads (int(n), "%d" % n,
 range(n)), a table by the text of a shape. Where results are far apart the program is captured there, too, and compared as elsewhere."""
 
+import itertools
 import random
 import time
 import types
 
 import torch
 
-from lazyrt.code_names import is_file_of_library
 from lazyrt.errors import Error, ExportError
 from lazyrt.session import load
 
 _SECONDS = 5.0
-_MOST_ALONG = 1024  # sizes of a symbol
-_MOST_DRAWN = 256  # of several symbols together
+_MOST_AT_ONCE = 1024  # points for one reason
+_MOST_DRAWN = 256  # points at sizes of several symbols
 _MOST_PARTING = 8  # points that are told at once
-_MOST_KEYS = 4096  # of a table
 _FAR = 1e-3  # of a tensor's largest value: what rounding alone does not do to most programs
 
 
@@ -27,68 +26,51 @@ class SizesPart(ExportError):
         self.points = points
 
 
-def numbers_written(program):
-    """Whole numbers in the functions of the program's classes, and among the attributes and keys that its modules hold."""
-    found, seen = set(), set()
+def numbers_held(nodes):
+    """Whole numbers in the user's functions and all that the user's heap holds: (those in functions, the others). `nodes`: see heap.Heap."""
+    written, held, seen = set(), set(), set()
 
-    def code(item):
-        if item not in seen:
-            seen.add(item)
-            for constant in item.co_consts:
-                if type(constant) is types.CodeType:
-                    code(constant)
+    def read(code):
+        if code not in seen:
+            seen.add(code)
+            for constant in code.co_consts:
+                if isinstance(constant, types.CodeType):
+                    read(constant)
                 else:
-                    number(constant)
+                    written.update(item for item in (constant if isinstance(constant, (tuple, frozenset)) else (constant,)) if type(item) is int)
 
-    def number(item):
-        if type(item) in (tuple, frozenset):
-            for part in item:
-                number(part)
-        elif type(item) is int:
-            found.add(item)
-
-    def of_names(names):
-        for item in list(names.values()):
-            if isinstance(item, types.FunctionType) and not is_file_of_library(item.__code__.co_filename):
-                code(item.__code__)
-            elif isinstance(item, dict) and len(item) <= _MOST_KEYS:
-                for key in list(item):
-                    number(key)
-            else:
-                number(item)
-
-    holders = [*program.shell.modules(), program.target]
-    for holder in holders:
-        of_names(getattr(holder, "__dict__", {}))
-        for kind in type(holder).__mro__:
-            of_names(vars(kind))
-    function = getattr(program.target, "__func__", program.target)
-    if isinstance(function, types.FunctionType):
-        code(function.__code__)
-        of_names(function.__globals__)
-    return found
+    for value, _, items in list(nodes.values()):
+        if isinstance(value, types.FunctionType):
+            read(value.__code__)
+        held.update(int(item) for item in items if isinstance(item, int) and type(item) is not bool)
+    return written, held - written
 
 
-def points_to_try(sizes, written):
+def points_to_try(sizes, numbers):
     """Those of all sizes of each symbol, the others being the sample's, and of drawn sizes of all symbols: at first what the program names, then the others
     in an order that says nothing."""
-    draw, sample = random.Random(1), tuple(sizes.sample)
-    named, others = [], []
-    for index, symbol in enumerate(sizes.symbols):
-        every = range(symbol.least, symbol.most + 1, symbol.multiple)
-        some = every if len(every) <= _MOST_ALONG else sorted(draw.sample(every, _MOST_ALONG))
-        near = {number + more for number in written for more in (-1, 0, 1)}
-        for into, along in ((named, sorted(near.intersection(every))), (others, some)):
-            into += [(*sample[:index], size, *sample[index + 1:]) for size in along]
-    if len(sizes.symbols) > 1:
-        others += [tuple(draw.randrange(s.least, s.most + 1, s.multiple) for s in sizes.symbols) for _ in range(_MOST_DRAWN)]
-    draw.shuffle(named)
-    draw.shuffle(others)
-    return list(dict.fromkeys([*named, *others]))
+    draw, sample, found = random.Random(1), tuple(sizes.sample), []
+    every = [range(symbol.least, symbol.most + 1, symbol.multiple) for symbol in sizes.symbols]
+
+    def add(points):
+        points = list(points)
+        draw.shuffle(points)
+        found.extend(points[:_MOST_AT_ONCE])
+
+    for group in numbers:
+        near = sorted({number + more for number in group for more in (-1, 0, 1)})
+        add((*sample[:i], size, *sample[i + 1:]) for i, along in enumerate(every) for size in near if size in along)
+        for (i, along), (j, others) in itertools.combinations(enumerate(every), 2):
+            add(tuple({i: size, j: area // size}.get(k, other) for k, other in enumerate(sample))
+                for area in _some(group, 64, draw) for size in along if area % size == 0 and area // size in others)
+    add((*sample[:i], size, *sample[i + 1:]) for i, along in enumerate(every) for size in _some(along, _MOST_AT_ONCE, draw))
+    if len(every) > 1:
+        add(tuple(map(draw.choice, every)) for _ in range(_MOST_DRAWN))
+    return list(dict.fromkeys(found))
 
 
-def _leaves(value):
-    return [leaf if isinstance(leaf, (str, type(None))) else torch.as_tensor(leaf).detach() for leaf in torch.utils._pytree.tree_leaves(value)]
+def _some(items, most, draw):
+    return items if len(items) <= most else draw.sample(sorted(items) if isinstance(items, set) else items, most)
 
 
 def _moved(sizes, target, sample, point):
@@ -101,6 +83,10 @@ def _moved(sizes, target, sample, point):
     return example
 
 
+def _leaves(value):
+    return [leaf if isinstance(leaf, (str, type(None))) else torch.as_tensor(leaf).detach() for leaf in torch.utils._pytree.tree_leaves(value)]
+
+
 def _are_far(ours, theirs, nearly):
     """Whether two results differ by more than what rounding does. `nearly()`: theirs of inputs that differ in the last places. It is a suspicion: the check
     compares them as it should."""
@@ -111,7 +97,7 @@ def _are_far(ours, theirs, nearly):
     if not any(map(_is_any, far)):
         return False
     moved = [_far(a, b, _FAR / 30) for a, b in zip(_leaves(nearly()), theirs)]
-    return len(moved) != len(far) or any(_is_any(a if b is True or b is False else a & ~b) for a, b in zip(far, moved))
+    return len(moved) != len(far) or any(b is not True and _is_any(a if b is False else a & ~b) for a, b in zip(far, moved))
 
 
 def _is_any(far):
@@ -132,11 +118,11 @@ def _far(a, b, share=_FAR):
     return torch.where(known, (a - b).abs() > share * largest + 1e-9, (a != b) & ~(a.isnan() & b.isnan()))
 
 
-def sweep(sizes, bundle, target, sample, eager, written, tried):
-    """Raises SizesPart where the bundle's results are far from eager(example)'s. `tried`: points at which they are compared anyway. Sizes that one of both
-    refuses are left out. Gives how many there were."""
+def sweep(sizes, bundle, target, sample, eager, numbers, tried):
+    """Raises SizesPart where the bundle's results are far from eager(example)'s. `numbers`: of numbers_held. `tried`: points at which they are compared
+    anyway. Sizes that one of both refuses are left out. Gives how many there were."""
     program, end, compared, parting = load(bundle), time.perf_counter() + _SECONDS, 0, []
-    for point in points_to_try(sizes, written):
+    for point in points_to_try(sizes, numbers):
         if point in tried:
             continue
         if time.perf_counter() > end or len(parting) >= _MOST_PARTING:
