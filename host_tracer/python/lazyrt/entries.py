@@ -671,6 +671,11 @@ def _lie_alike(a, b):
     return same and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
 
 
+def place_of(tensor):
+    """How it lies in its memory, as far as it says so."""
+    return (tensor.stride(), tensor.storage_offset()) if is_plain_tensor(tensor, inference=True) else ()
+
+
 def tensor_over(storage):
     """A storage as bytes."""
     with torch.inference_mode(False):
@@ -678,7 +683,8 @@ def tensor_over(storage):
 
 
 def bytes_of(tensor):
-    return tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+    flat = tensor.detach().contiguous().reshape(-1)
+    return flat.as_strided(flat.shape, (1,)).view(torch.uint8)  # one element may have any stride
 
 
 def _buffer_of(found):

@@ -69,7 +69,7 @@ class Phase:
 def _token(token, symbolic, number):
     if type(token) is not Held:
         return ("number", token[0]) if number and type(token) is tuple else token
-    return ("symbolic", token.tensor.dtype, token.tensor.shape) if symbolic else ("tensor", token.content)
+    return ("symbolic", token.tensor.dtype, token.tensor.shape) if symbolic else ("tensor", token.content, *token.place)
 
 
 class Names:

@@ -38,7 +38,7 @@ from lazyrt.code_names import global_names, imported_modules, is_installed, is_p
 from lazyrt.entries import (MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
                             DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry,
                             ScriptItemsEntry, SeedEntry, SetEntry, StorageEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, extent_of, from_class,
-                            from_globals, is_data_name, is_plain_value, key_text, name_of_class, plain_token)
+                            from_globals, is_data_name, is_plain_value, key_text, name_of_class, place_of, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
 from lazyrt.type_questions import asks_anywhere
@@ -65,7 +65,7 @@ _CODE = (types.FunctionType, staticmethod, classmethod, property, functools.part
 _BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "dumps", "dump", "__reduce_ex__", "get_referents"}  # what reads attributes unseen
 _HEAPS = {"heappush", "heappop", "heappushpop", "heapreplace", "heapify"}  # what reads lists unseen
 _SIZES = {"getsizeof", "__sizeof__", "get_referents", "get_objects", "get_referrers", "type(x)"}  # what reads containers unseen, or sees that they are others
-Held = collections.namedtuple("Held", "tensor content")  # a tensor, and a token that is equal for equal contents
+Held = collections.namedtuple("Held", "tensor content place")  # a tensor, a token that is equal for equal contents, and how it lies in memory
 CARRIERS: set = set()  # types of numbers that know the lazy tensor that they are the value of
 
 
@@ -230,10 +230,10 @@ class Reach:
         self.tensors = [(path, given(tensor)) for path, tensor in self.tensors]
         for path, tensor in self.tensors:
             if id(tensor) in unknown:
-                self.places[path] = Held(tensor, None)
+                self.places[path] = Held(tensor, None, ())
             elif id(tensor) not in seen:
                 self._entries.append(TensorEntry(tensor, self._contents))
-                self.places[path] = Held(tensor, self._entries[-1].saved[0])
+                self.places[path] = Held(tensor, self._entries[-1].saved[0], place_of(tensor))
 
     def paths_of(self, tensor):
         """All places where this very tensor is."""
@@ -427,13 +427,13 @@ class Reach:
         self._found.append((path, value))
         self._push_attributes(path, value, value.__dict__, False)
         if value.device.type != "cpu":
-            return Held(value, None)
+            return Held(value, None, ())
         self._entries.append(TensorEntry(value, self._contents))
         if value.is_leaf and value.grad is not None:
             self._push(f"{path}.grad", value.grad, (value, "grad"))
         if value.requires_grad:
             self._into[f"{path}.requires_grad"] = True
-        return Held(value, self._entries[-1].saved[0])
+        return Held(value, self._entries[-1].saved[0], place_of(value))
 
     def _visit_instance(self, path, value):
         token = self._visit_items(path, value)
