@@ -118,3 +118,87 @@ def window_that_stays():
             return self.memory.sum(0) * self.part.flatten()
 
     return Net().eval()
+
+
+@case(X, MANY)
+def hooks_pile_up():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(4))
+
+        def forward(self, x):
+            self.weight.register_hook(lambda grad: grad)
+            return late(x * self.weight, len(self.weight._backward_hooks))
+
+    return Net().eval()
+
+
+@case(X, MANY)
+def hooks_pile_up_after_the_gradient():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(4))
+
+        def forward(self, x):
+            self.weight.register_post_accumulate_grad_hook(lambda weight: None)
+            return late(x * self.weight, len(self.weight._post_accumulate_grad_hooks))
+
+    return Net().eval()
+
+
+@case(X, MANY, expect=("right",))
+def hook_of_the_first_call():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight, self.hooked = nn.Parameter(torch.ones(4)), False
+
+        def forward(self, x):
+            if not self.hooked:
+                self.weight.register_hook(lambda grad: grad)
+                self.hooked = True
+            return x * self.weight + len(self.weight._backward_hooks)
+
+    return Net().eval()
+
+
+@case(X, [X] * 4, expect=("right",))
+def gradient_of_an_activation_is_caught():
+    """As saliency maps do: a hook on a tensor that each call makes anew, and keeps."""
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.outer = nn.Linear(4, 3), nn.Linear(3, 2)
+            self.activation = self.gradient = None
+
+        def keep(self, gradient):
+            self.gradient = gradient
+
+        def forward(self, x):
+            with torch.enable_grad():
+                self.activation = self.inner(x)
+                self.activation.register_hook(self.keep)
+                score = self.outer(self.activation.relu())[0]
+                score.backward()
+            return (self.activation * self.gradient).detach()
+
+    return Net().eval()
+
+
+@case(X, MANY)
+def note_on_a_node_of_autograd():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            with torch.enable_grad():
+                self.kept = nn.Parameter(torch.ones(4)) * 2
+
+        def forward(self, x):
+            notes = self.kept.grad_fn.metadata
+            notes["count"] = notes.get("count", 0) + 1
+            return late(x, notes["count"])
+
+    return Net().eval()

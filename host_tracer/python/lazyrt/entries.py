@@ -35,6 +35,7 @@ MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 NUMBERS = (bool, int, float, complex)
 TEXTS = (str, bytes)
 _MANY = 4_000_000  # elements: of larger tensors only pictures compare what they hold, until one is seen to be written by others than torch
+HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # of tensors
 NAMES_OF_CLASSES = ("__name__", "__qualname__", "__doc__", "__bases__")
 _OF_CLASSES = {*dir(type), *dir(object), "_abc_impl", "__weakref__", "__slots__", "__annotations__", "__orig_bases__", "__parameters__", "__hash__",
                "__match_args__", "__getattr__", "__path__", "__file__", "__spec__", "__loader__", "__package__", "__builtins__", "__cached__",
@@ -583,6 +584,7 @@ class TensorEntry:
         self._place = value.detach() if is_plain_tensor(value) else None
         self._was_leaf = value.is_leaf
         self.flags = (value.requires_grad, value.grad if value.is_leaf else None)
+        self._hooks = [getattr(value, name) for name in HOOKS]
         self.saved = contents.save(value)
 
     def restore(self, given):
@@ -591,6 +593,9 @@ class TensorEntry:
         if self._was_leaf and not self.value.is_leaf and not self.value._is_view():
             self.value.detach_()  # of what autograd has recorded in a call
         self._contents.restore(self.value, self.saved)
+        for name, hooks in zip(HOOKS, self._hooks):
+            if getattr(self.value, name) is not hooks:
+                setattr(self.value, name, hooks)
         requires_grad, grad = self.flags
         if self.value.is_leaf and not self.value.is_inference():
             if self.value.requires_grad != requires_grad:

@@ -9,7 +9,6 @@ import asyncio
 import collections
 import concurrent.futures
 import contextvars
-import copy
 import ctypes
 import datetime
 import decimal
@@ -22,7 +21,6 @@ import itertools
 import logging
 import operator
 import pathlib
-import pickle
 import queue
 import random
 import threading
@@ -35,12 +33,13 @@ import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
-from lazyrt.entries import (MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
+from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
                             DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry,
                             ScriptItemsEntry, SeedEntry, SetEntry, StorageEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, extent_of, from_class,
                             from_globals, is_data_name, is_plain_value, key_text, name_of_class, place_of, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
+from lazyrt.opaque import held_by, inner_state, pickled
 from lazyrt.type_questions import asks_anywhere
 from lazyrt.watch import unwatched
 
@@ -49,7 +48,6 @@ __all__ = ["CARRIERS", "Contents", "Held", "Reach", "copy_of", "module_of", "of_
 TupleAt = collections.namedtuple("TupleAt", "path")  # owner of a tuple's items: it is replaced itself
 
 MOST_PLACES = 1_000_000
-_MOST_HELD = 1000
 _BY_IDENTITY = (type(None), type(Ellipsis), type(NotImplemented), types.MethodDescriptorType, types.WrapperDescriptorType,
                 types.GetSetDescriptorType, types.MemberDescriptorType, torch.dtype, torch.device, torch.layout, torch.memory_format,
                 threading.Thread)
@@ -389,7 +387,7 @@ class Reach:
         if isinstance(value, _ONE_WAY) or is_of_c(value):
             self.one_way.append((path, type(value).__name__))
             return ("one way", id(value))
-        state = _inner_state(value)
+        state = inner_state(value)
         if state is not None:
             self._visit_more(path, value)
             self._random.append((value, state))
@@ -428,12 +426,25 @@ class Reach:
         self._push_attributes(path, value, value.__dict__, False)
         if value.device.type != "cpu":
             return Held(value, None, ())
-        self._entries.append(TensorEntry(value, self._contents))
+        entry = TensorEntry(value, self._contents)
+        self._entries.append(entry)
         if value.is_leaf and value.grad is not None:
             self._push(f"{path}.grad", value.grad, (value, "grad"))
         if value.requires_grad:
             self._into[f"{path}.requires_grad"] = True
-        return Held(value, self._entries[-1].saved[0], place_of(value))
+        for name in HOOKS:
+            self._visit_hooks(f"{path}.{name}", getattr(value, name))
+        if value.grad_fn is not None:
+            self.bound.add(id(value.grad_fn.metadata))
+            self._push(f"{path}.grad_fn.metadata", value.grad_fn.metadata)
+        return Held(value, entry.saved[0], place_of(value))
+
+    def _visit_hooks(self, path, hooks):
+        """Those of a tensor, in their order: their keys are numbers that are never the same."""
+        if hooks:
+            self._into[path] = len(hooks)
+            self._entries.append(DictEntry(hooks))
+            self._push_numbered(path, list(hooks.values()))
 
     def _visit_instance(self, path, value):
         token = self._visit_items(path, value)
@@ -461,14 +472,14 @@ class Reach:
     def _visit_opaque(self, value):
         """An object of Python's own library or NumPy: what it says of itself."""
         kind = type(value)
-        self.bound |= _held_by(value)
+        self.bound |= held_by(value)
         if kind.__module__.startswith(("lazyrt", "torch")):
             return ("object", kind.__module__, kind.__name__)
         entry = PlainEntry(value)
         if entry.kept:
             self._entries.append(entry)
             return ("object", kind.__module__, kind.__name__, entry.token())
-        text = _pickled(value)
+        text = pickled(value)
         if text is not None:
             self._pickled.add(id(value))
         return ("object", kind.__module__, kind.__name__, text)
@@ -766,35 +777,3 @@ def _refuse_hidden_objects(path, module):
             if kind.kind() == "ClassType":
                 raise ExportError(f"the frozen module '{path or 'self'}' keeps an object of {kind.annotation_str} in its code, whose changes cannot be followed: "
                                   "export it unfrozen", "unsupported")
-
-
-def _held_by(value):
-    """Ids of the containers that an object of a library holds, also through others."""
-    found, todo = set(), [value]
-    for held in todo:
-        for item in gc.get_referents(held):
-            if isinstance(item, (dict, list, collections.deque)) and id(item) not in found and len(found) < _MOST_HELD:
-                found.add(id(item))
-                todo.append(item)
-            elif isinstance(item, tuple) and len(todo) < _MOST_HELD:
-                todo.append(item)
-    return found
-
-
-def _pickled(value):
-    """All that a small object holds, as pickle says it; None where it does not."""
-    try:
-        return pickle.dumps(value, 4)
-    except Exception:  # locks and the like
-        return None
-
-
-def _inner_state(value):
-    """What a generator or iterator is up to, in a form that can be compared; None for what is none. It cannot be put back."""
-    if isinstance(value, random.Random):
-        return value.getstate()
-    if isinstance(value, torch.Generator):
-        return value.get_state().numpy().tobytes()
-    if type(value).__module__.startswith("numpy.random") and hasattr(value, "bit_generator"):
-        return copy.deepcopy(value.bit_generator.state)
-    return None
