@@ -202,3 +202,48 @@ def note_on_a_node_of_autograd():
             return late(x, notes["count"])
 
     return Net().eval()
+
+
+@case(X, MANY)
+def count_inside_of_a_large_map():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.memory = mmap.mmap(-1, 1 << 18)
+
+        def forward(self, x):
+            self.memory[100000] += 1
+            return late(x, self.memory[100000])
+
+    return Net().eval()
+
+
+@case(X, MANY)
+def count_inside_of_a_large_parameter():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.zeros(1 << 18))
+
+        def forward(self, x):
+            self.weight.data[100001] += 1
+            return late(x, int(self.weight.data.numpy()[100001]))
+
+    return Net().eval()
+
+
+@case(X, [X] * 230)
+def count_inside_of_a_hidden_array():
+    """Where no picture sees it, only the comparison of all objects."""
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.memory = itertools.repeat(np.zeros(1 << 18, np.int64))
+
+        def forward(self, x):
+            memory = next(self.memory)
+            memory[100001] += 1
+            return -x if memory[100001] >= 200 else x
+
+    return Net().eval()

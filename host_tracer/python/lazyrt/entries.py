@@ -35,6 +35,7 @@ MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 NUMBERS = (bool, int, float, complex)
 TEXTS = (str, bytes)
 _MANY = 4_000_000  # elements: of larger tensors only pictures compare what they hold, until one is seen to be written by others than torch
+_MOST_OF_A_MAP = 1 << 26  # bytes
 HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # of tensors
 NAMES_OF_CLASSES = ("__name__", "__qualname__", "__doc__", "__bases__")
 _OF_CLASSES = {*dir(type), *dir(object), "_abc_impl", "__weakref__", "__slots__", "__annotations__", "__orig_bases__", "__parameters__", "__hash__",
@@ -385,6 +386,30 @@ class MemoryEntry:
         ctypes.memmove(ctypes.addressof(self.value), self.content, len(self.content))
 
 
+def is_open_map(value):
+    """Whether a map of memory can be written, and is small enough to be copied."""
+    if value.closed or len(value) > _MOST_OF_A_MAP:
+        return False
+    with memoryview(value) as seen:
+        return not seen.readonly
+
+
+class MapEntry:
+    """A map of memory that can be written: its content, and how far it was read."""
+
+    def __init__(self, value):
+        self.value, self.items = value, []
+        self._content, self._position = value[:], value.tell()
+
+    def token(self):
+        return (type(self.value), self._position, hashlib.blake2b(self._content).hexdigest())
+
+    def restore(self, given):
+        if self.value[:] != self._content:
+            self.value[:] = self._content
+        self.value.seek(self._position)
+
+
 class StorageEntry:
     """The memory of tensors, held by itself: how much there is, and its content."""
 
@@ -393,7 +418,7 @@ class StorageEntry:
         self._content = tensor_over(value).clone()
 
     def token(self):
-        return ("storage", self._content.numel(), hashlib.blake2b(_buffer_of(self._content)).hexdigest())
+        return ("storage", self._content.numel(), hashlib.blake2b(buffer_of(self._content)).hexdigest())
 
     def restore(self, given):
         if self.value.nbytes() != self._content.numel():
@@ -668,7 +693,7 @@ class Contents:
     def _digest(tensor):
         if not is_plain_tensor(tensor, inference=True):
             return ("tensor", id(tensor))
-        return ("content", hashlib.blake2b(_buffer_of(bytes_of(tensor))).hexdigest(), tensor.dtype, tensor.shape)
+        return ("content", hashlib.blake2b(buffer_of(bytes_of(tensor))).hexdigest(), tensor.dtype, tensor.shape)
 
 
 def _lie_alike(a, b):
@@ -692,9 +717,13 @@ def bytes_of(tensor):
     return flat.as_strided(flat.shape, (1,)).view(torch.uint8)  # one element may have any stride
 
 
-def _buffer_of(found):
+def buffer_of(found):
     """The memory of contiguous bytes, for Python to read. After tensor.numpy() PyTorch would refuse to resize the storage for ever."""
-    return (ctypes.c_char * found.numel()).from_address(found.data_ptr()) if found.numel() else b""
+    if not found.numel():
+        return b""
+    buffer = (ctypes.c_char * found.numel()).from_address(found.data_ptr())
+    buffer.owner = found  # it may be a copy that nobody else holds
+    return buffer
 
 
 def _words_of(tensor):

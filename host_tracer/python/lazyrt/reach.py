@@ -19,6 +19,7 @@ import gc
 import io
 import itertools
 import logging
+import mmap
 import operator
 import pathlib
 import queue
@@ -34,9 +35,9 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 
 from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
-                            DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry,
+                            DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MapEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry,
                             ScriptItemsEntry, SeedEntry, SetEntry, StorageEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, extent_of, from_class,
-                            from_globals, is_data_name, is_plain_value, key_text, name_of_class, place_of, plain_token)
+                            from_globals, is_data_name, is_open_map, is_plain_value, key_text, name_of_class, place_of, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
 from lazyrt.opaque import held_by, inner_state, pickled
@@ -560,6 +561,9 @@ class Reach:
         elif issubclass(kind, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):
             self.buffers.append((path, *extent_of(value)))
             entry = MemoryEntry(value)
+        elif issubclass(kind, mmap.mmap) and is_open_map(value):
+            self.buffers.append((path, *extent_of(value)))
+            entry = MapEntry(value)
         elif issubclass(kind, torch.UntypedStorage) and value.device.type == "cpu":
             self.buffers.append((path, value.data_ptr(), value.data_ptr() + value.nbytes()))
             entry = StorageEntry(value)
