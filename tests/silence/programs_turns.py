@@ -247,3 +247,51 @@ def count_inside_of_a_hidden_array():
             return -x if memory[100001] >= 200 else x
 
     return Net().eval()
+
+
+def eighth(function):
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        return function(*args, **kwargs) * (2 if len(args) == 3 else 1)
+
+    return call
+
+
+NAMED = {"c": 3, "d": 4, "e": 5, "f": 6, "g": 7}
+
+
+@case((*X, 1, 2, 3, 4, 5, 6, 7), [(*X, 1, 2, 3, 4, 5, 6, 7), Call((*X, 1, 2), NAMED)])
+def three_of_eight_by_position():
+    @eighth
+    def forward(x, a, b, c, d, e, f, g):
+        return x + a + b + c + d + e + f + g
+
+    return forward
+
+
+FOUR = tuple(torch.ones(4) * i for i in range(1, 5))
+SIX = tuple(torch.ones(4) * i for i in range(1, 7))
+
+
+def count_of_pairs(given):
+    return sum(a is b for a, b in itertools.combinations(given, 2))
+
+
+@case(FOUR, [FOUR, (FOUR[0], FOUR[0], *FOUR[2:]), (FOUR[0], FOUR[1], FOUR[1], FOUR[3])])
+def two_of_four_are_one():
+    return lambda *given: sum(given) * (2 if count_of_pairs(given) == 1 else 1)
+
+
+@case(FOUR, [FOUR, (FOUR[0], FOUR[1], FOUR[0], FOUR[1])])
+def two_pairs_of_four():
+    return lambda *given: sum(given) * (2 if count_of_pairs(given) == 2 else 1)
+
+
+@case(SIX, [SIX, (SIX[0], *SIX[1:5], SIX[3])])
+def two_of_six_are_one():
+    return lambda *given: sum(given) * (2 if count_of_pairs(given) == 1 else 1)
+
+
+@case(SIX, [SIX, (SIX[0],) * 6], expect=("right",))
+def six_that_may_be_one():
+    return lambda *given: sum(given)
