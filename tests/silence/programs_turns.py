@@ -5,6 +5,7 @@ import functools
 import io
 import itertools
 import mmap
+import numbers
 import threading
 
 import numpy as np
@@ -295,3 +296,34 @@ def two_of_six_are_one():
 @case(SIX, [SIX, (SIX[0],) * 6], expect=("right",))
 def six_that_may_be_one():
     return lambda *given: sum(given)
+
+
+@case(X, MANY)
+def registered_classes():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.base = abc.ABCMeta("Base", (), {})
+            self.classes = [type(f"Class{i}", (), {}) for i in range(60)]
+
+        def forward(self, x):
+            count = sum(issubclass(cls, self.base) for cls in self.classes)
+            self.base.register(self.classes[min(count, 59)])
+            return late(x, count)
+
+    return Net().eval()
+
+
+@case(X, MANY)
+def classes_registered_with_a_library():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.classes = [type(f"Class{i}", (), {}) for i in range(60)]
+
+        def forward(self, x):
+            count = sum(issubclass(cls, numbers.Number) for cls in self.classes)
+            numbers.Number.register(self.classes[min(count, 59)])
+            return late(x, count)
+
+    return Net().eval()

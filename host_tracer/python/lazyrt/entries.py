@@ -3,6 +3,7 @@
 An entry is made of one such thing at one moment. `items` is what lies in it, token() is equal for equal contents (of the
 items only how many they are), restore(given) puts it back, with given(item) in place of each item."""
 
+import _abc
 import array
 import collections
 import contextvars
@@ -198,6 +199,28 @@ def from_globals(names, name, default):
 def is_data_name(name):
     """Whether an attribute of a class is the user's, not Python's own."""
     return name not in _OF_CLASSES
+
+
+class RegistryEntry:
+    """What was registered with an abstract base class: that lies in no attribute."""
+
+    def __init__(self, value):
+        self.value, self.items = value, []
+        self._registered = self._now()
+
+    def _now(self):
+        found = [reference() for reference in _abc._get_dump(self.value)[0]]
+        return {id(cls): cls for cls in found if cls is not None}
+
+    def token(self):
+        return frozenset(self._registered)
+
+    def restore(self, given):
+        if self._now().keys() != self._registered.keys():
+            _abc._reset_registry(self.value)
+            for cls in self._registered.values():
+                self.value.register(cls)
+            _abc._reset_caches(self.value)
 
 
 class LibrariesEntry:

@@ -3,6 +3,7 @@
 A Reach is a picture of all that, taken at one moment. It names every place by a path ("block.mem", "queue[2]",
 "model.CACHE['k']"), tells what is there, and puts everything back as it was."""
 
+import abc
 import argparse
 import array
 import asyncio
@@ -35,7 +36,7 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 
 from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
-                            DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MapEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry,
+                            DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MapEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, RegistryEntry, ScriptEntry,
                             ScriptItemsEntry, SeedEntry, SetEntry, StorageEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, extent_of, from_class,
                             from_globals, is_data_name, is_open_map, is_plain_value, key_text, name_of_class, place_of, plain_token)
 from lazyrt.errors import ExportError
@@ -159,6 +160,8 @@ class Reach:
         name = value.__name__ if isinstance(value, types.ModuleType) else getattr(kind, "__module__", None)
         if ("library", id(value)) in self._seen or not of_a_library(name) or isinstance(value, (torch.Tensor, torch.nn.Module)):
             return
+        if isinstance(value, type):
+            self._visit_registry(path, value)
         if isinstance(value, type) or type(getattr(value, "__dict__", None)) is dict:
             self._seen[("library", id(value))] = path
             self._keep.append(value)
@@ -637,6 +640,7 @@ class Reach:
         return module in self._near or not is_installed(module)
 
     def _visit_class(self, path, cls):
+        self._visit_registry(path, cls)
         if not self._is_near(cls.__module__):
             self._note_library(f"{cls.__module__}.{cls.__qualname__}", cls)
             return ("class", id(cls))
@@ -651,6 +655,13 @@ class Reach:
         named = AttributesEntry(cls, NAMES_OF_CLASSES, type.__setattr__, get=name_of_class)
         self._entries.append(named)
         return ("class", id(cls), tuple(entry.names), self._visit_names(path, named))
+
+    def _visit_registry(self, path, cls):
+        if isinstance(cls, abc.ABCMeta) and ("registry", id(cls)) not in self._seen:
+            self._seen[("registry", id(cls))] = path
+            entry = RegistryEntry(cls)
+            self._entries.append(entry)
+            self._into[self._free(f"{path}.register()")] = entry.token()
 
     def _visit_names(self, path, entry):
         """What code or a class is called, and says of itself."""
