@@ -327,3 +327,55 @@ def classes_registered_with_a_library():
             return late(x, count)
 
     return Net().eval()
+
+
+@case(X, MANY)
+def number_of_a_handle():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = None
+
+        def forward(self, x):
+            handle = self.register_forward_hook(print)
+            handle.remove()
+            if self.first is None:
+                self.first = handle.id
+            return late(x, handle.id - self.first)
+
+    return Net().eval()
+
+
+@case(X, MANY)
+def name_of_a_thread():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = None
+
+        def forward(self, x):
+            number = int(threading.Thread(target=print).name.split("-")[1].split()[0])
+            if self.first is None:
+                self.first = number
+            return late(x, number - self.first)
+
+    return Net().eval()
+
+
+@case(X, [X] * 3, expect=("right",))
+def hook_for_the_time_of_a_call():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.kept = nn.Linear(4, 4), None
+
+        def keep(self, module, given, result):
+            self.kept = result
+
+        def forward(self, x):
+            handle = self.inner.register_forward_hook(self.keep)
+            self.inner(x)
+            handle.remove()
+            return self.kept * 2
+
+    return Net().eval()

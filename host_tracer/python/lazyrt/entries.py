@@ -19,10 +19,12 @@ import logging
 import os
 import struct
 import sys
+import threading
 import warnings
 
 import numpy
 import torch
+from torch.utils.hooks import RemovableHandle
 
 from lazyrt.errors import ExportError
 from lazyrt.tensors import is_lazy
@@ -609,6 +611,34 @@ class SeedEntry:
     def restore(self, given):
         if torch.initial_seed() != self.seed:
             torch.default_generator.manual_seed(self.seed)
+
+
+def _set_threads(count):
+    threading._counter = itertools.count(count).__next__
+
+
+# name -> (words of code of which it takes one of each set to see it, what it is, how it is set)
+_COUNTERS = {
+    "torch.utils.hooks.RemovableHandle.next_id": (
+        ({"id", "next_id", "__getstate__", "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"},),
+        lambda: RemovableHandle.next_id, lambda count: setattr(RemovableHandle, "next_id", count)),
+    "threading._counter": (({"Thread", "Timer"}, {"name", "getName", "current_thread", "currentThread"}),
+                           lambda: threading._counter.__self__.__reduce__()[1][0], _set_threads),
+}
+
+
+class CountersEntry:
+    """Of libraries, which number what the program has them make: where its code can see the numbers."""
+
+    def __init__(self, words):
+        self.value, self.items = None, []
+        self.counts = {name: get() for name, (ways, get, _) in _COUNTERS.items() if not any(way.isdisjoint(words) for way in ways)}
+
+    def restore(self, given):
+        for name, count in self.counts.items():
+            _, get, put = _COUNTERS[name]
+            if get() != count:
+                put(count)
 
 
 class SwitchesEntry:

@@ -36,7 +36,7 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 
 from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
-                            DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MapEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, RegistryEntry, ScriptEntry,
+                            CountersEntry, DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MapEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, RegistryEntry, ScriptEntry,
                             ScriptItemsEntry, SeedEntry, SetEntry, StorageEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, extent_of, from_class,
                             from_globals, is_data_name, is_open_map, is_plain_value, key_text, name_of_class, place_of, plain_token)
 from lazyrt.errors import ExportError
@@ -99,6 +99,8 @@ class Reach:
         if switches:
             self._entries.append(SwitchesEntry())
             self.places.update(self._entries[-1].states)
+            self._entries.append(CountersEntry(self._words))
+            self.places.update(self._entries[-1].counts)
             if "initial_seed" in self._words:
                 self._entries.append(SeedEntry())
                 self.places["torch.initial_seed()"] = self._entries[-1].seed
@@ -265,7 +267,7 @@ class Reach:
                 items.update((id(entry.value), name) for name in entry.names)
             elif isinstance(entry, LoggersEntry):
                 items.update((id(vars(logger)), name) for logger, name in entry.kept)
-            elif not isinstance(entry, (TensorEntry, LibrariesEntry, SeedEntry, SwitchesEntry)) and not (type(entry) is CachedEntry and self.names_attribute("cache_info")):
+            elif not isinstance(entry, (TensorEntry, LibrariesEntry, CountersEntry, SeedEntry, SwitchesEntry)) and not (type(entry) is CachedEntry and self.names_attribute("cache_info")):
                 whole.add(id(entry.value))
         whole |= self.well_kept()
         whole.update(id(value) for value in self._keep if isinstance(value, (tuple, frozenset)))
