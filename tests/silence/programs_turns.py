@@ -7,6 +7,7 @@ import itertools
 import mmap
 import numbers
 import threading
+import weakref
 
 import numpy as np
 import torch
@@ -377,5 +378,83 @@ def hook_for_the_time_of_a_call():
             self.inner(x)
             handle.remove()
             return self.kept * 2
+
+    return Net().eval()
+
+
+@case(X, MANY)
+def deaths_are_counted():
+    class Guest:
+        def __init__(self, house):
+            self.house = house
+
+        def __del__(self):
+            self.house["left"] += 1
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.house = {"left": 0}
+            self.guest = Guest(self.house)
+
+        def forward(self, x):
+            self.guest = Guest(self.house)
+            return late(x, self.house["left"])
+
+    return Net().eval()
+
+
+class Guest:
+    pass
+
+
+@case(X, MANY)
+def ends_are_told():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.left, self.guest = [], Guest()
+            weakref.finalize(self.guest, self.left.append, 1)
+
+        def forward(self, x):
+            self.guest = Guest()
+            weakref.finalize(self.guest, self.left.append, 1)
+            return late(x, len(self.left))
+
+    return Net().eval()
+
+
+@case(X, MANY)
+def who_is_left_in_a_weak_dictionary():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.guests, self.known = [Guest() for _ in range(30)], weakref.WeakValueDictionary()
+            self.known.update(enumerate(self.guests))
+
+        def forward(self, x):
+            if self.guests:
+                self.guests.pop()
+            return late(x, 30 - len(self.known))
+
+    return Net().eval()
+
+
+@case(X, [X] * 3, expect=("right",))
+def object_with_an_end_that_stays():
+    class Guest:
+        def __init__(self):
+            self.factor = 2
+
+        def __del__(self):
+            self.factor = 0
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.guest = Guest()
+
+        def forward(self, x):
+            return x * self.guest.factor + Guest().factor
 
     return Net().eval()

@@ -5,8 +5,11 @@ import copy
 import gc
 import pickle
 import random
+import weakref
 
 import torch
+
+from lazyrt.code_names import of_a_library
 
 _MOST_HELD = 1000
 
@@ -41,3 +44,14 @@ def inner_state(value):
     if type(value).__module__.startswith("numpy.random") and hasattr(value, "bit_generator"):
         return copy.deepcopy(value.bit_generator.state)
     return None
+
+
+def is_awaited(value):
+    """Whether its end makes code run: its class has a __del__ that is no library's, or a weak reference to it has a callback."""
+    ends = next((base for base in type(value).__mro__ if "__del__" in vars(base)), None)
+    if ends is not None and not of_a_library(ends.__module__):
+        return True
+    try:
+        return any(reference.__callback__ is not None for reference in weakref.getweakrefs(value))
+    except TypeError:  # it takes none
+        return False

@@ -307,6 +307,14 @@ def refuse_one_way(picture):
                           "the program; make it a list, or an input")
 
 
+def _refuse_ends(before, after):
+    """What a call lets go of lives on in pictures: its end would come at another time than in eager."""
+    for here, (path, value) in before.mortal.items():
+        if here not in after.mortal:
+            raise ExportError(f"the program's calls let go of '{path}', and the end of this {type(value).__name__} makes code run (__del__, or the callback of a weak "
+                              "reference), which cannot be followed: call that code from the program", "unsupported")
+
+
 class Call:
     """One call inside a capture: puts lazy tensors where the phase's symbolic ones are, and takes from the program what it
     left."""
@@ -453,6 +461,7 @@ class Call:
         picture = self.phases.look()
         self.left = picture.tensors
         refuse_one_way(picture)
+        _refuse_ends(self.phase.picture, picture)
         mode.outlive([tensor for _, tensor in picture.tensors])
         self.phases.names.arrays.update(path for path, array in self.phase.picture.arrays if any(array is other for other in targets_of_writes))
         left = _Left(self, picture, mode)

@@ -41,7 +41,7 @@ from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, Ar
                             from_globals, is_data_name, is_open_map, is_plain_value, key_text, name_of_class, place_of, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
-from lazyrt.opaque import held_by, inner_state, pickled
+from lazyrt.opaque import held_by, inner_state, is_awaited, pickled
 from lazyrt.type_questions import asks_anywhere
 from lazyrt.watch import unwatched
 
@@ -79,6 +79,7 @@ class Reach:
         self.iterators = []  # that can be copied, but not put back
         self.arrays, self.lazy_arrays = [], []  # (path, array of NumPy); the same of those that are computed from inputs
         self.buffers = []  # (path, begin, end) of memory that tensors may lie in, too
+        self.mortal = {}  # id -> (path, object) of what somebody is told the end of
         self.one_way = []  # (path, class) of what can be neither copied nor put back
         self._pickled = set()  # ids of objects that are compared as pickle says them
         self._random = []  # (generator of random numbers, its state)
@@ -453,6 +454,8 @@ class Reach:
             self._push_numbered(path, list(hooks.values()))
 
     def _visit_instance(self, path, value):
+        if is_awaited(value):
+            self.mortal[id(value)] = (path, value)
         token = self._visit_items(path, value)
         module = isinstance(value, torch.nn.Module)
         kind = type(value)
