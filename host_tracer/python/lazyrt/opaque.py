@@ -52,6 +52,7 @@ def is_awaited(value):
     if ends is not None and not of_a_library(ends.__module__):
         return True
     try:
-        return any(reference.__callback__ is not None for reference in weakref.getweakrefs(value))
+        found = weakref.getweakrefs(value)
     except TypeError:  # it takes none
         return False
+    return any(reference.__callback__ is not None for reference in found if issubclass(type(reference), weakref.ref))
