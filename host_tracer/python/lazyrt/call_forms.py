@@ -4,6 +4,7 @@ Python hides that from a plain function. Hooks, decorators and a __call__ of one
 where one makes a difference, the bundle takes the example's form alone."""
 
 import inspect
+import time
 import types
 
 import torch
@@ -12,7 +13,8 @@ from lazyrt import layouts
 from lazyrt.arguments import bind
 
 _Parameter = inspect.Parameter
-_MOST_FORMS = 6  # by how many positional arguments
+_FEW = 6  # forms that are always tried
+_MOST_SECONDS = 1.0  # for the others: where that is not enough, there is the example's form alone
 
 
 def examine(target, example, run):
@@ -30,12 +32,21 @@ def examine(target, example, run):
 
     bound = bind(target, example.args, example.kwargs)
     found = {}
-    if any(map(matters, _other_forms(bound, example))):
+    if _any_matters(matters, list(_other_forms(bound, example))):
         found["form"] = {"positional": len(example.args), "keywords": list(example.kwargs)}
     left_out = [p.name for p, _, is_given in bound if not is_given]
     if left_out and "form" not in found and matters(_Form(0, with_defaults=True)):
         found["left_out"] = left_out
     return found
+
+
+def _any_matters(matters, forms):
+    """True also where it would take too long to try them all."""
+    start = time.perf_counter()
+    for i, form in enumerate(forms):
+        if i >= _FEW and time.perf_counter() - start > _MOST_SECONDS or matters(form):
+            return True
+    return False
 
 
 class _Form:
@@ -67,9 +78,8 @@ class _Form:
 
 def _other_forms(bound, example):
     most = sum(1 for p, _, is_given in bound if is_given and p.kind is _Parameter.POSITIONAL_OR_KEYWORD)
-    counts = range(most + 1) if most < _MOST_FORMS else (0, 1, most - 1, most)
     known = [(len(example.args), list(example.kwargs))]
-    for form in [*(_Form(count) for count in counts), _Form(0, reverse=True)]:
+    for form in [*(_Form(count) for count in range(most + 1)), _Form(0, reverse=True)]:
         args, kwargs = form.arrange(bound)
         shape = (len(args), list(kwargs))
         if shape not in known:

@@ -13,8 +13,10 @@ from torch._C import _functorch
 from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer, scripts
+from lazyrt.entries import place_of
 from lazyrt.errors import Error
 from lazyrt.fast_paths import open_to_modes
+from lazyrt.reach import Held
 from lazyrt.tensors import HERE, is_lazy, is_write, tensors_in
 
 _Tensor = torch.Tensor
@@ -26,6 +28,7 @@ VIEWS_FOR = {torch.unsafe_chunk: torch.chunk, _Tensor.unsafe_chunk: torch.chunk,
              torch.unsafe_split_with_sizes: torch.split_with_sizes, _Tensor.unsafe_split_with_sizes: torch.split_with_sizes}
 _ADVICE = "clone() what it writes into"
 _CALLS_IN_A_ROW = 3  # beside those that lead to the last phase
+_MOST_CALLS_IN_A_ROW = 100  # until what the program keeps lies in memory as it did before
 _SLOW = 1.0  # seconds of a call in eager from which on there is one
 
 # Of one call: how many tensors it takes, and the shapes of its results; for each of them the operands that share its memory, and those that
@@ -340,18 +343,21 @@ class Rows:
         """[answers of each call]; fewer where eager raises."""
         known = self._known.get(id(sample), [])
         if len(known) < count:
-            self._known[id(sample)] = known = self._run(sample, count)
+            self._known[id(sample)] = known = self._run(sample, count, lambda _: True)
         return known[:count]
 
-    def _run(self, sample, count):
+    def _run(self, sample, count, is_done):
+        """At least `count` calls, until is_done(buffers) after one of them."""
         job, found = self._job, []
         buffers = job.fresh_buffers()
         try:
-            for _ in range(count):
+            while len(found) < _MOST_CALLS_IN_A_ROW:
                 job.arguments.restore()
                 answers = EagerAnswers()
                 job.call_eagerly(sample, [t.detach().clone(memory_format=torch.contiguous_format) for _, t in sample.inputs], buffers, answers)
                 found.append(answers.answers)
+                if is_done(buffers) and len(found) >= count:
+                    break
         except Exception:  # eager's own, told elsewhere
             pass
         finally:
@@ -361,14 +367,41 @@ class Rows:
     def changing(self, sample, steps):
         """{phase: keys of calls that answer otherwise when the program is in this phase again}. `steps`: the sample's, by phase."""
         order, phase = [], 0
-        more = 1 if self._job.eager_seconds > _SLOW else _CALLS_IN_A_ROW
-        while len(order) < len(steps) + more and phase in steps:
+        slow = self._job.eager_seconds > _SLOW
+        while len(order) < len(steps) + (1 if slow else _CALLS_IN_A_ROW) and phase in steps:
+            order.append(phase)
+            phase = steps[phase].following
+        places = _Places(self._job.state)
+        answers = self.of(sample, len(order)) if slow else self._run(sample, len(order), places.are_known)
+        while len(order) < len(answers) and phase in steps:
             order.append(phase)
             phase = steps[phase].following
         found, first = {}, {}
-        for phase, answers in zip(order, self.of(sample, len(order))):
-            known = first.setdefault(phase, answers)
-            keys = {key for key in known.keys() & answers.keys() if known[key][2:] != answers[key][2:]}
+        for phase, calls in zip(order, answers):
+            known = first.setdefault(phase, calls)
+            keys = {key for key in known.keys() & calls.keys() if known[key][2:] != calls[key][2:]}
+            if not places.return_ever(answers):
+                keys |= calls.keys()
             if keys:
                 found.setdefault(phase, set()).update(keys)
         return found
+
+
+class _Places:
+    """How what the program keeps lies in memory, call after call."""
+
+    def __init__(self, state):
+        self._state, self._known = state, set()
+        self._returned = False
+
+    def are_known(self, buffers):
+        """Whether all lies now as after an earlier call."""
+        now = {(path, held.place) for path, held in self._state.look().places.items() if type(held) is Held}
+        now = frozenset([*now, *((name, place_of(tensor)) for name, tensor in buffers.items())])
+        self._returned |= now in self._known
+        self._known.add(now)
+        return self._returned
+
+    def return_ever(self, answers):
+        """Whether it came to that in as many calls as were made."""
+        return self._returned or len(answers) < _MOST_CALLS_IN_A_ROW

@@ -3,6 +3,7 @@
 An entry is made of one such thing at one moment. `items` is what lies in it, token() is equal for equal contents (of the
 items only how many they are), restore(given) puts it back, with given(item) in place of each item."""
 
+import _abc
 import array
 import collections
 import contextvars
@@ -18,10 +19,12 @@ import logging
 import os
 import struct
 import sys
+import threading
 import warnings
 
 import numpy
 import torch
+from torch.utils.hooks import RemovableHandle
 
 from lazyrt.errors import ExportError
 from lazyrt.tensors import is_lazy
@@ -35,6 +38,8 @@ MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 NUMBERS = (bool, int, float, complex)
 TEXTS = (str, bytes)
 _MANY = 4_000_000  # elements: of larger tensors only pictures compare what they hold, until one is seen to be written by others than torch
+_MOST_OF_A_MAP = 1 << 26  # bytes
+HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # of tensors
 NAMES_OF_CLASSES = ("__name__", "__qualname__", "__doc__", "__bases__")
 _OF_CLASSES = {*dir(type), *dir(object), "_abc_impl", "__weakref__", "__slots__", "__annotations__", "__orig_bases__", "__parameters__", "__hash__",
                "__match_args__", "__getattr__", "__path__", "__file__", "__spec__", "__loader__", "__package__", "__builtins__", "__cached__",
@@ -196,6 +201,28 @@ def from_globals(names, name, default):
 def is_data_name(name):
     """Whether an attribute of a class is the user's, not Python's own."""
     return name not in _OF_CLASSES
+
+
+class RegistryEntry:
+    """What was registered with an abstract base class: that lies in no attribute."""
+
+    def __init__(self, value):
+        self.value, self.items = value, []
+        self._registered = self._now()
+
+    def _now(self):
+        found = [reference() for reference in _abc._get_dump(self.value)[0]]
+        return {id(cls): cls for cls in found if cls is not None}
+
+    def token(self):
+        return frozenset(self._registered)
+
+    def restore(self, given):
+        if self._now().keys() != self._registered.keys():
+            _abc._reset_registry(self.value)
+            for cls in self._registered.values():
+                self.value.register(cls)
+            _abc._reset_caches(self.value)
 
 
 class LibrariesEntry:
@@ -384,6 +411,30 @@ class MemoryEntry:
         ctypes.memmove(ctypes.addressof(self.value), self.content, len(self.content))
 
 
+def is_open_map(value):
+    """Whether a map of memory can be written, and is small enough to be copied."""
+    if value.closed or len(value) > _MOST_OF_A_MAP:
+        return False
+    with memoryview(value) as seen:
+        return not seen.readonly
+
+
+class MapEntry:
+    """A map of memory that can be written: its content, and how far it was read."""
+
+    def __init__(self, value):
+        self.value, self.items = value, []
+        self._content, self._position = value[:], value.tell()
+
+    def token(self):
+        return (type(self.value), self._position, hashlib.blake2b(self._content).hexdigest())
+
+    def restore(self, given):
+        if self.value[:] != self._content:
+            self.value[:] = self._content
+        self.value.seek(self._position)
+
+
 class StorageEntry:
     """The memory of tensors, held by itself: how much there is, and its content."""
 
@@ -392,7 +443,7 @@ class StorageEntry:
         self._content = tensor_over(value).clone()
 
     def token(self):
-        return ("storage", self._content.numel(), hashlib.blake2b(_buffer_of(self._content)).hexdigest())
+        return ("storage", self._content.numel(), hashlib.blake2b(buffer_of(self._content)).hexdigest())
 
     def restore(self, given):
         if self.value.nbytes() != self._content.numel():
@@ -562,6 +613,34 @@ class SeedEntry:
             torch.default_generator.manual_seed(self.seed)
 
 
+def _set_threads(count):
+    threading._counter = itertools.count(count).__next__
+
+
+# name -> (words of code of which it takes one of each set to see it, what it is, how it is set)
+_COUNTERS = {
+    "torch.utils.hooks.RemovableHandle.next_id": (
+        ({"id", "next_id", "__getstate__", "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"},),
+        lambda: RemovableHandle.next_id, lambda count: setattr(RemovableHandle, "next_id", count)),
+    "threading._counter": (({"Thread", "Timer"}, {"name", "getName", "current_thread", "currentThread"}),
+                           lambda: threading._counter.__self__.__reduce__()[1][0], _set_threads),
+}
+
+
+class CountersEntry:
+    """Of libraries, which number what the program has them make: where its code can see the numbers."""
+
+    def __init__(self, words):
+        self.value, self.items = None, []
+        self.counts = {name: get() for name, (ways, get, _) in _COUNTERS.items() if not any(way.isdisjoint(words) for way in ways)}
+
+    def restore(self, given):
+        for name, count in self.counts.items():
+            _, get, put = _COUNTERS[name]
+            if get() != count:
+                put(count)
+
+
 class SwitchesEntry:
     """Switches of the process that a program may set, and leave so."""
 
@@ -583,6 +662,7 @@ class TensorEntry:
         self._place = value.detach() if is_plain_tensor(value) else None
         self._was_leaf = value.is_leaf
         self.flags = (value.requires_grad, value.grad if value.is_leaf else None)
+        self._hooks = [getattr(value, name) for name in HOOKS]
         self.saved = contents.save(value)
 
     def restore(self, given):
@@ -591,6 +671,9 @@ class TensorEntry:
         if self._was_leaf and not self.value.is_leaf and not self.value._is_view():
             self.value.detach_()  # of what autograd has recorded in a call
         self._contents.restore(self.value, self.saved)
+        for name, hooks in zip(HOOKS, self._hooks):
+            if getattr(self.value, name) is not hooks:
+                setattr(self.value, name, hooks)
         requires_grad, grad = self.flags
         if self.value.is_leaf and not self.value.is_inference():
             if self.value.requires_grad != requires_grad:
@@ -663,12 +746,17 @@ class Contents:
     def _digest(tensor):
         if not is_plain_tensor(tensor, inference=True):
             return ("tensor", id(tensor))
-        return ("content", hashlib.blake2b(_buffer_of(bytes_of(tensor))).hexdigest(), tensor.dtype, tensor.shape)
+        return ("content", hashlib.blake2b(buffer_of(bytes_of(tensor))).hexdigest(), tensor.dtype, tensor.shape)
 
 
 def _lie_alike(a, b):
     same = a.shape == b.shape and a.stride() == b.stride() and a.storage_offset() == b.storage_offset() and a.dtype == b.dtype
     return same and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+
+
+def place_of(tensor):
+    """How it lies in its memory, as far as it says so."""
+    return (tensor.stride(), tensor.storage_offset()) if is_plain_tensor(tensor, inference=True) else ()
 
 
 def tensor_over(storage):
@@ -678,12 +766,17 @@ def tensor_over(storage):
 
 
 def bytes_of(tensor):
-    return tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+    flat = tensor.detach().contiguous().reshape(-1)
+    return flat.as_strided(flat.shape, (1,)).view(torch.uint8)  # one element may have any stride
 
 
-def _buffer_of(found):
+def buffer_of(found):
     """The memory of contiguous bytes, for Python to read. After tensor.numpy() PyTorch would refuse to resize the storage for ever."""
-    return (ctypes.c_char * found.numel()).from_address(found.data_ptr()) if found.numel() else b""
+    if not found.numel():
+        return b""
+    buffer = (ctypes.c_char * found.numel()).from_address(found.data_ptr())
+    buffer.owner = found  # it may be a copy that nobody else holds
+    return buffer
 
 
 def _words_of(tensor):

@@ -8,12 +8,14 @@ import array
 import collections
 import collections.abc
 import contextvars
+import copy
 import ctypes
 import datetime
 import decimal
 import fractions
 import functools
 import gc
+import hashlib
 import itertools
 import logging
 import mmap
@@ -33,11 +35,13 @@ import torch
 
 from lazyrt import _tracer
 from lazyrt.code_names import is_file_of_library, is_python_class
-from lazyrt.entries import NAMES_OF_CLASSES, CachedEntry, bytes_of, is_plain_tensor, name_of_class, tensor_over
+from lazyrt.entries import NAMES_OF_CLASSES, CachedEntry, buffer_of, bytes_of, is_plain_tensor, name_of_class, tensor_over
 from lazyrt.tensors import is_lazy
 
 MOST_OBJECTS = 400_000
-_MOST_BYTES = 1 << 16  # of which all are looked at; of more a sample
+_MOST_BYTES = 1 << 26  # of which all are looked at; of more a sample
+_SMALL = 1 << 16  # bytes that need no digest
+_MOST_KEPT = 1 << 26  # bytes of memory that are put back, in all
 _MOST_ITEMS = 200_000  # the same
 _TOOLS = {"IPython", "ipykernel", "traitlets", "_pytest", "pluggy", "coverage", "debugpy", "lazyrt"}  # what watches programs
 _UNNAMED = {"__builtins__", "__warningregistry__", "__spec__", "__loader__", "__cached__", "__file__"}
@@ -83,7 +87,7 @@ class Roots:
 
 class Heap:
     """A picture from these roots. `quiet`: ids of tensors whose content is known otherwise. `counts_hits`: of functools.lru_cache. `keeps`: what
-    small tensors hold."""
+    memory holds, as far as that is not much."""
 
     def __init__(self, roots, quiet=(), counts_hits=False, keeps=False):
         self._contents = {} if keeps else None  # id -> copy
@@ -103,7 +107,7 @@ class Heap:
         return here, found[::-1]
 
     def put_back(self, value):
-        """Makes a container or class of Python, or a small tensor, what it was. False where it was not there, or is none."""
+        """Makes a container or class of Python, or memory, what it was. False where it was not there, or is none."""
         node = self.nodes.get(id(value))
         if node is None or node[0] is not value:
             return False
@@ -124,11 +128,22 @@ class Heap:
                     (type if isinstance(value, type) else object).__setattr__(value, name, item)
         elif type(value) is types.CellType and items:
             value.cell_contents = items[0]
-        elif id(value) in self._contents and value.shape == self._contents[id(value)].shape:
-            value.data.copy_(self._contents[id(value)])
         else:
-            return False
+            return id(value) in self._contents and _fill(value, self._contents[id(value)])
         return True
+
+
+def _fill(value, content):
+    """Memory with what it held. False where it is of another size now."""
+    if isinstance(value, (bytearray, array.array)):
+        value[:] = content
+    elif value.shape != content.shape:
+        return False
+    elif isinstance(value, torch.Tensor):
+        value.data.copy_(content)
+    else:
+        value[...] = content
+    return True
 
 
 def members_of(kind):
@@ -286,6 +301,7 @@ class _Opening:
 
     def __init__(self, quiet, counts_hits, contents):
         self._quiet, self._counts_hits, self._contents = frozenset(quiet), counts_hits, contents
+        self._left = _MOST_KEPT
 
     def opener_of(self, kind):
         """A function of an object of this type: (what it is beside what it refers to, [what it refers to]), or None where it is not entered. None
@@ -365,16 +381,26 @@ class _Opening:
                 own = ("lazy",)
             else:
                 own = (*own, *_content_of(value))
-                if self._contents is not None and is_plain_tensor(value) and value.numel() * value.element_size() <= _MOST_BYTES:
-                    self._contents[id(value)] = value.detach().clone()
+                if is_plain_tensor(value):
+                    self._keep(value, value.numel() * value.element_size(), lambda: value.detach().clone())
         return (own, [value.__dict__] if value.__dict__ else [])
+
+    def _keep(self, value, count, copied):
+        """What so many bytes of memory hold, to be put back."""
+        if self._contents is not None and count <= self._left:
+            self._left -= count
+            self._contents[id(value)] = copied()
 
     def _storage(self, value):
         return ((value.nbytes(), _content_of(tensor_over(value))) if value.device.type == "cpu" else None, [])
 
     def _bytes(self, value):
         seen = memoryview(value)
-        if seen.nbytes <= _MOST_BYTES or not seen.c_contiguous or seen.format == "O":
+        if isinstance(value, (bytearray, array.array)):
+            self._keep(value, seen.nbytes, lambda: copy.copy(value))
+        if seen.nbytes > _SMALL and seen.nbytes <= _MOST_BYTES and seen.c_contiguous:
+            return (_hash(seen), _more(value))
+        if seen.nbytes <= _SMALL or not seen.c_contiguous or seen.format == "O":
             return (hash(bytes(value)), _more(value))
         seen = seen.cast("B")
         return ((seen.nbytes, hash(bytes(seen[:4096])), hash(bytes(seen[-4096:]))), _more(value))
@@ -382,11 +408,17 @@ class _Opening:
     def _array(self, value):
         if value.dtype == object:
             return (value.shape, value.ravel().tolist())
-        own = hash(value.tobytes() if value.nbytes <= _MOST_BYTES else value.flat[::value.size // 4096].tobytes())
+        if type(value) is numpy.ndarray and not value.dtype.hasobject and value.flags.writeable:
+            self._keep(value, value.nbytes, value.copy)
+        seen = value if value.nbytes <= _MOST_BYTES else value.flat[::value.size // 4096]
+        own = _hash(numpy.frombuffer(seen.tobytes(), numpy.uint8) if seen.dtype.hasobject else numpy.ascontiguousarray(seen).reshape(-1).view(numpy.uint8))
         return ((value.shape, str(value.dtype), own), [*_more(value), getattr(value, "mask", None) if isinstance(value, numpy.ma.MaskedArray) else None])
 
     def _map(self, value):
-        return ((len(value), hash(value[:_MOST_BYTES]), hash(value[-4096:])), [])
+        if value.closed:
+            return (None, [])
+        with memoryview(value) as seen:
+            return ((len(value), value.tell(), _hash(seen[:_MOST_BYTES]), _hash(seen[-4096:])), [])
 
     def _plain(self, value):
         base = next(base for base in (int, float, complex, str, bytes) if isinstance(value, base))
@@ -476,12 +508,17 @@ def _content_of(tensor):
     if not is_plain_tensor(tensor, inference=True):
         return found
     if tensor.numel() * tensor.element_size() <= _MOST_BYTES:
-        return (hash(bytes_of(tensor).clone().numpy().tobytes()),)
+        return (_hash(buffer_of(bytes_of(tensor))),)
     tensor = tensor.detach()
     for axis in range(tensor.dim()):
         step = max(1, tensor.numel() // 4096)
         tensor = tensor[(slice(None),) * axis + (slice(None, None, min(step, tensor.shape[axis])),)]
-    return (*found, hash(bytes_of(tensor).clone().numpy().tobytes()))
+    return (*found, _hash(buffer_of(bytes_of(tensor))))
+
+
+def _hash(seen):
+    """Of memory, as fast as that goes."""
+    return hashlib.sha1(seen, usedforsecurity=False).digest()
 
 
 def _attributes(value):

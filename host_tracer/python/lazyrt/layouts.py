@@ -3,10 +3,18 @@
 The capture sees separate, contiguous tensors. Here eager is run on the example's own values, once so and once otherwise; what makes
 a difference is an assumption that lazyrt.load's programs check, or fails the export where the example itself does not meet it."""
 
+import itertools
+import time
+
 import torch
 
 from lazyrt import trees
 from lazyrt.errors import ExportError
+
+_ALL_WAYS = 5  # inputs of one form of which all ways are tried to give one tensor several times
+_FEW = 6  # ways that are always tried
+_MOST_SECONDS = 1.0  # for the others: where that is not enough, up to so many inputs have to be distinct
+_MANY = 8
 
 
 def examine(example, run, asks=False):
@@ -102,14 +110,43 @@ class _Examination:
             expected = self._run([t.clone() for t in separate])
         except Exception:
             return True
-        pairs = [(a, b) for i, a in enumerate(group) for b in group[i + 1:]] if len(group) == 3 else []
-        for together in (group, *pairs):
+        start = time.perf_counter()
+        for i, parts in enumerate(_partitions(group)):
+            if i >= _FEW and time.perf_counter() - start > _MOST_SECONDS:
+                return len(group) <= _MANY
             given = [t.clone() for t in separate]
-            for index in together:
-                given[index] = given[together[0]]
+            for part in parts:
+                for index in part:
+                    given[index] = given[part[0]]
             if self._makes_difference(given, expected):
                 return True
         return False
+
+
+def _partitions(group):
+    """Ways in which some of them may be one: lists of groups. All of up to five; of more those with one group of two, or of all but one or two."""
+    if len(group) <= _ALL_WAYS:
+        yield from (parts for parts in _all_partitions(group) if len(parts) < len(group))
+        return
+    yield [group]
+    for few in (1, 2):
+        for out in itertools.combinations(group, few):
+            rest = [index for index in group if index not in out]
+            yield [rest, *([index] for index in out)]
+            if few == 2:
+                yield [list(out), *([index] for index in rest)]
+                yield [list(out), rest]
+
+
+def _all_partitions(group):
+    if not group:
+        yield []
+        return
+    first, rest = group[0], group[1:]
+    for parts in _all_partitions(rest):
+        yield [[first], *parts]
+        for i, part in enumerate(parts):
+            yield [*parts[:i], [first, *part], *parts[i + 1:]]
 
 
 def same_results(a, b):

@@ -15,6 +15,7 @@ import torch
 from lazyrt import _tracer, kept_numbers
 from lazyrt.array_writes import order_like
 from lazyrt.arrays import LazyArray, targets_of_writes
+from lazyrt.entries import HOOKS
 from lazyrt.errors import ExportError
 from lazyrt.reach import Contents, Held, Reach, TupleAt, copy_of
 from lazyrt.tensors import is_lazy
@@ -69,7 +70,7 @@ class Phase:
 def _token(token, symbolic, number):
     if type(token) is not Held:
         return ("number", token[0]) if number and type(token) is tuple else token
-    return ("symbolic", token.tensor.dtype, token.tensor.shape) if symbolic else ("tensor", token.content)
+    return ("symbolic", token.tensor.dtype, token.tensor.shape) if symbolic else ("tensor", token.content, *token.place)
 
 
 class Names:
@@ -306,6 +307,14 @@ def refuse_one_way(picture):
                           "the program; make it a list, or an input")
 
 
+def _refuse_ends(before, after):
+    """What a call lets go of lives on in pictures: its end would come at another time than in eager."""
+    for here, (path, value) in before.mortal.items():
+        if here not in after.mortal:
+            raise ExportError(f"the program's calls let go of '{path}', and the end of this {type(value).__name__} makes code run (__del__, or the callback of a weak "
+                              "reference), which cannot be followed: call that code from the program", "unsupported")
+
+
 class Call:
     """One call inside a capture: puts lazy tensors where the phase's symbolic ones are, and takes from the program what it
     left."""
@@ -446,10 +455,13 @@ class Call:
         self.stop_watching()
         self.written |= {name for name, lazy in self.lifted.items() if _tracer.was_written(lazy)}
         self._put_back_registered(tensors)
+        for name, lazy in self.lifted.items():
+            _pass_hooks(lazy, self.registered[name])
         self.moved = self._find_moved()
         picture = self.phases.look()
         self.left = picture.tensors
         refuse_one_way(picture)
+        _refuse_ends(self.phase.picture, picture)
         mode.outlive([tensor for _, tensor in picture.tensors])
         self.phases.names.arrays.update(path for path, array in self.phase.picture.arrays if any(array is other for other in targets_of_writes))
         left = _Left(self, picture, mode)
@@ -631,9 +643,10 @@ class _Left:
             self._stand(tensor, _tracer.sample_of(tensor))
 
     def _stand(self, tensor, other):
-        """The other takes its place, with the attributes that it was given."""
+        """The other takes its place, with the attributes and hooks that it was given."""
         self.stands_for[id(tensor)] = other
         self.stands_for[id(tensor.__dict__)] = other.__dict__
+        _pass_hooks(tensor, other)
 
     def _take_symbolic(self, path, tensor):
         self.names.symbolic.add(path)
@@ -717,11 +730,20 @@ def memory_of(tensor):
     return torch.empty(0, dtype=tensor.dtype).set_(storage, 0, (storage.nbytes() // tensor.element_size(),))
 
 
+def _pass_hooks(tensor, other):
+    """The other has the same hooks from now on."""
+    for name in HOOKS:
+        hooks = getattr(tensor, name)
+        if hooks is not getattr(other, name):
+            setattr(other, name, hooks)
+
+
 def _pass_for(lazy, original):
     """Makes a lazy tensor look like the one that it stands for: attributes that it was given, class, what autograd knows of it."""
     lazy.__dict__ = original.__dict__
     if isinstance(original, torch.nn.Parameter):
         lazy.__class__ = type(original)
+    _pass_hooks(original, lazy)
     if not original.is_leaf or original.requires_grad == lazy.requires_grad:
         return
     lazy.requires_grad_(original.requires_grad)

@@ -3,13 +3,13 @@
 A Reach is a picture of all that, taken at one moment. It names every place by a path ("block.mem", "queue[2]",
 "model.CACHE['k']"), tells what is there, and puts everything back as it was."""
 
+import abc
 import argparse
 import array
 import asyncio
 import collections
 import concurrent.futures
 import contextvars
-import copy
 import ctypes
 import datetime
 import decimal
@@ -20,9 +20,9 @@ import gc
 import io
 import itertools
 import logging
+import mmap
 import operator
 import pathlib
-import pickle
 import queue
 import random
 import threading
@@ -35,12 +35,13 @@ import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
-from lazyrt.entries import (MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
-                            DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, ScriptEntry,
+from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
+                            CountersEntry, DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MapEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, RegistryEntry, ScriptEntry,
                             ScriptItemsEntry, SeedEntry, SetEntry, StorageEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, extent_of, from_class,
-                            from_globals, is_data_name, is_plain_value, key_text, name_of_class, plain_token)
+                            from_globals, is_data_name, is_open_map, is_plain_value, key_text, name_of_class, place_of, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
+from lazyrt.opaque import held_by, inner_state, is_awaited, pickled
 from lazyrt.type_questions import asks_anywhere
 from lazyrt.watch import unwatched
 
@@ -49,7 +50,6 @@ __all__ = ["CARRIERS", "Contents", "Held", "Reach", "copy_of", "module_of", "of_
 TupleAt = collections.namedtuple("TupleAt", "path")  # owner of a tuple's items: it is replaced itself
 
 MOST_PLACES = 1_000_000
-_MOST_HELD = 1000
 _BY_IDENTITY = (type(None), type(Ellipsis), type(NotImplemented), types.MethodDescriptorType, types.WrapperDescriptorType,
                 types.GetSetDescriptorType, types.MemberDescriptorType, torch.dtype, torch.device, torch.layout, torch.memory_format,
                 threading.Thread)
@@ -65,7 +65,7 @@ _CODE = (types.FunctionType, staticmethod, classmethod, property, functools.part
 _BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "dumps", "dump", "__reduce_ex__", "get_referents"}  # what reads attributes unseen
 _HEAPS = {"heappush", "heappop", "heappushpop", "heapreplace", "heapify"}  # what reads lists unseen
 _SIZES = {"getsizeof", "__sizeof__", "get_referents", "get_objects", "get_referrers", "type(x)"}  # what reads containers unseen, or sees that they are others
-Held = collections.namedtuple("Held", "tensor content")  # a tensor, and a token that is equal for equal contents
+Held = collections.namedtuple("Held", "tensor content place")  # a tensor, a token that is equal for equal contents, and how it lies in memory
 CARRIERS: set = set()  # types of numbers that know the lazy tensor that they are the value of
 
 
@@ -79,6 +79,7 @@ class Reach:
         self.iterators = []  # that can be copied, but not put back
         self.arrays, self.lazy_arrays = [], []  # (path, array of NumPy); the same of those that are computed from inputs
         self.buffers = []  # (path, begin, end) of memory that tensors may lie in, too
+        self.mortal = {}  # id -> (path, object) of what somebody is told the end of
         self.one_way = []  # (path, class) of what can be neither copied nor put back
         self._pickled = set()  # ids of objects that are compared as pickle says them
         self._random = []  # (generator of random numbers, its state)
@@ -99,6 +100,8 @@ class Reach:
         if switches:
             self._entries.append(SwitchesEntry())
             self.places.update(self._entries[-1].states)
+            self._entries.append(CountersEntry(self._words))
+            self.places.update(self._entries[-1].counts)
             if "initial_seed" in self._words:
                 self._entries.append(SeedEntry())
                 self.places["torch.initial_seed()"] = self._entries[-1].seed
@@ -160,6 +163,8 @@ class Reach:
         name = value.__name__ if isinstance(value, types.ModuleType) else getattr(kind, "__module__", None)
         if ("library", id(value)) in self._seen or not of_a_library(name) or isinstance(value, (torch.Tensor, torch.nn.Module)):
             return
+        if isinstance(value, type):
+            self._visit_registry(path, value)
         if isinstance(value, type) or type(getattr(value, "__dict__", None)) is dict:
             self._seen[("library", id(value))] = path
             self._keep.append(value)
@@ -230,10 +235,10 @@ class Reach:
         self.tensors = [(path, given(tensor)) for path, tensor in self.tensors]
         for path, tensor in self.tensors:
             if id(tensor) in unknown:
-                self.places[path] = Held(tensor, None)
+                self.places[path] = Held(tensor, None, ())
             elif id(tensor) not in seen:
                 self._entries.append(TensorEntry(tensor, self._contents))
-                self.places[path] = Held(tensor, self._entries[-1].saved[0])
+                self.places[path] = Held(tensor, self._entries[-1].saved[0], place_of(tensor))
 
     def paths_of(self, tensor):
         """All places where this very tensor is."""
@@ -263,7 +268,7 @@ class Reach:
                 items.update((id(entry.value), name) for name in entry.names)
             elif isinstance(entry, LoggersEntry):
                 items.update((id(vars(logger)), name) for logger, name in entry.kept)
-            elif not isinstance(entry, (TensorEntry, LibrariesEntry, SeedEntry, SwitchesEntry)) and not (type(entry) is CachedEntry and self.names_attribute("cache_info")):
+            elif not isinstance(entry, (TensorEntry, LibrariesEntry, CountersEntry, SeedEntry, SwitchesEntry)) and not (type(entry) is CachedEntry and self.names_attribute("cache_info")):
                 whole.add(id(entry.value))
         whole |= self.well_kept()
         whole.update(id(value) for value in self._keep if isinstance(value, (tuple, frozenset)))
@@ -389,7 +394,7 @@ class Reach:
         if isinstance(value, _ONE_WAY) or is_of_c(value):
             self.one_way.append((path, type(value).__name__))
             return ("one way", id(value))
-        state = _inner_state(value)
+        state = inner_state(value)
         if state is not None:
             self._visit_more(path, value)
             self._random.append((value, state))
@@ -427,15 +432,30 @@ class Reach:
         self._found.append((path, value))
         self._push_attributes(path, value, value.__dict__, False)
         if value.device.type != "cpu":
-            return Held(value, None)
-        self._entries.append(TensorEntry(value, self._contents))
+            return Held(value, None, ())
+        entry = TensorEntry(value, self._contents)
+        self._entries.append(entry)
         if value.is_leaf and value.grad is not None:
             self._push(f"{path}.grad", value.grad, (value, "grad"))
         if value.requires_grad:
             self._into[f"{path}.requires_grad"] = True
-        return Held(value, self._entries[-1].saved[0])
+        for name in HOOKS:
+            self._visit_hooks(f"{path}.{name}", getattr(value, name))
+        if value.grad_fn is not None:
+            self.bound.add(id(value.grad_fn.metadata))
+            self._push(f"{path}.grad_fn.metadata", value.grad_fn.metadata)
+        return Held(value, entry.saved[0], place_of(value))
+
+    def _visit_hooks(self, path, hooks):
+        """Those of a tensor, in their order: their keys are numbers that are never the same."""
+        if hooks:
+            self._into[path] = len(hooks)
+            self._entries.append(DictEntry(hooks))
+            self._push_numbered(path, list(hooks.values()))
 
     def _visit_instance(self, path, value):
+        if is_awaited(value):
+            self.mortal[id(value)] = (path, value)
         token = self._visit_items(path, value)
         module = isinstance(value, torch.nn.Module)
         kind = type(value)
@@ -461,14 +481,14 @@ class Reach:
     def _visit_opaque(self, value):
         """An object of Python's own library or NumPy: what it says of itself."""
         kind = type(value)
-        self.bound |= _held_by(value)
+        self.bound |= held_by(value)
         if kind.__module__.startswith(("lazyrt", "torch")):
             return ("object", kind.__module__, kind.__name__)
         entry = PlainEntry(value)
         if entry.kept:
             self._entries.append(entry)
             return ("object", kind.__module__, kind.__name__, entry.token())
-        text = _pickled(value)
+        text = pickled(value)
         if text is not None:
             self._pickled.add(id(value))
         return ("object", kind.__module__, kind.__name__, text)
@@ -549,6 +569,9 @@ class Reach:
         elif issubclass(kind, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):
             self.buffers.append((path, *extent_of(value)))
             entry = MemoryEntry(value)
+        elif issubclass(kind, mmap.mmap) and is_open_map(value):
+            self.buffers.append((path, *extent_of(value)))
+            entry = MapEntry(value)
         elif issubclass(kind, torch.UntypedStorage) and value.device.type == "cpu":
             self.buffers.append((path, value.data_ptr(), value.data_ptr() + value.nbytes()))
             entry = StorageEntry(value)
@@ -622,6 +645,7 @@ class Reach:
         return module in self._near or not is_installed(module)
 
     def _visit_class(self, path, cls):
+        self._visit_registry(path, cls)
         if not self._is_near(cls.__module__):
             self._note_library(f"{cls.__module__}.{cls.__qualname__}", cls)
             return ("class", id(cls))
@@ -636,6 +660,13 @@ class Reach:
         named = AttributesEntry(cls, NAMES_OF_CLASSES, type.__setattr__, get=name_of_class)
         self._entries.append(named)
         return ("class", id(cls), tuple(entry.names), self._visit_names(path, named))
+
+    def _visit_registry(self, path, cls):
+        if isinstance(cls, abc.ABCMeta) and ("registry", id(cls)) not in self._seen:
+            self._seen[("registry", id(cls))] = path
+            entry = RegistryEntry(cls)
+            self._entries.append(entry)
+            self._into[self._free(f"{path}.register()")] = entry.token()
 
     def _visit_names(self, path, entry):
         """What code or a class is called, and says of itself."""
@@ -766,35 +797,3 @@ def _refuse_hidden_objects(path, module):
             if kind.kind() == "ClassType":
                 raise ExportError(f"the frozen module '{path or 'self'}' keeps an object of {kind.annotation_str} in its code, whose changes cannot be followed: "
                                   "export it unfrozen", "unsupported")
-
-
-def _held_by(value):
-    """Ids of the containers that an object of a library holds, also through others."""
-    found, todo = set(), [value]
-    for held in todo:
-        for item in gc.get_referents(held):
-            if isinstance(item, (dict, list, collections.deque)) and id(item) not in found and len(found) < _MOST_HELD:
-                found.add(id(item))
-                todo.append(item)
-            elif isinstance(item, tuple) and len(todo) < _MOST_HELD:
-                todo.append(item)
-    return found
-
-
-def _pickled(value):
-    """All that a small object holds, as pickle says it; None where it does not."""
-    try:
-        return pickle.dumps(value, 4)
-    except Exception:  # locks and the like
-        return None
-
-
-def _inner_state(value):
-    """What a generator or iterator is up to, in a form that can be compared; None for what is none. It cannot be put back."""
-    if isinstance(value, random.Random):
-        return value.getstate()
-    if isinstance(value, torch.Generator):
-        return value.get_state().numpy().tobytes()
-    if type(value).__module__.startswith("numpy.random") and hasattr(value, "bit_generator"):
-        return copy.deepcopy(value.bit_generator.state)
-    return None

@@ -237,7 +237,8 @@ class _Known:
             return True
         if type(holder) is torch.Tensor and id(holder) not in before.nodes and self._keeps_items_of(chain[:-1]):
             return True  # a new one each time: it may be gone from the pictures, not its place
-        if any(isinstance(value, collections.abc.Iterator) and id(value) in self.whole for value in chain):
+        moves = isinstance(holder, collections.abc.Iterator) or id(holder) not in before.nodes  # else it only lies in what is moved on
+        if moves and any(isinstance(value, collections.abc.Iterator) and id(value) in self.whole for value in chain):
             return True
         return any(id(value) in self.told and id(value) not in before.nodes for value in chain)
 

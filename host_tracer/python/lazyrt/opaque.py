@@ -1,0 +1,58 @@
+"""What objects that do not lie open tell of themselves."""
+
+import collections
+import copy
+import gc
+import pickle
+import random
+import weakref
+
+import torch
+
+from lazyrt.code_names import of_a_library
+
+_MOST_HELD = 1000
+
+
+def held_by(value):
+    """Ids of the containers that an object of a library holds, also through others."""
+    found, todo = set(), [value]
+    for held in todo:
+        for item in gc.get_referents(held):
+            if isinstance(item, (dict, list, collections.deque)) and id(item) not in found and len(found) < _MOST_HELD:
+                found.add(id(item))
+                todo.append(item)
+            elif isinstance(item, tuple) and len(todo) < _MOST_HELD:
+                todo.append(item)
+    return found
+
+
+def pickled(value):
+    """All that a small object holds, as pickle says it; None where it does not."""
+    try:
+        return pickle.dumps(value, 4)
+    except Exception:  # locks and the like
+        return None
+
+
+def inner_state(value):
+    """What a generator or iterator is up to, in a form that can be compared; None for what is none. It cannot be put back."""
+    if isinstance(value, random.Random):
+        return value.getstate()
+    if isinstance(value, torch.Generator):
+        return value.get_state().numpy().tobytes()
+    if type(value).__module__.startswith("numpy.random") and hasattr(value, "bit_generator"):
+        return copy.deepcopy(value.bit_generator.state)
+    return None
+
+
+def is_awaited(value):
+    """Whether its end makes code run: its class has a __del__ that is no library's, or a weak reference to it has a callback."""
+    ends = next((base for base in type(value).__mro__ if "__del__" in vars(base)), None)
+    if ends is not None and not of_a_library(ends.__module__):
+        return True
+    try:
+        found = weakref.getweakrefs(value)
+    except TypeError:  # it takes none
+        return False
+    return any(reference.__callback__ is not None for reference in found if issubclass(type(reference), weakref.ref))
