@@ -238,3 +238,26 @@ def test_nodes_that_differ():
     changed.append(3)
     after, *_ = walked([("", kept), ("", changed), ("", [4])])
     assert _tracer.differing_nodes(before, after) == [id(changed)]
+
+
+class Mocked:
+    """As pydantic's stand-ins do, it raises when it is asked for what it does not have."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+
+class HoldsMocked(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.held = Mocked()
+
+    def forward(self, x):
+        return x * 2
+
+
+def test_what_raises_when_asked_for_attributes_is_no_matter(tmp_path):
+    lazyrt.export(HoldsMocked(), (X,), tmp_path / "m.lzb")
+    assert lazyrt.load(tmp_path / "m.lzb")(X).tolist() == [0, 2, 4]

@@ -72,3 +72,12 @@ def imported_modules(code, names, package):
         found += [sys.modules.get(f"{package}.{name}") for name in names if name]
         package = package.rpartition(".")[0]
     return [module for module in found if isinstance(module, types.ModuleType)]
+
+
+def attributes_of(value):
+    """Its __dict__; None where there is none, or where asking raises, as pydantic's stand-ins do."""
+    try:
+        found = getattr(value, "__dict__", None)
+    except Exception:
+        return None
+    return found if isinstance(found, dict) else None

@@ -7,7 +7,7 @@ import types
 
 import torch
 
-from lazyrt.code_names import is_file_of_library
+from lazyrt.code_names import attributes_of, is_file_of_library
 
 _CONTAINERS = (dict, list, set, collections.deque)
 _NEVER = (torch.Tensor, torch.nn.Module, type, types.ModuleType, types.FunctionType, types.MethodType, types.FrameType)
@@ -58,7 +58,7 @@ class Handed:
 def _may_be_kept(value):
     if value is None or isinstance(value, _NEVER):
         return False
-    return isinstance(value, _CONTAINERS) or type(getattr(value, "__dict__", None)) is dict
+    return isinstance(value, _CONTAINERS) or type(attributes_of(value)) is dict
 
 
 def _is_handed_out(frame):

@@ -6,6 +6,7 @@ import types
 import torch
 
 from lazyrt import layouts
+from lazyrt.code_names import attributes_of
 from lazyrt.watch import can_watch_attribute
 
 _MANY = 1000
@@ -113,7 +114,7 @@ def _less_of(value, depth=0):
 
 
 def _is_simple(value):
-    return type(value).__module__ not in ("builtins", "torch") and type(getattr(value, "__dict__", None)) is dict and not isinstance(
+    return type(value).__module__ not in ("builtins", "torch") and type(attributes_of(value)) is dict and not isinstance(
         value, (type, types.ModuleType, types.FunctionType, torch.nn.Module))
 
 

@@ -34,7 +34,7 @@ import numpy
 import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
-from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
+from lazyrt.code_names import attributes_of, global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
                             CountersEntry, DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MapEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, RegistryEntry, ScriptEntry,
                             ScriptItemsEntry, SeedEntry, SetEntry, StorageEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, extent_of, from_class,
@@ -165,7 +165,7 @@ class Reach:
             return
         if isinstance(value, type):
             self._visit_registry(path, value)
-        if isinstance(value, type) or type(getattr(value, "__dict__", None)) is dict:
+        if isinstance(value, type) or type(attributes_of(value)) is dict:
             self._seen[("library", id(value))] = path
             self._keep.append(value)
             self._libraries[id(value)] = (path, value)
@@ -315,7 +315,7 @@ class Reach:
         if is_python_class(type(value)) and not of_a_library(type(value).__module__) and ("more", id(value)) not in self._seen:
             self._seen[("more", id(value))] = path
             self._keep.append(value)
-            if isinstance(getattr(value, "__dict__", None), dict):
+            if attributes_of(value) is not None:
                 self._push_attributes(path, value, value.__dict__, False)
             self._visit_slots(path, value)
 
@@ -464,8 +464,8 @@ class Reach:
         if token is None and not module and of_a_library(kind.__module__) and not isinstance(value, _HOLDERS):
             if not kind.__module__.startswith("torch."):
                 return self._visit_opaque(value)
-        inner = getattr(value, "__dict__", None)
-        if isinstance(inner, dict):
+        inner = attributes_of(value)
+        if inner is not None:
             self._push_attributes(path, value, inner, module)
         if isinstance(value, torch.jit.RecursiveScriptModule):
             self._visit_script(path, value)

@@ -13,6 +13,8 @@ import sys
 import torch
 from torch.overrides import TorchFunctionMode
 
+from lazyrt.code_names import attributes_of
+
 _MOST_LEAVES = 20000
 _MOST_COMPUTED = 4000
 _COMPARISONS = {"__eq__": operator.eq, "__ne__": operator.ne, "__lt__": operator.lt, "__le__": operator.le, "__gt__": operator.gt, "__ge__": operator.ge}
@@ -108,7 +110,7 @@ class Real(float):
 
 def _near(frame):
     """What the statement of a look-up may look in: (what the frame and its owners hold, the owners)."""
-    owners = [value for value in frame.f_locals.values() if isinstance(getattr(value, "__dict__", None), dict)]
+    owners = [value for value in frame.f_locals.values() if attributes_of(value) is not None]
     near = [*frame.f_locals.values(), *(frame.f_globals.get(name) for name in frame.f_code.co_names), *frame.f_code.co_consts]
     near += [value for owner in owners for value in owner.__dict__.values()]
     return [value for value in near if type(value) in (dict, set, frozenset, tuple, list) and len(value) <= 256], owners

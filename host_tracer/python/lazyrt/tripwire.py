@@ -14,6 +14,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from lazyrt import layouts
+from lazyrt.code_names import attributes_of
 from lazyrt.errors import ExportError
 from lazyrt.experiments import altered
 from lazyrt.handed import Handed
@@ -261,7 +262,7 @@ def _text(heap, change, known):
 def _culprit(chain, known):
     """The first object on the way that no picture knows, in words."""
     for value in chain:
-        inner = getattr(value, "__dict__", None) if not isinstance(value, weakref.ProxyTypes) else None
+        inner = attributes_of(value) if not isinstance(value, weakref.ProxyTypes) else None
         if id(value) in known.whole or id(inner) in known.whole or isinstance(value, (types.ModuleType, types.CellType)):
             continue
         if isinstance(value, types.FunctionType):
