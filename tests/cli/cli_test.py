@@ -214,9 +214,6 @@ class ExportFailures(Base):
     def test_dynamic_dims_without_a_bound(self):
         self.fails("unbounded.pt2", code=USAGE, says=["input 'x', dim 0 has no upper bound", "--dynamic x.0=NAME:1..MAX", "--static"])
 
-    def test_dynamic_dims_that_follow_others(self):
-        self.fails("derived.pt2", code=UNSUPPORTED, says=["input 'y', dim 0 is Add(", "--static"])
-
     def test_dynamic_against_the_file(self):
         self.fails("dynamic.pt2", "--dynamic", "x.0=rows:1..65", code=USAGE, says=["'rows' (input 'x', dim 0)", "1 to 64"])
         self.fails("dynamic.pt2", "--dynamic", "x.1=width:1..8", code=USAGE, says=["input 'x', dim 1 is fixed in the .pt2"])
@@ -375,6 +372,14 @@ class Exports(Base):
         method = call("lazy-export", "inspect", path("out.lzb"), "--json").json()["methods"][0]
         self.assertEqual(method["inputs"][0]["shape"], [5, 4])
         call("lazy-run", path("out.lzb"), code=DONE)
+
+    def test_dynamic_dims_that_follow_others(self):
+        self.export("derived.pt2")
+        for size in (5, 6):
+            np.save(path(f"rows{size}.npy"), np.ones(size, "float32"))
+        call("lazy-run", path("out.lzb"), "--input", "x=" + path("rows5.npy"), "--input", "y=" + path("rows6.npy"), code=DONE)
+        self.refuses("lazy-run", path("out.lzb"), "--input", "x=" + path("rows5.npy"), "--input", "y=" + path("rows5.npy"), code=USAGE,
+                     says=["input 'y' dim 0 is 5 = x.0 + 1, 'x.0' is 5 by input 'x'"])
 
     def test_input_becomes_the_sample(self):
         self.export("mlp.pt2", "--input", "x=" + path("good.npy"))

@@ -61,7 +61,7 @@ _calls = collections.Counter()
 
 
 def test_a_module_that_differs_in_its_second_call(bundle):
-    """A counter of the process: attributes are looked after by the capture."""
+    """Whether it counts is not seen while it is captured: the check or the look at the heap finds it."""
     seen = []
 
     class Model(nn.Module):
@@ -80,7 +80,7 @@ def test_a_module_that_differs_in_its_second_call(bundle):
     _calls["eager"] = 1  # keep_samples makes one eager call before the check
     with pytest.raises(lazyrt.ExportError) as caught:
         lazyrt.export(second_differs, (torch.randn(4),), bundle, keep_samples=False)
-    assert "in a row" in str(caught.value) or "on the sample" in str(caught.value)
+    assert any(text in str(caught.value) for text in ("in a row", "on the sample", "changing-attribute"))
 
 
 def test_a_decision_on_the_type_of_a_number(bundle):

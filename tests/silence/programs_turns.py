@@ -458,3 +458,16 @@ def object_with_an_end_that_stays():
             return x * self.guest.factor + Guest().factor
 
     return Net().eval()
+
+
+@case(X, [X] * 130)
+def lines_of_a_file_in_memory():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lines = io.TextIOWrapper(io.BytesIO(b"1\n" * 120))
+
+        def forward(self, x):
+            return x if self.lines.readline() else -x
+
+    return Net().eval()

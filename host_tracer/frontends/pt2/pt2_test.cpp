@@ -137,7 +137,9 @@ TEST(Pt2, DimsThatVaryAreTold) {
   EXPECT_EQ((*dims)[1].multiple, 32);
   EXPECT_EQ((*dims)[1].min, 1);
   EXPECT_EQ((*dims)[1].max, 9);
-  EXPECT_EQ((*dims)[2].root, "") << (*dims)[2].expression;
+  EXPECT_EQ((*dims)[2].root, (*dims)[0].root) << (*dims)[2].expression;
+  EXPECT_EQ((*dims)[2].multiple, 1);
+  EXPECT_EQ((*dims)[2].offset, 1);
   check("mlp", options);
   EXPECT_TRUE(dims && dims->empty());
 }

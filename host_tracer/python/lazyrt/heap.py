@@ -16,6 +16,7 @@ import fractions
 import functools
 import gc
 import hashlib
+import io
 import itertools
 import logging
 import mmap
@@ -134,9 +135,11 @@ class Heap:
 
 
 def _fill(value, content):
-    """Memory with what it held. False where it is of another size now."""
+    """Memory with what it held, a file with how far it was read. False where it is of another size now."""
     if isinstance(value, (bytearray, array.array)):
         value[:] = content
+    elif isinstance(value, io.IOBase):
+        value.seek(content)
     elif value.shape != content.shape:
         return False
     elif isinstance(value, torch.Tensor):
@@ -420,6 +423,18 @@ class _Opening:
         with memoryview(value) as seen:
             return ((len(value), value.tell(), _hash(seen[:_MOST_BYTES]), _hash(seen[-4096:])), [])
 
+    def _file(self, value):
+        """How far it was read: of what lies in memory, since the others are out of scope."""
+        try:
+            inner = value.buffer if isinstance(value, io.TextIOWrapper) else value
+            inner = inner.raw if isinstance(inner, io.BufferedReader) else inner
+            position = value.tell() if isinstance(inner, io.BytesIO) else None
+        except (OSError, ValueError, AttributeError):  # closed, detached, or in the midst of an iteration
+            inner, position = None, None
+        if position is not None:
+            self._keep(value, 0, lambda: position)
+        return (position, [inner, *_attributes(value)])
+
     def _plain(self, value):
         base = next(base for base in (int, float, complex, str, bytes) if isinstance(value, base))
         return (base.__repr__(value), [*_attributes(value), *gc.get_referents(value)])
@@ -492,6 +507,7 @@ class _Opening:
         (torch.Generator, None), (torch.UntypedStorage, _storage), (dict, _dict), (list, _list), (tuple, _tuple),
         ((set, frozenset, collections.deque), _others), (numpy.ndarray, _array), ((numpy.generic, int, float, complex, str, bytes), _plain),
         ((bytearray, memoryview, array.array, ctypes._SimpleCData, ctypes.Array, ctypes.Structure), _bytes), (mmap.mmap, _map),
+        (io.TextIOWrapper, _file), (io.BufferedReader, _file),
         (random.Random, _random), (types.GeneratorType, _generator), (weakref.ProxyTypes, _proxy), (weakref.ref, _reference),
         (contextvars.Context, _context), (contextvars.ContextVar, _variable), (types.CellType, _cell), (types.MethodType, _method),
         (types.BuiltinFunctionType, _builtin), (types.MethodWrapperType, _builtin), (_Cached, _cached), ((_Lock, _ReentrantLock), _lock),

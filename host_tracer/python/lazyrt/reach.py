@@ -35,10 +35,11 @@ import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from lazyrt.code_names import attributes_of, global_names, imported_modules, is_installed, is_python_class, of_a_library
-from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, Contents,
-                            CountersEntry, DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MapEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, RegistryEntry, ScriptEntry,
-                            ScriptItemsEntry, SeedEntry, SetEntry, StorageEntry, SwitchesEntry, TensorEntry, TextEntry, VariableEntry, extent_of, from_class,
-                            from_globals, is_data_name, is_open_map, is_plain_value, key_text, name_of_class, place_of, plain_token)
+from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry,
+                            Contents, CountersEntry, DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MapEntry, MemoryEntry, ObjectsEntry,
+                            PartialEntry, PlainEntry, RegistryEntry, ScriptEntry, ScriptItemsEntry, SeedEntry, SetEntry, StorageEntry, SwitchesEntry,
+                            TensorEntry, TextEntry, VariableEntry, extent_of, from_class, from_globals, is_data_name, is_open_map, is_plain_value, key_text,
+                            name_of_class, place_of, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
 from lazyrt.opaque import held_by, inner_state, is_awaited, pickled
@@ -66,6 +67,7 @@ _BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "
 _HEAPS = {"heappush", "heappop", "heappushpop", "heapreplace", "heapify"}  # what reads lists unseen
 _SIZES = {"getsizeof", "__sizeof__", "get_referents", "get_objects", "get_referrers", "type(x)"}  # what reads containers unseen, or sees that they are others
 Held = collections.namedtuple("Held", "tensor content place")  # a tensor, a token that is equal for equal contents, and how it lies in memory
+_OF_OTHERS = (TensorEntry, LibrariesEntry, CountersEntry, SeedEntry, SwitchesEntry)  # whose value is told elsewhere, or is none
 CARRIERS: set = set()  # types of numbers that know the lazy tensor that they are the value of
 
 
@@ -163,8 +165,7 @@ class Reach:
         name = value.__name__ if isinstance(value, types.ModuleType) else getattr(kind, "__module__", None)
         if ("library", id(value)) in self._seen or not of_a_library(name) or isinstance(value, (torch.Tensor, torch.nn.Module)):
             return
-        if isinstance(value, type):
-            self._visit_registry(path, value)
+        self._visit_registry(path, value)
         if isinstance(value, type) or type(attributes_of(value)) is dict:
             self._seen[("library", id(value))] = path
             self._keep.append(value)
@@ -268,7 +269,7 @@ class Reach:
                 items.update((id(entry.value), name) for name in entry.names)
             elif isinstance(entry, LoggersEntry):
                 items.update((id(vars(logger)), name) for logger, name in entry.kept)
-            elif not isinstance(entry, (TensorEntry, LibrariesEntry, CountersEntry, SeedEntry, SwitchesEntry)) and not (type(entry) is CachedEntry and self.names_attribute("cache_info")):
+            elif not isinstance(entry, _OF_OTHERS) and not (type(entry) is CachedEntry and self.names_attribute("cache_info")):
                 whole.add(id(entry.value))
         whole |= self.well_kept()
         whole.update(id(value) for value in self._keep if isinstance(value, (tuple, frozenset)))
