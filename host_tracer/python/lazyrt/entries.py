@@ -3,7 +3,7 @@
 An entry is made of one such thing at one moment. `items` is what lies in it, token() is equal for equal contents (of the
 items only how many they are), restore(given) puts it back, with given(item) in place of each item."""
 
-import _abc
+import _abc  # type: ignore[import-not-found]
 import array
 import collections
 import contextvars
@@ -614,7 +614,7 @@ class SeedEntry:
 
 
 def _set_threads(count):
-    threading._counter = itertools.count(count).__next__
+    setattr(threading, "_counter", itertools.count(count).__next__)
 
 
 # name -> (words of code of which it takes one of each set to see it, what it is, how it is set)
@@ -623,7 +623,7 @@ _COUNTERS = {
         ({"id", "next_id", "__getstate__", "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"},),
         lambda: RemovableHandle.next_id, lambda count: setattr(RemovableHandle, "next_id", count)),
     "threading._counter": (({"Thread", "Timer"}, {"name", "getName", "current_thread", "currentThread"}),
-                           lambda: threading._counter.__self__.__reduce__()[1][0], _set_threads),
+                           lambda: vars(threading)["_counter"].__self__.__reduce__()[1][0], _set_threads),
 }
 
 

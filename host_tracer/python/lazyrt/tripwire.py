@@ -24,6 +24,7 @@ from lazyrt.tensors import is_lazy
 
 _SLOW = 0.5  # seconds of a call from which on the first round is compared: later ones confirm what was found
 _FAST = 0.05
+_IDLE = 0.05  # seconds that other threads get at least: the interpreter changes between them every 5 ms
 ADVICE = "keep it as a number, list, dict or tensor in an attribute of the model, or make it an input"
 _AT_MOST = 4
 _MOST_SAMPLES = 4
@@ -177,7 +178,7 @@ class Tripwire:
     def _changing_alone(self):
         """What other threads change."""
         before = self._look()
-        time.sleep(min(self._job.eager_seconds, 1.0))
+        time.sleep(min(max(self._job.eager_seconds, _IDLE), 1.0))
         return changes(before, self._look())
 
 
