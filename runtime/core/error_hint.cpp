@@ -21,6 +21,8 @@ const char* error_hint(Error error) {
       "",
       "Raise the deadline, or run fewer or faster nodes.",
       "Raise the limit that is named, if you trust the bundle."};
+  static_assert(sizeof(kHints) / sizeof(kHints[0]) ==
+                static_cast<size_t>(Error::kLimitExceeded) + 1);
   const auto i = static_cast<unsigned>(error);
   return i < sizeof(kHints) / sizeof(kHints[0]) ? kHints[i] : "";
 }

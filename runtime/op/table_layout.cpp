@@ -29,9 +29,7 @@ constexpr void add(AllFields* all, size_t kind, std::index_sequence<I...>) {
 
 constexpr AllFields make_all() {
   AllFields all;
-  size_t kind = 0;
 #define LAZYRT_MEMBER(name)                                                         \
-  ++kind;                                                                           \
   add<fb::name>(&all, static_cast<size_t>(fb::OpAttrsTraits<fb::name>::enum_value), \
                 std::make_index_sequence<layout::field_count<fb::name>()>());
 #include "schema/op_tables.inc"

@@ -2,6 +2,7 @@
 
 import collections
 import os
+import pathlib
 
 import pytest
 import torch
@@ -57,30 +58,20 @@ def test_a_counter_in_a_file_is_caught(bundle, tmp_path):
     assert not os.path.exists(bundle)
 
 
-_calls = collections.Counter()
-
-
 def test_a_module_that_differs_in_its_second_call(bundle):
-    """Whether it counts is not seen while it is captured: the check or the look at the heap finds it."""
-    seen = []
-
-    class Model(nn.Module):
-        def forward(self, x):
-            if torch.jit.is_tracing() or x.device.type != "cpu":
-                return x + 1
-            return x + 1
+    """It counts in a file, which nothing but the check sees."""
+    counter = pathlib.Path(bundle).with_suffix(".calls")
+    counter.write_text("1")
 
     def second_differs(x):
-        seen.append(1)
         eager = type(x) is torch.Tensor and not torch.overrides._get_current_function_mode_stack()
-        _calls["eager"] += 1 if eager else 0
-        return x + 1 if _calls["eager"] % 2 == 1 or not eager else x + 2
+        calls = int(counter.read_text()) + eager
+        counter.write_text(str(calls))
+        return x + 1 if calls % 2 == 1 or not eager else x + 2
 
-    _calls.clear()
-    _calls["eager"] = 1  # keep_samples makes one eager call before the check
     with pytest.raises(lazyrt.ExportError) as caught:
         lazyrt.export(second_differs, (torch.randn(4),), bundle, keep_samples=False)
-    assert any(text in str(caught.value) for text in ("in a row", "on the sample", "changing-attribute"))
+    assert "in a row" in str(caught.value) or "on the sample" in str(caught.value)
 
 
 def test_a_decision_on_the_type_of_a_number(bundle):

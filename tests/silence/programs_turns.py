@@ -299,35 +299,28 @@ def six_that_may_be_one():
     return lambda *given: sum(given)
 
 
+class Registers(nn.Module):
+    """Counts its calls by the classes that it has registered with a base."""
+
+    def __init__(self, base):
+        super().__init__()
+        self.base = base
+        self.classes = [type(f"Class{i}", (), {}) for i in range(60)]
+
+    def forward(self, x):
+        count = sum(issubclass(cls, self.base) for cls in self.classes)
+        self.base.register(self.classes[min(count, 59)])
+        return late(x, count)
+
+
 @case(X, MANY)
 def registered_classes():
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.base = abc.ABCMeta("Base", (), {})
-            self.classes = [type(f"Class{i}", (), {}) for i in range(60)]
-
-        def forward(self, x):
-            count = sum(issubclass(cls, self.base) for cls in self.classes)
-            self.base.register(self.classes[min(count, 59)])
-            return late(x, count)
-
-    return Net().eval()
+    return Registers(abc.ABCMeta("Base", (), {})).eval()
 
 
 @case(X, MANY)
 def classes_registered_with_a_library():
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.classes = [type(f"Class{i}", (), {}) for i in range(60)]
-
-        def forward(self, x):
-            count = sum(issubclass(cls, numbers.Number) for cls in self.classes)
-            numbers.Number.register(self.classes[min(count, 59)])
-            return late(x, count)
-
-    return Net().eval()
+    return Registers(numbers.Number).eval()
 
 
 @case(X, MANY)

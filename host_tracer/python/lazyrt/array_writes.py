@@ -89,12 +89,10 @@ def _number_in(number, dtype, plain):
     return whole.to(dtype)
 
 
-def array_like(order, dtype, owns):
+def array_like(order, dtype):
     """An array without values that lies in memory as `order`, a tensor on the device meta, says."""
     strides = [step * dtype.itemsize for step in order.stride()]
     extent = 1 + sum(step * (size - 1) for step, size in zip(order.stride(), order.shape)) if order.numel() else 0
-    if owns and order.is_contiguous():
-        return numpy.empty(tuple(order.shape), dtype)
     return numpy.lib.stride_tricks.as_strided(numpy.empty(extent, dtype), tuple(order.shape), strides)
 
 
@@ -102,7 +100,7 @@ def order_of_result(*operands):
     """How the result of a function of elements lies, as NumPy makes it of arrays that lie as these; None: in rows."""
     if all(operand.is_contiguous() for operand in operands):
         return None
-    arrays = [array_like(operand, numpy.dtype(bool), False) for operand in operands]
+    arrays = [array_like(operand, numpy.dtype(bool)) for operand in operands]
     return order_like(numpy.logical_or(arrays[0], arrays[-1]))
 
 

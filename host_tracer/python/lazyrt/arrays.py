@@ -75,7 +75,7 @@ class LazyArray:
         LazyArray.asked = True
         array = _numpy_of(_fetch(self.tensor))
         if not self.order.is_contiguous():
-            made = array_like(self.order, array.dtype, False)
+            made = array_like(self.order, array.dtype)
             made[...] = array
             array = made
         array.flags.writeable = False
@@ -169,7 +169,7 @@ class LazyArray:
 
     def _dense_order(self):
         """Of a copy that keeps the order of the elements in memory."""
-        return None if self.order.is_contiguous() else order_like(numpy.empty_like(array_like(self.order, numpy.dtype(numpy.uint8), False)))
+        return None if self.order.is_contiguous() else order_like(numpy.empty_like(array_like(self.order, numpy.dtype(numpy.uint8))))
 
     def reshape(self, *shape, **options):
         """The same elements under another shape: a copy where no strides give it."""
@@ -231,7 +231,7 @@ class _Flags:
         if name not in ("contiguous", "fortran", *self._NAMES.values()):
             raise Error(f"the program asks for the flag '{name}' of a captured array, which belongs to memory that it does not have", "unsupported")
         LazyArray.asked = True
-        return getattr(array_like(self._array.order, self._array.dtype, False).flags, name)
+        return getattr(array_like(self._array.order, self._array.dtype).flags, name)
 
     def __getitem__(self, key):
         return getattr(self, self._NAMES.get(key, key))

@@ -6,6 +6,7 @@ a difference is an assumption that lazyrt.load's programs check, or fails the ex
 import itertools
 import time
 
+import numpy
 import torch
 
 from lazyrt import trees
@@ -156,7 +157,14 @@ def same_results(a, b):
 
 def _leaves(result):
     leaves = trees.leaves_of(result, lambda value: isinstance(value, (bool, int, float, str)) or hasattr(value, "__array__"))
-    return [leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+    return list(map(_held, leaves))
+
+
+def _held(leaf):
+    """A leaf as it is now; an array or number of NumPy as a tensor."""
+    if isinstance(leaf, (numpy.ndarray, numpy.generic)) and leaf.dtype.kind in "biuf":
+        return torch.from_numpy(numpy.array(leaf, numpy.float64 if leaf.dtype.kind == "f" else numpy.int64))
+    return leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf
 
 
 def _strided(tensor):

@@ -119,11 +119,12 @@ def leaves_of(value, is_leaf):
     found = []
 
     def visit(item, depth):
-        node = None if is_leaf(item) or depth > _DEEPEST else open_node(item, "", False)
         if is_leaf(item):
             found.append(item)
-        for child in node.items if node else ():
-            visit(child, depth + 1)
+        elif depth <= _DEEPEST:
+            node = None if isinstance(item, Record) else open_node(item, "", False)
+            for child in item if isinstance(item, Record) else node.items if node else ():
+                visit(child, depth + 1)
 
     visit(value, 0)
     return found
