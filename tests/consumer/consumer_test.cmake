@@ -64,10 +64,10 @@ foreach(program IN ITEMS selective reference_only)
   refused(${program} type.lzb "f64 of Add ${change}")
 endforeach()
 
-# What is left out is not there: all kernels take more than 1 MB, XNNPACK's for these two functions and our vectors 0.2 MB.
+# What is left out is not there: all kernels take more than 1 MB, XNNPACK's for these two functions and our vectors 0.2 MB on x86-64, 0.13 MB on Arm.
 message(STATUS "bytes: all ${bytes_consumer}, selective ${bytes_selective}, without XNNPACK ${bytes_reference_only}")
 math(EXPR saved "${bytes_consumer} - ${bytes_selective}")
 math(EXPR saved_again "${bytes_selective} - ${bytes_reference_only}")
-if(saved LESS 1000000 OR saved_again LESS 150000)
+if(saved LESS 1000000 OR saved_again LESS 100000)
   message(FATAL_ERROR "a selective build saves ${saved} bytes, one without XNNPACK another ${saved_again}")
 endif()
