@@ -302,6 +302,20 @@ class SizedPrograms {
     return failure;
   }
 
+  /// What does not work at a size where the program was captured is another program there.
+  Failure other_program(Failure failure, const SizePoint& base) const {
+    const auto& points = captures_.points();
+    const bool captured = std::any_of(points.begin(), points.end(), [&](const SizePoint& point) {
+      return failure.text.rfind("at " + shapes_text(point) + ": ", 0) == 0;
+    });
+    if (captured) failure.text = kDiffersAtSizes + shapes_text(base) + " and " + failure.text;
+    return failure;
+  }
+
+  std::string shapes_text(const SizePoint& point) const {
+    return options_.dynamic->shapes.text(point);
+  }
+
   static bool differs_at_sizes(const Failure& failure) {
     return failure.text.rfind(kDiffersAtSizes, 0) == 0;
   }
@@ -380,7 +394,8 @@ class SizedPrograms {
     unified_ = graphs.points();
     if (!dynamic.ok()) return dynamic.failure();
     constexpr int64_t kMostTried = 1024;
-    LAZYRT_TRY(try_shapes(*dynamic, sizes.points[0], kMostTried));
+    const auto tried = try_shapes(*dynamic, sizes.points[0], kMostTried);
+    if (!tried.ok()) return other_program(tried.failure(), sizes.points[0]);
     auto graph = dynamic->at(sizes.sample);
     if (!graph.ok()) return graph.failure();
     graph->sample_inputs = sample.sample_inputs;

@@ -18,7 +18,6 @@
 #include "host_tracer/capture/seen_text.h"
 #include "host_tracer/capture/sync_ops.h"
 #include "host_tracer/capture/value_shapes.h"
-#include "host_tracer/capture/window_ops.h"
 
 namespace lazyrt {
 namespace {
@@ -334,8 +333,8 @@ bool CaptureSession::record_special(const c10::OperatorHandle& op, torch::jit::S
     return true;
   }
   return record_complex(op, stack) || record_gradient(op, stack) ||
-         record_window(*this, op, stack) || record_random(*this, op, stack) ||
-         record_sync(*this, op, stack) || record_value_shaped(*this, op, stack);
+         record_random(*this, op, stack) || record_sync(*this, op, stack) ||
+         record_value_shaped(*this, op, stack);
 }
 
 void CaptureSession::record(const c10::OperatorHandle& op, torch::jit::Stack* stack) {

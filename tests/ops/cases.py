@@ -551,6 +551,13 @@ def masked_rows(a, m, row, number):
 def factory(fam):
     fam.add("fills", lambda x: (torch.zeros(2, 3) + x, torch.ones(3) * x, torch.full((2, 1), 2.5) + x, torch.zeros_like(x), torch.full_like(x, 3), x.new_zeros(4), x.new_ones(2), x.new_full((2,), 7)), f(3))
     fam.add("ranges", lambda x: (torch.arange(5) + x[0], torch.arange(2, 9, 3) + x[0], torch.arange(0, 1, 0.25) * x[0], torch.arange(5, 0, -2) * x[0], torch.linspace(0, 1, 5) * x[0], torch.linspace(3, -2, 4) + x[0]), f(3))
+    windows = [torch.hann_window, torch.hamming_window, torch.blackman_window, torch.bartlett_window, torch.kaiser_window]
+    for window in windows:
+        for n, periodic in ((1, True), (5, True), (5, False), (6, False)):
+            fam.add(window.__name__, lambda x, w=window, n=n, p=periodic: x * w(n, p), f(n))
+    for n in (1, 5, 6):
+        fam.add("fft_fftfreq", lambda x, n=n: x * torch.fft.fftfreq(n, 0.1), f(n))
+        fam.add("fft_rfftfreq", lambda x, n=n: x[: n // 2 + 1] * torch.fft.rfftfreq(n), f(n))
     fam.add("eye", lambda x: x @ torch.eye(3), f(3, 3))
     fam.add("triangles", lambda x: (x.tril(), x.triu(), x.tril(-1), x.triu(2), torch.ones(3, 3).tril().bool() & (x[:3, :3] > 0)), f(3, 4))
     fam.add("triangles_batch", lambda x: (x.tril(1), x.triu(-1)), f(2, 4, 3))

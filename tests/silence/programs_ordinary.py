@@ -1,5 +1,7 @@
 """Things that ordinary programs do and that once were refused: they have to be right, and stay so."""
 
+import asyncio
+
 import torch
 import torch.nn.functional as F
 from harness import case, gradient_of
@@ -358,3 +360,23 @@ def number_asked_for_its_class():
         return x * level if isinstance(level, float) else x
 
     return program
+
+
+@case((X[0],), [(x,) for x in X], expect=("right",))
+def experts_awaited():
+    class Experts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.experts = nn.ModuleList(nn.Linear(5, 3) for _ in range(3))
+
+        async def ask(self, expert, x):
+            await asyncio.sleep(0)
+            return torch.tanh(expert(x))
+
+        async def ask_all(self, x):
+            return sum(await asyncio.gather(*(self.ask(expert, x) for expert in self.experts)))
+
+        def forward(self, x):
+            return asyncio.run(self.ask_all(x))
+
+    return Experts()

@@ -632,3 +632,14 @@ def attention_in_windows():
         return x
 
     return program
+
+
+@sized(row, N, X0, expect=("right",))
+@apply
+def windows(x):
+    """Of one element all of them are 1."""
+    n = x.shape[0]
+    made = [torch.hann_window(n), torch.hann_window(n, periodic=False), torch.hamming_window(n, True, 0.5, 0.3), torch.blackman_window(n, False),
+            torch.bartlett_window(n), torch.bartlett_window(n, False), torch.kaiser_window(n, False, 9.0), torch.linspace(-1, 2, n),
+            torch.logspace(0, 1, n, base=2), torch.fft.fftfreq(n), torch.fft.rfftfreq(2 * n - 1, 0.1)]
+    return torch.stack([x[:, 0] * w for w in made])

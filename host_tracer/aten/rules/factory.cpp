@@ -56,10 +56,11 @@ double linspace_at(double start, double end, int64_t n, int64_t i) {
   return end - step * static_cast<double>(n - 1 - i);
 }
 
-/// The same by operators, in f64.
+/// The same by operators, in f64. One alone has no step: at that size the program is another one.
 ValueId computed_linspace(RuleContext& c, double start, double end) {
   const int64_t n = c.out_shape().numel();
-  const double step = (end - start) / static_cast<double>(std::max<int64_t>(n - 1, 1));
+  if (n <= 1) return c.filled(DType::kFloat64, {n}, start);
+  const double step = (end - start) / static_cast<double>(n - 1);
   const auto number = [&](double value) { return c.scalar(DType::kFloat64, value); };
   const ValueId i = c.sequence({n});
   const ValueId left = c.binary(BinaryFn::Sub, c.constant_ints({}, {n - 1}), i);
@@ -83,8 +84,92 @@ void logspace(RuleContext& c) {
   const double start = c.number("start").as_double();
   const double end = c.number("end").as_double();
   const double base = c.number_or("base", 10.0).as_double();
+  if (c.any_size()) {
+    const ValueId exponent = computed_linspace(c, start, end);
+    const ValueId power = c.binary(BinaryFn::Pow, c.scalar(DType::kFloat64, base), exponent);
+    return c.set(c.cast(power, c.out_dtype()));
+  }
   const int64_t n = c.out_shape().numel();
   set_series(c, [=](int64_t i) -> Scalar { return std::pow(base, linspace_at(start, end, n, i)); });
+}
+
+/// i * scale of positions i, in f64.
+ValueId scaled_positions(RuleContext& c, int64_t n, double scale) {
+  return c.binary(BinaryFn::Mul, c.cast(c.sequence({n}), DType::kFloat64),
+                  c.scalar(DType::kFloat64, scale));
+}
+
+/// What a window is a part of, without the last element of a periodic one, as ATen makes it. One
+/// element is 1, whatever the window.
+using WindowOf = ValueId (*)(RuleContext& c, int64_t n, double last);
+
+template <WindowOf kOf>
+void window(RuleContext& c) {
+  const int64_t n = c.out_shape().numel();
+  if (n <= 1) return c.set(c.filled(c.out_dtype(), {n}, 1));
+  const bool periodic = c.boolean_or("periodic", true);
+  c.set(c.cast(kOf(c, n, static_cast<double>(periodic ? n : n - 1)), c.out_dtype()));
+}
+
+/// a[0] - a[1] cos(x) + a[2] cos(2 x) of x = 2 pi i / last
+ValueId cosines(RuleContext& c, int64_t n, double last, std::initializer_list<double> factors) {
+  constexpr double kPi = 3.14159265358979323846;
+  ValueId sum = kNoValue;
+  int k = 0;
+  for (const double factor : factors) {
+    const ValueId number = c.scalar(DType::kFloat64, k % 2 == 0 ? factor : -factor);
+    const double scale = 2 * kPi * k / last;
+    sum = k == 0 ? number
+                 : c.binary(BinaryFn::Add, sum,
+                            c.binary(BinaryFn::Mul, number,
+                                     c.unary(fb::UnaryFn::Cos, scaled_positions(c, n, scale))));
+    ++k;
+  }
+  return sum;
+}
+
+ValueId hann(RuleContext& c, int64_t n, double last) { return cosines(c, n, last, {0.5, 0.5}); }
+
+ValueId hamming(RuleContext& c, int64_t n, double last) {
+  const double alpha = c.number_or("alpha", 0.54).as_double();
+  return cosines(c, n, last, {alpha, c.number_or("beta", 0.46).as_double()});
+}
+
+ValueId blackman(RuleContext& c, int64_t n, double last) {
+  return cosines(c, n, last, {0.42, 0.5, 0.08});
+}
+
+ValueId bartlett(RuleContext& c, int64_t n, double last) {
+  const ValueId rise = scaled_positions(c, n, 2 / last);
+  const ValueId fall = c.binary(BinaryFn::Sub, c.scalar(DType::kFloat64, 2), rise);
+  return c.binary(BinaryFn::Minimum, rise, fall);
+}
+
+ValueId kaiser(RuleContext& c, int64_t n, double last) {
+  const auto number = [&](double value) { return c.scalar(DType::kFloat64, value); };
+  const double beta = c.number_or("beta", 12.0).as_double();
+  const ValueId side = c.binary(BinaryFn::Sub, scaled_positions(c, n, 2 / last), number(1));
+  const ValueId square = c.binary(BinaryFn::Mul, side, side);
+  const ValueId root = c.unary(fb::UnaryFn::Sqrt, c.binary(BinaryFn::Sub, number(1), square));
+  const auto bessel = [&](ValueId x) { return c.unary(fb::UnaryFn::I0, x); };
+  return c.binary(BinaryFn::Div, bessel(c.binary(BinaryFn::Mul, root, number(beta))),
+                  bessel(number(beta)));
+}
+
+/// i / (n d) from 0 on, at the middle of fftfreq from the other end.
+template <bool kReal>
+void frequencies(RuleContext& c) {
+  const int64_t n = c.integer("n"), count = c.out_shape().numel();
+  if (count == 0) return c.set(c.filled(c.out_dtype(), {0}, 0));
+  const double width = static_cast<double>(n) * c.number_or("d", 1.0).as_double();
+  ValueId i = c.sequence({count});
+  if (!kReal) {
+    const ValueId below = c.binary(BinaryFn::Sub, i, c.constant_ints({}, {n}));
+    i = c.where(c.binary_number(BinaryFn::Lt, i, (n + 1) / 2), i, below);
+  }
+  const ValueId made =
+      c.binary(BinaryFn::Mul, c.cast(i, DType::kFloat64), c.scalar(DType::kFloat64, 1 / width));
+  c.set(c.cast(made, c.out_dtype()));
 }
 
 void eye(RuleContext& c) {
@@ -182,6 +267,13 @@ constexpr RuleEntry kFactoryEntries[] = {
     {"arange", arange},
     {"linspace", linspace},
     {"logspace", logspace},
+    {"fft_fftfreq", frequencies<false>},
+    {"fft_rfftfreq", frequencies<true>},
+    {"hann_window", window<hann>},
+    {"hamming_window", window<hamming>},
+    {"blackman_window", window<blackman>},
+    {"bartlett_window", window<bartlett>},
+    {"kaiser_window", window<kaiser>},
     {"eye", eye},
     {"tril_indices", triangle_indices<false>},
     {"triu_indices", triangle_indices<true>},

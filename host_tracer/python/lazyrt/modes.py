@@ -25,7 +25,8 @@ _Tensor = torch.Tensor
 _DRAWS = {torch.rand, torch.randn, torch.randint, torch.randperm}
 # What sizes go into. Of CPU tensors the bundle would have the contents at one size.
 _FACTORIES = {torch.arange, torch.linspace, torch.logspace, torch.zeros, torch.ones, torch.full, torch.empty, torch.eye, torch.tril_indices, torch.triu_indices,
-              torch.hann_window, torch.hamming_window, torch.blackman_window, torch.bartlett_window, torch.kaiser_window}
+              torch.hann_window, torch.hamming_window, torch.blackman_window, torch.bartlett_window, torch.kaiser_window, torch.fft.fftfreq,
+              torch.fft.rfftfreq}
 _DRAWS_OF_TENSORS = (torch.normal, torch.multinomial, torch.bernoulli, torch.poisson, torch.rand_like, torch.randn_like, torch.randint_like,
                      _Tensor.multinomial, _Tensor.bernoulli)
 

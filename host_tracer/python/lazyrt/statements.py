@@ -13,6 +13,7 @@ import logging
 import logging.handlers
 import os
 import re
+import signal
 import string
 import sys
 import types
@@ -20,12 +21,13 @@ import warnings
 
 import torch
 
-from lazyrt.code_names import is_installed, is_python_class
+from lazyrt.code_names import is_file_of_library, is_installed, is_python_class
 from lazyrt.tensors import HERE
 
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _PLUMBING = tuple(_TORCH + name for name in ("_tensor.py", "_tensor_str.py", "overrides.py", os.path.join("utils", "_device.py")))
 _TELLERS = (os.path.dirname(os.path.abspath(logging.__file__)) + os.sep, os.path.abspath(warnings.__file__))
+_INT_TO_ENUM = signal._int_to_enum.__code__  # makes the text of an error of any handler of signals, and drops the error
 _SHOWN_BY = {"warn", "warn_explicit", "_showwarnmsg"}
 _LOG_METHODS = {"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"}
 _TO_TEXT = (str, repr, format, float, int, round)
@@ -181,6 +183,8 @@ class Audience:
 
     def listens(self):
         frame = _program_frame()
+        if frame is not None and _is_dropped(frame):
+            return True
         if frame is None or not (self._prints or self._listens_at(frame)):
             return False
         outside = next((frame for frame in _frames_of_program(frame) if not frame.f_code.co_filename.startswith(_TELLERS)), frame)
@@ -300,6 +304,15 @@ class Audience:
         if isinstance(handler, (logging.handlers.BufferingHandler, logging.handlers.QueueHandler)):
             return False
         return not isinstance(handler, logging.StreamHandler) or is_installed(type(handler).__module__) or _has_a_file(handler.stream)
+
+
+def _is_dropped(frame):
+    """Whether libraries alone make a text that nobody gets: asyncio.run asks what handles Ctrl-C, which is a task with its result."""
+    while frame is not None and is_file_of_library(frame.f_code.co_filename):
+        if frame.f_code is _INT_TO_ENUM:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _ways_of_warnings():
