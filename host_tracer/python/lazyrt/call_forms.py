@@ -4,12 +4,12 @@ Python hides that from a plain function. Hooks, decorators and a __call__ of one
 where one makes a difference, the bundle takes the example's form alone."""
 
 import inspect
+import itertools
 import time
 import types
 
 import torch
 
-from lazyrt import layouts
 from lazyrt.arguments import bind
 
 _Parameter = inspect.Parameter
@@ -19,23 +19,23 @@ _MOST_SECONDS = 1.0  # for the others: where that is not enough, there is the ex
 
 def examine(target, example, run):
     """{"form", "left_out"} for the interface (see contract.py), nothing of what makes no difference. `run(arrange)` calls eager with what
-    arrange(args, kwargs) makes of the example's, or with those, and gives its result; it leaves no trace."""
+    arrange(args, kwargs) makes of the example's, or with those, and gives what was Seen; it leaves no trace."""
     if _is_plain(target):
         return {}
     expected = run(None)
 
     def matters(form):
         try:
-            return not layouts.same_results(run(lambda args, kwargs: form.arrange(bind(target, args, kwargs))), expected)
+            return not run(lambda args, kwargs: form.arrange(bind(target, args, kwargs))).same(expected)
         except Exception:  # eager does not take it so
             return True
 
     bound = bind(target, example.args, example.kwargs)
     found = {}
-    if _any_matters(matters, list(_other_forms(bound, example))):
+    if _any_matters(matters, _other_forms(bound, example)):
         found["form"] = {"positional": len(example.args), "keywords": list(example.kwargs)}
     left_out = [p.name for p, _, is_given in bound if not is_given]
-    if left_out and "form" not in found and matters(_Form(0, with_defaults=True)):
+    if left_out and "form" not in found and _any_matters(matters, _given_defaults(left_out)):
         found["left_out"] = left_out
     return found
 
@@ -52,8 +52,9 @@ def _any_matters(matters, forms):
 class _Form:
     """A way to give arguments: `count` of those that may come by position do, the others by keyword."""
 
-    def __init__(self, count, reverse=False, with_defaults=False):
-        self._count, self._reverse, self._with_defaults = count, reverse, with_defaults
+    def __init__(self, count, reverse=False, defaults=()):
+        """`defaults`: the names of those that are given, too."""
+        self._count, self._reverse, self._defaults = count, reverse, defaults
 
     def arrange(self, bound):
         """(args, kwargs) of what arguments.bind gives."""
@@ -64,7 +65,7 @@ class _Form:
                 args += value
             elif parameter.kind is _Parameter.VAR_KEYWORD:
                 named.update(value)
-            elif not is_given and not self._with_defaults:
+            elif not is_given and parameter.name not in self._defaults:
                 free = self._count  # those behind it have to be named
             elif parameter.kind is _Parameter.POSITIONAL_ONLY:
                 args.append(value)
@@ -74,6 +75,12 @@ class _Form:
             else:
                 named[parameter.name] = value
         return tuple(args), dict(reversed(named.items())) if self._reverse else named
+
+
+def _given_defaults(left_out):
+    """Forms that give all of them, then fewer."""
+    for count in range(len(left_out), 0, -1):
+        yield from (_Form(0, defaults=names) for names in itertools.combinations(left_out, count))
 
 
 def _other_forms(bound, example):

@@ -11,6 +11,7 @@ import numpy
 import torch
 
 from lazyrt import layouts
+from lazyrt.call_logs import Seen
 
 
 class Unstable(Exception):
@@ -21,12 +22,14 @@ def gradients_matter(job, sample):
     """Whether callers who record gradients, though they ask for none, get other results. Raises Unstable."""
     if job.takes_gradients:
         return False
-    plain, recorded = job.plain_result(sample), _recorded(job, sample)
-    if recorded is None or layouts.same_results(recorded, plain):
+    plain, recorded = job.seen(sample), _recorded(job, sample)
+    if recorded is None or recorded.same(plain):
         return False
-    _compare_again(_recorded(job, sample), recorded)
-    _compare_again(job.eager(sample), plain)
-    if layouts.same_results(recorded, job.eager(sample, arrange=_without_fast_paths)):
+    _compare_again(_recorded(job, sample).result, recorded.result)
+    _compare_again(job.eager(sample), plain.result)
+    if job.observed(sample).calls != plain.calls and layouts.same_results(recorded.result, plain.result):
+        return False  # other calls each time
+    if layouts.same_results(recorded.result, job.eager(sample, arrange=_without_fast_paths)) and not layouts.same_results(recorded.result, plain.result):
         job.notes.append("torch.nn's transformers give other results under torch.no_grad() than with autograd on, at padded places or where attention sees "
                          "nothing: the bundle gives the former")
         return False
@@ -45,10 +48,10 @@ def _compare_again(again, result):
 
 
 def _recorded(job, sample):
-    """Eager's result where gradients are recorded; None where it raises then: such callers get nothing."""
+    """What eager does where gradients are recorded; None where it raises then: such callers get nothing."""
     job.takes_gradients = True
     try:
-        return job.eager(sample)
+        return job.observed(sample)
     except Exception:
         return None
     finally:
@@ -111,15 +114,16 @@ def objects_matter(job, sample):
     if not job.keeps_objects and not sample.arrays:  # who holds an array does not hold the tensor that it was made of
         return False
     again, afresh = (_second_call(job, sample, again) for again in (True, False))
-    if again is None or layouts.same_results(again, afresh):
+    if again is None or again.same(afresh):
         return False
-    _compare_again(_second_call(job, sample, True), again)
-    _compare_again(_second_call(job, sample, False), afresh)
-    return True
+    more = [_second_call(job, sample, again) for again in (True, False)]
+    for now, before in zip(more, (again, afresh)):
+        _compare_again(now.result, before.result)
+    return not (layouts.same_results(again.result, afresh.result) and any(now.calls != before.calls for now, before in zip(more, (again, afresh))))
 
 
 def _second_call(job, sample, again):
-    """What a second call gives, or the error that it raises. None where the first one raises."""
+    """What a second call does, with the error that it raises for a result. None where the first one raises."""
     first, second = _objects(sample), _objects(sample)
     buffers = job.fresh_buffers()
     try:
@@ -129,10 +133,11 @@ def _second_call(job, sample, again):
     except Exception:
         job.restore()
         return None
+    log = job.call_log()
     try:
-        return _call(job, sample, first if again else second, buffers)
+        return Seen(_call(job, sample, first if again else second, buffers, log), log.calls)
     except Exception as error:
-        return f"{type(error).__name__} is raised"
+        return Seen(f"{type(error).__name__} is raised", log.calls)
     finally:
         job.restore()
 
@@ -155,7 +160,7 @@ def traces_of(objects):
     return [(sys.getrefcount(each), weakref.getweakrefcount(each), list(getattr(each, "__dict__", ()))) for each in objects]
 
 
-def _call(job, sample, given, buffers):
+def _call(job, sample, given, buffers, mode=None):
     arrays = iter([each for each in given if not isinstance(each, torch.Tensor)])
     tensors = [each if isinstance(each, torch.Tensor) else tensor for each, (_, tensor) in zip(given, sample.inputs)]
-    return job.call_eagerly(sample, tensors, buffers, array=lambda tensor: next(arrays))
+    return job.call_eagerly(sample, tensors, buffers, mode, array=lambda tensor: next(arrays))

@@ -15,6 +15,7 @@ import torch
 from lazyrt import _tracer, call_forms, checking, experiments, fast_paths, gradients, layouts, meta_kernels, poison, results, scripts, statements, trees
 from lazyrt.arguments import Example, Watch
 from lazyrt.arrays import LazyArray, taken_by_torch
+from lazyrt.call_logs import CallLog, Seen
 from lazyrt.copies import EagerAnswers, Rows, capture_with_copies, name_of
 from lazyrt.draws import Draws
 from lazyrt.errors import Error, ExportError
@@ -37,6 +38,7 @@ from lazyrt.tripwire import ADVICE, Tripwire
 
 INTERFACE_KEY = "lazyrt.interface"
 RESULT_NUMBER = "lazyrt.result"  # see contract.py
+_MOST_PHASES_TRIED = 16  # beside the first
 _MOST_MORE_SIZES = 16  # at which bundles were wrong, and that are captured
 _one_at_a_time = threading.RLock()
 
@@ -51,11 +53,12 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
     _check_path(path)
     meta_kernels.load()
 
-    also = []  # sizes at which bundles were wrong
+    also = []  # sizes at which bundles seemed to be wrong
+    lenient = []  # once there are too many that turned out to be right
 
     def run(follows_factories):
         job = _Export(Program(model), allow, second_trace, progress)
-        job.also = also
+        job.also, job.lenient = also, bool(lenient)
         samples = [_example(job.program, *call) for call in _calls(args, kwargs)]
         if dynamic:
             job.sizes, job.follows_factories = Sizes(dynamic, samples), follows_factories
@@ -73,9 +76,12 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
                 return run(follows_factories)
             except SizesPart as error:
                 new = [point for point in error.points if point not in also]
-                if not new or len(also) > _MOST_MORE_SIZES:
+                if new and len(also) <= _MOST_MORE_SIZES:
+                    also.extend(new)
+                elif not error.is_far:
+                    lenient.append(True)
+                else:
                     raise
-                also.extend(new)
 
     with _one_at_a_time:
         try:
@@ -138,9 +144,10 @@ class _Export:
         self.moved = set()
         self.takes_gradients = False  # of its own results: autograd is on while it runs
         self.asks_for_layout, self.asks_for_facts = False, False
+        self.asks_in_own_code = False  # for the layout, not in that of a library
         self.rows = Rows(self)
         self.copies_matter = False  # what copies depends on strides, and the program writes there
-        self.plain_results = {}  # eager's by id of the sample
+        self.plain_results = {}  # what eager did, by id of the sample
         self.begins_in = None  # the phase from which eager is run; None: the first
         self.eager_seconds = 0.0  # of a call
         self.keeps_objects = False  # eager holds on to its inputs, or gives them back
@@ -148,6 +155,7 @@ class _Export:
         self.written_inputs = set()  # in a capture, though eager's values may stay what they are
         self.sizes = None  # a Sizes where extents vary
         self.also = []  # sizes at which it is captured, too
+        self.lenient = False  # about what its bundle gives elsewhere
         self.follows_factories = False  # what the program makes of sizes is in the graph, too
         self.layout = None  # what the samples assume of their inputs' memory, once it is known
 
@@ -250,10 +258,10 @@ class _Export:
                 trace.add_literal(RESULT_NUMBER, list(dict.fromkeys(texts)).index(text))
 
     def _in_phases(self, examine):
-        """[examine()] with eager in the first phase, and in the last one: what a program keeps may be what minds."""
+        """[examine()] with eager in the first phase, and in the others: what a program keeps may be what minds."""
         found, known = [examine()], self.plain_results
-        if len(self.state.known) > 1:
-            self.begins_in, self.plain_results = self.state.known[-1], {}
+        for phase in self.state.known[-1:0:-1][:_MOST_PHASES_TRIED]:
+            self.begins_in, self.plain_results = phase, {}
             try:
                 found.append(examine())
             except ExportError:
@@ -268,22 +276,37 @@ class _Export:
         """What all samples assume of their inputs' memory. Keeps their results."""
         found = {}
         for sample in samples:
-            one, result = layouts.examine(sample, lambda tensors: self.eager(sample, tensors), self.asks_for_layout)
+            one, result = layouts.examine(sample, lambda tensors: self.observed(sample, tensors), self.asks_for_layout)
             if all(tensor.is_contiguous() for _, tensor in sample.inputs):
                 self.plain_results[id(sample)] = result
             for key, names in one.items():
                 found[key] = sorted({*found.get(key, ()), *names})
         found["written"] = sorted({*found["written"], *self.written_inputs})
-        if self.copies_matter:
+        for point in self.sizes.points_of_one_shape(samples[0]) if self.sizes else ():
+            alike = self.sizes.resized(self.program.target, samples[0], point)
+            found["distinct"] = sorted({*found["distinct"], *layouts.distinct(alike, functools.partial(self.observed, alike))})
+        if self.copies_matter or self.asks_in_own_code:
             found["contiguous"] = [name for name, _ in samples[0].inputs]
         found["plain"] = [name for name, _ in samples[0].inputs] if self.asks_for_facts else []
         return found
 
     def plain_result(self, sample):
-        """Eager's result on a sample, which may take long: it is asked for once."""
+        """Eager's result on a sample."""
+        return self.seen(sample).result
+
+    def seen(self, sample):
+        """What eager does on a sample, which may take long: it is run once."""
         if id(sample) not in self.plain_results:
-            self.plain_results[id(sample)] = self.eager(sample)
+            self.plain_results[id(sample)] = self.observed(sample)
         return self.plain_results[id(sample)]
+
+    def observed(self, sample, tensors=None, arrange=None):
+        """What eager does, see eager()."""
+        log = self.call_log()
+        return Seen(self.eager(sample, tensors, arrange=arrange, log=log), log.calls)
+
+    def call_log(self):
+        return CallLog({id(tensor): name for name, tensor in self.program.parameters().items()})
 
     def _forms(self, samples):
         """What all samples assume of the form of the call."""
@@ -295,7 +318,7 @@ class _Export:
         return found[0]
 
     def _eager_arranged(self, sample, arrange):
-        return self.eager(sample, arrange=arrange) if arrange else self.plain_result(sample)
+        return self.observed(sample, arrange=arrange) if arrange else self.seen(sample)
 
     def restore(self):
         self.state.restore()
@@ -433,26 +456,28 @@ class _Export:
                               f"buffer, or assign a new tensor instead of writing into it\n{_statement_of(error)}", "unsupported") from error
         raise ExportError(f"the capture failed: {error}", getattr(error, "kind", "unsupported")) from error
 
-    def eager(self, sample, tensors=None, mode=None, run=None, arrange=None):
+    def eager(self, sample, tensors=None, mode=None, run=None, arrange=None, log=None):
         """The model's own results, under a mode, in the phase of a run. Its buffers and the parameters that it writes are clones, and
-        the inputs, too, where they are not given. arrange(args, kwargs) gives them another form."""
+        the inputs, too, where they are not given. arrange(args, kwargs) gives them another form. `log`: a CallLog."""
         try:
-            return self._eager_once(sample, tensors, mode, run, arrange)
+            return self._eager_once(sample, tensors, mode, run, arrange, log)
         except RuntimeError as error:
             if self.takes_gradients or not gradients.are_missing(error):
                 raise
             self.takes_gradients = True
-            return self._eager_once(sample, tensors, mode, run, arrange)
+            if log is not None:
+                log.calls.clear()
+            return self._eager_once(sample, tensors, mode, run, arrange, log)
         finally:
             self.restore()
 
-    def _eager_once(self, sample, tensors, mode, run, arrange):
+    def _eager_once(self, sample, tensors, mode, run, arrange, log):
         buffers = self.fresh_buffers(run)
         tensors = tensors or [tensor.detach().clone() for _, tensor in sample.inputs]
         before, start = experiments.traces_of(tensors), time.perf_counter()
         first = mode is None and id(sample) not in self.heard
         with self.tripwire.listening() if first else contextlib.nullcontext():
-            result = self.call_eagerly(sample, tensors, buffers, mode, arrange)
+            result = self.call_eagerly(sample, tensors, buffers, mode or log, arrange)
         if first:
             self.heard.add(id(sample))
         self.eager_seconds = time.perf_counter() - start
@@ -487,7 +512,22 @@ class _Export:
         """The loaded bundle gives what the model gives, nested alike, and at sizes that were not captured as well."""
         self._check_structure(bundle, sample)
         if captures:
-            sweep(self.sizes, bundle, self.program.target, sample, self.eager, numbers_held(self.tripwire.first.nodes), captures.tried)
+            sweep(self.sizes, bundle, self.program.target, sample, self._row, numbers_held(self.tripwire.first.nodes), captures.tried, self.lenient)
+
+    def _row(self, sample, calls):
+        """What eager does in a row of calls on these lists of tensors, until one raises that is not the first."""
+        buffers, seen = self.fresh_buffers(), []
+        try:
+            for tensors in calls:
+                log = self.call_log()
+                result = self.call_eagerly(sample, [tensor.detach().clone() for tensor in tensors], buffers, log)
+                seen.append(Seen(layouts.leaves_of(result), log.calls))
+        except Exception:
+            if not seen:
+                raise
+        finally:
+            self.restore()
+        return seen
 
     def _check_structure(self, bundle, sample):
         self.restore()
@@ -529,17 +569,20 @@ class _Export:
         for message, suggestion, file, line in self.draws.findings(self.state.unread):
             trace.add_finding("error", "random", message, suggestion, file, line)
         try:
-            self._experiment_in_eager(trace, sample)
+            self._experiment_in_eager(trace, samples)
         except experiments.Unstable:
             trace.add_finding("error", "unstable-program", "the program gives another result when it is run again on the same inputs: it depends on a clock "
                               "or the like, or keeps something where it is not seen (writes into parameters by .data, threads, C extensions)",
                               "keep it in a registered buffer, or make it an input")
 
-    def _experiment_in_eager(self, trace, sample):
-        if experiments.gradients_matter(self, sample):
+    def _experiment_in_eager(self, trace, samples):
+        def matters(experiment):
+            return any(self._in_phases(lambda: any(experiment(self, sample) for sample in samples)))
+
+        if matters(experiments.gradients_matter):
             trace.add_finding("error", "gradient-mode", "the program gives other results where gradients are recorded than under torch.no_grad(), "
                               "and the bundle gives the latter", "decide by an argument, not by torch.is_grad_enabled()")
-        if any(self._in_phases(lambda: experiments.objects_matter(self, sample))):
+        if matters(experiments.objects_matter):
             trace.add_finding("error", "changing-attribute", "the program gives something else where it is given the same tensor object again (it "
                               "compares, marks or refers to what an earlier call got), and a bundle does not know its caller's objects",
                               "compare values, or keep clones")
@@ -644,6 +687,7 @@ class _LazyRun:
         self._note_texts()
         self.numbers.selections.check()
         job.asks_for_layout |= mode.asks_for_layout or LazyArray.asked
+        job.asks_in_own_code |= mode.asks_in_own_code
         job.asks_for_facts |= mode.asks_for_facts
         if self.written is None:
             self.written = watch.changed(result)

@@ -18,14 +18,16 @@ import hashlib
 import json
 import math
 import operator
+import os
 import pathlib
 import re
 import sys
 import types
 import uuid
 
-from lazyrt.code_names import is_python_class
+from lazyrt.code_names import is_file_of_library, is_python_class
 
+_MAIN = "__main__."
 _LARGEST = 4096  # characters of JSON, above which a digest stands for a description
 VALUE_TYPES = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, uuid.UUID, pathlib.PurePath)
 _ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
@@ -66,13 +68,31 @@ def type_name(value):
 
 
 def same_type(described, given):
-    """Whether two names of type_name() are one class; the main script may be imported under its own name elsewhere."""
+    """Whether two names of type_name() are one class, or two of functions one function; the main script may be imported under its own name elsewhere."""
     if described == given:
         return True
-    main = "__main__."
-    if not (described.startswith(main) or given.startswith(main)):
+    for ours, other in ((described, given), (given, described)):
+        if ours.startswith(_MAIN) and other.endswith("." + ours.removeprefix(_MAIN)):
+            return _is_main_script(other.removesuffix("." + ours.removeprefix(_MAIN)), ours.removeprefix(_MAIN))
+    return False
+
+
+def _is_main_script(module, name):
+    """Whether a module is the script that runs; where that has nothing of this name, the script may have been that of the export."""
+    main = sys.modules["__main__"]
+    file, other = (getattr(each, "__file__", None) for each in (main, sys.modules.get(module)))
+    if module not in sys.modules:
+        return bool(file) and os.path.splitext(os.path.basename(file))[0] == module.rpartition(".")[2]
+    if not other or is_file_of_library(other):
         return False
-    return described.removeprefix(main).rpartition(".")[2] == given.removeprefix(main).rpartition(".")[2]
+    return bool(file) and os.path.realpath(file) == os.path.realpath(other) or _named(main, name) is None
+
+
+def _named(module, name):
+    found = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 def canonical(described):
@@ -168,10 +188,16 @@ def _describe_enum(value, path):
         return None
     name = value.name if value.name is not None else repr(value._value_)
     marks_of_class(value, path)
-    more = {"enum": True, "label": name, "member": describe(value.value, path)}
+    more = {"enum": True, "label": name, "member": _describe_member(value.value, path)}
     if isinstance(value, (int, str, float)):
         more["mixed"] = True
     return _fixed(type_name(value), f"{type(value).__qualname__}.{name}", **more)
+
+
+def _describe_member(value, path):
+    if type(value) is tuple:
+        return _fixed("tuple", repr(value), parts=[_describe_member(item, path) for item in value])
+    return describe(value, path)
 
 
 def _describe_builtin(value, path):
@@ -301,6 +327,7 @@ _MAKERS = {
     "slice": _make_range,
     "set": _make_set,
     "frozenset": _make_set,
+    "tuple": lambda described: tuple(map(rebuild, described["parts"])),
     "single": lambda described: {name: value for value, name in _SINGLES.items()}[described["text"]],
     "numpy.generic": _make_generic,
     "decimal.Decimal": lambda described: decimal.Decimal(described["parts"][0]),
@@ -399,10 +426,7 @@ def _own_classes(value):
 
 def _is_at_home(named):
     """Whether a class or function is what its module has under its name."""
-    found = sys.modules.get(named.__module__)
-    for part in named.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return found is named
+    return _named(sys.modules.get(named.__module__), named.__qualname__) is named
 
 
 def _slots(cls):

@@ -19,10 +19,20 @@ _MANY = 8
 
 
 def examine(example, run, asks=False):
-    """({"contiguous", "whole", "detached", "distinct", "written"}: names of inputs for the interface, eager's result on separate,
-    contiguous inputs). `run(tensors)` calls eager with these tensors and gives its result; it leaves no trace. `asks`: the program asks for
-    strides or the like, so that more forms of them are tried. Raises ExportError."""
+    """({"contiguous", "whole", "detached", "distinct", "written"}: names of inputs for the interface, what eager did on separate,
+    contiguous inputs). `run(tensors)` calls eager with these tensors and gives what was Seen; it leaves no trace. `asks`: the program, or torch for
+    it, asks for strides or the like, so that more forms of them are tried. Raises ExportError."""
     return _Examination(example, run).examine(asks)
+
+
+def distinct(example, run):
+    """Names of inputs for which it matters that they are not one tensor; none where eager does not take the example."""
+    examination = _Examination(example, run)
+    try:
+        run([tensor.detach().clone() for _, tensor in example.inputs])
+    except Exception:
+        return []
+    return examination.distinct()
 
 
 class _Examination:
@@ -30,12 +40,13 @@ class _Examination:
         self._run_eager = run
         self._names = [name for name, _ in example.inputs]
         self._tensors = [tensor for _, tensor in example.inputs]
+        self._is_steady = None
 
     def examine(self, asks):
         plain = self._copies()
         before = [tensor.clone() for tensor in plain]
-        result = self._run_eager(plain)
-        expected = self._values(result, plain)
+        seen = self._run_eager(plain)
+        expected = _Outcome(seen, plain)
         self._check_example(expected)
         written = [name for name, a, b in zip(self._names, before, plain) if not _same(a, b)]
         strided = self._makes_difference([_strided(t) for t in self._tensors], expected) or asks and self._forms_matter(expected)
@@ -46,9 +57,9 @@ class _Examination:
             "contiguous": [n for n, t in zip(self._names, self._tensors) if strided and t.numel() > 1],
             "whole": [n for n in self._names if parts],
             "detached": self._floats() if self._floats() and self._makes_difference(grads, expected) else [],
-            "distinct": self._distinct(),
+            "distinct": self.distinct(),
         }
-        return found, result
+        return found, seen
 
     def _forms_matter(self, expected):
         """Whether dense tensors in another order, or expanded ones, make a difference."""
@@ -68,18 +79,19 @@ class _Examination:
         return [name for name, tensor in zip(self._names, self._tensors) if tensor.is_floating_point()]
 
     def _run(self, tensors):
-        return self._values(self._run_eager(tensors), tensors)
-
-    @staticmethod
-    def _values(result, inputs):
-        """The tensors of the result, and what the inputs hold afterwards."""
-        return [*_leaves(result), *(t.clone() for t in inputs)]
+        return _Outcome(self._run_eager(tensors), tensors)
 
     def _makes_difference(self, tensors, expected):
         try:
-            return not _all_same(self._run(tensors), expected)
+            return not self._run(tensors).same(expected, self._makes_same_calls)
         except Exception:  # eager refuses such inputs, so the bundle has to
             return True
+
+    def _makes_same_calls(self):
+        """Whether the program makes the same calls each time."""
+        if self._is_steady is None:
+            self._is_steady = self._run_eager(self._copies()).calls == self._run_eager(self._copies()).calls
+        return self._is_steady
 
     def _check_example(self, expected):
         """The example's own strides and shared memory must not matter."""
@@ -87,12 +99,12 @@ class _Examination:
         strided = [name for name, t in zip(self._names, self._tensors) if not t.is_contiguous()]
         if not shared and not strided:
             return
-        if not _all_same(self._run(_copies_that_share(self._tensors)), expected):
+        if not self._run(_copies_that_share(self._tensors)).same(expected, self._makes_same_calls):
             what = "inputs " + " and ".join(f"'{n}'" for n in shared) + " share memory" if shared else f"input '{strided[0]}' is not contiguous"
             raise ExportError(f"{what}, and the program gives other results than with separate, contiguous ones: a bundle always has those. "
                               "Give copies (x.contiguous().clone())", "invalid argument")
 
-    def _distinct(self):
+    def distinct(self):
         """Inputs of one dtype and shape for which it matters that they are not one tensor."""
         groups = {}
         for index, tensor in enumerate(self._tensors):
@@ -124,6 +136,17 @@ class _Examination:
         return False
 
 
+class _Outcome:
+    """What eager did, and what its inputs hold afterwards."""
+
+    def __init__(self, seen, inputs):
+        self._calls = seen.calls
+        self._values = [*leaves_of(seen.result), *(t.clone() for t in inputs)]
+
+    def same(self, expected, is_steady):
+        return _all_same(self._values, expected._values) and (self._calls == expected._calls or not is_steady())
+
+
 def _partitions(group):
     """Ways in which some of them may be one: lists of groups. All of up to five; of more those with one group of two, or of all but one or two."""
     if len(group) <= _ALL_WAYS:
@@ -152,10 +175,31 @@ def _all_partitions(group):
 
 def same_results(a, b):
     """Whether two results of the program are one but for rounding."""
-    return _all_same(_leaves(a), _leaves(b))
+    return _all_same(leaves_of(a), leaves_of(b))
 
 
-def _leaves(result):
+def are_close(ours, theirs, moved=None):
+    """The same within what the check allows, but for eager's own change under changes of the last places, of which `moved` is the result."""
+    ours, theirs = leaves_of(ours), leaves_of(theirs)
+    moved = theirs if moved is None else leaves_of(moved)
+    return len(ours) == len(theirs) == len(moved) and all(map(_is_close, ours, theirs, moved))
+
+
+def _is_close(a, b, moved):
+    if not (isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and b.is_floating_point()):
+        return _same(a, b) or not _same(b, moved)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    finite = b.isfinite() & a.isfinite() & moved.isfinite()
+    if not torch.equal(a[~finite], b[~finite]) and not torch.equal(a[~finite].nan_to_num(), b[~finite].nan_to_num()):
+        return not torch.equal(b[~finite].nan_to_num(), moved[~finite].nan_to_num())
+    by = max(1.0, torch.finfo(b.dtype).eps / torch.finfo(torch.float32).eps)
+    a, b, moved = (t.double()[finite] for t in (a, b, moved))
+    return bool(((a - b).abs() <= by * (1e-5 * b.abs() + 4e-6 * (b.abs().max() if b.numel() else 0)) + 8 * (moved - b).abs()).all())
+
+
+def leaves_of(result):
+    """Tensors, numbers and texts of a result, as they are now; arrays and numbers of NumPy as tensors."""
     leaves = trees.leaves_of(result, lambda value: isinstance(value, (bool, int, float, str)) or hasattr(value, "__array__"))
     return list(map(_held, leaves))
 

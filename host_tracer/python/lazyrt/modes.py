@@ -15,6 +15,7 @@ from lazyrt import _tracer, following, foreach, gradients, indexing, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carrier_calls import FLOATS, HALVES, call_with_carriers, check_all_fit, check_fits, has_carriers
 from lazyrt.carriers import Carrier, LazyFloat, LazyInt, carrier_of, nested_carriers
+from lazyrt.code_names import is_file_of_library
 from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR, WINDOWS, order_in_memory, place_in_memory
 from lazyrt.errors import Error
 from lazyrt.tensors import CPU, HERE, LAZY, is_lazy, is_write, tensors_in
@@ -85,6 +86,7 @@ class CaptureMode(TorchFunctionMode):
         self._kept = {id(tensor): tensor for tensor in kept}
         self._data_of = {}  # id -> (what t.data gave, t) of those
         self.asks_for_layout = False  # the program asks how lazy tensors lie in memory
+        self.asks_in_own_code = False  # so it does, and no library for it
         self.asks_for_facts = False  # it asks for one of _FACTS
         self._lift = lift
         self._note = note
@@ -401,6 +403,7 @@ class CaptureMode(TorchFunctionMode):
                 self._pass_by(func)
             return func(*args, **kwargs)
         self.asks_for_layout = True
+        self.asks_in_own_code |= not is_file_of_library(self._frame.f_code.co_filename)
         if func is _Tensor.is_contiguous and wanted is not torch.contiguous_format:
             answer = torch.empty_strided(tensor.shape, tensor.stride(), device="meta").is_contiguous(memory_format=wanted)
         else:

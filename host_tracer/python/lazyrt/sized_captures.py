@@ -42,7 +42,12 @@ class SizedCaptures:
     def _sizes_that_differ(self, captured):
         """Points at which the program decides otherwise, by what it asks about sizes."""
         def run(point, mode):
-            self.job.eager(self.sizes.resized(self.job.program.target, self.first.sample, point), mode=mode)
+            known = self.job.state.known
+            self.job.begins_in = known[-1] if len(known) > 1 else None  # the program as it has settled
+            try:
+                self.job.eager(self.sizes.resized(self.job.program.target, self.first.sample, point), mode=mode)
+            finally:
+                self.job.begins_in = None
 
         points, self.numbers = points_that_differ(self.sizes, run, [list(point) for point in captured])
         for point in points:
@@ -112,9 +117,8 @@ class SizedCaptures:
                     self._refuse_what_is_kept(f"at {self.sizes.text(self.sizes.point_of(example))} ")
 
     def _same_in(self, one, other, example):
-        """Whether eager gives the same in two phases, on the example and with its floating numbers otherwise."""
-        tensors = [tensor for _, tensor in example.inputs]
-        for given in (tensors, [tensor * -1.7 if tensor.is_floating_point() else tensor for tensor in tensors]):
+        """Whether eager gives the same in two phases, on the example and with its numbers otherwise."""
+        for given in _altered([tensor for _, tensor in example.inputs]):
             found = []
             for self.job.begins_in in (one, other):
                 try:
@@ -135,6 +139,20 @@ class SizedCaptures:
         except Exception as error:
             return f"{type(error).__name__}: {error}".partition("\n")[0]
         return ""
+
+
+def _altered(tensors):
+    """These tensors, then such with other floating numbers, and with integers far from theirs: places behind the end of a table among them."""
+    yield tensors
+    yield [tensor * -1.7 if tensor.is_floating_point() else tensor for tensor in tensors]
+    if not any(_is_whole(tensor) for tensor in tensors):
+        return
+    for factor, step in ((1, 1), (3, 1), (7, 5), (61, 17), (-1, -3)):
+        yield [tensor * factor + (step * torch.arange(tensor.numel())).view(tensor.shape).to(tensor.dtype) if _is_whole(tensor) else tensor for tensor in tensors]
+
+
+def _is_whole(tensor):
+    return not tensor.is_floating_point() and not tensor.is_complex() and tensor.dtype is not torch.bool
 
 
 def inside(described):

@@ -1,5 +1,6 @@
 """Extents that vary: what the caller says about them, and the sizes at which a program is captured and checked."""
 
+import itertools
 import math
 import re
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from lazyrt.errors import ExportError, InputError
 
 _MULTIPLES = (1, 2, 4, 8, 16, 32, 64, 3, 6, 12, 24, 48, 5, 10, 20, 7, 14, 28, 56, 9, 128, 256)
 _MOST_BYTES = 2**32  # of an input
+_MOST_ALIKE = 8  # points at which inputs have one shape
 _CHECKED = 3  # sizes that are drawn, beside both ends
 _FOLLOWS = re.compile(r"(?:(\d+) *\* *)?([A-Za-z_]\w*) *(?:([+-]) *(\d+))?")  # "2*n + 1"
 
@@ -132,6 +134,37 @@ class Sizes:
             tensors.append(tensor.clone(memory_format=torch.contiguous_format))
         args, kwargs = example.call(tensors)
         return Example(target, args, kwargs)
+
+    def points_of_one_shape(self, example):
+        """Points at which two inputs that have other shapes in the example have one: a caller may give one tensor for both."""
+        found = []
+        inputs = [(tensor, dims) for (_, tensor), dims in zip(example.inputs, self.dims)]
+        for (one, ours), (other, theirs) in itertools.combinations(inputs, 2):
+            if one.dtype is not other.dtype or one.dim() != other.dim() or one.shape == other.shape:
+                continue
+            point = list(self.sample)
+            for dim, (a, b) in enumerate(zip(ours, theirs)):
+                size = next((size for size in (one.shape[dim], other.shape[dim], *self._ends(a), *self._ends(b)) if self._takes(a, size, one.shape[dim])
+                             and self._takes(b, size, other.shape[dim])), None)
+                for extent in (a, b) if size is not None else ():
+                    if extent.symbol >= 0:
+                        point[extent.symbol] = extent.solve(size)
+            shapes = [[extent.at(point) if extent.symbol >= 0 else size for size, extent in zip(tensor.shape, dims)] for tensor, dims in ((one, ours), (other, theirs))]
+            if shapes[0] == shapes[1] and point not in found:
+                found.append(point)
+        return found[:_MOST_ALIKE]
+
+    def _ends(self, extent):
+        if extent.symbol < 0:
+            return ()
+        symbol = self.symbols[extent.symbol]
+        return [extent.at({extent.symbol: size}) for size in (-(-symbol.least // symbol.multiple) * symbol.multiple, symbol.most // symbol.multiple * symbol.multiple)]
+
+    def _takes(self, extent, size, fixed):
+        if extent.symbol < 0:
+            return size == fixed
+        value, symbol = extent.solve(size), self.symbols[extent.symbol]
+        return value is not None and symbol.least <= value <= symbol.most and value % symbol.multiple == 0
 
     # ---------------------------------------------------------------- what the program takes
 
