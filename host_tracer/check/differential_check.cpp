@@ -258,10 +258,13 @@ class Checker {
   }
 
   /// What changes with some calls only, or late: the sample and altered inputs by turns, without a
-  /// reset.
+  /// reset. Where calls have variants of their own, each of these is reached, however long it
+  /// takes.
   Outcome<Done> check_long_row(size_t index, const std::vector<const AlteredInputs*>& cases) {
     const std::vector<SampleTensor>& sample = subjects_[index].sample;
-    for (size_t i = 0; i < kLongRow && !over_time(index); ++i) {
+    const size_t reached = options_.sizes || groups_.size() == 1 ? 0 : groups_.size() + 2;
+    for (size_t i = 0; i < std::max(kLongRow, reached); ++i) {
+      if (i >= reached && over_time(index)) break;
       const AlteredInputs* altered =
           i % 2 == 1 && !cases.empty() ? cases[i / 2 % cases.size()] : nullptr;
       const std::string how = "call " + std::to_string(i + 1) + " in a row on ";

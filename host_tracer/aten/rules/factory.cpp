@@ -40,6 +40,16 @@ void set_series(RuleContext& c, const std::function<Scalar(int64_t)>& element) {
 void arange(RuleContext& c) {
   const Scalar start = c.number_or("start", 0);
   const Scalar step = c.number_or("step", 1);
+  if (c.any_size() && !(start.as_double() == 0 && step.as_double() == 1)) {
+    const bool real = is_floating(c.out_dtype());
+    const DType dtype = real ? DType::kFloat64 : DType::kInt64;
+    const auto number = [&](const Scalar& value) {
+      return real ? c.scalar(dtype, value.as_double()) : c.scalar(dtype, value.as_int());
+    };
+    const ValueId steps = c.cast(c.sequence({c.out_shape().numel()}), dtype);
+    const ValueId scaled = c.binary(BinaryFn::Mul, steps, number(step));
+    return c.set(c.cast(c.binary(BinaryFn::Add, scaled, number(start)), c.out_dtype()));
+  }
   if (is_floating(c.out_dtype())) {
     return set_series(c, [&](int64_t i) -> Scalar {
       return start.as_double() + static_cast<double>(i) * step.as_double();

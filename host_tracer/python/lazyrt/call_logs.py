@@ -19,6 +19,7 @@ _MOST_FRAMES = 4  # between a call and the layer that makes it
 _SAYS_NOTHING = {"contiguous", "clone", "detach", "detach_", "requires_grad_", "is_contiguous", "stride", "storage_offset", "data_ptr", "size", "dim", "numel",
                  "ndimension", "element_size", "untyped_storage", "storage", "is_floating_point", "__get__", "__len__", "is_set_to", "__repr__", "__format__", "retain_grad",
                  "dim_order", "is_inference", "is_complex", "_set_grad_enabled", "set_grad_enabled", "is_grad_enabled"}
+_GRADIENTS = {"grad", "backward"}  # torch keeps their graphs where gradients are recorded
 _ONE_NAME = {"view": "reshape", "view_as": "reshape", "reshape_as": "reshape", "flatten": "reshape"}
 
 
@@ -39,7 +40,7 @@ class CallLog(TorchFunctionMode):
         result = func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         if name not in _SAYS_NOTHING and not _is_of_layers(sys._getframe(1)):
-            given = tuple(self._form(value) for value in (*args, *kwargs.values()))
+            given = () if name in _GRADIENTS else tuple(self._form(value) for value in (*args, *kwargs.values()))
             self.calls.append((_ONE_NAME.get(name, name), tuple(kwargs), given, self._form(result)))
         return result
 

@@ -23,7 +23,7 @@ from lazyrt.fixed import text_of
 from lazyrt.following import capture_following_numbers
 from lazyrt.modes import CaptureMode
 from lazyrt.phases import Call, Phases
-from lazyrt.programs import Program
+from lazyrt.programs import Clones, Program
 from lazyrt.reach import Contents, Reach
 from lazyrt.recipes import Recipes
 from lazyrt.report import ExportReport
@@ -92,8 +92,9 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
             first = error
         try:
             return run_at_more(follows_factories=True)
-        except ExportError:
-            raise first from None
+        except ExportError as error:
+            more = "" if str(error) == str(first) else f"\nWith what torch makes of sizes on the CPU taken into the graph: {error}"
+            raise ExportError(f"{first}{more}", first.kind, first.report) from None
 
 
 def _calls(args, kwargs):
@@ -491,7 +492,7 @@ class _Export:
         (run.phase if run else self.begins_in or self.state.first).begin()
         known = self.state.written if run and run.call else self.written
         written = {name: tensor for name, tensor in self.program.parameters().items() if known is None or name in known}
-        return {name: _copy_of(tensor) for name, tensor in {**self.program.buffers(), **written}.items()}
+        return Clones({**self.program.buffers(), **written})
 
     def call_eagerly(self, sample, tensors, buffers, mode=None, arrange=None, **more):
         """The model's own results, under a mode. `tensors` and `buffers` may be written; what else changes stays changed. `more`: see
@@ -500,7 +501,7 @@ class _Export:
         if arrange is not None:
             args, kwargs = arrange(args, kwargs)
         with torch.set_grad_enabled(self.takes_gradients), mode or contextlib.nullcontext(), gradients.open_to(mode):
-            return self.program.call(buffers, args, kwargs)
+            return buffers.call(self.program, args, kwargs)
 
     def call_again(self, sample, buffers, tensors=None):
         """The same on fresh clones of the sample's tensors, or of these, with the other arguments as they were at export."""
@@ -609,14 +610,6 @@ class _Export:
             interface["results"] = self.results
         options.info = [(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))]
         return options
-
-
-def _copy_of(tensor):
-    """A leaf of its own memory that the model takes for the tensor: parameters stay parameters."""
-    copy = tensor.detach().clone()
-    if isinstance(tensor, torch.nn.Parameter):
-        return torch.nn.Parameter(copy, tensor.requires_grad)
-    return copy.requires_grad_(tensor.requires_grad)
 
 
 def _names_tensor(error):

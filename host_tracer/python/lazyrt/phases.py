@@ -652,6 +652,9 @@ class _Left:
         self.names.symbolic.add(path)
         self._stand(tensor, self._content_of(tensor))
         name = self.names.of(path, tensor)
+        if name in self.call.lifted:
+            raise ExportError(f"a call puts another tensor, computed from buffers or inputs, in the place of '{name}' (modules that are fused or made anew "
+                              "in a call): let the program do that before the export, by a first call", "unsupported")
         leaf = self.call.leaf(name, tensor)
         if _tracer.was_written(leaf):
             self.call.written.add(name)

@@ -29,9 +29,35 @@ class Program:
         self.shell = target if "" in self.roots else _shell(target, self.roots)
 
     def call(self, tensors, args, kwargs):
-        """Calls it with `tensors` by name in place of parameters and buffers; writes back into `tensors` what the call
-        put in their places."""
-        return torch.func.functional_call(self.shell, tensors, args, kwargs)
+        """Calls it with `tensors` by name in place of parameters and buffers, in all places where these are; writes back into `tensors` what the call
+        put in their places. (torch.func.functional_call puts them back by name, also into a module that the call has put there.)"""
+        names = {id(self.at(name)): name for name in tensors}
+        places, held = [], []  # (table, attribute, name), and what was there
+        for module in self.shell.modules():
+            for table in (module._parameters, module._buffers):
+                places += [(module, table, attribute, names[id(tensor)]) for attribute, tensor in table.items() if id(tensor) in names and tensor is not None]
+        for _, table, attribute, name in places:
+            held.append(table[attribute])
+            table[attribute] = tensors[name]
+        try:
+            return self.shell(*args, **kwargs)
+        finally:
+            for (module, table, attribute, name), tensor in zip(places, held):
+                now = table.get(attribute, getattr(module, attribute, None))
+                if now is not None and now is not tensors[name] and self.at(name) is now:
+                    tensors[name] = now
+                table[attribute] = tensor
+
+    def at(self, name):
+        """The parameter or buffer of this name; None where there is none now."""
+        path, _, attribute = name.rpartition(".")
+        module = self.shell
+        for part in path.split(".") if path else ():
+            module = module._modules.get(part) if module is not None else None
+        if module is None:
+            return None
+        found = module._parameters.get(attribute)
+        return module._buffers.get(attribute) if found is None else found
 
     def parameters(self):
         return dict(self.shell.named_parameters())
@@ -50,6 +76,33 @@ class Program:
         """Paths of lazy modules (LazyLinear, ...) that no forward has materialised yet."""
         tensors = [*self.shell.named_parameters(), *self.shell.named_buffers()]
         return sorted({name.rpartition(".")[0] for name, t in tensors if isinstance(t, UninitializedTensorMixin)})
+
+
+class Clones:
+    """Clones of registered tensors, for calls that leave those as they are: {name: tensor} of the originals."""
+
+    def __init__(self, originals):
+        self._originals = originals
+        self._clones = {name: _copy_of(tensor) for name, tensor in originals.items()}
+
+    def values(self):
+        return self._clones.values()
+
+    def call(self, program, args, kwargs):
+        """Calls the program with them, but for names under which it has put another module in the meantime."""
+        given = {name: clone for name, clone in self._clones.items() if program.at(name) is self._originals[name]}
+        try:
+            return program.call(given, args, kwargs)
+        finally:
+            self._clones.update(given)
+
+
+def _copy_of(tensor):
+    """A leaf of its own memory that the model takes for the tensor: parameters stay parameters."""
+    copy = tensor.detach().clone()
+    if isinstance(tensor, torch.nn.Parameter):
+        return torch.nn.Parameter(copy, tensor.requires_grad)
+    return copy.requires_grad_(tensor.requires_grad)
 
 
 def _shell(target, roots):
