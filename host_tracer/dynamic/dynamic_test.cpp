@@ -261,6 +261,13 @@ TEST(FitPoints, KeepOffOneAndHoldTheLargest) {
   EXPECT_GT(checked[2][1], 1);
 }
 
+TEST(FitPoints, OfTwoSizesTakeBoth) {
+  EXPECT_EQ(fit_points({{"b", 1, 2, 1}}), (std::vector<SizePoint>{{1}, {2}}));
+  const auto points = fit_points({{"b", 1, 2, 1}, {"n", 1, 512, 1}});
+  EXPECT_EQ(points[0][0], 2);
+  EXPECT_TRUE(std::any_of(points.begin(), points.end(), [](const auto& p) { return p[0] == 1; }));
+}
+
 // ------------------------------------------------------------ graphs
 
 const DynamicShapes kRows = {{{"n", 1, 40, 1}}, {{0, -1}}};

@@ -7,6 +7,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lazyrt import trees
+from lazyrt.size_numbers import numbers_held
 
 _NUMBERS = (bool, int, float)
 
@@ -36,6 +37,10 @@ class Reference:
         self._job.arguments.restore()  # a cache that the last call has filled is given anew
         result = self._job.call_eagerly(self._sample, _clones(inputs), self._buffers)
         return self._values(result)
+
+    def numbers(self):
+        """Whole numbers with which the program may compare sizes, in groups, the likeliest first."""
+        return [sorted(group) for group in numbers_held(self._job.tripwire.first.nodes)]
 
     def _values(self, result):
         difference = ""
