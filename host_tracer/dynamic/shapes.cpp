@@ -33,6 +33,12 @@ int64_t base_of(const std::vector<int64_t>& sizes, size_t index) {
   return sizes[std::min(at, sizes.size() - 1)];
 }
 
+/// A size for two symbols that vary together, far from the base: near it steps are the same.
+int64_t far_of(const std::vector<int64_t>& sizes, int64_t base) {
+  if (sizes.size() > 2) return sizes[sizes.size() - 2];
+  return sizes[0] == base ? sizes.back() : sizes[0];
+}
+
 /// The first size from `begin` on that both symbols may have, or else the first of all.
 std::optional<int64_t> common_size(const DimSymbol& a, const DimSymbol& b, int64_t begin) {
   const int64_t step = std::lcm(a.multiple, b.multiple);
@@ -79,8 +85,7 @@ std::vector<SizePoint> fit_points(const std::vector<DimSymbol>& symbols) {
   for (size_t i = 0; i < symbols.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       SizePoint point = base;
-      // Far from the base: near it steps are the same.
-      for (const size_t k : {i, j}) point[k] = all[k][all[k].size() - (all[k].size() > 2 ? 2 : 1)];
+      for (const size_t k : {i, j}) point[k] = far_of(all[k], base[k]);
       add(&points, point);
     }
   }

@@ -280,6 +280,19 @@ def test_names_are_bounded_by_samples(tmp_path):
     assert program(np.ones(5, "float32")).tolist() == [5.0] * 5
 
 
+class Heads(nn.Module):
+    def forward(self, x):
+        b, n = x.shape[:2]
+        parts = x.reshape(b * n, 2, 4).view(b, n, 2, 4).transpose(1, 2)
+        return (parts @ parts.transpose(-1, -2)).softmax(-1).sum(1).reshape(b * n, n)
+
+
+@pytest.mark.parametrize("batch, rows", [((1, 2, 2), (1, 40, 9)), ((1, 2, 1), (1, 2, 2)), ((1, 40, 9), (1, 2, 2)), ((1, 1, 1), (2, 3, 2))])
+def test_ranges_of_few_sizes(batch, rows, tmp_path):
+    dims = {"x": {0: ("batch", *batch[:2]), 1: ("rows", *rows[:2])}}
+    check_sizes(Heads(), lambda batch, rows: (torch.randn(batch, rows, 8),), {"batch": batch, "rows": rows}, dims, tmp_path / "m.lzb")
+
+
 class ByValue(nn.Module):
     """Another path for other values."""
 
