@@ -270,7 +270,8 @@ class SizedPrograms {
       ExportReport of_parts;
       auto parts = make_parts(whole.ok() ? Failure{} : whole.failure(), &of_parts);
       if (parts.ok()) *report = std::move(of_parts);
-      if (parts.ok() || !whole.ok()) return parts;
+      if (parts.ok()) return parts;
+      if (!whole.ok()) return explained(parts.failure());
     }
     if (!whole.ok()) return explained(whole.failure());
     if (!differing_.empty()) made.doubt = explained(doubt()).text;
@@ -295,7 +296,7 @@ class SizedPrograms {
 
   /// With why ranges of sizes are no way out, and what is.
   Failure explained(Failure failure) const {
-    if (!captures_.are_open() || why_none_.empty()) return failure;
+    if (!captures_.are_open() || why_none_.empty() || !differs_at_sizes(failure)) return failure;
     failure.text +=
         "\nRanges of sizes, each with a program of its own, cannot be made: " + why_none_ +
         ".\nGive dynamic a range in which the program takes one path, decide by "

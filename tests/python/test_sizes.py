@@ -280,6 +280,20 @@ def test_names_are_bounded_by_samples(tmp_path):
     assert program(np.ones(5, "float32")).tolist() == [5.0] * 5
 
 
+class Turned(nn.Module):
+    def forward(self, x):
+        if x.shape[0] > x.shape[1]:
+            x = x.t()
+        return x.mean(0)
+
+
+def test_two_sizes_that_are_compared_are_refused_with_the_reason(tmp_path):
+    with pytest.raises(lazyrt.ExportError) as found:
+        lazyrt.export(Turned(), (torch.randn(16, 24),), tmp_path / "m.lzb", dynamic={"x": {0: ("h", 8, 64), 1: ("w", 8, 64)}})
+    text = str(found.value)
+    assert "test_sizes.py:" in text and "depends on several sizes together" in text and "a bundle for each path" in text, text
+
+
 class Heads(nn.Module):
     def forward(self, x):
         b, n = x.shape[:2]
