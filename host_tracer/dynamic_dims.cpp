@@ -62,7 +62,8 @@ Outcome<Done> add_bounds(const DynamicDim& dim, Bounds* bounds) {
 Outcome<DimSymbol> make_symbol(const DynamicDim& dim, const Bounds& bounds) {
   if (bounds.max <= 0) {
     return invalid("'" + dim.symbol + "' has no upper bound: give " + dim.input + "." +
-                   std::to_string(dim.dim) + "=" + dim.symbol + ":1..MAX");
+                   std::to_string(dim.dim) + "=" + dim.symbol +
+                   ":1..MAX, or samples of several sizes");
   }
   const int64_t m = bounds.multiple;
   DimSymbol symbol;
@@ -74,27 +75,86 @@ Outcome<DimSymbol> make_symbol(const DynamicDim& dim, const Bounds& bounds) {
   return invalid("'" + dim.symbol + "' has no size: " + symbol.text());
 }
 
-/// The sizes of a symbol's dims in the sample are one, within its bounds.
-Outcome<Done> check_sample(const DimSymbol& symbol, const std::vector<const DynamicDim*>& dims,
-                           const Trace& sample) {
+using InputShapes = std::vector<std::vector<int64_t>>;
+
+/// The sample's, or another one's.
+struct NamedShapes {
+  std::string name;  ///< "the sample", "sample 1"
+  InputShapes shapes;
+};
+
+InputShapes shapes_of(const Trace& trace) {
+  InputShapes shapes;
+  for (size_t i = 0; i < trace.inputs.size(); ++i) shapes.push_back(input_value(trace, i).shape);
+  return shapes;
+}
+
+InputShapes shapes_of(const SampleInputs& inputs) {
+  InputShapes shapes;
+  for (const SampleTensor& input : inputs) shapes.push_back(input.shape);
+  return shapes;
+}
+
+/// The size of a symbol, on which its dims have to agree.
+Outcome<int64_t> size_in(const NamedShapes& sample, const std::vector<const DynamicDim*>& dims,
+                         const Trace& first) {
   int64_t size = 0;
   for (const DynamicDim* dim : dims) {
-    const size_t input = *find_input(sample, dim->input);
-    const int64_t extent = input_value(sample, input).shape[static_cast<size_t>(dim->dim)];
+    const size_t input = *find_input(first, dim->input);
+    const int64_t extent = sample.shapes[input][static_cast<size_t>(dim->dim)];
     const DimExtent rule(0, dim->factor, dim->offset);
     const auto given = rule.solve(extent);
     if (!given) {
-      return invalid(dim->place() + " is " + std::to_string(extent) + " in the sample, which is " +
-                     rule.text(symbol.name) + " of no '" + symbol.name + "'");
+      return invalid(dim->place() + " is " + std::to_string(extent) + " in " + sample.name +
+                     ", which is " + rule.text(dim->symbol) + " of no '" + dim->symbol + "'");
     }
     if (dim == dims[0]) size = *given;
     if (*given == size) continue;
-    return invalid("'" + symbol.name + "' is " + std::to_string(size) + " in the sample's " +
-                   dims[0]->place() + ", and " + std::to_string(*given) + " in " + dim->place());
+    return invalid("'" + dim->symbol + "' is " + std::to_string(size) + " in " + sample.name +
+                   "'s " + dims[0]->place() + ", and " + std::to_string(*given) + " in " +
+                   dim->place());
   }
-  if (symbol.holds(size)) return Done{};
-  return invalid("'" + symbol.name + "' is " + std::to_string(size) + " in the sample (" +
-                 dims[0]->place() + "), which is outside of " + symbol.text());
+  return size;
+}
+
+/// What bounds a symbol without an upper bound, where it has several sizes.
+void add_seen(const std::vector<int64_t>& sizes, Bounds* bounds) {
+  const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
+  if (bounds->max > 0 || *least == *most) return;
+  bounds->min = std::max(bounds->min, *least);
+  bounds->max = *most;
+}
+
+/// Inputs of one dtype and rank, and of one size in dims that do not vary.
+Outcome<Done> check_inputs(const SampleInputs& inputs, const std::string& name, const Trace& first,
+                           const DynamicShapes& shapes) {
+  if (inputs.size() != first.inputs.size()) return invalid(name + " has other inputs");
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TraceValue& value = input_value(first, i);
+    const std::string input = "input '" + value.name + "'";
+    if (inputs[i].dtype != value.dtype || inputs[i].shape.size() != value.shape.size())
+      return invalid(input + " has another type or rank in " + name + " than in the first sample");
+    for (size_t d = 0; d < value.shape.size(); ++d) {
+      if (shapes.dims[i][d].symbol >= 0 || inputs[i].shape[d] == value.shape[d]) continue;
+      return invalid(input + ", dim " + std::to_string(d) + " is " +
+                     std::to_string(value.shape[d]) + " in the first sample and " +
+                     std::to_string(inputs[i].shape[d]) + " in " + name +
+                     ", and nothing says that it varies");
+    }
+  }
+  return Done{};
+}
+
+SizePoint point_in(const DynamicShapes& shapes, const InputShapes& inputs) {
+  SizePoint point(shapes.symbols.size());
+  for (size_t i = 0; i < shapes.dims.size(); ++i) {
+    for (size_t d = 0; d < shapes.dims[i].size(); ++d) {
+      const DimExtent& extent = shapes.dims[i][d];
+      if (extent.symbol < 0) continue;
+      point[static_cast<size_t>(extent.symbol)] = extent.solve(inputs[i][d]).value_or(0);
+    }
+  }
+  return point;
 }
 
 }  // namespace
@@ -122,7 +182,8 @@ Outcome<std::vector<DynamicDim>> places_in(std::vector<DynamicDim> dims, const T
   return dims;
 }
 
-Outcome<DynamicShapes> symbols_of(const std::vector<DynamicDim>& dims, const Trace& sample) {
+Outcome<DynamicShapes> symbols_of(const std::vector<DynamicDim>& dims, const Trace& sample,
+                                  const std::vector<SampleInputs>& more) {
   DynamicShapes shapes;
   for (size_t i = 0; i < sample.inputs.size(); ++i) {
     shapes.dims.emplace_back(input_value(sample, i).shape.size());
@@ -141,7 +202,20 @@ Outcome<DynamicShapes> symbols_of(const std::vector<DynamicDim>& dims, const Tra
     shapes.dims[*find_input(sample, dim.input)][static_cast<size_t>(dim.dim)] =
         DimExtent(static_cast<int>(index), dim.factor, dim.offset);
   }
+  std::vector<NamedShapes> samples = {{"the sample", shapes_of(sample)}};
+  for (const SampleInputs& inputs : more) {
+    const std::string name = "sample " + std::to_string(samples.size());
+    LAZYRT_TRY(check_inputs(inputs, name, sample, shapes));
+    samples.push_back({name, shapes_of(inputs)});
+  }
   for (size_t k = 0; k < by_symbol.size(); ++k) {
+    std::vector<int64_t> seen;
+    for (const NamedShapes& each : samples) {
+      auto size = size_in(each, by_symbol[k], sample);
+      if (!size.ok()) return size.failure();
+      seen.push_back(*size);
+    }
+    add_seen(seen, &bounds[k]);
     auto symbol = make_symbol(*by_symbol[k][0], bounds[k]);
     if (!symbol.ok()) return symbol.failure();
     for (const DynamicDim* dim : by_symbol[k]) {
@@ -150,23 +224,23 @@ Outcome<DynamicShapes> symbols_of(const std::vector<DynamicDim>& dims, const Tra
                      DimExtent(0, dim->factor, dim->offset).text(symbol->name) +
                      " is more than the largest size, " + std::to_string(kMostSize));
     }
-    LAZYRT_TRY(check_sample(*symbol, by_symbol[k], sample));
+    for (size_t i = 0; i < seen.size(); ++i) {
+      if (symbol->holds(seen[i])) continue;
+      return invalid("'" + symbol->name + "' is " + std::to_string(seen[i]) + " in " +
+                     samples[i].name + " (" + by_symbol[k][0]->place() + "), which is outside of " +
+                     symbol->text());
+    }
     shapes.symbols.push_back(std::move(*symbol));
   }
   return shapes;
 }
 
 SizePoint point_of(const DynamicShapes& shapes, const Trace& sample) {
-  SizePoint point(shapes.symbols.size());
-  for (size_t i = 0; i < shapes.dims.size(); ++i) {
-    for (size_t d = 0; d < shapes.dims[i].size(); ++d) {
-      const DimExtent& extent = shapes.dims[i][d];
-      if (extent.symbol < 0) continue;
-      const auto size = extent.solve(input_value(sample, i).shape[d]);
-      point[static_cast<size_t>(extent.symbol)] = size.value_or(0);
-    }
-  }
-  return point;
+  return point_in(shapes, shapes_of(sample));
+}
+
+SizePoint point_of(const DynamicShapes& shapes, const SampleInputs& inputs) {
+  return point_in(shapes, shapes_of(inputs));
 }
 
 }  // namespace lazyrt

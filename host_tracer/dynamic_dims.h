@@ -31,13 +31,20 @@ struct DynamicDim {
 /// lacks, and a dim that is given twice.
 Outcome<std::vector<DynamicDim>> places_in(std::vector<DynamicDim> dims, const Trace& sample);
 
-/// One symbol for each name. Bounds that are given again narrow it, and are rounded to multiples.
-/// kInvalidArgument names the symbol that has no upper bound or no size, that two dims of the
-/// sample disagree on, or whose size in the sample is outside, and a dim that the sample has no
-/// value of its symbol for. REQUIRES: dims as of places_in.
-Outcome<DynamicShapes> symbols_of(const std::vector<DynamicDim>& dims, const Trace& sample);
+/// The inputs of a sample beside the first one.
+using SampleInputs = std::vector<SampleTensor>;
+
+/// One symbol for each name. Bounds that are given again narrow it, and are rounded to multiples;
+/// without an upper bound it goes from its smallest to its largest size in the samples, if these
+/// have several. kInvalidArgument names the symbol that has no upper bound or no size, that two
+/// dims of a sample disagree on, or whose size in a sample is outside, a dim that a sample has no
+/// value of its symbol for, and an input of another sample that differs from the first one's
+/// otherwise than in its elements and these dims. REQUIRES: dims as of places_in.
+Outcome<DynamicShapes> symbols_of(const std::vector<DynamicDim>& dims, const Trace& sample,
+                                  const std::vector<SampleInputs>& more = {});
 
 /// The values of the symbols in the sample. REQUIRES: shapes as of symbols_of.
 SizePoint point_of(const DynamicShapes& shapes, const Trace& sample);
+SizePoint point_of(const DynamicShapes& shapes, const SampleInputs& inputs);
 
 }  // namespace lazyrt

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "host_tracer/capture/eager_reference.h"
 #include "host_tracer/dynamic/alike.h"
 #include "host_tracer/dynamic/graph_paths.h"
 #include "host_tracer/dynamic/optional_nodes.h"
@@ -269,7 +270,8 @@ class SizedPrograms {
       ExportReport of_parts;
       auto parts = make_parts(whole.ok() ? Failure{} : whole.failure(), &of_parts);
       if (parts.ok()) *report = std::move(of_parts);
-      if (parts.ok() || !whole.ok()) return parts;
+      if (parts.ok()) return parts;
+      if (!whole.ok()) return explained(parts.failure());
     }
     if (!whole.ok()) return explained(whole.failure());
     if (!differing_.empty()) made.doubt = explained(doubt()).text;
@@ -294,7 +296,7 @@ class SizedPrograms {
 
   /// With why ranges of sizes are no way out, and what is.
   Failure explained(Failure failure) const {
-    if (!captures_.are_open() || why_none_.empty()) return failure;
+    if (!captures_.are_open() || why_none_.empty() || !differs_at_sizes(failure)) return failure;
     failure.text +=
         "\nRanges of sizes, each with a program of its own, cannot be made: " + why_none_ +
         ".\nGive dynamic a range in which the program takes one path, decide by "
@@ -325,21 +327,37 @@ class SizedPrograms {
   Outcome<SizedExport> make_parts(const Failure& whole, ExportReport* report) {
     std::vector<std::vector<DimSymbol>> last;
     std::set<std::string> places;
+    Outcome<SizedExport> best = whole;
     for (;;) {
       const auto found =
-          find_ranges(options_.dynamic->shapes.symbols, captures_.points(),
+          find_ranges(options_.dynamic->shapes.symbols, captures_.points(), named_numbers(),
                       [&](const SizePoint& point) { return path_at(point, places); });
       if (!found.ok()) return found.failure();
       if (!found->why_none.empty()) why_none_ = found->why_none;
       if (!found->ranges.empty() && found->ranges != last) {
-        *report = ExportReport();
-        auto made = make_ranges(found->ranges, report);
-        if (made.ok() || !differs_at_sizes(made.failure())) return made;
-        why_none_ = "in one of its ranges " + made.failure().text;
+        ExportReport of_these;
+        auto made = make_ranges(found->ranges, &of_these);
+        if (!made.ok() && !differs_at_sizes(made.failure())) return made;
+        why_none_ = "in one of its ranges " + (made.ok() ? made->doubt : made.failure().text);
         last = found->ranges;
+        if (made.ok()) {
+          const bool is_settled = made->doubt.empty();
+          *report = std::move(of_these);
+          best = std::move(made);
+          if (is_settled) return best;
+        }
       }
-      if (place_.text().empty() || !places.insert(place_.text()).second) return whole;
+      if (place_.text().empty() || !places.insert(place_.text()).second) return best;
     }
+  }
+
+  /// See EagerReference::numbers.
+  std::vector<int64_t> named_numbers() const {
+    std::vector<int64_t> all;
+    if (!given_[0].eager || !given_[0].eager->numbers) return all;
+    for (const auto& group : given_[0].eager->numbers())
+      all.insert(all.end(), group.begin(), group.end());
+    return all;
   }
 
   /// Whether a program that was captured, but did not make the one of all sizes, is another one,
@@ -451,6 +469,7 @@ class SizedPrograms {
       samples.push_back(parts.back().sample);
     }
     LAZYRT_TRY(captures_.share_states(samples));
+    Source place;  // of the doubt
     for (Part& part : parts) {
       ExportReport of_this;
       const bool is_first = made.variants.empty();
@@ -458,12 +477,40 @@ class SizedPrograms {
       auto variant = make_one(part.sizes, *part.sample, is_first ? options_ : others_,
                               is_first ? report : &of_this);
       if (!variant.ok()) return variant.failure();
+      if (made.doubt.empty()) {
+        auto doubt = doubt_in(part, *variant->dynamic);
+        if (!doubt.ok()) return doubt.failure();
+        made.doubt = std::move(*doubt);
+        if (!made.doubt.empty()) place = place_;
+      }
       for (const DimSymbol& symbol : part.range)
         variant->sizes += (variant->sizes.empty() ? "" : "; ") + symbol.text();
       made.variants.push_back(std::move(*variant));
     }
     made.more_traces = captures_.compared();
+    if (!made.doubt.empty()) place_ = place;
     return made;
+  }
+
+  /// Where what the check will compare in a range seems to be another program than the range's.
+  Outcome<std::string> doubt_in(const Part& part, const DynamicGraph& dynamic) {
+    for (const SizePoint& point : captures_.points()) {
+      const auto trace = captures_.at(point);
+      if (!trace.ok()) return trace.failure();
+      if (!(*trace)->eager || !holds(part.range, point)) continue;
+      if (std::find(unified_.begin(), unified_.end(), point) != unified_.end()) continue;
+      ExportReport of_this;
+      auto own = import_stage(**trace, ops_, others_, &of_this);
+      if (!own.ok()) return own.failure();
+      const auto difference = differs_from(dynamic, point, std::move(*own));
+      if (!difference.ok()) return difference.failure();
+      if (!*difference) continue;
+      place_ = **difference;
+      const DynamicShapes& shapes = part.sizes.shapes;
+      return kDiffersAtSizes + shapes.text(unified_.front()) + " and at " + shapes.text(point) +
+             ": it decides or computes otherwise there, " + place_.text();
+    }
+    return std::string();
   }
 
   /// What compares the range's program with eager at its ends.

@@ -29,20 +29,6 @@ int64_t product(const std::vector<int64_t>& sizes, size_t begin, size_t end) {
   return n;
 }
 
-Outcome<std::vector<SampleTensor>> inputs_at(const SizePoint& point, const DynamicShapes& shapes,
-                                             const Trace& sample) {
-  std::vector<SampleTensor> inputs = sample.sample_inputs;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    for (size_t d = 0; d < shapes.dims[i].size(); ++d) {
-      if (shapes.dims[i][d].symbol < 0) continue;
-      auto input = stretched(inputs[i], d, shapes.dims[i][d].at(point));
-      if (!input.ok()) return input.failure();
-      inputs[i] = std::move(*input);
-    }
-  }
-  return inputs;
-}
-
 /// Whether a later capture's bytes are some that there are already.
 bool is_same(const TraceValue& a, const TraceValue& b) {
   return a.leaf == b.leaf && a.dtype == b.dtype && a.shape == b.shape &&
@@ -102,9 +88,26 @@ class SizesCapture {
   const DynamicShapes& shapes_;
 };
 
+/// What was captured at a sample's sizes, to be compared on its own inputs.
+Trace of_sample(const Trace& trace, const SampleInputs& inputs, size_t number) {
+  Trace own = trace;
+  own.sample_inputs = inputs;
+  own.sample_outputs.clear();
+  if (!trace.eager) return own;
+  auto eager = std::make_shared<EagerReference>(*trace.eager);
+  eager->sample = "sample " + std::to_string(number);
+  own.eager = std::move(eager);
+  return own;
+}
+
 /// The points to capture at, and which of them are compared.
-std::vector<std::pair<SizePoint, bool>> all_points(const DynamicExport& dynamic) {
-  const auto checked = check_points(dynamic.shapes.symbols, kDrawnSizes, kSeed);
+std::vector<std::pair<SizePoint, bool>> all_points(const DynamicExport& dynamic,
+                                                   const std::vector<SampleInputs>& more) {
+  auto checked = check_points(dynamic.shapes.symbols, kDrawnSizes, kSeed);
+  for (const SampleInputs& inputs : more) {
+    const SizePoint point = point_of(dynamic.shapes, inputs);
+    if (!has(checked, point)) checked.push_back(point);
+  }
   std::vector<std::pair<SizePoint, bool>> points;
   for (const SizePoint& point : dynamic.points) points.emplace_back(point, has(checked, point));
   for (const SizePoint& point : checked) {
@@ -176,11 +179,26 @@ Outcome<SampleTensor> stretched(const SampleTensor& tensor, size_t dim, int64_t 
   return result;
 }
 
+Outcome<std::vector<SampleTensor>> inputs_at(const SizePoint& point, const DynamicShapes& shapes,
+                                             const Trace& sample) {
+  std::vector<SampleTensor> inputs = sample.sample_inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    for (size_t d = 0; d < shapes.dims[i].size(); ++d) {
+      if (shapes.dims[i][d].symbol < 0) continue;
+      auto input = stretched(inputs[i], d, shapes.dims[i][d].at(point));
+      if (!input.ok()) return input.failure();
+      inputs[i] = std::move(*input);
+    }
+  }
+  return inputs;
+}
+
 Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& dims,
-                                   const SizedCapture& program) {
+                                   const SizedCapture& program,
+                                   const std::vector<SampleInputs>& more) {
   auto places = places_in(dims, sample);
   if (!places.ok()) return places.failure();
-  auto shapes = symbols_of(*places, sample);
+  auto shapes = symbols_of(*places, sample, more);
   if (!shapes.ok()) return shapes.failure();
   if (sample.sample_inputs.size() != sample.inputs.size()) {
     return Failure{Error::kInvalidArgument,
@@ -189,7 +207,7 @@ Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& 
   SizedTraces result;
   result.dynamic = {*shapes, point_of(*shapes, sample), fit_points(shapes->symbols)};
   const SizesCapture sizes(sample, program, *shapes);
-  const auto points = all_points(result.dynamic);
+  const auto points = all_points(result.dynamic, more);
   const auto kept = std::make_shared<const Trace>(sample);
   result.dynamic.capture_at = [kept, program, shapes = *shapes](const SizePoint& point,
                                                                 bool compared) {
@@ -207,6 +225,11 @@ Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& 
     tried.push_back(point);
   }
   result.traces.push_back(std::move(sample));
+  for (size_t i = 0; i < more.size(); ++i) {
+    const auto at = std::find(tried.begin(), tried.end(), point_of(*shapes, more[i]));
+    const auto k = static_cast<size_t>(at - tried.begin());
+    others.push_back(of_sample(k == 0 ? result.traces[0] : others[k - 1], more[i], i + 1));
+  }
   note_untried(*shapes, std::move(tried), &result.traces[0]);
   std::move(others.begin(), others.end(), std::back_inserter(result.traces));
   return result;

@@ -14,8 +14,8 @@
 namespace lazyrt {
 
 /// Traces in the order of ExportOptions::dynamic: the sample's, those at fit_points, then those at
-/// check_points that are none of these. Only traces that the check compares have samples and the
-/// program: the first and those at check points.
+/// check_points that are none of these, then those of other samples. Only traces that the check
+/// compares have samples and the program: the first, those at check points and those of samples.
 /// dynamic.capture_at calls SizedCapture::capture, too.
 struct SizedTraces {
   std::vector<Trace> traces;
@@ -31,11 +31,13 @@ struct SizedCapture {
 };
 
 /// Captures the program of `sample`, a finished trace with its inputs, at all sizes that `dims` ask
-/// for. Parameters and buffers have one copy in memory. Failures name the sizes: the program raises
-/// there (kInvalidArgument), cannot be captured, or its trace is BROKEN (kUnsupported), beside
-/// those of places_in and symbols_of. REQUIRES: !dims.empty().
+/// for, and at the sizes of other samples, on whose inputs it is compared there. Parameters and
+/// buffers have one copy in memory. Failures name the sizes: the program raises there
+/// (kInvalidArgument), cannot be captured, or its trace is BROKEN (kUnsupported), beside those of
+/// places_in and symbols_of. REQUIRES: !dims.empty().
 Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& dims,
-                                   const SizedCapture& program);
+                                   const SizedCapture& program,
+                                   const std::vector<SampleInputs>& more = {});
 
 /// Parameters and buffers of `trace` become those of `first` where they are equal.
 void share_constants(const Trace& first, Trace* trace);
@@ -47,6 +49,10 @@ void note_untried(const DynamicShapes& shapes, std::vector<SizePoint> tried, Tra
 /// that what is at its beginning and end stays there, and masks and lengths stay what they are.
 /// kInvalidArgument: an empty dim; kLimitExceeded: more than 4 GiB.
 Outcome<SampleTensor> stretched(const SampleTensor& tensor, size_t dim, int64_t size);
+
+/// The sample's inputs, stretched to sizes. Fails as stretched() does. REQUIRES: sample_inputs.
+Outcome<std::vector<SampleTensor>> inputs_at(const SizePoint& point, const DynamicShapes& shapes,
+                                             const Trace& sample);
 
 /// Whether an export failed with this text since the program is another one at other sizes.
 bool differs_at_sizes(const std::string& text);

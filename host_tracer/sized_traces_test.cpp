@@ -63,12 +63,13 @@ class Scaled {
     return eager;
   }
 
-  Outcome<SizedTraces> capture(const Dims& shape, const std::vector<DynamicDim>& dims) {
+  Outcome<SizedTraces> capture(const Dims& shape, const std::vector<DynamicDim>& dims,
+                               const std::vector<SampleInputs>& more = {}) {
     SizedCapture program;
     program.capture = [this](const std::vector<SampleTensor>& inputs, bool compared) {
       return trace(inputs, compared);
     };
-    return capture_sizes(*trace({sample_of(shape)}, true), dims, program);
+    return capture_sizes(*trace({sample_of(shape)}, true), dims, program, more);
   }
 
  private:
@@ -101,6 +102,34 @@ TEST(Stretched, BothEndsStay) {
   EXPECT_EQ(wide->shape, (Dims{2, 5}));
   EXPECT_FALSE(stretched(sample_of({0}), 0, 2).ok());
   EXPECT_EQ(stretched(x, 0, int64_t{1} << 40).failure().error, Error::kLimitExceeded);
+}
+
+TEST(SizedTraces, SamplesBoundANameAndAreComparedAtTheirSizes) {
+  const std::vector<SampleInputs> more = {{sample_of({11, 2})}, {sample_of({3, 2})}};
+  const auto sized = Scaled().capture({3, 2}, {{"x0", 0, "rows"}}, more);
+  ASSERT_TRUE(sized.ok()) << sized.failure().text;
+  const DimSymbol& rows = sized->dynamic.shapes.symbols[0];
+  EXPECT_EQ(rows.min, 3);
+  EXPECT_EQ(rows.max, 11);
+  const size_t count = sized->traces.size();
+  const Trace& longer = sized->traces[count - 2];
+  EXPECT_EQ(longer.values[static_cast<size_t>(longer.inputs[0])].shape, (Dims{11, 2}));
+  EXPECT_EQ(floats_of(longer.sample_inputs[0]), floats_of(more[0][0])) << "not stretched";
+  EXPECT_EQ(longer.eager->sample, "sample 1");
+  EXPECT_EQ(sized->traces[count - 1].eager->sample, "sample 2");
+  EXPECT_EQ(sized->traces[0].eager->sample, "");
+}
+
+TEST(SizedTraces, SamplesThatDifferOtherwiseAreRefused) {
+  const auto refused = [](const SampleInputs& inputs) {
+    const auto sized = Scaled().capture({3, 2}, {{"x0", 0, "rows", 1, 40}}, {inputs});
+    return sized.ok() ? "" : sized.failure().text;
+  };
+  EXPECT_EQ(refused({sample_of({40, 2})}), "");
+  EXPECT_THAT(refused({sample_of({41, 2})}), HasSubstr("'rows' is 41 in sample 1"));
+  EXPECT_THAT(refused({sample_of({4, 3})}), HasSubstr("dim 1 is 2 in the first sample and 3"));
+  EXPECT_THAT(refused({sample_of({4})}), HasSubstr("another type or rank in sample 1"));
+  EXPECT_THAT(refused({}), HasSubstr("sample 1 has other inputs"));
 }
 
 TEST(SizedTraces, OnlyWhatIsComparedKeepsItsProgram) {

@@ -3,6 +3,7 @@
 // The program itself, kept beside its trace, to be asked what it gives for other inputs.
 // Free of LibTorch types.
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -28,6 +29,9 @@ struct EagerRun {
 /// Calls the program on copies of `inputs`, one for each of the trace's. With `reset` its state is
 /// that of the export at first, else what the last call left. The owner puts the program back.
 struct EagerReference {
+  /// "sample 1", where the trace's inputs are the caller's own, beside the first sample: where
+  /// extents vary, the bundle has to take them. Empty elsewhere.
+  std::string sample;
   /// The program may not run here (it names another device): then the trace stands for it.
   bool may_be_foreign = false;
   std::function<EagerRun(const std::vector<SampleTensor>& inputs, bool reset)> call;
@@ -36,6 +40,17 @@ struct EagerReference {
   /// Where the last of these calls, which begin after a reset, parts from a first call on the
   /// sample, for people; empty: nowhere. May be empty itself.
   std::function<std::string(const std::vector<std::vector<SampleTensor>>& calls)> explain;
+  /// Whole numbers that the program's code names, and others that it holds, as extents of its
+  /// tensors: it may compare sizes with them. Groups, the likeliest first. May be empty itself.
+  std::function<std::vector<std::vector<int64_t>>()> numbers;
+  /// Such numbers that stand together, in one text ("96x37") or tuple: sizes of several dims. May
+  /// be empty itself.
+  std::function<std::vector<std::vector<int64_t>>()> together;
+  /// From the first of these on, calls are told apart by the operators that the program calls and
+  /// the numbers that it gives them. All three may be empty.
+  std::function<void()> follow_paths;
+  std::function<void()> learn_path;  ///< the last call took a path that is known from now on
+  std::function<bool()> knows_path;  ///< whether the last call took such a path
 };
 
 }  // namespace lazyrt

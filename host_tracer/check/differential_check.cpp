@@ -15,6 +15,7 @@
 #include "host_tracer/check/eager_wobble.h"
 #include "host_tracer/check/first_difference.h"
 #include "host_tracer/check/overlap_watch.h"
+#include "host_tracer/check/result_kinds.h"
 #include "host_tracer/check/trace_reference.h"
 #include "host_tracer/trace_groups.h"
 
@@ -54,54 +55,6 @@ enum class StepEnd {
   kLeftOut,    ///< what both have kept is no longer the same: the next call needs a reset
   kDifferent,  ///< the report has it
 };
-
-std::string number_text(const SeenNumber& number) {
-  char text[40];
-  if (const bool* truth = std::get_if<bool>(&number)) return *truth ? "True" : "False";
-  if (const auto* integer = std::get_if<int64_t>(&number)) return std::to_string(*integer);
-  std::snprintf(text, sizeof text, "%.17g", std::get<double>(number));
-  return text;
-}
-
-bool same_number(const SeenNumber& a, const SeenNumber& b) {
-  const double* x = std::get_if<double>(&a);
-  const double* y = std::get_if<double>(&b);
-  return a == b || (x && y && std::isnan(*x) && std::isnan(*y));
-}
-
-std::string type_text(const ResultValue& value) {
-  if (value.number) {
-    static constexpr const char* kNames[] = {"a bool", "an int", "a float"};
-    return kNames[value.number->index()];
-  }
-  if (value.tensor.dtype == DType::kNone) return "None";
-  std::string text = dtype_name(value.tensor.dtype) + std::string("[");
-  for (size_t d = 0; d < value.tensor.shape.size(); ++d) {
-    text += (d > 0 ? "," : "") + std::to_string(value.tensor.shape[d]);
-  }
-  return text + "]";
-}
-
-/// The program's number as the tensor that the bundle has for it.
-ResultValue as_tensor(const SeenNumber& number, const SampleTensor& like) {
-  const double value = std::visit([](auto v) { return static_cast<double>(v); }, number);
-  return {to_sample(at::full(like.shape, value, to_scalar_type(like.dtype))), std::nullopt};
-}
-
-bool is_tensor(const ResultValue& value) {
-  return !value.number && value.tensor.dtype != DType::kNone;
-}
-
-/// What differs in kind, dtype, shape or as a number; empty where only elements are left to
-/// compare.
-std::string other_kind(const ResultValue& ours, const ResultValue& eager) {
-  if (ours.number && eager.number && ours.number->index() == eager.number->index()) {
-    if (same_number(*ours.number, *eager.number)) return "";
-    return "is " + number_text(*ours.number) + ", eager's " + number_text(*eager.number);
-  }
-  const std::string mine = type_text(ours), wanted = type_text(eager);
-  return mine == wanted ? "" : "is " + mine + ", eager's " + wanted;
-}
 
 bool all_finite(const ResultValue& value) {
   if (!is_tensor(value)) return true;
@@ -223,9 +176,11 @@ class Checker {
     return Done{};
   }
 
-  /// "the sample", or "inputs f32[2,7]" of a size beside it.
+  /// "the sample", "sample 1", or "inputs f32[2,7]" of a size beside it.
   std::string name_of(size_t index) const {
     if (!options_.sizes || index == 0) return "the sample";
+    if (const auto& eager = subjects_[index].eager; eager && !eager->sample.empty())
+      return eager->sample;
     std::string text = "inputs";
     for (const SampleTensor& input : subjects_[index].sample) {
       text += " " + type_text({input, std::nullopt});
@@ -296,7 +251,7 @@ class Checker {
     }
     if (!eager.raised.empty()) return eager_raised(step, eager.raised);
     auto ours = runner_->run(step.inputs, step.reset);
-    if (!ours.ok()) return bundle_refused(step, ours.failure());
+    if (!ours.ok()) return bundle_refused(subject, step, ours.failure());
     if (stateless_) history_.clear();  // what came before is no part of it
     history_.push_back({tensors_of(step.inputs), options_.sizes ? subject.group : ours->variant});
     if (subject.finite.empty()) begin_lines(subject, index, *ours, eager);
@@ -338,7 +293,17 @@ class Checker {
     return StepEnd::kLeftOut;
   }
 
-  Outcome<StepEnd> bundle_refused(const Step& step, const Failure& failure) {
+  Outcome<StepEnd> bundle_refused(const Subject& subject, const Step& step,
+                                  const Failure& failure) {
+    const std::string& sample = subject.eager->sample;
+    if (!step.altered && step.reset && !sample.empty()) {
+      return Failure{
+          Error::kUnsupported,
+          "the bundle refuses " + sample + ": " + failure.text +
+              "\nIts values take another path than the first sample's, and where extents "
+              "vary there are no variants by values: leave it out, or make a bundle "
+              "for each path"};
+    }
     if (step.altered) {
       ++report_.refused;
       if (failure.error != Error::kGuardFailed) note("the bundle fails loudly: " + failure.text);
@@ -390,9 +355,7 @@ class Checker {
     size_t line = subject.first_line;
     for (size_t i = 0; i < ours.outputs.size() && report_.difference.empty(); ++i) {
       const ResultValue& mine = ours.outputs[i];
-      const bool number = is_tensor(mine) && eager.outputs[i].number;
-      const ResultValue wanted =
-          number ? as_tensor(*eager.outputs[i].number, mine.tensor) : eager.outputs[i];
+      const ResultValue wanted = in_kind_of(mine, eager.outputs[i]);
       const std::string kind = other_kind(mine, wanted);
       if (!kind.empty()) {
         differ(step, "result '" + ours.names[i] + "' " + kind);

@@ -3,11 +3,12 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "host_tracer/capture/allow.h"
-#include "host_tracer/check/differential_check.h"
+#include "host_tracer/check/checked_export.h"
 #include "host_tracer/cli/c_array.h"
 #include "host_tracer/cli/capture_model.h"
 #include "host_tracer/cli/commands.h"
@@ -59,9 +60,7 @@ class Export {
     capture();
     if (summary_.verdict == Verdict::kBroken) stop_broken();
     capture_other_sizes();
-    write();
-    const std::unique_ptr<LoadedBundle> bundle = open();
-    check(*bundle);
+    const std::unique_ptr<LoadedBundle> bundle = make();
     describe(*bundle);
     publish();
     progress_.reset();
@@ -73,15 +72,16 @@ class Export {
   std::vector<std::vector<GivenInput>> samples() const;
   CaptureSettings settings();
   void capture();
+  void add_sample(std::vector<GivenInput> inputs);
   std::vector<DynamicDim> varying_dims() const;
   std::vector<GivenInput> inputs_at(const std::vector<SampleTensor>& tensors) const;
   Outcome<Trace> capture_at(const std::vector<SampleTensor>& inputs, bool compared);
   void capture_other_sizes();
   void describe_others();
+  [[noreturn]] void stop_at_sizes(const Failure& failure) const;
   void stop_broken();
-  void write();
-  std::unique_ptr<LoadedBundle> open() const;
-  void check(const LoadedBundle& bundle);
+  ExportOptions export_options();
+  std::unique_ptr<LoadedBundle> make();
   void describe(const LoadedBundle& bundle);
   void publish();
   void write_report() const;
@@ -93,14 +93,25 @@ class Export {
   const std::string partial_;
   const RemoveOnInterrupt interrupted_, interrupted_writing_;
   std::unique_ptr<Progress> progress_;
-  std::vector<Trace> traces_;  ///< one for each sample; at least one
+  std::vector<Trace> traces_;  ///< one for each sample, where extents vary one; at least one
   CheckLevel level_ = CheckLevel::kFull;
   std::string interface_;          ///< nesting of arguments and result, if the front end knows it
   std::vector<DynamicDim> asked_;  ///< --dynamic
+  std::vector<DynamicDim> dims_;   ///< that vary, by --dynamic and by the file
+  std::vector<SampleInputs> more_samples_;        ///< where extents vary, beside the first
   std::optional<std::vector<Pt2Dim>> file_dims_;  ///< that vary in a .pt2
   std::optional<DynamicExport> dynamic_;          ///< then the traces are at several sizes
+  bool broken_elsewhere_ = false;                 ///< the last capture at other sizes
   ExportSummary summary_;
 };
+
+std::map<std::string, SeenNumber> numbers_in(const std::vector<GivenInput>& inputs) {
+  std::map<std::string, SeenNumber> numbers;
+  for (const GivenInput& input : inputs) {
+    if (input.number) numbers.emplace(input.name, *input.number);
+  }
+  return numbers;
+}
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -182,10 +193,15 @@ CaptureSettings Export::settings() {
 void Export::capture() {
   const auto begin = std::chrono::steady_clock::now();
   for (std::vector<GivenInput>& inputs : samples()) {
+    if (!dims_.empty()) {
+      add_sample(std::move(inputs));
+      continue;
+    }
     auto trace = capture_model(args_.model, std::move(inputs), settings());
     if (!trace.ok()) stop(trace.failure());
     if (args_.dump_trace) std::fputs(trace->text().c_str(), stderr);
     traces_.push_back(std::move(*trace));
+    if (traces_.size() == 1) dims_ = varying_dims();
   }
   describe_traces(traces_, &summary_);
   for (std::string& line : idle_allowances(args_.allow, summary_.findings)) {
@@ -199,6 +215,22 @@ void Export::capture() {
 }
 
 // ---------------------------------------------------------------- dims that vary
+
+/// A sample beside the first one.
+void Export::add_sample(std::vector<GivenInput> inputs) {
+  const std::string name = "sample " + std::to_string(more_samples_.size() + 1);
+  if (numbers_in(inputs) != numbers_in(samples()[0])) {
+    stop({Error::kInvalidArgument, name + " has other numbers than the first one, and where dims "
+                                          "vary a bundle has one value of each"});
+  }
+  CaptureSettings settings = this->settings();
+  settings.sample_outputs = settings.second_trace = false;
+  std::string interface;
+  settings.interface = &interface;
+  auto trace = capture_model(args_.model, std::move(inputs), settings);
+  if (!trace.ok()) stop({trace.failure().error, name + ": " + trace.failure().text});
+  more_samples_.push_back(std::move(trace->sample_inputs));
+}
 
 /// By --dynamic and by the file; none with --static.
 std::vector<DynamicDim> Export::varying_dims() const {
@@ -253,33 +285,29 @@ void Export::describe_others() {
 }
 
 void Export::capture_other_sizes() {
-  const std::vector<DynamicDim> dims = varying_dims();
-  if (dims.empty()) return;
-  if (traces_.size() > 1) {
-    stop({Error::kInvalidArgument,
-          "--sample more than once makes variants, whose dims cannot vary yet: give one sample, or "
-          "--static for a .pt2"});
-  }
+  if (dims_.empty()) return;
   const auto begin = std::chrono::steady_clock::now();
-  bool broken = false;
   SizedCapture program;
-  program.capture = [&](const std::vector<SampleTensor>& inputs, bool compared) {
+  program.capture = [this](const std::vector<SampleTensor>& inputs, bool compared) {
     auto trace = capture_at(inputs, compared);
-    broken = trace.ok() && verdict_of(*trace) == Verdict::kBroken;
+    broken_elsewhere_ = trace.ok() && verdict_of(*trace) == Verdict::kBroken;
     return trace;
   };
   program.progress = [this](int64_t done, int64_t total) {
     progress_->report("capture at other sizes", done, total);
   };
-  auto sized = capture_sizes(traces_[0], dims, program);
-  if (!sized.ok() && broken) {
-    throw Stop{sized.failure(), Exit::kBroken, verdict_json(summary_)};
-  }
-  if (!sized.ok()) stop(sized.failure());
+  auto sized = capture_sizes(traces_[0], dims_, program, more_samples_);
+  if (!sized.ok()) stop_at_sizes(sized.failure());
   traces_ = std::move(sized->traces);
   describe_others();
   dynamic_ = std::move(sized->dynamic);
   summary_.seconds.trace += seconds_since(begin);
+}
+
+/// After captures at other sizes.
+void Export::stop_at_sizes(const Failure& failure) const {
+  if (broken_elsewhere_) throw Stop{failure, Exit::kBroken, verdict_json(summary_)};
+  stop(failure);
 }
 
 /// Tells of the findings; there is no bundle, but the report if it is wanted.
@@ -302,7 +330,7 @@ void Export::stop_broken() {
              verdict_json(summary_)};
 }
 
-void Export::write() {
+ExportOptions Export::export_options() {
   ExportOptions options;
   options.path = partial_;
   options.emit.shown_path = args_.output;
@@ -313,36 +341,23 @@ void Export::write() {
   };
   options.after_pass = [this](const std::string& pass, const Graph& graph) { dump(pass, graph); };
   options.dynamic = dynamic_;
-  auto report = export_traces(traces_, default_ops(), options);
-  if (!report.ok()) {
-    stop(report.failure());
-  }
-  describe_passes(*report, &summary_);
-  take_more_traces(&*report, &traces_);
+  return options;
 }
 
-std::unique_ptr<LoadedBundle> Export::open() const {
-  auto bundle = open_made(partial_);
-  if (!bundle.ok()) stop(bundle.failure());
-  return std::move(*bundle);
-}
-
-/// The bundle has to give what the model gives.
-void Export::check(const LoadedBundle& bundle) {
-  if (level_ == CheckLevel::kNone) {
-    summary_.check.unchecked = "--check none";
-    return;
-  }
-  DifferentialOptions options;
-  options.level = level_;
-  options.sizes = dynamic_.has_value();
-  options.progress = [this](const std::string& stage, int64_t done, int64_t total) {
+/// Writes the bundle, which has to give what the model gives.
+std::unique_ptr<LoadedBundle> Export::make() {
+  DifferentialOptions check;
+  check.level = level_;
+  check.progress = [this](const std::string& stage, int64_t done, int64_t total) {
     progress_->report(stage, done, total);
   };
-  auto report = check_bundle(bundle, traces_, options);
-  if (!report.ok()) stop(report.failure());
-  summary_.check = std::move(*report);
+  auto made = export_checked(&traces_, default_ops(), export_options(), check);
+  if (!made.ok()) stop_at_sizes(made.failure());
+  describe_passes(made->exported, &summary_);
+  summary_.check = std::move(made->checked);
   summary_.seconds.check = summary_.check.seconds;
+  if (level_ == CheckLevel::kNone) summary_.check.unchecked = "--check none";
+  return std::move(made->bundle);
 }
 
 void Export::describe(const LoadedBundle& bundle) {

@@ -24,12 +24,6 @@ void describe_passes(const ExportReport& report, ExportSummary* summary) {
   }
 }
 
-Outcome<std::unique_ptr<LoadedBundle>> open_made(const std::string& file) {
-  auto bundle = LoadedBundle::open(file);
-  if (bundle.ok()) return bundle;
-  return Failure{Error::kInternal, "the bundle made is refused: " + bundle.failure().text};
-}
-
 Outcome<Done> describe_made(const LoadedBundle& bundle, const std::string& path,
                             ExportSummary* summary) {
   summary->bundle = describe_bundle(bundle);

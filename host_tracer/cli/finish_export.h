@@ -2,7 +2,6 @@
 
 // The steps of an export after capture that the command and the Python package share.
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,9 +15,6 @@ namespace lazyrt {
 
 /// What passes, plan and writer did, into the summary.
 void describe_passes(const ExportReport& report, ExportSummary* summary);
-
-/// The bundle just written. kInternal when the runtime refuses it.
-Outcome<std::unique_ptr<LoadedBundle>> open_made(const std::string& file);
 
 /// What stands in the bundle, whose place will be `path`, and its hash, into the summary.
 Outcome<Done> describe_made(const LoadedBundle& bundle, const std::string& path,

@@ -57,15 +57,16 @@ void add_export_options(CLI::App* app, ExportArguments* a) {
   app->add_option(
          "--sample", a->samples,
          "trace once more with NAME=VALUE,NAME=VALUE in place of these of --input; may be\n"
-         "repeated: traces that agree are merged, others become variants of one bundle")
+         "repeated: traces that agree are merged, others become variants of one bundle; with\n"
+         "--dynamic they bound names without bounds, and the bundle is compared on them")
       ->allow_extra_args(false);
   app->add_option(
          "--dynamic", a->dynamic,
          "let a dim of an input vary: INPUT.DIM=NAME:MIN..MAX, e.g. input_ids.1=seq:1..512, or\n"
          "x.2=height:160..288/32 for multiples of 32; dims of one NAME have one size, its bounds\n"
-         "are given once; y.0=2*seq+1 follows from seq; may be repeated. The dims of a .pt2 with\n"
-         "torch.export.Dim vary without it: there it names them, narrows them, and bounds\n"
-         "those that have no upper bound")
+         "are given once, or are those of the samples; y.0=2*seq+1 follows from seq; may be\n"
+         "repeated. The dims of a .pt2 with torch.export.Dim vary without it: there it names\n"
+         "them, narrows them, and bounds those that have no upper bound")
       ->allow_extra_args(false);
   app->add_option("--allow", a->allow,
                   "let findings of this id through (baked-value), or the one at a line\n"

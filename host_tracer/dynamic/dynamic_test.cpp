@@ -261,6 +261,14 @@ TEST(FitPoints, KeepOffOneAndHoldTheLargest) {
   EXPECT_GT(checked[2][1], 1);
 }
 
+TEST(FitPoints, OfTwoSizesTakeBoth) {
+  EXPECT_EQ(fit_points({{"b", 1, 2, 1}}), (std::vector<SizePoint>{{1}, {2}}));
+  const auto points = fit_points({{"b", 1, 2, 1}, {"n", 1, 512, 1}});
+  EXPECT_EQ(points[0][0], 2);
+  const auto both_vary = [&](const SizePoint& p) { return p[0] == 1 && p[1] != points[0][1]; };
+  EXPECT_TRUE(std::any_of(points.begin(), points.end(), both_vary)) << "b*n, or b + n?";
+}
+
 // ------------------------------------------------------------ graphs
 
 const DynamicShapes kRows = {{{"n", 1, 40, 1}}, {{0, -1}}};

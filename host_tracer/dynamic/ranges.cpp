@@ -13,11 +13,17 @@ constexpr size_t kMostRanges = 16;
 constexpr size_t kMostAsked = 800;  ///< paths
 constexpr int64_t kMostEven = 512;  ///< probes at even distances
 constexpr size_t kMostLines = 6;
+constexpr size_t kMostBeside = 16;  ///< numbers whose distance from a named island is tried
 
 class Finder {
  public:
-  Finder(const std::vector<DimSymbol>& symbols, const PathAt& path_at)
-      : symbols_(symbols), path_at_(path_at), probes_(symbols.size()), cuts_(symbols.size()) {
+  Finder(const std::vector<DimSymbol>& symbols, const std::vector<int64_t>& named,
+         const PathAt& path_at)
+      : symbols_(symbols),
+        named_(named.begin(), named.end()),
+        path_at_(path_at),
+        probes_(symbols.size()),
+        cuts_(symbols.size()) {
     add_line(fit_points(symbols)[0]);
     for (size_t i = 0; i < symbols.size(); ++i) {
       probes_[i] = {0, symbols[i].count() - 1};
@@ -35,6 +41,8 @@ class Finder {
       const size_t before = probe_count();
       if (!odd->empty()) {
         add_probes(*odd);
+        // Between two probes of one path there is no cut before a point of another one is a probe.
+        if (probe_count() == before) add_probes(beside_odd_);
         const bool is_new = symbols_.size() > 1 && lines_.size() <= kMostLines && add_line(*odd);
         if (probe_count() == before && !is_new) return none(text_of_odd(*odd));
         continue;
@@ -94,8 +102,12 @@ class Finder {
   std::string text_of_giving_up() const {
     if (paths_.size() > kMostAsked)
       return "it was looked at " + std::to_string(paths_.size()) + " sizes, and more differ";
-    return "there are more than " + std::to_string(kMostRanges) +
-           " ranges of sizes that differ from their neighbours";
+    const std::string many = "there are more than " + std::to_string(kMostRanges) +
+                             " ranges of sizes that differ from their neighbours";
+    if (lines_.size() == 1) return many;
+    return many +
+           ": what it does depends on several sizes together, as one being larger than the "
+           "other";
   }
   std::string text_of_odd(const SizePoint& odd) const {
     const std::string at = DynamicShapes{symbols_, {}, {}}.text(odd);
@@ -157,8 +169,9 @@ class Finder {
     }
   }
 
-  /// The width of the smallest stretch of one path between two of another; 0: there is none.
-  int64_t smallest_island(const Line& line, size_t symbol) const {
+  /// The width of the smallest stretch of one path between two of another; 0: there is none. Those
+  /// that could not be probed for are left out where the program names them.
+  int64_t smallest_island(const Line& line, size_t symbol) {
     std::set<int64_t> all = cuts_[symbol];
     all.insert(0);
     std::vector<int64_t> begins;
@@ -175,11 +188,38 @@ class Finder {
       const auto before = last.find(path);
       for (size_t k = before == last.end() ? i : before->second + 1; k < i; ++k) {
         const int64_t width = begins[k + 1] - begins[k];
+        if (symbols_[symbol].count() / width > kMostEven &&
+            look_beside(symbol, begins[k], begins[k + 1]))
+          continue;
         smallest = smallest == 0 ? width : std::min(smallest, width);
       }
       last[path] = i;
     }
     return smallest;
+  }
+
+  /// Whether the program names both ends of an island (`n == 16000`, `256 <= n < 258`). Then it is
+  /// taken for the only one of its kind unless there is another at its multiples, or as far from it
+  /// as another of the program's numbers says (`n % 32000 == 16000`): these get probes, and what is
+  /// found there has no name.
+  bool look_beside(size_t symbol, int64_t begin, int64_t end) {
+    const DimSymbol& of = symbols_[symbol];
+    const int64_t first = of.nth(begin), last = of.nth(end - 1);
+    const auto is_named = [&](int64_t one, int64_t other) {
+      return named_.count(one) > 0 || named_.count(other) > 0;
+    };
+    if (!is_named(first, first - of.multiple) || !is_named(last, last + of.multiple)) return false;
+    std::set<int64_t> sizes = {2 * first, 3 * first, first / 2};
+    size_t beside = 0;
+    for (auto it = named_.rbegin(); it != named_.rend() && beside < kMostBeside; ++it) {
+      if (*it < 2 || *it > of.max) continue;
+      ++beside;
+      sizes.insert({first + *it, first - *it});
+    }
+    for (const int64_t size : sizes) {
+      if (of.holds(size)) add_probe(symbol, size);
+    }
+    return true;
   }
 
   /// By symbol: how many of its cuts lie at or below the point.
@@ -193,18 +233,22 @@ class Finder {
     return range;
   }
 
-  /// A point whose path is not that of another one in its range; empty: there is none.
+  /// A point whose path is not that of another one in its range, which is beside_odd_ then; empty:
+  /// there is none.
   Outcome<SizePoint> find_unexplained(const std::vector<SizePoint>& seen) {
-    std::map<std::vector<size_t>, SizePath> of_range;
+    std::map<std::vector<size_t>, std::pair<SizePath, SizePoint>> of_range;
+    const auto is_odd = [&](const SizePoint& point, const SizePath& path) {
+      const auto [known, is_new] = of_range.try_emplace(range_of(point), path, point);
+      beside_odd_ = known->second.second;
+      return known->second.first != path;
+    };
     for (const auto& [point, path] : paths_) {
-      const auto [known, is_new] = of_range.emplace(range_of(point), path);
-      if (known->second != path) return point;
+      if (is_odd(point, path)) return point;
     }
     for (const SizePoint& point : seen) {
       auto path = path_of(point);
       if (!path.ok()) return path.failure();
-      const auto [known, is_new] = of_range.emplace(range_of(point), *path);
-      if (known->second != *path) return point;
+      if (is_odd(point, *path)) return point;
     }
     return SizePoint();
   }
@@ -296,19 +340,22 @@ class Finder {
   }
 
   const std::vector<DimSymbol>& symbols_;
+  const std::set<int64_t> named_;
   const PathAt& path_at_;
   std::vector<Line> lines_;                ///< through the base, then through odd points
   std::vector<std::set<int64_t>> probes_;  ///< by symbol: which of its sizes are asked for
   std::vector<std::set<int64_t>> cuts_;  ///< by symbol: the first of its sizes in each later range
   std::map<SizePoint, SizePath> paths_;
+  SizePoint beside_odd_;
   bool unsure_ = false;  ///< there may be islands that no probe can find
 };
 
 }  // namespace
 
 Outcome<PathRanges> find_ranges(const std::vector<DimSymbol>& symbols,
-                                const std::vector<SizePoint>& seen, const PathAt& path_at) {
-  auto found = Finder(symbols, path_at).find(seen);
+                                const std::vector<SizePoint>& seen,
+                                const std::vector<int64_t>& named, const PathAt& path_at) {
+  auto found = Finder(symbols, named, path_at).find(seen);
   if (found.ok() && found->ranges.size() == 1) found->ranges.clear();
   return found;
 }

@@ -25,10 +25,13 @@ struct PathRanges {
 /// fit_points, or at a point whose path the cuts so far do not explain: found by bisection between
 /// sizes of fit_points, both ends and sizes of `seen`, points whose path costs nothing to ask for.
 /// Where a path comes again after another one, sizes are asked for as near to each other as the
-/// smallest such island is wide. Neighbours that take one path are one range. There are no ranges
-/// where no cuts explain the paths of all these points, where there are too many, or where islands
-/// are so small that some may be missed. Fails as path_at.
+/// smallest such island is wide; where that would be too near, an island between two of the numbers
+/// `named`, which the program holds, is taken for the only one, unless others show at its multiples
+/// or as far from it as one of these numbers. Neighbours that take one path are one range. There
+/// are no ranges where no cuts explain the paths of all these points, where there are too many, or
+/// where islands are so small that some may be missed. Fails as path_at.
 Outcome<PathRanges> find_ranges(const std::vector<DimSymbol>& symbols,
-                                const std::vector<SizePoint>& seen, const PathAt& path_at);
+                                const std::vector<SizePoint>& seen,
+                                const std::vector<int64_t>& named, const PathAt& path_at);
 
 }  // namespace lazyrt

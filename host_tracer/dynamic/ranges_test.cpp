@@ -20,12 +20,13 @@ struct Found {
 /// The ranges of a program of these symbols, that takes path(point), as text.
 Found found(const std::vector<DimSymbol>& symbols,
             const std::function<int64_t(const SizePoint&)>& path,
-            const std::vector<SizePoint>& seen = {}) {
+            const std::vector<SizePoint>& seen = {}, const std::vector<int64_t>& named = {}) {
   std::set<SizePoint> asked;
-  const auto ranges = find_ranges(symbols, seen, [&](const SizePoint& point) -> Outcome<SizePath> {
-    EXPECT_TRUE(asked.insert(point).second) << "asked for twice";
-    return SizePath{path(point)};
-  });
+  const auto ranges =
+      find_ranges(symbols, seen, named, [&](const SizePoint& point) -> Outcome<SizePath> {
+        EXPECT_TRUE(asked.insert(point).second) << "asked for twice";
+        return SizePath{path(point)};
+      });
   EXPECT_TRUE(ranges.ok());
   Found result;
   result.asked = asked.size();
@@ -93,6 +94,30 @@ TEST(Ranges, OneIslandMakesOthersLikely) {
   EXPECT_LE(too_many.asked, 60u);
 }
 
+TEST(Ranges, AnIslandThatTheProgramNamesIsTheOnlyOne) {
+  const std::vector<DimSymbol> samples = {{"n", 1, 160000, 1}};
+  const auto one = [](const SizePoint& p) { return p[0] == 16000; };
+  EXPECT_TRUE(found(samples, one, {{16000}}).ranges.empty());
+  const auto named = found(samples, one, {{16000}}, {1, 3, 512, 16000});
+  EXPECT_EQ(named.ranges, (Texts{"n: 1 to 15999", "n: 16000 to 16000", "n: 16001 to 160000"}));
+  EXPECT_LE(named.asked, 80u);
+  const auto band = [](const SizePoint& p) { return p[0] >= 16000 && p[0] < 16002; };
+  EXPECT_EQ(found(samples, band, {{16000}}, {16000, 16002}).ranges.size(), 3u);
+  EXPECT_TRUE(found(samples, band, {{16000}}, {16000}).ranges.empty()) << "one end has no name";
+  const auto two = [](const SizePoint& p) { return p[0] == 16000 || p[0] == 48001; };
+  EXPECT_EQ(found(samples, two, {{16000}, {48001}}, {16000, 48001}).ranges.size(), 5u);
+}
+
+TEST(Ranges, AnIslandThatTheProgramNamesMayHaveOthersThatItDoesNot) {
+  const std::vector<DimSymbol> samples = {{"n", 1, 160000, 1}};
+  const auto multiples = [](const SizePoint& p) { return p[0] % 500 == 0; };
+  EXPECT_TRUE(found(samples, multiples, {{500}}, {500}).ranges.empty());
+  const auto shifted = [](const SizePoint& p) { return p[0] % 32000 == 16000; };
+  EXPECT_TRUE(found(samples, shifted, {{16000}}, {16000, 32000}).ranges.empty());
+  const auto later = [](const SizePoint& p) { return (p[0] - 16000) % 77000 == 0; };
+  EXPECT_TRUE(found(samples, later, {{16000}}, {16000, 77000}).ranges.empty());
+}
+
 TEST(Ranges, FewSizesMayEachHaveTheirOwn) {
   const auto loops = [](const SizePoint& p) { return p[0]; };
   EXPECT_EQ(found({{"n", 1, 4, 1}}, loops).ranges,
@@ -112,10 +137,11 @@ TEST(Ranges, ThereAreNoneWhereTheyAreNoProducts) {
 }
 
 TEST(Ranges, AFailureEndsTheSearch) {
-  const auto ranges = find_ranges(kBatchAndSeq, {}, [](const SizePoint& p) -> Outcome<SizePath> {
-    if (p[1] > 200) return Failure{Error::kUnsupported, "too wide"};
-    return SizePath{p[1]};
-  });
+  const auto ranges =
+      find_ranges(kBatchAndSeq, {}, {}, [](const SizePoint& p) -> Outcome<SizePath> {
+        if (p[1] > 200) return Failure{Error::kUnsupported, "too wide"};
+        return SizePath{p[1]};
+      });
   ASSERT_FALSE(ranges.ok());
   EXPECT_EQ(ranges.failure().text, "too wide");
 }

@@ -14,7 +14,7 @@ constexpr int64_t kFewSizes = 7;
 std::vector<int64_t> levels(const DimSymbol& symbol, size_t index) {
   std::vector<int64_t> list;
   int64_t first = 0;
-  while (first + 1 < symbol.count() && symbol.nth(first) < 2) ++first;
+  while (first + 2 < symbol.count() && symbol.nth(first) < 2) ++first;
   if (symbol.count() - first <= kFewSizes) {
     for (int64_t i = first; i < symbol.count(); ++i) list.push_back(symbol.nth(i));
     return list;
@@ -25,6 +25,18 @@ std::vector<int64_t> levels(const DimSymbol& symbol, size_t index) {
   list.push_back(symbol.max);
   list.erase(std::unique(list.begin(), list.end()), list.end());
   return list;
+}
+
+/// The size of a symbol where others vary.
+int64_t base_of(const std::vector<int64_t>& sizes, size_t index) {
+  const size_t at = index % 2 == 0 && sizes[0] > 1 ? 0 : 1;
+  return sizes[std::min(at, sizes.size() - 1)];
+}
+
+/// A size for two symbols that vary together, far from the base: near it steps are the same.
+int64_t far_of(const std::vector<int64_t>& sizes, int64_t base) {
+  if (sizes.size() > 2) return sizes[sizes.size() - 2];
+  return sizes[0] == base ? sizes.back() : sizes[0];
 }
 
 /// The first size from `begin` on that both symbols may have, or else the first of all.
@@ -58,7 +70,7 @@ std::vector<SizePoint> fit_points(const std::vector<DimSymbol>& symbols) {
   SizePoint base, largest;
   for (size_t i = 0; i < symbols.size(); ++i) {
     all.push_back(levels(symbols[i], i));
-    base.push_back(all[i][i % 2 == 0 || all[i].size() < 2 ? 0 : 1]);
+    base.push_back(base_of(all[i], i));
     largest.push_back(symbols[i].max);
   }
   std::vector<SizePoint> points = {base};
@@ -73,8 +85,7 @@ std::vector<SizePoint> fit_points(const std::vector<DimSymbol>& symbols) {
   for (size_t i = 0; i < symbols.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       SizePoint point = base;
-      // Far from the base: near it steps are the same.
-      for (const size_t k : {i, j}) point[k] = all[k][all[k].size() - (all[k].size() > 2 ? 2 : 1)];
+      for (const size_t k : {i, j}) point[k] = far_of(all[k], base[k]);
       add(&points, point);
     }
   }

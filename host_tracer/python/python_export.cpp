@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "host_tracer/check/differential_check.h"
+#include "host_tracer/check/checked_export.h"
 #include "host_tracer/cli/finish_export.h"
 #include "host_tracer/report/html.h"
 #include "lazyrt/runtime.h"
@@ -35,9 +35,10 @@ class PartialFile {
   std::string path_;
 };
 
-/// Traces that the check needs, too, are appended.
-Outcome<Done> write(std::vector<Trace>* traces, const PythonExportOptions& options,
-                    const std::string& path, ExportSummary* summary) {
+/// Writes the bundle to `path` and runs it beside the programs of the traces.
+Outcome<std::unique_ptr<LoadedBundle>> make(std::vector<Trace>* traces,
+                                            const PythonExportOptions& options,
+                                            const std::string& path, ExportSummary* summary) {
   ExportOptions exporter;
   exporter.path = path;
   exporter.emit.shown_path = options.path;
@@ -46,33 +47,23 @@ Outcome<Done> write(std::vector<Trace>* traces, const PythonExportOptions& optio
   exporter.emit.info = options.info;
   exporter.progress = options.progress;
   exporter.dynamic = options.dynamic;
-  auto report = export_traces(*traces, default_ops(), exporter);
-  if (!report.ok()) return report.failure();
-  describe_passes(*report, summary);
-  take_more_traces(&*report, traces);
-  return Done{};
-}
-
-/// Runs the bundle beside the programs of the traces.
-Outcome<Done> check(const std::vector<Trace>& traces, const PythonExportOptions& options,
-                    const LoadedBundle& bundle, ExportSummary* summary) {
-  if (options.check == CheckLevel::kNone) {
-    summary->check.unchecked = "check=\"none\"";
-    return Done{};
-  }
   DifferentialOptions differential;
   differential.level = options.check;
   differential.progress = options.progress;
-  differential.sizes = options.dynamic.has_value();
-  auto report = check_bundle(bundle, traces, differential);
-  if (!report.ok()) return report.failure();
-  summary->check = std::move(*report);
+  auto made = export_checked(traces, default_ops(), exporter, differential);
+  if (!made.ok()) return made.failure();
+  describe_passes(made->exported, summary);
+  if (options.check == CheckLevel::kNone) {
+    summary->check.unchecked = "check=\"none\"";
+    return std::move(made->bundle);
+  }
+  summary->check = std::move(made->checked);
   summary->seconds.check = summary->check.seconds;
   const auto mismatch = mismatch_of(
       *summary, "either the program does what the capture cannot see, or this is a bug of LazyRT");
   if (mismatch) return *mismatch;
-  if (options.checked) options.checked(bundle.path());
-  return Done{};
+  if (options.checked) options.checked(made->bundle->path());
+  return std::move(made->bundle);
 }
 
 }  // namespace
@@ -84,10 +75,8 @@ Outcome<ExportSummary> export_from_python(std::vector<Trace> traces,
   summary.seconds.trace = options.trace_seconds;
   describe_traces(traces, &summary);
   const PartialFile file(options.path);
-  LAZYRT_TRY(write(&traces, options, file.path(), &summary));
-  const auto bundle = open_made(file.path());
+  const auto bundle = make(&traces, options, file.path(), &summary);
   if (!bundle.ok()) return bundle.failure();
-  LAZYRT_TRY(check(traces, options, **bundle, &summary));
   LAZYRT_TRY(describe_made(**bundle, options.path, &summary));
   if (!options.report_path.empty()) {
     LAZYRT_TRY(write_text_file(options.report_path, html_report(summary.bundle, &summary)));

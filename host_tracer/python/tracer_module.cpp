@@ -162,6 +162,14 @@ void set_samples(Trace& trace, const std::vector<std::optional<at::Tensor>>& sam
 }
 
 /// One more result that is a number, behind all others.
+std::shared_ptr<Trace> with_inputs(const Trace& trace, const std::vector<at::Tensor>& inputs) {
+  auto copy = std::make_shared<Trace>(trace);
+  copy->sample_inputs.clear();
+  copy->sample_outputs.clear();
+  for (const at::Tensor& input : inputs) copy->sample_inputs.push_back(to_sample(input));
+  return copy;
+}
+
 void add_literal(Trace& trace, const std::string& name, int64_t value) {
   TraceOutput output;
   output.name = name;
@@ -223,9 +231,10 @@ std::shared_ptr<py::object> held_object(const py::object& object) {
 }
 
 /// `callback(inputs, reset)` gives ([tensor, number or None for each output], other structure or
-/// ""); its `sources` know the line.
-void set_reference(Trace& trace, const py::object& callback) {
+/// ""); its `sources` know the line, the other methods, `sample`: see EagerReference.
+void set_reference(Trace& trace, const py::object& callback, const std::string& sample) {
   auto reference = std::make_shared<EagerReference>();
+  reference->sample = sample;
   const auto held = held_object(callback);
   reference->call = [held](const std::vector<SampleTensor>& samples, bool reset) {
     return call_reference(*held, samples, reset);
@@ -234,6 +243,26 @@ void set_reference(Trace& trace, const py::object& callback) {
   reference->source_of = [sources] { return sources->current(); };
   reference->explain = [held](const std::vector<std::vector<SampleTensor>>& calls) {
     return explain_difference(*held, calls);
+  };
+  reference->numbers = [held] {
+    const py::gil_scoped_acquire gil;
+    return held->attr("numbers")().cast<std::vector<std::vector<int64_t>>>();
+  };
+  reference->together = [held] {
+    const py::gil_scoped_acquire gil;
+    return held->attr("together")().cast<std::vector<std::vector<int64_t>>>();
+  };
+  reference->follow_paths = [held] {
+    const py::gil_scoped_acquire gil;
+    held->attr("follow_paths")();
+  };
+  reference->learn_path = [held] {
+    const py::gil_scoped_acquire gil;
+    held->attr("learn_path")();
+  };
+  reference->knows_path = [held] {
+    const py::gil_scoped_acquire gil;
+    return held->attr("knows_path")().cast<bool>();
   };
   trace.eager = std::move(reference);
 }
@@ -484,7 +513,8 @@ void bind_trace(py::module_& m) {
            [](Trace& trace, const std::string& name, const at::Tensor& content) {
              set_initial(trace, name, to_sample(content));
            })
-      .def("set_reference", &set_reference)
+      .def("set_reference", &set_reference, py::arg("callback"), py::arg("sample") = "")
+      .def("with_inputs", &with_inputs, "A copy with other sample inputs.")
       .def("add_finding", &add_finding, py::arg("severity"), py::arg("id"), py::arg("message"),
            py::arg("suggestion") = "", py::arg("file") = "", py::arg("line") = 0);
 }

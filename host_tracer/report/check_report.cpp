@@ -83,6 +83,10 @@ std::vector<std::string> check_sentences(const CheckReport& r) {
   for (std::string line : {left_sentence(r), undecided_sentence(r)}) {
     if (!line.empty()) lines.push_back(std::move(line));
   }
+  if (r.sizes > 0) {
+    lines.push_back("one call each at " + count(r.sizes, "more size", "more sizes") +
+                    (r.sizes_left > 0 ? "; no time for " + std::to_string(r.sizes_left) : ""));
+  }
   if (r.sample_only()) {
     lines.push_back("checked on the sample only" + (r.unchecked.empty() ? "" : ": " + r.unchecked));
   }
@@ -103,6 +107,8 @@ nlohmann::ordered_json check_json(const CheckReport& r) {
           {"raised", r.raised},
           {"not_finite", r.not_finite},
           {"left_out", r.left_out},
+          {"sizes", r.sizes},
+          {"sizes_left", r.sizes_left},
           {"undecided", r.undecided},
           {"worst", r.worst()},
           {"notes", r.notes},

@@ -219,7 +219,7 @@ class ExportFailures(Base):
         self.fails("dynamic.pt2", "--dynamic", "x.1=width:1..8", code=USAGE, says=["input 'x', dim 1 is fixed in the .pt2"])
         self.fails("mlp.pt2", "--dynamic", "x.0=rows:1..8", code=USAGE, says=["input 'x', dim 0 is fixed in the .pt2"])
         self.fails("dynamic.pt2", "--dynamic", "x.0=rows:1..8", "--static", code=USAGE, says=["--static", "--dynamic"])
-        self.fails("dynamic.pt2", "--sample", "x=2,4:f32", "--sample", "x=3,4:f32", code=USAGE, says=["--sample", "--static"])
+        self.fails("dynamic.pt2", "--sample", "x=2,4:f32", "--sample", "x=65,4:f32", code=USAGE, says=["'x.0' is 65 in sample 1", "1 to 64"])
         self.fails("guarded.pt2", "--dynamic", "x.0=a:2..8", "--dynamic", "x.1=b:2..8", code=USAGE,
                    says=["at a=", "exported for sizes where", "L['x'].size()", "multiples"])
 
@@ -230,7 +230,7 @@ class ExportFailures(Base):
 
     def test_dynamic_dims_that_are_not(self):
         def fails(*dims, says):
-            dynamic = [word for dim in dims for word in ("--dynamic", dim)]
+            dynamic = [word for dim in dims for word in (("--dynamic", dim) if dim.startswith(("x.", "y.")) else (dim,))]
             self.fails("script.pt", "--input", "x=2,4:f32", *dynamic, code=USAGE, says=says)
 
         fails("y.0=rows:1..8", says=["no input 'y'", "it has x"])
@@ -240,6 +240,8 @@ class ExportFailures(Base):
         fails("x.0=rows:1..8/4", says=["'rows' is 2 in the sample", "4 to 8, a multiple of 4"])
         fails("x.0=rows:1..8", "x.1=rows", says=["'rows' is 2 in the sample's input 'x', dim 0, and 4 in input 'x', dim 1"])
         fails("x.0=rows:1..8", "x.0=more:1..8", says=["given twice"])
+        fails("x.0=rows:1..8", "--sample", "x=2,4:f32", "--sample", "x=9,4:f32", says=["'rows' is 9 in sample 1", "1 to 8"])
+        fails("x.0=rows", "--sample", "x=2,4:f32", "--sample", "x=2,4:f32", says=["'rows' has no upper bound"])
 
     def test_dynamic_sizes_that_the_program_refuses(self):
         self.fails("picky.pt", "--input", "x=6,4:f32", "--dynamic", "x.0=rows:1..30", code=USAGE,

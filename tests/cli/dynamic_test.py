@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import torch.nn as nn
 
-from cli_support import DONE, USAGE, WORK, Base, call, main, make_work, path, read, write_model
+from cli_support import DONE, UNSUPPORTED, USAGE, WORK, Base, call, main, make_work, path, read, write_model
 from cli_test import Mlp
 
 
@@ -67,6 +67,13 @@ class Sums(nn.Module):
         return x.sum(0) + y.sum(0) * y.shape[0]
 
 
+class ByValues(nn.Module):
+    def forward(self, x):
+        if bool(x.sum() > 5):
+            return x * 3
+        return x * 2
+
+
 def setUpModule():
     make_work()
     torch.manual_seed(0)
@@ -81,6 +88,7 @@ def setUpModule():
     write_model("follows.pt2", Sums(), (torch.randn(7, 4), torch.randn(15, 4)), dynamic_shapes=({0: rows}, {0: 2 * rows + 1}))
     write_model("alone.pt2", Mlp(), (torch.randn(5, 4),), dynamic_shapes=({0: rows + 2},))
     torch.jit.save(torch.jit.script(Sums()), path("sums.pt"))
+    torch.jit.save(torch.jit.script(ByValues()), path("values.pt"))
     torch.jit.save(torch.jit.trace(Cnn().eval(), torch.randn(2, 3, 32, 32)), path("cnn.pt"))
     torch.jit.save(torch.jit.trace(Encoder(True).eval(), (ids, mask)), path("traced_encoder.pt"))
     for name, module in (("encoder", Encoder(True)), ("talks", Talks()), ("forked", Forked())):
@@ -132,6 +140,20 @@ class Dynamic(Base):
         for shape in ((1, 3, 16, 64), (8, 3, 64, 16), (3, 3, 48, 48)):
             self.expect_as(program, {"x": np.random.default_rng(1).standard_normal(shape).astype(np.float32)})
         self.refuses_run({"x": np.zeros((1, 3, 24, 16), np.float32)}, "'height' is 24", "16")
+
+    def test_samples_bound_names(self):
+        samples = ("--sample", "x=3,4:f32,y=5,4:f32", "--sample", "x=9,4:f32,y=2,4:f32")
+        self.export("sums.pt", *samples, "--dynamic", "x.0=rows", "--dynamic", "y.0=more")
+        program = torch.jit.load(path("sums.pt"))
+        for rows, more in ((3, 2), (9, 5), (4, 4)):
+            self.expect_as(program, {"x": np.ones((rows, 4), np.float32), "y": np.ones((more, 4), np.float32)})
+        self.refuses_run({"x": np.ones((10, 4), np.float32), "y": np.ones((2, 4), np.float32)}, "'rows' is 10", "3 to 9")
+
+    def test_a_sample_that_takes_another_path_by_its_values(self):
+        np.save(path("low.npy"), np.zeros((3, 4), np.float32))
+        np.save(path("high.npy"), np.ones((5, 4), np.float32))
+        self.refuses("lazy-export", path("values.pt"), "-o", path("out.lzb"), "--sample", "x=" + path("low.npy"), "--sample", "x=" + path("high.npy"), "--dynamic", "x.0=rows",
+                     code=UNSUPPORTED, says=["the bundle refuses sample 1", "leave it out"])
 
     def test_ranges_of_torchscript(self):
         report = self.export("forked.pt", "--input", "x=6,4:f32", "--dynamic", "x.0=rows:1..30").out

@@ -1,51 +1,25 @@
-"""The bundle beside the program at every size: which points are tried, and what counts as far apart."""
+"""The bundle beside the program at every size: the numbers that are tried first, and what comes of a difference."""
 
 import dataclasses
-import types
+import os
 
 import numpy as np
+import pytest
 import torch
 
 import lazyrt
-from lazyrt import size_sweep
-from lazyrt.size_sweep import numbers_held, points_to_try
-
-
-def sizes_of(sample, *bounds):
-    return types.SimpleNamespace(sample=list(sample), symbols=[types.SimpleNamespace(least=least, most=most, multiple=multiple) for least, most, multiple in bounds])
-
-
-def test_all_sizes_of_a_short_range_are_tried():
-    assert sorted(points_to_try(sizes_of([8], (4, 40, 4)), (set(), set()))) == [(n,) for n in range(4, 41, 4)]
-
-
-def test_numbers_of_functions_come_first():
-    points = points_to_try(sizes_of([8000], (500, 100_000, 1)), ({16000, 7}, {500}))
-    assert sorted(points[:3]) == [(15999,), (16000,), (16001,)]
-    assert sorted(points[3:5]) == [(500,), (501,)]
-    assert len(points) <= 5 + 1024
-
-
-def test_areas_are_tried_by_their_sides():
-    assert (209, 221) in points_to_try(sizes_of([32, 48], (8, 400, 1), (8, 400, 1)), ({209 * 221}, set()))
+from lazyrt.size_numbers import numbers_held
 
 
 def test_numbers_are_found_in_nested_code_and_containers():
     def outer():
         return (lambda x: x == 137, (61, 62))
 
-    written, held = numbers_held({1: (outer, None, []), 2: ({}, None, ["key", 5, True, 61])})
-    assert {137, 61, 62} <= written and held == {5}
-
-
-def test_each_symbol_has_all_its_sizes_tried():
-    points = points_to_try(sizes_of([8, 8], (1, 800, 1), (1, 900, 1)), (set(), set()))
-    assert {(n, 8) for n in range(1, 801)} | {(8, n) for n in range(1, 901)} <= set(points)
-
-
-def test_long_ranges_and_many_numbers_take_no_time():
-    points = points_to_try(sizes_of([8, 8], (1, 10**8, 1), (1, 10**8, 1)), (set(range(3000)), set(range(10**9, 10**9 + 3000))))
-    assert len(points) < 12 * 1024
+    held = numbers_held({1: (outer, None, []), 2: ({}, None, ["key", 5, True, 61, 3.0, "at96x37"]), 3: ([], None, list(range(1000, 1100)))})
+    written, few, joined, many = held.groups
+    assert {137, 61, 62} <= written and {3, 5, 96, 37} == few
+    assert {61 * 5, 61 - 5, 137 + 62} & (joined | written | few) and 1050 in many
+    assert held.together >= {(61, 62), (96, 37)}
 
 
 class AtOneSize(torch.nn.Module):
@@ -89,29 +63,17 @@ def test_results_of_all_kinds_are_compared(tmp_path):
         assert np.array_equal(ours.array, theirs.array) and ours.text == theirs.text and ours.more == theirs.more
 
 
-def swept(monkeypatch, ours, eager):
-    """Points that part, of one symbol of 1 to 9: `ours` and `eager` take the input."""
-    monkeypatch.setattr(size_sweep, "load", lambda path: type("Program", (), {"reset": lambda self: None, "__call__": lambda self, x: ours(x)})())
-    sizes = sizes_of([4], (1, 9, 1))
-    sizes.resized = lambda target, sample, point: types.SimpleNamespace(inputs=[("x", torch.ones(point))], call=lambda tensors: (tensors, {}))
-    sizes.text = str
-    try:
-        size_sweep.sweep(sizes, "", None, None, lambda example: eager(example.inputs[0][1]), (set(), set()), {(4,)})
-    except size_sweep.SizesPart as found:
-        return sorted(found.points)
-    return []
+class Scattered(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if int(x.shape[0]) * 7919 % 31 == 5 else x
 
 
-def test_what_eager_does_at_one_size_is_found(monkeypatch):
-    assert swept(monkeypatch, lambda x: x, lambda x: x * (2 if len(x) == 7 else 1)) == [(7,)]
+def test_sizes_without_a_pattern_fail(tmp_path):
+    with pytest.raises(lazyrt.ExportError, match="n="):
+        lazyrt.export(Scattered(), (torch.ones(37, 2),), tmp_path / "m.lzb", dynamic={"x": {0: ("n", 8, 1000)}})
+    assert not os.listdir(tmp_path)
 
 
-def test_what_the_last_places_of_inputs_decide_is_no_suspicion(monkeypatch):
-    assert swept(monkeypatch, lambda x: torch.tensor(0), lambda x: (x == 1).all().to(torch.int64)) == []
-
-
-def test_sizes_that_one_of_both_refuses_are_left_out(monkeypatch):
-    def refuses(x):
-        raise ValueError("no")
-
-    assert swept(monkeypatch, refuses, lambda x: x) == swept(monkeypatch, lambda x: x, refuses) == []
+def test_the_report_tells_how_many_sizes_were_tried(tmp_path):
+    report = lazyrt.export(lambda x: x * 2, (torch.ones(37, 2),), tmp_path / "m.lzb", dynamic={"x": {0: ("n", 8, 420)}})
+    assert report.to_json()["checked"]["sizes"] > 300 and "more sizes" in str(report)

@@ -280,6 +280,67 @@ def test_names_are_bounded_by_samples(tmp_path):
     assert program(np.ones(5, "float32")).tolist() == [5.0] * 5
 
 
+class Turned(nn.Module):
+    def forward(self, x):
+        if x.shape[0] > x.shape[1]:
+            x = x.t()
+        return x.mean(0)
+
+
+def test_two_sizes_that_are_compared_are_refused_with_the_reason(tmp_path):
+    with pytest.raises(lazyrt.ExportError) as found:
+        lazyrt.export(Turned(), (torch.randn(16, 24),), tmp_path / "m.lzb", dynamic={"x": {0: ("h", 8, 64), 1: ("w", 8, 64)}})
+    text = str(found.value)
+    assert "test_sizes.py:" in text and "depends on several sizes together" in text and "a bundle for each path" in text, text
+
+
+class Heads(nn.Module):
+    def forward(self, x):
+        b, n = x.shape[:2]
+        parts = x.reshape(b * n, 2, 4).view(b, n, 2, 4).transpose(1, 2)
+        return (parts @ parts.transpose(-1, -2)).softmax(-1).sum(1).reshape(b * n, n)
+
+
+@pytest.mark.parametrize("batch, rows", [((1, 2, 2), (1, 40, 9)), ((1, 2, 1), (1, 2, 2)), ((1, 40, 9), (1, 2, 2)), ((1, 1, 1), (2, 3, 2))])
+def test_ranges_of_few_sizes(batch, rows, tmp_path):
+    dims = {"x": {0: ("batch", *batch[:2]), 1: ("rows", *rows[:2])}}
+    check_sizes(Heads(), lambda batch, rows: (torch.randn(batch, rows, 8),), {"batch": batch, "rows": rows}, dims, tmp_path / "m.lzb")
+
+
+class ByValue(nn.Module):
+    """Another path for other values."""
+
+    def forward(self, x):
+        return x * 2 if x.sum() < 1000 else x * 3
+
+
+def test_samples_are_compared_beside_other_sizes(tmp_path):
+    def calls_of(*samples):
+        report = lazyrt.export(lambda x: x * 2, [(x,) for x in samples], tmp_path / "m.lzb", dynamic={"x": {0: ("n", 1, 99)}}, check="sample")
+        return report.to_json()["checked"]["calls"]
+
+    assert calls_of(torch.ones(4, 2), torch.rand(61, 2), torch.rand(4, 2)) == calls_of(torch.ones(4, 2)) + 3  # at 61 one is stretched, the other given
+
+
+def test_a_sample_that_the_bundle_refuses_fails(tmp_path):
+    with pytest.raises(lazyrt.ExportError, match="the bundle refuses sample 1"):
+        lazyrt.export(ByValue(), [(torch.ones(4),), (torch.ones(5) * 1000,)], tmp_path / "m.lzb", dynamic={"x": {0: "n"}})
+    assert not list(tmp_path.iterdir())
+    lazyrt.export(ByValue(), [(torch.ones(4),), (torch.ones(5) * 7,)], tmp_path / "m.lzb", dynamic={"x": {0: "n"}})
+
+
+@pytest.mark.parametrize("samples, text", [
+    ([(torch.ones(2, 3),), (torch.ones(4, 5),)], "dim 1 is 3 in sample 0 and 5 in sample 1"),
+    ([(torch.ones(2, 3),), (torch.ones(4, 3).double(),)], "of sample 1 is torch.float64"),
+    ([(torch.ones(2, 3),), (torch.ones(4),)], "has 2 dims in sample 0, and 1 in sample 1"),
+    ([(torch.ones(2, 3), 1), (torch.ones(4, 3), 2)], "'k' is fixed, and sample 1 has another one"),
+])
+def test_samples_that_differ_otherwise_are_refused(samples, text, tmp_path):
+    with pytest.raises(lazyrt.Error, match=text):
+        lazyrt.export(lambda x, k=1: x * k, samples, tmp_path / "m.lzb", dynamic={"x": {0: "n"}})
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("dynamic, text", [
     ({"y": {0: ("n", 1, 4)}}, "which is no input"),
     ({"x": {3: ("n", 1, 4)}}, "has no dim 3"),

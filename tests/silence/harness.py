@@ -84,7 +84,7 @@ def case(sample, calls, expect=("right", "refused", "failed"), tolerance=2e-4, f
     return take
 
 
-def sized(arguments, ranges, dims, points=(), also=(), count=24, expect=("right",)):
+def sized(arguments, ranges, dims, points=(), also=(), count=24, expect=("right",), front="python"):
     """A case whose extents vary: `ranges` are {symbol: (least, most, the sample's)}, `dims` {argument: {dim: symbol, or "2*n + 1"}}; arguments(**sizes) makes those
     of a call. The calls are at both ends, at `points`, at each of `also` (of the first symbol), beside 1, and at sizes that are drawn."""
     def point(choose):
@@ -103,7 +103,7 @@ def sized(arguments, ranges, dims, points=(), also=(), count=24, expect=("right"
     def take(make):
         name = make.__name__
         assert name not in CASES, name
-        CASES[name] = SizedCase(name, make, None, None, expect, dynamic=dynamic, arguments=arguments, sizes=[sample, *sizes])
+        CASES[name] = SizedCase(name, make, None, None, expect, front=front, dynamic=dynamic, arguments=arguments, sizes=[sample, *sizes])
         return make
 
     return take
@@ -242,8 +242,15 @@ def _make(item):
     made = item.make()
     if item.front != "pt2":
         return made
-    given = _copy(item.sample)
-    return torch.export.export(made, given.args, given.kwargs, strict=False).module()
+    return _as_exported(made, item).module()
+
+
+def _as_exported(program, item):
+    """torch.export's."""
+    given, dynamic = _copy(item.sample), item.dynamic or {}
+    dims = {symbol: torch.export.Dim(symbol, min=least, max=most) for places in dynamic.values() for symbol, least, most in places.values()}
+    shapes = {name: {dim: dims[symbol] for dim, (symbol, *_) in places.items()} for name, places in dynamic.items()} or None
+    return torch.export.export(program, given.args, given.kwargs, dynamic_shapes=shapes, strict=False)
 
 
 def _export_python(program, item, path):
@@ -283,13 +290,15 @@ def _export_torchscript(program, item, path):
             np.save(array, value.numpy())
             value = array
         arguments += ["--input", f"{name}={value}"]
+    for name, places in (item.dynamic or {}).items():
+        for dim, (symbol, *bounds) in places.items():
+            arguments += ["--dynamic", f"{name}.{dim}={symbol.replace(' ', '')}:" + "..".join(map(str, bounds))]
     return _command(arguments)
 
 
 def _export_pt2(program, item, path):
-    given = _copy(item.sample)
     file = path.replace("m.lzb", "m.pt2")
-    torch.export.save(torch.export.export(program, given.args, given.kwargs, strict=False), file)
+    torch.export.save(_as_exported(program, item), file)
     return _command([file, "-o", path])
 
 

@@ -193,6 +193,26 @@ def tool_ts_traced_constant_is_written():
     return torch.jit.trace(Net(), X[0], check_trace=False)
 
 
+class Turning(nn.Module):
+    """Its state lies in memory as at first again after 15 calls, and only then reshape gives a view of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.h = torch.zeros(2, 2, 2, 2, 2, 2, 2, 2).permute(1, 2, 0, 4, 5, 6, 7, 3)
+
+    def forward(self, x):
+        flat = self.h.reshape(256)
+        flat.add_(1.0)
+        y = self.h.sum() + flat
+        self.h = (self.h + x.view(2, 2, 2, 2, 2, 2, 2, 2)).permute(1, 2, 0, 4, 5, 6, 7, 3)
+        return y
+
+
+@case(torch.ones(256), [torch.arange(256.0) / (i + 1) for i in range(32)], expect=("failed",), front="torchscript")
+def tool_ts_state_that_turns():
+    return script(Turning())
+
+
 class WritesFirst(nn.Module):
     def forward(self, x, y):
         x.add_(1.0)

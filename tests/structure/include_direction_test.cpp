@@ -80,7 +80,7 @@ const std::map<std::string, std::set<std::string>> kHostArrows = {
     {"aten", {"support", "trace", "graph"}},
     {"exporter", {"support", "trace", "graph", "aten", "passes", "dynamic", "plan", "emit"}},
     {"report", {"support", "trace", "graph", "dynamic"}},
-    {"check", {"support", "trace", "capture", "graph", "exporter", "report"}},
+    {"check", {"support", "trace", "capture", "graph", "dynamic", "exporter", "report"}},
     {"frontends", {"support", "trace", "capture", "exporter", "check"}},
     {"cli", {"support", "trace", "capture", "exporter", "report", "check", "frontends"}},
     {"python", {"support", "trace", "capture", "exporter", "report", "check", "cli"}},

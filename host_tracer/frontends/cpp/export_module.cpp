@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "host_tracer/check/checked_export.h"
 #include "host_tracer/frontends/shared/eager_run.h"
 #include "lazyrt/runtime.h"
 
@@ -35,23 +36,17 @@ Outcome<ModuleExport> make_checked(std::vector<Trace> traces, const std::string&
   ExportOptions exporter = options.exporter;
   exporter.path = path;
   exporter.emit.shown_path = target;
-  auto exported = export_traces(traces, default_ops(), exporter);
-  if (!exported.ok()) return exported.failure();
-  take_more_traces(&*exported, &traces);
   DifferentialOptions check = options.check;
   check.pipeline = exporter.pipeline;
-  check.sizes = exporter.dynamic.has_value();
-  const auto bundle = LoadedBundle::open(path);
-  if (!bundle.ok()) return bundle.failure();
-  auto checked = check_bundle(**bundle, traces, check);
-  if (!checked.ok()) return checked.failure();
-  if (!checked->difference.empty()) {
-    const std::string& doubt = exported->size_doubt;
+  auto made = export_checked(&traces, default_ops(), exporter, check);
+  if (!made.ok()) return made.failure();
+  if (const std::string& difference = made->checked.difference; !difference.empty()) {
+    const std::string& doubt = made->exported.size_doubt;
     return Failure{doubt.empty() ? Error::kInternal : Error::kUnsupported,
                    doubt + (doubt.empty() ? "" : "\nAs it is, ") +
-                       "the bundle does not give what the program gives: " + checked->difference};
+                       "the bundle does not give what the program gives: " + difference};
   }
-  return ModuleExport{std::move(*exported), std::move(*checked)};
+  return ModuleExport{std::move(made->exported), std::move(made->checked)};
 }
 
 Outcome<ModuleExport> export_to(const std::vector<Trace>& traces, const std::string& path,

@@ -154,6 +154,59 @@ TEST_F(CppExport, AnotherPathAtAnotherSizeIsARange) {
   }
 }
 
+/// No capture shows what a C++ program asks of its sizes: the bundle is run beside it.
+TEST_F(CppExport, AnotherPathAtOneSizeIsARange) {
+  const auto program = [](const Tensor& x) {
+    return x.size(0) == 137 ? torch::relu(x) : torch::sigmoid(x);
+  };
+  ModuleExportOptions options;
+  options.dynamic = {{"x0", 0, "n", 8, 420}};
+  const auto made = export_module(program, {torch::randn({37, 2})}, path_, options);
+  ASSERT_TRUE(made.ok()) << made.failure().text;
+  ASSERT_EQ(made->exported.variants.size(), 3u);
+  EXPECT_GT(made->checked.sizes, 300u);
+  for (const int64_t n : {8, 136, 137, 138, 420}) {
+    const Tensor x = torch::randn({n, 2});
+    test::expect_close(run({x}), program(x), std::to_string(n));
+  }
+}
+
+TEST_F(CppExport, AnotherNumberAtOneRoundSizeOfALongRangeFails) {
+  const auto program = [](const Tensor& x) {
+    const SourceScope here(source_here());
+    return x * (x.size(0) == 16000 ? 0.5 : 1.5);
+  };
+  ModuleExportOptions options;
+  options.dynamic = {{"x0", 0, "n", 1, 160000}};
+  const auto refused = export_module(program, {torch::randn({8000})}, path_, options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.failure().text, HasSubstr("n=16000"));
+  EXPECT_THAT(refused.failure().text, HasSubstr("export_module_test.cpp"));
+}
+
+TEST_F(CppExport, SizesWithoutAPatternFail) {
+  const auto program = [](const Tensor& x) {
+    return x.size(0) * 7919 % 31 == 5 ? torch::relu(x) : torch::sigmoid(x);
+  };
+  ModuleExportOptions options;
+  options.dynamic = {{"x0", 0, "n", 8, 1000}};
+  const auto refused = export_module(program, {torch::randn({37, 2})}, path_, options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.failure().error, Error::kUnsupported);
+  EXPECT_THAT(refused.failure().text, HasSubstr("n="));
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(CppExport, ACheckOfTheSampleLooksAtNoOtherSizes) {
+  const auto program = [](const Tensor& x) { return torch::relu(x); };
+  ModuleExportOptions options;
+  options.dynamic = {{"x0", 0, "n", 8, 420}};
+  options.check.level = CheckLevel::kSample;
+  const auto made = export_module(program, {torch::randn({37, 2})}, path_, options);
+  ASSERT_TRUE(made.ok()) << made.failure().text;
+  EXPECT_EQ(made->checked.sizes, 0u);
+}
+
 TEST_F(CppExport, AnotherPathAtEachSizeFailsByItsPlace) {
   const auto program = [](const Tensor& x) {
     const SourceScope here(source_here());

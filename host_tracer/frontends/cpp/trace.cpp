@@ -109,12 +109,25 @@ class CppReference {
   std::vector<at::Tensor> first_, last_;
 };
 
+/// Code in C++ does not tell its numbers.
+std::vector<std::vector<int64_t>> extents_in(const CppProgram& program) {
+  std::set<int64_t> found;
+  for (const auto* list : {&program.parameters, &program.buffers}) {
+    for (const NamedTensor& named : *list) {
+      const auto sizes = named.tensor.sizes();
+      found.insert(sizes.begin(), sizes.end());
+    }
+  }
+  return {{}, {found.begin(), found.end()}};
+}
+
 std::shared_ptr<const EagerReference> reference_of(const CppProgram& program, const Trace& trace) {
   auto kept = std::make_shared<CppReference>(program, trace);
   auto reference = std::make_shared<EagerReference>();
   reference->call = [kept](const std::vector<SampleTensor>& samples, bool reset) {
     return kept->call(samples, reset);
   };
+  reference->numbers = [program] { return extents_in(program); };
   return reference;
 }
 

@@ -51,6 +51,9 @@ class ScriptInterpreter {
   /// is of no use.
   const std::vector<std::string>& changing_numbers() const { return state_.changing_numbers(); }
 
+  /// See ScriptState.
+  std::string layout() const { return state_.layout(); }
+
   const ScriptQuestions& questions() const { return questions_; }
 
   /// Lines of constants of the graph into which the run has written.

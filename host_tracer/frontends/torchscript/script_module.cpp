@@ -5,6 +5,7 @@
 #include <ATen/core/jit_type.h>
 
 #include <algorithm>
+#include <sstream>
 #include <unordered_set>
 
 #include "host_tracer/frontends/shared/lazy_numbers.h"
@@ -379,6 +380,22 @@ bool ScriptState::holds(const at::Tensor& tensor) const {
     if (found) return true;
   }
   return false;
+}
+
+std::string ScriptState::layout() const {
+  std::ostringstream text;
+  std::map<const void*, size_t> memories;
+  for (const auto& [key, slot] : slots_) {
+    text << ';';
+    slot.value.visit([&](const IValue& item) {
+      if (!item.isTensor() || !item.toTensor().defined()) return false;
+      const at::Tensor& t = item.toTensor();
+      const auto memory = memories.emplace(t.storage().data(), memories.size()).first->second;
+      text << t.sizes() << t.strides() << t.storage_offset() << '@' << memory << ' ';
+      return false;
+    });
+  }
+  return text.str();
 }
 
 void ScriptState::collect_writes(const Slot& slot, Writes& writes) {

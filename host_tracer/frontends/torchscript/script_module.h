@@ -76,6 +76,9 @@ class ScriptState {
   /// Whether an attribute that the run has touched is this very tensor.
   bool holds(const at::Tensor& tensor) const;
 
+  /// How the tensors of the attributes that runs have touched lie in memory, and which share it.
+  std::string layout() const;
+
   /// At the end of a run: attributes that were given another tensor get its values in place, so
   /// that capture sees the write, and so do numbers that are kept. Throws c10::Error naming an
   /// attribute whose new value cannot be kept between runs, or two that become one tensor into

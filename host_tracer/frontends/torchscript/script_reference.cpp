@@ -11,6 +11,7 @@
 
 #include "host_tracer/frontends/shared/eager_run.h"
 #include "host_tracer/frontends/torchscript/script_module.h"
+#include "host_tracer/frontends/torchscript/script_numbers.h"
 
 namespace lazyrt {
 namespace {
@@ -81,6 +82,7 @@ std::shared_ptr<const EagerReference> script_reference(const torch::jit::Module&
   reference->call = [program](const std::vector<SampleTensor>& samples, bool reset) {
     return program->call(samples, reset);
   };
+  reference->numbers = [module] { return numbers_in(module); };
   return reference;
 }
 

@@ -7,6 +7,8 @@
 
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "host_tracer/capture/allow.h"
@@ -54,7 +56,7 @@ Outcome<torch::jit::Module> load_module(const std::string& path) {
   }
 }
 
-constexpr int kCallsInARow = 4;
+constexpr int kMostInARow = 64;
 
 class TorchScriptCapture {
  public:
@@ -106,7 +108,8 @@ class TorchScriptCapture {
     return forward->function().getSchema();
   }
 
-  /// `calls` in a row; the result of the last one.
+  /// `calls` in a row, or until attributes lie in memory as they did before; the result of the last
+  /// one.
   c10::IValue run_forward(const std::vector<at::Tensor>& inputs, at::Device device,
                           const char* stage, int calls = 1) {
     int64_t done = 0;
@@ -123,11 +126,14 @@ class TorchScriptCapture {
       for (const std::string& name : interpreter.changing_numbers()) changing_.push_back(name);
     });
     c10::IValue result;
-    for (int i = 0; i < calls; ++i) {
+    std::set<std::string> layouts;
+    layouts_recur_ = false;
+    for (int i = 0; i < calls && !layouts_recur_; ++i) {
       copies_.begin(device);
       const auto ended = c10::make_scope_exit([this] { copies_.end(); });
       result = interpreter.run_forward(arguments);
       copies_changed_ = copies_changed_ || copies_.changed();
+      layouts_recur_ = calls > 1 && !layouts.insert(interpreter.layout()).second;
     }
     notes_ = interpreter.notes();
     if (device.is_lazy()) note_run(interpreter, inputs);
@@ -209,12 +215,12 @@ class TorchScriptCapture {
     return run_forward(inputs, at::kCPU, "samples", calls);
   }
 
-  /// Attributes may lie in memory otherwise from call to call.
+  /// Attributes may lie in memory otherwise from call to call, until they lie as they did before.
   void refuse_changing_copies(Trace& trace) {
     if (module_.buffers().empty()) return;
     copies_changed_ = false;
-    run_on_cpu(trace.takes_gradients, kCallsInARow);
-    if (!copies_changed_) return;
+    run_on_cpu(trace.takes_gradients, kMostInARow);
+    if (!copies_changed_ && layouts_recur_) return;
     trace.findings.push_back(
         {Severity::kError, "shared-memory",
          "whether contiguous, reshape, flatten or to copies changes from call to call, with the "
@@ -236,6 +242,7 @@ class TorchScriptCapture {
   ProgramOutputs outputs_;
   Copies copies_;
   bool copies_changed_ = false;  ///< from call to call
+  bool layouts_recur_ = false;   ///< of the attributes, in the last row of calls
   std::vector<std::string> notes_;
   ScriptQuestions questions_;
   std::vector<Source> written_constants_;

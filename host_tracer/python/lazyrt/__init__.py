@@ -39,7 +39,9 @@ def export(model: Callable[..., Any], args: Any = (), path: str | os.PathLike[st
     path          of the bundle (.lzb); it appears only when all went well
     dynamic       extents that vary, by argument and dim: {"ids": {0: ("batch", 1, 8), 1: torch.export.Dim("seq", min=1, max=512)}}, or as
                   torch.export's dynamic_shapes. ("width", 160, 288, 32) are multiples of 32; a name alone is bounded by the sizes of the
-                  samples. One name is one size everywhere. The bundle runs at every such size; the report says which were tried
+                  samples. One name is one size everywhere. The bundle runs at every such size; the report says which were tried. Of
+                  several samples the first is captured and stretched to other sizes; the bundle has to give what the model gives on the
+                  others, too, or the export fails
     allow         findings that would fail the export and shall not: "baked-value", or at one line "baked-value@model.py:31". A
                   comment in the source, on the line or alone above it, does the same: # lazyrt: allow baked-value
     second_trace  captures again on perturbed inputs, to find values of the example that went into the graph

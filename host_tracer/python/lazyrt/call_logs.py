@@ -80,12 +80,31 @@ class Seen:
 # -------------------------------------------------------------------- at other sizes
 
 
-def path_of(calls):
-    """The path that a run took: the names of its calls."""
-    return tuple(name for name, *_ in calls)
+class Paths:
+    """The paths that a program takes at some sizes: the names of its calls, and the numbers in them that are the same at all of these."""
+
+    def __init__(self):
+        self._known = {}  # path -> {place among its numbers: the number; None where they differ}
+
+    def learn(self, calls):
+        """Takes them in."""
+        numbers = _numbers_of(calls)
+        known = self._known.setdefault(_path_of(calls), dict(enumerate(numbers)))
+        for place, number in enumerate(numbers):
+            if known.get(place) != number:
+                known[place] = None
+
+    def know(self, calls):
+        """Whether it is one of them, with these numbers."""
+        known = self._known.get(_path_of(calls))
+        return known is not None and all(known.get(place) in (None, number) for place, number in enumerate(_numbers_of(calls)))
 
 
-def numbers_of(calls):
+def _path_of(calls):
+        return tuple(name for name, *_ in calls)
+
+
+def _numbers_of(calls):
     """The numbers among the arguments of the calls, in order."""
     found = []
 

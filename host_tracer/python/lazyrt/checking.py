@@ -7,6 +7,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lazyrt import trees
+from lazyrt.call_logs import Paths
+from lazyrt.size_numbers import numbers_held
 
 _NUMBERS = (bool, int, float)
 
@@ -28,14 +30,42 @@ class Reference:
         self._entries = run.entries
         self._descriptions = descriptions  # of the results; several where samples gave other constants
         self._buffers = None
+        self._paths, self._log = None, None  # see follow_paths
+        self._numbers = None
 
     def __call__(self, inputs, reset):
         """(results in the order of the bundle's, what differs in their structure or "")"""
         if reset or self._buffers is None:
             self._buffers = self._job.fresh_buffers()
         self._job.arguments.restore()  # a cache that the last call has filled is given anew
-        result = self._job.call_eagerly(self._sample, _clones(inputs), self._buffers)
+        self._log = self._job.call_log() if self._paths else None
+        result = self._job.call_eagerly(self._sample, _clones(inputs), self._buffers, self._log)
         return self._values(result)
+
+    def numbers(self):
+        """Whole numbers with which the program may compare sizes, in groups, the likeliest first."""
+        return [sorted(group) for group in self._held().groups]
+
+    def together(self):
+        """Tuples of such numbers that stand in one place."""
+        return sorted(map(list, self._held().together))
+
+    def _held(self):
+        if self._numbers is None:
+            self._numbers = numbers_held(self._job.tripwire.first.nodes)
+        return self._numbers
+
+    def follow_paths(self):
+        """The program's calls of torch functions are looked at from now on."""
+        self._paths = Paths()
+
+    def learn_path(self):
+        """What the last call did is known."""
+        self._paths.learn(self._log.calls)
+
+    def knows_path(self):
+        """Whether what the last call did was known before."""
+        return self._paths.know(self._log.calls)
 
     def _values(self, result):
         difference = ""

@@ -29,7 +29,6 @@ from lazyrt.recipes import Recipes
 from lazyrt.report import ExportReport
 from lazyrt.session import load
 from lazyrt.settling import settle
-from lazyrt.size_sweep import SizesPart, numbers_held, sweep
 from lazyrt.sized_captures import SizedCaptures, inside
 from lazyrt.sizes import Sizes
 from lazyrt.sources import make_sources, module_paths
@@ -39,7 +38,6 @@ from lazyrt.tripwire import ADVICE, Tripwire
 INTERFACE_KEY = "lazyrt.interface"
 RESULT_NUMBER = "lazyrt.result"  # see contract.py
 _MOST_PHASES_TRIED = 16  # beside the first
-_MOST_MORE_SIZES = 16  # at which bundles were wrong, and that are captured
 _one_at_a_time = threading.RLock()
 
 
@@ -53,45 +51,29 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
     _check_path(path)
     meta_kernels.load()
 
-    also = []  # sizes at which bundles seemed to be wrong
-    lenient = []  # once there are too many that turned out to be right
-
     def run(follows_factories):
         job = _Export(Program(model), allow, second_trace, progress)
-        job.also, job.lenient = also, bool(lenient)
         samples = [_example(job.program, *call) for call in _calls(args, kwargs)]
         if dynamic:
+            for i, sample in enumerate(samples):
+                _check_arguments(samples[0], sample, f"sample {i}")
             job.sizes, job.follows_factories = Sizes(dynamic, samples), follows_factories
-            samples = samples[:1]  # the others have given bounds
+            samples, job.more_samples = samples[:1], samples[1:]
         try:
             return contextvars.copy_context().run(job.run, samples, path, check, keep_samples, report)
         finally:
             vars(job).clear()
             gc.collect()  # its parts refer to one another: until then they have the weights, which swap_tensors minds
 
-    def run_at_more(follows_factories):
-        """Captures again where a bundle was wrong, unless that was among the captures."""
-        while True:
-            try:
-                return run(follows_factories)
-            except SizesPart as error:
-                new = [point for point in error.points if point not in also]
-                if new and len(also) <= _MOST_MORE_SIZES:
-                    also.extend(new)
-                elif not error.is_far:
-                    lenient.append(True)
-                else:
-                    raise
-
     with _one_at_a_time:
         try:
-            return run_at_more(follows_factories=False)
+            return run(follows_factories=False)
         except ExportError as error:
             if not dynamic or not _tracer.differs_at_sizes(str(error)):
                 raise
             first = error
         try:
-            return run_at_more(follows_factories=True)
+            return run(follows_factories=True)
         except ExportError as error:
             more = "" if str(error) == str(first) else f"\nWith what torch makes of sizes on the CPU taken into the graph: {error}"
             raise ExportError(f"{first}{more}", first.kind, first.report) from None
@@ -155,8 +137,7 @@ class _Export:
         self.heard = set()  # ids of samples
         self.written_inputs = set()  # in a capture, though eager's values may stay what they are
         self.sizes = None  # a Sizes where extents vary
-        self.also = []  # sizes at which it is captured, too
-        self.lenient = False  # about what its bundle gives elsewhere
+        self.more_samples = []  # the caller's, at which the program of all sizes is compared
         self.follows_factories = False  # what the program makes of sizes is in the graph, too
         self.layout = None  # what the samples assume of their inputs' memory, once it is known
 
@@ -165,7 +146,7 @@ class _Export:
         self.tripwire = Tripwire(self)
         self.state, self.written = Phases(self.program), None
         self.gradients = gradients.Kept(self.program.parameters().values())
-        values = [value for sample in samples for value in (sample.args, sample.kwargs)]
+        values = [value for sample in [*samples, *self.more_samples] for value in (sample.args, sample.kwargs)]
         self.arguments = Reach([(f"argument {i}", value) for i, value in enumerate(values)], Contents())
         start = time.perf_counter()
         try:
@@ -200,7 +181,7 @@ class _Export:
             self.restore()
         options = self._options(samples[0], captured[0][1], path, report_path)
         options.check, options.keep_samples, options.trace_seconds = check, keep_samples, seconds
-        options.checked = lambda bundle: self._check_made(bundle, samples[0], captures if check == "full" else None)
+        options.checked = lambda bundle: self._check_structure(bundle, samples[0])
         if sized:
             sizes = self.sizes
             options.set_dynamic(sizes.native(), sizes.dims, sizes.sample, sizes.fit_points(), captures.more, captures.numbers)
@@ -209,8 +190,6 @@ class _Export:
                 self.keep_reference(step)
         try:
             self._complete(report, traces, options)
-        except SizesPart:
-            raise
         except Error as error:
             raise ExportError(str(error), error.kind, report) from None
         finally:
@@ -231,24 +210,17 @@ class _Export:
 
     def keep_reference(self, step):
         """What the check compares the bundle with."""
-        step.trace.set_reference(checking.Reference(self, step.sample, step.run, self.results))
+        step.trace.set_reference(checking.Reference(self, step.sample, step.run, self.results), step.name)
 
     @staticmethod
     def _check_interfaces(steps):
         """All samples have to be nested alike, and their results, too."""
         one, described = steps[0].sample, inside(steps[0].run.description)
-        first = one.fixed()
         for i, step in enumerate(steps):
-            sample = step.sample
             which = "a later call" if step.phase > 0 else f"sample {i}"
-            names = [name for name, _ in sample.inputs]
-            if names != [name for name, _ in one.inputs] or inside(step.run.description) != described:
-                raise ExportError(f"{which} has other arguments or results than sample 0, or nested otherwise", "invalid argument")
-            if sample.parameters != one.parameters:
-                now = sample.fixed()
-                other = next((name for name in {**first, **now} if first.get(name) != now.get(name)), "an argument")
-                raise ExportError(f"'{other}' is fixed, and sample {i} has another one than sample 0: a bundle has one value of what is "
-                                  "no tensor. Make a bundle for each", "invalid argument")
+            _check_arguments(one, step.sample, which)
+            if inside(step.run.description) != described:
+                raise ExportError(f"{which} has other results than sample 0, or nested otherwise", "invalid argument")
 
     def _number_results(self, captured):
         """Where samples gave other constants (texts, None), each variant says by a number which of the descriptions is its own."""
@@ -509,28 +481,8 @@ class _Export:
         tensors = tensors or [tensor for _, tensor in sample.inputs]
         return self.call_eagerly(sample, [tensor.detach().clone() for tensor in tensors], buffers)
 
-    def _check_made(self, bundle, sample, captures):
-        """The loaded bundle gives what the model gives, nested alike, and at sizes that were not captured as well."""
-        self._check_structure(bundle, sample)
-        if captures:
-            sweep(self.sizes, bundle, self.program.target, sample, self._row, numbers_held(self.tripwire.first.nodes), captures.tried, self.lenient)
-
-    def _row(self, sample, calls):
-        """What eager does in a row of calls on these lists of tensors, until one raises that is not the first."""
-        buffers, seen = self.fresh_buffers(), []
-        try:
-            for tensors in calls:
-                log = self.call_log()
-                result = self.call_eagerly(sample, [tensor.detach().clone() for tensor in tensors], buffers, log)
-                seen.append(Seen(layouts.leaves_of(result), log.calls))
-        except Exception:
-            if not seen:
-                raise
-        finally:
-            self.restore()
-        return seen
-
     def _check_structure(self, bundle, sample):
+        """The loaded bundle gives what the model gives, nested alike."""
         self.restore()
         args, kwargs = sample.call([tensor.detach().clone() for _, tensor in sample.inputs])
         difference = checking.structure_difference(load(bundle)(*args, **kwargs), self.plain_result(sample))
@@ -610,6 +562,17 @@ class _Export:
             interface["results"] = self.results
         options.info = [(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))]
         return options
+
+
+def _check_arguments(first, sample, which):
+    """A sample has to have the arguments of the first, tensors that differ in their elements excepted."""
+    if [name for name, _ in sample.inputs] != [name for name, _ in first.inputs]:
+        raise ExportError(f"{which} has other arguments than sample 0, or nested otherwise", "invalid argument")
+    if sample.parameters != first.parameters:
+        before, now = first.fixed(), sample.fixed()
+        other = next((name for name in {**before, **now} if before.get(name) != now.get(name)), "an argument")
+        raise ExportError(f"'{other}' is fixed, and {which} has another one than sample 0: a bundle has one value of what is "
+                          "no tensor. Make a bundle for each", "invalid argument")
 
 
 def _names_tensor(error):

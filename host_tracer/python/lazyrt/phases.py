@@ -93,6 +93,8 @@ class Names:
 class Step:
     """One traced call: from which phase, of which sample, to which phase."""
 
+    name = ""  # see SizedStep
+
     def __init__(self, phase, sample, trace, run, following):
         self.phase, self.sample, self.trace, self.run, self.following = phase, sample, trace, run, following
 

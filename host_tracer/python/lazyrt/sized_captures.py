@@ -16,7 +16,6 @@ class SizedCaptures:
         self.job, self.first, self.sizes = job, first, job.sizes
         self.remembered = []  # (example, phase after it): what the program keeps of other sizes
         self.numbers = None  # that the program computes from sizes
-        self.tried = {tuple(self.sizes.sample)}  # points
 
     def run(self, steps):
         """Steps of the program at the sizes that say how it depends on them, then at those where it is only checked."""
@@ -26,8 +25,9 @@ class SizedCaptures:
                               "has one shape: make what it keeps an input and a result, or a buffer of the largest size into which it writes", "unsupported")
         target = self.job.program.target
         self.job.notes += self.sizes.find_relations(lambda point: self._refusal(self.sizes.resized(target, self.first.sample, point)))
+        given = [self.sizes.point_of_another(sample, f"sample {i}") for i, sample in enumerate(self.job.more_samples, 1)]
         fit, checked = self.sizes.fit_points(), self.sizes.check_points()
-        checked = [*checked, *(list(point) for point in self.job.also)]
+        checked += [point for i, point in enumerate(given) if point not in [self.sizes.sample, *checked, *given[:i]]]
         checked = [*checked, *self._sizes_that_differ([*fit, *checked])]
         points = [*fit, *(point for point in checked if point not in fit)]
         captured = []
@@ -35,6 +35,8 @@ class SizedCaptures:
             if self.job.progress:
                 self.job.progress("capture at other sizes", i, len(points))
             captured.append(SizedStep(*self._capture_at(point), point in checked))
+        at = {tuple(point): step for point, step in [(self.sizes.sample, self.first), *zip(points, captured)]}
+        captured += [_of_sample(at[tuple(point)], sample, i) for i, (sample, point) in enumerate(zip(self.job.more_samples, given), 1)]
         self._check_remembered(self.remembered)
         _tracer.note_untried(self.first.trace, self.sizes.native(), [self.sizes.sample, *points])
         return captured
@@ -56,7 +58,6 @@ class SizedCaptures:
 
     def _capture_at(self, point):
         """(example, trace, run) of the first step's program at other sizes."""
-        self.tried.add(tuple(point))
         example = self.sizes.resized(self.job.program.target, self.first.sample, point)
         where = f"at {self.sizes.text(point)} "
         trace, run = self._captured_settled(example, where)
@@ -162,12 +163,17 @@ def inside(described):
 
 
 class SizedStep:
-    """A capture of the program at other sizes."""
+    """A capture of the program at other sizes. `name`: of the caller's sample that it is compared at."""
 
     phase = 0
 
-    def __init__(self, sample, trace, run, is_checked):
-        self.sample, self.trace, self.run, self.is_checked = sample, trace, run, is_checked
+    def __init__(self, sample, trace, run, is_checked, name=""):
+        self.sample, self.trace, self.run, self.is_checked, self.name = sample, trace, run, is_checked, name
+
+
+def _of_sample(step, sample, i):
+    """What was captured at a sample's sizes, to be compared with its own inputs."""
+    return SizedStep(sample, step.trace.with_inputs([tensor.detach() for _, tensor in sample.inputs]), step.run, True, f"sample {i}")
 
 
 def _is_same(a, b):

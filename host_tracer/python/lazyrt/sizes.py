@@ -61,7 +61,7 @@ class Sizes:
 
     def __init__(self, dynamic, samples):
         self.symbols, self.dims = [], []
-        first = samples[0]
+        self.first = first = samples[0]
         specs = _by_input(dynamic, first)
         items = {name: _items(name, tensor, specs.get(name)) for name, tensor in first.inputs}
         derived = _roots_of([value for of_input in items.values() for _, value in of_input])
@@ -91,8 +91,11 @@ class Sizes:
             self.symbols[known].given_again(symbol)
             if offset < 0:  # at least one element
                 self.symbols[known].given_again(Symbol(symbol.name, -((offset - 1) // factor)))
-            for sample in samples:
-                size = dict(sample.inputs)[name].shape[dim]
+            for i, sample in enumerate(samples):
+                other = dict(sample.inputs)[name]
+                if other.dim() != tensor.dim():
+                    raise InputError(f"input '{name}' has {tensor.dim()} dims in sample 0, and {other.dim()} in sample {i}", "invalid argument")
+                size = other.shape[dim]
                 self.symbols[known].seen.add(self._solved(dims[dim], size, place))
         return dims
 
@@ -116,6 +119,22 @@ class Sizes:
                     raise InputError(f"'{self.symbols[extent.symbol].name}' is {before[0]} in dim {before[2]} of '{before[1]}' and {size} in dim {dim} "
                                      f"of '{name}'", "invalid argument")
         return [values[symbol][0] for symbol in range(len(self.symbols))]
+
+    def point_of_another(self, example, which):
+        """The same of a sample beside the first, which `which` names; InputError also where it is of no size that is allowed, or has another one that does
+        not vary."""
+        for (name, tensor), (_, first), dims in zip(example.inputs, self.first.inputs, self.dims):
+            if tensor.dtype != first.dtype:
+                raise InputError(f"input '{name}' of {which} is {tensor.dtype}, of sample 0 {first.dtype}", "invalid argument")
+            for dim, extent in enumerate(dims):
+                if extent.symbol < 0 and tensor.shape[dim] != first.shape[dim]:
+                    raise InputError(f"input '{name}', dim {dim} is {first.shape[dim]} in sample 0 and {tensor.shape[dim]} in {which}, and dynamic does not name "
+                                     "it", "invalid argument")
+        point = self.point_of(example)
+        for symbol, size in zip(self.symbols, point):
+            if not symbol.least <= size <= symbol.most or size % symbol.multiple:
+                raise InputError(f"'{symbol.name}' is {size} in {which}, and the program takes {symbol.text()}", "invalid argument")
+        return point
 
     def text(self, point):
         return ", ".join(f"{symbol.name}={size}" for symbol, size in zip(self.symbols, point))

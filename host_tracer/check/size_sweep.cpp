@@ -1,0 +1,192 @@
+#include "host_tracer/check/size_sweep.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "host_tracer/capture/capture.h"
+#include "host_tracer/check/altered_inputs.h"
+#include "host_tracer/check/bound.h"
+#include "host_tracer/check/bundle_runner.h"
+#include "host_tracer/check/eager_wobble.h"
+#include "host_tracer/check/result_kinds.h"
+#include "host_tracer/dynamic/sweep_points.h"
+#include "host_tracer/sized_traces.h"
+
+namespace lazyrt {
+namespace {
+
+/// How many times the bound a difference has to be for a suspicion: one evaluation of the program
+/// does not show all that rounding does.
+constexpr double kFar = 16;
+constexpr int kPlaces = 8;             ///< by which the inputs of that evaluation differ
+constexpr double kMostLearning = 0.4;  ///< of the sweep's seconds, for the paths that are known
+
+bool is_far(const at::Tensor& ours, const at::Tensor& eager, const Wobble& wobble) {
+  const Comparison comparison = compare_results(ours, eager, wobble);
+  return !comparison.ok && comparison.of_bound > kFar;
+}
+
+using Inputs = std::vector<SampleTensor>;
+
+/// Larger numbers in place of an input's; of whole ones no two are the same.
+at::Tensor enlarged(const at::Tensor& t, int64_t factor, int64_t step) {
+  if (t.scalar_type() == at::kBool) return t;
+  if (!at::isIntegralType(t.scalar_type(), /*includeBool=*/false)) return t * 30 + 7.5;
+  const at::Tensor counted = at::arange(t.numel(), at::kLong).view(t.sizes());
+  return (t * factor + counted * step).to(t.scalar_type());
+}
+
+class Sweep {
+ public:
+  Sweep(BundleRunner& runner, const Trace& sample, const SizeSweepOptions& options)
+      : runner_(runner), sample_(sample), program_(*sample.eager), options_(options) {
+    find_larger_numbers();
+  }
+
+  /// The paths that the program takes at these points; none are followed where that takes long.
+  void learn_paths(const std::vector<SizePoint>& points, const DynamicShapes& shapes) {
+    if (!program_.follow_paths) return;
+    program_.follow_paths();
+    const auto begin = std::chrono::steady_clock::now();
+    for (const SizePoint& point : points) {
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+      if (spent.count() > kMostLearning * options_.seconds) return;
+      const auto row = row_at(point, shapes);
+      for (size_t i = 0; row && i < row->size(); ++i) {
+        if (!program_.call((*row)[i], i == 0).raised.empty()) break;
+        program_.learn_path();
+      }
+    }
+    follows_ = true;
+  }
+
+  /// Nothing: one of both does not take this size.
+  std::optional<bool> parts_at(const SizePoint& point, const DynamicShapes& shapes) {
+    const auto row = row_at(point, shapes);
+    if (!row) return std::nullopt;
+    for (size_t i = 0; i < row->size(); ++i) {
+      const EagerRun eager = program_.call((*row)[i], i == 0);
+      const bool is_known = !follows_ || program_.knows_path();
+      const auto ours = eager.raised.empty() ? runner_.run((*row)[i], i == 0)
+                                             : Failure{Error::kUnsupported, eager.raised};
+      if (!ours.ok()) return i == 0 ? std::nullopt : std::optional<bool>(false);
+      if (!is_known) return true;
+      bool moved = false;
+      const bool parts = far_apart(ours->outputs, eager, [&] {
+        moved = true;
+        return moved_run(*row, i);
+      });
+      if (parts || moved) return parts;
+    }
+    return false;
+  }
+
+ private:
+  std::optional<std::vector<Inputs>> row_at(const SizePoint& point,
+                                            const DynamicShapes& shapes) const {
+    auto inputs = inputs_at(point, shapes, sample_);
+    if (!inputs.ok()) return std::nullopt;
+    std::vector<Inputs> row = {*inputs};
+    if (larger_) row.push_back(larger(*inputs));
+    row.push_back(std::move(*inputs));
+    return row;
+  }
+
+  Inputs larger(const Inputs& inputs) const {
+    Inputs made;
+    for (const SampleTensor& input : inputs)
+      made.push_back(to_sample(enlarged(from_sample(input), larger_->first, larger_->second)));
+    return made;
+  }
+
+  /// The largest that the program takes at the sample's sizes.
+  void find_larger_numbers() {
+    constexpr std::pair<int64_t, int64_t> kWays[] = {{7, 5}, {3, 1}, {1, 0}};
+    for (const auto& way : kWays) {
+      larger_ = way;
+      program_.call(sample_.sample_inputs, true);
+      if (program_.call(larger(sample_.sample_inputs), false).raised.empty()) return;
+    }
+    larger_.reset();
+  }
+
+  /// The call at place `last` of a row whose inputs differ in the last places.
+  EagerRun moved_run(const std::vector<Inputs>& row, size_t last) const {
+    EagerRun run;
+    for (size_t i = 0; i <= last; ++i) {
+      Inputs moved;
+      for (const SampleTensor& input : row[i])
+        moved.push_back(to_sample(nudged(from_sample(input), kPlaces, options_.seed, false)));
+      run = program_.call(moved, i == 0);
+    }
+    return run;
+  }
+
+  BundleRunner& runner_;
+  const Trace& sample_;
+  const EagerReference& program_;
+  const SizeSweepOptions& options_;
+  std::optional<std::pair<int64_t, int64_t>> larger_;  ///< see enlarged
+  bool follows_ = false;
+};
+
+}  // namespace
+
+bool far_apart(const std::vector<ResultValue>& ours, const EagerRun& eager,
+               const std::function<EagerRun()>& moved) {
+  if (!eager.other_structure.empty() || ours.size() != eager.outputs.size()) return true;
+  std::optional<EagerRun> other;
+  for (size_t i = 0; i < ours.size(); ++i) {
+    const ResultValue wanted = in_kind_of(ours[i], eager.outputs[i]);
+    if (!other_kind(ours[i], wanted).empty()) return true;
+    if (!is_tensor(ours[i])) continue;
+    const at::Tensor x = from_sample(ours[i].tensor), y = from_sample(wanted.tensor);
+    if (!is_far(x, y, {})) continue;
+    if (!other) other = moved();
+    if (other->outputs.size() != ours.size()) return false;  // the program itself goes elsewhere
+    const ResultValue also = in_kind_of(ours[i], other->outputs[i]);
+    if (!other_kind(ours[i], also).empty()) return false;
+    Wobble wobble;
+    learn_from(y, y, kPlaces, wobble);
+    learn_from(y, from_sample(also.tensor), kPlaces, wobble);
+    wobble.whole = false;
+    if (is_far(x, y, wobble)) return true;
+  }
+  return false;
+}
+
+Outcome<SizeSweep> sweep_sizes(const LoadedBundle& bundle, const Trace& sample,
+                               const DynamicExport& sizes, const std::vector<SizePoint>& tried,
+                               const SizeSweepOptions& options) {
+  const at::NoGradGuard no_grad;
+  const auto begin = std::chrono::steady_clock::now();
+  NumberGroups numbers, together;
+  if (sample.eager->numbers) numbers = sample.eager->numbers();
+  if (sample.eager->together) together = sample.eager->together();
+  const auto points = sweep_points(sizes.shapes, sizes.sample, numbers, together);
+  const std::set<SizePoint> known(tried.begin(), tried.end());
+  auto runner = BundleRunner::make(bundle.program());
+  if (!runner.ok()) return runner.failure();
+  Sweep sweep(**runner, sample, options);
+  sweep.learn_paths(tried, sizes.shapes);
+  SizeSweep found;
+  for (size_t i = 0; i < points.size() && found.parting.size() < options.most_parting; ++i) {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    if (spent.count() > options.seconds) {
+      found.left = points.size() - i;
+      break;
+    }
+    if (options.progress) options.progress(i, points.size());
+    if (known.count(points[i]) > 0) continue;
+    const auto parts = sweep.parts_at(points[i], sizes.shapes);
+    if (parts) (*parts ? found.parting : found.alike).push_back(points[i]);
+  }
+  return found;
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,48 @@
+#pragma once
+
+// A bundle beside its program at many sizes. It finds what captures at some sizes do not show: a
+// program that does something else at one size. Free of LibTorch types.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host_tracer/capture/eager_reference.h"
+#include "host_tracer/exporter.h"
+#include "host_tracer/report/loaded_bundle.h"
+#include "host_tracer/support/outcome.h"
+
+namespace lazyrt {
+
+struct SizeSweepOptions {
+  double seconds = 5;
+  size_t most_parting = 8;  ///< points that are told at once
+  uint64_t seed = 1;        ///< of inputs that differ in their last places
+  /// Called at each point. May throw; it goes through.
+  std::function<void(size_t done, size_t total)> progress;
+};
+
+struct SizeSweep {
+  std::vector<SizePoint> alike;    ///< points at which both give the same
+  std::vector<SizePoint> parting;  ///< where they are far apart, or the program's path is new
+  size_t left = 0;                 ///< points for which there was no time
+};
+
+/// Whether results are further apart than rounding is likely to take them: a suspicion, which the
+/// check has to confirm. `moved` gives the program's results for inputs that differ in the last
+/// places; it is asked only where it matters.
+bool far_apart(const std::vector<ResultValue>& ours, const EagerRun& eager,
+               const std::function<EagerRun()>& moved);
+
+/// Runs the bundle and the program of `sample` at sweep_points, beside those `tried`, on the
+/// sample's inputs as they are stretched, after a reset, then on larger numbers, then on the first
+/// again. Where the program can say which path it takes, one that it takes at none of the points
+/// `tried` is a suspicion as well. Sizes that one of both refuses are left out. Ends after some
+/// seconds, or where it has found some points. Fails where the bundle cannot be run at all.
+/// REQUIRES: sample.eager.
+Outcome<SizeSweep> sweep_sizes(const LoadedBundle& bundle, const Trace& sample,
+                               const DynamicExport& sizes, const std::vector<SizePoint>& tried,
+                               const SizeSweepOptions& options);
+
+}  // namespace lazyrt
