@@ -27,6 +27,7 @@ constexpr int kPlaces = 8;             ///< by which the inputs of that evaluati
 constexpr double kMostLearning = 0.4;  ///< of the sweep's seconds, for the paths that are known
 
 bool is_far(const at::Tensor& ours, const at::Tensor& eager, const Wobble& wobble) {
+  if (at::equal(ours, eager)) return false;  // most are, and the rest takes its time
   const Comparison comparison = compare_results(ours, eager, wobble);
   return !comparison.ok && comparison.of_bound > kFar;
 }

@@ -1,6 +1,7 @@
 #include "host_tracer/dynamic/sweep_points.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
 #include <random>
 #include <set>
@@ -36,7 +37,7 @@ class SweepPoints {
   void add_group(const std::vector<int64_t>& numbers) {
     std::set<int64_t> group;
     std::copy_if(numbers.begin(), numbers.end(), std::inserter(group, group.end()), is_size);
-    add_sizes(group);
+    add_sizes(group, {-1, 0, 1});
     for (size_t i = 0; i < symbols_.size(); ++i) {
       for (size_t j = i + 1; j < symbols_.size(); ++j) add_areas(i, j, group);
     }
@@ -47,8 +48,8 @@ class SweepPoints {
         std::all_of(symbols_.begin(), symbols_.end(),
                     [](const DimSymbol& symbol) { return symbol.count() <= int64_t{kMostAtOnce}; });
     if (all_are_tried) return;
-    add_sizes(composed(numbers));
-    add_sizes(liked());
+    add_sizes(composed(numbers), {0});
+    add_sizes(liked(), {0});
   }
 
   void add_all_sizes() {
@@ -133,13 +134,13 @@ class SweepPoints {
     }
   }
 
-  /// Where an extent is one of the numbers, one less or one more.
-  void add_sizes(const std::set<int64_t>& numbers) {
+  /// Where an extent is one of the numbers, or as far beside it.
+  void add_sizes(const std::set<int64_t>& numbers, std::initializer_list<int64_t> beside) {
     for (size_t i = 0; i < symbols_.size(); ++i) {
       std::set<SizePoint> points;
       for (const DimExtent& extent : extents_[i]) {
         for (const int64_t number : numbers) {
-          for (const int64_t more : {-1, 0, 1}) {
+          for (const int64_t more : beside) {
             const auto size = extent.solve(number + more);
             if (size && symbols_[i].holds(*size)) points.insert(with(i, *size));
           }
