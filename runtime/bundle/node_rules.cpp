@@ -108,12 +108,14 @@ Fault check_input(const MethodCheck& c, const OpDef& def, size_t operand, int32_
   return {};
 }
 
-Fault check_inputs(MethodCheck* c, const OpDef& def, int32_t index, Scratch* scratch) {
-  const auto ids = ints_of(c->node(index).inputs());
+Fault check_inputs(MethodCheck* c, const OpDef& def, int32_t index, Span<const int32_t> ids,
+                   Scratch* scratch) {
   for (size_t i = 0; i < ids.size(); ++i) {
     LAZYRT_RETURN_IF_ERROR(check_input(*c, def, i, ids[i]));
-    scratch->inputs[i] = TensorSpec();
-    if (ids[i] < 0) continue;
+    if (ids[i] < 0) {
+      scratch->inputs[i] = TensorSpec();
+      continue;
+    }
     ValueFacts& facts = c->values[static_cast<size_t>(ids[i])];
     if (facts.last_use < index) facts.last_use = index;
     scratch->inputs[i] = facts.spec;
@@ -121,8 +123,7 @@ Fault check_inputs(MethodCheck* c, const OpDef& def, int32_t index, Scratch* scr
   return {};
 }
 
-Fault check_outputs(MethodCheck* c, int32_t index) {
-  const auto ids = ints_of(c->node(index).outputs());
+Fault check_outputs(MethodCheck* c, int32_t index, Span<const int32_t> ids) {
   for (size_t i = 0; i < ids.size(); ++i) {
     if (!c->is_value(ids[i])) {
       return bad_bundle("output %zu: there is no value %d, the method has %zu", i, ids[i],
@@ -198,8 +199,8 @@ Fault check_node(MethodCheck* c, int32_t index, Scratch* scratch) {
   LAZYRT_RETURN_IF_ERROR(check_op(*c, node, &entry));
   if (!has_aligned_attributes(node)) return bad_bundle("an attribute of it is not aligned");
   LAZYRT_RETURN_IF_ERROR(check_operand_count(*entry->def, node));
-  LAZYRT_RETURN_IF_ERROR(check_inputs(c, *entry->def, index, scratch));
-  LAZYRT_RETURN_IF_ERROR(check_outputs(c, index));
+  LAZYRT_RETURN_IF_ERROR(check_inputs(c, *entry->def, index, ints_of(node.inputs()), scratch));
+  LAZYRT_RETURN_IF_ERROR(check_outputs(c, index, ints_of(node.outputs())));
   LAZYRT_RETURN_IF_ERROR(check_inferred(c, *entry->def, node, scratch));
   LAZYRT_RETURN_IF_ERROR(check_kept(*c, *entry, node, *scratch));
   return check_work(*c, *entry->def, node, *scratch);

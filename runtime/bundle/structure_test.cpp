@@ -42,8 +42,8 @@ bool flatc_says(Span<const uint8_t> metadata) {
   return verifier.VerifyBuffer<fb::Bundle>(nullptr);
 }
 
-/// A method with something in each field that a table has.
-Metadata full_metadata() {
+/// A method with something in each field that a table has, and so many nodes of each operator.
+Metadata full_metadata(int of_each = 1) {
   test::BundleParts parts = test::tiny_bundle();
   test::add_state(parts);
   test::add_real_guard(parts).text = "bool(x > 0)";
@@ -55,7 +55,9 @@ Metadata full_metadata() {
   auto literal = std::make_unique<fb::LiteralT>();
   literal->name = "n";
   test::method(parts).literals.push_back(std::move(literal));
-  for (int kind = 1; kind <= static_cast<int>(fb::OpAttrs::MAX); ++kind) {
+  constexpr int kKinds = static_cast<int>(fb::OpAttrs::MAX);
+  for (int i = 0; i < of_each * kKinds; ++i) {
+    const int kind = i % kKinds + 1;
     auto node = std::make_unique<fb::NodeT>();
     node->op.type = static_cast<fb::OpAttrs>(kind);
     switch (node->op.type) {
@@ -80,6 +82,11 @@ Metadata full_metadata() {
   builder.ForceDefaults(true);
   builder.Finish(fb::Bundle::Pack(builder, &parts.bundle), fb::BundleIdentifier());
   return Metadata({builder.GetBufferPointer(), builder.GetSize()});
+}
+
+template <class T>
+const flatbuffers::Table& table_of(const T& t) {
+  return reinterpret_cast<const flatbuffers::Table&>(t);
 }
 
 bool is_structure(Span<const uint8_t> bytes) {
@@ -124,12 +131,59 @@ TEST(Structure, EveryChangedByteIsJudgedAsByFlatc) {
   EXPECT_GT(damaged, metadata.size() / 4);
 }
 
+/// Tables that have one vtable, read as those of each operator: what was found of one does not hold
+/// for another kind.
+TEST(Structure, AttributesOfOtherOperatorsAreJudgedAsByFlatc) {
+  Metadata metadata = full_metadata(2);
+  const Span<const uint8_t> bytes = metadata.first(metadata.size());
+  size_t damaged = 0;
+  for (const fb::Node* node : *fb::GetBundle(metadata.data())->methods()->Get(0)->nodes()) {
+    const uint8_t* field = table_of(*node).GetAddressOf(fb::Node::VT_OP_TYPE);
+    ASSERT_NE(field, nullptr);
+    uint8_t& type = metadata.data()[field - metadata.data()];
+    const uint8_t kept = type;
+    for (type = 0; type <= static_cast<uint8_t>(fb::OpAttrs::MAX) + 1; ++type) {
+      SCOPED_TRACE("operator " + std::to_string(kept) + " as " + std::to_string(type));
+      expect_agreement(bytes);
+      damaged += is_structure(bytes) ? 0 : 1;
+    }
+    type = kept;
+  }
+  EXPECT_GT(damaged, 0u);
+}
+
+/// The same table 4 bytes on, and another one's vtable at it: its numbers are aligned no more.
+TEST(Structure, OtherVtablesAreJudgedAsByFlatc) {
+  Metadata metadata = full_metadata(2);
+  const Span<const uint8_t> bytes = metadata.first(metadata.size());
+  const auto& values = *fb::GetBundle(metadata.data())->methods()->Get(0)->values();
+  for (const fb::Value* value : values) {
+    const auto at = static_cast<size_t>(reinterpret_cast<const uint8_t*>(value) - metadata.data());
+    for (const fb::Value* other : values) {
+      for (const int moved : {-8, -4, 4, 8}) {
+        Metadata changed(bytes);
+        const size_t to = at + static_cast<size_t>(moved);
+        const auto vtable = static_cast<int32_t>(
+            to - static_cast<size_t>(table_of(*other).GetVTable() - metadata.data()));
+        std::memcpy(changed.data() + to, &vtable, sizeof(vtable));
+        const auto* entry = reinterpret_cast<const uint8_t*>(values.Data());
+        size_t i = 0;
+        while (values.Get(static_cast<uint32_t>(i)) != value) ++i;
+        const size_t place = static_cast<size_t>(entry - metadata.data()) + 4 * i;
+        const auto ahead = static_cast<uint32_t>(to - place);
+        std::memcpy(changed.data() + place, &ahead, sizeof(ahead));
+        expect_agreement(changed.first(changed.size()));
+      }
+    }
+  }
+}
+
 TEST(Structure, WordsOfAllKindsAreJudgedAsByFlatc) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 generator(seed);
   const auto random = [&] { return static_cast<uint32_t>(generator()); };
-  Metadata metadata = full_metadata();
+  Metadata metadata = full_metadata(2);
   const auto words = static_cast<uint32_t>(metadata.size() / 4);
   for (int round = 0; round < 20000; ++round) {
     const size_t at = random() % words * 4;
