@@ -14,8 +14,8 @@ using flatbuffers::uoffset_t;
 using flatbuffers::voffset_t;
 
 constexpr size_t kMaxFields = 32;
-/// Vtables that are remembered.
-constexpr size_t kSeen = 32;
+/// Vtables that are remembered, on the stack.
+constexpr size_t kSeen = 16;
 
 /// A table's fields. Those that lead to tables name theirs by its place in `tables`.
 struct Layout {
@@ -56,17 +56,18 @@ constexpr Layout LayoutOf<Table>::kLayout = {{kLists.fields}, kLists.tables};
 
 /// What was found of a table: the same as of others of its kind at its vtable, as most tables are.
 struct Seen {
-  Span<const Field> fields;
+  const Field* fields = nullptr;
   size_t vtable = 0;
-  uint32_t at = 0;          ///< where it is, as far as its alignment goes
-  uint32_t alignment = 0;   ///< the greatest of its numbers - 1
   uint32_t end = 0;         ///< of its last field
-  uint32_t stored = 0;      ///< bytes of all its fields
   uint32_t references = 0;  ///< bit i: field i is there, and leads elsewhere
+  uint16_t stored = 0;      ///< bytes of all its fields
+  uint8_t field_count = 0;
+  uint8_t at = 0;         ///< where it is, as far as its alignment goes
+  uint8_t alignment = 0;  ///< the greatest of its numbers - 1
 
   bool is_of(size_t table, size_t its_vtable, const Layout& layout) const {
-    return vtable == its_vtable && fields.data() == layout.fields.data() &&
-           fields.size() == layout.fields.size() && ((table ^ at) & alignment) == 0;
+    return vtable == its_vtable && fields == layout.fields.data() &&
+           field_count == layout.fields.size() && ((table ^ at) & alignment) == 0;
   }
 };
 
@@ -126,7 +127,9 @@ class Structure {
         !holds(vtable, vtable_bytes)) {
       return false;
     }
-    *seen = {layout.fields, vtable, static_cast<uint32_t>(at)};
+    *seen = {layout.fields.data(), vtable};
+    seen->field_count = static_cast<uint8_t>(layout.fields.size());
+    seen->at = static_cast<uint8_t>(at);
     seen->stored = sizeof(soffset_t);
     for (size_t i = 0; i < layout.fields.size() && slot_of(i) < vtable_bytes; ++i) {
       const uint32_t offset = get<voffset_t>(vtable + slot_of(i));
@@ -135,8 +138,8 @@ class Structure {
       const uint32_t bytes = field.is_number() ? 1u << field.size() : sizeof(uoffset_t);
       if (((at + offset) & (bytes - 1)) != 0) return false;
       if (!field.is_number()) seen->references |= 1u << i;
-      seen->alignment |= bytes - 1;
-      seen->stored += bytes;
+      seen->alignment |= static_cast<uint8_t>(bytes - 1);
+      seen->stored = static_cast<uint16_t>(seen->stored + bytes);
       seen->end = std::max(seen->end, offset + bytes);
     }
     return true;

@@ -77,7 +77,7 @@ Fault check_value(MethodCheck* c, size_t id) {
   LAZYRT_RETURN_IF_ERROR(check_dtype(*c, id, value.dtype()));
   LAZYRT_RETURN_IF_ERROR(check_shape(*c, id, value.shape()));
   facts.spec = spec_of(value);
-  if (c->mode == CheckMode::kDerive) {
+  if (c->derives()) {
     if (!checked_bytes(facts.spec, &facts.bytes))
       return c->bad_value(id, "shape %s is too large", shape_text(facts.spec.shape).text);
   } else {
@@ -94,14 +94,13 @@ Fault check_value(MethodCheck* c, size_t id) {
 }  // namespace
 
 bool checked_bytes(const TensorSpec& spec, uint64_t* bytes) {
-  int64_t numel = 0, whole = 0;
-  const auto element = static_cast<int64_t>(dtype_size(spec.dtype));
-  if (!spec.shape.checked_numel(&numel) || __builtin_mul_overflow(numel, element, &whole) ||
-      whole > INT64_MAX / 4 || numel > INT64_MAX / 4) {
-    return false;
-  }
-  *bytes = dtype_bytes(spec.dtype, numel);
-  return true;
+  constexpr uint64_t kMost = INT64_MAX / 4;
+  int64_t count = 0;
+  if (!spec.shape.checked_numel(&count)) return false;
+  const auto numel = static_cast<uint64_t>(count);
+  const size_t bits = dtype_bits(spec.dtype);
+  *bytes = bits % 8 == 0 ? numel * (bits / 8) : numel / 2 + numel % 2;  // at most 2^64 - 8
+  return numel <= kMost && *bytes <= kMost;
 }
 
 Fault check_values(MethodCheck* check) {

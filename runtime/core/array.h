@@ -50,7 +50,7 @@ class Array : private Elements {
   T* data() { return static_cast<T*>(data_); }
   const T* data() const { return static_cast<const T*>(data_); }
   size_t size() const { return size_; }
-  uint64_t bytes() const { return size_ * sizeof(T); }
+  size_t bytes() const { return size_ * sizeof(T); }
   T& operator[](size_t i) { return data()[i]; }
   const T& operator[](size_t i) const { return data()[i]; }
   T* begin() { return data(); }
