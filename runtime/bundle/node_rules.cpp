@@ -27,11 +27,11 @@ struct Scratch {
 
 /// A node's operands: their values' ids, and their specs in the scratch.
 struct Operands {
-  Operands(const fb::Node& node, const Scratch& scratch)
+  Operands(const fb::Node& node, Scratch* scratch)
       : input_ids(ints_of(node.inputs())),
         output_ids(ints_of(node.outputs())),
-        inputs(const_cast<TensorSpec*>(scratch.inputs.data()), input_ids.size()),
-        outputs(const_cast<TensorSpec*>(scratch.outputs.data()), output_ids.size()) {}
+        inputs(scratch->inputs.data(), input_ids.size()),
+        outputs(scratch->outputs.data(), output_ids.size()) {}
 
   Span<const int32_t> input_ids;
   Span<const int32_t> output_ids;
@@ -198,7 +198,7 @@ Fault check_work(const MethodCheck& c, const OpDef& def, const fb::Node& node,
   return c.work->add_node(rule(attrs_of(node), operands.inputs, operands.outputs));
 }
 
-Fault check_node(MethodCheck* c, int32_t index, const Scratch& scratch) {
+Fault check_node(MethodCheck* c, int32_t index, Scratch* scratch) {
   const fb::Node& node = c->node(index);
   const Operands operands(node, scratch);
   if (!c->is_source(node.source())) return bad_bundle("there is no source %d", node.source());
@@ -265,7 +265,7 @@ Fault check_nodes(MethodCheck* check) {
   LAZYRT_RETURN_IF_ERROR(make_scratch(*check, &scratch));
   LAZYRT_RETURN_IF_ERROR(check_known_ops(*check));
   for (int32_t i = 0; i < check->node_count(); ++i) {
-    LAZYRT_RETURN_IF_ERROR(check->at_node(i, check_node(check, i, scratch)));
+    LAZYRT_RETURN_IF_ERROR(check->at_node(i, check_node(check, i, &scratch)));
   }
   return check_all_made(*check);
 }
