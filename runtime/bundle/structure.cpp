@@ -13,7 +13,6 @@ using flatbuffers::soffset_t;
 using flatbuffers::uoffset_t;
 using flatbuffers::voffset_t;
 
-constexpr size_t kMaxFields = 32;
 /// Vtables that are remembered, on the stack.
 constexpr size_t kSeen = 16;
 
@@ -26,7 +25,7 @@ struct Layout {
 template <class Table>
 struct LayoutOf {
   static constexpr size_t kCount = layout::field_count<Table>();
-  static_assert(kCount <= kMaxFields);
+  static_assert(kCount <= kMostFields);
   /// Only those that lead to tables have one; the list has one more, so that it is not empty.
   struct Lists {
     Field fields[kCount] = {};

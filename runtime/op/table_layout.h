@@ -37,6 +37,9 @@ class Field {
   uint8_t code_ = 0;
 };
 
+/// Of one table: a field is a bit of 32.
+constexpr size_t kMostFields = 32;
+
 /// The slot of a field in vtables.
 constexpr flatbuffers::voffset_t slot_of(size_t field) {
   return static_cast<flatbuffers::voffset_t>(4 + 2 * field);
