@@ -102,17 +102,17 @@ class Checksum64 {
     Checksum64 last = *this;
     std::memset(last.buffer_ + pending_, 0, kStripe - pending_);
     last.stripe(last.buffer_);
-    uint64_t h = total_ * kPrime2;
-    for (uint64_t lane : last.lanes_) h = rotate(h ^ lane, 27) * kPrime1 + kPrime3;
-    h ^= h >> 33;
-    h *= kPrime2;
-    return h ^ (h >> 29);
+    return last.mixed(total_);
   }
 
   static uint64_t of(const void* data, size_t bytes) {
     Checksum64 c;
-    c.update(data, bytes);
-    return c.value();
+    const auto* p = static_cast<const uint8_t*>(data);
+    size_t left = bytes;
+    for (; left >= kStripe; left -= kStripe, p += kStripe) c.stripe(p);
+    std::memcpy(c.buffer_, p, left);
+    c.stripe(c.buffer_);
+    return c.mixed(bytes);
   }
 
  private:
@@ -129,6 +129,14 @@ class Checksum64 {
       std::memcpy(&word, p + 8 * i, 8);
       lanes_[i] = rotate(lanes_[i] + word * kPrime2, 31) * kPrime1;
     }
+  }
+
+  uint64_t mixed(uint64_t total) const {
+    uint64_t h = total * kPrime2;
+    for (uint64_t lane : lanes_) h = rotate(h ^ lane, 27) * kPrime1 + kPrime3;
+    h ^= h >> 33;
+    h *= kPrime2;
+    return h ^ (h >> 29);
   }
 
   uint64_t lanes_[4] = {kPrime1, kPrime2, kPrime3, 0};

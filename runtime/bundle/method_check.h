@@ -5,6 +5,7 @@
 #include "lazyrt/runtime.h"
 #include "runtime/bundle/reader.h"
 #include "runtime/core/array.h"
+#include "runtime/core/profile.h"
 
 namespace lazyrt {
 
@@ -67,6 +68,7 @@ struct MethodCheck {
   Array<ValueFacts> values;
 
   const char* name() const { return text_of(method.name()); }
+  bool derives() const { return kDynamicShapes && mode == CheckMode::kDerive; }
   int32_t node_count() const { return static_cast<int32_t>(count_of(method.nodes())); }
   const fb::Node& node(int32_t i) const { return *method.nodes()->Get(static_cast<uint32_t>(i)); }
   const fb::Value& value(size_t i) const { return *method.values()->Get(static_cast<uint32_t>(i)); }
@@ -81,8 +83,9 @@ struct MethodCheck {
   template <size_t N, class... Args>
   __attribute__((always_inline)) Fault bad_value(size_t id, const char (&format)[N],
                                                  const Args&... args) const {
-    return Fault(Error::kInvalidBundle, format, args...).with_context("value %zu", id);
+    return at_value(id, Fault(Error::kInvalidBundle, format, args...));
   }
+  Fault at_value(size_t id, Fault fault) const;
 #endif
   /// `status` at this node, with its op and source line; ok stays ok.
   Fault at_node(int32_t node, const Fault& status) const;

@@ -25,6 +25,20 @@ struct Scratch {
   Array<TensorSpec> outputs;
 };
 
+/// A node's operands: their values' ids, and their specs in the scratch.
+struct Operands {
+  Operands(const fb::Node& node, Scratch* scratch)
+      : input_ids(ints_of(node.inputs())),
+        output_ids(ints_of(node.outputs())),
+        inputs(scratch->inputs.data(), input_ids.size()),
+        outputs(scratch->outputs.data(), output_ids.size()) {}
+
+  Span<const int32_t> input_ids;
+  Span<const int32_t> output_ids;
+  Span<TensorSpec> inputs;
+  Span<TensorSpec> outputs;
+};
+
 /// `a`, `b` and `c` make the name of what is missing.
 Fault not_built(const OpTable& ops, const char* a, const char* b, const char* c) {
   if (ops.selection == nullptr) {
@@ -55,36 +69,32 @@ Fault check_op(const MethodCheck& c, const fb::Node& node, const OpEntry** entry
 
 /// A selective build was made for every type that the node's operands and results have.
 Fault check_kept(const MethodCheck& c, const OpEntry& op, const fb::Node& node,
-                 const Scratch& scratch) {
+                 const Operands& operands) {
   if (op.kept == nullptr) return {};
   const OpFunctions& functions = op.def->functions;
   const int function = functions.number == nullptr ? 0 : functions.number(attrs_of(node));
   const char* name = functions.number == nullptr ? op.name : functions.names()[function];
   const uint32_t types = op.types_of(function);
   if (types == 0) return not_built(c.ops, "function ", name, "");
-  const auto refuse = [&](const Array<TensorSpec>& specs, size_t count) -> Fault {
-    for (size_t i = 0; i < count; ++i) {
-      const auto type = static_cast<unsigned>(specs[i].dtype);
-      if (specs[i].present() && (types >> type & 1) == 0)
-        return not_built(c.ops, dtype_name(specs[i].dtype), " of ", name);
+  for (const Span<TensorSpec>& specs : {operands.inputs, operands.outputs}) {
+    for (const TensorSpec& spec : specs) {
+      if (spec.present() && (types >> static_cast<unsigned>(spec.dtype) & 1) == 0)
+        return not_built(c.ops, dtype_name(spec.dtype), " of ", name);
     }
-    return {};
-  };
-  LAZYRT_RETURN_IF_ERROR(refuse(scratch.inputs, count_of(node.inputs())));
-  return refuse(scratch.outputs, count_of(node.outputs()));
+  }
+  return {};
 }
 
-Fault check_operand_count(const OpDef& def, const fb::Node& node) {
-  const auto inputs = static_cast<int64_t>(count_of(node.inputs()));
-  const auto outputs = static_cast<int64_t>(count_of(node.outputs()));
+/// REQUIRES: there are no more than kBundleMaxOperands.
+Fault check_operand_count(const OpDef& def, const fb::Node& node, const Operands& operands) {
+  const auto inputs = static_cast<int>(operands.inputs.size());
+  const auto outputs = static_cast<int>(operands.outputs.size());
   if (inputs < def.min_inputs || (def.max_inputs >= 0 && inputs > def.max_inputs)) {
-    return bad_bundle("%lld inputs, the operator takes %d to %d", static_cast<long long>(inputs),
-                      def.min_inputs, def.max_inputs);
+    return bad_bundle("%d inputs, the operator takes %d to %d", inputs, def.min_inputs,
+                      def.max_inputs);
   }
-  if (outputs != def.outputs) {
-    return bad_bundle("%lld outputs, the operator has %d", static_cast<long long>(outputs),
-                      def.outputs);
-  }
+  if (outputs != def.outputs)
+    return bad_bundle("%d outputs, the operator has %d", outputs, def.outputs);
   const fb::CustomOp* custom = node.op_as_CustomOp();
   if (custom != nullptr && custom->outputs() != static_cast<uint32_t>(def.outputs)) {
     return bad_bundle("the bundle's custom operator has %u outputs, the table's %d",
@@ -108,21 +118,22 @@ Fault check_input(const MethodCheck& c, const OpDef& def, size_t operand, int32_
   return {};
 }
 
-Fault check_inputs(MethodCheck* c, const OpDef& def, int32_t index, Scratch* scratch) {
-  const auto ids = ints_of(c->node(index).inputs());
+Fault check_inputs(MethodCheck* c, const OpDef& def, int32_t index, const Operands& operands) {
+  const Span<const int32_t> ids = operands.input_ids;
   for (size_t i = 0; i < ids.size(); ++i) {
     LAZYRT_RETURN_IF_ERROR(check_input(*c, def, i, ids[i]));
-    scratch->inputs[i] = TensorSpec();
-    if (ids[i] < 0) continue;
+    if (ids[i] < 0) {
+      operands.inputs[i] = TensorSpec();
+      continue;
+    }
     ValueFacts& facts = c->values[static_cast<size_t>(ids[i])];
     if (facts.last_use < index) facts.last_use = index;
-    scratch->inputs[i] = facts.spec;
+    operands.inputs[i] = facts.spec;
   }
   return {};
 }
 
-Fault check_outputs(MethodCheck* c, int32_t index) {
-  const auto ids = ints_of(c->node(index).outputs());
+Fault check_outputs(MethodCheck* c, int32_t index, Span<const int32_t> ids) {
   for (size_t i = 0; i < ids.size(); ++i) {
     if (!c->is_value(ids[i])) {
       return bad_bundle("output %zu: there is no value %d, the method has %zu", i, ids[i],
@@ -157,18 +168,16 @@ Fault derive_output(MethodCheck* c, size_t output, size_t id, const TensorSpec& 
                     shape_text(spec.shape).text);
 }
 
-Fault check_inferred(MethodCheck* c, const OpDef& def, const fb::Node& node, Scratch* scratch) {
-  const auto ids = ints_of(node.outputs());
-  for (size_t i = 0; i < ids.size(); ++i) scratch->outputs[i] = TensorSpec();
-  const Span<const TensorSpec> inputs(scratch->inputs.data(), count_of(node.inputs()));
-  const Span<TensorSpec> outputs(scratch->outputs.data(), ids.size());
-  const Fault status = def.infer(attrs_of(node), inputs, outputs);
+Fault check_inferred(MethodCheck* c, const OpDef& def, const fb::Node& node,
+                     const Operands& operands) {
+  for (TensorSpec& spec : operands.outputs) spec = TensorSpec();
+  const Fault status = def.infer(attrs_of(node), operands.inputs, operands.outputs);
   if (status.error() == Error::kUnsupported) return status;
   if (!status.ok()) return status.as(Error::kInvalidBundle);
-  for (size_t i = 0; i < ids.size(); ++i) {
-    const TensorSpec& made = outputs[i];
-    const auto id = static_cast<size_t>(ids[i]);
-    if (c->mode == CheckMode::kDerive) {
+  for (size_t i = 0; i < operands.outputs.size(); ++i) {
+    const TensorSpec& made = operands.outputs[i];
+    const auto id = static_cast<size_t>(operands.output_ids[i]);
+    if (c->derives()) {
       LAZYRT_RETURN_IF_ERROR(derive_output(c, i, id, made));
       continue;
     }
@@ -182,27 +191,26 @@ Fault check_inferred(MethodCheck* c, const OpDef& def, const fb::Node& node, Scr
   return {};
 }
 
-/// REQUIRES: check_inferred was ok, and filled the scratch.
+/// REQUIRES: check_inferred was ok, and filled the specs.
 Fault check_work(const MethodCheck& c, const OpDef& def, const fb::Node& node,
-                 const Scratch& scratch) {
-  const Span<const TensorSpec> inputs(scratch.inputs.data(), count_of(node.inputs()));
-  const Span<const TensorSpec> outputs(scratch.outputs.data(), count_of(node.outputs()));
+                 const Operands& operands) {
   const auto rule = def.work == nullptr ? work_by_size : def.work;
-  return c.work->add_node(rule(attrs_of(node), inputs, outputs));
+  return c.work->add_node(rule(attrs_of(node), operands.inputs, operands.outputs));
 }
 
 Fault check_node(MethodCheck* c, int32_t index, Scratch* scratch) {
   const fb::Node& node = c->node(index);
+  const Operands operands(node, scratch);
   if (!c->is_source(node.source())) return bad_bundle("there is no source %d", node.source());
   const OpEntry* entry = nullptr;
   LAZYRT_RETURN_IF_ERROR(check_op(*c, node, &entry));
   if (!has_aligned_attributes(node)) return bad_bundle("an attribute of it is not aligned");
-  LAZYRT_RETURN_IF_ERROR(check_operand_count(*entry->def, node));
-  LAZYRT_RETURN_IF_ERROR(check_inputs(c, *entry->def, index, scratch));
-  LAZYRT_RETURN_IF_ERROR(check_outputs(c, index));
-  LAZYRT_RETURN_IF_ERROR(check_inferred(c, *entry->def, node, scratch));
-  LAZYRT_RETURN_IF_ERROR(check_kept(*c, *entry, node, *scratch));
-  return check_work(*c, *entry->def, node, *scratch);
+  LAZYRT_RETURN_IF_ERROR(check_operand_count(*entry->def, node, operands));
+  LAZYRT_RETURN_IF_ERROR(check_inputs(c, *entry->def, index, operands));
+  LAZYRT_RETURN_IF_ERROR(check_outputs(c, index, operands.output_ids));
+  LAZYRT_RETURN_IF_ERROR(check_inferred(c, *entry->def, node, operands));
+  LAZYRT_RETURN_IF_ERROR(check_kept(*c, *entry, node, operands));
+  return check_work(*c, *entry->def, node, operands);
 }
 
 /// Sizes the scratch for the largest node, and pays for walking all operands.

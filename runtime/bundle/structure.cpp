@@ -1,5 +1,6 @@
 #include "runtime/bundle/structure.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/op/table_layout.h"
@@ -12,7 +13,10 @@ using flatbuffers::soffset_t;
 using flatbuffers::uoffset_t;
 using flatbuffers::voffset_t;
 
-/// A table's fields, and the tables behind those of them that have one, in their order.
+/// Vtables that are remembered, on the stack.
+constexpr size_t kSeen = 16;
+
+/// A table's fields. Those that lead to tables name theirs by its place in `tables`.
 struct Layout {
   Span<const Field> fields;
   const Layout* const* tables = nullptr;
@@ -21,33 +25,50 @@ struct Layout {
 template <class Table>
 struct LayoutOf {
   static constexpr size_t kCount = layout::field_count<Table>();
-  template <size_t... I>
+  static_assert(kCount <= kMostFields);
+  /// Only those that lead to tables have one; the list has one more, so that it is not empty.
   struct Lists {
-    static constexpr Field kFields[] = {layout::FieldOf<Table, I>::kField...};
-    /// Only those that have one are made; the list has one more, so that it is not empty.
-    struct Tables {
-      const Layout* list[sizeof...(I) + 1] = {};
-    };
-    template <size_t J>
-    static constexpr void add(Tables* tables, size_t* count) {
-      using Behind = typename layout::FieldOf<Table, J>::Table;
-      if constexpr (!std::is_void_v<Behind>) tables->list[(*count)++] = &LayoutOf<Behind>::kLayout;
-    }
-    static constexpr Tables make() {
-      Tables tables;
-      size_t count = 0;
-      (add<I>(&tables, &count), ...);
-      return tables;
-    }
-    static constexpr Tables kTables = make();
+    Field fields[kCount] = {};
+    const Layout* tables[kCount + 1] = {};
   };
+  template <size_t I>
+  static constexpr void add(Lists* lists, size_t* count) {
+    using Of = layout::FieldOf<Table, I>;
+    lists->fields[I] = Of::kField;
+    if constexpr (!std::is_void_v<typename Of::Table>) {
+      lists->fields[I] = Field(Of::kField.kind(), *count);
+      lists->tables[(*count)++] = &LayoutOf<typename Of::Table>::kLayout;
+    }
+  }
   template <size_t... I>
-  static constexpr Lists<I...> lists(std::index_sequence<I...>);
-  using Of = decltype(lists(std::make_index_sequence<kCount>()));
+  static constexpr Lists make(std::index_sequence<I...>) {
+    Lists lists;
+    size_t count = 0;
+    (add<I>(&lists, &count), ...);
+    return lists;
+  }
+  static constexpr Lists kLists = make(std::make_index_sequence<kCount>());
   static const Layout kLayout;
 };
 template <class Table>
-constexpr Layout LayoutOf<Table>::kLayout = {{Of::kFields}, Of::kTables.list};
+constexpr Layout LayoutOf<Table>::kLayout = {{kLists.fields}, kLists.tables};
+
+/// What was found of a table: the same as of others of its kind at its vtable, as most tables are.
+struct Seen {
+  const Field* fields = nullptr;
+  size_t vtable = 0;
+  uint32_t end = 0;         ///< of its last field
+  uint32_t references = 0;  ///< bit i: field i is there, and leads elsewhere
+  uint16_t stored = 0;      ///< bytes of all its fields
+  uint8_t field_count = 0;
+  uint8_t at = 0;         ///< where it is, as far as its alignment goes
+  uint8_t alignment = 0;  ///< the greatest of its numbers - 1
+
+  bool is_of(size_t table, size_t its_vtable, const Layout& layout) const {
+    return vtable == its_vtable && fields == layout.fields.data() &&
+           field_count == layout.fields.size() && ((table ^ at) & alignment) == 0;
+  }
+};
 
 /// Positions are counted from the first byte; as long as nothing was checked, they may be any.
 class Structure {
@@ -56,8 +77,8 @@ class Structure {
 
   bool check_root(const Layout& layout) {
     uoffset_t offset = 0;
-    return bytes_.size() >= FLATBUFFERS_MIN_BUFFER_SIZE && read_offset(0, &offset) &&
-           check_table(offset, layout);
+    return bytes_.size() >= FLATBUFFERS_MIN_BUFFER_SIZE && read(0, &offset) && offset != 0 &&
+           offset <= INT32_MAX && check_table(offset, layout);
   }
 
   bool check_table(size_t at, const Layout& layout) {
@@ -65,25 +86,17 @@ class Structure {
     soffset_t to_vtable = 0;
     if (!read(at, &to_vtable)) return false;
     const size_t vtable = at - static_cast<size_t>(to_vtable);
-    voffset_t vtable_bytes = 0;
-    if (!read(vtable, &vtable_bytes) || vtable_bytes % sizeof(voffset_t) != 0 ||
-        !holds(vtable, vtable_bytes)) {
+    Seen& seen = seen_[vtable / sizeof(voffset_t) % kSeen];
+    if ((!seen.is_of(at, vtable, layout) && !look_at(at, vtable, layout, &seen)) ||
+        seen.end > bytes_.size() - at) {
       return false;
     }
-    const Layout* const* next = layout.tables;
-    uint8_t tag = 0;
-    size_t stored = sizeof(soffset_t);
-    for (size_t i = 0; i < layout.fields.size(); ++i) {
-      const Field field = layout.fields[i];
-      const Layout* behind = field.has_table() ? *next++ : nullptr;
-      const bool is_stored = slot_of(i) < vtable_bytes;
-      const voffset_t offset = is_stored ? get<voffset_t>(vtable + slot_of(i)) : voffset_t{0};
-      if (offset != 0 && !check_field(at + offset, field, behind, tag)) return false;
-      if (offset != 0) stored += field.is_number() ? field.bytes() : sizeof(uoffset_t);
-      if (field.is_number()) tag = offset == 0 ? 0 : bytes_[at + offset];
+    walked_ += seen.stored;
+    for (uint32_t left = seen.references; left != 0; left &= left - 1) {
+      const auto i = static_cast<size_t>(__builtin_ctz(left));
+      if (!check_reference(at, vtable, i, layout)) return false;
     }
     --depth_;
-    walked_ += stored;
     return true;
   }
 
@@ -106,43 +119,66 @@ class Structure {
     *value = get<T>(at);
     return true;
   }
-  /// A position that is stored as how far it is behind `at`: neither at it nor before it.
-  bool read_offset(size_t at, uoffset_t* offset) const {
-    return read(at, offset) && *offset != 0 && *offset <= INT32_MAX && holds(at + *offset, 1);
+  /// All of a table but where its fields end, and what is behind its references.
+  bool look_at(size_t at, size_t vtable, const Layout& layout, Seen* seen) const {
+    voffset_t vtable_bytes = 0;
+    if (!read(vtable, &vtable_bytes) || vtable_bytes % sizeof(voffset_t) != 0 ||
+        !holds(vtable, vtable_bytes)) {
+      return false;
+    }
+    *seen = {layout.fields.data(), vtable};
+    seen->field_count = static_cast<uint8_t>(layout.fields.size());
+    seen->at = static_cast<uint8_t>(at);
+    seen->stored = sizeof(soffset_t);
+    for (size_t i = 0; i < layout.fields.size() && slot_of(i) < vtable_bytes; ++i) {
+      const uint32_t offset = get<voffset_t>(vtable + slot_of(i));
+      if (offset == 0) continue;
+      const Field field = layout.fields[i];
+      const uint32_t bytes = field.is_number() ? 1u << field.size() : sizeof(uoffset_t);
+      if (((at + offset) & (bytes - 1)) != 0) return false;
+      if (!field.is_number()) seen->references |= 1u << i;
+      seen->alignment |= static_cast<uint8_t>(bytes - 1);
+      seen->stored = static_cast<uint16_t>(seen->stored + bytes);
+      seen->end = std::max(seen->end, offset + bytes);
+    }
+    return true;
   }
 
-  /// `tag`: the number before the field, which says what table a union is.
-  bool check_field(size_t at, Field field, const Layout* behind, uint8_t tag) {
-    if (field.is_number()) return at % field.bytes() == 0 && holds(at, field.bytes());
-    uoffset_t offset = 0;
-    if (!read_offset(at, &offset)) return false;
-    at += offset;
+  /// What field i of the table leads to. REQUIRES: it was looked at.
+  bool check_reference(size_t table, size_t vtable, size_t i, const Layout& layout) {
+    size_t at = table + get<voffset_t>(vtable + slot_of(i));
+    const auto ahead = get<uoffset_t>(at);
+    if (ahead == 0 || ahead > INT32_MAX) return false;
+    at += ahead;
+    const Field field = layout.fields[i];
     switch (field.kind()) {
       case Field::Kind::kTable:
-        return check_table(at, *behind);
+        return check_table(at, *layout.tables[field.size()]);
       case Field::Kind::kTables:
-        return check_tables(at, *behind);
-      case Field::Kind::kUnion:
-        return check_operator(at, tag);
+        return check_tables(at, *layout.tables[field.size()]);
+      case Field::Kind::kUnion: {
+        const size_t tag = get<voffset_t>(vtable + slot_of(i - 1));
+        return check_operator(at, tag == 0 ? uint8_t{0} : bytes_[table + tag]);
+      }
       default:
-        return check_vector(at, field);
+        return check_vector(at, field.bytes(), field.kind() == Field::Kind::kString);
     }
   }
 
-  bool check_vector(size_t at, Field field) {
+  /// A string has a zero behind it.
+  bool check_vector(size_t at, size_t element, bool is_string) {
     uoffset_t count = 0;
-    const size_t element = field.bytes();
-    if (!read(at, &count) || count >= FLATBUFFERS_MAX_BUFFER_SIZE / element) return false;
+    if (!read(at, &count)) return false;
     at += sizeof(count);
-    const size_t bytes = count * element;
-    if (!holds(at - sizeof(count), sizeof(count) + bytes)) return false;
+    const uint64_t bytes = uint64_t{count} * element;
+    const uint64_t room = bytes_.size() - at;
+    if (bytes > room || (is_string && (bytes == room || bytes_[at + bytes] != 0))) return false;
     walked_ += bytes;
-    if (field.kind() != Field::Kind::kString) return true;
-    return holds(at + bytes, 1) && bytes_[at + bytes] == 0;
+    return true;
   }
 
   bool check_tables(size_t at, const Layout& layout) {
-    if (!check_vector(at, Field(Field::Kind::kNumbers, 2))) return false;
+    if (!check_vector(at, sizeof(uoffset_t), false)) return false;
     const auto count = get<uoffset_t>(at);
     for (uoffset_t i = 0; i < count; ++i) {
       at += sizeof(uoffset_t);
@@ -153,11 +189,12 @@ class Structure {
 
   bool check_operator(size_t at, uint8_t tag) {
     const auto kind = static_cast<fb::OpAttrs>(tag);
-    if (kind == fb::OpAttrs::NONE || kind > fb::OpAttrs::MAX) return true;
+    if (kind == fb::OpAttrs::NONE || kind > fb::OpAttrs::MAX) return holds(at, 1);
     return check_table(at, {fields_of(kind)});
   }
 
   const Span<const uint8_t> bytes_;
+  Seen seen_[kSeen];
   uint64_t walked_ = 0;
   uint32_t depth_ = 0;
   uint32_t tables_ = 0;

@@ -42,8 +42,8 @@ bool flatc_says(Span<const uint8_t> metadata) {
   return verifier.VerifyBuffer<fb::Bundle>(nullptr);
 }
 
-/// A method with something in each field that a table has.
-Metadata full_metadata() {
+/// A method with something in each field that a table has, and so many nodes of each operator.
+Metadata full_metadata(int of_each = 1) {
   test::BundleParts parts = test::tiny_bundle();
   test::add_state(parts);
   test::add_real_guard(parts).text = "bool(x > 0)";
@@ -55,7 +55,9 @@ Metadata full_metadata() {
   auto literal = std::make_unique<fb::LiteralT>();
   literal->name = "n";
   test::method(parts).literals.push_back(std::move(literal));
-  for (int kind = 1; kind <= static_cast<int>(fb::OpAttrs::MAX); ++kind) {
+  constexpr int kKinds = static_cast<int>(fb::OpAttrs::MAX);
+  for (int i = 0; i < of_each * kKinds; ++i) {
+    const int kind = i / of_each + 1;
     auto node = std::make_unique<fb::NodeT>();
     node->op.type = static_cast<fb::OpAttrs>(kind);
     switch (node->op.type) {
@@ -74,12 +76,18 @@ Metadata full_metadata() {
     }
     if (node->op.type == fb::OpAttrs::Slice) node->op.AsSlice()->starts = {1, 2};
     if (node->op.type == fb::OpAttrs::Reduce) node->op.AsReduce()->axes = {1};
+    if (node->op.type == fb::OpAttrs::Full) node->op.AsFull()->shape = {1, 2};
     test::method(parts).nodes.push_back(std::move(node));
   }
   flatbuffers::FlatBufferBuilder builder;
   builder.ForceDefaults(true);
   builder.Finish(fb::Bundle::Pack(builder, &parts.bundle), fb::BundleIdentifier());
   return Metadata({builder.GetBufferPointer(), builder.GetSize()});
+}
+
+template <class T>
+const flatbuffers::Table& table_of(const T& t) {
+  return reinterpret_cast<const flatbuffers::Table&>(t);
 }
 
 bool is_structure(Span<const uint8_t> bytes) {
@@ -124,12 +132,90 @@ TEST(Structure, EveryChangedByteIsJudgedAsByFlatc) {
   EXPECT_GT(damaged, metadata.size() / 4);
 }
 
+/// Tables that have one vtable, read as those of each operator: what was found of one does not hold
+/// for another kind.
+TEST(Structure, AttributesOfOtherOperatorsAreJudgedAsByFlatc) {
+  Metadata metadata = full_metadata(2);
+  const Span<const uint8_t> bytes = metadata.first(metadata.size());
+  size_t damaged = 0;
+  for (const fb::Node* node : *fb::GetBundle(metadata.data())->methods()->Get(0)->nodes()) {
+    const uint8_t* field = table_of(*node).GetAddressOf(fb::Node::VT_OP_TYPE);
+    ASSERT_NE(field, nullptr);
+    uint8_t& type = metadata.data()[field - metadata.data()];
+    const uint8_t kept = type;
+    for (type = 0; type <= static_cast<uint8_t>(fb::OpAttrs::MAX) + 1; ++type) {
+      SCOPED_TRACE("operator " + std::to_string(kept) + " as " + std::to_string(type));
+      expect_agreement(bytes);
+      damaged += is_structure(bytes) ? 0 : 1;
+    }
+    type = kept;
+  }
+  EXPECT_GT(damaged, 0u);
+}
+
+/// What was found of a table as another operator's, one without fields among them, is not said of
+/// the next one at its vtable.
+TEST(Structure, DamageBehindAnotherOperatorIsSeen) {
+  Metadata metadata = full_metadata(2);
+  const Span<const uint8_t> bytes = metadata.first(metadata.size());
+  const fb::Node* first = nullptr;
+  const fb::Node* second = nullptr;
+  for (const fb::Node* node : *fb::GetBundle(metadata.data())->methods()->Get(0)->nodes()) {
+    if (node->op_type() != fb::OpAttrs::Full) continue;
+    (first == nullptr ? first : second) = node;
+  }
+  ASSERT_NE(second, nullptr);
+  const auto& full = table_of(*second->op_as_Full());
+  ASSERT_EQ(table_of(*first->op_as_Full()).GetVTable(), full.GetVTable());
+  const auto place = [&](const uint8_t* at) -> uint8_t* {
+    return metadata.data() + (at - metadata.data());
+  };
+  uint8_t* shape = place(full.GetAddressOf(fb::Full::VT_SHAPE));
+  uint8_t* type = place(table_of(*first).GetAddressOf(fb::Node::VT_OP_TYPE));
+  shape[3] = 0x7f;
+  for (*type = 0; *type <= static_cast<uint8_t>(fb::OpAttrs::MAX) + 1; ++*type) {
+    EXPECT_FALSE(is_structure(bytes)) << "the first as operator " << int{*type};
+    expect_agreement(bytes);
+  }
+}
+
+/// The same table 4 bytes on: its number of 64 bits is aligned no more, at a vtable that was seen.
+TEST(Structure, TablesOfOneVtableAreAlignedEach) {
+  for (const fb::OpAttrs kind : {fb::OpAttrs::Unary, fb::OpAttrs::LayerNorm, fb::OpAttrs::BatchNorm,
+                                 fb::OpAttrs::TopK, fb::OpAttrs::Triangle}) {
+    SCOPED_TRACE(fb::EnumNameOpAttrs(kind));
+    Metadata metadata = full_metadata(2);
+    const Span<const uint8_t> bytes = metadata.first(metadata.size());
+    const auto position = [&](const void* part) {
+      return static_cast<size_t>(static_cast<const uint8_t*>(part) - metadata.data());
+    };
+    const fb::Node* second = nullptr;
+    for (const fb::Node* node : *fb::GetBundle(metadata.data())->methods()->Get(0)->nodes()) {
+      if (node->op_type() == kind) second = node;
+    }
+    ASSERT_NE(second, nullptr);
+    const auto* table = static_cast<const flatbuffers::Table*>(second->op());
+    const size_t at = position(table);
+    const size_t vtable = position(table->GetVTable());
+    const size_t place = position(table_of(*second).GetAddressOf(fb::Node::VT_OP));
+    EXPECT_TRUE(is_structure(bytes));
+    for (const size_t moved : {at + 4, at + 8}) {
+      const auto to_vtable = static_cast<int32_t>(moved - vtable);
+      const auto ahead = static_cast<uint32_t>(moved - place);
+      std::memcpy(metadata.data() + moved, &to_vtable, sizeof(to_vtable));
+      std::memcpy(metadata.data() + place, &ahead, sizeof(ahead));
+      EXPECT_EQ(is_structure(bytes), moved == at + 8);
+      expect_agreement(bytes);
+    }
+  }
+}
+
 TEST(Structure, WordsOfAllKindsAreJudgedAsByFlatc) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 generator(seed);
   const auto random = [&] { return static_cast<uint32_t>(generator()); };
-  Metadata metadata = full_metadata();
+  Metadata metadata = full_metadata(2);
   const auto words = static_cast<uint32_t>(metadata.size() / 4);
   for (int round = 0; round < 20000; ++round) {
     const size_t at = random() % words * 4;

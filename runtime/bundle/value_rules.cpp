@@ -7,16 +7,14 @@
 namespace lazyrt {
 namespace {
 
-Fault check_kind(const MethodCheck& c, size_t id) {
-  const auto kind = c.value(id).kind();
+Fault check_kind(const MethodCheck& c, size_t id, fb::ValueKind kind) {
   if (kind <= fb::ValueKind::MAX) return {};
   return Fault(Error::kUnsupported,
                "method '%.60s', value %zu: its kind %d is newer than this runtime", c.name(), id,
                static_cast<int>(kind));
 }
 
-Fault check_dtype(const MethodCheck& c, size_t id) {
-  const auto dtype = c.value(id).dtype();
+Fault check_dtype(const MethodCheck& c, size_t id, fb::DType dtype) {
   if (dtype == fb::DType::None) return c.bad_value(id, "it has no dtype");
   if (dtype <= fb::DType::MAX) return {};
   return Fault(Error::kUnsupported,
@@ -24,70 +22,69 @@ Fault check_dtype(const MethodCheck& c, size_t id) {
                static_cast<int>(dtype));
 }
 
-Fault check_shape(const MethodCheck& c, size_t id) {
-  if (!is_aligned(c.value(id).shape())) return c.bad_value(id, "its shape is not aligned");
-  const size_t rank = count_of(c.value(id).shape());
+Fault check_shape(const MethodCheck& c, size_t id, const flatbuffers::Vector<int64_t>* shape) {
+  if (!is_aligned(shape)) return c.bad_value(id, "its shape is not aligned");
+  const size_t rank = count_of(shape);
   if (rank > kMaxRank) return c.bad_value(id, "rank %zu is more than %d", rank, kMaxRank);
   return {};
 }
 
 /// What Value.bytes must be.
-Fault check_bytes(const MethodCheck& c, size_t id, ValueFacts* facts) {
-  const fb::Value& value = c.value(id);
-  facts->spec = spec_of(value);
-  uint64_t bytes = 0;
-  if (!checked_bytes(facts->spec, &bytes)) {
+Fault check_bytes(const MethodCheck& c, size_t id, const fb::Value& value, ValueFacts* facts) {
+  if (!checked_bytes(facts->spec, &facts->bytes)) {
     return c.bad_value(id, "shape %s is negative or too large", shape_text(facts->spec.shape).text);
   }
-  if (value.bytes() != bytes) {
-    return c.bad_value(id, "%" PRIu64 " bytes, but %s%s takes %" PRIu64, value.bytes(),
-                       dtype_name(facts->spec.dtype), shape_text(facts->spec.shape).text, bytes);
+  const uint64_t bytes = value.bytes();
+  if (bytes != facts->bytes) {
+    return c.bad_value(id, "%" PRIu64 " bytes, but %s%s takes %" PRIu64, bytes,
+                       dtype_name(facts->spec.dtype), shape_text(facts->spec.shape).text,
+                       facts->bytes);
   }
-  facts->bytes = value.bytes();
   if (bytes != 0) return {};  // its place bounds it
   return c.work->check_volume(volume(facts->spec.shape))
       .with_context("method '%.30s', value %zu ('%.40s')", c.name(), id, text_of(value.name()));
 }
 
 /// [offset, offset + bytes + tail) lies in the arena or in the constants; states are in neither.
-Fault check_place(const MethodCheck& c, size_t id, ValueFacts* facts) {
-  const fb::Value& value = c.value(id);
-  if (value.kind() == fb::ValueKind::State) {
-    if (value.offset() == 0) return {};
-    return c.bad_value(id, "offset %" PRIu64 " of a state", value.offset());
+Fault check_place(const MethodCheck& c, size_t id, const fb::Value& value, ValueFacts* facts) {
+  const uint64_t offset = value.offset();
+  if (facts->kind == fb::ValueKind::State) {
+    if (offset == 0) return {};
+    return c.bad_value(id, "offset %" PRIu64 " of a state", offset);
   }
-  const bool constant = value.kind() == fb::ValueKind::Constant;
+  const bool constant = facts->kind == fb::ValueKind::Constant;
   const uint64_t room = constant ? c.sections.constants.size() : c.method.arena_bytes();
-  if (value.offset() % kBundleAlignment != 0) {
-    return c.bad_value(id, "offset %" PRIu64 " is not a multiple of %d", value.offset(),
+  if (offset % kBundleAlignment != 0) {
+    return c.bad_value(id, "offset %" PRIu64 " is not a multiple of %d", offset,
                        static_cast<int>(kBundleAlignment));
   }
   const uint64_t needed = facts->bytes + kBundleTailBytes;
-  if (value.offset() > room || needed > room - value.offset()) {
+  if (offset > room || needed > room - offset) {
     return c.bad_value(id,
                        "%" PRIu64 " bytes and the tail at offset %" PRIu64
                        " end outside of the %s (%" PRIu64 ")",
-                       facts->bytes, value.offset(), constant ? "constants" : "arena", room);
+                       facts->bytes, offset, constant ? "constants" : "arena", room);
   }
-  facts->offset = value.offset();
+  facts->offset = offset;
   return {};
 }
 
 Fault check_value(MethodCheck* c, size_t id) {
-  LAZYRT_RETURN_IF_ERROR(check_kind(*c, id));
-  LAZYRT_RETURN_IF_ERROR(check_dtype(*c, id));
-  LAZYRT_RETURN_IF_ERROR(check_shape(*c, id));
+  const fb::Value& value = c->value(id);
   ValueFacts& facts = c->values[id];
-  if (c->mode == CheckMode::kDerive) {
-    facts.spec = spec_of(c->value(id));
+  facts.kind = value.kind();
+  LAZYRT_RETURN_IF_ERROR(check_kind(*c, id, facts.kind));
+  LAZYRT_RETURN_IF_ERROR(check_dtype(*c, id, value.dtype()));
+  LAZYRT_RETURN_IF_ERROR(check_shape(*c, id, value.shape()));
+  facts.spec = spec_of(value);
+  if (c->derives()) {
     if (!checked_bytes(facts.spec, &facts.bytes))
       return c->bad_value(id, "shape %s is too large", shape_text(facts.spec.shape).text);
   } else {
-    LAZYRT_RETURN_IF_ERROR(check_bytes(*c, id, &facts));
-    LAZYRT_RETURN_IF_ERROR(check_place(*c, id, &facts));
+    LAZYRT_RETURN_IF_ERROR(check_bytes(*c, id, value, &facts));
+    LAZYRT_RETURN_IF_ERROR(check_place(*c, id, value, &facts));
   }
-  facts.kind = c->value(id).kind();
-  facts.alias_of = c->value(id).alias_of();
+  facts.alias_of = value.alias_of();
   if (facts.kind == fb::ValueKind::Constant || facts.kind == fb::ValueKind::State) {
     facts.made_at = ValueFacts::kBeforeRun;
   }
@@ -97,14 +94,13 @@ Fault check_value(MethodCheck* c, size_t id) {
 }  // namespace
 
 bool checked_bytes(const TensorSpec& spec, uint64_t* bytes) {
-  int64_t numel = 0, whole = 0;
-  const auto element = static_cast<int64_t>(dtype_size(spec.dtype));
-  if (!spec.shape.checked_numel(&numel) || __builtin_mul_overflow(numel, element, &whole) ||
-      whole > INT64_MAX / 4 || numel > INT64_MAX / 4) {
-    return false;
-  }
-  *bytes = dtype_bytes(spec.dtype, numel);
-  return true;
+  constexpr uint64_t kMost = INT64_MAX / 4;
+  int64_t count = 0;
+  if (!spec.shape.checked_numel(&count)) return false;
+  const auto numel = static_cast<uint64_t>(count);
+  const size_t bits = dtype_bits(spec.dtype);
+  *bytes = bits % 8 == 0 ? numel * (bits / 8) : numel / 2 + numel % 2;  // at most 2^64 - 8
+  return numel <= kMost && *bytes <= kMost;
 }
 
 Fault check_values(MethodCheck* check) {

@@ -32,6 +32,10 @@ Fault bad_bundle(const char* format, ...) {
   va_end(args);
   return Fault(Error::kInvalidBundle, "%s", text);
 }
+#else
+Fault MethodCheck::at_value(size_t id, Fault fault) const {
+  return fault.with_context("value %zu", id);
+}
 #endif
 
 Fault MethodCheck::at_node(int32_t index, const Fault& status) const {

@@ -1,5 +1,7 @@
 #include "runtime/core/array.h"
 
+#include <algorithm>
+
 namespace lazyrt {
 namespace {
 
@@ -8,19 +10,26 @@ constexpr size_t kHeaderBytes = (sizeof(Allocator) + kAlign - 1) / kAlign * kAli
 
 }  // namespace
 
-void* make_elements(size_t count, size_t bytes, const Allocator& allocator, const void* first) {
-  if (count > (PTRDIFF_MAX - kHeaderBytes) / bytes) return nullptr;
+bool Elements::make(size_t count, size_t bytes, const Allocator& allocator, const void* first) {
+  if (count == 0) return true;
+  if (count > (PTRDIFF_MAX - kHeaderBytes) / bytes) return false;
   auto* memory = static_cast<char*>(
       allocator.allocate(allocator.context, kHeaderBytes + count * bytes, kAlign));
-  if (memory == nullptr) return nullptr;
+  if (memory == nullptr) return false;
   std::memcpy(memory, &allocator, sizeof(allocator));
-  memory += kHeaderBytes;
-  if (first == nullptr) return std::memset(memory, 0, count * bytes);
-  for (size_t i = 0; i < count; ++i) std::memcpy(memory + i * bytes, first, bytes);
-  return memory;
+  data_ = memory += kHeaderBytes;
+  size_ = count;
+  if (first == nullptr) {
+    std::memset(memory, 0, count * bytes);
+    return true;
+  }
+  std::memcpy(memory, first, bytes);
+  for (size_t made = 1; made < count; made *= 2)
+    std::memcpy(memory + made * bytes, memory, std::min(made, count - made) * bytes);
+  return true;
 }
 
-void release_elements(void* elements) {
+void Elements::release(void* elements) {
   if (elements == nullptr) return;
   char* memory = static_cast<char*>(elements) - kHeaderBytes;
   Allocator allocator;

@@ -9,56 +9,54 @@
 
 namespace lazyrt {
 
-/// Memory of `count` > 0 elements, each a copy of *first (nullptr: zeros); nullptr when it is
-/// short. Before it stands the allocator that it goes back to.
-void* make_elements(size_t count, size_t bytes, const Allocator& allocator, const void* first);
-/// nullptr: nothing.
-void release_elements(void* elements);
+/// What an Array is whatever its elements: memory, before which stands the allocator that it goes
+/// back to.
+class Elements {
+ protected:
+  Elements() = default;
+  Elements(const Elements&) = delete;
+  Elements& operator=(const Elements&) = delete;
+  ~Elements() { release(data_); }
+
+  /// `count` copies of *first, of `bytes` each (nullptr: zeros); false when memory is short.
+  [[nodiscard]] bool make(size_t count, size_t bytes, const Allocator& allocator,
+                          const void* first);
+  /// nullptr: nothing.
+  static void release(void* elements);
+
+  void* data_ = nullptr;
+  size_t size_ = 0;
+};
 
 /// A fixed run of trivial elements on the heap. Says when memory is short instead of throwing.
 template <class T>
-class Array {
+class Array : private Elements {
  public:
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
   static_assert(alignof(T) <= alignof(std::max_align_t));
 
-  Array() = default;
-  Array(const Array&) = delete;
-  Array& operator=(const Array&) = delete;
-  ~Array() { release_elements(data_); }
-
   /// Makes `count` copies of T(); false when memory is short. REQUIRES: empty.
   [[nodiscard]] bool make(size_t count, const Allocator& allocator) {
-    if (count == 0) return true;
-    if constexpr (std::is_scalar_v<T>) {
-      data_ = static_cast<T*>(make_elements(count, sizeof(T), allocator, nullptr));
-    } else {
-      const T first = T();
-      data_ = static_cast<T*>(make_elements(count, sizeof(T), allocator, &first));
-    }
-    if (data_ != nullptr) size_ = count;
-    return data_ != nullptr;
+    if constexpr (std::is_scalar_v<T>) return Elements::make(count, sizeof(T), allocator, nullptr);
+    const T first = T();
+    return Elements::make(count, sizeof(T), allocator, &first);
   }
   void clear() {
-    release_elements(data_);
+    release(data_);
     data_ = nullptr;
     size_ = 0;
   }
 
-  T* data() { return data_; }
-  const T* data() const { return data_; }
+  T* data() { return static_cast<T*>(data_); }
+  const T* data() const { return static_cast<const T*>(data_); }
   size_t size() const { return size_; }
-  uint64_t bytes() const { return size_ * sizeof(T); }
-  T& operator[](size_t i) { return data_[i]; }
-  const T& operator[](size_t i) const { return data_[i]; }
-  T* begin() { return data_; }
-  T* end() { return data_ + size_; }
-  const T* begin() const { return data_; }
-  const T* end() const { return data_ + size_; }
-
- private:
-  T* data_ = nullptr;
-  size_t size_ = 0;
+  size_t bytes() const { return size_ * sizeof(T); }
+  T& operator[](size_t i) { return data()[i]; }
+  const T& operator[](size_t i) const { return data()[i]; }
+  T* begin() { return data(); }
+  T* end() { return data() + size_; }
+  const T* begin() const { return data(); }
+  const T* end() const { return data() + size_; }
 };
 
 }  // namespace lazyrt

@@ -3,13 +3,11 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "lazyrt/error.h"
-
 namespace lazyrt {
 
+#if LAZYRT_MESSAGES
 ShapeText shape_text(const Shape& shape) {
   ShapeText out;
-  if (LAZYRT_MESSAGES == 0) return out.text[0] = '\0', out;
   size_t n = 0;
   out.text[n++] = '[';
   for (int i = 0; i < shape.rank(); ++i) {
@@ -20,6 +18,7 @@ ShapeText shape_text(const Shape& shape) {
   out.text[n] = '\0';
   return out;
 }
+#endif
 
 bool broadcast_shapes(const Shape& a, const Shape& b, Shape* out) {
   const int rank = a.rank() > b.rank() ? a.rank() : b.rank();

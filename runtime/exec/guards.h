@@ -12,7 +12,7 @@ class Guards {
   Fault make(const fb::Method& method, const Allocator& allocator);
   size_t count() const { return entries_.size(); }
   /// Of what it keeps.
-  uint64_t bytes() const { return entries_.bytes() + refusals_.bytes(); }
+  size_t bytes() const { return entries_.bytes() + refusals_.bytes(); }
 
   /// Checks those from *next on whose value is there once `node` has run (-1: before the first one)
   /// and moves *next behind them, up to one that does not hold: false. view(id) is a value of the

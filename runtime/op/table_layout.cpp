@@ -22,6 +22,7 @@ static_assert(count_fields() <= UINT8_MAX);
 
 template <class Table, size_t... I>
 constexpr void add(AllFields* all, size_t kind, std::index_sequence<I...>) {
+  static_assert(sizeof...(I) <= kMostFields);
   const size_t begin = all->begin[kind];
   ((all->fields[begin + I] = layout::FieldOf<Table, I>::kField), ...);
   all->begin[kind + 1] = static_cast<uint8_t>(begin + sizeof...(I));

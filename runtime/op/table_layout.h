@@ -14,7 +14,7 @@
 
 namespace lazyrt {
 
-/// A field of a table: what it is, and log2 of the bytes of a number, or the bytes of a struct / 4.
+/// A field of a table: what it is, and its size.
 class Field {
  public:
   enum class Kind : uint8_t { kNumber, kString, kNumbers, kStructs, kTable, kTables, kUnion };
@@ -24,10 +24,11 @@ class Field {
 
   constexpr Kind kind() const { return static_cast<Kind>(code_ >> 5); }
   constexpr bool is_number() const { return kind() == Kind::kNumber; }
+  /// log2 of the bytes of a number, the bytes of a struct / 4, or which table it leads to.
+  constexpr size_t size() const { return code_ & 31; }
   /// Of a number, or an element of a vector.
   constexpr size_t bytes() const {
-    const size_t size = code_ & 31;
-    return kind() == Kind::kStructs ? 4 * size : size_t{1} << size;
+    return kind() == Kind::kStructs ? 4 * size() : size_t{1} << size();
   }
   /// The table of a union is told by the number in the field before it.
   constexpr bool has_table() const { return kind() == Kind::kTable || kind() == Kind::kTables; }
@@ -35,6 +36,9 @@ class Field {
  private:
   uint8_t code_ = 0;
 };
+
+/// Of one table: a field is a bit of 32.
+constexpr size_t kMostFields = 32;
 
 /// The slot of a field in vtables.
 constexpr flatbuffers::voffset_t slot_of(size_t field) {

@@ -48,7 +48,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/lazyrtConfigVersion.cmake C
 
 install(TARGETS lazyrt_archive ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/lazyrt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.inc")
 foreach(lib IN LISTS LAZYRT_THIRD_PARTY)
   install(FILES ${XNNPACK_${lib}_LIBRARY} DESTINATION ${CMAKE_INSTALL_LIBDIR}/lazyrt)
 endforeach()

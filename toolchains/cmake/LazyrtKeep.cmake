@@ -5,11 +5,10 @@ cmake_policy(VERSION 3.24)
 include(${FOLDER}/selection.cmake)
 
 # The numbers of element types, by name.
-file(READ ${HEADERS}/lazyrt/dtype.h text)
-string(REGEX MATCH "kNames\\[\\] = {[^}]*}" text "${text}")
+file(READ ${HEADERS}/lazyrt/dtype_names.inc text)
 string(REGEX MATCHALL "\"[a-z0-9]+\"" names "${text}")
 if(NOT names)
-  message(FATAL_ERROR "no names of element types in ${HEADERS}/lazyrt/dtype.h")
+  message(FATAL_ERROR "no names of element types in ${HEADERS}/lazyrt/dtype_names.inc")
 endif()
 set(number 0)
 foreach(name IN LISTS names)

@@ -23,10 +23,11 @@ enum class DType : uint8_t {
 /// The types before it have whole bytes, and kernels that compute on them.
 constexpr int kDTypeCount = 11;
 
+/// Bits of one element, by type.
+inline constexpr uint8_t kDTypeBits[] = {0, 32, 64, 16, 16, 8, 8, 16, 32, 64, 8, 4};
 /// Bits of one element; 0 for kNone and for values outside the enum.
 constexpr size_t dtype_bits(DType t) {
-  constexpr uint8_t kBits[] = {0, 32, 64, 16, 16, 8, 8, 16, 32, 64, 8, 4};
-  return static_cast<unsigned>(t) < sizeof(kBits) ? kBits[static_cast<unsigned>(t)] : 0;
+  return static_cast<unsigned>(t) < sizeof(kDTypeBits) ? kDTypeBits[static_cast<unsigned>(t)] : 0;
 }
 /// Bytes of one element; 0 for kNone, for values outside the enum and where elements share a byte.
 constexpr size_t dtype_size(DType t) { return dtype_bits(t) / 8; }
@@ -38,12 +39,7 @@ constexpr size_t dtype_bytes(DType t, int64_t numel) {
 }
 
 /// Short name as in dumps and messages: f32, i64, bool; "none" for kNone, "?" outside the enum.
-constexpr const char* dtype_name(DType t) {
-  constexpr const char* kNames[] = {"none", "f32", "f64", "f16", "bf16", "i8",
-                                    "u8",   "i16", "i32", "i64", "bool", "i4"};
-  constexpr unsigned kCount = sizeof(kNames) / sizeof(kNames[0]);
-  return static_cast<unsigned>(t) < kCount ? kNames[static_cast<unsigned>(t)] : "?";
-}
+__attribute__((const)) const char* dtype_name(DType t);
 
 constexpr bool is_floating(DType t) {
   return t == DType::kFloat32 || t == DType::kFloat64 || t == DType::kFloat16 ||

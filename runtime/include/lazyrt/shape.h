@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "lazyrt/error.h"
 #include "lazyrt/span.h"
 
 namespace lazyrt {
@@ -70,10 +71,18 @@ class Shape {
 };
 
 /// "[1,3,224,224]" with a lifetime of the full expression: pass `shape_text(s).text` to a message.
+/// Empty in builds without texts.
+#if LAZYRT_MESSAGES
 struct ShapeText {
   char text[kMaxRank * 21 + 3];
 };
 ShapeText shape_text(const Shape& shape);
+#else
+struct ShapeText {
+  const char* text = "";
+};
+inline ShapeText shape_text(const Shape&) { return {}; }
+#endif
 
 /// NumPy broadcast of a and b into *out; false when they do not fit.
 bool broadcast_shapes(const Shape& a, const Shape& b, Shape* out);
