@@ -11,6 +11,7 @@ namespace lazyrt {
 namespace {
 
 constexpr size_t kMostMoreSizes = 16;  ///< at which bundles were wrong, and that are captured
+constexpr size_t kMostNewPaths = 16;   ///< that are captured though results are alike
 constexpr size_t kMostFalse = 24;      ///< suspicions that come to nothing before no more are had
 
 class CheckedExporter {
@@ -28,7 +29,12 @@ class CheckedExporter {
       if (!is_swept(made.checked)) return made;
       const auto wrong = sweep(&made);
       if (!wrong.ok()) return wrong.failure();
-      if (wrong->empty()) return made;
+      if (wrong->empty()) {
+        const auto is_captured = capture_new_paths();
+        if (!is_captured.ok()) return is_captured.failure();
+        if (!*is_captured) return made;
+        continue;
+      }
       if (more_ += wrong->size(); more_ > kMostMoreSizes) return keep_parting(wrong->front());
     }
   }
@@ -59,6 +65,7 @@ class CheckedExporter {
   Outcome<std::vector<SizePoint>> sweep(CheckedExport* made) {
     const auto begin = std::chrono::steady_clock::now();
     std::vector<SizePoint> tried = compared_points();
+    new_paths_.clear();
     CheckReport& report = made->checked;
     for (size_t suspected = 0; suspected < kMostFalse;) {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
@@ -66,6 +73,7 @@ class CheckedExporter {
                                sweep_options(check_.sweep_seconds - spent.count()));
       if (!found.ok()) return found.failure();
       report.sizes += found->alike.size();
+      new_paths_.insert(new_paths_.end(), found->new_paths.begin(), found->new_paths.end());
       report.sizes_left = found->left;
       if (found->parting.empty()) break;
       const auto is_wrong = confirm(*made->bundle, found->parting);
@@ -107,11 +115,27 @@ class CheckedExporter {
       some.push_back(std::move(*trace));
     }
     DifferentialOptions options = check_;
-    options.level = CheckLevel::kSample;
+    options.rows_of_sizes = true;
     auto checked = check_bundle(bundle, some, options);
     if (!checked.ok()) return checked.failure();
     std::move(some.begin() + 1, some.end(), std::back_inserter(traces_));
     return !checked->difference.empty();
+  }
+
+  /// Captures the program where it takes paths that no capture has, though its results are those of
+  /// the bundle: it may be another one there. Whether there were any.
+  Outcome<bool> capture_new_paths() {
+    const std::vector<SizePoint> points = std::move(new_paths_);
+    new_paths_.clear();
+    bool any = false;
+    for (const SizePoint& point : points) {
+      if (++captured_paths_ > kMostNewPaths) break;
+      auto trace = options_.dynamic->capture_at(point, true);
+      if (!trace.ok()) return trace.failure();
+      traces_.push_back(std::move(*trace));
+      any = true;
+    }
+    return any;
   }
 
   Failure keep_parting(const SizePoint& point) const {
@@ -127,6 +151,8 @@ class CheckedExporter {
   const ExportOptions& options_;
   DifferentialOptions check_;
   size_t more_ = 0;
+  std::vector<SizePoint> new_paths_;
+  size_t captured_paths_ = 0;
 };
 
 }  // namespace

@@ -161,7 +161,8 @@ class Checker {
 
   Outcome<Done> check_subject(size_t index) {
     Subject& subject = subjects_[index];
-    const size_t calls = allowed_ || (options_.sizes && index > 0) ? 1 : kCallsInARow;
+    const bool is_beside = options_.sizes && index > 0 && !options_.rows_of_sizes;
+    const size_t calls = allowed_ || is_beside ? 1 : kCallsInARow;
     subject_begin_ = Clock::now();
     for (size_t i = 0; i < calls; ++i) {
       if (i >= 2 && over_time(index)) break;

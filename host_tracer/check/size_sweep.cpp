@@ -44,6 +44,8 @@ at::Tensor enlarged(const at::Tensor& t, int64_t factor, int64_t step) {
 
 class Sweep {
  public:
+  enum class Found { kAlike, kNewPath, kParting };
+
   Sweep(BundleRunner& runner, const Trace& sample, const SizeSweepOptions& options)
       : runner_(runner), sample_(sample), program_(*sample.eager), options_(options) {
     find_larger_numbers();
@@ -67,24 +69,29 @@ class Sweep {
   }
 
   /// Nothing: one of both does not take this size.
-  std::optional<bool> parts_at(const SizePoint& point, const DynamicShapes& shapes) {
+  std::optional<Found> look_at(const SizePoint& point, const DynamicShapes& shapes) {
     const auto row = row_at(point, shapes);
     if (!row) return std::nullopt;
+    Found found = Found::kAlike;
     for (size_t i = 0; i < row->size(); ++i) {
       const EagerRun eager = program_.call((*row)[i], i == 0);
-      const bool is_known = !follows_ || program_.knows_path();
+      const bool is_new = follows_ && eager.raised.empty() && !program_.knows_path();
       const auto ours = eager.raised.empty() ? runner_.run((*row)[i], i == 0)
                                              : Failure{Error::kUnsupported, eager.raised};
-      if (!ours.ok()) return i == 0 ? std::nullopt : std::optional<bool>(false);
-      if (!is_known) return true;
+      if (!ours.ok()) return i == 0 ? std::nullopt : std::optional<Found>(found);
+      if (is_new) {
+        program_.learn_path();
+        found = Found::kNewPath;
+      }
       bool moved = false;
       const bool parts = far_apart(ours->outputs, eager, [&] {
         moved = true;
         return moved_run(*row, i);
       });
-      if (parts || moved) return parts;
+      if (parts) return Found::kParting;
+      if (moved) break;
     }
-    return false;
+    return found;
   }
 
  private:
@@ -184,8 +191,10 @@ Outcome<SizeSweep> sweep_sizes(const LoadedBundle& bundle, const Trace& sample,
     }
     if (options.progress) options.progress(i, points.size());
     if (known.count(points[i]) > 0) continue;
-    const auto parts = sweep.parts_at(points[i], sizes.shapes);
-    if (parts) (*parts ? found.parting : found.alike).push_back(points[i]);
+    const auto seen = sweep.look_at(points[i], sizes.shapes);
+    if (!seen) continue;
+    (*seen == Sweep::Found::kParting ? found.parting : found.alike).push_back(points[i]);
+    if (*seen == Sweep::Found::kNewPath) found.new_paths.push_back(points[i]);
   }
   return found;
 }

@@ -24,9 +24,10 @@ struct SizeSweepOptions {
 };
 
 struct SizeSweep {
-  std::vector<SizePoint> alike;    ///< points at which both give the same
-  std::vector<SizePoint> parting;  ///< where they are far apart, or the program's path is new
-  size_t left = 0;                 ///< points for which there was no time
+  std::vector<SizePoint> alike;      ///< points at which both give the same
+  std::vector<SizePoint> parting;    ///< where their results are far apart
+  std::vector<SizePoint> new_paths;  ///< alike, and the first at which the program takes some path
+  size_t left = 0;                   ///< points for which there was no time
 };
 
 /// Whether results are further apart than rounding is likely to take them: a suspicion, which the
@@ -37,8 +38,8 @@ bool far_apart(const std::vector<ResultValue>& ours, const EagerRun& eager,
 
 /// Runs the bundle and the program of `sample` at sweep_points, beside those `tried`, on the
 /// sample's inputs as they are stretched, after a reset, then on larger numbers, then on the first
-/// again. Where the program can say which path it takes, one that it takes at none of the points
-/// `tried` is a suspicion as well. Sizes that one of both refuses are left out. Ends after some
+/// again. Where the program can say which path it takes, those are told that it takes at none of
+/// the points `tried`. Sizes that one of both refuses are left out. Ends after some
 /// seconds, or where it has found some points. Fails where the bundle cannot be run at all.
 /// REQUIRES: sample.eager.
 Outcome<SizeSweep> sweep_sizes(const LoadedBundle& bundle, const Trace& sample,

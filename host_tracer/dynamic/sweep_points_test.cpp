@@ -78,7 +78,7 @@ TEST(SweepPoints, LongRangesAndManyNumbersTakeNoTime) {
   for (int64_t i = 0; i < 3000; ++i) far.push_back(1000000000 + i);
   const DimSymbol symbol{"n", 1, 100000000, 1};
   const auto points = sweep_points(shapes_of({symbol, symbol}), {8, 8}, {near, far});
-  EXPECT_LT(points.size(), 16u * 1024u);
+  EXPECT_LT(points.size(), (20u + 16u) * 1024u);
 }
 
 TEST(SweepPoints, AreTheSameEachTime) {
