@@ -179,6 +179,21 @@ def another_enum_of_tuples():
     return lambda x, window: (x - window.value[0]) / window.value[1]
 
 
+class Options(dict):
+    """A dict with attributes beside."""
+
+
+def doubling():
+    options = Options(a=1)
+    options.double = True
+    return options
+
+
+@case((A, Options(a=1)), [(A, Options(a=1)), (A, doubling())], expect=WRONG)
+def attribute_that_the_example_had_not():
+    return lambda x, options: x * (2 if getattr(options, "double", False) else 3)
+
+
 # -------------------------------------------------------------------- modules that a call replaces
 
 
