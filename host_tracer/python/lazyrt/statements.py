@@ -27,7 +27,7 @@ from lazyrt.tensors import HERE
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _PLUMBING = tuple(_TORCH + name for name in ("_tensor.py", "_tensor_str.py", "overrides.py", os.path.join("utils", "_device.py")))
 _TELLERS = (os.path.dirname(os.path.abspath(logging.__file__)) + os.sep, os.path.abspath(warnings.__file__))
-_INT_TO_ENUM = signal._int_to_enum.__code__  # makes the text of an error of any handler of signals, and drops the error
+_INT_TO_ENUM = signal._int_to_enum.__code__  # type: ignore[attr-defined]  # makes the text of an error of any handler of signals, and drops the error
 _SHOWN_BY = {"warn", "warn_explicit", "_showwarnmsg"}
 _LOG_METHODS = {"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"}
 _TO_TEXT = (str, repr, format, float, int, round)
