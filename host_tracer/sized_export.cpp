@@ -304,14 +304,27 @@ class SizedPrograms {
     return failure;
   }
 
-  /// What does not work at a size where the program was captured is another program there.
-  Failure other_program(Failure failure, const SizePoint& base) const {
-    const auto& points = captures_.points();
-    const bool captured = std::any_of(points.begin(), points.end(), [&](const SizePoint& point) {
-      return failure.text.rfind("at " + shapes_text(point) + ": ", 0) == 0;
-    });
-    if (captured) failure.text = kDiffersAtSizes + shapes_text(base) + " and " + failure.text;
-    return failure;
+  /// Where the program was captured and try_shapes has failed; nothing where that is elsewhere.
+  std::optional<SizePoint> captured_point(const Failure& failure) const {
+    for (const SizePoint& point : captures_.points()) {
+      if (failure.text.rfind("at " + shapes_text(point) + ": ", 0) == 0) return point;
+    }
+    return std::nullopt;
+  }
+
+  /// The program does not work at a point where it was captured: what holds there has to be solved
+  /// for, too (x[:2] of one row is one row); else it is another program there.
+  Outcome<PlannedVariant> make_with(const SizePoint& point, const Failure& failure,
+                                    const SizeSet& sizes, const Trace& sample,
+                                    const ExportOptions& options, ExportReport* report) {
+    if (std::find(unified_.begin(), unified_.end(), point) == unified_.end()) {
+      SizeSet more = sizes;
+      more.points.push_back(point);
+      auto made = make_one(more, sample, options, report);
+      if (made.ok() || !differs_at_sizes(made.failure())) return made;
+    }
+    return Failure{failure.error,
+                   kDiffersAtSizes + shapes_text(sizes.points[0]) + " and " + failure.text};
   }
 
   std::string shapes_text(const SizePoint& point) const {
@@ -395,6 +408,7 @@ class SizedPrograms {
   /// The program at these sizes as one graph, and that at the sample's.
   Outcome<PlannedVariant> make_one(const SizeSet& sizes, const Trace& sample,
                                    const ExportOptions& options, ExportReport* report) {
+    const ExportReport before = *report;
     SizedGraphs graphs(sizes, &captures_, ops_, others_);
     for (size_t k = 0; k < sizes.points.size(); ++k) {
       const auto trace = captures_.at(sizes.points[k]);
@@ -413,7 +427,12 @@ class SizedPrograms {
     if (!dynamic.ok()) return dynamic.failure();
     constexpr int64_t kMostTried = 1024;
     const auto tried = try_shapes(*dynamic, sizes.points[0], kMostTried);
-    if (!tried.ok()) return other_program(tried.failure(), sizes.points[0]);
+    if (!tried.ok()) {
+      *report = before;
+      const auto point = captured_point(tried.failure());
+      if (!point) return tried.failure();
+      return make_with(*point, tried.failure(), sizes, sample, options, report);
+    }
     auto graph = dynamic->at(sizes.sample);
     if (!graph.ok()) return graph.failure();
     graph->sample_inputs = sample.sample_inputs;

@@ -643,3 +643,10 @@ def windows(x):
             torch.bartlett_window(n), torch.bartlett_window(n, False), torch.kaiser_window(n, False, 9.0), torch.linspace(-1, 2, n),
             torch.logspace(0, 1, n, base=2), torch.fft.fftfreq(n), torch.fft.rfftfreq(2 * n - 1, 0.1)]
     return torch.stack([x[:, 0] * w for w in made])
+
+
+@sized(row, N, X0, expect=("right",))
+@apply
+def parts_longer_than_the_whole(x):
+    """At one and two rows they are shorter."""
+    return x[:2].sum(0), x[-3:] * 2, x.cumsum(0)[-2:], torch.cat([x, x[:3]]), x.topk(min(3, x.shape[0]), 0)[0]
