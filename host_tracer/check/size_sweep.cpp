@@ -101,7 +101,7 @@ class Sweep {
     if (!inputs.ok()) return std::nullopt;
     std::vector<Inputs> row = {*inputs};
     if (larger_) row.push_back(larger(*inputs));
-    row.push_back(std::move(*inputs));
+    if (!sample_.states.empty()) row.push_back(std::move(*inputs));
     return row;
   }
 

@@ -37,11 +37,11 @@ bool far_apart(const std::vector<ResultValue>& ours, const EagerRun& eager,
                const std::function<EagerRun()>& moved);
 
 /// Runs the bundle and the program of `sample` at sweep_points, beside those `tried`, on the
-/// sample's inputs as they are stretched, after a reset, then on larger numbers, then on the first
-/// again. Where the program can say which path it takes, those are told that it takes at none of
-/// the points `tried`. Sizes that one of both refuses are left out. Ends after some
-/// seconds, or where it has found some points. Fails where the bundle cannot be run at all.
-/// REQUIRES: sample.eager.
+/// sample's inputs as they are stretched, after a reset, then on larger numbers, then, where the
+/// program has states, on the first again. Where the program can say which path it takes, those are
+/// told that it takes at none of the points `tried`. Sizes that one of both refuses are left out.
+/// Ends after some seconds, or where it has found some points. Fails where the bundle cannot be run
+/// at all. REQUIRES: sample.eager.
 Outcome<SizeSweep> sweep_sizes(const LoadedBundle& bundle, const Trace& sample,
                                const DynamicExport& sizes, const std::vector<SizePoint>& tried,
                                const SizeSweepOptions& options);

@@ -13,7 +13,7 @@ constexpr size_t kMostAtOnce = 1024;  ///< points for one reason
 constexpr size_t kMostAreas = 64;     ///< numbers that are tried as the product of two symbols
 constexpr size_t kMostFactors = 64;   ///< numbers of which products and quotients are tried
 constexpr size_t kMostDrawn = 20000;  ///< points at sizes of several symbols
-constexpr size_t kMostSides = 32;     ///< sizes of a symbol of which all pairs are tried
+constexpr size_t kMostSides = 16;     ///< sizes of a symbol of which all pairs are tried
 
 class SweepPoints {
  public:
@@ -225,6 +225,7 @@ std::vector<SizePoint> sweep_points(const DynamicShapes& shapes, const SizePoint
                                     const NumberGroups& numbers, const NumberGroups& together) {
   SweepPoints points(shapes, sample);
   points.add_together(together);
+  if (!numbers.empty()) points.add_group(numbers[0]);
   std::vector<int64_t> named;
   for (size_t i = 0; i < std::min<size_t>(numbers.size(), 2); ++i)
     named.insert(named.end(), numbers[i].begin(), numbers[i].end());

@@ -19,7 +19,7 @@ using NumberGroups = std::vector<std::vector<int64_t>>;
 /// each symbol, the others being the sample's, and sizes of all symbols that are drawn. Of what one
 /// of these gives for a symbol, 1024 points at most, by chance, but the same ones each time; of the
 /// last, 20,000. Before all these, where extents of several symbols are numbers of one of
-/// `together`, in any order, and where they are two of the first two groups.
+/// `together`, in any order; behind the first group, where they are two of the first two groups.
 std::vector<SizePoint> sweep_points(const DynamicShapes& shapes, const SizePoint& sample,
                                     const NumberGroups& numbers, const NumberGroups& together = {});
 
