@@ -554,10 +554,10 @@ def factory(fam):
     windows = [torch.hann_window, torch.hamming_window, torch.blackman_window, torch.bartlett_window, torch.kaiser_window]
     for window in windows:
         for n, periodic in ((1, True), (5, True), (5, False), (6, False)):
-            fam.add(window.__name__, lambda x, w=window, n=n, p=periodic: x * w(n, p), f(n))
+            fam.add(f"{window.__name__}_{n}{'_periodic' if periodic else ''}", lambda x, w=window, n=n, p=periodic: x * w(n, p), f(n))
     for n in (1, 5, 6):
-        fam.add("fft_fftfreq", lambda x, n=n: x * torch.fft.fftfreq(n, 0.1), f(n))
-        fam.add("fft_rfftfreq", lambda x, n=n: x[: n // 2 + 1] * torch.fft.rfftfreq(n), f(n))
+        fam.add(f"fftfreq_{n}", lambda x, n=n: x * torch.fft.fftfreq(n, 0.1), f(n))
+        fam.add(f"rfftfreq_{n}", lambda x, n=n: x[: n // 2 + 1] * torch.fft.rfftfreq(n), f(n))
     fam.add("eye", lambda x: x @ torch.eye(3), f(3, 3))
     fam.add("triangles", lambda x: (x.tril(), x.triu(), x.tril(-1), x.triu(2), torch.ones(3, 3).tril().bool() & (x[:3, :3] > 0)), f(3, 4))
     fam.add("triangles_batch", lambda x: (x.tril(1), x.triu(-1)), f(2, 4, 3))
