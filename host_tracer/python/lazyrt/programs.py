@@ -43,7 +43,7 @@ class Program:
             return self.shell(*args, **kwargs)
         finally:
             for (module, table, attribute, name), tensor in zip(places, held):
-                now = table.get(attribute, getattr(module, attribute, None))
+                now = table[attribute] if attribute in table else getattr(module, attribute, None)
                 if now is not None and now is not tensors[name] and self.at(name) is now:
                     tensors[name] = now
                 table[attribute] = tensor
@@ -53,11 +53,11 @@ class Program:
         path, _, attribute = name.rpartition(".")
         module = self.shell
         for part in path.split(".") if path else ():
-            module = module._modules.get(part) if module is not None else None
+            module = _item(module._modules, part) if module is not None else None
         if module is None:
             return None
-        found = module._parameters.get(attribute)
-        return module._buffers.get(attribute) if found is None else found
+        found = _item(module._parameters, attribute)
+        return _item(module._buffers, attribute) if found is None else found
 
     def parameters(self):
         return dict(self.shell.named_parameters())
@@ -103,6 +103,11 @@ def _copy_of(tensor):
     if isinstance(tensor, torch.nn.Parameter):
         return torch.nn.Parameter(copy, tensor.requires_grad)
     return copy.requires_grad_(tensor.requires_grad)
+
+
+def _item(table, name):
+    """Of a module's table, which of TorchScript is no dict; None where it has none."""
+    return table[name] if name in table else None
 
 
 def _shell(target, roots):
