@@ -88,6 +88,9 @@ class Clones:
     def values(self):
         return self._clones.values()
 
+    def items(self):
+        return self._clones.items()
+
     def call(self, program, args, kwargs):
         """Calls the program with them, but for names under which it has put another module in the meantime."""
         given = {name: clone for name, clone in self._clones.items() if program.at(name) is self._originals[name]}
