@@ -131,15 +131,22 @@ Outcome<Done> check_inputs(const SampleInputs& inputs, const std::string& name, 
   if (inputs.size() != first.inputs.size()) return invalid(name + " has other inputs");
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TraceValue& value = input_value(first, i);
-    const std::string input = "input '" + value.name + "'";
+    std::string text = "input '" + value.name + "'";
     if (inputs[i].dtype != value.dtype || inputs[i].shape.size() != value.shape.size())
-      return invalid(input + " has another type or rank in " + name + " than in the first sample");
+      return invalid(text.append(" has another type or rank in ")
+                         .append(name)
+                         .append(" than in the first sample"));
     for (size_t d = 0; d < value.shape.size(); ++d) {
       if (shapes.dims[i][d].symbol >= 0 || inputs[i].shape[d] == value.shape[d]) continue;
-      return invalid(input + ", dim " + std::to_string(d) + " is " +
-                     std::to_string(value.shape[d]) + " in the first sample and " +
-                     std::to_string(inputs[i].shape[d]) + " in " + name +
-                     ", and nothing says that it varies");
+      return invalid(text.append(", dim ")
+                         .append(std::to_string(d))
+                         .append(" is ")
+                         .append(std::to_string(value.shape[d]))
+                         .append(" in the first sample and ")
+                         .append(std::to_string(inputs[i].shape[d]))
+                         .append(" in ")
+                         .append(name)
+                         .append(", and nothing says that it varies"));
     }
   }
   return Done{};

@@ -102,8 +102,8 @@ class Finder {
   std::string text_of_giving_up() const {
     if (paths_.size() > kMostAsked)
       return "it was looked at " + std::to_string(paths_.size()) + " sizes, and more differ";
-    const std::string many = "there are more than " + std::to_string(kMostRanges) +
-                             " ranges of sizes that differ from their neighbours";
+    std::string many = "there are more than " + std::to_string(kMostRanges) +
+                       " ranges of sizes that differ from their neighbours";
     if (lines_.size() == 1) return many;
     return many +
            ": what it does depends on several sizes together, as one being larger than the "
