@@ -166,7 +166,7 @@ class SizedGraphs {
     for (const SizePoint& point : more_points(sizes_.shapes.symbols, kMost, 1)) {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
       if (spent.count() > kSeconds || bytes > kMostKept) break;
-      if (std::find(points_.begin(), points_.end(), point) != points_.end()) continue;
+      if (contains(points_, point)) continue;
       LAZYRT_TRY(capture(point));
       bytes += constant_bytes(imported_.front()) + constant_bytes(graphs_.front());
     }
@@ -182,7 +182,7 @@ class SizedGraphs {
       place_ = hints.place;
       const auto& wanted = hints.wanted;
       if (dynamic.ok() || !wanted || !captures_->are_open() || more == kMostMore) return dynamic;
-      if (std::find(points_.begin(), points_.end(), *wanted) != points_.end()) return dynamic;
+      if (contains(points_, *wanted)) return dynamic;
       if (const auto added = capture(*wanted); !added.ok()) return added.failure();
     }
   }
@@ -304,31 +304,19 @@ class SizedPrograms {
     return failure;
   }
 
-  /// Where the program was captured and try_shapes has failed; nothing where that is elsewhere.
-  std::optional<SizePoint> captured_point(const Failure& failure) const {
-    for (const SizePoint& point : captures_.points()) {
-      if (failure.text.rfind("at " + shapes_text(point) + ": ", 0) == 0) return point;
-    }
-    return std::nullopt;
-  }
-
-  /// The program does not work at a point where it was captured: what holds there has to be solved
-  /// for, too (x[:2] of one row is one row); else it is another program there.
-  Outcome<PlannedVariant> make_with(const SizePoint& point, const Failure& failure,
-                                    const SizeSet& sizes, const Trace& sample,
+  /// Where the program was captured at a point at which that of all sizes does not work, what holds
+  /// there has to be solved for, too (x[:2] of one row is one row); else it is another one there.
+  Outcome<PlannedVariant> make_with(const BadPoint& bad, const SizeSet& sizes, const Trace& sample,
                                     const ExportOptions& options, ExportReport* report) {
-    if (std::find(unified_.begin(), unified_.end(), point) == unified_.end()) {
+    if (!contains(captures_.points(), bad.point)) return bad.failure;
+    if (!contains(unified_, bad.point)) {
       SizeSet more = sizes;
-      more.points.push_back(point);
+      more.points.push_back(bad.point);
       auto made = make_one(more, sample, options, report);
       if (made.ok() || !differs_at_sizes(made.failure())) return made;
     }
-    return Failure{failure.error,
-                   kDiffersAtSizes + shapes_text(sizes.points[0]) + " and " + failure.text};
-  }
-
-  std::string shapes_text(const SizePoint& point) const {
-    return options_.dynamic->shapes.text(point);
+    const std::string base = options_.dynamic->shapes.text(sizes.points[0]);
+    return Failure{bad.failure.error, kDiffersAtSizes + base + " and " + bad.failure.text};
   }
 
   static bool differs_at_sizes(const Failure& failure) {
@@ -377,7 +365,7 @@ class SizedPrograms {
   /// and where.
   Outcome<bool> takes_other_paths(const DynamicGraph& dynamic) {
     for (const SizePoint& point : captures_.points()) {
-      if (std::find(unified_.begin(), unified_.end(), point) != unified_.end()) continue;
+      if (contains(unified_, point)) continue;
       const auto trace = captures_.at(point);
       if (!trace.ok()) return trace.failure();
       ExportReport of_this;
@@ -426,12 +414,9 @@ class SizedPrograms {
     unified_ = graphs.points();
     if (!dynamic.ok()) return dynamic.failure();
     constexpr int64_t kMostTried = 1024;
-    const auto tried = try_shapes(*dynamic, sizes.points[0], kMostTried);
-    if (!tried.ok()) {
+    if (const auto bad = try_shapes(*dynamic, sizes.points[0], kMostTried)) {
       *report = before;
-      const auto point = captured_point(tried.failure());
-      if (!point) return tried.failure();
-      return make_with(*point, tried.failure(), sizes, sample, options, report);
+      return make_with(*bad, sizes, sample, options, report);
     }
     auto graph = dynamic->at(sizes.sample);
     if (!graph.ok()) return graph.failure();
@@ -517,7 +502,7 @@ class SizedPrograms {
       const auto trace = captures_.at(point);
       if (!trace.ok()) return trace.failure();
       if (!(*trace)->eager || !holds(part.range, point)) continue;
-      if (std::find(unified_.begin(), unified_.end(), point) != unified_.end()) continue;
+      if (contains(unified_, point)) continue;
       ExportReport of_this;
       auto own = import_stage(**trace, ops_, others_, &of_this);
       if (!own.ok()) return own.failure();

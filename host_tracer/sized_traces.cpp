@@ -19,10 +19,6 @@ constexpr int64_t kMostBytes = int64_t{1} << 32;
 constexpr size_t kDrawnSizes = 3;  ///< to be compared, beside both ends
 constexpr uint64_t kSeed = 1;
 
-bool has(const std::vector<SizePoint>& points, const SizePoint& point) {
-  return std::find(points.begin(), points.end(), point) != points.end();
-}
-
 int64_t product(const std::vector<int64_t>& sizes, size_t begin, size_t end) {
   int64_t n = 1;
   for (size_t i = begin; i < end; ++i) n *= sizes[i];
@@ -106,12 +102,14 @@ std::vector<std::pair<SizePoint, bool>> all_points(const DynamicExport& dynamic,
   auto checked = check_points(dynamic.shapes.symbols, kDrawnSizes, kSeed);
   for (const SampleInputs& inputs : more) {
     const SizePoint point = point_of(dynamic.shapes, inputs);
-    if (!has(checked, point)) checked.push_back(point);
+    if (!contains(checked, point)) checked.push_back(point);
   }
   std::vector<std::pair<SizePoint, bool>> points;
-  for (const SizePoint& point : dynamic.points) points.emplace_back(point, has(checked, point));
+  for (const SizePoint& point : dynamic.points)
+    points.emplace_back(point, contains(checked, point));
   for (const SizePoint& point : checked) {
-    if (!has(dynamic.points, point) && point != dynamic.sample) points.emplace_back(point, true);
+    if (!contains(dynamic.points, point) && point != dynamic.sample)
+      points.emplace_back(point, true);
   }
   return points;
 }

@@ -73,4 +73,13 @@ at::Tensor perturbed(const at::Tensor& cpu, int level, uint64_t seed) {
   return other.reshape(cpu.sizes()).contiguous();
 }
 
+at::Tensor enlarged(const at::Tensor& tensor, const Enlargement& by) {
+  const at::Tensor plain = tensor.detach();
+  if (plain.scalar_type() == at::kBool) return plain;
+  if (!at::isIntegralType(plain.scalar_type(), /*includeBool=*/false))
+    return plain * by.scale + by.shift;
+  const at::Tensor places = at::arange(plain.numel(), at::kLong).view(plain.sizes());
+  return (plain * by.factor + places * by.step).to(plain.scalar_type());
+}
+
 }  // namespace lazyrt

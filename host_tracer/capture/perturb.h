@@ -12,4 +12,15 @@ namespace lazyrt {
 /// at level n only a share of 10^-n of them, so that indices stay in their range.
 at::Tensor perturbed(const at::Tensor& cpu, int level, uint64_t seed);
 
+/// What is made of numbers far from a sample's.
+struct Enlargement {
+  double scale;    ///< floating x become scale * x + shift
+  double shift;    ///< see scale
+  int64_t factor;  ///< the integer x at place i becomes factor * x + step * i
+  int64_t step;    ///< see factor
+};
+
+/// Truth values stay.
+at::Tensor enlarged(const at::Tensor& tensor, const Enlargement& by);
+
 }  // namespace lazyrt

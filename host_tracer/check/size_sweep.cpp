@@ -6,9 +6,9 @@
 #include <chrono>
 #include <optional>
 #include <set>
-#include <utility>
 
 #include "host_tracer/capture/capture.h"
+#include "host_tracer/capture/perturb.h"
 #include "host_tracer/check/altered_inputs.h"
 #include "host_tracer/check/bound.h"
 #include "host_tracer/check/bundle_runner.h"
@@ -33,14 +33,6 @@ bool is_far(const at::Tensor& ours, const at::Tensor& eager, const Wobble& wobbl
 }
 
 using Inputs = std::vector<SampleTensor>;
-
-/// Larger numbers in place of an input's; of whole ones no two are the same.
-at::Tensor enlarged(const at::Tensor& t, int64_t factor, int64_t step) {
-  if (t.scalar_type() == at::kBool) return t;
-  if (!at::isIntegralType(t.scalar_type(), /*includeBool=*/false)) return t * 30 + 7.5;
-  const at::Tensor counted = at::arange(t.numel(), at::kLong).view(t.sizes());
-  return (t * factor + counted * step).to(t.scalar_type());
-}
 
 class Sweep {
  public:
@@ -108,14 +100,14 @@ class Sweep {
   Inputs larger(const Inputs& inputs) const {
     Inputs made;
     for (const SampleTensor& input : inputs)
-      made.push_back(to_sample(enlarged(from_sample(input), larger_->first, larger_->second)));
+      made.push_back(to_sample(enlarged(from_sample(input), *larger_)));
     return made;
   }
 
   /// The largest that the program takes at the sample's sizes.
   void find_larger_numbers() {
-    constexpr std::pair<int64_t, int64_t> kWays[] = {{7, 5}, {3, 1}, {1, 0}};
-    for (const auto& way : kWays) {
+    constexpr Enlargement kWays[] = {{30, 7.5, 7, 5}, {30, 7.5, 3, 1}, {30, 7.5, 1, 0}};
+    for (const Enlargement& way : kWays) {
       larger_ = way;
       program_.call(sample_.sample_inputs, true);
       if (program_.call(larger(sample_.sample_inputs), false).raised.empty()) return;
@@ -139,7 +131,7 @@ class Sweep {
   const Trace& sample_;
   const EagerReference& program_;
   const SizeSweepOptions& options_;
-  std::optional<std::pair<int64_t, int64_t>> larger_;  ///< see enlarged
+  std::optional<Enlargement> larger_;
   bool follows_ = false;
 };
 

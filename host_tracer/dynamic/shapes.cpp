@@ -51,7 +51,7 @@ std::optional<int64_t> common_size(const DimSymbol& a, const DimSymbol& b, int64
 }
 
 void add(std::vector<SizePoint>* points, const SizePoint& point) {
-  if (std::find(points->begin(), points->end(), point) == points->end()) points->push_back(point);
+  if (!contains(*points, point)) points->push_back(point);
 }
 
 }  // namespace

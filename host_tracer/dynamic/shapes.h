@@ -2,6 +2,7 @@
 
 // What the caller says about extents that vary.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -12,6 +13,10 @@
 #include "host_tracer/dynamic/terms.h"
 
 namespace lazyrt {
+
+inline bool contains(const std::vector<SizePoint>& points, const SizePoint& point) {
+  return std::find(points.begin(), points.end(), point) != points.end();
+}
 
 /// A named extent: a multiple of `multiple` from min to max, which are multiples, too.
 struct DimSymbol {

@@ -230,7 +230,7 @@ std::vector<SizePoint> sweep_points(const DynamicShapes& shapes, const SizePoint
   for (size_t i = 0; i < std::min<size_t>(numbers.size(), 2); ++i)
     named.insert(named.end(), numbers[i].begin(), numbers[i].end());
   points.add_pairs(named);
-  for (const auto& group : numbers) points.add_group(group);
+  for (size_t i = 1; i < numbers.size(); ++i) points.add_group(numbers[i]);
   points.add_guesses(numbers.empty() ? std::vector<int64_t>() : numbers[0]);
   points.add_all_sizes();
   return points.take();

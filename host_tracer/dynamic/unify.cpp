@@ -746,22 +746,27 @@ std::vector<std::string> DynamicGraph::text() const {
   return lines;
 }
 
-Outcome<Done> try_shapes(const DynamicGraph& graph, const SizePoint& base, int64_t most) {
+std::optional<BadPoint> try_shapes(const DynamicGraph& graph, const SizePoint& base, int64_t most) {
   const auto& symbols = graph.shapes().symbols;
   std::mt19937_64 random(1);
+  const auto tried = [&](const SizePoint& point) -> std::optional<BadPoint> {
+    const auto made = graph.at(point);
+    if (made.ok()) return std::nullopt;
+    return BadPoint{point, made.failure()};
+  };
   for (size_t s = 0; s < symbols.size(); ++s) {
     for (int64_t i = 0; i < std::min(most, symbols[s].count()); ++i) {
       SizePoint point = base;
       point[s] = symbols[s].count() <= most ? symbols[s].nth(i) : drawn(symbols[s], random);
-      LAZYRT_TRY(graph.at(point));
+      if (auto bad = tried(point)) return bad;
     }
   }
   for (int64_t i = 0; symbols.size() > 1 && i < most; ++i) {
     SizePoint point;
     for (const DimSymbol& symbol : symbols) point.push_back(drawn(symbol, random));
-    LAZYRT_TRY(graph.at(point));
+    if (auto bad = tried(point)) return bad;
   }
-  return Done{};
+  return std::nullopt;
 }
 
 }  // namespace lazyrt

@@ -53,8 +53,14 @@ struct UnifyHints {
 Outcome<DynamicGraph> unify_graphs(std::vector<Graph> graphs, const DynamicShapes& shapes,
                                    const std::vector<SizePoint>& points, UnifyHints* hints);
 
-/// Whether the shape rules accept every size of each symbol (the others at the base), up to
-/// `most` of a symbol, and `most` sizes of all together. Fails as DynamicGraph::at.
-Outcome<Done> try_shapes(const DynamicGraph& graph, const SizePoint& base, int64_t most);
+/// A point at which a graph does not work, and how DynamicGraph::at fails there.
+struct BadPoint {
+  SizePoint point;
+  Failure failure;
+};
+
+/// The first of these sizes that the shape rules refuse: every size of each symbol (the others at
+/// the base), up to `most` of a symbol, and `most` sizes of all together.
+std::optional<BadPoint> try_shapes(const DynamicGraph& graph, const SizePoint& base, int64_t most);
 
 }  // namespace lazyrt

@@ -55,22 +55,14 @@ bool differ(const Run& run, const std::vector<at::Tensor>& inputs) {
   return again && all_same(*again, *without);
 }
 
-/// Other numbers than a tensor's, no two of the whole ones the same.
-at::Tensor far_from(const at::Tensor& t, int64_t factor) {
-  const at::Tensor plain = t.detach();
-  if (plain.scalar_type() == at::kBool) return plain;
-  if (!at::isIntegralType(plain.scalar_type(), /*includeBool=*/false)) return plain * factor;
-  const at::Tensor counted = at::arange(plain.numel(), at::kLong).view(plain.sizes());
-  return (plain * factor + counted).to(plain.scalar_type());
-}
-
 }  // namespace
 
 std::optional<Finding> find_gradient_mode(const std::vector<NamedTensor>& inputs, const Run& run) {
   bool found = false;
   for (int64_t factor : {30, 3000, -7}) {
     std::vector<at::Tensor> given;
-    for (const NamedTensor& input : inputs) given.push_back(far_from(input.tensor, factor));
+    const Enlargement by = {static_cast<double>(factor), 0, factor, 1};
+    for (const NamedTensor& input : inputs) given.push_back(enlarged(input.tensor, by));
     found = found || differ(run, given);
   }
   for (uint64_t seed = 0; seed <= kOthers && !found; ++seed) {

@@ -101,7 +101,7 @@ class Paths:
 
 
 def _path_of(calls):
-        return tuple(name for name, *_ in calls)
+    return tuple(name for name, *_ in calls)
 
 
 def _numbers_of(calls):

@@ -162,7 +162,8 @@ class _Matcher:
             self._objects.append((path, value))
         self._match_keys(item, node, path)
         for mark in ("plain", "attributes", "absent"):
-            if (mark in item or mark == "attributes" and mark in node.more) and fixed.canonical(item.get(mark)) != fixed.canonical(node.more.get(mark)):
+            is_said = mark in item or mark == "attributes" and mark in node.more
+            if is_said and fixed.canonical(item.get(mark)) != fixed.canonical(node.more.get(mark)):
                 raise _refusal(f"'{path}' has other attributes than when the bundle was exported")
         for key, child, given in zip(node.keys, item["items"], node.items):
             self.match(child, given, _join(path, key))

@@ -234,15 +234,16 @@ class _Export:
         """[examine()] with eager in the first phase, and in the others: what a program keeps may be what minds."""
         found, known = [examine()], self.plain_results
         for phase in self.state.known[-1:0:-1][:_MOST_PHASES_TRIED]:
-            self.begins_in, self.plain_results = phase, {}
+            self.plain_results = {}
             try:
-                found.append(examine())
+                with self.beginning_in(phase):
+                    found.append(examine())
             except ExportError:
                 raise
             except Exception:  # eager's own, which does not get there with this sample
                 pass
             finally:
-                self.begins_in, self.plain_results = None, known
+                self.plain_results = known
         return found
 
     def _layout(self, samples):
@@ -262,6 +263,15 @@ class _Export:
             found["contiguous"] = [name for name, _ in samples[0].inputs]
         found["plain"] = [name for name, _ in samples[0].inputs] if self.asks_for_facts else []
         return found
+
+    @contextlib.contextmanager
+    def beginning_in(self, phase):
+        """While active, eager begins in this phase; None: in the first."""
+        self.begins_in = phase
+        try:
+            yield
+        finally:
+            self.begins_in = None
 
     def plain_result(self, sample):
         """Eager's result on a sample."""

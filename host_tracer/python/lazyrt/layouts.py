@@ -141,7 +141,7 @@ class _Outcome:
 
     def __init__(self, seen, inputs):
         self._calls = seen.calls
-        self._values = [*leaves_of(seen.result), *(t.clone() for t in inputs)]
+        self._values = [*_leaves(seen.result), *(t.clone() for t in inputs)]
 
     def same(self, expected, is_steady):
         return _all_same(self._values, expected._values) and (self._calls == expected._calls or not is_steady())
@@ -175,30 +175,10 @@ def _all_partitions(group):
 
 def same_results(a, b):
     """Whether two results of the program are one but for rounding."""
-    return _all_same(leaves_of(a), leaves_of(b))
+    return _all_same(_leaves(a), _leaves(b))
 
 
-def are_close(ours, theirs, moved=None):
-    """The same within what the check allows, but for eager's own change under changes of the last places, of which `moved` is the result."""
-    ours, theirs = leaves_of(ours), leaves_of(theirs)
-    moved = theirs if moved is None else leaves_of(moved)
-    return len(ours) == len(theirs) == len(moved) and all(map(_is_close, ours, theirs, moved))
-
-
-def _is_close(a, b, moved):
-    if not (isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and b.is_floating_point()):
-        return _same(a, b) or not _same(b, moved)
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    finite = b.isfinite() & a.isfinite() & moved.isfinite()
-    if not torch.equal(a[~finite], b[~finite]) and not torch.equal(a[~finite].nan_to_num(), b[~finite].nan_to_num()):
-        return not torch.equal(b[~finite].nan_to_num(), moved[~finite].nan_to_num())
-    by = max(1.0, torch.finfo(b.dtype).eps / torch.finfo(torch.float32).eps)
-    a, b, moved = (t.double()[finite] for t in (a, b, moved))
-    return bool(((a - b).abs() <= by * (1e-5 * b.abs() + 4e-6 * (b.abs().max() if b.numel() else 0)) + 8 * (moved - b).abs()).all())
-
-
-def leaves_of(result):
+def _leaves(result):
     """Tensors, numbers and texts of a result, as they are now; arrays and numbers of NumPy as tensors."""
     leaves = trees.leaves_of(result, lambda value: isinstance(value, (bool, int, float, str)) or hasattr(value, "__array__"))
     return list(map(_held, leaves))

@@ -32,17 +32,16 @@ class Program:
         """Calls it with `tensors` by name in place of parameters and buffers, in all places where these are; writes back into `tensors` what the call
         put in their places. (torch.func.functional_call puts them back by name, also into a module that the call has put there.)"""
         names = {id(self.at(name)): name for name in tensors}
-        places, held = [], []  # (table, attribute, name), and what was there
+        places = []  # (module, its table, attribute, what was there, its name)
         for module in self.shell.modules():
             for table in (module._parameters, module._buffers):
-                places += [(module, table, attribute, names[id(tensor)]) for attribute, tensor in table.items() if id(tensor) in names and tensor is not None]
-        for _, table, attribute, name in places:
-            held.append(table[attribute])
+                places += [(module, table, attribute, tensor, names[id(tensor)]) for attribute, tensor in table.items() if tensor is not None and id(tensor) in names]
+        for _, table, attribute, _, name in places:
             table[attribute] = tensors[name]
         try:
             return self.shell(*args, **kwargs)
         finally:
-            for (module, table, attribute, name), tensor in zip(places, held):
+            for module, table, attribute, tensor, name in places:
                 now = table[attribute] if attribute in table else getattr(module, attribute, None)
                 if now is not None and now is not tensors[name] and self.at(name) is now:
                     tensors[name] = now

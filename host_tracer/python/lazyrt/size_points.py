@@ -333,7 +333,7 @@ class _Finder:
                 point = list(self.sample)
                 point[a], point[b] = size, size + more
                 points.append(tuple(point))
-        return [point for point in points if all(s.least <= size <= s.most and size % s.multiple == 0 for s, size in zip(self.symbols, point))]
+        return [point for point in points if all(s.holds(size) for s, size in zip(self.symbols, point))]
 
 
 def points_that_differ(sizes, run, captured):

@@ -44,12 +44,8 @@ class SizedCaptures:
     def _sizes_that_differ(self, captured):
         """Points at which the program decides otherwise, by what it asks about sizes."""
         def run(point, mode):
-            known = self.job.state.known
-            self.job.begins_in = known[-1] if len(known) > 1 else None  # the program as it has settled
-            try:
+            with self.job.beginning_in(self.job.state.known[-1]):  # the program as it has settled
                 self.job.eager(self.sizes.resized(self.job.program.target, self.first.sample, point), mode=mode)
-            finally:
-                self.job.begins_in = None
 
         points, self.numbers = points_that_differ(self.sizes, run, [list(point) for point in captured])
         for point in points:
@@ -121,14 +117,13 @@ class SizedCaptures:
         """Whether eager gives the same in two phases, on the example and with its numbers otherwise."""
         for given in _altered([tensor for _, tensor in example.inputs]):
             found = []
-            for self.job.begins_in in (one, other):
+            for phase in (one, other):
                 try:
-                    result = self.job.eager(example, [tensor.detach().clone() for tensor in given])
+                    with self.job.beginning_in(phase):
+                        result = self.job.eager(example, [tensor.detach().clone() for tensor in given])
                     found.append(torch.utils._pytree.tree_leaves(result))
                 except Exception as error:
                     found.append([type(error)])
-                finally:
-                    self.job.begins_in = None
             if len(found[0]) != len(found[1]) or not all(map(_is_same, *found)):
                 return False
         return True

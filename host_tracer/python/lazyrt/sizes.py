@@ -32,6 +32,9 @@ class Symbol:
             setattr(self, mine, keep(values) if values else None)
         self.multiple = math.lcm(self.multiple, other.multiple)
 
+    def holds(self, size):
+        return self.least <= size <= self.most and size % self.multiple == 0
+
     def text(self):
         steps = f", a multiple of {self.multiple}" if self.multiple > 1 else ""
         return f"{self.name}: {self.least} to {self.most}{steps}"
@@ -132,7 +135,7 @@ class Sizes:
                                      "it", "invalid argument")
         point = self.point_of(example)
         for symbol, size in zip(self.symbols, point):
-            if not symbol.least <= size <= symbol.most or size % symbol.multiple:
+            if not symbol.holds(size):
                 raise InputError(f"'{symbol.name}' is {size} in {which}, and the program takes {symbol.text()}", "invalid argument")
         return point
 
@@ -177,13 +180,13 @@ class Sizes:
         if extent.symbol < 0:
             return ()
         symbol = self.symbols[extent.symbol]
-        return [extent.at({extent.symbol: size}) for size in (-(-symbol.least // symbol.multiple) * symbol.multiple, symbol.most // symbol.multiple * symbol.multiple)]
+        return [extent.at({extent.symbol: size}) for size in (symbol.least, symbol.most)]
 
     def _takes(self, extent, size, fixed):
         if extent.symbol < 0:
             return size == fixed
-        value, symbol = extent.solve(size), self.symbols[extent.symbol]
-        return value is not None and symbol.least <= value <= symbol.most and value % symbol.multiple == 0
+        value = extent.solve(size)
+        return value is not None and self.symbols[extent.symbol].holds(value)
 
     # ---------------------------------------------------------------- what the program takes
 
@@ -202,7 +205,7 @@ class Sizes:
         here, symbol = self.sample[index], self.symbols[index]
         group = [i for i, size in enumerate(self.sample) if size == here and i >= index]
         size = next((s for s in (here + symbol.multiple, here - symbol.multiple, symbol.most, symbol.least) if s != here and all(
-            self.symbols[i].least <= s <= self.symbols[i].most and s % self.symbols[i].multiple == 0 for i in group)), None)
+            self.symbols[i].holds(s) for i in group)), None)
 
         def taken(changed):
             return not runs([size if i in changed else other for i, other in enumerate(self.sample)])
@@ -301,7 +304,7 @@ def _check_bounds(symbol, size):
     if symbol.least > symbol.most:
         raise InputError(f"'{symbol.name}' has no size: {symbol.text()}", "invalid argument")
     for value in sorted(seen):
-        if not symbol.least <= value <= symbol.most or value % symbol.multiple:
+        if not symbol.holds(value):
             raise InputError(f"'{symbol.name}' is {value} in the sample, and dynamic allows {symbol.text()}", "invalid argument")
 
 
