@@ -128,6 +128,7 @@ class _Export:
         self.takes_gradients = False  # of its own results: autograd is on while it runs
         self.asks_for_layout, self.asks_for_facts = False, False
         self.asks_in_own_code = False  # for the layout, not in that of a library
+        self.asks_of_scripts = set()  # what calls have to be like since TorchScript code asks
         self.rows = Rows(self)
         self.copies_matter = False  # what copies depends on strides, and the program writes there
         self.plain_results = {}  # what eager did, by id of the sample
@@ -262,6 +263,8 @@ class _Export:
         if self.copies_matter or self.asks_in_own_code:
             found["contiguous"] = [name for name, _ in samples[0].inputs]
         found["plain"] = [name for name, _ in samples[0].inputs] if self.asks_for_facts else []
+        for key in self.asks_of_scripts - {"no_grad"}:
+            found[key] = [name for name, tensor in samples[0].inputs if key != "detached" or tensor.is_floating_point()]
         return found
 
     @contextlib.contextmanager
@@ -495,7 +498,9 @@ class _Export:
         """The loaded bundle gives what the model gives, nested alike."""
         self.restore()
         args, kwargs = sample.call([tensor.detach().clone() for _, tensor in sample.inputs])
-        difference = checking.structure_difference(load(bundle)(*args, **kwargs), self.plain_result(sample))
+        with torch.no_grad():
+            given = load(bundle)(*args, **kwargs)
+        difference = checking.structure_difference(given, self.plain_result(sample))
         if difference:
             raise ExportError(f"the bundle does not give what the program gives: {difference}")
 
@@ -514,7 +519,7 @@ class _Export:
         if materialised:
             notes.append("a first forward made the parameters of " + ", ".join(materialised))
         notes += [f"argument '{name}' is fixed at {text_of(value)}" for name, value in sample.fixed().items()]
-        notes += [*_layout_notes(self.layout), *_form_notes(self.forms)]
+        notes += [*_layout_notes(self.layout), *_form_notes(self.forms), *_mode_notes(self._modes())]
         trace.notes = [*notes, *dict.fromkeys(self.notes)]
 
     def _experiment(self, trace, samples):
@@ -562,12 +567,16 @@ class _Export:
         if errors:
             raise ExportError("the bundle would be wrong for other inputs:\n" + "\n".join(map(str, errors)), "baked", report)
 
+    def _modes(self):
+        """What is demanded of torch's modes. What takes gradients throws where none are recorded."""
+        return {"no_grad": True} if "no_grad" in self.asks_of_scripts and not self.takes_gradients else {}
+
     def _options(self, sample, outputs, path, report_path):
         options = _tracer.ExportOptions()
         options.path, options.model = path, self.program.name
         options.report_path = os.fspath(report_path) if report_path else ""
         interface = {"version": 2, "parameters": sample.parameters, "result": outputs.description, **self.layout, **self.forms,
-                     "one_object": sample.one_object()}
+                     "one_object": sample.one_object(), **self._modes()}
         if len(self.results) > 1:
             interface["results"] = self.results
         options.info = [(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))]
@@ -655,6 +664,7 @@ class _LazyRun:
         job.asks_for_layout |= mode.asks_for_layout or LazyArray.asked
         job.asks_in_own_code |= mode.asks_in_own_code
         job.asks_for_facts |= mode.asks_for_facts
+        job.asks_of_scripts |= mode.asks_of_scripts
         if self.written is None:
             self.written = watch.changed(result)
         job.written_inputs.update(name for (name, _), lazy in zip(self._sample.inputs, inputs) if _tracer.was_written(lazy))
@@ -712,7 +722,7 @@ def _sample_tensor(value):
 
 def _joined(layouts_found):
     """What one of them assumes of an input, all assume."""
-    return {key: sorted({name for found in layouts_found for name in found[key]}) for key in layouts_found[0]}
+    return {key: sorted({name for found in layouts_found for name in found.get(key, ())}) for key in {key for found in layouts_found for key in found}}
 
 
 def _stricter(forms_found):
@@ -728,10 +738,11 @@ def _layout_notes(layout):
     """What the program looks at beside its inputs' values, for the report."""
     texts = {"whole": "what else lies in its inputs' memory: give clones: ",
              "contiguous": "strides of its inputs: they have to be contiguous: ",
+             "strides": "strides of its inputs, also of dims of one element: give copies: ",
              "plain": "what its inputs are beside their values (.grad, views, inference mode): give clones: ",
              "detached": "gradients being wanted: give detached tensors: ",
              "distinct": "two of its inputs being one tensor: give different ones: "}
-    return [f"the program's results depend on {text}{', '.join(layout[key])}" for key, text in texts.items() if layout[key]]
+    return [f"the program's results depend on {text}{', '.join(layout[key])}" for key, text in texts.items() if layout.get(key)]
 
 
 def _form_notes(forms):
@@ -739,6 +750,11 @@ def _form_notes(forms):
         yield "the program's results depend on which arguments are given by keyword: the bundle takes them as the sample gives them"
     if "left_out" in forms:
         yield f"the program sees whether defaults are given: they have to be left out: {', '.join(forms['left_out'])}"
+
+
+def _mode_notes(modes):
+    if "no_grad" in modes:
+        yield "the program asks whether gradients are recorded: the bundle gives what it gives under torch.no_grad(), and has to be called so"
 
 
 def _entries(description, path=""):

@@ -11,7 +11,7 @@ import torch
 import torch.utils.checkpoint
 from torch.overrides import TorchFunctionMode
 
-from lazyrt import _tracer, following, foreach, gradients, indexing, statements
+from lazyrt import _tracer, following, foreach, gradients, indexing, scripts, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carrier_calls import FLOATS, HALVES, call_with_carriers, check_all_fit, check_fits, has_carriers
 from lazyrt.carriers import Carrier, LazyFloat, LazyInt, carrier_of, nested_carriers
@@ -88,6 +88,7 @@ class CaptureMode(TorchFunctionMode):
         self.asks_for_layout = False  # the program asks how lazy tensors lie in memory
         self.asks_in_own_code = False  # so it does, and no library for it
         self.asks_for_facts = False  # it asks for one of _FACTS
+        self.asks_of_scripts = set()  # what calls have to be like since TorchScript code asks: see scripts.Code
         self._lift = lift
         self._note = note
         self._draws = draws
@@ -374,6 +375,8 @@ class CaptureMode(TorchFunctionMode):
 
     def scripted(self, script, args, kwargs, call, frame):
         """The result of a call of TorchScript code."""
+        with torch._C.DisableTorchFunction():
+            self.asks_of_scripts |= scripts.asks_of_call(script, (*args, *kwargs.values()), lambda tensor: id(tensor) not in self._kept and is_lazy(tensor))
         result = call()
         with torch._C.DisableTorchFunction():
             if any(map(is_lazy, tensors_in((*args, *kwargs.values())))):

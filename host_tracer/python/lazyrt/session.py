@@ -136,6 +136,7 @@ class Program:
 
     def _run(self, arrays: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
         """(results by name, the variant that ran)"""
+        contract.check_modes(self._interface)
         self._check_names(arrays)
         import numpy
 
