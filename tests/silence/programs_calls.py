@@ -9,6 +9,7 @@ import math
 import os
 import random
 import sys
+import time
 import warnings
 import weakref
 
@@ -134,6 +135,138 @@ def default_that_is_given():
         return x * scale
 
     return program
+
+
+class WithScale(nn.Module):
+    def forward(self, x, y, scale: float = 1.0, shift: float = 0.0):
+        return x * scale + y + shift
+
+
+BY_POSITION = [Call((Y, X)), Call((Y, X), {"scale": 1.0}), Call((Y, X, 1.0)), Call((Y, X, 1.0, 0.0))]
+
+
+@case(Call((X, Y)), BY_POSITION, expect=("refused",))
+def hook_before_forward_sees_a_default_by_position():
+    module = WithScale()
+    module.register_forward_pre_hook(lambda module, args: (args[0] * 2, *args[1:]) if len(args) == 3 else None)
+    return module
+
+
+@case(Call((X, Y)), BY_POSITION, expect=("refused",))
+def hook_with_a_limit_far_away():
+    module = WithScale()
+    module.register_forward_hook(lambda module, args, result: result.clamp(max=100.0 if len(args) == 3 else 1e9))
+    return module
+
+
+@case(Call((X,)), [Call((X,)), Call((), {"x": Y})], expect=("refused",))
+def hook_that_the_first_call_adds():
+    class Adds(nn.Module):
+        def forward(self, x):
+            if not self._forward_hooks:
+                self.register_forward_hook(lambda module, args, result: result * (1 + len(args)))
+            return x + 1
+
+    return Adds()
+
+
+class Counts(nn.Module):
+    def __call__(self, *args, **kwargs):
+        return super().__call__(*args, **kwargs) * (2.0 if "y" in kwargs else 1.0)
+
+    def forward(self, x, y):
+        return x - y
+
+
+@case(Call((X, Y)), [Call((Y, X)), Call((Y,), {"y": X})], expect=("refused",))
+def call_of_its_own_counts():
+    return Counts()
+
+
+def reads_a_frame(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs) * len(locals()["args"])
+
+    return wrapper
+
+
+@case(Call((X, Y)), [Call((Y, X)), Call((Y,), {"b": X})], expect=("refused",))
+def decorator_that_asks_for_its_variables():
+    return reads_a_frame(lambda a, b: a - b)
+
+
+def swapped(function):
+    """As another function says, which is not called."""
+    def wrapper(*args, **kwargs):
+        return (lambda b, a: b - 2 * a)(*args, **kwargs) if args is None else other(*args, **kwargs)
+
+    def other(a, b):
+        return a - 2 * b
+
+    return functools.wraps(function)(wrapper)
+
+
+@case(Call((X, Y)), [Call((Y, X)), Call((), {"a": X, "b": Y})], expect=("refused",))
+def decorator_of_another_function():
+    return swapped(lambda b, a: b + a)
+
+
+ALL_FORMS = [Call((X, Y)), Call((Y,), {"y": X}), Call((), {"y": X, "x": Y}), Call((Y, X, 1.0)), Call((Y, X), {"shift": 0.0, "scale": 1.0})]
+
+
+@case(Call((X, Y)), ALL_FORMS, expect=("right",))
+def hooks_that_do_not_look_at_arguments():
+    module, seen = WithScale(), {}
+
+    def keep(name, module, args, result):
+        seen[name] = torch.stack([result.detach()])
+
+    class Watches:
+        def __call__(self, module, args):
+            seen["calls"] = module
+
+    module.register_forward_hook(functools.partial(keep, "all"))
+    module.register_forward_hook(lambda module, args, kwargs, result: result * 2, with_kwargs=True)
+    module.register_forward_pre_hook(Watches())
+    return module
+
+
+def timed(function):
+    @functools.wraps(function)
+    def wrapper(self, *args, **kwargs):
+        start = time.perf_counter()
+        try:
+            return function(self, *args, **kwargs)
+        finally:
+            logging.debug("%s: %g s", self, time.perf_counter() - start)
+
+    return wrapper
+
+
+class Wrapped(WithScale):
+    @timed
+    @torch.no_grad()
+    def forward(self, x, y, scale: float = 1.0, shift: float = 0.0):
+        return super().forward(x, y, scale, shift) * 3
+
+    def __call__(self, *args, **kwargs):
+        return super().__call__(*args, **kwargs) + 1
+
+
+@case(Call((X, Y)), ALL_FORMS, expect=("right",))
+def decorators_and_a_call_that_pass_on():
+    return Wrapped()
+
+
+@case(Call((X, Y)), ALL_FORMS, expect=("right",))
+def partial_of_a_method():
+    return functools.partial(WithScale().forward)
+
+
+@case(Call((X, Y)), [Call((X, Y)), Call((Y,), {"y": X}), Call((), {"y": X, "x": Y})], expect=("right",))
+def scripted_by_any_form():
+    return torch.jit.script(WithScale())
 
 
 @case(Call((X, Y)), [Call((Y, X)), Call((Y,), {"b": X}), Call((), {"b": X, "a": Y})], expect=("right",))

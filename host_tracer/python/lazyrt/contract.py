@@ -10,8 +10,8 @@ be that, "strides" ones have to have the strides of a new array, "whole" ones mu
 tensors as torch.clone makes them. Further keys:
   no_grad     true: the program asks whether gradients are recorded, and was captured where they are not
   one_object  groups of places that hold one object
-  form        where the program sees the form of its call: {"positional": how many arguments, "keywords": names of the others, in order}
-  left_out    parameters whose defaults must not be given, since the program would see that
+  form        where the program can see the form of its call: {"positional": how many arguments, "keywords": names of the others, in order}
+  left_out    (of older exports) parameters whose defaults must not be given, since the program would see that
   results     where variants give other constants: a description for each of them; a variant's literal "lazyrt.result" is its place here"""
 
 import itertools
@@ -57,7 +57,8 @@ def check_form(interface, args, kwargs):
     if form is not None and (len(args) != form["positional"] or list(kwargs) != form["keywords"]):
         names = ", ".join(f"{name}=" for name in form["keywords"])
         wanted = [f"{form['positional']} by position"] * bool(form["positional"]) + [f"{names} in this order"] * bool(names)
-        raise _refusal(f"the program sees which arguments are given by keyword: give {' and '.join(wanted)}, as when the bundle was exported")
+        raise _refusal("a hook, a decorator or a __call__ of the program can see which arguments are given, by position or by keyword: give "
+                       f"{' and '.join(wanted) or 'none'}, as when the bundle was exported")
     places = [p["name"] for p in interface["parameters"] if p["kind"] in _TAKES_POSITION]
     for name in interface.get("left_out", ()):
         if name in kwargs or name in places[:len(args)]:

@@ -158,7 +158,7 @@ class _Export:
             self.written = self.state.written
             captured = [(step.trace, step.run) for step in steps]
             self.layout = _joined(self._in_phases(lambda: self._layout(samples)))
-            self.forms = _stricter(self._in_phases(lambda: self._forms(samples)))
+            self.forms = self._forms(samples)
             traces = [trace for trace, _ in captured]
             self._check_interfaces(steps)
             captures = SizedCaptures(self, steps[0]) if self.sizes else None
@@ -295,16 +295,21 @@ class _Export:
         return CallLog({id(tensor): name for name, tensor in self.program.parameters().items()})
 
     def _forms(self, samples):
-        """What all samples assume of the form of the call."""
-        found = [call_forms.examine(self.program.target, sample, functools.partial(self._eager_arranged, sample)) for sample in samples]
+        """What all samples assume of the form of the call, in any phase: calls may add hooks."""
+        try:
+            for phase in self.state.known[::-1]:
+                self.restore()
+                phase.begin()
+                found = [call_forms.examine(self.program.target, sample) for sample in samples]
+                if any(found):
+                    break
+        finally:
+            self.restore()
         other = next((i for i, forms in enumerate(found) if forms != found[0]), None)
         if other is not None:
-            raise ExportError(f"sample {other} gives arguments by keyword, or leaves some out, otherwise than sample 0, and the program's results depend "
-                              "on that: give all samples in one form", "invalid argument")
+            raise ExportError(f"sample {other} gives arguments by keyword, or leaves some out, otherwise than sample 0, and a hook, a decorator or a __call__ "
+                              "of the program can see that: give all samples in one form", "invalid argument")
         return found[0]
-
-    def _eager_arranged(self, sample, arrange):
-        return self.observed(sample, arrange=arrange) if arrange else self.seen(sample)
 
     def restore(self):
         self.state.restore()
@@ -725,15 +730,6 @@ def _joined(layouts_found):
     return {key: sorted({name for found in layouts_found for name in found.get(key, ())}) for key in {key for found in layouts_found for key in found}}
 
 
-def _stricter(forms_found):
-    """The form of calls that all of them take."""
-    for found in forms_found:
-        if "form" in found:
-            return found
-    left_out = sorted({name for found in forms_found for name in found.get("left_out", ())})
-    return {"left_out": left_out} if left_out else {}
-
-
 def _layout_notes(layout):
     """What the program looks at beside its inputs' values, for the report."""
     texts = {"whole": "what else lies in its inputs' memory: give clones: ",
@@ -747,9 +743,8 @@ def _layout_notes(layout):
 
 def _form_notes(forms):
     if "form" in forms:
-        yield "the program's results depend on which arguments are given by keyword: the bundle takes them as the sample gives them"
-    if "left_out" in forms:
-        yield f"the program sees whether defaults are given: they have to be left out: {', '.join(forms['left_out'])}"
+        yield ("a hook, a decorator or a __call__ of the program can see which arguments are given, by position or by keyword: the bundle takes them as the sample "
+               "gives them")
 
 
 def _mode_notes(modes):
