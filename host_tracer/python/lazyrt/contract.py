@@ -6,7 +6,7 @@ The interface, JSON in the bundle's info, has a list "parameters" in the order o
   item     the description of what was given at export, or of the default that stood in for it (see trees.py)
   default  the description of the signature's default; {"kind": "default"} of one that cannot be compared
 and lists of inputs' names: "distinct" ones must not share memory, nor "written" ones with any other, "contiguous" and "detached" ones have to
-be that, "strides" ones have to have the strides of a new array, "whole" ones must not be a part of a larger memory, "plain" ones have to be
+be that, "tensors" ones must not be arrays of NumPy where torch is loaded, "strides" ones have to have the strides of a new array, "whole" ones must not be a part of a larger memory, "plain" ones have to be
 tensors as torch.clone makes them. Further keys:
   no_grad     true: the program asks whether gradients are recorded, and was captured where they are not
   one_object  groups of places that hold one object
@@ -178,7 +178,10 @@ class _Matcher:
         if item["kind"] != "tuple" and not isinstance(value, tuple):
             self._objects.append((path, value))
         self._match_keys(item, node, path)
-        for mark in ("plain", "attributes", "absent"):
+        if fixed.canonical(item.get("plain")) != fixed.canonical(node.more.get("plain")):
+            raise _refusal(f"'{path}' is of another class of the name {wanted} than when the bundle was exported, or has another one's attributes; a class that is made in a "
+                           "function is known by its code, which differs between versions of Python")
+        for mark in ("attributes", "absent"):
             is_said = mark in item or mark == "attributes" and mark in node.more
             if is_said and fixed.canonical(item.get(mark)) != fixed.canonical(node.more.get(mark)):
                 raise _refusal(f"'{path}' has other attributes than when the bundle was exported")
@@ -246,7 +249,8 @@ def _same_fixed(item, given):
     if item["kind"] != "fixed" or given["kind"] != "fixed":
         return False
     if item["type"] in ("class", "function"):
-        return item["type"] == given["type"] and fixed.same_type(item["text"], given["text"])
+        same = item["type"] == given["type"] and fixed.same_type(item["text"], given["text"])
+        return same and fixed.canonical(item.get("attributes")) == fixed.canonical(given.get("attributes"))
     return fixed.same_type(item["type"], given["type"]) and fixed.canonical({**item, "type": ""}) == fixed.canonical({**given, "type": ""})
 
 
@@ -311,6 +315,9 @@ def check_memory(interface, arrays, given):
     for name in interface.get("plain", ()):
         if _is_tensor(given[name]) and not _is_plain_tensor(given[name]):
             raise _refusal(f"the program looks at what '{name}' is beside its values (.grad, views, inference mode): give x.detach().clone()")
+    for name in interface.get("tensors", ()) if "torch" in sys.modules else ():
+        if not _is_tensor(given[name]):
+            raise _refusal(f"the program asks whether '{name}' is a tensor or an array of NumPy: give torch.from_numpy(x), as when the bundle was exported")
     for name in interface.get("whole", ()):
         if _is_tensor(given[name]) and given[name].untyped_storage().nbytes() != given[name].nbytes:
             raise _refusal(f"the program looks at the memory that '{name}' lies in: give a clone()")

@@ -263,9 +263,15 @@ class _Export:
         if self.copies_matter or self.asks_in_own_code:
             found["contiguous"] = [name for name, _ in samples[0].inputs]
         found["plain"] = [name for name, _ in samples[0].inputs] if self.asks_for_facts else []
+        found["tensors"] = [name for name, _ in samples[0].inputs if name not in samples[0].arrays] if self._asks_for_arrays() else []
         for key in self.asks_of_scripts - {"no_grad"}:
             found[key] = [name for name, tensor in samples[0].inputs if key != "detached" or tensor.is_floating_point()]
         return found
+
+    def _asks_for_arrays(self):
+        """Whether the program's code may go on by whether it is given tensors or arrays of NumPy."""
+        names = self.state.first.picture.names_attribute
+        return names("ndarray") or names("is_tensor") or names("isinstance") and names("Tensor")
 
     @contextlib.contextmanager
     def beginning_in(self, phase):

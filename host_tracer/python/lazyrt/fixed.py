@@ -241,7 +241,10 @@ def _describe_named(value, path):
         raise Opaque(path, f"what {name} names is not this function or class, so that it cannot be compared from call to call")
     if getattr(value, "__closure__", None):
         raise Opaque(path, f"the function {value.__qualname__} has a closure, which cannot be compared from call to call")
-    return _fixed("class" if isinstance(value, type) else "function", name)
+    if isinstance(value, type):
+        return _fixed("class", name)
+    held = {key: describe(item, f"{path}.{key}") for key, item in getattr(value, "__dict__", {}).items()}
+    return _fixed("function", name, **({"attributes": held} if held else {}))
 
 
 def _describe_numpy(value, path):
@@ -401,12 +404,23 @@ def marks_of_class(value, path):
             else:
                 known = not set(function.__code__.co_freevars) - {"__class__"}
                 defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+                found.setdefault(f"{name}() itself", _digest_of_code(function.__code__))
             if not known or not all(map(is_plain, defaults)):
                 raise Opaque(path, f"its class {cls.__qualname__} is none that its module has by this name, and what '{name}' in it refers to cannot be "
                                    "compared from call to call: define the class at the top of a module")
             if defaults:
                 found.setdefault(f"{name}()", repr(defaults))
     return {"plain": found}
+
+
+def _digest_of_code(code):
+    """What tells a function's code from that of another one of its name, for one version of Python."""
+    def parts(code):
+        constants = [parts(each) if isinstance(each, types.CodeType) else sorted(map(repr, each)) if isinstance(each, frozenset) else repr(each)
+                     for each in code.co_consts]
+        return [code.co_code.hex(), code.co_names, constants]
+
+    return hashlib.sha256(repr(parts(code)).encode()).hexdigest()[:16]
 
 
 def _function_of(item):
