@@ -13,6 +13,7 @@ be that, "whole" ones must not be a part of a larger memory, "plain" ones have t
   results     where variants give other constants: a description for each of them; a variant's literal "lazyrt.result" is its place here"""
 
 import itertools
+import sys
 
 from lazyrt import fixed, trees
 from lazyrt.errors import InputError
@@ -103,6 +104,18 @@ def match(parameters, values, flat, one_object=None):
     if one_object is not None and not flat:
         _match_objects(one_object, trees.groups_of_one(objects))
     return found
+
+
+def check_modes(interface):
+    """Refuses a call in a mode of torch that the program asks for, and in which it was not exported."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return
+    if interface.get("gradient_mode", torch.is_grad_enabled()) != torch.is_grad_enabled():
+        where = "where gradients are recorded" if interface["gradient_mode"] else "under torch.no_grad()"
+        raise _refusal(f"the program asks whether gradients are recorded (torch.is_grad_enabled(), requires_grad and the like): call it {where}, as it was exported")
+    if not interface.get("inference_mode", True) and torch.is_inference_mode_enabled():
+        raise _refusal("the program asks whether it runs in inference mode: call it outside of that, as it was exported")
 
 
 def _match_objects(wanted, given):

@@ -42,6 +42,7 @@ _LAYOUT = (*ASK_FOR_STRIDES, _Tensor.untyped_storage, _Tensor.storage)
 # What a tensor is beside its values: an input may be otherwise in another call.
 _FACTS = (_Tensor.grad.__get__, _Tensor._base.__get__, _Tensor._is_view, _Tensor.is_inference, _Tensor.is_neg, _Tensor.is_shared,
           _Tensor.is_pinned)
+_OF_AUTOGRAD = (_Tensor.requires_grad.__get__, _Tensor.is_leaf.__get__, _Tensor.grad_fn.__get__, _Tensor.retains_grad.__get__, _Tensor.output_nr.__get__)
 
 
 def _looked_at(value):
@@ -88,6 +89,7 @@ class CaptureMode(TorchFunctionMode):
         self.asks_for_layout = False  # the program asks how lazy tensors lie in memory
         self.asks_in_own_code = False  # so it does, and no library for it
         self.asks_for_facts = False  # it asks for one of _FACTS
+        self.autograd_asked = []  # (the tensor, file and line) where it does so in its own code for one of _OF_AUTOGRAD
         self._lift = lift
         self._note = note
         self._draws = draws
@@ -271,6 +273,7 @@ class CaptureMode(TorchFunctionMode):
             _Tensor.__getitem__: self._getitem,
             _Tensor.__setitem__: self._setitem,
             **dict.fromkeys(_FACTS, self._fact),
+            **dict.fromkeys(_OF_AUTOGRAD, self._autograd_fact),
             _Tensor._version.__get__: self._version,
             _Tensor.get_device: lambda func, args, kwargs: -1 if is_lazy(args[0]) else func(*args),
             _Tensor.to: self._to,
@@ -432,6 +435,12 @@ class CaptureMode(TorchFunctionMode):
         self.asks_for_facts |= lazy
         if lazy and func in (_Tensor.is_shared, _Tensor.is_pinned):
             return False
+        return self._call(func, args, kwargs)
+
+    def _autograd_fact(self, func, args, kwargs):
+        file = self._frame.f_code.co_filename
+        if is_lazy(args[0]) and not is_file_of_library(file):
+            self.autograd_asked.append((args[0], (file, self._frame.f_lineno)))
         return self._call(func, args, kwargs)
 
     @staticmethod
