@@ -3,6 +3,7 @@ the answer changes nothing in the example, nor in the calls of torch that it mak
 
 import enum
 import operator
+import sys
 import time
 
 import numpy as np
@@ -254,6 +255,29 @@ class StateOfCaller(nn.Module):
 @case((A, {"h": B}), [(A, {"h": B})], expect=FAILED)
 def the_same_dict_again():
     return StateOfCaller()
+
+
+class Handle:
+    """Which Python compares by identity."""
+
+    def __init__(self):
+        self.scale = 2.0
+
+
+class SameHandle(StateOfCaller):
+    def forward(self, x, state):
+        known, self.state = state == self.state, state
+        return torch.minimum(x, LIMITS[known]) * state.scale
+
+
+@case((A, Handle()), [(A, Handle())], expect=FAILED)
+def the_same_handle_again():
+    return SameHandle()
+
+
+@case((A,), [(A,)], expect=FAILED)
+def counts_references():
+    return lambda x: torch.minimum(x, LIMITS[sys.getrefcount(x) > 20])
 
 
 # -------------------------------------------------------------------- questions that everybody asks

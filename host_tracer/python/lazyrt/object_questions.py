@@ -7,9 +7,11 @@ import contextlib
 import dis
 import enum
 import functools
+import gc
 import operator
 import sys
 import types
+import weakref
 
 import enum
 
@@ -26,12 +28,14 @@ _LOADS_LOCAL = {"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_DEREF"
 _LOADS_GLOBAL = {"LOAD_GLOBAL", "LOAD_NAME"}
 _LOADS_ATTRIBUTE = {"LOAD_ATTR", "LOAD_METHOD"}
 _OF_IDENTITY = {builtins.id, builtins.hash, operator.is_, operator.is_not}
+_OF_REFERENCES = {sys.getrefcount, weakref.getweakrefcount, weakref.getweakrefs, gc.get_referrers}  # who else holds an object
 _SEARCHES = {"index", "remove", "count"}  # of lists, which look for the object before they compare
 _OF_GRADIENTS = {torch.is_grad_enabled: "gradients", torch.is_inference_mode_enabled: "inference"}
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 _NEVER_GIVEN = (bool, int, float, complex, str, bytes, type, enum.Enum, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, torch.dtype, torch.device,
                 torch.layout, torch.Size, torch.nn.Module)
 _PLAIN = {"__class__", "dtype", "device", "layout", "shape"}
+_MOST_STEPS = 100_000  # instructions of one function that are looked at: a hundred times slower than eager
 _UNKNOWN = object()  # it may be anything
 _THING = object()  # no object that a caller gives
 
@@ -53,6 +57,7 @@ class Watch(TorchFunctionMode):
         self._target, self._answers = target, answers
         self._given = {}  # id -> (name, object)
         self._made = set()  # ids of tensors that the call has made
+        self._steps = collections.Counter()  # of each code
         self._stack = contextlib.ExitStack()
 
     def arrange(self, args, kwargs):
@@ -96,25 +101,36 @@ class Watch(TorchFunctionMode):
     # ---------------------------------------------------------------- what runs
 
     def _look_at_call(self, frame, event, function):
-        if event == "c_call" and _is_function(function) and function in _OF_GRADIENTS and not is_file_of_library(frame.f_code.co_filename):
+        if event != "c_call" or not _is_function(function) or is_file_of_library(frame.f_code.co_filename):
+            return
+        if function in _OF_GRADIENTS:
             self._answers.modes.setdefault(_OF_GRADIENTS[function], _place(frame))
+        elif function in _OF_REFERENCES:
+            self._answers.held.setdefault(_place(frame), None)
 
     def _begin(self, frame, event, value):
-        if is_file_of_library(frame.f_code.co_filename) or not _questions_of(frame.f_code):
+        code = frame.f_code
+        if is_file_of_library(code.co_filename) or self._steps[code] > _MOST_STEPS or not _questions_of(code):
             return None
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
         return self._look
 
     def _look(self, frame, event, value):
         if event == "opcode":
+            self._steps[frame.f_code] += 1
             question = _questions_of(frame.f_code).get(frame.f_lasti)
             if question is not None:
                 self._ask(frame, *question)
+            if self._steps[frame.f_code] > _MOST_STEPS:
+                frame.f_trace_opcodes = False
+                return None
         return self._look
 
     def _ask(self, frame, kind, operands):
         values = [_value_of(operand, frame) for operand in operands]
         if kind == "is":
+            self._compare(frame, values)
+        elif kind == "equal" and any(self._name_of(value) and type(value).__eq__ is object.__eq__ for value in values):
             self._compare(frame, values)
         elif kind == "in":
             self._look_up(frame, *values)
@@ -179,6 +195,8 @@ def _questions_of(code):
         name, argument = step.opname, step.argval
         if name == "IS_OP":
             found[step.offset] = "is", _last_operands(steps[:at], 2)
+        elif name == "COMPARE_OP" and argument in ("==", "!=", "bool(==)", "bool(!=)"):
+            found[step.offset] = "equal", _last_operands(steps[:at], 2)
         elif name == "CONTAINS_OP":
             found[step.offset] = "in", _last_operands(steps[:at], 2)
         elif name in _LOADS_ATTRIBUTE and argument in _SEARCHES:
@@ -189,7 +207,7 @@ def _questions_of(code):
 
 
 def _is_of_constant(kind, operands):
-    return kind == "is" and any(operand[0] == "const" for operand in operands)
+    return kind in ("is", "equal", "in") and any(operand[0] == "const" for operand in operands)
 
 
 Step = collections.namedtuple("Step", "offset opname argval effect")
