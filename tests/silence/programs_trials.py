@@ -101,7 +101,7 @@ class LimitedAgain(nn.Module):
         return made
 
 
-@case((LOW,), [(HIGH,), Call((HIGH,), mode=torch.enable_grad)], expect=("refused",))
+@case((LOW,), [(HIGH,)], expect=("failed",))
 def limited_where_an_object_comes_again():
     return LimitedAgain()
 
@@ -118,7 +118,7 @@ class LimitedOnceWarm(nn.Module):
         return x + 0
 
 
-@case((LOW,), [(HIGH,), (HIGH,)], expect=("failed",))
+@case((LOW,), [(HIGH,), (HIGH,), Call((HIGH,), mode=torch.enable_grad)], expect=("refused",))
 def limited_once_warm():
     return LimitedOnceWarm()
 
