@@ -327,7 +327,7 @@ class _Export:
         return Seen(self.eager(sample, tensors, arrange=arrange, log=log), log.calls)
 
     def call_log(self):
-        return CallLog({id(tensor): name for name, tensor in self.program.parameters().items()})
+        return CallLog(self.program.registered)
 
     def _forms(self, samples):
         """What all samples assume of the form of the call."""
@@ -520,6 +520,8 @@ class _Export:
         args, kwargs = sample.call(tensors, **more)
         if arrange is not None:
             args, kwargs = arrange(args, kwargs)
+        if isinstance(mode, CallLog):
+            mode.takes(tensors)
         with torch.set_grad_enabled(self.takes_gradients), mode or contextlib.nullcontext(), gradients.open_to(mode):
             return buffers.call(self.program, args, kwargs)
 
