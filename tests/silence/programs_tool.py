@@ -1,5 +1,6 @@
 """What lazy-export has to see by itself, without the experiments of lazyrt.export: numbers, hooks, memory, names."""
 
+import copy
 import math
 from typing import Dict, NamedTuple, Tuple
 
@@ -318,7 +319,7 @@ def tool_ts_requires_grad():
     return script(Net())
 
 
-@case(X[0], X, expect=("failed",), front="torchscript")
+@case(X[0], X, expect=("refused",), front="torchscript")
 def tool_ts_gradient_mode():
     class Net(nn.Module):
         def forward(self, x):
@@ -327,11 +328,62 @@ def tool_ts_gradient_mode():
     return script(Net())
 
 
-@case(X[0], X, expect=("right",), front="torchscript")
-def tool_ts_gradient_mode_that_makes_no_difference():
+WHOLE = [(torch.tensor([1, 2]),), (torch.tensor([1, 30_000_000]),)]
+
+
+@case(WHOLE[0], WHOLE, expect=("refused",), front="torchscript")
+def tool_ts_gradient_mode_and_a_limit_far_away():
+    class Net(nn.Module):
+        def limited(self, x):
+            return x.clamp(max=20_000_000) if torch.is_grad_enabled() else x
+
+        def forward(self, x):
+            return self.limited(x) * 2
+
+    return script(Net())
+
+
+@case(X[0], [(x.requires_grad_() if i else x,) for i, (x,) in enumerate(copy.deepcopy(X))], expect=("refused",), front="torchscript")
+def tool_ts_gradients_of_what_is_computed():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.tensor(2.0))
+
+        def forward(self, x):
+            y = x * self.scale
+            return y * 2 if y.requires_grad else y
+
+    return script(Net())
+
+
+@case(X[0], [X[0], (torch.randn(3, 2).t(),)], expect=("refused",), front="torchscript")
+def tool_ts_contiguous_gives_the_tensor_itself():
     class Net(nn.Module):
         def forward(self, x):
-            return x + x if torch.is_grad_enabled() else x * 2
+            return x * 2 if x.contiguous() is x else x * 3
+
+    return script(Net())
+
+
+@case((torch.randn(1, 4),), [(torch.randn(1, 4),), (torch.randn(3, 8)[:1, :4],)], expect=("refused",), front="torchscript")
+def tool_ts_stride_of_one_row():
+    class Net(nn.Module):
+        def forward(self, x):
+            return x * 2 if x.stride(0) == x.size(1) else x * 3
+
+    return script(Net())
+
+
+@case((torch.randn(1, 3, 8),), [(torch.randn(1, 3, 8),) for _ in range(2)], expect=("right",), front="torchscript")
+def tool_ts_encoder_in_a_module():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2)
+
+        def forward(self, x):
+            return self.encoder(x).mean(1)
 
     return script(Net())
 

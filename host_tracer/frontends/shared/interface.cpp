@@ -153,11 +153,13 @@ void add_demands(const InputDemands& demands, std::string* interface) {
     }
   };
   add("contiguous", demands.contiguous);
+  add("strides", demands.strides);
   add("whole", demands.whole);
   add("detached", demands.detached);
   add("distinct", demands.distinct);
   add("plain", demands.plain);
   add("written", demands.written);
+  if (demands.no_grad) all["no_grad"] = true;
   *interface = text_of(all);
 }
 

@@ -29,9 +29,11 @@ std::string flat_interface_json(const std::vector<std::string>& inputs,
                                 const std::vector<TraceOutput>& outputs);
 
 /// Names of inputs of which a call has to be as python/lazyrt/contract.py explains these words,
-/// since the program asks how its inputs lie in memory, or writes into them.
+/// since the program asks how its inputs lie in memory, or writes into them; and what it asks of
+/// the process.
 struct InputDemands {
-  std::vector<std::string> contiguous, whole, detached, distinct, plain, written;
+  std::vector<std::string> contiguous, strides, whole, detached, distinct, plain, written;
+  bool no_grad = false;
 };
 
 /// Adds them to an interface.

@@ -36,6 +36,11 @@ bool join_interfaces(const std::string& other, std::string* interface) {
   bool added = false;
   for (const auto& [key, names] : more.items()) {
     if (key == "version" || key == "parameters" || key == "result") continue;
+    if (names.is_boolean() && !all.contains(key)) {
+      all[key] = names;
+      added = true;
+    }
+    if (!names.is_array()) continue;
     for (const InterfaceJson& name : names) {
       InterfaceJson& known = all[key];
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;

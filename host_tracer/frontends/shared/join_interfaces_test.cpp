@@ -20,6 +20,16 @@ TEST(JoinInterfaces, DemandsOfAllCapturesCount) {
   EXPECT_EQ(interface, with(R"("whole":["x"],"contiguous":["x"])"));
 }
 
+TEST(JoinInterfaces, AModeIsDemandedIfOneCaptureDoes) {
+  const std::string demand = R"("no_grad":true)";
+  std::string interface = kPlain;
+  EXPECT_TRUE(join_interfaces(with(demand), &interface));
+  EXPECT_EQ(interface, with(demand));
+  EXPECT_TRUE(join_interfaces(with(demand), &interface));
+  EXPECT_TRUE(join_interfaces(kPlain, &interface));
+  EXPECT_EQ(interface, with(demand));
+}
+
 TEST(JoinInterfaces, NoneDemandsNothing) {
   std::string interface;
   EXPECT_TRUE(join_interfaces(kPlain, &interface));

@@ -50,7 +50,19 @@ bool makes_tensor_of_numbers(const std::string& kind) {
 
 bool asks_for_strides(const std::string& kind) {
   return kind == "aten::is_contiguous" || kind == "aten::stride" ||
-         kind == "aten::storage_offset" || kind == "aten::is_non_overlapping_and_dense";
+         kind == "aten::storage_offset" || kind == "aten::is_non_overlapping_and_dense" ||
+         kind == "aten::is_strides_like_format";
+}
+
+bool asks_for_gradients(const std::string& kind) {
+  return kind == "prim::requires_grad" || kind == "aten::is_leaf" || kind == "aten::retains_grad" ||
+         kind == "aten::output_nr";
+}
+
+/// What a tensor is beside its values, strides and gradients.
+bool asks_for_facts(const std::string& kind) {
+  return kind == "prim::grad" || kind == "aten::is_inference" || kind == "aten::is_neg" ||
+         kind == "aten::is_pinned";
 }
 
 // ---------------------------------------------------------------- numbers
@@ -521,34 +533,43 @@ void ScriptInterpreter::note_question(const Node* node, const Stack& stack) {
   const std::string kind = kind_of(node);
   const bool place = kind == "aten::storage_offset" || kind.starts_with("aten::as_strided");
   questions_.place = questions_.place || place;
+  const bool by_dim = kind == "aten::stride" || kind == "aten::is_strides_like_format";
   questions_.strides = questions_.strides || place || asks_for_strides(kind);
-  questions_.gradients = questions_.gradients || kind == "prim::requires_grad" ||
-                         kind == "aten::requires_grad" || kind == "aten::is_leaf" ||
-                         kind == "prim::is_leaf" || kind == "aten::retains_grad";
-  questions_.other = questions_.other || kind == "prim::grad" || kind == "aten::is_inference" ||
-                     kind == "aten::_is_view";
-  if (kind == "aten::is_grad_enabled") note_gradient_mode(source_of(node));
+  questions_.strides_by_dim = questions_.strides_by_dim || place || by_dim;
+  questions_.other = questions_.other || asks_for_facts(kind);
+  if (kind == "aten::is_grad_enabled") note_gradient_mode(node);
+  if (asks_for_gradients(kind)) {
+    questions_.gradients = true;
+    if (!is_given(stack.at(0).toTensor())) note_gradient_mode(node);
+  }
   if (kind == "aten::__is__" || kind == "aten::__isnot__") note_identity(stack.at(0), stack.at(1));
 }
 
-/// The program's own question comes before that of torch.nn's fast paths.
-void ScriptInterpreter::note_gradient_mode(const Source& source) {
-  const bool of_library = source.file.find("torch/nn/modules/") != std::string::npos;
-  std::optional<Source>& asked = of_library ? questions_.fast_paths : questions_.gradient_mode;
-  if (!asked) asked = source;
+/// The program's own question comes before those of torch.nn's fast paths and of no_grad itself.
+void ScriptInterpreter::note_gradient_mode(const Node* node) {
+  const bool of_torch = is_of_torch(sources_.line_of(node).file);
+  std::optional<Source>& asked = of_torch ? questions_.torch_asks : questions_.gradient_mode;
+  if (!asked) asked = source_of(node);
 }
 
-/// Whether two inputs are one is the caller's to keep; whether one is what an earlier call was
-/// given is not known to a bundle.
+/// Whether a tensor is what it is in any gradient mode.
+bool ScriptInterpreter::is_given(const at::Tensor& tensor) const {
+  return is_input(tensor) || state_.holds(tensor);
+}
+
+bool ScriptInterpreter::is_input(const at::Tensor& tensor) const {
+  return std::any_of(inputs_.begin(), inputs_.end(),
+                     [&](const at::Tensor& input) { return input.is_same(tensor); });
+}
+
+/// Whether two inputs are one is the caller's to keep, as is whether contiguous() gives its operand
+/// back; whether one is what an earlier call was given is not known to a bundle.
 void ScriptInterpreter::note_identity(const IValue& a, const IValue& b) {
   if (!a.isTensor() || !b.isTensor()) return;
-  questions_.identity = true;
-  const auto is_input = [this](const IValue& value) {
-    return std::any_of(inputs_.begin(), inputs_.end(),
-                       [&](const at::Tensor& t) { return t.is_same(value.toTensor()); });
-  };
+  questions_.identity = questions_.strides = true;
+  const at::Tensor &one = a.toTensor(), &other = b.toTensor();
   const bool earlier =
-      (is_input(a) && state_.holds(b.toTensor())) || (is_input(b) && state_.holds(a.toTensor()));
+      (is_input(one) && state_.holds(other)) || (is_input(other) && state_.holds(one));
   TORCH_CHECK(!earlier,
               "the program asks whether an input is the tensor that an attribute holds, "
               "and a bundle does not know its caller's objects: compare values (torch.equal)");

@@ -24,12 +24,13 @@ namespace lazyrt {
 /// of their own, under no_grad.
 struct ScriptQuestions {
   bool strides = false;
-  bool place = false;      ///< of a tensor in its memory
-  bool gradients = false;  ///< whether a tensor requires gradients
-  bool identity = false;   ///< whether two tensors are one object
-  bool other = false;      ///< .grad, views, inference mode
-  std::optional<Source> gradient_mode;
-  std::optional<Source> fast_paths;  ///< gradient mode, asked by torch.nn's modules
+  bool strides_by_dim = false;          ///< also of dims of one element
+  bool place = false;                   ///< of a tensor in its memory
+  bool gradients = false;               ///< whether a tensor requires gradients
+  bool identity = false;                ///< whether two tensors are one object
+  bool other = false;                   ///< .grad, views, inference mode
+  std::optional<Source> gradient_mode;  ///< or whether what the program computed has gradients
+  std::optional<Source> torch_asks;     ///< gradient mode, asked by torch's own code
 };
 
 class ScriptInterpreter {
@@ -83,7 +84,9 @@ class ScriptInterpreter {
   c10::IValue plain(const Node* node, const c10::IValue& value);
   c10::IValue constant(const Node* node);
   void note_question(const Node* node, const Stack& stack);
-  void note_gradient_mode(const Source& source);
+  void note_gradient_mode(const Node* node);
+  bool is_given(const at::Tensor& tensor) const;
+  bool is_input(const at::Tensor& tensor) const;
   void note_identity(const c10::IValue& a, const c10::IValue& b);
   void prepare_arguments(const Node* node, Stack& stack) const;
   void keep_on_device(const Node* node, bool from_device, Stack& results) const;

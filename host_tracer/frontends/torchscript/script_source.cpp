@@ -4,11 +4,16 @@
 #include <string_view>
 
 namespace lazyrt {
+
+bool is_of_torch(std::string_view file) {
+  return file.find("-packages/torch/") != std::string_view::npos ||
+         file.rfind("code/__torch__/torch/", 0) == 0;
+}
+
 namespace {
 
 bool is_user(std::string_view file) {
-  return !file.empty() && file[0] != '<' &&
-         file.find("-packages/torch/") == std::string_view::npos &&
+  return !file.empty() && file[0] != '<' && !is_of_torch(file) &&
          file.rfind("code/__torch__", 0) != 0;
 }
 

@@ -5,6 +5,7 @@
 #include <torch/csrc/jit/ir/ir.h>
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct ScriptLine {
   bool user = false;  ///< outside of torch's own package
 };
 
+/// Whether a file is part of torch, by its own path or by that in an archive.
+bool is_of_torch(std::string_view file);
+
 class ScriptSources {
  public:
   /// The innermost line outside of torch among the node's own and those of the calls around it
@@ -26,9 +30,10 @@ class ScriptSources {
   Source source_of(const torch::jit::Node* node, const std::vector<const torch::jit::Node*>& calls,
                    const std::string& module_path);
 
- private:
+  /// The node's own line, of torch's code too.
   const ScriptLine& line_of(const torch::jit::Node* node);
 
+ private:
   std::unordered_map<const torch::jit::Node*, ScriptLine> lines_;
 };
 

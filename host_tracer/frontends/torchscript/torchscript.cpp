@@ -57,6 +57,7 @@ Outcome<torch::jit::Module> load_module(const std::string& path) {
 }
 
 constexpr int kMostInARow = 64;
+constexpr char kAsksForGradients[] = "the program asks whether gradients are recorded";
 
 class TorchScriptCapture {
  public:
@@ -90,9 +91,9 @@ class TorchScriptCapture {
     outputs_.put_back(*trace);
     refuse_guards_on_numbers(*trace);
     refuse_written_constants(*trace);
-    refuse_gradient_mode(*trace);
+    note_gradient_mode(*trace);
     LAZYRT_TRY(allow_findings(*trace, options_.allow));
-    if (options_.interface) add_demands(demands(), options_.interface);
+    if (options_.interface) add_demands(demands(*trace), options_.interface);
     trace->producer = "TorchScript, read by torch " TORCH_VERSION;
     trace->notes.insert(trace->notes.end(), inputs_.notes().begin(), inputs_.notes().end());
     trace->notes.insert(trace->notes.end(), notes_.begin(), notes_.end());
@@ -153,7 +154,7 @@ class TorchScriptCapture {
     }
   }
 
-  InputDemands demands() const {
+  InputDemands demands(const Trace& trace) const {
     std::vector<std::string> all, floating;
     for (const NamedTensor& input : inputs_.tensors()) {
       all.push_back(input.name);
@@ -161,11 +162,13 @@ class TorchScriptCapture {
     }
     InputDemands demands;
     if (questions_.strides || copies_.depend_on_strides()) demands.contiguous = all;
+    if (questions_.strides_by_dim) demands.strides = all;
     if (questions_.place) demands.whole = all;
     if (questions_.gradients) demands.detached = floating;
     if (questions_.identity) demands.distinct = all;
     if (questions_.other) demands.plain = all;
     demands.written = written_inputs_;
+    demands.no_grad = questions_.gradient_mode && !trace.takes_gradients;
     return demands;
   }
 
@@ -179,21 +182,31 @@ class TorchScriptCapture {
     }
   }
 
-  void refuse_gradient_mode(Trace& trace) const {
-    if (!questions_.gradient_mode && !questions_.fast_paths) return;
+  /// Without gradients of its own the program throws where none are recorded: there is one mode.
+  void note_gradient_mode(Trace& trace) const {
+    if (questions_.gradient_mode && !trace.takes_gradients) {
+      if (options_.interface) {
+        trace.notes.push_back(std::string(kAsksForGradients) + " (" +
+                              questions_.gradient_mode->text() +
+                              "): the bundle gives what it gives under torch.no_grad(), and "
+                              "lazyrt.load's program refuses calls outside of it");
+        return;
+      }
+      trace.findings.push_back(
+          {Severity::kError, "gradient-mode",
+           std::string(kAsksForGradients) + ", and the bundle gives what it gives under no_grad",
+           "decide by an argument, not by whether gradients are enabled",
+           *questions_.gradient_mode});
+      return;
+    }
+    if (!questions_.torch_asks) return;
     const auto run = [this](const std::vector<at::Tensor>& inputs) {
       return run_in_eager(module_.module().deepcopy(), inputs_.arguments(inputs));
     };
-    auto finding = find_gradient_mode(inputs_.tensors(), run);
-    if (!finding) return;
-    if (!questions_.gradient_mode) {
-      trace.notes.push_back(
-          "torch.nn's transformers give other results under no_grad than with autograd on, at "
-          "padded places or where attention sees nothing: the bundle gives the former");
-      return;
-    }
-    finding->source = *questions_.gradient_mode;
-    trace.findings.push_back(std::move(*finding));
+    if (!find_gradient_mode(inputs_.tensors(), run)) return;
+    trace.notes.push_back(
+        "torch.nn's transformers give other results under no_grad than with autograd on, at "
+        "padded places or where attention sees nothing: the bundle gives the former");
   }
 
   /// A number that counts on and steers the program: no guard on it would hold twice.

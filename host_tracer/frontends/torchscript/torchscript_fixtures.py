@@ -366,6 +366,17 @@ def quantized():
     return torch.jit.script(Quantized().eval()), {"x": normal(2, 4)}, "no outputs"
 
 
+class AsksForModes(nn.Module):
+    def forward(self, x):
+        y = x * 2 if torch.is_grad_enabled() else x
+        return y if x.stride(0) == x.size(1) else y * 3
+
+
+@case
+def asks_for_modes():
+    return torch.jit.script(AsksForModes()), {"x": normal(1, 4)}
+
+
 class Strings(nn.Module):
     def forward(self, x):
         return x, "text"

@@ -156,6 +156,27 @@ TEST(TorchScript, TheNestingIsToldForReaders) {
   }
 }
 
+TEST(TorchScript, WhatIsAskedIsDemandedWhateverItDoes) {
+  TorchScriptOptions options = options_of("asks_for_modes");
+  std::string interface;
+  options.interface = &interface;
+  const auto trace = capture_torchscript(fixture("asks_for_modes"), options);
+  ASSERT_TRUE(trace.ok());
+  EXPECT_EQ(verdict_of(*trace), Verdict::kSound);
+  EXPECT_TRUE(has(interface, R"("strides":["x"])") && has(interface, R"("no_grad":true)"))
+      << interface;
+  EXPECT_TRUE(std::any_of(trace->notes.begin(), trace->notes.end(), [](const std::string& note) {
+    return has(note, "torchscript_fixtures.py:") && has(note, "torch.no_grad()");
+  }));
+}
+
+TEST(TorchScript, WithoutAnInterfaceNobodyChecksTheMode) {
+  const auto trace = capture_torchscript(fixture("asks_for_modes"), options_of("asks_for_modes"));
+  ASSERT_TRUE(trace.ok());
+  EXPECT_EQ(verdict_of(*trace), Verdict::kBroken);
+  EXPECT_TRUE(has_finding(*trace, "gradient-mode"));
+}
+
 TEST(TorchScript, BranchesThatDependOnNoValue) {
   const Trace trace = check("branches");
   EXPECT_EQ(verdict_of(trace), Verdict::kSound);

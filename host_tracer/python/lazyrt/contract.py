@@ -6,13 +6,17 @@ The interface, JSON in the bundle's info, has a list "parameters" in the order o
   item     the description of what was given at export, or of the default that stood in for it (see trees.py)
   default  the description of the signature's default; {"kind": "default"} of one that cannot be compared
 and lists of inputs' names: "distinct" ones must not share memory, nor "written" ones with any other, "contiguous" and "detached" ones have to
-be that, "whole" ones must not be a part of a larger memory, "plain" ones have to be tensors as torch.clone makes them. Further keys:
+be that, "strides" ones have to have the strides of a new array, "whole" ones must not be a part of a larger memory, "plain" ones have to be
+tensors as torch.clone makes them. Further keys:
+  no_inference  true: the program asks for torch's inference mode
+  no_grad     true: the program asks whether gradients are recorded, and was captured where they are not
   one_object  groups of places that hold one object
   form        where the program sees the form of its call: {"positional": how many arguments, "keywords": names of the others, in order}
   left_out    parameters whose defaults must not be given, since the program would see that
   results     where variants give other constants: a description for each of them; a variant's literal "lazyrt.result" is its place here"""
 
 import itertools
+import math
 import sys
 
 from lazyrt import fixed, trees
@@ -34,6 +38,20 @@ def upgrade(interface):
                 parameter["default"] = parameter["item"]
         interface = {**interface, "parameters": parameters}
     return interface
+
+
+def check_modes(interface):
+    """Refuses a call under modes of torch in which eager would do something else."""
+    torch = sys.modules.get("torch")
+    if not hasattr(torch, "is_autocast_enabled"):  # or it is being imported
+        return
+    if interface and interface.get("no_grad") and torch.is_grad_enabled():
+        raise _refusal("the program asks whether gradients are recorded, and the bundle gives what it gives where they are not: call it under torch.no_grad()")
+    if interface and interface.get("no_inference") and torch.is_inference_mode_enabled():
+        raise _refusal("the program asks whether it runs in inference mode: call it outside of that, as it was exported")
+    if torch.is_autocast_enabled("cpu"):
+        raise _refusal("torch.autocast is on, under which the program would compute in another precision, and the bundle does not: call it under "
+                       "torch.autocast('cpu', enabled=False)")
 
 
 def check_form(interface, args, kwargs):
@@ -104,18 +122,6 @@ def match(parameters, values, flat, one_object=None):
     if one_object is not None and not flat:
         _match_objects(one_object, trees.groups_of_one(objects))
     return found
-
-
-def check_modes(interface):
-    """Refuses a call in a mode of torch that the program asks for, and in which it was not exported."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return
-    if interface.get("gradient_mode", torch.is_grad_enabled()) != torch.is_grad_enabled():
-        where = "where gradients are recorded" if interface["gradient_mode"] else "under torch.no_grad()"
-        raise _refusal(f"the program asks whether gradients are recorded (torch.is_grad_enabled(), requires_grad and the like): call it {where}, as it was exported")
-    if not interface.get("inference_mode", True) and torch.is_inference_mode_enabled():
-        raise _refusal("the program asks whether it runs in inference mode: call it outside of that, as it was exported")
 
 
 def _match_objects(wanted, given):
@@ -313,6 +319,9 @@ def check_memory(interface, arrays, given):
     for name in interface.get("contiguous", ()):
         if not arrays[name].flags.c_contiguous:
             raise _refusal(f"the program looks at the strides of '{name}': give a contiguous array")
+    for name in interface.get("strides", ()):
+        if _strides(given[name], arrays[name]) != _new_strides(arrays[name].shape):
+            raise _refusal(f"the program looks at the strides of '{name}', also of dims of one element: give x.clone(memory_format=torch.contiguous_format), or a copy()")
     distinct, written = set(interface.get("distinct", ())), set(interface.get("written", ()))
     if not distinct and not written:
         return
@@ -322,6 +331,15 @@ def check_memory(interface, arrays, given):
         matters = name in written or other in written or (name in distinct and other in distinct)
         if matters and numpy.may_share_memory(arrays[name], arrays[other]):
             raise _refusal(f"inputs '{name}' and '{other}' share memory, with which the program gives other results: give copies")
+
+
+def _strides(given, array):
+    """In elements."""
+    return tuple(given.stride()) if _is_tensor(given) else tuple(step // array.itemsize for step in array.strides)
+
+
+def _new_strides(shape):
+    return tuple(math.prod(max(size, 1) for size in shape[i + 1:]) for i in range(len(shape)))
 
 
 # -------------------------------------------------------------------- texts

@@ -127,6 +127,7 @@ class _Export:
         self.takes_gradients = False  # of its own results: autograd is on while it runs
         self.asks_for_layout, self.asks_for_facts = False, False
         self.asks_in_own_code = False  # for the layout, not in that of a library
+        self.demands = set()  # see CaptureMode.demands
         self.rows = Rows(self)
         self.copies_matter = False  # what copies depends on strides, and the program writes there
         self.plain_results = {}  # what eager did, by id of the sample
@@ -266,6 +267,8 @@ class _Export:
         if self.copies_matter or self.asks_in_own_code:
             found["contiguous"] = [name for name, _ in samples[0].inputs]
         found["plain"] = [name for name, _ in samples[0].inputs] if self.asks_for_facts else []
+        for key in self.demands - {"no_grad"}:
+            found[key] = [name for name, tensor in samples[0].inputs if key != "detached" or tensor.is_floating_point()]
         return found
 
     def _watch_questions(self, sample):
@@ -284,10 +287,6 @@ class _Export:
             self.layout["contiguous"] = names
         if asked.of_autograd:
             self.layout["detached"] = [name for name, tensor in sample.inputs if tensor.is_floating_point()]
-        if "gradients" in asked.modes and not self._is_allowed("gradient-mode"):
-            self.layout["gradient_mode"] = self.takes_gradients
-        if "inference" in asked.modes:
-            self.layout["inference_mode"] = False
 
     def note_autograd(self, asked, inputs, lifted):
         """What the program asks tensors of autograd: its parameters' answers stay what they are, those of others depend on its caller."""
@@ -556,7 +555,7 @@ class _Export:
         if materialised:
             notes.append("a first forward made the parameters of " + ", ".join(materialised))
         notes += [f"argument '{name}' is fixed at {text_of(value)}" for name, value in sample.fixed().items()]
-        notes += [*_layout_notes(self.layout), *_form_notes(self.forms)]
+        notes += [*_layout_notes(self.layout), *_form_notes(self.forms), *_mode_notes(self._modes())]
         trace.notes = [*notes, *dict.fromkeys(self.notes)]
 
     def _experiment(self, trace, samples):
@@ -584,7 +583,7 @@ class _Export:
         def matters(experiment):
             return any(self._in_phases(lambda: any(experiment(self, sample) for sample in samples)))
 
-        if "gradient_mode" not in self.layout and matters(experiments.gradients_matter):
+        if "no_grad" not in self._modes() and matters(experiments.gradients_matter):
             trace.add_finding("error", "gradient-mode", "the program gives other results where gradients are recorded than under torch.no_grad(), "
                               "and the bundle gives the latter", "decide by an argument, not by torch.is_grad_enabled()")
         for (file, line), name in self.questions.held.items():
@@ -608,12 +607,18 @@ class _Export:
         if errors:
             raise ExportError("the bundle would be wrong for other inputs:\n" + "\n".join(map(str, errors)), "baked", report)
 
+    def _modes(self):
+        """What is demanded of torch's modes. What takes gradients throws where none are recorded."""
+        asks = "no_grad" in self.demands or "gradients" in self.questions.modes
+        found = {"no_grad": True} if asks and not self.takes_gradients and not self._is_allowed("gradient-mode") else {}
+        return {**found, "no_inference": True} if "inference" in self.questions.modes else found
+
     def _options(self, sample, outputs, path, report_path):
         options = _tracer.ExportOptions()
         options.path, options.model = path, self.program.name
         options.report_path = os.fspath(report_path) if report_path else ""
         interface = {"version": 2, "parameters": sample.parameters, "result": outputs.description, **self.layout, **self.forms,
-                     "one_object": sample.one_object()}
+                     "one_object": sample.one_object(), **self._modes()}
         if len(self.results) > 1:
             interface["results"] = self.results
         options.info = [(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))]
@@ -660,7 +665,7 @@ def _sample_tensor(value):
 
 def _joined(layouts_found):
     """What one of them assumes of an input, all assume."""
-    return {key: sorted({name for found in layouts_found for name in found[key]}) for key in layouts_found[0]}
+    return {key: sorted({name for found in layouts_found for name in found.get(key, ())}) for key in {key for found in layouts_found for key in found}}
 
 
 def _stricter(forms_found):
@@ -676,14 +681,11 @@ def _layout_notes(layout):
     """What the program looks at beside its inputs' values, for the report."""
     texts = {"whole": "what else lies in its inputs' memory: give clones: ",
              "contiguous": "strides of its inputs: they have to be contiguous: ",
+             "strides": "strides of its inputs, also of dims of one element: give copies: ",
              "plain": "what its inputs are beside their values (.grad, views, inference mode): give clones: ",
              "detached": "gradients being wanted: give detached tensors: ",
              "distinct": "two of its inputs being one tensor: give different ones: "}
-    yield from (f"the program's results depend on {text}{', '.join(layout[key])}" for key, text in texts.items() if layout[key])
-    if "gradient_mode" in layout:
-        yield "the program asks whether gradients are recorded: call the bundle " + ("where they are" if layout["gradient_mode"] else "under torch.no_grad()")
-    if "inference_mode" in layout:
-        yield "the program asks for inference mode: call the bundle outside of it"
+    return [f"the program's results depend on {text}{', '.join(layout[key])}" for key, text in texts.items() if layout.get(key)]
 
 
 def _form_notes(forms):
@@ -691,3 +693,10 @@ def _form_notes(forms):
         yield "the program's results depend on which arguments are given by keyword: the bundle takes them as the sample gives them"
     if "left_out" in forms:
         yield f"the program sees whether defaults are given: they have to be left out: {', '.join(forms['left_out'])}"
+
+
+def _mode_notes(modes):
+    if "no_grad" in modes:
+        yield "the program asks whether gradients are recorded: the bundle gives what it gives under torch.no_grad(), and has to be called so"
+    if "no_inference" in modes:
+        yield "the program asks for inference mode: the bundle has to be called outside of it"

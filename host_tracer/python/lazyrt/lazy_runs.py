@@ -78,6 +78,7 @@ class LazyRun:
         job.asks_in_own_code |= mode.asks_in_own_code or LazyArray.asked_for_order
         job.note_autograd(mode.autograd_asked, inputs, lifted)
         job.asks_for_facts |= mode.asks_for_facts
+        job.demands |= mode.demands
         if self.written is None:
             self.written = watch.changed(result)
         job.written_inputs.update(name for (name, _), lazy in zip(self._sample.inputs, inputs) if _tracer.was_written(lazy))

@@ -11,7 +11,7 @@ import torch
 import torch.utils.checkpoint
 from torch.overrides import TorchFunctionMode
 
-from lazyrt import _tracer, following, foreach, gradients, indexing, statements
+from lazyrt import _tracer, following, foreach, gradients, indexing, scripts, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carrier_calls import FLOATS, HALVES, call_with_carriers, check_all_fit, check_fits, has_carriers
 from lazyrt.carriers import Carrier, LazyFloat, LazyInt, carrier_of, nested_carriers
@@ -39,6 +39,8 @@ _POWERS_IN_PLACE = (_Tensor.pow_, _Tensor.__ipow__, _Tensor.float_power_)
 _DOUBLE_POWERS = (torch.float_power, _Tensor.float_power, _Tensor.float_power_)
 _POWERS = (torch.pow, _Tensor.pow, _Tensor.__pow__, *_POWERS_IN_PLACE, *_DOUBLE_POWERS)
 _LAYOUT = (*ASK_FOR_STRIDES, _Tensor.untyped_storage, _Tensor.storage)
+# What calls have to be like, beside contiguous, where the program asks these of an input.
+_DEMANDS = {_Tensor.is_contiguous: set(), _Tensor.stride: {"strides"}, _Tensor.dim_order: {"strides"}}
 # What a tensor is beside its values: an input may be otherwise in another call.
 _FACTS = (_Tensor.grad.__get__, _Tensor._base.__get__, _Tensor._is_view, _Tensor.is_inference, _Tensor.is_neg, _Tensor.is_shared,
           _Tensor.is_pinned)
@@ -90,6 +92,7 @@ class CaptureMode(TorchFunctionMode):
         self.asks_in_own_code = False  # so it does, and no library for it
         self.asks_for_facts = False  # it asks for one of _FACTS
         self.autograd_asked = []  # (the tensor, file and line) where it does so in its own code for one of _OF_AUTOGRAD
+        self.demands = set()  # what calls have to be like by what its own code asks of memory, and its TorchScript code at all: keys of contract.py
         self._lift = lift
         self._note = note
         self._draws = draws
@@ -377,6 +380,8 @@ class CaptureMode(TorchFunctionMode):
 
     def scripted(self, script, args, kwargs, call, frame):
         """The result of a call of TorchScript code."""
+        with torch._C.DisableTorchFunction():
+            self.demands |= scripts.asks_of_call(script, (*args, *kwargs.values()), lambda tensor: id(tensor) not in self._kept and is_lazy(tensor))
         result = call()
         with torch._C.DisableTorchFunction():
             if any(map(is_lazy, tensors_in((*args, *kwargs.values())))):
@@ -406,7 +411,9 @@ class CaptureMode(TorchFunctionMode):
                 self._pass_by(func)
             return func(*args, **kwargs)
         self.asks_for_layout = True
-        self.asks_in_own_code |= not is_file_of_library(self._frame.f_code.co_filename)
+        if not is_file_of_library(self._frame.f_code.co_filename):
+            self.asks_in_own_code = True
+            self.demands |= _DEMANDS.get(func, {"strides", "whole"})
         if func is _Tensor.is_contiguous and wanted is not torch.contiguous_format:
             answer = torch.empty_strided(tensor.shape, tensor.stride(), device="meta").is_contiguous(memory_format=wanted)
         else:

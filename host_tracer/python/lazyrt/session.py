@@ -136,6 +136,7 @@ class Program:
 
     def _run(self, arrays: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
         """(results by name, the variant that ran)"""
+        contract.check_modes(self._interface)
         self._check_names(arrays)
         import numpy
 
@@ -158,7 +159,6 @@ class Program:
     def _check_inputs(self, arrays: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         """What eager would make something else of: gradients, strides, shared memory."""
         assert self._interface is not None
-        contract.check_modes(self._interface)
         for name in self._interface.get("detached", ()):
             if getattr(arrays[name], "requires_grad", False):
                 raise InputError(f"input '{name}' requires grad, of which the program makes something else: give x.detach()",
