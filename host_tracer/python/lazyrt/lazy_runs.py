@@ -78,7 +78,7 @@ class LazyRun:
         job.asks_in_own_code |= mode.asks_in_own_code or LazyArray.asked_for_order
         job.note_autograd(mode.autograd_asked, inputs, lifted)
         job.asks_for_facts |= mode.asks_for_facts
-        job.demands |= mode.demands
+        job.demands |= mode.demands | ({"strides"} if LazyArray.asked_for_order else set())
         if self.written is None:
             self.written = watch.changed(result)
         job.written_inputs.update(name for (name, _), lazy in zip(self._sample.inputs, inputs) if _tracer.was_written(lazy))
