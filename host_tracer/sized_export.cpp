@@ -267,9 +267,8 @@ class SizedPrograms {
       differs = *found;
     }
     if (differs && captures_.are_open()) {
-      ExportReport of_parts;
-      auto parts = make_parts(whole.ok() ? Failure{} : whole.failure(), &of_parts);
-      if (parts.ok()) *report = std::move(of_parts);
+      auto parts = whole.ok() ? make_parts(Failure{}, &*whole->dynamic, report)
+                              : make_parts(whole.failure(), nullptr, report);
       if (parts.ok()) return parts;
       if (!whole.ok()) return explained(parts.failure());
     }
@@ -323,33 +322,48 @@ class SizedPrograms {
     return failure.text.rfind(kDiffersAtSizes, 0) == 0;
   }
 
-  /// Programs of ranges that are told apart by what graphs are made of, then also by what stands at
-  /// the places where they fail. `whole`: why there is no program of all sizes.
-  Outcome<SizedExport> make_parts(const Failure& whole, ExportReport* report) {
-    std::vector<std::vector<DimSymbol>> last;
+  /// What make_parts has so far.
+  struct Parts {
+    std::vector<std::vector<DimSymbol>> ranges;
+    Outcome<SizedExport> best;
+    ExportReport report;  ///< of the best
+    bool is_settled = false;
+  };
+
+  /// Programs of ranges that are told apart by where they differ from that of all sizes, `dynamic`,
+  /// if there is one, then by what graphs are made of, then also by what stands at the places where
+  /// they fail. `whole`: why there is no program of all sizes.
+  Outcome<SizedExport> make_parts(const Failure& whole, const DynamicGraph* dynamic,
+                                  ExportReport* report) {
+    Parts parts = {{}, whole, {}, false};
+    if (dynamic != nullptr)
+      LAZYRT_TRY(
+          try_parts([&](const auto& point) { return path_beside(*dynamic, point); }, &parts));
     std::set<std::string> places;
-    Outcome<SizedExport> best = whole;
-    for (;;) {
-      const auto found =
-          find_ranges(options_.dynamic->shapes.symbols, captures_.points(), named_numbers(),
-                      [&](const SizePoint& point) { return path_at(point, places); });
-      if (!found.ok()) return found.failure();
-      if (!found->why_none.empty()) why_none_ = found->why_none;
-      if (!found->ranges.empty() && found->ranges != last) {
-        ExportReport of_these;
-        auto made = make_ranges(found->ranges, &of_these);
-        if (!made.ok() && !differs_at_sizes(made.failure())) return made;
-        why_none_ = "in one of its ranges " + (made.ok() ? made->doubt : made.failure().text);
-        last = found->ranges;
-        if (made.ok()) {
-          const bool is_settled = made->doubt.empty();
-          *report = std::move(of_these);
-          best = std::move(made);
-          if (is_settled) return best;
-        }
-      }
-      if (place_.text().empty() || !places.insert(place_.text()).second) return best;
+    while (!parts.is_settled) {
+      LAZYRT_TRY(try_parts([&](const auto& point) { return path_at(point, places); }, &parts));
+      if (place_.text().empty() || !places.insert(place_.text()).second) break;
     }
+    if (parts.best.ok()) *report = std::move(parts.report);
+    return std::move(parts.best);
+  }
+
+  Outcome<Done> try_parts(const PathAt& path_at_point, Parts* parts) {
+    const auto found = find_ranges(options_.dynamic->shapes.symbols, captures_.points(),
+                                   named_numbers(), path_at_point);
+    if (!found.ok()) return found.failure();
+    if (!found->why_none.empty()) why_none_ = found->why_none;
+    if (found->ranges.empty() || found->ranges == parts->ranges) return Done{};
+    ExportReport of_these;
+    auto made = make_ranges(found->ranges, &of_these);
+    if (!made.ok() && !differs_at_sizes(made.failure())) return made.failure();
+    why_none_ = "in one of its ranges " + (made.ok() ? made->doubt : made.failure().text);
+    parts->ranges = found->ranges;
+    if (!made.ok()) return Done{};
+    parts->is_settled = made->doubt.empty();
+    parts->report = std::move(of_these);
+    parts->best = std::move(made);
+    return Done{};
   }
 
   /// See EagerReference::numbers.
@@ -441,6 +455,18 @@ class SizedPrograms {
     const auto graph = import_stage(**trace, ops_, others_, &of_this);
     if (!graph.ok()) return graph.failure();
     return path_of(*graph, places);
+  }
+
+  /// Empty where the program is that of all sizes, else as of path_at at the place where it is not.
+  Outcome<SizePath> path_beside(const DynamicGraph& dynamic, const SizePoint& point) {
+    const auto trace = captures_.at(point);
+    if (!trace.ok()) return trace.failure();
+    ExportReport of_this;
+    auto graph = import_stage(**trace, ops_, others_, &of_this);
+    if (!graph.ok()) return graph.failure();
+    const auto difference = differs_from(dynamic, point, *graph);
+    if (difference.ok() && !*difference) return SizePath();
+    return path_of(*graph, {difference.ok() ? (*difference)->text() : ""});
   }
 
   using Range = std::vector<DimSymbol>;

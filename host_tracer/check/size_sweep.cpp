@@ -173,7 +173,9 @@ Outcome<SizeSweep> sweep_sizes(const LoadedBundle& bundle, const Trace& sample,
   auto runner = BundleRunner::make(bundle.program());
   if (!runner.ok()) return runner.failure();
   Sweep sweep(**runner, sample, options);
-  sweep.learn_paths(tried, sizes.shapes);
+  std::vector<SizePoint> captured = sizes.points;
+  captured.insert(captured.end(), tried.begin(), tried.end());
+  sweep.learn_paths(captured, sizes.shapes);
   SizeSweep found;
   for (size_t i = 0; i < points.size() && found.parting.size() < options.most_parting; ++i) {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;

@@ -552,9 +552,23 @@ class Doubles(nn.Module):
         return x * 2 if torch.is_grad_enabled() else x + 1
 
 
-def test_another_result_where_gradients_are_recorded_is_told(bundle):
+def test_a_program_that_asks_for_the_gradient_mode_is_called_in_its_own(bundle):
     x = torch.randn(4, 3)
-    with pytest.raises(lazyrt.ExportError, match=r"gradients are recorded.*\[gradient-mode\]"):
-        lazyrt.export(Doubles(), (x,), bundle)
+    report = lazyrt.export(Doubles(), (x,), bundle)
+    assert any("call the bundle under torch.no_grad()" in note for note in report.notes)
+    program = lazyrt.load(bundle)
+    with pytest.raises(lazyrt.InputError, match=r"whether gradients are recorded.*call it under torch.no_grad\(\)"):
+        program(x)
+    with torch.no_grad():
+        assert program(x).equal(x + 1)
     assert lazyrt.export(Doubles(), (x,), bundle, allow=["gradient-mode"]).verdict == "ALLOWED"
     assert lazyrt.load(bundle)(x).equal(x + 1)
+
+
+#: Code that is compiled under the name of a library's file passes for the library's.
+_of_a_library = eval(compile("lambda x: x * 2 if torch.is_grad_enabled() else x + 1", nn.__file__, "eval"))
+
+
+def test_another_result_where_gradients_are_recorded_is_told(bundle):
+    with pytest.raises(lazyrt.ExportError, match=r"gradients are recorded.*\[gradient-mode\]"):
+        lazyrt.export(lambda x: _of_a_library(x), (torch.randn(4, 3),), bundle)

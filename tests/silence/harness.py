@@ -29,10 +29,11 @@ import lazyrt
 
 @dataclasses.dataclass
 class Call:
-    """One call: positional and keyword arguments."""
+    """One call: positional and keyword arguments. `mode()` is the context that it is made in."""
 
     args: tuple
     kwargs: dict = dataclasses.field(default_factory=dict)
+    mode: Callable[[], Any] = torch.no_grad
 
 
 @dataclasses.dataclass
@@ -136,7 +137,7 @@ def _eager(program, call, gradients=False):
     given = _copy(call)
     _seed()
     try:
-        with torch.set_grad_enabled(gradients):
+        with torch.enable_grad() if gradients else call.mode():
             return program(*given.args, **given.kwargs)
     except Exception as error:  # the program's own
         missing = not gradients and isinstance(program, torch.jit.ScriptModule) and "does not require grad" in str(error)
@@ -351,7 +352,8 @@ def _run_calls(item, exported, beside, path, verdict):
     for i, call in enumerate(item.calls):
         given = _copy(call)
         try:
-            ours = program(*given.args, **given.kwargs)
+            with call.mode():
+                ours = program(*given.args, **given.kwargs)
         except lazyrt.Error as error:
             refusals.append(f"call {i + 1}: {str(error)[:160]}")
             if not can_go_on(program):

@@ -85,7 +85,7 @@ def one_of_two_defaults():
     return OneOfTwoDefaults()
 
 
-@case((LOW,), [(HIGH,)], expect=("failed",))
+@case((LOW,), [(HIGH,), Call((HIGH,), mode=torch.enable_grad)], expect=("refused",))
 def limited_where_gradients_are_recorded():
     return lambda x: x.clamp(max=100) if torch.is_grad_enabled() else x + 0
 
@@ -118,7 +118,7 @@ class LimitedOnceWarm(nn.Module):
         return x + 0
 
 
-@case((LOW,), [(HIGH,), (HIGH,)], expect=("failed",))
+@case((LOW,), [(HIGH,), (HIGH,), Call((HIGH,), mode=torch.enable_grad)], expect=("refused",))
 def limited_once_warm():
     return LimitedOnceWarm()
 

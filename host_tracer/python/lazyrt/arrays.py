@@ -29,11 +29,11 @@ targets_of_writes: list = []  # arrays of NumPy that captured ones were written 
 
 class LazyArray:
     """Passes for a numpy.ndarray; `tensor` is what it holds, `order` a tensor on the device meta that lies in memory as NumPy's would.
-    `asked` is set when the program may learn how one lies in memory."""
+    `asked` is set when the program may learn how one lies in memory, `asked_for_order` when it asks for strides or flags."""
 
     __slots__ = ("tensor", "order", "is_number", "__weakref__")
     __hash__ = None  # type: ignore[assignment]
-    asked = False
+    asked, asked_for_order = False, False
 
     def __init__(self, tensor, order=None):
         self.tensor = tensor
@@ -60,7 +60,7 @@ class LazyArray:
 
     @property
     def strides(self):
-        LazyArray.asked = True
+        LazyArray.asked = LazyArray.asked_for_order = True
         return tuple(step * self.itemsize for step in self.order.stride())
 
     def __getattr__(self, name):
@@ -230,7 +230,7 @@ class _Flags:
     def __getattr__(self, name):
         if name not in ("contiguous", "fortran", *self._NAMES.values()):
             raise Error(f"the program asks for the flag '{name}' of a captured array, which belongs to memory that it does not have", "unsupported")
-        LazyArray.asked = True
+        LazyArray.asked = LazyArray.asked_for_order = True
         return getattr(array_like(self._array.order, self._array.dtype).flags, name)
 
     def __getitem__(self, key):

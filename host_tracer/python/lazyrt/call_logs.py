@@ -4,7 +4,9 @@ Two runs on values that show no difference (a clamp that nothing reaches) differ
 
 import os
 import sys
+import weakref
 
+import numpy
 import torch
 from torch.overrides import TorchFunctionMode
 
@@ -20,40 +22,140 @@ _SAYS_NOTHING = {"contiguous", "clone", "detach", "detach_", "requires_grad_", "
                  "ndimension", "element_size", "untyped_storage", "storage", "is_floating_point", "__get__", "__len__", "is_set_to", "__repr__", "__format__", "retain_grad",
                  "dim_order", "is_inference", "is_complex", "_set_grad_enabled", "set_grad_enabled", "is_grad_enabled"}
 _GRADIENTS = {"grad", "backward"}  # torch keeps their graphs where gradients are recorded
+_MOST_ELEMENTS = 1024  # of a constant that is told apart by what it holds
 _ONE_NAME = {"view": "reshape", "view_as": "reshape", "reshape_as": "reshape", "flatten": "reshape"}
 
 
 class Shape(tuple):
-    """Stands for a tensor: its type and extents, and the name of a parameter."""
+    """Stands for a tensor: its type and extents, and what it is: the name of a registered one, the Content of a small constant, or None."""
+
+
+class Content:
+    """What a small tensor or array held at some time; equal to another one but for rounding."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __eq__(self, other):
+        return isinstance(other, Content) and layouts.same_results(self.tensor, other.tensor)
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"Content({self.tensor.tolist()})"
+
+
+class Made:
+    """Which tensors are inputs or come out of calls, in one run or several in a row. It keeps none of them."""
+
+    def __init__(self):
+        self._made = {}  # id: (weak reference, what a registered tensor is called that it is one with)
+        self._inputs = set()  # addresses of their memory
+
+    def give(self, tensors):
+        """The inputs of a run."""
+        self._inputs.update(_address(tensor) for tensor in tensors if tensor.numel())
+
+    def add(self, tensor, name=None):
+        """What a call gave."""
+        if not self._is_input(tensor):  # whose references are counted (experiments.traces_of)
+            self._made[id(tensor)] = weakref.ref(tensor), name
+
+    def knows(self, tensor):
+        """Whether it is one of them."""
+        return self._find(tensor) is not None or self._is_input(tensor)
+
+    def name(self, tensor):
+        """The name that it was added with."""
+        found = self._find(tensor)
+        return found and found[1]
+
+    def _find(self, tensor):
+        found = self._made.get(id(tensor))
+        return found if found is not None and found[0]() is tensor else None
+
+    def _is_input(self, tensor):
+        return bool(self._inputs) and _address(tensor) in self._inputs
+
+
+def _address(tensor):
+    try:
+        return tensor.untyped_storage().data_ptr()
+    except (RuntimeError, NotImplementedError):  # it has no memory
+        return None
 
 
 class CallLog(TorchFunctionMode):
-    """Writes down the calls that eager makes. `parameters`: {id: name} of tensors that stand for themselves."""
+    """Writes down the calls that eager makes. registered(): the tensors by name that stand for themselves, asked for in the first call. `made`: of an earlier run,
+    whose results are no constants of this one."""
 
-    def __init__(self, parameters=None):
+    def __init__(self, registered=dict, made=None):
         super().__init__()
         self.calls = []
-        self._parameters = parameters or {}
+        self.made = made or Made()
+        self._registered, self._names = registered, None
+
+    def takes(self, tensors):
+        """The inputs of the run."""
+        self.made.give(tensors)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        result = func(*args, **kwargs)
+        if self._names is None:
+            self._tensors = self._registered()
+            self._names = {id(tensor): name for name, tensor in self._tensors.items()}
         name = getattr(func, "__name__", "")
-        if name not in _SAYS_NOTHING and not _is_of_layers(sys._getframe(1)):
-            given = () if name in _GRADIENTS else tuple(self._form(value) for value in (*args, *kwargs.values()))
+        if name in _SAYS_NOTHING:
+            return self._passed_on(args, func(*args, **kwargs))
+        given = () if name in _GRADIENTS else tuple(map(self._form, (*args, *kwargs.values())))
+        result = func(*args, **kwargs)
+        self._add(args[:1] if name == "__setitem__" else result)
+        if not _is_of_layers(sys._getframe(1)):
             self.calls.append((_ONE_NAME.get(name, name), tuple(kwargs), given, self._form(result)))
         return result
 
+    def _passed_on(self, args, result):
+        """A tensor that holds what the first argument holds is what that one is."""
+        first = next((value for value in args if isinstance(value, _Tensor)), None)
+        if isinstance(result, _Tensor) and result is not first and first is not None:
+            name = self._name(first)
+            if name is not None or self.made.knows(first):
+                self.made.add(result, name)
+        return result
+
+    def _add(self, result):
+        if isinstance(result, _Tensor):
+            self.made.add(result)
+        elif isinstance(result, (list, tuple)):
+            for item in result:
+                self._add(item)
+
+    def _name(self, tensor):
+        name = self._names.get(id(tensor))
+        return self.made.name(tensor) if name is None else name
+
     def _form(self, value):
         if isinstance(value, _Tensor):
-            return Shape((value.dtype, *value.shape, self._parameters.get(id(value))))
+            what = self._name(value)
+            if what is None and value.numel() <= _MOST_ELEMENTS and not self.made.knows(value):
+                what = _content_of(value)
+            return Shape((value.dtype, *value.shape, what))
+        if isinstance(value, numpy.generic) and value.dtype.kind in "biufc":
+            value = value.item()
         if isinstance(value, (list, tuple)):
             return tuple(map(self._form, value))
         if isinstance(value, slice):
             return "slice", self._form(value.start), self._form(value.stop), self._form(value.step)
         if isinstance(value, float) and value != value:
             return "nan"
+        if isinstance(value, numpy.ndarray) and value.size <= _MOST_ELEMENTS and value.dtype.kind in "biuf":
+            return value.shape, Content(torch.from_numpy(value.astype(float)))
         return value if isinstance(value, (bool, int, float, complex, str, torch.dtype)) else None
+
+
+def _content_of(tensor):
+    is_plain = type(tensor) in (_Tensor, torch.nn.Parameter) and tensor.layout is torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized
+    return Content(tensor.detach().clone()) if is_plain and not torch._C._functorch.is_functorch_wrapped_tensor(tensor) else None
 
 
 def _is_of_layers(frame):
@@ -75,46 +177,3 @@ class Seen:
     def same(self, other):
         """Whether the other run did the same, and gave it but for rounding."""
         return self.calls == other.calls and layouts.same_results(self.result, other.result)
-
-
-# -------------------------------------------------------------------- at other sizes
-
-
-class Paths:
-    """The paths that a program takes at some sizes: the names of its calls, and the numbers in them that are the same at all of these."""
-
-    def __init__(self):
-        self._known = {}  # path -> {place among its numbers: the number; None where they differ}
-
-    def learn(self, calls):
-        """Takes them in."""
-        numbers = _numbers_of(calls)
-        known = self._known.setdefault(_path_of(calls), dict(enumerate(numbers)))
-        for place, number in enumerate(numbers):
-            if known.get(place) != number:
-                known[place] = None
-
-    def know(self, calls):
-        """Whether it is one of them, with these numbers."""
-        known = self._known.get(_path_of(calls))
-        return known is not None and all(known.get(place) in (None, number) for place, number in enumerate(_numbers_of(calls)))
-
-
-def _path_of(calls):
-    return tuple(name for name, *_ in calls)
-
-
-def _numbers_of(calls):
-    """The numbers among the arguments of the calls, in order."""
-    found = []
-
-    def look(value):
-        if isinstance(value, tuple) and not isinstance(value, Shape):
-            for item in value:
-                look(item)
-        elif isinstance(value, (int, float, complex)):
-            found.append(value)
-
-    for _, _, given, _ in calls:
-        look(given)
-    return found

@@ -7,7 +7,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lazyrt import trees
-from lazyrt.call_logs import Paths
+from lazyrt.call_logs import CallLog, Made
+from lazyrt.paths import Paths
 from lazyrt.size_numbers import numbers_held
 
 _NUMBERS = (bool, int, float)
@@ -30,15 +31,16 @@ class Reference:
         self._entries = run.entries
         self._descriptions = descriptions  # of the results; several where samples gave other constants
         self._buffers = None
-        self._paths, self._log = None, None  # see follow_paths
+        self._paths, self._log, self._point, self._made = None, None, None, None  # see follow_paths
         self._numbers = None
 
     def __call__(self, inputs, reset):
         """(results in the order of the bundle's, what differs in their structure or "")"""
         if reset or self._buffers is None:
-            self._buffers = self._job.fresh_buffers()
+            self._buffers, self._made = self._job.fresh_buffers(), Made()
         self._job.arguments.restore()  # a cache that the last call has filled is given anew
-        self._log = self._job.call_log() if self._paths else None
+        if self._paths:
+            self._log, self._point = CallLog(self._job.program.registered, self._made), self._job.sizes.point_of_tensors(inputs)
         result = self._job.call_eagerly(self._sample, _clones(inputs), self._buffers, self._log)
         return self._values(result)
 
@@ -57,15 +59,15 @@ class Reference:
 
     def follow_paths(self):
         """The program's calls of torch functions are looked at from now on."""
-        self._paths = Paths()
+        self._paths = Paths(self._job.sizes.terms)
 
     def learn_path(self):
         """What the last call did is known."""
-        self._paths.learn(self._log.calls)
+        self._paths.learn(self._point, self._log.calls)
 
     def knows_path(self):
         """Whether what the last call did was known before."""
-        return self._paths.know(self._log.calls)
+        return self._paths.know(self._point, self._log.calls)
 
     def _values(self, result):
         difference = ""

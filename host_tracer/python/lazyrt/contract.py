@@ -8,6 +8,7 @@ The interface, JSON in the bundle's info, has a list "parameters" in the order o
 and lists of inputs' names: "distinct" ones must not share memory, nor "written" ones with any other, "contiguous" and "detached" ones have to
 be that, "tensors" ones must not be arrays of NumPy where torch is loaded, "strides" ones have to have the strides of a new array, "whole" ones must not be a part of a larger memory, "plain" ones have to be
 tensors as torch.clone makes them. Further keys:
+  no_inference  true: the program asks for torch's inference mode
   no_grad     true: the program asks whether gradients are recorded, and was captured where they are not
   one_object  groups of places that hold one object
   form        where the program can see the form of its call: {"positional": how many arguments, "keywords": names of the others, in order}
@@ -46,6 +47,8 @@ def check_modes(interface):
         return
     if interface and interface.get("no_grad") and torch.is_grad_enabled():
         raise _refusal("the program asks whether gradients are recorded, and the bundle gives what it gives where they are not: call it under torch.no_grad()")
+    if interface and interface.get("no_inference") and torch.is_inference_mode_enabled():
+        raise _refusal("the program asks whether it runs in inference mode: call it outside of that, as it was exported")
     if torch.is_autocast_enabled("cpu"):
         raise _refusal("torch.autocast is on, under which the program would compute in another precision, and the bundle does not: call it under "
                        "torch.autocast('cpu', enabled=False)")

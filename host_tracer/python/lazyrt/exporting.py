@@ -12,32 +12,31 @@ import weakref
 
 import torch
 
-from lazyrt import _tracer, call_forms, checking, experiments, fast_paths, gradients, layouts, meta_kernels, poison, results, scripts, statements, trees
-from lazyrt.arguments import Example, Watch
-from lazyrt.arrays import LazyArray, taken_by_torch
+from lazyrt import _tracer, call_forms, checking, experiments, gradients, layouts, meta_kernels, object_questions, poison, results, statements, trees
+from lazyrt.arguments import Example
 from lazyrt.call_logs import CallLog, Seen
 from lazyrt.copies import EagerAnswers, Rows, capture_with_copies, name_of
 from lazyrt.draws import Draws
 from lazyrt.errors import Error, ExportError
 from lazyrt.fixed import text_of
 from lazyrt.following import capture_following_numbers
-from lazyrt.modes import CaptureMode
-from lazyrt.phases import Call, Phases
+from lazyrt.lazy_runs import LazyRun
+from lazyrt.phases import Phases
 from lazyrt.programs import Clones, Program
 from lazyrt.reach import Contents, Reach
-from lazyrt.recipes import Recipes
 from lazyrt.report import ExportReport
 from lazyrt.session import load
 from lazyrt.settling import settle
 from lazyrt.sized_captures import SizedCaptures, inside
 from lazyrt.sizes import Sizes
-from lazyrt.sources import make_sources, module_paths
+from lazyrt.sources import make_sources
 from lazyrt.state import GlobalState
 from lazyrt.tripwire import ADVICE, Tripwire
 
 INTERFACE_KEY = "lazyrt.interface"
 RESULT_NUMBER = "lazyrt.result"  # see contract.py
 _MOST_PHASES_TRIED = 16  # beside the first
+_MOST_SIZES_ASKED = 16  # at which what the program asks is looked at
 _one_at_a_time = threading.RLock()
 
 
@@ -128,7 +127,7 @@ class _Export:
         self.takes_gradients = False  # of its own results: autograd is on while it runs
         self.asks_for_layout, self.asks_for_facts = False, False
         self.asks_in_own_code = False  # for the layout, not in that of a library
-        self.asks_of_scripts = set()  # what calls have to be like since TorchScript code asks
+        self.demands = set()  # see CaptureMode.demands
         self.rows = Rows(self)
         self.copies_matter = False  # what copies depends on strides, and the program writes there
         self.plain_results = {}  # what eager did, by id of the sample
@@ -140,6 +139,7 @@ class _Export:
         self.sizes = None  # a Sizes where extents vary
         self.more_samples = []  # the caller's, at which the program of all sizes is compared
         self.follows_factories = False  # what the program makes of sizes is in the graph, too
+        self.questions = object_questions.Answers()
         self.layout = None  # what the samples assume of their inputs' memory, once it is known
 
     def run(self, samples, path, check, keep_samples, report_path):
@@ -157,12 +157,16 @@ class _Export:
             steps = settle(self.state, steps)
             self.written = self.state.written
             captured = [(step.trace, step.run) for step in steps]
+            self._in_phases(lambda: [self._watch_questions(sample) for sample in samples])
             self.layout = _joined(self._in_phases(lambda: self._layout(samples)))
             self.forms = self._forms(samples)
             traces = [trace for trace, _ in captured]
             self._check_interfaces(steps)
             captures = SizedCaptures(self, steps[0]) if self.sizes else None
             sized = captures.run(steps) if captures else []
+            for step in [step for step in sized if step.is_checked][:_MOST_SIZES_ASKED]:
+                self._watch_questions(step.sample)
+            self._answer_questions(samples[0])
             self._note(traces[0], samples[0], materialised)
             self._experiment(traces[0], samples)
             self._allow(traces)
@@ -264,7 +268,7 @@ class _Export:
             found["contiguous"] = [name for name, _ in samples[0].inputs]
         found["plain"] = [name for name, _ in samples[0].inputs] if self.asks_for_facts else []
         found["tensors"] = [name for name, _ in samples[0].inputs if name not in samples[0].arrays] if self._asks_for_arrays() else []
-        for key in self.asks_of_scripts - {"no_grad"}:
+        for key in self.demands - {"no_grad"}:
             found[key] = [name for name, tensor in samples[0].inputs if key != "detached" or tensor.is_floating_point()]
         return found
 
@@ -272,6 +276,36 @@ class _Export:
         """Whether the program's code may go on by whether it is given tensors or arrays of NumPy."""
         names = self.state.first.picture.names_attribute
         return names("ndarray") or names("is_tensor") or names("isinstance") and names("Tensor")
+
+    def _watch_questions(self, sample):
+        """What the program asks about its caller's objects in a call."""
+        watch = object_questions.Watch(self.program.target, self.questions)
+        try:
+            self.eager(sample, mode=watch, arrange=watch.arrange)
+        except Exception:  # its own: told elsewhere
+            pass
+
+    def _answer_questions(self, sample):
+        """What the program asks is so at each call: lazyrt.load's programs see to it."""
+        asked, names = self.questions, [name for name, _ in sample.inputs]
+        self.layout["distinct"] = sorted({*self.layout["distinct"], *(asked.distinct & set(names))})
+        if asked.copied & set(names):
+            self.layout["contiguous"] = names
+        if asked.of_autograd:
+            self.layout["detached"] = [name for name, tensor in sample.inputs if tensor.is_floating_point()]
+
+    def note_autograd(self, asked, inputs, lifted):
+        """What the program asks tensors of autograd: its parameters' answers stay what they are, those of others depend on its caller."""
+        parameters = {id(lifted[name]) for name in self.program.parameters() if name in lifted}
+        given = set(map(id, inputs))
+        for tensor, place in asked:
+            if id(tensor) not in parameters:
+                self.questions.of_autograd = True
+                if id(tensor) not in given:
+                    self.questions.modes.setdefault("gradients", place)
+
+    def _is_allowed(self, finding):
+        return any(entry.partition("@")[0] == finding for entry in self.allow)
 
     @contextlib.contextmanager
     def beginning_in(self, phase):
@@ -298,7 +332,7 @@ class _Export:
         return Seen(self.eager(sample, tensors, arrange=arrange, log=log), log.calls)
 
     def call_log(self):
-        return CallLog({id(tensor): name for name, tensor in self.program.parameters().items()})
+        return CallLog(self.program.registered)
 
     def _forms(self, samples):
         """What all samples assume of the form of the call, in any phase: calls may add hooks."""
@@ -363,7 +397,7 @@ class _Export:
         request.sources = self.sources
         request.second_trace = self.second_trace and (self.sizes is None or self.layout is None)
         request.allow = self.allow
-        run = _LazyRun(self, sample, phase, dict([*request.parameters, *request.buffers]))
+        run = LazyRun(self, sample, phase, dict([*request.parameters, *request.buffers]))
         self.draws.begin()
         request.program = run
         request.before_trace = lambda: self._before_trace(run)
@@ -496,6 +530,8 @@ class _Export:
         args, kwargs = sample.call(tensors, **more)
         if arrange is not None:
             args, kwargs = arrange(args, kwargs)
+        if isinstance(mode, CallLog):
+            mode.takes(tensors)
         with torch.set_grad_enabled(self.takes_gradients), mode or contextlib.nullcontext(), gradients.open_to(mode):
             return buffers.call(self.program, args, kwargs)
 
@@ -509,7 +545,7 @@ class _Export:
         """The loaded bundle gives what the model gives, nested alike."""
         self.restore()
         args, kwargs = sample.call([tensor.detach().clone() for _, tensor in sample.inputs])
-        with torch.no_grad():
+        with torch.set_grad_enabled(self.takes_gradients):
             given = load(bundle)(*args, **kwargs)
         difference = checking.structure_difference(given, self.plain_result(sample))
         if difference:
@@ -558,10 +594,14 @@ class _Export:
         def matters(experiment):
             return any(self._in_phases(lambda: any(experiment(self, sample) for sample in samples)))
 
-        if matters(experiments.gradients_matter):
+        if "no_grad" not in self._modes() and matters(experiments.gradients_matter):
             trace.add_finding("error", "gradient-mode", "the program gives other results where gradients are recorded than under torch.no_grad(), "
                               "and the bundle gives the latter", "decide by an argument, not by torch.is_grad_enabled()")
-        if matters(experiments.objects_matter):
+        for (file, line), name in self.questions.held.items():
+            which = f"'{name}'" if name else "what it is given"
+            trace.add_finding("error", "changing-attribute", f"the program asks whether {which} is the very object that it holds or has seen before, and a bundle does "
+                              "not know its caller's objects", "compare values, or decide by an argument", file, line)
+        if not self.questions.held and matters(experiments.objects_matter):
             trace.add_finding("error", "changing-attribute", "the program gives something else where it is given the same tensor object again (it "
                               "compares, marks or refers to what an earlier call got), and a bundle does not know its caller's objects",
                               "compare values, or keep clones")
@@ -580,7 +620,9 @@ class _Export:
 
     def _modes(self):
         """What is demanded of torch's modes. What takes gradients throws where none are recorded."""
-        return {"no_grad": True} if "no_grad" in self.asks_of_scripts and not self.takes_gradients else {}
+        asks = "no_grad" in self.demands or "gradients" in self.questions.modes
+        found = {"no_grad": True} if asks and not self.takes_gradients and not self._is_allowed("gradient-mode") else {}
+        return {**found, "no_inference": True} if "inference" in self.questions.modes else found
 
     def _options(self, sample, outputs, path, report_path):
         options = _tracer.ExportOptions()
@@ -610,105 +652,6 @@ def _names_tensor(error):
     key = error.args[0] if error.args else None
     inner = [key, key() if isinstance(key, weakref.ref) else None, *gc.get_referents(key)]
     return any(isinstance(each, torch.Tensor) for each in inner)
-
-
-class _LazyRun:
-    """The program as capture calls it, once or more: lazy inputs in, lazy outputs out."""
-
-    def __init__(self, job, sample, phase, tensors):
-        self._job, self._sample, self.phase, self._tensors = job, sample, phase, tensors
-        self.after, self.call = None, None
-        self.description, self.entries = None, []
-        self.differences = []  # of the later runs' constant results
-        self.written = None  # see Watch.changed: of the first run
-        self.interrupt = None
-        self.numbers, self.copies, self.copies_matter = None, None, False  # set by capture_following_numbers and capture_with_copies
-        self._recipes = None
-
-    def forget(self):
-        """The program is captured anew."""
-        self.description, self.entries = None, []
-        self.after, self.call, self.written = None, None, None
-
-    def __call__(self, inputs):
-        try:
-            return self._run(inputs)
-        except Exception:
-            raise
-        except BaseException as interrupt:
-            self.interrupt = interrupt
-            raise
-
-    def _run(self, inputs):
-        job = self._job
-        job.takes_gradients = torch.is_grad_enabled()  # as the capture has found
-        lifted = {name: _tracer.lift(tensor) for name, tensor in self._tensors.items()}
-        call = Call(job.state, self.phase, lifted, job.sources.current)
-        tensors = dict(lifted)
-        args, kwargs = self._sample.call(inputs, array=LazyArray)
-        watch = Watch(job.program.target, args, kwargs)
-        self.numbers.begin()
-        self.copies.begin()
-        with contextlib.ExitStack() as stack:
-            stack.callback(self.copies.end)
-            stack.callback(call.stop_watching)
-            call.begin()
-            stack.enter_context(module_paths(job.program.module_paths(), job.sources))
-            stack.enter_context(taken_by_torch())
-            stack.enter_context(fast_paths.open_to_modes())
-            self._recipes, LazyArray.asked = Recipes(job.sources.current), False
-            stack.enter_context(job.globals.keeping_denormals())
-            draws = stack.enter_context(job.draws.watched(self.numbers))
-            mode = CaptureMode(_tracer.lift, self._note, self.numbers, self.copies, self._recipes, call.kept(), draws)
-            mode.any_size, mode.follows_factories = job.sizes is not None, job.follows_factories
-            stack.enter_context(self.numbers.active())
-            stack.enter_context(scripts.Calls(mode.scripted))
-            stack.enter_context(mode)
-            stack.enter_context(gradients.open_to(mode))
-            result = job.program.call(tensors, args, kwargs)
-        if mode.missing_gradients and not job.takes_gradients:
-            raise RuntimeError(mode.missing_gradients)
-        if mode.takes_gradients:
-            gradients.refuse_hooks(job.program.parameters(), mode.variables)
-        self._note_texts()
-        self.numbers.selections.check()
-        job.asks_for_layout |= mode.asks_for_layout or LazyArray.asked
-        job.asks_in_own_code |= mode.asks_in_own_code
-        job.asks_for_facts |= mode.asks_for_facts
-        job.asks_of_scripts |= mode.asks_of_scripts
-        if self.written is None:
-            self.written = watch.changed(result)
-        job.written_inputs.update(name for (name, _), lazy in zip(self._sample.inputs, inputs) if _tracer.was_written(lazy))
-        outputs = [call.as_returned(output) for output in self._take(result, mode)]
-        after = call.end(tensors, mode)
-        draws.look_at_kept((path, tensor) for path, tensor in call.left if path not in job.state.ignored)
-        if self.call is None:
-            self.call, self.after = call, after
-        job.moved.update(job.globals.used())
-        mode.let_go()
-        return outputs
-
-    def recipe_of(self, constant):
-        """See recipes.py."""
-        return self._recipes.of(constant)
-
-    def _take(self, result, mode):
-        description, leaves = results.describe(result)
-        if self.description is None:
-            self.description = description
-            self.entries = list(_entries(description))
-        tensors = {name: mode.current(results.tensor_of(leaf)) for name, leaf in leaves}
-        self.differences += results.differences(self.description, description)
-        return [tensors[name] if number is None else number for name, number in _entries(description)]
-
-    def _note(self, text):
-        place = self._job.sources.current()
-        self._job.notes.append(f"{text} ({os.path.basename(place['file'])}:{place['line']})" if place["file"] else text)
-
-    def _note_texts(self):
-        """Where values leave the graph for people to look at."""
-        for file, line in self.numbers.audience.heard:
-            self._job.notes.append(f"a value is shown by print, logging or a warning, which the bundle leaves out ({os.path.basename(file)}:{line})")
 
 
 def _writes_in_script(error):
@@ -756,16 +699,5 @@ def _form_notes(forms):
 def _mode_notes(modes):
     if "no_grad" in modes:
         yield "the program asks whether gradients are recorded: the bundle gives what it gives under torch.no_grad(), and has to be called so"
-
-
-def _entries(description, path=""):
-    """(name, None) for each tensor and (name, number) for each number of a result, in order. Names the numbers."""
-    value = description.get("value")
-    if description["kind"] == "tensor":
-        yield description["name"], None
-    elif isinstance(value, (bool, int, float)) and abs(value) < 2**63 and str(value) != "-0.0":  # a literal has no sign of zero
-        description["name"] = path or "output"
-        yield description["name"], value
-    keys = description.get("keys") or range(len(description.get("items", ())))
-    for key, item in zip(keys, description.get("items", ())):
-        yield from _entries(item, f"{path}.{key}" if path else str(key))
+    if "no_inference" in modes:
+        yield "the program asks for inference mode: the bundle has to be called outside of it"

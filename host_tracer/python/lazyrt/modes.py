@@ -39,9 +39,12 @@ _POWERS_IN_PLACE = (_Tensor.pow_, _Tensor.__ipow__, _Tensor.float_power_)
 _DOUBLE_POWERS = (torch.float_power, _Tensor.float_power, _Tensor.float_power_)
 _POWERS = (torch.pow, _Tensor.pow, _Tensor.__pow__, *_POWERS_IN_PLACE, *_DOUBLE_POWERS)
 _LAYOUT = (*ASK_FOR_STRIDES, _Tensor.untyped_storage, _Tensor.storage)
+# What calls have to be like, beside contiguous, where the program asks these of an input.
+_DEMANDS = {_Tensor.is_contiguous: set(), _Tensor.stride: {"strides"}, _Tensor.dim_order: {"strides"}}
 # What a tensor is beside its values: an input may be otherwise in another call.
 _FACTS = (_Tensor.grad.__get__, _Tensor._base.__get__, _Tensor._is_view, _Tensor.is_inference, _Tensor.is_neg, _Tensor.is_shared,
           _Tensor.is_pinned)
+_OF_AUTOGRAD = (_Tensor.requires_grad.__get__, _Tensor.is_leaf.__get__, _Tensor.grad_fn.__get__, _Tensor.retains_grad.__get__, _Tensor.output_nr.__get__)
 
 
 def _looked_at(value):
@@ -88,7 +91,8 @@ class CaptureMode(TorchFunctionMode):
         self.asks_for_layout = False  # the program asks how lazy tensors lie in memory
         self.asks_in_own_code = False  # so it does, and no library for it
         self.asks_for_facts = False  # it asks for one of _FACTS
-        self.asks_of_scripts = set()  # what calls have to be like since TorchScript code asks: see scripts.Code
+        self.autograd_asked = []  # (the tensor, file and line) where it does so in its own code for one of _OF_AUTOGRAD
+        self.demands = set()  # what calls have to be like by what its own code asks of memory, and its TorchScript code at all: keys of contract.py
         self._lift = lift
         self._note = note
         self._draws = draws
@@ -272,6 +276,7 @@ class CaptureMode(TorchFunctionMode):
             _Tensor.__getitem__: self._getitem,
             _Tensor.__setitem__: self._setitem,
             **dict.fromkeys(_FACTS, self._fact),
+            **dict.fromkeys(_OF_AUTOGRAD, self._autograd_fact),
             _Tensor._version.__get__: self._version,
             _Tensor.get_device: lambda func, args, kwargs: -1 if is_lazy(args[0]) else func(*args),
             _Tensor.to: self._to,
@@ -376,7 +381,7 @@ class CaptureMode(TorchFunctionMode):
     def scripted(self, script, args, kwargs, call, frame):
         """The result of a call of TorchScript code."""
         with torch._C.DisableTorchFunction():
-            self.asks_of_scripts |= scripts.asks_of_call(script, (*args, *kwargs.values()), lambda tensor: id(tensor) not in self._kept and is_lazy(tensor))
+            self.demands |= scripts.asks_of_call(script, (*args, *kwargs.values()), lambda tensor: id(tensor) not in self._kept and is_lazy(tensor))
         result = call()
         with torch._C.DisableTorchFunction():
             if any(map(is_lazy, tensors_in((*args, *kwargs.values())))):
@@ -406,7 +411,9 @@ class CaptureMode(TorchFunctionMode):
                 self._pass_by(func)
             return func(*args, **kwargs)
         self.asks_for_layout = True
-        self.asks_in_own_code |= not is_file_of_library(self._frame.f_code.co_filename)
+        if not is_file_of_library(self._frame.f_code.co_filename):
+            self.asks_in_own_code = True
+            self.demands |= _DEMANDS.get(func, {"strides", "whole"})
         if func is _Tensor.is_contiguous and wanted is not torch.contiguous_format:
             answer = torch.empty_strided(tensor.shape, tensor.stride(), device="meta").is_contiguous(memory_format=wanted)
         else:
@@ -435,6 +442,12 @@ class CaptureMode(TorchFunctionMode):
         self.asks_for_facts |= lazy
         if lazy and func in (_Tensor.is_shared, _Tensor.is_pinned):
             return False
+        return self._call(func, args, kwargs)
+
+    def _autograd_fact(self, func, args, kwargs):
+        file = self._frame.f_code.co_filename
+        if is_lazy(args[0]) and not is_file_of_library(file):
+            self.autograd_asked.append((args[0], (file, self._frame.f_lineno)))
         return self._call(func, args, kwargs)
 
     @staticmethod

@@ -64,6 +64,10 @@ class Program:
     def buffers(self):
         return {name: buffer for name, buffer in self.shell.named_buffers() if buffer is not None}
 
+    def registered(self):
+        """Parameters and buffers by name, as they are now."""
+        return {**self.parameters(), **self.buffers()}
+
     def module_paths(self):
         """id of each module -> its path."""
         paths = {}

@@ -39,7 +39,7 @@ class _Steps:
         return a * ((math.prod(point[s] for s in self.symbols) + b) // d) + c
 
 
-def _formula(points, values):
+def formula_of(points, values):
     """A function of a point that gives the values at these points; None where none is known."""
     if len(set(values)) == 1:
         return _Steps((), 0, 0, values[0], 1)
@@ -87,7 +87,7 @@ def _extents_of(runs):
             values = tuple(runs[point].leaves[i][1] for point in points)
             key = (tuple(points), values)
             if key not in known:
-                known[key] = _formula(points, values)
+                known[key] = formula_of(points, values)
             for point in points:
                 found[point].append(known[key])
             i += 1
@@ -337,10 +337,10 @@ class _Finder:
 
 
 def points_that_differ(sizes, run, captured):
-    """(points at which the program answers questions about sizes otherwise than at those that are captured anyway, the numbers that it computes from sizes).
-    run(point, mode) calls eager, under a mode, with the example at that point; where the program cannot be watched so (it minds the type of a size, say) there
+    """(points at which the program answers questions about sizes otherwise than at those that are captured anyway, the numbers that it computes from sizes, these as
+    functions of a point). run(point, mode) calls eager, under a mode, with the example at that point; where the program cannot be watched so (it minds the type of a size, say) there
     are none."""
     finder = _Finder(sizes, run, [tuple(point) for point in captured])
     points = finder.find()
     extents = _extents_of(finder.runs)
-    return points, numbers_of(sizes.symbols, {point: (log, extents[point]) for point, log in finder.runs.items()})
+    return points, *numbers_of(sizes.symbols, {point: (log, extents[point]) for point, log in finder.runs.items()})

@@ -3,6 +3,7 @@
 `n * 29 // 100` need not be found from what it is at some sizes: eager says how it is made. The exporter takes these numbers for candidates: one of them is an
 answer where it is right at every size at which the program was captured."""
 
+import functools
 import math
 import operator
 import random
@@ -104,22 +105,24 @@ class _Terms:
 
 
 def numbers_of(symbols, runs):
-    """What the runs compute, as far as there are terms for it, and these give the same. `runs`: {point: (log, its extents as functions of a point)}."""
-    native, given = _tracer.SizeNumbers(), set()
+    """What the runs compute, as far as there are terms for it, and these give the same, and the same as functions of a point. `runs`: {point: (log, its extents as
+    such functions)}."""
+    native, functions, given = _tracer.SizeNumbers(), [], set()
     places = _Places(symbols)
     for log, extents in runs.values():
         terms = _Terms(native, extents)
         for form in log.computed.values():
             if len(given) >= _MOST_GIVEN:
-                return native
+                return native, functions
             try:
                 term = terms.of(form)[0]
             except _NoTerm:
                 continue
             if term not in given and places.agree(native, term, form, extents):
                 native.give(term)
+                functions.append(functools.partial(native.at, term))
             given.add(term)
-    return native
+    return native, functions
 
 
 class _Places:

@@ -73,6 +73,7 @@ class Sizes:
         if not self.symbols:
             raise InputError("dynamic names no dim that varies", "invalid argument")
         self.sample = self.point_of(first)
+        self.terms = []  # what the program computes from sizes, as functions of a point
         for symbol, size in zip(self.symbols, self.sample):
             _check_bounds(symbol, size)
 
@@ -122,6 +123,11 @@ class Sizes:
                     raise InputError(f"'{self.symbols[extent.symbol].name}' is {before[0]} in dim {before[2]} of '{before[1]}' and {size} in dim {dim} "
                                      f"of '{name}'", "invalid argument")
         return [values[symbol][0] for symbol in range(len(self.symbols))]
+
+    def point_of_tensors(self, tensors):
+        """The same of tensors that are as they have to be."""
+        found = {extent.symbol: extent.solve(size) for tensor, dims in zip(tensors, self.dims) for size, extent in zip(tensor.shape, dims)}
+        return [found[symbol] for symbol in range(len(self.symbols))]
 
     def point_of_another(self, example, which):
         """The same of a sample beside the first, which `which` names; InputError also where it is of no size that is allowed, or has another one that does
