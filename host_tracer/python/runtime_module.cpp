@@ -100,8 +100,16 @@ class PyProgram {
     std::memcpy(memory.get(), source.data(), source.size());
     const Span<const uint8_t> span(static_cast<const uint8_t*>(memory.get()), source.size());
     const LoadOptions options = load_options(memory_limit, work_limit, node_work_limit, check_data);
-    return std::shared_ptr<PyProgram>(new PyProgram(
+    const auto program = std::shared_ptr<PyProgram>(new PyProgram(
         value_or_throw(Program::load(span, default_ops(), options)), std::move(memory)));
+    program->size_ = source.size();
+    return program;
+  }
+
+  /// The bundle's bytes; None of one that was opened by its path.
+  py::object data() const {
+    if (!memory_) return py::none();
+    return py::bytes(static_cast<const char*>(memory_.get()), size_);
   }
 
   const Program& program() const { return program_; }
@@ -130,6 +138,7 @@ class PyProgram {
       : PyProgram(std::move(program), Memory(nullptr, &std::free)) {}
 
   Memory memory_;  ///< outlives program_
+  size_t size_ = 0;
   Program program_;
 };
 
@@ -334,6 +343,18 @@ class PySession {
     copy(value_or_throw(session_.state(i)), Bytes(target, true));
   }
 
+  /// The next run reads `source`, the content that copy_state gave.
+  void set_state(size_t i, const py::object& source) {
+    if (i >= method_.state_count()) throw PythonError(Error::kNotFound, "there is no such state");
+    const Bytes bytes(source, false);
+    TensorView view = value_or_throw(session_.state(i));
+    if (view.bytes() != bytes.size()) {
+      throw PythonError(Error::kInvalidArgument, "a state's content is of the wrong size");
+    }
+    view.data = bytes.data();
+    check(session_.set_state(i, view));
+  }
+
   void reset_state() { check(session_.reset_state()); }
 
   /// What was tapped in the last run.
@@ -500,6 +521,7 @@ PYBIND11_MODULE(_runtime, m) {
       .def_static("load", &PyProgram::load, py::arg("data"), py::arg("memory_limit") = 0,
                   py::arg("work_limit") = 0, py::arg("node_work_limit") = 0,
                   py::arg("check_data") = false)
+      .def("data", &PyProgram::data)
       .def("methods", &PyProgram::methods)
       .def("info", &PyProgram::info);
   py::class_<PySession>(m, "Session")
@@ -520,6 +542,7 @@ PYBIND11_MODULE(_runtime, m) {
       .def("cancel", &PySession::cancel)
       .def("copy_outputs", &PySession::copy_outputs, py::arg("outputs"))
       .def("copy_state", &PySession::copy_state, py::arg("index"), py::arg("target"))
+      .def("set_state", &PySession::set_state, py::arg("index"), py::arg("source"))
       .def("reset_state", &PySession::reset_state)
       .def("taps", &PySession::taps)
       .def("stats", &PySession::stats)

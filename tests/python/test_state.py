@@ -4,6 +4,7 @@ import contextlib
 import copy
 import decimal
 import os
+import pickle
 import random
 import threading
 
@@ -324,3 +325,66 @@ def test_the_default_dtype_is_put_back(bundle):
     with contextlib.suppress(lazyrt.Error):
         lazyrt.export(OtherType(), (torch.randn(3),), bundle)
     assert torch.get_default_dtype() is torch.float32
+
+
+# -------------------------------------------------------------------- copies of a loaded program
+
+
+class Steps(nn.Module):
+    """A buffer that counts, and a phase: the first call is another one."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("steps", torch.zeros(()))
+        self.first = True
+
+    def forward(self, x):
+        self.steps += 1
+        x = x * 100 if self.first else x
+        self.first = False
+        return x * self.steps
+
+
+X3 = torch.tensor([1.0, 2.0, 3.0])
+COPIES = {"deepcopy": copy.deepcopy, "copy": copy.copy, "pickle": lambda program: pickle.loads(pickle.dumps(program))}
+
+
+@pytest.mark.parametrize("again", COPIES.values(), ids=COPIES)
+@pytest.mark.parametrize("from_bytes", [False, True])
+def test_a_copy_of_a_loaded_program_goes_on_by_itself(bundle, again, from_bytes):
+    lazyrt.export(Steps(), (X3,), bundle)
+    with open(bundle, "rb") as file:
+        program = lazyrt.load(file.read() if from_bytes else bundle, profile=True)
+    fresh = again(program)
+    assert program(X3).equal(X3 * 100) and program(X3).equal(X3 * 2)
+    later = again(program)
+    assert later.phase == program.phase == 1 and fresh.phase == 0
+    assert fresh(X3).equal(X3 * 100)
+    assert [float(p(X3)[0]) for p in (later, later, program)] == [3.0, 4.0, 3.0]
+    assert float(later.state("steps")) == 4 and later.profile()
+    later.reset()
+    assert later(X3).equal(X3 * 100) and program(X3).equal(X3 * 4)
+
+
+def test_a_pickled_program_whose_file_is_another_one_now_is_told(bundle):
+    lazyrt.export(Steps(), (X3,), bundle)
+    pickled = pickle.dumps(lazyrt.load(bundle))
+    lazyrt.export(nn.Linear(3, 3), (X3,), bundle)
+    with pytest.raises(lazyrt.InputError, match="another bundle"):
+        pickle.loads(pickled)
+
+
+def test_a_model_that_holds_a_loaded_program_is_copied(bundle):
+    lazyrt.export(Steps(), (X3,), bundle)
+
+    class Holder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.program = lazyrt.load(bundle)
+
+        def forward(self, x):
+            return self.program(x) + 1
+
+    holder = Holder()
+    again = copy.deepcopy(holder)
+    assert holder(X3).equal(X3 * 100 + 1) and again(X3).equal(X3 * 100 + 1)

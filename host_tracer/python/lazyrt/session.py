@@ -37,15 +37,27 @@ def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, backen
 
     LimitError: the bundle asks for more than these allow. A bundle of unknown origin is safe to load and run with the defaults,
     but may take as much as they say (runtime/SECURITY.md)."""
-    nanoseconds = _nanoseconds(deadline)
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        program = _runtime.Program.load(source, memory_limit, work_limit, node_work_limit, check_data)
-    else:
-        path = os.fspath(source)
-        if not os.path.exists(path):
-            raise FileNotFoundError(f"there is no bundle {path}")
-        program = _runtime.Program.open(path, memory_limit, work_limit, node_work_limit, check_data)
-    return Program(program, method, backend, threads, memory_limit, nanoseconds, profile, [taps] if isinstance(taps, str) else list(taps))
+    limits = memory_limit, work_limit, node_work_limit, check_data
+    settings = method, backend, threads, memory_limit, _nanoseconds(deadline), profile, [taps] if isinstance(taps, str) else list(taps)
+    return _open(source if isinstance(source, (bytes, bytearray, memoryview)) else os.fsdecode(source), limits, settings)
+
+
+def _open(source: Any, limits: tuple[int, int, int, bool], settings: tuple[Any, ...]) -> Program:
+    """`source`: a path, or a bundle's bytes."""
+    is_path = isinstance(source, str)
+    if is_path and not os.path.exists(source):
+        raise FileNotFoundError(f"there is no bundle {source}")
+    opened = (_runtime.Program.open if is_path else _runtime.Program.load)(source, *limits)
+    return Program(opened, *settings, origin=(os.path.abspath(source) if is_path else None, limits))
+
+
+def _reopen(source: Any, limits: tuple[int, int, int, bool], settings: tuple[Any, ...], info: dict[str, str], states: list[Any]) -> Program:
+    """What was pickled."""
+    program = _open(source, limits, settings)
+    if program.info != info:
+        raise InputError(f"{source} is another bundle than when the program was pickled", "invalid argument")
+    program._set_states(states)
+    return program
 
 
 def _nanoseconds(seconds: float) -> int:
@@ -89,14 +101,19 @@ def _join_variants(variants: Sequence[list[dict[str, Any]]]) -> list[TensorInfo]
 class Program:
     """A loaded bundle. Call it with arrays as the model was called at export: positionally, by keyword, nested. Results come
     nested as the model's were, as numpy arrays, or as torch tensors where an input was one; where the model takes none and torch is at hand,
-    as the model gave them. Threads may share it; they take turns."""
+    as the model gave them. Threads may share it; they take turns. copy.deepcopy makes one with states of its own, which hold what these hold now; pickle
+    takes those along, and of the bundle its path, or its bytes where it was loaded from bytes."""
 
     def __init__(self, program: _runtime.Program, method: str, backend: str, threads: int, memory_limit: int, deadline_nanoseconds: int,
-                 profile: bool, taps: Sequence[str] = ()) -> None:
+                 profile: bool, taps: Sequence[str] = (), origin: tuple[str | None, tuple[int, int, int, bool]] = (None, (0, 0, 0, False))) -> None:
+        """`origin`: the path of the bundle, and what load() was given to verify it with."""
         self.info: dict[str, str] = {}
         for key, value in program.info():
             self.info.setdefault(key, value)
-        self._session = _runtime.Session(program, method, backend, threads, memory_limit, deadline_nanoseconds, profile, list(taps))
+        self._program = program
+        self._settings = method, backend, threads, memory_limit, deadline_nanoseconds, profile, list(taps)
+        self._origin = origin
+        self._session = _runtime.Session(program, *self._settings)
         self._tapped = bool(taps)
         self._lock = threading.Lock()
         self._profiled = profile
@@ -108,6 +125,7 @@ class Program:
         self.symbols = {name: (least, most, multiple) for name, least, most, multiple in self._session.symbols()}
         self.guards = [self._session.guards(v) for v in range(self.variants)]
         states = [TensorInfo(**item) for item in self._session.states()]
+        self._all_states = states
         self._state_numbers = {info.name: i for i, info in enumerate(states)}
         self.states = [info for info in states if info.name != _PHASE]
         self._literals = [self._session.literals(v) for v in range(self.variants)]
@@ -199,6 +217,34 @@ class Program:
         """Gives every state the content that it had at export."""
         with self._lock:
             self._session.reset_state()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Program:
+        made = Program(self._program, *self._settings, origin=self._origin)
+        made._set_states(self._get_states())
+        return made
+
+    def __copy__(self) -> Program:
+        return self.__deepcopy__({})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        path, limits = self._origin
+        return _reopen, (self._program.data() if path is None else path, limits, self._settings, self.info, self._get_states())
+
+    def _get_states(self) -> list[Any]:
+        """What the states hold, those that are hidden too."""
+        if not self._all_states:
+            return []
+        import numpy
+
+        arrays = [_empty(numpy, info) for info in self._all_states]
+        with self._lock:
+            for i, array in enumerate(arrays):
+                self._session.copy_state(i, array)
+        return arrays
+
+    def _set_states(self, arrays: Sequence[Any]) -> None:
+        for i, array in enumerate(arrays):
+            self._session.set_state(i, array)
 
     @property
     def verdict(self) -> str | None:
