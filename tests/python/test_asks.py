@@ -1,5 +1,6 @@
 """What a program asks beside its inputs' values is an assumption of the bundle, whatever the sample makes of it."""
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -193,3 +194,22 @@ def test_inference_mode_around_a_call_gives_what_eager_gives(bundle):
     with torch.inference_mode():
         given = program(X)
     assert given.equal(wanted) and given.is_inference()  # as eager's
+
+
+# -------------------------------------------------------------------- memory that a capture does not have
+
+ARRAY = np.arange(4.0)
+MEMORY = [
+    (lambda x: x * (2.0 if x.untyped_storage().data_ptr() % 64 else 3.0), X, "for its address"),
+    (lambda x: x * x.untyped_storage()[0], X, "use the tensor's own values"),
+    (lambda a: torch.as_tensor(a + 1) * (3.0 if memoryview(a).readonly else 2.0), ARRAY, "reads the memory of an array"),
+    (lambda a: torch.frombuffer(a, dtype=torch.float64) * 2, ARRAY, "use torch.from_numpy"),
+    (lambda a: torch.as_tensor(np.frombuffer(a)) + 1, ARRAY, "reads the memory of an array"),
+]
+
+
+@pytest.mark.parametrize("program, example, text", MEMORY, ids=map(str, range(len(MEMORY))))
+def test_what_needs_memory_is_told_by_line(bundle, program, example, text):
+    with pytest.raises(lazyrt.ExportError, match=text) as raised:
+        lazyrt.export(program, (example,), bundle)
+    assert f"test_asks.py:{program.__code__.co_firstlineno}" in str(raised.value)

@@ -39,7 +39,7 @@ class Content:
     def __eq__(self, other):
         return isinstance(other, Content) and layouts.same_results(self.tensor, other.tensor)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self):
         return f"Content({self.tensor.tolist()})"

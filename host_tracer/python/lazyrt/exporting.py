@@ -8,6 +8,7 @@ import json
 import os
 import threading
 import time
+import traceback
 import weakref
 
 import torch
@@ -15,6 +16,7 @@ import torch
 from lazyrt import _tracer, call_forms, checking, experiments, gradients, layouts, meta_kernels, object_questions, poison, results, statements, trees
 from lazyrt.arguments import Example
 from lazyrt.call_logs import CallLog, Seen
+from lazyrt.code_names import is_file_of_library
 from lazyrt.copies import EagerAnswers, Rows, capture_with_copies, name_of
 from lazyrt.draws import Draws
 from lazyrt.errors import Error, ExportError
@@ -485,7 +487,7 @@ class _Export:
         if _writes_in_script(error):
             raise ExportError("TorchScript code writes in place into a tensor that is no registered buffer, which cannot be followed there: register it as a "
                               f"buffer, or assign a new tensor instead of writing into it\n{_statement_of(error)}", "unsupported") from error
-        raise ExportError(f"the capture failed: {error}", getattr(error, "kind", "unsupported")) from error
+        raise ExportError(f"the capture failed: {_said_of(error)}", getattr(error, "kind", "unsupported")) from error
 
     def eager(self, sample, tensors=None, mode=None, run=None, arrange=None, log=None):
         """The model's own results, under a mode, in the phase of a run. Its buffers and the parameters that it writes are clones, and
@@ -658,6 +660,26 @@ def _writes_in_script(error):
     """Whether an error of the interpreter says that a CPU tensor was given a lazy value."""
     text = str(error)
     return "TorchScript interpreter" in text and "INTERNAL ASSERT" in text and "unctionali" in text
+
+
+# What others say of memory that is not there, and what that means.
+_UNCLEAR = {"on an invalid python storage": "the program asks for what lies in the memory of a tensor (untyped_storage), or for its address, which it does not have while it is "
+                                            "captured: use the tensor's own values",
+            "not 'LazyArray'": "the program reads the memory of an array of NumPy (memoryview, bytes, frombuffer), which a captured one does not have: use the array's own "
+                               "values, or np.array(x) where these may be fixed by guards",
+            "does not implement Python buffer protocol": "the program reads the memory of an array of NumPy (frombuffer), which a captured one does not have: use torch.from_numpy",
+            "aten::set": "the program makes a tensor of the memory of another one (storage, untyped_storage, set_), which it does not have while it is captured: use the "
+                         "tensor's own values"}
+
+
+def _said_of(error):
+    """What went wrong, and the program's line."""
+    text = str(error)
+    said = next((f"{meant} ({text})" for mark, meant in _UNCLEAR.items() if mark in text), text)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_file_of_library(frame.filename)]
+    if not frames or f":{frames[-1].lineno}" in text:
+        return said
+    return f"{said} (at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno})"
 
 
 def _statement_of(error):

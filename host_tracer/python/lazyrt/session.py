@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Tuple
 
 from lazyrt import _runtime, contract, trees
 from lazyrt.errors import InputError
@@ -15,6 +15,8 @@ from lazyrt.errors import InputError
 _NUMPY_NAMES = {"f32": "float32", "f64": "float64", "f16": "float16", "i8": "int8", "u8": "uint8", "i16": "int16",
                 "i32": "int32", "i64": "int64", "bool": "bool", "bf16": "uint16"}
 _PHASE = "lazyrt.phase"  # the hidden state
+_Limits = Tuple[int, int, int, bool]  # of memory, of work, of a node's work; whether constants are verified
+_Settings = Tuple[str, str, int, int, int, bool, Sequence[str]]  # of a session: from the method on
 
 
 def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, backend: str = "cpu", threads: int = 1, *,
@@ -42,7 +44,7 @@ def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, backen
     return _open(source if isinstance(source, (bytes, bytearray, memoryview)) else os.fsdecode(source), limits, settings)
 
 
-def _open(source: Any, limits: tuple[int, int, int, bool], settings: tuple[Any, ...]) -> Program:
+def _open(source: Any, limits: _Limits, settings: _Settings) -> Program:
     """`source`: a path, or a bundle's bytes."""
     is_path = isinstance(source, str)
     if is_path and not os.path.exists(source):
@@ -51,7 +53,7 @@ def _open(source: Any, limits: tuple[int, int, int, bool], settings: tuple[Any, 
     return Program(opened, *settings, origin=(os.path.abspath(source) if is_path else None, limits))
 
 
-def _reopen(source: Any, limits: tuple[int, int, int, bool], settings: tuple[Any, ...], info: dict[str, str], states: list[Any]) -> Program:
+def _reopen(source: Any, limits: _Limits, settings: _Settings, info: dict[str, str], states: list[Any]) -> Program:
     """What was pickled."""
     program = _open(source, limits, settings)
     if program.info != info:
@@ -105,7 +107,7 @@ class Program:
     takes those along, and of the bundle its path, or its bytes where it was loaded from bytes."""
 
     def __init__(self, program: _runtime.Program, method: str, backend: str, threads: int, memory_limit: int, deadline_nanoseconds: int,
-                 profile: bool, taps: Sequence[str] = (), origin: tuple[str | None, tuple[int, int, int, bool]] = (None, (0, 0, 0, False))) -> None:
+                 profile: bool, taps: Sequence[str] = (), origin: tuple[str | None, _Limits] = (None, (0, 0, 0, False))) -> None:
         """`origin`: the path of the bundle, and what load() was given to verify it with."""
         self.info: dict[str, str] = {}
         for key, value in program.info():
