@@ -427,6 +427,7 @@ class CaptureMode(TorchFunctionMode):
         if not is_lazy(tensor):
             self._pass_by(func)
             return func(*args, **kwargs)
+        self.demands |= {"contiguous"} if given.get("storage_offset") is None else {"contiguous", "whole"}  # an offset is one of all the memory
         own = place_in_memory(tensor)
         strides, offset = self._ask(func, own)
         if (strides, offset) == own:
