@@ -218,7 +218,6 @@ def test_what_needs_memory_is_told_by_line(bundle, program, example, text):
 def test_windows_at_an_offset_are_windows_of_all_the_memory(bundle):
     program = loaded(lambda x: x.as_strided([2], [1], 1) * 2, (X,), bundle)
     refused(program, "memory", torch.arange(6.0)[3:])
-    refused(program, "strides", torch.zeros(3, 2)[:, 0])
     assert program(X).equal(X[1:] * 2)
     program = loaded(lambda x: x.as_strided([2], [1]) * 2, (X,), bundle)  # from where it begins
     assert program(torch.arange(6.0)[3:]).equal(torch.tensor([6.0, 8.0]))
