@@ -196,6 +196,72 @@ def decorator_that_asks_for_its_variables():
     return reads_a_frame(lambda a, b: a - b)
 
 
+def hooked(hook, **options):
+    module = WithScale()
+    module.register_forward_hook(hook, **options)
+    return module
+
+
+OTHER_FORMS = [Call((X, Y)), Call((X,), {"y": Y}), Call((), {"y": Y, "x": X})]
+
+
+@case(Call((X, Y)), OTHER_FORMS, expect=("refused",))
+def hook_with_a_closure_over_its_arguments():
+    def hook(module, args, result):
+        count = lambda: len(args)  # noqa: E731
+        return result * count()
+
+    return hooked(hook)
+
+
+@case(Call((X, Y)), OTHER_FORMS, expect=("refused",))
+def hook_that_looks_into_its_caller():
+    return hooked(lambda module, args, result: result * (1 + len(sys._getframe(1).f_locals.get("kwargs", {}))))
+
+
+@case(Call((X, Y)), OTHER_FORMS, expect=("refused",))
+def hook_of_any_arguments():
+    return hooked(lambda *given: given[-1] * len(given[1]))
+
+
+@case(Call((X, Y)), OTHER_FORMS, expect=("refused",))
+def hook_that_is_a_partial():
+    return hooked(functools.partial(lambda n, module, args, result: result * (n + len(args)), 1))
+
+
+@case(Call((X, Y)), OTHER_FORMS, expect=("refused",))
+def decorator_without_source():
+    names = {"function": lambda x, y: x - y}
+    exec("def wrapper(*args, **kwargs):\n    return function(*args, **kwargs) * (1 + len(kwargs))", names)
+    return functools.wraps(names["function"])(names["wrapper"])
+
+
+@case(Call((X, Y)), OTHER_FORMS, expect=("refused",))
+def decorator_of_a_decorator_that_counts():
+    def program(x, y):
+        return x - y
+
+    def counts(*args, **kwargs):
+        return program(*args, **kwargs) * (1 + len(kwargs))
+
+    @functools.wraps(program)
+    def wrapper(*args, **kwargs):
+        return counts(*args, **kwargs)
+
+    return wrapper
+
+
+@case(Call((X, Y)), OTHER_FORMS, expect=("refused",))
+def attributes_of_its_own_making():
+    class Counting(WithScale):
+        def __getattribute__(self, name):
+            if name != "_call_impl":
+                return super().__getattribute__(name)
+            return lambda *args, **kwargs: self.forward(*args, **kwargs) * (1 + len(kwargs))
+
+    return Counting()
+
+
 def swapped(function):
     """As another function says, which is not called."""
     def wrapper(*args, **kwargs):

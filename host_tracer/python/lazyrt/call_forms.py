@@ -78,8 +78,8 @@ def _leads_to(wanted, callees):
 
 def _is_blind_module(module):
     kind = type(module)
-    is_own = kind._call_impl is not _Module._call_impl or "_call_impl" in vars(module) or module._compiled_call_impl is not None
-    if is_own or not all(map(_ignores_arguments, _hooks_of(module))):
+    is_own = kind._call_impl is not _Module._call_impl or "_call_impl" in vars(module) or kind.__getattribute__ is not object.__getattribute__
+    if is_own or module._compiled_call_impl is not None or not all(map(_ignores_arguments, _hooks_of(module))):
         return False
     if kind.__call__ is _Module.__call__:
         return _is_blind(module.forward)

@@ -51,14 +51,14 @@ class Calls:
 class Code:
     """What the code of a script does: `writes` into tensors; has calls that may copy (`copies`); `writes_copies`, afterwards into what such
     calls give or take. `asks`: what a call of the bundle has to be like since the code asks for more than values: keys of contract.py;
-    `objects`, whether what it holds itself is one of its operands."""
+    whether it `compares` tensors by `is`, and `objects`, that it holds itself, so."""
 
     def __init__(self, graph):
         graph = graph.copy()
         torch._C._jit_pass_inline(graph)
         nodes = list(_nodes_of(graph, ()))
-        self.asks = set().union(*(_asks_of(node) for node, _ in nodes))
-        self.objects = any("distinct" in _asks_of(node) and not all(map(_is_passing, node.inputs())) for node, _ in nodes)
+        self.asks, self.compares, self.objects = set(), False, False
+        self._look_for_questions(nodes)
         writers = [(i, node, loops) for i, (node, loops) in enumerate(nodes) if _writes(node)]
         copies = [(i, node, loops) for i, (node, loops) in enumerate(nodes) if node.kind() in _MAY_COPY]
         self.writes, self.copies, self.writes_copies = bool(writers), bool(copies), False
@@ -66,6 +66,18 @@ class Code:
             aliases = graph.alias_db()
             self.writes_copies = any(_meets(aliases, copy, writer) for i, copy, loops in copies for k, writer, others in writers
                                      if k > i or set(loops) & set(others))
+
+
+    def _look_for_questions(self, nodes):
+        for node, _ in nodes:
+            asks = _asks_of(node)
+            self.asks |= asks
+            if asks and node.kind() in _IDENTITY:
+                self.compares, self.objects = True, self.objects or not all(map(_is_passing, node.inputs()))
+            if "Subgraph" in node.attributeNames():  # of a fork
+                subgraph = node.g("Subgraph").copy()
+                torch._C._jit_pass_inline(subgraph)
+                self._look_for_questions(_nodes_of(subgraph, ()))
 
 
 def call_recorded(script, call):
@@ -80,7 +92,7 @@ def call_recorded(script, call):
 def asks_of_call(script, values, is_passing):
     """See Code.asks; is_passing(tensor) says whether it is of this call alone. Raises Error where no demand on calls would do."""
     code = code_of(script)
-    if "distinct" in code.asks and (code.objects or not all(map(is_passing, tensors_in(values)))):
+    if code.compares and (code.objects or not all(map(is_passing, tensors_in(values)))):
         raise Error(f"TorchScript code ('{script.name}') asks by `is` for a tensor that the program holds, and a bundle does not know its caller's "
                     "objects: compare values (torch.equal)", "unsupported")
     return code.asks
@@ -99,8 +111,6 @@ def _nodes_of(block, loops):
     """(node, numbers of the loops around it) of all nodes in order."""
     for node in block.nodes():
         yield node, loops
-        if "Subgraph" in node.attributeNames():  # of a fork
-            yield from _nodes_of(node.g("Subgraph"), loops)
         for inner in node.blocks():
             yield from _nodes_of(inner, (*loops, id(node)) if node.kind() == "prim::Loop" else loops)
 
