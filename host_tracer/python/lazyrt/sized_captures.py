@@ -3,6 +3,7 @@
 import torch
 
 from lazyrt import _tracer, results
+from lazyrt.data_flow import Flow, Numbering
 from lazyrt.errors import ExportError
 from lazyrt.size_points import points_that_differ
 
@@ -114,19 +115,24 @@ class SizedCaptures:
                     self._refuse_what_is_kept(f"at {self.sizes.text(self.sizes.point_of(example))} ")
 
     def _same_in(self, one, other, example):
-        """Whether eager gives the same in two phases, on the example and with its numbers otherwise."""
+        """Whether eager gives the same in two phases, on the example and with its numbers otherwise, and comes to it from the inputs in the same way."""
         for given in _altered([tensor for _, tensor in example.inputs]):
-            found = []
-            for phase in (one, other):
-                try:
-                    with self.job.beginning_in(phase):
-                        result = self.job.eager(example, [tensor.detach().clone() for tensor in given])
-                    found.append(torch.utils._pytree.tree_leaves(result))
-                except Exception as error:
-                    found.append([type(error)])
-            if len(found[0]) != len(found[1]) or not all(map(_is_same, *found)):
+            numbering = Numbering()
+            found = [self._given_in(phase, example, given, numbering) for phase in (one, other)]
+            (ours, our_way), (theirs, their_way) = found
+            if len(ours) != len(theirs) or not all(map(_is_same, ours, theirs)) or our_way != their_way:
                 return False
         return True
+
+    def _given_in(self, phase, example, tensors, numbering):
+        """(results of eager in a phase, how it comes to them)"""
+        flow = Flow(numbering, self.job.program.registered)
+        try:
+            with self.job.beginning_in(phase):
+                result = self.job.eager(example, [tensor.detach().clone() for tensor in tensors], log=flow)
+        except Exception as error:
+            return [type(error)], None
+        return torch.utils._pytree.tree_leaves(result), (flow.of(result), flow.calls)
 
     def _refusal(self, example):
         """Why the program does not take an example; "" where it does."""
