@@ -10,10 +10,11 @@
 namespace lazyrt {
 namespace {
 
-constexpr size_t kMostSmall = 64;  ///< bytes
+constexpr size_t kMostSmall = 8192;  ///< bytes
 constexpr double kRounding = 1e-5;
+constexpr double kOfLargest = 0.01;  ///< of that of the largest element
 
-/// The operand's constant if it is a small one, else nullptr.
+/// The value's constant if it is a small one, else nullptr.
 const Value* small_constant(const Graph& graph, ValueId id) {
   if (id < 0) return nullptr;
   const Value& value = graph.value(id);
@@ -39,12 +40,23 @@ Attrs without_numbers(const Attrs& attrs) {
 }
 
 template <class T>
+T element(const Value& value, size_t byte) {
+  T x;
+  std::memcpy(&x, value.constant.data + byte, sizeof(T));
+  return x;
+}
+
+/// Beside elements that are large, small ones are known less well.
+template <class T>
 bool near_elements(const Value& a, const Value& b) {
+  double largest = 0;
+  for (size_t i = 0; i < b.constant.bytes; i += sizeof(T)) {
+    const double size = std::fabs(static_cast<double>(element<T>(b, i)));
+    if (std::isfinite(size)) largest = std::max(largest, size);
+  }
   for (size_t i = 0; i < a.constant.bytes; i += sizeof(T)) {
-    T x, y;
-    std::memcpy(&x, a.constant.data + i, sizeof(T));
-    std::memcpy(&y, b.constant.data + i, sizeof(T));
-    if (!is_near(static_cast<double>(x), static_cast<double>(y))) return false;
+    const auto x = static_cast<double>(element<T>(a, i)), y = static_cast<double>(element<T>(b, i));
+    if (!is_near(x, y) && !(std::fabs(x - y) <= kRounding * largest * kOfLargest)) return false;
   }
   return true;
 }
@@ -56,10 +68,35 @@ bool same_constants(const Value& a, const Value& b) {
   return is_floating(a.dtype) || same_bytes(a.constant, b.constant);
 }
 
+bool same_if_constant(const Graph& a, ValueId x, const Graph& b, ValueId y) {
+  const Value *p = small_constant(a, x), *q = small_constant(b, y);
+  return p == nullptr || q == nullptr || same_constants(*p, *q);
+}
+
 bool same_operands(const Graph& a, const Node& x, const Graph& b, const Node& y) {
   for (size_t i = 0; i < std::min(x.inputs.size(), y.inputs.size()); ++i) {
-    const Value *p = small_constant(a, x.inputs[i]), *q = small_constant(b, y.inputs[i]);
-    if (p != nullptr && q != nullptr && !same_constants(*p, *q)) return false;
+    if (!same_if_constant(a, x.inputs[i], b, y.inputs[i])) return false;
+  }
+  return true;
+}
+
+void add_bytes(const Value* constant, SizePath* path) {
+  if (constant == nullptr) return;
+  const uint8_t* bytes = constant->constant.data;
+  path->insert(path->end(), bytes, bytes + constant->constant.bytes);
+}
+
+/// Results and what states become, which are no operands where they are constants.
+std::vector<ValueId> roots_of(const Graph& graph) {
+  std::vector<ValueId> roots;
+  graph.for_each_root([&](ValueId id) { roots.push_back(id); });
+  return roots;
+}
+
+bool same_roots(const Graph& a, const Graph& b) {
+  const auto x = roots_of(a), y = roots_of(b);
+  for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
+    if (!same_if_constant(a, x[i], b, y[i])) return false;
   }
   return true;
 }
@@ -82,12 +119,10 @@ SizePath path_of(const Graph& graph, const std::set<std::string>& places) {
     const std::string attrs = (is_place ? node.attrs : without_numbers(node.attrs)).text();
     path.insert(path.end(), attrs.begin(), attrs.end());
     if (!is_place) continue;
-    for (const ValueId id : node.inputs) {
-      const Value* constant = small_constant(graph, id);
-      if (constant == nullptr) continue;
-      const uint8_t* bytes = constant->constant.data;
-      path.insert(path.end(), bytes, bytes + constant->constant.bytes);
-    }
+    for (const ValueId id : node.inputs) add_bytes(small_constant(graph, id), &path);
+  }
+  if (places.count("") != 0) {
+    for (const ValueId id : roots_of(graph)) add_bytes(small_constant(graph, id), &path);
   }
   return path;
 }
@@ -98,6 +133,7 @@ std::optional<Source> find_difference(const Graph& a, const Graph& b) {
     const Node &x = a.nodes()[n], &y = b.nodes()[n];
     if (!same_attrs(x.attrs, y.attrs) || !same_operands(a, x, b, y)) return x.source;
   }
+  if (!same_roots(a, b)) return Source();
   return std::nullopt;
 }
 

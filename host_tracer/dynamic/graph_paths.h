@@ -12,12 +12,13 @@
 namespace lazyrt {
 
 /// The graph's structure with what attributes have beside numbers (functions, flags), and at the
-/// places, as of Source::text, their numbers and the nodes' small constants, too.
+/// places, as of Source::text, their numbers and the nodes' small constants, too; at the place ""
+/// also small constants that are results or what states become.
 SizePath path_of(const Graph& graph, const std::set<std::string>& places);
 
 /// The first node by which two graphs that should compute the same differ: in structure, in
-/// attributes, in small constants. Real numbers within 1e-5 of each other do
-/// not count.
+/// attributes, in small constants; no place where these are results. Real numbers within 1e-5 of
+/// each other do not count.
 std::optional<Source> find_difference(const Graph& a, const Graph& b);
 
 }  // namespace lazyrt

@@ -275,6 +275,15 @@ def the_same_handle_again():
     return SameHandle()
 
 
+def pair():
+    return tuple([1, 2])
+
+
+@case((A, pair(), pair()), [(A, pair(), pair())], expect=FAILED)
+def one_tuple_in_two_places():
+    return lambda x, a, b: x * 3 if a is b else x * 2
+
+
 @case((A,), [(A,)], expect=FAILED)
 def counts_references():
     return lambda x: torch.minimum(x, LIMITS[sys.getrefcount(x) > 20])

@@ -50,15 +50,22 @@ class Made:
 
     def __init__(self):
         self._made = {}  # id: (weak reference, what a registered tensor is called that it is one with)
-        self._inputs = set()  # addresses of their memory
+        self._inputs, self._objects = {}, set()  # {address of its memory: which it is}, ids
 
     def give(self, tensors):
         """The inputs of a run."""
-        self._inputs.update(_address(tensor) for tensor in tensors if tensor.numel())
+        for i, tensor in enumerate(tensors):
+            self._objects.add(id(tensor))
+            if tensor.numel():
+                self._inputs[_address(tensor)] = i
+
+    def input(self, tensor):
+        """Which input it is, or lies in."""
+        return self._inputs.get(_address(tensor))
 
     def add(self, tensor, name=None):
         """What a call gave."""
-        if not self._is_input(tensor):  # whose references are counted (experiments.traces_of)
+        if id(tensor) not in self._objects or not self._is_input(tensor):  # whose references are counted (experiments.traces_of)
             self._made[id(tensor)] = weakref.ref(tensor), name
 
     def knows(self, tensor):
@@ -101,11 +108,9 @@ class CallLog(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if self._names is None:
-            self._tensors = self._registered()
-            self._names = {id(tensor): name for name, tensor in self._tensors.items()}
+        self._ask_for_names()
         name = getattr(func, "__name__", "")
-        if name in _SAYS_NOTHING:
+        if self.says_nothing(name):
             return self._passed_on(args, func(*args, **kwargs))
         given = () if name in _GRADIENTS else tuple(map(self._form, (*args, *kwargs.values())))
         result = func(*args, **kwargs)
@@ -113,6 +118,15 @@ class CallLog(TorchFunctionMode):
         if not _is_of_layers(sys._getframe(1)):
             self.calls.append((_ONE_NAME.get(name, name), tuple(kwargs), given, self._form(result)))
         return result
+
+    def _ask_for_names(self):
+        if self._names is None:
+            self._tensors = self._registered()
+            self._names = {id(tensor): name for name, tensor in self._tensors.items()}
+
+    @staticmethod
+    def says_nothing(name):
+        return name in _SAYS_NOTHING
 
     def _passed_on(self, args, result):
         """A tensor that holds what the first argument holds is what that one is."""
@@ -138,7 +152,7 @@ class CallLog(TorchFunctionMode):
         if isinstance(value, _Tensor):
             what = self._name(value)
             if what is None and value.numel() <= _MOST_ELEMENTS and not self.made.knows(value):
-                what = _content_of(value)
+                what = self.content_of(value)
             return Shape((value.dtype, *value.shape, what))
         if isinstance(value, numpy.generic) and value.dtype.kind in "biufc":
             value = value.item()
@@ -152,10 +166,11 @@ class CallLog(TorchFunctionMode):
             return value.shape, Content(torch.from_numpy(value.astype(float)))
         return value if isinstance(value, (bool, int, float, complex, str, torch.dtype)) else None
 
-
-def _content_of(tensor):
-    is_plain = type(tensor) in (_Tensor, torch.nn.Parameter) and tensor.layout is torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized
-    return Content(tensor.detach().clone()) if is_plain and not torch._C._functorch.is_functorch_wrapped_tensor(tensor) else None
+    @staticmethod
+    def content_of(tensor):
+        """None: it has none that could be compared."""
+        is_plain = type(tensor) in (_Tensor, torch.nn.Parameter) and tensor.layout is torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized
+        return Content(tensor.detach().clone()) if is_plain and not torch._C._functorch.is_functorch_wrapped_tensor(tensor) else None
 
 
 def _is_of_layers(frame):

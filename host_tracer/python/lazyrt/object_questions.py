@@ -56,6 +56,7 @@ class Watch(TorchFunctionMode):
         super().__init__()
         self._target, self._answers = target, answers
         self._given = {}  # id -> (name, object)
+        self._tuples = set()  # ids of those among the arguments, of which the contract knows no identity
         self._made = set()  # ids of tensors that the call has made
         self._steps = collections.Counter()  # of each code
         self._stack = contextlib.ExitStack()
@@ -67,6 +68,9 @@ class Watch(TorchFunctionMode):
                 described, leaves = trees.flatten(value, parameter.name, is_input, arguments=True)
                 for name, each in (*leaves, *trees.objects_of(described, value, parameter.name)):
                     self._given.setdefault(id(each), (name, each))
+                for each in _tuples_in(value):
+                    self._given.setdefault(id(each), (parameter.name, each))
+                    self._tuples.add(id(each))
         return args, kwargs
 
     def __enter__(self):
@@ -89,7 +93,7 @@ class Watch(TorchFunctionMode):
 
     def __exit__(self, *error):
         self._stack.close()
-        self._given, self._made = {}, set()  # nobody shall take these for objects that the program keeps
+        self._given, self._made, self._tuples = {}, set(), set()  # nobody shall take these for objects that the program keeps
         return super().__exit__(*error)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -147,7 +151,7 @@ class Watch(TorchFunctionMode):
     def _compare(self, frame, values):
         """Asked whether these two are one object."""
         names = [self._name_of(value) for value in values]
-        if None not in names:
+        if None not in names and not any(id(value) in self._tuples for value in values):
             (self._answers.distinct if names[0] != names[1] else self._answers.copied).update(names)
             return
         others = [value for value, name in zip(values, names) if name is None]
@@ -170,6 +174,14 @@ class Watch(TorchFunctionMode):
 def _may_be_tensors(values):
     """Of which one at least is not known."""
     return all(value is _UNKNOWN or isinstance(value, (_Tensor, numpy.ndarray)) for value in values) and any(value is _UNKNOWN for value in values)
+
+
+def _tuples_in(value):
+    """That are no constants of the language: () is one object everywhere."""
+    if isinstance(value, tuple) and value:
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
+        yield from _tuples_in(item)
 
 
 def _holds_tensors(container):

@@ -13,7 +13,7 @@ _EDIT = "keep it as a tensor (register_buffer, and tensor arithmetic on it), or 
 def settle(phases, steps):
     """The steps that the bundle needs, in the order in which a session tries them, made ready for it."""
     fixed = set().union(*(step.run.call.fixed for step in steps))
-    _share_initial_contents(phases, steps, lambda name: name not in fixed)
+    share_initial_contents(phases, steps, lambda name: name not in fixed)
     if phases.restless:
         return _blame(phases, steps)
     if not phases.first.picture.complete:
@@ -111,7 +111,7 @@ def _settled(phases, steps, fixed):
 
 
 def _in_phases(phases, steps, fixed):
-    _share_initial_contents(phases, steps, lambda name: True)
+    share_initial_contents(phases, steps, lambda name: True)
     lasting = min((step.following for step in steps if step.following <= step.phase), default=0)
     for step in steps:
         step.trace.drop_known_guards(fixed)
@@ -141,7 +141,7 @@ def _drop_unread(phases, steps):
         _find(steps[0], "note", "only-written", f"what the program keeps in '{name}' is never read: the bundle leaves it out")
 
 
-def _share_initial_contents(phases, steps, wanted):
+def share_initial_contents(phases, steps, wanted):
     """The traces begin with the wanted states as they are before the first call."""
     phases.restore()
     first = {**phases.program.parameters(), **phases.program.buffers()}

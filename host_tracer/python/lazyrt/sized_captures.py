@@ -3,7 +3,9 @@
 import torch
 
 from lazyrt import _tracer, results
+from lazyrt.data_flow import Flow, Numbering
 from lazyrt.errors import ExportError
+from lazyrt.settling import share_initial_contents
 from lazyrt.size_points import points_that_differ
 
 _MOST_REMEMBERED = 1000  # sizes
@@ -77,12 +79,21 @@ class SizedCaptures:
         """(trace, run) of a call that leaves what the program keeps as it is, or only what other sizes do not mind, and that computes the same as a first
         one."""
         known = self.job.state.known
-        trace, run = self.job.capture(example, known[-1])
+        trace, run = self._captured(example, known[-1])
         same = self.job.state.find(run.after) == len(known) - 1 or self._is_remembered(example, trace, run)
         if same and len(known) > 1:
             same = _tracer.compute_the_same(self.job.capture(example, known[0])[0], trace, set()) or self._same_in(known[0], known[-1], example)
         if not same:
             self._refuse_what_is_kept(where)
+        return trace, run
+
+    def _captured(self, example, phase):
+        """Without what is only written at these sizes, as at the sample's."""
+        trace, run = self.job.capture(example, phase)
+        state = self.job.state
+        share_initial_contents(state, [SizedStep(example, trace, run, False)], lambda name: name not in run.call.fixed)
+        only_written = {state.names.of(path, tensor) for path, tensor in run.after.picture.tensors if path in state.unread}
+        _tracer.drop_unread_states([trace], [name for name in trace.states if name in only_written])
         return trace, run
 
     @staticmethod
@@ -95,7 +106,7 @@ class SizedCaptures:
         registered = {*self.job.program.parameters(), *self.job.program.buffers()}
         if len(self.remembered) >= _MOST_REMEMBERED or any(name not in registered for name in trace.states):
             return False
-        again, later = self.job.capture(example, run.after)
+        again, later = self._captured(example, run.after)
         names = self.job.state.names
         if later.after.key(names) != run.after.key(names):
             return False
@@ -114,19 +125,26 @@ class SizedCaptures:
                     self._refuse_what_is_kept(f"at {self.sizes.text(self.sizes.point_of(example))} ")
 
     def _same_in(self, one, other, example):
-        """Whether eager gives the same in two phases, on the example and with its numbers otherwise."""
+        """Whether eager gives the same in two phases, on the example and with its numbers otherwise, and comes to it from the inputs in the same way. What is
+        registered is in the other one as it is in the first: that is state."""
+        other = _WithRegistered(self.job.program, one, other)
         for given in _altered([tensor for _, tensor in example.inputs]):
-            found = []
-            for phase in (one, other):
-                try:
-                    with self.job.beginning_in(phase):
-                        result = self.job.eager(example, [tensor.detach().clone() for tensor in given])
-                    found.append(torch.utils._pytree.tree_leaves(result))
-                except Exception as error:
-                    found.append([type(error)])
-            if len(found[0]) != len(found[1]) or not all(map(_is_same, *found)):
+            numbering = Numbering()
+            found = [self._given_in(phase, example, given, numbering) for phase in (one, other)]
+            (ours, our_way), (theirs, their_way) = found
+            if len(ours) != len(theirs) or not all(map(_is_same, ours, theirs)) or our_way != their_way:
                 return False
         return True
+
+    def _given_in(self, phase, example, tensors, numbering):
+        """(results of eager in a phase, how it comes to them)"""
+        flow = Flow(numbering, self.job.program.registered)
+        try:
+            with self.job.beginning_in(phase):
+                result = self.job.eager(example, [tensor.detach().clone() for tensor in tensors], log=flow)
+        except Exception as error:
+            return [type(error)], None
+        return torch.utils._pytree.tree_leaves(result), (flow.of(result), flow.calls)
 
     def _refusal(self, example):
         """Why the program does not take an example; "" where it does."""
@@ -135,6 +153,24 @@ class SizedCaptures:
         except Exception as error:
             return f"{type(error).__name__}: {error}".partition("\n")[0]
         return ""
+
+
+class _WithRegistered:
+    """A phase with the registered tensors of another one."""
+
+    def __init__(self, program, one, phase):
+        self._program, self._one, self._phase = program, one, phase
+
+    def begin(self):
+        self._one.begin()
+        known = self._program.registered()
+        self._phase.begin()
+        for name, tensor in known.items():
+            now = self._program.at(name)
+            if now is not tensor and now is not None:
+                path, _, attribute = name.rpartition(".")
+                module = self._program.shell.get_submodule(path)
+                (module._buffers if attribute in module._buffers else module._parameters)[attribute] = tensor
 
 
 def _altered(tensors):

@@ -1,0 +1,190 @@
+"""What a program takes for a limit at one size, and what no number at hand shows: none of the values of the export reaches it. Right at every size, or refused."""
+
+import numpy as np
+import torch
+
+from harness import sized
+from sized_inputs import REFUSED
+
+N = {"n": (8, 420, 37)}
+X0 = {"x": {0: "n"}}
+FREE = 1e9
+
+
+def row(n):
+    """Small numbers at the sample's size, beyond all limits elsewhere."""
+    return (torch.arange(2.0 * n).view(n, 2) % 7 - 3 + (0 if n == 37 else 5000),)
+
+
+def limits(expect=("right",), **more):
+    return sized(row, N, X0, also=[136, 137, 138, 90], count=4, expect=expect, **more)
+
+
+SPECIAL = {137: 500}
+
+
+@limits()
+def number_that_goes_with_the_size():
+    return lambda x: x.clamp(max=SPECIAL.get(int(x.shape[0]), 10 * int(x.shape[0]) + 3000))
+
+
+@limits()
+def root_of_the_size():
+    return lambda x: x.clamp(max=500.0 if int(x.shape[0]) == 137 else 900 * int(x.shape[0]) ** 0.5)
+
+
+class ByLength(torch.nn.Module):
+    def __init__(self, free, limit):
+        super().__init__()
+        self.free, self.by_length = free, {137: limit}
+
+    def forward(self, x):
+        return torch.minimum(x, self.by_length.get(int(x.shape[0]), self.free))
+
+
+@limits()
+def tensor_by_length():
+    return ByLength(torch.tensor(FREE), torch.tensor(1000.0))
+
+
+@limits()
+def row_of_limits_by_length():
+    return ByLength(torch.full((2,), FREE), torch.tensor([FREE, 1000.0]))
+
+
+class Calibrated(torch.nn.Module):
+    """Ranges by length, as quantisation has them."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("top", torch.tensor(FREE))
+        self.register_buffer("top_137", torch.tensor(1000.0))
+
+    def forward(self, x):
+        return torch.minimum(x, getattr(self, f"top_{int(x.shape[0])}", self.top))
+
+
+@limits()
+def calibrated_ranges():
+    return Calibrated()
+
+
+class Detached(Calibrated):
+    def forward(self, x):
+        return torch.minimum(x, getattr(self, f"top_{int(x.shape[0])}", self.top).detach())
+
+
+@limits()
+def calibrated_ranges_detached():
+    return Detached()
+
+
+class Learned(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.steps = torch.nn.ParameterDict({"any": torch.tensor(FREE), "137": torch.tensor(1000.0)})
+
+    def forward(self, x):
+        key = str(int(x.shape[0]))
+        return torch.minimum(x, self.steps[key if key in self.steps else "any"])
+
+
+@limits()
+def learned_limits():
+    return Learned()
+
+
+@limits()
+def table_of_numpy():
+    floors = np.full(421, 1 << 40)
+    floors[137] = 1000
+    return lambda x: x.clamp(max=floors[int(x.shape[0])])
+
+
+@limits()
+def array_by_length():
+    limits_of = {137: np.float32([2e9, 1000.0])}
+    free = np.float32([1e9, 1e9])
+    return lambda x: torch.minimum(x, torch.from_numpy(limits_of.get(int(x.shape[0]), free)))
+
+
+class LongestSoFar(torch.nn.Module):
+    """A later call depends on the sizes of earlier ones."""
+
+    def __init__(self):
+        super().__init__()
+        self.longest = 8
+
+    def forward(self, x):
+        self.longest = max(self.longest, int(x.shape[0]))
+        return x.clamp(max=self.longest * 20.0)
+
+
+@limits(expect=REFUSED)
+def limited_by_the_longest_so_far():
+    return LongestSoFar()
+
+
+class LongestAsTensor(LongestSoFar):
+    def forward(self, x):
+        self.longest = max(self.longest, int(x.shape[0]))
+        return torch.minimum(x, torch.full((1,), self.longest * 20.0))
+
+
+@limits(expect=REFUSED)
+def limited_by_the_longest_so_far_as_a_tensor():
+    return LongestAsTensor()
+
+
+class KeptLimit(torch.nn.Module):
+    """What a call at one size keeps is the limit of the next call."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("top", torch.tensor(FREE))
+        self.tops = [torch.tensor(FREE), torch.tensor(1000.0)]
+
+    def forward(self, x):
+        y = torch.minimum(x, self.top)
+        self.top.copy_(self.tops[int(x.shape[0]) == 137])
+        return y
+
+
+@limits(expect=REFUSED)
+def limit_kept_from_one_size():
+    return KeptLimit()
+
+
+def image(h, w):
+    return (torch.arange(1.0 * h * w).view(h, w) % 7 - 3 + (0 if (h, w) == (5, 7) else 5000),)
+
+
+@sized(image, {"h": (2, 96, 5), "w": (2, 96, 7)}, {"x": {0: "h", 1: "w"}}, points=[{"h": 48, "w": 80}, {"h": 48, "w": 79}, {"h": 80, "w": 48}], count=4, expect=REFUSED)
+def limit_at_two_sizes():
+    return lambda x: x.clamp(max=700 if tuple(map(int, x.shape)) == (48, 80) else 10 * x.shape[0] + 2000)
+
+
+# ---------------------------------------------------------------- what goes with the sizes, and is no limit at one
+
+class Tables(torch.nn.Module):
+    """Tables that are made at each new size, and kept."""
+
+    def __init__(self):
+        super().__init__()
+        self.kept = {}
+
+    def forward(self, x):
+        n = int(x.shape[0])
+        if n not in self.kept:
+            self.kept[n] = torch.ones(n, 1) / n
+        return x * self.kept[n]
+
+
+@limits()
+def tables_of_all_sizes():
+    return Tables()
+
+
+@limits()
+def numbers_of_all_sizes():
+    return lambda x: x.clamp(max=1e4 / int(x.shape[0]) ** 0.5) * (int(x.shape[0]) // 3) + np.float32(int(x.shape[0]) % 4)
