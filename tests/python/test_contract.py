@@ -716,6 +716,29 @@ def test_classes_made_in_a_function_are_told_apart_by_their_code(bundle):
     refused(program, "of another class of the name", X, class_like(0, "Local")(k=1))
 
 
+def kind_like(k):
+    """A member of an enum of one name, whose method is another one."""
+    if k:
+        class Kind(enum.Enum):
+            A = 1
+
+            def scale(self):
+                return 3.0
+    else:
+        class Kind(enum.Enum):
+            A = 1
+
+            def scale(self):
+                return 2.0
+    return Kind.A
+
+
+def test_enums_made_in_a_function_are_told_apart_by_their_code(bundle):
+    program = loaded(lambda x, o: x * o.scale(), (X, kind_like(1)), bundle)
+    assert torch.equal(program(X, kind_like(1)), X * 3)
+    refused(program, "'o'", X, kind_like(0))
+
+
 def test_attributes_of_a_function_are_fixed(bundle):
     def gain(x, function):
         return function(x) * getattr(function, "gain", 1.0)
@@ -746,7 +769,15 @@ def by_is_tensor(x):
     return x * 2 if torch.is_tensor(x) else torch.from_numpy(x) * 3
 
 
-@pytest.mark.parametrize("program", [by_array, by_tensor, by_is_tensor])
+def by_type(x):
+    return x * 2 if type(x) is torch.Tensor else torch.from_numpy(x) * 3
+
+
+def by_attribute(x):
+    return x * 2 if hasattr(x, "numpy") else torch.from_numpy(x) * 3
+
+
+@pytest.mark.parametrize("program", [by_array, by_tensor, by_is_tensor, by_type, by_attribute])
 def test_an_array_is_no_tensor_to_a_program_that_asks(bundle, program):
     program = loaded(program, (X,), bundle)
     refused(program, "give torch.from_numpy(x)", X.numpy())

@@ -277,7 +277,7 @@ class _Export:
     def _asks_for_arrays(self):
         """Whether the program's code may go on by whether it is given tensors or arrays of NumPy."""
         names = self.state.first.picture.names_attribute
-        return names("ndarray") or names("is_tensor") or names("isinstance") and names("Tensor")
+        return any(map(names, ("ndarray", "is_tensor", "type(x)"))) or names("isinstance") and names("Tensor") or names("hasattr") and names("numpy")
 
     def _watch_questions(self, sample):
         """What the program asks about its caller's objects in a call."""

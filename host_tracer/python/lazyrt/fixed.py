@@ -187,8 +187,10 @@ def _describe_enum(value, path):
     if not isinstance(value, enum.Enum):
         return None
     name = value.name if value.name is not None else repr(value._value_)
-    marks_of_class(value, path)
     more = {"enum": True, "label": name, "member": _describe_member(value.value, path)}
+    methods = {key: mark for key, mark in marks_of_class(value, path).get("plain", {}).items() if "()" in key}
+    if methods:  # of a class that no module has by this name
+        more["plain"] = methods
     if isinstance(value, (int, str, float)):
         more["mixed"] = True
     return _fixed(type_name(value), f"{type(value).__qualname__}.{name}", **more)
