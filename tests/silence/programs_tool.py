@@ -1,11 +1,10 @@
 """What lazy-export has to see by itself, without the experiments of lazyrt.export: numbers, hooks, memory, names."""
 
-import copy
 import math
 from typing import Dict, NamedTuple, Tuple
 
 import torch
-from harness import case
+from harness import Call, case
 from torch import nn
 
 X = [(torch.randn(2, 3),) for _ in range(4)]
@@ -319,7 +318,7 @@ def tool_ts_requires_grad():
     return script(Net())
 
 
-@case(X[0], X, expect=("refused",), front="torchscript")
+@case(X[0], [X[0], Call(X[1], mode=torch.enable_grad)], expect=("refused",), front="torchscript")
 def tool_ts_gradient_mode():
     class Net(nn.Module):
         def forward(self, x):
@@ -328,7 +327,7 @@ def tool_ts_gradient_mode():
     return script(Net())
 
 
-WHOLE = [(torch.tensor([1, 2]),), (torch.tensor([1, 30_000_000]),)]
+WHOLE = [(torch.tensor([1, 2]),), Call((torch.tensor([1, 30_000_000]),), mode=torch.enable_grad)]
 
 
 @case(WHOLE[0], WHOLE, expect=("refused",), front="torchscript")
@@ -343,7 +342,7 @@ def tool_ts_gradient_mode_and_a_limit_far_away():
     return script(Net())
 
 
-@case(X[0], [(x.requires_grad_() if i else x,) for i, (x,) in enumerate(copy.deepcopy(X))], expect=("refused",), front="torchscript")
+@case(X[0], [X[0], (X[0][0].clone().requires_grad_(),), Call(X[1], mode=torch.enable_grad)], expect=("refused",), front="torchscript")
 def tool_ts_gradients_of_what_is_computed():
     class Net(nn.Module):
         def __init__(self):
@@ -353,6 +352,28 @@ def tool_ts_gradients_of_what_is_computed():
         def forward(self, x):
             y = x * self.scale
             return y * 2 if y.requires_grad else y
+
+    return script(Net())
+
+
+@case(X[0], X, expect=("right",), front="torchscript")
+def tool_ts_gradients_of_a_parameter():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.tensor(2.0))
+
+        def forward(self, x):
+            return x * self.scale if self.scale.requires_grad else x
+
+    return script(Net())
+
+
+@case((*X[0], *X[1]), [(*X[0], *X[1]), (X[0][0],) * 2], expect=("refused",), front="torchscript")
+def tool_ts_is_set_to():
+    class Net(nn.Module):
+        def forward(self, x, y):
+            return x * 2 if x.is_set_to(y) else x * y
 
     return script(Net())
 

@@ -270,10 +270,16 @@ ScriptInterpreter::ScriptInterpreter(const ScriptModule& module, at::Device devi
 
 /// Lifted, or on the CPU a copy, so that the module's own tensors are never written.
 at::Tensor ScriptInterpreter::place(const at::Tensor& tensor) {
-  if (device_.is_lazy()) return lazyrt::lift(tensor.detach());
-  at::Tensor& copy = copies_[tensor.unsafeGetTensorImpl()];
-  if (!copy.defined()) copy = tensor.requires_grad() ? tensor.detach() : tensor.clone();
-  return copy;
+  at::Tensor placed;
+  if (device_.is_lazy()) {
+    placed = lazyrt::lift(tensor.detach());
+  } else {
+    at::Tensor& copy = copies_[tensor.unsafeGetTensorImpl()];
+    if (!copy.defined()) copy = tensor.requires_grad() ? tensor.detach() : tensor.clone();
+    placed = copy;
+  }
+  if (tensor.requires_grad()) trained_.insert(placed.unsafeGetTensorImpl());
+  return placed;
 }
 
 IValue ScriptInterpreter::run_forward(const std::vector<IValue>& arguments) {
@@ -531,7 +537,8 @@ std::string ScriptInterpreter::check_of(bool seen) {
 
 void ScriptInterpreter::note_question(const Node* node, const Stack& stack) {
   const std::string kind = kind_of(node);
-  const bool place = kind == "aten::storage_offset" || kind.starts_with("aten::as_strided");
+  const bool place = kind == "aten::storage_offset" || kind.starts_with("aten::as_strided") ||
+                     kind == "aten::is_set_to";
   questions_.place = questions_.place || place;
   const bool by_dim = kind == "aten::stride" || kind == "aten::is_strides_like_format";
   questions_.strides = questions_.strides || place || asks_for_strides(kind);
@@ -542,7 +549,9 @@ void ScriptInterpreter::note_question(const Node* node, const Stack& stack) {
     questions_.gradients = true;
     if (!is_given(stack.at(0).toTensor())) note_gradient_mode(node);
   }
-  if (kind == "aten::__is__" || kind == "aten::__isnot__") note_identity(stack.at(0), stack.at(1));
+  if (kind == "aten::__is__" || kind == "aten::__isnot__" || kind == "aten::is_set_to") {
+    note_identity(stack.at(0), stack.at(1));
+  }
 }
 
 /// The program's own question comes before those of torch.nn's fast paths and of no_grad itself.
@@ -636,6 +645,10 @@ Stack ScriptInterpreter::run_operator(const Node* node, Stack stack) {
   if (kind == "aten::cpu" || kind == "aten::cuda") return {stack.at(0)};
   if (kind == "prim::data") return {stack.at(0).toTensor().detach()};
   if (kind == "prim::is_cpu") return {true};
+  if (kind == "prim::requires_grad" &&
+      trained_.count(stack.at(0).toTensor().unsafeGetTensorImpl())) {
+    return {true};
+  }
   note_question(node, stack);
   const SourceScope scope(source_of(node));
   if (kind == "aten::_convolution") {

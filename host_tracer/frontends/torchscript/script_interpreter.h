@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "host_tracer/frontends/shared/copies.h"
@@ -106,6 +107,7 @@ class ScriptInterpreter {
   std::unordered_map<const Node*, torch::jit::Operation> operations_;
   std::unordered_map<const torch::jit::Block*, LastUses> last_uses_;
   std::unordered_map<const c10::TensorImpl*, at::Tensor> copies_;  ///< of buffers, on the CPU
+  std::unordered_set<const c10::TensorImpl*> trained_;  ///< stand for what requires gradients
   std::vector<std::pair<at::Tensor, Source>> constants_;
   std::vector<at::Tensor> inputs_;
   ScriptQuestions questions_;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "host_tracer/frontends/shared/eager_run.h"
 #include "host_tracer/frontends/torchscript/script_module.h"
@@ -49,7 +50,7 @@ class ScriptProgram {
         gradients_(trace.takes_gradients) {}
 
   EagerRun call(const std::vector<SampleTensor>& samples, bool reset) {
-    if (reset || !copy_) copy_ = module_.deepcopy();
+    if (reset || !copy_) copy_ = copy_of(module_);
     return eager_run(names_, gradients_, [&] {
       return run_in_eager(*copy_, inputs_.arguments(cloned_inputs(samples)));
     });
@@ -64,6 +65,18 @@ class ScriptProgram {
 };
 
 }  // namespace
+
+torch::jit::Module copy_of(const torch::jit::Module& module) {
+  const at::AutoGradMode mode(false);
+  torch::jit::Module copy = module.deepcopy();
+  std::vector<at::Tensor> copies;
+  for (const at::Tensor& parameter : copy.parameters()) copies.push_back(parameter);
+  size_t i = 0;
+  for (const at::Tensor& parameter : module.parameters()) {
+    copies.at(i++).set_requires_grad(parameter.requires_grad());
+  }
+  return copy;
+}
 
 c10::IValue run_in_eager(const torch::jit::Module& module, std::vector<c10::IValue> arguments) {
   const PlainExecution plain;

@@ -9,6 +9,9 @@
 
 namespace lazyrt {
 
+/// A copy whose parameters require gradients where the module's do.
+torch::jit::Module copy_of(const torch::jit::Module& module);
+
 /// Calls the module, with its hooks, by LibTorch's own interpreter, and lets it change its
 /// attributes.
 c10::IValue run_in_eager(const torch::jit::Module& module, std::vector<c10::IValue> arguments);

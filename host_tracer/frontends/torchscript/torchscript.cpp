@@ -201,7 +201,7 @@ class TorchScriptCapture {
     }
     if (!questions_.torch_asks) return;
     const auto run = [this](const std::vector<at::Tensor>& inputs) {
-      return run_in_eager(module_.module().deepcopy(), inputs_.arguments(inputs));
+      return run_in_eager(copy_of(module_.module()), inputs_.arguments(inputs));
     };
     if (!find_gradient_mode(inputs_.tensors(), run)) return;
     trace.notes.push_back(

@@ -21,7 +21,7 @@ _ASKS = {"aten::is_grad_enabled": {"no_grad"}, "prim::requires_grad": _GRADIENTS
          "aten::stride": {"contiguous", "strides"}, "aten::is_strides_like_format": {"contiguous", "strides"},
          **dict.fromkeys(("aten::storage_offset", "aten::as_strided", "aten::as_strided_"), {"contiguous", "strides", "whole"}),
          **dict.fromkeys(("prim::grad", "aten::is_inference", "aten::is_neg", "aten::is_pinned"), {"plain"})}
-_IDENTITY = {"aten::__is__", "aten::__isnot__"}
+_IDENTITY = {"aten::__is__", "aten::__isnot__", "aten::is_set_to"}
 _CALLS = {"prim::CallMethod", "prim::CallFunction", "prim::Enter"}  # that cannot be looked into
 _FILES = re.compile(r'\s*(?:Serialized\s+)?File "([^"]*)"')
 
@@ -123,7 +123,7 @@ def _asks_of(node):
         return set() if is_known else set().union(*_ASKS.values(), {"distinct"})
     found = _ASKS.get(kind, set())
     if kind in _IDENTITY and all(map(_holds_tensor, node.inputs())):
-        found = {"contiguous", "distinct"}  # contiguous() may give its operand itself
+        found = {"contiguous", "distinct", "whole"} if kind == "aten::is_set_to" else {"contiguous", "distinct"}  # contiguous() may give its operand itself
     return set() if found and _is_of_torch(node) else found
 
 
