@@ -226,3 +226,69 @@ def pt2_numbers_of_sizes():
             return x * (n // 7) + torch.arange(n).unsqueeze(1) * (n % 5) + x.view(-1).view(n, 2) / n
 
     return Net()
+
+
+# ---------------------------------------------------------------- limits that no value of the export reaches
+
+def reached(n):
+    """Small numbers at the sample's size alone."""
+    return (row(n)[0] + (0 if n == 37 else 5000),)
+
+
+class LimitAtOneSize(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("free", torch.tensor(1e9))
+        self.register_buffer("low", torch.tensor(1000.0))
+
+    def forward(self, x):
+        return torch.minimum(x, self.low if x.shape[0] == 137 else self.free)
+
+
+@near(137, arguments=reached)
+def script_limit_of_a_buffer():
+    return torch.jit.script(LimitAtOneSize())
+
+
+class NumberAtOneSize(nn.Module):
+    def forward(self, x):
+        limit = 10 * x.shape[0] + 3000
+        if x.shape[0] // 2 == 68:
+            limit = 500
+        return x.clamp(max=limit)
+
+
+@near(137, arguments=reached, expect=REFUSED)
+def script_number_at_two_sizes():
+    return torch.jit.script(NumberAtOneSize())
+
+
+class HalfAtOneSize(nn.Module):
+    def forward(self, x):
+        n = x.shape[0]
+        limit = 4000.0 + n ** 0.5
+        if n == 137:
+            limit = 1000.0
+        return torch.minimum(x, torch.full([1], limit)) * (n % 5)
+
+
+@near(137, arguments=reached, expect=REFUSED)
+def script_root_at_one_size():
+    return torch.jit.script(HalfAtOneSize())
+
+
+@sized(reached, N, X0, also=[136, 137, 138], count=4, expect=REFUSED)
+def scripted_limit_in_python():
+    return torch.jit.script(LimitAtOneSize())
+
+
+@sized(reached, N, X0, also=[136, 137, 138], count=4, expect=REFUSED)
+def scripted_function_in_python():
+    @torch.jit.script
+    def limited(x):
+        limit = 10 * x.shape[0] + 3000
+        if x.shape[0] == 137:
+            limit = 500
+        return x.clamp(max=limit)
+
+    return lambda x: limited(x) + 1

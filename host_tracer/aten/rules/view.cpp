@@ -83,7 +83,7 @@ void slice(RuleContext& c) {
     return;
   }
   const int64_t length = end > start ? (end - start + step - 1) / step : 0;
-  c.set(c.slice(x, axis, length == 0 ? 0 : start, length, step));
+  c.set(c.slice(x, axis, start, length, step));
 }
 
 void narrow(RuleContext& c) {

@@ -9,8 +9,9 @@ import weakref
 import numpy
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from lazyrt import layouts
+from lazyrt import layouts, scripts
 
 _Tensor = torch.Tensor
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
@@ -22,7 +23,6 @@ _SAYS_NOTHING = {"contiguous", "clone", "detach", "detach_", "requires_grad_", "
                  "ndimension", "element_size", "untyped_storage", "storage", "is_floating_point", "__get__", "__len__", "is_set_to", "__repr__", "__format__", "retain_grad",
                  "dim_order", "is_inference", "is_complex", "_set_grad_enabled", "set_grad_enabled", "is_grad_enabled"}
 _GRADIENTS = {"grad", "backward"}  # torch keeps their graphs where gradients are recorded
-_MOST_ELEMENTS = 1024  # of a constant that is told apart by what it holds
 _ONE_NAME = {"view": "reshape", "view_as": "reshape", "reshape_as": "reshape", "flatten": "reshape"}
 
 
@@ -96,6 +96,8 @@ class CallLog(TorchFunctionMode):
     """Writes down the calls that eager makes. registered(): the tensors by name that stand for themselves, asked for in the first call. `made`: of an earlier run,
     whose results are no constants of this one."""
 
+    _most_elements = 1024  # of a constant that is told apart by what it holds
+
     def __init__(self, registered=dict, made=None):
         super().__init__()
         self.calls = []
@@ -114,7 +116,7 @@ class CallLog(TorchFunctionMode):
             return self._passed_on(args, func(*args, **kwargs))
         given = () if name in _GRADIENTS else tuple(map(self._form, (*args, *kwargs.values())))
         result = func(*args, **kwargs)
-        self._add(args[:1] if name == "__setitem__" else result)
+        self._add(args[:1] if name == "__setitem__" else result, (args, kwargs))
         if not _is_of_layers(sys._getframe(1)):
             self.calls.append((_ONE_NAME.get(name, name), tuple(kwargs), given, self._form(result)))
         return result
@@ -137,12 +139,10 @@ class CallLog(TorchFunctionMode):
                 self.made.add(result, name)
         return result
 
-    def _add(self, result):
-        if isinstance(result, _Tensor):
-            self.made.add(result)
-        elif isinstance(result, (list, tuple)):
-            for item in result:
-                self._add(item)
+    def _add(self, result, given):
+        """Takes in what a call makes of what it was given."""
+        for tensor in _tensors_in(result):
+            self.made.add(tensor)
 
     def _name(self, tensor):
         name = self._names.get(id(tensor))
@@ -151,7 +151,7 @@ class CallLog(TorchFunctionMode):
     def _form(self, value):
         if isinstance(value, _Tensor):
             what = self._name(value)
-            if what is None and value.numel() <= _MOST_ELEMENTS and not self.made.knows(value):
+            if what is None and value.numel() <= self._most_elements and not self.made.knows(value):
                 what = self.content_of(value)
             return Shape((value.dtype, *value.shape, what))
         if isinstance(value, numpy.generic) and value.dtype.kind in "biufc":
@@ -162,7 +162,7 @@ class CallLog(TorchFunctionMode):
             return "slice", self._form(value.start), self._form(value.stop), self._form(value.step)
         if isinstance(value, float) and value != value:
             return "nan"
-        if isinstance(value, numpy.ndarray) and value.size <= _MOST_ELEMENTS and value.dtype.kind in "biuf":
+        if isinstance(value, numpy.ndarray) and value.size <= self._most_elements and value.dtype.kind in "biuf":
             return value.shape, Content(torch.from_numpy(value.astype(float)))
         return value if isinstance(value, (bool, int, float, complex, str, torch.dtype)) else None
 
@@ -171,6 +171,61 @@ class CallLog(TorchFunctionMode):
         """None: it has none that could be compared."""
         is_plain = type(tensor) in (_Tensor, torch.nn.Parameter) and tensor.layout is torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized
         return Content(tensor.detach().clone()) if is_plain and not torch._C._functorch.is_functorch_wrapped_tensor(tensor) else None
+
+
+class DeepCallLog(CallLog):
+    """Also what TorchScript does, operator by operator. What calls make without the inputs is a constant as well: the bundle has it for one."""
+
+    _most_elements = 1 << 16
+
+    def __enter__(self):
+        self._scripts = scripts.Calls(self._scripted)
+        self._scripts.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        self._scripts.__exit__(*error)
+        return super().__exit__(*error)
+
+    def _scripted(self, script, args, kwargs, call, frame):
+        self._ask_for_names()
+        with _Operators(self):
+            return call()
+
+    def _add(self, result, given):
+        if self._depends(given):
+            super()._add(result, given)
+
+    def _depends(self, given):
+        return any(map(self.made.knows, _tensors_in(given)))
+
+    def operator(self, func, args, kwargs):
+        """Calls it."""
+        given = tuple(map(self._form, (*args, *kwargs.values())))
+        result = func(*args, **kwargs)
+        if self._depends((args, kwargs)):
+            self.made.give(_tensors_in(result))
+        self.calls.append((str(func), tuple(kwargs), given, self._form(result)))
+        return result
+
+
+def _tensors_in(values):
+    if isinstance(values, _Tensor):
+        return [values]
+    if isinstance(values, dict):
+        values = values.values()
+    elif not isinstance(values, (list, tuple)):
+        return []
+    return [tensor for item in values for tensor in _tensors_in(item)]
+
+
+class _Operators(TorchDispatchMode):
+    def __init__(self, log):
+        super().__init__()
+        self._log = log
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return self._log.operator(func, args, kwargs or {})
 
 
 def _is_of_layers(frame):

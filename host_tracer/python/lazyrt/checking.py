@@ -7,7 +7,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lazyrt import trees
-from lazyrt.call_logs import CallLog, Made
+from lazyrt.call_logs import DeepCallLog, Made
 from lazyrt.paths import Paths
 from lazyrt.size_numbers import numbers_held
 
@@ -40,7 +40,7 @@ class Reference:
             self._buffers, self._made = self._job.fresh_buffers(), Made()
         self._job.arguments.restore()  # a cache that the last call has filled is given anew
         if self._paths:
-            self._log, self._point = CallLog(self._job.program.registered, self._made), self._job.sizes.point_of_tensors(inputs)
+            self._log, self._point = DeepCallLog(self._job.program.registered, self._made), self._job.sizes.point_of_tensors(inputs)
         result = self._job.call_eagerly(self._sample, _clones(inputs), self._buffers, self._log)
         return self._values(result)
 

@@ -128,15 +128,16 @@ def objects_matter(job, sample):
 def _second_call(job, sample, again):
     """What a second call does, with the error that it raises for a result. None where the first one raises."""
     first, second = _objects(sample), _objects(sample)
-    buffers = job.fresh_buffers()
+    buffers, before, log = job.fresh_buffers(), job.call_log(), job.call_log()
+    log.made = before.made  # what the first call got and made is no constant of the second one
+    log.takes([torch.as_tensor(each) for each in (*first, *second)])
     try:
-        _call(job, sample, first, buffers)
+        _call(job, sample, first, buffers, before)
         for given, fresh in zip(first, second) if again else ():
             _refill(given, fresh)
     except Exception:
         job.restore()
         return None
-    log = job.call_log()
     try:
         return Seen(_call(job, sample, first if again else second, buffers, log), log.calls)
     except Exception as error:
