@@ -115,7 +115,11 @@ class CallLog(TorchFunctionMode):
         if self.says_nothing(name):
             return self._passed_on(args, func(*args, **kwargs))
         given = () if name in _GRADIENTS else tuple(map(self._form, (*args, *kwargs.values())))
-        result = func(*args, **kwargs)
+        try:
+            result = func(*args, **kwargs)
+        except Exception as error:  # which the program may catch
+            self.calls.append((name, tuple(kwargs), given, type(error).__name__))
+            raise
         self._add(args[:1] if name == "__setitem__" else result, (args, kwargs))
         if not _is_of_layers(sys._getframe(1)):
             self.calls.append((_ONE_NAME.get(name, name), tuple(kwargs), given, self._form(result)))

@@ -49,7 +49,7 @@ class _Examination:
         expected = _Outcome(seen, plain)
         self._check_example(expected)
         written = [name for name, a, b in zip(self._names, before, plain) if not _same(a, b)]
-        strided = self._makes_difference([_strided(t) for t in self._tensors], expected) or asks and self._forms_matter(expected)
+        strided = any(self._makes_difference(list(map(form, self._tensors)), expected) for form in (_strided, _transposed)) or asks and self._forms_matter(expected)
         parts = asks and self._makes_difference([_part_of_larger(t) for t in self._tensors], expected)
         grads = [_with_grad(t) for t in self._copies()]
         found = {
@@ -62,8 +62,8 @@ class _Examination:
         return found, seen
 
     def _forms_matter(self, expected):
-        """Whether dense tensors in another order, or expanded ones, make a difference."""
-        if any(self._makes_difference([form(t) for t in self._tensors], expected) for form in (_transposed, _channels_last)):
+        """Whether images with their channels innermost, or expanded tensors, make a difference."""
+        if self._makes_difference(list(map(_channels_last, self._tensors)), expected):
             return True
         repeated = [t[:1].expand_as(t) if t.dim() else t for t in self._copies()]
         try:

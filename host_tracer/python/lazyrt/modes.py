@@ -43,7 +43,7 @@ _LAYOUT = (*ASK_FOR_STRIDES, _Tensor.untyped_storage, _Tensor.storage)
 _DEMANDS = {_Tensor.is_contiguous: set(), _Tensor.stride: {"strides"}, _Tensor.dim_order: {"strides"}}
 # What a tensor is beside its values: an input may be otherwise in another call.
 _FACTS = (_Tensor.grad.__get__, _Tensor._base.__get__, _Tensor._is_view, _Tensor.is_inference, _Tensor.is_neg, _Tensor.is_shared,
-          _Tensor.is_pinned)
+          _Tensor.is_pinned, _Tensor._backward_hooks.__get__, torch.is_inference, torch.is_neg)
 _OF_AUTOGRAD = (_Tensor.requires_grad.__get__, _Tensor.is_leaf.__get__, _Tensor.grad_fn.__get__, _Tensor.retains_grad.__get__, _Tensor.output_nr.__get__)
 
 

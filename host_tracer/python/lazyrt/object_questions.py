@@ -5,7 +5,6 @@ import builtins
 import collections
 import contextlib
 import dis
-import enum
 import functools
 import gc
 import operator
@@ -13,7 +12,6 @@ import sys
 import types
 import weakref
 
-import enum
 
 import numpy
 import torch
@@ -27,13 +25,10 @@ _Tensor = torch.Tensor
 _LOADS_LOCAL = {"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_DEREF", "LOAD_CLASSDEREF"}
 _LOADS_GLOBAL = {"LOAD_GLOBAL", "LOAD_NAME"}
 _LOADS_ATTRIBUTE = {"LOAD_ATTR", "LOAD_METHOD"}
-_OF_IDENTITY = {builtins.id, builtins.hash, operator.is_, operator.is_not}
-_OF_REFERENCES = {sys.getrefcount, weakref.getweakrefcount, weakref.getweakrefs, gc.get_referrers}  # who else holds an object
-_SEARCHES = {"index", "remove", "count"}  # of lists, which look for the object before they compare
+# Which object it is, and who else holds it.
+_OF_IDENTITY = {builtins.id, builtins.hash, operator.is_, operator.is_not, sys.getrefcount, weakref.getweakrefcount, weakref.getweakrefs, gc.get_referrers}
 _OF_GRADIENTS = {torch.is_grad_enabled: "gradients", torch.is_inference_mode_enabled: "inference"}
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
-_NEVER_GIVEN = (bool, int, float, complex, str, bytes, type, enum.Enum, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, torch.dtype, torch.device,
-                torch.layout, torch.Size, torch.nn.Module)
 _PLAIN = {"__class__", "dtype", "device", "layout", "shape"}
 _MOST_STEPS = 100_000  # instructions of one function that are looked at: a hundred times slower than eager
 _UNKNOWN = object()  # it may be anything
@@ -42,7 +37,7 @@ _THING = object()  # no object that a caller gives
 
 class Answers:
     """What was asked: `distinct`, names of inputs that were compared with one another; `copied`, of those whose copy may be the input itself;
-    `held`: {(file, line): name of an argument that was compared with what the program has, None where it is not known}; `modes`: {"gradients" or
+    `held`: {(file, line): name of an argument that was compared with what the program has}; `modes`: {"gradients" or
     "inference": (file, line)}; `of_autograd`: tensors were asked what autograd knows of them."""
 
     def __init__(self):
@@ -56,7 +51,6 @@ class Watch(TorchFunctionMode):
         super().__init__()
         self._target, self._answers = target, answers
         self._given = {}  # id -> (name, object)
-        self._tuples = set()  # ids of those among the arguments, of which the contract knows no identity
         self._made = set()  # ids of tensors that the call has made
         self._steps = collections.Counter()  # of each code
         self._stack = contextlib.ExitStack()
@@ -70,7 +64,6 @@ class Watch(TorchFunctionMode):
                     self._given.setdefault(id(each), (name, each))
                 for each in _tuples_in(value):
                     self._given.setdefault(id(each), (parameter.name, each))
-                    self._tuples.add(id(each))
         return args, kwargs
 
     def __enter__(self):
@@ -93,7 +86,7 @@ class Watch(TorchFunctionMode):
 
     def __exit__(self, *error):
         self._stack.close()
-        self._given, self._made, self._tuples = {}, set(), set()  # nobody shall take these for objects that the program keeps
+        self._given, self._made = {}, set()  # nobody shall take these for objects that the program keeps
         return super().__exit__(*error)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -109,8 +102,8 @@ class Watch(TorchFunctionMode):
             return
         if function in _OF_GRADIENTS:
             self._answers.modes.setdefault(_OF_GRADIENTS[function], _place(frame))
-        elif function in _OF_REFERENCES:
-            self._answers.held.setdefault(_place(frame), None)
+        elif function in _OF_IDENTITY:
+            self._compare(frame, [*(_value_of(each, frame) for each in _arguments_at(frame.f_code, frame.f_lasti)), _UNKNOWN][:2])
 
     def _begin(self, frame, event, value):
         code = frame.f_code
@@ -138,42 +131,29 @@ class Watch(TorchFunctionMode):
             self._compare(frame, values)
         elif kind == "in":
             self._look_up(frame, *values)
-        elif kind == "search" and isinstance(values[0], (list, tuple, collections.deque)) and _holds_tensors(values[0]):
-            self._compare(frame, [_UNKNOWN, _UNKNOWN])
-        elif kind == "call" and _is_function(values[0]) and values[0] in _OF_IDENTITY:
-            self._compare(frame, [*values[1:], _UNKNOWN][:2])
 
     def _look_up(self, frame, value, container):
-        name = self._name_of(value)
-        if isinstance(container, _CONTAINERS) and (name or value is _UNKNOWN and _holds_tensors(container)) or container is _UNKNOWN and name:
+        if container is _UNKNOWN or isinstance(container, _CONTAINERS) and (not isinstance(value, _Tensor) or _holds_tensors(container)):
             self._compare(frame, [value, _UNKNOWN])
 
     def _compare(self, frame, values):
         """Asked whether these two are one object."""
         names = [self._name_of(value) for value in values]
-        if None not in names and not any(id(value) in self._tuples for value in values):
+        if None not in names and all(isinstance(value, (_Tensor, numpy.ndarray)) for value in values):
             (self._answers.distinct if names[0] != names[1] else self._answers.copied).update(names)
             return
-        others = [value for value, name in zip(values, names) if name is None]
-        if not all(map(self._may_be_held, others)):
-            return
-        known = next(filter(None, names), None)
-        if known or _may_be_tensors(others):
-            self._answers.held.setdefault(_place(frame), known)
+        given = next((value for value, name in zip(values, names) if name is not None), None)
+        if given is not None and all(self._may_be(value, given) for value, name in zip(values, names) if name is None):
+            self._answers.held.setdefault(_place(frame), self._name_of(given))
 
-    def _may_be_held(self, value):
-        """Whether it may be what a caller gives, too, in this call or another."""
-        return value is _UNKNOWN or not (value is None or value is _THING or type(value) is object or isinstance(value, _NEVER_GIVEN) or id(value) in self._made)
+    def _may_be(self, value, given):
+        """Whether what the program has may be the given object, in this call or another."""
+        return value is _UNKNOWN or type(value) is type(given) and id(value) not in self._made
 
     def _name_of(self, value):
         """Of the argument that it is; None where it is none."""
         name, given = self._given.get(id(value), (None, None))
         return name if given is value else None
-
-
-def _may_be_tensors(values):
-    """Of which one at least is not known."""
-    return all(value is _UNKNOWN or isinstance(value, (_Tensor, numpy.ndarray)) for value in values) and any(value is _UNKNOWN for value in values)
 
 
 def _tuples_in(value):
@@ -203,18 +183,15 @@ def _place(frame):
 def _questions_of(code):
     """{offset of an instruction: (kind, its operands)}. An operand is (kind of load, name or value, operand that it is taken of)."""
     steps, found = _steps_of(code), {}
+    asserted = {step.line for step in steps if step.opname == "LOAD_ASSERTION_ERROR"}  # where the other answer raises, it is none
     for at, step in enumerate(steps):
         name, argument = step.opname, step.argval
-        if name == "IS_OP":
+        if name == "IS_OP" and step.line not in asserted:
             found[step.offset] = "is", _last_operands(steps[:at], 2)
         elif name == "COMPARE_OP" and argument in ("==", "!=", "bool(==)", "bool(!=)"):
             found[step.offset] = "equal", _last_operands(steps[:at], 2)
         elif name == "CONTAINS_OP":
             found[step.offset] = "in", _last_operands(steps[:at], 2)
-        elif name in _LOADS_ATTRIBUTE and argument in _SEARCHES:
-            found[step.offset] = "search", _last_operands(steps[:at], 1)
-        elif name in (*_LOADS_GLOBAL, *_LOADS_ATTRIBUTE) and argument in ("id", "hash", "is_", "is_not") or name in _LOADS_LOCAL and argument in ("id", "hash"):
-            found[step.offset] = "call", [_last_operands(steps[:at + 1], 1)[0], *_arguments_behind(steps, at)]
     return {offset: question for offset, question in found.items() if not _is_of_constant(*question)}
 
 
@@ -222,18 +199,19 @@ def _is_of_constant(kind, operands):
     return kind in ("is", "equal", "in") and any(operand[0] == "const" for operand in operands)
 
 
-Step = collections.namedtuple("Step", "offset opname argval effect")
+Step = collections.namedtuple("Step", "offset opname argval effect line")
 
 
 def _steps_of(code):
     """Instructions, those that load two values as two."""
     steps = []
     for each in dis.get_instructions(code):
+        line = each.positions and each.positions.lineno
         effect = dis.stack_effect(each.opcode, each.arg if each.opcode >= dis.HAVE_ARGUMENT else None, jump=False)
         if each.opname in ("LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"):
-            steps += [Step(each.offset, "LOAD_FAST", name, 1) for name in each.argval]
+            steps += [Step(each.offset, "LOAD_FAST", name, 1, line) for name in each.argval]
         else:
-            steps.append(Step(each.offset, each.opname, each.argval, effect))
+            steps.append(Step(each.offset, each.opname, each.argval, effect, line))
     return steps
 
 
@@ -278,23 +256,15 @@ def _start_of_value(steps, end):
     return 0
 
 
-def _arguments_behind(steps, at):
-    """What a function that is loaded there is called with: up to two simple arguments, or what is not known."""
-    found = []
-    for step in steps[at + 1:at + 8]:
-        if step.opname in _LOADS_LOCAL:
-            found.append(("local", step.argval, None))
-        elif step.opname in _LOADS_GLOBAL:
-            found.append(("global", step.argval, None))
-        elif step.opname in _LOADS_ATTRIBUTE and found:
-            found.append(("attribute", step.argval, found.pop()))
-        elif step.opname == "LOAD_CONST":
-            found.append(("const", step.argval, None))
-        elif step.opname in ("PRECALL", "CALL", "CALL_FUNCTION") and len(found) == step.argval:
-            return found
-        elif step.opname != "PUSH_NULL":
-            break
-    return [("unknown", None, None)]
+@functools.lru_cache(maxsize=4096)
+def _arguments_at(code, offset):
+    """Those of the call of a function there, which takes them by position."""
+    steps = _steps_of(code)
+    at = next((i for i, step in enumerate(steps) if step.offset == offset), None)
+    if at is None or steps[at].opname != "CALL":
+        return []
+    before = at - 1 if at and steps[at - 1].opname == "PRECALL" else at
+    return _last_operands(steps[:before], steps[at].argval)
 
 
 def _value_of(operand, frame):
@@ -318,6 +288,8 @@ def _value_of(operand, frame):
 
 
 def _item_of(owner, key):
+    if type(owner) in (torch.nn.ModuleList, torch.nn.Sequential):
+        owner, key = owner._modules, str(key)
     if type(owner) not in (list, tuple, dict):
         return _UNKNOWN
     try:
