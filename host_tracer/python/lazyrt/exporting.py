@@ -719,6 +719,6 @@ def _form_notes(forms):
 
 def _mode_notes(modes):
     if "no_grad" in modes:
-        yield "the program asks whether gradients are recorded: the bundle gives what it gives under torch.no_grad(), and has to be called so"
+        yield "the program asks whether gradients are recorded: call the bundle under torch.no_grad(), of which it gives the results"
     if "no_inference" in modes:
         yield "the program asks for inference mode: the bundle has to be called outside of it"
