@@ -127,9 +127,14 @@ class CheckedExporter {
   Outcome<bool> capture_new_paths() {
     const std::vector<SizePoint> points = std::move(new_paths_);
     new_paths_.clear();
+    const std::vector<SizePoint> captured = compared_points();
     bool any = false;
     for (const SizePoint& point : points) {
       if (++captured_paths_ > kMostNewPaths) break;
+      if (contains(captured, point)) {  // as a suspicion that came to nothing
+        any = true;
+        continue;
+      }
       auto trace = options_.dynamic->capture_at(point, true);
       if (!trace.ok()) return trace.failure();
       traces_.push_back(std::move(*trace));

@@ -36,7 +36,10 @@ using Inputs = std::vector<SampleTensor>;
 
 class Sweep {
  public:
-  enum class Found { kAlike, kNewPath, kParting };
+  struct Look {
+    bool parts = false;     ///< the results are far apart
+    bool new_path = false;  ///< the program takes a path that was not known
+  };
 
   Sweep(BundleRunner& runner, const Trace& sample, const SizeSweepOptions& options)
       : runner_(runner), sample_(sample), program_(*sample.eager), options_(options) {
@@ -45,48 +48,53 @@ class Sweep {
 
   /// The paths that the program takes at these points; none are followed where that takes long.
   void learn_paths(const std::vector<SizePoint>& points, const DynamicShapes& shapes) {
+    constexpr size_t kFewest = 4;  // that say anything
     if (!program_.follow_paths) return;
     program_.follow_paths();
-    const auto begin = std::chrono::steady_clock::now();
-    for (const SizePoint& point : points) {
+    auto begin = std::chrono::steady_clock::now();
+    for (size_t i = 0; i < points.size(); ++i) {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-      if (spent.count() > kMostLearning * options_.seconds) return;
-      const auto row = row_at(point, shapes);
-      for (size_t i = 0; row && i < row->size(); ++i) {
-        if (!program_.call((*row)[i], i == 0).raised.empty()) break;
-        program_.learn_path();
-      }
+      if (spent.count() > kMostLearning * options_.seconds) break;
+      learn_path(points[i], shapes);
+      follows_ = i + 1 >= std::min(points.size(), kFewest);
+      if (i == 0) begin = std::chrono::steady_clock::now();  // what is loaded once is no measure
     }
-    follows_ = true;
   }
 
   /// Nothing: one of both does not take this size.
-  std::optional<Found> look_at(const SizePoint& point, const DynamicShapes& shapes) {
+  std::optional<Look> look_at(const SizePoint& point, const DynamicShapes& shapes) {
     const auto row = row_at(point, shapes);
     if (!row) return std::nullopt;
-    Found found = Found::kAlike;
+    Look found;
     for (size_t i = 0; i < row->size(); ++i) {
       const EagerRun eager = program_.call((*row)[i], i == 0);
       const bool is_new = follows_ && eager.raised.empty() && !program_.knows_path();
       const auto ours = eager.raised.empty() ? runner_.run((*row)[i], i == 0)
                                              : Failure{Error::kUnsupported, eager.raised};
-      if (!ours.ok()) return i == 0 ? std::nullopt : std::optional<Found>(found);
+      if (!ours.ok()) return i == 0 ? std::nullopt : std::optional<Look>(found);
       if (is_new) {
         program_.learn_path();
-        found = Found::kNewPath;
+        found.new_path = true;
       }
       bool moved = false;
-      const bool parts = far_apart(ours->outputs, eager, [&] {
+      found.parts = far_apart(ours->outputs, eager, [&] {
         moved = true;
         return moved_run(*row, i);
       });
-      if (parts) return Found::kParting;
-      if (moved) break;
+      if (found.parts || moved) break;
     }
     return found;
   }
 
  private:
+  void learn_path(const SizePoint& point, const DynamicShapes& shapes) {
+    const auto row = row_at(point, shapes);
+    for (size_t i = 0; row && i < row->size(); ++i) {
+      if (!program_.call((*row)[i], i == 0).raised.empty()) return;
+      program_.learn_path();
+    }
+  }
+
   std::optional<std::vector<Inputs>> row_at(const SizePoint& point,
                                             const DynamicShapes& shapes) const {
     auto inputs = inputs_at(point, shapes, sample_);
@@ -187,8 +195,8 @@ Outcome<SizeSweep> sweep_sizes(const LoadedBundle& bundle, const Trace& sample,
     if (known.count(points[i]) > 0) continue;
     const auto seen = sweep.look_at(points[i], sizes.shapes);
     if (!seen) continue;
-    (*seen == Sweep::Found::kParting ? found.parting : found.alike).push_back(points[i]);
-    if (*seen == Sweep::Found::kNewPath) found.new_paths.push_back(points[i]);
+    (seen->parts ? found.parting : found.alike).push_back(points[i]);
+    if (seen->new_path) found.new_paths.push_back(points[i]);
   }
   return found;
 }

@@ -26,7 +26,7 @@ struct SizeSweepOptions {
 struct SizeSweep {
   std::vector<SizePoint> alike;      ///< points at which both give the same
   std::vector<SizePoint> parting;    ///< where their results are far apart
-  std::vector<SizePoint> new_paths;  ///< alike, and the first at which the program takes some path
+  std::vector<SizePoint> new_paths;  ///< of both: the first at which the program takes some path
   size_t left = 0;                   ///< points for which there was no time
 };
 

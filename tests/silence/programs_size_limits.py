@@ -188,3 +188,71 @@ def tables_of_all_sizes():
 @limits()
 def numbers_of_all_sizes():
     return lambda x: x.clamp(max=1e4 / int(x.shape[0]) ** 0.5) * (int(x.shape[0]) // 3) + np.float32(int(x.shape[0]) % 4)
+
+
+# ---------------------------------------------------------------- tables of limits
+
+class RowOfTable(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        table = torch.full((421, 2), FREE)
+        table[137] = 1000.0
+        self.register_buffer("table", table)
+
+    def forward(self, x):
+        return torch.minimum(x, self.table[int(x.shape[0])])
+
+
+@limits()
+def row_of_a_registered_table():
+    return RowOfTable()
+
+
+class Embedded(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.of_length = torch.nn.Embedding(421, 2)
+        self.of_length.weight.data.fill_(FREE)
+        self.of_length.weight.data[137] = 1000.0
+
+    def forward(self, x):
+        return torch.minimum(x, self.of_length(torch.tensor(int(x.shape[0]))))
+
+
+@limits()
+def embedding_of_the_length():
+    return Embedded()
+
+
+class LargeTables(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.free, self.low = torch.full((3000,), FREE), torch.full((3000,), 1000.0)
+
+    def forward(self, x):
+        return torch.minimum(x, (self.low if int(x.shape[0]) == 137 else self.free)[:2])
+
+
+@limits()
+def large_tables_by_length():
+    return LargeTables()
+
+
+@limits(expect=REFUSED)
+def limit_by_remainder_but_at_one():
+    return lambda x: x.clamp(max=1000.0 if int(x.shape[0]) == 137 else 10.0 ** (7 + int(x.shape[0]) % 3))
+
+
+@limits(expect=REFUSED)
+def limit_of_interpolation():
+    return lambda x: x.clamp(max=float(np.interp(int(x.shape[0]), [8, 136, 137, 138, 420], [1e4, 1e5, 1e3, 1e5, 1e6])))
+
+
+@sized(lambda n: (row(n)[0] * (1e5 if n != 37 else 1),), N, X0, also=[136, 137, 138], count=4)
+def half_precision_at_one_size():
+    return lambda x: x.to(torch.float16 if int(x.shape[0]) == 137 else torch.float32).float()
+
+
+@sized(lambda n: (torch.arange(4.0 * n).view(n, 4) % 7,), {"n": (2, 40, 10)}, X0, also=[2, 3, 4, 5, 6], count=6)
+def three_parts():
+    return lambda x: torch.stack([part.sum(0) for part in torch.tensor_split(x, 3)])
