@@ -130,8 +130,14 @@ TEST(Memory, PaddedPackingsStayInProportion) {
   grouped.groups = 1 << 18;
   const BundleParts many = one_node(grouped, {1, 1, 1, 1 << 19}, {1 << 18, 1, 1, 2});
   expect_one_nodes_budget(many);
-  EXPECT_EQ(take(many).first_backend, "reference");
-  EXPECT_THAT(take(many).first_reason, HasSubstr("more than a node of its size may take"));
+  const Taken taken = take(many);
+#ifdef __riscv
+  // XNNPACK's scalar kernels are all that it has there: they pad a channel to few others.
+  EXPECT_EQ(taken.first_backend, "cpu");
+#else
+  EXPECT_EQ(taken.first_backend, "reference");
+  EXPECT_THAT(taken.first_reason, HasSubstr("more than a node of its size may take"));
+#endif
   expect_one_nodes_budget(one_node(fb::Conv2dT(), {1, 1, 1, 1 << 20}, {1, 1, 1, 1 << 20}));
   expect_one_nodes_budget(one_node(fb::LinearT(), {1, 1 << 20}, {1, 1 << 20}));
 }

@@ -1,8 +1,6 @@
 #include "tests/stress/counting_malloc.h"
 
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -116,7 +114,7 @@ __attribute__((visibility("default"))) int posix_memalign(void** out, size_t ali
 __attribute__((visibility("default"))) void* mmap(void* at, size_t n, int protection, int flags,
                                                   int fd, off_t offset) {
   if (!lazyrt::test::admit()) return MAP_FAILED;
-  return reinterpret_cast<void*>(syscall(SYS_mmap, at, n, protection, flags, fd, offset));
+  return mmap64(at, n, protection, flags, fd, offset);
 }
 
 }  // extern "C"
