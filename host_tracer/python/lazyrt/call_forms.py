@@ -6,7 +6,9 @@ the arguments sees nothing."""
 
 import ast
 import builtins
+import collections
 import dis
+import enum
 import functools
 import inspect
 import linecache
@@ -15,18 +17,27 @@ import types
 import torch
 
 from lazyrt import scripts
+from lazyrt.arguments import bind
 
 _HANDS_OUT_VARIABLES = {"locals", "vars", "dir", "eval", "exec", "_getframe", "inspect"}
 _Module = torch.nn.Module
+_CONTAINERS = (list, dict, set, bytearray, collections.deque)
+_NEVER_WRITTEN = (type, enum.Enum, types.FunctionType, types.ModuleType, torch.Tensor)
 _global = torch.nn.modules.module
 _MODULE_CALLS = {_Module.__call__, _Module._call_impl}
 
 
 def examine(target, example):
-    """{"form"} for the interface (see contract.py), nothing where the program cannot see the form."""
+    """{"form", "left_out"} for the interface (see contract.py), nothing where the program cannot see the form."""
     if _is_blind(target) or _has_no_names(target):
-        return {}
+        kept = [parameter.name for parameter, value, is_given in bind(target, example.args, example.kwargs) if not is_given and _keeps(value)]
+        return {"left_out": kept} if kept else {}
     return {"form": {"positional": len(example.args), "keywords": list(example.kwargs)}}
+
+
+def _keeps(default):
+    """Whether a program can keep something in this default, which an equal argument would not have."""
+    return isinstance(default, _CONTAINERS) or type(getattr(default, "__dict__", None)) is dict and not isinstance(default, _NEVER_WRITTEN)
 
 
 def _has_no_names(target):
@@ -68,7 +79,7 @@ def _is_blind_function(function, bound):
 
 def _described(target):
     """Where the parameters that it is said to have come from."""
-    return {"__wrapped__", "__signature__"} & set(getattr(target, "__dict__", ()))
+    return {name for name in ("__wrapped__", "__signature__") if inspect.getattr_static(target, name, None) is not None}
 
 
 def _leads_to(wanted, callees):

@@ -65,7 +65,7 @@ def check_form(interface, args, kwargs):
     places = [p["name"] for p in interface["parameters"] if p["kind"] in _TAKES_POSITION]
     for name in interface.get("left_out", ()):
         if name in kwargs or name in places[:len(args)]:
-            raise _refusal(f"the program sees whether '{name}' is given: leave it out, as when the bundle was exported")
+            raise _refusal(f"the program may keep something in the default of '{name}': leave it out, as when the bundle was exported")
 
 
 def bind(parameters, inputs, args, kwargs):
