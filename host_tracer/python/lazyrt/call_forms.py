@@ -18,6 +18,7 @@ import torch
 
 from lazyrt import scripts
 from lazyrt.arguments import bind
+from lazyrt.code_names import is_file_of_library
 
 _HANDS_OUT_VARIABLES = {"locals", "vars", "dir", "eval", "exec", "_getframe", "inspect"}
 _Module = torch.nn.Module
@@ -73,8 +74,15 @@ def _is_blind_function(function, bound):
     described = _described(function)
     if type(function) is not types.FunctionType or not described:
         return type(function) is types.FunctionType
+    if _is_of_library(function):
+        return "__wrapped__" in described and _is_blind(function.__wrapped__)
     callees = _passes_on(function, bound)
     return described == {"__wrapped__"} and _leads_to(function.__wrapped__, callees)
+
+
+def _is_of_library(function):
+    """What packages wrap around a model (transformers' can_return_tuple) takes a call in all its forms."""
+    return is_file_of_library(function.__code__.co_filename)
 
 
 def _described(target):
@@ -129,6 +137,8 @@ def _ignores_arguments(given):
         first, hook = first + 1, hook.__func__
     if type(hook) is not types.FunctionType or _described(hook):
         return False
+    if _is_of_library(hook):
+        return True
     names = hook.__code__.co_varnames[:hook.__code__.co_argcount][first:first + count]
     return len(names) == count and not _reads(hook.__code__, set(names))
 
