@@ -181,8 +181,8 @@ Outcome<SizeSweep> sweep_sizes(const LoadedBundle& bundle, const Trace& sample,
   auto runner = BundleRunner::make(bundle.program());
   if (!runner.ok()) return runner.failure();
   Sweep sweep(**runner, sample, options);
-  std::vector<SizePoint> captured = sizes.points;
-  captured.insert(captured.end(), tried.begin(), tried.end());
+  std::vector<SizePoint> captured = tried;
+  captured.insert(captured.end(), sizes.points.begin(), sizes.points.end());
   sweep.learn_paths(captured, sizes.shapes);
   SizeSweep found;
   for (size_t i = 0; i < points.size() && found.parting.size() < options.most_parting; ++i) {

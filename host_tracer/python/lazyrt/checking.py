@@ -59,7 +59,8 @@ class Reference:
 
     def follow_paths(self):
         """The program's calls of torch functions are looked at from now on."""
-        self._paths = Paths(self._job.sizes.terms)
+        sizes = self._job.sizes
+        self._paths = Paths(sizes.terms, [min(3, (symbol.most - symbol.least) // symbol.multiple + 1) for symbol in sizes.symbols])
 
     def learn_path(self):
         """What the last call did is known."""

@@ -20,18 +20,24 @@ _CLOSE = 1e-6
 
 
 class Paths:
-    """`terms`: what the program computes from sizes, as functions of a point."""
+    """`terms`: what the program computes from sizes, as functions of a point. `fewest`: of each symbol, at how many sizes calls have to be known before others are
+    suspected."""
 
-    def __init__(self, terms=()):
+    def __init__(self, terms=(), fewest=()):
         self._known = {}
+        self._fewest, self._sizes = fewest, [set() for _ in fewest]
         self._formulas = _Formulas(terms)
 
     def learn(self, point, calls):
         """Takes in what a call at these sizes did."""
         self._known.setdefault(_path_of(calls), _Path()).learn(tuple(point), _leaves_of(calls))
+        for size, sizes in zip(point, self._sizes):
+            sizes.add(size)
 
     def know(self, point, calls):
         """Whether a call at these sizes did what those taken in let expect."""
+        if any(len(sizes) < fewest for sizes, fewest in zip(self._sizes, self._fewest)):
+            return True
         path = self._known.get(_path_of(calls))
         return path is not None and path.knows(tuple(point), _leaves_of(calls), self._formulas)
 
