@@ -250,7 +250,7 @@ class Packer {
   Array<bool> placed_;
   Array<Range> taken_;
   bool in_gaps_ = true;
-  Skyline skyline_;
+  Skyline<uint64_t> skyline_;
   uint64_t least_ = 0;
   uint64_t fewest_ = UINT64_MAX;
 };

@@ -85,8 +85,7 @@ Fault bind_outputs(MethodCheck* c) {
   const size_t literals = count_of(c->method.literals());
   Names names;
   Array<bool> taken;
-  const Allocator memory = c->memory;
-  if (!names.make(outputs + literals, memory) || !taken.make(outputs + literals, memory))
+  if (!names.make(outputs + literals, c->memory) || !taken.make(outputs + literals, c->memory))
     return no_memory_to_check();
   for (uint32_t i = 0; i < outputs; ++i) {
     names[i] = c->method.outputs()->Get(i)->name();

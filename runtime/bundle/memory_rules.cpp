@@ -13,8 +13,8 @@ namespace {
 
 /// A range of the arena from the node that makes it to the last use of whatever shares it.
 struct Owned {
-  uint64_t begin = 0;
-  uint64_t end = 0;  ///< with the tail
+  size_t begin = 0;
+  size_t end = 0;    ///< with the tail
   int32_t from = 0;  ///< first and last node, + 1: 0 is before the run
   int32_t to = 0;
   uint32_t value = 0;
@@ -125,8 +125,11 @@ class MemoryCheck {
     for (size_t id = 0; id < c_.values.size(); ++id) {
       if (!in_arena(id)) continue;
       const ValueFacts& f = facts(id);
-      (*owned)[(*count)++] = {f.offset, f.offset + f.bytes + kBundleTailBytes, f.made_at + 1,
-                              last_use_[id] + 1, static_cast<uint32_t>(id)};
+      // The arena is known to be addressable.
+      const auto begin = static_cast<size_t>(f.offset);
+      const auto end = static_cast<size_t>(f.offset + f.bytes + kBundleTailBytes);
+      (*owned)[(*count)++] = {begin, end, f.made_at + 1, last_use_[id] + 1,
+                              static_cast<uint32_t>(id)};
     }
     return {};
   }
@@ -156,7 +159,7 @@ Fault MemoryCheck::check_apart() const {
   sort(Span<Owned>(owned.data(), count), [](const Owned& a, const Owned& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.value < b.value;
   });
-  Skyline skyline;
+  Skyline<size_t> skyline;
   if (!skyline.make(static_cast<size_t>(c_.node_count()) + 2, c_.memory))
     return no_memory_to_check();
   for (size_t i = 0; i < count; ++i) {

@@ -87,8 +87,8 @@ struct MethodCheck {
   }
   Fault at_value(size_t id, Fault fault) const;
 #endif
-  /// `status` at this node, with its op and source line; ok stays ok.
-  Fault at_node(int32_t node, const Fault& status) const;
+  /// `fault` at this node, with its op and source line; ok stays ok.
+  Fault at_node(int32_t node, Fault fault) const;
 };
 
 /// kInvalidBundle with this text.

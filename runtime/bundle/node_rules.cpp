@@ -227,28 +227,26 @@ Fault make_scratch(const MethodCheck& c, Scratch* scratch) {
     inputs = in > inputs ? in : inputs;
     outputs = out > outputs ? out : outputs;
   }
-  const Allocator memory = c.memory;
-  if (!scratch->inputs.make(inputs, memory) || !scratch->outputs.make(outputs, memory)) {
-    return no_memory_to_check();
-  }
-  return {};
+  if (scratch->inputs.make(inputs, c.memory) && scratch->outputs.make(outputs, c.memory)) return {};
+  return no_memory_to_check();
 }
 
 /// All operators at once, so that the message counts what is missing.
 Fault check_known_ops(const MethodCheck& c) {
-  Status first;
-  int more = 0;
+  const OpEntry* entry = nullptr;
+  int32_t first = -1;
+  int count = 0;
   for (int32_t i = 0; i < c.node_count(); ++i) {
-    const OpEntry* entry = nullptr;
     const Fault fault = check_op(c, c.node(i), &entry);
     if (fault.ok()) continue;
     if (fault.error() != Error::kUnsupported) return c.at_node(i, fault);
-    if (!first.ok()) ++more;
-    if (first.ok()) first = c.at_node(i, fault);
+    if (count++ == 0) first = i;
   }
-  if (more == 0) return first;
-  if (LAZYRT_MESSAGES == 0) return Fault(first).with_context("%d more nodes too", more);
-  return Fault(first.error(), "%s; %d more nodes too", first.message(), more);
+  if (count == 0) return {};
+  const Fault fault = c.at_node(first, check_op(c, c.node(first), &entry));
+  if (count == 1) return fault;
+  if (LAZYRT_MESSAGES == 0) return fault.with_context("%d more nodes too", count - 1);
+  return Fault(fault.error(), "%s; %d more nodes too", fault.message(), count - 1);
 }
 
 Fault check_all_made(const MethodCheck& c) {

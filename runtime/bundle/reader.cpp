@@ -34,35 +34,40 @@ Fault check_version(const BundleProlog& prolog) {
                prolog.major, prolog.minor, kBundleMajor);
 }
 
-/// The section [offset, offset + bytes) begins at or after `*end` and ends in the file; moves *end.
-Fault check_section(Word name, uint64_t offset, uint64_t bytes, uint64_t alignment,
-                    uint64_t file_bytes, uint64_t* end) {
-  if (offset % alignment != 0) {
-    return Fault(Error::kInvalidBundle, "prolog: %s section is not aligned to %" PRIu64, name,
-                 alignment);
+/// Sections as they follow each other in a file.
+struct SectionCheck {
+  uint64_t file_bytes;
+  uint64_t end = sizeof(BundleProlog);  ///< of what was checked
+
+  /// [offset, offset + bytes) is next and ends in the file. REQUIRES: alignment is a power of two.
+  Fault next(Word name, uint32_t alignment, uint64_t offset, uint64_t bytes) {
+    if ((static_cast<uint32_t>(offset) & (alignment - 1)) != 0) {
+      return Fault(Error::kInvalidBundle, "prolog: %s section is not aligned to %" PRIu32, name,
+                   alignment);
+    }
+    if (offset < end || offset - end >= alignment) {
+      return Fault(Error::kInvalidBundle, "prolog: %s section is not next to the one before", name);
+    }
+    if (offset > file_bytes || bytes > file_bytes - offset) {
+      return Fault(Error::kInvalidBundle, "prolog: %s section ends outside of the file", name);
+    }
+    end = offset + bytes;
+    return {};
   }
-  if (offset < *end || offset - *end >= alignment) {
-    return Fault(Error::kInvalidBundle, "prolog: %s section is not next to the one before", name);
-  }
-  if (offset > file_bytes || bytes > file_bytes - offset) {
-    return Fault(Error::kInvalidBundle, "prolog: %s section ends outside of the file", name);
-  }
-  *end = offset + bytes;
-  return {};
-}
+};
 
 Fault check_sections(const BundleProlog& p, uint64_t file_bytes) {
-  uint64_t end = sizeof(BundleProlog);
-  LAZYRT_RETURN_IF_ERROR(check_section("metadata", p.metadata_offset, p.metadata_bytes,
-                                       kBundleAlignment, file_bytes, &end));
-  LAZYRT_RETURN_IF_ERROR(check_section("constants", p.constants_offset, p.constants_bytes,
-                                       kBundleAlignment, file_bytes, &end));
+  SectionCheck check = {file_bytes};
+  LAZYRT_RETURN_IF_ERROR(
+      check.next("metadata", kBundleAlignment, p.metadata_offset, p.metadata_bytes));
+  LAZYRT_RETURN_IF_ERROR(
+      check.next("constants", kBundleAlignment, p.constants_offset, p.constants_bytes));
   if (p.constants_bytes < kBundleTailBytes) return bad("the constants section lacks its tail");
   if (p.samples_offset != 0 || p.samples_bytes != 0) {
-    LAZYRT_RETURN_IF_ERROR(check_section("samples", p.samples_offset, p.samples_bytes,
-                                         kBundlePageBytes, file_bytes, &end));
+    LAZYRT_RETURN_IF_ERROR(
+        check.next("samples", kBundlePageBytes, p.samples_offset, p.samples_bytes));
   }
-  if (end != file_bytes) return bad("bytes after the last section");
+  if (check.end != file_bytes) return bad("bytes after the last section");
   return {};
 }
 

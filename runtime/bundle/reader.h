@@ -87,13 +87,11 @@ SourcePlace source_place(const fb::Method& method, int32_t source);
 
 /// "method 'forward', node 12 (conv2d from model.py:33)": where a message about a node points.
 struct NodePlace {
-  char text[140];
+  char text[LAZYRT_MESSAGES != 0 ? 140 : 1];
   const char* op = "";           ///< as the operators' table lives
   const char* module_path = "";  ///< as the bundle lives
 
-  Fault of(size_t node, const Fault& fault) const {
-    return fault.at_node(node, text, op, module_path);
-  }
+  Fault of(size_t node, Fault fault) const { return fault.at_node(node, text, op, module_path); }
 };
 NodePlace node_place(const fb::Method& method, size_t node, const OpTable& ops);
 

@@ -8,6 +8,8 @@
 namespace lazyrt {
 
 /// For each moment the highest end of the ranges put there. A segment tree over [0, moments).
+/// Bytes: size_t, or uint64_t where they are not known to be addressable.
+template <class Bytes>
 class Skyline {
  public:
   [[nodiscard]] bool make(size_t moments, const Allocator& memory) {
@@ -15,23 +17,23 @@ class Skyline {
     return highest_.make(2 * leaves_, memory) && everywhere_.make(2 * leaves_, memory);
   }
   void clear() {
-    for (uint64_t& end : highest_) end = 0;
-    for (uint64_t& end : everywhere_) end = 0;
+    for (Bytes& end : highest_) end = 0;
+    for (Bytes& end : everywhere_) end = 0;
   }
-  uint64_t highest(size_t from, size_t to) const { return highest(1, 0, leaves_ - 1, from, to); }
-  void raise(size_t from, size_t to, uint64_t end) { raise(1, 0, leaves_ - 1, from, to, end); }
+  Bytes highest(size_t from, size_t to) const { return highest(1, 0, leaves_ - 1, from, to); }
+  void raise(size_t from, size_t to, Bytes end) { raise(1, 0, leaves_ - 1, from, to, end); }
 
  private:
   // Depth is log2 of the number of nodes.
-  uint64_t highest(size_t n, size_t low, size_t high, size_t from, size_t to) const {
+  Bytes highest(size_t n, size_t low, size_t high, size_t from, size_t to) const {
     if (to < low || high < from) return 0;
     if (from <= low && high <= to) return highest_[n];
     const size_t middle = (low + high) / 2;
-    const uint64_t below = std::max(highest(2 * n, low, middle, from, to),
-                                    highest(2 * n + 1, middle + 1, high, from, to));
+    const Bytes below = std::max(highest(2 * n, low, middle, from, to),
+                                 highest(2 * n + 1, middle + 1, high, from, to));
     return std::max(everywhere_[n], below);
   }
-  void raise(size_t n, size_t low, size_t high, size_t from, size_t to, uint64_t end) {
+  void raise(size_t n, size_t low, size_t high, size_t from, size_t to, Bytes end) {
     if (to < low || high < from) return;
     highest_[n] = std::max(highest_[n], end);
     if (from <= low && high <= to) {
@@ -44,8 +46,8 @@ class Skyline {
   }
 
   size_t leaves_ = 1;
-  Array<uint64_t> highest_;     ///< of the subtree
-  Array<uint64_t> everywhere_;  ///< put over the whole of the subtree
+  Array<Bytes> highest_;     ///< of the subtree
+  Array<Bytes> everywhere_;  ///< put over the whole of the subtree
 };
 
 }  // namespace lazyrt

@@ -38,10 +38,10 @@ Fault MethodCheck::at_value(size_t id, Fault fault) const {
 }
 #endif
 
-Fault MethodCheck::at_node(int32_t index, const Fault& status) const {
-  if (status.ok()) return status;
+Fault MethodCheck::at_node(int32_t index, Fault fault) const {
+  if (fault.ok()) return fault;
   const auto node = static_cast<size_t>(index);
-  return node_place(method, node, ops).of(node, status);
+  return node_place(method, node, ops).of(node, fault);
 }
 
 Fault check_names(Array<const flatbuffers::String*>* names, Word what) {

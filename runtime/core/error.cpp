@@ -133,7 +133,8 @@ void Status::Record::add(uint32_t id, uint32_t layout, va_list args) {
     const uint32_t kind = layout & 3;
     numbers[numbers_used++] = kind == Numbers::kInt64    ? va_arg(args, int64_t)
                               : kind == Numbers::kUint32 ? int64_t{va_arg(args, uint32_t)}
-                                                         : int64_t{va_arg(args, int32_t)};
+                              : kind == Numbers::kInt32  ? int64_t{va_arg(args, int32_t)}
+                                                         : 0;
     ++counts[parts];
   }
   ++parts;

@@ -63,10 +63,6 @@ const char* Fault::message() const {
 #endif
 }
 
-Fault Fault::as(Error error) const {
-  return of((word_ & ~uint32_t{0xff}) | static_cast<uint32_t>(error));
-}
-
 #if LAZYRT_MESSAGES
 
 uint32_t Fault::make(Error error, const char* format, ...) {

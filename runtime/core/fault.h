@@ -18,10 +18,14 @@ class [[nodiscard]] Fault {
 #if !LAZYRT_MESSAGES
   template <size_t N, class... Args>
   __attribute__((always_inline)) Fault(Error error, const char (&format)[N], const Args&... args)
-      : word_(make(literal_id(format), with_layout<Args...>(static_cast<uint32_t>(error)),
-                   Numbers::pass(args)...)) {}
+      : word_(made(Numbers::give(
+            [&](auto... numbers) __attribute__((always_inline)) {
+              return make(literal_id(format), with_layout<Args...>(static_cast<uint32_t>(error)),
+                          numbers...);
+            },
+            args...))) {}
   explicit Fault(Error error, Word text)
-      : word_(make(text.id(), with_layout<>(static_cast<uint32_t>(error)))) {}
+      : word_(made(make(text.id(), with_layout<>(static_cast<uint32_t>(error))))) {}
 #elif defined(__clang__)
   template <class... Args>
   __attribute__((always_inline)) Fault(Error error, const char* format, Args... args)
@@ -42,7 +46,11 @@ class [[nodiscard]] Fault {
   template <size_t N, class... Args>
   __attribute__((always_inline)) Fault with_context(const char (&format)[N],
                                                     const Args&... args) const {
-    return of(add(word_, literal_id(format), with_layout<Args...>(0), Numbers::pass(args)...));
+    return of(Numbers::give(
+        [&](auto... numbers) __attribute__((always_inline)) {
+          return add(word_, literal_id(format), with_layout<Args...>(0), numbers...);
+        },
+        args...));
   }
 #else
   Fault with_context(const char* format, ...) const __attribute__((format(printf, 2, 3)));
@@ -50,7 +58,9 @@ class [[nodiscard]] Fault {
   /// At a node of a method: `text` says which, `op` and `module_path` what and where it is.
   Fault at_node(size_t node, const char* text, const char* op, const char* module_path) const;
   /// The same message as an error of another kind. REQUIRES: !ok().
-  Fault as(Error error) const;
+  Fault as(Error error) const {
+    return of((word_ & ~uint32_t{0xff}) | static_cast<uint32_t>(error));
+  }
 
  private:
   struct Kept;
@@ -69,6 +79,11 @@ class [[nodiscard]] Fault {
     return error | Numbers::layout_of<Args...>() << 8;
   }
   static uint32_t make(uint32_t id, uint32_t error_and_layout, ...);
+  /// Tells the compiler that a word of make() is an error: nothing has to ask whether it is ok.
+  static uint32_t made(uint32_t word) {
+    if (word == 0) __builtin_unreachable();
+    return word;
+  }
   static uint32_t add(uint32_t word, uint32_t id, uint32_t layout, ...);
 #else
   static uint32_t make(Error error, const char* format, ...)

@@ -20,6 +20,12 @@ ShapeText shape_text(const Shape& shape) {
 }
 #endif
 
+#if UINTPTR_MAX <= UINT32_MAX
+bool product_overflows(uint64_t a, uint64_t b, uint64_t* product) {
+  return __builtin_mul_overflow(a, b, product);
+}
+#endif
+
 bool broadcast_shapes(const Shape& a, const Shape& b, Shape* out) {
   const int rank = a.rank() > b.rank() ? a.rank() : b.rank();
   *out = Shape();

@@ -19,19 +19,15 @@ class Reasons {
  public:
   Reasons(const char* method, size_t variants)
       : share_(static_cast<int>(std::max<size_t>(150 / variants, 24))) {
-    if (LAZYRT_MESSAGES == 0) return;
     used_ = snprintf(text_, sizeof(text_), "no variant of method '%.30s' takes this input", method);
   }
   void add(size_t variant, const char* why) {
     const auto used = static_cast<size_t>(used_);
-    if (LAZYRT_MESSAGES == 0 || used >= sizeof(text_)) return;
+    if (used >= sizeof(text_)) return;
     used_ += snprintf(text_ + used, sizeof(text_) - used, "%s %zu: %.*s", count_++ == 0 ? ":" : ";",
                       variant, share_, why);
   }
-  Fault status() const {
-    return LAZYRT_MESSAGES != 0 ? Fault(Error::kGuardFailed, "%s", text_)
-                                : Fault(Error::kGuardFailed, "no variant takes this input");
-  }
+  Fault status() const { return Fault(Error::kGuardFailed, "%s", text_); }
 
  private:
   char text_[Status::kMessageBytes];
@@ -301,21 +297,20 @@ Fault BoundSession::wrong_input(size_t i, const char* given) const {
 
 /// The one shape of input i that has these bytes.
 Fault BoundSession::find_shape(size_t i, size_t bytes, Shape* shape) const {
-  const SessionVariant* found = nullptr;
+  bool found = false;
   for (size_t v = 0; v < variant_count_; ++v) {
-    if (variants_[v].input(i).bytes() != bytes) continue;
-    if (found != nullptr && found->input(i).shape != variants_[v].input(i).shape) {
+    const TensorView& x = variants_[v].input(i);
+    if (x.bytes() != bytes) continue;
+    if (found && *shape != x.shape) {
       return Fault(Error::kInvalidArgument,
                    "input '%.60s': %zu bytes are %s as well as %s: set it as a tensor",
-                   input_name(method(), i), bytes, shape_text(found->input(i).shape).text,
-                   shape_text(variants_[v].input(i).shape).text);
+                   input_name(method(), i), bytes, shape_text(*shape).text,
+                   shape_text(x.shape).text);
     }
-    found = &variants_[v];
+    *shape = x.shape;
+    found = true;
   }
-  if (found != nullptr) {
-    *shape = found->input(i).shape;
-    return {};
-  }
+  if (found) return {};
   const TensorView& x = variants_[0].input(i);
   if (variant_count_ == 1) {
     return Fault(Error::kInvalidArgument, "input '%.60s' takes %zu bytes (%s%s), got %zu",
@@ -569,9 +564,9 @@ void BoundSession::settle_outputs() {
 }
 
 bool BoundSession::takes_output(size_t i, size_t writable, TensorView* least) const {
-  *least = variants_[0].output(i);
   for (size_t v = 0; v < variant_count_; ++v) {
-    if (variants_[v].output(i).bytes() < least->bytes()) *least = variants_[v].output(i);
+    const TensorView& output = variants_[v].output(i);
+    if (v == 0 || output.bytes() < least->bytes()) *least = output;
   }
   return writable >= least->bytes();
 }
@@ -656,6 +651,7 @@ Fault BoundSession::run(const RunStop& stop) {
 
 /// REQUIRES: those that fit were tried, and broke a guard.
 Fault BoundSession::why_none_ran() const {
+  if (LAZYRT_MESSAGES == 0) return Fault(Error::kGuardFailed, "no variant takes this input");
   Reasons reasons(text_of(method().name()), variant_count_);
   for (size_t v = 0; v < variant_count_; ++v) {
     size_t wrong = 0;
@@ -676,15 +672,19 @@ Result<TensorView> BoundSession::output(size_t i) const {
   const size_t count = variants_[0].output_count();
   if (i >= count)
     return Fault(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i, count);
-  const Result<size_t> ran = variant();
-  if (!ran.ok()) return ran.status();
+  LAZYRT_RETURN_IF_ERROR(check_ran());
   TensorView view = variants_[ran_].output(i);
   view.data = results_[i];
   return view;
 }
 
 Result<size_t> BoundSession::variant() const {
-  if (ran_ >= 0) return size_t{in_file_[static_cast<size_t>(ran_)]};
+  LAZYRT_RETURN_IF_ERROR(check_ran());
+  return size_t{in_file_[static_cast<size_t>(ran_)]};
+}
+
+Fault BoundSession::check_ran() const {
+  if (ran_ >= 0) return {};
   return Fault(Error::kFailedPrecondition,
                "there is no result: the session has not run, or its last run failed");
 }

@@ -3,6 +3,8 @@
 // The part of a session that is bound to the sizes of its inputs: its variants, and the memory that
 // they share. Internal to runtime/exec.
 
+#include <array>
+
 #include "runtime/bundle/bound_program.h"
 #include "runtime/exec/block.h"
 #include "runtime/exec/output_bindings.h"
@@ -131,6 +133,7 @@ class BoundSession {
 
   /// As in the file, for texts.
   const fb::Method& method() const { return base_.program.method(base_.method); }
+  Fault check_ran() const;
   Fault no_input(size_t i) const;
   Fault wrong_input(size_t i, const char* given) const;
   Fault find_shape(size_t i, size_t bytes, Shape* shape) const;
@@ -162,8 +165,8 @@ class BoundSession {
   Block own_inputs_;
   Room arena_;
   Room workspace_;
-  DeviceMemory devices_[kDeviceSlots];  ///< per slot; made where it is used
-  Array<uint8_t> homes_;                ///< per state: the space that it lives in
+  std::array<DeviceMemory, kDeviceSlots> devices_;  ///< per slot; made where it is used
+  Array<uint8_t> homes_;                            ///< per state: the space that it lives in
   /// Of several variants, where inputs stay when the next one is tried, and of what is reserved.
   Room input_room_;
   Array<InputSlot> inputs_;

@@ -134,10 +134,7 @@ Fault FixedVariant::make_values(const fb::Method&, const SharedMemory& memory, b
   arena_ = host.arena;
   workspace_ = host.workspace;
   states_ = memory.states;
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    const auto id = method_->inputs()->Get(static_cast<uint32_t>(i))->value();
-    inputs_[i] = arena_ + value(static_cast<size_t>(id)).offset();
-  }
+  for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = arena_ + value(input_value(i)).offset();
   if (profile && !times_.make(nodes_.size(), allocator_)) return no_memory_for_session();
   place_values();
   return {};
@@ -146,9 +143,7 @@ Fault FixedVariant::make_values(const fb::Method&, const SharedMemory& memory, b
 /// What is bound has its place first: values that share its memory follow it.
 void FixedVariant::place_values() {
   std::fill(data_.begin(), data_.end(), nullptr);
-  for (size_t i = 0; i < inputs_.size(); ++i)
-    data_[static_cast<size_t>(method_->inputs()->Get(static_cast<uint32_t>(i))->value())] =
-        inputs_[i];
+  for (size_t i = 0; i < inputs_.size(); ++i) data_[input_value(i)] = inputs_[i];
   for (const Output& output : outputs_) {
     if (output.place != nullptr) data_[output.root] = output.place;
   }
@@ -166,13 +161,12 @@ void FixedVariant::place_values() {
 }
 
 TensorView FixedVariant::view_of(size_t id) const {
-  const TensorSpec spec = spec_of(value(id));
-  return {data_[id], spec.dtype, spec.shape};
+  const fb::Value& v = value(id);
+  return {data_[id], dtype_of(v.dtype()), shape_of(v.shape())};
 }
 
 TensorView FixedVariant::input(size_t i) const {
-  TensorView view =
-      view_of(static_cast<size_t>(method_->inputs()->Get(static_cast<uint32_t>(i))->value()));
+  TensorView view = view_of(input_value(i));
   view.data = inputs_[i];
   return view;
 }

@@ -88,12 +88,15 @@ class FixedVariant {
     return *method_->values()->Get(static_cast<uint32_t>(id));
   }
   const fb::Node& node(size_t i) const { return *method_->nodes()->Get(static_cast<uint32_t>(i)); }
+  uint32_t input_value(size_t i) const {
+    return static_cast<uint32_t>(method_->inputs()->Get(static_cast<uint32_t>(i))->value());
+  }
   uint32_t output_value(size_t i) const {
     return static_cast<uint32_t>(method_->outputs()->Get(static_cast<uint32_t>(i))->value());
   }
   TensorView view_of(size_t id) const;
   NodePlace place_of(size_t index) const { return node_place(*method_, index, *program_->ops); }
-  Fault at_node(size_t index, const Fault& fault) const {
+  Fault at_node(size_t index, Fault fault) const {
     return fault.ok() ? fault : place_of(index).of(index, fault);
   }
   Fault make_tables(size_t* most_operands);

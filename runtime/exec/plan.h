@@ -8,8 +8,8 @@
 
 namespace lazyrt {
 
-constexpr int kDeviceSlots = kDevices ? BackendServices::kMaxBackends : 1;
-constexpr int kMostSpaces = kDevices ? 1 + kDeviceSlots : 1;
+constexpr int kDeviceSlots = kDevices ? BackendServices::kMaxBackends : 0;
+constexpr int kMostSpaces = 1 + kDeviceSlots;
 static_assert(kMostSpaces <= 8, "Placement has a bit of a byte for each");
 
 /// A node with what runs it.

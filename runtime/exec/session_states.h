@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+
 #include "runtime/bundle/program_state.h"
 #include "runtime/core/array.h"
 #include "runtime/core/profile.h"
@@ -80,7 +82,7 @@ class SessionStates {
   uint64_t bytes_ = 0;
   uint64_t device_bytes_ = 0;  ///< atomic
   Block block_;
-  DeviceBlock device_blocks_[kDeviceSlots];
+  std::array<DeviceBlock, kDeviceSlots> device_blocks_;
   Array<uint8_t*> places_;  ///< per state: where it is in block_
   Array<Table> tables_;     ///< per state
 };

@@ -21,9 +21,9 @@ class Work {
     if (__builtin_add_overflow(a.n_, b.n_, &sum.n_)) sum.n_ = UINT64_MAX;
     return sum;
   }
-  friend constexpr Work operator*(Work a, Work b) {
+  friend Work operator*(Work a, Work b) {
     Work product;
-    if (__builtin_mul_overflow(a.n_, b.n_, &product.n_)) product.n_ = UINT64_MAX;
+    if (product_overflows(a.n_, b.n_, &product.n_)) product.n_ = UINT64_MAX;
     return product;
   }
 

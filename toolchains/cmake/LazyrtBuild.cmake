@@ -42,6 +42,12 @@ if(LAZYRT_BAREMETAL)
   # int32_t is a long there, of the same size; all other builds check formats. What g++ 7 did differently is no news.
   list(APPEND LAZYRT_WARNINGS -Wno-format -Wno-psabi)
 endif()
+# What makes the runtime smaller beside -Os: reads of the schema's tables are calls, and nothing holds a register through a loop
+# only to be computed once.
+set(LAZYRT_SMALL "SHELL:-include ${PROJECT_SOURCE_DIR}/schema/small_fields.h")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND LAZYRT_SMALL -fno-move-loop-invariants)
+endif()
 set(LAZYRT_TEST_OPTIONS -O0)  # a test's own code runs once
 
 # Headers of LibTorch, json and the schema are most of the work on host code: it takes half the time when files of a library

@@ -135,9 +135,9 @@ class Word {
 };
 
 /// How the numbers of a message are handed over: as what they are, beside a word that says how many
-/// they are and two bits for each. Texts are 0.
+/// they are and two bits for each. Of texts only that is said; they count as 0.
 struct Numbers {
-  enum Kind : uint32_t { kInt32 = 0, kUint32 = 1, kInt64 = 2 };
+  enum Kind : uint32_t { kInt32 = 0, kUint32 = 1, kInt64 = 2, kText = 3 };
 
   template <class T>
   static constexpr Kind kind_of() {
@@ -147,7 +147,9 @@ struct Numbers {
       return kInt64;
     else if constexpr (std::is_enum_v<T>)
       return kind_of<std::underlying_type_t<T>>();
-    else if constexpr (!std::is_integral_v<T> || sizeof(T) < 4)
+    else if constexpr (!std::is_integral_v<T>)
+      return kText;
+    else if constexpr (sizeof(T) < 4)
       return kInt32;
     else
       return sizeof(T) > 4 ? kInt64 : std::is_signed_v<T> ? kInt32 : kUint32;
@@ -167,14 +169,27 @@ struct Numbers {
       return bits_of(static_cast<double>(value));
     else if constexpr (std::is_enum_v<T>)
       return pass(static_cast<std::underlying_type_t<T>>(value));
-    else if constexpr (!std::is_integral_v<T>)
-      return 0;
     else if constexpr (kind_of<T>() == kInt64)
       return static_cast<int64_t>(value);
     else if constexpr (kind_of<T>() == kUint32)
       return static_cast<uint32_t>(value);
     else
       return static_cast<int32_t>(value);
+  }
+  /// to(numbers...) of those that are handed over, in their order.
+  template <class To>
+  __attribute__((always_inline)) static auto give(const To& to) {
+    return to();
+  }
+  template <class To, class T, class... Rest>
+  __attribute__((always_inline)) static auto give(const To& to, const T& first,
+                                                  const Rest&... rest) {
+    if constexpr (kind_of<T>() == kText)
+      return give(to, rest...);
+    else
+      return give(
+          [&](auto... more) __attribute__((always_inline)) { return to(pass(first), more...); },
+          rest...);
   }
   static int64_t bits_of(double value);
 };
@@ -189,7 +204,11 @@ class [[nodiscard]] Status {
   Status() = default;
   template <size_t N, class... Args>
   __attribute__((always_inline)) Status(Error error, const char (&format)[N], const Args&... args) {
-    start(error, literal_id(format), Numbers::layout_of<Args...>(), Numbers::pass(args)...);
+    Numbers::give(
+        [&](auto... numbers) __attribute__((always_inline)) {
+          start(error, literal_id(format), Numbers::layout_of<Args...>(), numbers...);
+        },
+        args...);
   }
   explicit Status(Error error, Word text) { start(error, text.id(), 0); }
 
@@ -209,7 +228,11 @@ class [[nodiscard]] Status {
   __attribute__((always_inline)) Status with_context(const char (&format)[N],
                                                      const Args&... args) const {
     Status out = *this;
-    out.add(literal_id(format), Numbers::layout_of<Args...>(), Numbers::pass(args)...);
+    Numbers::give(
+        [&](auto... numbers) __attribute__((always_inline)) {
+          out.add(literal_id(format), Numbers::layout_of<Args...>(), numbers...);
+        },
+        args...);
     return out;
   }
   Status as(Error error) const;
