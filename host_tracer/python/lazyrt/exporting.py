@@ -159,7 +159,7 @@ class _Export:
             steps = settle(self.state, steps)
             self.written = self.state.written
             captured = [(step.trace, step.run) for step in steps]
-            self._in_phases(lambda: [self._watch_questions(sample) for sample in samples])
+            self._in_phases(lambda: [self.watch_questions(sample) for sample in samples])
             self.layout = _joined(self._in_phases(lambda: self._layout(samples)))
             self.forms = self._forms(samples)
             traces = [trace for trace, _ in captured]
@@ -167,7 +167,7 @@ class _Export:
             captures = SizedCaptures(self, steps[0]) if self.sizes else None
             sized = captures.run(steps) if captures else []
             for step in [step for step in sized if step.is_checked][:_MOST_SIZES_ASKED]:
-                self._watch_questions(step.sample)
+                self.watch_questions(step.sample)
             self._answer_questions(samples[0])
             self._note(traces[0], samples[0], materialised)
             self._experiment(traces[0], samples)
@@ -279,13 +279,18 @@ class _Export:
         names = self.state.first.picture.names_attribute
         return any(map(names, ("ndarray", "is_tensor", "type(x)"))) or names("isinstance") and names("Tensor") or names("hasattr") and names("numpy")
 
-    def _watch_questions(self, sample):
+    def watch_questions(self, sample):
         """What the program asks about its caller's objects in a call."""
         watch = object_questions.Watch(self.program.target, self.questions)
         try:
             self.eager(sample, mode=watch, arrange=watch.arrange)
         except Exception:  # its own: told elsewhere
             pass
+
+    def assumptions(self):
+        """What is known by now of what a call of the bundle has to be like."""
+        asks = self.asks_for_layout, self.asks_in_own_code, self.asks_for_facts, self.copies_matter
+        return *self.questions.kinds(), *asks, frozenset(self.demands), frozenset(self.written_inputs), frozenset(self.moved)
 
     def _answer_questions(self, sample):
         """What the program asks is so at each call: lazyrt.load's programs see to it."""

@@ -43,6 +43,10 @@ class Answers:
     def __init__(self):
         self.distinct, self.copied, self.held, self.modes, self.of_autograd = set(), set(), {}, {}, False
 
+    def kinds(self):
+        """What it is that was asked, wherever."""
+        return frozenset(self.distinct), frozenset(self.copied), frozenset(self.held.values()), frozenset(self.modes), self.of_autograd
+
 
 class Watch(TorchFunctionMode):
     """While active, notes in `answers` what the user's functions ask in this thread. arrange() tells it the given objects."""

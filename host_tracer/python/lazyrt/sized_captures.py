@@ -68,9 +68,14 @@ class SizedCaptures:
 
     def more(self, point, is_compared):
         """A trace at sizes that nobody asked for before."""
-        before = len(self.remembered)
+        before, assumed = len(self.remembered), self.job.assumptions()
         step = SizedStep(*self._capture_at(point), is_compared)
         self._check_remembered(self.remembered[before:])
+        if is_compared:
+            self.job.watch_questions(step.sample)
+        if self.job.assumptions() != assumed:  # which the bundle's interface says by now
+            raise ExportError(f"at {self.sizes.text(point)} the program asks for what it asks for nowhere else (which tensor it is given, how that lies in memory, whether "
+                              "gradients are recorded), writes into its input or draws random numbers: give a sample of these sizes, too", "unsupported")
         if is_compared:
             self.job.keep_reference(step)
         return step.trace
