@@ -605,7 +605,8 @@ class _Export:
             trace.add_finding("error", "gradient-mode", "the program gives other results where gradients are recorded than under torch.no_grad(), "
                               "and the bundle gives the latter", "decide by an argument, not by torch.is_grad_enabled()")
         for (file, line), name in self.questions.held.items():
-            trace.add_finding("error", "changing-attribute", f"the program asks whether '{name}' is the very object that it holds or has seen before, and a bundle does "
+            which = f"'{name}'" if name else "what it is given"
+            trace.add_finding("error", "changing-attribute", f"the program asks whether {which} is the very object that it holds or has seen before, and a bundle does "
                               "not know its caller's objects", "compare values, or decide by an argument", file, line)
         if not self.questions.held and matters(experiments.objects_matter):
             trace.add_finding("error", "changing-attribute", "the program gives something else where it is given the same tensor object again (it "

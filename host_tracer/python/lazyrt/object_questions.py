@@ -37,7 +37,7 @@ _THING = object()  # no object that a caller gives
 
 class Answers:
     """What was asked: `distinct`, names of inputs that were compared with one another; `copied`, of those whose copy may be the input itself;
-    `held`: {(file, line): name of an argument that was compared with what the program has}; `modes`: {"gradients" or
+    `held`: {(file, line): name of an argument that was compared with what the program has, None where it is not known}; `modes`: {"gradients" or
     "inference": (file, line)}; `of_autograd`: tensors were asked what autograd knows of them."""
 
     def __init__(self):
@@ -147,7 +147,11 @@ class Watch(TorchFunctionMode):
             (self._answers.distinct if names[0] != names[1] else self._answers.copied).update(names)
             return
         given = next((value for value, name in zip(values, names) if name is not None), None)
-        if given is not None and all(self._may_be(value, given) for value, name in zip(values, names) if name is None):
+        others = [value for value, name in zip(values, names) if name is None]
+        if given is None:  # what is not known may be what was given, beside a tensor that the program holds
+            given = next((value for value in others if isinstance(value, (_Tensor, numpy.ndarray)) and id(value) not in self._made), None)
+            others = [value for value in others if value is _UNKNOWN]
+        if given is not None and others and all(self._may_be(value, given) for value in others):
             self._answers.held.setdefault(_place(frame), self._name_of(given))
 
     def _may_be(self, value, given):
