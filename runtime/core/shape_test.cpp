@@ -43,12 +43,12 @@ TEST(Shape, AnEmptyShapeHidesNoOverflow) {
 
 TEST(Shape, ProductsOfAllBits) {
   uint64_t product = 0;
-  EXPECT_FALSE(product_overflows(UINT32_MAX, UINT64_C(1) << 32, &product));
+  EXPECT_FALSE(product_overflows(uint64_t{UINT32_MAX}, UINT64_C(1) << 32, &product));
   EXPECT_EQ(product, uint64_t{UINT32_MAX} << 32);
-  EXPECT_FALSE(product_overflows(UINT64_MAX, 1, &product));
+  EXPECT_FALSE(product_overflows(UINT64_MAX, UINT64_C(1), &product));
   EXPECT_EQ(product, UINT64_MAX);
   EXPECT_TRUE(product_overflows(UINT64_C(1) << 32, UINT64_C(1) << 32, &product));
-  EXPECT_TRUE(product_overflows(UINT64_MAX, 2, &product));
+  EXPECT_TRUE(product_overflows(UINT64_MAX, UINT64_C(2), &product));
   EXPECT_TRUE(product_overflows((UINT64_C(1) << 32) + 1, UINT32_MAX + UINT64_C(2), &product));
 }
 

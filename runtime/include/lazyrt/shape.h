@@ -12,13 +12,21 @@ namespace lazyrt {
 constexpr int kMaxRank = 8;
 
 /// *product = a * b; true where 64 bits do not hold it. In line only on machines of 64 bits: others
-/// take 100 bytes of code for it.
+/// take 100 bytes of code for it. REQUIRES: neither is negative.
 #if UINTPTR_MAX > UINT32_MAX
-constexpr bool product_overflows(uint64_t a, uint64_t b, uint64_t* product) {
+template <class T>
+constexpr bool product_overflows(T a, T b, T* product) {
   return __builtin_mul_overflow(a, b, product);
 }
 #else
 bool product_overflows(uint64_t a, uint64_t b, uint64_t* product);
+inline bool product_overflows(int64_t a, int64_t b, int64_t* product) {
+  uint64_t whole = 0;
+  const bool overflows =
+      product_overflows(static_cast<uint64_t>(a), static_cast<uint64_t>(b), &whole);
+  *product = static_cast<int64_t>(whole);
+  return overflows || whole > INT64_MAX;
+}
 #endif
 
 /// Extents of a tensor, outermost first. Rank 0 is a scalar. Never allocates.
@@ -54,16 +62,15 @@ class Shape {
   }
   /// Number of elements; false when an extent is negative or the count overflows int64.
   bool checked_numel(int64_t* out) const {
-    uint64_t n = 1;
+    int64_t n = 1;
     bool zero = false;
     for (int i = 0; i < rank_; ++i) {
       if (dims_[i] < 0) return false;
       zero = zero || dims_[i] == 0;
       const int64_t d = dims_[i] == 0 ? 1 : dims_[i];
-      if (product_overflows(n, static_cast<uint64_t>(d), &n)) return false;
+      if (product_overflows(n, d, &n)) return false;
     }
-    if (n > INT64_MAX) return false;
-    *out = zero ? 0 : static_cast<int64_t>(n);
+    *out = zero ? 0 : n;
     return true;
   }
 
