@@ -150,8 +150,8 @@ class Watch(TorchFunctionMode):
         others = [value for value, name in zip(values, names) if name is None]
         if given is None:  # what is not known may be what was given, beside a tensor that the program holds
             given = next((value for value in others if isinstance(value, (_Tensor, numpy.ndarray)) and id(value) not in self._made), None)
-            others = [value for value in others if value is _UNKNOWN]
-        if given is not None and others and all(self._may_be(value, given) for value in others):
+            others = [value for value in others if value is _UNKNOWN] or [None]
+        if given is not None and all(self._may_be(value, given) for value in others):
             self._answers.held.setdefault(_place(frame), self._name_of(given))
 
     def _may_be(self, value, given):
