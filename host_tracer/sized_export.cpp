@@ -331,12 +331,14 @@ class SizedPrograms {
   };
 
   /// Programs of ranges that are told apart by where they differ from that of all sizes, `dynamic`,
-  /// if there is one, then by what graphs are made of, then also by what stands at the places where
-  /// they fail. `whole`: why there is no program of all sizes.
+  /// if there is one and the check suspects it, then by what graphs are made of, then also by what
+  /// stands at the places where they fail. `whole`: why there is no program of all sizes.
   Outcome<SizedExport> make_parts(const Failure& whole, const DynamicGraph* dynamic,
                                   ExportReport* report) {
     Parts parts = {{}, whole, {}, false};
-    if (dynamic != nullptr)
+    const bool is_suspected = std::any_of(given_.begin(), given_.end(),
+                                          [](const Trace& trace) { return trace.suspected; });
+    if (dynamic != nullptr && is_suspected)
       LAZYRT_TRY(
           try_parts([&](const auto& point) { return path_beside(*dynamic, point); }, &parts));
     std::set<std::string> places;

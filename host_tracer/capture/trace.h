@@ -181,6 +181,7 @@ struct Trace {
   DType default_real = DType::kFloat32;  ///< of Python's floats beside whole tensors
   bool takes_gradients = false;          ///< the program runs with autograd on, in eager too
   ShapeStats shapes;
+  bool suspected = false;          ///< at its sizes the check took the program for another one
   std::vector<std::string> notes;  ///< what was assumed or dropped, for the report
   std::string producer;            ///< e.g. "torch.export 2.13.0"
   /// The program, for the check after export; null: the trace stands for it.

@@ -112,6 +112,7 @@ class CheckedExporter {
     for (const SizePoint& point : points) {
       auto trace = options_.dynamic->capture_at(point, true);
       if (!trace.ok()) return trace.failure();
+      trace->suspected = true;
       some.push_back(std::move(*trace));
     }
     DifferentialOptions options = check_;
@@ -127,20 +128,27 @@ class CheckedExporter {
   Outcome<bool> capture_new_paths() {
     const std::vector<SizePoint> points = std::move(new_paths_);
     new_paths_.clear();
-    const std::vector<SizePoint> captured = compared_points();
     bool any = false;
     for (const SizePoint& point : points) {
       if (++captured_paths_ > kMostNewPaths) break;
-      if (contains(captured, point)) {  // as a suspicion that came to nothing
-        any = true;
-        continue;
-      }
+      any = true;
+      if (suspect(point)) continue;  // it is among the traces
       auto trace = options_.dynamic->capture_at(point, true);
       if (!trace.ok()) return trace.failure();
+      trace->suspected = true;
       traces_.push_back(std::move(*trace));
-      any = true;
     }
     return any;
+  }
+
+  /// Notes it in the trace at this point; whether there is one that is compared.
+  bool suspect(const SizePoint& point) {
+    for (Trace& trace : traces_) {
+      if (!trace.eager || point_of(options_.dynamic->shapes, trace) != point) continue;
+      trace.suspected = true;
+      return true;
+    }
+    return false;
   }
 
   Failure keep_parting(const SizePoint& point) const {
