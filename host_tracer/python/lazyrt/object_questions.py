@@ -12,7 +12,6 @@ import sys
 import types
 import weakref
 
-
 import numpy
 import torch
 from torch.overrides import TorchFunctionMode
@@ -78,7 +77,7 @@ class Watch(TorchFunctionMode):
 
         def hashed(tensor):
             frame = sys._getframe(1)
-            if not is_file_of_library(frame.f_code.co_filename):
+            if self._name_of(tensor) and not is_file_of_library(frame.f_code.co_filename):
                 self._compare(frame, [tensor, _UNKNOWN])
             return hash_of(tensor)
 
@@ -107,7 +106,9 @@ class Watch(TorchFunctionMode):
         if function in _OF_GRADIENTS:
             self._answers.modes.setdefault(_OF_GRADIENTS[function], _place(frame))
         elif function in _OF_IDENTITY:
-            self._compare(frame, [*(_value_of(each, frame) for each in _arguments_at(frame.f_code, frame.f_lasti)), _UNKNOWN][:2])
+            values = [_value_of(each, frame) for each in _arguments_at(frame.f_code, frame.f_lasti)]
+            if any(map(self._name_of, values)):
+                self._compare(frame, [*values, _UNKNOWN][:2])
 
     def _begin(self, frame, event, value):
         code = frame.f_code
@@ -137,8 +138,11 @@ class Watch(TorchFunctionMode):
             self._look_up(frame, *values)
 
     def _look_up(self, frame, value, container):
-        if container is _UNKNOWN or isinstance(container, _CONTAINERS) and (not isinstance(value, _Tensor) or _holds_tensors(container)):
+        name = self._name_of(value)
+        if name and (container is _UNKNOWN or isinstance(container, _CONTAINERS) and (not isinstance(value, _Tensor) or _holds_tensors(container))):
             self._compare(frame, [value, _UNKNOWN])
+        elif value is _UNKNOWN and isinstance(container, _CONTAINERS) and _holds_tensors(container):
+            self._answers.held.setdefault(_place(frame), None)
 
     def _compare(self, frame, values):
         """Asked whether these two are one object."""
