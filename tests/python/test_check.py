@@ -199,9 +199,9 @@ def test_eager_is_asked_for_nothing_twice(bundle, monkeypatch):
     monkeypatch.setattr(job, "eager_calls", 0, raising=False)
     monkeypatch.setattr(job, "call_eagerly", counted)
     lazyrt.export(torch.sin, (torch.randn(4),), bundle, check="sample")
-    # as it is, with gaps between the elements of its input, with gradients wanted and recorded; the sample three times in a row; for the tripwire
+    # as it is, with gaps between the elements of its input, with columns before rows, with gradients wanted and recorded, for its questions; the sample three times in a row; for the tripwire
     # two rounds of two, one on the sample again, two altered ones twice and then in a round, and the sample once more
-    assert job.eager_calls == 4 + 3 + 4 + 1 + 2 * 2 + 2 + 1
+    assert job.eager_calls == 6 + 3 + 4 + 1 + 2 * 2 + 2 + 1
 
 
 def test_an_interrupt_ends_the_check(bundle):

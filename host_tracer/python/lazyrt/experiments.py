@@ -11,7 +11,7 @@ import numpy
 import torch
 
 from lazyrt import layouts
-from lazyrt.call_logs import Seen
+from lazyrt.call_logs import CallLog, Seen
 
 
 class Unstable(Exception):
@@ -128,8 +128,8 @@ def objects_matter(job, sample):
 def _second_call(job, sample, again):
     """What a second call does, with the error that it raises for a result. None where the first one raises."""
     first, second = _objects(sample), _objects(sample)
-    buffers, before, log = job.fresh_buffers(), job.call_log(), job.call_log()
-    log.made = before.made  # what the first call got and made is no constant of the second one
+    buffers, before, log = job.fresh_buffers(), job.call_log(), CallLog()
+    log.made = before.made  # what the first call got and made is no constant of the second one, and an input that is kept by a name is an input
     log.takes([torch.as_tensor(each) for each in (*first, *second)])
     try:
         _call(job, sample, first, buffers, before)
