@@ -13,6 +13,7 @@
 #include "host_tracer/dynamic_dims.h"
 #include "host_tracer/passes/passes.h"
 #include "host_tracer/sized_traces.h"
+#include "host_tracer/support/spent_time.h"
 
 namespace lazyrt {
 namespace {
@@ -161,11 +162,10 @@ class SizedGraphs {
     constexpr size_t kMost = 40;
     constexpr double kSeconds = 4;
     constexpr size_t kMostKept = size_t{1} << 29;
-    const auto begin = std::chrono::steady_clock::now();
+    const SpentTime spent;
     size_t bytes = 0;
     for (const SizePoint& point : more_points(sizes_.shapes.symbols, kMost, 1)) {
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-      if (spent.count() > kSeconds || bytes > kMostKept) break;
+      if (spent.seconds() > kSeconds || bytes > kMostKept) break;
       if (contains(points_, point)) continue;
       LAZYRT_TRY(capture(point));
       bytes += constant_bytes(imported_.front()) + constant_bytes(graphs_.front());

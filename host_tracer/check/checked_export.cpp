@@ -1,11 +1,11 @@
 #include "host_tracer/check/checked_export.h"
 
-#include <chrono>
 #include <iterator>
 #include <utility>
 
 #include "host_tracer/check/size_sweep.h"
 #include "host_tracer/dynamic_dims.h"
+#include "host_tracer/support/spent_time.h"
 
 namespace lazyrt {
 namespace {
@@ -63,14 +63,13 @@ class CheckedExporter {
 
   /// Points at which the bundle is wrong, which are among the traces now.
   Outcome<std::vector<SizePoint>> sweep(CheckedExport* made) {
-    const auto begin = std::chrono::steady_clock::now();
+    const SpentTime spent;
     std::vector<SizePoint> tried = compared_points();
     new_paths_.clear();
     CheckReport& report = made->checked;
     for (size_t suspected = 0; suspected < kMostFalse;) {
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
       auto found = sweep_sizes(*made->bundle, traces_[0], *options_.dynamic, tried,
-                               sweep_options(check_.sweep_seconds - spent.count()));
+                               sweep_options(check_.sweep_seconds - spent.seconds()));
       if (!found.ok()) return found.failure();
       report.sizes += found->alike.size();
       new_paths_.insert(new_paths_.end(), found->new_paths.begin(), found->new_paths.end());

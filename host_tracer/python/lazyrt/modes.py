@@ -4,7 +4,6 @@ Calls without a lazy operand run as they are, on the CPU; a CPU tensor that lazy
 moves lazy tensors to the CPU leaves them where they are; their numbers become carriers."""
 
 import functools
-import os
 import sys
 
 import torch

@@ -94,6 +94,9 @@ class Watch(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
+        frame = sys._getframe(1)
+        if func is _Tensor.is_set_to and not is_file_of_library(frame.f_code.co_filename):
+            self._compare(frame, [*args, *(kwargs or {}).values()])
         given = {id(each) for each in (*args, *(kwargs or {}).values())}
         self._made.update(id(each) for each in (result if isinstance(result, (tuple, list)) else (result,)) if isinstance(each, _Tensor) and id(each) not in given)
         return result
