@@ -22,6 +22,7 @@ _MOST_FRAMES = 4  # between a call and the layer that makes it
 _SAYS_NOTHING = {"contiguous", "clone", "detach", "detach_", "requires_grad_", "is_contiguous", "stride", "storage_offset", "data_ptr", "size", "dim", "numel",
                  "ndimension", "element_size", "untyped_storage", "storage", "is_floating_point", "__get__", "__len__", "is_set_to", "__repr__", "__format__", "retain_grad",
                  "dim_order", "is_inference", "is_complex", "_set_grad_enabled", "set_grad_enabled", "is_grad_enabled"}
+_VIEWS = {"T", "mT", "H", "mH"}  # attributes
 _GRADIENTS = {"grad", "backward"}  # torch keeps their graphs where gradients are recorded
 _LEAVES = {"item", "__float__", "__int__", "__index__", "tolist", "aten._local_scalar_dense.default"}
 _ONE_NAME = {"view": "reshape", "view_as": "reshape", "reshape_as": "reshape", "flatten": "reshape"}
@@ -128,6 +129,7 @@ class CallLog(TorchFunctionMode):
     whose results are no constants of this one. `numbers`: HeldNumbers."""
 
     _most_elements = 1024  # of a constant that is told apart by what it holds
+    _tells_layers = False
 
     def __init__(self, registered=dict, made=None, numbers=None):
         super().__init__()
@@ -143,7 +145,7 @@ class CallLog(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         self._ask_for_names()
-        name = getattr(func, "__name__", "")
+        name = name_of(func)
         if self.says_nothing(name):
             return self._passed_on(args, func(*args, **kwargs))
         given = () if name in _GRADIENTS else tuple(map(self._form, (*args, *kwargs.values())))
@@ -154,7 +156,7 @@ class CallLog(TorchFunctionMode):
             raise
         result = self._held(name, result)
         self._add(args[:1] if name == "__setitem__" else result, (args, kwargs))
-        if not _is_of_layers(sys._getframe(1)):
+        if self._tells_layers or not _is_of_layers(sys._getframe(1)):
             self.calls.append((_ONE_NAME.get(name, name), tuple(kwargs), given, self._form(result)))
         return result
 
@@ -217,6 +219,7 @@ class DeepCallLog(CallLog):
     """Also what TorchScript does, operator by operator. What calls make without the inputs is a constant as well: the bundle has it for one."""
 
     _most_elements = 1 << 16
+    _tells_layers = True
 
     def __enter__(self):
         self._scripts = scripts.Calls(self._scripted)
@@ -248,6 +251,13 @@ class DeepCallLog(CallLog):
             self.made.give(_tensors_in(result))
         self.calls.append((str(func), tuple(kwargs), given, self._form(result)))
         return result
+
+
+def name_of(func):
+    """Of a torch function; of the getter of an attribute that gives a view, the attribute's."""
+    name = getattr(func, "__name__", "")
+    attribute = getattr(getattr(func, "__self__", None), "__name__", "") if name == "__get__" else ""
+    return attribute if attribute in _VIEWS else name
 
 
 def _tensors_in(values):
