@@ -956,3 +956,40 @@ def keyframe_of_three():
             return x - self.key
 
     return Motion()
+
+
+# ------------------------------------------------------------------ found beside the list
+
+
+@people("missing sensors: weights are masked for one product, and put back", lambda: [(r(3),)], lambda: [[(torch.tensor([1.0, float("nan"), 2.0]),), (torch.ones(3),)]],
+        expect=("right",))
+def masked_weights():
+    class Masked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("w", torch.ones(3))
+
+        def forward(self, x):
+            kept = self.w.data
+            self.w.data = torch.where(torch.isnan(x), 0.0, self.w)
+            y = torch.nan_to_num(x) * self.w
+            self.w.data = kept
+            return y + self.w
+
+    return Masked()
+
+
+@people("hashing by random planes that a seed fixes", lambda: [(r(3),)], lambda: [[(r(3),), (r(3, seed=2),), (r(3),)]], expect=("right",))
+def random_planes():
+    def hashed(x):
+        planes = torch.randn(3, 4, generator=torch.Generator().manual_seed(7))
+        torch.manual_seed(1)
+        return x @ planes + torch.rand(4) + torch.rand_like(x).sum()
+
+    return hashed
+
+
+@people("noise of a generator that goes on from call to call", lambda: [(r(3),)], lambda: [[(r(3),), (r(3),)]], expect=("failed",))
+def noise_that_goes_on():
+    generator = torch.Generator().manual_seed(0)
+    return lambda x: x + torch.rand(3, generator=generator)

@@ -678,6 +678,8 @@ _UNCLEAR = {"on an invalid python storage": "the program asks for what lies in t
             "not 'LazyArray'": "the program reads the memory of an array of NumPy (memoryview, bytes, frombuffer), which a captured one does not have: use the array's own "
                                "values, or np.array(x) where these may be fixed by guards",
             "does not implement Python buffer protocol": "the program reads the memory of an array of NumPy (frombuffer), which a captured one does not have: use torch.from_numpy",
+            "mutating a non-functional tensor": "the program writes values that are computed into a tensor made on the CPU, in a way that the capture does not see (z.real = x of a "
+                                                "complex tensor, an extension): make another tensor, torch.complex(a, b)",
             "aten::set": "the program makes a tensor of the memory of another one (storage, untyped_storage, set_), which it does not have while it is captured: use the "
                          "tensor's own values"}
 
