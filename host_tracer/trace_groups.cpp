@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <set>
 
 namespace lazyrt {
 namespace {
@@ -178,17 +179,10 @@ Outcome<TraceState> take_state(Trace& trace, const TraceValue& like) {
   return TraceState{leaf, leaf};
 }
 
-}  // namespace
-
-namespace {
-
-/// A trace that took a state for a constant is no trace of the program any more.
-Outcome<Done> check_asked(const Trace& trace, const std::vector<TraceValue>& states) {
+/// A trace that took for a constant what another one writes is no trace of the program any more.
+Outcome<Done> check_asked(const Trace& trace, const std::set<std::string>& written) {
   for (const AskedConstant& asked : trace.asked) {
-    const bool is_state = std::any_of(states.begin(), states.end(), [&](const TraceValue& state) {
-      return state.name == asked.name;
-    });
-    if (!is_state) continue;
+    if (written.count(asked.name) == 0) continue;
     return Failure{Error::kUnsupported,
                    "the program decides by what '" + asked.name + "' holds" + at(asked.source) +
                        " in a sample, or at a size, in which it does not write it, and writes it "
@@ -201,15 +195,18 @@ Outcome<Done> check_asked(const Trace& trace, const std::vector<TraceValue>& sta
 
 Outcome<Done> share_states(std::vector<Trace>& traces) {
   std::vector<TraceValue> all;
+  std::set<std::string> written;
   for (const Trace& trace : traces) {
+    written.insert(trace.only_set.begin(), trace.only_set.end());
     for (const TraceState& state : trace.states) {
       const TraceValue& v = value_of(trace, state.leaf);
+      written.insert(v.name);
       const auto same = [&](const TraceValue& other) { return other.name == v.name; };
       if (std::none_of(all.begin(), all.end(), same)) all.push_back(v);
     }
   }
   for (Trace& trace : traces) {
-    LAZYRT_TRY(check_asked(trace, all));
+    LAZYRT_TRY(check_asked(trace, written));
     std::vector<TraceState> states;
     for (const TraceValue& like : all) {
       auto state = take_state(trace, like);

@@ -94,7 +94,7 @@ TEST(Syncs, ConstantsNeedNoGuard) {
 TEST(Syncs, WhatIsKeptIsGuardedWhereOtherCallsWriteIt) {
   const at::Tensor level = at::ones({});
   const CaptureProgram program = [&](const Tensors& x) {
-    return (lift(level) < 0.5).item<bool>() ? Tensors{x[0]} : Tensors{x[0] * 2};
+    return (lazyrt::lift(level) < 0.5).item<bool>() ? Tensors{x[0]} : Tensors{x[0] * 2};
   };
   for (auto kept : {&CaptureRequest::buffers, &CaptureRequest::parameters}) {
     CaptureRequest request = request_for({at::ones({3})});

@@ -184,7 +184,8 @@ struct Trace {
   std::vector<TraceGuard> guards;            ///< in order of the trace
   std::vector<TraceState> states;
   std::vector<TraceSync> syncs;
-  std::vector<AskedConstant> asked;  ///< each once
+  std::vector<AskedConstant> asked;   ///< each once
+  std::vector<std::string> only_set;  ///< what the program sets, and the trace has no state for
   std::vector<Finding> findings;
   DType default_real = DType::kFloat32;  ///< of Python's floats beside whole tensors
   bool takes_gradients = false;          ///< the program runs with autograd on, in eager too

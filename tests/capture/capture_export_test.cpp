@@ -113,11 +113,11 @@ TEST(CaptureSamples, ABufferThatOneAsksAndAnotherWritesIsRefused) {
     request.buffers = {{"level", level}};
     return capture_checked(request, [&](const std::vector<at::Tensor>& x) {
       if (x[1].item<bool>()) {
-        lift(level).copy_(x[0].abs().mean());
+        lazyrt::lift(level).copy_(x[0].abs().mean());
         return std::vector<at::Tensor>{x[0]};
       }
-      const bool low = (lift(level) < 0.5).item<bool>();
-      return std::vector<at::Tensor>{low ? x[0] : x[0] / lift(level)};
+      const bool low = (lazyrt::lift(level) < 0.5).item<bool>();
+      return std::vector<at::Tensor>{low ? x[0] : x[0] / lazyrt::lift(level)};
     });
   };
   const auto writes = trace_of(true), asks = trace_of(false);

@@ -52,6 +52,7 @@ class ScriptInterpreter {
   /// Numbers among the attributes that change from run to run and were not kept: what was captured
   /// is of no use.
   const std::vector<std::string>& changing_numbers() const { return state_.changing_numbers(); }
+  const ScriptState& state() const { return state_; }
 
   /// See ScriptState.
   std::string layout() const { return state_.layout(); }

@@ -5,6 +5,7 @@
 #include <ATen/core/jit_type.h>
 
 #include <algorithm>
+#include <bit>
 #include <sstream>
 #include <unordered_set>
 
@@ -103,6 +104,9 @@ bool same_value(const IValue& a, const IValue& b) {
   }
   if (a.isNone() || b.isNone()) return a.isNone() && b.isNone();
   if (a.isObject() || b.isObject()) return a.isObject() && b.isObject() && a.is(b);
+  if (a.isDouble() && b.isDouble()) {  // zeros have signs, and NaN is the same as NaN
+    return std::bit_cast<uint64_t>(a.toDouble()) == std::bit_cast<uint64_t>(b.toDouble());
+  }
   return a.equals(b).toBool();
 }
 
@@ -407,14 +411,25 @@ void ScriptState::collect_writes(const Slot& slot, Writes& writes) {
     return;
   }
   if (tensor_pairs(slot.before, slot.value, writes)) return;
-  // Written before it is ever read: nothing of an earlier run is seen.
-  if (!slot.read_first) return;
+  if (!slot.read_first) {  // nothing of an earlier run is seen here
+    only_set_.push_back(slot.name);
+    return;
+  }
   if (number) changing_numbers_.push_back(slot.name);
   const bool tensors = slot.value.isTensor() && slot.before.isTensor();
   TORCH_CHECK(number, "forward changes the attribute '", slot.name, "' from run to run, and it is ",
               tensors ? "a tensor whose shape changes" : "neither a tensor nor a number",
               "; keep it in a registered buffer of fixed shape, return it and pass it back in, or "
               "export it from Python: lazyrt.export(torch.jit.load(path), ...)");
+}
+
+std::vector<std::string> ScriptState::read_constants() const {
+  std::vector<std::string> names;
+  for (const auto& [key, slot] : slots_) {
+    const bool is_kept = slot.before.isTensor() || module_.kept_numbers().count(slot.name) > 0;
+    if (slot.read_first && !is_kept) names.push_back(slot.name);
+  }
+  return names;
 }
 
 /// Each attribute is a state of its own: what is written into one tensor shows in no other.

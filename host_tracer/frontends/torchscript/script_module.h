@@ -88,6 +88,11 @@ class ScriptState {
   /// After an error of write_back() or not: numbers that change from run to run and are not kept
   /// yet.
   const std::vector<std::string>& changing_numbers() const { return changing_numbers_; }
+  /// Attributes that are no tensors and that the run has read as they are in the file.
+  std::vector<std::string> read_constants() const;
+  /// After write_back(): attributes that the run has set, without reading them, to what is no state
+  /// of the trace.
+  const std::vector<std::string>& only_set() const { return only_set_; }
 
  private:
   using Key = std::pair<const c10::ivalue::Object*, size_t>;
@@ -111,6 +116,7 @@ class ScriptState {
   MappedContainers before_, now_;  ///< lists and dicts that several attributes hold are one
   std::map<Key, Slot> slots_;
   std::vector<std::string> changing_numbers_;
+  std::vector<std::string> only_set_;
 };
 
 /// `value` with `place` on all tensors in it; lists and dicts are new ones, one for each that is

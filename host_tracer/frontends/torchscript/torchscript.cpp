@@ -88,6 +88,8 @@ class TorchScriptCapture {
     }
     if (!trace.ok()) return trace;
     if (copies_.matter()) refuse_changing_copies(*trace);
+    for (const std::string& name : read_constants_) trace->asked.push_back({name, {}});
+    trace->only_set = only_set_;
     outputs_.put_back(*trace);
     refuse_guards_on_numbers(*trace);
     refuse_written_constants(*trace);
@@ -147,6 +149,8 @@ class TorchScriptCapture {
   /// What the last run has asked and written.
   void note_run(const ScriptInterpreter& interpreter, const std::vector<at::Tensor>& inputs) {
     questions_ = interpreter.questions();
+    read_constants_ = interpreter.state().read_constants();
+    only_set_ = interpreter.state().only_set();
     written_constants_ = interpreter.written_constants();
     written_inputs_.clear();
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -260,7 +264,8 @@ class TorchScriptCapture {
   ScriptQuestions questions_;
   std::vector<Source> written_constants_;
   std::vector<std::string> written_inputs_;
-  std::vector<std::string> changing_;  ///< numbers: see ScriptInterpreter::changing_numbers()
+  std::vector<std::string> read_constants_, only_set_;  ///< see ScriptState; of the last run
+  std::vector<std::string> changing_;                   ///< numbers: see ScriptInterpreter::changing_numbers()
   ScriptInterpreter* running_ = nullptr;
 };
 

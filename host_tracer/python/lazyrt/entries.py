@@ -47,7 +47,7 @@ def plain_token(value):
     """What tells a number or text from others."""
     kind = type(value)
     if isinstance(value, float):
-        return (kind.__name__, struct.pack("d", float.__add__(value, 0.0)))
+        return (kind.__name__, struct.pack("d", float.__mul__(value, 1.0)))
     if kind in (bool, int, str, bytes):
         return (kind.__name__, value)
     base = next(base for base in (*NUMBERS, *TEXTS) if isinstance(value, base))

@@ -346,7 +346,8 @@ class CaptureMode(TorchFunctionMode):
         tensor, value = args
         if id(tensor) not in self._kept:
             return func(*args, **kwargs)
-        if value is tensor or is_lazy(value) and _tracer.memory_of(value) == _tracer.memory_of(tensor) and id(value) in self._data_of:
+        is_own = id(value) in self._data_of and self._data_of[id(value)][1] is tensor
+        if value is tensor or is_own and _tracer.memory_of(value) == _tracer.memory_of(tensor):
             return None
         if not is_lazy(value):
             self._remember(value)

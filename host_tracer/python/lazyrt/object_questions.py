@@ -37,8 +37,8 @@ _THING = object()  # no object that a caller gives
 class Answers:
     """What was asked: `distinct`, names of inputs that were compared with one another; `copied`, of those whose copy may be the input itself;
     `held`: {(file, line): name of an argument that was compared with what the program has, None where it is not known}; `modes`: {"gradients" or
-    "inference": (file, line)}; `of_autograd`: tensors were asked what autograd knows of them; `types`: {(file, line)} of type(x) of an array of NumPy that is no
-    attribute."""
+    "inference": (file, line)}; `of_autograd`: tensors were asked what autograd knows of them; `types`: {(file, line)} of type(x) of what may be an
+    array of NumPy."""
 
     def __init__(self):
         self.distinct, self.copied, self.held, self.modes, self.of_autograd, self.types = set(), set(), {}, {}, False, {}
@@ -140,7 +140,7 @@ class Watch(TorchFunctionMode):
             self._compare(frame, values)
         elif kind == "in":
             self._look_up(frame, *values)
-        elif kind == "type" and operands[0][0] != "attribute" and isinstance(values[0], numpy.ndarray):
+        elif kind == "type" and (values[0] is _UNKNOWN or isinstance(values[0], numpy.ndarray)):
             self._answers.types.setdefault(_place(frame), None)
 
     def _look_up(self, frame, value, container):

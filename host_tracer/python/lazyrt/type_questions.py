@@ -9,9 +9,6 @@ import types
 from lazyrt.code_names import is_file_of_library
 from lazyrt.handed import calls_shown_to
 
-_NAMES = {"__name__", "__qualname__", "__module__"}
-
-
 @contextlib.contextmanager
 def codes_run():
     """The code of the user's functions that this thread calls; of none where somebody else watches it."""
@@ -66,5 +63,4 @@ def _is_question(name, around):
     if call.func is not name:  # isinstance(x, type), map(type, x)
         return not (isinstance(call.func, ast.Name) and call.func.id in ("isinstance", "issubclass"))
     of_self = len(call.args) == 1 and isinstance(call.args[0], ast.Name) and call.args[0].id in ("self", "cls")
-    outer = around[-2] if len(around) > 1 else None
-    return len(call.args) == 1 and not of_self and not (isinstance(outer, ast.Attribute) and outer.attr in _NAMES)
+    return len(call.args) == 1 and not of_self
