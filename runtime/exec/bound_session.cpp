@@ -113,7 +113,7 @@ Fault BoundSession::make_variants(const ProgramState& program) {
                                      alignof(SessionVariant));
   if (memory == nullptr) return no_memory_for_session();
   variants_ = static_cast<SessionVariant*>(memory);
-  for (; variant_count_ < count; ++variant_count_) new (variants_ + variant_count_) SessionVariant;
+  for (; variant_count_ < count; ++variant_count_) new (variants_ + variant_count_) SessionVariant();
   for (size_t v = 0; v < count; ++v) {
     const Fault status = variants_[v].make_plan(program, in_file_[v], variant_in(program, v),
                                                 variant_in(base_.program, v), base_.options,
