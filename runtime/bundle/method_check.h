@@ -116,6 +116,9 @@ Fault check_reserved(const MethodCheck& check);   // reserved_rules.cpp
 /// kUnsupported names the first part that this runtime cannot run.
 Fault check_supported(const MethodCheck& check);  // reserved_rules.cpp
 
+/// All of them; of a method that is derived those that make what is not there yet.
+Fault check_rules(MethodCheck* check);  // verifier.cpp
+
 /// Element count × element size without overflow, and no more than a file may say.
 bool checked_bytes(const TensorSpec& spec, uint64_t* bytes);  // value_rules.cpp
 

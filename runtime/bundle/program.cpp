@@ -20,7 +20,7 @@ Fault make_state(const AllocatorHooks& hooks, ProgramState** state) {
                                   : Allocator{hooks.context, hooks.allocate, hooks.release};
   void* memory = allocator.allocate(allocator.context, sizeof(ProgramState), alignof(ProgramState));
   if (memory == nullptr) return Fault(Error::kOutOfMemory, "no memory for a program");
-  *state = new (memory) ProgramState;
+  *state = new (memory) ProgramState();
   (*state)->allocator = allocator;
   return {};
 }
