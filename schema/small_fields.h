@@ -61,6 +61,7 @@ LAZYRT_NUMBER(double)
   }
 #define LAZYRT_TABLES(table) LAZYRT_POINTER(Vector<Offset<lazyrt::fb::table>>)
 LAZYRT_POINTER(String)
+LAZYRT_POINTER(Vector<Offset<Table>>)
 LAZYRT_POINTER(Vector<int32_t>)
 LAZYRT_POINTER(Vector<int64_t>)
 LAZYRT_POINTER(Vector<const lazyrt::fb::Patch*>)

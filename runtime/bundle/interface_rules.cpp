@@ -8,7 +8,7 @@ namespace {
 using Names = Array<const flatbuffers::String*>;
 
 Fault bind_input(MethodCheck* c, uint32_t i) {
-  const fb::Binding& binding = *c->method.inputs()->Get(i);
+  const fb::Binding& binding = input_at(c->method, i);
   if (!c->is_value(binding.value())) {
     return bad_bundle("input '%.60s': there is no value %d", text_of(binding.name()),
                       binding.value());
@@ -41,7 +41,7 @@ Fault bind_inputs(MethodCheck* c, Names* names) {
   const size_t count = count_of(c->method.inputs());
   if (!names->make(count, c->memory)) return no_memory_to_check();
   for (uint32_t i = 0; i < count; ++i) {
-    (*names)[i] = c->method.inputs()->Get(i)->name();
+    (*names)[i] = input_at(c->method, i).name();
     LAZYRT_RETURN_IF_ERROR(bind_input(c, i));
   }
   LAZYRT_RETURN_IF_ERROR(check_all_bound(*c));
@@ -49,7 +49,7 @@ Fault bind_inputs(MethodCheck* c, Names* names) {
 }
 
 Fault bind_output(MethodCheck* c, uint32_t i) {
-  const fb::Binding& binding = *c->method.outputs()->Get(i);
+  const fb::Binding& binding = output_at(c->method, i);
   if (!c->is_value(binding.value())) {
     return bad_bundle("output '%.60s': there is no value %d", text_of(binding.name()),
                       binding.value());
@@ -88,11 +88,11 @@ Fault bind_outputs(MethodCheck* c) {
   if (!names.make(outputs + literals, c->memory) || !taken.make(outputs + literals, c->memory))
     return no_memory_to_check();
   for (uint32_t i = 0; i < outputs; ++i) {
-    names[i] = c->method.outputs()->Get(i)->name();
+    names[i] = output_at(c->method, i).name();
     LAZYRT_RETURN_IF_ERROR(bind_output(c, i));
   }
   for (uint32_t i = 0; i < literals; ++i) {
-    const fb::Literal& literal = *c->method.literals()->Get(i);
+    const fb::Literal& literal = literal_at(c->method, i);
     names[outputs + i] = literal.name();
     LAZYRT_RETURN_IF_ERROR(check_literal(literal, &taken));
   }

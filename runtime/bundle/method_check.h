@@ -70,8 +70,8 @@ struct MethodCheck {
   const char* name() const { return text_of(method.name()); }
   bool derives() const { return kDynamicShapes && mode == CheckMode::kDerive; }
   int32_t node_count() const { return static_cast<int32_t>(count_of(method.nodes())); }
-  const fb::Node& node(int32_t i) const { return *method.nodes()->Get(static_cast<uint32_t>(i)); }
-  const fb::Value& value(size_t i) const { return *method.values()->Get(static_cast<uint32_t>(i)); }
+  const fb::Node& node(int32_t i) const { return node_at(method, i); }
+  const fb::Value& value(size_t i) const { return value_at(method, i); }
   bool is_value(int32_t id) const { return id >= 0 && static_cast<size_t>(id) < values.size(); }
   bool is_source(int32_t id) const {
     return id >= -1 && static_cast<int64_t>(id) < static_cast<int64_t>(count_of(method.sources()));

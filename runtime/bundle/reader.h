@@ -62,12 +62,37 @@ inline int32_t symbol_of(const fb::Value& value, int dim) {
   return dim >= 0 && static_cast<size_t>(dim) < indices.size() ? indices[static_cast<size_t>(dim)]
                                                                : -1;
 }
-/// REQUIRES: i is an input, an output.
+/// A table in a vector of tables. REQUIRES: there is one of this number.
+inline const void* table_at(const void* owner, flatbuffers::voffset_t field, uint32_t i) {
+  using Tables = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::Table>>;
+  auto* table = const_cast<flatbuffers::Table*>(static_cast<const flatbuffers::Table*>(owner));
+  return table->GetPointer<const Tables*>(field)->Get(i);
+}
+
+// The parts of a method by their numbers. REQUIRES: there is one of this number.
+#define LAZYRT_PART(Table, part, FIELD)                                      \
+  template <class Index>                                                     \
+  const fb::Table& part##_at(const fb::Method& method, Index i) {            \
+    return *static_cast<const fb::Table*>(                                   \
+        table_at(&method, fb::Method::FIELD, static_cast<uint32_t>(i)));     \
+  }
+LAZYRT_PART(Value, value, VT_VALUES)
+LAZYRT_PART(Node, node, VT_NODES)
+LAZYRT_PART(Binding, input, VT_INPUTS)
+LAZYRT_PART(Binding, output, VT_OUTPUTS)
+LAZYRT_PART(Literal, literal, VT_LITERALS)
+LAZYRT_PART(State, state, VT_STATES)
+LAZYRT_PART(Symbol, symbol, VT_SYMBOLS)
+LAZYRT_PART(Guard, guard, VT_GUARDS)
+LAZYRT_PART(Source, source, VT_SOURCES)
+LAZYRT_PART(Method, variant, VT_VARIANTS)
+#undef LAZYRT_PART
+
 inline const char* input_name(const fb::Method& method, size_t i) {
-  return text_of(method.inputs()->Get(static_cast<uint32_t>(i))->name());
+  return text_of(input_at(method, i).name());
 }
 inline const char* output_name(const fb::Method& method, size_t i) {
-  return text_of(method.outputs()->Get(static_cast<uint32_t>(i))->name());
+  return text_of(output_at(method, i).name());
 }
 inline OpAttrs attrs_of(const fb::Node& node) { return {node.op_type(), node.op()}; }
 

@@ -54,7 +54,7 @@ Fault check_all(MethodCheck* c) {
     return no_memory_to_check();
   }
   for (uint32_t i = 0; i < count; ++i) {
-    const fb::State& state = *c->method.states()->Get(i);
+    const fb::State& state = state_at(c->method, i);
     names[i] = state.name();
     LAZYRT_RETURN_IF_ERROR(check_state(c, state).with_context(
         "state %u ('%.40s')", static_cast<unsigned>(i), text_of(state.name())));

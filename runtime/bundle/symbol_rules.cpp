@@ -11,7 +11,7 @@ namespace {
 
 size_t symbol_count(const MethodCheck& c) { return count_of(c.method.symbols()); }
 const fb::Symbol& symbol(const MethodCheck& c, int32_t i) {
-  return *c.method.symbols()->Get(static_cast<uint32_t>(i));
+  return symbol_at(c.method, i);
 }
 
 Fault check_symbol(const fb::Symbol& s) {

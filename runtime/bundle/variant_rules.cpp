@@ -11,10 +11,6 @@ namespace {
 
 using Bindings = flatbuffers::Vector<flatbuffers::Offset<fb::Binding>>;
 
-const fb::Value& value_of(const fb::Method& method, int32_t id) {
-  return *method.values()->Get(static_cast<uint32_t>(id));
-}
-
 bool same_text(const flatbuffers::String* a, const flatbuffers::String* b) {
   return std::strcmp(text_of(a), text_of(b)) == 0;
 }
@@ -34,8 +30,8 @@ Fault check_bindings(const fb::Method& method, const Bindings* wanted, const fb:
       return bad_bundle("%s %u is '%.40s', the method's is '%.40s'", what, static_cast<unsigned>(i),
                         text_of(b.name()), text_of(a.name()));
     }
-    const DType x = dtype_of(value_of(method, a.value()).dtype());
-    const DType y = dtype_of(value_of(variant, b.value()).dtype());
+    const DType x = dtype_of(value_at(method, a.value()).dtype());
+    const DType y = dtype_of(value_at(variant, b.value()).dtype());
     if (x != y) {
       return bad_bundle("%s '%.40s' is %s, the method's is %s", what, text_of(a.name()),
                         dtype_name(y), dtype_name(x));
@@ -49,8 +45,8 @@ Fault check_literals(const fb::Method& method, const fb::Method& variant) {
   if (count_of(variant.literals()) != count)
     return other_count(count_of(variant.literals()), "literal", count);
   for (uint32_t i = 0; i < count; ++i) {
-    const fb::Literal& a = *method.literals()->Get(i);
-    const fb::Literal& b = *variant.literals()->Get(i);
+    const fb::Literal& a = literal_at(method, i);
+    const fb::Literal& b = literal_at(variant, i);
     if (same_text(a.name(), b.name()) && a.position() == b.position() && a.dtype() == b.dtype())
       continue;
     return bad_bundle("literal '%.40s' is not the method's in name, position and dtype",
@@ -62,13 +58,13 @@ Fault check_literals(const fb::Method& method, const fb::Method& variant) {
 /// Both zeros, or the same bytes of the file.
 bool same_initial(const fb::Method& method, int32_t a, const fb::Method& variant, int32_t b) {
   if (a == -1 || b == -1) return a == b;
-  return value_of(method, a).offset() == value_of(variant, b).offset();
+  return value_at(method, a).offset() == value_at(variant, b).offset();
 }
 
 Fault check_state(const fb::Method& method, const fb::State& a, const fb::Method& variant,
                   const fb::State& b) {
-  const TensorSpec x = spec_of(value_of(method, a.value()));
-  const TensorSpec y = spec_of(value_of(variant, b.value()));
+  const TensorSpec x = spec_of(value_at(method, a.value()));
+  const TensorSpec y = spec_of(value_at(variant, b.value()));
   const bool same = same_text(a.name(), b.name()) && x.dtype == y.dtype && x.shape == y.shape &&
                     same_initial(method, a.initial(), variant, b.initial());
   if (same) return {};
@@ -82,7 +78,7 @@ Fault check_states(const fb::Method& method, const fb::Method& variant) {
     return other_count(count_of(variant.states()), "state", count);
   for (uint32_t i = 0; i < count; ++i) {
     LAZYRT_RETURN_IF_ERROR(
-        check_state(method, *method.states()->Get(i), variant, *variant.states()->Get(i)));
+        check_state(method, state_at(method, i), variant, state_at(variant, i)));
   }
   return {};
 }
@@ -93,8 +89,8 @@ Fault check_same_symbols(const fb::Method& method, const fb::Method& variant) {
   if (count_of(variant.symbols()) != count)
     return other_count(count_of(variant.symbols()), "symbol", count);
   for (uint32_t i = 0; i < count; ++i) {
-    const fb::Symbol& a = *method.symbols()->Get(i);
-    const fb::Symbol& b = *variant.symbols()->Get(i);
+    const fb::Symbol& a = symbol_at(method, i);
+    const fb::Symbol& b = symbol_at(variant, i);
     if (same_text(a.name(), b.name())) continue;
     return bad_bundle("symbol %u is '%.40s', the method's is '%.40s'", static_cast<unsigned>(i),
                       text_of(b.name()), text_of(a.name()));
@@ -105,8 +101,8 @@ Fault check_same_symbols(const fb::Method& method, const fb::Method& variant) {
 /// At equal values of the symbols the inputs have equal shapes.
 Fault check_same_dims(const fb::Method& method, const fb::Method& variant) {
   for (uint32_t i = 0; i < count_of(method.inputs()); ++i) {
-    const fb::Value& a = value_of(method, method.inputs()->Get(i)->value());
-    const fb::Value& b = value_of(variant, variant.inputs()->Get(i)->value());
+    const fb::Value& a = value_at(method, input_at(method, i).value());
+    const fb::Value& b = value_at(variant, input_at(variant, i).value());
     const Shape x = shape_of(a.shape()), y = shape_of(b.shape());
     bool same = x.rank() == y.rank();
     for (int dim = 0; same && dim < x.rank(); ++dim) {
@@ -115,7 +111,7 @@ Fault check_same_dims(const fb::Method& method, const fb::Method& variant) {
     }
     if (same) continue;
     return bad_bundle("input '%.40s' has not the method's fixed extents and symbols",
-                      text_of(variant.inputs()->Get(i)->name()));
+                      text_of(input_at(variant, i).name()));
   }
   return {};
 }

@@ -146,7 +146,7 @@ struct BundleCheck {
                         count_of(m.variants()), static_cast<unsigned>(kBundleMaxVariants));
     }
     for (uint32_t i = 0; i < count_of(m.variants()); ++i) {
-      const fb::Method& variant = *m.variants()->Get(i);
+      const fb::Method& variant = variant_at(m, i);
       if (count_of(variant.variants()) != 0) {
         return Fault(Error::kInvalidBundle,
                      "method '%.60s', variant %u: it has variants of its own", text_of(m.name()),

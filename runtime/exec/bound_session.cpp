@@ -242,9 +242,9 @@ uint64_t BoundSession::input_block_bytes(const ProgramState& program) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     for (size_t v = 0; v < variants; ++v) {
       const fb::Method& m = variant_in(program, v);
-      const int32_t id = m.inputs()->Get(static_cast<uint32_t>(i))->value();
+      const int32_t id = input_at(m, i).value();
       inputs_[i].room =
-          std::max<uint64_t>(inputs_[i].room, m.values()->Get(static_cast<uint32_t>(id))->bytes());
+          std::max<uint64_t>(inputs_[i].room, value_at(m, id).bytes());
     }
     if (base_.reservation != nullptr)
       inputs_[i].room = std::max(inputs_[i].room, base_.reservation->input_bytes[i]);

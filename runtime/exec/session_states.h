@@ -68,10 +68,10 @@ class SessionStates {
   };
 
   const fb::State& state(size_t k) const {
-    return *method_.states()->Get(static_cast<uint32_t>(k));
+    return state_at(method_, k);
   }
   const fb::Value& value(int32_t id) const {
-    return *method_.values()->Get(static_cast<uint32_t>(id));
+    return value_at(method_, id);
   }
   Fault check_index(size_t i) const;
   Fault bring_to_host(size_t k);
