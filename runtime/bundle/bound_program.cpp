@@ -49,9 +49,7 @@ class Binder {
   }
 
  private:
-  const fb::Value& base_value(size_t id) const {
-    return value_at(method_, id);
-  }
+  const fb::Value& base_value(size_t id) const { return value_at(method_, id); }
   const fb::Method& bound_method() const {
     return *reinterpret_cast<const fb::Method*>(in_copy(&method_));
   }

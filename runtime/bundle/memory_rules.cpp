@@ -47,7 +47,7 @@ class MemoryCheck {
     for (size_t id = 0; id < c_.values.size(); ++id) {
       if (facts(id).alias_of == -1) continue;
       if (facts(id).kind != fb::ValueKind::Arena)
-        return c_.bad_value(id, "no node makes it, it cannot be an alias");
+        return c_.at_value(id, bad_bundle("no node makes it, it cannot be an alias"));
     }
     return {};
   }
@@ -139,8 +139,9 @@ class MemoryCheck {
     size_t i = 0;
     while (i < later && !(owned[i].end > b.begin && owned[i].from <= b.to && owned[i].to >= b.from))
       ++i;
-    return c_.bad_value(b.value, "it overlaps value %u in the arena while both are in use",
-                        static_cast<unsigned>(owned[i].value));
+    return c_.at_value(b.value,
+                       bad_bundle("it overlaps value %u in the arena while both are in use",
+                                  static_cast<unsigned>(owned[i].value)));
   }
 
   Fault check_apart() const;

@@ -76,17 +76,8 @@ struct MethodCheck {
   bool is_source(int32_t id) const {
     return id >= -1 && static_cast<int64_t>(id) < static_cast<int64_t>(count_of(method.sources()));
   }
-  /// kInvalidBundle at this value, with its name.
-#if LAZYRT_MESSAGES
-  Fault bad_value(size_t id, const char* format, ...) const __attribute__((format(printf, 3, 4)));
-#else
-  template <size_t N, class... Args>
-  __attribute__((always_inline)) Fault bad_value(size_t id, const char (&format)[N],
-                                                 const Args&... args) const {
-    return at_value(id, Fault(Error::kInvalidBundle, format, args...));
-  }
+  /// `fault` at this value, with its name; ok stays ok.
   Fault at_value(size_t id, Fault fault) const;
-#endif
   /// `fault` at this node, with its op and source line; ok stays ok.
   Fault at_node(int32_t node, Fault fault) const;
 };

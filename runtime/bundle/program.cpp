@@ -207,8 +207,7 @@ ExtentInfo Method::input_extent(size_t input, int dim) const {
 
 int Method::output_symbol(size_t output, int dim, size_t variant) const {
   const fb::Method& m = program_->variant(index_, variant);
-  const ExtentRule rule =
-      rule_of(m, value_of(m, output_at(m, output)), dim);
+  const ExtentRule rule = rule_of(m, value_of(m, output_at(m, output)), dim);
   return rule.is_plain() ? rule.symbol : -1;
 }
 

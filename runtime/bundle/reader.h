@@ -62,19 +62,23 @@ inline int32_t symbol_of(const fb::Value& value, int dim) {
   return dim >= 0 && static_cast<size_t>(dim) < indices.size() ? indices[static_cast<size_t>(dim)]
                                                                : -1;
 }
-/// A table in a vector of tables. REQUIRES: there is one of this number.
-inline const void* table_at(const void* owner, flatbuffers::voffset_t field, uint32_t i) {
-  using Tables = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::Table>>;
+using Tables = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::Table>>;
+/// A field of a table that is a vector of tables.
+inline const Tables* tables_of(const void* owner, flatbuffers::voffset_t field) {
   auto* table = const_cast<flatbuffers::Table*>(static_cast<const flatbuffers::Table*>(owner));
-  return table->GetPointer<const Tables*>(field)->Get(i);
+  return table->GetPointer<const Tables*>(field);
+}
+/// One of them. REQUIRES: there is one of this number.
+inline const void* table_at(const void* owner, flatbuffers::voffset_t field, uint32_t i) {
+  return tables_of(owner, field)->Get(i);
 }
 
 // The parts of a method by their numbers. REQUIRES: there is one of this number.
-#define LAZYRT_PART(Table, part, FIELD)                                      \
-  template <class Index>                                                     \
-  const fb::Table& part##_at(const fb::Method& method, Index i) {            \
-    return *static_cast<const fb::Table*>(                                   \
-        table_at(&method, fb::Method::FIELD, static_cast<uint32_t>(i)));     \
+#define LAZYRT_PART(Table, part, FIELD)                                  \
+  template <class Index>                                                 \
+  const fb::Table& part##_at(const fb::Method& method, Index i) {        \
+    return *static_cast<const fb::Table*>(                               \
+        table_at(&method, fb::Method::FIELD, static_cast<uint32_t>(i))); \
   }
 LAZYRT_PART(Value, value, VT_VALUES)
 LAZYRT_PART(Node, node, VT_NODES)

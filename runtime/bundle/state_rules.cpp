@@ -61,7 +61,7 @@ Fault check_all(MethodCheck* c) {
   }
   for (size_t id = 0; id < c->values.size(); ++id) {
     if (c->values[id].kind == fb::ValueKind::State && !c->values[id].bound) {
-      return c->bad_value(id, "it is of kind State, but none of the method's states");
+      return c->at_value(id, bad_bundle("it is of kind State, but none of the method's states"));
     }
   }
   return check_names(&names, "state");

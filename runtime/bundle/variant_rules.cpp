@@ -9,47 +9,64 @@
 namespace lazyrt {
 namespace {
 
-using Bindings = flatbuffers::Vector<flatbuffers::Offset<fb::Binding>>;
+/// A list of parts that have names.
+struct NamedList {
+  flatbuffers::voffset_t field;  ///< of Method
+  Word what;
+};
+constexpr NamedList kInputs = {fb::Method::VT_INPUTS, "input"};
+constexpr NamedList kOutputs = {fb::Method::VT_OUTPUTS, "output"};
+constexpr NamedList kLists[] = {kInputs,
+                                kOutputs,
+                                {fb::Method::VT_LITERALS, "literal"},
+                                {fb::Method::VT_SYMBOLS, "symbol"},
+                                {fb::Method::VT_STATES, "state"}};
 
-bool same_text(const flatbuffers::String* a, const flatbuffers::String* b) {
-  return std::strcmp(text_of(a), text_of(b)) == 0;
+/// The name is the first field of all of them.
+const char* name_at(const fb::Method& method, const NamedList& list, uint32_t i) {
+  constexpr int kName = fb::Binding::VT_NAME;
+  static_assert(fb::Literal::VT_NAME == kName && fb::Symbol::VT_NAME == kName &&
+                fb::State::VT_NAME == kName);
+  return text_of(static_cast<const fb::Binding*>(table_at(&method, list.field, i))->name());
 }
 
-Fault other_count(size_t has, Word what, size_t method_has) {
-  return bad_bundle("%zu %ss, the method has %zu", has, what, method_has);
+Fault check_same_names(const fb::Method& method, const fb::Method& variant, const NamedList& list) {
+  const size_t count = count_of(tables_of(&method, list.field));
+  const size_t has = count_of(tables_of(&variant, list.field));
+  if (has != count) return bad_bundle("%zu %ss, the method has %zu", has, list.what, count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const char* wanted = name_at(method, list, i);
+    const char* name = name_at(variant, list, i);
+    if (std::strcmp(name, wanted) == 0) continue;
+    return bad_bundle("%s %u is '%.40s', the method's is '%.40s'", list.what,
+                      static_cast<unsigned>(i), name, wanted);
+  }
+  return {};
 }
 
-Fault check_bindings(const fb::Method& method, const Bindings* wanted, const fb::Method& variant,
-                     const Bindings* given, Word what) {
-  if (count_of(given) != count_of(wanted))
-    return other_count(count_of(given), what, count_of(wanted));
-  for (uint32_t i = 0; i < count_of(given); ++i) {
-    const fb::Binding& a = *wanted->Get(i);
-    const fb::Binding& b = *given->Get(i);
-    if (!same_text(a.name(), b.name())) {
-      return bad_bundle("%s %u is '%.40s', the method's is '%.40s'", what, static_cast<unsigned>(i),
-                        text_of(b.name()), text_of(a.name()));
-    }
-    const DType x = dtype_of(value_at(method, a.value()).dtype());
-    const DType y = dtype_of(value_at(variant, b.value()).dtype());
-    if (x != y) {
-      return bad_bundle("%s '%.40s' is %s, the method's is %s", what, text_of(a.name()),
-                        dtype_name(y), dtype_name(x));
-    }
+DType dtype_at(const fb::Method& method, const NamedList& bindings, uint32_t i) {
+  const auto* binding = static_cast<const fb::Binding*>(table_at(&method, bindings.field, i));
+  return dtype_of(value_at(method, binding->value()).dtype());
+}
+
+Fault check_same_dtypes(const fb::Method& method, const fb::Method& variant,
+                        const NamedList& bindings) {
+  for (uint32_t i = 0; i < count_of(tables_of(&method, bindings.field)); ++i) {
+    const DType wanted = dtype_at(method, bindings, i);
+    const DType dtype = dtype_at(variant, bindings, i);
+    if (dtype == wanted) continue;
+    return bad_bundle("%s '%.40s' is %s, the method's is %s", bindings.what,
+                      name_at(method, bindings, i), dtype_name(dtype), dtype_name(wanted));
   }
   return {};
 }
 
 Fault check_literals(const fb::Method& method, const fb::Method& variant) {
-  const size_t count = count_of(method.literals());
-  if (count_of(variant.literals()) != count)
-    return other_count(count_of(variant.literals()), "literal", count);
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0; i < count_of(method.literals()); ++i) {
     const fb::Literal& a = literal_at(method, i);
     const fb::Literal& b = literal_at(variant, i);
-    if (same_text(a.name(), b.name()) && a.position() == b.position() && a.dtype() == b.dtype())
-      continue;
-    return bad_bundle("literal '%.40s' is not the method's in name, position and dtype",
+    if (a.position() == b.position() && a.dtype() == b.dtype()) continue;
+    return bad_bundle("literal '%.40s' is not the method's in position and dtype",
                       text_of(b.name()));
   }
   return {};
@@ -61,39 +78,18 @@ bool same_initial(const fb::Method& method, int32_t a, const fb::Method& variant
   return value_at(method, a).offset() == value_at(variant, b).offset();
 }
 
-Fault check_state(const fb::Method& method, const fb::State& a, const fb::Method& variant,
-                  const fb::State& b) {
-  const TensorSpec x = spec_of(value_at(method, a.value()));
-  const TensorSpec y = spec_of(value_at(variant, b.value()));
-  const bool same = same_text(a.name(), b.name()) && x.dtype == y.dtype && x.shape == y.shape &&
-                    same_initial(method, a.initial(), variant, b.initial());
-  if (same) return {};
-  return bad_bundle("state '%.40s' is not the method's in name, type and first content",
-                    text_of(b.name()));
-}
-
 Fault check_states(const fb::Method& method, const fb::Method& variant) {
-  const size_t count = count_of(method.states());
-  if (count_of(variant.states()) != count)
-    return other_count(count_of(variant.states()), "state", count);
-  for (uint32_t i = 0; i < count; ++i) {
-    LAZYRT_RETURN_IF_ERROR(
-        check_state(method, state_at(method, i), variant, state_at(variant, i)));
-  }
-  return {};
-}
-
-/// The same symbols, with bounds of its own.
-Fault check_same_symbols(const fb::Method& method, const fb::Method& variant) {
-  const size_t count = count_of(method.symbols());
-  if (count_of(variant.symbols()) != count)
-    return other_count(count_of(variant.symbols()), "symbol", count);
-  for (uint32_t i = 0; i < count; ++i) {
-    const fb::Symbol& a = symbol_at(method, i);
-    const fb::Symbol& b = symbol_at(variant, i);
-    if (same_text(a.name(), b.name())) continue;
-    return bad_bundle("symbol %u is '%.40s', the method's is '%.40s'", static_cast<unsigned>(i),
-                      text_of(b.name()), text_of(a.name()));
+  for (uint32_t i = 0; i < count_of(method.states()); ++i) {
+    const fb::State& a = state_at(method, i);
+    const fb::State& b = state_at(variant, i);
+    const TensorSpec x = spec_of(value_at(method, a.value()));
+    const TensorSpec y = spec_of(value_at(variant, b.value()));
+    if (x.dtype == y.dtype && x.shape == y.shape &&
+        same_initial(method, a.initial(), variant, b.initial())) {
+      continue;
+    }
+    return bad_bundle("state '%.40s' is not the method's in type and first content",
+                      text_of(b.name()));
   }
   return {};
 }
@@ -119,12 +115,11 @@ Fault check_same_dims(const fb::Method& method, const fb::Method& variant) {
 }  // namespace
 
 Fault check_variant(const OpTable&, const fb::Method& method, const fb::Method& variant) {
-  LAZYRT_RETURN_IF_ERROR(
-      check_bindings(method, method.inputs(), variant, variant.inputs(), "input"));
-  LAZYRT_RETURN_IF_ERROR(
-      check_bindings(method, method.outputs(), variant, variant.outputs(), "output"));
+  for (const NamedList& list : kLists)
+    LAZYRT_RETURN_IF_ERROR(check_same_names(method, variant, list));
+  LAZYRT_RETURN_IF_ERROR(check_same_dtypes(method, variant, kInputs));
+  LAZYRT_RETURN_IF_ERROR(check_same_dtypes(method, variant, kOutputs));
   LAZYRT_RETURN_IF_ERROR(check_literals(method, variant));
-  if (kDynamicShapes) LAZYRT_RETURN_IF_ERROR(check_same_symbols(method, variant));
   if (kDynamicShapes && count_of(method.symbols()) != 0)
     LAZYRT_RETURN_IF_ERROR(check_same_dims(method, variant));
   return check_states(method, variant);

@@ -14,16 +14,6 @@
 namespace lazyrt {
 
 #if LAZYRT_MESSAGES
-Fault MethodCheck::bad_value(size_t id, const char* format, ...) const {
-  char text[160];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof(text), format, args);
-  va_end(args);
-  return Fault(Error::kInvalidBundle, "method '%.30s', value %zu ('%.40s'): %s", name(), id,
-               text_of(value(id).name()), text);
-}
-
 Fault bad_bundle(const char* format, ...) {
   char text[200];
   va_list args;
@@ -32,11 +22,13 @@ Fault bad_bundle(const char* format, ...) {
   va_end(args);
   return Fault(Error::kInvalidBundle, "%s", text);
 }
-#else
-Fault MethodCheck::at_value(size_t id, Fault fault) const {
-  return fault.with_context("value %zu", id);
-}
 #endif
+
+Fault MethodCheck::at_value(size_t id, Fault fault) const {
+  if (fault.ok()) return fault;
+  return fault.with_context("method '%.30s', value %zu ('%.40s')", name(), id,
+                            text_of(value(id).name()));
+}
 
 Fault MethodCheck::at_node(int32_t index, Fault fault) const {
   if (fault.ok()) return fault;
@@ -72,7 +64,7 @@ namespace {
 Fault check_no_symbols(const MethodCheck& check) {
   for (size_t id = 0; id < check.values.size(); ++id) {
     if (count_of(check.value(id).symbols()) != 0)
-      return check.bad_value(id, "names symbols, the method has none");
+      return check.at_value(id, bad_bundle("names symbols, the method has none"));
   }
   return {};
 }
