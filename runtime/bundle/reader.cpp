@@ -145,6 +145,18 @@ Fault read_sections(Span<const uint8_t> file, bool check_data, BundleSections* o
   return {};
 }
 
+Shape shape_of(const flatbuffers::Vector<int64_t>* v) {
+  return v == nullptr ? Shape() : Shape(Span<const int64_t>(v->data(), v->size()));
+}
+
+TensorSpec spec_of(const fb::Value& value) {
+  return {dtype_of(value.dtype()), shape_of(value.shape())};
+}
+
+TensorView view_of(const fb::Value& value, const void* data) {
+  return {const_cast<void*>(data), dtype_of(value.dtype()), shape_of(value.shape())};
+}
+
 SourcePlace source_place(const fb::Method& method, int32_t source) {
   SourcePlace place = {};
   if (LAZYRT_MESSAGES == 0) return place;

@@ -53,9 +53,7 @@ inline Span<const int32_t> ints_of(const flatbuffers::Vector<int32_t>* v) {
 
 inline DType dtype_of(fb::DType t) { return static_cast<DType>(t); }
 /// REQUIRES: at most kMaxRank extents.
-inline Shape shape_of(const flatbuffers::Vector<int64_t>* v) {
-  return v == nullptr ? Shape() : Shape(Span<const int64_t>(v->data(), v->size()));
-}
+Shape shape_of(const flatbuffers::Vector<int64_t>* v);
 /// The symbol that a dim of a value is, or -1. REQUIRES: symbols was verified.
 inline int32_t symbol_of(const fb::Value& value, int dim) {
   const auto indices = ints_of(value.symbols());
@@ -101,12 +99,9 @@ inline const char* output_name(const fb::Method& method, size_t i) {
 inline OpAttrs attrs_of(const fb::Node& node) { return {node.op_type(), node.op()}; }
 
 /// dtype and shape of a value whose Value table was verified.
-inline TensorSpec spec_of(const fb::Value& value) {
-  TensorSpec spec;
-  spec.dtype = dtype_of(value.dtype());
-  spec.shape = shape_of(value.shape());
-  return spec;
-}
+TensorSpec spec_of(const fb::Value& value);
+/// The same with memory.
+TensorView view_of(const fb::Value& value, const void* data);
 
 /// "model.py:12" (the file's end where it is long), or empty where `source` is -1 or has no file.
 struct SourcePlace {

@@ -97,7 +97,7 @@ class SessionState {
   BackendServices services_;  ///< outlive the kernels
   SessionStates states_;
   OutputBindings outputs_;
-  Reservation reservation_;
+  Reservation reservation_ = {};
   bool is_reserved_ = false;       ///< what is bound borrows of it
   BoundSession* bound_ = nullptr;  ///< owned; never nullptr once make() was ok
   int64_t sizes_[kDynamicShapes ? kBundleMaxSymbols : 1] = {};  ///< that bound_ is bound to

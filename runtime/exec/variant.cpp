@@ -137,9 +137,7 @@ bool Variant::find_movables(const fb::Method& method) {
       !movables_.make(inputs_.size() + outputs_.size(), allocator_)) {
     return false;
   }
-  const auto value = [&](size_t id) -> const fb::Value& {
-    return value_at(method, id);
-  };
+  const auto value = [&](size_t id) -> const fb::Value& { return value_at(method, id); };
   Array<uint32_t> roots;  // per value: the first one in its memory
   if (!roots.make(values_.size(), allocator_)) return false;
   for (size_t id = 0; id < roots.size(); ++id) {
@@ -187,13 +185,13 @@ void Variant::place_values(const fb::Method& method, const SharedMemory& memory)
   const SpaceMemory& host = memory.spaces[kHostSpace];
   for (size_t id = 0; id < values_.size(); ++id) {
     const fb::Value& v = value_at(method, id);
-    const TensorSpec spec = spec_of(v);
-    values_[id] = {nullptr, spec.dtype, spec.shape};
+    const uint8_t* data = nullptr;
     if (v.kind() == fb::ValueKind::Constant) {
-      values_[id].data = const_cast<uint8_t*>(host.constants + v.offset());
+      data = host.constants + v.offset();
     } else if (v.kind() != fb::ValueKind::State) {
-      values_[id].data = host.arena + v.offset();
+      data = host.arena + v.offset();
     }
+    values_[id] = view_of(v, data);
   }
   for (int space = 0; space < kMostSpaces; ++space) arenas_[space] = memory.spaces[space].arena;
   for (size_t id = 0; id < values_.size(); ++id) {
