@@ -111,7 +111,7 @@ SourcePlace source_place(const fb::Method& method, int32_t source);
 
 /// "method 'forward', node 12 (conv2d from model.py:33)": where a message about a node points.
 struct NodePlace {
-  char text[LAZYRT_MESSAGES != 0 ? 140 : 1];
+  char text[LAZYRT_MESSAGES != 0 ? 164 : 1];
   const char* op = "";           ///< as the operators' table lives
   const char* module_path = "";  ///< as the bundle lives
 
