@@ -72,9 +72,10 @@ struct MethodCheck {
   int32_t node_count() const { return static_cast<int32_t>(count_of(method.nodes())); }
   const fb::Node& node(int32_t i) const { return node_at(method, i); }
   const fb::Value& value(size_t i) const { return value_at(method, i); }
-  bool is_value(int32_t id) const { return id >= 0 && static_cast<size_t>(id) < values.size(); }
+  // What is negative is too large, too.
+  bool is_value(int32_t id) const { return static_cast<size_t>(id) < values.size(); }
   bool is_source(int32_t id) const {
-    return id >= -1 && static_cast<int64_t>(id) < static_cast<int64_t>(count_of(method.sources()));
+    return static_cast<uint64_t>(int64_t{id} + 1) <= count_of(method.sources());
   }
   /// `fault` at this value, with its name; ok stays ok.
   Fault at_value(size_t id, Fault fault) const;
