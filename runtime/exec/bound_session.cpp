@@ -113,7 +113,8 @@ Fault BoundSession::make_variants(const ProgramState& program) {
                                      alignof(SessionVariant));
   if (memory == nullptr) return no_memory_for_session();
   variants_ = static_cast<SessionVariant*>(memory);
-  for (; variant_count_ < count; ++variant_count_) new (variants_ + variant_count_) SessionVariant();
+  for (; variant_count_ < count; ++variant_count_)
+    new (variants_ + variant_count_) SessionVariant();
   for (size_t v = 0; v < count; ++v) {
     const Fault status = variants_[v].make_plan(program, in_file_[v], variant_in(program, v),
                                                 variant_in(base_.program, v), base_.options,
@@ -243,8 +244,7 @@ uint64_t BoundSession::input_block_bytes(const ProgramState& program) {
     for (size_t v = 0; v < variants; ++v) {
       const fb::Method& m = variant_in(program, v);
       const int32_t id = input_at(m, i).value();
-      inputs_[i].room =
-          std::max<uint64_t>(inputs_[i].room, value_at(m, id).bytes());
+      inputs_[i].room = std::max<uint64_t>(inputs_[i].room, value_at(m, id).bytes());
     }
     if (base_.reservation != nullptr)
       inputs_[i].room = std::max(inputs_[i].room, base_.reservation->input_bytes[i]);

@@ -84,9 +84,7 @@ class FixedVariant {
     uint64_t runs = 0;
   };
 
-  const fb::Value& value(size_t id) const {
-    return value_at(*method_, id);
-  }
+  const fb::Value& value(size_t id) const { return value_at(*method_, id); }
   const fb::Node& node(size_t i) const { return node_at(*method_, i); }
   uint32_t input_value(size_t i) const {
     return static_cast<uint32_t>(input_at(*method_, i).value());

@@ -50,12 +50,15 @@ Fault Planner::list_operands() {
   uint32_t next = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const fb::Node& node = node_at(method_, i);
+    const Span<const int32_t> inputs = ints_of(node.inputs());
+    const Span<const int32_t> outputs = ints_of(node.outputs());
     PlannedNode& planned = plan_.nodes_[i];
     planned.first_operand = next;
-    planned.input_count = static_cast<uint32_t>(count_of(node.inputs()));
-    planned.output_count = static_cast<uint32_t>(count_of(node.outputs()));
-    for (int32_t id : ints_of(node.inputs())) plan_.operands_[next++] = id;
-    for (int32_t id : ints_of(node.outputs())) plan_.operands_[next++] = id;
+    planned.input_count = static_cast<uint32_t>(inputs.size());
+    planned.output_count = static_cast<uint32_t>(outputs.size());
+    for (const Span<const int32_t>& ids : {inputs, outputs}) {
+      for (int32_t id : ids) plan_.operands_[next++] = id;
+    }
   }
   return {};
 }
@@ -265,26 +268,22 @@ Fault Planner::compile_segments() {
   return {};
 }
 
-Fault Planner::begin_places(Span<const uint8_t> homes, Array<uint8_t>* spaces,
-                            Array<bool>* host_always) const {
-  const size_t count = count_of(method_.values());
-  if (!spaces->make(count, allocator_) || !host_always->make(count, allocator_)) return no_memory();
-  for (size_t id = 0; id < count; ++id) {
+void Planner::begin_places(Span<const uint8_t> homes, Span<ValuePlaces> places) const {
+  for (size_t id = 0; id < places.size(); ++id) {
     const fb::Value& value = value_at(method_, id);
     const fb::ValueKind kind = value.kind();
-    (*spaces)[id] = kind == fb::ValueKind::Constant ? UINT8_MAX
-                    : kind == fb::ValueKind::Arena  ? 0
-                                                    : 1 << kHostSpace;
+    places[id].spaces = kind == fb::ValueKind::Constant ? UINT8_MAX
+                        : kind == fb::ValueKind::Arena  ? 0
+                                                        : 1 << kHostSpace;
     const int32_t of = value.alias_of();
     // A view of an input is in the input's memory, which may be the caller's.
-    (*host_always)[id] =
-        kind == fb::ValueKind::Input || (of >= 0 && (*host_always)[static_cast<size_t>(of)]);
+    places[id].host_always =
+        kind == fb::ValueKind::Input || (of >= 0 && places[static_cast<size_t>(of)].host_always);
   }
   for (uint32_t k = 0; k < homes.size(); ++k) {
     const int32_t value = state_at(method_, k).value();
-    (*spaces)[static_cast<size_t>(value)] = static_cast<uint8_t>(1 << homes[k]);
+    places[static_cast<size_t>(value)].spaces = static_cast<uint8_t>(1 << homes[k]);
   }
-  return {};
 }
 
 /// The step of a node or segment. Answers its nodes.
@@ -316,18 +315,15 @@ void Planner::place(Span<const uint8_t> homes, Placement* placement) const {
 
 Fault Planner::list_steps(Span<const uint8_t> homes) {
   LAZYRT_RETURN_IF_ERROR(find_guarded());
-  Array<uint8_t> spaces;
-  Array<bool> host_always;
-  LAZYRT_RETURN_IF_ERROR(begin_places(homes, &spaces, &host_always));
-  const Span<const bool> always = {host_always.data(), host_always.size()};
-  Placement counted({spaces.data(), spaces.size()}, always, nullptr);
+  Array<ValuePlaces> made;
+  if (!made.make(count_of(method_.values()), allocator_)) return no_memory();
+  const Span<ValuePlaces> places = {made.data(), made.size()};
+  begin_places(homes, places);
+  Placement counted(places, nullptr);
   place(homes, &counted);
   if (!plan_.steps_.make(counted.step_count(), allocator_)) return no_memory();
-  spaces.clear();
-  host_always.clear();
-  LAZYRT_RETURN_IF_ERROR(begin_places(homes, &spaces, &host_always));
-  Placement placed({spaces.data(), spaces.size()}, {host_always.data(), host_always.size()},
-                   plan_.steps_.data());
+  begin_places(homes, places);
+  Placement placed(places, plan_.steps_.data());
   place(homes, &placed);
   plan_.lines_ = placed.line_count();
   for (const PlannedStep& step : plan_.steps_)

@@ -55,8 +55,7 @@ class Planner {
   }
 
   Fault find_guarded();
-  Fault begin_places(Span<const uint8_t> homes, Array<uint8_t>* spaces,
-                     Array<bool>* host_always) const;
+  void begin_places(Span<const uint8_t> homes, Span<ValuePlaces> places) const;
   void place(Span<const uint8_t> homes, Placement* placement) const;
   uint32_t place_nodes(size_t first, Placement* placement) const;
 

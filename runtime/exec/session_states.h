@@ -67,12 +67,8 @@ class SessionStates {
     bool is_on_host = true;         ///< the host has it, too
   };
 
-  const fb::State& state(size_t k) const {
-    return state_at(method_, k);
-  }
-  const fb::Value& value(int32_t id) const {
-    return value_at(method_, id);
-  }
+  const fb::State& state(size_t k) const { return state_at(method_, k); }
+  const fb::Value& value(int32_t id) const { return value_at(method_, id); }
   Fault check_index(size_t i) const;
   Fault bring_to_host(size_t k);
 
