@@ -72,12 +72,14 @@ Fault BoundSession::find_variants(Span<const int64_t> symbols) {
   const auto takes = [&](size_t v) {
     return !kDynamicShapes || takes_sizes(base_.program.variant(base_.method, v), symbols);
   };
-  size_t count = 0;
-  for (size_t v = 0; v < all; ++v) count += takes(v) ? 1 : 0;
-  if (!in_file_.make(count, allocator_)) return no_memory_for_session();
-  count = 0;
-  for (size_t v = 0; v < all; ++v) {
-    if (takes(v)) in_file_[count++] = static_cast<uint32_t>(v);
+  for (const bool are_listed : {false, true}) {
+    size_t count = 0;
+    for (size_t v = 0; v < all; ++v) {
+      if (!takes(v)) continue;
+      if (are_listed) in_file_[count] = static_cast<uint32_t>(v);
+      ++count;
+    }
+    if (!are_listed && !in_file_.make(count, allocator_)) return no_memory_for_session();
   }
   return {};
 }

@@ -34,6 +34,16 @@ bool is_refusal(const Fault& status) { return status.error() == Error::kUnsuppor
 
 }  // namespace
 
+Planner::Planner(const ProgramState& program, const fb::Method& method, const Backend& backend,
+                 CountedMemory* memory, BackendServices* services, Plan* plan)
+    : program_(program),
+      method_(method),
+      backend_(backend),
+      memory_(memory),
+      services_(services),
+      allocator_(memory->allocator()),
+      plan_(*plan) {}
+
 Fault Planner::list_operands() {
   size_t total = 0, most = 0;
   const size_t count = count_of(method_.nodes());

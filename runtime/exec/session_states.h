@@ -77,7 +77,7 @@ class SessionStates {
   const BackendServices* const services_;
   uint64_t bytes_ = 0;
   uint64_t device_bytes_ = 0;  ///< atomic
-  Block block_;
+  Block block_{};
   std::array<DeviceBlock, kDeviceSlots> device_blocks_;
   Array<uint8_t*> places_;  ///< per state: where it is in block_
   Array<Table> tables_;     ///< per state
