@@ -23,27 +23,30 @@ constexpr NamedList kLists[] = {kInputs,
                                 {fb::Method::VT_STATES, "state"}};
 
 /// The name is the first field of all of them.
-const char* name_at(const fb::Method& method, const NamedList& list, uint32_t i) {
+const char* name_of(const flatbuffers::Table* part) {
   constexpr int kName = fb::Binding::VT_NAME;
   static_assert(fb::Literal::VT_NAME == kName && fb::Symbol::VT_NAME == kName &&
                 fb::State::VT_NAME == kName);
-  return text_of(static_cast<const fb::Binding*>(table_at(&method, list.field, i))->name());
+  return text_of(reinterpret_cast<const fb::Binding*>(part)->name());
 }
 
 Fault check_same_names(const fb::Method& method, const fb::Method& variant, const NamedList& list) {
-  const size_t count = count_of(tables_of(&method, list.field));
-  const size_t has = count_of(tables_of(&variant, list.field));
-  if (has != count) return bad_bundle("%zu %ss, the method has %zu", has, list.what, count);
-  for (uint32_t i = 0; i < count; ++i) {
-    const char* wanted = name_at(method, list, i);
-    const char* name = name_at(variant, list, i);
-    if (std::strcmp(name, wanted) == 0) continue;
+  const Tables* wanted = tables_of(&method, list.field);
+  const Tables* given = tables_of(&variant, list.field);
+  if (count_of(given) != count_of(wanted)) {
+    return bad_bundle("%zu %ss, the method has %zu", count_of(given), list.what, count_of(wanted));
+  }
+  for (uint32_t i = 0; i < count_of(given); ++i) {
+    const char* name = name_of(given->Get(i));
+    const char* its_name = name_of(wanted->Get(i));
+    if (std::strcmp(name, its_name) == 0) continue;
     return bad_bundle("%s %u is '%.40s', the method's is '%.40s'", list.what,
-                      static_cast<unsigned>(i), name, wanted);
+                      static_cast<unsigned>(i), name, its_name);
   }
   return {};
 }
 
+/// Of the values that inputs or outputs are.
 DType dtype_at(const fb::Method& method, const NamedList& bindings, uint32_t i) {
   const auto* binding = static_cast<const fb::Binding*>(table_at(&method, bindings.field, i));
   return dtype_of(value_at(method, binding->value()).dtype());
@@ -56,7 +59,8 @@ Fault check_same_dtypes(const fb::Method& method, const fb::Method& variant,
     const DType dtype = dtype_at(variant, bindings, i);
     if (dtype == wanted) continue;
     return bad_bundle("%s '%.40s' is %s, the method's is %s", bindings.what,
-                      name_at(method, bindings, i), dtype_name(dtype), dtype_name(wanted));
+                      name_of(tables_of(&method, bindings.field)->Get(i)), dtype_name(dtype),
+                      dtype_name(wanted));
   }
   return {};
 }
