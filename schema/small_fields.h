@@ -24,10 +24,15 @@ struct Symbol;
 struct Term;
 struct Value;
 
-/// What an offset leads to, nullptr where the field is not stored.
-LAZYRT_CALLED uint8_t* follow(flatbuffers::Table* table, flatbuffers::voffset_t field) {
-  uint8_t* at = table->GetAddressOf(field);
-  return at == nullptr ? at : at + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(at);
+/// A vector or string without elements: its count is at kEmpty + 4, what is behind it is aligned.
+alignas(8) inline constexpr uint8_t kEmpty[12] = {};
+
+/// What an offset leads to: a vector or a string, an empty one where the field is not stored. So
+/// nothing has to ask whether it is there.
+__attribute__((returns_nonnull)) LAZYRT_CALLED const uint8_t* follow(
+    const flatbuffers::Table* table, flatbuffers::voffset_t field) {
+  const uint8_t* at = table->GetAddressOf(field);
+  return at == nullptr ? kEmpty + 4 : at + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(at);
 }
 
 }  // namespace lazyrt::fb
@@ -56,6 +61,7 @@ LAZYRT_NUMBER(double)
   }
 #define LAZYRT_TABLES(table) LAZYRT_POINTER(Vector<Offset<lazyrt::fb::table>>)
 LAZYRT_POINTER(String)
+LAZYRT_POINTER(Vector<Offset<Table>>)
 LAZYRT_POINTER(Vector<int32_t>)
 LAZYRT_POINTER(Vector<int64_t>)
 LAZYRT_POINTER(Vector<const lazyrt::fb::Patch*>)

@@ -58,69 +58,26 @@ bool find_pressures(Span<const ArenaPiece> pieces, const Allocator& memory,
   return true;
 }
 
-/// Per piece those that are alive together with it.
-class Neighbours {
- public:
-  enum class Found : uint8_t { kAll, kTooMany, kNoMemory };
+/// In which order pieces are placed: the largest first, those of this first number before all.
+enum class Order : uint8_t { kBytes, kPressure, kLife, kFirstStep };
 
-  Found find(Span<const ArenaPiece> pieces, const Allocator& memory, size_t most_pairs) {
-    const size_t n = pieces.size();
-    if (!begin_.make(n + 1, memory) || !order_.make(n, memory) || !alive_.make(n, memory))
-      return Found::kNoMemory;
-    for (size_t i = 0; i < n; ++i) order_[i] = static_cast<uint32_t>(i);
-    sort(Span<uint32_t>(order_.data(), order_.size()), [&](uint32_t a, uint32_t b) {
-      return pieces[a].first != pieces[b].first ? pieces[a].first < pieces[b].first : a < b;
-    });
-    const bool fits = each_pair(pieces, most_pairs, [&](uint32_t a, uint32_t b) {
-      ++begin_[a];
-      ++begin_[b];
-    });
-    if (!fits) return Found::kTooMany;
-    uint32_t total = 0;
-    for (uint32_t& count : begin_) count = total += count;  // now the end of each one's
-    if (!others_.make(total, memory)) return Found::kNoMemory;
-    each_pair(pieces, most_pairs, [&](uint32_t a, uint32_t b) {
-      others_[--begin_[a]] = b;
-      others_[--begin_[b]] = a;
-    });
-    return Found::kAll;
-  }
-
-  Span<const uint32_t> of(size_t i) const {
-    return {others_.data() + begin_[i], begin_[i + 1] - begin_[i]};
-  }
-  size_t most() const {
-    size_t most = 0;
-    for (size_t i = 0; i + 1 < begin_.size(); ++i) most = std::max(most, of(i).size());
-    return most;
-  }
-
- private:
-  /// Calls visit(a, b) for each pair alive together, in the order of their first steps. False when
-  /// there are more than `most`.
-  template <class Visit>
-  bool each_pair(Span<const ArenaPiece> pieces, size_t most, Visit visit) {
-    size_t alive = 0;
-    for (uint32_t piece : order_) {
-      size_t kept = 0;
-      for (size_t k = 0; k < alive; ++k) {
-        const uint32_t other = alive_[k];
-        if (pieces[other].last < pieces[piece].first) continue;
-        alive_[kept++] = other;
-        if (most-- == 0) return false;
-        visit(piece, other);
-      }
-      alive_[kept++] = piece;
-      alive = kept;
-    }
-    return true;
-  }
-
-  Array<uint32_t> order_;  ///< by first step
-  Array<uint32_t> alive_;
-  Array<uint32_t> begin_;   ///< per piece into others_, and one more where the last one's end
-  Array<uint32_t> others_;  ///< piece by piece
+struct Key {
+  uint64_t first = 0;
+  uint64_t second = 0;
 };
+
+Key key_of(Order order, const ArenaPiece& p, uint64_t pressure) {
+  switch (order) {
+    case Order::kBytes:
+      return {p.bytes, 0};
+    case Order::kPressure:
+      return {pressure, p.bytes};
+    case Order::kLife:
+      return {static_cast<uint64_t>(p.last - p.first), p.bytes};
+    default:
+      return {static_cast<uint64_t>(INT64_C(1) - p.first + INT32_MAX), 0};
+  }
+}
 
 /// A placed piece: [begin, end).
 struct Range {
@@ -128,11 +85,22 @@ struct Range {
   uint64_t end = 0;
 };
 
+/// By their begins, with Shell's method: what lies around a piece is a few dozens.
+void sort_ranges(Span<Range> ranges) {
+  for (size_t gap = ranges.size() / 2; gap != 0; gap = gap == 2 ? 1 : gap * 5 / 11) {
+    for (size_t i = gap; i < ranges.size(); ++i) {
+      const Range range = ranges[i];
+      size_t at = i;
+      for (; at >= gap && ranges[at - gap].begin > range.begin; at -= gap)
+        ranges[at] = ranges[at - gap];
+      ranges[at] = range;
+    }
+  }
+}
+
 /// Offset of the tightest gap between `taken` that takes `bytes`; else the end of them. Sorts them.
 uint64_t best_gap(uint64_t bytes, Span<Range> taken) {
-  std::sort(taken.begin(), taken.end(), [](const Range& a, const Range& b) {
-    return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
-  });
+  sort_ranges(taken);
   uint64_t end = 0, best = 0, best_size = UINT64_MAX;
   for (const Range& other : taken) {
     if (other.begin > end) {
@@ -147,81 +115,114 @@ uint64_t best_gap(uint64_t bytes, Span<Range> taken) {
   return best_size == UINT64_MAX ? end : best;
 }
 
-/// What an order of placing goes by: the largest first, then by `size`, then as they came.
-struct Key {
-  uint64_t first = 0;
-  uint64_t size = 0;
-};
-
 class Packer {
  public:
   explicit Packer(Span<ArenaPiece> pieces) : pieces_(pieces) {}
 
   bool run(const Allocator& memory, size_t most_pairs, uint64_t* total) {
     const size_t n = pieces_.size();
-    if (!find_pressures(pieces_, memory, &pressures_) || !keys_.make(n, memory) ||
-        !order_.make(n, memory)) {
+    if (!find_pressures(pieces_, memory, &pressures_) || !places_.make(n, memory) ||
+        !order_.make(n, memory) || !alive_.make(n, memory)) {
       return false;
     }
     for (uint64_t p : pressures_) least_ = std::max(least_, p);
-    const auto found = neighbours_.find(pieces_, memory, most_pairs);
-    if (found == Neighbours::Found::kNoMemory) return false;
-    in_gaps_ = found == Neighbours::Found::kAll;
-    if (!offsets_.make(n, memory) || !placed_.make(n, memory) ||
-        !taken_.make(in_gaps_ ? neighbours_.most() : 0, memory) ||
-        !(in_gaps_ || skyline_.make(static_cast<size_t>(last_step(pieces_)) + 2, memory))) {
+    sort_by(Order::kFirstStep);
+    in_gaps_ = each_pair(most_pairs);
+    if (in_gaps_ ? !list_neighbours(memory)
+                 : !skyline_.make(static_cast<size_t>(last_step(pieces_)) + 2, memory)) {
       return false;
     }
-    try_orders();
+    for (Order order : {Order::kBytes, Order::kPressure, Order::kLife, Order::kFirstStep}) {
+      if (fewest_ != least_) try_order(order);  // nothing is better
+    }
     *total = fewest_;
     return true;
   }
 
  private:
-  void try_orders() {
-    using Piece = ArenaPiece;
-    try_order([](const Piece& p, uint64_t) { return Key{p.bytes, 0}; });
-    try_order([](const Piece& p, uint64_t pressure) { return Key{pressure, p.bytes}; });
-    try_order([](const Piece& p, uint64_t) {
-      return Key{static_cast<uint64_t>(p.last - p.first), p.bytes};
+  struct Place {
+    Key key;
+    uint64_t offset = 0;  ///< of the order that is tried
+    bool is_placed = false;
+    /// Into neighbours_, where its own end at first, and once they are all there, begin.
+    uint32_t neighbours = 0;
+    uint32_t neighbour_count = 0;
+  };
+
+  void sort_by(Order order) {
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      places_[i].key = key_of(order, pieces_[i], pressures_[i]);
+      order_[i] = static_cast<uint32_t>(i);
+    }
+    sort(Span<uint32_t>(order_.data(), order_.size()), [&](uint32_t a, uint32_t b) {
+      const Key &x = places_[a].key, &y = places_[b].key;
+      if (x.first != y.first) return x.first > y.first;
+      return x.second != y.second ? x.second > y.second : a < b;
     });
-    try_order([](const Piece& p, uint64_t) {
-      return Key{static_cast<uint64_t>(INT64_C(1) - p.first + INT32_MAX), 0};
-    });
+  }
+
+  /// Counts the pairs of pieces that are alive together, in the order of their first steps; lists
+  /// them once there is room. False when there are more than `most`.
+  bool each_pair(size_t most) {
+    size_t alive = 0;
+    for (uint32_t piece : order_) {
+      size_t kept = 0;
+      for (size_t k = 0; k < alive; ++k) {
+        const uint32_t other = alive_[k];
+        if (pieces_[other].last < pieces_[piece].first) continue;
+        alive_[kept++] = other;
+        if (most-- == 0) return false;
+        add_neighbour(&places_[piece], other);
+        add_neighbour(&places_[other], piece);
+      }
+      alive_[kept++] = piece;
+      alive = kept;
+    }
+    return true;
+  }
+  void add_neighbour(Place* place, uint32_t other) {
+    if (neighbours_.size() != 0) {
+      neighbours_[--place->neighbours] = other;
+    } else {
+      ++place->neighbour_count;
+    }
+  }
+
+  /// REQUIRES: each_pair counted all of them. False when memory is short.
+  bool list_neighbours(const Allocator& memory) {
+    uint32_t total = 0, most = 0;
+    for (Place& place : places_) {
+      place.neighbours = total += place.neighbour_count;
+      most = std::max(most, place.neighbour_count);
+    }
+    return neighbours_.make(total, memory) && taken_.make(most, memory) &&
+           (total == 0 || each_pair(total));
   }
 
   /// Keeps the offsets of this order if none before it needed as few bytes.
-  template <class MakeKey>
-  void try_order(MakeKey make_key) {
-    if (fewest_ == least_) return;  // nothing is better
-    for (size_t i = 0; i < pieces_.size(); ++i) keys_[i] = make_key(pieces_[i], pressures_[i]);
-    sort_by_keys();
+  void try_order(Order order) {
+    sort_by(order);
     const uint64_t total = in_gaps_ ? place_in_gaps() : place_above();
     if (total >= fewest_) return;
     fewest_ = total;
-    for (size_t i = 0; i < pieces_.size(); ++i) pieces_[i].offset = offsets_[i];
-  }
-
-  void sort_by_keys() {
-    for (size_t i = 0; i < pieces_.size(); ++i) order_[i] = static_cast<uint32_t>(i);
-    sort(Span<uint32_t>(order_.data(), order_.size()), [&](uint32_t a, uint32_t b) {
-      if (keys_[a].first != keys_[b].first) return keys_[a].first > keys_[b].first;
-      return keys_[a].size != keys_[b].size ? keys_[a].size > keys_[b].size : a < b;
-    });
+    for (size_t i = 0; i < pieces_.size(); ++i) pieces_[i].offset = places_[i].offset;
   }
 
   uint64_t place_in_gaps() {
-    for (bool& placed : placed_) placed = false;
+    for (Place& place : places_) place.is_placed = false;
     uint64_t total = 0;
     for (uint32_t i : order_) {
+      Place& place = places_[i];
       size_t count = 0;
-      for (uint32_t other : neighbours_.of(i)) {
-        if (!placed_[other]) continue;
-        taken_[count++] = {offsets_[other], offsets_[other] + pieces_[other].bytes};
+      for (uint32_t k = 0; k < place.neighbour_count; ++k) {
+        const uint32_t other = neighbours_[place.neighbours + k];
+        if (!places_[other].is_placed) continue;
+        const uint64_t begin = places_[other].offset;
+        taken_[count++] = {begin, begin + pieces_[other].bytes};
       }
-      offsets_[i] = best_gap(pieces_[i].bytes, {taken_.data(), count});
-      placed_[i] = true;
-      total = std::max(total, offsets_[i] + pieces_[i].bytes);
+      place.offset = best_gap(pieces_[i].bytes, {taken_.data(), count});
+      place.is_placed = true;
+      total = std::max(total, place.offset + pieces_[i].bytes);
     }
     return total;
   }
@@ -234,20 +235,20 @@ class Packer {
       const ArenaPiece& p = pieces_[i];
       const auto from = static_cast<size_t>(int64_t{p.first} + 1);
       const auto to = static_cast<size_t>(int64_t{p.last} + 1);
-      offsets_[i] = skyline_.highest(from, to);
-      skyline_.raise(from, to, offsets_[i] + p.bytes);
-      total = std::max(total, offsets_[i] + p.bytes);
+      const uint64_t offset = skyline_.highest(from, to);
+      skyline_.raise(from, to, offset + p.bytes);
+      places_[i].offset = offset;
+      total = std::max(total, offset + p.bytes);
     }
     return total;
   }
 
   Span<ArenaPiece> pieces_;
   Array<uint64_t> pressures_;
-  Neighbours neighbours_;
-  Array<Key> keys_;
+  Array<Place> places_;  ///< per piece
   Array<uint32_t> order_;
-  Array<uint64_t> offsets_;  ///< of the order that is tried
-  Array<bool> placed_;
+  Array<uint32_t> alive_;
+  Array<uint32_t> neighbours_;  ///< piece by piece, those that are alive together with it
   Array<Range> taken_;
   bool in_gaps_ = true;
   Skyline<uint64_t> skyline_;

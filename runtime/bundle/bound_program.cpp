@@ -36,7 +36,7 @@ class Binder {
     WorkMeter work(base_.options);
     MethodCheck derived(bound_method(), sections_, *base_.ops, memory_, &work);
     derived.mode = CheckMode::kDerive;
-    LAZYRT_RETURN_IF_ERROR(derive(&derived));
+    LAZYRT_RETURN_IF_ERROR(check_rules(&derived));
     return place(&derived);
   }
 
@@ -49,18 +49,18 @@ class Binder {
   }
 
  private:
-  const fb::Value& base_value(size_t id) const {
-    return *method_.values()->Get(static_cast<uint32_t>(id));
-  }
+  const fb::Value& base_value(size_t id) const { return value_at(method_, id); }
   const fb::Method& bound_method() const {
     return *reinterpret_cast<const fb::Method*>(in_copy(&method_));
   }
   uint8_t* in_copy(const void* part) const { return copy_ + base_.sections.place_of(part); }
   /// REQUIRES: the field is stored, as check_symbols made sure.
-  template <class T, class Table>
-  void write_field(const Table& table, flatbuffers::voffset_t field, T value) {
-    const auto& raw = reinterpret_cast<const flatbuffers::Table&>(table);
-    std::memcpy(in_copy(raw.GetAddressOf(field)), &value, sizeof(T));
+  uint8_t* field_in_copy(const void* table, flatbuffers::voffset_t field) const {
+    return in_copy(static_cast<const flatbuffers::Table*>(table)->GetAddressOf(field));
+  }
+  template <class T>
+  void write_field(const void* table, flatbuffers::voffset_t field, T value) {
+    std::memcpy(field_in_copy(table, field), &value, sizeof(T));
   }
   void write_extent(const fb::Value& value, size_t dim, int64_t extent) {
     std::memcpy(in_copy(value.shape()->Data()) + dim * sizeof(extent), &extent, sizeof(extent));
@@ -101,21 +101,21 @@ class Binder {
     return same ? Fault() : bad_bundle("what its patches write changes its structure");
   }
 
-  static Fault derive(MethodCheck* check) {
-    LAZYRT_RETURN_IF_ERROR(check_values(check));
-    LAZYRT_RETURN_IF_ERROR(check_input_bindings(check));
-    LAZYRT_RETURN_IF_ERROR(check_nodes(check));
-    LAZYRT_RETURN_IF_ERROR(check_output_bindings(check));
-    return check_states(check);
-  }
+  /// Whose memory a value is in.
+  struct Share {
+    uint32_t root = 0;     ///< the first value in that memory
+    int32_t last_use = 0;  ///< of a root: that of all that is in it
+    uint32_t piece = 0;    ///< of a root
+  };
 
-  /// The first value in each value's memory, and the last use of what is in it. A value that was
-  /// written over another one, and has not its size any more, gets memory of its own.
-  void find_roots(MethodCheck* check, Array<uint32_t>* roots, Array<int32_t>* last_uses) const {
+  /// A value that was written over another one, and has not its size any more, gets memory of its
+  /// own.
+  void find_roots(MethodCheck* check, Array<Share>* shares) const {
     for (size_t id = 0; id < check->values.size(); ++id) {
       ValueFacts& facts = check->values[id];
-      (*roots)[id] = static_cast<uint32_t>(id);
-      (*last_uses)[id] = facts.last_use;
+      Share& share = (*shares)[id];
+      share.root = static_cast<uint32_t>(id);
+      share.last_use = facts.last_use;
       if (facts.alias_of < 0 || static_cast<size_t>(facts.alias_of) >= id) continue;
       const auto target = static_cast<size_t>(facts.alias_of);
       if (check->values[target].spec.numel() != facts.spec.numel() ||
@@ -123,9 +123,9 @@ class Binder {
         facts.alias_of = -1;
         continue;
       }
-      const uint32_t root = (*roots)[target];
-      (*roots)[id] = root;
-      (*last_uses)[root] = std::max((*last_uses)[root], facts.last_use);
+      share.root = (*shares)[target].root;
+      int32_t& last_use = (*shares)[share.root].last_use;
+      last_use = std::max(last_use, facts.last_use);
     }
   }
 
@@ -133,17 +133,17 @@ class Binder {
     return facts.kind == fb::ValueKind::Arena || facts.kind == fb::ValueKind::Input;
   }
 
-  Fault add_pieces(const MethodCheck& check, const Array<uint32_t>& roots,
-                   const Array<int32_t>& last_uses, Array<uint32_t>* piece_of,
-                   Array<ArenaPiece>* pieces, size_t* count) const {
+  Fault add_pieces(const MethodCheck& check, Array<Share>* shares, Array<ArenaPiece>* pieces,
+                   size_t* count) const {
     uint64_t total = 0;
     for (size_t id = 0; id < check.values.size(); ++id) {
       const ValueFacts& facts = check.values[id];
-      if (!is_in_arena(facts) || roots[id] != id) continue;
-      (*piece_of)[id] = static_cast<uint32_t>(*count);
+      Share& share = (*shares)[id];
+      if (!is_in_arena(facts) || share.root != id) continue;
+      share.piece = static_cast<uint32_t>(*count);
       ArenaPiece& piece = (*pieces)[(*count)++];
       piece.first = facts.made_at;
-      piece.last = last_uses[id];
+      piece.last = share.last_use;
       piece.bytes = room_of(facts.bytes);
       if (__builtin_add_overflow(total, piece.bytes, &total) || total > INT64_MAX)
         return Fault(Error::kOutOfMemory, "its values are too large");
@@ -154,25 +154,21 @@ class Binder {
   /// Finds a place for each value, and writes all that derive() found.
   Fault place(MethodCheck* check) {
     const size_t count = check->values.size();
-    Array<uint32_t> roots, piece_of;
-    Array<int32_t> last_uses;
+    Array<Share> shares;
     Array<ArenaPiece> pieces;
-    if (!roots.make(count, memory_) || !piece_of.make(count, memory_) ||
-        !last_uses.make(count, memory_) || !pieces.make(count, memory_)) {
-      return no_memory_to_check();
-    }
-    find_roots(check, &roots, &last_uses);
+    if (!shares.make(count, memory_) || !pieces.make(count, memory_)) return no_memory_to_check();
+    find_roots(check, &shares);
     size_t used = 0;
-    LAZYRT_RETURN_IF_ERROR(add_pieces(*check, roots, last_uses, &piece_of, &pieces, &used));
+    LAZYRT_RETURN_IF_ERROR(add_pieces(*check, &shares, &pieces, &used));
     uint64_t total = 0;
     if (!pack_arena({pieces.data(), used}, memory_, most_pairs_for(used), &total))
       return no_memory_to_check();
     LAZYRT_RETURN_IF_ERROR(check_arena(total));
     for (size_t id = 0; id < count; ++id) {
       if (is_in_arena(check->values[id]))
-        write_value(id, check->values[id], pieces[piece_of[roots[id]]].offset);
+        write_value(id, check->values[id], pieces[shares[shares[id].root].piece].offset);
     }
-    write_field<uint64_t>(method_, fb::Method::VT_ARENA_BYTES, total);
+    write_field<uint64_t>(&method_, fb::Method::VT_ARENA_BYTES, total);
     return {};
   }
 
@@ -186,12 +182,13 @@ class Binder {
   void write_value(size_t id, const ValueFacts& facts, uint64_t offset) {
     const fb::Value& value = base_value(id);
     if (value.kind() != facts.kind) return;  // the patched copy's: what is written is wrong anyway
-    const size_t rank = std::min(count_of(value.shape()), facts.spec.shape.size());
-    for (size_t dim = 0; dim < rank; ++dim)
-      write_extent(value, dim, facts.spec.shape[static_cast<int>(dim)]);
-    write_field<uint64_t>(value, fb::Value::VT_OFFSET, offset);
-    write_field<uint64_t>(value, fb::Value::VT_BYTES, facts.bytes);
-    write_field<int32_t>(value, fb::Value::VT_ALIAS_OF, facts.alias_of);
+    const Shape& shape = facts.spec.shape;
+    const size_t rank = std::min(count_of(value.shape()), shape.size());
+    if (rank != 0)
+      std::memcpy(in_copy(value.shape()->Data()), shape.data(), rank * sizeof(int64_t));
+    write_field<uint64_t>(&value, fb::Value::VT_OFFSET, offset);
+    write_field<uint64_t>(&value, fb::Value::VT_BYTES, facts.bytes);
+    write_field<int32_t>(&value, fb::Value::VT_ALIAS_OF, facts.alias_of);
   }
 
   const ProgramState& base_;

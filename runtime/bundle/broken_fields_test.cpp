@@ -591,7 +591,8 @@ std::vector<Break> breaks() {
        [](auto& p) { add_variant(p).literals[0]->position = 1; }},
       {"methods.variants", "a state more", kBad, "1 states, the method has 0",
        [](auto& p) { add_state(add_variant(p)); }},
-      {"methods.variants", "a state of another name", kBad, "state 'total' is not the method's",
+      {"methods.variants", "a state of another name", kBad,
+       "state 0 is 'total', the method's is 'count'",
        [](auto& p) {
          add_state(p);
          add_state(add_variant(p)).name = "total";

@@ -49,7 +49,7 @@ Fault check_guard(const MethodCheck& c, const fb::Guard& guard) {
 Fault check_guards(const MethodCheck& check) {
   for (uint32_t i = 0; i < count_of(check.method.guards()); ++i) {
     LAZYRT_RETURN_IF_ERROR(
-        check_guard(check, *check.method.guards()->Get(i))
+        check_guard(check, guard_at(check.method, i))
             .with_context("method '%.30s', guard %u", check.name(), static_cast<unsigned>(i)));
   }
   return {};

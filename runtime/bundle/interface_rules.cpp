@@ -7,8 +7,7 @@ namespace {
 
 using Names = Array<const flatbuffers::String*>;
 
-Fault bind_input(MethodCheck* c, uint32_t i) {
-  const fb::Binding& binding = *c->method.inputs()->Get(i);
+Fault bind_input(MethodCheck* c, const fb::Binding& binding) {
   if (!c->is_value(binding.value())) {
     return bad_bundle("input '%.60s': there is no value %d", text_of(binding.name()),
                       binding.value());
@@ -31,7 +30,7 @@ Fault check_all_bound(const MethodCheck& c) {
   for (size_t id = 0; id < c.values.size(); ++id) {
     const ValueFacts& facts = c.values[id];
     if (facts.kind == fb::ValueKind::Input && facts.made_at == ValueFacts::kNotMade) {
-      return c.bad_value(id, "it is of kind Input, but none of the method's inputs");
+      return c.at_value(id, bad_bundle("it is of kind Input, but none of the method's inputs"));
     }
   }
   return {};
@@ -41,15 +40,15 @@ Fault bind_inputs(MethodCheck* c, Names* names) {
   const size_t count = count_of(c->method.inputs());
   if (!names->make(count, c->memory)) return no_memory_to_check();
   for (uint32_t i = 0; i < count; ++i) {
-    (*names)[i] = c->method.inputs()->Get(i)->name();
-    LAZYRT_RETURN_IF_ERROR(bind_input(c, i));
+    const fb::Binding& binding = input_at(c->method, i);
+    (*names)[i] = binding.name();
+    LAZYRT_RETURN_IF_ERROR(bind_input(c, binding));
   }
   LAZYRT_RETURN_IF_ERROR(check_all_bound(*c));
   return check_names(names, "input");
 }
 
-Fault bind_output(MethodCheck* c, uint32_t i) {
-  const fb::Binding& binding = *c->method.outputs()->Get(i);
+Fault bind_output(MethodCheck* c, const fb::Binding& binding) {
   if (!c->is_value(binding.value())) {
     return bad_bundle("output '%.60s': there is no value %d", text_of(binding.name()),
                       binding.value());
@@ -88,11 +87,12 @@ Fault bind_outputs(MethodCheck* c) {
   if (!names.make(outputs + literals, c->memory) || !taken.make(outputs + literals, c->memory))
     return no_memory_to_check();
   for (uint32_t i = 0; i < outputs; ++i) {
-    names[i] = c->method.outputs()->Get(i)->name();
-    LAZYRT_RETURN_IF_ERROR(bind_output(c, i));
+    const fb::Binding& binding = output_at(c->method, i);
+    names[i] = binding.name();
+    LAZYRT_RETURN_IF_ERROR(bind_output(c, binding));
   }
   for (uint32_t i = 0; i < literals; ++i) {
-    const fb::Literal& literal = *c->method.literals()->Get(i);
+    const fb::Literal& literal = literal_at(c->method, i);
     names[outputs + i] = literal.name();
     LAZYRT_RETURN_IF_ERROR(check_literal(literal, &taken));
   }

@@ -20,19 +20,21 @@ struct Owned {
   uint32_t value = 0;
 };
 
+/// Whose memory a value is in.
+struct MemoryShare {
+  uint32_t root = 0;     ///< the first of those that share it
+  int32_t last_use = 0;  ///< of a root: that of all that share its memory so far
+};
+
 class MemoryCheck {
  public:
   explicit MemoryCheck(const MethodCheck& check) : c_(check) {}
 
   Fault run() {
     LAZYRT_RETURN_IF_ERROR(check_unmade_aliases());
-    if (!root_.make(c_.values.size(), c_.memory) || !last_use_.make(c_.values.size(), c_.memory)) {
-      return no_memory_to_check();
-    }
-    for (size_t id = 0; id < c_.values.size(); ++id) {
-      root_[id] = static_cast<uint32_t>(id);
-      last_use_[id] = c_.values[id].last_use;
-    }
+    if (!shares_.make(c_.values.size(), c_.memory)) return no_memory_to_check();
+    for (size_t id = 0; id < c_.values.size(); ++id)
+      shares_[id] = {static_cast<uint32_t>(id), c_.values[id].last_use};
     for (int32_t node = 0; node < c_.node_count(); ++node) {
       LAZYRT_RETURN_IF_ERROR(c_.at_node(node, check_node(node)));
     }
@@ -47,7 +49,7 @@ class MemoryCheck {
     for (size_t id = 0; id < c_.values.size(); ++id) {
       if (facts(id).alias_of == -1) continue;
       if (facts(id).kind != fb::ValueKind::Arena)
-        return c_.bad_value(id, "no node makes it, it cannot be an alias");
+        return c_.at_value(id, bad_bundle("no node makes it, it cannot be an alias"));
     }
     return {};
   }
@@ -96,27 +98,27 @@ class MemoryCheck {
     // f32[1] < f32[4] gives as many bytes, but is not written element by element.
     if (facts(id).spec.numel() != facts(target).spec.numel())
       return bad_bundle("it writes over value %zu of another number of elements", target);
-    const size_t root = root_[target];
+    const size_t root = shares_[target].root;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const bool shares = inputs[i] >= 0 && root_[static_cast<size_t>(inputs[i])] == root;
+      const bool shares = inputs[i] >= 0 && shares_[static_cast<size_t>(inputs[i])].root == root;
       if (shares && !def.may_overwrite(i))
         return bad_bundle("it writes over value %zu, which it reads as input %zu", target, i);
     }
     if (facts(root).kind != fb::ValueKind::Arena) return bad_bundle("it would write over an input");
-    if (last_use_[root] > index)
+    if (shares_[root].last_use > index)
       return bad_bundle("it writes over value %zu, which is used later", target);
     return {};
   }
 
   void join(size_t id, size_t target) {
-    const uint32_t root = root_[target];
-    root_[id] = root;
-    last_use_[root] = std::max(last_use_[root], facts(id).last_use);
+    const uint32_t root = shares_[target].root;
+    shares_[id].root = root;
+    shares_[root].last_use = std::max(shares_[root].last_use, facts(id).last_use);
   }
 
   bool in_arena(size_t id) const {
     const fb::ValueKind kind = facts(id).kind;
-    return root_[id] == id && (kind == fb::ValueKind::Arena || kind == fb::ValueKind::Input);
+    return shares_[id].root == id && (kind == fb::ValueKind::Arena || kind == fb::ValueKind::Input);
   }
 
   /// In the order of their ids; what is behind them stays empty.
@@ -128,7 +130,7 @@ class MemoryCheck {
       // The arena is known to be addressable.
       const auto begin = static_cast<size_t>(f.offset);
       const auto end = static_cast<size_t>(f.offset + f.bytes + kBundleTailBytes);
-      (*owned)[(*count)++] = {begin, end, f.made_at + 1, last_use_[id] + 1,
+      (*owned)[(*count)++] = {begin, end, f.made_at + 1, shares_[id].last_use + 1,
                               static_cast<uint32_t>(id)};
     }
     return {};
@@ -139,15 +141,15 @@ class MemoryCheck {
     size_t i = 0;
     while (i < later && !(owned[i].end > b.begin && owned[i].from <= b.to && owned[i].to >= b.from))
       ++i;
-    return c_.bad_value(b.value, "it overlaps value %u in the arena while both are in use",
-                        static_cast<unsigned>(owned[i].value));
+    return c_.at_value(b.value,
+                       bad_bundle("it overlaps value %u in the arena while both are in use",
+                                  static_cast<unsigned>(owned[i].value)));
   }
 
   Fault check_apart() const;
 
   const MethodCheck& c_;
-  Array<uint32_t> root_;     ///< per value: the first of those that share its memory
-  Array<int32_t> last_use_;  ///< per root: the last use of all that share its memory so far
+  Array<MemoryShare> shares_;  ///< per value
 };
 
 /// In order of their begins, each range must begin above the ends of all that share a moment with

@@ -70,23 +70,15 @@ struct MethodCheck {
   const char* name() const { return text_of(method.name()); }
   bool derives() const { return kDynamicShapes && mode == CheckMode::kDerive; }
   int32_t node_count() const { return static_cast<int32_t>(count_of(method.nodes())); }
-  const fb::Node& node(int32_t i) const { return *method.nodes()->Get(static_cast<uint32_t>(i)); }
-  const fb::Value& value(size_t i) const { return *method.values()->Get(static_cast<uint32_t>(i)); }
-  bool is_value(int32_t id) const { return id >= 0 && static_cast<size_t>(id) < values.size(); }
+  const fb::Node& node(int32_t i) const { return node_at(method, i); }
+  const fb::Value& value(size_t i) const { return value_at(method, i); }
+  // What is negative is too large, too.
+  bool is_value(int32_t id) const { return static_cast<size_t>(id) < values.size(); }
   bool is_source(int32_t id) const {
-    return id >= -1 && static_cast<int64_t>(id) < static_cast<int64_t>(count_of(method.sources()));
+    return static_cast<uint64_t>(int64_t{id} + 1) <= count_of(method.sources());
   }
-  /// kInvalidBundle at this value, with its name.
-#if LAZYRT_MESSAGES
-  Fault bad_value(size_t id, const char* format, ...) const __attribute__((format(printf, 3, 4)));
-#else
-  template <size_t N, class... Args>
-  __attribute__((always_inline)) Fault bad_value(size_t id, const char (&format)[N],
-                                                 const Args&... args) const {
-    return at_value(id, Fault(Error::kInvalidBundle, format, args...));
-  }
+  /// `fault` at this value, with its name; ok stays ok.
   Fault at_value(size_t id, Fault fault) const;
-#endif
   /// `fault` at this node, with its op and source line; ok stays ok.
   Fault at_node(int32_t node, Fault fault) const;
 };
@@ -115,6 +107,9 @@ Fault check_symbols(const MethodCheck& check);    // symbol_rules.cpp
 Fault check_reserved(const MethodCheck& check);   // reserved_rules.cpp
 /// kUnsupported names the first part that this runtime cannot run.
 Fault check_supported(const MethodCheck& check);  // reserved_rules.cpp
+
+/// All of them; of a method that is derived those that make what is not there yet.
+Fault check_rules(MethodCheck* check);  // verifier.cpp
 
 /// Element count × element size without overflow, and no more than a file may say.
 bool checked_bytes(const TensorSpec& spec, uint64_t* bytes);  // value_rules.cpp

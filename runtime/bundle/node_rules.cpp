@@ -251,7 +251,8 @@ Fault check_known_ops(const MethodCheck& c) {
 
 Fault check_all_made(const MethodCheck& c) {
   for (size_t id = 0; id < c.values.size(); ++id) {
-    if (c.values[id].made_at == ValueFacts::kNotMade) return c.bad_value(id, "no node makes it");
+    if (c.values[id].made_at == ValueFacts::kNotMade)
+      return c.at_value(id, bad_bundle("no node makes it"));
   }
   return {};
 }

@@ -18,7 +18,7 @@ struct Listing {
       if (static_cast<size_t>(id) >= count_of(method.values())) {
         return Fault(Error::kInvalidBundle, "there is no value %d", id);
       }
-      const DType type = dtype_of(method.values()->Get(static_cast<uint32_t>(id))->dtype());
+      const DType type = dtype_of(value_at(method, id).dtype());
       if (dtype_size(type) == 0) {
         return Fault(Error::kInvalidBundle, "value %d has no known type", id);
       }
@@ -42,7 +42,7 @@ struct Listing {
   void fill_source(const fb::Method& method, const fb::Node& node, OpUse* use) const {
     const int32_t source = node.source();
     if (source < 0 || static_cast<size_t>(source) >= count_of(method.sources())) return;
-    const fb::Source& s = *method.sources()->Get(static_cast<uint32_t>(source));
+    const fb::Source& s = source_at(method, source);
     use->aten = text_of(s.aten());
     use->module_path = text_of(s.module_path());
     use->file = text_of(s.file());
@@ -76,7 +76,7 @@ struct Listing {
       use.method = text_of(method.name());
       use.variant = variant;
       use.node = i;
-      LAZYRT_RETURN_IF_ERROR(node(method, *method.nodes()->Get(i), &use)
+      LAZYRT_RETURN_IF_ERROR(node(method, node_at(method, i), &use)
                                  .with_context("method '%.30s', variant %zu, node %u", use.method,
                                                variant, static_cast<unsigned>(i)));
     }

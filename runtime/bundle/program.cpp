@@ -20,7 +20,7 @@ Fault make_state(const AllocatorHooks& hooks, ProgramState** state) {
                                   : Allocator{hooks.context, hooks.allocate, hooks.release};
   void* memory = allocator.allocate(allocator.context, sizeof(ProgramState), alignof(ProgramState));
   if (memory == nullptr) return Fault(Error::kOutOfMemory, "no memory for a program");
-  *state = new (memory) ProgramState;
+  *state = new (memory) ProgramState();
   (*state)->allocator = allocator;
   return {};
 }
@@ -76,7 +76,7 @@ Result<size_t> find_name(const Vector* items, std::string_view name, Word what) 
 }
 
 const fb::Value& value_of(const fb::Method& method, const fb::Binding& binding) {
-  return *method.values()->Get(static_cast<uint32_t>(binding.value()));
+  return value_at(method, binding.value());
 }
 
 TensorInfo info_of(const fb::Method& method, const fb::Binding& binding) {
@@ -167,12 +167,12 @@ size_t Method::output_count() const { return count_of(program_->method(index_).o
 
 TensorInfo Method::input(size_t i, size_t variant) const {
   const fb::Method& m = program_->variant(index_, variant);
-  return info_of(m, *m.inputs()->Get(static_cast<uint32_t>(i)));
+  return info_of(m, input_at(m, i));
 }
 
 TensorInfo Method::output(size_t i, size_t variant) const {
   const fb::Method& m = program_->variant(index_, variant);
-  return info_of(m, *m.outputs()->Get(static_cast<uint32_t>(i)));
+  return info_of(m, output_at(m, i));
 }
 
 Result<size_t> Method::find_input(std::string_view name) const {
@@ -185,7 +185,7 @@ Result<size_t> Method::find_output(std::string_view name) const {
 
 SymbolInfo Method::variant_symbol(size_t i, size_t variant) const {
   const fb::Method& m = program_->variant(index_, variant);
-  return info_of(*m.symbols()->Get(static_cast<uint32_t>(i)));
+  return info_of(symbol_at(m, i));
 }
 
 Result<size_t> Method::find_state(std::string_view name) const {
@@ -200,15 +200,14 @@ int Method::input_symbol(size_t input, int dim) const { return input_extent(inpu
 
 ExtentInfo Method::input_extent(size_t input, int dim) const {
   const fb::Method& m = program_->method(index_);
-  const fb::Value& value = value_of(m, *m.inputs()->Get(static_cast<uint32_t>(input)));
+  const fb::Value& value = value_of(m, input_at(m, input));
   const ExtentRule rule = rule_of(m, value, dim);
   return {rule.symbol, rule.factor, rule.offset};
 }
 
 int Method::output_symbol(size_t output, int dim, size_t variant) const {
   const fb::Method& m = program_->variant(index_, variant);
-  const ExtentRule rule =
-      rule_of(m, value_of(m, *m.outputs()->Get(static_cast<uint32_t>(output))), dim);
+  const ExtentRule rule = rule_of(m, value_of(m, output_at(m, output)), dim);
   return rule.is_plain() ? rule.symbol : -1;
 }
 
@@ -216,7 +215,7 @@ size_t Method::literal_count() const { return count_of(program_->method(index_).
 
 LiteralInfo Method::literal(size_t i, size_t variant) const {
   const fb::Method& m = program_->variant(index_, variant);
-  const fb::Literal& l = *m.literals()->Get(static_cast<uint32_t>(i));
+  const fb::Literal& l = literal_at(m, i);
   return {text_of(l.name()), l.position(), dtype_of(l.dtype()), l.integer(), l.real()};
 }
 
@@ -226,12 +225,12 @@ size_t Method::guard_count(size_t variant) const {
 
 GuardInfo Method::guard(size_t i, size_t variant) const {
   const fb::Method& m = program_->variant(index_, variant);
-  const fb::Guard& g = *m.guards()->Get(static_cast<uint32_t>(i));
-  const DType dtype = dtype_of(m.values()->Get(static_cast<uint32_t>(g.value()))->dtype());
+  const fb::Guard& g = guard_at(m, i);
+  const DType dtype = dtype_of(value_at(m, g.value()).dtype());
   GuardInfo info;
   info.text = text_of(g.text());
   if (g.source() >= 0) {
-    const fb::Source& s = *m.sources()->Get(static_cast<uint32_t>(g.source()));
+    const fb::Source& s = source_at(m, g.source());
     info.file = text_of(s.file());
     info.line = s.line();
   }
@@ -249,8 +248,8 @@ size_t Method::state_count() const { return count_of(program_->method(index_).st
 
 TensorInfo Method::state(size_t i) const {
   const fb::Method& m = program_->method(index_);
-  const fb::State& state = *m.states()->Get(static_cast<uint32_t>(i));
-  const TensorSpec spec = spec_of(*m.values()->Get(static_cast<uint32_t>(state.value())));
+  const fb::State& state = state_at(m, i);
+  const TensorSpec spec = spec_of(value_at(m, state.value()));
   return {text_of(state.name()), spec.dtype, spec.shape};
 }
 

@@ -145,11 +145,23 @@ Fault read_sections(Span<const uint8_t> file, bool check_data, BundleSections* o
   return {};
 }
 
+Shape shape_of(const flatbuffers::Vector<int64_t>* v) {
+  return v == nullptr ? Shape() : Shape(Span<const int64_t>(v->data(), v->size()));
+}
+
+TensorSpec spec_of(const fb::Value& value) {
+  return {dtype_of(value.dtype()), shape_of(value.shape())};
+}
+
+TensorView view_of(const fb::Value& value, const void* data) {
+  return {const_cast<void*>(data), dtype_of(value.dtype()), shape_of(value.shape())};
+}
+
 SourcePlace source_place(const fb::Method& method, int32_t source) {
   SourcePlace place = {};
   if (LAZYRT_MESSAGES == 0) return place;
   if (source < 0 || static_cast<size_t>(source) >= count_of(method.sources())) return place;
-  const fb::Source& s = *method.sources()->Get(static_cast<uint32_t>(source));
+  const fb::Source& s = source_at(method, source);
   const char* file = path_end(text_of(s.file()), 40);
   if (file[0] != '\0') snprintf(place.text, sizeof(place.text), "%s:%d", file, s.line());
   return place;
@@ -159,7 +171,7 @@ namespace {
 
 const char* module_path_of(const fb::Method& method, int32_t source) {
   if (source < 0 || static_cast<size_t>(source) >= count_of(method.sources())) return "";
-  return text_of(method.sources()->Get(static_cast<uint32_t>(source))->module_path());
+  return text_of(source_at(method, source).module_path());
 }
 
 }  // namespace
@@ -170,7 +182,7 @@ NodePlace node_place(const fb::Method& method, size_t index, const OpTable& ops)
   place.op = "unknown op";
   SourcePlace source = {};
   if (index < count_of(method.nodes())) {
-    const fb::Node& node = *method.nodes()->Get(static_cast<uint32_t>(index));
+    const fb::Node& node = node_at(method, index);
     const bool known = node.op() != nullptr && node.op_type() <= fb::OpAttrs::MAX;
     const OpEntry* entry = known ? ops.find(attrs_of(node)) : nullptr;
     if (entry != nullptr) place.op = entry->name;

@@ -53,31 +53,55 @@ inline Span<const int32_t> ints_of(const flatbuffers::Vector<int32_t>* v) {
 
 inline DType dtype_of(fb::DType t) { return static_cast<DType>(t); }
 /// REQUIRES: at most kMaxRank extents.
-inline Shape shape_of(const flatbuffers::Vector<int64_t>* v) {
-  return v == nullptr ? Shape() : Shape(Span<const int64_t>(v->data(), v->size()));
-}
+Shape shape_of(const flatbuffers::Vector<int64_t>* v);
 /// The symbol that a dim of a value is, or -1. REQUIRES: symbols was verified.
 inline int32_t symbol_of(const fb::Value& value, int dim) {
   const auto indices = ints_of(value.symbols());
   return dim >= 0 && static_cast<size_t>(dim) < indices.size() ? indices[static_cast<size_t>(dim)]
                                                                : -1;
 }
-/// REQUIRES: i is an input, an output.
+using Tables = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::Table>>;
+/// A field of a table that is a vector of tables.
+inline const Tables* tables_of(const void* owner, flatbuffers::voffset_t field) {
+  auto* table = const_cast<flatbuffers::Table*>(static_cast<const flatbuffers::Table*>(owner));
+  return table->GetPointer<const Tables*>(field);
+}
+/// One of them. REQUIRES: there is one of this number.
+inline const void* table_at(const void* owner, flatbuffers::voffset_t field, uint32_t i) {
+  return tables_of(owner, field)->Get(i);
+}
+
+// The parts of a method by their numbers. REQUIRES: there is one of this number.
+#define LAZYRT_PART(Table, part, FIELD)                                  \
+  template <class Index>                                                 \
+  const fb::Table& part##_at(const fb::Method& method, Index i) {        \
+    return *static_cast<const fb::Table*>(                               \
+        table_at(&method, fb::Method::FIELD, static_cast<uint32_t>(i))); \
+  }
+LAZYRT_PART(Value, value, VT_VALUES)
+LAZYRT_PART(Node, node, VT_NODES)
+LAZYRT_PART(Binding, input, VT_INPUTS)
+LAZYRT_PART(Binding, output, VT_OUTPUTS)
+LAZYRT_PART(Literal, literal, VT_LITERALS)
+LAZYRT_PART(State, state, VT_STATES)
+LAZYRT_PART(Symbol, symbol, VT_SYMBOLS)
+LAZYRT_PART(Guard, guard, VT_GUARDS)
+LAZYRT_PART(Source, source, VT_SOURCES)
+LAZYRT_PART(Method, variant, VT_VARIANTS)
+#undef LAZYRT_PART
+
 inline const char* input_name(const fb::Method& method, size_t i) {
-  return text_of(method.inputs()->Get(static_cast<uint32_t>(i))->name());
+  return text_of(input_at(method, i).name());
 }
 inline const char* output_name(const fb::Method& method, size_t i) {
-  return text_of(method.outputs()->Get(static_cast<uint32_t>(i))->name());
+  return text_of(output_at(method, i).name());
 }
 inline OpAttrs attrs_of(const fb::Node& node) { return {node.op_type(), node.op()}; }
 
 /// dtype and shape of a value whose Value table was verified.
-inline TensorSpec spec_of(const fb::Value& value) {
-  TensorSpec spec;
-  spec.dtype = dtype_of(value.dtype());
-  spec.shape = shape_of(value.shape());
-  return spec;
-}
+TensorSpec spec_of(const fb::Value& value);
+/// The same with memory.
+TensorView view_of(const fb::Value& value, const void* data);
 
 /// "model.py:12" (the file's end where it is long), or empty where `source` is -1 or has no file.
 struct SourcePlace {
@@ -87,7 +111,7 @@ SourcePlace source_place(const fb::Method& method, int32_t source);
 
 /// "method 'forward', node 12 (conv2d from model.py:33)": where a message about a node points.
 struct NodePlace {
-  char text[LAZYRT_MESSAGES != 0 ? 140 : 1];
+  char text[LAZYRT_MESSAGES != 0 ? 164 : 1];
   const char* op = "";           ///< as the operators' table lives
   const char* module_path = "";  ///< as the bundle lives
 

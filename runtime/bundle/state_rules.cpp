@@ -54,14 +54,14 @@ Fault check_all(MethodCheck* c) {
     return no_memory_to_check();
   }
   for (uint32_t i = 0; i < count; ++i) {
-    const fb::State& state = *c->method.states()->Get(i);
+    const fb::State& state = state_at(c->method, i);
     names[i] = state.name();
     LAZYRT_RETURN_IF_ERROR(check_state(c, state).with_context(
         "state %u ('%.40s')", static_cast<unsigned>(i), text_of(state.name())));
   }
   for (size_t id = 0; id < c->values.size(); ++id) {
     if (c->values[id].kind == fb::ValueKind::State && !c->values[id].bound) {
-      return c->bad_value(id, "it is of kind State, but none of the method's states");
+      return c->at_value(id, bad_bundle("it is of kind State, but none of the method's states"));
     }
   }
   return check_names(&names, "state");

@@ -189,7 +189,7 @@ Fault find_field(Span<const uint8_t> metadata, const fb::Method& method, const f
                  PatchBytes* out) {
   if (patch.node() < 0 || static_cast<size_t>(patch.node()) >= count_of(method.nodes()))
     return bad_bundle("there is no node %d", patch.node());
-  const fb::Node& node = *method.nodes()->Get(static_cast<uint32_t>(patch.node()));
+  const fb::Node& node = node_at(method, patch.node());
   const auto* table = static_cast<const flatbuffers::Table*>(node.op());
   const bool possible = patch.field() >= 0 && patch.field() <= kMaxField;
   const auto slot = static_cast<flatbuffers::voffset_t>(4 + 2 * (possible ? patch.field() : 0));
@@ -220,7 +220,7 @@ SizesText sizes_text(const fb::Method& method, Span<const int64_t> symbols) {
   if (LAZYRT_MESSAGES == 0) return out;
   size_t used = 0;
   for (size_t i = 0; i < symbols.size() && used < sizeof(out.text); ++i) {
-    const char* name = text_of(method.symbols()->Get(static_cast<uint32_t>(i))->name());
+    const char* name = text_of(symbol_at(method, i).name());
     const int n = snprintf(out.text + used, sizeof(out.text) - used, "%s%.30s=%" PRId64,
                            i == 0 ? "" : ", ", name, symbols[i]);
     used += n > 0 ? static_cast<size_t>(n) : 0;

@@ -10,9 +10,7 @@ namespace lazyrt {
 namespace {
 
 size_t symbol_count(const MethodCheck& c) { return count_of(c.method.symbols()); }
-const fb::Symbol& symbol(const MethodCheck& c, int32_t i) {
-  return *c.method.symbols()->Get(static_cast<uint32_t>(i));
-}
+const fb::Symbol& symbol(const MethodCheck& c, int32_t i) { return symbol_at(c.method, i); }
 
 Fault check_symbol(const fb::Symbol& s) {
   const auto min = s.min(), max = s.max(), multiple = s.multiple();
@@ -48,19 +46,19 @@ Fault check_indices(const MethodCheck& c, size_t id) {
   if (indices.empty()) return {};
   const ValueFacts& facts = c.values[id];
   if (indices.size() != facts.spec.shape.size()) {
-    return c.bad_value(id, "%zu symbols for %d dims", indices.size(), facts.spec.shape.rank());
+    return bad_bundle("%zu symbols for %d dims", indices.size(), facts.spec.shape.rank());
   }
   const bool is_fixed = facts.kind == fb::ValueKind::Constant || facts.kind == fb::ValueKind::State;
   for (size_t dim = 0; dim < indices.size(); ++dim) {
     const int32_t index = indices[dim];
     if (index == -1) continue;
-    if (index < -1) return c.bad_value(id, "dim %zu: there is no symbol %d", dim, index);
+    if (index < -1) return bad_bundle("dim %zu: there is no symbol %d", dim, index);
     ExtentRule rule;
     const Fault status = read_rule(c.method, index, &rule);
-    if (!status.ok()) return c.bad_value(id, "dim %zu: %s", dim, status.message());
-    if (is_fixed) return c.bad_value(id, "dim %zu: its extent cannot be a symbol", dim);
+    if (!status.ok()) return status.with_context("dim %zu", dim);
+    if (is_fixed) return bad_bundle("dim %zu: its extent cannot be a symbol", dim);
     if (static_cast<size_t>(index) >= symbol_count(c) && facts.kind != fb::ValueKind::Input)
-      return c.bad_value(id, "dim %zu: only extents of inputs follow from a symbol", dim);
+      return bad_bundle("dim %zu: only extents of inputs follow from a symbol", dim);
   }
   return {};
 }
@@ -75,19 +73,18 @@ Fault read_extent(const MethodCheck& c, size_t id, int dim, SymbolValues* values
   const ExtentRule rule = rule_of(c.method, c.value(id), dim);
   int64_t size = 0;
   if (!rule.solve(extent, &size)) {
-    return c.bad_value(id, "dim %d: %" PRId64 " is not %s", dim, extent,
-                       rule_text(c.method, rule).text);
+    return bad_bundle("dim %d: %" PRId64 " is not %s", dim, extent, rule_text(c.method, rule).text);
   }
   const Fault status = check_symbol_value(info_of(symbol(c, rule.symbol)), size);
   if (!status.ok()) {
-    return c.bad_value(id, "dim %d is outside of the bounds of its symbol: %s", dim,
-                       status.message());
+    return status.as(Error::kInvalidBundle)
+        .with_context("dim %d is outside of the bounds of its symbol", dim);
   }
   int64_t& value = values->of[rule.symbol];
   if (value == 0) value = size;
   if (value == size) return {};
-  return c.bad_value(id, "dim %d: %" PRId64 ", but symbol '%.40s' is %" PRId64, dim, extent,
-                     text_of(symbol(c, rule.symbol).name()), value);
+  return bad_bundle("dim %d: %" PRId64 ", but symbol '%.40s' is %" PRId64, dim, extent,
+                    text_of(symbol(c, rule.symbol).name()), value);
 }
 
 /// What the extents of values of this kind (or of all others) say of the symbols.
@@ -97,7 +94,7 @@ Fault read_extents(const MethodCheck& c, bool of_inputs, SymbolValues* values) {
     const auto indices = ints_of(c.value(id).symbols());
     for (size_t dim = 0; dim < indices.size(); ++dim) {
       if (indices[dim] < 0) continue;
-      LAZYRT_RETURN_IF_ERROR(read_extent(c, id, static_cast<int>(dim), values));
+      LAZYRT_RETURN_IF_ERROR(c.at_value(id, read_extent(c, id, static_cast<int>(dim), values)));
     }
   }
   return {};
@@ -126,7 +123,8 @@ Fault check_stored(const MethodCheck& c) {
     if (!is_stored(c.value(id), fb::Value::VT_OFFSET) ||
         !is_stored(c.value(id), fb::Value::VT_BYTES) ||
         !is_stored(c.value(id), fb::Value::VT_ALIAS_OF)) {
-      return c.bad_value(id, "offset, bytes or alias_of is absent, but the method has symbols");
+      return c.at_value(
+          id, bad_bundle("offset, bytes or alias_of is absent, but the method has symbols"));
     }
   }
   return {};
@@ -157,7 +155,7 @@ Fault check_patches(const MethodCheck& c, const SymbolValues& values) {
 Fault check_symbols(const MethodCheck& check) {
   LAZYRT_RETURN_IF_ERROR(check_each_symbol(check).with_context("method '%.30s'", check.name()));
   for (size_t id = 0; id < check.values.size(); ++id)
-    LAZYRT_RETURN_IF_ERROR(check_indices(check, id));
+    LAZYRT_RETURN_IF_ERROR(check.at_value(id, check_indices(check, id)));
   SymbolValues values;
   LAZYRT_RETURN_IF_ERROR(read_extents(check, true, &values));
   LAZYRT_RETURN_IF_ERROR(check_all_given(check, values));

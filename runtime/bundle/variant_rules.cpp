@@ -9,51 +9,68 @@
 namespace lazyrt {
 namespace {
 
-using Bindings = flatbuffers::Vector<flatbuffers::Offset<fb::Binding>>;
+/// A list of parts that have names.
+struct NamedList {
+  flatbuffers::voffset_t field;  ///< of Method
+  Word what;
+};
+constexpr NamedList kInputs = {fb::Method::VT_INPUTS, "input"};
+constexpr NamedList kOutputs = {fb::Method::VT_OUTPUTS, "output"};
+constexpr NamedList kLists[] = {kInputs,
+                                kOutputs,
+                                {fb::Method::VT_LITERALS, "literal"},
+                                {fb::Method::VT_SYMBOLS, "symbol"},
+                                {fb::Method::VT_STATES, "state"}};
 
-const fb::Value& value_of(const fb::Method& method, int32_t id) {
-  return *method.values()->Get(static_cast<uint32_t>(id));
+/// The name is the first field of all of them.
+const char* name_of(const flatbuffers::Table* part) {
+  constexpr int kName = fb::Binding::VT_NAME;
+  static_assert(fb::Literal::VT_NAME == kName && fb::Symbol::VT_NAME == kName &&
+                fb::State::VT_NAME == kName);
+  return text_of(reinterpret_cast<const fb::Binding*>(part)->name());
 }
 
-bool same_text(const flatbuffers::String* a, const flatbuffers::String* b) {
-  return std::strcmp(text_of(a), text_of(b)) == 0;
-}
-
-Fault other_count(size_t has, Word what, size_t method_has) {
-  return bad_bundle("%zu %ss, the method has %zu", has, what, method_has);
-}
-
-Fault check_bindings(const fb::Method& method, const Bindings* wanted, const fb::Method& variant,
-                     const Bindings* given, Word what) {
-  if (count_of(given) != count_of(wanted))
-    return other_count(count_of(given), what, count_of(wanted));
+Fault check_same_names(const fb::Method& method, const fb::Method& variant, const NamedList& list) {
+  const Tables* wanted = tables_of(&method, list.field);
+  const Tables* given = tables_of(&variant, list.field);
+  if (count_of(given) != count_of(wanted)) {
+    return bad_bundle("%zu %ss, the method has %zu", count_of(given), list.what, count_of(wanted));
+  }
   for (uint32_t i = 0; i < count_of(given); ++i) {
-    const fb::Binding& a = *wanted->Get(i);
-    const fb::Binding& b = *given->Get(i);
-    if (!same_text(a.name(), b.name())) {
-      return bad_bundle("%s %u is '%.40s', the method's is '%.40s'", what, static_cast<unsigned>(i),
-                        text_of(b.name()), text_of(a.name()));
-    }
-    const DType x = dtype_of(value_of(method, a.value()).dtype());
-    const DType y = dtype_of(value_of(variant, b.value()).dtype());
-    if (x != y) {
-      return bad_bundle("%s '%.40s' is %s, the method's is %s", what, text_of(a.name()),
-                        dtype_name(y), dtype_name(x));
-    }
+    const char* name = name_of(given->Get(i));
+    const char* its_name = name_of(wanted->Get(i));
+    if (std::strcmp(name, its_name) == 0) continue;
+    return bad_bundle("%s %u is '%.40s', the method's is '%.40s'", list.what,
+                      static_cast<unsigned>(i), name, its_name);
+  }
+  return {};
+}
+
+/// Of the values that inputs or outputs are.
+DType dtype_at(const fb::Method& method, const NamedList& bindings, uint32_t i) {
+  const auto* binding = static_cast<const fb::Binding*>(table_at(&method, bindings.field, i));
+  return dtype_of(value_at(method, binding->value()).dtype());
+}
+
+Fault check_same_dtypes(const fb::Method& method, const fb::Method& variant,
+                        const NamedList& bindings) {
+  for (uint32_t i = 0; i < count_of(tables_of(&method, bindings.field)); ++i) {
+    const DType wanted = dtype_at(method, bindings, i);
+    const DType dtype = dtype_at(variant, bindings, i);
+    if (dtype == wanted) continue;
+    return bad_bundle("%s '%.40s' is %s, the method's is %s", bindings.what,
+                      name_of(tables_of(&method, bindings.field)->Get(i)), dtype_name(dtype),
+                      dtype_name(wanted));
   }
   return {};
 }
 
 Fault check_literals(const fb::Method& method, const fb::Method& variant) {
-  const size_t count = count_of(method.literals());
-  if (count_of(variant.literals()) != count)
-    return other_count(count_of(variant.literals()), "literal", count);
-  for (uint32_t i = 0; i < count; ++i) {
-    const fb::Literal& a = *method.literals()->Get(i);
-    const fb::Literal& b = *variant.literals()->Get(i);
-    if (same_text(a.name(), b.name()) && a.position() == b.position() && a.dtype() == b.dtype())
-      continue;
-    return bad_bundle("literal '%.40s' is not the method's in name, position and dtype",
+  for (uint32_t i = 0; i < count_of(method.literals()); ++i) {
+    const fb::Literal& a = literal_at(method, i);
+    const fb::Literal& b = literal_at(variant, i);
+    if (a.position() == b.position() && a.dtype() == b.dtype()) continue;
+    return bad_bundle("literal '%.40s' is not the method's in position and dtype",
                       text_of(b.name()));
   }
   return {};
@@ -62,42 +79,21 @@ Fault check_literals(const fb::Method& method, const fb::Method& variant) {
 /// Both zeros, or the same bytes of the file.
 bool same_initial(const fb::Method& method, int32_t a, const fb::Method& variant, int32_t b) {
   if (a == -1 || b == -1) return a == b;
-  return value_of(method, a).offset() == value_of(variant, b).offset();
-}
-
-Fault check_state(const fb::Method& method, const fb::State& a, const fb::Method& variant,
-                  const fb::State& b) {
-  const TensorSpec x = spec_of(value_of(method, a.value()));
-  const TensorSpec y = spec_of(value_of(variant, b.value()));
-  const bool same = same_text(a.name(), b.name()) && x.dtype == y.dtype && x.shape == y.shape &&
-                    same_initial(method, a.initial(), variant, b.initial());
-  if (same) return {};
-  return bad_bundle("state '%.40s' is not the method's in name, type and first content",
-                    text_of(b.name()));
+  return value_at(method, a).offset() == value_at(variant, b).offset();
 }
 
 Fault check_states(const fb::Method& method, const fb::Method& variant) {
-  const size_t count = count_of(method.states());
-  if (count_of(variant.states()) != count)
-    return other_count(count_of(variant.states()), "state", count);
-  for (uint32_t i = 0; i < count; ++i) {
-    LAZYRT_RETURN_IF_ERROR(
-        check_state(method, *method.states()->Get(i), variant, *variant.states()->Get(i)));
-  }
-  return {};
-}
-
-/// The same symbols, with bounds of its own.
-Fault check_same_symbols(const fb::Method& method, const fb::Method& variant) {
-  const size_t count = count_of(method.symbols());
-  if (count_of(variant.symbols()) != count)
-    return other_count(count_of(variant.symbols()), "symbol", count);
-  for (uint32_t i = 0; i < count; ++i) {
-    const fb::Symbol& a = *method.symbols()->Get(i);
-    const fb::Symbol& b = *variant.symbols()->Get(i);
-    if (same_text(a.name(), b.name())) continue;
-    return bad_bundle("symbol %u is '%.40s', the method's is '%.40s'", static_cast<unsigned>(i),
-                      text_of(b.name()), text_of(a.name()));
+  for (uint32_t i = 0; i < count_of(method.states()); ++i) {
+    const fb::State& a = state_at(method, i);
+    const fb::State& b = state_at(variant, i);
+    const TensorSpec x = spec_of(value_at(method, a.value()));
+    const TensorSpec y = spec_of(value_at(variant, b.value()));
+    if (x.dtype == y.dtype && x.shape == y.shape &&
+        same_initial(method, a.initial(), variant, b.initial())) {
+      continue;
+    }
+    return bad_bundle("state '%.40s' is not the method's in type and first content",
+                      text_of(b.name()));
   }
   return {};
 }
@@ -105,8 +101,8 @@ Fault check_same_symbols(const fb::Method& method, const fb::Method& variant) {
 /// At equal values of the symbols the inputs have equal shapes.
 Fault check_same_dims(const fb::Method& method, const fb::Method& variant) {
   for (uint32_t i = 0; i < count_of(method.inputs()); ++i) {
-    const fb::Value& a = value_of(method, method.inputs()->Get(i)->value());
-    const fb::Value& b = value_of(variant, variant.inputs()->Get(i)->value());
+    const fb::Value& a = value_at(method, input_at(method, i).value());
+    const fb::Value& b = value_at(variant, input_at(variant, i).value());
     const Shape x = shape_of(a.shape()), y = shape_of(b.shape());
     bool same = x.rank() == y.rank();
     for (int dim = 0; same && dim < x.rank(); ++dim) {
@@ -115,7 +111,7 @@ Fault check_same_dims(const fb::Method& method, const fb::Method& variant) {
     }
     if (same) continue;
     return bad_bundle("input '%.40s' has not the method's fixed extents and symbols",
-                      text_of(variant.inputs()->Get(i)->name()));
+                      text_of(input_at(variant, i).name()));
   }
   return {};
 }
@@ -123,12 +119,11 @@ Fault check_same_dims(const fb::Method& method, const fb::Method& variant) {
 }  // namespace
 
 Fault check_variant(const OpTable&, const fb::Method& method, const fb::Method& variant) {
-  LAZYRT_RETURN_IF_ERROR(
-      check_bindings(method, method.inputs(), variant, variant.inputs(), "input"));
-  LAZYRT_RETURN_IF_ERROR(
-      check_bindings(method, method.outputs(), variant, variant.outputs(), "output"));
+  for (const NamedList& list : kLists)
+    LAZYRT_RETURN_IF_ERROR(check_same_names(method, variant, list));
+  LAZYRT_RETURN_IF_ERROR(check_same_dtypes(method, variant, kInputs));
+  LAZYRT_RETURN_IF_ERROR(check_same_dtypes(method, variant, kOutputs));
   LAZYRT_RETURN_IF_ERROR(check_literals(method, variant));
-  if (kDynamicShapes) LAZYRT_RETURN_IF_ERROR(check_same_symbols(method, variant));
   if (kDynamicShapes && count_of(method.symbols()) != 0)
     LAZYRT_RETURN_IF_ERROR(check_same_dims(method, variant));
   return check_states(method, variant);

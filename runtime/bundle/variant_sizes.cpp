@@ -10,8 +10,8 @@
 namespace lazyrt {
 namespace {
 
-SymbolInfo symbol_at(const fb::Method& variant, size_t symbol) {
-  return info_of(*variant.symbols()->Get(static_cast<uint32_t>(symbol)));
+SymbolInfo symbol_info(const fb::Method& variant, size_t symbol) {
+  return info_of(symbol_at(variant, symbol));
 }
 
 bool holds(const SymbolInfo& symbol, int64_t value) {
@@ -75,7 +75,7 @@ Fault read_rule(const fb::Method& method, int32_t index, ExtentRule* rule) {
     return Fault(Error::kInvalidBundle, "term %d is no multiple of a symbol and a number",
                  index - count);
   }
-  const SymbolInfo symbol = symbol_at(method, static_cast<size_t>(rule->symbol));
+  const SymbolInfo symbol = symbol_info(method, static_cast<size_t>(rule->symbol));
   int64_t most = 0;
   const bool fits = rule->factor >= 1 && !__builtin_mul_overflow(symbol.max, rule->factor, &most) &&
                     !__builtin_add_overflow(most, rule->offset, &most) && rule->at(symbol.min) >= 1;
@@ -94,7 +94,7 @@ ExtentRule rule_of(const fb::Method& method, const fb::Value& value, int dim) {
 RuleText rule_text(const fb::Method& method, const ExtentRule& rule) {
   RuleText out = {};
   if (LAZYRT_MESSAGES == 0) return out;
-  const char* name = symbol_at(method, static_cast<size_t>(rule.symbol)).name;
+  const char* name = symbol_info(method, static_cast<size_t>(rule.symbol)).name;
   char factor[24] = "", offset[24] = "";
   if (rule.factor != 1) snprintf(factor, sizeof(factor), "%" PRId64 "*", rule.factor);
   if (rule.offset != 0) {
@@ -120,9 +120,9 @@ Fault check_symbol_value(const SymbolInfo& symbol, int64_t value) {
 }
 
 SymbolInfo bounds_of(const fb::Method& method, size_t symbol) {
-  SymbolInfo bounds = symbol_at(method, symbol);
+  SymbolInfo bounds = symbol_info(method, symbol);
   for (size_t v = 1; v < variants_of(method); ++v) {
-    const SymbolInfo other = symbol_at(variant_of(method, v), symbol);
+    const SymbolInfo other = symbol_info(variant_of(method, v), symbol);
     bounds.min = std::min(bounds.min, other.min);
     bounds.max = std::max(bounds.max, other.max);
     bounds.multiple = std::gcd(bounds.multiple, other.multiple);
@@ -132,14 +132,14 @@ SymbolInfo bounds_of(const fb::Method& method, size_t symbol) {
 
 bool takes_sizes(const fb::Method& variant, Span<const int64_t> symbols) {
   for (size_t i = 0; i < symbols.size(); ++i) {
-    if (!holds(symbol_at(variant, i), symbols[i])) return false;
+    if (!holds(symbol_info(variant, i), symbols[i])) return false;
   }
   return true;
 }
 
 Fault check_size(const fb::Method& method, size_t symbol, int64_t value) {
   for (size_t v = 0; v < variants_of(method); ++v) {
-    if (holds(symbol_at(variant_of(method, v), symbol), value)) return {};
+    if (holds(symbol_info(variant_of(method, v), symbol), value)) return {};
   }
   const SymbolInfo bounds = bounds_of(method, symbol);
   LAZYRT_RETURN_IF_ERROR(check_symbol_value(bounds, value));
@@ -158,15 +158,15 @@ Fault check_sizes(const fb::Method& method, Span<const int64_t> symbols) {
 
 void find_bounds(const fb::Method& variant, bool largest, int64_t* symbols) {
   for (size_t i = 0; i < count_of(variant.symbols()); ++i) {
-    const SymbolInfo symbol = symbol_at(variant, i);
+    const SymbolInfo symbol = symbol_info(variant, i);
     symbols[i] = largest ? symbol.max : symbol.min;
   }
 }
 
 void read_file_sizes(const fb::Method& variant, int64_t* symbols) {
   for (uint32_t i = 0; i < count_of(variant.inputs()); ++i) {
-    const auto id = static_cast<uint32_t>(variant.inputs()->Get(i)->value());
-    const fb::Value& value = *variant.values()->Get(id);
+    const auto id = static_cast<uint32_t>(input_at(variant, i).value());
+    const fb::Value& value = value_at(variant, id);
     for (uint32_t dim = 0; dim < count_of(value.symbols()); ++dim) {
       const ExtentRule rule = rule_of(variant, value, static_cast<int>(dim));
       if (rule.symbol >= 0) rule.solve(value.shape()->Get(dim), &symbols[rule.symbol]);

@@ -11,7 +11,7 @@ namespace lazyrt {
 inline size_t variants_of(const fb::Method& method) { return 1 + count_of(method.variants()); }
 /// Variant 0 is the method itself.
 inline const fb::Method& variant_of(const fb::Method& method, size_t variant) {
-  return variant == 0 ? method : *method.variants()->Get(static_cast<uint32_t>(variant - 1));
+  return variant == 0 ? method : variant_at(method, variant - 1);
 }
 
 SymbolInfo info_of(const fb::Symbol& symbol);

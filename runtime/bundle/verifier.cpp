@@ -14,16 +14,6 @@
 namespace lazyrt {
 
 #if LAZYRT_MESSAGES
-Fault MethodCheck::bad_value(size_t id, const char* format, ...) const {
-  char text[160];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof(text), format, args);
-  va_end(args);
-  return Fault(Error::kInvalidBundle, "method '%.30s', value %zu ('%.40s'): %s", name(), id,
-               text_of(value(id).name()), text);
-}
-
 Fault bad_bundle(const char* format, ...) {
   char text[200];
   va_list args;
@@ -32,11 +22,13 @@ Fault bad_bundle(const char* format, ...) {
   va_end(args);
   return Fault(Error::kInvalidBundle, "%s", text);
 }
-#else
-Fault MethodCheck::at_value(size_t id, Fault fault) const {
-  return fault.with_context("value %zu", id);
-}
 #endif
+
+Fault MethodCheck::at_value(size_t id, Fault fault) const {
+  if (fault.ok()) return fault;
+  return fault.with_context("method '%.30s', value %zu ('%.40s')", name(), id,
+                            text_of(value(id).name()));
+}
 
 Fault MethodCheck::at_node(int32_t index, Fault fault) const {
   if (fault.ok()) return fault;
@@ -68,6 +60,33 @@ Fault check_names(Array<const flatbuffers::String*>* names, Word what) {
 
 namespace {
 
+/// Of builds that bind no other sizes. REQUIRES: check_fixed was ok.
+Fault check_no_symbols(const MethodCheck& check) {
+  for (size_t id = 0; id < check.values.size(); ++id) {
+    if (count_of(check.value(id).symbols()) != 0)
+      return check.at_value(id, bad_bundle("names symbols, the method has none"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Fault check_rules(MethodCheck* check) {
+  LAZYRT_RETURN_IF_ERROR(check_values(check));
+  LAZYRT_RETURN_IF_ERROR(check_input_bindings(check));
+  LAZYRT_RETURN_IF_ERROR(check_nodes(check));
+  LAZYRT_RETURN_IF_ERROR(check_output_bindings(check));
+  LAZYRT_RETURN_IF_ERROR(check_states(check));
+  if (check->derives()) return {};
+  LAZYRT_RETURN_IF_ERROR(check_guards(*check));
+  LAZYRT_RETURN_IF_ERROR(check_memory(check));
+  if (check->mode == CheckMode::kFile) LAZYRT_RETURN_IF_ERROR(check_samples(*check));
+  LAZYRT_RETURN_IF_ERROR(kDynamicShapes ? check_symbols(*check) : check_no_symbols(*check));
+  return check_reserved(*check);
+}
+
+namespace {
+
 Fault check_arena_limit(const fb::Method& method, uint64_t limit) {
   limit = memory_limit_of(limit);
   const uint64_t addressable = SIZE_MAX / 4;
@@ -87,28 +106,6 @@ Fault check_fixed(const fb::Method& method) {
                text_of(method.name()));
 }
 
-/// REQUIRES: check_fixed was ok.
-Fault check_no_symbols(const MethodCheck& check) {
-  for (size_t id = 0; id < check.values.size(); ++id) {
-    if (count_of(check.value(id).symbols()) != 0)
-      return check.bad_value(id, "names symbols, the method has none");
-  }
-  return {};
-}
-
-Fault check_structure(MethodCheck* check) {
-  LAZYRT_RETURN_IF_ERROR(check_values(check));
-  LAZYRT_RETURN_IF_ERROR(check_input_bindings(check));
-  LAZYRT_RETURN_IF_ERROR(check_nodes(check));
-  LAZYRT_RETURN_IF_ERROR(check_output_bindings(check));
-  LAZYRT_RETURN_IF_ERROR(check_guards(*check));
-  LAZYRT_RETURN_IF_ERROR(check_states(check));
-  LAZYRT_RETURN_IF_ERROR(check_memory(check));
-  if (check->mode == CheckMode::kFile) LAZYRT_RETURN_IF_ERROR(check_samples(*check));
-  LAZYRT_RETURN_IF_ERROR(kDynamicShapes ? check_symbols(*check) : check_no_symbols(*check));
-  return check_reserved(*check);
-}
-
 struct BundleCheck {
   const BundleSections& sections;
   const OpTable& ops;
@@ -123,7 +120,7 @@ struct BundleCheck {
     LAZYRT_RETURN_IF_ERROR(check_arena_limit(m, memory_limit));
     MethodCheck check(m, sections, ops, memory, &work);
     check.mode = mode;
-    const Fault fault = check_structure(&check);
+    const Fault fault = check_rules(&check);
     if (!fault.ok() && fault.error() != Error::kUnsupported) return fault;
     if (!fault.ok()) keep_first(fault, unsupported);
     LAZYRT_RETURN_IF_ERROR(check_memory_limit(check, memory_limit));
@@ -141,7 +138,7 @@ struct BundleCheck {
                         count_of(m.variants()), static_cast<unsigned>(kBundleMaxVariants));
     }
     for (uint32_t i = 0; i < count_of(m.variants()); ++i) {
-      const fb::Method& variant = *m.variants()->Get(i);
+      const fb::Method& variant = variant_at(m, i);
       if (count_of(variant.variants()) != 0) {
         return Fault(Error::kInvalidBundle,
                      "method '%.60s', variant %u: it has variants of its own", text_of(m.name()),

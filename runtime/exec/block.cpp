@@ -23,10 +23,8 @@ Fault Block::make(uint64_t bytes, size_t alignment, const Allocator& allocator, 
   return {};
 }
 
-void Block::clear() {
+Block::~Block() {
   if (data_ != nullptr) allocator_.release(allocator_.context, data_);
-  data_ = nullptr;
-  bytes_ = 0;
 }
 
 }  // namespace lazyrt

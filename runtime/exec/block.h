@@ -13,11 +13,10 @@ class Block {
   Block() = default;
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
-  ~Block() { clear(); }
+  ~Block();
 
   /// kOutOfMemory names `what`. REQUIRES: empty.
   Fault make(uint64_t bytes, size_t alignment, const Allocator& allocator, Word what);
-  void clear();
 
   uint8_t* data() const { return data_; }
   uint64_t bytes() const { return bytes_; }

@@ -72,12 +72,14 @@ Fault BoundSession::find_variants(Span<const int64_t> symbols) {
   const auto takes = [&](size_t v) {
     return !kDynamicShapes || takes_sizes(base_.program.variant(base_.method, v), symbols);
   };
-  size_t count = 0;
-  for (size_t v = 0; v < all; ++v) count += takes(v) ? 1 : 0;
-  if (!in_file_.make(count, allocator_)) return no_memory_for_session();
-  count = 0;
-  for (size_t v = 0; v < all; ++v) {
-    if (takes(v)) in_file_[count++] = static_cast<uint32_t>(v);
+  for (const bool are_listed : {false, true}) {
+    size_t count = 0;
+    for (size_t v = 0; v < all; ++v) {
+      if (!takes(v)) continue;
+      if (are_listed) in_file_[count] = static_cast<uint32_t>(v);
+      ++count;
+    }
+    if (!are_listed && !in_file_.make(count, allocator_)) return no_memory_for_session();
   }
   return {};
 }
@@ -113,7 +115,8 @@ Fault BoundSession::make_variants(const ProgramState& program) {
                                      alignof(SessionVariant));
   if (memory == nullptr) return no_memory_for_session();
   variants_ = static_cast<SessionVariant*>(memory);
-  for (; variant_count_ < count; ++variant_count_) new (variants_ + variant_count_) SessionVariant;
+  for (; variant_count_ < count; ++variant_count_)
+    new (variants_ + variant_count_) SessionVariant();
   for (size_t v = 0; v < count; ++v) {
     const Fault status = variants_[v].make_plan(program, in_file_[v], variant_in(program, v),
                                                 variant_in(base_.program, v), base_.options,
@@ -242,9 +245,8 @@ uint64_t BoundSession::input_block_bytes(const ProgramState& program) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     for (size_t v = 0; v < variants; ++v) {
       const fb::Method& m = variant_in(program, v);
-      const int32_t id = m.inputs()->Get(static_cast<uint32_t>(i))->value();
-      inputs_[i].room =
-          std::max<uint64_t>(inputs_[i].room, m.values()->Get(static_cast<uint32_t>(id))->bytes());
+      const int32_t id = input_at(m, i).value();
+      inputs_[i].room = std::max<uint64_t>(inputs_[i].room, value_at(m, id).bytes());
     }
     if (base_.reservation != nullptr)
       inputs_[i].room = std::max(inputs_[i].room, base_.reservation->input_bytes[i]);

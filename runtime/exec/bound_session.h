@@ -31,10 +31,54 @@ struct SessionBase {
 Fault wrong_output_size(const fb::Method& method, size_t i, const TensorView& output,
                         size_t writable);
 
-class BoundSession {
+/// What a BoundSession makes. Apart from it, so that all of this begins as zeros at once.
+struct BoundParts {
+  struct InputSlot {
+    uint8_t* copy = nullptr;  ///< the session's own place for it
+    uint64_t room = 0;        ///< of copy: the most bytes that a variant's input takes
+    Shape shape;              ///< of what is set
+    size_t bytes = 0;
+    bool set = false;
+    const void* bound = nullptr;  ///< the caller's memory; nullptr: the copy
+    size_t readable = 0;          ///< bytes at bound
+    bool copy_at_run = false;     ///< bound, but not fit for use in place
+    /// Bound to memory that an output is written to: read before the first node runs.
+    bool is_overwritten = false;
+    bool reads_state = false;  ///< bound to memory of a state
+    /// Of bound memory that is an input's copy: read into here before any copy is written.
+    uint8_t* stage = nullptr;  ///< room_of(room) bytes, once they were needed
+    bool is_staged = false;
+  };
+
+  Array<uint32_t> in_file_;  ///< which variants of the method these are, ascending
+  SessionVariant* variants_ = nullptr;
+  size_t variant_count_ = 0;
+  uint64_t arena_bytes_ = 0;
+  uint64_t input_bytes_ = 0;
+  Block own_arena_;  ///< where the reservation has none or not enough, so with the other two
+  Block own_workspace_;
+  Block own_inputs_;
+  Room arena_;
+  Room workspace_;
+  std::array<DeviceMemory, kDeviceSlots> devices_;  ///< per slot; made where it is used
+  Array<uint8_t> homes_;                            ///< per state: the space that it lives in
+  /// Of several variants, where inputs stay when the next one is tried, and of what is reserved.
+  Room input_room_;
+  Array<InputSlot> inputs_;
+  Array<uint32_t> by_address_;  ///< the inputs in the order of their copies
+  /// Per variant and output: it is bound, and its memory is written in place.
+  Array<bool> in_place_;
+  Array<void*> results_;            ///< per output: where the last run left it
+  uint64_t settled_version_ = 0;    ///< of the outputs' bindings that in_place_ is of
+  bool inputs_moved_ = false;       ///< an input was bound or set anew since then
+  uint64_t output_copy_bytes_ = 0;  ///< atomic; of the last run
+  int32_t ran_ = -1;  ///< of variants_: that of the last run's result; -1: there is none
+};
+
+class BoundSession : private BoundParts {
  public:
   explicit BoundSession(const SessionBase& base)
-      : base_(base), allocator_(base.memory->allocator()) {}
+      : BoundParts(), base_(base), allocator_(base.memory->allocator()) {}
   BoundSession(const BoundSession&) = delete;
   BoundSession& operator=(const BoundSession&) = delete;
   ~BoundSession();
@@ -93,23 +137,6 @@ class BoundSession {
   void continue_from(BoundSession* other);
 
  private:
-  struct InputSlot {
-    uint8_t* copy = nullptr;  ///< the session's own place for it
-    uint64_t room = 0;        ///< of copy: the most bytes that a variant's input takes
-    Shape shape;              ///< of what is set
-    size_t bytes = 0;
-    bool set = false;
-    const void* bound = nullptr;  ///< the caller's memory; nullptr: the copy
-    size_t readable = 0;          ///< bytes at bound
-    bool copy_at_run = false;     ///< bound, but not fit for use in place
-    /// Bound to memory that an output is written to: read before the first node runs.
-    bool is_overwritten = false;
-    bool reads_state = false;  ///< bound to memory of a state
-    /// Of bound memory that is an input's copy: read into here before any copy is written.
-    uint8_t* stage = nullptr;  ///< room_of(room) bytes, once they were needed
-    bool is_staged = false;
-  };
-
   Fault find_variants(Span<const int64_t> symbols);
   bool is_as_in_file(Span<const int64_t> symbols) const;
   const fb::Method& variant_in(const ProgramState& program, size_t v) const {
@@ -155,29 +182,6 @@ class BoundSession {
 
   const SessionBase base_;
   const Allocator allocator_;
-  Array<uint32_t> in_file_;  ///< which variants of the method these are, ascending
-  SessionVariant* variants_ = nullptr;
-  size_t variant_count_ = 0;
-  uint64_t arena_bytes_ = 0;
-  uint64_t input_bytes_ = 0;
-  Block own_arena_;  ///< where the reservation has none or not enough, so with the other two
-  Block own_workspace_;
-  Block own_inputs_;
-  Room arena_;
-  Room workspace_;
-  std::array<DeviceMemory, kDeviceSlots> devices_;  ///< per slot; made where it is used
-  Array<uint8_t> homes_;                            ///< per state: the space that it lives in
-  /// Of several variants, where inputs stay when the next one is tried, and of what is reserved.
-  Room input_room_;
-  Array<InputSlot> inputs_;
-  Array<uint32_t> by_address_;  ///< the inputs in the order of their copies
-  /// Per variant and output: it is bound, and its memory is written in place.
-  Array<bool> in_place_;
-  Array<void*> results_;            ///< per output: where the last run left it
-  uint64_t settled_version_ = 0;    ///< of the outputs' bindings that in_place_ is of
-  bool inputs_moved_ = false;       ///< an input was bound or set anew since then
-  uint64_t output_copy_bytes_ = 0;  ///< atomic; of the last run
-  int32_t ran_ = -1;  ///< of variants_: that of the last run's result; -1: there is none
 };
 
 }  // namespace lazyrt

@@ -1,5 +1,6 @@
 #include "runtime/exec/device_memory.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <new>
 
@@ -66,13 +67,11 @@ Fault DeviceBlock::make(const BackendServices::Slot& slot, uint64_t bytes, Count
 
 Fault DeviceMemory::make(const BackendServices::Slot& slot, const ProgramState& program,
                          const SpaceBytes& bytes, CountedMemory* counted) {
-  uint64_t workspace = 0, total = 0;
-  if (__builtin_add_overflow(bytes.arena, uint64_t{kTailBytes} + kAlignment, &workspace) ||
-      __builtin_add_overflow(workspace / kAlignment * kAlignment, bytes.workspace, &total) ||
-      total > UINT64_MAX - kTailBytes) {
-    total = UINT64_MAX - kTailBytes;  // refused as it is
-  }
-  LAZYRT_RETURN_IF_ERROR(block_.make(slot, total + kTailBytes, counted));
+  constexpr uint64_t kMost = UINT64_MAX / 4;  // refused as it is
+  const uint64_t workspace =
+      (std::min(bytes.arena, kMost) + kTailBytes + kAlignment) / kAlignment * kAlignment;
+  const uint64_t total = workspace + std::min(bytes.workspace, kMost) + kTailBytes;
+  LAZYRT_RETURN_IF_ERROR(block_.make(slot, total, counted));
   void* constants = nullptr;
   const auto make = [&](void** object) {
     return make_constants(*slot.backend->device, slot.program, program, object);
@@ -80,7 +79,7 @@ Fault DeviceMemory::make(const BackendServices::Slot& slot, const ProgramState& 
   const void* owner = &slot.backend->device;  // the backend itself owns what open_weights made
   LAZYRT_RETURN_IF_ERROR(program.shared.find_or_make(owner, make, destroy_constants, &constants));
   memory_.arena = block_.data();
-  memory_.workspace = memory_.arena + workspace / kAlignment * kAlignment;
+  memory_.workspace = memory_.arena + workspace;
   memory_.constants = static_cast<const uint8_t*>(static_cast<DeviceConstants*>(constants)->memory);
   return {};
 }

@@ -148,8 +148,7 @@ void FixedVariant::place_values() {
     if (output.place != nullptr) data_[output.root] = output.place;
   }
   for (size_t k = 0; k < states_.size(); ++k)
-    data_[static_cast<size_t>(method_->states()->Get(static_cast<uint32_t>(k))->value())] =
-        states_[k];
+    data_[static_cast<size_t>(state_at(*method_, k).value())] = states_[k];
   for (size_t id = 0; id < data_.size(); ++id) {
     if (data_[id] != nullptr) continue;
     const fb::Value& v = value(id);
@@ -160,10 +159,7 @@ void FixedVariant::place_values() {
   }
 }
 
-TensorView FixedVariant::view_of(size_t id) const {
-  const fb::Value& v = value(id);
-  return {data_[id], dtype_of(v.dtype()), shape_of(v.shape())};
-}
+TensorView FixedVariant::view_of(size_t id) const { return lazyrt::view_of(value(id), data_[id]); }
 
 TensorView FixedVariant::input(size_t i) const {
   TensorView view = view_of(input_value(i));
@@ -191,7 +187,7 @@ const uint8_t* FixedVariant::home_of_output(size_t i) const {
 }
 
 TensorView FixedVariant::next_of_state(size_t k) const {
-  return view_of(static_cast<size_t>(method_->states()->Get(static_cast<uint32_t>(k))->next()));
+  return view_of(static_cast<size_t>(state_at(*method_, k).next()));
 }
 
 Fault FixedVariant::run(const RunStop& stop) {

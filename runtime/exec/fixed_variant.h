@@ -84,15 +84,13 @@ class FixedVariant {
     uint64_t runs = 0;
   };
 
-  const fb::Value& value(size_t id) const {
-    return *method_->values()->Get(static_cast<uint32_t>(id));
-  }
-  const fb::Node& node(size_t i) const { return *method_->nodes()->Get(static_cast<uint32_t>(i)); }
+  const fb::Value& value(size_t id) const { return value_at(*method_, id); }
+  const fb::Node& node(size_t i) const { return node_at(*method_, i); }
   uint32_t input_value(size_t i) const {
-    return static_cast<uint32_t>(method_->inputs()->Get(static_cast<uint32_t>(i))->value());
+    return static_cast<uint32_t>(input_at(*method_, i).value());
   }
   uint32_t output_value(size_t i) const {
-    return static_cast<uint32_t>(method_->outputs()->Get(static_cast<uint32_t>(i))->value());
+    return static_cast<uint32_t>(output_at(*method_, i).value());
   }
   TensorView view_of(size_t id) const;
   NodePlace place_of(size_t index) const { return node_place(*method_, index, *program_->ops); }

@@ -115,7 +115,7 @@ bool Guards::agrees(const Entry& guard, const Seen& now) {
 }
 
 Fault Guards::why(const fb::Method& texts) const {
-  const fb::Guard& guard = *texts.guards()->Get(entries_[broken_].guard);
+  const fb::Guard& guard = guard_at(texts, entries_[broken_].guard);
   if (guard.check()) return failed_check(texts, guard);
   const NumberText then =
       text_of_number(guard, now_.dtype, now_.is_real, guard.seen_integer(), guard.seen_real());
@@ -137,12 +137,12 @@ Fault Guards::make(const fb::Method& method, const Allocator& allocator) {
   }
   for (int32_t& node : made_by) node = -1;
   for (uint32_t n = 0; n < count_of(method.nodes()); ++n) {
-    for (int32_t id : ints_of(method.nodes()->Get(n)->outputs())) {
+    for (int32_t id : ints_of(node_at(method, n).outputs())) {
       made_by[static_cast<size_t>(id)] = static_cast<int32_t>(n);
     }
   }
   for (uint32_t i = 0; i < count; ++i) {
-    entries_[i] = entry_of(*method.guards()->Get(i));
+    entries_[i] = entry_of(guard_at(method, i));
     entries_[i].after = made_by[entries_[i].value];
     entries_[i].guard = i;
   }

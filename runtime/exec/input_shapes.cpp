@@ -9,11 +9,7 @@ namespace lazyrt {
 namespace {
 
 const fb::Value& value_of(const fb::Method& method, size_t i) {
-  return *method.values()->Get(
-      static_cast<uint32_t>(method.inputs()->Get(static_cast<uint32_t>(i))->value()));
-}
-const fb::Symbol& symbol_at(const fb::Method& method, int32_t index) {
-  return *method.symbols()->Get(static_cast<uint32_t>(index));
+  return value_at(method, input_at(method, i).value());
 }
 /// "f32[batch,4]"
 struct SymbolicText {

@@ -12,7 +12,7 @@ void Placement::copy(PlannedStep::Kind kind, int32_t value, uint8_t space) {
   add(kind, space, static_cast<uint32_t>(value), 1);
   ++copies_;
   const uint8_t to = kind == PlannedStep::Kind::kCopyOut ? kHostSpace : space;
-  spaces_[static_cast<size_t>(value)] |= static_cast<uint8_t>(1 << to);
+  values_[static_cast<size_t>(value)].spaces |= static_cast<uint8_t>(1 << to);
 }
 
 void Placement::need(int32_t value, uint8_t space) {
@@ -26,9 +26,8 @@ void Placement::need(int32_t value, uint8_t space) {
 }
 
 void Placement::make(int32_t value, uint8_t space) {
-  const bool on_host = host_always_[static_cast<size_t>(value)];
-  spaces_[static_cast<size_t>(value)] =
-      static_cast<uint8_t>(1 << space | (on_host ? 1 << kHostSpace : 0));
+  ValuePlaces& places = values_[static_cast<size_t>(value)];
+  places.spaces = static_cast<uint8_t>(1 << space | (places.host_always ? 1 << kHostSpace : 0));
 }
 
 }  // namespace lazyrt

@@ -27,15 +27,19 @@ struct PlannedStep {
   uint32_t first_line = 0;  ///< nodes and copies before it
 };
 
+/// Where a value is.
+struct ValuePlaces {
+  uint8_t spaces = 0;        ///< a bit for each space that it is in
+  bool host_always = false;  ///< the host has its bytes wherever it is made
+};
+
 /// Lists the steps, and the copies between them. Called for everything twice: to count, and to
 /// fill.
 class Placement {
  public:
-  /// `spaces`: per value a bit for each space that it is in before the first step. It is changed.
-  /// `host_always`: values whose bytes the host has wherever they are made. `steps` may be nullptr:
-  /// only counted.
-  Placement(Span<uint8_t> spaces, Span<const bool> host_always, PlannedStep* steps)
-      : spaces_(spaces), host_always_(host_always), steps_(steps) {}
+  /// `values`: where each is before the first step. It is changed. `steps` may be nullptr: only
+  /// counted.
+  Placement(Span<ValuePlaces> values, PlannedStep* steps) : values_(values), steps_(steps) {}
 
   /// A value, or -1, is needed there by the step that comes next.
   void need(int32_t value, uint8_t space);
@@ -53,12 +57,11 @@ class Placement {
 
  private:
   bool has(int32_t value, uint8_t space) const {
-    return (spaces_[static_cast<size_t>(value)] >> space & 1) != 0;
+    return (values_[static_cast<size_t>(value)].spaces >> space & 1) != 0;
   }
   void copy(PlannedStep::Kind kind, int32_t value, uint8_t space);
 
-  Span<uint8_t> spaces_;
-  Span<const bool> host_always_;
+  Span<ValuePlaces> values_;
   PlannedStep* steps_;
   bool for_outputs_ = false;
   size_t count_ = 0;

@@ -13,7 +13,7 @@ void Plan::keep_reasons_of(Plan* other) {
   }
 }
 
-void Plan::clear() {
+Plan::~Plan() {
   for (PlannedNode& node : nodes_) {
     if (node.segment_nodes != 0) {
       node.backend->device->release(node.prepared.state, allocator_);
@@ -23,14 +23,6 @@ void Plan::clear() {
     if (node.fallback_reason != nullptr)
       allocator_.release(allocator_.context, node.fallback_reason);
   }
-  nodes_.clear();
-  operands_.clear();
-  attributes_.clear();
-  steps_.clear();
-  lines_ = device_steps_ = 0;
-  used_ = 1U << kHostSpace;
-  for (uint64_t& bytes : workspace_bytes_) bytes = 0;
-  packed_weight_bytes_ = 0;
 }
 
 }  // namespace lazyrt

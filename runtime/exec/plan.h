@@ -38,9 +38,8 @@ class Plan {
   Plan() = default;
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
-  ~Plan() { clear(); }
+  ~Plan();
 
-  void clear();
   /// Reasons of fallbacks that are the same here and there keep their place: `other` gets this
   /// plan's. REQUIRES: both are of the same nodes.
   void keep_reasons_of(Plan* other);

@@ -34,11 +34,21 @@ bool is_refusal(const Fault& status) { return status.error() == Error::kUnsuppor
 
 }  // namespace
 
+Planner::Planner(const ProgramState& program, const fb::Method& method, const Backend& backend,
+                 CountedMemory* memory, BackendServices* services, Plan* plan)
+    : program_(program),
+      method_(method),
+      backend_(backend),
+      memory_(memory),
+      services_(services),
+      allocator_(memory->allocator()),
+      plan_(*plan) {}
+
 Fault Planner::list_operands() {
   size_t total = 0, most = 0;
   const size_t count = count_of(method_.nodes());
   for (uint32_t i = 0; i < count; ++i) {
-    const fb::Node& node = *method_.nodes()->Get(i);
+    const fb::Node& node = node_at(method_, i);
     const size_t operands = count_of(node.inputs()) + count_of(node.outputs());
     total += operands;
     most = operands > most ? operands : most;
@@ -49,13 +59,16 @@ Fault Planner::list_operands() {
   }
   uint32_t next = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    const fb::Node& node = *method_.nodes()->Get(i);
+    const fb::Node& node = node_at(method_, i);
+    const Span<const int32_t> inputs = ints_of(node.inputs());
+    const Span<const int32_t> outputs = ints_of(node.outputs());
     PlannedNode& planned = plan_.nodes_[i];
     planned.first_operand = next;
-    planned.input_count = static_cast<uint32_t>(count_of(node.inputs()));
-    planned.output_count = static_cast<uint32_t>(count_of(node.outputs()));
-    for (int32_t id : ints_of(node.inputs())) plan_.operands_[next++] = id;
-    for (int32_t id : ints_of(node.outputs())) plan_.operands_[next++] = id;
+    planned.input_count = static_cast<uint32_t>(inputs.size());
+    planned.output_count = static_cast<uint32_t>(outputs.size());
+    for (const Span<const int32_t>& ids : {inputs, outputs}) {
+      for (int32_t id : ids) plan_.operands_[next++] = id;
+    }
   }
   return {};
 }
@@ -65,16 +78,16 @@ Fault Planner::list_operands() {
 Fault Planner::copy_attributes() {
   if (!kDynamicShapes) {
     for (uint32_t i = 0; i < plan_.nodes_.size(); ++i)
-      plan_.nodes_[i].attrs = attrs_of(*method_.nodes()->Get(i));
+      plan_.nodes_[i].attrs = attrs_of(node_at(method_, i));
     return {};
   }
   size_t bytes = 0;
   for (uint32_t i = 0; i < plan_.nodes_.size(); ++i)
-    bytes += attrs_copy_bytes(attrs_of(*method_.nodes()->Get(i)));
+    bytes += attrs_copy_bytes(attrs_of(node_at(method_, i)));
   if (!plan_.attributes_.make(bytes, allocator_)) return no_memory();
   uint8_t* next = plan_.attributes_.data();
   for (uint32_t i = 0; i < plan_.nodes_.size(); ++i)
-    plan_.nodes_[i].attrs = copy_attrs(attrs_of(*method_.nodes()->Get(i)), &next);
+    plan_.nodes_[i].attrs = copy_attrs(attrs_of(node_at(method_, i)), &next);
   return {};
 }
 
@@ -84,7 +97,7 @@ NodeSpec Planner::fill_specs(const PlannedNode& node, TensorSpec* specs) const {
     const int32_t id = plan_.operands_[node.first_operand + i];
     specs[i] = TensorSpec();
     if (id < 0) continue;
-    const fb::Value& value = *method_.values()->Get(static_cast<uint32_t>(id));
+    const fb::Value& value = value_at(method_, id);
     specs[i] = spec_of(value);
     if (value.kind() == fb::ValueKind::Constant) specs[i].constant = program_.constant(value);
   }
@@ -265,26 +278,22 @@ Fault Planner::compile_segments() {
   return {};
 }
 
-Fault Planner::begin_places(Span<const uint8_t> homes, Array<uint8_t>* spaces,
-                            Array<bool>* host_always) const {
-  const size_t count = count_of(method_.values());
-  if (!spaces->make(count, allocator_) || !host_always->make(count, allocator_)) return no_memory();
-  for (size_t id = 0; id < count; ++id) {
-    const fb::Value& value = *method_.values()->Get(static_cast<uint32_t>(id));
+void Planner::begin_places(Span<const uint8_t> homes, Span<ValuePlaces> places) const {
+  for (size_t id = 0; id < places.size(); ++id) {
+    const fb::Value& value = value_at(method_, id);
     const fb::ValueKind kind = value.kind();
-    (*spaces)[id] = kind == fb::ValueKind::Constant ? UINT8_MAX
-                    : kind == fb::ValueKind::Arena  ? 0
-                                                    : 1 << kHostSpace;
+    places[id].spaces = kind == fb::ValueKind::Constant ? UINT8_MAX
+                        : kind == fb::ValueKind::Arena  ? 0
+                                                        : 1 << kHostSpace;
     const int32_t of = value.alias_of();
     // A view of an input is in the input's memory, which may be the caller's.
-    (*host_always)[id] =
-        kind == fb::ValueKind::Input || (of >= 0 && (*host_always)[static_cast<size_t>(of)]);
+    places[id].host_always =
+        kind == fb::ValueKind::Input || (of >= 0 && places[static_cast<size_t>(of)].host_always);
   }
   for (uint32_t k = 0; k < homes.size(); ++k) {
-    const int32_t value = method_.states()->Get(k)->value();
-    (*spaces)[static_cast<size_t>(value)] = static_cast<uint8_t>(1 << homes[k]);
+    const int32_t value = state_at(method_, k).value();
+    places[static_cast<size_t>(value)].spaces = static_cast<uint8_t>(1 << homes[k]);
   }
-  return {};
 }
 
 /// The step of a node or segment. Answers its nodes.
@@ -308,26 +317,23 @@ void Planner::place(Span<const uint8_t> homes, Placement* placement) const {
     }
   }
   for (uint32_t i = 0; i < homes.size(); ++i)
-    placement->need(method_.states()->Get(i)->next(), homes[i]);
+    placement->need(state_at(method_, i).next(), homes[i]);
   placement->begin_outputs();
   for (uint32_t i = 0; i < count_of(method_.outputs()); ++i)
-    placement->need(method_.outputs()->Get(i)->value(), kHostSpace);
+    placement->need(output_at(method_, i).value(), kHostSpace);
 }
 
 Fault Planner::list_steps(Span<const uint8_t> homes) {
   LAZYRT_RETURN_IF_ERROR(find_guarded());
-  Array<uint8_t> spaces;
-  Array<bool> host_always;
-  LAZYRT_RETURN_IF_ERROR(begin_places(homes, &spaces, &host_always));
-  const Span<const bool> always = {host_always.data(), host_always.size()};
-  Placement counted({spaces.data(), spaces.size()}, always, nullptr);
+  Array<ValuePlaces> made;
+  if (!made.make(count_of(method_.values()), allocator_)) return no_memory();
+  const Span<ValuePlaces> places = {made.data(), made.size()};
+  begin_places(homes, places);
+  Placement counted(places, nullptr);
   place(homes, &counted);
   if (!plan_.steps_.make(counted.step_count(), allocator_)) return no_memory();
-  spaces.clear();
-  host_always.clear();
-  LAZYRT_RETURN_IF_ERROR(begin_places(homes, &spaces, &host_always));
-  Placement placed({spaces.data(), spaces.size()}, {host_always.data(), host_always.size()},
-                   plan_.steps_.data());
+  begin_places(homes, places);
+  Placement placed(places, plan_.steps_.data());
   place(homes, &placed);
   plan_.lines_ = placed.line_count();
   for (const PlannedStep& step : plan_.steps_)
@@ -340,7 +346,7 @@ Fault Planner::find_guarded() {
   if (guards == 0 || guarded_.size() != 0) return {};
   if (!guarded_.make(count_of(method_.values()), allocator_)) return no_memory();
   for (uint32_t i = 0; i < guards; ++i)
-    guarded_[static_cast<size_t>(method_.guards()->Get(i)->value())] = true;
+    guarded_[static_cast<size_t>(guard_at(method_, i).value())] = true;
   return {};
 }
 

@@ -11,14 +11,7 @@ class Planner {
   /// REQUIRES: `plan` is empty; the program's constants and operators, `backend`, `memory` and
   /// `services` outlive it.
   Planner(const ProgramState& program, const fb::Method& method, const Backend& backend,
-          CountedMemory* memory, BackendServices* services, Plan* plan)
-      : program_(program),
-        method_(method),
-        backend_(backend),
-        memory_(memory),
-        services_(services),
-        allocator_(memory->allocator()),
-        plan_(*plan) {}
+          CountedMemory* memory, BackendServices* services, Plan* plan);
 
   /// Segments end behind these nodes, a truth value for each; empty: none. REQUIRES: called before
   /// choose_all; they outlive this.
@@ -55,8 +48,7 @@ class Planner {
   }
 
   Fault find_guarded();
-  Fault begin_places(Span<const uint8_t> homes, Array<uint8_t>* spaces,
-                     Array<bool>* host_always) const;
+  void begin_places(Span<const uint8_t> homes, Span<ValuePlaces> places) const;
   void place(Span<const uint8_t> homes, Placement* placement) const;
   uint32_t place_nodes(size_t first, Placement* placement) const;
 

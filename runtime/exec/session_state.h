@@ -94,10 +94,10 @@ class SessionState {
   CountedMemory memory_;  ///< outlives whatever is in it
   const Allocator allocator_;
 
-  BackendServices services_;  ///< outlive the kernels
+  BackendServices services_{};  ///< outlive the kernels
   SessionStates states_;
-  OutputBindings outputs_;
-  Reservation reservation_;
+  OutputBindings outputs_{};
+  Reservation reservation_{};
   bool is_reserved_ = false;       ///< what is bound borrows of it
   BoundSession* bound_ = nullptr;  ///< owned; never nullptr once make() was ok
   int64_t sizes_[kDynamicShapes ? kBundleMaxSymbols : 1] = {};  ///< that bound_ is bound to

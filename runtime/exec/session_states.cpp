@@ -23,12 +23,12 @@ Fault SessionStates::make(const Allocator& allocator) {
     return no_memory_for_session();
   uint8_t* next = block_.data();
   for (size_t k = 0; k < count; ++k) {
-    const TensorSpec spec = spec_of(value(state(k).value()));
+    Table& table = tables_[k];
     const int32_t initial = state(k).initial();
+    table.view = view_of(value(state(k).value()), next);
+    if (initial >= 0) table.initial = program_.constant(value(initial));
     places_[k] = next;
-    tables_[k] = {{next, spec.dtype, spec.shape},
-                  initial < 0 ? nullptr : program_.constant(value(initial))};
-    next += room_of(spec.bytes());
+    next += room_of(table.view.bytes());
   }
   return {};
 }

@@ -67,12 +67,8 @@ class SessionStates {
     bool is_on_host = true;         ///< the host has it, too
   };
 
-  const fb::State& state(size_t k) const {
-    return *method_.states()->Get(static_cast<uint32_t>(k));
-  }
-  const fb::Value& value(int32_t id) const {
-    return *method_.values()->Get(static_cast<uint32_t>(id));
-  }
+  const fb::State& state(size_t k) const { return state_at(method_, k); }
+  const fb::Value& value(int32_t id) const { return value_at(method_, id); }
   Fault check_index(size_t i) const;
   Fault bring_to_host(size_t k);
 
@@ -81,7 +77,7 @@ class SessionStates {
   const BackendServices* const services_;
   uint64_t bytes_ = 0;
   uint64_t device_bytes_ = 0;  ///< atomic
-  Block block_;
+  Block block_{};
   std::array<DeviceBlock, kDeviceSlots> device_blocks_;
   Array<uint8_t*> places_;  ///< per state: where it is in block_
   Array<Table> tables_;     ///< per state

@@ -63,9 +63,9 @@ Fault Variant::narrow_homes(const fb::Method& method, Array<StateHome>* homes) c
     }
   }
   for (uint32_t i = 0; i < count_of(method.guards()); ++i)
-    uses[static_cast<size_t>(method.guards()->Get(i)->value())].read_in |= kHostBit;
+    uses[static_cast<size_t>(guard_at(method, i).value())].read_in |= kHostBit;
   for (uint32_t k = 0; k < homes->size(); ++k) {
-    const fb::State& state = *method.states()->Get(k);
+    const fb::State& state = state_at(method, k);
     const uint8_t read_in = uses[static_cast<size_t>(state.value())].read_in;
     const bool stays = state.next() == state.value();
     const uint8_t made_in = uses[static_cast<size_t>(state.next())].made_in;
@@ -83,7 +83,7 @@ Fault Variant::make_steps_list(const ProgramState& program, const fb::Method& me
                                Span<const uint8_t> homes) {
   if (!next_of_states_.make(homes.size(), allocator_)) return no_memory_for_session();
   for (uint32_t k = 0; k < homes.size(); ++k)
-    next_of_states_[k] = {static_cast<uint32_t>(method.states()->Get(k)->next()), homes[k]};
+    next_of_states_[k] = {static_cast<uint32_t>(state_at(method, k).next()), homes[k]};
   Planner planner(program, method, *options.backend, memory, nullptr, &plan_);
   return planner.list_steps(homes);
 }
@@ -124,9 +124,9 @@ bool Variant::list_interface(const fb::Method& method) {
     return false;
   }
   for (uint32_t i = 0; i < inputs_.size(); ++i)
-    inputs_[i] = static_cast<uint32_t>(method.inputs()->Get(i)->value());
+    inputs_[i] = static_cast<uint32_t>(input_at(method, i).value());
   for (uint32_t i = 0; i < outputs_.size(); ++i)
-    outputs_[i].value = static_cast<uint32_t>(method.outputs()->Get(i)->value());
+    outputs_[i].value = static_cast<uint32_t>(output_at(method, i).value());
   return true;
 }
 
@@ -137,9 +137,7 @@ bool Variant::find_movables(const fb::Method& method) {
       !movables_.make(inputs_.size() + outputs_.size(), allocator_)) {
     return false;
   }
-  const auto value = [&](size_t id) -> const fb::Value& {
-    return *method.values()->Get(static_cast<uint32_t>(id));
-  };
+  const auto value = [&](size_t id) -> const fb::Value& { return value_at(method, id); };
   Array<uint32_t> roots;  // per value: the first one in its memory
   if (!roots.make(values_.size(), allocator_)) return false;
   for (size_t id = 0; id < roots.size(); ++id) {
@@ -186,24 +184,24 @@ bool Variant::find_makers() {
 void Variant::place_values(const fb::Method& method, const SharedMemory& memory) {
   const SpaceMemory& host = memory.spaces[kHostSpace];
   for (size_t id = 0; id < values_.size(); ++id) {
-    const fb::Value& v = *method.values()->Get(static_cast<uint32_t>(id));
-    const TensorSpec spec = spec_of(v);
-    values_[id] = {nullptr, spec.dtype, spec.shape};
+    const fb::Value& v = value_at(method, id);
+    const uint8_t* data = nullptr;
     if (v.kind() == fb::ValueKind::Constant) {
-      values_[id].data = const_cast<uint8_t*>(host.constants + v.offset());
+      data = host.constants + v.offset();
     } else if (v.kind() != fb::ValueKind::State) {
-      values_[id].data = host.arena + v.offset();
+      data = host.arena + v.offset();
     }
+    values_[id] = view_of(v, data);
   }
   for (int space = 0; space < kMostSpaces; ++space) arenas_[space] = memory.spaces[space].arena;
   for (size_t id = 0; id < values_.size(); ++id) {
     if (movable_of_[id] < 0) continue;
     Movable& movable = movables_[static_cast<size_t>(movable_of_[id])];
     movable.host = static_cast<uint8_t*>(values_[id].data);
-    movable.offset = method.values()->Get(static_cast<uint32_t>(id))->offset();
+    movable.offset = value_at(method, id).offset();
   }
   for (size_t k = 0; k < memory.states.size(); ++k) {
-    const fb::State& state = *method.states()->Get(static_cast<uint32_t>(k));
+    const fb::State& state = state_at(method, k);
     values_[static_cast<size_t>(state.value())].data = memory.states[k];
   }
 }
@@ -216,7 +214,7 @@ TensorView Variant::view_in(int32_t id, int space, const fb::Method& method,
   if (!kDevices || space == kHostSpace) return view;
   const SpaceMemory& host = memory.spaces[kHostSpace];
   const SpaceMemory& there = memory.spaces[space];
-  const fb::Value& v = *method.values()->Get(static_cast<uint32_t>(id));
+  const fb::Value& v = value_at(method, id);
   if (v.kind() == fb::ValueKind::Constant) {
     view.data = const_cast<uint8_t*>(there.constants + v.offset());
   } else if (v.kind() == fb::ValueKind::State) {
@@ -536,7 +534,7 @@ void Variant::describe_node(size_t node, NodeInfo* info) const {
   info->op = planned.op->name;
   info->backend = planned.backend->name;
   if (planned.fallback_reason != nullptr) info->fallback_reason = planned.fallback_reason;
-  describe_source(*texts_, texts_->nodes()->Get(static_cast<uint32_t>(node))->source(), info);
+  describe_source(*texts_, node_at(*texts_, node).source(), info);
 }
 
 void Variant::describe_copy(const PlannedStep& step, bool is_skipped, NodeInfo* info) const {
@@ -545,7 +543,7 @@ void Variant::describe_copy(const PlannedStep& step, bool is_skipped, NodeInfo* 
   info->is_copy = true;
   info->op = is_in ? "copy_in" : "copy_out";
   info->backend = backend.name;
-  info->value = text_of(texts_->values()->Get(step.index)->name());
+  info->value = text_of(value_at(*texts_, step.index).name());
   info->copied_bytes = is_skipped ? 0 : values_[step.index].bytes();
 }
 

@@ -89,7 +89,7 @@ bool tap_matches(const TapPoint& point, std::string_view selector) {
 }
 
 TapPoint Watcher::point_of(const Tap& tap) const {
-  const fb::Node& node = *texts_->nodes()->Get(tap.node);
+  const fb::Node& node = node_at(*texts_, tap.node);
   TapPoint point;
   point.variant = variant_;
   point.node = tap.node;
@@ -99,7 +99,7 @@ TapPoint Watcher::point_of(const Tap& tap) const {
   point.op = ops_->find(attrs_of(node))->name;
   if (node.source() < 0) return point;
   const auto source = static_cast<uint32_t>(node.source());
-  point.module_path = text_of(texts_->sources()->Get(source)->module_path());
+  point.module_path = text_of(source_at(*texts_, source).module_path());
   return point;
 }
 
@@ -135,7 +135,7 @@ Fault Watcher::for_each_point(const Fn& fn) const {
   Array<uint32_t> repeats;
   LAZYRT_RETURN_IF_ERROR(count_repeats(&repeats));
   for (uint32_t n = 0; n < repeats.size(); ++n) {
-    const Span<const int32_t> results = ints_of(texts_->nodes()->Get(n)->outputs());
+    const Span<const int32_t> results = ints_of(node_at(*texts_, n).outputs());
     Tap tap;
     tap.node = n;
     tap.repeat = repeats[n];
@@ -159,7 +159,7 @@ Fault Watcher::make(const Watch* watch, size_t variant, const fb::Method& texts,
   if (watch->take == nullptr) return {};
   size_t results = 0;
   for (uint32_t n = 0; n < count_of(texts.nodes()); ++n)
-    results += count_of(texts.nodes()->Get(n)->outputs());
+    results += count_of(node_at(texts, n).outputs());
   Array<Tap> wanted;
   if (!wanted.make(results, allocator)) return Fault(Error::kOutOfMemory, "no memory for taps");
   size_t count = 0;

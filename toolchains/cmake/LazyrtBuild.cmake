@@ -43,7 +43,7 @@ if(LAZYRT_BAREMETAL)
   list(APPEND LAZYRT_WARNINGS -Wno-format -Wno-psabi)
 endif()
 # What makes the runtime smaller beside -Os: reads of the schema's tables are calls, and nothing holds a register through a loop
-# only to be computed once. Not in tests/size: clang-tidy, which reads its commands, has no such option.
+# only to be computed once.
 set(LAZYRT_SMALL "SHELL:-include ${PROJECT_SOURCE_DIR}/schema/small_fields.h")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND LAZYRT_SMALL -fno-move-loop-invariants)

@@ -9,7 +9,8 @@ Fault check_states(MethodCheck* check) {
   if (count_of(check->method.states()) != 0) return left_out(check->ops, "states");
   for (size_t id = 0; id < check->values.size(); ++id) {
     if (check->values[id].kind == fb::ValueKind::State)
-      return check->bad_value(id, "it is of kind State, but none of the method's states");
+      return check->at_value(id,
+                             bad_bundle("it is of kind State, but none of the method's states"));
   }
   return {};
 }
