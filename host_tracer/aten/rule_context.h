@@ -76,6 +76,8 @@ class RuleContext : public Emitter {
 
   // Results of the call, as the trace has them.
   DType out_dtype(size_t i = 0) const;
+  /// The same, but for 16-bit types, which are computed in f32 and rounded.
+  DType trace_dtype(size_t i = 0) const;
   Shape out_shape(size_t i = 0) const;
   size_t out_count() const { return node_.outputs.size(); }
   bool used(size_t i) const;
@@ -95,7 +97,6 @@ class RuleContext : public Emitter {
   DType widened(DType dtype) const;
   ValueId widened(ValueId v, const char* name);
   DType half_of_operands() const;
-  DType trace_dtype(size_t i) const;
   const TraceValue* trace_value(const char* name) const;
 
   ImportState& state_;

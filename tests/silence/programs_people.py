@@ -993,3 +993,120 @@ def random_planes():
 def noise_that_goes_on():
     generator = torch.Generator().manual_seed(0)
     return lambda x: x + torch.rand(3, generator=generator)
+
+
+@people("a filter whose offset changes its sign with each call, 0 in this configuration", lambda: [(torch.ones(3),)], lambda: [[(torch.zeros(3),)] * 4], expect=("right",))
+def offset_that_alternates():
+    class Alternating(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.offset = 0.0
+
+        def forward(self, y):
+            self.offset = -self.offset
+            return torch.atan2(y, torch.full_like(y, self.offset))
+
+    return Alternating()
+
+
+@people("a helper that goes by the names of types", lambda: [(torch.ones(3),)], lambda: [[(torch.ones(3),), (torch.tensor([1.0, float("nan"), 2.0]),)]])
+def names_of_types():
+    def kind(value):
+        return type(value).__name__
+
+    def cleaned(x):
+        m = x.mean().item()
+        return x - (-1.0 if kind(m) == "float" and m != m else m)
+
+    return cleaned
+
+
+@people("halves of one arena that take turns", lambda: [(r(3),)], lambda: [[(r(3),), (torch.tensor([1.0, float("nan"), 2.0]),), (r(3, seed=2),)]])
+def halves_by_data():
+    class Halves(nn.Module):
+        def __init__(self):
+            super().__init__()
+            arena = torch.tensor([1.0, 2.0])
+            self.a, self.b = arena[:1], arena[1:]
+
+        def forward(self, x):
+            missing = torch.isnan(x).any()
+            self.a.data, self.b.data = self.b.data, self.a.data
+            return torch.where(missing, self.a, self.b.abs().clamp(max=1e9) * 0 + 3) + torch.nan_to_num(x)
+
+    return Halves()
+
+
+def of_frozen(holder):
+    class Frozen(nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.lin = nn.Linear(3, 2)
+            self.frozen = holder([self.lin.weight])
+
+        def forward(self, x):
+            w = self.lin.weight
+            is_frozen = any(w is p for p in self.frozen) if isinstance(self.frozen, list) else w in self.frozen
+            return F.linear(x.clamp(-100, 100) if is_frozen else x, w)
+
+    return Frozen()
+
+
+FAR = lambda: [[(torch.rand(1, 3),), (torch.tensor([[1e6, 0.0, 1.0]]),)]]  # noqa: E731
+
+
+@people("layers that are frozen, in a list", lambda: [(torch.rand(1, 3),)], FAR)
+def frozen_in_a_list():
+    return of_frozen(list)
+
+
+@people("layers that are frozen, in a set", lambda: [(torch.rand(1, 3),)], FAR)
+def frozen_in_a_set():
+    return of_frozen(set)
+
+
+@people("parameters of an optimizer that is kept", lambda: [(torch.rand(1, 3),)], FAR)
+def parameters_of_an_optimizer():
+    class Kept(nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.lin = nn.Linear(3, 2)
+            self.opt = torch.optim.SGD(self.lin.parameters(), 0.1)
+
+        def forward(self, x):
+            is_first = self.opt.param_groups[0]["params"][0] is self.lin.weight
+            return self.lin(x.clamp(-100, 100) if is_first else x)
+
+    return Kept()
+
+
+@people("a level beside its own expanded view", lambda: [(torch.rand(4) + 1,)], lambda: [[(torch.rand(4) + s,) for s in range(4)]])
+def level_and_rows():
+    class Level(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.level = torch.zeros(1)
+            self.rows = self.level.expand(4)
+
+        def forward(self, x):
+            y = x - self.rows
+            self.level.copy_(0.9 * self.level + 0.1 * x.max())
+            return y
+
+    return Level()
+
+
+HALVES = torch.tensor([float("-inf"), -0.0, 0.0, float("inf"), 4.0, -3.0, float("nan"), 6e4])
+
+
+@people("gamma of half images", lambda: [(torch.rand(8).half(), torch.tensor(0.5))],
+        lambda: [[(HALVES.half(), torch.tensor(0.5)), (HALVES.half(), torch.tensor(-0.5)), (HALVES.half(), torch.tensor(2.0))]], expect=("right",))
+def gamma_of_halves():
+    return lambda x, p: (x ** 0.5, x ** -0.5, x ** p.item())
+
+
+@people("cleaning of half and bfloat activations", lambda: [(torch.rand(8).half(), torch.rand(8).bfloat16())], lambda: [[(HALVES.half(), HALVES.bfloat16())]], expect=("right",))
+def cleaned_halves():
+    return lambda x, y: (torch.nan_to_num(x), torch.nan_to_num(y), torch.nan_to_num(x, posinf=1.0))

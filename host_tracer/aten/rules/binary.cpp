@@ -67,8 +67,9 @@ void pow_scalar(RuleContext& c) {
   const double e = exponent.as_double();
   if (e == 1) return c.set(x);
   if (e == 2) return c.set(c.unary(UnaryFn::Square, x));
-  if (is_floating(t) && e == 0.5) return c.set(c.unary(UnaryFn::Sqrt, x));
-  if (is_floating(t) && e == -0.5) return c.set(c.unary(UnaryFn::Rsqrt, x));
+  const bool takes_roots = is_floating(t) && c.trace_dtype() != DType::kFloat16;
+  if (takes_roots && e == 0.5) return c.set(c.unary(UnaryFn::Sqrt, x));
+  if (takes_roots && e == -0.5) return c.set(c.unary(UnaryFn::Rsqrt, x));
   if (is_floating(t) && e == -1) return c.set(c.unary(UnaryFn::Reciprocal, x));
   if (is_floating(t) && e == -2)
     return c.set(c.unary(UnaryFn::Reciprocal, c.unary(UnaryFn::Square, x)));

@@ -88,8 +88,8 @@ void nan_to_num(RuleContext& c) {
   const DType t = c.dtype(x);
   if (!is_floating(t)) return c.set(x);
   const Scalar nan = c.number_or("nan", 0.0);
-  const Scalar high = c.number_or("posinf", dtype_max(t));
-  const Scalar low = c.number_or("neginf", dtype_lowest(t));
+  const Scalar high = c.number_or("posinf", dtype_max(c.trace_dtype()));
+  const Scalar low = c.number_or("neginf", dtype_lowest(c.trace_dtype()));
   ValueId y = c.where(c.unary(UnaryFn::IsNan, x), c.scalar(t, nan), x);
   y = c.where(c.binary_number(BinaryFn::Eq, x, kInfinity), c.scalar(t, high), y);
   c.set(c.where(c.binary_number(BinaryFn::Eq, x, -kInfinity), c.scalar(t, low), y));

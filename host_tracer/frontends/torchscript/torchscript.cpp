@@ -90,6 +90,8 @@ class TorchScriptCapture {
     if (copies_.matter()) refuse_changing_copies(*trace);
     for (const std::string& name : read_constants_) trace->asked.push_back({name, {}});
     trace->only_set = only_set_;
+    const auto& numbers = module_.kept_numbers();  // a state that nothing reads may be left out
+    trace->only_set.insert(trace->only_set.end(), numbers.begin(), numbers.end());
     outputs_.put_back(*trace);
     refuse_guards_on_numbers(*trace);
     refuse_written_constants(*trace);

@@ -578,7 +578,7 @@ class Contents:
             if tensor.shape != copy.shape:
                 tensor.data = copy.clone()
             else:
-                tensor.copy_(copy)
+                _once(tensor).copy_(_once(copy, like=tensor))
         self._known[id(tensor)] = (tensor, self._version(tensor), copy, token)
 
     def _is(self, tensor, token, copy):
@@ -606,6 +606,12 @@ class Contents:
         if not is_plain_tensor(tensor, inference=True):
             return ("tensor", id(tensor))
         return ("content", hashlib.blake2b(buffer_of(bytes_of(tensor))).hexdigest(), tensor.dtype, tensor.shape)
+
+
+def _once(tensor, like=None):
+    """The part of it that has each element of an expanded tensor once."""
+    expanded = (tensor if like is None else like).stride()
+    return tensor[tuple(slice(None if step or extent < 2 else 1) for step, extent in zip(expanded, tensor.shape))] if 0 in expanded else tensor
 
 
 def _lie_alike(a, b):

@@ -129,6 +129,7 @@ class _Export:
         self.takes_gradients = False  # of its own results: autograd is on while it runs
         self.asks_for_layout, self.asks_for_facts = False, False
         self.asks_in_own_code = False  # for the layout, not in that of a library
+        self.names_elsewhere = None  # see _held_elsewhere
         self.makes_arrays = False  # of NumPy, that depend on inputs
         self.demands = set()  # see CaptureMode.demands
         self.rows = Rows(self)
@@ -282,11 +283,19 @@ class _Export:
 
     def watch_questions(self, sample):
         """What the program asks about its caller's objects in a call."""
-        watch = object_questions.Watch(self.program.target, self.questions)
+        watch = object_questions.Watch(self.program.target, self.questions, self._held_elsewhere)
         try:
             self.eager(sample, mode=watch, arrange=watch.arrange)
         except Exception:  # its own: told elsewhere
             pass
+
+    def _held_elsewhere(self):
+        """Registered tensors that the program has in other places, too."""
+        if self.names_elsewhere is None:
+            shell, paths = self.program.shell, self.state.first.picture.paths_by_tensor()
+            known = {name: tensor for tensors in (shell.named_buffers, shell.named_parameters) for name, tensor in tensors(remove_duplicate=False)}
+            self.names_elsewhere = [name for name, tensor in known.items() if paths[id(tensor)] - known.keys()]
+        return [tensor for tensor in map(self.program.at, self.names_elsewhere) if tensor is not None]
 
     def assumptions(self):
         """What is known by now of what a call of the bundle has to be like."""
@@ -609,6 +618,9 @@ class _Export:
         for file, line in self.questions.types if self.makes_arrays else ():
             trace.add_finding("error", "changing-attribute", "the program asks for type(x) of an array of NumPy, which in the capture is another one than in eager",
                               "use isinstance(x, numpy.ndarray)", file, line)
+        for file, line in self.questions.own:
+            trace.add_finding("error", "changing-attribute", "the program asks whether a parameter or buffer is the very tensor that it holds in another place, too (a list, a "
+                              "set, an optimizer), where the capture has another one", "compare names", file, line)
         for (file, line), name in self.questions.held.items():
             which = f"'{name}'" if name else "what it is given"
             trace.add_finding("error", "changing-attribute", f"the program asks whether {which} is the very object that it holds or has seen before, and a bundle does "

@@ -136,6 +136,7 @@ def _of_carriers(function, compute, domain):
                         raise OverflowError("math range error")
             return bool(result) if result.dtype is torch.bool else LazyFloat(result)
 
+    call.__name__ = function.__name__
     return call
 
 

@@ -587,9 +587,11 @@ class CaptureMode(TorchFunctionMode):
         return tensor.dtype if tensor.is_complex() or tensor.dtype is torch.bool else torch.int64
 
     def _power(self, func, args, kwargs):
-        """Tensor.pow takes a root where its exponent, a number, says so: of -0 and -inf that is something else."""
+        """Tensor.pow takes a root where its exponent, a number, says so, but of float16: of -0 and -inf that is something else."""
         base, exponent = (*args, *kwargs.values())[:2]
         if not isinstance(exponent, LazyFloat) or not isinstance(base, _Tensor) or not base.is_floating_point():
+            return self._call(func, args, kwargs)
+        if base.dtype is torch.float16 and func not in _DOUBLE_POWERS:
             return self._call(func, args, kwargs)
         given = self.current(base)
         given = given.clone() if is_lazy(given) else self._lift(given.detach().clone())

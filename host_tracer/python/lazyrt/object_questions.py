@@ -38,22 +38,24 @@ class Answers:
     """What was asked: `distinct`, names of inputs that were compared with one another; `copied`, of those whose copy may be the input itself;
     `held`: {(file, line): name of an argument that was compared with what the program has, None where it is not known}; `modes`: {"gradients" or
     "inference": (file, line)}; `of_autograd`: tensors were asked what autograd knows of them; `types`: {(file, line)} of type(x) of what may be an
-    array of NumPy."""
+    array of NumPy; `own`: those of comparisons of registered tensors that other places of the program hold, too."""
 
     def __init__(self):
-        self.distinct, self.copied, self.held, self.modes, self.of_autograd, self.types = set(), set(), {}, {}, False, {}
+        self.distinct, self.copied, self.held, self.modes, self.of_autograd, self.types, self.own = set(), set(), {}, {}, False, {}, {}
 
     def kinds(self):
         """What it is that was asked, wherever."""
-        return frozenset(self.distinct), frozenset(self.copied), frozenset(self.held.values()), frozenset(self.modes), self.of_autograd, bool(self.types)
+        return frozenset(self.distinct), frozenset(self.copied), frozenset(self.held.values()), frozenset(self.modes), self.of_autograd, bool(self.types), bool(self.own)
 
 
 class Watch(TorchFunctionMode):
-    """While active, notes in `answers` what the user's functions ask in this thread. arrange() tells it the given objects."""
+    """While active, notes in `answers` what the user's functions ask in this thread. arrange() tells it the given objects. elsewhere(): registered tensors that the program
+    has in other places, too, where a capture has others."""
 
-    def __init__(self, target, answers):
+    def __init__(self, target, answers, elsewhere=list):
         super().__init__()
-        self._target, self._answers = target, answers
+        self._target, self._answers, self._find_elsewhere = target, answers, elsewhere
+        self._elsewhere = {}  # by id
         self._given = {}  # id -> (name, object)
         self._made = set()  # ids of tensors that the call has made
         self._steps = collections.Counter()  # of each code
@@ -61,6 +63,7 @@ class Watch(TorchFunctionMode):
 
     def arrange(self, args, kwargs):
         """Takes in the arguments of the call, and gives them back."""
+        self._elsewhere = {id(tensor): tensor for tensor in self._find_elsewhere()}
         for parameter, value, is_given in bind(self._target, args, kwargs):
             if is_given:
                 described, leaves = trees.flatten(value, parameter.name, is_input, arguments=True)
@@ -90,7 +93,7 @@ class Watch(TorchFunctionMode):
 
     def __exit__(self, *error):
         self._stack.close()
-        self._given, self._made = {}, set()  # nobody shall take these for objects that the program keeps
+        self._given, self._made, self._elsewhere = {}, set(), {}  # nobody shall take these for objects that the program keeps
         return super().__exit__(*error)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -145,6 +148,8 @@ class Watch(TorchFunctionMode):
 
     def _look_up(self, frame, value, container):
         name = self._name_of(value)
+        if self._is_elsewhere(value) and (container is _UNKNOWN or isinstance(container, _CONTAINERS) and _holds_tensors(container)):
+            self._answers.own.setdefault(_place(frame), None)
         if name and (container is _UNKNOWN or isinstance(container, _CONTAINERS) and (not isinstance(value, _Tensor) or _holds_tensors(container))):
             self._compare(frame, [value, _UNKNOWN])
         elif value is _UNKNOWN and isinstance(container, _CONTAINERS) and _holds_tensors(container):
@@ -152,6 +157,8 @@ class Watch(TorchFunctionMode):
 
     def _compare(self, frame, values):
         """Asked whether these two are one object."""
+        if any(map(self._is_elsewhere, values)) and all(value is _UNKNOWN or isinstance(value, _Tensor) for value in values):
+            self._answers.own.setdefault(_place(frame), None)
         names = [self._name_of(value) for value in values]
         if None not in names and all(isinstance(value, (_Tensor, numpy.ndarray)) for value in values):
             (self._answers.distinct if names[0] != names[1] else self._answers.copied).update(names)
@@ -167,6 +174,9 @@ class Watch(TorchFunctionMode):
     def _may_be(self, value, given):
         """Whether what the program has may be the given object, in this call or another."""
         return value is _UNKNOWN or type(value) is type(given) and id(value) not in self._made
+
+    def _is_elsewhere(self, value):
+        return self._elsewhere.get(id(value)) is value
 
     def _name_of(self, value):
         """Of the argument that it is; None where it is none."""

@@ -237,11 +237,16 @@ class Reach:
                 self._entries.append(TensorEntry(tensor, self._contents))
                 self.places[path] = Held(tensor, self._entries[-1].saved[0], place_of(tensor))
 
-    def paths_of(self, tensor):
-        """All places where this very tensor is."""
-        found = {path for path, other in self.tensors if other is tensor}
-        first = found | {self._seen.get(id(tensor))}
-        return found | {path for path, token in self.places.items() if type(token) is tuple and token[:1] == ("same as",) and token[1] in first}
+    def paths_by_tensor(self):
+        """{id of a tensor: all places where it is}"""
+        found, firsts = collections.defaultdict(set), {}
+        for path, tensor in self.tensors:
+            found[id(tensor)].add(path)
+            firsts[path] = firsts[self._seen.get(id(tensor), path)] = id(tensor)
+        for path, token in self.places.items():
+            if type(token) is tuple and token[:1] == ("same as",) and token[1] in firsts:
+                found[firsts[token[1]]].add(path)
+        return found
 
     def names_attribute(self, name):
         """Whether the code mentions it."""

@@ -61,9 +61,9 @@ def _note_held_elsewhere(phases, steps):
     names = {name for tensors in (shell.named_buffers, shell.named_parameters) for name, _ in tensors(remove_duplicate=False)}
     written = set().union(*(step.run.call.written for step in steps))
     for step in steps:
-        registered = step.run.call.registered
+        registered, paths = step.run.call.registered, step.run.phase.picture.paths_by_tensor()
         for name in sorted(written & registered.keys()):
-            for path in sorted(step.run.phase.picture.paths_of(registered[name]) - names):
+            for path in sorted(paths[id(registered[name])] - names):
                 found.setdefault(path, name)
     for path, name in found.items():
         _find(steps[0], "error", "shared-memory", f"the program writes in place into '{name}', and has the same tensor as '{path}': the graph does not see the "

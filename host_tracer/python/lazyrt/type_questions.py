@@ -48,12 +48,17 @@ def _questions(filename, source):
 
 
 def _lines_of_questions(node, around):
-    if isinstance(node, (ast.Raise, ast.JoinedStr)):
+    if isinstance(node, ast.Raise) or isinstance(node, ast.JoinedStr) and not _is_compared(around):
         return
     if isinstance(node, ast.Name) and node.id == "type" and isinstance(node.ctx, ast.Load) and _is_question(node, around):
         yield node.lineno
     for child in ast.iter_child_nodes(node):
         yield from _lines_of_questions(child, [*around[-2:], node])
+
+
+def _is_compared(around):
+    """Whether a text goes on by more than being told: it is compared, a key or looked up."""
+    return bool(around) and isinstance(around[-1], (ast.Compare, ast.Subscript, ast.Dict))
 
 
 def _is_question(name, around):
