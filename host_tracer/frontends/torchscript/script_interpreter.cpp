@@ -435,7 +435,19 @@ std::vector<Source> ScriptInterpreter::written_constants() const {
 
 Stack ScriptInterpreter::run_if(const Node* node, Environment& env) {
   const bool taken = env.at(node->input()).toBool();
-  return run_block(node->blocks().at(taken ? 0 : 1), env);
+  const Block* block = node->blocks().at(taken ? 0 : 1);
+  Stack results = run_block(block, env);
+  make_plain(node, block->outputs(), node->outputs(), results);
+  return results;
+}
+
+/// Numbers of values `from` that become values `to` of another type (Union[int, float], Any): there
+/// nothing tells them from tensors.
+void ScriptInterpreter::make_plain(const Node* node, Values from, Values to, Stack& given) {
+  for (size_t i = 0; i < given.size() && i < from.size() && i < to.size(); ++i) {
+    const bool stays = is_number_type(to[i]->type());
+    if (!stays && is_lazy_number(from[i], given[i])) given[i] = plain(node, given[i]);
+  }
 }
 
 /// The number itself, where nothing else will do.
@@ -451,12 +463,15 @@ Stack ScriptInterpreter::run_loop(const Node* node, Environment& env) {
   bool go_on = carried.at(1).toBool();
   carried.erase(carried.begin(), carried.begin() + 2);
   const Block* body = node->blocks().at(0);
+  const Values inside = body->inputs().slice(1);
+  make_plain(node, node->inputs().slice(2), inside, carried);
   for (int64_t i = 0; i < trips && go_on; ++i) {
     env[body->inputs()[0]] = i;
     for (size_t k = 0; k < carried.size(); ++k) env[body->inputs()[k + 1]] = std::move(carried[k]);
     carried = run_block(body, env);
     go_on = carried.at(0).toBool();
     carried.erase(carried.begin());
+    make_plain(node, body->outputs().slice(1), inside, carried);
   }
   return carried;
 }
@@ -466,6 +481,7 @@ Stack ScriptInterpreter::run_call(const Node* node, Environment& env) {
   if (node->kind() == prim::CallFunction) {
     arguments.erase(arguments.begin());
     auto* function = node->input(0)->type()->expectRef<c10::FunctionType>().function();
+    make_plain_for(node, *function, node->inputs().slice(1), arguments);
     return call(*function, std::move(arguments), node);
   }
   std::string name;
@@ -475,7 +491,15 @@ Stack ScriptInterpreter::run_call(const Node* node, Environment& env) {
   if (node->kind() == prim::Exit) arguments.resize(4);  // no exception: three times None
   TORCH_CHECK(arguments.at(0).isObject(), "method '", name, "' of a ", arguments[0].tagKind());
   torch::jit::Function& method = arguments[0].toObjectRef().type()->getMethod(name);
+  make_plain_for(node, method, node->inputs(), arguments);
   return call(method, std::move(arguments), node);
+}
+
+void ScriptInterpreter::make_plain_for(const Node* node, torch::jit::Function& function,
+                                       Values from, Stack& arguments) {
+  if (!function.isGraphFunction()) return;
+  const torch::jit::Graph& graph = *torch::jit::toGraphFunction(function).graph();
+  make_plain(node, from, graph.inputs(), arguments);
 }
 
 /// Runs at once what the program would do beside.

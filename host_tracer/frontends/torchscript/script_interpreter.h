@@ -84,6 +84,10 @@ class ScriptInterpreter {
   Stack run_operator(const Node* node, Stack stack);
   std::optional<Stack> run_on_numbers(const Node* node, Stack& stack);
   c10::IValue plain(const Node* node, const c10::IValue& value);
+  using Values = at::ArrayRef<const torch::jit::Value*>;
+  void make_plain(const Node* node, Values from, Values to, Stack& given);
+  void make_plain_for(const Node* node, torch::jit::Function& function, Values from,
+                      Stack& arguments);
   c10::IValue constant(const Node* node);
   void note_question(const Node* node, const Stack& stack);
   void note_gradient_mode(const Node* node);

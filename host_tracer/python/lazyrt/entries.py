@@ -115,16 +115,21 @@ class DequeEntry:
             collections.deque.extend(self.value, then)
 
 
+def order_of(items):
+    """What comes when of a set whose items are told elsewhere: equal sets may give them in another order."""
+    return tuple((type(item).__name__, repr(item) if is_plain_value(item) else "") for item in items)
+
+
 class SetEntry:
     def __init__(self, value):
         self.value, self.items = value, list(set.__iter__(value))
 
     def token(self):
-        return (type(self.value), len(self.items))
+        return (type(self.value), order_of(self.items))
 
     def restore(self, given):
         then = [given(item) for item in self.items]
-        if {id(item) for item in set.__iter__(self.value)} != {id(item) for item in then}:
+        if [id(item) for item in set.__iter__(self.value)] != [id(item) for item in then]:
             set.clear(self.value)
             set.update(self.value, then)
 

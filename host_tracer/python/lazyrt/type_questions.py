@@ -9,6 +9,9 @@ import types
 from lazyrt.code_names import is_file_of_library
 from lazyrt.handed import calls_shown_to
 
+_TELLERS = {"print", "debug", "info", "warning", "warn", "error", "critical", "exception", "log"}
+
+
 @contextlib.contextmanager
 def codes_run():
     """The code of the user's functions that this thread calls; of none where somebody else watches it."""
@@ -48,7 +51,7 @@ def _questions(filename, source):
 
 
 def _lines_of_questions(node, around):
-    if isinstance(node, ast.Raise) or isinstance(node, ast.JoinedStr) and not _is_compared(around):
+    if isinstance(node, ast.Raise) or isinstance(node, ast.JoinedStr) and _is_told(around):
         return
     if isinstance(node, ast.Name) and node.id == "type" and isinstance(node.ctx, ast.Load) and _is_question(node, around):
         yield node.lineno
@@ -56,9 +59,13 @@ def _lines_of_questions(node, around):
         yield from _lines_of_questions(child, [*around[-2:], node])
 
 
-def _is_compared(around):
-    """Whether a text goes on by more than being told: it is compared, a key or looked up."""
-    return bool(around) and isinstance(around[-1], (ast.Compare, ast.Subscript, ast.Dict))
+def _is_told(around):
+    """Whether a text is only for people: printed, logged, a warning, an exception's."""
+    call = around[-1] if around else None
+    if not isinstance(call, ast.Call):
+        return False
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name in _TELLERS or name.endswith(("Error", "Exception", "Warning"))
 
 
 def _is_question(name, around):
