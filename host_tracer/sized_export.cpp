@@ -1,6 +1,7 @@
 #include "host_tracer/sized_export.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <deque>
 #include <map>
 #include <set>
@@ -274,6 +275,7 @@ class SizedPrograms {
     }
     if (!whole.ok()) return explained(whole.failure());
     if (!differing_.empty()) made.doubt = explained(doubt()).text;
+    if (!made.doubt.empty()) std::fprintf(stderr, "@@DOUBT %s\n", made.doubt.c_str());
     // One of all sizes: what it may do otherwise where the program seems to be another one is seen
     // in the check.
     for (const SizePoint& point : differing_) LAZYRT_TRY(captures_.compared_at(point));
@@ -338,7 +340,7 @@ class SizedPrograms {
     Parts parts = {{}, whole, {}, false};
     const bool is_suspected = std::any_of(given_.begin(), given_.end(),
                                           [](const Trace& trace) { return trace.suspected; });
-    if (dynamic != nullptr && is_suspected)
+    if (dynamic != nullptr && (is_suspected || !differing_.empty()))
       LAZYRT_TRY(
           try_parts([&](const auto& point) { return path_beside(*dynamic, point); }, &parts));
     std::set<std::string> places;
