@@ -1,7 +1,6 @@
 #include "host_tracer/sized_export.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <deque>
 #include <map>
 #include <set>
@@ -14,6 +13,7 @@
 #include "host_tracer/dynamic_dims.h"
 #include "host_tracer/passes/passes.h"
 #include "host_tracer/sized_traces.h"
+#include "host_tracer/support/spent_time.h"
 
 namespace lazyrt {
 namespace {
@@ -162,11 +162,10 @@ class SizedGraphs {
     constexpr size_t kMost = 40;
     constexpr double kSeconds = 4;
     constexpr size_t kMostKept = size_t{1} << 29;
-    const auto begin = std::chrono::steady_clock::now();
+    const SpentTime spent;
     size_t bytes = 0;
     for (const SizePoint& point : more_points(sizes_.shapes.symbols, kMost, 1)) {
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-      if (spent.count() > kSeconds || bytes > kMostKept) break;
+      if (spent.seconds() > kSeconds || bytes > kMostKept) break;
       if (contains(points_, point)) continue;
       LAZYRT_TRY(capture(point));
       bytes += constant_bytes(imported_.front()) + constant_bytes(graphs_.front());
@@ -275,7 +274,6 @@ class SizedPrograms {
     }
     if (!whole.ok()) return explained(whole.failure());
     if (!differing_.empty()) made.doubt = explained(doubt()).text;
-    if (!made.doubt.empty()) std::fprintf(stderr, "@@DOUBT %s\n", made.doubt.c_str());
     // One of all sizes: what it may do otherwise where the program seems to be another one is seen
     // in the check.
     for (const SizePoint& point : differing_) LAZYRT_TRY(captures_.compared_at(point));
@@ -340,7 +338,7 @@ class SizedPrograms {
     Parts parts = {{}, whole, {}, false};
     const bool is_suspected = std::any_of(given_.begin(), given_.end(),
                                           [](const Trace& trace) { return trace.suspected; });
-    if (dynamic != nullptr && (is_suspected || !differing_.empty()))
+    if (dynamic != nullptr && is_suspected)
       LAZYRT_TRY(
           try_parts([&](const auto& point) { return path_beside(*dynamic, point); }, &parts));
     std::set<std::string> places;

@@ -180,6 +180,25 @@ Outcome<TraceState> take_state(Trace& trace, const TraceValue& like) {
 
 }  // namespace
 
+namespace {
+
+/// A trace that took a state for a constant is no trace of the program any more.
+Outcome<Done> check_asked(const Trace& trace, const std::vector<TraceValue>& states) {
+  for (const AskedConstant& asked : trace.asked) {
+    const bool is_state = std::any_of(states.begin(), states.end(), [&](const TraceValue& state) {
+      return state.name == asked.name;
+    });
+    if (!is_state) continue;
+    return Failure{Error::kUnsupported,
+                   "the program decides by what '" + asked.name + "' holds" + at(asked.source) +
+                       " in a sample, or at a size, in which it does not write it, and writes it "
+                       "in another: make it an input and a result, or let each sample write it"};
+  }
+  return Done{};
+}
+
+}  // namespace
+
 Outcome<Done> share_states(std::vector<Trace>& traces) {
   std::vector<TraceValue> all;
   for (const Trace& trace : traces) {
@@ -190,6 +209,7 @@ Outcome<Done> share_states(std::vector<Trace>& traces) {
     }
   }
   for (Trace& trace : traces) {
+    LAZYRT_TRY(check_asked(trace, all));
     std::vector<TraceState> states;
     for (const TraceValue& like : all) {
       auto state = take_state(trace, like);

@@ -27,6 +27,9 @@ struct CaptureRequest {
   std::vector<NamedTensor> parameters;    ///< CPU tensors that the program uses by themselves, or
   std::vector<NamedTensor> buffers;       ///< through lift(); unlisted ones become constants
   std::vector<std::string> output_names;  ///< may be empty or shorter than the outputs
+  /// Names of parameters, buffers and add_state()'s tensors that other calls or samples of the
+  /// program write: what leaves the graph for them is guarded, as of those that this one writes.
+  std::vector<std::string> varying;
 
   /// Asked at each recorded node and sync that no SourceScope covers; empty: such nodes have none.
   /// Called on the capturing thread, inside the program; must not throw or call ATen.

@@ -25,6 +25,9 @@ class LeafNode final : public torch::lazy::Node {
   bool data_was_written() const;
   /// A buffer (or parameter) that the program writes through lift().
   void become_state() { kind_ = LeafKind::kState; }
+  /// See CaptureRequest::varying.
+  void mark_varying() { varying_ = true; }
+  bool varying() const { return varying_; }
   /// A constant that was drawn at random while capturing.
   void mark_random() { random_ = true; }
   bool random() const { return random_; }
@@ -44,6 +47,7 @@ class LeafNode final : public torch::lazy::Node {
   at::Tensor cpu_;
   at::Tensor data_;
   uint32_t version_;
+  bool varying_ = false;
   bool random_ = false;
   std::string recipe_;
   bool ended_ = false;

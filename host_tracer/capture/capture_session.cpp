@@ -3,8 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/FunctionalTensorWrapper.h>
 
+#include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "host_tracer/capture/build_trace.h"
 #include "host_tracer/capture/caught_errors.h"
@@ -183,6 +183,11 @@ CaptureSession::Leaf CaptureSession::make_leaf(LeafKind kind, const std::string&
   const at::Tensor data = resolved(cpu.detach());
   leaf.node = std::make_shared<LeafNode>(kind, name, pairs ? at::view_as_real(data) : data);
   nodes_.push_back(leaf.node);
+  const auto& varying = request_.varying;
+  const bool is_kept = kind == LeafKind::kParameter || kind == LeafKind::kBuffer;
+  if (is_kept && std::find(varying.begin(), varying.end(), name) != varying.end()) {
+    leaf.node->mark_varying();
+  }
   const at::AutoDispatchBelowADInplaceOrView no_autograd;
   const Value value(leaf.node, 0);
   leaf.functional = at::functionalization::impl::to_functional_tensor(
@@ -273,7 +278,9 @@ Value CaptureSession::operand_value(const at::Tensor& t) {
 
 bool CaptureSession::is_dynamic(const at::Tensor& t) {
   const Value value = operand_value(t);
-  return depends_on_input(value.node.get()) || depends_on_buffer(value.node.get());
+  if (depends_on_input(value.node.get()) || depends_on_buffer(value.node.get())) return true;
+  note_asked(value.node.get(), current_source());
+  return false;
 }
 
 at::Tensor CaptureSession::evaluate(const at::Tensor& t) {
@@ -503,12 +510,32 @@ void CaptureSession::activate_syncs() {
   std::unordered_map<const torch::lazy::Node*, bool> of_state;
   for (const auto& node : nodes_) {
     bool state = false;
-    if (const LeafNode* leaf = as_leaf(node.get())) state = leaf->kind() == LeafKind::kState;
+    if (const LeafNode* leaf = as_leaf(node.get())) {
+      state = leaf->kind() == LeafKind::kState || leaf->varying();
+    }
     for (const auto& operand : node->operands()) state = state || of_state[operand.node];
     of_state[node.get()] = state;
   }
   for (SyncRecord& sync : log_.syncs()) {
     sync.active = sync.of_inputs || (sync.value && of_state[sync.value.node.get()]);
+    if (!sync.active && sync.value && sync.kind != SyncKind::kPeek) {
+      note_asked(sync.value.node.get(), sync.source);
+    }
+  }
+}
+
+/// The parameters and buffers that a value is computed from are taken for constants.
+void CaptureSession::note_asked(const torch::lazy::Node* node, const Source& source) {
+  std::vector<const torch::lazy::Node*> todo = {node};
+  while (!todo.empty()) {
+    const torch::lazy::Node* next = todo.back();
+    todo.pop_back();
+    if (!asked_nodes_.insert(next).second) continue;
+    for (const auto& operand : next->operands()) todo.push_back(operand.node);
+    const LeafNode* leaf = as_leaf(next);
+    if (leaf && leaf->kind() != LeafKind::kInput && !leaf->name().empty()) {
+      asked_.push_back({leaf->name(), source});
+    }
   }
 }
 
@@ -556,6 +583,7 @@ CapturedRun CaptureSession::finish(const std::vector<at::Tensor>& outputs,
   run.trace.default_real = to_dtype(c10::typeMetaToScalarType(default_dtype_));
   run.trace.shapes = stats_;
   run.trace.notes = notes_;
+  run.trace.asked = asked_;
   run.trace.findings = findings_;
   run.syncs = std::move(log_.syncs());
   for (size_t i = 0; i < run.syncs.size(); ++i) {

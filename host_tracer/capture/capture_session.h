@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <unordered_set>
 #include <vector>
 
 #include "host_tracer/capture/capture.h"
@@ -138,6 +139,7 @@ class CaptureSession {
   void look_for_samples(const at::Tensor& constant);
   torch::lazy::Value output_value(const at::Tensor& output);
   void activate_syncs();
+  void note_asked(const torch::lazy::Node* node, const Source& source);
 
   const CaptureRequest& request_;
   RunLog log_;
@@ -147,6 +149,8 @@ class CaptureSession {
   std::vector<Watched> watched_;
   std::map<DataKey, Leaf> leaves_;
   std::vector<torch::lazy::NodePtr> nodes_;  ///< in order
+  std::vector<AskedConstant> asked_;
+  std::unordered_set<const torch::lazy::Node*> asked_nodes_;  ///< that note_asked() has looked at
   ValueCache cache_;
   std::map<std::tuple<const torch::lazy::Node*, size_t, bool>, at::Tensor> places_;
   std::map<std::vector<int64_t>, at::Tensor> tables_;

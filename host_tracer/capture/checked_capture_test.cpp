@@ -91,6 +91,27 @@ TEST(Syncs, ConstantsNeedNoGuard) {
   EXPECT_EQ(verdict_of(trace), Verdict::kSound);
 }
 
+TEST(Syncs, WhatIsKeptIsGuardedWhereOtherCallsWriteIt) {
+  const at::Tensor level = at::ones({});
+  const CaptureProgram program = [&](const Tensors& x) {
+    return (lift(level) < 0.5).item<bool>() ? Tensors{x[0]} : Tensors{x[0] * 2};
+  };
+  for (auto kept : {&CaptureRequest::buffers, &CaptureRequest::parameters}) {
+    CaptureRequest request = request_for({at::ones({3})});
+    request.*kept = {{"level", level}};
+    const auto constant = capture_checked(request, program);
+    ASSERT_TRUE(constant.ok()) << constant.failure().text;
+    EXPECT_TRUE(constant->guards.empty());
+    ASSERT_EQ(constant->asked.size(), 1u);
+    EXPECT_EQ(constant->asked[0].name, "level");
+    request.varying = {"level"};
+    const auto varying = capture_checked(request, program);
+    ASSERT_TRUE(varying.ok()) << varying.failure().text;
+    EXPECT_EQ(varying->guards.size(), 1u);
+    EXPECT_TRUE(varying->asked.empty());
+  }
+}
+
 // --- numbers ----------------------------------------------------------------------------------
 
 TEST(Syncs, LoopCountIsAnIntegerGuard) {

@@ -118,6 +118,13 @@ struct TraceState {
   TraceValueId next = kNoTraceValue;
 };
 
+/// A parameter or buffer whose values left the graph for the program without a guard: nothing that
+/// the trace knows of writes it.
+struct AskedConstant {
+  std::string name;
+  Source source;
+};
+
 /// What became of a value that left the graph for the program.
 enum class SyncUse : uint8_t {
   kNote,   ///< for people: printed, logged
@@ -177,6 +184,7 @@ struct Trace {
   std::vector<TraceGuard> guards;            ///< in order of the trace
   std::vector<TraceState> states;
   std::vector<TraceSync> syncs;
+  std::vector<AskedConstant> asked;  ///< each once
   std::vector<Finding> findings;
   DType default_real = DType::kFloat32;  ///< of Python's floats beside whole tensors
   bool takes_gradients = false;          ///< the program runs with autograd on, in eager too

@@ -275,13 +275,14 @@ void set_phase(Trace& trace, int64_t phase, int64_t next) {
   trace.guards.insert(trace.guards.begin(), std::move(guard));
 }
 
-void drop_known_guards(Trace& trace, const std::vector<std::string>& names) {
-  const Names known(names.begin(), names.end());
+void drop_known_guards(Trace& trace, const std::vector<std::string>& names,
+                       const std::vector<std::string>& computed) {
+  const Names known(names.begin(), names.end()), varying(computed.begin(), computed.end());
   const auto is_known = [&](const TraceGuard& guard) {
     const std::vector<bool> live = live_values(trace, {guard.value});
     for (size_t i = 0; i < live.size(); ++i) {
       const TraceValue& value = trace.values[i];
-      const bool varies = value.leaf == LeafKind::kInput ||
+      const bool varies = value.leaf == LeafKind::kInput || varying.count(value.name) > 0 ||
                           (value.leaf == LeafKind::kState && known.count(value.name) == 0);
       if (live[i] && varies) return false;
     }

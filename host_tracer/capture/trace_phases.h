@@ -15,7 +15,9 @@ namespace lazyrt {
 void set_phase(Trace& trace, int64_t phase, int64_t next);
 
 /// Drops guards on what the states of these names alone say: they are known in the trace's phase.
-void drop_known_guards(Trace& trace, const std::vector<std::string>& names);
+/// `computed` are parameters, buffers and states into which some trace writes what varies.
+void drop_known_guards(Trace& trace, const std::vector<std::string>& names,
+                       const std::vector<std::string>& computed);
 
 /// Sources of the guards (checks aside) that depend on states (or buffers) of these names.
 std::vector<Source> guards_on(const Trace& trace, const std::vector<std::string>& names);

@@ -1,14 +1,11 @@
 #include "host_tracer/check/checked_export.h"
 
-#include <chrono>
-#include <cstdio>
 #include <iterator>
 #include <utility>
 
 #include "host_tracer/check/size_sweep.h"
-#include "host_tracer/dynamic/sweep_points.h"
-#include "host_tracer/capture/eager_reference.h"
 #include "host_tracer/dynamic_dims.h"
+#include "host_tracer/support/spent_time.h"
 
 namespace lazyrt {
 namespace {
@@ -35,9 +32,7 @@ class CheckedExporter {
       if (wrong->empty()) {
         const auto is_captured = capture_new_paths();
         if (!is_captured.ok()) return is_captured.failure();
-        if (*is_captured) continue;
-        if (all_captured_) return made;
-        capture_all();
+        if (!*is_captured) return made;
         continue;
       }
       if (more_ += wrong->size(); more_ > kMostMoreSizes) return keep_parting(wrong->front());
@@ -68,14 +63,13 @@ class CheckedExporter {
 
   /// Points at which the bundle is wrong, which are among the traces now.
   Outcome<std::vector<SizePoint>> sweep(CheckedExport* made) {
-    const auto begin = std::chrono::steady_clock::now();
+    const SpentTime spent;
     std::vector<SizePoint> tried = compared_points();
     new_paths_.clear();
     CheckReport& report = made->checked;
     for (size_t suspected = 0; suspected < kMostFalse;) {
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
       auto found = sweep_sizes(*made->bundle, traces_[0], *options_.dynamic, tried,
-                               sweep_options(check_.sweep_seconds - spent.count()));
+                               sweep_options(check_.sweep_seconds - spent.seconds()));
       if (!found.ok()) return found.failure();
       report.sizes += found->alike.size();
       new_paths_.insert(new_paths_.end(), found->new_paths.begin(), found->new_paths.end());
@@ -145,31 +139,6 @@ class CheckedExporter {
     }
     return any;
   }
-
-  /// Prototype: the program's graph at every size that there is time for.
-  void capture_all() {
-    all_captured_ = true;
-    const auto begin = std::chrono::steady_clock::now();
-    NumberGroups numbers, together;
-    if (traces_[0].eager->numbers) numbers = traces_[0].eager->numbers();
-    if (traces_[0].eager->together) together = traces_[0].eager->together();
-    size_t made = 0, failed = 0;
-    for (const SizePoint& point : sweep_points(options_.dynamic->shapes, options_.dynamic->sample, numbers, together)) {
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-      if (spent.count() > 20) break;
-      bool known = false;
-      for (const Trace& trace : traces_) known = known || point_of(options_.dynamic->shapes, trace) == point;
-      if (known) continue;
-      auto trace = options_.dynamic->capture_at(point, false);
-      if (!trace.ok()) { ++failed; std::fprintf(stderr, "@@FAILED %s\n", trace.failure().text.c_str()); continue; }
-      traces_.push_back(std::move(*trace));
-      ++made;
-    }
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    std::fprintf(stderr, "@@CAPTURED %zu more, %zu failed, %.2f s\n", made, failed, spent.count());
-  }
-
-  bool all_captured_ = false;
 
   /// Notes it in the trace at this point; whether there is one that is compared.
   bool suspect(const SizePoint& point) {

@@ -17,6 +17,7 @@
 #include "host_tracer/check/overlap_watch.h"
 #include "host_tracer/check/result_kinds.h"
 #include "host_tracer/check/trace_reference.h"
+#include "host_tracer/support/spent_time.h"
 #include "host_tracer/trace_groups.h"
 
 namespace lazyrt {
@@ -151,10 +152,10 @@ class Checker {
 
   bool over_time(size_t subject) const {
     if (options_.sizes) {
-      return seconds_since(subject_begin_) > (subject == 0 ? options_.seconds : kSecondsOfSize);
+      return of_subject_.seconds() > (subject == 0 ? options_.seconds : kSecondsOfSize);
     }
     const double share = static_cast<double>(subject + 1) / static_cast<double>(subjects_.size());
-    return seconds_since(begin_) > options_.seconds * share;
+    return spent_.seconds() > options_.seconds * share;
   }
 
   // ------------------------------------------------------------ calls
@@ -163,7 +164,7 @@ class Checker {
     Subject& subject = subjects_[index];
     const bool is_beside = options_.sizes && index > 0 && !options_.rows_of_sizes;
     const size_t calls = allowed_ || is_beside ? 1 : kCallsInARow;
-    subject_begin_ = Clock::now();
+    of_subject_ = SpentTime();
     for (size_t i = 0; i < calls; ++i) {
       if (i >= 2 && over_time(index)) break;
       Step step{subject.sample, name_of(index), i == 0, false};
@@ -458,7 +459,8 @@ class Checker {
   const LoadedBundle& bundle_;
   const DifferentialOptions& options_;
   const Clock::time_point begin_;
-  Clock::time_point subject_begin_;
+  const SpentTime spent_;
+  SpentTime of_subject_;
   std::vector<TraceGroup> groups_;
   std::vector<Subject> subjects_;
   std::unique_ptr<BundleRunner> runner_;

@@ -17,7 +17,7 @@ namespace lazyrt {
 
 struct DifferentialOptions {
   CheckLevel level = CheckLevel::kFull;
-  double seconds = 2;          ///< when these are over no call on altered inputs begins
+  double seconds = 2;          ///< SpentTime after which no call on altered inputs begins
   double search_seconds = 20;  ///< at most for the first node that differs
   bool rows_of_sizes = false;  ///< calls in a row at sizes beside the sample's, too
   double sweep_seconds = 5;    ///< at most for a bundle at other sizes: see export_checked

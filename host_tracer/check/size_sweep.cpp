@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <set>
 
@@ -16,6 +15,7 @@
 #include "host_tracer/check/result_kinds.h"
 #include "host_tracer/dynamic/sweep_points.h"
 #include "host_tracer/sized_traces.h"
+#include "host_tracer/support/spent_time.h"
 
 namespace lazyrt {
 namespace {
@@ -51,13 +51,12 @@ class Sweep {
     constexpr size_t kFewest = 4;  // that say anything
     if (!program_.follow_paths) return;
     program_.follow_paths();
-    auto begin = std::chrono::steady_clock::now();
+    SpentTime spent;
     for (size_t i = 0; i < points.size(); ++i) {
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-      if (spent.count() > kMostLearning * options_.seconds) break;
+      if (spent.seconds() > kMostLearning * options_.seconds) break;
       learn_path(points[i], shapes);
       follows_ = i + 1 >= std::min(points.size(), kFewest);
-      if (i == 0) begin = std::chrono::steady_clock::now();  // what is loaded once is no measure
+      if (i == 0) spent = SpentTime();  // what is loaded once is no measure
     }
   }
 
@@ -172,7 +171,7 @@ Outcome<SizeSweep> sweep_sizes(const LoadedBundle& bundle, const Trace& sample,
                                const DynamicExport& sizes, const std::vector<SizePoint>& tried,
                                const SizeSweepOptions& options) {
   const at::NoGradGuard no_grad;
-  const auto begin = std::chrono::steady_clock::now();
+  const SpentTime spent;
   NumberGroups numbers, together;
   if (sample.eager->numbers) numbers = sample.eager->numbers();
   if (sample.eager->together) together = sample.eager->together();
@@ -186,8 +185,7 @@ Outcome<SizeSweep> sweep_sizes(const LoadedBundle& bundle, const Trace& sample,
   sweep.learn_paths(captured, sizes.shapes);
   SizeSweep found;
   for (size_t i = 0; i < points.size() && found.parting.size() < options.most_parting; ++i) {
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    if (spent.count() > options.seconds) {
+    if (spent.seconds() > options.seconds) {
       found.left = points.size() - i;
       break;
     }

@@ -68,6 +68,7 @@ struct PyRequest {
   std::shared_ptr<PythonSources> sources;
   bool second_trace = true;
   std::vector<std::string> allow;
+  std::vector<std::string> varying;  ///< see CaptureRequest
 };
 
 /// A result of the program: a tensor, or a number in the form in which capture takes it.
@@ -104,6 +105,7 @@ Trace capture_python(const PyRequest& py_request) {
   request.inputs = named_tensors(py_request.inputs);
   request.parameters = named_tensors(py_request.parameters);
   request.buffers = named_tensors(py_request.buffers);
+  request.varying = py_request.varying;
   request.source_of = [&] { return py_request.sources->current(); };
   request.before_trace = [&] {
     const py::gil_scoped_acquire gil;
@@ -168,6 +170,21 @@ std::shared_ptr<Trace> with_inputs(const Trace& trace, const std::vector<at::Ten
   copy->sample_outputs.clear();
   for (const at::Tensor& input : inputs) copy->sample_inputs.push_back(to_sample(input));
   return copy;
+}
+
+std::vector<std::string> asked_of(const Trace& trace) {
+  std::vector<std::string> names;
+  for (const AskedConstant& asked : trace.asked) names.push_back(asked.name);
+  return names;
+}
+
+/// What these hold is known.
+void forget_asked(Trace& trace, const std::vector<std::string>& names) {
+  const auto is_known = [&](const AskedConstant& asked) {
+    return std::find(names.begin(), names.end(), asked.name) != names.end();
+  };
+  trace.asked.erase(std::remove_if(trace.asked.begin(), trace.asked.end(), is_known),
+                    trace.asked.end());
 }
 
 void add_literal(Trace& trace, const std::string& name, int64_t value) {
@@ -501,6 +518,8 @@ void bind_trace(py::module_& m) {
       .def("allow", &allow)
       .def("set_phase", &set_phase)
       .def("drop_known_guards", &drop_known_guards)
+      .def_property_readonly("asked", &asked_of)
+      .def("forget_asked", &forget_asked)
       .def("places_of_guards_on",
            [](const Trace& trace, const std::vector<std::string>& names) {
              py::list places;
@@ -580,7 +599,8 @@ PYBIND11_MODULE(_tracer, m) {
       .def_readwrite("is_caught", &PyRequest::is_caught)
       .def_readwrite("sources", &PyRequest::sources)
       .def_readwrite("second_trace", &PyRequest::second_trace)
-      .def_readwrite("allow", &PyRequest::allow);
+      .def_readwrite("allow", &PyRequest::allow)
+      .def_readwrite("varying", &PyRequest::varying);
   py::class_<CopyRecorder>(m, "CopyRecorder")
       .def(py::init<std::unordered_set<std::string>>())
       .def("__enter__",

@@ -258,6 +258,18 @@ def test_keywords_in_another_order(bundle):
         assert torch.equal(program(a, b, c=c, e=e, d=d), Apart()(a, b, c=c, d=d, e=e))
 
 
+def test_keywords_with_dots_in_another_order(bundle):
+    def forward(**features):
+        first, second = features.values()
+        return first - 2 * second
+
+    given = {"user.age": torch.tensor([1.0, 10.0]), "item.price": torch.tensor([3.0, 30.0])}
+    lazyrt.export(forward, (), bundle, kwargs=given)
+    program = lazyrt.load(bundle)
+    assert torch.equal(program(**given), forward(**given))
+    refused(program, "another order", **dict(reversed(given.items())))
+
+
 def test_calls_that_python_refuses(bundle):
     def model(x, /, y, *, z=1):
         return x + y * z
@@ -409,6 +421,24 @@ def test_constants_come_back_as_they_were(bundle):
         assert type(given[key]) is type(value) or isinstance(value, enum.Enum), key
         assert given[key] == value or value != value, key
     assert math.copysign(1, given["zero"]) == -1 and given["mode"].name == "SUB" and given["level"] == 2 and given["mode"] != Mode.ADD
+
+
+def test_containers_of_results_come_back_as_they_were(bundle):
+    def forward(x):
+        recent = collections.deque([x, x + 1, x + 2], maxlen=2)
+        parts = collections.defaultdict(list, a=[x * 2])
+        return recent, parts, collections.Counter(high=(x > 1).sum())
+
+    recent, parts, counts = loaded(forward, (X,), bundle)(X)
+    recent.append(None)
+    assert len(recent) == 2 and recent.maxlen == 2
+    assert torch.equal(parts["a"][0], X * 2) and parts["new"] == []
+    assert type(counts) is collections.Counter and counts["low"] == 0 and counts["high"] == (X > 1).sum()
+
+
+def test_a_factory_of_ones_own_fails_the_export(bundle):
+    with pytest.raises(lazyrt.ExportError, match="default_factory"):
+        lazyrt.export(lambda x: collections.defaultdict(lambda: 5, a=x), (X,), bundle)
 
 
 def test_classes_come_back_as_records(bundle):

@@ -315,6 +315,33 @@ def test_switches_of_the_process_are_state_and_put_back(bundle, close):
         torch.use_deterministic_algorithms(before[1])
 
 
+def test_what_decimals_signalled_is_put_back(bundle):
+    def model(x):
+        return x * float(decimal.Decimal(1) / decimal.Decimal(3))
+
+    decimal.getcontext().clear_flags()
+    lazyrt.export(model, (torch.randn(3),), bundle)
+    assert not decimal.getcontext().flags[decimal.Inexact]
+
+
+class SeesFlags(torch.nn.Module):
+    """Its second call finds what its first has signalled."""
+
+    def forward(self, x):
+        is_first = not decimal.getcontext().flags[decimal.Inexact]
+        return x * float(decimal.Decimal(1) / decimal.Decimal(3)) + is_first
+
+
+def test_what_decimals_signalled_is_state_where_the_program_asks(bundle, close):
+    decimal.getcontext().clear_flags()
+    lazyrt.export(SeesFlags(), (torch.randn(3),), bundle)
+    program, eager = lazyrt.load(bundle), SeesFlags()
+    for _ in range(3):
+        x = torch.randn(3)
+        close(program(x), eager(x))
+    decimal.getcontext().clear_flags()
+
+
 class OtherType(torch.nn.Module):
     def forward(self, x):
         torch.set_default_dtype(torch.float64)

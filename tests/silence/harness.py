@@ -48,6 +48,7 @@ class Case:
     tolerance: float = 2e-4
     front: str = "python"  # or "torchscript", "pt2": what make() gives is saved and goes through lazy-export
     dynamic: Any = None  # see lazyrt.export
+    more: tuple = ()  # further samples: tuples of arguments
 
     def prepare(self):
         """Makes what is made late."""
@@ -80,6 +81,20 @@ def case(sample, calls, expect=("right", "refused", "failed"), tolerance=2e-4, f
         name = make.__name__
         assert name not in CASES, name
         CASES[name] = Case(name, make, as_call(sample), [as_call(c) for c in calls], expect, tolerance, front)
+        return make
+
+    return take
+
+
+def people(who, samples, rows, expect=("right", "refused", "failed"), tolerance=2e-4):
+    """Cases of a program and who would write it. samples() are the tuples of the export, rows() rows of calls, each from the exported state and a case of its
+    own: its name has its number."""
+    def take(make):
+        first, *more = samples()
+        for i, row in enumerate(rows()):
+            name = f"{make.__name__}_{i}" if i else make.__name__
+            assert name not in CASES, name
+            CASES[name] = Case(name, make, Call(first), [Call(call) for call in row], expect, tolerance, more=tuple(more))
         return make
 
     return take
@@ -256,6 +271,8 @@ def _as_exported(program, item):
 
 def _export_python(program, item, path):
     given = _copy(item.sample)
+    if item.more:
+        return lazyrt.export(program, [given.args, *map(_copy, item.more)], path, dynamic=item.dynamic).verdict
     return lazyrt.export(program, given.args, path, kwargs=given.kwargs, dynamic=item.dynamic).verdict
 
 

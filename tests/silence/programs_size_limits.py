@@ -1,5 +1,7 @@
 """What a program takes for a limit at one size, and what no number at hand shows: none of the values of the export reaches it. Right at every size, or refused."""
 
+import json
+
 import numpy as np
 import torch
 
@@ -256,3 +258,60 @@ def half_precision_at_one_size():
 @sized(lambda n: (torch.arange(4.0 * n).view(n, 4) % 7,), {"n": (2, 40, 10)}, X0, also=[2, 3, 4, 5, 6], count=6)
 def three_parts():
     return lambda x: torch.stack([part.sum(0) for part in torch.tensor_split(x, 3)])
+
+
+# ---------------------------------------------------------------- what Python makes of numbers that leave tensors
+
+FACTORS = json.loads('{"137": 0.001, "any": 1000.0}')
+
+
+@limits()
+def factor_of_a_file_by_length():
+    def run(x):
+        n = str(int(x.shape[0]))
+        return x.clamp(max=(x[0].abs().sum().item() + 1) * FACTORS.get(n, FACTORS["any"]))
+
+    return run
+
+
+@limits()
+def rate_of_a_table_by_length():
+    rates = np.full(421, 1e6)
+    rates[137] = 0.01
+    return lambda x: x.clamp(max=float(x.abs().mean()) * rates[int(x.shape[0])] + 10)
+
+
+@limits()
+def mean_over_the_size():
+    return lambda x: x * (x.sum().item() / (int(x.shape[0]) + 0.5))
+
+
+# ---------------------------------------------------------------- vectors that are made at each size
+
+def one_each(limit_of):
+    def run(x):
+        n = int(x.shape[0])
+        return torch.minimum(x, torch.tensor([limit_of(n)] * n).unsqueeze(1))
+
+    return run
+
+
+@limits()
+def vector_of_limits_by_length():
+    return one_each(lambda n: 1000.0 if n == 137 else FREE)
+
+
+@limits()
+def array_of_limits_by_length():
+    limit_of = {137: 1000.0}
+
+    def run(x):
+        n = int(x.shape[0])
+        return torch.minimum(x, torch.from_numpy(np.full((n, 1), limit_of.get(n, FREE), np.float32)))
+
+    return run
+
+
+@limits()
+def ramp_of_the_length():
+    return lambda x: x + torch.tensor([i / 8 for i in range(int(x.shape[0]))]).unsqueeze(1)

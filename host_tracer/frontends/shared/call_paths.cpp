@@ -11,7 +11,7 @@
 namespace lazyrt {
 namespace {
 
-constexpr int64_t kMostElements = 1024;  ///< of a constant that is told apart by what it holds
+constexpr int64_t kMostElements = 1 << 16;  ///< of a constant that is told apart by what it holds
 constexpr double kRounding = 1e-9;
 
 /// The run that this thread watches.
@@ -32,11 +32,13 @@ GivenOperand of_tensor(const at::Tensor& tensor) {
   const void* storage = storage_of(tensor);
   const bool is_constant = storage != nullptr && watched->made.count(storage) == 0 &&
                            tensor.device().is_cpu() && tensor.numel() <= kMostElements &&
-                           tensor.is_contiguous() && !tensor.is_quantized();
+                           tensor.layout() == at::kStrided && !tensor.is_quantized();
   if (!is_constant) return {std::nullopt, text, false};
   for (const int64_t size : tensor.sizes()) text.append(",").append(std::to_string(size));
   text += ':';
-  text.append(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
+  const at::DisableRecordFunctionGuard no_calls;
+  const at::Tensor rows = tensor.resolve_conj().resolve_neg().contiguous();
+  text.append(static_cast<const char*>(rows.const_data_ptr()), rows.nbytes());
   return {std::nullopt, text, true};
 }
 

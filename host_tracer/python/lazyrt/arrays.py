@@ -29,16 +29,17 @@ targets_of_writes: list = []  # arrays of NumPy that captured ones were written 
 
 class LazyArray:
     """Passes for a numpy.ndarray; `tensor` is what it holds, `order` a tensor on the device meta that lies in memory as NumPy's would.
-    `asked` is set when the program may learn how one lies in memory, `asked_for_order` when it asks for strides or flags."""
+    `made` is set when there is one, `asked` when the program may learn how one lies in memory, `asked_for_order` when it asks for strides or flags."""
 
     __slots__ = ("tensor", "order", "is_number", "__weakref__")
     __hash__ = None  # type: ignore[assignment]
-    asked, asked_for_order = False, False
+    made, asked, asked_for_order = False, False, False
 
     def __init__(self, tensor, order=None):
         self.tensor = tensor
         self.order = _order(torch.empty, tensor.shape, device="meta") if order is None else order
         self.is_number = False
+        LazyArray.made = True
 
     @property  # type: ignore[misc]
     def __class__(self):

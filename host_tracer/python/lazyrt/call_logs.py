@@ -22,7 +22,9 @@ _MOST_FRAMES = 4  # between a call and the layer that makes it
 _SAYS_NOTHING = {"contiguous", "clone", "detach", "detach_", "requires_grad_", "is_contiguous", "stride", "storage_offset", "data_ptr", "size", "dim", "numel",
                  "ndimension", "element_size", "untyped_storage", "storage", "is_floating_point", "__get__", "__len__", "is_set_to", "__repr__", "__format__", "retain_grad",
                  "dim_order", "is_inference", "is_complex", "_set_grad_enabled", "set_grad_enabled", "is_grad_enabled"}
+_VIEWS = {"T", "mT", "H", "mH"}  # attributes
 _GRADIENTS = {"grad", "backward"}  # torch keeps their graphs where gradients are recorded
+_LEAVES = {"item", "__float__", "__int__", "__index__", "tolist", "aten._local_scalar_dense.default"}
 _ONE_NAME = {"view": "reshape", "view_as": "reshape", "reshape_as": "reshape", "flatten": "reshape"}
 
 
@@ -92,16 +94,48 @@ def _address(tensor):
         return None
 
 
+class HeldNumbers:
+    """The numbers that left tensors in a first run. Later runs get these in place of their own, so that what Python makes of them depends on nothing else."""
+
+    def __init__(self):
+        self._first, self._at = [], None
+
+    def __bool__(self):
+        return bool(self._first)
+
+    def hold(self):
+        """A run begins that gets the numbers of the first."""
+        self._at = 0
+
+    def take(self, number):
+        """What a run gets where this number leaves a tensor."""
+        if self._at is None:
+            self._first.append(number)
+            return number
+        self._at += 1
+        held = self._first[self._at - 1] if self._at <= len(self._first) else None
+        return held if _is_alike(held, number) else number
+
+
+def _is_alike(one, other):
+    """Whether two numbers, or lists of them, are of one type and length."""
+    if type(one) is not type(other):
+        return False
+    return not isinstance(one, list) or len(one) == len(other) and all(map(_is_alike, one, other))
+
+
 class CallLog(TorchFunctionMode):
     """Writes down the calls that eager makes. registered(): the tensors by name that stand for themselves, asked for in the first call. `made`: of an earlier run,
-    whose results are no constants of this one."""
+    whose results are no constants of this one. `numbers`: HeldNumbers."""
 
     _most_elements = 1024  # of a constant that is told apart by what it holds
+    _tells_layers = False
 
-    def __init__(self, registered=dict, made=None):
+    def __init__(self, registered=dict, made=None, numbers=None):
         super().__init__()
         self.calls = []
         self.made = made or Made()
+        self._numbers = numbers
         self._registered, self._names = registered, None
 
     def takes(self, tensors):
@@ -111,7 +145,7 @@ class CallLog(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         self._ask_for_names()
-        name = getattr(func, "__name__", "")
+        name = name_of(func)
         if self.says_nothing(name):
             return self._passed_on(args, func(*args, **kwargs))
         given = () if name in _GRADIENTS else tuple(map(self._form, (*args, *kwargs.values())))
@@ -120,10 +154,14 @@ class CallLog(TorchFunctionMode):
         except Exception as error:  # which the program may catch
             self.calls.append((name, tuple(kwargs), given, type(error).__name__))
             raise
+        result = self._held(name, result)
         self._add(args[:1] if name == "__setitem__" else result, (args, kwargs))
-        if not _is_of_layers(sys._getframe(1)):
+        if self._tells_layers or not _is_of_layers(sys._getframe(1)):
             self.calls.append((_ONE_NAME.get(name, name), tuple(kwargs), given, self._form(result)))
         return result
+
+    def _held(self, name, result):
+        return self._numbers.take(result) if self._numbers is not None and name in _LEAVES else result
 
     def _ask_for_names(self):
         if self._names is None:
@@ -181,6 +219,7 @@ class DeepCallLog(CallLog):
     """Also what TorchScript does, operator by operator. What calls make without the inputs is a constant as well: the bundle has it for one."""
 
     _most_elements = 1 << 16
+    _tells_layers = True
 
     def __enter__(self):
         self._scripts = scripts.Calls(self._scripted)
@@ -207,11 +246,18 @@ class DeepCallLog(CallLog):
         """Calls it."""
         given = tuple(map(self._form, (*args, *kwargs.values())))
         with torch._C.DisableTorchFunction():  # it is written down here
-            result = func(*args, **kwargs)
+            result = self._held(str(func), func(*args, **kwargs))
         if self._depends((args, kwargs)):
             self.made.give(_tensors_in(result))
         self.calls.append((str(func), tuple(kwargs), given, self._form(result)))
         return result
+
+
+def name_of(func):
+    """Of a torch function; of the getter of an attribute that gives a view, the attribute's."""
+    name = getattr(func, "__name__", "")
+    attribute = getattr(getattr(func, "__self__", None), "__name__", "") if name == "__get__" else ""
+    return attribute if attribute in _VIEWS else name
 
 
 def _tensors_in(values):

@@ -7,7 +7,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lazyrt import trees
-from lazyrt.call_logs import DeepCallLog, Made
+from lazyrt.call_logs import DeepCallLog, HeldNumbers, Made
 from lazyrt.paths import Paths
 from lazyrt.size_numbers import numbers_held
 
@@ -32,17 +32,35 @@ class Reference:
         self._descriptions = descriptions  # of the results; several where samples gave other constants
         self._buffers = None
         self._paths, self._log, self._point, self._made = None, None, None, None  # see follow_paths
+        self._held, self._held_paths, self._held_log = None, None, None
         self._numbers = None
 
     def __call__(self, inputs, reset):
         """(results in the order of the bundle's, what differs in their structure or "")"""
+        is_first = self._paths and self._held is None
         if reset or self._buffers is None:
+            self._held_log = self._log_with_held_numbers(inputs) if self._held else None
             self._buffers, self._made = self._job.fresh_buffers(), Made()
         self._job.arguments.restore()  # a cache that the last call has filled is given anew
         if self._paths:
-            self._log, self._point = DeepCallLog(self._job.program.registered, self._made), self._job.sizes.point_of_tensors(inputs)
+            self._held = HeldNumbers() if is_first else self._held
+            self._log = DeepCallLog(self._job.program.registered, self._made, self._held if is_first else None)
+            self._held_log = self._log if is_first else self._held_log
+            self._point = self._job.sizes.point_of_tensors(inputs)
         result = self._job.call_eagerly(self._sample, _clones(inputs), self._buffers, self._log)
         return self._values(result)
+
+    def _log_with_held_numbers(self, inputs):
+        """The calls on these inputs in which the numbers that leave tensors are those of the first run: what Python computes from them shows as a number of the sizes. None where
+        the program cannot go on with them."""
+        self._held.hold()
+        log, buffers = DeepCallLog(self._job.program.registered, Made(), self._held), self._job.fresh_buffers()
+        self._job.arguments.restore()
+        try:
+            self._job.call_eagerly(self._sample, _clones(inputs), buffers, log)
+        except Exception:
+            return None
+        return log
 
     def numbers(self):
         """Whole numbers with which the program may compare sizes, in groups, the likeliest first."""
@@ -60,15 +78,18 @@ class Reference:
     def follow_paths(self):
         """The program's calls of torch functions are looked at from now on."""
         sizes = self._job.sizes
-        self._paths = Paths(sizes.terms, [min(3, (symbol.most - symbol.least) // symbol.multiple + 1) for symbol in sizes.symbols])
+        fewest = [min(3, (symbol.most - symbol.least) // symbol.multiple + 1) for symbol in sizes.symbols]
+        self._paths, self._held_paths = Paths(sizes.terms, fewest), Paths(sizes.terms, fewest, suspects_new=False)
 
     def learn_path(self):
         """What the last call did is known."""
         self._paths.learn(self._point, self._log.calls)
+        if self._held_log:
+            self._held_paths.learn(self._point, self._held_log.calls)
 
     def knows_path(self):
         """Whether what the last call did was known before."""
-        return self._paths.know(self._point, self._log.calls)
+        return self._paths.know(self._point, self._log.calls) and (not self._held_log or self._held_paths.know(self._point, self._held_log.calls))
 
     def _values(self, result):
         difference = ""

@@ -81,7 +81,7 @@ def bind(parameters, inputs, args, kwargs):
             raise _refusal(f"argument '{name}' is given twice")
         if index is not None:
             values[index] = value
-        elif more is None or name in inputs and "." in name:
+        elif more is None or name in inputs and "." in name and name not in parameters[more]["item"].get("keys", ()):
             flat[name] = value
         else:
             extra[name] = value

@@ -5,7 +5,7 @@ What is computed without the inputs, a table of some size, say, is what it holds
 import torch
 
 from lazyrt import layouts
-from lazyrt.call_logs import CallLog, Content, Shape
+from lazyrt.call_logs import CallLog, Content, Shape, name_of
 
 _Tensor = torch.Tensor
 _MOST_ELEMENTS = 1 << 20  # of what is known by what it holds
@@ -44,7 +44,7 @@ class Flow(CallLog):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         self._ask_for_names()
-        name = getattr(func, "__name__", "")
+        name = name_of(func)
         forms = tuple(map(self._form, (*args, *kwargs.values())))
         result = func(*args, **kwargs)
         if self.says_nothing(name):

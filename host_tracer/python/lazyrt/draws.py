@@ -122,6 +122,11 @@ class _Run:
             self._mark(origin, func, args, kwargs, result)
         return result
 
+    def is_seeded(self, kwargs):
+        """Whether a call of torch draws the same each time, as far as is known by now: from a generator of the program's, or from torch's own behind a seed."""
+        generator = kwargs.get("generator")
+        return "torch" in self._seeded if generator is None or generator is torch.default_generator else True
+
     def _meet(self, generator):
         if generator is torch.default_generator:
             return False

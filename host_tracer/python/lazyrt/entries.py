@@ -9,22 +9,14 @@ import collections
 import contextvars
 import copy
 import ctypes
-import decimal
 import enum
 import gc
 import hashlib
-import io
 import itertools
-import logging
-import os
 import struct
-import sys
-import threading
-import warnings
 
 import numpy
 import torch
-from torch.utils.hooks import RemovableHandle
 
 from lazyrt.errors import ExportError
 from lazyrt.tensors import is_lazy
@@ -519,143 +511,6 @@ class ScriptItemsEntry:
         else:
             self.value.clear()
             self.value.extend([given(item) for item in self.items])
-
-
-def _autocast_of_cpu():
-    return torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
-
-
-def _set_autocast_of_cpu(state):
-    torch.set_autocast_enabled("cpu", state[0])
-    torch.set_autocast_dtype("cpu", state[1])
-
-
-def _set_decimal(state):
-    decimal.getcontext().prec, decimal.getcontext().rounding = state
-
-
-def _set_filters(state):
-    warnings.filters[:] = state
-    warnings._filters_mutated()
-
-
-def _set_environment(state):
-    os.environ.clear()
-    os.environ.update(state)
-
-
-def _loggers():
-    return [logging.root, *(logger for _, logger in sorted(logging.root.manager.loggerDict.items()) if isinstance(logger, logging.Logger))]
-
-
-def _set_loggers(state):
-    for logger in _loggers():
-        level, disabled, propagate, filters = state.get(logger.name, (logging.NOTSET, False, True, []))
-        logger.setLevel(level)
-        logger.disabled, logger.propagate, logger.filters = disabled, propagate, list(filters)
-
-
-_SWITCHES = {
-    "torch.get_default_dtype()": (torch.get_default_dtype, torch.set_default_dtype),
-    "torch.are_deterministic_algorithms_enabled()": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
-    "torch.get_float32_matmul_precision()": (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
-    "torch.get_num_threads()": (torch.get_num_threads, torch.set_num_threads),
-    "torch.is_autocast_enabled()": (_autocast_of_cpu, _set_autocast_of_cpu),
-    "torch's printoptions": (lambda: dict(vars(torch._tensor_str.PRINT_OPTS)), lambda state: vars(torch._tensor_str.PRINT_OPTS).update(state)),
-    "torch.is_warn_always_enabled()": (torch.is_warn_always_enabled, torch.set_warn_always),
-    "torch.backends.cudnn.benchmark": (torch._C._get_cudnn_benchmark, torch._C._set_cudnn_benchmark),
-    "torch.backends.cudnn.enabled": (torch._C._get_cudnn_enabled, torch._C._set_cudnn_enabled),
-    "torch.backends.mkldnn.enabled": (torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enabled),
-    "numpy.geterr()": (numpy.geterr, lambda state: numpy.seterr(**state)),
-    "numpy.getbufsize()": (numpy.getbufsize, numpy.setbufsize),
-    "numpy.geterrcall()": (numpy.geterrcall, numpy.seterrcall),
-    "numpy.get_printoptions()": (numpy.get_printoptions, lambda state: numpy.set_printoptions(**state)),
-    "decimal.getcontext()": (lambda: (decimal.getcontext().prec, decimal.getcontext().rounding), _set_decimal),
-    "os.environ": (lambda: dict(os.environ), _set_environment),
-    "gc.get_threshold()": (gc.get_threshold, lambda state: gc.set_threshold(*state)),
-    "gc.isenabled()": (gc.isenabled, lambda state: gc.enable() if state else gc.disable()),
-    "sys.getrecursionlimit()": (sys.getrecursionlimit, sys.setrecursionlimit),
-    "sys.get_int_max_str_digits()": (sys.get_int_max_str_digits, sys.set_int_max_str_digits),
-    "sys.get_coroutine_origin_tracking_depth()": (sys.get_coroutine_origin_tracking_depth, sys.set_coroutine_origin_tracking_depth),
-    "sys.getswitchinterval()": (sys.getswitchinterval, sys.setswitchinterval),
-    "warnings.filters": (lambda: list(warnings.filters), _set_filters),
-    "the levels and filters of loggers": (lambda: {each.name: (each.level, each.disabled, each.propagate, list(each.filters)) for each in _loggers()}, _set_loggers),
-}
-
-
-class LoggersEntry:
-    """Attributes that somebody has given to loggers: `kept` are [(logger, name)]."""
-
-    _OWN = frozenset(vars(logging.Logger("")))
-
-    def __init__(self):
-        self.value, self.kept = None, self._given()
-        self.items = [vars(logger)[name] for logger, name in self.kept]
-
-    @classmethod
-    def _given(cls):
-        return [(logger, name) for logger in _loggers() if len(vars(logger)) > len(cls._OWN) for name in vars(logger) if name not in cls._OWN]
-
-    def restore(self, given):
-        for logger, name in self._given():
-            if (logger, name) not in self.kept:
-                delattr(logger, name)
-        for (logger, name), item in zip(self.kept, self.items):
-            then = given(item)
-            if vars(logger).get(name, MISSING) is not then:
-                setattr(logger, name, then)
-
-
-class SeedEntry:
-    """What torch.initial_seed() gives; how far the generator is, is another's to put back."""
-
-    def __init__(self):
-        self.value, self.items, self.seed = None, [], torch.initial_seed()
-
-    def restore(self, given):
-        if torch.initial_seed() != self.seed:
-            torch.default_generator.manual_seed(self.seed)
-
-
-def _set_threads(count):
-    setattr(threading, "_counter", itertools.count(count).__next__)
-
-
-# name -> (words of code of which it takes one of each set to see it, what it is, how it is set)
-_COUNTERS = {
-    "torch.utils.hooks.RemovableHandle.next_id": (
-        ({"id", "next_id", "__getstate__", "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"},),
-        lambda: RemovableHandle.next_id, lambda count: setattr(RemovableHandle, "next_id", count)),
-    "threading._counter": (({"Thread", "Timer"}, {"name", "getName", "current_thread", "currentThread"}),
-                           lambda: vars(threading)["_counter"].__self__.__reduce__()[1][0], _set_threads),
-}
-
-
-class CountersEntry:
-    """Of libraries, which number what the program has them make: where its code can see the numbers."""
-
-    def __init__(self, words):
-        self.value, self.items = None, []
-        self.counts = {name: get() for name, (ways, get, _) in _COUNTERS.items() if not any(way.isdisjoint(words) for way in ways)}
-
-    def restore(self, given):
-        for name, count in self.counts.items():
-            _, get, put = _COUNTERS[name]
-            if get() != count:
-                put(count)
-
-
-class SwitchesEntry:
-    """Switches of the process that a program may set, and leave so."""
-
-    def __init__(self):
-        self.value, self.items = None, []
-        self.states = {name: get() for name, (get, _) in _SWITCHES.items()}
-
-    def restore(self, given):
-        for name, (get, put) in _SWITCHES.items():
-            if get() != self.states[name]:
-                put(self.states[name])
 
 
 class TensorEntry:

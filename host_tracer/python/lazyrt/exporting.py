@@ -129,6 +129,7 @@ class _Export:
         self.takes_gradients = False  # of its own results: autograd is on while it runs
         self.asks_for_layout, self.asks_for_facts = False, False
         self.asks_in_own_code = False  # for the layout, not in that of a library
+        self.makes_arrays = False  # of NumPy, that depend on inputs
         self.demands = set()  # see CaptureMode.demands
         self.rows = Rows(self)
         self.copies_matter = False  # what copies depends on strides, and the program writes there
@@ -404,6 +405,7 @@ class _Export:
         request.sources = self.sources
         request.second_trace = self.second_trace and (self.sizes is None or self.layout is None)
         request.allow = self.allow
+        request.varying = sorted(self.state.computed)
         run = LazyRun(self, sample, phase, dict([*request.parameters, *request.buffers]))
         self.draws.begin()
         request.program = run
@@ -604,6 +606,9 @@ class _Export:
         if "no_grad" not in self._modes() and matters(experiments.gradients_matter):
             trace.add_finding("error", "gradient-mode", "the program gives other results where gradients are recorded than under torch.no_grad(), "
                               "and the bundle gives the latter", "decide by an argument, not by torch.is_grad_enabled()")
+        for file, line in self.questions.types if self.makes_arrays else ():
+            trace.add_finding("error", "changing-attribute", "the program asks for type(x) of an array of NumPy, which in the capture is another one than in eager",
+                              "use isinstance(x, numpy.ndarray)", file, line)
         for (file, line), name in self.questions.held.items():
             which = f"'{name}'" if name else "what it is given"
             trace.add_finding("error", "changing-attribute", f"the program asks whether {which} is the very object that it holds or has seen before, and a bundle does "
@@ -673,6 +678,8 @@ _UNCLEAR = {"on an invalid python storage": "the program asks for what lies in t
             "not 'LazyArray'": "the program reads the memory of an array of NumPy (memoryview, bytes, frombuffer), which a captured one does not have: use the array's own "
                                "values, or np.array(x) where these may be fixed by guards",
             "does not implement Python buffer protocol": "the program reads the memory of an array of NumPy (frombuffer), which a captured one does not have: use torch.from_numpy",
+            "mutating a non-functional tensor": "the program writes values that are computed into a tensor made on the CPU, in a way that the capture does not see (z.real = x of a "
+                                                "complex tensor, an extension): make another tensor, torch.complex(a, b)",
             "aten::set": "the program makes a tensor of the memory of another one (storage, untyped_storage, set_), which it does not have while it is captured: use the "
                          "tensor's own values"}
 

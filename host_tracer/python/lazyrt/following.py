@@ -5,6 +5,7 @@ are compared with those that it makes in eager; where they are others, or the pr
 numbers, each under its exact guard."""
 
 import builtins
+import collections
 import contextlib
 import math
 import operator
@@ -22,7 +23,7 @@ from lazyrt.type_questions import asks_for_types, codes_run
 _ANY_NUMBER = object()
 # Functions of torch whose parser takes a number and nothing else for one of their arguments.
 _NUMBERS_ONLY = ((torch, ("full", "full_like", "arange", "clamp", "clip", "add", "sub", "roll")),
-                 (torch.Tensor, ("new_full", "clamp", "clamp_", "clip", "add", "sub", "add_", "sub_", "roll")))
+                 (torch.Tensor, ("new_full", "new_tensor", "clamp", "clamp_", "clip", "add", "sub", "add_", "sub_", "roll")))
 # Functions of math, with what they want of their argument. Where that and the result are not both finite or not, math raises.
 _POSITIVE, _BOUNDED = (lambda x: ~(x <= 0)), (lambda x: ~x.isinf())
 _MATH = {"sqrt": (torch.sqrt, lambda x: ~(x < 0)), "exp": (torch.exp, None), "expm1": (torch.expm1, None),
@@ -141,9 +142,9 @@ def _of_carriers(function, compute, domain):
 def _best_of(function, compare):
     """max or min: of numbers of one kind the result stays in the graph, in the order of Python's own comparisons."""
     def call(*args, **kwargs):
-        if kwargs or len(args) == 1 and type(args[0]) not in (list, tuple):
+        if kwargs or len(args) == 1 and type(args[0]) not in (list, tuple, collections.deque):
             return function(*args, **kwargs)
-        numbers = args[0] if len(args) == 1 else args
+        numbers = list(args[0]) if len(args) == 1 else args
         if not any(isinstance(number, Carrier) for number in numbers):
             return function(*args)
         best = best_of(numbers, compare)
@@ -190,6 +191,12 @@ def _new_full(function, args, kwargs):
     return _filled(owner.new_empty(given.pop("size"), **given), value)
 
 
+def _new_tensor(function, args, kwargs):
+    given = dict(zip(("self", "data"), args), **kwargs)
+    owner, data = given.pop("self"), given.pop("data")
+    return torch.tensor(data, **{"dtype": owner.dtype, **given})
+
+
 def _clamp(function, args, kwargs):
     """Both limits are tensors, or none is."""
     given = dict(zip(("input", "min", "max"), args), **kwargs)
@@ -232,7 +239,7 @@ def _roll(function, args, kwargs):
     return tensor
 
 
-_NUMBER_CALLS = {"roll": _roll, "full": _full, "full_like": _full_like, "new_full": _new_full, "clamp": _clamp, "clamp_": _clamp, "clip": _clamp,
+_NUMBER_CALLS = {"roll": _roll, "full": _full, "full_like": _full_like, "new_full": _new_full, "new_tensor": _new_tensor, "clamp": _clamp, "clamp_": _clamp, "clip": _clamp,
                  "add": _scaled, "add_": _scaled, "sub": _scaled, "sub_": _scaled}
 
 

@@ -4,13 +4,13 @@ The capture sees separate, contiguous tensors. Here eager is run on the example'
 a difference is an assumption that lazyrt.load's programs check, or fails the export where the example itself does not meet it."""
 
 import itertools
-import time
 
 import numpy
 import torch
 
 from lazyrt import trees
 from lazyrt.errors import ExportError
+from lazyrt.spent_time import SpentTime
 
 _ALL_WAYS = 5  # inputs of one form of which all ways are tried to give one tensor several times
 _FEW = 6  # ways that are always tried
@@ -123,9 +123,9 @@ class _Examination:
             expected = self._run([t.clone() for t in separate])
         except Exception:
             return True
-        start = time.perf_counter()
+        spent = SpentTime()
         for i, parts in enumerate(_partitions(group)):
-            if i >= _FEW and time.perf_counter() - start > _MOST_SECONDS:
+            if i >= _FEW and spent.seconds() > _MOST_SECONDS:
                 return len(group) <= _MANY
             given = [t.clone() for t in separate]
             for part in parts:

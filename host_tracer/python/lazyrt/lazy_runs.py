@@ -58,7 +58,8 @@ class LazyRun:
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
             stack.enter_context(taken_by_torch())
             stack.enter_context(fast_paths.open_to_modes())
-            self._recipes, LazyArray.asked, LazyArray.asked_for_order = Recipes(job.sources.current), False, False
+            self._recipes = Recipes(job.sources.current)
+            LazyArray.made, LazyArray.asked, LazyArray.asked_for_order = False, False, False
             stack.enter_context(job.globals.keeping_denormals())
             draws = stack.enter_context(job.draws.watched(self.numbers))
             mode = CaptureMode(_tracer.lift, self._note, self.numbers, self.copies, self._recipes, call.kept(), draws)
@@ -78,6 +79,7 @@ class LazyRun:
         job.asks_in_own_code |= mode.asks_in_own_code or LazyArray.asked_for_order
         job.note_autograd(mode.autograd_asked, inputs, lifted)
         job.asks_for_facts |= mode.asks_for_facts
+        job.makes_arrays |= LazyArray.made
         job.demands |= mode.demands | ({"strides"} if LazyArray.asked_for_order else set())
         if self.written is None:
             self.written = watch.changed(result)

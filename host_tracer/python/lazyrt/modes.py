@@ -4,7 +4,6 @@ Calls without a lazy operand run as they are, on the CPU; a CPU tensor that lazy
 moves lazy tensors to the CPU leaves them where they are; their numbers become carriers."""
 
 import functools
-import os
 import sys
 
 import torch
@@ -30,6 +29,7 @@ _FACTORIES = {torch.arange, torch.linspace, torch.logspace, torch.zeros, torch.o
               torch.fft.rfftfreq}
 _DRAWS_OF_TENSORS = (torch.normal, torch.multinomial, torch.bernoulli, torch.poisson, torch.rand_like, torch.randn_like, torch.randint_like,
                      _Tensor.multinomial, _Tensor.bernoulli)
+_DRAWS_LIKE = (torch.rand_like, torch.randn_like, torch.randint_like)
 
 # They compare the devices of their operands themselves, or get lost in ATen's functionalization where those differ.
 _ON_ONE_DEVICE = (torch.cdist, torch.cosine_similarity, torch.linalg.multi_dot, torch.chain_matmul, torch.lstm_cell, torch.gru_cell,
@@ -153,7 +153,7 @@ class CaptureMode(TorchFunctionMode):
             self._refuse_autocast(func, args, kwargs)
         if torch._C._len_torch_dispatch_stack():
             self._refuse_dispatch_mode(args, kwargs)
-        makes = func in _DRAWS or self.follows_factories and func in _FACTORIES and self._is_of_program
+        makes = func in _DRAWS and not self._draws.is_seeded(kwargs) or self.follows_factories and func in _FACTORIES and self._is_of_program
         if makes or _on_cpu(kwargs.get("device")) and any(is_lazy(t) for t in _tensors_in((*args, *kwargs.values()))):
             kwargs = {**kwargs, "device": LAZY}
         each = foreach.each_of(func, args)
@@ -191,6 +191,9 @@ class CaptureMode(TorchFunctionMode):
         return self._call(func, args, kwargs)
 
     def _draw(self, func, args, kwargs):
+        if self._draws.is_seeded(kwargs) and func in _DRAWS_LIKE:
+            like = self.current(args[0])
+            return func(torch.empty(like.shape, dtype=like.dtype), *args[1:], **kwargs)
         if next(_tensors_in((*args, *kwargs.values())), None) is None:
             return self._call(func, args, {**kwargs, "device": LAZY})
         return self._call(func, *self._lazy_operands(args, kwargs))
@@ -343,7 +346,7 @@ class CaptureMode(TorchFunctionMode):
         tensor, value = args
         if id(tensor) not in self._kept:
             return func(*args, **kwargs)
-        if value is tensor or id(value) in self._data_of and self._data_of[id(value)][1] is tensor:
+        if value is tensor or is_lazy(value) and _tracer.memory_of(value) == _tracer.memory_of(tensor) and id(value) in self._data_of:
             return None
         if not is_lazy(value):
             self._remember(value)

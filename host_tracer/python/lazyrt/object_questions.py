@@ -37,14 +37,15 @@ _THING = object()  # no object that a caller gives
 class Answers:
     """What was asked: `distinct`, names of inputs that were compared with one another; `copied`, of those whose copy may be the input itself;
     `held`: {(file, line): name of an argument that was compared with what the program has, None where it is not known}; `modes`: {"gradients" or
-    "inference": (file, line)}; `of_autograd`: tensors were asked what autograd knows of them."""
+    "inference": (file, line)}; `of_autograd`: tensors were asked what autograd knows of them; `types`: {(file, line)} of type(x) of an array of NumPy that is no
+    attribute."""
 
     def __init__(self):
-        self.distinct, self.copied, self.held, self.modes, self.of_autograd = set(), set(), {}, {}, False
+        self.distinct, self.copied, self.held, self.modes, self.of_autograd, self.types = set(), set(), {}, {}, False, {}
 
     def kinds(self):
         """What it is that was asked, wherever."""
-        return frozenset(self.distinct), frozenset(self.copied), frozenset(self.held.values()), frozenset(self.modes), self.of_autograd
+        return frozenset(self.distinct), frozenset(self.copied), frozenset(self.held.values()), frozenset(self.modes), self.of_autograd, bool(self.types)
 
 
 class Watch(TorchFunctionMode):
@@ -94,6 +95,9 @@ class Watch(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
+        frame = sys._getframe(1)
+        if func is _Tensor.is_set_to and not is_file_of_library(frame.f_code.co_filename):
+            self._compare(frame, [*args, *(kwargs or {}).values()])
         given = {id(each) for each in (*args, *(kwargs or {}).values())}
         self._made.update(id(each) for each in (result if isinstance(result, (tuple, list)) else (result,)) if isinstance(each, _Tensor) and id(each) not in given)
         return result
@@ -136,6 +140,8 @@ class Watch(TorchFunctionMode):
             self._compare(frame, values)
         elif kind == "in":
             self._look_up(frame, *values)
+        elif kind == "type" and operands[0][0] != "attribute" and isinstance(values[0], numpy.ndarray):
+            self._answers.types.setdefault(_place(frame), None)
 
     def _look_up(self, frame, value, container):
         name = self._name_of(value)
@@ -204,6 +210,8 @@ def _questions_of(code):
             found[step.offset] = "equal", _last_operands(steps[:at], 2)
         elif name == "CONTAINS_OP":
             found[step.offset] = "in", _last_operands(steps[:at], 2)
+        elif name == "CALL" and argument == 1 and _is_type_at(steps, at):
+            found[step.offset] = "type", _last_operands(steps[:at - 1 if steps[at - 1].opname == "PRECALL" else at], 1)
     return {offset: question for offset, question in found.items() if not _is_of_constant(*question)}
 
 
@@ -254,8 +262,13 @@ def _operand_before(steps, end):
         base, start = _operand_before(steps, end - 2)
         return ("item", steps[end - 2].argval, base), start
     start = _start_of_value(steps, end)
-    is_type = step.opname == "CALL" and steps[start].opname in _LOADS_GLOBAL and steps[start].argval == "type"
-    return ("thing" if is_type else "unknown", None, None), start
+    return ("thing" if _is_type_at(steps, end - 1) else "unknown", None, None), start
+
+
+def _is_type_at(steps, at):
+    """Whether this is a call of what is named type."""
+    start = steps[_start_of_value(steps, at + 1)]
+    return steps[at].opname == "CALL" and start.opname in _LOADS_GLOBAL and start.argval == "type"
 
 
 def _start_of_value(steps, end):

@@ -1,14 +1,12 @@
 """The paths that a program takes at the sizes at which it was captured, and whether what it does at another size is one of them.
 
 Two calls are on one path where they call the same functions. What these are given may go with the sizes: numbers by a formula, or somehow between those of the
-sizes nearby; which of the registered tensors it is, what a constant holds, and all else as at one of these. Anything else is a suspicion."""
+sizes nearby; which of the registered tensors it is, what a constant holds, and all else as at one of these. Of constants and lists of another size nothing is
+expected, unless all that are known begin alike. Anything else is a suspicion."""
 
 import itertools
 import math
 
-import torch
-
-from lazyrt import layouts
 from lazyrt.call_logs import Content, Shape
 from lazyrt.size_points import formula_of
 
@@ -21,10 +19,10 @@ _CLOSE = 1e-6
 
 class Paths:
     """`terms`: what the program computes from sizes, as functions of a point. `fewest`: of each symbol, at how many sizes calls have to be known before others are
-    suspected."""
+    suspected. `suspects_new`: whether calls of other functions than any known are."""
 
-    def __init__(self, terms=(), fewest=()):
-        self._known = {}
+    def __init__(self, terms=(), fewest=(), suspects_new=True):
+        self._known, self._suspects_new = {}, suspects_new
         self._fewest, self._sizes = fewest, [set() for _ in fewest]
         self._formulas = _Formulas(terms)
 
@@ -39,7 +37,9 @@ class Paths:
         if any(len(sizes) < fewest for sizes, fewest in zip(self._sizes, self._fewest)):
             return True
         path = self._known.get(_path_of(calls))
-        return path is not None and path.knows(tuple(point), _leaves_of(calls), self._formulas)
+        if path is None:
+            return not self._suspects_new
+        return path.knows(tuple(point), _leaves_of(calls), self._formulas)
 
 
 def _path_of(calls):
@@ -78,11 +78,14 @@ class _Path:
         self._points = []  # of the calls learned
         self._first = None  # leaves of the first of these
         self._places = {}  # (call, leaf): _Place where these are not always the same
+        self._lists = {}  # call: _List where it is given more or less at other sizes
 
     def learn(self, point, leaves):
         if self._first is None:
             self._first = leaves
         for i, (first, now) in enumerate(zip(self._first, leaves)):
+            if i in self._lists or len(first) != len(now):
+                self._lists.setdefault(i, _List(first)).learn(now)
             for j, (before, leaf) in enumerate(zip(first, now)):
                 if (i, j) not in self._places and before != leaf:
                     self._places[i, j] = _Place([(known, before) for known in self._points])
@@ -92,12 +95,32 @@ class _Path:
 
     def knows(self, point, leaves, formulas):
         for i, (first, now) in enumerate(zip(self._first, leaves)):
-            if len(first) == len(now):  # else a list is longer, and others stand in its places
-                for j, leaf in enumerate(now):
-                    place = self._places.get((i, j))
-                    if first[j] != leaf if place is None else not place.explains(point, leaf, formulas):
-                        return False
+            if i in self._lists or len(first) != len(now):  # others stand in its places
+                if i in self._lists and not self._lists[i].explains(now):
+                    return False
+                continue
+            for j, leaf in enumerate(now):
+                place = self._places.get((i, j))
+                if first[j] != leaf if place is None else not place.explains(point, leaf, formulas):
+                    return False
         return True
+
+
+class _List:
+    """What a call is given at sizes at which that is more or less."""
+
+    def __init__(self, leaves):
+        self._longest, self._begin_alike = leaves, True
+
+    def learn(self, leaves):
+        self._begin_alike = self._begin_alike and self._begins_alike(leaves)
+        self._longest = max(self._longest, leaves, key=len)
+
+    def explains(self, leaves):
+        return not self._begin_alike or self._begins_alike(leaves)
+
+    def _begins_alike(self, leaves):
+        return all(known == leaf for known, leaf in zip(self._longest, leaves))
 
 
 class _Place:
@@ -125,9 +148,15 @@ class _Place:
                    for other in self._seen)
 
     def _explains_content(self, content):
-        """A table of another size is another one; one that goes with the sizes at one size holds anything."""
-        same = [known for _, known in self._seen.values() if known.tensor.shape == content.tensor.shape]
-        return not same or content in same or any(known != same[0] for known in same)
+        """One that goes with the sizes at one size holds anything, and so does a table of another size where those known are no parts of one."""
+        known = [content for _, content in self._seen.values()]
+        same = [other for other in known if other.tensor.shape == content.tensor.shape]
+        if same:
+            return content in same or any(other != same[0] for other in same)
+        if len({other.tensor.shape for other in known}) == 1:
+            return True
+        largest = max(known, key=lambda other: other.tensor.numel())
+        return not all(_begin_alike(other, largest) for other in known) or _begin_alike(content, largest)
 
     def _explains_number(self, point, number, formulas):
         if self._pieces is None:
@@ -139,6 +168,15 @@ class _Place:
         if any(isinstance(value, complex) for value in (number, *near)):
             return True
         return min(near) - _CLOSE * abs(min(near)) <= number <= max(near) + _CLOSE * abs(max(near))
+
+
+def _begin_alike(one, other):
+    """Whether two contents hold the same as far as both reach."""
+    a, b = one.tensor, other.tensor
+    if a.dim() != b.dim():
+        return False
+    common = tuple(slice(min(extents)) for extents in zip(a.shape, b.shape))
+    return Content(a[common]) == Content(b[common])
 
 
 def _is_between(point, one, other):

@@ -116,6 +116,7 @@ class Phases:
         self.reported = {}  # path -> where any call, be it one that failed, was seen to read it
         self._trials, self._before_trials = [], None  # sets of paths that are yet to be left alone
         self.written = set()  # names of the registered parameters and buffers that calls write
+        self.computed = set()  # names of all into which some call writes what depends on inputs or states
         self.first = Phase(self.look())
         self.contents.first = False
         refuse_one_way(self.first.picture)
@@ -166,6 +167,7 @@ class Phases:
                 if trace is None:
                     return None
                 steps.append(Step(i, sample, trace, run, self._number_of(run.after)))
+                self.computed |= run.call.wrote
                 if self._has_learned(steps[-1]) or self._is_misled(steps):
                     return None
             if len(self.known) > 2 and self._follow_more() or len(self.known) > PATIENCE and self._ignore_more():
@@ -173,7 +175,7 @@ class Phases:
             if len(self.known) > MOST_PHASES:
                 self.restless = self._changing() or self._last_changed()
                 break
-        return steps
+        return None if any(self.computed.intersection(step.trace.asked) for step in steps) else steps
 
     def _captured(self, capture, sample, phase):
         """What capture gives; (None, None) where following numbers was a mistake, and they are taken as they are from now on."""

@@ -36,13 +36,13 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 
 from lazyrt.code_names import attributes_of, global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry,
-                            Contents, CountersEntry, DequeEntry, DictEntry, LibrariesEntry, ListEntry, LoggersEntry, MapEntry, MemoryEntry, ObjectsEntry,
-                            PartialEntry, PlainEntry, RegistryEntry, ScriptEntry, ScriptItemsEntry, SeedEntry, SetEntry, StorageEntry, SwitchesEntry,
-                            TensorEntry, TextEntry, VariableEntry, extent_of, from_class, from_globals, is_data_name, is_open_map, is_plain_value, key_text,
-                            name_of_class, place_of, plain_token)
+                            Contents, DequeEntry, DictEntry, LibrariesEntry, ListEntry, MapEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry,
+                            RegistryEntry, ScriptEntry, ScriptItemsEntry, SetEntry, StorageEntry, TensorEntry, TextEntry, VariableEntry, extent_of, from_class,
+                            from_globals, is_data_name, is_open_map, is_plain_value, key_text, name_of_class, place_of, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
 from lazyrt.opaque import held_by, inner_state, is_awaited, pickled
+from lazyrt.switches import CountersEntry, FlagsOfDecimalsEntry, LoggersEntry, SeedEntry, SwitchesEntry, of_process
 from lazyrt.type_questions import asks_anywhere
 from lazyrt.watch import unwatched
 
@@ -67,7 +67,7 @@ _BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "
 _HEAPS = {"heappush", "heappop", "heappushpop", "heapreplace", "heapify"}  # what reads lists unseen
 _SIZES = {"getsizeof", "__sizeof__", "get_referents", "get_objects", "get_referrers", "type(x)"}  # what reads containers unseen, or sees that they are others
 Held = collections.namedtuple("Held", "tensor content place")  # a tensor, a token that is equal for equal contents, and how it lies in memory
-_OF_OTHERS = (TensorEntry, LibrariesEntry, CountersEntry, SeedEntry, SwitchesEntry)  # whose value is told elsewhere, or is none
+_OF_OTHERS = (TensorEntry, LibrariesEntry, CountersEntry, FlagsOfDecimalsEntry, SeedEntry, SwitchesEntry)  # whose value is told elsewhere, or is none
 CARRIERS: set = set()  # types of numbers that know the lazy tensor that they are the value of
 
 
@@ -100,13 +100,9 @@ class Reach:
             self._push_loggers()
         self._walk(ignored)
         if switches:
-            self._entries.append(SwitchesEntry())
-            self.places.update(self._entries[-1].states)
-            self._entries.append(CountersEntry(self._words))
-            self.places.update(self._entries[-1].counts)
-            if "initial_seed" in self._words:
-                self._entries.append(SeedEntry())
-                self.places["torch.initial_seed()"] = self._entries[-1].seed
+            for entry, told in of_process(self._words):
+                self._entries.append(entry)
+                self.places.update(told)
 
     def reads_unseen(self, container=None):
         """Whether the code has ways to read attributes, or the container, that no one sees."""

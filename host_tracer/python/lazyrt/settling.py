@@ -12,7 +12,9 @@ _EDIT = "keep it as a tensor (register_buffer, and tensor arithmetic on it), or 
 
 def settle(phases, steps):
     """The steps that the bundle needs, in the order in which a session tries them, made ready for it."""
-    fixed = set().union(*(step.run.call.fixed for step in steps))
+    fixed = set().union(*(step.run.call.fixed for step in steps)) - phases.computed
+    for step in steps:
+        step.trace.forget_asked(sorted(fixed))  # a phase is of what these hold
     share_initial_contents(phases, steps, lambda name: name not in fixed)
     if phases.restless:
         return _blame(phases, steps)
@@ -114,7 +116,7 @@ def _in_phases(phases, steps, fixed):
     share_initial_contents(phases, steps, lambda name: True)
     lasting = min((step.following for step in steps if step.following <= step.phase), default=0)
     for step in steps:
-        step.trace.drop_known_guards(fixed)
+        step.trace.drop_known_guards(fixed, sorted(phases.computed))
         step.trace.set_phase(step.phase, step.following)
         if step.phase < lasting:
             step.trace.forgive("parameter-written")

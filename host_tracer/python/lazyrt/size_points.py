@@ -7,10 +7,10 @@ import itertools
 import math
 import operator
 import random
-import time
 
 from lazyrt.size_questions import Log, Observed
 from lazyrt.size_terms import numbers_of
+from lazyrt.spent_time import SpentTime
 
 _MOST_ROUNDS = 8  # of questions that come up behind other answers
 _MOST_STRETCHES = 24  # of the same answers along a symbol: more than a bundle has ranges
@@ -211,13 +211,13 @@ class _Finder:
         """Whether the program can be watched there: it may mind the type of a size, or refuse this one."""
         if point in self.runs or point in self.failed:
             return point in self.runs
-        log, start = Log(), time.perf_counter()
+        log, spent = Log(), SpentTime()
         try:
             self.run(list(point), Observed(log))
             self.runs[point] = log
         except Exception:
             self.failed.add(point)
-        self.seconds += time.perf_counter() - start
+        self.seconds += spent.seconds()
         return point in self.runs
 
     def find(self):

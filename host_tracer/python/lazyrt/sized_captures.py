@@ -96,6 +96,7 @@ class SizedCaptures:
         """Without what is only written at these sizes, as at the sample's."""
         trace, run = self.job.capture(example, phase)
         state = self.job.state
+        trace.forget_asked(sorted(run.call.fixed - state.computed))
         share_initial_contents(state, [SizedStep(example, trace, run, False)], lambda name: name not in run.call.fixed)
         only_written = {state.names.of(path, tensor) for path, tensor in run.after.picture.tensors if path in state.unread}
         _tracer.drop_unread_states([trace], [name for name in trace.states if name in only_written])

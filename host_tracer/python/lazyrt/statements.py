@@ -355,6 +355,8 @@ def _becomes_text(place, node):
         parts = [node.left, node.right]
     elif isinstance(node, (ast.Tuple, ast.List)):
         parts = node.elts
+    elif isinstance(node, (ast.GeneratorExp, ast.ListComp)):
+        parts = [node.elt]
     inside = [part for part in parts if _contains(part, place.span)]
     return any(_gives_value(place, part) if place.is_at(part) else _makes_text(place, part) and _becomes_text(place, part) for part in inside)
 
@@ -373,7 +375,7 @@ def _makes_text(place, node):
     """True for an expression that is a text, or a number on its way into one, whatever its parts are."""
     if isinstance(node, (ast.Constant, ast.JoinedStr, ast.FormattedValue)):
         return True
-    if isinstance(node, (ast.Tuple, ast.List)):
+    if isinstance(node, (ast.Tuple, ast.List)) or _is_of_texts(place, node):
         return True
     if isinstance(node, ast.BinOp):
         joins = isinstance(node.op, ast.Add) and _makes_text(place, node.left) and _makes_text(place, node.right)
@@ -381,9 +383,18 @@ def _makes_text(place, node):
         return joins or fills and not _ASKS_FOR_MORE.search(node.left.value)
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute):
+            if node.func.attr == "join":
+                return isinstance(node.func.value, ast.Constant) and len(node.args) == 1 and _is_of_texts(place, node.args[0])
             return node.func.attr == "format" and isinstance(node.func.value, ast.Constant) and _takes_values(node.func.value.value)
         return place.value_of(node.func) in _TO_TEXT
     return False
+
+
+def _is_of_texts(place, node):
+    """Whether an expression is a list of texts, each made of values: `[f"{v:.3f}" for v in losses]`."""
+    if not isinstance(node, (ast.GeneratorExp, ast.ListComp)) or not isinstance(node.elt, ast.JoinedStr):
+        return False
+    return all(not each.ifs and not each.is_async for each in node.generators)
 
 
 def _decides_alone(place, node):

@@ -9,7 +9,7 @@ A description is a dict with "kind"; those of single values are in fixed.py:
   object   {"type", "keys", "items", "absent"}  dataclass, named tuple, ModelOutput, other object with attributes; `absent` are fields that
                                            were None
 "class" is the class of what is not a tuple, list or dict itself; "attributes" what such an object holds beside its items; "plain" the plain
-attributes of an object's class."""
+attributes of an object's class; "maxlen" that of a deque, "factory" the name of a defaultdict's."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from lazyrt.fixed import Opaque
 _DEEPEST = 24
 _SIZE = "torch.Size"
 _NUMBERS = {"float": float, "int": int, True: float}
+_FACTORIES = {kind.__name__: kind for kind in (int, float, complex, bool, str, list, tuple, dict, set)}  # of a defaultdict
 
 
 class _Node:
@@ -163,12 +164,20 @@ def build(description, tensors):
     if kind == "tuple":
         return fixed.size_of(items) if description.get("class") == _SIZE else tuple(items)
     if kind == "list":
-        return collections.deque(items) if description.get("class") == "collections.deque" else items
+        return collections.deque(items, description.get("maxlen")) if description.get("class") == "collections.deque" else items
     keys = [build(key, {}) if isinstance(key, dict) else key for key in description["keys"]]
     if kind == "dict":
-        ordered = description.get("class") == "collections.OrderedDict"
-        return (collections.OrderedDict if ordered else dict)(zip(keys, items))
+        return _build_dict(description, zip(keys, items))
     return Record(description["type"], dict(zip(keys, items)), description.get("absent", ()))
+
+
+def _build_dict(description, items):
+    kind = description.get("class")
+    if kind == "collections.Counter":
+        return collections.Counter(dict(items))
+    if kind == "collections.defaultdict":
+        return collections.defaultdict(_FACTORIES.get(description.get("factory")), items)
+    return (collections.OrderedDict if kind == "collections.OrderedDict" else dict)(items)
 
 
 def _build_tensor(description, tensor):
@@ -316,8 +325,14 @@ def _open_mapping(value, path, arguments):
 def _of_subclass(value, path, arguments):
     """What a container's class adds; its attributes are fixed."""
     more = {"class": fixed.type_name(value)}
-    if arguments and (getattr(value, "maxlen", None) is not None or getattr(value, "default_factory", None) is not None):
+    longest, factory = getattr(value, "maxlen", None), getattr(value, "default_factory", None)
+    can_build = type(value) in (collections.deque, collections.defaultdict) and (factory is None or _FACTORIES.get(getattr(factory, "__name__", "")) is factory)
+    if (longest is not None or factory is not None) and (arguments or not can_build):
         raise Opaque(path, f"is a {more['class']} with a maxlen or default_factory, which would get lost: give a list or dict")
+    if longest is not None:
+        more["maxlen"] = longest
+    if factory is not None:
+        more["factory"] = factory.__name__
     return {**more, **_fixed_beside(value, _beside_items(value), path, arguments)}
 
 
