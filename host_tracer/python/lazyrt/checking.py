@@ -64,13 +64,13 @@ class Reference:
 
     def numbers(self):
         """Whole numbers with which the program may compare sizes, in groups, the likeliest first."""
-        return [sorted(group) for group in self._held().groups]
+        return [sorted(group) for group in self._named().groups]
 
     def together(self):
         """Tuples of such numbers that stand in one place."""
-        return sorted(map(list, self._held().together))
+        return sorted(map(list, self._named().together))
 
-    def _held(self):
+    def _named(self):
         if self._numbers is None:
             self._numbers = numbers_held(self._job.tripwire.first.nodes)
         return self._numbers
