@@ -5,6 +5,7 @@
 #include <ATen/core/jit_type.h>
 
 #include <algorithm>
+#include <bit>
 #include <sstream>
 #include <unordered_set>
 
@@ -103,6 +104,8 @@ bool same_value(const IValue& a, const IValue& b) {
   }
   if (a.isNone() || b.isNone()) return a.isNone() && b.isNone();
   if (a.isObject() || b.isObject()) return a.isObject() && b.isObject() && a.is(b);
+  if (a.isDouble() && b.isDouble())  // -0.0 is another number than 0.0, and NaN is itself
+    return std::bit_cast<uint64_t>(a.toDouble()) == std::bit_cast<uint64_t>(b.toDouble());
   return a.equals(b).toBool();
 }
 
