@@ -607,3 +607,18 @@ def ts_devices_that_the_program_compares():
             return x + torch.ones(4, device=x.device) + torch.zeros(4, device=self.home)
 
     return script(Net())
+
+
+@case((torch.randn(4),), [(torch.randn(4),) for _ in range(6)], front="torchscript")
+def ts_polarity_of_zero():
+    class Polarity(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.polarity = 0.0
+
+        def forward(self, x):
+            y = torch.copysign(x, torch.full_like(x, self.polarity))
+            self.polarity = -self.polarity
+            return y
+
+    return script(Polarity())

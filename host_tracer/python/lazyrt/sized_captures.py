@@ -125,10 +125,11 @@ class SizedCaptures:
         """What is kept of one size must not matter at the others."""
         examples = [self.first.sample, *(example for example, _ in self.remembered)]
         examples = examples if len(examples) < 6 else [*examples[:3], *examples[-2:]]
-        for _, phase in remembered:
+        for kept, phase in remembered:
             for example in examples:
                 if not self._same_in(self.job.state.known[-1], phase, example):
-                    self._refuse_what_is_kept(f"at {self.sizes.text(self.sizes.point_of(example))} ")
+                    at, seen = (self.sizes.text(self.sizes.point_of(which)) for which in (kept, example))
+                    self._refuse_what_is_kept(f"at {at} " + (f"(as calls at {seen} show) " if seen != at else ""))
 
     def _same_in(self, one, other, example):
         """Whether eager gives the same in two phases, on the example and with its numbers otherwise, and comes to it from the inputs in the same way. What is
