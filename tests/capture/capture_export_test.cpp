@@ -1,4 +1,3 @@
-#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,8 +6,6 @@
 #include <filesystem>
 #include <optional>
 
-#include "host_tracer/capture/capture.h"
-#include "host_tracer/capture/checked_capture.h"
 #include "host_tracer/exporter.h"
 #include "lazyrt/runtime.h"
 #include "tests/capture/captured_programs.h"
@@ -106,23 +103,8 @@ TEST_P(CaptureExport, AWrittenBufferIsState) {
 }
 
 TEST(CaptureSamples, ABufferThatOneAsksAndAnotherWritesIsRefused) {
-  const at::Tensor level = at::ones({});
-  const auto trace_of = [&](bool start) {
-    CaptureRequest request;
-    request.inputs = {{"x", at::ones({3})}, {"start", at::full({}, start, at::kBool)}};
-    request.buffers = {{"level", level}};
-    return capture_checked(request, [&](const std::vector<at::Tensor>& x) {
-      if (x[1].item<bool>()) {
-        lazyrt::lift(level).copy_(x[0].abs().mean());
-        return std::vector<at::Tensor>{x[0]};
-      }
-      const bool low = (lazyrt::lift(level) < 0.5).item<bool>();
-      return std::vector<at::Tensor>{low ? x[0] : x[0] / lazyrt::lift(level)};
-    });
-  };
-  const auto writes = trace_of(true), asks = trace_of(false);
-  ASSERT_TRUE(writes.ok() && asks.ok());
-  const auto report = export_traces({*writes, *asks}, default_ops(), {});
+  const auto report =
+      export_traces({test::level_of_a_call(true), test::level_of_a_call(false)}, default_ops(), {});
   ASSERT_FALSE(report.ok());
   EXPECT_THAT(report.failure().text, HasSubstr("decides by what 'level' holds"));
 }

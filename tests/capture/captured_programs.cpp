@@ -57,4 +57,21 @@ Trace growing_scale() {
       [&](const Tensors& x) { return step(scale.clone(), x); });
 }
 
+Trace level_of_a_call(bool start) {
+  const at::Tensor level = at::ones({});
+  CaptureRequest request;
+  request.inputs = {{"x", at::ones({3})}, {"start", at::full({}, start, at::kBool)}};
+  request.buffers = {{"level", level}};
+  const auto step = [](const at::Tensor& state, const Tensors& x) {
+    if (x[1].item<bool>()) {
+      state.copy_(x[0].abs().mean());
+      return Tensors{x[0]};
+    }
+    return (state < 0.5).item<bool>() ? Tensors{x[0]} : Tensors{x[0] / state};
+  };
+  return captured(
+      request, [&](const Tensors& x) { return step(lazyrt::lift(level), x); },
+      [&](const Tensors& x) { return step(level.clone(), x); });
+}
+
 }  // namespace lazyrt::test

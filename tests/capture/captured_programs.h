@@ -16,4 +16,8 @@ Trace early_exit(int64_t rows, float level);
 /// x f32[3] -> x * scale, where scale is a buffer that grows by 1 in each run, at first 5.
 Trace growing_scale();
 
+/// (x f32[3], start bool) -> x; a call that starts writes mean(|x|) into the buffer 'level', others
+/// ask whether it is below 0.5, and give x / level where it is not.
+Trace level_of_a_call(bool start);
+
 }  // namespace lazyrt::test

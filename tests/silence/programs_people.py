@@ -1110,3 +1110,37 @@ def gamma_of_halves():
 @people("cleaning of half and bfloat activations", lambda: [(torch.rand(8).half(), torch.rand(8).bfloat16())], lambda: [[(HALVES.half(), HALVES.bfloat16())]], expect=("right",))
 def cleaned_halves():
     return lambda x, y: (torch.nan_to_num(x), torch.nan_to_num(y), torch.nan_to_num(x, posinf=1.0))
+
+
+@people("speakers in a set that is made anew in each call", lambda: [(torch.ones(2),)], lambda: [[(torch.tensor([float("nan"), s + 1.0]),) for s in range(4)]])
+def speakers_in_a_set():
+    class Speakers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.active = {8, 16, 0}
+            self.level = {0: 1.0, 8: 2.0, 16: 3.0}
+
+        def forward(self, x):
+            default = next(iter(self.active))
+            self.active = (self.active - {default}) | {default}
+            return torch.nan_to_num(x, nan=self.level[default])
+
+    return Speakers()
+
+
+@people("visitors by the name of a type", lambda: [(torch.ones(3),)], lambda: [[(torch.ones(3),), (torch.tensor([1.0, float("nan"), 2.0]),)]])
+def visitor_by_type():
+    class Visitor:
+        def on_float(self, m):
+            return -1.0 if m != m else m
+
+        def other(self, m):
+            return m
+
+    visitor = Visitor()
+
+    def cleaned(x):
+        m = x.mean().item()
+        return x - getattr(visitor, f"on_{type(m).__name__}", visitor.other)(m)
+
+    return cleaned

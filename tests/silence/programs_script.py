@@ -1,6 +1,6 @@
 """TorchScript and .pt2 files."""
 
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple, Union
 
 import torch
 import torch.nn.functional as F
@@ -622,3 +622,39 @@ def ts_polarity_of_zero():
             return y
 
     return script(Polarity())
+
+
+def limit_of(k: Union[int, float]) -> float:
+    """A whole number is a count, of at most 1000."""
+    if isinstance(k, int):
+        return float(min(k, 1000))
+    else:
+        return k
+
+
+def as_union(k: int) -> Union[int, float]:
+    return k
+
+
+COUNTED = [(torch.tensor([1.0, 5000.0]), torch.tensor(k)) for k in (3, 4000)]
+
+
+@case(COUNTED[0], COUNTED, front="torchscript")
+def ts_number_that_becomes_a_union():
+    class Ceiling(nn.Module):
+        def forward(self, x, k):
+            return x.clamp(max=limit_of(int(k)))
+
+    return script(Ceiling())
+
+
+@case(COUNTED[0], COUNTED, front="torchscript")
+def ts_result_that_is_a_union():
+    class Ceiling(nn.Module):
+        def forward(self, x, k):
+            n = as_union(int(k))
+            if isinstance(n, int):
+                return x.clamp(max=float(min(n, 1000)))
+            return x * 2
+
+    return script(Ceiling())

@@ -481,8 +481,7 @@ Stack ScriptInterpreter::run_call(const Node* node, Environment& env) {
   if (node->kind() == prim::CallFunction) {
     arguments.erase(arguments.begin());
     auto* function = node->input(0)->type()->expectRef<c10::FunctionType>().function();
-    make_plain_for(node, *function, node->inputs().slice(1), arguments);
-    return call(*function, std::move(arguments), node);
+    return call_from(node, *function, node->inputs().slice(1), std::move(arguments));
   }
   std::string name;
   if (node->kind() == prim::Enter) name = "__enter__";
@@ -491,15 +490,17 @@ Stack ScriptInterpreter::run_call(const Node* node, Environment& env) {
   if (node->kind() == prim::Exit) arguments.resize(4);  // no exception: three times None
   TORCH_CHECK(arguments.at(0).isObject(), "method '", name, "' of a ", arguments[0].tagKind());
   torch::jit::Function& method = arguments[0].toObjectRef().type()->getMethod(name);
-  make_plain_for(node, method, node->inputs(), arguments);
-  return call(method, std::move(arguments), node);
+  return call_from(node, method, node->inputs(), std::move(arguments));
 }
 
-void ScriptInterpreter::make_plain_for(const Node* node, torch::jit::Function& function,
-                                       Values from, Stack& arguments) {
-  if (!function.isGraphFunction()) return;
+Stack ScriptInterpreter::call_from(const Node* node, torch::jit::Function& function, Values given,
+                                   Stack arguments) {
+  if (!function.isGraphFunction()) return call(function, std::move(arguments), node);
   const torch::jit::Graph& graph = *torch::jit::toGraphFunction(function).graph();
-  make_plain(node, from, graph.inputs(), arguments);
+  make_plain(node, given, graph.inputs(), arguments);
+  Stack results = call(function, std::move(arguments), node);
+  make_plain(node, graph.outputs(), node->outputs(), results);
+  return results;
 }
 
 /// Runs at once what the program would do beside.

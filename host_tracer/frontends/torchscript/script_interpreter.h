@@ -86,8 +86,7 @@ class ScriptInterpreter {
   c10::IValue plain(const Node* node, const c10::IValue& value);
   using Values = at::ArrayRef<const torch::jit::Value*>;
   void make_plain(const Node* node, Values from, Values to, Stack& given);
-  void make_plain_for(const Node* node, torch::jit::Function& function, Values from,
-                      Stack& arguments);
+  Stack call_from(const Node* node, torch::jit::Function& function, Values given, Stack arguments);
   c10::IValue constant(const Node* node);
   void note_question(const Node* node, const Stack& stack);
   void note_gradient_mode(const Node* node);

@@ -387,6 +387,27 @@ def strings():
     return torch.jit.script(Strings()), {"x": normal(2)}, "no outputs"
 
 
+class Enrolled(torch.nn.Module):
+    """Counts in one kind of call, and asks for the count in the other."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = 0
+
+    def forward(self, x: torch.Tensor, enrol: torch.Tensor):
+        if bool(enrol):
+            self.seen += 1
+            return x * 0
+        if self.seen >= 20:
+            return x
+        return -x
+
+
+@case
+def enrolled():
+    return torch.jit.script(Enrolled()), {"x": normal(3), "enrol": torch.tensor(True)}
+
+
 def rewritten(source, target, change):
     """A copy of an archive with the text of its code changed."""
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:

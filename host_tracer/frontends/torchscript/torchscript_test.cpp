@@ -1,5 +1,6 @@
 #include "host_tracer/frontends/torchscript/torchscript.h"
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/serialization/import.h>
 
@@ -247,6 +248,20 @@ TEST(TorchScript, WrittenBuffersAreState) {
 }
 
 TEST(TorchScript, AnAttributeWrittenBeforeItIsRead) { check("scratch"); }
+
+TEST(TorchScript, WhatOneSampleAsksAndAnotherChangesIsNoted) {
+  TorchScriptOptions options = options_of("enrolled");
+  const auto counts = capture_torchscript(fixture("enrolled"), options);
+  ASSERT_TRUE(counts.ok()) << counts.failure().text;
+  EXPECT_EQ(counts->only_set, std::vector<std::string>{"seen"});
+  for (GivenInput& input : options.inputs) {
+    if (input.name == "enrol") input.data = to_sample(at::zeros({}, at::kBool)).data;
+  }
+  const auto asks = capture_torchscript(fixture("enrolled"), options);
+  ASSERT_TRUE(asks.ok()) << asks.failure().text;
+  EXPECT_TRUE(std::any_of(asks->asked.begin(), asks->asked.end(),
+                          [](const AskedConstant& asked) { return asked.name == "seen"; }));
+}
 
 TEST(TorchScript, AGrowingBufferIsRefused) {
   const std::string text = failure_of("growing_cache");
