@@ -16,7 +16,7 @@
 namespace lazyrt {
 
 struct SizeSweepOptions {
-  double seconds = 5;         ///< of this thread's processor time (SpentTime)
+  double seconds = 5;       ///< of this thread's processor time (SpentTime)
   size_t most_parting = 8;  ///< points that are told at once
   uint64_t seed = 1;        ///< of inputs that differ in their last places
   /// Called at each point. May throw; it goes through.

@@ -271,10 +271,10 @@ bool raise_to_number(const c10::FunctionSchema& schema, torch::jit::Stack* stack
   const at::Tensor base = in_double ? as_double(self) : self;
   const at::Tensor power = at::pow(base, number.to(base.scalar_type()));
   const bool takes_roots = base.scalar_type() != at::kHalf;
-  const at::Tensor made =
-      takes_roots ? at::where(at::eq(number, 0.5), at::sqrt(base),
-                              at::where(at::eq(number, -0.5), at::rsqrt(base), power))
-                  : power;
+  const at::Tensor made = takes_roots
+                              ? at::where(at::eq(number, 0.5), at::sqrt(base),
+                                          at::where(at::eq(number, -0.5), at::rsqrt(base), power))
+                              : power;
   const bool in_place = schema.is_mutable();
   if (in_place) self.copy_(made);
   stack->clear();

@@ -267,7 +267,7 @@ class TorchScriptCapture {
   std::vector<Source> written_constants_;
   std::vector<std::string> written_inputs_;
   std::vector<std::string> read_constants_, only_set_;  ///< see ScriptState; of the last run
-  std::vector<std::string> changing_;                   ///< numbers: see ScriptInterpreter::changing_numbers()
+  std::vector<std::string> changing_;  ///< numbers: see ScriptInterpreter::changing_numbers()
   ScriptInterpreter* running_ = nullptr;
 };
 
