@@ -91,6 +91,7 @@ bool below_functionalize() {
 void capture_boxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   CaptureSession* session = CaptureSession::current();
   TORCH_CHECK(session, full_name(op), kOutside);
+  give_optional_tensors(op, stack);
   if (record_training_norm(op, stack)) return;
   const size_t arguments = op.schema().arguments().size();
   const Unwrapped seen = unwrap_arguments(stack, arguments);

@@ -19,6 +19,10 @@ std::optional<std::string> aten_name(const c10::OperatorHandle& op);
 /// Replaces every defined tensor in an IValue (a tensor, a list of them, a list of optional ones).
 void map_tensors(c10::IValue& value, const std::function<at::Tensor(const at::Tensor&)>& fn);
 
+/// Lists of tensors on the stack become lists of optional ones where the operator wants these:
+/// TorchScript gives either.
+void give_optional_tensors(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
 /// Gives a tensor operand its id; called for defined tensors only.
 using TensorToId = std::function<TraceValueId(const at::Tensor&)>;
 

@@ -1144,3 +1144,37 @@ def visitor_by_type():
         return x - getattr(visitor, f"on_{type(m).__name__}", visitor.other)(m)
 
     return cleaned
+
+
+@people("a heading that stays within one turn, as a number of a class of its own", lambda: [(torch.ones(2),)], lambda: [[(torch.ones(2),)] * 70])
+def heading_that_wraps():
+    class Angle(float):
+        def __add__(self, other):
+            return Angle((float(self) + other) % 6.283)
+
+    class Boat(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.heading = Angle(0.0)
+
+        def forward(self, x):
+            self.heading = self.heading + 0.1
+            return x * self.heading
+
+    return Boat()
+
+
+@people("a frontier of cells, a set of tuples made anew in each call", lambda: [(torch.ones(2),)], lambda: [[(torch.tensor([float("nan"), s + 1.0]),) for s in range(4)]])
+def frontier_of_cells():
+    class Frontier(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cells = {(0, 0), (0, 1), (1, 0)}
+            self.level = {cell: float(10 * i + 1) for i, cell in enumerate(sorted(self.cells))}
+
+        def forward(self, x):
+            first = next(iter(self.cells))
+            self.cells = (self.cells - {first}) | {first}
+            return torch.nan_to_num(x, nan=self.level[first])
+
+    return Frontier()

@@ -658,3 +658,37 @@ def ts_result_that_is_a_union():
             return x * 2
 
     return script(Ceiling())
+
+
+@case((torch.randn(5),), [(torch.randn(5),) for _ in range(3)], expect=("right",))
+def scripted_look_ups():
+    class Sorted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("codes", torch.arange(5.0))
+
+        def forward(self, x):
+            order = x.argsort()
+            self.codes[order] = x + 1
+            return x[order], self.codes[order]
+
+    return script(Sorted())
+
+
+@case(COUNTED[0], COUNTED, front="torchscript")
+def ts_attribute_that_is_a_union():
+    class Ceiling(nn.Module):
+        limit: Union[int, float]
+
+        def __init__(self):
+            super().__init__()
+            self.limit = 1.0
+
+        def forward(self, x, k):
+            self.limit = int(k)
+            limit = self.limit
+            if isinstance(limit, int):
+                return x.clamp(max=float(min(limit, 1000)))
+            return x * 2
+
+    return script(Ceiling())

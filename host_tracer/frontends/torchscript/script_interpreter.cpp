@@ -514,8 +514,12 @@ Stack ScriptInterpreter::run_fork(const Node* node, Environment& env) {
 
 Stack ScriptInterpreter::run_attribute(const Node* node, Environment& env) {
   const auto object = env.at(node->input(0)).toObject();
-  if (node->kind() == prim::GetAttr) return {state_.get(object, node->s(attr::name))};
-  state_.set(object, node->s(attr::name), env.at(node->input(1)));
+  const std::string& name = node->s(attr::name);
+  if (node->kind() == prim::GetAttr) return {state_.get(object, name)};
+  IValue value = env.at(node->input(1));
+  const bool stays = is_number_type(object->type()->getAttribute(name));
+  if (!stays && is_lazy_number(node->input(1), value)) value = plain(node, value);
+  state_.set(object, name, std::move(value));
   return {};
 }
 

@@ -117,7 +117,11 @@ class DequeEntry:
 
 def order_of(items):
     """What comes when of a set whose items are told elsewhere: equal sets may give them in another order."""
-    return tuple((type(item).__name__, repr(item) if is_plain_value(item) else "") for item in items)
+    return tuple((type(item).__name__, repr(item) if _is_of_plain_values(item) else "") for item in items)
+
+
+def _is_of_plain_values(item):
+    return is_plain_value(item) or isinstance(item, (tuple, frozenset)) and all(map(_is_of_plain_values, item))
 
 
 class SetEntry:

@@ -217,12 +217,12 @@ class Phases:
         self.counts = set()
 
     def _follow_more(self):
-        """Takes numbers that change with every call for states."""
+        """Takes numbers that change with every call for states, but those of other classes (NumPy's, an angle that wraps): they compute by rules of their own."""
         if not self.follows_counts:
             return False
         picture = self.known[-1].picture
-        numbers = {path for path, number in picture.numbers
-                   if kept_numbers.can_put(_owner_of(picture, path)) and kept_numbers.as_tensor(number) is not None}
+        numbers = {path for path, number in picture.numbers if (type(number) in (int, float) or kept_numbers.is_kept(number))
+                   and kept_numbers.can_put(_owner_of(picture, path)) and kept_numbers.as_tensor(number) is not None}
         more = numbers.intersection(self._changing()) - self.names.numbers
         self.counts |= more
         self.names.numbers |= more
