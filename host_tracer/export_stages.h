@@ -3,12 +3,13 @@
 // The steps from a trace to a planned program, which the exporter's ways share. Internal to it.
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "host_tracer/dynamic/unify.h"
 #include "host_tracer/exporter.h"
+#include "host_tracer/size_comparison.h"
 #include "host_tracer/trace_groups.h"
 
 namespace lazyrt {
@@ -33,9 +34,9 @@ struct PlannedVariant {
   std::optional<Graph> graph;
   MemoryPlan plan;
   std::vector<SamplePair> more_samples;
-  std::optional<DynamicGraph> dynamic;
-  uint64_t reserved_bytes = 0;  ///< see MethodVariant
-  std::string sizes;            ///< "seq: 129 to 512": of one of several ranges
+  std::shared_ptr<const SizedProgram> sized;  ///< nothing where extents are fixed
+  uint64_t reserved_bytes = 0;                ///< see MethodVariant
+  std::string sizes;                          ///< "seq: 129 to 512": of one of several ranges
 };
 
 Outcome<Graph> import_stage(const Trace& trace, const OpTable& ops, const ExportOptions& options,

@@ -63,8 +63,8 @@ Outcome<Done> write_stage(const std::vector<PlannedVariant>& variants, Verdict v
   for (const std::string& note : report->notes) emit.info.emplace_back("note", note);
   std::vector<MethodVariant> parts;
   for (const PlannedVariant& v : variants) {
-    parts.push_back(
-        {*v.graph, v.plan, v.more_samples, v.dynamic ? &*v.dynamic : nullptr, v.reserved_bytes});
+    parts.push_back({*v.graph, v.plan, v.more_samples, v.sized ? &v.sized->dynamic : nullptr,
+                     v.reserved_bytes});
   }
   auto file = write_bundle(parts, emit, options.path);
   if (!file.ok()) return file.failure();
@@ -134,6 +134,26 @@ ExportedVariant describe(const PlannedVariant& variant, const PlannedVariant& fi
   return line;
 }
 
+/// See ExportReport::is_other_at.
+std::function<Outcome<bool>(const SizePoint&, const Trace&)> comparing_captures(
+    const std::vector<PlannedVariant>& variants, const OpTable& ops, const ExportOptions& options) {
+  std::vector<std::shared_ptr<const SizedProgram>> programs;
+  for (const PlannedVariant& variant : variants) programs.push_back(variant.sized);
+  return [programs, &ops, pipeline = options.pipeline](const SizePoint& point,
+                                                       const Trace& trace) -> Outcome<bool> {
+    for (const auto& program : programs) {
+      if (!holds(program->dynamic.shapes().symbols, point)) continue;
+      ImportReport report;
+      auto own = import_trace(trace, ops, &report, /*any_size=*/true);
+      if (!own.ok()) return own.failure();
+      auto found = find_size_difference(*program, point, trace, *own, pipeline);
+      if (!found.ok()) return found.failure();
+      return *found && (*found)->is_sure;
+    }
+    return false;
+  };
+}
+
 void collect_notes(const std::vector<Trace>& samples, ExportReport* report) {
   for (const Trace& trace : samples) {
     for (const std::string& note : trace.notes) {
@@ -158,6 +178,7 @@ Outcome<ExportReport> export_traces(const std::vector<Trace>& samples, const OpT
     variants = std::move(made->variants);
     report.more_traces = std::move(made->more_traces);
     report.size_doubt = std::move(made->doubt);
+    report.is_other_at = comparing_captures(variants, ops, options);
     for (const PlannedVariant& variant : variants)
       report.variants.push_back(describe(variant, variants.front()));
   }

@@ -83,6 +83,9 @@ struct ExportReport {
   /// Where extents vary, and the program seems to be another one at some sizes: what to say if the
   /// check fails. Empty: nothing.
   std::string size_doubt;
+  /// Whether the program, as DynamicExport::capture_at gave it at a point, is surely another one
+  /// than the bundle's. Empty where extents are fixed. REQUIRES: the export's OpTable lives.
+  std::function<Outcome<bool>(const SizePoint& point, const Trace& trace)> is_other_at;
   std::vector<StageTime> times;
 };
 

@@ -12,6 +12,7 @@
 #include "host_tracer/dynamic/ranges.h"
 #include "host_tracer/dynamic_dims.h"
 #include "host_tracer/passes/passes.h"
+#include "host_tracer/size_comparison.h"
 #include "host_tracer/sized_traces.h"
 #include "host_tracer/support/spent_time.h"
 
@@ -130,6 +131,7 @@ class SizedGraphs {
                     ExportReport* report) {
     auto graph = import_stage(trace, ops_, options, report);
     if (!graph.ok()) return graph.failure();
+    if (points_.empty()) calls_ = calls_of(trace);
     const bool has_largest = !points_.empty() && points_.back() == sizes_.points.back();
     const auto at = static_cast<ptrdiff_t>(points_.size() - (has_largest ? 1 : 0));
     if (!graphs_.empty()) {
@@ -187,6 +189,10 @@ class SizedGraphs {
     }
   }
   const std::vector<SizePoint>& points() const { return points_; }
+  /// The program that unify() made of them, to be compared with more captures.
+  SizedProgram program(const DynamicGraph& dynamic) const {
+    return {dynamic, passes_, imported_.front(), calls_};
+  }
   /// Where the last unify() failed.
   const Source& place() const { return place_; }
 
@@ -212,6 +218,7 @@ class SizedGraphs {
   const OpTable& ops_;
   const ExportOptions& options_;
   AlikePasses passes_;
+  std::vector<std::string> calls_;  ///< of the first
   std::vector<Graph> imported_;
   std::vector<Graph> graphs_;  ///< after the passes; none where these have to run again
   std::vector<SizePoint> points_;
@@ -262,17 +269,18 @@ class SizedPrograms {
     auto whole = make_one(all, given_[0], options_, report);
     bool differs = !whole.ok() && differs_at_sizes(whole.failure());
     if (whole.ok() && captures_.are_open()) {
-      const auto found = takes_other_paths(*whole->dynamic);
+      const auto found = takes_other_paths(*whole->sized);
       if (!found.ok()) return found.failure();
       differs = *found;
     }
     if (differs && captures_.are_open()) {
-      auto parts = whole.ok() ? make_parts(Failure{}, &*whole->dynamic, report)
+      auto parts = whole.ok() ? make_parts(Failure{}, whole->sized.get(), report)
                               : make_parts(whole.failure(), nullptr, report);
       if (parts.ok()) return parts;
       if (!whole.ok()) return explained(parts.failure());
     }
     if (!whole.ok()) return explained(whole.failure());
+    if (is_sure_) return explained(doubt());
     if (!differing_.empty()) made.doubt = explained(doubt()).text;
     // One of all sizes: what it may do otherwise where the program seems to be another one is seen
     // in the check.
@@ -330,17 +338,17 @@ class SizedPrograms {
     bool is_settled = false;
   };
 
-  /// Programs of ranges that are told apart by where they differ from that of all sizes, `dynamic`,
+  /// Programs of ranges that are told apart by where they differ from that of all sizes, `program`,
   /// if there is one and the check suspects it, then by what graphs are made of, then also by what
   /// stands at the places where they fail. `whole`: why there is no program of all sizes.
-  Outcome<SizedExport> make_parts(const Failure& whole, const DynamicGraph* dynamic,
+  Outcome<SizedExport> make_parts(const Failure& whole, const SizedProgram* program,
                                   ExportReport* report) {
     Parts parts = {{}, whole, {}, false};
     const bool is_suspected = std::any_of(given_.begin(), given_.end(),
                                           [](const Trace& trace) { return trace.suspected; });
-    if (dynamic != nullptr && is_suspected)
+    if (program != nullptr && (is_suspected || is_sure_))
       LAZYRT_TRY(
-          try_parts([&](const auto& point) { return path_beside(*dynamic, point); }, &parts));
+          try_parts([&](const auto& point) { return path_beside(*program, point); }, &parts));
     std::set<std::string> places;
     while (!parts.is_settled) {
       LAZYRT_TRY(try_parts([&](const auto& point) { return path_at(point, places); }, &parts));
@@ -379,34 +387,34 @@ class SizedPrograms {
 
   /// Whether a program that was captured, but did not make the one of all sizes, is another one,
   /// and where.
-  Outcome<bool> takes_other_paths(const DynamicGraph& dynamic) {
+  Outcome<bool> takes_other_paths(const SizedProgram& program) {
     for (const SizePoint& point : captures_.points()) {
       if (contains(unified_, point)) continue;
-      const auto trace = captures_.at(point);
-      if (!trace.ok()) return trace.failure();
-      ExportReport of_this;
-      auto own = import_stage(**trace, ops_, others_, &of_this);
-      if (!own.ok()) return own.failure();
-      const auto compared = differs_from(dynamic, point, std::move(*own));
+      const auto compared = difference_at(program, point);
       if (!compared.ok()) return compared.failure();
       const auto& difference = *compared;
       if (!difference) continue;
-      if (differing_.empty()) place_ = place_of_doubt_ = *difference;
-      differing_.push_back(point);
+      if (differing_.empty() || (difference->is_sure && !is_sure_)) {
+        place_ = place_of_doubt_ = difference->place;
+        differing_.insert(differing_.begin(), point);
+      } else {
+        differing_.push_back(point);
+      }
+      is_sure_ = is_sure_ || difference->is_sure;
       if (differing_.size() == kMostDiffering) break;
     }
     return !differing_.empty();
   }
 
-  /// Where a graph that was captured at a point is another one than the program of all sizes.
-  Outcome<std::optional<Source>> differs_from(const DynamicGraph& dynamic, const SizePoint& point,
-                                              Graph own) const {
+  /// Where the program at a point is another one than that of all sizes.
+  Outcome<std::optional<SizeDifference>> difference_at(const SizedProgram& program,
+                                                       const SizePoint& point) {
+    const auto trace = captures_.at(point);
+    if (!trace.ok()) return trace.failure();
     ExportReport of_this;
-    auto made = dynamic.at(point);
-    if (!made.ok()) return made.failure();
-    LAZYRT_TRY(pass_stage(own, plain_, &of_this));
-    LAZYRT_TRY(pass_stage(*made, plain_, &of_this));
-    return find_difference(own, *made);
+    const auto own = import_stage(**trace, ops_, others_, &of_this);
+    if (!own.ok()) return own.failure();
+    return find_size_difference(program, point, **trace, *own, plain_.pipeline);
   }
 
   /// The program at these sizes as one graph, and that at the sample's.
@@ -445,7 +453,7 @@ class SizedPrograms {
     made.graph = std::move(*graph);
     made.group.trace = sample;
     report->size_rules = dynamic->text();
-    made.dynamic = std::move(*dynamic);
+    made.sized = std::make_shared<const SizedProgram>(graphs.program(*dynamic));
     return made;
   }
 
@@ -460,24 +468,13 @@ class SizedPrograms {
   }
 
   /// Empty where the program is that of all sizes, else as of path_at at the place where it is not.
-  Outcome<SizePath> path_beside(const DynamicGraph& dynamic, const SizePoint& point) {
-    const auto trace = captures_.at(point);
-    if (!trace.ok()) return trace.failure();
-    ExportReport of_this;
-    auto graph = import_stage(**trace, ops_, others_, &of_this);
-    if (!graph.ok()) return graph.failure();
-    const auto difference = differs_from(dynamic, point, *graph);
-    if (difference.ok() && !*difference) return SizePath();
-    return path_of(*graph, {difference.ok() ? (*difference)->text() : ""});
+  Outcome<SizePath> path_beside(const SizedProgram& program, const SizePoint& point) {
+    const auto difference = difference_at(program, point);
+    if (difference.ok() && (!*difference || !(*difference)->is_sure)) return SizePath();
+    return path_at(point, {difference.ok() ? (*difference)->place.text() : ""});
   }
 
   using Range = std::vector<DimSymbol>;
-  static bool holds(const Range& range, const SizePoint& point) {
-    for (size_t i = 0; i < point.size(); ++i) {
-      if (!range[i].holds(point[i])) return false;
-    }
-    return true;
-  }
 
   /// Of one range: its sizes, and the trace that is its sample.
   struct Part {
@@ -510,7 +507,7 @@ class SizedPrograms {
                               is_first ? report : &of_this);
       if (!variant.ok()) return variant.failure();
       if (made.doubt.empty()) {
-        auto doubt = doubt_in(part, *variant->dynamic);
+        auto doubt = doubt_in(part, *variant->sized);
         if (!doubt.ok()) return doubt.failure();
         made.doubt = std::move(*doubt);
         if (!made.doubt.empty()) place = place_;
@@ -524,23 +521,25 @@ class SizedPrograms {
     return made;
   }
 
-  /// Where what the check will compare in a range seems to be another program than the range's.
-  Outcome<std::string> doubt_in(const Part& part, const DynamicGraph& dynamic) {
+  /// Where what was captured in a range seems to be another program than the range's. Fails where
+  /// it surely is.
+  Outcome<std::string> doubt_in(const Part& part, const SizedProgram& program) {
     for (const SizePoint& point : captures_.points()) {
-      const auto trace = captures_.at(point);
-      if (!trace.ok()) return trace.failure();
-      if (!(*trace)->eager || !holds(part.range, point)) continue;
-      if (contains(unified_, point)) continue;
-      ExportReport of_this;
-      auto own = import_stage(**trace, ops_, others_, &of_this);
-      if (!own.ok()) return own.failure();
-      const auto difference = differs_from(dynamic, point, std::move(*own));
+      if (!holds(part.range, point) || contains(unified_, point)) continue;
+      const auto difference = difference_at(program, point);
       if (!difference.ok()) return difference.failure();
       if (!*difference) continue;
-      place_ = **difference;
+      const auto trace = captures_.at(point);
+      if (!trace.ok()) return trace.failure();
+      const bool is_sure = (*difference)->is_sure;
+      if (!is_sure && !(*trace)->eager) continue;
+      place_ = (*difference)->place;
       const DynamicShapes& shapes = part.sizes.shapes;
-      return kDiffersAtSizes + shapes.text(unified_.front()) + " and at " + shapes.text(point) +
-             ": it decides or computes otherwise there, " + place_.text();
+      const std::string text = kDiffersAtSizes + shapes.text(unified_.front()) + " and at " +
+                               shapes.text(point) + ": it decides or computes otherwise there, " +
+                               place_.text();
+      if (is_sure) return Failure{Error::kUnsupported, text};
+      return text;
     }
     return std::string();
   }
@@ -578,6 +577,7 @@ class SizedPrograms {
   Captures captures_;
   static constexpr size_t kMostDiffering = 8;
   std::vector<SizePoint> differing_;  ///< where the program of all sizes seems to be another one
+  bool is_sure_ = false;              ///< that it is at the first of these
   Source place_;                      ///< where the last program differed
   Source place_of_doubt_;             ///< where that of all sizes does
   std::string why_none_;              ///< why there are no ranges

@@ -1,5 +1,6 @@
 #include "host_tracer/check/checked_export.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -10,9 +11,10 @@
 namespace lazyrt {
 namespace {
 
-constexpr size_t kMostMoreSizes = 16;  ///< at which bundles were wrong, and that are captured
-constexpr size_t kMostNewPaths = 16;   ///< that are captured though results are alike
-constexpr size_t kMostFalse = 24;      ///< suspicions that come to nothing before no more are had
+constexpr size_t kMostMoreSizes = 16;    ///< at which bundles were wrong, and that are captured
+constexpr size_t kMostNewPaths = 16;     ///< that are captured though results are alike
+constexpr double kOfSweepSeconds = 0.6;  ///< for captures behind a sweep
+constexpr size_t kMostFalse = 24;        ///< suspicions that come to nothing before no more are had
 
 class CheckedExporter {
  public:
@@ -30,7 +32,8 @@ class CheckedExporter {
       const auto wrong = sweep(&made);
       if (!wrong.ok()) return wrong.failure();
       if (wrong->empty()) {
-        const auto is_captured = capture_new_paths();
+        auto is_captured = capture_new_paths();
+        if (is_captured.ok() && !*is_captured) is_captured = capture_others(&made);
         if (!is_captured.ok()) return is_captured.failure();
         if (!*is_captured) return made;
         continue;
@@ -66,12 +69,14 @@ class CheckedExporter {
     const SpentTime spent;
     std::vector<SizePoint> tried = compared_points();
     new_paths_.clear();
+    alike_.clear();
     CheckReport& report = made->checked;
     for (size_t suspected = 0; suspected < kMostFalse;) {
       auto found = sweep_sizes(*made->bundle, traces_[0], *options_.dynamic, tried,
                                sweep_options(check_.sweep_seconds - spent.seconds()));
       if (!found.ok()) return found.failure();
       report.sizes += found->alike.size();
+      alike_.insert(alike_.end(), found->alike.begin(), found->alike.end());
       new_paths_.insert(new_paths_.end(), found->new_paths.begin(), found->new_paths.end());
       report.sizes_left = found->left;
       if (found->parting.empty()) break;
@@ -140,6 +145,32 @@ class CheckedExporter {
     return any;
   }
 
+  /// Captures the program where it gave what the bundle gives, for some seconds: where it is
+  /// another one, inputs that were not tried may tell. Whether it is, at a point that is among the
+  /// traces now.
+  Outcome<bool> capture_others(CheckedExport* made) {
+    const SpentTime spent;
+    for (size_t i = 0; i < alike_.size(); ++i) {
+      if (spent.seconds() > kOfSweepSeconds * check_.sweep_seconds) break;
+      if (check_.progress)
+        check_.progress("capture at other sizes", static_cast<int64_t>(i),
+                        static_cast<int64_t>(alike_.size()));
+      const auto trace = options_.dynamic->capture_at(alike_[i], false);
+      if (!trace.ok()) return trace.failure();
+      const auto is_other = made->exported.is_other_at(alike_[i], *trace);
+      if (!is_other.ok()) return is_other.failure();
+      ++made->checked.sizes_captured;
+      if (!*is_other) continue;
+      if (++others_ > kMostNewPaths) return keep_parting(alike_[i]);
+      auto compared = options_.dynamic->capture_at(alike_[i], true);
+      if (!compared.ok()) return compared.failure();
+      compared->suspected = true;
+      traces_.push_back(std::move(*compared));
+      return true;
+    }
+    return false;
+  }
+
   /// Notes it in the trace at this point; whether there is one that is compared.
   bool suspect(const SizePoint& point) {
     for (Trace& trace : traces_) {
@@ -152,9 +183,11 @@ class CheckedExporter {
 
   Failure keep_parting(const SizePoint& point) const {
     return {Error::kUnsupported,
-            "at " + options_.dynamic->shapes.text(point) + " and " + std::to_string(more_ - 1) +
-                " more sizes the program gives something else than the bundle that was made of "
-                "its calls at others, and in no pattern that ranges could have: decide by tensor "
+            "at " + options_.dynamic->shapes.text(point) + " and " +
+                std::to_string(std::max(more_, others_) - 1) +
+                " more sizes the program gives or computes something else than the bundle that was "
+                "made of its calls at others, and in no pattern that ranges could have: decide by "
+                "tensor "
                 "arithmetic (torch.where), give a smaller range, or export a bundle for each size"};
   }
 
@@ -163,8 +196,10 @@ class CheckedExporter {
   const ExportOptions& options_;
   DifferentialOptions check_;
   size_t more_ = 0;
+  std::vector<SizePoint> alike_;  ///< where the last sweep found no difference
   std::vector<SizePoint> new_paths_;
   size_t captured_paths_ = 0;
+  size_t others_ = 0;
 };
 
 }  // namespace

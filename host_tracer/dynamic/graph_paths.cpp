@@ -5,20 +5,22 @@
 #include <cstring>
 
 #include "host_tracer/dynamic/alike.h"
+#include "host_tracer/dynamic/constant_forms.h"
 #include "host_tracer/graph/attr_numbers.h"
 
 namespace lazyrt {
 namespace {
 
-constexpr size_t kMostSmall = 8192;  ///< bytes
+constexpr size_t kMostSmall = 8192;                ///< bytes, of what makes a path
+constexpr size_t kMostCompared = size_t{1} << 20;  ///< bytes
 constexpr double kRounding = 1e-5;
 constexpr double kOfLargest = 0.01;  ///< of that of the largest element
 
-/// The value's constant if it is a small one, else nullptr.
-const Value* small_constant(const Graph& graph, ValueId id) {
+/// The value's constant if it has one that is no larger, else nullptr.
+const Value* constant_up_to(size_t bytes, const Graph& graph, ValueId id) {
   if (id < 0) return nullptr;
   const Value& value = graph.value(id);
-  return value.constant.data != nullptr && value.constant.bytes <= kMostSmall ? &value : nullptr;
+  return value.constant.data != nullptr && value.constant.bytes <= bytes ? &value : nullptr;
 }
 
 bool is_near(double a, double b) {
@@ -61,15 +63,29 @@ bool near_elements(const Value& a, const Value& b) {
   return true;
 }
 
-bool same_constants(const Value& a, const Value& b) {
-  if (a.dtype != b.dtype || a.shape != b.shape) return false;
+/// Along the dims along which both broadcast or repeat they have one element.
+bool reduce_repeated(Value* a, Value* b) {
+  for (int d = 0; d < a->shape.rank(); ++d) {
+    if (a->shape[d] == b->shape[d]) continue;
+    Value* longer = a->shape[d] == 1 ? b : a;
+    if ((longer == a ? b : a)->shape[d] != 1 || !is_repeated(*longer, d)) return false;
+    *longer = first_slice(*longer, d);
+  }
+  return true;
+}
+
+bool same_constants(Value a, Value b) {
+  if (a.dtype != b.dtype || a.shape.rank() != b.shape.rank()) return false;
+  if (a.shape == b.shape && a.constant.data == b.constant.data) return true;
+  if (!reduce_repeated(&a, &b)) return false;
   if (a.dtype == DType::kFloat32) return near_elements<float>(a, b);
   if (a.dtype == DType::kFloat64) return near_elements<double>(a, b);
   return is_floating(a.dtype) || same_bytes(a.constant, b.constant);
 }
 
 bool same_if_constant(const Graph& a, ValueId x, const Graph& b, ValueId y) {
-  const Value *p = small_constant(a, x), *q = small_constant(b, y);
+  const Value* p = constant_up_to(kMostCompared, a, x);
+  const Value* q = constant_up_to(kMostCompared, b, y);
   return p == nullptr || q == nullptr || same_constants(*p, *q);
 }
 
@@ -86,7 +102,7 @@ void add_bytes(const Value* constant, SizePath* path) {
   path->insert(path->end(), bytes, bytes + constant->constant.bytes);
 }
 
-/// Results and what states become, which are no operands where they are constants.
+/// Results, guards and what states become, which are no operands where they are constants.
 std::vector<ValueId> roots_of(const Graph& graph) {
   std::vector<ValueId> roots;
   graph.for_each_root([&](ValueId id) { roots.push_back(id); });
@@ -98,7 +114,13 @@ bool same_roots(const Graph& a, const Graph& b) {
   for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
     if (!same_if_constant(a, x[i], b, y[i])) return false;
   }
-  return true;
+  const bool same_results =
+      std::equal(a.outputs().begin(), a.outputs().end(), b.outputs().begin(), b.outputs().end(),
+                 [](const GraphOutput& p, const GraphOutput& q) { return p.literal == q.literal; });
+  return same_results && std::equal(a.guards().begin(), a.guards().end(), b.guards().begin(),
+                                    b.guards().end(), [](const GraphGuard& p, const GraphGuard& q) {
+                                      return p.seen == q.seen && p.check == q.check;
+                                    });
 }
 
 /// Of graphs whose structure differs.
@@ -119,10 +141,11 @@ SizePath path_of(const Graph& graph, const std::set<std::string>& places) {
     const std::string attrs = (is_place ? node.attrs : without_numbers(node.attrs)).text();
     path.insert(path.end(), attrs.begin(), attrs.end());
     if (!is_place) continue;
-    for (const ValueId id : node.inputs) add_bytes(small_constant(graph, id), &path);
+    for (const ValueId id : node.inputs) add_bytes(constant_up_to(kMostSmall, graph, id), &path);
   }
   if (places.count("") != 0) {
-    for (const ValueId id : roots_of(graph)) add_bytes(small_constant(graph, id), &path);
+    for (const ValueId id : roots_of(graph))
+      add_bytes(constant_up_to(kMostSmall, graph, id), &path);
   }
   return path;
 }

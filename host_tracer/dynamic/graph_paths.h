@@ -17,8 +17,9 @@ namespace lazyrt {
 SizePath path_of(const Graph& graph, const std::set<std::string>& places);
 
 /// The first node by which two graphs that should compute the same differ: in structure, in
-/// attributes, in small constants; no place where these are results. Real numbers within 1e-5 of
-/// each other do not count.
+/// attributes, in constants up to 1 MiB, in what guards hold; no place where results or guards do.
+/// Real numbers within 1e-5 of each other do not count, nor does it whether a constant repeats what
+/// the other one broadcasts.
 std::optional<Source> find_difference(const Graph& a, const Graph& b);
 
 }  // namespace lazyrt

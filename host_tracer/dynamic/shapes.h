@@ -33,6 +33,14 @@ struct DimSymbol {
   std::string text() const;
 };
 
+/// Whether a point is one of theirs.
+inline bool holds(const std::vector<DimSymbol>& symbols, const SizePoint& point) {
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    if (!symbols[i].holds(point[i])) return false;
+  }
+  return true;
+}
+
 /// An extent of an input: factor * a symbol + offset. Without a symbol it is the sample's.
 struct DimExtent {
   int symbol = -1;

@@ -16,6 +16,10 @@ Outcome<size_t> simplify(Graph& graph);
 /// Of these only the expands that broadcasting does anyway, which are the same at all sizes.
 Outcome<size_t> drop_expands(Graph& graph);
 
+/// Permutes that move data move it without the dims of extent 1, which reshapes around them take
+/// away and put back: those that do the same are the same. To compare graphs, not to run faster.
+Outcome<size_t> permute_without_units(Graph& graph);
+
 /// Computes what depends on constants alone, with the reference kernels, unless the result is much
 /// larger than the operands.
 Outcome<size_t> fold_constants(Graph& graph);

@@ -85,6 +85,9 @@ std::vector<std::string> check_sentences(const CheckReport& r) {
   }
   if (r.sizes > 0) {
     lines.push_back("one call each at " + count(r.sizes, "more size", "more sizes") +
+                    (r.sizes_captured > 0
+                         ? ", captured at " + std::to_string(r.sizes_captured) + " of them"
+                         : "") +
                     (r.sizes_left > 0 ? "; no time for " + std::to_string(r.sizes_left) : ""));
   }
   if (r.sample_only()) {
@@ -108,6 +111,7 @@ nlohmann::ordered_json check_json(const CheckReport& r) {
           {"not_finite", r.not_finite},
           {"left_out", r.left_out},
           {"sizes", r.sizes},
+          {"sizes_captured", r.sizes_captured},
           {"sizes_left", r.sizes_left},
           {"undecided", r.undecided},
           {"worst", r.worst()},

@@ -171,6 +171,19 @@ TEST_F(CppExport, AnotherPathAtOneSizeIsARange) {
   }
 }
 
+TEST_F(CppExport, ALimitAtOneSizeThatNoValueReachesIsARange) {
+  const auto program = [](const Tensor& x) { return x.clamp_max(x.size(0) == 137 ? 1e3 : 1e9); };
+  ModuleExportOptions options;
+  options.dynamic = {{"x0", 0, "n", 8, 420}};
+  options.check.sweep_seconds = 60;
+  const auto made = export_module(program, {torch::randn({37, 2})}, path_, options);
+  ASSERT_TRUE(made.ok()) << made.failure().text;
+  for (const int64_t n : {8, 136, 137, 138, 420}) {
+    const Tensor x = torch::randn({n, 2}) * 5000;
+    test::expect_close(run({x}), program(x), std::to_string(n));
+  }
+}
+
 TEST_F(CppExport, AnotherNumberAtOneRoundSizeOfALongRangeFails) {
   const auto program = [](const Tensor& x) {
     const SourceScope here(source_here());
