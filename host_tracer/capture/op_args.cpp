@@ -180,9 +180,9 @@ void map_tensors(c10::IValue& value, const std::function<at::Tensor(const at::Te
 void give_optional_tensors(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto& arguments = op.schema().arguments();
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (*arguments[i].type() != *c10::ListType::ofOptionalTensors()) continue;
     c10::IValue& value = torch::jit::peek(*stack, i, arguments.size());
-    if (!value.isList() || value.isOptionalTensorList()) continue;
+    if (!value.isList() || value.isOptionalTensorList()) continue;  // most: types take their time
+    if (*arguments[i].type() != *c10::ListType::ofOptionalTensors()) continue;
     c10::List<std::optional<at::Tensor>> list;
     for (const c10::IValue& item : value.toListRef()) {
       list.push_back(item.isNone() ? std::nullopt : std::optional(item.toTensor()));

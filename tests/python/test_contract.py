@@ -1,17 +1,14 @@
-"""Arguments and results of a loaded program: what is fixed is compared at each call, what is given back is what eager gives."""
+"""Arguments of a loaded program: what is fixed is compared at each call. test_results.py has what it gives back."""
 
 import collections
 import copy
 import csv
-import dataclasses
 import decimal
-import enum
 import functools
 import math
 import operator
 import random
 import re
-import struct
 import subprocess
 import sys
 import threading
@@ -20,73 +17,11 @@ import types
 import numpy as np
 import pytest
 import torch
+from contract_models import (Apart, Backwards, Bits, Config, Doubling, Failure, Items, Level, Mode, Pair, Plain, Slotted, Unpacks, X, act, by_array, by_attribute,
+                             by_is_tensor, by_tensor, by_type, class_like, doubled_in_c, kind_like, loaded, normalised, other_act, refused, sums, with_defaults)
 from torch import nn
 
 import lazyrt
-
-
-class Mode(enum.Enum):
-    ADD = 1
-    SUB = 2
-
-
-class Level(enum.IntEnum):
-    LOW = 1
-    HIGH = 2
-
-
-class Bits(enum.Flag):
-    A = 1
-    B = 2
-
-
-@dataclasses.dataclass
-class Config:
-    scale: float = 2.0
-    names: tuple = ("a",)
-    inner: object = None
-
-
-class Plain:
-    factor = 1
-
-    def __init__(self, **fields):
-        self.__dict__.update(fields)
-
-
-class Slotted:
-    __slots__ = ("scale",)
-
-    def __init__(self, scale):
-        self.scale = scale
-
-
-class Items(list):
-    pass
-
-
-def act(x):
-    return x * 2
-
-
-def other_act(x):
-    return x * 3
-
-
-Pair = collections.namedtuple("Pair", "left right")
-X = torch.tensor([1.0, 2.0, 3.0])
-
-
-def loaded(model, args, bundle, kwargs=None):
-    lazyrt.export(model, args, bundle, kwargs=kwargs)
-    return lazyrt.load(bundle)
-
-
-def refused(program, text, *args, **kwargs):
-    with pytest.raises(lazyrt.InputError) as raised:
-        program(*args, **kwargs)
-    assert text in str(raised.value), raised.value
-
 
 # -------------------------------------------------------------------- fixed arguments
 
@@ -183,10 +118,6 @@ def test_class_attributes_are_part_of_an_object(bundle, monkeypatch):
 
 # -------------------------------------------------------------------- defaults
 
-def with_defaults(x, mask=None, scale=2.0, *, flag=False):
-    y = x * scale if mask is None else x.masked_fill(mask, 0.0)
-    return -y if flag else y
-
 
 def test_defaults_of_the_signature_are_fixed(bundle):
     program = loaded(with_defaults, (X,), bundle)
@@ -240,11 +171,6 @@ def test_open_arguments(bundle):
     refused(program, "'more_' was not there", X, X, a=X, n=2, more_=1)
     refused(program, "argument 'n' is missing", X, X, a=X)
     refused(program, "another order", X, X, n=2, a=X)
-
-
-class Apart(nn.Module):
-    def forward(self, a, b, *, c, **more):
-        return a - 2 * b + 4 * c + 8 * more["d"] - 16 * more["e"]
 
 
 def test_keywords_in_another_order(bundle):
@@ -400,125 +326,6 @@ def test_gradients_that_matter(bundle):
     assert torch.equal(loaded(lambda x: x * 2, (X,), bundle)(X.clone().requires_grad_()), X * 2)
 
 
-# -------------------------------------------------------------------- results
-
-@dataclasses.dataclass
-class Answer:
-    y: torch.Tensor
-    label: str = "net"
-    more: object = None
-
-
-def test_constants_come_back_as_they_were(bundle):
-    constants = {"none": None, "flag": True, "n": 3, "f": 2.5, "nan": math.nan, "ninf": -math.inf, "zero": -0.0, "text": "a\n\0é" * 400, "bytes": b"\0a",
-                 "pair": (1, (2.0, [None, "x"])), "empty": [], "d": {}, 7: "seven", 2.5: {}, None: 1, ("a", 1): 2, "big": 2**90, "range": range(3),
-                 "set": {1, 2}, "deque": collections.deque([1]), "slice": slice(1), "complex": 1j, "ordered": collections.OrderedDict(b=1),
-                 "dtype": torch.float16, "mode": Mode.SUB, "level": Level.HIGH, "np": np.int16(4), "fraction": decimal.Decimal("1.10")}
-    program = loaded(lambda x: (x + 1, constants), (X,), bundle)
-    y, given = program(X)
-    assert torch.equal(y, X + 1) and list(given) == list(constants)
-    for key, value in constants.items():
-        assert type(given[key]) is type(value) or isinstance(value, enum.Enum), key
-        assert given[key] == value or value != value, key
-    assert math.copysign(1, given["zero"]) == -1 and given["mode"].name == "SUB" and given["level"] == 2 and given["mode"] != Mode.ADD
-
-
-def test_containers_of_results_come_back_as_they_were(bundle):
-    def forward(x):
-        recent = collections.deque([x, x + 1, x + 2], maxlen=2)
-        parts = collections.defaultdict(list, a=[x * 2])
-        return recent, parts, collections.Counter(high=(x > 1).sum())
-
-    recent, parts, counts = loaded(forward, (X,), bundle)(X)
-    recent.append(None)
-    assert len(recent) == 2 and recent.maxlen == 2
-    assert torch.equal(parts["a"][0], X * 2) and parts["new"] == []
-    assert type(counts) is collections.Counter and counts["low"] == 0 and counts["high"] == (X > 1).sum()
-
-
-def test_a_factory_of_ones_own_fails_the_export(bundle):
-    with pytest.raises(lazyrt.ExportError, match="default_factory"):
-        lazyrt.export(lambda x: collections.defaultdict(lambda: 5, a=x), (X,), bundle)
-
-
-def test_classes_come_back_as_records(bundle):
-    program = loaded(lambda x: (Answer(x), Pair(x, "b"), Plain(y=x, name="n")), (X,), bundle)
-    answer, pair, plain = program(X)
-    assert torch.equal(answer.y, X) and answer.label == "net" and answer.more is None
-    assert pair.right == "b" and pair[1] == "b" and plain.name == "n"
-
-
-@pytest.mark.parametrize("result", [None, 3, 2.5, True, "text", (), {}, [], {"a": None}, (1, "b")])
-def test_results_without_a_tensor(bundle, result):
-    program = loaded(lambda x: result, (X,), bundle)
-    assert program(X) == result and type(program(X.numpy())) is type(result)
-
-
-def test_a_truth_as_the_only_result(bundle):
-    program = loaded(lambda a, b: torch.allclose(a, b), (X, X.clone()), bundle)
-    assert program(X, X.clone()) is True
-    with pytest.raises(lazyrt.GuardError):
-        program(X, X + 1)
-
-
-@pytest.mark.parametrize("result", [object(), lambda: 1, nn.ReLU(), {object(): 1}, {X}, (i for i in range(2)), threading.Lock()])
-def test_results_that_cannot_be_given_back_fail_the_export(bundle, result):
-    with pytest.raises(lazyrt.ExportError, match="cannot be (given|taken) back"):
-        lazyrt.export(lambda x: {"y": x + 1, "more": result}, (X,), bundle)
-
-
-@pytest.mark.parametrize("make", [
-    lambda x: f"{x.sum():.3f}",
-    lambda x: str(x[0].item()),
-    lambda x: {f"{x[0]}": x},
-    lambda x: repr(x),
-    lambda x: {x.sum().item(): x},
-    lambda x: ("%.2f" % x.mean(),),
-    lambda x: "big" if float(x.sum()) > 5.5 else "small",
-])
-def test_texts_and_keys_made_from_values(bundle, make):
-    """Refused at export, or right wherever the guards hold."""
-    try:
-        program = loaded(lambda x: (x * 2, make(x)), (X,), bundle)
-    except lazyrt.ExportError:
-        return
-    for given in (X, X + 0.25, -X, X * 1.01, torch.zeros(3)):
-        try:
-            ours = program(given)[1]
-        except lazyrt.GuardError:
-            continue
-        expected = make(given)
-        assert ours == expected or list(ours) == list(expected), (ours, expected)
-
-
-def test_texts_of_integers(bundle):
-    ids = torch.tensor([3, 4])
-    try:
-        program = loaded(lambda x: (x * 2, f"first {int(x[0])}"), (ids,), bundle)
-    except lazyrt.ExportError:
-        return
-    assert program(torch.tensor([3, 9]))[1] == "first 3"
-    with pytest.raises(lazyrt.GuardError):
-        program(torch.tensor([5, 4]))
-
-
-def test_constants_of_the_variants(bundle):
-    def model(x):
-        return {"y": x + 1, "path": "up", "n": 1} if x.sum() > 0 else {"y": x - 1, "path": "down", "n": 2}
-
-    lazyrt.export(model, [(X,), (-X,)], bundle)
-    program = lazyrt.load(bundle)
-    assert program(X)["path"] == "up" and program(-X)["path"] == "down" and program(-X)["n"] == 2
-
-
-def test_numpy_results_are_arrays(bundle):
-    table = np.arange(3, dtype=np.int32)
-    program = loaded(lambda x: (x + 1, table, np.float32(2.5), {"t": np.ones((2, 2))}), (X,), bundle)
-    y, given, number, more = program(X)
-    assert torch.is_tensor(y) and type(given) is np.ndarray and given.dtype == np.int32 and list(given) == [0, 1, 2]
-    assert type(number) is np.float32 and number == 2.5 and type(more["t"]) is np.ndarray
-
-
 # -------------------------------------------------------------------- refusals are counted
 
 def test_refusals_are_counted_by_guard(bundle):
@@ -541,18 +348,6 @@ def test_refusals_are_counted_by_guard(bundle):
 
 
 # -------------------------------------------------------------------- arrays of NumPy
-
-def normalised(image):
-    image = image.astype(np.float32) / 255.0 - 0.5
-    return torch.from_numpy(image.transpose(2, 0, 1).copy())[None] * 2
-
-
-def sums(a):
-    b = a * 2 + np.ones(3, np.float32)
-    b += 1
-    b[1:] = 0
-    return torch.as_tensor(b).sum(), (b > 1), b.reshape(3, 1)[::2], 3 - a
-
 
 ARRAYS = [
     (lambda a: torch.from_numpy(a) * 2, np.float32),
@@ -630,16 +425,6 @@ def test_torch_is_left_as_it_was(bundle):
     assert torch.from_numpy is before
 
 
-class Doubling(list):
-    def __init__(self, values=()):
-        super().__init__([value * 2 for value in values])
-
-
-class Backwards(list):
-    def __iter__(self):
-        return reversed(list(self[i] for i in range(len(self))))
-
-
 @pytest.mark.parametrize("container", [Doubling, Backwards, lambda values: collections.deque(values, maxlen=2),
                                        lambda values: collections.defaultdict(list, zip("ab", values))],
                          ids=["a list that doubles", "a list that turns round", "deque with maxlen", "defaultdict"])
@@ -673,30 +458,6 @@ def test_numbers_beyond_the_type_wrap(bundle, call):
         assert torch.equal(program(a), call(a))
 
 
-def test_torchs_return_types_keep_their_names(bundle):
-    x = torch.tensor([[3.0, 1.0, 2.0]])
-    lazyrt.export(lambda x: {"sorted": x.sort(), "range": x.aminmax(dim=1)}, (x,), bundle)
-    result = lazyrt.load(bundle)(-x)
-    assert torch.equal(result["sorted"].values, torch.tensor([[-3.0, -2.0, -1.0]]))
-    values, indices = result["sorted"]
-    assert torch.equal(indices, result["sorted"].indices)
-    assert (result["range"].min, result["range"].max) == (-3, -1)
-
-
-@torch.jit.script
-def doubled_in_c(x):
-    return x * 2
-
-
-class Unpacks(struct.Struct):
-    """Has attributes of its own, and a format that C holds."""
-
-
-@dataclasses.dataclass
-class Failure(ValueError):
-    code: int = 1
-
-
 OBJECTS_OF_C = [functools.cmp_to_key(len), re.match("a", "ab"), csv.get_dialect("excel"), doubled_in_c, torch.futures.Future(), random.Random(1),
                 Unpacks("i"), Failure(2), np.frompyfunc(len, 1, 1), np.dtype("f4", metadata={"unit": "s"})]
 
@@ -725,15 +486,6 @@ def test_getters_of_operator_are_compared_by_what_they_get(bundle, value, other)
 # -------------------------------------------------------------------- what is as it was by name, and another
 
 
-def class_like(k, name="Plain"):
-    """Another class of a name."""
-    def scale(self):
-        return 3
-
-    made = {"__module__": __name__, "__qualname__": name, "factor": 1, "__init__": lambda self, **fields: self.__dict__.update(fields), "scale": scale}
-    return type(name, (), made if k else {**made, "scale": lambda self: 2})
-
-
 def test_a_class_that_is_made_later_by_the_same_name(bundle):
     program = loaded(lambda x, o: x * o.factor, (X, Plain(k=1)), bundle)
     assert torch.equal(program(X, Plain(k=1)), X)
@@ -744,23 +496,6 @@ def test_classes_made_in_a_function_are_told_apart_by_their_code(bundle):
     program = loaded(lambda x, o: x * o.scale(), (X, class_like(1, "Local")(k=1)), bundle)
     assert torch.equal(program(X, class_like(1, "Local")(k=1)), X * 3)
     refused(program, "of another class of the name", X, class_like(0, "Local")(k=1))
-
-
-def kind_like(k):
-    """A member of an enum of one name, whose method is another one."""
-    if k:
-        class Kind(enum.Enum):
-            A = 1
-
-            def scale(self):
-                return 3.0
-    else:
-        class Kind(enum.Enum):
-            A = 1
-
-            def scale(self):
-                return 2.0
-    return Kind.A
 
 
 def test_enums_made_in_a_function_are_told_apart_by_their_code(bundle):
@@ -785,26 +520,6 @@ def test_attributes_of_a_function_are_fixed(bundle):
         refused(program, "'function'", X, act)
     finally:
         vars(act).clear()
-
-
-def by_array(x):
-    return (torch.from_numpy(x) / 255 if isinstance(x, np.ndarray) else x) * 2
-
-
-def by_tensor(x):
-    return x * 2 if isinstance(x, torch.Tensor) else torch.from_numpy(x) * 3
-
-
-def by_is_tensor(x):
-    return x * 2 if torch.is_tensor(x) else torch.from_numpy(x) * 3
-
-
-def by_type(x):
-    return x * 2 if type(x) is torch.Tensor else torch.from_numpy(x) * 3
-
-
-def by_attribute(x):
-    return x * 2 if hasattr(x, "numpy") else torch.from_numpy(x) * 3
 
 
 @pytest.mark.parametrize("program", [by_array, by_tensor, by_is_tensor, by_type, by_attribute])

@@ -7,13 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import torch
+from drawn_inputs import ids
 from harness import case
 from torch import nn
-
-
-def ids(*values):
-    return torch.tensor(values)
-
 
 COUNTS = [(torch.arange(3.0), torch.tensor(n)) for n in (500000, 377777, 0)]
 LEVELS = [(torch.tensor([v, 1.0]),) for v in (0.25, 0.5, 0.0, -1.0)]

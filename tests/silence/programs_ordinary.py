@@ -4,6 +4,7 @@ import asyncio
 
 import torch
 import torch.nn.functional as F
+from drawn_inputs import ids
 from harness import case, gradient_of
 from torch import nn
 
@@ -11,11 +12,6 @@ RIGHT, LOUD = ("right",), ("right", "refused")
 X = [torch.randn(4, 5), torch.randn(4, 5) * 3, torch.ones(4, 5)]
 ROWS = [torch.randn(3, 4), torch.tensor([[0.0, 1, 2, 3]] * 3), torch.zeros(3, 4)]
 STEPS = torch.randn(3, 5, 3)
-
-
-def ids(*values, dtype=torch.long):
-    return torch.tensor(values, dtype=dtype)
-
 
 # -------------------------------------------------------------------- sequences of several lengths
 

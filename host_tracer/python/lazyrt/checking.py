@@ -31,65 +31,44 @@ class Reference:
         self._entries = run.entries
         self._descriptions = descriptions  # of the results; several where samples gave other constants
         self._buffers = None
-        self._paths, self._log, self._point, self._made = None, None, None, None  # see follow_paths
-        self._held, self._held_paths, self._held_log = None, None, None
+        self._followed = None  # see follow_paths
         self._numbers = None
 
     def __call__(self, inputs, reset):
         """(results in the order of the bundle's, what differs in their structure or "")"""
-        is_first = self._paths and self._held is None
         if reset or self._buffers is None:
-            self._held_log = self._log_with_held_numbers(inputs) if self._held else None
-            self._buffers, self._made = self._job.fresh_buffers(), Made()
+            if self._followed:
+                self._followed.hold(inputs)
+            self._buffers = self._job.fresh_buffers()
         self._job.arguments.restore()  # a cache that the last call has filled is given anew
-        if self._paths:
-            self._held = HeldNumbers() if is_first else self._held
-            self._log = DeepCallLog(self._job.program.registered, self._made, self._held if is_first else None)
-            self._held_log = self._log if is_first else self._held_log
-            self._point = self._job.sizes.point_of_tensors(inputs)
-        result = self._job.call_eagerly(self._sample, _clones(inputs), self._buffers, self._log)
+        log = self._followed.begin(inputs) if self._followed else None
+        result = self._job.call_eagerly(self._sample, _clones(inputs), self._buffers, log)
         return self._values(result)
-
-    def _log_with_held_numbers(self, inputs):
-        """The calls on these inputs in which the numbers that leave tensors are those of the first run: what Python computes from them shows as a number of the sizes. None where
-        the program cannot go on with them."""
-        self._held.hold()
-        log, buffers = DeepCallLog(self._job.program.registered, Made(), self._held), self._job.fresh_buffers()
-        self._job.arguments.restore()
-        try:
-            self._job.call_eagerly(self._sample, _clones(inputs), buffers, log)
-        except Exception:
-            return None
-        return log
 
     def numbers(self):
         """Whole numbers with which the program may compare sizes, in groups, the likeliest first."""
-        return [sorted(group) for group in self._named().groups]
+        return [sorted(group) for group in self._held().groups]
 
     def together(self):
         """Tuples of such numbers that stand in one place."""
-        return sorted(map(list, self._named().together))
+        return sorted(map(list, self._held().together))
 
-    def _named(self):
+    def _held(self):
         if self._numbers is None:
             self._numbers = numbers_held(self._job.tripwire.first.nodes)
         return self._numbers
 
     def follow_paths(self):
         """The program's calls of torch functions are looked at from now on."""
-        sizes = self._job.sizes
-        fewest = [min(3, (symbol.most - symbol.least) // symbol.multiple + 1) for symbol in sizes.symbols]
-        self._paths, self._held_paths = Paths(sizes.terms, fewest), Paths(sizes.terms, fewest, suspects_new=False)
+        self._followed = _FollowedCalls(self._job, self._sample)
 
     def learn_path(self):
         """What the last call did is known."""
-        self._paths.learn(self._point, self._log.calls)
-        if self._held_log:
-            self._held_paths.learn(self._point, self._held_log.calls)
+        self._followed.learn()
 
     def knows_path(self):
         """Whether what the last call did was known before."""
-        return self._paths.know(self._point, self._log.calls) and (not self._held_log or self._held_paths.know(self._point, self._held_log.calls))
+        return self._followed.know()
 
     def _values(self, result):
         difference = ""
@@ -127,6 +106,53 @@ class Reference:
         with _Recorder(self._job.sources, known) as recorder:
             self._job.call_eagerly(self._sample, last, buffers)
         return recorder.calls
+
+
+class _FollowedCalls:
+    """The calls of torch functions that a program makes, run by run. A run after a reset is made twice: also with the numbers that left tensors in the very first run in place
+    of its own, so that what Python computes from them differs by the sizes alone."""
+
+    def __init__(self, job, sample):
+        terms, symbols = job.sizes.terms, job.sizes.symbols
+        fewest = [min(3, (symbol.most - symbol.least) // symbol.multiple + 1) for symbol in symbols]
+        self._job, self._sample = job, sample
+        self._paths, self._held_paths = Paths(terms, fewest), Paths(terms, fewest, suspects_new=False)
+        self._numbers = None  # of the first run
+        self._made, self._point, self._log, self._held_log = None, None, None, None  # of the last one
+
+    def hold(self, inputs):
+        """Before a run on these inputs after a reset: runs the program with the numbers of the first run, which may be too many or too few for it."""
+        self._made, self._held_log = Made(), None
+        if not self._numbers:
+            return
+        self._numbers.hold()
+        log, buffers = DeepCallLog(self._job.program.registered, Made(), self._numbers), self._job.fresh_buffers()
+        self._job.arguments.restore()
+        try:
+            self._job.call_eagerly(self._sample, _clones(inputs), buffers, log)
+        except Exception:  # it cannot go on with them
+            return
+        self._held_log = log
+
+    def begin(self, inputs):
+        """The log of a run on these inputs."""
+        self._point = self._job.sizes.point_of_tensors(inputs)
+        if self._numbers is None:
+            self._numbers = HeldNumbers()
+            self._log = self._held_log = DeepCallLog(self._job.program.registered, self._made, self._numbers)
+        else:
+            self._log = DeepCallLog(self._job.program.registered, self._made)
+        return self._log
+
+    def learn(self):
+        """What the last run did is known."""
+        self._paths.learn(self._point, self._log.calls)
+        if self._held_log:
+            self._held_paths.learn(self._point, self._held_log.calls)
+
+    def know(self):
+        """Whether what the last run did was known before."""
+        return self._paths.know(self._point, self._log.calls) and (not self._held_log or self._held_paths.know(self._point, self._held_log.calls))
 
 
 class _Recorder(TorchDispatchMode):

@@ -587,7 +587,8 @@ class Contents:
             if tensor.shape != copy.shape:
                 tensor.data = copy.clone()
             else:
-                _once(tensor).copy_(_once(copy, like=tensor))
+                once = _places_once(tensor)
+                tensor[once].copy_(copy[once])
         self._known[id(tensor)] = (tensor, self._version(tensor), copy, token)
 
     def _is(self, tensor, token, copy):
@@ -617,10 +618,9 @@ class Contents:
         return ("content", hashlib.blake2b(buffer_of(bytes_of(tensor))).hexdigest(), tensor.dtype, tensor.shape)
 
 
-def _once(tensor, like=None):
-    """The part of it that has each element of an expanded tensor once."""
-    expanded = (tensor if like is None else like).stride()
-    return tensor[tuple(slice(None if step or extent < 2 else 1) for step, extent in zip(expanded, tensor.shape))] if 0 in expanded else tensor
+def _places_once(tensor):
+    """Index of the part of it that has each element of an expanded tensor once."""
+    return tuple(slice(1 if step == 0 and extent > 1 else None) for step, extent in zip(tensor.stride(), tensor.shape))
 
 
 def _lie_alike(a, b):

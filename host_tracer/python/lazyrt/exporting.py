@@ -292,8 +292,7 @@ class _Export:
     def _held_elsewhere(self):
         """Registered tensors that the program has in other places, too."""
         if self.names_elsewhere is None:
-            shell, paths = self.program.shell, self.state.first.picture.paths_by_tensor()
-            known = {name: tensor for tensors in (shell.named_buffers, shell.named_parameters) for name, tensor in tensors(remove_duplicate=False)}
+            known, paths = self.program.by_all_names(), self.state.first.picture.paths_by_tensor()
             self.names_elsewhere = [name for name, tensor in known.items() if paths[id(tensor)] - known.keys()]
         return [tensor for tensor in map(self.program.at, self.names_elsewhere) if tensor is not None]
 

@@ -35,17 +35,21 @@ _THING = object()  # no object that a caller gives
 
 
 class Answers:
-    """What was asked: `distinct`, names of inputs that were compared with one another; `copied`, of those whose copy may be the input itself;
-    `held`: {(file, line): name of an argument that was compared with what the program has, None where it is not known}; `modes`: {"gradients" or
-    "inference": (file, line)}; `of_autograd`: tensors were asked what autograd knows of them; `types`: {(file, line)} of type(x) of what may be an
-    array of NumPy; `own`: those of comparisons of registered tensors that other places of the program hold, too."""
+    """What was asked, and where: places are (file, line)."""
 
     def __init__(self):
-        self.distinct, self.copied, self.held, self.modes, self.of_autograd, self.types, self.own = set(), set(), {}, {}, False, {}, {}
+        self.distinct = set()  # names of inputs that were compared with one another
+        self.copied = set()  # of those whose copy may be the input itself
+        self.held = {}  # place: name of the argument that was compared there with what the program has, None where it is not known
+        self.modes = {}  # "gradients" or "inference": place
+        self.of_autograd = False  # tensors were asked what autograd knows of them
+        self.types = {}  # place of type(x), where x may be an array of NumPy: None
+        self.own = {}  # place of a comparison of a registered tensor that other places of the program hold, too: None
 
     def kinds(self):
         """What it is that was asked, wherever."""
-        return frozenset(self.distinct), frozenset(self.copied), frozenset(self.held.values()), frozenset(self.modes), self.of_autograd, bool(self.types), bool(self.own)
+        inputs = frozenset(self.distinct), frozenset(self.copied), frozenset(self.held.values())
+        return *inputs, frozenset(self.modes), self.of_autograd, bool(self.types), bool(self.own)
 
 
 class Watch(TorchFunctionMode):

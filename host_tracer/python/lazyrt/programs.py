@@ -68,6 +68,10 @@ class Program:
         """Parameters and buffers by name, as they are now."""
         return {**self.parameters(), **self.buffers()}
 
+    def by_all_names(self):
+        """The same under every name that each of them has."""
+        return {**dict(self.shell.named_parameters(remove_duplicate=False)), **dict(self.shell.named_buffers(remove_duplicate=False))}
+
     def module_paths(self):
         """id of each module -> its path."""
         paths = {}

@@ -44,7 +44,7 @@ from lazyrt.iterators import copy_of, is_of_c, text_of
 from lazyrt.opaque import held_by, inner_state, is_awaited, pickled
 from lazyrt.switches import CountersEntry, FlagsOfDecimalsEntry, LoggersEntry, SeedEntry, SwitchesEntry, of_process
 from lazyrt.type_questions import asks_anywhere
-from lazyrt.watch import unwatched
+from lazyrt.watch import unseen_ways, unwatched
 
 __all__ = ["CARRIERS", "Contents", "Held", "Reach", "copy_of", "module_of", "of_a_library"]
 
@@ -63,9 +63,6 @@ _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, ty
             functools.partialmethod, functools.cached_property, queue.Queue, concurrent.futures.Future, asyncio.Queue, threading.local, weakref.WeakKeyDictionary,
             weakref.WeakValueDictionary, weakref.WeakSet)
 _CODE = (types.FunctionType, staticmethod, classmethod, property, functools.partialmethod, functools.cached_property)
-_BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "dumps", "dump", "__reduce_ex__", "get_referents"}  # what reads attributes unseen
-_HEAPS = {"heappush", "heappop", "heappushpop", "heapreplace", "heapify"}  # what reads lists unseen
-_SIZES = {"getsizeof", "__sizeof__", "get_referents", "get_objects", "get_referrers", "type(x)"}  # what reads containers unseen, or sees that they are others
 Held = collections.namedtuple("Held", "tensor content place")  # a tensor, a token that is equal for equal contents, and how it lies in memory
 _OF_OTHERS = (TensorEntry, LibrariesEntry, CountersEntry, FlagsOfDecimalsEntry, SeedEntry, SwitchesEntry)  # whose value is told elsewhere, or is none
 CARRIERS: set = set()  # types of numbers that know the lazy tensor that they are the value of
@@ -106,8 +103,7 @@ class Reach:
 
     def reads_unseen(self, container=None):
         """Whether the code has ways to read attributes, or the container, that no one sees."""
-        ways = _BEHIND if container is None else _SIZES | _HEAPS if isinstance(container, list) else _SIZES
-        return not self._words.isdisjoint(ways)
+        return not self._words.isdisjoint(unseen_ways(container))
 
     def _walk(self, ignored):
         later = []

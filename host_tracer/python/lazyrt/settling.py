@@ -57,12 +57,13 @@ def _note_tangles(steps):
 def _note_held_elsewhere(phases, steps):
     """Registered tensors that are written in place and that the program has in other places, too: there no call puts the graph's tensor, nor
     eager's copy."""
-    shell, found = phases.program.shell, {}
-    names = {name for tensors in (shell.named_buffers, shell.named_parameters) for name, _ in tensors(remove_duplicate=False)}
+    names, found = phases.program.by_all_names().keys(), {}
     written = set().union(*(step.run.call.written for step in steps))
     for step in steps:
-        registered, paths = step.run.call.registered, step.run.phase.picture.paths_by_tensor()
-        for name in sorted(written & registered.keys()):
+        registered = step.run.call.registered
+        touched = sorted(written & registered.keys())
+        paths = step.run.phase.picture.paths_by_tensor() if touched else {}
+        for name in touched:
             for path in sorted(paths[id(registered[name])] - names):
                 found.setdefault(path, name)
     for path, name in found.items():

@@ -26,7 +26,9 @@ def codes_run():
 
 
 def asks_for_types(code):
-    """Whether the function may go on by what type(x) is: not where it names a class only, or asks it of `self`."""
+    """Whether the function may go on by what type(x) is. It does not count where the answer only tells people (in a `raise`, and in an f-string that print, a logger,
+    a warning or an error gets), where `type` is the class (annotations, bases, `type[int]`, isinstance(x, type)), where it makes one (type(name, bases, members)), nor
+    type(self) and type(cls)."""
     if "type" not in code.co_names or is_file_of_library(code.co_filename):
         return False
     lines = [line for *_, line in code.co_lines() if line]

@@ -20,6 +20,10 @@ _ABSTRACT = {list: collections.abc.MutableSequence, dict: collections.abc.Mutabl
 _IMMUTABLE = 1 << 8  # flag of types
 _AT_PLACES = ("__setitem__", "__delitem__")  # of lists: whether they raise tells the length, but for slices
 _QUIET = {"maxlen"}
+# What reads past them: attributes; lists; any container, or sees that it is another object.
+_BEHIND = {"vars", "__dict__", "__getstate__", "copy", "__copy__", "deepcopy", "dumps", "dump", "__reduce_ex__", "get_referents"}
+_HEAPS = {"heappush", "heappop", "heappushpop", "heapreplace", "heapify"}
+_SIZES = {"getsizeof", "__sizeof__", "get_referents", "get_objects", "get_referrers", "type(x)"}
 _OF_OBJECTS = {"__class__", "__new__", "__init_subclass__", "__subclasshook__", "__class_getitem__", "__getattribute__", "__setattr__", "__delattr__", "__missing__"}
 _classes: dict = {}
 
@@ -113,6 +117,13 @@ def can_watch(container):
     """Containers for which another object can pass. Not sets: C code reads them past their methods."""
     return type(container) in (list, dict, collections.deque, collections.OrderedDict, collections.defaultdict,
                                collections.Counter)
+
+
+def unseen_ways(container=None):
+    """What code names that reads the container, or attributes where it is None, unseen."""
+    if container is None:
+        return _BEHIND
+    return _SIZES | _HEAPS if isinstance(container, list) else _SIZES
 
 
 def watched(container, report, others):
