@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostMoreSizes = 16;    ///< at which bundles were wrong, and that are captured
 constexpr size_t kMostNewPaths = 16;     ///< that are captured though results are alike
-constexpr double kOfSweepSeconds = 0.6;  ///< for captures behind a sweep
+constexpr double kOfSweepSeconds = 0.4;  ///< for captures behind a sweep
 constexpr size_t kMostFalse = 24;        ///< suspicions that come to nothing before no more are had
 
 class CheckedExporter {
