@@ -36,8 +36,8 @@ Fault MethodCheck::at_node(int32_t index, Fault fault) const {
   return node_place(method, node, ops).of(node, fault);
 }
 
-Fault check_names(Array<const flatbuffers::String*>* names, Word what) {
-  for (const flatbuffers::String* name : *names) {
+Fault check_names(Span<const flatbuffers::String*> names, Word what) {
+  for (const flatbuffers::String* name : names) {
     if (name == nullptr || name->size() == 0 || name->size() > kBundleMaxNameBytes) {
       return Fault(Error::kInvalidBundle, "a name of the %ss is missing, empty or too long", what);
     }
@@ -47,12 +47,11 @@ Fault check_names(Array<const flatbuffers::String*>* names, Word what) {
     }
   }
   using Name = const flatbuffers::String*;
-  sort(Span<Name>(names->data(), names->size()),
-       [](Name a, Name b) { return std::strcmp(a->c_str(), b->c_str()) < 0; });
-  for (size_t i = 1; i < names->size(); ++i) {
-    if (std::strcmp((*names)[i - 1]->c_str(), (*names)[i]->c_str()) == 0) {
+  sort(names, [](Name a, Name b) { return std::strcmp(a->c_str(), b->c_str()) < 0; });
+  for (size_t i = 1; i < names.size(); ++i) {
+    if (std::strcmp(names[i - 1]->c_str(), names[i]->c_str()) == 0) {
       return Fault(Error::kInvalidBundle, "two %ss have the name '%.100s'", what,
-                   (*names)[i]->c_str());
+                   names[i]->c_str());
     }
   }
   return {};
@@ -61,10 +60,27 @@ Fault check_names(Array<const flatbuffers::String*>* names, Word what) {
 namespace {
 
 /// Of builds that bind no other sizes. REQUIRES: check_fixed was ok.
-Fault check_no_symbols(const MethodCheck& check) {
-  for (size_t id = 0; id < check.values.size(); ++id) {
-    if (count_of(check.value(id).symbols()) != 0)
-      return check.at_value(id, bad_bundle("names symbols, the method has none"));
+Fault check_no_symbols(MethodCheck* check) {
+  for (size_t id = 0; id < check->values.size(); ++id) {
+    if (count_of(check->value(id).symbols()) != 0)
+      return check->at_value(id, bad_bundle("names symbols, the method has none"));
+  }
+  return {};
+}
+
+using Rule = Fault (*)(MethodCheck* check);
+/// What makes the facts of values, and the rest.
+constexpr Rule kMakingRules[] = {check_input_bindings, check_nodes, check_output_bindings,
+                                 check_states};
+constexpr Rule kOtherRules[] = {check_guards, check_memory, check_samples,
+                                kDynamicShapes ? check_symbols : check_no_symbols, check_reserved};
+
+/// What one rule takes beside the values is not there for the next.
+Fault check_each(MethodCheck* check, Span<const Rule> rules) {
+  const void* values = check->memory.last();
+  for (const Rule rule : rules) {
+    LAZYRT_RETURN_IF_ERROR(rule(check));
+    check->memory.forget_since(values);
   }
   return {};
 }
@@ -73,16 +89,8 @@ Fault check_no_symbols(const MethodCheck& check) {
 
 Fault check_rules(MethodCheck* check) {
   LAZYRT_RETURN_IF_ERROR(check_values(check));
-  LAZYRT_RETURN_IF_ERROR(check_input_bindings(check));
-  LAZYRT_RETURN_IF_ERROR(check_nodes(check));
-  LAZYRT_RETURN_IF_ERROR(check_output_bindings(check));
-  LAZYRT_RETURN_IF_ERROR(check_states(check));
-  if (check->derives()) return {};
-  LAZYRT_RETURN_IF_ERROR(check_guards(*check));
-  LAZYRT_RETURN_IF_ERROR(check_memory(check));
-  if (check->mode == CheckMode::kFile) LAZYRT_RETURN_IF_ERROR(check_samples(*check));
-  LAZYRT_RETURN_IF_ERROR(kDynamicShapes ? check_symbols(*check) : check_no_symbols(*check));
-  return check_reserved(*check);
+  LAZYRT_RETURN_IF_ERROR(check_each(check, kMakingRules));
+  return check->derives() ? Fault() : check_each(check, kOtherRules);
 }
 
 namespace {
@@ -153,13 +161,12 @@ struct BundleCheck {
   }
 
   Fault method_names() {
-    Array<const flatbuffers::String*> names;
     const auto& methods = *sections.bundle->methods();
-    if (!names.make(methods.size(), memory)) {
-      return no_memory_to_check();
-    }
+    Pool pool(memory);
+    const auto names = pool.make<const flatbuffers::String*>(methods.size());
+    if (pool.is_short()) return no_memory_to_check();
     for (uint32_t i = 0; i < methods.size(); ++i) names[i] = methods.Get(i)->name();
-    return check_names(&names, "method");
+    return check_names(names, "method");
   }
 };
 

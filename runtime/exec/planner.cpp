@@ -35,14 +35,16 @@ bool is_refusal(const Fault& status) { return status.error() == Error::kUnsuppor
 }  // namespace
 
 Planner::Planner(const ProgramState& program, const fb::Method& method, const Backend& backend,
-                 CountedMemory* memory, BackendServices* services, Plan* plan)
+                 CountedMemory* memory, BackendServices* services, Pool* pool, Plan* plan)
     : program_(program),
       method_(method),
       backend_(backend),
       memory_(memory),
       services_(services),
       allocator_(memory->allocator()),
-      plan_(*plan) {}
+      pool_(pool),
+      plan_(*plan),
+      scratch_(allocator_) {}
 
 Fault Planner::list_operands() {
   size_t total = 0, most = 0;
@@ -53,10 +55,10 @@ Fault Planner::list_operands() {
     total += operands;
     most = operands > most ? operands : most;
   }
-  if (!plan_.nodes_.make(count, allocator_) || !plan_.operands_.make(total, allocator_) ||
-      !specs_.make(most, allocator_)) {
-    return no_memory();
-  }
+  plan_.nodes_ = pool_->make<PlannedNode>(count);
+  plan_.operands_ = pool_->make<int32_t>(total);
+  specs_ = scratch_.make<TensorSpec>(most);
+  if (pool_->is_short() || scratch_.is_short()) return no_memory();
   uint32_t next = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const fb::Node& node = node_at(method_, i);
@@ -84,8 +86,8 @@ Fault Planner::copy_attributes() {
   size_t bytes = 0;
   for (uint32_t i = 0; i < plan_.nodes_.size(); ++i)
     bytes += attrs_copy_bytes(attrs_of(node_at(method_, i)));
-  if (!plan_.attributes_.make(bytes, allocator_)) return no_memory();
-  uint8_t* next = plan_.attributes_.data();
+  uint8_t* next = pool_->make<uint8_t>(bytes).data();
+  if (pool_->is_short()) return no_memory();
   for (uint32_t i = 0; i < plan_.nodes_.size(); ++i)
     plan_.nodes_[i].attrs = copy_attrs(attrs_of(node_at(method_, i)), &next);
   return {};
@@ -234,18 +236,16 @@ size_t Planner::segment_length(size_t first) const {
 Fault Planner::compile(size_t first, size_t count) {
   const PlannedNode& last = plan_.nodes_[first + count - 1];
   const uint32_t begin = plan_.nodes_[first].first_operand;
-  Array<TensorSpec> specs;
-  Array<SegmentNode> nodes;
-  if (!specs.make(last.operands_end() - begin, allocator_) || !nodes.make(count, allocator_)) {
-    return no_memory();
-  }
+  const auto specs = scratch_.make<TensorSpec>(last.operands_end() - begin);
+  const auto nodes = scratch_.make<SegmentNode>(count);
+  if (scratch_.is_short()) return no_memory();
   uint64_t share = 0;
   for (size_t i = 0; i < count; ++i) {
     const PlannedNode& node = plan_.nodes_[first + i];
     nodes[i] = {first + i, node.op, fill_specs(node, specs.data() + node.first_operand - begin)};
     share = std::min(share + share_of(nodes[i].spec), UINT64_MAX / 4);
   }
-  const SegmentSpec spec = {{nodes.data(), count}, allocator_, last.services};
+  const SegmentSpec spec = {nodes, allocator_, last.services};
   PreparedKernel prepared;
   LAZYRT_RETURN_IF_ERROR(
       within_share(share, [&] { return last.backend->device->compile(spec, &prepared); }));
@@ -325,13 +325,13 @@ void Planner::place(Span<const uint8_t> homes, Placement* placement) const {
 
 Fault Planner::list_steps(Span<const uint8_t> homes) {
   LAZYRT_RETURN_IF_ERROR(find_guarded());
-  Array<ValuePlaces> made;
-  if (!made.make(count_of(method_.values()), allocator_)) return no_memory();
-  const Span<ValuePlaces> places = {made.data(), made.size()};
+  const auto places = scratch_.make<ValuePlaces>(count_of(method_.values()));
+  if (scratch_.is_short()) return no_memory();
   begin_places(homes, places);
   Placement counted(places, nullptr);
   place(homes, &counted);
-  if (!plan_.steps_.make(counted.step_count(), allocator_)) return no_memory();
+  plan_.steps_ = pool_->make<PlannedStep>(counted.step_count());
+  if (pool_->is_short()) return no_memory();
   begin_places(homes, places);
   Placement placed(places, plan_.steps_.data());
   place(homes, &placed);
@@ -344,7 +344,8 @@ Fault Planner::list_steps(Span<const uint8_t> homes) {
 Fault Planner::find_guarded() {
   const size_t guards = count_of(method_.guards());
   if (guards == 0 || guarded_.size() != 0) return {};
-  if (!guarded_.make(count_of(method_.values()), allocator_)) return no_memory();
+  guarded_ = scratch_.make<bool>(count_of(method_.values()));
+  if (scratch_.is_short()) return no_memory();
   for (uint32_t i = 0; i < guards; ++i)
     guarded_[static_cast<size_t>(guard_at(method_, i).value())] = true;
   return {};
