@@ -9,9 +9,7 @@
 
 namespace lazyrt {
 
-inline Fault no_memory_to_check() {
-  return Fault(Error::kOutOfMemory, "no memory to check the bundle");
-}
+Fault no_memory_to_check();  // verifier.cpp
 
 /// LoadOptions::memory_limit with its default.
 inline uint64_t memory_limit_of(uint64_t limit) { return limit == 0 ? kDefaultMemoryLimit : limit; }

@@ -24,6 +24,10 @@ Fault bad_bundle(const char* format, ...) {
 }
 #endif
 
+Fault no_memory_to_check() {
+  return Fault(Error::kOutOfMemory, "no memory to check the bundle");
+}
+
 Fault MethodCheck::at_value(size_t id, Fault fault) const {
   if (fault.ok()) return fault;
   return fault.with_context("method '%.30s', value %zu ('%.40s')", name(), id,
@@ -123,24 +127,20 @@ struct BundleCheck {
   CheckMode mode = CheckMode::kFile;
 
   /// One method without its variants. `unsupported` keeps the first thing that cannot run.
-  Fault method(const fb::Method& m, Status* unsupported) {
+  Fault method(const fb::Method& m, FirstFault* unsupported) {
     if (!kDynamicShapes) LAZYRT_RETURN_IF_ERROR(check_fixed(m));
     LAZYRT_RETURN_IF_ERROR(check_arena_limit(m, memory_limit));
     MethodCheck check(m, sections, ops, memory, &work);
     check.mode = mode;
     const Fault fault = check_rules(&check);
     if (!fault.ok() && fault.error() != Error::kUnsupported) return fault;
-    if (!fault.ok()) keep_first(fault, unsupported);
+    unsupported->add(fault);
     LAZYRT_RETURN_IF_ERROR(check_memory_limit(check, memory_limit));
-    if (fault.ok() && unsupported->ok()) keep_first(check_supported(check), unsupported);
+    if (unsupported->ok()) unsupported->add(check_supported(check));
     return {};
   }
 
-  static void keep_first(Fault fault, Status* kept) {
-    if (kept->ok()) *kept = fault;
-  }
-
-  Fault variants(const fb::Method& m, Status* unsupported) {
+  Fault variants(const fb::Method& m, FirstFault* unsupported) {
     if (count_of(m.variants()) > kBundleMaxVariants) {
       return bad_bundle("method '%.60s': %zu variants are more than %u", text_of(m.name()),
                         count_of(m.variants()), static_cast<unsigned>(kBundleMaxVariants));
@@ -179,7 +179,7 @@ Fault verify_bundle(const BundleSections& sections, const OpTable& ops, const Lo
   }
   BundleCheck check = {sections, ops, options.memory_limit, memory, WorkMeter(options)};
   LAZYRT_RETURN_IF_ERROR(check.method_names());
-  Status unsupported;
+  FirstFault unsupported;
   for (const fb::Method* method : *sections.bundle->methods()) {
     check.work.begin_method();
     LAZYRT_RETURN_IF_ERROR(check.method(*method, &unsupported));
@@ -192,7 +192,7 @@ Fault verify_bound_method(const BundleSections& sections, const fb::Method& meth
                           const OpTable& ops, const LoadOptions& options, const Allocator& memory) {
   BundleCheck check = {sections, ops, options.memory_limit, memory, WorkMeter(options)};
   check.mode = CheckMode::kBound;
-  Status unsupported;
+  FirstFault unsupported;
   LAZYRT_RETURN_IF_ERROR(check.method(method, &unsupported));
   return unsupported;
 }

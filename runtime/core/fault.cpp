@@ -47,6 +47,20 @@ Fault::Fault(const Status& status) {
   word_ = kept.word;
 }
 
+void FirstFault::add(Fault fault) {
+  if (!ok() || fault.ok()) return;
+  const Fault::Kept* kept = fault.find();
+  if (kept != nullptr) record_ = kept->record;
+  record_.error = fault.error();
+}
+
+FirstFault::operator Fault() const {
+  if (ok()) return {};
+  Fault::Kept& kept = Fault::begin(record_.error);
+  kept.record = record_;
+  return Fault::of(kept.word);
+}
+
 Fault::operator Status() const {
   if (ok()) return {};
   const Kept* kept = find();

@@ -58,6 +58,7 @@ class [[nodiscard]] Fault {
   }
 
  private:
+  friend class FirstFault;
   struct Kept;
   static Kept& kept();
   /// The thread's record if it is still this one's.
@@ -117,5 +118,19 @@ class [[nodiscard]] Fault {
   uint32_t word_ = 0;  ///< the Error, and above it the number of the record
 };
 static_assert(std::is_trivially_copyable_v<Fault> && sizeof(Fault) == 4);
+
+/// The first of several, with its text whatever fails after it.
+class FirstFault {
+ public:
+  FirstFault() { record_.start(Error::kOk); }
+  bool ok() const { return record_.error == Error::kOk; }
+  /// Forgotten if it is ok, or not the first. REQUIRES: nothing failed since.
+  void add(Fault fault);
+  /// Makes it the thread's last again.
+  operator Fault() const;  // NOLINT(google-explicit-constructor)
+
+ private:
+  Status::Record record_;
+};
 
 }  // namespace lazyrt

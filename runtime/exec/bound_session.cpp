@@ -516,9 +516,10 @@ Fault BoundSession::keep_states(const SessionVariant& variant) {
         return slot.backend->device->copy(slot.services, place, next.data, next.bytes());
       });
   if (kDevices && has_copied) {
-    const Status copied = status;
-    status = wait_for_homes();
-    if (!copied.ok()) status = copied;
+    FirstFault first;
+    first.add(status);
+    first.add(wait_for_homes());
+    status = first;
   }
   if (!status.ok()) return status.with_context("the states");
   return for_each(true, [](size_t, uint8_t* place, const TensorView& next) {
@@ -528,14 +529,13 @@ Fault BoundSession::keep_states(const SessionVariant& variant) {
 }
 
 Fault BoundSession::wait_for_homes() const {
-  Status first;
+  FirstFault first;
   for (int slot = 0; slot < kDeviceSlots; ++slot) {
     bool is_home = false;
     for (const uint8_t home : homes_) is_home = is_home || home == space_of_slot(slot);
     if (!is_home) continue;
     const BackendServices::Slot& open = base_.services->slot(slot);
-    const Fault waited = open.backend->device->wait(open.services);
-    if (first.ok()) first = waited;
+    first.add(open.backend->device->wait(open.services));
   }
   return first;
 }
@@ -594,9 +594,10 @@ Fault BoundSession::copy_output(const TensorView& view, const OutputBinding& to)
   }
   const BackendServices::Slot& slot = base_.services->slot(slot_of_space(to.space));
   const Device& device = *slot.backend->device;
-  const Status status = device.copy_in(slot.services, to.data, view.data, view.bytes());
-  const Fault waited = device.wait(slot.services);
-  return status.ok() ? waited : Fault(status);
+  FirstFault first;
+  first.add(device.copy_in(slot.services, to.data, view.data, view.bytes()));
+  first.add(device.wait(slot.services));
+  return first;
 }
 
 /// Notes where each output is, once it is there.

@@ -92,12 +92,12 @@ Fault FixedVariant::choose(size_t index, const Backend& first, TensorSpec* specs
   }
   const NodeSpec asked = {
       attrs_of(from), {specs, inputs.size()}, {specs + inputs.size(), outputs.size()}};
-  Status refusal;
+  FirstFault refusal;
   for (const Backend* b = &first; b != nullptr; b = b->fallback) {
     const Fault status = try_backend(*b, asked, &nodes_[index]);
     if (status.ok()) return refusal.ok() ? status : keep_reason(refusal, &nodes_[index]);
     if (status.error() != Error::kUnsupported) return status;
-    if (refusal.ok()) refusal = status;
+    refusal.add(status);
   }
   return refusal;
 }
@@ -121,12 +121,12 @@ Fault FixedVariant::try_backend(const Backend& backend, const NodeSpec& spec, No
   return {};
 }
 
-Fault FixedVariant::keep_reason(const Status& why, Node* node) const {
-  const size_t bytes = std::strlen(why.message()) + 1;
+Fault FixedVariant::keep_reason(const FirstFault& why, Node* node) const {
+  const size_t bytes = std::strlen(Fault(why).message()) + 1;
   const Allocator& allocator = pool_->allocator();
   node->fallback_reason = static_cast<char*>(allocator.allocate(allocator.context, bytes, 1));
   if (node->fallback_reason == nullptr) return no_memory_for_session();
-  std::memcpy(node->fallback_reason, why.message(), bytes);
+  std::memcpy(node->fallback_reason, Fault(why).message(), bytes);
   log_line(LogLevel::kInfo, "%s: runs on %s: %s",
            place_of(static_cast<size_t>(node - nodes_.data())).text,
            services_->slot(node->slot).backend->name, node->fallback_reason);

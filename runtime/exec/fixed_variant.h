@@ -96,7 +96,7 @@ class FixedVariant {
   Fault make_tables(size_t* most_operands);
   Fault choose(size_t index, const Backend& first, TensorSpec* specs);
   Fault try_backend(const Backend& backend, const NodeSpec& spec, Node* node);
-  Fault keep_reason(const Status& why, Node* node) const;
+  Fault keep_reason(const FirstFault& why, Node* node) const;
   Fault find_outputs();
   void place_values();
   Fault run_nodes(const RunStop& stop);

@@ -163,20 +163,21 @@ Fault Planner::try_backend(const Backend& backend, const NodeSpec& spec, Planned
 }
 
 /// Keeps the first one.
-Fault Planner::keep_reason(const Status& why, PlannedNode* node) {
+Fault Planner::keep_reason(const FirstFault& why, PlannedNode* node) {
   if (node->fallback_reason != nullptr) return {};
-  const size_t bytes = std::strlen(why.message()) + 1;
+  const size_t bytes = std::strlen(Fault(why).message()) + 1;
   node->fallback_reason = static_cast<char*>(allocator_.allocate(allocator_.context, bytes, 1));
   if (node->fallback_reason == nullptr) return no_memory();
-  std::memcpy(node->fallback_reason, why.message(), bytes);
+  std::memcpy(node->fallback_reason, Fault(why).message(), bytes);
   return {};
 }
 
 /// Asks `from` and its fallbacks. `refusal`: why none before them runs the node; ok: there is none.
-Fault Planner::choose(size_t index, const Backend* from, const Status& refusal) {
+Fault Planner::choose(size_t index, const Backend* from, Fault refusal) {
   PlannedNode& node = plan_.nodes_[index];
   const NodeSpec spec = fill_specs(node, specs_.data());
-  Status first = refusal;
+  FirstFault first;
+  first.add(refusal);
   for (const Backend* b = from; b != nullptr; b = b->fallback) {
     const Fault status = try_backend(*b, spec, &node);
     if (status.ok()) {
@@ -186,7 +187,7 @@ Fault Planner::choose(size_t index, const Backend* from, const Status& refusal) 
       return {};
     }
     if (!is_refusal(status)) return place_of(index).of(index, status);
-    if (first.ok()) first = status;
+    first.add(status);
   }
   return place_of(index).of(index, first);
 }
@@ -271,7 +272,8 @@ Fault Planner::compile_segments() {
       continue;
     }
     if (!is_refusal(status)) return place_of(first).of(first, status);
-    const Status refusal = status;
+    FirstFault refusal;
+    refusal.add(status);
     const Backend* next = node.backend->fallback;
     for (size_t i = first; i < first + count; ++i) LAZYRT_RETURN_IF_ERROR(choose(i, next, refusal));
   }
@@ -358,7 +360,7 @@ Fault Planner::choose_all() {
   LAZYRT_RETURN_IF_ERROR(find_guarded());
   for (size_t i = 0; i < plan_.nodes_.size(); ++i) {
     plan_.nodes_[i].op = program_.ops->find(plan_.nodes_[i].attrs);
-    LAZYRT_RETURN_IF_ERROR(choose(i, &backend_, Status()));
+    LAZYRT_RETURN_IF_ERROR(choose(i, &backend_, Fault()));
   }
   return kDevices ? compile_segments() : Fault();
 }

@@ -135,13 +135,14 @@ Fault SessionState::make_bound(const int64_t* symbols, BoundSession** bound) {
       program_,   method_index_, options_,  &memory_,
       &services_, &states_,      &outputs_, is_reserved_ ? &reservation_ : nullptr};
   auto* made = new (memory) BoundSession(base);
-  const Status status = made->make({symbols, symbol_count_});
-  if (status.ok()) {
+  FirstFault first;
+  first.add(made->make({symbols, symbol_count_}));
+  if (first.ok()) {
     *bound = made;
   } else {
     destroy_bound(made);
   }
-  return status;
+  return first;
 }
 
 void SessionState::destroy_bound(BoundSession* bound) {

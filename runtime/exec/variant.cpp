@@ -427,9 +427,10 @@ Fault Variant::run_timed(size_t index) {
     add_to(&times_[index].runs, 1);
   }
   if (!watcher_.has_spans()) return status;
-  const Status kept = status;  // whatever the watch's hook calls
-  tell_span(index, begin, end, kept.ok());
-  return kept;
+  FirstFault first;  // whatever the watch's hook calls
+  first.add(status);
+  tell_span(index, begin, end, first.ok());
+  return first;
 }
 
 size_t Variant::nodes_of(const PlannedStep& step) const {
@@ -490,14 +491,14 @@ Fault Variant::run_steps(const RunStop& stop) {
 
 /// Nothing of a run goes on after it. What a device says late is the run's error.
 Fault Variant::wait_for_devices(const Fault& status) const {
-  Status first = status;
+  FirstFault first;
+  first.add(status);
   for (int space = kHostSpace + 1; space < kMostSpaces; ++space) {
     if (!plan_.uses(space)) continue;
     const BackendServices::Slot& slot = services_->slot(slot_of_space(space));
     const Fault waited = slot.backend->device->wait(slot.services);
-    if (first.ok() && !waited.ok())
-      first =
-          waited.with_context("method '%.30s', on %s", text_of(texts_->name()), slot.backend->name);
+    first.add(
+        waited.with_context("method '%.30s', on %s", text_of(texts_->name()), slot.backend->name));
   }
   return first;
 }

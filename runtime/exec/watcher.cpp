@@ -58,11 +58,13 @@ bool is_named(const TapPoint& point, std::string_view name) {
 }  // namespace
 
 /// The hook may call anything.
-Fault WatchedSpan::tell(const Status& status) {
+Fault WatchedSpan::tell(Fault fault) {
+  FirstFault first;
+  first.add(fault);
   span_.end = platform_ticks();
-  span_.ok = status.ok();
+  span_.ok = fault.ok();
   watch_->span(watch_->context, span_);
-  return status;
+  return first;
 }
 
 size_t tap_name(const TapPoint& point, char* text, size_t room) {

@@ -31,7 +31,7 @@ class WatchedSpan {
   Fault end(Fault fault) { return !kCanWatch || watch_ == nullptr ? fault : tell(fault); }
 
  private:
-  Fault tell(const Status& status);
+  Fault tell(Fault fault);
 
   const Watch* watch_;
   RunSpan span_;

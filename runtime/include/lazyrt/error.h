@@ -86,6 +86,7 @@ class [[nodiscard]] Status {
 
  private:
   friend class Fault;
+  friend class FirstFault;
   struct Record {
     Error error;
     uint32_t node_end;  ///< 0: of no node
@@ -242,6 +243,7 @@ class [[nodiscard]] Status {
 
  private:
   friend class Fault;
+  friend class FirstFault;
   struct Record {
     Error error = Error::kOk;
     uint8_t parts = 0;
@@ -251,6 +253,7 @@ class [[nodiscard]] Status {
     uint32_t ids[kParts] = {};
     int64_t numbers[kNumbers] = {};
 
+    void start(Error kind) { error = kind; }
     void start(Error kind, uint32_t id, const int64_t* with, size_t count);
     /// Adds a text with its numbers, as far as there is room; ok stays ok.
     void add(uint32_t id, const int64_t* with, size_t count);
