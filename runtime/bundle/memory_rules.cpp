@@ -56,7 +56,7 @@ class MemoryCheck {
   }
 
   Fault check_node(int32_t index) {
-    const auto outputs = ints_of(c_.node(index).outputs());
+    const auto outputs = outputs_of(c_.node(index));
     for (size_t i = 0; i < outputs.size(); ++i) {
       const auto id = static_cast<size_t>(outputs[i]);
       if (facts(id).alias_of == -1) continue;
@@ -89,7 +89,7 @@ class MemoryCheck {
   Fault check_sharing(int32_t index, size_t id, size_t target) const {
     const fb::Node& node = c_.node(index);
     const OpDef& def = *c_.ops.find(attrs_of(node))->def;
-    const auto inputs = ints_of(node.inputs());
+    const auto inputs = inputs_of(node);
     if (def.is_view && !inputs.empty() && inputs[0] == static_cast<int32_t>(target)) return {};
     bool allowed = false;
     for (size_t i = 0; i < inputs.size(); ++i) {

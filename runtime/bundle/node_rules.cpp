@@ -28,8 +28,8 @@ struct SpecsRoom {
 /// A node's operands: their values' ids, and their specs in that room.
 struct Operands {
   Operands(const fb::Node& node, const SpecsRoom& room)
-      : input_ids(ints_of(node.inputs())),
-        output_ids(ints_of(node.outputs())),
+      : input_ids(inputs_of(node)),
+        output_ids(outputs_of(node)),
         inputs(room.inputs.data(), input_ids.size()),
         outputs(room.outputs.data(), output_ids.size()) {}
 
@@ -219,8 +219,8 @@ Fault make_room(MethodCheck* check, SpecsRoom* room) {
   size_t inputs = 0;
   size_t outputs = 0;
   for (int32_t i = 0; i < c.node_count(); ++i) {
-    const size_t in = count_of(c.node(i).inputs());
-    const size_t out = count_of(c.node(i).outputs());
+    const size_t in = inputs_of(c.node(i)).size();
+    const size_t out = outputs_of(c.node(i)).size();
     if (in + out > kBundleMaxOperands) {
       return c.at_node(i, bad_bundle("%zu operands, at most %u are allowed", in + out,
                                      static_cast<unsigned>(kBundleMaxOperands)));

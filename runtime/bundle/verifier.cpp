@@ -24,9 +24,7 @@ Fault bad_bundle(const char* format, ...) {
 }
 #endif
 
-Fault no_memory_to_check() {
-  return Fault(Error::kOutOfMemory, "no memory to check the bundle");
-}
+Fault no_memory_to_check() { return Fault(Error::kOutOfMemory, "no memory to check the bundle"); }
 
 Fault MethodCheck::at_value(size_t id, Fault fault) const {
   if (fault.ok()) return fault;

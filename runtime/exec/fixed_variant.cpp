@@ -38,7 +38,7 @@ Fault FixedVariant::make_tables(size_t* most_operands) {
   const size_t nodes = count_of(method_->nodes());
   for (size_t i = 0; i < nodes; ++i) {
     *most_operands =
-        std::max(*most_operands, count_of(node(i).inputs()) + count_of(node(i).outputs()));
+        std::max(*most_operands, inputs_of(node(i)).size() + outputs_of(node(i)).size());
   }
   nodes_ = pool_->make<Node>(nodes);
   inputs_ = pool_->make<uint8_t*>(count_of(method_->inputs()));
@@ -77,7 +77,7 @@ Fault FixedVariant::find_outputs() {
 /// Asks the session's backend and its fallbacks.
 Fault FixedVariant::choose(size_t index, const Backend& first, TensorSpec* specs) {
   const fb::Node& from = node(index);
-  const auto inputs = ints_of(from.inputs()), outputs = ints_of(from.outputs());
+  const auto inputs = inputs_of(from), outputs = outputs_of(from);
   TensorSpec* spec = specs;
   for (const auto& ids : {inputs, outputs}) {
     for (const int32_t id : ids) {
@@ -219,7 +219,7 @@ Fault FixedVariant::run_nodes(const RunStop& stop) {
 
 Fault FixedVariant::run_node(size_t index) {
   const fb::Node& from = node(index);
-  const auto inputs = ints_of(from.inputs()), outputs = ints_of(from.outputs());
+  const auto inputs = inputs_of(from), outputs = outputs_of(from);
   TensorView* next = operands_.data();
   for (const auto& ids : {inputs, outputs}) {
     for (const int32_t id : ids) *next++ = id < 0 ? TensorView() : view_of(static_cast<size_t>(id));

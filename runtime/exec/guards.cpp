@@ -137,7 +137,7 @@ Fault Guards::make(const fb::Method& method, Pool* pool) {
   if (pool->is_short()) return Fault(Error::kOutOfMemory, "no memory for the guards of a session");
   for (int32_t& node : made_by) node = -1;
   for (uint32_t n = 0; n < count_of(method.nodes()); ++n) {
-    for (int32_t id : ints_of(node_at(method, n).outputs())) {
+    for (int32_t id : outputs_of(node_at(method, n))) {
       made_by[static_cast<size_t>(id)] = static_cast<int32_t>(n);
     }
   }

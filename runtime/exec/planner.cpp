@@ -51,7 +51,7 @@ Fault Planner::list_operands() {
   const size_t count = count_of(method_.nodes());
   for (uint32_t i = 0; i < count; ++i) {
     const fb::Node& node = node_at(method_, i);
-    const size_t operands = count_of(node.inputs()) + count_of(node.outputs());
+    const size_t operands = lazyrt::inputs_of(node).size() + lazyrt::outputs_of(node).size();
     total += operands;
     most = operands > most ? operands : most;
   }
@@ -62,8 +62,8 @@ Fault Planner::list_operands() {
   uint32_t next = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const fb::Node& node = node_at(method_, i);
-    const Span<const int32_t> inputs = ints_of(node.inputs());
-    const Span<const int32_t> outputs = ints_of(node.outputs());
+    const Span<const int32_t> inputs = lazyrt::inputs_of(node);
+    const Span<const int32_t> outputs = lazyrt::outputs_of(node);
     PlannedNode& planned = plan_.nodes_[i];
     planned.first_operand = next;
     planned.input_count = static_cast<uint32_t>(inputs.size());

@@ -137,7 +137,7 @@ Fault Watcher::for_each_point(Pool* memory, const Fn& fn) const {
   Span<uint32_t> repeats;
   LAZYRT_RETURN_IF_ERROR(count_repeats(memory, &repeats));
   for (uint32_t n = 0; n < repeats.size(); ++n) {
-    const Span<const int32_t> results = ints_of(node_at(*texts_, n).outputs());
+    const Span<const int32_t> results = outputs_of(node_at(*texts_, n));
     Tap tap;
     tap.node = n;
     tap.repeat = repeats[n];
@@ -161,7 +161,7 @@ Fault Watcher::make(const Watch* watch, size_t variant, const fb::Method& texts,
   if (watch->take == nullptr) return {};
   size_t results = 0;
   for (uint32_t n = 0; n < count_of(texts.nodes()); ++n)
-    results += count_of(node_at(texts, n).outputs());
+    results += outputs_of(node_at(texts, n)).size();
   Pool scratch(pool->allocator());
   const auto wanted = scratch.make<Tap>(results);
   if (scratch.is_short()) return Fault(Error::kOutOfMemory, "no memory for taps");
