@@ -40,7 +40,7 @@ class [[nodiscard]] Fault {
   template <size_t N, class... Args>
   __attribute__((always_inline)) Fault with_context(const char (&format)[N],
                                                     const Args&... args) const {
-    if constexpr (sizeof...(Args) <= kFew) {
+    if constexpr (sizeof...(Args) <= 2) {
       return of(add(word_, literal_id(format), Numbers::kept(args)...));
     } else {
       const int64_t numbers[] = {Numbers::kept(args)...};
@@ -72,8 +72,8 @@ class [[nodiscard]] Fault {
   static Kept& begin(Error error);
 #if !LAZYRT_MESSAGES
   /// Most texts have few numbers, and most errors are damaged bundles: these are calls of few
-  /// arguments.
-  static constexpr size_t kFew = 2;
+  /// arguments, all in registers.
+  static constexpr size_t kFew = sizeof(void*) == 8 ? 2 : 1;
   template <class... Args>
   __attribute__((always_inline)) static uint32_t make_of(uint32_t id, Error error,
                                                          const Args&... args) {
