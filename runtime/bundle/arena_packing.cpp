@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/bundle/skyline.h"
-#include "runtime/core/array.h"
+#include "runtime/core/pool.h"
 #include "runtime/core/sort.h"
 
 namespace lazyrt {
@@ -38,12 +38,12 @@ int32_t last_step(Span<const ArenaPiece> pieces) {
   return last;
 }
 
-/// For each piece the largest sum of live bytes during its life. False when memory is short.
-bool find_pressures(Span<const ArenaPiece> pieces, const Allocator& memory,
-                    Array<uint64_t>* pressures) {
+/// For each piece the largest sum of live bytes during its life; none when memory is short.
+Span<uint64_t> find_pressures(Span<const ArenaPiece> pieces, Pool* memory) {
   const StepTree tree(last_step(pieces) + 1);
-  Array<uint64_t> live;  // by node, the most at its steps
-  if (!live.make(tree.size(), memory) || !pressures->make(pieces.size(), memory)) return false;
+  const auto pressures = memory->make<uint64_t>(pieces.size());
+  const auto live = memory->make<uint64_t>(tree.size());  // by node, the most at its steps
+  if (memory->is_short()) return {};
   for (const ArenaPiece& p : pieces) {
     live[tree.leaf(p.first)] += p.bytes;
     live[tree.leaf(p.last + 1)] -= p.bytes;  // wraps; the sums do not
@@ -51,19 +51,19 @@ bool find_pressures(Span<const ArenaPiece> pieces, const Allocator& memory,
   for (size_t i = tree.leaf(-1) + 1; i < live.size(); ++i) live[i] += live[i - 1];
   for (size_t n = tree.leaf(-1); --n > 0;) live[n] = std::max(live[2 * n], live[2 * n + 1]);
   for (size_t i = 0; i < pieces.size(); ++i) {
-    uint64_t& most = (*pressures)[i];
+    uint64_t& most = pressures[i];
     tree.cover(pieces[i].first, pieces[i].last,
                [&](size_t node) { most = std::max(most, live[node]); });
   }
-  return true;
+  return pressures;
 }
 
 /// In which order pieces are placed: the largest first, those of this first number before all.
 enum class Order : uint8_t { kBytes, kPressure, kLife, kFirstStep };
 
 struct Key {
-  uint64_t first = 0;
-  uint64_t second = 0;
+  uint64_t first;
+  uint64_t second;
 };
 
 Key key_of(Order order, const ArenaPiece& p, uint64_t pressure) {
@@ -81,8 +81,8 @@ Key key_of(Order order, const ArenaPiece& p, uint64_t pressure) {
 
 /// A placed piece: [begin, end).
 struct Range {
-  uint64_t begin = 0;
-  uint64_t end = 0;
+  uint64_t begin;
+  uint64_t end;
 };
 
 /// By their begins, with Shell's method: what lies around a piece is a few dozens. Measured in
@@ -119,21 +119,23 @@ uint64_t best_gap(uint64_t bytes, Span<Range> taken) {
 
 class Packer {
  public:
-  explicit Packer(Span<ArenaPiece> pieces) : pieces_(pieces) {}
+  Packer(Span<ArenaPiece> pieces, Pool* memory) : pieces_(pieces), memory_(memory) {}
 
-  bool run(const Allocator& memory, size_t most_pairs, uint64_t* total) {
+  bool run(size_t most_pairs, uint64_t* total) {
     const size_t n = pieces_.size();
-    if (!find_pressures(pieces_, memory, &pressures_) || !places_.make(n, memory) ||
-        !order_.make(n, memory) || !alive_.make(n, memory)) {
-      return false;
-    }
+    pressures_ = find_pressures(pieces_, memory_);
+    places_ = memory_->make<Place>(n);
+    order_ = memory_->make<uint32_t>(n);
+    alive_ = memory_->make<uint32_t>(n);
+    if (memory_->is_short()) return false;
     for (uint64_t p : pressures_) least_ = std::max(least_, p);
     sort_by(Order::kFirstStep);
     in_gaps_ = each_pair(most_pairs);
-    if (in_gaps_ ? !list_neighbours(memory)
-                 : !skyline_.make(static_cast<size_t>(last_step(pieces_)) + 2, memory)) {
-      return false;
-    }
+    if (in_gaps_)
+      list_neighbours();
+    else
+      skyline_.make(static_cast<size_t>(last_step(pieces_)) + 2, memory_);
+    if (memory_->is_short()) return false;
     for (Order order : {Order::kBytes, Order::kPressure, Order::kLife, Order::kFirstStep}) {
       if (fewest_ != least_) try_order(order);  // nothing is better
     }
@@ -144,11 +146,11 @@ class Packer {
  private:
   struct Place {
     Key key;
-    uint64_t offset = 0;  ///< of the order that is tried
-    bool is_placed = false;
+    uint64_t offset;  ///< of the order that is tried
+    bool is_placed;
     /// Into neighbours_, where its own end at first, and once they are all there, begin.
-    uint32_t neighbours = 0;
-    uint32_t neighbour_count = 0;
+    uint32_t neighbours;
+    uint32_t neighbour_count;
   };
 
   void sort_by(Order order) {
@@ -156,7 +158,7 @@ class Packer {
       places_[i].key = key_of(order, pieces_[i], pressures_[i]);
       order_[i] = static_cast<uint32_t>(i);
     }
-    sort(Span<uint32_t>(order_.data(), order_.size()), [&](uint32_t a, uint32_t b) {
+    sort(order_, [&](uint32_t a, uint32_t b) {
       const Key &x = places_[a].key, &y = places_[b].key;
       if (x.first != y.first) return x.first > y.first;
       return x.second != y.second ? x.second > y.second : a < b;
@@ -190,15 +192,16 @@ class Packer {
     }
   }
 
-  /// REQUIRES: each_pair counted all of them. False when memory is short.
-  bool list_neighbours(const Allocator& memory) {
+  /// REQUIRES: each_pair counted all of them.
+  void list_neighbours() {
     uint32_t total = 0, most = 0;
     for (Place& place : places_) {
       place.neighbours = total += place.neighbour_count;
       most = std::max(most, place.neighbour_count);
     }
-    return neighbours_.make(total, memory) && taken_.make(most, memory) &&
-           (total == 0 || each_pair(total));
+    neighbours_ = memory_->make<uint32_t>(total);
+    taken_ = memory_->make<Range>(most);
+    if (neighbours_.size() != 0) each_pair(total);
   }
 
   /// Keeps the offsets of this order if none before it needed as few bytes.
@@ -245,13 +248,14 @@ class Packer {
     return total;
   }
 
-  Span<ArenaPiece> pieces_;
-  Array<uint64_t> pressures_;
-  Array<Place> places_;  ///< per piece
-  Array<uint32_t> order_;
-  Array<uint32_t> alive_;
-  Array<uint32_t> neighbours_;  ///< piece by piece, those that are alive together with it
-  Array<Range> taken_;
+  const Span<ArenaPiece> pieces_;
+  Pool* const memory_;
+  Span<uint64_t> pressures_;
+  Span<Place> places_;  ///< per piece
+  Span<uint32_t> order_;
+  Span<uint32_t> alive_;
+  Span<uint32_t> neighbours_;  ///< piece by piece, those that are alive together with it
+  Span<Range> taken_;
   bool in_gaps_ = true;
   Skyline<uint64_t> skyline_;
   uint64_t least_ = 0;
@@ -263,15 +267,15 @@ class Packer {
 bool pack_arena(Span<ArenaPiece> pieces, const Allocator& memory, size_t most_pairs,
                 uint64_t* total) {
   *total = 0;
-  return pieces.empty() || Packer(pieces).run(memory, most_pairs, total);
+  Pool pool(memory);
+  return pieces.empty() || Packer(pieces, &pool).run(most_pairs, total);
 }
 
 bool arena_lower_bound(Span<const ArenaPiece> pieces, const Allocator& memory, uint64_t* bytes) {
-  Array<uint64_t> pressures;
+  Pool pool(memory);
   *bytes = 0;
-  if (!find_pressures(pieces, memory, &pressures)) return false;
-  for (uint64_t p : pressures) *bytes = std::max(*bytes, p);
-  return true;
+  for (uint64_t p : find_pressures(pieces, &pool)) *bytes = std::max(*bytes, p);
+  return !pool.is_short();
 }
 
 }  // namespace lazyrt

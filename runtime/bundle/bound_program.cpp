@@ -67,8 +67,9 @@ class Binder {
   }
 
   Fault write_patches(Span<const int64_t> symbols) {
-    Array<TermNumber> numbers;
-    LAZYRT_RETURN_IF_ERROR(evaluate_terms(method_, symbols, memory_, &numbers));
+    Pool pool(memory_);
+    Span<TermNumber> numbers;
+    LAZYRT_RETURN_IF_ERROR(evaluate_terms(method_, symbols, &pool, &numbers));
     for (uint32_t i = 0; i < count_of(method_.patches()); ++i) {
       PatchBytes patch;
       LAZYRT_RETURN_IF_ERROR(
@@ -103,17 +104,17 @@ class Binder {
 
   /// Whose memory a value is in.
   struct Share {
-    uint32_t root = 0;     ///< the first value in that memory
-    int32_t last_use = 0;  ///< of a root: that of all that is in it
-    uint32_t piece = 0;    ///< of a root
+    uint32_t root;     ///< the first value in that memory
+    int32_t last_use;  ///< of a root: that of all that is in it
+    uint32_t piece;    ///< of a root
   };
 
   /// A value that was written over another one, and has not its size any more, gets memory of its
   /// own.
-  void find_roots(MethodCheck* check, Array<Share>* shares) const {
+  void find_roots(MethodCheck* check, Span<Share> shares) const {
     for (size_t id = 0; id < check->values.size(); ++id) {
       ValueFacts& facts = check->values[id];
-      Share& share = (*shares)[id];
+      Share& share = shares[id];
       share.root = static_cast<uint32_t>(id);
       share.last_use = facts.last_use;
       if (facts.alias_of < 0 || static_cast<size_t>(facts.alias_of) >= id) continue;
@@ -123,8 +124,8 @@ class Binder {
         facts.alias_of = -1;
         continue;
       }
-      share.root = (*shares)[target].root;
-      int32_t& last_use = (*shares)[share.root].last_use;
+      share.root = shares[target].root;
+      int32_t& last_use = shares[share.root].last_use;
       last_use = std::max(last_use, facts.last_use);
     }
   }
@@ -133,15 +134,15 @@ class Binder {
     return facts.kind == fb::ValueKind::Arena || facts.kind == fb::ValueKind::Input;
   }
 
-  Fault add_pieces(const MethodCheck& check, Array<Share>* shares, Array<ArenaPiece>* pieces,
+  Fault add_pieces(const MethodCheck& check, Span<Share> shares, Span<ArenaPiece> pieces,
                    size_t* count) const {
     uint64_t total = 0;
     for (size_t id = 0; id < check.values.size(); ++id) {
       const ValueFacts& facts = check.values[id];
-      Share& share = (*shares)[id];
+      Share& share = shares[id];
       if (!is_in_arena(facts) || share.root != id) continue;
       share.piece = static_cast<uint32_t>(*count);
-      ArenaPiece& piece = (*pieces)[(*count)++];
+      ArenaPiece& piece = pieces[(*count)++];
       piece.first = facts.made_at;
       piece.last = share.last_use;
       piece.bytes = room_of(facts.bytes);
@@ -154,12 +155,12 @@ class Binder {
   /// Finds a place for each value, and writes all that derive() found.
   Fault place(MethodCheck* check) {
     const size_t count = check->values.size();
-    Array<Share> shares;
-    Array<ArenaPiece> pieces;
-    if (!shares.make(count, memory_) || !pieces.make(count, memory_)) return no_memory_to_check();
-    find_roots(check, &shares);
+    const auto shares = check->memory.make<Share>(count);
+    const auto pieces = check->memory.make<ArenaPiece>(count);
+    if (check->memory.is_short()) return no_memory_to_check();
+    find_roots(check, shares);
     size_t used = 0;
-    LAZYRT_RETURN_IF_ERROR(add_pieces(*check, &shares, &pieces, &used));
+    LAZYRT_RETURN_IF_ERROR(add_pieces(*check, shares, pieces, &used));
     uint64_t total = 0;
     if (!pack_arena({pieces.data(), used}, memory_, most_pairs_for(used), &total))
       return no_memory_to_check();

@@ -391,9 +391,10 @@ TEST(Terms, AreComputedAsPythonDoes) {
   AlignedBytes file = test::write_bundle(parts);
   const fb::Method& method =
       *fb::GetBundle(file.data() + file.prolog().metadata_offset)->methods()->Get(0);
-  Array<TermNumber> numbers;
+  Pool memory(platform_allocator());
+  Span<TermNumber> numbers;
   const int64_t symbols[] = {4, 6};
-  ASSERT_TRUE(evaluate_terms(method, symbols, platform_allocator(), &numbers).ok());
+  ASSERT_TRUE(evaluate_terms(method, symbols, &memory, &numbers).ok());
   EXPECT_EQ(numbers[2].integer, -4);
   EXPECT_EQ(numbers[3].integer, 1);
   EXPECT_EQ(numbers[4].real, -3.5);

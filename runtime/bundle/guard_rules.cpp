@@ -46,11 +46,12 @@ Fault check_guard(const MethodCheck& c, const fb::Guard& guard) {
 
 }  // namespace
 
-Fault check_guards(const MethodCheck& check) {
-  for (uint32_t i = 0; i < count_of(check.method.guards()); ++i) {
+Fault check_guards(MethodCheck* check) {
+  const MethodCheck& c = *check;
+  for (uint32_t i = 0; i < count_of(c.method.guards()); ++i) {
     LAZYRT_RETURN_IF_ERROR(
-        check_guard(check, guard_at(check.method, i))
-            .with_context("method '%.30s', guard %u", check.name(), static_cast<unsigned>(i)));
+        check_guard(c, guard_at(c.method, i))
+            .with_context("method '%.30s', guard %u", c.name(), static_cast<unsigned>(i)));
   }
   return {};
 }

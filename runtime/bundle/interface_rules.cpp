@@ -5,7 +5,7 @@
 namespace lazyrt {
 namespace {
 
-using Names = Array<const flatbuffers::String*>;
+using Name = const flatbuffers::String*;
 
 Fault bind_input(MethodCheck* c, const fb::Binding& binding) {
   if (!c->is_value(binding.value())) {
@@ -36,12 +36,13 @@ Fault check_all_bound(const MethodCheck& c) {
   return {};
 }
 
-Fault bind_inputs(MethodCheck* c, Names* names) {
+Fault bind_inputs(MethodCheck* c) {
   const size_t count = count_of(c->method.inputs());
-  if (!names->make(count, c->memory)) return no_memory_to_check();
+  const auto names = c->memory.make<Name>(count);
+  if (c->memory.is_short()) return no_memory_to_check();
   for (uint32_t i = 0; i < count; ++i) {
     const fb::Binding& binding = input_at(c->method, i);
-    (*names)[i] = binding.name();
+    names[i] = binding.name();
     LAZYRT_RETURN_IF_ERROR(bind_input(c, binding));
   }
   LAZYRT_RETURN_IF_ERROR(check_all_bound(*c));
@@ -62,30 +63,29 @@ Fault bind_output(MethodCheck* c, const fb::Binding& binding) {
   return {};
 }
 
-Fault check_literal(const fb::Literal& literal, Array<bool>* taken) {
+Fault check_literal(const fb::Literal& literal, Span<bool> taken) {
   const char* name = text_of(literal.name());
   if (dtype_size(static_cast<DType>(literal.dtype())) == 0) {
     return bad_bundle("literal '%.60s': unknown dtype %d", name, static_cast<int>(literal.dtype()));
   }
-  if (literal.position() >= taken->size()) {
+  if (literal.position() >= taken.size()) {
     return bad_bundle("literal '%.60s': position %u, there are %zu results", name,
-                      static_cast<unsigned>(literal.position()), taken->size());
+                      static_cast<unsigned>(literal.position()), taken.size());
   }
-  if ((*taken)[literal.position()]) {
+  if (taken[literal.position()]) {
     return bad_bundle("literal '%.60s': position %u is taken", name,
                       static_cast<unsigned>(literal.position()));
   }
-  (*taken)[literal.position()] = true;
+  taken[literal.position()] = true;
   return {};
 }
 
 Fault bind_outputs(MethodCheck* c) {
   const size_t outputs = count_of(c->method.outputs());
   const size_t literals = count_of(c->method.literals());
-  Names names;
-  Array<bool> taken;
-  if (!names.make(outputs + literals, c->memory) || !taken.make(outputs + literals, c->memory))
-    return no_memory_to_check();
+  const auto names = c->memory.make<Name>(outputs + literals);
+  const auto taken = c->memory.make<bool>(outputs + literals);
+  if (c->memory.is_short()) return no_memory_to_check();
   for (uint32_t i = 0; i < outputs; ++i) {
     const fb::Binding& binding = output_at(c->method, i);
     names[i] = binding.name();
@@ -94,16 +94,15 @@ Fault bind_outputs(MethodCheck* c) {
   for (uint32_t i = 0; i < literals; ++i) {
     const fb::Literal& literal = literal_at(c->method, i);
     names[outputs + i] = literal.name();
-    LAZYRT_RETURN_IF_ERROR(check_literal(literal, &taken));
+    LAZYRT_RETURN_IF_ERROR(check_literal(literal, taken));
   }
-  return check_names(&names, "output");
+  return check_names(names, "output");
 }
 
 }  // namespace
 
 Fault check_input_bindings(MethodCheck* check) {
-  Names names;
-  return bind_inputs(check, &names).with_context("method '%.30s'", check->name());
+  return bind_inputs(check).with_context("method '%.30s'", check->name());
 }
 
 Fault check_output_bindings(MethodCheck* check) {

@@ -13,26 +13,27 @@ namespace {
 
 /// A range of the arena from the node that makes it to the last use of whatever shares it.
 struct Owned {
-  size_t begin = 0;
-  size_t end = 0;    ///< with the tail
-  int32_t from = 0;  ///< first and last node, + 1: 0 is before the run
-  int32_t to = 0;
-  uint32_t value = 0;
+  size_t begin;
+  size_t end;    ///< with the tail
+  int32_t from;  ///< first and last node, + 1: 0 is before the run
+  int32_t to;
+  uint32_t value;
 };
 
 /// Whose memory a value is in.
 struct MemoryShare {
-  uint32_t root = 0;     ///< the first of those that share it
-  int32_t last_use = 0;  ///< of a root: that of all that share its memory so far
+  uint32_t root;     ///< the first of those that share it
+  int32_t last_use;  ///< of a root: that of all that share its memory so far
 };
 
 class MemoryCheck {
  public:
-  explicit MemoryCheck(const MethodCheck& check) : c_(check) {}
+  explicit MemoryCheck(MethodCheck* check) : c_(*check), memory_(&check->memory) {}
 
   Fault run() {
     LAZYRT_RETURN_IF_ERROR(check_unmade_aliases());
-    if (!shares_.make(c_.values.size(), c_.memory)) return no_memory_to_check();
+    shares_ = memory_->make<MemoryShare>(c_.values.size());
+    if (memory_->is_short()) return no_memory_to_check();
     for (size_t id = 0; id < c_.values.size(); ++id)
       shares_[id] = {static_cast<uint32_t>(id), c_.values[id].last_use};
     for (int32_t node = 0; node < c_.node_count(); ++node) {
@@ -55,7 +56,7 @@ class MemoryCheck {
   }
 
   Fault check_node(int32_t index) {
-    const auto outputs = ints_of(c_.node(index).outputs());
+    const auto outputs = outputs_of(c_.node(index));
     for (size_t i = 0; i < outputs.size(); ++i) {
       const auto id = static_cast<size_t>(outputs[i]);
       if (facts(id).alias_of == -1) continue;
@@ -88,7 +89,7 @@ class MemoryCheck {
   Fault check_sharing(int32_t index, size_t id, size_t target) const {
     const fb::Node& node = c_.node(index);
     const OpDef& def = *c_.ops.find(attrs_of(node))->def;
-    const auto inputs = ints_of(node.inputs());
+    const auto inputs = inputs_of(node);
     if (def.is_view && !inputs.empty() && inputs[0] == static_cast<int32_t>(target)) return {};
     bool allowed = false;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -121,22 +122,22 @@ class MemoryCheck {
     return shares_[id].root == id && (kind == fb::ValueKind::Arena || kind == fb::ValueKind::Input);
   }
 
-  /// In the order of their ids; what is behind them stays empty.
-  Fault collect(Array<Owned>* owned, size_t* count) const {
-    if (!owned->make(c_.values.size(), c_.memory)) return no_memory_to_check();
+  /// In the order of their ids. REQUIRES: there is room for all values.
+  Span<Owned> collect(Span<Owned> room) const {
+    size_t count = 0;
     for (size_t id = 0; id < c_.values.size(); ++id) {
       if (!in_arena(id)) continue;
       const ValueFacts& f = facts(id);
       // The arena is known to be addressable.
       const auto begin = static_cast<size_t>(f.offset);
       const auto end = static_cast<size_t>(f.offset + f.bytes + kBundleTailBytes);
-      (*owned)[(*count)++] = {begin, end, f.made_at + 1, shares_[id].last_use + 1,
-                              static_cast<uint32_t>(id)};
+      room[count++] = {begin, end, f.made_at + 1, shares_[id].last_use + 1,
+                       static_cast<uint32_t>(id)};
     }
-    return {};
+    return {room.data(), count};
   }
 
-  Fault overlap(const Array<Owned>& owned, size_t later) const {
+  Fault overlap(Span<const Owned> owned, size_t later) const {
     const Owned& b = owned[later];
     size_t i = 0;
     while (i < later && !(owned[i].end > b.begin && owned[i].from <= b.to && owned[i].to >= b.from))
@@ -149,22 +150,22 @@ class MemoryCheck {
   Fault check_apart() const;
 
   const MethodCheck& c_;
-  Array<MemoryShare> shares_;  ///< per value
+  Pool* const memory_;
+  Span<MemoryShare> shares_;  ///< per value
 };
 
 /// In order of their begins, each range must begin above the ends of all that share a moment with
 /// it.
 Fault MemoryCheck::check_apart() const {
-  Array<Owned> owned;
-  size_t count = 0;
-  LAZYRT_RETURN_IF_ERROR(collect(&owned, &count));
-  sort(Span<Owned>(owned.data(), count), [](const Owned& a, const Owned& b) {
+  const Span<Owned> room = memory_->make<Owned>(c_.values.size());
+  Skyline<size_t> skyline;
+  skyline.make(static_cast<size_t>(c_.node_count()) + 2, memory_);
+  if (memory_->is_short()) return no_memory_to_check();
+  const Span<Owned> owned = collect(room);
+  sort(owned, [](const Owned& a, const Owned& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.value < b.value;
   });
-  Skyline<size_t> skyline;
-  if (!skyline.make(static_cast<size_t>(c_.node_count()) + 2, c_.memory))
-    return no_memory_to_check();
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < owned.size(); ++i) {
     const auto from = static_cast<size_t>(owned[i].from);
     const auto to = static_cast<size_t>(owned[i].to);
     if (skyline.highest(from, to) > owned[i].begin) return overlap(owned, i);
@@ -175,7 +176,7 @@ Fault MemoryCheck::check_apart() const {
 
 }  // namespace
 
-Fault check_memory(MethodCheck* check) { return MemoryCheck(*check).run(); }
+Fault check_memory(MethodCheck* check) { return MemoryCheck(check).run(); }
 
 Fault check_memory_limit(const MethodCheck& check, uint64_t limit) {
   limit = std::min<uint64_t>(memory_limit_of(limit), SIZE_MAX / 4);

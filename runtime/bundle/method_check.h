@@ -4,14 +4,12 @@
 
 #include "lazyrt/runtime.h"
 #include "runtime/bundle/reader.h"
-#include "runtime/core/array.h"
+#include "runtime/core/pool.h"
 #include "runtime/core/profile.h"
 
 namespace lazyrt {
 
-inline Fault no_memory_to_check() {
-  return Fault(Error::kOutOfMemory, "no memory to check the bundle");
-}
+Fault no_memory_to_check();  // verifier.cpp
 
 /// LoadOptions::memory_limit with its default.
 inline uint64_t memory_limit_of(uint64_t limit) { return limit == 0 ? kDefaultMemoryLimit : limit; }
@@ -57,15 +55,15 @@ enum class CheckMode : uint8_t {
 struct MethodCheck {
   MethodCheck(const fb::Method& m, const BundleSections& s, const OpTable& o, const Allocator& a,
               WorkMeter* w)
-      : method(m), sections(s), ops(o), memory(a), work(w) {}
+      : method(m), sections(s), ops(o), work(w), memory(a) {}
 
   const fb::Method& method;
   const BundleSections& sections;
   const OpTable& ops;
-  const Allocator& memory;  ///< where what the check itself takes comes from
   WorkMeter* work;
   CheckMode mode = CheckMode::kFile;
-  Array<ValueFacts> values;
+  Pool memory;  ///< for what the check itself takes
+  Span<ValueFacts> values;
 
   const char* name() const { return text_of(method.name()); }
   bool derives() const { return kDynamicShapes && mode == CheckMode::kDerive; }
@@ -98,13 +96,13 @@ __attribute__((always_inline)) inline Fault bad_bundle(const char (&format)[N],
 Fault check_values(MethodCheck* check);           // value_rules.cpp
 Fault check_input_bindings(MethodCheck* check);   // interface_rules.cpp
 Fault check_nodes(MethodCheck* check);            // node_rules.cpp
-Fault check_guards(const MethodCheck& check);     // guard_rules.cpp
+Fault check_guards(MethodCheck* check);           // guard_rules.cpp
 Fault check_states(MethodCheck* check);           // state_rules.cpp
 Fault check_output_bindings(MethodCheck* check);  // interface_rules.cpp
 Fault check_memory(MethodCheck* check);           // memory_rules.cpp
-Fault check_samples(const MethodCheck& check);    // sample_rules.cpp
-Fault check_symbols(const MethodCheck& check);    // symbol_rules.cpp
-Fault check_reserved(const MethodCheck& check);   // reserved_rules.cpp
+Fault check_samples(MethodCheck* check);          // sample_rules.cpp
+Fault check_symbols(MethodCheck* check);          // symbol_rules.cpp
+Fault check_reserved(MethodCheck* check);         // reserved_rules.cpp
 /// kUnsupported names the first part that this runtime cannot run.
 Fault check_supported(const MethodCheck& check);  // reserved_rules.cpp
 
@@ -122,6 +120,6 @@ Fault check_variant(const OpTable& ops, const fb::Method& method,
 
 /// No two of `names` are equal; each has 1..kBundleMaxNameBytes bytes. `what`: "input", "method",
 /// ... Reorders `names`.
-Fault check_names(Array<const flatbuffers::String*>* names, Word what);
+Fault check_names(Span<const flatbuffers::String*> names, Word what);
 
 }  // namespace lazyrt

@@ -19,19 +19,19 @@ bool has_aligned_attributes(const fb::Node& node) {
   return true;
 }
 
-/// Specs of one node's operands, reused from node to node.
-struct Scratch {
-  Array<TensorSpec> inputs;
-  Array<TensorSpec> outputs;
+/// Room for the specs of a node's operands, of one after the other.
+struct SpecsRoom {
+  Span<TensorSpec> inputs;
+  Span<TensorSpec> outputs;
 };
 
-/// A node's operands: their values' ids, and their specs in the scratch.
+/// A node's operands: their values' ids, and their specs in that room.
 struct Operands {
-  Operands(const fb::Node& node, Scratch* scratch)
-      : input_ids(ints_of(node.inputs())),
-        output_ids(ints_of(node.outputs())),
-        inputs(scratch->inputs.data(), input_ids.size()),
-        outputs(scratch->outputs.data(), output_ids.size()) {}
+  Operands(const fb::Node& node, const SpecsRoom& room)
+      : input_ids(inputs_of(node)),
+        output_ids(outputs_of(node)),
+        inputs(room.inputs.data(), input_ids.size()),
+        outputs(room.outputs.data(), output_ids.size()) {}
 
   Span<const int32_t> input_ids;
   Span<const int32_t> output_ids;
@@ -198,9 +198,9 @@ Fault check_work(const MethodCheck& c, const OpDef& def, const fb::Node& node,
   return c.work->add_node(rule(attrs_of(node), operands.inputs, operands.outputs));
 }
 
-Fault check_node(MethodCheck* c, int32_t index, Scratch* scratch) {
+Fault check_node(MethodCheck* c, int32_t index, const SpecsRoom& room) {
   const fb::Node& node = c->node(index);
-  const Operands operands(node, scratch);
+  const Operands operands(node, room);
   if (!c->is_source(node.source())) return bad_bundle("there is no source %d", node.source());
   const OpEntry* entry = nullptr;
   LAZYRT_RETURN_IF_ERROR(check_op(*c, node, &entry));
@@ -213,13 +213,14 @@ Fault check_node(MethodCheck* c, int32_t index, Scratch* scratch) {
   return check_work(*c, *entry->def, node, operands);
 }
 
-/// Sizes the scratch for the largest node, and pays for walking all operands.
-Fault make_scratch(const MethodCheck& c, Scratch* scratch) {
+/// As much as the largest node takes. Pays for walking all operands.
+Fault make_room(MethodCheck* check, SpecsRoom* room) {
+  const MethodCheck& c = *check;
   size_t inputs = 0;
   size_t outputs = 0;
   for (int32_t i = 0; i < c.node_count(); ++i) {
-    const size_t in = count_of(c.node(i).inputs());
-    const size_t out = count_of(c.node(i).outputs());
+    const size_t in = inputs_of(c.node(i)).size();
+    const size_t out = outputs_of(c.node(i)).size();
     if (in + out > kBundleMaxOperands) {
       return c.at_node(i, bad_bundle("%zu operands, at most %u are allowed", in + out,
                                      static_cast<unsigned>(kBundleMaxOperands)));
@@ -227,8 +228,8 @@ Fault make_scratch(const MethodCheck& c, Scratch* scratch) {
     inputs = in > inputs ? in : inputs;
     outputs = out > outputs ? out : outputs;
   }
-  if (scratch->inputs.make(inputs, c.memory) && scratch->outputs.make(outputs, c.memory)) return {};
-  return no_memory_to_check();
+  *room = {check->memory.make<TensorSpec>(inputs), check->memory.make<TensorSpec>(outputs)};
+  return check->memory.is_short() ? no_memory_to_check() : Fault();
 }
 
 /// All operators at once, so that the message counts what is missing.
@@ -260,11 +261,11 @@ Fault check_all_made(const MethodCheck& c) {
 }  // namespace
 
 Fault check_nodes(MethodCheck* check) {
-  Scratch scratch;
-  LAZYRT_RETURN_IF_ERROR(make_scratch(*check, &scratch));
+  SpecsRoom room;
+  LAZYRT_RETURN_IF_ERROR(make_room(check, &room));
   LAZYRT_RETURN_IF_ERROR(check_known_ops(*check));
   for (int32_t i = 0; i < check->node_count(); ++i) {
-    LAZYRT_RETURN_IF_ERROR(check->at_node(i, check_node(check, i, &scratch)));
+    LAZYRT_RETURN_IF_ERROR(check->at_node(i, check_node(check, i, room)));
   }
   return check_all_made(*check);
 }

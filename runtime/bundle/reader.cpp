@@ -149,6 +149,10 @@ Shape shape_of(const flatbuffers::Vector<int64_t>* v) {
   return v == nullptr ? Shape() : Shape(Span<const int64_t>(v->data(), v->size()));
 }
 
+Span<const int32_t> inputs_of(const fb::Node& node) { return ints_of(node.inputs()); }
+
+Span<const int32_t> outputs_of(const fb::Node& node) { return ints_of(node.outputs()); }
+
 TensorSpec spec_of(const fb::Value& value) {
   return {dtype_of(value.dtype()), shape_of(value.shape())};
 }

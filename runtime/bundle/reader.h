@@ -96,6 +96,9 @@ inline const char* input_name(const fb::Method& method, size_t i) {
 inline const char* output_name(const fb::Method& method, size_t i) {
   return text_of(output_at(method, i).name());
 }
+/// The values that a node reads and makes.
+Span<const int32_t> inputs_of(const fb::Node& node);
+Span<const int32_t> outputs_of(const fb::Node& node);
 inline OpAttrs attrs_of(const fb::Node& node) { return {node.op_type(), node.op()}; }
 
 /// dtype and shape of a value whose Value table was verified.

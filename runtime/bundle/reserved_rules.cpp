@@ -47,9 +47,9 @@ Fault check_runs(const MethodCheck& c, size_t id) {
 
 }  // namespace
 
-Fault check_reserved(const MethodCheck& check) {
-  for (size_t id = 0; id < check.values.size(); ++id) {
-    LAZYRT_RETURN_IF_ERROR(check.at_value(id, check_quantization(check, id)));
+Fault check_reserved(MethodCheck* check) {
+  for (size_t id = 0; id < check->values.size(); ++id) {
+    LAZYRT_RETURN_IF_ERROR(check->at_value(id, check_quantization(*check, id)));
   }
   return {};
 }

@@ -62,11 +62,13 @@ Fault check_sample(const MethodCheck& c, const fb::Sample& sample) {
 
 }  // namespace
 
-Fault check_samples(const MethodCheck& check) {
-  for (uint32_t i = 0; i < count_of(check.method.samples()); ++i) {
+Fault check_samples(MethodCheck* check) {
+  const MethodCheck& c = *check;
+  if (c.mode == CheckMode::kBound) return {};  // they are of the sizes in the file
+  for (uint32_t i = 0; i < count_of(c.method.samples()); ++i) {
     LAZYRT_RETURN_IF_ERROR(
-        check_sample(check, *check.method.samples()->Get(i))
-            .with_context("method '%.30s', sample %u", check.name(), static_cast<unsigned>(i)));
+        check_sample(c, *c.method.samples()->Get(i))
+            .with_context("method '%.30s', sample %u", c.name(), static_cast<unsigned>(i)));
   }
   return {};
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "runtime/core/array.h"
+#include "runtime/core/pool.h"
 
 namespace lazyrt {
 
@@ -12,32 +12,38 @@ namespace lazyrt {
 template <class Bytes>
 class Skyline {
  public:
-  [[nodiscard]] bool make(size_t moments, const Allocator& memory) {
+  /// In `memory`, which says whether it was short.
+  void make(size_t moments, Pool* memory) {
     while (leaves_ < moments) leaves_ *= 2;
-    return highest_.make(2 * leaves_, memory) && everywhere_.make(2 * leaves_, memory);
+    nodes_ = memory->make<Node>(2 * leaves_);
   }
   void clear() {
-    for (Bytes& end : highest_) end = 0;
-    for (Bytes& end : everywhere_) end = 0;
+    for (Node& node : nodes_) node = {};
   }
   Bytes highest(size_t from, size_t to) const { return highest(1, 0, leaves_ - 1, from, to); }
   void raise(size_t from, size_t to, Bytes end) { raise(1, 0, leaves_ - 1, from, to, end); }
 
  private:
+  struct Node {
+    Bytes highest;     ///< of the subtree
+    Bytes everywhere;  ///< put over the whole of the subtree
+  };
+
   // Depth is log2 of the number of nodes.
   Bytes highest(size_t n, size_t low, size_t high, size_t from, size_t to) const {
     if (to < low || high < from) return 0;
-    if (from <= low && high <= to) return highest_[n];
+    if (from <= low && high <= to) return nodes_[n].highest;
     const size_t middle = (low + high) / 2;
     const Bytes below = std::max(highest(2 * n, low, middle, from, to),
                                  highest(2 * n + 1, middle + 1, high, from, to));
-    return std::max(everywhere_[n], below);
+    return std::max(nodes_[n].everywhere, below);
   }
   void raise(size_t n, size_t low, size_t high, size_t from, size_t to, Bytes end) {
     if (to < low || high < from) return;
-    highest_[n] = std::max(highest_[n], end);
+    Node& node = nodes_[n];
+    node.highest = std::max(node.highest, end);
     if (from <= low && high <= to) {
-      everywhere_[n] = std::max(everywhere_[n], end);
+      node.everywhere = std::max(node.everywhere, end);
       return;
     }
     const size_t middle = (low + high) / 2;
@@ -46,8 +52,7 @@ class Skyline {
   }
 
   size_t leaves_ = 1;
-  Array<Bytes> highest_;     ///< of the subtree
-  Array<Bytes> everywhere_;  ///< put over the whole of the subtree
+  Span<Node> nodes_;
 };
 
 }  // namespace lazyrt

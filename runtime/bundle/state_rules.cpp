@@ -49,10 +49,8 @@ Fault check_state(MethodCheck* c, const fb::State& state) {
 
 Fault check_all(MethodCheck* c) {
   const size_t count = count_of(c->method.states());
-  Array<const flatbuffers::String*> names;
-  if (!names.make(count, c->memory)) {
-    return no_memory_to_check();
-  }
+  const auto names = c->memory.make<const flatbuffers::String*>(count);
+  if (c->memory.is_short()) return no_memory_to_check();
   for (uint32_t i = 0; i < count; ++i) {
     const fb::State& state = state_at(c->method, i);
     names[i] = state.name();
@@ -64,7 +62,7 @@ Fault check_all(MethodCheck* c) {
       return c->at_value(id, bad_bundle("it is of kind State, but none of the method's states"));
     }
   }
-  return check_names(&names, "state");
+  return check_names(names, "state");
 }
 
 }  // namespace

@@ -16,42 +16,13 @@ using flatbuffers::voffset_t;
 /// Vtables that are remembered, on the stack.
 constexpr size_t kSeen = 16;
 
-/// A table's fields. Those that lead to tables name theirs by its place in `tables`.
-struct Layout {
-  Span<const Field> fields;
-  const Layout* const* tables = nullptr;
-};
-
+/// What a bundle is made of, but for the attributes of operators.
+constexpr TableFields<fb::Bundle, fb::Method, fb::Value, fb::Quantization, fb::Node, fb::Source,
+                      fb::Binding, fb::Literal, fb::Symbol, fb::State, fb::Guard, fb::Sample,
+                      fb::Blob, fb::KeyValue>
+    kTables;
 template <class Table>
-struct LayoutOf {
-  static constexpr size_t kCount = layout::field_count<Table>();
-  static_assert(kCount <= kMostFields);
-  /// Only those that lead to tables have one; the list has one more, so that it is not empty.
-  struct Lists {
-    Field fields[kCount] = {};
-    const Layout* tables[kCount + 1] = {};
-  };
-  template <size_t I>
-  static constexpr void add(Lists* lists, size_t* count) {
-    using Of = layout::FieldOf<Table, I>;
-    lists->fields[I] = Of::kField;
-    if constexpr (!std::is_void_v<typename Of::Table>) {
-      lists->fields[I] = Field(Of::kField.kind(), *count);
-      lists->tables[(*count)++] = &LayoutOf<typename Of::Table>::kLayout;
-    }
-  }
-  template <size_t... I>
-  static constexpr Lists make(std::index_sequence<I...>) {
-    Lists lists;
-    size_t count = 0;
-    (add<I>(&lists, &count), ...);
-    return lists;
-  }
-  static constexpr Lists kLists = make(std::make_index_sequence<kCount>());
-  static const Layout kLayout;
-};
-template <class Table>
-constexpr Layout LayoutOf<Table>::kLayout = {{kLists.fields}, kLists.tables};
+constexpr size_t kNumberOf = kTables.number_of<Table>();
 
 /// What was found of a table: the same as of others of its kind at its vtable, as most tables are.
 struct Seen {
@@ -64,9 +35,9 @@ struct Seen {
   uint8_t at = 0;         ///< where it is, as far as its alignment goes
   uint8_t alignment = 0;  ///< the greatest of its numbers - 1
 
-  bool is_of(size_t table, size_t its_vtable, const Layout& layout) const {
-    return vtable == its_vtable && fields == layout.fields.data() &&
-           field_count == layout.fields.size() && ((table ^ at) & alignment) == 0;
+  bool is_of(size_t table, size_t its_vtable, Span<const Field> its_fields) const {
+    return vtable == its_vtable && fields == its_fields.data() &&
+           field_count == its_fields.size() && ((table ^ at) & alignment) == 0;
   }
 };
 
@@ -75,26 +46,26 @@ class Structure {
  public:
   explicit Structure(Span<const uint8_t> bytes) : bytes_(bytes) {}
 
-  bool check_root(const Layout& layout) {
+  bool check_root() {
     uoffset_t offset = 0;
     return bytes_.size() >= FLATBUFFERS_MIN_BUFFER_SIZE && read(0, &offset) && offset != 0 &&
-           offset <= INT32_MAX && check_table(offset, layout);
+           offset <= INT32_MAX && check_table(offset, kTables.of(kNumberOf<fb::Bundle>));
   }
 
-  bool check_table(size_t at, const Layout& layout) {
+  bool check_table(size_t at, Span<const Field> fields) {
     if (++depth_ > kBundleMaxDepth || ++tables_ > kBundleMaxTables) return false;
     soffset_t to_vtable = 0;
     if (!read(at, &to_vtable)) return false;
     const size_t vtable = at - static_cast<size_t>(to_vtable);
     Seen& seen = seen_[vtable / sizeof(voffset_t) % kSeen];
-    if ((!seen.is_of(at, vtable, layout) && !look_at(at, vtable, layout, &seen)) ||
+    if ((!seen.is_of(at, vtable, fields) && !look_at(at, vtable, fields, &seen)) ||
         seen.end > bytes_.size() - at) {
       return false;
     }
     walked_ += seen.stored;
     for (uint32_t left = seen.references; left != 0; left &= left - 1) {
       const auto i = static_cast<size_t>(__builtin_ctz(left));
-      if (!check_reference(at, vtable, i, layout)) return false;
+      if (!check_reference(at, vtable, i, fields[i])) return false;
     }
     --depth_;
     return true;
@@ -120,20 +91,20 @@ class Structure {
     return true;
   }
   /// All of a table but where its fields end, and what is behind its references.
-  bool look_at(size_t at, size_t vtable, const Layout& layout, Seen* seen) const {
+  bool look_at(size_t at, size_t vtable, Span<const Field> fields, Seen* seen) const {
     voffset_t vtable_bytes = 0;
     if (!read(vtable, &vtable_bytes) || vtable_bytes % sizeof(voffset_t) != 0 ||
         !holds(vtable, vtable_bytes)) {
       return false;
     }
-    *seen = {layout.fields.data(), vtable};
-    seen->field_count = static_cast<uint8_t>(layout.fields.size());
+    *seen = {fields.data(), vtable};
+    seen->field_count = static_cast<uint8_t>(fields.size());
     seen->at = static_cast<uint8_t>(at);
     seen->stored = sizeof(soffset_t);
-    for (size_t i = 0; i < layout.fields.size() && slot_of(i) < vtable_bytes; ++i) {
+    for (size_t i = 0; i < fields.size() && slot_of(i) < vtable_bytes; ++i) {
       const uint32_t offset = get<voffset_t>(vtable + slot_of(i));
       if (offset == 0) continue;
-      const Field field = layout.fields[i];
+      const Field field = fields[i];
       const uint32_t bytes = field.is_number() ? 1u << field.size() : sizeof(uoffset_t);
       if (((at + offset) & (bytes - 1)) != 0) return false;
       if (!field.is_number()) seen->references |= 1u << i;
@@ -145,17 +116,16 @@ class Structure {
   }
 
   /// What field i of the table leads to. REQUIRES: it was looked at.
-  bool check_reference(size_t table, size_t vtable, size_t i, const Layout& layout) {
+  bool check_reference(size_t table, size_t vtable, size_t i, Field field) {
     size_t at = table + get<voffset_t>(vtable + slot_of(i));
     const auto ahead = get<uoffset_t>(at);
     if (ahead == 0 || ahead > INT32_MAX) return false;
     at += ahead;
-    const Field field = layout.fields[i];
     switch (field.kind()) {
       case Field::Kind::kTable:
-        return check_table(at, *layout.tables[field.size()]);
+        return check_table(at, kTables.of(field.size()));
       case Field::Kind::kTables:
-        return check_tables(at, *layout.tables[field.size()]);
+        return check_tables(at, kTables.of(field.size()));
       case Field::Kind::kUnion: {
         const size_t tag = get<voffset_t>(vtable + slot_of(i - 1));
         return check_operator(at, tag == 0 ? uint8_t{0} : bytes_[table + tag]);
@@ -177,12 +147,12 @@ class Structure {
     return true;
   }
 
-  bool check_tables(size_t at, const Layout& layout) {
+  bool check_tables(size_t at, Span<const Field> fields) {
     if (!check_vector(at, sizeof(uoffset_t), false)) return false;
     const auto count = get<uoffset_t>(at);
     for (uoffset_t i = 0; i < count; ++i) {
       at += sizeof(uoffset_t);
-      if (!check_table(at + get<uoffset_t>(at), layout)) return false;
+      if (!check_table(at + get<uoffset_t>(at), fields)) return false;
     }
     return true;
   }
@@ -190,7 +160,7 @@ class Structure {
   bool check_operator(size_t at, uint8_t tag) {
     const auto kind = static_cast<fb::OpAttrs>(tag);
     if (kind == fb::OpAttrs::NONE || kind > fb::OpAttrs::MAX) return holds(at, 1);
-    return check_table(at, {fields_of(kind)});
+    return check_table(at, fields_of(kind));
   }
 
   const Span<const uint8_t> bytes_;
@@ -204,7 +174,7 @@ class Structure {
 
 bool is_bundle_structure(Span<const uint8_t> metadata, uint64_t* walked) {
   Structure structure(metadata);
-  const bool is_sound = structure.check_root(LayoutOf<fb::Bundle>::kLayout);
+  const bool is_sound = structure.check_root();
   *walked = structure.walked();
   return is_sound;
 }
@@ -212,7 +182,7 @@ bool is_bundle_structure(Span<const uint8_t> metadata, uint64_t* walked) {
 bool is_method_structure(Span<const uint8_t> metadata, const fb::Method& method, uint64_t* walked) {
   const auto at = static_cast<size_t>(reinterpret_cast<const uint8_t*>(&method) - metadata.data());
   Structure structure(metadata);
-  const bool is_sound = structure.check_table(at, LayoutOf<fb::Method>::kLayout);
+  const bool is_sound = structure.check_table(at, kTables.of(kNumberOf<fb::Method>));
   *walked = structure.walked();
   return is_sound;
 }

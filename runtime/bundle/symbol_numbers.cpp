@@ -111,20 +111,20 @@ Fault read_leaf(const fb::Term& term, Span<const int64_t> symbols, TermNumber* o
 }
 
 Fault evaluate_term(const fb::Term& term, size_t index, Span<const int64_t> symbols,
-                    Array<TermNumber>* numbers) {
+                    Span<TermNumber> numbers) {
   if (term.op() > fb::TermOp::MAX) {
     return Fault(Error::kUnsupported, "its operation %d is newer than this runtime",
                  static_cast<int>(term.op()));
   }
-  TermNumber& out = (*numbers)[index];
+  TermNumber& out = numbers[index];
   if (is_leaf(term.op())) return read_leaf(term, symbols, &out);
   const int32_t a = term.a(), b = is_of_one(term.op()) ? term.a() : term.b();
   for (int32_t operand : {a, b}) {
     if (operand < 0 || static_cast<size_t>(operand) >= index)
       return bad_bundle("operand %d is not an earlier term", operand);
   }
-  return compute_term(term.op(), (*numbers)[static_cast<size_t>(a)],
-                      (*numbers)[static_cast<size_t>(b)], &out);
+  return compute_term(term.op(), numbers[static_cast<size_t>(a)], numbers[static_cast<size_t>(b)],
+                      &out);
 }
 
 template <class T>
@@ -228,16 +228,17 @@ SizesText sizes_text(const fb::Method& method, Span<const int64_t> symbols) {
   return out;
 }
 
-Fault evaluate_terms(const fb::Method& method, Span<const int64_t> symbols, const Allocator& memory,
-                     Array<TermNumber>* numbers) {
+Fault evaluate_terms(const fb::Method& method, Span<const int64_t> symbols, Pool* memory,
+                     Span<TermNumber>* numbers) {
   const auto* terms = method.terms();
   if (terms == nullptr) return {};
   if (reinterpret_cast<uintptr_t>(terms->Data()) % alignof(fb::Term) != 0)
     return bad_bundle("its terms are not aligned");
-  if (!numbers->make(terms->size(), memory)) return no_memory_to_check();
+  *numbers = memory->make<TermNumber>(terms->size());
+  if (memory->is_short()) return no_memory_to_check();
   for (uint32_t i = 0; i < terms->size(); ++i) {
     const fb::Term& term = *terms->Get(i);
-    const Fault status = evaluate_term(term, i, symbols, numbers);
+    const Fault status = evaluate_term(term, i, symbols, *numbers);
     if (!status.ok()) {
       return status.with_context("term %u (%s)", static_cast<unsigned>(i), op_name(term.op()));
     }
@@ -246,7 +247,7 @@ Fault evaluate_terms(const fb::Method& method, Span<const int64_t> symbols, cons
 }
 
 Fault make_patch(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
-                 const Array<TermNumber>& numbers, PatchBytes* out) {
+                 Span<const TermNumber> numbers, PatchBytes* out) {
   if (patch.type() > fb::FieldType::MAX) {
     return Fault(Error::kUnsupported, "its field type %d is newer than this runtime",
                  static_cast<int>(patch.type()));

@@ -3,7 +3,7 @@
 // What a method's symbols make: the numbers of its terms, and the attributes that take them.
 
 #include "runtime/bundle/reader.h"
-#include "runtime/core/array.h"
+#include "runtime/core/pool.h"
 
 namespace lazyrt {
 
@@ -35,8 +35,8 @@ Fault compute_term(fb::TermOp op, const TermNumber& a, const TermNumber& b, Term
 /// this runtime; kInvalidBundle for an operand that is none, an integer that overflows, a division
 /// by what is not positive, a real number that is not finite. REQUIRES: the FlatBuffer's structure
 /// and the symbols were checked; `numbers` is empty.
-Fault evaluate_terms(const fb::Method& method, Span<const int64_t> symbols, const Allocator& memory,
-                     Array<TermNumber>* numbers);
+Fault evaluate_terms(const fb::Method& method, Span<const int64_t> symbols, Pool* memory,
+                     Span<TermNumber>* numbers);
 
 /// A patch as bytes of the metadata.
 struct PatchBytes {
@@ -49,7 +49,7 @@ struct PatchBytes {
 /// kInvalidBundle: there is no such node, term, stored field or element, or the field cannot hold
 /// the number. Trusts nothing of the patch. REQUIRES: check_nodes was ok.
 Fault make_patch(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
-                 const Array<TermNumber>& numbers, PatchBytes* out);
+                 Span<const TermNumber> numbers, PatchBytes* out);
 
 /// Whether the metadata holds what the patch writes: integers exactly, reals within rounding, as
 /// libraries of mathematics differ in it.

@@ -24,20 +24,21 @@ Fault check_symbol(const fb::Symbol& s) {
                     text_of(s.name()), min, max, multiple);
 }
 
-Fault check_each_symbol(const MethodCheck& c) {
+Fault check_each_symbol(MethodCheck* check) {
+  const MethodCheck& c = *check;
   const size_t count = symbol_count(c);
   if (count > kBundleMaxSymbols) {
     return bad_bundle("%zu symbols, at most %u are allowed", count,
                       static_cast<unsigned>(kBundleMaxSymbols));
   }
-  Array<const flatbuffers::String*> names;
-  if (!names.make(count, c.memory)) return no_memory_to_check();
+  const auto names = check->memory.make<const flatbuffers::String*>(count);
+  if (check->memory.is_short()) return no_memory_to_check();
   for (size_t i = 0; i < count; ++i) {
     const fb::Symbol& s = symbol(c, static_cast<int32_t>(i));
     names[i] = s.name();
     LAZYRT_RETURN_IF_ERROR(check_symbol(s));
   }
-  return check_names(&names, "symbol");
+  return check_names(names, "symbol");
 }
 
 /// One index for each dim, or none; of constants and states none.
@@ -130,7 +131,7 @@ Fault check_stored(const MethodCheck& c) {
   return {};
 }
 
-Fault check_patch(const MethodCheck& c, const fb::Patch& patch, const Array<TermNumber>& numbers) {
+Fault check_patch(const MethodCheck& c, const fb::Patch& patch, Span<const TermNumber> numbers) {
   PatchBytes bytes;
   LAZYRT_RETURN_IF_ERROR(make_patch(c.sections.metadata, c.method, patch, numbers, &bytes));
   if (is_patched(c.sections.metadata, patch.type(), bytes)) return {};
@@ -138,11 +139,12 @@ Fault check_patch(const MethodCheck& c, const fb::Patch& patch, const Array<Term
                     patch.field(), patch.node());
 }
 
-Fault check_patches(const MethodCheck& c, const SymbolValues& values) {
+Fault check_patches(MethodCheck* check, const SymbolValues& values) {
+  const MethodCheck& c = *check;
   const auto* patches = c.method.patches();
-  Array<TermNumber> numbers;
+  Span<TermNumber> numbers;
   LAZYRT_RETURN_IF_ERROR(
-      evaluate_terms(c.method, {values.of, symbol_count(c)}, c.memory, &numbers));
+      evaluate_terms(c.method, {values.of, symbol_count(c)}, &check->memory, &numbers));
   for (uint32_t i = 0; i < count_of(patches); ++i) {
     LAZYRT_RETURN_IF_ERROR(check_patch(c, *patches->Get(i), numbers)
                                .with_context("patch %u", static_cast<unsigned>(i)));
@@ -152,16 +154,17 @@ Fault check_patches(const MethodCheck& c, const SymbolValues& values) {
 
 }  // namespace
 
-Fault check_symbols(const MethodCheck& check) {
-  LAZYRT_RETURN_IF_ERROR(check_each_symbol(check).with_context("method '%.30s'", check.name()));
-  for (size_t id = 0; id < check.values.size(); ++id)
-    LAZYRT_RETURN_IF_ERROR(check.at_value(id, check_indices(check, id)));
+Fault check_symbols(MethodCheck* check) {
+  const MethodCheck& c = *check;
+  LAZYRT_RETURN_IF_ERROR(check_each_symbol(check).with_context("method '%.30s'", c.name()));
+  for (size_t id = 0; id < c.values.size(); ++id)
+    LAZYRT_RETURN_IF_ERROR(c.at_value(id, check_indices(c, id)));
   SymbolValues values;
-  LAZYRT_RETURN_IF_ERROR(read_extents(check, true, &values));
-  LAZYRT_RETURN_IF_ERROR(check_all_given(check, values));
-  LAZYRT_RETURN_IF_ERROR(read_extents(check, false, &values));
-  if (symbol_count(check) != 0) LAZYRT_RETURN_IF_ERROR(check_stored(check));
-  return check_patches(check, values).with_context("method '%.30s'", check.name());
+  LAZYRT_RETURN_IF_ERROR(read_extents(c, true, &values));
+  LAZYRT_RETURN_IF_ERROR(check_all_given(c, values));
+  LAZYRT_RETURN_IF_ERROR(read_extents(c, false, &values));
+  if (symbol_count(c) != 0) LAZYRT_RETURN_IF_ERROR(check_stored(c));
+  return check_patches(check, values).with_context("method '%.30s'", c.name());
 }
 
 }  // namespace lazyrt

@@ -101,9 +101,8 @@ bool checked_bytes(const TensorSpec& spec, uint64_t* bytes) {
 
 Fault check_values(MethodCheck* check) {
   const size_t count = count_of(check->method.values());
-  if (!check->values.make(count, check->memory)) {
-    return no_memory_to_check();
-  }
+  check->values = check->memory.make<ValueFacts>(count);
+  if (check->memory.is_short()) return no_memory_to_check();
   for (size_t id = 0; id < count; ++id)
     LAZYRT_RETURN_IF_ERROR(check->at_value(id, check_value(check, id)));
   return {};

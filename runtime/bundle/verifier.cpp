@@ -24,6 +24,8 @@ Fault bad_bundle(const char* format, ...) {
 }
 #endif
 
+Fault no_memory_to_check() { return Fault(Error::kOutOfMemory, "no memory to check the bundle"); }
+
 Fault MethodCheck::at_value(size_t id, Fault fault) const {
   if (fault.ok()) return fault;
   return fault.with_context("method '%.30s', value %zu ('%.40s')", name(), id,
@@ -36,8 +38,8 @@ Fault MethodCheck::at_node(int32_t index, Fault fault) const {
   return node_place(method, node, ops).of(node, fault);
 }
 
-Fault check_names(Array<const flatbuffers::String*>* names, Word what) {
-  for (const flatbuffers::String* name : *names) {
+Fault check_names(Span<const flatbuffers::String*> names, Word what) {
+  for (const flatbuffers::String* name : names) {
     if (name == nullptr || name->size() == 0 || name->size() > kBundleMaxNameBytes) {
       return Fault(Error::kInvalidBundle, "a name of the %ss is missing, empty or too long", what);
     }
@@ -47,12 +49,11 @@ Fault check_names(Array<const flatbuffers::String*>* names, Word what) {
     }
   }
   using Name = const flatbuffers::String*;
-  sort(Span<Name>(names->data(), names->size()),
-       [](Name a, Name b) { return std::strcmp(a->c_str(), b->c_str()) < 0; });
-  for (size_t i = 1; i < names->size(); ++i) {
-    if (std::strcmp((*names)[i - 1]->c_str(), (*names)[i]->c_str()) == 0) {
+  sort(names, [](Name a, Name b) { return std::strcmp(a->c_str(), b->c_str()) < 0; });
+  for (size_t i = 1; i < names.size(); ++i) {
+    if (std::strcmp(names[i - 1]->c_str(), names[i]->c_str()) == 0) {
       return Fault(Error::kInvalidBundle, "two %ss have the name '%.100s'", what,
-                   (*names)[i]->c_str());
+                   names[i]->c_str());
     }
   }
   return {};
@@ -61,10 +62,27 @@ Fault check_names(Array<const flatbuffers::String*>* names, Word what) {
 namespace {
 
 /// Of builds that bind no other sizes. REQUIRES: check_fixed was ok.
-Fault check_no_symbols(const MethodCheck& check) {
-  for (size_t id = 0; id < check.values.size(); ++id) {
-    if (count_of(check.value(id).symbols()) != 0)
-      return check.at_value(id, bad_bundle("names symbols, the method has none"));
+Fault check_no_symbols(MethodCheck* check) {
+  for (size_t id = 0; id < check->values.size(); ++id) {
+    if (count_of(check->value(id).symbols()) != 0)
+      return check->at_value(id, bad_bundle("names symbols, the method has none"));
+  }
+  return {};
+}
+
+using Rule = Fault (*)(MethodCheck* check);
+/// What makes the facts of values, and the rest.
+constexpr Rule kMakingRules[] = {check_input_bindings, check_nodes, check_output_bindings,
+                                 check_states};
+constexpr Rule kOtherRules[] = {check_guards, check_memory, check_samples,
+                                kDynamicShapes ? check_symbols : check_no_symbols, check_reserved};
+
+/// What one rule takes beside the values is not there for the next.
+Fault check_each(MethodCheck* check, Span<const Rule> rules) {
+  const void* values = check->memory.last();
+  for (const Rule rule : rules) {
+    LAZYRT_RETURN_IF_ERROR(rule(check));
+    check->memory.forget_since(values);
   }
   return {};
 }
@@ -73,16 +91,8 @@ Fault check_no_symbols(const MethodCheck& check) {
 
 Fault check_rules(MethodCheck* check) {
   LAZYRT_RETURN_IF_ERROR(check_values(check));
-  LAZYRT_RETURN_IF_ERROR(check_input_bindings(check));
-  LAZYRT_RETURN_IF_ERROR(check_nodes(check));
-  LAZYRT_RETURN_IF_ERROR(check_output_bindings(check));
-  LAZYRT_RETURN_IF_ERROR(check_states(check));
-  if (check->derives()) return {};
-  LAZYRT_RETURN_IF_ERROR(check_guards(*check));
-  LAZYRT_RETURN_IF_ERROR(check_memory(check));
-  if (check->mode == CheckMode::kFile) LAZYRT_RETURN_IF_ERROR(check_samples(*check));
-  LAZYRT_RETURN_IF_ERROR(kDynamicShapes ? check_symbols(*check) : check_no_symbols(*check));
-  return check_reserved(*check);
+  LAZYRT_RETURN_IF_ERROR(check_each(check, kMakingRules));
+  return check->derives() ? Fault() : check_each(check, kOtherRules);
 }
 
 namespace {
@@ -115,24 +125,20 @@ struct BundleCheck {
   CheckMode mode = CheckMode::kFile;
 
   /// One method without its variants. `unsupported` keeps the first thing that cannot run.
-  Fault method(const fb::Method& m, Status* unsupported) {
+  Fault method(const fb::Method& m, FirstFault* unsupported) {
     if (!kDynamicShapes) LAZYRT_RETURN_IF_ERROR(check_fixed(m));
     LAZYRT_RETURN_IF_ERROR(check_arena_limit(m, memory_limit));
     MethodCheck check(m, sections, ops, memory, &work);
     check.mode = mode;
     const Fault fault = check_rules(&check);
     if (!fault.ok() && fault.error() != Error::kUnsupported) return fault;
-    if (!fault.ok()) keep_first(fault, unsupported);
+    unsupported->add(fault);
     LAZYRT_RETURN_IF_ERROR(check_memory_limit(check, memory_limit));
-    if (fault.ok() && unsupported->ok()) keep_first(check_supported(check), unsupported);
+    if (unsupported->ok()) unsupported->add(check_supported(check));
     return {};
   }
 
-  static void keep_first(Fault fault, Status* kept) {
-    if (kept->ok()) *kept = fault;
-  }
-
-  Fault variants(const fb::Method& m, Status* unsupported) {
+  Fault variants(const fb::Method& m, FirstFault* unsupported) {
     if (count_of(m.variants()) > kBundleMaxVariants) {
       return bad_bundle("method '%.60s': %zu variants are more than %u", text_of(m.name()),
                         count_of(m.variants()), static_cast<unsigned>(kBundleMaxVariants));
@@ -153,13 +159,12 @@ struct BundleCheck {
   }
 
   Fault method_names() {
-    Array<const flatbuffers::String*> names;
     const auto& methods = *sections.bundle->methods();
-    if (!names.make(methods.size(), memory)) {
-      return no_memory_to_check();
-    }
+    Pool pool(memory);
+    const auto names = pool.make<const flatbuffers::String*>(methods.size());
+    if (pool.is_short()) return no_memory_to_check();
     for (uint32_t i = 0; i < methods.size(); ++i) names[i] = methods.Get(i)->name();
-    return check_names(&names, "method");
+    return check_names(names, "method");
   }
 };
 
@@ -172,7 +177,7 @@ Fault verify_bundle(const BundleSections& sections, const OpTable& ops, const Lo
   }
   BundleCheck check = {sections, ops, options.memory_limit, memory, WorkMeter(options)};
   LAZYRT_RETURN_IF_ERROR(check.method_names());
-  Status unsupported;
+  FirstFault unsupported;
   for (const fb::Method* method : *sections.bundle->methods()) {
     check.work.begin_method();
     LAZYRT_RETURN_IF_ERROR(check.method(*method, &unsupported));
@@ -185,7 +190,7 @@ Fault verify_bound_method(const BundleSections& sections, const fb::Method& meth
                           const OpTable& ops, const LoadOptions& options, const Allocator& memory) {
   BundleCheck check = {sections, ops, options.memory_limit, memory, WorkMeter(options)};
   check.mode = CheckMode::kBound;
-  Status unsupported;
+  FirstFault unsupported;
   LAZYRT_RETURN_IF_ERROR(check.method(method, &unsupported));
   return unsupported;
 }

@@ -123,36 +123,18 @@ int64_t Numbers::bits_of(double value) {
   return bits;
 }
 
-void Status::Record::add(uint32_t id, uint32_t layout, va_list args) {
+void Status::Record::start(Error kind, uint32_t id, const int64_t* with, size_t count) {
+  *this = Record();
+  error = kind;
+  add(id, with, count);
+}
+
+void Status::Record::add(uint32_t id, const int64_t* with, size_t count) {
   if (error == Error::kOk || parts == kParts) return;
   ids[parts] = id;
-  counts[parts] = 0;
-  const uint32_t count = layout & 0xf;
-  layout >>= 4;
-  for (uint32_t i = 0; i < count && numbers_used < kNumbers; ++i, layout >>= 2) {
-    const uint32_t kind = layout & 3;
-    numbers[numbers_used++] = kind == Numbers::kInt64    ? va_arg(args, int64_t)
-                              : kind == Numbers::kUint32 ? int64_t{va_arg(args, uint32_t)}
-                              : kind == Numbers::kInt32  ? int64_t{va_arg(args, int32_t)}
-                                                         : 0;
-    ++counts[parts];
-  }
+  counts[parts] = static_cast<uint8_t>(std::min<size_t>(count, size_t{kNumbers} - numbers_used));
+  for (size_t i = 0; i < counts[parts]; ++i) numbers[numbers_used++] = with[i];
   ++parts;
-}
-
-void Status::start(Error error, uint32_t id, uint32_t layout, ...) {
-  record_.error = error;
-  va_list args;
-  va_start(args, layout);
-  record_.add(id, layout, args);
-  va_end(args);
-}
-
-void Status::add(uint32_t id, uint32_t layout, ...) {
-  va_list args;
-  va_start(args, layout);
-  record_.add(id, layout, args);
-  va_end(args);
 }
 
 const char* Status::Record::write(char (&message)[kMessageBytes]) const {

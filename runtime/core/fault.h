@@ -18,14 +18,8 @@ class [[nodiscard]] Fault {
 #if !LAZYRT_MESSAGES
   template <size_t N, class... Args>
   __attribute__((always_inline)) Fault(Error error, const char (&format)[N], const Args&... args)
-      : word_(made(Numbers::give(
-            [&](auto... numbers) __attribute__((always_inline)) {
-              return make(literal_id(format), with_layout<Args...>(static_cast<uint32_t>(error)),
-                          numbers...);
-            },
-            args...))) {}
-  explicit Fault(Error error, Word text)
-      : word_(made(make(text.id(), with_layout<>(static_cast<uint32_t>(error))))) {}
+      : word_(made(make_of(literal_id(format), error, args...))) {}
+  explicit Fault(Error error, Word text) : word_(made(make(text.id(), error))) {}
 #elif defined(__clang__)
   template <class... Args>
   __attribute__((always_inline)) Fault(Error error, const char* format, Args... args)
@@ -46,11 +40,12 @@ class [[nodiscard]] Fault {
   template <size_t N, class... Args>
   __attribute__((always_inline)) Fault with_context(const char (&format)[N],
                                                     const Args&... args) const {
-    return of(Numbers::give(
-        [&](auto... numbers) __attribute__((always_inline)) {
-          return add(word_, literal_id(format), with_layout<Args...>(0), numbers...);
-        },
-        args...));
+    if constexpr (sizeof...(Args) <= 2) {
+      return of(add(word_, literal_id(format), Numbers::kept(args)...));
+    } else {
+      const int64_t numbers[] = {Numbers::kept(args)...};
+      return of(add(word_, literal_id(format), numbers, sizeof...(Args)));
+    }
   }
 #else
   Fault with_context(const char* format, ...) const __attribute__((format(printf, 2, 3)));
@@ -63,6 +58,7 @@ class [[nodiscard]] Fault {
   }
 
  private:
+  friend class FirstFault;
   struct Kept;
   static Kept& kept();
   /// The thread's record if it is still this one's.
@@ -72,19 +68,45 @@ class [[nodiscard]] Fault {
     fault.word_ = word;
     return fault;
   }
-  static uint32_t begin(Error error);
+  /// The thread's record, for a new error.
+  static Kept& begin(Error error);
 #if !LAZYRT_MESSAGES
+  /// Most texts have few numbers, and most errors are damaged bundles: these are calls of few
+  /// arguments, all in registers.
+  static constexpr size_t kFew = sizeof(void*) == 8 ? 2 : 1;
   template <class... Args>
-  static constexpr uint32_t with_layout(uint32_t error) {
-    return error | Numbers::layout_of<Args...>() << 8;
+  __attribute__((always_inline)) static uint32_t make_of(uint32_t id, Error error,
+                                                         const Args&... args) {
+    if constexpr (sizeof...(Args) <= kFew) {
+      if (__builtin_constant_p(error) && error == Error::kInvalidBundle)
+        return make_bad(id, Numbers::kept(args)...);
+      return make(id, error, Numbers::kept(args)...);
+    } else {
+      return Numbers::give(
+          [&](auto... numbers) __attribute__((always_inline)) {
+            return make_many(id, static_cast<uint32_t>(error) | Numbers::layout_of<Args...>() << 8,
+                             numbers...);
+          },
+          args...);
+    }
   }
-  static uint32_t make(uint32_t id, uint32_t error_and_layout, ...);
+  static uint32_t make(uint32_t id, Error error, const int64_t* numbers, size_t count);
+  static uint32_t make(uint32_t id, Error error);
+  static uint32_t make(uint32_t id, Error error, int64_t a);
+  static uint32_t make(uint32_t id, Error error, int64_t a, int64_t b);
+  static uint32_t make_bad(uint32_t id);
+  static uint32_t make_bad(uint32_t id, int64_t a);
+  static uint32_t make_bad(uint32_t id, int64_t a, int64_t b);
+  static uint32_t make_many(uint32_t id, uint32_t error_and_layout, ...);
   /// Tells the compiler that a word of make() is an error: nothing has to ask whether it is ok.
   static uint32_t made(uint32_t word) {
     if (word == 0) __builtin_unreachable();
     return word;
   }
-  static uint32_t add(uint32_t word, uint32_t id, uint32_t layout, ...);
+  static uint32_t add(uint32_t word, uint32_t id);
+  static uint32_t add(uint32_t word, uint32_t id, int64_t a);
+  static uint32_t add(uint32_t word, uint32_t id, int64_t a, int64_t b);
+  static uint32_t add(uint32_t word, uint32_t id, const int64_t* numbers, size_t count);
 #else
   static uint32_t make(Error error, const char* format, ...)
 #ifndef __clang__  // it has no __builtin_va_arg_pack, and takes the template's text for no literal
@@ -96,5 +118,19 @@ class [[nodiscard]] Fault {
   uint32_t word_ = 0;  ///< the Error, and above it the number of the record
 };
 static_assert(std::is_trivially_copyable_v<Fault> && sizeof(Fault) == 4);
+
+/// The first of several, with its text whatever fails after it.
+class FirstFault {
+ public:
+  FirstFault() { record_.start(Error::kOk); }
+  bool ok() const { return record_.error == Error::kOk; }
+  /// Forgotten if it is ok, or not the first. REQUIRES: nothing failed since.
+  void add(Fault fault);
+  /// Makes it the thread's last again.
+  operator Fault() const;  // NOLINT(google-explicit-constructor)
+
+ private:
+  Status::Record record_;
+};
 
 }  // namespace lazyrt

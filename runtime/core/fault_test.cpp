@@ -60,6 +60,24 @@ TEST(Fault, AStatusCanBecomeOneAgain) {
   EXPECT_STREQ(kept.message(), "number 1");
 }
 
+TEST(Fault, TheFirstOfSeveralStays) {
+  FirstFault first;
+  EXPECT_TRUE(first.ok());
+  EXPECT_TRUE(Fault(first).ok());
+  first.add(Fault());
+  EXPECT_TRUE(first.ok());
+  first.add(fail_with(1));
+  first.add(fail_with(2));
+  first.add(Fault());
+  EXPECT_FALSE(fail_with(3).ok());
+  EXPECT_FALSE(first.ok());
+  EXPECT_STREQ(Fault(first).message(), "number 1");
+  EXPECT_EQ(Fault(first).error(), Error::kInvalidBundle);
+  const FirstFault copy = first;
+  EXPECT_STREQ(Fault(copy).with_context("again").message(), "again: number 1");
+  EXPECT_STREQ(Fault(first).message(), "number 1");
+}
+
 /// The text of the one before may be an argument of the next.
 TEST(Fault, MayQuoteTheLastOne) {
   const Fault first = fail_with(1);

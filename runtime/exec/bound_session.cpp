@@ -79,7 +79,8 @@ Fault BoundSession::find_variants(Span<const int64_t> symbols) {
       if (are_listed) in_file_[count] = static_cast<uint32_t>(v);
       ++count;
     }
-    if (!are_listed && !in_file_.make(count, allocator_)) return no_memory_for_session();
+    if (!are_listed) in_file_ = pool_.make<uint32_t>(count);
+    if (pool_.is_short()) return no_memory_for_session();
   }
   return {};
 }
@@ -120,7 +121,7 @@ Fault BoundSession::make_variants(const ProgramState& program) {
   for (size_t v = 0; v < count; ++v) {
     const Fault status = variants_[v].make_plan(program, in_file_[v], variant_in(program, v),
                                                 variant_in(base_.program, v), base_.options,
-                                                base_.memory, base_.services);
+                                                base_.memory, base_.services, &pool_);
     if (!status.ok())
       return in_file_[v] == 0 ? status : status.with_context("variant %u", in_file_[v]);
   }
@@ -132,12 +133,13 @@ Fault BoundSession::make_variants(const ProgramState& program) {
 Fault BoundSession::find_homes(const ProgramState& program) {
   if (!kDevices) return {};
   const size_t count = count_of(method().states());
-  Array<StateHome> homes;
-  if (!homes_.make(count, allocator_) || !homes.make(count, allocator_))
-    return no_memory_for_session();
+  homes_ = pool_.make<uint8_t>(count);
+  const void* kept = pool_.last();
+  const auto homes = pool_.make<StateHome>(count);
+  if (pool_.is_short()) return no_memory_for_session();
   if (count == 0) return {};
   for (size_t v = 0; v < variant_count_; ++v)
-    LAZYRT_RETURN_IF_ERROR(variants_[v].narrow_homes(variant_in(program, v), &homes));
+    LAZYRT_RETURN_IF_ERROR(variants_[v].narrow_homes(variant_in(program, v), homes));
   for (size_t k = 0; k < count; ++k) {
     for (int slot = 0; slot < kDeviceSlots; ++slot) {
       const int space = space_of_slot(slot);
@@ -146,6 +148,7 @@ Fault BoundSession::find_homes(const ProgramState& program) {
         homes_[k] = static_cast<uint8_t>(space);
     }
   }
+  pool_.forget_since(kept);
   return {};
 }
 
@@ -153,8 +156,7 @@ Fault BoundSession::list_steps(const ProgramState& program) {
   if (kIsFixed) return {};
   for (size_t v = 0; v < variant_count_; ++v) {
     LAZYRT_RETURN_IF_ERROR(variants_[v].make_steps_list(program, variant_in(program, v),
-                                                        base_.options, base_.memory,
-                                                        {homes_.data(), homes_.size()}));
+                                                        base_.options, base_.memory, homes_));
   }
   return {};
 }
@@ -165,7 +167,8 @@ Fault BoundSession::find_sizes(const ProgramState& program) {
     const uint64_t arena = variant_in(program, v).arena_bytes();
     arena_bytes_ = std::max(arena_bytes_, arena);
   }
-  if (!inputs_.make(count_of(method().inputs()), allocator_)) return no_memory_for_session();
+  inputs_ = pool_.make<InputSlot>(count_of(method().inputs()));
+  if (pool_.is_short()) return no_memory_for_session();
   input_bytes_ = input_block_bytes(program);
   return {};
 }
@@ -234,7 +237,7 @@ Fault BoundSession::make_memory() {
                                           workspace + kTailBytes, allocator_, "the workspace",
                                           &own_workspace_, &workspace_));
   }
-  return base_.states->make(allocator_);
+  return base_.states->make();
 }
 
 /// Finds the room of each input, and all of them; of one variant 0: its arena has them, if they are
@@ -265,13 +268,13 @@ Fault BoundSession::make_inputs() {
     inputs_[i].copy = next;
     next += room_of(inputs_[i].room);
   }
-  if (!by_address_.make(inputs_.size(), allocator_)) return no_memory_for_session();
-  for (size_t i = 0; i < inputs_.size(); ++i) by_address_[i] = static_cast<uint32_t>(i);
-  sort(Span<uint32_t>(by_address_.data(), by_address_.size()),
-       [&](uint32_t a, uint32_t b) { return inputs_[a].copy < inputs_[b].copy; });
   const size_t outputs = variants_[0].output_count();
-  if (!results_.make(outputs, allocator_) || !in_place_.make(variant_count_ * outputs, allocator_))
-    return no_memory_for_session();
+  by_address_ = pool_.make<uint32_t>(inputs_.size());
+  results_ = pool_.make<void*>(outputs);
+  in_place_ = pool_.make<bool>(variant_count_ * outputs);
+  if (pool_.is_short()) return no_memory_for_session();
+  for (size_t i = 0; i < inputs_.size(); ++i) by_address_[i] = static_cast<uint32_t>(i);
+  sort(by_address_, [&](uint32_t a, uint32_t b) { return inputs_[a].copy < inputs_[b].copy; });
   return {};
 }
 
@@ -513,9 +516,10 @@ Fault BoundSession::keep_states(const SessionVariant& variant) {
         return slot.backend->device->copy(slot.services, place, next.data, next.bytes());
       });
   if (kDevices && has_copied) {
-    const Status copied = status;
-    status = wait_for_homes();
-    if (!copied.ok()) status = copied;
+    FirstFault first;
+    first.add(status);
+    first.add(wait_for_homes());
+    status = first;
   }
   if (!status.ok()) return status.with_context("the states");
   return for_each(true, [](size_t, uint8_t* place, const TensorView& next) {
@@ -525,14 +529,13 @@ Fault BoundSession::keep_states(const SessionVariant& variant) {
 }
 
 Fault BoundSession::wait_for_homes() const {
-  Status first;
+  FirstFault first;
   for (int slot = 0; slot < kDeviceSlots; ++slot) {
     bool is_home = false;
     for (const uint8_t home : homes_) is_home = is_home || home == space_of_slot(slot);
     if (!is_home) continue;
     const BackendServices::Slot& open = base_.services->slot(slot);
-    const Fault waited = open.backend->device->wait(open.services);
-    if (first.ok()) first = waited;
+    first.add(open.backend->device->wait(open.services));
   }
   return first;
 }
@@ -591,9 +594,10 @@ Fault BoundSession::copy_output(const TensorView& view, const OutputBinding& to)
   }
   const BackendServices::Slot& slot = base_.services->slot(slot_of_space(to.space));
   const Device& device = *slot.backend->device;
-  const Status status = device.copy_in(slot.services, to.data, view.data, view.bytes());
-  const Fault waited = device.wait(slot.services);
-  return status.ok() ? waited : Fault(status);
+  FirstFault first;
+  first.add(device.copy_in(slot.services, to.data, view.data, view.bytes()));
+  first.add(device.wait(slot.services));
+  return first;
 }
 
 /// Notes where each output is, once it is there.
@@ -693,12 +697,12 @@ Fault BoundSession::check_ran() const {
 
 void BoundSession::add_stats(SessionStats* stats) const {
   stats->arena_bytes += arena_.bytes + input_room_.bytes;
+  stats->plan_bytes += pool_.bytes();
   stats->output_copy_bytes = read_counter(output_copy_bytes_);
   for (const DeviceMemory& device : devices_) stats->device_bytes += device.bytes();
   for (size_t v = 0; v < variant_count_; ++v) {
     stats->workspace_bytes = std::max(stats->workspace_bytes, variants_[v].workspace_bytes());
     stats->packed_weight_bytes += variants_[v].packed_weight_bytes();
-    stats->plan_bytes += variants_[v].bytes();
     for (size_t i = 0; i < variants_[v].guard_count(); ++i)
       stats->guard_refusals += variants_[v].guard_refusals(i);
   }

@@ -50,7 +50,7 @@ struct BoundParts {
     bool is_staged = false;
   };
 
-  Array<uint32_t> in_file_;  ///< which variants of the method these are, ascending
+  Span<uint32_t> in_file_;  ///< which variants of the method these are, ascending
   SessionVariant* variants_ = nullptr;
   size_t variant_count_ = 0;
   uint64_t arena_bytes_ = 0;
@@ -61,14 +61,14 @@ struct BoundParts {
   Room arena_;
   Room workspace_;
   std::array<DeviceMemory, kDeviceSlots> devices_;  ///< per slot; made where it is used
-  Array<uint8_t> homes_;                            ///< per state: the space that it lives in
+  Span<uint8_t> homes_;                             ///< per state: the space that it lives in
   /// Of several variants, where inputs stay when the next one is tried, and of what is reserved.
   Room input_room_;
-  Array<InputSlot> inputs_;
-  Array<uint32_t> by_address_;  ///< the inputs in the order of their copies
+  Span<InputSlot> inputs_;
+  Span<uint32_t> by_address_;  ///< the inputs in the order of their copies
   /// Per variant and output: it is bound, and its memory is written in place.
-  Array<bool> in_place_;
-  Array<void*> results_;            ///< per output: where the last run left it
+  Span<bool> in_place_;
+  Span<void*> results_;             ///< per output: where the last run left it
   uint64_t settled_version_ = 0;    ///< of the outputs' bindings that in_place_ is of
   bool inputs_moved_ = false;       ///< an input was bound or set anew since then
   uint64_t output_copy_bytes_ = 0;  ///< atomic; of the last run
@@ -78,7 +78,7 @@ struct BoundParts {
 class BoundSession : private BoundParts {
  public:
   explicit BoundSession(const SessionBase& base)
-      : BoundParts(), base_(base), allocator_(base.memory->allocator()) {}
+      : BoundParts(), base_(base), allocator_(base.memory->allocator()), pool_(allocator_) {}
   BoundSession(const BoundSession&) = delete;
   BoundSession& operator=(const BoundSession&) = delete;
   ~BoundSession();
@@ -182,6 +182,7 @@ class BoundSession : private BoundParts {
 
   const SessionBase base_;
   const Allocator allocator_;
+  Pool pool_;  ///< for what this and its variants keep
 };
 
 }  // namespace lazyrt

@@ -10,24 +10,25 @@ namespace lazyrt {
 
 FixedVariant::~FixedVariant() {
   for (const Node& node : nodes_) {
+    const Allocator& allocator = pool_->allocator();
     if (node.kernel != nullptr && node.kernel->release != nullptr)
-      node.kernel->release(node.state, allocator_);
-    if (node.fallback_reason != nullptr)
-      allocator_.release(allocator_.context, node.fallback_reason);
+      node.kernel->release(node.state, allocator);
+    if (node.fallback_reason != nullptr) allocator.release(allocator.context, node.fallback_reason);
   }
 }
 
 Fault FixedVariant::make_plan(const ProgramState& program, size_t, const fb::Method& method,
-                              const fb::Method&, const SessionOptions& options,
-                              CountedMemory* memory, BackendServices* services) {
+                              const fb::Method&, const SessionOptions& options, CountedMemory*,
+                              BackendServices* services, Pool* pool) {
   program_ = &program;
   method_ = &method;
   services_ = services;
-  allocator_ = memory->allocator();
+  pool_ = pool;
   size_t most_operands = 0;
   LAZYRT_RETURN_IF_ERROR(make_tables(&most_operands));
-  Array<TensorSpec> specs;
-  if (!specs.make(most_operands, allocator_)) return no_memory_for_session();
+  Pool scratch(pool->allocator());
+  const auto specs = scratch.make<TensorSpec>(most_operands);
+  if (scratch.is_short()) return no_memory_for_session();
   for (size_t i = 0; i < nodes_.size(); ++i)
     LAZYRT_RETURN_IF_ERROR(at_node(i, choose(i, *options.backend, specs.data())));
   return {};
@@ -37,16 +38,16 @@ Fault FixedVariant::make_tables(size_t* most_operands) {
   const size_t nodes = count_of(method_->nodes());
   for (size_t i = 0; i < nodes; ++i) {
     *most_operands =
-        std::max(*most_operands, count_of(node(i).inputs()) + count_of(node(i).outputs()));
+        std::max(*most_operands, inputs_of(node(i)).size() + outputs_of(node(i)).size());
   }
-  if (!nodes_.make(nodes, allocator_) || !inputs_.make(count_of(method_->inputs()), allocator_) ||
-      !outputs_.make(count_of(method_->outputs()), allocator_) ||
-      !data_.make(count_of(method_->values()), allocator_) ||
-      !operands_.make(*most_operands, allocator_)) {
-    return no_memory_for_session();
-  }
+  nodes_ = pool_->make<Node>(nodes);
+  inputs_ = pool_->make<uint8_t*>(count_of(method_->inputs()));
+  outputs_ = pool_->make<Output>(count_of(method_->outputs()));
+  data_ = pool_->make<uint8_t*>(count_of(method_->values()));
+  operands_ = pool_->make<TensorView>(*most_operands);
+  if (pool_->is_short()) return no_memory_for_session();
   LAZYRT_RETURN_IF_ERROR(find_outputs());
-  return guards_.make(*method_, allocator_);
+  return guards_.make(*method_, pool_);
 }
 
 /// Of all outputs in the memory of one value the first one is noted at each.
@@ -55,8 +56,9 @@ Fault FixedVariant::find_outputs() {
     uint32_t value = 0;
     uint32_t first = Output::kNone;
   };
-  Array<Root> roots;  // per value
-  if (!roots.make(data_.size(), allocator_)) return no_memory_for_session();
+  const void* kept = pool_->last();
+  const auto roots = pool_->make<Root>(data_.size());  // per value
+  if (pool_->is_short()) return no_memory_for_session();
   for (size_t id = 0; id < roots.size(); ++id) {
     const int32_t of = value(id).alias_of();
     roots[id].value = of < 0 ? static_cast<uint32_t>(id) : roots[static_cast<size_t>(of)].value;
@@ -68,13 +70,14 @@ Fault FixedVariant::find_outputs() {
     outputs_[i].first = root.first;
     outputs_[i].root = root.value;
   }
+  pool_->forget_since(kept);
   return {};
 }
 
 /// Asks the session's backend and its fallbacks.
 Fault FixedVariant::choose(size_t index, const Backend& first, TensorSpec* specs) {
   const fb::Node& from = node(index);
-  const auto inputs = ints_of(from.inputs()), outputs = ints_of(from.outputs());
+  const auto inputs = inputs_of(from), outputs = outputs_of(from);
   TensorSpec* spec = specs;
   for (const auto& ids : {inputs, outputs}) {
     for (const int32_t id : ids) {
@@ -89,12 +92,12 @@ Fault FixedVariant::choose(size_t index, const Backend& first, TensorSpec* specs
   }
   const NodeSpec asked = {
       attrs_of(from), {specs, inputs.size()}, {specs + inputs.size(), outputs.size()}};
-  Status refusal;
+  FirstFault refusal;
   for (const Backend* b = &first; b != nullptr; b = b->fallback) {
     const Fault status = try_backend(*b, asked, &nodes_[index]);
     if (status.ok()) return refusal.ok() ? status : keep_reason(refusal, &nodes_[index]);
     if (status.error() != Error::kUnsupported) return status;
-    if (refusal.ok()) refusal = status;
+    refusal.add(status);
   }
   return refusal;
 }
@@ -108,8 +111,8 @@ Fault FixedVariant::try_backend(const Backend& backend, const NodeSpec& spec, No
   LAZYRT_RETURN_IF_ERROR(services_->find_or_open(backend, &node->slot));
   PreparedKernel prepared;
   if (kernel->prepare != nullptr) {
-    LAZYRT_RETURN_IF_ERROR(
-        kernel->prepare({spec, allocator_, services_->slot(node->slot).services}, &prepared));
+    LAZYRT_RETURN_IF_ERROR(kernel->prepare(
+        {spec, pool_->allocator(), services_->slot(node->slot).services}, &prepared));
   }
   node->kernel = kernel;
   node->state = prepared.state;
@@ -118,11 +121,12 @@ Fault FixedVariant::try_backend(const Backend& backend, const NodeSpec& spec, No
   return {};
 }
 
-Fault FixedVariant::keep_reason(const Status& why, Node* node) const {
-  const size_t bytes = std::strlen(why.message()) + 1;
-  node->fallback_reason = static_cast<char*>(allocator_.allocate(allocator_.context, bytes, 1));
+Fault FixedVariant::keep_reason(const FirstFault& why, Node* node) const {
+  const size_t bytes = std::strlen(Fault(why).message()) + 1;
+  const Allocator& allocator = pool_->allocator();
+  node->fallback_reason = static_cast<char*>(allocator.allocate(allocator.context, bytes, 1));
   if (node->fallback_reason == nullptr) return no_memory_for_session();
-  std::memcpy(node->fallback_reason, why.message(), bytes);
+  std::memcpy(node->fallback_reason, Fault(why).message(), bytes);
   log_line(LogLevel::kInfo, "%s: runs on %s: %s",
            place_of(static_cast<size_t>(node - nodes_.data())).text,
            services_->slot(node->slot).backend->name, node->fallback_reason);
@@ -135,7 +139,8 @@ Fault FixedVariant::make_values(const fb::Method&, const SharedMemory& memory, b
   workspace_ = host.workspace;
   states_ = memory.states;
   for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = arena_ + value(input_value(i)).offset();
-  if (profile && !times_.make(nodes_.size(), allocator_)) return no_memory_for_session();
+  times_ = pool_->make<NodeTime>(profile ? nodes_.size() : 0);
+  if (pool_->is_short()) return no_memory_for_session();
   place_values();
   return {};
 }
@@ -214,7 +219,7 @@ Fault FixedVariant::run_nodes(const RunStop& stop) {
 
 Fault FixedVariant::run_node(size_t index) {
   const fb::Node& from = node(index);
-  const auto inputs = ints_of(from.inputs()), outputs = ints_of(from.outputs());
+  const auto inputs = inputs_of(from), outputs = outputs_of(from);
   TensorView* next = operands_.data();
   for (const auto& ids : {inputs, outputs}) {
     for (const int32_t id : ids) *next++ = id < 0 ? TensorView() : view_of(static_cast<size_t>(id));

@@ -21,8 +21,8 @@ class FixedVariant {
   /// `method`. REQUIRES: called once, first; all arguments outlive this.
   Fault make_plan(const ProgramState& program, size_t number, const fb::Method& method,
                   const fb::Method& texts, const SessionOptions& options, CountedMemory* memory,
-                  BackendServices* services);
-  static Fault narrow_homes(const fb::Method&, Array<StateHome>*) { return {}; }
+                  BackendServices* services, Pool* pool);
+  static Fault narrow_homes(const fb::Method&, Span<StateHome>) { return {}; }
   static Fault make_steps_list(const ProgramState&, const fb::Method&, const SessionOptions&,
                                CountedMemory*, Span<const uint8_t>) {
     return {};
@@ -36,10 +36,6 @@ class FixedVariant {
   size_t line_count() const { return nodes_.size(); }
   size_t guard_count() const { return guards_.count(); }
   size_t output_count() const { return outputs_.size(); }
-  uint64_t bytes() const {
-    return nodes_.bytes() + guards_.bytes() + inputs_.bytes() + outputs_.bytes() + data_.bytes() +
-           operands_.bytes() + times_.bytes();
-  }
 
   TensorView input(size_t i) const;
   TensorView output(size_t i) const { return view_of(output_value(i)); }
@@ -100,7 +96,7 @@ class FixedVariant {
   Fault make_tables(size_t* most_operands);
   Fault choose(size_t index, const Backend& first, TensorSpec* specs);
   Fault try_backend(const Backend& backend, const NodeSpec& spec, Node* node);
-  Fault keep_reason(const Status& why, Node* node) const;
+  Fault keep_reason(const FirstFault& why, Node* node) const;
   Fault find_outputs();
   void place_values();
   Fault run_nodes(const RunStop& stop);
@@ -109,18 +105,18 @@ class FixedVariant {
   const ProgramState* program_ = nullptr;
   const fb::Method* method_ = nullptr;
   BackendServices* services_ = nullptr;
-  Allocator allocator_;
+  Pool* pool_ = nullptr;
   uint64_t workspace_bytes_ = 0;
   uint64_t packed_weight_bytes_ = 0;
   uint8_t* arena_ = nullptr;
   void* workspace_ = nullptr;
   Span<uint8_t* const> states_;
-  Array<Node> nodes_;
-  Array<uint8_t*> inputs_;      ///< per input: where the next run reads it
-  Array<Output> outputs_;       ///< per output
-  Array<uint8_t*> data_;        ///< per value: where it is
-  Array<TensorView> operands_;  ///< of the node that runs
-  Array<NodeTime> times_;       ///< per node; empty unless profiling
+  Span<Node> nodes_;
+  Span<uint8_t*> inputs_;      ///< per input: where the next run reads it
+  Span<Output> outputs_;       ///< per output
+  Span<uint8_t*> data_;        ///< per value: where it is
+  Span<TensorView> operands_;  ///< of the node that runs
+  Span<NodeTime> times_;       ///< per node; empty unless profiling
   Guards guards_;
   bool broke_guard_ = false;
   bool stale_ = true;  ///< data_ is out of date, or a node has not seen all of it

@@ -127,17 +127,17 @@ Fault Guards::why(const fb::Method& texts) const {
                place.text[0] == '\0' ? "" : " (", place.text, place.text[0] == '\0' ? "" : ")");
 }
 
-Fault Guards::make(const fb::Method& method, const Allocator& allocator) {
+Fault Guards::make(const fb::Method& method, Pool* pool) {
   const size_t count = count_of(method.guards());
   if (count == 0) return {};
-  Array<int32_t> made_by;
-  if (!made_by.make(count_of(method.values()), allocator) || !entries_.make(count, allocator) ||
-      !refusals_.make(count, allocator)) {
-    return Fault(Error::kOutOfMemory, "no memory for the guards of a session");
-  }
+  entries_ = pool->make<Entry>(count);
+  refusals_ = pool->make<uint64_t>(count);
+  const void* kept = pool->last();
+  const auto made_by = pool->make<int32_t>(count_of(method.values()));
+  if (pool->is_short()) return Fault(Error::kOutOfMemory, "no memory for the guards of a session");
   for (int32_t& node : made_by) node = -1;
   for (uint32_t n = 0; n < count_of(method.nodes()); ++n) {
-    for (int32_t id : ints_of(node_at(method, n).outputs())) {
+    for (int32_t id : outputs_of(node_at(method, n))) {
       made_by[static_cast<size_t>(id)] = static_cast<int32_t>(n);
     }
   }
@@ -146,7 +146,8 @@ Fault Guards::make(const fb::Method& method, const Allocator& allocator) {
     entries_[i].after = made_by[entries_[i].value];
     entries_[i].guard = i;
   }
-  sort(Span<Entry>(entries_.data(), entries_.size()), [](const Entry& a, const Entry& b) {
+  pool->forget_since(kept);
+  sort(entries_, [](const Entry& a, const Entry& b) {
     return a.after != b.after ? a.after < b.after : a.guard < b.guard;
   });
   return {};

@@ -1,18 +1,16 @@
 #pragma once
 
 #include "runtime/bundle/program_state.h"
-#include "runtime/core/array.h"
+#include "runtime/core/pool.h"
 
 namespace lazyrt {
 
 /// The guards of one variant, in the order in which a run can check them.
 class Guards {
  public:
-  /// REQUIRES: called once.
-  Fault make(const fb::Method& method, const Allocator& allocator);
+  /// REQUIRES: called once; `pool` outlives this.
+  Fault make(const fb::Method& method, Pool* pool);
   size_t count() const { return entries_.size(); }
-  /// Of what it keeps.
-  size_t bytes() const { return entries_.bytes() + refusals_.bytes(); }
 
   /// Checks those from *next on whose value is there once `node` has run (-1: before the first one)
   /// and moves *next behind them, up to one that does not hold: false. view(id) is a value of the
@@ -67,8 +65,8 @@ class Guards {
 
   size_t broken_ = 0;  ///< the entry that did not hold
   Seen now_;           ///< what it saw
-  Array<Entry> entries_;
-  Array<uint64_t> refusals_;  ///< per guard; atomic: written by the thread that runs, read by any
+  Span<Entry> entries_;
+  Span<uint64_t> refusals_;  ///< per guard; atomic: written by the thread that runs, read by any
 };
 
 }  // namespace lazyrt

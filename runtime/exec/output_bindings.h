@@ -2,7 +2,7 @@
 
 // Memory of the caller that outputs are written to, whatever the sizes of the inputs.
 
-#include "runtime/core/array.h"
+#include "runtime/core/pool.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/services.h"
 
@@ -24,10 +24,8 @@ struct OutputBinding {
 
 class OutputBindings {
  public:
-  /// REQUIRES: called once, first.
-  [[nodiscard]] bool make(size_t outputs, const Allocator& allocator) {
-    return bindings_.make(outputs, allocator);
-  }
+  /// REQUIRES: called once, first; `pool`, which says whether it was short, outlives this.
+  void make(size_t outputs, Pool* pool) { bindings_ = pool->make<OutputBinding>(outputs); }
   size_t size() const { return bindings_.size(); }
   const OutputBinding& operator[](size_t i) const { return bindings_[i]; }
   /// How many are bound.
@@ -48,7 +46,7 @@ class OutputBindings {
   bool overlap_host(const void* data, size_t bytes) const;
 
  private:
-  Array<OutputBinding> bindings_;  ///< per output
+  Span<OutputBinding> bindings_;  ///< per output
   size_t count_ = 0;
   uint64_t version_ = 0;
 };

@@ -2,7 +2,7 @@
 
 // In which memory each value is when, and the copies that this takes.
 
-#include "runtime/core/array.h"
+#include "runtime/core/pool.h"
 #include "runtime/op/op_def.h"
 
 namespace lazyrt {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/bundle/program_state.h"
-#include "runtime/core/array.h"
+#include "runtime/core/pool.h"
 #include "runtime/core/profile.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/services.h"
@@ -44,10 +44,10 @@ class Plan {
   /// plan's. REQUIRES: both are of the same nodes.
   void keep_reasons_of(Plan* other);
 
-  Span<const PlannedNode> nodes() const { return {nodes_.data(), nodes_.size()}; }
+  Span<const PlannedNode> nodes() const { return nodes_; }
   /// Value ids of all nodes' inputs and outputs, -1 = absent.
-  Span<const int32_t> operands() const { return {operands_.data(), operands_.size()}; }
-  Span<const PlannedStep> steps() const { return {steps_.data(), steps_.size()}; }
+  Span<const int32_t> operands() const { return operands_; }
+  Span<const PlannedStep> steps() const { return steps_; }
   /// Nodes and copies.
   size_t line_count() const { return lines_; }
   size_t copy_count() const { return lines_ - nodes_.size(); }
@@ -58,19 +58,15 @@ class Plan {
   /// Largest workspace of a node or segment there.
   uint64_t workspace_bytes(int space = kHostSpace) const { return workspace_bytes_[space]; }
   uint64_t packed_weight_bytes() const { return packed_weight_bytes_; }
-  /// Of its tables.
-  uint64_t bytes() const {
-    return nodes_.bytes() + operands_.bytes() + attributes_.bytes() + steps_.bytes();
-  }
 
  private:
   friend class Planner;
 
   Allocator allocator_;
-  Array<PlannedNode> nodes_;
-  Array<int32_t> operands_;
-  Array<uint8_t> attributes_;  ///< of all nodes
-  Array<PlannedStep> steps_;
+  // In the session's pool.
+  Span<PlannedNode> nodes_;
+  Span<int32_t> operands_;
+  Span<PlannedStep> steps_;
   size_t lines_ = 0;
   size_t device_steps_ = 0;
   uint32_t used_ = 1U << kHostSpace;

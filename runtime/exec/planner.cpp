@@ -35,33 +35,35 @@ bool is_refusal(const Fault& status) { return status.error() == Error::kUnsuppor
 }  // namespace
 
 Planner::Planner(const ProgramState& program, const fb::Method& method, const Backend& backend,
-                 CountedMemory* memory, BackendServices* services, Plan* plan)
+                 CountedMemory* memory, BackendServices* services, Pool* pool, Plan* plan)
     : program_(program),
       method_(method),
       backend_(backend),
       memory_(memory),
       services_(services),
       allocator_(memory->allocator()),
-      plan_(*plan) {}
+      pool_(pool),
+      plan_(*plan),
+      scratch_(allocator_) {}
 
 Fault Planner::list_operands() {
   size_t total = 0, most = 0;
   const size_t count = count_of(method_.nodes());
   for (uint32_t i = 0; i < count; ++i) {
     const fb::Node& node = node_at(method_, i);
-    const size_t operands = count_of(node.inputs()) + count_of(node.outputs());
+    const size_t operands = lazyrt::inputs_of(node).size() + lazyrt::outputs_of(node).size();
     total += operands;
     most = operands > most ? operands : most;
   }
-  if (!plan_.nodes_.make(count, allocator_) || !plan_.operands_.make(total, allocator_) ||
-      !specs_.make(most, allocator_)) {
-    return no_memory();
-  }
+  plan_.nodes_ = pool_->make<PlannedNode>(count);
+  plan_.operands_ = pool_->make<int32_t>(total);
+  specs_ = scratch_.make<TensorSpec>(most);
+  if (pool_->is_short() || scratch_.is_short()) return no_memory();
   uint32_t next = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const fb::Node& node = node_at(method_, i);
-    const Span<const int32_t> inputs = ints_of(node.inputs());
-    const Span<const int32_t> outputs = ints_of(node.outputs());
+    const Span<const int32_t> inputs = lazyrt::inputs_of(node);
+    const Span<const int32_t> outputs = lazyrt::outputs_of(node);
     PlannedNode& planned = plan_.nodes_[i];
     planned.first_operand = next;
     planned.input_count = static_cast<uint32_t>(inputs.size());
@@ -84,8 +86,8 @@ Fault Planner::copy_attributes() {
   size_t bytes = 0;
   for (uint32_t i = 0; i < plan_.nodes_.size(); ++i)
     bytes += attrs_copy_bytes(attrs_of(node_at(method_, i)));
-  if (!plan_.attributes_.make(bytes, allocator_)) return no_memory();
-  uint8_t* next = plan_.attributes_.data();
+  uint8_t* next = pool_->make<uint8_t>(bytes).data();
+  if (pool_->is_short()) return no_memory();
   for (uint32_t i = 0; i < plan_.nodes_.size(); ++i)
     plan_.nodes_[i].attrs = copy_attrs(attrs_of(node_at(method_, i)), &next);
   return {};
@@ -161,20 +163,21 @@ Fault Planner::try_backend(const Backend& backend, const NodeSpec& spec, Planned
 }
 
 /// Keeps the first one.
-Fault Planner::keep_reason(const Status& why, PlannedNode* node) {
+Fault Planner::keep_reason(const FirstFault& why, PlannedNode* node) {
   if (node->fallback_reason != nullptr) return {};
-  const size_t bytes = std::strlen(why.message()) + 1;
+  const size_t bytes = std::strlen(Fault(why).message()) + 1;
   node->fallback_reason = static_cast<char*>(allocator_.allocate(allocator_.context, bytes, 1));
   if (node->fallback_reason == nullptr) return no_memory();
-  std::memcpy(node->fallback_reason, why.message(), bytes);
+  std::memcpy(node->fallback_reason, Fault(why).message(), bytes);
   return {};
 }
 
 /// Asks `from` and its fallbacks. `refusal`: why none before them runs the node; ok: there is none.
-Fault Planner::choose(size_t index, const Backend* from, const Status& refusal) {
+Fault Planner::choose(size_t index, const Backend* from, Fault refusal) {
   PlannedNode& node = plan_.nodes_[index];
   const NodeSpec spec = fill_specs(node, specs_.data());
-  Status first = refusal;
+  FirstFault first;
+  first.add(refusal);
   for (const Backend* b = from; b != nullptr; b = b->fallback) {
     const Fault status = try_backend(*b, spec, &node);
     if (status.ok()) {
@@ -184,7 +187,7 @@ Fault Planner::choose(size_t index, const Backend* from, const Status& refusal) 
       return {};
     }
     if (!is_refusal(status)) return place_of(index).of(index, status);
-    if (first.ok()) first = status;
+    first.add(status);
   }
   return place_of(index).of(index, first);
 }
@@ -234,18 +237,16 @@ size_t Planner::segment_length(size_t first) const {
 Fault Planner::compile(size_t first, size_t count) {
   const PlannedNode& last = plan_.nodes_[first + count - 1];
   const uint32_t begin = plan_.nodes_[first].first_operand;
-  Array<TensorSpec> specs;
-  Array<SegmentNode> nodes;
-  if (!specs.make(last.operands_end() - begin, allocator_) || !nodes.make(count, allocator_)) {
-    return no_memory();
-  }
+  const auto specs = scratch_.make<TensorSpec>(last.operands_end() - begin);
+  const auto nodes = scratch_.make<SegmentNode>(count);
+  if (scratch_.is_short()) return no_memory();
   uint64_t share = 0;
   for (size_t i = 0; i < count; ++i) {
     const PlannedNode& node = plan_.nodes_[first + i];
     nodes[i] = {first + i, node.op, fill_specs(node, specs.data() + node.first_operand - begin)};
     share = std::min(share + share_of(nodes[i].spec), UINT64_MAX / 4);
   }
-  const SegmentSpec spec = {{nodes.data(), count}, allocator_, last.services};
+  const SegmentSpec spec = {nodes, allocator_, last.services};
   PreparedKernel prepared;
   LAZYRT_RETURN_IF_ERROR(
       within_share(share, [&] { return last.backend->device->compile(spec, &prepared); }));
@@ -271,7 +272,8 @@ Fault Planner::compile_segments() {
       continue;
     }
     if (!is_refusal(status)) return place_of(first).of(first, status);
-    const Status refusal = status;
+    FirstFault refusal;
+    refusal.add(status);
     const Backend* next = node.backend->fallback;
     for (size_t i = first; i < first + count; ++i) LAZYRT_RETURN_IF_ERROR(choose(i, next, refusal));
   }
@@ -325,13 +327,13 @@ void Planner::place(Span<const uint8_t> homes, Placement* placement) const {
 
 Fault Planner::list_steps(Span<const uint8_t> homes) {
   LAZYRT_RETURN_IF_ERROR(find_guarded());
-  Array<ValuePlaces> made;
-  if (!made.make(count_of(method_.values()), allocator_)) return no_memory();
-  const Span<ValuePlaces> places = {made.data(), made.size()};
+  const auto places = scratch_.make<ValuePlaces>(count_of(method_.values()));
+  if (scratch_.is_short()) return no_memory();
   begin_places(homes, places);
   Placement counted(places, nullptr);
   place(homes, &counted);
-  if (!plan_.steps_.make(counted.step_count(), allocator_)) return no_memory();
+  plan_.steps_ = pool_->make<PlannedStep>(counted.step_count());
+  if (pool_->is_short()) return no_memory();
   begin_places(homes, places);
   Placement placed(places, plan_.steps_.data());
   place(homes, &placed);
@@ -344,7 +346,8 @@ Fault Planner::list_steps(Span<const uint8_t> homes) {
 Fault Planner::find_guarded() {
   const size_t guards = count_of(method_.guards());
   if (guards == 0 || guarded_.size() != 0) return {};
-  if (!guarded_.make(count_of(method_.values()), allocator_)) return no_memory();
+  guarded_ = scratch_.make<bool>(count_of(method_.values()));
+  if (scratch_.is_short()) return no_memory();
   for (uint32_t i = 0; i < guards; ++i)
     guarded_[static_cast<size_t>(guard_at(method_, i).value())] = true;
   return {};
@@ -357,7 +360,7 @@ Fault Planner::choose_all() {
   LAZYRT_RETURN_IF_ERROR(find_guarded());
   for (size_t i = 0; i < plan_.nodes_.size(); ++i) {
     plan_.nodes_[i].op = program_.ops->find(plan_.nodes_[i].attrs);
-    LAZYRT_RETURN_IF_ERROR(choose(i, &backend_, Status()));
+    LAZYRT_RETURN_IF_ERROR(choose(i, &backend_, Fault()));
   }
   return kDevices ? compile_segments() : Fault();
 }

@@ -8,10 +8,10 @@ namespace lazyrt {
 /// the steps.
 class Planner {
  public:
-  /// REQUIRES: `plan` is empty; the program's constants and operators, `backend`, `memory` and
-  /// `services` outlive it.
+  /// `pool`: for the plan. REQUIRES: `plan` is empty; the program's constants and operators,
+  /// `backend`, `memory`, `services` and `pool` outlive it.
   Planner(const ProgramState& program, const fb::Method& method, const Backend& backend,
-          CountedMemory* memory, BackendServices* services, Plan* plan);
+          CountedMemory* memory, BackendServices* services, Pool* pool, Plan* plan);
 
   /// Segments end behind these nodes, a truth value for each; empty: none. REQUIRES: called before
   /// choose_all; they outlive this.
@@ -27,14 +27,14 @@ class Planner {
   Fault copy_attributes();
   NodeSpec fill_specs(const PlannedNode& node, TensorSpec* specs) const;
 
-  Fault choose(size_t index, const Backend* from, const Status& refusal);
+  Fault choose(size_t index, const Backend* from, Fault refusal);
   Fault try_backend(const Backend& backend, const NodeSpec& spec, PlannedNode* node);
   Fault try_kernel(const Backend& backend, const NodeSpec& spec, PlannedNode* node);
   Fault prepare(const Kernel& kernel, const Backend& backend, const PrepareContext& context,
                 PreparedKernel* prepared);
   template <class Make>
   Fault within_share(uint64_t share, const Make& make);
-  Fault keep_reason(const Status& why, PlannedNode* node);
+  Fault keep_reason(const FirstFault& why, PlannedNode* node);
   void finish(size_t index, const NodeSpec& spec);
   void add_needs(const PlannedNode& node);
   void drop_packed_pages(const NodeSpec& spec) const;
@@ -66,9 +66,11 @@ class Planner {
   CountedMemory* const memory_;
   BackendServices* const services_;
   const Allocator allocator_;
+  Pool* const pool_;
   Plan& plan_;
-  Array<TensorSpec> specs_;  ///< of one node's operands
-  Array<bool> guarded_;      ///< per value; empty without guards
+  Pool scratch_;            ///< for the following, and what is looked at once
+  Span<TensorSpec> specs_;  ///< of one node's operands
+  Span<bool> guarded_;      ///< per value; empty without guards
   Span<const bool> last_of_segments_;
 };
 

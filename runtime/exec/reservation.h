@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/core/array.h"
+#include "runtime/core/pool.h"
 #include "runtime/exec/block.h"
 
 namespace lazyrt {
@@ -9,8 +9,8 @@ namespace lazyrt {
 struct Reservation {
   Block arena;
   Block workspace;
-  Block inputs;                 ///< beside the arena: they stay when sizes change
-  Array<uint64_t> input_bytes;  ///< per input: the most that it has
+  Block inputs;                ///< beside the arena: they stay when sizes change
+  Span<uint64_t> input_bytes;  ///< per input: the most that it has
 
   uint64_t bytes() const { return arena.bytes() + workspace.bytes() + inputs.bytes(); }
 };

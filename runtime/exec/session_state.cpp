@@ -30,7 +30,8 @@ SessionState::SessionState(const ProgramState& program, size_t method,
       options_(options),
       memory_(allocator, limit_of(program, options)),
       allocator_(memory_.allocator()),
-      states_(program, method, &services_) {
+      pool_(allocator_),
+      states_(program, method, &services_, &pool_) {
   services_.init(options.threads, &memory_, &program.shared,
                  {program.allocator, program.sections.constants.size()});
 }
@@ -46,10 +47,11 @@ Fault SessionState::make_all() {
   const size_t inputs = count_of(method().inputs());
   if (is_dynamic()) {
     read_file_sizes(method(), sizes_);
-    if (!pending_.make(inputs, allocator_) || !shapes_.make(inputs, allocator_))
-      return no_memory_for_session();
+    pending_ = pool_.make<PendingInput>(inputs);
+    shapes_ = pool_.make<Shape>(inputs);
   }
-  if (!outputs_.make(count_of(method().outputs()), allocator_)) return no_memory_for_session();
+  outputs_.make(count_of(method().outputs()), &pool_);
+  if (pool_.is_short()) return no_memory_for_session();
   if (is_dynamic() && options_.reserve) LAZYRT_RETURN_IF_ERROR(make_reserve());
   LAZYRT_RETURN_IF_ERROR(make_bound(sizes_, &bound_));
   return reset_state();
@@ -105,7 +107,8 @@ Fault SessionState::measure_bind(const int64_t* symbols, uint64_t* bytes) {
 
 /// Makes the largest bound session of each variant twice, to see what that takes.
 Fault SessionState::make_reserve() {
-  if (!reservation_.input_bytes.make(pending_.size(), allocator_)) return no_memory_for_session();
+  reservation_.input_bytes = pool_.make<uint64_t>(pending_.size());
+  if (pool_.is_short()) return no_memory_for_session();
   BoundSession::Needs needs;
   LAZYRT_RETURN_IF_ERROR(find_needs(&needs));
   LAZYRT_RETURN_IF_ERROR(make_reservation(needs));
@@ -132,13 +135,14 @@ Fault SessionState::make_bound(const int64_t* symbols, BoundSession** bound) {
       program_,   method_index_, options_,  &memory_,
       &services_, &states_,      &outputs_, is_reserved_ ? &reservation_ : nullptr};
   auto* made = new (memory) BoundSession(base);
-  const Status status = made->make({symbols, symbol_count_});
-  if (status.ok()) {
+  FirstFault first;
+  first.add(made->make({symbols, symbol_count_}));
+  if (first.ok()) {
     *bound = made;
   } else {
     destroy_bound(made);
   }
-  return status;
+  return first;
 }
 
 void SessionState::destroy_bound(BoundSession* bound) {
@@ -308,7 +312,7 @@ Fault SessionState::find_sizes(int64_t* symbols) const {
     }
     shapes_[i] = waits ? pending_[i].shape : bound_->input(i).shape;
   }
-  return resolve_symbols(method(), {shapes_.data(), shapes_.size()}, symbols);
+  return resolve_symbols(method(), shapes_, symbols);
 }
 
 Fault SessionState::bind_pending() {
@@ -421,7 +425,7 @@ SessionStats SessionState::stats() const {
   bound_->add_stats(&stats);
   stats.state_bytes = states_.block().bytes();
   stats.device_bytes += states_.device_bytes();
-  stats.plan_bytes += states_.plan_bytes();
+  stats.plan_bytes += pool_.bytes();
   stats.total_bytes = memory_.used();
   stats.beyond_reserve = memory_.beyond_reserve();
   return stats;

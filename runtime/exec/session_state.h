@@ -93,6 +93,7 @@ class SessionState {
   const SessionOptions options_;
   CountedMemory memory_;  ///< outlives whatever is in it
   const Allocator allocator_;
+  Pool pool_;  ///< for what it keeps whatever the sizes
 
   BackendServices services_{};  ///< outlive the kernels
   SessionStates states_;
@@ -101,8 +102,8 @@ class SessionState {
   bool is_reserved_ = false;       ///< what is bound borrows of it
   BoundSession* bound_ = nullptr;  ///< owned; never nullptr once make() was ok
   int64_t sizes_[kDynamicShapes ? kBundleMaxSymbols : 1] = {};  ///< that bound_ is bound to
-  Array<PendingInput> pending_;  ///< per input; empty of a method without symbols
-  mutable Array<Shape> shapes_;  ///< per input, while sizes are sought
+  Span<PendingInput> pending_;  ///< per input; empty of a method without symbols
+  Span<Shape> shapes_;          ///< per input, while sizes are sought
   size_t pending_count_ = 0;
   /// Held to replace bound_ or what is in it, and by those who look at it from other threads.
   mutable Mutex mutex_;

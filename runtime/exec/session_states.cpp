@@ -7,20 +7,21 @@
 namespace lazyrt {
 
 SessionStates::SessionStates(const ProgramState& program, size_t method,
-                             const BackendServices* services)
-    : program_(program), method_(program.method(method)), services_(services) {
+                             const BackendServices* services, Pool* pool)
+    : program_(program), method_(program.method(method)), services_(services), pool_(pool) {
   for (size_t k = 0; k < count_of(method_.states()); ++k) {
     if (__builtin_add_overflow(bytes_, room_of(value(state(k).value()).bytes()), &bytes_))
       bytes_ = UINT64_MAX;
   }
 }
 
-Fault SessionStates::make(const Allocator& allocator) {
+Fault SessionStates::make() {
   const size_t count = count_of(method_.states());
   if (count == 0 || is_made()) return {};
-  LAZYRT_RETURN_IF_ERROR(block_.make(bytes_, kAlignment, allocator, "the states"));
-  if (!tables_.make(count, allocator) || !places_.make(count, allocator))
-    return no_memory_for_session();
+  LAZYRT_RETURN_IF_ERROR(block_.make(bytes_, kAlignment, pool_->allocator(), "the states"));
+  tables_ = pool_->make<Table>(count);
+  places_ = pool_->make<uint8_t*>(count);
+  if (pool_->is_short()) return no_memory_for_session();
   uint8_t* next = block_.data();
   for (size_t k = 0; k < count; ++k) {
     Table& table = tables_[k];
@@ -82,11 +83,12 @@ Fault SessionStates::bring_to_host(size_t k) {
   if (!kDevices || table.is_on_host) return {};
   const BackendServices::Slot& slot = services_->slot(slot_of_space(table.space));
   const Device& device = *slot.backend->device;
-  const Status status =
-      device.copy_out(slot.services, table.view.data, place_in(k, table.space), table.view.bytes());
-  table.is_on_host = status.ok();
-  if (!status.ok()) (void)device.wait(slot.services);  // nothing is left for the next run to tell
-  return status;
+  FirstFault first;
+  first.add(device.copy_out(slot.services, table.view.data, place_in(k, table.space),
+                            table.view.bytes()));
+  table.is_on_host = first.ok();
+  if (!first.ok()) (void)device.wait(slot.services);  // nothing is left for the next run to tell
+  return first;
 }
 
 Fault SessionStates::bring(size_t k, int space) {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "runtime/bundle/program_state.h"
-#include "runtime/core/array.h"
+#include "runtime/core/pool.h"
 #include "runtime/core/profile.h"
 #include "runtime/exec/block.h"
 #include "runtime/exec/device_memory.h"
@@ -17,21 +17,20 @@ namespace lazyrt {
 /// goes to where a run wants it, and to the host when somebody looks at it.
 class SessionStates {
  public:
-  /// `method`: its number in the program. REQUIRES: `services` outlive this.
-  SessionStates(const ProgramState& program, size_t method, const BackendServices* services);
+  /// `method`: its number in the program. REQUIRES: `services` and `pool` outlive this.
+  SessionStates(const ProgramState& program, size_t method, const BackendServices* services,
+                Pool* pool);
   SessionStates(const SessionStates&) = delete;
   SessionStates& operator=(const SessionStates&) = delete;
 
   /// Bytes of all of them; saturates.
   uint64_t bytes() const { return bytes_; }
   /// Takes the memory, at the first call.
-  Fault make(const Allocator& allocator);
+  Fault make();
   /// Takes the memory in a device's space, at its first call for that slot.
   Fault make_in(int slot, CountedMemory* counted);
   bool is_made() const { return places_.size() != 0; }
   size_t count() const { return places_.size(); }
-  /// Of what it keeps beside them.
-  uint64_t plan_bytes() const { return places_.bytes() + tables_.bytes(); }
   /// In spaces of devices. From any thread.
   uint64_t device_bytes() const { return read_counter(device_bytes_); }
   /// Gives each its first content. REQUIRES: make() was ok.
@@ -41,7 +40,7 @@ class SessionStates {
   Fault set(size_t i, const TensorView& tensor);
 
   /// On the host, per state.
-  Span<uint8_t* const> places() const { return {places_.data(), places_.size()}; }
+  Span<uint8_t* const> places() const { return places_; }
   const Block& block() const { return block_; }
   /// All of them in the slot's space, at the distances that they have on the host; nullptr: make_in
   /// was not called.
@@ -75,12 +74,13 @@ class SessionStates {
   const ProgramState& program_;
   const fb::Method& method_;
   const BackendServices* const services_;
+  Pool* const pool_;
   uint64_t bytes_ = 0;
   uint64_t device_bytes_ = 0;  ///< atomic
   Block block_{};
   std::array<DeviceBlock, kDeviceSlots> device_blocks_;
-  Array<uint8_t*> places_;  ///< per state: where it is in block_
-  Array<Table> tables_;     ///< per state
+  Span<uint8_t*> places_;  ///< per state: where it is in block_
+  Span<Table> tables_;     ///< per state
 };
 
 }  // namespace lazyrt

@@ -32,27 +32,28 @@ Fault copy_out(void* state, const RunContext& context) {
 
 Fault Variant::make_plan(const ProgramState& program, size_t number, const fb::Method& method,
                          const fb::Method& texts, const SessionOptions& options,
-                         CountedMemory* memory, BackendServices* services) {
+                         CountedMemory* memory, BackendServices* services, Pool* pool) {
   texts_ = &texts;
   ops_ = program.ops;
-  allocator_ = memory->allocator();
+  pool_ = pool;
   services_ = services;
   if (kCanWatch && options.watch != nullptr)
-    LAZYRT_RETURN_IF_ERROR(watcher_.make(options.watch, number, texts, *ops_, allocator_));
-  Planner planner(program, method, *options.backend, memory, services, &plan_);
+    LAZYRT_RETURN_IF_ERROR(watcher_.make(options.watch, number, texts, *ops_, pool));
+  Planner planner(program, method, *options.backend, memory, services, pool, &plan_);
   planner.end_segments_behind(watcher_.tapped_nodes());
   LAZYRT_RETURN_IF_ERROR(planner.choose_all());
-  return guards_.make(method, allocator_);
+  return guards_.make(method, pool);
 }
 
-Fault Variant::narrow_homes(const fb::Method& method, Array<StateHome>* homes) const {
+Fault Variant::narrow_homes(const fb::Method& method, Span<StateHome> homes) const {
   constexpr uint8_t kHostBit = 1 << kHostSpace;
   struct Use {
-    uint8_t read_in = 0;  ///< a bit for each space
-    uint8_t made_in = 0;
+    uint8_t read_in;  ///< a bit for each space
+    uint8_t made_in;
   };
-  Array<Use> uses;  // per value
-  if (!uses.make(count_of(method.values()), allocator_)) return no_memory_for_session();
+  const void* kept = pool_->last();
+  const auto uses = pool_->make<Use>(count_of(method.values()));
+  if (pool_->is_short()) return no_memory_for_session();
   for (const PlannedNode& node : plan_.nodes()) {
     for (size_t i = node.first_operand; i < node.operands_end(); ++i) {
       const int32_t id = plan_.operands()[i];
@@ -64,7 +65,7 @@ Fault Variant::narrow_homes(const fb::Method& method, Array<StateHome>* homes) c
   }
   for (uint32_t i = 0; i < count_of(method.guards()); ++i)
     uses[static_cast<size_t>(guard_at(method, i).value())].read_in |= kHostBit;
-  for (uint32_t k = 0; k < homes->size(); ++k) {
+  for (uint32_t k = 0; k < homes.size(); ++k) {
     const fb::State& state = state_at(method, k);
     const uint8_t read_in = uses[static_cast<size_t>(state.value())].read_in;
     const bool stays = state.next() == state.value();
@@ -72,19 +73,21 @@ Fault Variant::narrow_homes(const fb::Method& method, Array<StateHome>* homes) c
     uint8_t allowed = stays ? UINT8_MAX : made_in;
     if (read_in != 0) allowed = static_cast<uint8_t>(allowed & read_in);
     if ((read_in & (read_in - 1)) != 0) allowed = 0;  // read in several spaces
-    (*homes)[k].allowed &= static_cast<uint8_t>(allowed | kHostBit);
-    (*homes)[k].wanted |= static_cast<uint8_t>(read_in | (stays ? 0 : made_in));
+    homes[k].allowed &= static_cast<uint8_t>(allowed | kHostBit);
+    homes[k].wanted |= static_cast<uint8_t>(read_in | (stays ? 0 : made_in));
   }
+  pool_->forget_since(kept);
   return {};
 }
 
 Fault Variant::make_steps_list(const ProgramState& program, const fb::Method& method,
                                const SessionOptions& options, CountedMemory* memory,
                                Span<const uint8_t> homes) {
-  if (!next_of_states_.make(homes.size(), allocator_)) return no_memory_for_session();
+  next_of_states_ = pool_->make<NextOfState>(homes.size());
+  if (pool_->is_short()) return no_memory_for_session();
   for (uint32_t k = 0; k < homes.size(); ++k)
     next_of_states_[k] = {static_cast<uint32_t>(state_at(method, k).next()), homes[k]};
-  Planner planner(program, method, *options.backend, memory, nullptr, &plan_);
+  Planner planner(program, method, *options.backend, memory, nullptr, pool_, &plan_);
   return planner.list_steps(homes);
 }
 
@@ -98,48 +101,38 @@ TensorView Variant::next_of_state(size_t k) const {
 
 Fault Variant::make_values(const fb::Method& method, const SharedMemory& memory, bool profile) {
   const size_t steps = plan_.steps().size();
-  if (!values_.make(count_of(method.values()), allocator_) ||
-      !operands_.make(plan_.operands().size() + 2 * plan_.copy_count(), allocator_) ||
-      !steps_.make(steps, allocator_) || !list_interface(method) || !find_movables(method)) {
-    return no_memory_for_session();
-  }
-  if (profile && !times_.make(steps, allocator_)) return no_memory_for_session();
+  values_ = pool_->make<TensorView>(count_of(method.values()));
+  operands_ = pool_->make<TensorView>(plan_.operands().size() + 2 * plan_.copy_count());
+  steps_ = pool_->make<Step>(steps);
+  device_steps_ = pool_->make<DeviceStep>(plan_.device_step_count());
+  times_ = pool_->make<NodeTime>(profile ? steps : 0);
+  LAZYRT_RETURN_IF_ERROR(list_interface(method));
+  LAZYRT_RETURN_IF_ERROR(find_movables(method));
   place_values(method, memory);
   place_operands(method, memory);
-  if (watcher_.is_active())
-    LAZYRT_RETURN_IF_ERROR(watcher_.make_copies(plan_, {operands_.data(), operands_.size()}));
+  if (watcher_.is_active()) LAZYRT_RETURN_IF_ERROR(watcher_.make_copies(plan_, operands_));
   return make_steps(method, memory);
 }
 
-uint64_t Variant::bytes() const {
-  return plan_.bytes() + guards_.bytes() + steps_.bytes() + values_.bytes() + inputs_.bytes() +
-         outputs_.bytes() + next_of_states_.bytes() + movables_.bytes() + device_steps_.bytes() +
-         movable_of_.bytes() + operands_.bytes() + times_.bytes() + watcher_.bytes();
-}
-
-/// False when memory is short.
-bool Variant::list_interface(const fb::Method& method) {
-  if (!inputs_.make(count_of(method.inputs()), allocator_) ||
-      !outputs_.make(count_of(method.outputs()), allocator_)) {
-    return false;
-  }
+Fault Variant::list_interface(const fb::Method& method) {
+  inputs_ = pool_->make<uint32_t>(count_of(method.inputs()));
+  outputs_ = pool_->make<Output>(count_of(method.outputs()));
+  if (pool_->is_short()) return no_memory_for_session();
   for (uint32_t i = 0; i < inputs_.size(); ++i)
     inputs_[i] = static_cast<uint32_t>(input_at(method, i).value());
   for (uint32_t i = 0; i < outputs_.size(); ++i)
     outputs_[i].value = static_cast<uint32_t>(output_at(method, i).value());
-  return true;
+  return {};
 }
 
-/// What shares memory moves together: views, and what is written over other values. False when
-/// memory is short.
-bool Variant::find_movables(const fb::Method& method) {
-  if (!movable_of_.make(values_.size(), allocator_) ||
-      !movables_.make(inputs_.size() + outputs_.size(), allocator_)) {
-    return false;
-  }
+/// What shares memory moves together: views, and what is written over other values.
+Fault Variant::find_movables(const fb::Method& method) {
+  movable_of_ = pool_->make<int32_t>(values_.size());
+  movables_ = pool_->make<Movable>(inputs_.size() + outputs_.size());
+  const void* kept = pool_->last();
   const auto value = [&](size_t id) -> const fb::Value& { return value_at(method, id); };
-  Array<uint32_t> roots;  // per value: the first one in its memory
-  if (!roots.make(values_.size(), allocator_)) return false;
+  const auto roots = pool_->make<uint32_t>(values_.size());  // per value: the first in its memory
+  if (pool_->is_short()) return no_memory_for_session();
   for (size_t id = 0; id < roots.size(); ++id) {
     const int32_t of = value(id).alias_of();
     roots[id] = of < 0 ? static_cast<uint32_t>(id) : roots[static_cast<size_t>(of)];
@@ -156,17 +149,20 @@ bool Variant::find_movables(const fb::Method& method) {
     const int32_t movable = movable_of_[output.value];
     output.movable = movable < static_cast<int32_t>(inputs_.size()) ? -1 : movable;
   }
+  pool_->forget_since(kept);
   return find_makers();
 }
 
-/// Where each output is made, and whether it is another one, too. False when memory is short.
-bool Variant::find_makers() {
+/// Where each output is made, and whether it is another one, too.
+Fault Variant::find_makers() {
   struct Seen {
-    uint32_t outputs = 0;
-    uint8_t made_in = kHostSpace;
+    uint32_t outputs;
+    uint8_t made_in;
   };
-  Array<Seen> seen;  // per value
-  if (!seen.make(values_.size(), allocator_)) return false;
+  static_assert(kHostSpace == 0, "elements begin as zeros");
+  const void* kept = pool_->last();
+  const auto seen = pool_->make<Seen>(values_.size());
+  if (pool_->is_short()) return no_memory_for_session();
   for (const Output& output : outputs_) ++seen[output.value].outputs;
   for (const PlannedNode& node : plan_.nodes()) {
     for (size_t i = node.first_operand + node.input_count; i < node.operands_end(); ++i) {
@@ -178,7 +174,8 @@ bool Variant::find_makers() {
     output.made_in = seen[output.value].made_in;
     output.is_only = seen[output.value].outputs == 1;
   }
-  return true;
+  pool_->forget_since(kept);
+  return {};
 }
 
 void Variant::place_values(const fb::Method& method, const SharedMemory& memory) {
@@ -273,7 +270,6 @@ void Variant::make_copy_step(const PlannedStep& planned, TensorView host, Tensor
 }
 
 Fault Variant::make_steps(const fb::Method& method, const SharedMemory& memory) {
-  if (!device_steps_.make(plan_.device_step_count(), allocator_)) return no_memory_for_session();
   DeviceStep* device = device_steps_.data();
   TensorView* copied = operands_.data() + plan_.operands().size();
   for (size_t i = 0; i < steps_.size(); ++i) {
@@ -431,9 +427,10 @@ Fault Variant::run_timed(size_t index) {
     add_to(&times_[index].runs, 1);
   }
   if (!watcher_.has_spans()) return status;
-  const Status kept = status;  // whatever the watch's hook calls
-  tell_span(index, begin, end, kept.ok());
-  return kept;
+  FirstFault first;  // whatever the watch's hook calls
+  first.add(status);
+  tell_span(index, begin, end, first.ok());
+  return first;
 }
 
 size_t Variant::nodes_of(const PlannedStep& step) const {
@@ -460,7 +457,7 @@ Fault Variant::take_taps(size_t index) const {
   const size_t nodes = nodes_of(step);
   if (nodes == 0 || !watcher_.taps(step.index + nodes - 1)) return {};
   const bool on_host = step.kind == PlannedStep::Kind::kNode;
-  return watcher_.take(plan_, step.index + nodes - 1, {operands_.data(), operands_.size()},
+  return watcher_.take(plan_, step.index + nodes - 1, operands_,
                        on_host ? nullptr : &services_->slot(slot_of_space(step.space)));
 }
 
@@ -494,14 +491,14 @@ Fault Variant::run_steps(const RunStop& stop) {
 
 /// Nothing of a run goes on after it. What a device says late is the run's error.
 Fault Variant::wait_for_devices(const Fault& status) const {
-  Status first = status;
+  FirstFault first;
+  first.add(status);
   for (int space = kHostSpace + 1; space < kMostSpaces; ++space) {
     if (!plan_.uses(space)) continue;
     const BackendServices::Slot& slot = services_->slot(slot_of_space(space));
     const Fault waited = slot.backend->device->wait(slot.services);
-    if (first.ok() && !waited.ok())
-      first =
-          waited.with_context("method '%.30s', on %s", text_of(texts_->name()), slot.backend->name);
+    first.add(
+        waited.with_context("method '%.30s', on %s", text_of(texts_->name()), slot.backend->name));
   }
   return first;
 }

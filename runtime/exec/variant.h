@@ -46,15 +46,15 @@ class Variant {
 
   /// Chooses and prepares the kernels, and tells `options.watch` of what this does. `number`: this
   /// variant's in the method; `texts`: the method of the file that `method` was made of, or is.
-  /// REQUIRES: called once, first; all but `program` and `method` outlive this, and the program's
-  /// constants and operators do.
+  /// `pool`: for all that it keeps. REQUIRES: called once, first; all but `program` and `method`
+  /// outlive this, and the program's constants and operators do.
   Fault make_plan(const ProgramState& program, size_t number, const fb::Method& method,
                   const fb::Method& texts, const SessionOptions& options, CountedMemory* memory,
-                  BackendServices* services);
-  /// Takes from *homes, per state, the spaces where it cannot live for this program: beside the
+                  BackendServices* services, Pool* pool);
+  /// Takes from `homes`, per state, the spaces where it cannot live for this program: beside the
   /// host's, all but the one where all its readers are and where it is made. REQUIRES: after
   /// make_plan, with the same method.
-  Fault narrow_homes(const fb::Method& method, Array<StateHome>* homes) const;
+  Fault narrow_homes(const fb::Method& method, Span<StateHome> homes) const;
   /// Lists the steps. `homes`: per state the space that it lives in. REQUIRES: called once, after
   /// make_plan, with the same arguments.
   Fault make_steps_list(const ProgramState& program, const fb::Method& method,
@@ -71,8 +71,6 @@ class Variant {
   size_t line_count() const { return plan_.line_count(); }
   size_t guard_count() const { return guards_.count(); }
   size_t output_count() const { return outputs_.size(); }
-  /// Of what it keeps, but for the memory of values and what kernels hold.
-  uint64_t bytes() const;
 
   /// dtype and shape of input i; its data is where the next run reads it, at first its place in the
   /// arena.
@@ -134,9 +132,9 @@ class Variant {
     uint8_t* there = nullptr;    ///< the value in that space, if it is not bound elsewhere
   };
 
-  bool list_interface(const fb::Method& method);
-  bool find_movables(const fb::Method& method);
-  bool find_makers();
+  Fault list_interface(const fb::Method& method);
+  Fault find_movables(const fb::Method& method);
+  Fault find_makers();
   void place_values(const fb::Method& method, const SharedMemory& memory);
   TensorView view_in(int32_t id, int space, const fb::Method& method,
                      const SharedMemory& memory) const;
@@ -169,24 +167,24 @@ class Variant {
 
   const fb::Method* texts_ = nullptr;
   const OpTable* ops_ = nullptr;
-  Allocator allocator_;
+  Pool* pool_ = nullptr;
   Plan plan_;
   Guards guards_;
   bool broke_guard_ = false;
   const BackendServices* services_ = nullptr;
-  Array<Step> steps_;                  ///< per step of the plan
-  Array<DeviceStep> device_steps_;     ///< of those that are no node with a kernel, in their order
-  Array<TensorView> values_;           ///< per value id
-  Array<uint32_t> inputs_;             ///< per input: its value's id
-  Array<Output> outputs_;              ///< per output
-  Array<NextOfState> next_of_states_;  ///< per state
-  Array<Movable> movables_;            ///< per input, then those of outputs
-  Array<int32_t> movable_of_;          ///< per value id: whose memory it is in, or -1
+  Span<Step> steps_;                  ///< per step of the plan
+  Span<DeviceStep> device_steps_;     ///< of those that are no node with a kernel, in their order
+  Span<TensorView> values_;           ///< per value id
+  Span<uint32_t> inputs_;             ///< per input: its value's id
+  Span<Output> outputs_;              ///< per output
+  Span<NextOfState> next_of_states_;  ///< per state
+  Span<Movable> movables_;            ///< per input, then those of outputs
+  Span<int32_t> movable_of_;          ///< per value id: whose memory it is in, or -1
   uint8_t* arenas_[kMostSpaces] = {};
-  Array<TensorView> operands_;  ///< per entry of plan_.operands(), then two for each copy
-  Array<NodeTime> times_;       ///< per step; empty unless profiling
-  Watcher watcher_;             ///< inactive for most sessions
-  bool stale_ = false;          ///< operands_ must be refreshed before the next run
+  Span<TensorView> operands_;  ///< per entry of plan_.operands(), then two for each copy
+  Span<NodeTime> times_;       ///< per step; empty unless profiling
+  Watcher watcher_;            ///< inactive for most sessions
+  bool stale_ = false;         ///< operands_ must be refreshed before the next run
 };
 
 }  // namespace lazyrt

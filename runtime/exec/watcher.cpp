@@ -58,11 +58,13 @@ bool is_named(const TapPoint& point, std::string_view name) {
 }  // namespace
 
 /// The hook may call anything.
-Fault WatchedSpan::tell(const Status& status) {
+Fault WatchedSpan::tell(Fault fault) {
+  FirstFault first;
+  first.add(fault);
   span_.end = platform_ticks();
-  span_.ok = status.ok();
+  span_.ok = fault.ok();
   watch_->span(watch_->context, span_);
-  return status;
+  return first;
 }
 
 size_t tap_name(const TapPoint& point, char* text, size_t room) {
@@ -104,11 +106,11 @@ TapPoint Watcher::point_of(const Tap& tap) const {
 }
 
 /// (*repeats)[n]: how many nodes before n have its operator and module.
-Fault Watcher::count_repeats(Array<uint32_t>* repeats) const {
+Fault Watcher::count_repeats(Pool* memory, Span<uint32_t>* repeats) const {
   const size_t nodes = count_of(texts_->nodes());
-  Array<uint32_t> order;
-  if (!order.make(nodes, allocator_) || !repeats->make(nodes, allocator_))
-    return Fault(Error::kOutOfMemory, "no memory for the names of taps");
+  const auto order = memory->make<uint32_t>(nodes);
+  *repeats = memory->make<uint32_t>(nodes);
+  if (memory->is_short()) return Fault(Error::kOutOfMemory, "no memory for the names of taps");
   const auto compare = [this](uint32_t a, uint32_t b) {
     Tap first, second;
     first.node = a;
@@ -119,7 +121,7 @@ Fault Watcher::count_repeats(Array<uint32_t>* repeats) const {
     return ops != 0 ? ops : std::strcmp(x.module_path, y.module_path);
   };
   for (uint32_t n = 0; n < nodes; ++n) order[n] = n;
-  sort(Span<uint32_t>(order.data(), order.size()), [&](uint32_t a, uint32_t b) {
+  sort(order, [&](uint32_t a, uint32_t b) {
     const int names = compare(a, b);
     return names != 0 ? names < 0 : a < b;
   });
@@ -131,11 +133,11 @@ Fault Watcher::count_repeats(Array<uint32_t>* repeats) const {
 
 /// Calls fn(tap, point) with each result of each node, in order.
 template <class Fn>
-Fault Watcher::for_each_point(const Fn& fn) const {
-  Array<uint32_t> repeats;
-  LAZYRT_RETURN_IF_ERROR(count_repeats(&repeats));
+Fault Watcher::for_each_point(Pool* memory, const Fn& fn) const {
+  Span<uint32_t> repeats;
+  LAZYRT_RETURN_IF_ERROR(count_repeats(memory, &repeats));
   for (uint32_t n = 0; n < repeats.size(); ++n) {
-    const Span<const int32_t> results = ints_of(node_at(*texts_, n).outputs());
+    const Span<const int32_t> results = outputs_of(node_at(*texts_, n));
     Tap tap;
     tap.node = n;
     tap.repeat = repeats[n];
@@ -150,25 +152,27 @@ Fault Watcher::for_each_point(const Fn& fn) const {
 }
 
 Fault Watcher::make(const Watch* watch, size_t variant, const fb::Method& texts, const OpTable& ops,
-                    const Allocator& allocator) {
+                    Pool* pool) {
   watch_ = watch;
   variant_ = variant;
   texts_ = &texts;
   ops_ = &ops;
-  allocator_ = allocator;
+  pool_ = pool;
   if (watch->take == nullptr) return {};
   size_t results = 0;
   for (uint32_t n = 0; n < count_of(texts.nodes()); ++n)
-    results += count_of(node_at(texts, n).outputs());
-  Array<Tap> wanted;
-  if (!wanted.make(results, allocator)) return Fault(Error::kOutOfMemory, "no memory for taps");
+    results += outputs_of(node_at(texts, n)).size();
+  Pool scratch(pool->allocator());
+  const auto wanted = scratch.make<Tap>(results);
+  if (scratch.is_short()) return Fault(Error::kOutOfMemory, "no memory for taps");
   size_t count = 0;
-  LAZYRT_RETURN_IF_ERROR(for_each_point([&](const Tap& tap, const TapPoint& point) {
+  LAZYRT_RETURN_IF_ERROR(for_each_point(&scratch, [&](const Tap& tap, const TapPoint& point) {
     if (watch->wants == nullptr || watch->wants(watch->context, point)) wanted[count++] = tap;
   }));
   if (count == 0) return {};
-  if (!points_.make(count, allocator) || !tapped_.make(count_of(texts.nodes()), allocator))
-    return Fault(Error::kOutOfMemory, "no memory for taps");
+  points_ = pool->make<Tap>(count);
+  tapped_ = pool->make<bool>(count_of(texts.nodes()));
+  if (pool->is_short()) return Fault(Error::kOutOfMemory, "no memory for taps");
   std::copy_n(wanted.data(), count, points_.data());
   for (const Tap& tap : points_) tapped_[tap.node] = true;
   return {};
@@ -182,7 +186,8 @@ Fault Watcher::make_copies(const Plan& plan, Span<const TensorView> operands) {
     const TensorView& view = operands[node.first_operand + node.input_count + tap.result];
     most = std::max(most, view.bytes());
   }
-  if (copy_.make(most, allocator_)) return {};
+  copy_ = pool_->make<uint8_t>(most);
+  if (!pool_->is_short()) return {};
   return Fault(Error::kOutOfMemory, "no memory for %zu bytes of a tapped value", most);
 }
 

@@ -6,7 +6,7 @@
 #include "lazyrt/watch.h"
 #include "runtime/backend/backend.h"
 #include "runtime/bundle/program_state.h"
-#include "runtime/core/array.h"
+#include "runtime/core/pool.h"
 #include "runtime/exec/plan.h"
 
 namespace lazyrt {
@@ -31,7 +31,7 @@ class WatchedSpan {
   Fault end(Fault fault) { return !kCanWatch || watch_ == nullptr ? fault : tell(fault); }
 
  private:
-  Fault tell(const Status& status);
+  Fault tell(Fault fault);
 
   const Watch* watch_;
   RunSpan span_;
@@ -47,11 +47,11 @@ class Watcher {
   /// Asks which values are tapped. `variant`: its number in the method; `texts`: it in the file.
   /// REQUIRES: called once; all but `ops` outlive this; `watch` is not nullptr.
   Fault make(const Watch* watch, size_t variant, const fb::Method& texts, const OpTable& ops,
-             const Allocator& allocator);
+             Pool* pool);
   bool is_active() const { return kCanWatch && watch_ != nullptr; }
   bool has_spans() const { return is_active() && watch_->span != nullptr; }
   /// Per node: a result of it is tapped. Empty: none is.
-  Span<const bool> tapped_nodes() const { return {tapped_.data(), tapped_.size()}; }
+  Span<const bool> tapped_nodes() const { return tapped_; }
   bool taps(size_t node) const { return kCanWatch && tapped_.size() != 0 && tapped_[node]; }
 
   /// Memory for copies from devices. REQUIRES: called once, after make.
@@ -61,7 +61,6 @@ class Watcher {
   Fault take(const Plan& plan, size_t node, Span<const TensorView> operands,
              const BackendServices::Slot* slot) const;
   void tell(const RunSpan& span) const { watch_->span(watch_->context, span); }
-  uint64_t bytes() const { return points_.bytes() + tapped_.bytes() + copy_.bytes(); }
 
  private:
   /// A point that is tapped.
@@ -71,19 +70,19 @@ class Watcher {
     uint32_t value = 0;
     uint32_t repeat = 0;
   };
-  Fault count_repeats(Array<uint32_t>* repeats) const;
+  Fault count_repeats(Pool* memory, Span<uint32_t>* repeats) const;
   template <class Fn>
-  Fault for_each_point(const Fn& fn) const;
+  Fault for_each_point(Pool* memory, const Fn& fn) const;
   TapPoint point_of(const Tap& tap) const;
 
   const Watch* watch_ = nullptr;
   const fb::Method* texts_ = nullptr;
   const OpTable* ops_ = nullptr;
   size_t variant_ = 0;
-  Allocator allocator_;
-  Array<Tap> points_;    ///< those tapped, in order of execution
-  Array<bool> tapped_;   ///< per node; empty: nothing is tapped
-  Array<uint8_t> copy_;  ///< room for the largest value of a device that is tapped
+  Pool* pool_ = nullptr;
+  Span<Tap> points_;    ///< those tapped, in order of execution
+  Span<bool> tapped_;   ///< per node; empty: nothing is tapped
+  Span<uint8_t> copy_;  ///< room for the largest value of a device that is tapped
 };
 
 }  // namespace lazyrt

@@ -3,48 +3,34 @@
 namespace lazyrt {
 namespace {
 
-constexpr size_t kKinds = static_cast<size_t>(fb::OpAttrs::MAX) + 1;
-
-constexpr size_t count_fields() {
-  size_t count = 0;
-#define LAZYRT_MEMBER(name) count += layout::field_count<fb::name>();
-#include "schema/op_tables.inc"
-#undef LAZYRT_MEMBER
-  return count;
-}
-
-/// Those of all operators, one behind the other.
-struct AllFields {
-  Field fields[count_fields()] = {};
-  uint8_t begin[kKinds + 1] = {};
+/// What stands for NONE.
+struct NoOperator {
+  struct Traits {
+    static constexpr size_t fields_number = 0;
+  };
 };
-static_assert(count_fields() <= UINT8_MAX);
 
-template <class Table, size_t... I>
-constexpr void add(AllFields* all, size_t kind, std::index_sequence<I...>) {
-  static_assert(sizeof...(I) <= kMostFields);
-  const size_t begin = all->begin[kind];
-  ((all->fields[begin + I] = layout::FieldOf<Table, I>::kField), ...);
-  all->begin[kind + 1] = static_cast<uint8_t>(begin + sizeof...(I));
-}
+/// By their numbers in the union.
+#define LAZYRT_MEMBER(name) , fb::name
+constexpr TableFields<NoOperator
+#include "schema/op_tables.inc"
+                      >
+    kOperators;
+#undef LAZYRT_MEMBER
 
-constexpr AllFields make_all() {
-  AllFields all;
-#define LAZYRT_MEMBER(name)                                                         \
-  add<fb::name>(&all, static_cast<size_t>(fb::OpAttrsTraits<fb::name>::enum_value), \
-                std::make_index_sequence<layout::field_count<fb::name>()>());
+#define LAZYRT_MEMBER(name)                         \
+  static_assert(kOperators.number_of<fb::name>() == \
+                static_cast<size_t>(fb::OpAttrsTraits<fb::name>::enum_value));
 #include "schema/op_tables.inc"
 #undef LAZYRT_MEMBER
-  return all;
-}
-constexpr AllFields kAll = make_all();
-static_assert(kAll.begin[kKinds] == count_fields(), "op_tables.inc has each table in its place");
 
 constexpr bool have_no_tables() {
-  for (const Field& field : kAll.fields) {
-    if (field.kind() == Field::Kind::kUnion || field.kind() == Field::Kind::kStructs ||
-        field.has_table())
-      return false;
+  for (size_t kind = 0; kind <= static_cast<size_t>(fb::OpAttrs::MAX); ++kind) {
+    for (const Field& field : kOperators.of(kind)) {
+      if (field.kind() == Field::Kind::kUnion || field.kind() == Field::Kind::kStructs ||
+          field.has_table())
+        return false;
+    }
   }
   return true;
 }
@@ -52,9 +38,6 @@ static_assert(have_no_tables());
 
 }  // namespace
 
-Span<const Field> fields_of(fb::OpAttrs kind) {
-  const auto i = static_cast<size_t>(kind);
-  return {kAll.fields + kAll.begin[i], size_t{kAll.begin[i + 1]} - kAll.begin[i]};
-}
+Span<const Field> fields_of(fb::OpAttrs kind) { return kOperators.of(static_cast<size_t>(kind)); }
 
 }  // namespace lazyrt

@@ -103,6 +103,53 @@ constexpr size_t field_count() {
 
 }  // namespace layout
 
+/// The fields of several tables, one behind the other. Those that lead to tables, which are of this
+/// list, too, name them by their numbers in it.
+template <class... Tables>
+class TableFields {
+ public:
+  constexpr TableFields() { (add<Tables>(std::make_index_sequence<count<Tables>()>()), ...); }
+
+  template <class Table>
+  static constexpr size_t number_of() {
+    constexpr bool kIsIt[] = {std::is_same_v<Table, Tables>...};
+    size_t number = 0;
+    while (!kIsIt[number]) ++number;
+    return number;
+  }
+  /// REQUIRES: there is a table of this number.
+  constexpr Span<const Field> of(size_t number) const {
+    return {fields_ + begin_[number], size_t{begin_[number + 1]} - begin_[number]};
+  }
+
+ private:
+  template <class Table>
+  static constexpr size_t count() {
+    static_assert(layout::field_count<Table>() <= kMostFields);
+    return layout::field_count<Table>();
+  }
+  template <class Table, size_t I>
+  static constexpr Field field() {
+    using Of = layout::FieldOf<Table, I>;
+    if constexpr (std::is_void_v<typename Of::Table>)
+      return Of::kField;
+    else
+      return Field(Of::kField.kind(), number_of<typename Of::Table>());
+  }
+  template <class Table, size_t... I>
+  constexpr void add(std::index_sequence<I...>) {
+    constexpr size_t kNumber = number_of<Table>();
+    const size_t begin = begin_[kNumber];
+    ((fields_[begin + I] = field<Table, I>()), ...);
+    begin_[kNumber + 1] = static_cast<uint8_t>(begin + sizeof...(I));
+  }
+
+  static constexpr size_t kCount = (count<Tables>() + ...);
+  static_assert(kCount <= UINT8_MAX);
+  Field fields_[kCount] = {};
+  uint8_t begin_[sizeof...(Tables) + 1] = {};
+};
+
 /// The fields of an operator's attributes: numbers, strings and vectors of numbers only.
 /// REQUIRES: NONE < kind <= MAX.
 Span<const Field> fields_of(fb::OpAttrs kind);

@@ -96,9 +96,8 @@ std::vector<ArenaPiece> pieces_of(const MethodCheck& check) {
 
 uint64_t lower_bound_of(const fb::Method& method, const BundleSections& sections,
                         const ProgramState& base) {
-  Budget budget(sections.metadata.size(), base.allocator);
   WorkMeter work(base.options);
-  MethodCheck check(method, sections, *base.ops, &budget, &work);
+  MethodCheck check(method, sections, *base.ops, base.allocator, &work);
   check.mode = CheckMode::kBound;
   require(check_values(&check));
   require(check_input_bindings(&check));

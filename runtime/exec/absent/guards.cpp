@@ -6,11 +6,11 @@
 
 namespace lazyrt {
 
-Fault check_guards(const MethodCheck& check) {
-  return count_of(check.method.guards()) == 0 ? Fault() : left_out(check.ops, "guards");
+Fault check_guards(MethodCheck* check) {
+  return count_of(check->method.guards()) == 0 ? Fault() : left_out(check->ops, "guards");
 }
 
-Fault Guards::make(const fb::Method& method, const Allocator&) {
+Fault Guards::make(const fb::Method& method, Pool*) {
   return count_of(method.guards()) == 0 ? Fault()
                                         : Fault(Error::kUnsupported, "guards were left out");
 }

@@ -16,10 +16,10 @@ Fault check_states(MethodCheck* check) {
 }
 
 SessionStates::SessionStates(const ProgramState& program, size_t method,
-                             const BackendServices* services)
-    : program_(program), method_(program.method(method)), services_(services) {}
+                             const BackendServices* services, Pool* pool)
+    : program_(program), method_(program.method(method)), services_(services), pool_(pool) {}
 
-Fault SessionStates::make(const Allocator&) { return {}; }
+Fault SessionStates::make() { return {}; }
 void SessionStates::reset() {}
 Fault SessionStates::make_in(int, CountedMemory*) { return {}; }
 Fault SessionStates::check_index(size_t i) const {

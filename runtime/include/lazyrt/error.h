@@ -86,6 +86,7 @@ class [[nodiscard]] Status {
 
  private:
   friend class Fault;
+  friend class FirstFault;
   struct Record {
     Error error;
     uint32_t node_end;  ///< 0: of no node
@@ -134,8 +135,9 @@ class Word {
   uint32_t id_;
 };
 
-/// How the numbers of a message are handed over: as what they are, beside a word that says how many
-/// they are and two bits for each. Of texts only that is said; they count as 0.
+/// How the numbers of a message are handed over. A message keeps them with 64 bits each, and texts
+/// as 0; so are few of them handed over. Many are as what they are, beside a word that says how
+/// many there are and has two bits for each.
 struct Numbers {
   enum Kind : uint32_t { kInt32 = 0, kUint32 = 1, kInt64 = 2, kText = 3 };
 
@@ -176,6 +178,14 @@ struct Numbers {
     else
       return static_cast<int32_t>(value);
   }
+  /// As a message keeps it: 0 for a text.
+  template <class T>
+  __attribute__((always_inline)) static int64_t kept(const T& value) {
+    if constexpr (kind_of<T>() == kText)
+      return 0;
+    else
+      return static_cast<int64_t>(pass(value));
+  }
   /// to(numbers...) of those that are handed over, in their order.
   template <class To>
   __attribute__((always_inline)) static auto give(const To& to) {
@@ -204,13 +214,10 @@ class [[nodiscard]] Status {
   Status() = default;
   template <size_t N, class... Args>
   __attribute__((always_inline)) Status(Error error, const char (&format)[N], const Args&... args) {
-    Numbers::give(
-        [&](auto... numbers) __attribute__((always_inline)) {
-          start(error, literal_id(format), Numbers::layout_of<Args...>(), numbers...);
-        },
-        args...);
+    const int64_t numbers[] = {Numbers::kept(args)..., 0};
+    record_.start(error, literal_id(format), numbers, sizeof...(Args));
   }
-  explicit Status(Error error, Word text) { start(error, text.id(), 0); }
+  explicit Status(Error error, Word text) { record_.start(error, text.id(), nullptr, 0); }
 
   bool ok() const { return record_.error == Error::kOk; }
   Error error() const { return record_.error; }
@@ -228,17 +235,15 @@ class [[nodiscard]] Status {
   __attribute__((always_inline)) Status with_context(const char (&format)[N],
                                                      const Args&... args) const {
     Status out = *this;
-    Numbers::give(
-        [&](auto... numbers) __attribute__((always_inline)) {
-          out.add(literal_id(format), Numbers::layout_of<Args...>(), numbers...);
-        },
-        args...);
+    const int64_t numbers[] = {Numbers::kept(args)..., 0};
+    out.record_.add(literal_id(format), numbers, sizeof...(Args));
     return out;
   }
   Status as(Error error) const;
 
  private:
   friend class Fault;
+  friend class FirstFault;
   struct Record {
     Error error = Error::kOk;
     uint8_t parts = 0;
@@ -248,12 +253,12 @@ class [[nodiscard]] Status {
     uint32_t ids[kParts] = {};
     int64_t numbers[kNumbers] = {};
 
-    void add(uint32_t id, uint32_t layout, va_list args);
+    void start(Error kind) { error = kind; }
+    void start(Error kind, uint32_t id, const int64_t* with, size_t count);
+    /// Adds a text with its numbers, as far as there is room; ok stays ok.
+    void add(uint32_t id, const int64_t* with, size_t count);
     const char* write(char (&message)[kMessageBytes]) const;
   };
-  void start(Error error, uint32_t id, uint32_t layout, ...);
-  void add(uint32_t id, uint32_t layout, ...);
-
   Record record_;
   mutable char message_[kMessageBytes] = {};
 };
