@@ -13,10 +13,12 @@ gives in the same place of the sequence, or be refused. Verdicts of a case:
 import copy
 import dataclasses
 import json
+import logging
 import os
 import random
 import re
 import subprocess
+import sys
 import tempfile
 import traceback
 from typing import Any, Callable
@@ -325,8 +327,12 @@ EXPORTS = {"python": _export_python, "torchscript": _export_torchscript, "pt2": 
 
 def judge(item):
     """(verdict of the case, what happened)"""
-    with tempfile.TemporaryDirectory() as folder:
-        return _judge(item, os.path.join(folder, "m.lzb"))
+    of_process = sys.stderr, logging.lastResort
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return _judge(item, os.path.join(folder, "m.lzb"))
+    finally:
+        sys.stderr, logging.lastResort = of_process
 
 
 def _judge(item, path):

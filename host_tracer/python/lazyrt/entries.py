@@ -383,6 +383,21 @@ class ArrayEntry:
             self.value[...] = self.content
 
 
+class RecordEntry:
+    """A record of NumPy by itself, which can be written."""
+
+    def __init__(self, value):
+        self.value, self.content, self.items = value, value.copy(), []
+
+    def token(self):
+        return (type(self.value), str(self.content.dtype), self.content.tobytes())
+
+    def restore(self, given):
+        if self.value.tobytes() != self.content.tobytes():
+            for name in self.content.dtype.names:
+                self.value[name] = self.content[name]
+
+
 class ObjectsEntry:
     """A numpy array of objects."""
 

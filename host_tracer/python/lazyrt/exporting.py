@@ -305,6 +305,8 @@ class _Export:
         """What the program asks is so at each call: lazyrt.load's programs see to it."""
         asked, names = self.questions, [name for name, _ in sample.inputs]
         self.layout["distinct"] = sorted({*self.layout["distinct"], *(asked.distinct & set(names))})
+        for what, file, line in asked.chance:
+            self.draws.found[(f"the program draws random numbers that begin with the system's chance ({what}): others in each call", file, line)] = None
         if asked.copied & set(names):
             self.layout["contiguous"] = names
         if asked.of_autograd:

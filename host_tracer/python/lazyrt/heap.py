@@ -37,6 +37,7 @@ import torch
 from lazyrt import _tracer
 from lazyrt.code_names import is_file_of_library, is_python_class
 from lazyrt.entries import NAMES_OF_CLASSES, CachedEntry, buffer_of, bytes_of, is_plain_tensor, name_of_class, tensor_over
+from lazyrt.opaque import inner_state
 from lazyrt.tensors import is_lazy
 
 MOST_OBJECTS = 400_000
@@ -386,7 +387,7 @@ class _Opening:
                 own = (*own, *_content_of(value))
                 if is_plain_tensor(value):
                     self._keep(value, value.numel() * value.element_size(), lambda: value.detach().clone())
-        return (own, [value.__dict__] if value.__dict__ else [])
+        return (own, [*([value.__dict__] if value.__dict__ else []), *_slots_of(value)])
 
     def _keep(self, value, count, copied):
         """What so many bytes of memory hold, to be put back."""
@@ -415,7 +416,9 @@ class _Opening:
             self._keep(value, value.nbytes, value.copy)
         seen = value if value.nbytes <= _MOST_BYTES else value.flat[::value.size // 4096]
         own = _hash(numpy.frombuffer(seen.tobytes(), numpy.uint8) if seen.dtype.hasobject else numpy.ascontiguousarray(seen).reshape(-1).view(numpy.uint8))
-        return ((value.shape, str(value.dtype), own), [*_more(value), getattr(value, "mask", None) if isinstance(value, numpy.ma.MaskedArray) else None])
+        held = [item for record in value.ravel().tolist() for item in record] if value.dtype.hasobject else []
+        held += [*(value.dtype.metadata or {}).values(), getattr(value, "mask", None) if isinstance(value, numpy.ma.MaskedArray) else None]
+        return ((value.shape, str(value.dtype), own), [*_more(value), *held])
 
     def _map(self, value):
         if value.closed:
@@ -435,6 +438,19 @@ class _Opening:
             self._keep(value, 0, lambda: position)
         return (position, [inner, *_attributes(value)])
 
+    def _file_in_memory(self, value):
+        return (None if value.closed else (value.tell(), hash(value.getvalue())), _attributes(value))
+
+    def _writer(self, value):
+        """How far it was written, where that lies in memory."""
+        try:
+            return (value.tell() if isinstance(value.raw, io.BytesIO) else None, [value.raw, *_attributes(value)])
+        except (OSError, ValueError, AttributeError):  # closed or detached
+            return (None, [])
+
+    def _drawing(self, value):
+        return (None if value is torch.default_generator else hash(repr(inner_state(value))), [])
+
     def _plain(self, value):
         base = next(base for base in (int, float, complex, str, bytes) if isinstance(value, base))
         return (base.__repr__(value), [*_attributes(value), *gc.get_referents(value)])
@@ -443,7 +459,8 @@ class _Opening:
         return (hash(repr(value.getstate())), _more(value))
 
     def _generator(self, value):
-        return (value.gi_frame and value.gi_frame.f_lasti, [])
+        frame = value.gi_frame
+        return (frame.f_lasti, list(frame.f_locals.values())) if frame is not None else (None, [])
 
     def _iterator(self, value):
         """What it will give, as far as it says so."""
@@ -494,7 +511,7 @@ class _Opening:
         return (repr(value).partition(" at ")[0], [])
 
     def _digest(self, value):
-        return (value.hexdigest() if value.digest_size else None, [])
+        return (value.hexdigest() if value.digest_size else value.hexdigest(16), [])  # SHAKE gives as much as one likes
 
     def _compression(self, value):
         return (hash(value.copy().flush()), [])
@@ -504,10 +521,10 @@ class _Opening:
 
     _OPENERS: tuple = (
         (_CLOSED, None), (types.FunctionType, _function), (types.ModuleType, _module), (type, _class), (torch.Tensor, _tensor),
-        (torch.Generator, None), (torch.UntypedStorage, _storage), (dict, _dict), (list, _list), (tuple, _tuple),
+        ((torch.Generator, numpy.random.Generator), _drawing), (torch.UntypedStorage, _storage), (dict, _dict), (list, _list), (tuple, _tuple),
         ((set, frozenset, collections.deque), _others), (numpy.ndarray, _array), ((numpy.generic, int, float, complex, str, bytes), _plain),
-        ((bytearray, memoryview, array.array, ctypes._SimpleCData, ctypes.Array, ctypes.Structure), _bytes), (mmap.mmap, _map),
-        (io.TextIOWrapper, _file), (io.BufferedReader, _file),
+        ((bytearray, memoryview, array.array, ctypes._SimpleCData, ctypes.Array, ctypes.Structure, ctypes.Union), _bytes), (mmap.mmap, _map),
+        ((io.StringIO, io.BytesIO), _file_in_memory), ((io.BufferedWriter, io.BufferedRandom), _writer), ((io.TextIOWrapper, io.BufferedReader), _file),
         (random.Random, _random), (types.GeneratorType, _generator), (weakref.ProxyTypes, _proxy), (weakref.ref, _reference),
         (contextvars.Context, _context), (contextvars.ContextVar, _variable), (types.CellType, _cell), (types.MethodType, _method),
         (types.BuiltinFunctionType, _builtin), (types.MethodWrapperType, _builtin), (_Cached, _cached), ((_Lock, _ReentrantLock), _lock),
@@ -553,7 +570,12 @@ def _more(value):
     kind = type(value)
     if not is_python_class(kind) or kind in (collections.OrderedDict, collections.Counter):
         return [value.default_factory] if kind is collections.defaultdict else []
-    return [kind, *_attributes(value), *(member.__get__(value, kind) for member in members_of(kind) if _has(member, value))]
+    return [kind, *_attributes(value), *_slots_of(value)]
+
+
+def _slots_of(value):
+    kind = type(value)
+    return [member.__get__(value, kind) for member in members_of(kind) if _has(member, value)] if is_python_class(kind) else []
 
 
 def _has(member, value):

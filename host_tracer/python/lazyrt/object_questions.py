@@ -8,6 +8,7 @@ import dis
 import functools
 import gc
 import operator
+import os
 import sys
 import types
 import weakref
@@ -42,6 +43,7 @@ class Answers:
         self.copied = set()  # of those whose copy may be the input itself
         self.held = {}  # place: name of the argument that was compared there with what the program has, None where it is not known
         self.modes = {}  # "gradients" or "inference": place
+        self.chance = {}  # (the function that gives the system's random numbers, *place): None
         self.of_autograd = False  # tensors were asked what autograd knows of them
         self.types = {}  # place of type(x), where x may be an array of NumPy: None
         self.own = {}  # place of a comparison of a registered tensor that other places of the program hold, too: None
@@ -114,7 +116,9 @@ class Watch(TorchFunctionMode):
     def _look_at_call(self, frame, event, function):
         if event != "c_call" or not _is_function(function) or is_file_of_library(frame.f_code.co_filename):
             return
-        if function in _OF_GRADIENTS:
+        if _is_of_chance(function):
+            self._answers.chance.setdefault((function.__name__, *_place(frame)), None)
+        elif function in _OF_GRADIENTS:
             self._answers.modes.setdefault(_OF_GRADIENTS[function], _place(frame))
         elif function in _OF_IDENTITY:
             values = [_value_of(each, frame) for each in _arguments_at(frame.f_code, frame.f_lasti)]
@@ -202,6 +206,13 @@ def _holds_tensors(container):
 
 def _is_function(function):
     return isinstance(function, (types.BuiltinFunctionType, types.FunctionType))
+
+
+def _is_of_chance(function):
+    """Whether it gives random numbers of the system's."""
+    if isinstance(getattr(function, "__self__", None), torch.Generator):
+        return function.__name__ == "seed"
+    return function in (os.urandom, getattr(os, "getrandom", None), getattr(sys.modules.get("ssl"), "RAND_bytes", None))
 
 
 def _place(frame):

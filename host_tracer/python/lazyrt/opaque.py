@@ -36,14 +36,24 @@ def pickled(value):
 
 
 def inner_state(value):
-    """What a generator or iterator is up to, in a form that can be compared; None for what is none. It cannot be put back."""
+    """What a generator or iterator is up to, in a form that can be compared; None for what is none."""
     if isinstance(value, random.Random):
         return value.getstate()
     if isinstance(value, torch.Generator):
         return value.get_state().numpy().tobytes()
     if type(value).__module__.startswith("numpy.random") and hasattr(value, "bit_generator"):
-        return copy.deepcopy(value.bit_generator.state)
+        return copy.deepcopy(value.bit_generator.state), getattr(value.bit_generator.seed_seq, "n_children_spawned", 0)
     return None
+
+
+def put_back(value, state):
+    """Gives a generator the inner_state that it had; which of its children it makes next cannot be put back, nor can an iterator."""
+    if isinstance(value, random.Random):
+        value.setstate(state)
+    elif isinstance(value, torch.Generator):
+        value.set_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
+    elif hasattr(value, "bit_generator"):
+        value.bit_generator.state = state[0]
 
 
 def is_awaited(value):

@@ -1,11 +1,13 @@
 """The callable that is exported, and its modules."""
 
+import contextlib
 import functools
 import inspect
 
 import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
+from lazyrt.heap import members_of
 from lazyrt.reach import module_of
 
 _MODULE = torch.nn.Module()
@@ -111,7 +113,11 @@ def _copy_of(tensor):
     """A leaf of its own memory that the model takes for the tensor: parameters stay parameters."""
     copy = tensor.detach().clone()
     if isinstance(tensor, torch.nn.Parameter):
-        return torch.nn.Parameter(copy, tensor.requires_grad)
+        made = torch.Tensor._make_subclass(type(tensor), copy, tensor.requires_grad)
+        for member in members_of(type(tensor)):
+            with contextlib.suppress(AttributeError):  # a slot that is empty
+                member.__set__(made, member.__get__(tensor))
+        return made
     return copy.requires_grad_(tensor.requires_grad)
 
 

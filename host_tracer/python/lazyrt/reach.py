@@ -24,7 +24,6 @@ import mmap
 import operator
 import pathlib
 import queue
-import random
 import threading
 import types
 import uuid
@@ -37,11 +36,11 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 from lazyrt.code_names import attributes_of, global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry,
                             Contents, DequeEntry, DictEntry, LibrariesEntry, ListEntry, MapEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry,
-                            RegistryEntry, ScriptEntry, ScriptItemsEntry, SetEntry, StorageEntry, TensorEntry, TextEntry, VariableEntry, extent_of, from_class,
-                            from_globals, is_data_name, is_open_map, is_plain_value, key_text, name_of_class, place_of, plain_token)
+                            RecordEntry, RegistryEntry, ScriptEntry, ScriptItemsEntry, SetEntry, StorageEntry, TensorEntry, TextEntry, VariableEntry, extent_of,
+                            from_class, from_globals, is_data_name, is_open_map, is_plain_value, key_text, name_of_class, place_of, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
-from lazyrt.opaque import held_by, inner_state, is_awaited, pickled
+from lazyrt.opaque import held_by, inner_state, is_awaited, pickled, put_back
 from lazyrt.switches import CountersEntry, FlagsOfDecimalsEntry, LoggersEntry, SeedEntry, SwitchesEntry, of_process
 from lazyrt.type_questions import asks_anywhere
 from lazyrt.watch import unseen_ways, unwatched
@@ -201,12 +200,7 @@ class Reach:
     def restore_random(self):
         """Puts back generators of random numbers, which restore() leaves alone: what is drawn has to be seen to differ."""
         for value, state in self._random:
-            if isinstance(value, random.Random):
-                value.setstate(state)
-            elif isinstance(value, torch.Generator):
-                value.set_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
-            elif hasattr(value, "bit_generator"):
-                value.bit_generator.state = state
+            put_back(value, state)
 
     def keep_contents(self, tensors):
         """Puts back from now on what these tensors hold now, too."""
@@ -291,7 +285,7 @@ class Reach:
         if isinstance(value, _BY_TEXT):
             self._visit_more(path, value)
             return (type(value).__name__, repr(value))
-        if isinstance(value, numpy.generic):
+        if isinstance(value, numpy.generic) and not (isinstance(value, numpy.void) and value.dtype.names):
             return (type(value).__name__, value.dtype.str, value.tobytes())
         if isinstance(value, enum.Enum):
             return self._visit_enum(value)
@@ -429,6 +423,7 @@ class Reach:
             return ("uninitialized", id(value))
         self._found.append((path, value))
         self._push_attributes(path, value, value.__dict__, False)
+        self._visit_slots(path, value)
         if value.device.type != "cpu":
             return Held(value, None, ())
         entry = TensorEntry(value, self._contents)
@@ -564,7 +559,7 @@ class Reach:
             if type(value) is numpy.ndarray and not objects:
                 self.arrays.append((path, value))
             self._push_numbered(path, entry.items)
-        elif issubclass(kind, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):
+        elif issubclass(kind, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure, ctypes.Union)):
             self.buffers.append((path, *extent_of(value)))
             entry = MemoryEntry(value)
         elif issubclass(kind, mmap.mmap) and is_open_map(value):
@@ -577,6 +572,8 @@ class Reach:
             if issubclass(kind, io.BytesIO):
                 self.buffers.append((path, *extent_of(value.getbuffer())))
             entry = TextEntry(value)
+        elif issubclass(kind, numpy.void):
+            entry = RecordEntry(value)
         elif issubclass(kind, contextvars.ContextVar):
             entry = VariableEntry(value)
             self._push(f"{path}.get()", entry.items[0])

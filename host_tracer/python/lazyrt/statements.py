@@ -8,6 +8,7 @@ import contextlib
 import dis
 import functools
 import inspect
+import io
 import linecache
 import logging
 import logging.handlers
@@ -285,21 +286,25 @@ class Audience:
         """They neither go to a list nor become exceptions."""
         ways = _ways_of_warnings()
         of_others = all(getattr(way, "__module__", None) in (None, "warnings") or is_installed(way.__module__) for way in ways)
-        return of_others and ways == self._shows_warnings and all(action != "error" for action, *_ in warnings.filters)
+        return of_others and _has_a_file(sys.stderr) and ways == self._shows_warnings and all(action != "error" for action, *_ in warnings.filters)
 
     def _is_only_written(self, logger):
         """All that handles the logger's records writes them out as they are."""
         if logging.getLogRecordFactory() is not logging.LogRecord:
             return False
         while logger is not None:
-            if type(logger) not in (logging.Logger, logging.RootLogger) or logger.filters or not all(map(self._writes_out, logger.handlers)):
+            if type(logger) not in (logging.Logger, logging.RootLogger) or logger.filters or _has_own_methods(logger):
+                return False
+            if not all(map(self._writes_out, logger.handlers)):
                 return False
             logger = logger.parent if logger.propagate else None
-        return True
+        return logging.lastResort is None or self._writes_out(logging.lastResort)
 
     def _writes_out(self, handler):
-        own = [type(handler), type(handler.formatter or logging.Formatter())]
-        if handler.filters or any(not is_installed(kind.__module__) and not kind.__module__.startswith("logging") for kind in own):
+        own = [handler, handler.formatter or logging.Formatter()]
+        if handler.filters or any(map(_has_own_methods, own)):
+            return False
+        if not all(is_installed(type(each).__module__) or type(each).__module__.startswith("logging") for each in own):
             return False
         if isinstance(handler, (logging.handlers.BufferingHandler, logging.handlers.QueueHandler)):
             return False
@@ -315,14 +320,21 @@ def _is_dropped(frame):
     return False
 
 
+def _has_own_methods(owner):
+    """Whether functions were set on the object that its class has, too."""
+    return any(callable(item) and hasattr(type(owner), name) for name, item in getattr(owner, "__dict__", {}).items())
+
+
 def _ways_of_warnings():
     return [warnings.showwarning, warnings._showwarnmsg_impl, warnings.formatwarning]
 
 
 def _has_a_file(stream):
-    """Whether what is written there leaves the process; the streams of the process are thought to."""
+    """Whether what is written there leaves the process; the streams of the process are thought to. An object of the program's may keep it."""
+    if stream is not None and type(stream).__module__ not in ("_io", "io") and not is_installed(type(stream).__module__):
+        return False
     if stream in (sys.stderr, sys.stdout, sys.__stderr__, sys.__stdout__):
-        return True
+        return not isinstance(stream, io.StringIO)
     try:
         return stream is None or stream.fileno() >= 0
     except Exception:  # a StringIO, or an object of the program's

@@ -5,32 +5,49 @@ import contextlib
 import functools
 import linecache
 import types
+import weakref
 
 from lazyrt.code_names import is_file_of_library
 from lazyrt.handed import calls_shown_to
 
+_by_another_name: weakref.WeakSet = weakref.WeakSet()  # codes
 _TELLERS = {"print", "debug", "info", "warning", "warn", "error", "critical", "exception", "log"}
 
 
 @contextlib.contextmanager
 def codes_run():
-    """The code of the user's functions that this thread calls; of none where somebody else watches it."""
+    """The code of the user's functions that this thread calls; of none where somebody else watches it. Those that know `type` by another name count from now on."""
     codes: set = set()
 
     def look(frame, event, value):
         if event == "call":
-            codes.add(frame.f_code)
+            code = frame.f_code
+            if code not in codes:
+                codes.add(code)
+                if _knows_type_otherwise(frame):
+                    _by_another_name.add(code)
 
     with calls_shown_to(look):
         yield codes
 
 
+def _knows_type_otherwise(frame):
+    code, names, inner = frame.f_code, frame.f_globals, frame.f_locals
+    return any(names.get(name) is type for name in code.co_names if name != "type") or any(inner.get(name) is type for name in code.co_freevars)
+
+
 def asks_for_types(code):
     """Whether the function may go on by what type(x) is. It does not count where the answer only tells people (in a `raise`, and in an f-string that print, a logger,
     a warning or an error gets), where `type` is the class (annotations, bases, `type[int]`, isinstance(x, type)), where it makes one (type(name, bases, members)), nor
-    type(self) and type(cls)."""
-    if "type" not in code.co_names or is_file_of_library(code.co_filename):
+    type(self) and type(cls). hasattr(x, "__array__") asks the same: carriers have it."""
+    if is_file_of_library(code.co_filename):
         return False
+    if code in _by_another_name or "__array__" in (*code.co_names, *code.co_consts):
+        return True
+    if "type" not in code.co_names:
+        return False
+    if "builtins" in (*code.co_names, *code.co_freevars):  # builtins.type
+        return True
     lines = [line for *_, line in code.co_lines() if line]
     questions = _questions(code.co_filename, tuple(linecache.getlines(code.co_filename)))
     return questions is None or any(min(lines) <= line <= max(lines) for line in questions)

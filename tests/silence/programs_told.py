@@ -1,0 +1,297 @@
+"""Values that leave the program for people, where something of its own listens; `type` by other names."""
+
+import builtins
+import io
+import logging
+import sys
+import warnings
+
+import torch
+from harness import case
+from torch import nn
+
+torch.manual_seed(5)
+X = [(torch.randn(3, 4),) for _ in range(4)]
+ALARMS = X + [(x * 1e4,) for x, in X] + X
+PEAKS = [(torch.tensor([0.5, 1.0, 2.0]) * s,) for s in (1.0, 2.0, 1e7, -1e7, 0.0)]
+typeof = type
+
+
+class Tee:
+    def __init__(self, stream):
+        self.stream, self.lines, self.last = stream, 0, ""
+
+    def write(self, text):
+        if text.strip():
+            self.lines, self.last = min(self.lines + 1, 2), text
+        return len(text)
+
+    def flush(self):
+        self.stream.flush()
+
+
+@case(X[0], ALARMS)
+def handle_set_on_a_logger():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.alarms = 0
+            self.log = logging.Logger("net")
+            self.log.handle = self.count
+
+        def count(self, record):
+            self.alarms += 1
+
+        def forward(self, x):
+            peak = x.abs().max().item()
+            if peak > 1000:
+                self.log.warning("clipping")
+            return x * 0.5 if self.alarms else x * 2
+
+    return Net()
+
+
+@case(X[0], ALARMS)
+def alarms_counted_by_a_tee():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tee = sys.stderr = Tee(sys.__stderr__)
+            self.log = logging.Logger("net")
+            self.log.addHandler(logging.StreamHandler(self.tee))
+
+        def forward(self, x):
+            peak = x.abs().max().item()
+            if peak > 1000:
+                self.log.warning("clipping")
+            return x * 0.5 if self.tee.lines else x * 2
+
+    return Net()
+
+
+@case(X[0], ALARMS)
+def text_of_a_warning_kept_by_a_tee():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tee = sys.stderr = Tee(sys.__stderr__)
+
+        def forward(self, x):
+            warnings.simplefilter("always")
+            warnings.warn(f"peak {x.abs().max().item():.0e}")
+            return x * 0.5 if "e+04" in self.tee.last else x * 2
+
+    return Net()
+
+
+@case(X[0], ALARMS)
+def handler_of_last_resort():
+    class Count(logging.Handler):
+        alarms = 0
+
+        def emit(self, record):
+            self.alarms = min(self.alarms + 1, 2)
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last = logging.lastResort = Count(logging.WARNING)
+            self.log = logging.Logger("net")
+
+        def forward(self, x):
+            if x.abs().max().item() > 1000:
+                self.log.warning("clipping")
+            return x * 0.5 if self.last.alarms else x * 2
+
+    return Net()
+
+
+@case(X[0], ALARMS)
+def format_set_on_a_formatter():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last = ""
+            self.log = logging.Logger("net")
+            handler = logging.StreamHandler(sys.__stderr__)
+            handler.setFormatter(logging.Formatter("%(message)s"))
+            handler.formatter.format = self.keep
+            self.log.addHandler(handler)
+
+        def keep(self, record):
+            self.last = record.getMessage()[-3:]
+            return ""
+
+        def forward(self, x):
+            self.log.warning(f"peak {x.abs().max().item():.0e}")
+            return x * 0.5 if int(self.last) > 3 else x * 2
+
+    return Net()
+
+
+@case(X[0], ALARMS)
+def stream_with_a_number_of_a_file():
+    class Tape:
+        def __init__(self):
+            self.lines = 0
+
+        def write(self, text):
+            self.lines = min(self.lines + 1, 4)
+
+        def flush(self):
+            pass
+
+        def fileno(self):
+            return 2
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tape = Tape()
+            self.log = logging.Logger("net")
+            self.log.addHandler(logging.StreamHandler(self.tape))
+
+        def forward(self, x):
+            if x.abs().max().item() > 1000:
+                self.log.warning("clipping")
+            return x * 0.5 if self.tape.lines else x * 2
+
+    return Net()
+
+
+@case(X[0], ALARMS)
+def level_of_a_logger_decides():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.log = logging.Logger("net")
+            self.log.addHandler(logging.StreamHandler(sys.__stderr__))
+            self.log.handlers[0].setLevel(logging.CRITICAL)
+            self.alarms = 0
+            self.log.isEnabledFor = self.is_on
+
+        def is_on(self, level):
+            self.alarms = min(self.alarms + 1, 2)
+            return False
+
+        def forward(self, x):
+            if x.abs().max().item() > 1000:
+                self.log.warning("clipping")
+            return x * 0.5 if self.alarms else x * 2
+
+    return Net()
+
+
+@case(X[0], ALARMS)
+def handle_set_on_a_handler():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.alarms = 0
+            self.handler = logging.StreamHandler(sys.__stderr__)
+            self.handler.handle = self.count  # not emit
+            self.log = logging.Logger("net")
+            self.log.addHandler(self.handler)
+
+        def count(self, record):
+            self.alarms = min(self.alarms + 1, 2)
+
+        def forward(self, x):
+            if x.abs().max().item() > 1000:
+                self.log.warning("clipping")
+            return x * 0.5 if self.alarms else x * 2
+
+    return Net()
+
+
+@case(X[0], ALARMS)
+def alarms_by_a_tee_with_a_number_of_a_file():
+    class Tee:
+        def __init__(self, stream):
+            self.stream, self.text = stream, ""
+
+        def write(self, text):
+            self.text = text[:40]
+
+        def flush(self):
+            self.stream.flush()
+
+        def fileno(self):
+            return self.stream.fileno()
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tee = Tee(sys.__stderr__)
+            self.log = logging.Logger("net")
+            self.log.addHandler(logging.StreamHandler(self.tee))
+
+        def forward(self, x):
+            self.log.info(f"{x.abs().max().item():.1f}")
+            peak = float(self.tee.text or 0)
+            return x * 0.5 if peak > 1000 else x * 2
+
+    return Net()
+
+
+# ---------------------------------------------------------------- types
+
+@case(PEAKS[0], PEAKS)
+def type_by_an_alias():
+    class Net(nn.Module):
+        def forward(self, x):
+            peak = x.max().item()
+            if typeof(peak) in (int, float) and peak > 1e6:
+                return x.clamp(max=1e6)
+            return x * peak
+
+    return Net()
+
+
+@case(PEAKS[0], PEAKS)
+def array_or_number():
+    def to_row(value):
+        return value if hasattr(value, "__array__") else min(value, 1e6)
+
+    class Net(nn.Module):
+        def forward(self, x):
+            return x * to_row(x.max().item())
+
+    return Net()
+
+
+@case((torch.tensor([3, 4]), X[0][0]), [(torch.tensor(a), X[0][0]) for a in ([3, 4], [5, 1], [70000, 2], [-3, 4])])
+def kind_by_a_table_of_types():
+    LIMITS = {int: 1000, float: 1e6}
+
+    class Net(nn.Module):
+        def forward(self, n, x):
+            n = n.max().item()
+            limit = LIMITS.get(builtins.type(n))
+            if limit is not None and n > limit:
+                n = limit
+            return x * n
+
+    return Net()
+
+
+class Limits:
+    def __init__(self):
+        self.of = {int: 1000, float: 1e6}
+
+    def cut(self, n):
+        limit = self.of.get(builtins.type(n))
+        return n if limit is None else min(n, limit)
+
+
+@case((torch.tensor([0.5, 1.0, 2.0]),), [(torch.tensor([0.5, 1.0, 2.0]) * s,) for s in (1.0, 2.0, 1e7, -1e7, 0.0)])
+def limit_by_type_of_builtins():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.limits = Limits()
+
+        def forward(self, x):
+            return x * self.limits.cut(x.max().item())
+
+    return Net()
