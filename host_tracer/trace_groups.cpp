@@ -191,9 +191,26 @@ Outcome<Done> check_asked(const Trace& trace, const std::set<std::string>& writt
   return Done{};
 }
 
+/// What one trace makes one tensor, and another one writes into, would be two states.
+Outcome<Done> check_made_one(const std::vector<Trace>& traces) {
+  std::set<std::string> made_one;
+  for (const Trace& trace : traces) made_one.insert(trace.made_one.begin(), trace.made_one.end());
+  for (const Trace& trace : traces) {
+    for (const std::string& name : trace.written_in_place) {
+      if (made_one.count(name) == 0) continue;
+      return Failure{Error::kUnsupported,
+                     "a sample, or a size, makes '" + name +
+                         "' one tensor with another attribute, and one writes into it in place, "
+                         "which has to show in both: clone() it where it is assigned"};
+    }
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Outcome<Done> share_states(std::vector<Trace>& traces) {
+  LAZYRT_TRY(check_made_one(traces));
   std::vector<TraceValue> all;
   std::set<std::string> written;
   for (const Trace& trace : traces) {

@@ -186,6 +186,9 @@ struct Trace {
   std::vector<TraceSync> syncs;
   std::vector<AskedConstant> asked;   ///< each once
   std::vector<std::string> only_set;  ///< what the program sets, and the trace has no state for
+  /// States that it gives one tensor, and those into whose tensor it writes: not both in one trace,
+  /// nor in two of one program.
+  std::vector<std::string> made_one, written_in_place;
   std::vector<Finding> findings;
   DType default_real = DType::kFloat32;  ///< of Python's floats beside whole tensors
   bool takes_gradients = false;          ///< the program runs with autograd on, in eager too

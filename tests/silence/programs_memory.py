@@ -260,3 +260,53 @@ def buffers_swapped():
             return self.a * 2 + self.b
 
     return Swapping()
+
+
+# -------------------------------------------------------------------- a constant that becomes a state, and lies in another tensor
+
+
+class Windows(nn.Module):
+    """Every fourth call begins anew with what `rest` gives; the check's numbers are too small to fire."""
+
+    def __init__(self, init, rest):
+        super().__init__()
+        self.rest, self.t = rest, 0
+        init(self)
+        self.mem = torch.zeros(3)
+
+    def forward(self, x):
+        self.t = (self.t + 1) % 4
+        if self.t == 0:
+            self.mem = self.rest(self)
+        else:
+            self.mem.mul_(0.5).add_(x)
+        return (self.mem > 1.0).float() + x * 0
+
+
+def at_rest(self):
+    self.zeros = torch.zeros(3)
+
+
+def named(name, make):
+    make.__name__ = name
+    return make
+
+
+for name, rest in {"detached": lambda self: self.zeros.detach(), "data": lambda self: self.zeros.data, "viewed": lambda self: self.zeros.view(3),
+                   "expanded": lambda self: self.zeros.expand(3), "of_numpy": lambda self: torch.from_numpy(self.zeros.numpy())}.items():
+    case(torch.full((3,), 0.01), CALLS, expect=LOUD)(named(f"window_of_{name}_zeros", lambda rest=rest: Windows(at_rest, rest)))
+
+
+@case(torch.full((3,), 0.01), CALLS, expect=LOUD)
+def window_of_a_row():
+    return Windows(lambda self: setattr(self, "rows", torch.zeros(2, 3)), lambda self: self.rows[1].detach())
+
+
+@case(torch.full((3,), 0.01), CALLS, expect=RIGHT)
+def window_of_the_same_zeros():
+    return Windows(at_rest, lambda self: self.zeros)
+
+
+@case(torch.full((3,), 0.01), CALLS, expect=RIGHT)
+def window_of_cloned_zeros():
+    return Windows(at_rest, lambda self: self.zeros.clone())

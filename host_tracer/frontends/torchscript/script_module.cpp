@@ -190,8 +190,11 @@ void collect_places(const IValue& before, const IValue& after, const std::string
   }
 }
 
-/// Throws where two of them became one or one became two, and a write into it shows.
-void refuse_other_aliases(const std::vector<Place>& places, const char* one, const char* two) {
+/// Throws where two of them became one or one became two, and a write into it shows. The names of
+/// those that became one.
+std::set<std::string> refuse_other_aliases(const std::vector<Place>& places, const char* one,
+                                           const char* two) {
+  std::set<std::string> made_one;
   const auto compare = [&](const void* Place::*same, const void* Place::*other, bool became_one) {
     std::unordered_map<const void*, const Place*> known;
     for (const Place& place : places) {
@@ -202,10 +205,12 @@ void refuse_other_aliases(const std::vector<Place>& places, const char* one, con
                   *first.name, "' and '", *place.name, "' ", became_one ? one : two,
                   ": what is written into it in place has to show in ",
                   became_one ? "both" : "one alone", "; clone() it where it is assigned");
+      made_one.insert({*first.name, *place.name});
     }
   };
   compare(&Place::before, &Place::after, false);
   compare(&Place::after, &Place::before, true);
+  return made_one;
 }
 
 }  // namespace
@@ -433,12 +438,15 @@ std::vector<std::string> ScriptState::read_constants() const {
 }
 
 /// Each attribute is a state of its own: what is written into one tensor shows in no other.
-void ScriptState::refuse_new_aliases() const {
+void ScriptState::refuse_new_aliases() {
   Places places;
   for (const auto& [key, slot] : slots_) {
     collect_places(slot.before, slot.value, slot.name, places);
   }
-  refuse_other_aliases(places.tensors, "one tensor", "two tensors");
+  made_one_ = refuse_other_aliases(places.tensors, "one tensor", "two tensors");
+  for (const Place& place : places.tensors) {
+    if (place.written) written_in_place_.insert(*place.name);
+  }
   refuse_other_aliases(places.containers, "one list or dict", "two lists or dicts");
 }
 

@@ -93,6 +93,9 @@ class ScriptState {
   /// After write_back(): attributes that the run has set, without reading them, to what is no state
   /// of the trace.
   const std::vector<std::string>& only_set() const { return only_set_; }
+  /// After write_back(): attributes that became one tensor, and those whose tensor was written.
+  const std::set<std::string>& made_one() const { return made_one_; }
+  const std::set<std::string>& written_in_place() const { return written_in_place_; }
 
  private:
   using Key = std::pair<const c10::ivalue::Object*, size_t>;
@@ -108,7 +111,7 @@ class ScriptState {
 
   Slot& slot_of(const c10::ivalue::Object* object, const std::string& name);
   void collect_writes(const Slot& slot, Writes& writes);
-  void refuse_new_aliases() const;
+  void refuse_new_aliases();
 
   const ScriptModule& module_;
   const at::Device device_;
@@ -117,6 +120,7 @@ class ScriptState {
   std::map<Key, Slot> slots_;
   std::vector<std::string> changing_numbers_;
   std::vector<std::string> only_set_;
+  std::set<std::string> made_one_, written_in_place_;
 };
 
 /// `value` with `place` on all tensors in it; lists and dicts are new ones, one for each that is

@@ -90,6 +90,8 @@ class TorchScriptCapture {
     if (copies_.matter()) refuse_changing_copies(*trace);
     for (const std::string& name : read_constants_) trace->asked.push_back({name, {}});
     trace->only_set = only_set_;
+    trace->made_one = made_one_;
+    trace->written_in_place = written_in_place_;
     const auto& numbers = module_.kept_numbers();  // a state that nothing reads may be left out
     trace->only_set.insert(trace->only_set.end(), numbers.begin(), numbers.end());
     outputs_.put_back(*trace);
@@ -153,6 +155,10 @@ class TorchScriptCapture {
     questions_ = interpreter.questions();
     read_constants_ = interpreter.state().read_constants();
     only_set_ = interpreter.state().only_set();
+    const auto& made_one = interpreter.state().made_one();
+    made_one_.assign(made_one.begin(), made_one.end());
+    const auto& written = interpreter.state().written_in_place();
+    written_in_place_.assign(written.begin(), written.end());
     written_constants_ = interpreter.written_constants();
     written_inputs_.clear();
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -266,7 +272,8 @@ class TorchScriptCapture {
   ScriptQuestions questions_;
   std::vector<Source> written_constants_;
   std::vector<std::string> written_inputs_;
-  std::vector<std::string> read_constants_, only_set_;  ///< see ScriptState; of the last run
+  /// See ScriptState; of the last run.
+  std::vector<std::string> read_constants_, only_set_, made_one_, written_in_place_;
   std::vector<std::string> changing_;  ///< numbers: see ScriptInterpreter::changing_numbers()
   ScriptInterpreter* running_ = nullptr;
 };

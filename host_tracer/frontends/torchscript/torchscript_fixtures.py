@@ -408,6 +408,27 @@ def enrolled():
     return torch.jit.script(Enrolled()), {"x": normal(3), "enrol": torch.tensor(True)}
 
 
+class Fires(nn.Module):
+    """A new window begins at rest: two buffers are one from then on."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("rest", torch.zeros(3))
+        self.register_buffer("mem", torch.zeros(3))
+
+    def forward(self, x: torch.Tensor, start: torch.Tensor):
+        if bool(start):
+            self.mem = self.rest
+        else:
+            self.mem.mul_(0.5).add_(x)
+        return (self.mem > 1.0).float()
+
+
+@case
+def fires():
+    return torch.jit.script(Fires()), {"x": normal(3), "start": torch.tensor(True)}
+
+
 def rewritten(source, target, change):
     """A copy of an archive with the text of its code changed."""
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:

@@ -9,6 +9,7 @@
 
 #include "host_tracer/frontends/shared/model_kind.h"
 #include "host_tracer/frontends/shared/trace_checks.h"
+#include "host_tracer/trace_groups.h"
 
 // The files come from torchscript_fixtures.py, which ctest runs first.
 
@@ -261,6 +262,24 @@ TEST(TorchScript, WhatOneSampleAsksAndAnotherChangesIsNoted) {
   ASSERT_TRUE(asks.ok()) << asks.failure().text;
   EXPECT_TRUE(std::any_of(asks->asked.begin(), asks->asked.end(),
                           [](const AskedConstant& asked) { return asked.name == "seen"; }));
+}
+
+TEST(TorchScript, WhatOneSampleMakesOneTensorAndAnotherWritesIsRefused) {
+  TorchScriptOptions options = options_of("fires");
+  std::vector<Trace> traces;
+  for (const bool start : {true, false}) {
+    for (GivenInput& input : options.inputs) {
+      if (input.name == "start") input.data = to_sample(at::full({}, start, at::kBool)).data;
+    }
+    auto trace = capture_torchscript(fixture("fires"), options);
+    ASSERT_TRUE(trace.ok()) << trace.failure().text;
+    traces.push_back(std::move(*trace));
+  }
+  EXPECT_EQ(traces[0].made_one, (std::vector<std::string>{"mem", "rest"}));
+  EXPECT_EQ(traces[1].written_in_place, (std::vector<std::string>{"mem"}));
+  const auto shared = share_states(traces);
+  ASSERT_FALSE(shared.ok());
+  EXPECT_TRUE(has(shared.failure().text, "'mem' one tensor with another")) << shared.failure().text;
 }
 
 TEST(TorchScript, AGrowingBufferIsRefused) {

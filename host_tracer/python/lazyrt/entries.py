@@ -355,12 +355,23 @@ class TextEntry:
 
 
 def extent_of(value):
-    """Where the memory of an array or of what has a buffer begins and ends."""
+    """Where the memory of a tensor, an array or of what has a buffer begins and ends; (0, 0) where nothing is known of it."""
+    if isinstance(value, torch.Tensor):
+        if is_lazy(value) or not is_plain_tensor(value, inference=True) or value.device.type != "cpu" or not value.numel():
+            return 0, 0
+        last = sum((size - 1) * step for size, step in zip(value.shape, value.stride()))
+        return value.data_ptr(), value.data_ptr() + (last + 1) * value.element_size()
     if not isinstance(value, numpy.ndarray):
         if not memoryview(value).nbytes:
             return 0, 0
         value = numpy.frombuffer(value, numpy.uint8)
     return byte_bounds(value) if value.nbytes else (0, 0)
+
+
+def overlap(a, b):
+    """Whether tensors or arrays may have memory in common."""
+    (begin, end), (first, last) = extent_of(a), extent_of(b)
+    return first < end and begin < last
 
 
 class ArrayEntry:

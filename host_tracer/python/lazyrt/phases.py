@@ -15,7 +15,7 @@ import torch
 from lazyrt import _tracer, kept_numbers
 from lazyrt.array_writes import order_like
 from lazyrt.arrays import LazyArray, targets_of_writes
-from lazyrt.entries import HOOKS
+from lazyrt.entries import HOOKS, overlap
 from lazyrt.errors import ExportError
 from lazyrt.reach import Contents, Held, Reach, TupleAt, copy_of
 from lazyrt.tensors import is_lazy
@@ -547,6 +547,8 @@ class _Left:
             self._take_number(path, number)
         for path, array in picture.arrays:
             if path in self.names.arrays:
+                if any(overlap(array, other) for _, other in (*picture.arrays, *picture.tensors) if other is not array):
+                    raise ExportError(f"the program keeps an array of NumPy in '{path}', and an array or tensor in the same memory: copy() one of them", "unsupported")
                 self._take_constant(path, torch.tensor(array))
         for path, array in picture.lazy_arrays:
             self._take_array(path, array)
@@ -678,7 +680,10 @@ class _Left:
 
     def _take_plain(self, path, tensor):
         before = dict(self.before).get(path)
-        if id(tensor) in self.call.registered_ids or self._has_array(tensor) or self.picture.owners.get(path, ("", ""))[1] == "grad":
+        if id(tensor) in self.call.registered_ids or self.picture.owners.get(path, ("", ""))[1] == "grad":
+            return
+        if self._has_array(tensor):
+            self.call.entangled |= {self.names.of(path, tensor)} if path in self.names.symbolic else set()
             return
         if id(tensor) in self.replaced:
             raise ExportError(f"the program's calls change the tensor '{path}', which lies where LazyRT cannot put another one in its place: keep it in an "
@@ -705,6 +710,8 @@ class _Left:
         name = self.names.of(path, tensor)
         leaf = self.call.leaf(name, tensor)
         self.writes.append((leaf, _tracer.lift(tensor.detach().clone())))
+        others = [self.names.of(at, other) for at, other in self.picture.tensors if other is not tensor and overlap(tensor, other)]
+        self.call.entangled |= {name, *others} if others else set()
 
     def _content_of(self, lazy, order=None):
         """The tensor that a state is in the next phase, in memory as `order` says: phase() fills it with the sample's values."""
