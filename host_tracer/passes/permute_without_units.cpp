@@ -1,3 +1,4 @@
+#include "host_tracer/graph/rewriter.h"
 #include "host_tracer/passes/pass_util.h"
 #include "host_tracer/passes/passes.h"
 

@@ -185,7 +185,7 @@ class Packer {
     return true;
   }
   void add_neighbour(Place* place, uint32_t other) {
-    if (neighbours_.size() != 0) {
+    if (!neighbours_.empty()) {
       neighbours_[--place->neighbours] = other;
     } else {
       ++place->neighbour_count;
@@ -201,7 +201,7 @@ class Packer {
     }
     neighbours_ = memory_->make<uint32_t>(total);
     taken_ = memory_->make<Range>(most);
-    if (neighbours_.size() != 0) each_pair(total);
+    if (!neighbours_.empty()) each_pair(total);
   }
 
   /// Keeps the offsets of this order if none before it needed as few bytes.

@@ -458,7 +458,7 @@ Fault BoundSession::bring_states() {
 }
 
 Fault BoundSession::prepare_inputs() {
-  if (kDevices && homes_.size() != 0) LAZYRT_RETURN_IF_ERROR(bring_states());
+  if (kDevices && !homes_.empty()) LAZYRT_RETURN_IF_ERROR(bring_states());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const InputSlot& slot = inputs_[i];
     if (!slot.set) {

@@ -232,7 +232,7 @@ Fault FixedVariant::run_node(size_t index) {
   context.workspace = workspace_;
   context.backend = services_->slot(node.slot).services;
   context.rebind = stale_;
-  if (times_.size() == 0) return node.kernel->run(node.state, context);
+  if (times_.empty()) return node.kernel->run(node.state, context);
   const uint64_t begin = platform_ticks();
   const Fault status = node.kernel->run(node.state, context);
   add_to(&times_[index].nanoseconds, platform_ticks() - begin);
@@ -247,7 +247,7 @@ NodeInfo FixedVariant::line(size_t i) const {
   info.backend = services_->slot(nodes_[i].slot).backend->name;
   if (nodes_[i].fallback_reason != nullptr) info.fallback_reason = nodes_[i].fallback_reason;
   describe_source(*method_, from.source(), &info);
-  if (times_.size() == 0) return info;
+  if (times_.empty()) return info;
   info.runs = read_counter(times_[i].runs);
   info.nanoseconds = read_counter(times_[i].nanoseconds);
   return info;

@@ -345,7 +345,7 @@ Fault Planner::list_steps(Span<const uint8_t> homes) {
 
 Fault Planner::find_guarded() {
   const size_t guards = count_of(method_.guards());
-  if (guards == 0 || guarded_.size() != 0) return {};
+  if (guards == 0 || !guarded_.empty()) return {};
   guarded_ = scratch_.make<bool>(count_of(method_.values()));
   if (scratch_.is_short()) return no_memory();
   for (uint32_t i = 0; i < guards; ++i)

@@ -44,7 +44,7 @@ class Planner {
   Fault compile(size_t first, size_t count);
   bool ends_segment(size_t node) const;
   bool is_guarded(int32_t value) const {
-    return guarded_.size() != 0 && guarded_[static_cast<size_t>(value)];
+    return !guarded_.empty() && guarded_[static_cast<size_t>(value)];
   }
 
   Fault find_guarded();

@@ -296,7 +296,7 @@ Fault SessionState::bind_output(size_t i, void* data, size_t writable, const Bac
 }
 
 void SessionState::drop_pending(size_t i) {
-  if (pending_.size() == 0 || !pending_[i].is_set) return;
+  if (pending_.empty() || !pending_[i].is_set) return;
   if (pending_[i].copy != nullptr) allocator_.release(allocator_.context, pending_[i].copy);
   pending_[i] = PendingInput();
   --pending_count_;

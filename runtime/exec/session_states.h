@@ -29,7 +29,7 @@ class SessionStates {
   Fault make();
   /// Takes the memory in a device's space, at its first call for that slot.
   Fault make_in(int slot, CountedMemory* counted);
-  bool is_made() const { return places_.size() != 0; }
+  bool is_made() const { return !places_.empty(); }
   size_t count() const { return places_.size(); }
   /// In spaces of devices. From any thread.
   uint64_t device_bytes() const { return read_counter(device_bytes_); }

@@ -422,7 +422,7 @@ Fault Variant::run_timed(size_t index) {
     status = device.device->wait(device.services);
   }
   const uint64_t end = platform_ticks();
-  if (times_.size() != 0) {
+  if (!times_.empty()) {
     add_to(&times_[index].nanoseconds, end - begin);
     add_to(&times_[index].runs, 1);
   }
@@ -475,7 +475,7 @@ Fault Variant::broken_guard() {
 Fault Variant::run_steps(const RunStop& stop) {
   const auto view = [this](size_t id) -> const TensorView& { return values_[id]; };
   size_t next_guard = 0;
-  const bool observed = times_.size() != 0 || watcher_.is_active();
+  const bool observed = !times_.empty() || watcher_.is_active();
   for (size_t i = 0; i < steps_.size(); ++i) {
     Step& step = steps_[i];
     if (!guards_.hold(step.after, view, &next_guard)) return broken_guard();
@@ -507,7 +507,7 @@ Fault Variant::run(const RunStop& stop) {
   broke_guard_ = false;
   if (stale_) LAZYRT_RETURN_IF_ERROR(refresh_operands());
   const Fault status = run_steps(stop);
-  if (!kDevices || device_steps_.size() == 0) return status;
+  if (!kDevices || device_steps_.empty()) return status;
   return wait_for_devices(status);
 }
 
@@ -561,7 +561,7 @@ NodeInfo Variant::line_of(size_t index, size_t i) const {
     const auto& copy = *static_cast<const DeviceStep*>(steps_[index].state);
     describe_copy(step, read_counter(copy.skipped) != 0, &info);
   }
-  if (times_.size() == 0) return info;
+  if (times_.empty()) return info;
   info.runs = read_counter(times_[index].runs);
   if (i == step.first_line) info.nanoseconds = read_counter(times_[index].nanoseconds);
   return info;

@@ -52,7 +52,7 @@ class Watcher {
   bool has_spans() const { return is_active() && watch_->span != nullptr; }
   /// Per node: a result of it is tapped. Empty: none is.
   Span<const bool> tapped_nodes() const { return tapped_; }
-  bool taps(size_t node) const { return kCanWatch && tapped_.size() != 0 && tapped_[node]; }
+  bool taps(size_t node) const { return kCanWatch && !tapped_.empty() && tapped_[node]; }
 
   /// Memory for copies from devices. REQUIRES: called once, after make.
   Fault make_copies(const Plan& plan, Span<const TensorView> operands);
