@@ -293,12 +293,15 @@ class SizedPrograms {
  private:
   /// What the program of all sizes leaves open.
   Failure doubt() const {
-    const DynamicShapes& shapes = options_.dynamic->shapes;
-    const std::string place = place_of_doubt_.text();
-    return {Error::kUnsupported, kDiffersAtSizes + shapes.text(unified_.front()) + " and at " +
-                                     shapes.text(differing_.front()) +
-                                     ": it decides or computes otherwise there" +
-                                     (place.empty() ? "" : ", " + place)};
+    return other_at(differing_.front(), options_.dynamic->shapes, place_of_doubt_);
+  }
+
+  /// That the program is another one at a point than at those that were made one.
+  Failure other_at(const SizePoint& point, const DynamicShapes& shapes, const Source& at) const {
+    const std::string place = at.text();
+    return {Error::kUnsupported,
+            kDiffersAtSizes + shapes.text(unified_.front()) + " and at " + shapes.text(point) +
+                ": it decides or computes otherwise there" + (place.empty() ? "" : ", " + place)};
   }
 
   /// With why ranges of sizes are no way out, and what is.
@@ -534,12 +537,9 @@ class SizedPrograms {
       const bool is_sure = (*difference)->is_sure;
       if (!is_sure && !(*trace)->eager) continue;
       place_ = (*difference)->place;
-      const DynamicShapes& shapes = part.sizes.shapes;
-      const std::string text = kDiffersAtSizes + shapes.text(unified_.front()) + " and at " +
-                               shapes.text(point) + ": it decides or computes otherwise there, " +
-                               place_.text();
-      if (is_sure) return Failure{Error::kUnsupported, text};
-      return text;
+      Failure other = other_at(point, part.sizes.shapes, place_);
+      if (is_sure) return other;
+      return std::move(other.text);
     }
     return std::string();
   }

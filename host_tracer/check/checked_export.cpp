@@ -136,11 +136,7 @@ class CheckedExporter {
     for (const SizePoint& point : points) {
       if (++captured_paths_ > kMostNewPaths) break;
       any = true;
-      if (suspect(point)) continue;  // it is among the traces
-      auto trace = options_.dynamic->capture_at(point, true);
-      if (!trace.ok()) return trace.failure();
-      trace->suspected = true;
-      traces_.push_back(std::move(*trace));
+      if (!suspect(point)) LAZYRT_TRY(add_suspected(point));
     }
     return any;
   }
@@ -162,13 +158,18 @@ class CheckedExporter {
       ++made->checked.sizes_captured;
       if (!*is_other) continue;
       if (++others_ > kMostNewPaths) return keep_parting(alike_[i]);
-      auto compared = options_.dynamic->capture_at(alike_[i], true);
-      if (!compared.ok()) return compared.failure();
-      compared->suspected = true;
-      traces_.push_back(std::move(*compared));
+      LAZYRT_TRY(add_suspected(alike_[i]));
       return true;
     }
     return false;
+  }
+
+  Outcome<Done> add_suspected(const SizePoint& point) {
+    auto trace = options_.dynamic->capture_at(point, true);
+    if (!trace.ok()) return trace.failure();
+    trace->suspected = true;
+    traces_.push_back(std::move(*trace));
+    return Done{};
   }
 
   /// Notes it in the trace at this point; whether there is one that is compared.

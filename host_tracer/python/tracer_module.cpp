@@ -538,7 +538,7 @@ void bind_trace(py::module_& m) {
            py::arg("suggestion") = "", py::arg("file") = "", py::arg("line") = 0);
 }
 
-/// For what a program keeps between its calls outside of buffers: lazyrt/phases.py.
+/// For what a program keeps between its calls outside of buffers: lazyrt/calls.py.
 void bind_phases(py::module_& m) {
   m.def("add_state", &add_state, "A lazy tensor that is state; inside a capture only.");
   m.def("is_dynamic", &is_dynamic);

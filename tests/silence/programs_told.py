@@ -1,7 +1,6 @@
 """Values that leave the program for people, where something of its own listens; `type` by other names."""
 
 import builtins
-import io
 import logging
 import sys
 import warnings
@@ -18,53 +17,106 @@ typeof = type
 
 
 class Tee:
+    """A stream that remembers what it was told."""
+
     def __init__(self, stream):
         self.stream, self.lines, self.last = stream, 0, ""
 
     def write(self, text):
         if text.strip():
-            self.lines, self.last = min(self.lines + 1, 2), text
+            self.lines, self.last = min(self.lines + 1, 2), text[:80]
         return len(text)
 
     def flush(self):
         self.stream.flush()
 
 
+class TeeOfAFile(Tee):
+    def fileno(self):
+        return self.stream.fileno()
+
+
+class Clips(nn.Module):
+    """Tells its logger of peaks, and goes on otherwise once anybody of its own has heard."""
+
+    def __init__(self, *handlers):
+        super().__init__()
+        self.alarms, self.log = 0, logging.Logger("net")
+        for handler in handlers:
+            self.log.addHandler(handler)
+
+    def count(self, *told):
+        self.alarms = min(self.alarms + 1, 2)
+        return False
+
+    def heard(self):
+        return self.alarms
+
+    def forward(self, x):
+        if x.abs().max().item() > 1000:
+            self.log.warning("clipping")
+        return x * 0.5 if self.heard() else x * 2
+
+
+class ClipsThroughATee(Clips):
+    def __init__(self, tee):
+        super().__init__(logging.StreamHandler(tee))
+        self.tee = tee
+
+    def heard(self):
+        return self.tee.lines
+
+
 @case(X[0], ALARMS)
 def handle_set_on_a_logger():
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.alarms = 0
-            self.log = logging.Logger("net")
-            self.log.handle = self.count
+    net = Clips()
+    net.log.handle = net.count
+    return net
 
-        def count(self, record):
-            self.alarms += 1
 
-        def forward(self, x):
-            peak = x.abs().max().item()
-            if peak > 1000:
-                self.log.warning("clipping")
-            return x * 0.5 if self.alarms else x * 2
+@case(X[0], ALARMS)
+def level_of_a_logger_decides():
+    net = Clips(logging.StreamHandler(sys.__stderr__))
+    net.log.handlers[0].setLevel(logging.CRITICAL)
+    net.log.isEnabledFor = net.count
+    return net
 
-    return Net()
+
+@case(X[0], ALARMS)
+def handle_set_on_a_handler():
+    handler = logging.StreamHandler(sys.__stderr__)
+    net = Clips(handler)
+    handler.handle = net.count  # not emit
+    return net
 
 
 @case(X[0], ALARMS)
 def alarms_counted_by_a_tee():
-    class Net(nn.Module):
+    if not isinstance(sys.stderr, Tee):  # one for the exported program and for the one beside it
+        sys.stderr = Tee(sys.__stderr__)
+    return ClipsThroughATee(sys.stderr)
+
+
+@case(X[0], ALARMS)
+def stream_with_a_number_of_a_file():
+    return ClipsThroughATee(TeeOfAFile(sys.__stderr__))
+
+
+@case(X[0], ALARMS)
+def handler_of_last_resort():
+    class Count(logging.Handler):
+        alarms = 0
+
+        def emit(self, record):
+            self.alarms = min(self.alarms + 1, 2)
+
+    class Net(Clips):
         def __init__(self):
             super().__init__()
-            self.tee = sys.stderr = Tee(sys.__stderr__)
-            self.log = logging.Logger("net")
-            self.log.addHandler(logging.StreamHandler(self.tee))
+            self.last = logging.lastResort = Count(logging.WARNING)
 
-        def forward(self, x):
-            peak = x.abs().max().item()
-            if peak > 1000:
-                self.log.warning("clipping")
-            return x * 0.5 if self.tee.lines else x * 2
+        def heard(self):
+            return self.last.alarms
 
     return Net()
 
@@ -85,38 +137,14 @@ def text_of_a_warning_kept_by_a_tee():
 
 
 @case(X[0], ALARMS)
-def handler_of_last_resort():
-    class Count(logging.Handler):
-        alarms = 0
-
-        def emit(self, record):
-            self.alarms = min(self.alarms + 1, 2)
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.last = logging.lastResort = Count(logging.WARNING)
-            self.log = logging.Logger("net")
-
-        def forward(self, x):
-            if x.abs().max().item() > 1000:
-                self.log.warning("clipping")
-            return x * 0.5 if self.last.alarms else x * 2
-
-    return Net()
-
-
-@case(X[0], ALARMS)
 def format_set_on_a_formatter():
-    class Net(nn.Module):
+    class Net(Clips):
         def __init__(self):
-            super().__init__()
-            self.last = ""
-            self.log = logging.Logger("net")
             handler = logging.StreamHandler(sys.__stderr__)
             handler.setFormatter(logging.Formatter("%(message)s"))
+            super().__init__(handler)
             handler.formatter.format = self.keep
-            self.log.addHandler(handler)
+            self.last = ""
 
         def keep(self, record):
             self.last = record.getMessage()[-3:]
@@ -130,108 +158,13 @@ def format_set_on_a_formatter():
 
 
 @case(X[0], ALARMS)
-def stream_with_a_number_of_a_file():
-    class Tape:
-        def __init__(self):
-            self.lines = 0
-
-        def write(self, text):
-            self.lines = min(self.lines + 1, 4)
-
-        def flush(self):
-            pass
-
-        def fileno(self):
-            return 2
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.tape = Tape()
-            self.log = logging.Logger("net")
-            self.log.addHandler(logging.StreamHandler(self.tape))
-
-        def forward(self, x):
-            if x.abs().max().item() > 1000:
-                self.log.warning("clipping")
-            return x * 0.5 if self.tape.lines else x * 2
-
-    return Net()
-
-
-@case(X[0], ALARMS)
-def level_of_a_logger_decides():
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.log = logging.Logger("net")
-            self.log.addHandler(logging.StreamHandler(sys.__stderr__))
-            self.log.handlers[0].setLevel(logging.CRITICAL)
-            self.alarms = 0
-            self.log.isEnabledFor = self.is_on
-
-        def is_on(self, level):
-            self.alarms = min(self.alarms + 1, 2)
-            return False
-
-        def forward(self, x):
-            if x.abs().max().item() > 1000:
-                self.log.warning("clipping")
-            return x * 0.5 if self.alarms else x * 2
-
-    return Net()
-
-
-@case(X[0], ALARMS)
-def handle_set_on_a_handler():
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.alarms = 0
-            self.handler = logging.StreamHandler(sys.__stderr__)
-            self.handler.handle = self.count  # not emit
-            self.log = logging.Logger("net")
-            self.log.addHandler(self.handler)
-
-        def count(self, record):
-            self.alarms = min(self.alarms + 1, 2)
-
-        def forward(self, x):
-            if x.abs().max().item() > 1000:
-                self.log.warning("clipping")
-            return x * 0.5 if self.alarms else x * 2
-
-    return Net()
-
-
-@case(X[0], ALARMS)
-def alarms_by_a_tee_with_a_number_of_a_file():
-    class Tee:
-        def __init__(self, stream):
-            self.stream, self.text = stream, ""
-
-        def write(self, text):
-            self.text = text[:40]
-
-        def flush(self):
-            self.stream.flush()
-
-        def fileno(self):
-            return self.stream.fileno()
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.tee = Tee(sys.__stderr__)
-            self.log = logging.Logger("net")
-            self.log.addHandler(logging.StreamHandler(self.tee))
-
+def text_kept_by_a_tee_with_a_number_of_a_file():
+    class Net(ClipsThroughATee):
         def forward(self, x):
             self.log.info(f"{x.abs().max().item():.1f}")
-            peak = float(self.tee.text or 0)
-            return x * 0.5 if peak > 1000 else x * 2
+            return x * 0.5 if float(self.tee.last or 0) > 1000 else x * 2
 
-    return Net()
+    return Net(TeeOfAFile(sys.__stderr__))
 
 
 # ---------------------------------------------------------------- types

@@ -41,6 +41,7 @@ from lazyrt.opaque import inner_state
 from lazyrt.tensors import is_lazy
 
 MOST_OBJECTS = 400_000
+_WITHOUT_SLOTS = (torch.Tensor, torch.nn.Parameter)  # nearly all tensors; to ask takes longer than the rest
 _MOST_BYTES = 1 << 26  # of which all are looked at; of more a sample
 _SMALL = 1 << 16  # bytes that need no digest
 _MOST_KEPT = 1 << 26  # bytes of memory that are put back, in all
@@ -387,7 +388,8 @@ class _Opening:
                 own = (*own, *_content_of(value))
                 if is_plain_tensor(value):
                     self._keep(value, value.numel() * value.element_size(), lambda: value.detach().clone())
-        return (own, [*([value.__dict__] if value.__dict__ else []), *_slots_of(value)])
+        inner = [value.__dict__] if value.__dict__ else []
+        return (own, inner if type(value) in _WITHOUT_SLOTS else [*inner, *_slots_of(value)])
 
     def _keep(self, value, count, copied):
         """What so many bytes of memory hold, to be put back."""

@@ -8,8 +8,8 @@ import torch
 from lazyrt import _tracer, fast_paths, gradients, results, scripts
 from lazyrt.arguments import Watch
 from lazyrt.arrays import LazyArray, taken_by_torch
+from lazyrt.calls import Call
 from lazyrt.modes import CaptureMode
-from lazyrt.phases import Call
 from lazyrt.recipes import Recipes
 from lazyrt.sources import module_paths
 

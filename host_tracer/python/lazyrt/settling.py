@@ -3,9 +3,9 @@
 import torch
 
 from lazyrt import _tracer
+from lazyrt.calls import memory_of
 from lazyrt.entries import is_plain_tensor
 from lazyrt.errors import ExportError
-from lazyrt.phases import memory_of
 
 _EDIT = "keep it as a tensor (register_buffer, and tensor arithmetic on it), or make it an input"
 

@@ -1,0 +1,479 @@
+"""One call of a program on symbolic tensors, and what it leaves behind for the next one (see phases.py)."""
+
+import collections
+import functools
+
+import torch
+
+from lazyrt import _tracer, kept_numbers
+from lazyrt.array_writes import order_like
+from lazyrt.arrays import LazyArray, targets_of_writes
+from lazyrt.entries import HOOKS, overlap
+from lazyrt.errors import ExportError
+from lazyrt.phases import Phase, like, refuse_one_way, replacing
+from lazyrt.reach import TupleAt
+from lazyrt.tensors import is_lazy
+from lazyrt.watch import WatchedAttributes, WatchedErrors, can_watch_attribute, unwatched, watched
+
+
+class Call:
+    """One call inside a capture: puts lazy tensors where the phase's symbolic ones are, and takes from the program what it
+    left."""
+
+    def __init__(self, phases, phase, lifted, place):
+        """`lifted`: name -> lazy tensor of the registered parameters and buffers; place(): the user's line that runs."""
+        self.phases, self.phase, self.lifted = phases, phase, lifted
+        self.reads = {}  # path -> place
+        self.watched = []  # what stands for containers
+        self.left = []  # (path, tensor) of all that the program holds when it is done
+        self._place = place
+        self._attributes, self._errors = WatchedAttributes(self._report), WatchedErrors(self._report_all)
+        program = phases.program
+        self.registered = {**program.parameters(), **program.buffers()}
+        self.registered_ids = {id(tensor) for tensor in self.registered.values()}
+        self.originals = phase.hidden(phases.names, phases.now_symbolic, self.registered_ids)
+        self.leaves, self.types = {}, {}
+        self.views = {}  # name -> (name of its state, lazy view) of tensors that share their memory
+        self._add_leaves()
+        for name, lazy in lifted.items():
+            _pass_for(lazy, self.registered[name])
+        for name, tensor in self.originals.items():
+            _pass_for(self.lazy_of(name), tensor)
+        self.numbers = {path: self._add_number(path, number) for path, number in phase.picture.numbers
+                        if path in phases.now_numbers}
+        self.plain_numbers = {path for path, _ in phase.picture.numbers} - self.numbers.keys()
+        self.plain_paths = self._plain_paths()
+        self.arrays = {}  # id -> what stands for an array of NumPy
+        self.plain_arrays = {path for path, _ in phase.picture.arrays} - phases.now_arrays
+        for path, array in phase.picture.arrays:
+            if path in phases.now_arrays:
+                if any(step < 0 for step in array.strides):
+                    raise ExportError(f"the program writes into '{path}', an array of NumPy that lies backwards in memory: copy() it")
+                tensor = torch.tensor(array)
+                self.arrays[id(array)] = LazyArray(self.add_leaf(phases.names.of(path, tensor), tensor).clone(), order_like(array))
+        self.written, self.entangled = set(), set()  # names of states: written in place; sharing memory with others
+        self.moved = set()  # names of registered tensors that are called otherwise afterwards
+        self.wrote, self.fixed = set(), set()  # given values that depend on inputs or states; that do not
+
+    def _add_leaves(self):
+        """One state for each symbolic tensor, or for the memory that several of them share."""
+        sharing = {}
+        for name, tensor in self.originals.items():
+            sharing.setdefault(tensor.untyped_storage().data_ptr() or id(tensor), []).append((name, tensor))
+        for group in sharing.values():
+            name, tensor = group[0]
+            if len(group) == 1:
+                self.add_leaf(name, tensor)
+                continue
+            self.add_leaf(name, memory_of(tensor))
+            for other, view in group:
+                lazy = self.leaves[name].as_strided(view.shape, view.stride(), view.storage_offset())
+                self.views[other] = (name, lazy)
+
+    def _add_number(self, path, number):
+        """The lazy tensor that the number at this path is the value of in this call."""
+        tensor = kept_numbers.as_tensor(number)
+        return self.add_leaf(self.phases.names.of(path, tensor), tensor)
+
+    def kept(self):
+        """The lazy tensors that stand for what is kept from call to call."""
+        return [*self.lifted.values(), *(self.lazy_of(name) for name in self.originals)]
+
+    def lazy_of(self, name):
+        return self.views[name][1] if name in self.views else self.leaves[name]
+
+    def add_leaf(self, name, tensor):
+        """A state: `tensor` is what it holds before the call."""
+        self.leaves[name] = _tracer.add_state(name, tensor)
+        self.types[name] = (tensor.shape, tensor.dtype)
+        return self.leaves[name]
+
+    def leaf(self, name, like):
+        """The state of that name; one that no call has read so far begins with zeros."""
+        found = self.leaves.get(name)
+        return self.add_leaf(name, torch.zeros(like.shape, dtype=like.dtype)) if found is None else found
+
+    def _plain_paths(self):
+        """Paths of the tensors that the program got as they are."""
+        taken = self.registered_ids.union(id(tensor) for tensor in self.originals.values())
+        return {path for path, tensor in self.phase.picture.tensors if id(tensor) not in taken}
+
+    def begin(self):
+        stands_for = {id(tensor): self.lazy_of(name) for name, tensor in self.originals.items()}
+        stands_for.update({**self.phase.copies(), **self.arrays})
+        targets_of_writes.clear()
+        picture, plain = self.phase.picture, dict(self.numbers)
+        for path, number in picture.numbers:
+            if kept_numbers.is_kept(number) and path in plain:
+                stands_for[id(number)] = kept_numbers.carrier(plain.pop(path).clone())
+        for path in self.phases.ignored & picture.containers.keys():
+            container = picture.containers[path]
+            stands_for[id(container)] = watched(container, functools.partial(self._report, path), self.watched)
+        given = replacing(stands_for)
+        if stands_for:
+            self.phase.restore(given)
+        for path, lazy in plain.items():
+            owner, name = picture.owners[path]
+            value = kept_numbers.carrier(lazy.clone())
+            if isinstance(owner, TupleAt):
+                owner, name, value = self._in_tuple(given, owner.path, name, value)
+            kept_numbers.put(given(owner), name, value)
+        for path in sorted(self.phases.ignored & picture.owners.keys() - picture.containers.keys()):
+            if can_watch_attribute(*picture.owners[path]):
+                self._attributes.add(path, *picture.owners[path])
+        if self.watched:
+            self._errors.install()
+
+    def _in_tuple(self, given, path, index, value):
+        """(what holds the tuple at the path, under which name, that tuple with a new item)"""
+        owner, name = self.phase.picture.owners[path]
+        items = list(kept_numbers.get(given(owner), name))
+        before, items[index] = kept_numbers.get(given(owner), name), value
+        return owner, name, like(before, items)
+
+    def _report(self, path):
+        self.phases.reported[path] = self.reads.setdefault(path, self._place())
+
+    def _report_all(self):
+        for path in self.phases.ignored & self.phase.picture.containers.keys():
+            self._report(path)
+
+    def stop_watching(self):
+        self._attributes.remove()
+        self._errors.remove()
+
+    @torch.no_grad()
+    def as_returned(self, output):
+        """A result as it is now: what lies in the memory of a state will have another value when the call has ended."""
+        if not is_lazy(output) or _tracer.memory_of(output) not in {_tracer.memory_of(tensor) for tensor in self.kept()}:
+            return output
+        return output.clone()
+
+    @torch.no_grad()
+    def end(self, tensors, mode):
+        """Writes what the program left into states. Gives the Phase that follows. `tensors`: the registered ones as the program
+        left them."""
+        self.stop_watching()
+        self.written |= {name for name, lazy in self.lifted.items() if _tracer.was_written(lazy)}
+        self._put_back_registered(tensors)
+        for name, lazy in self.lifted.items():
+            _pass_hooks(lazy, self.registered[name])
+        self.moved = self._find_moved()
+        picture = self.phases.look()
+        self.left = picture.tensors
+        refuse_one_way(picture)
+        _refuse_ends(self.phase.picture, picture)
+        mode.outlive([tensor for _, tensor in picture.tensors])
+        self.phases.names.arrays.update(path for path, array in self.phase.picture.arrays if any(array is other for other in targets_of_writes))
+        left = _Left(self, picture, mode)
+        left.write()
+        following = left.phase()
+        self.leaves, self.lifted = {}, {}  # nothing lazy outlives the capture
+        return following
+
+    def _find_moved(self):
+        """Names of registered tensors that have another name now: modules took each other's places."""
+        program = self.phases.program
+        names = {id(tensor): name for name, tensor in self.registered.items()}
+        now = {**program.parameters(), **program.buffers()}
+        moved = [(name, names[id(tensor)]) for name, tensor in now.items() if names.get(id(tensor), name) != name]
+        return {name for pair in moved if now.get(pair[1]) is not now[pair[0]] for name in pair}
+
+    def _put_back_registered(self, tensors):
+        """self.buffer = value: into the buffer where it has its type, else into its place."""
+        for name in tensors:
+            before, original = self.lifted[name], self.registered[name]
+            if before.is_leaf and original.is_leaf and before.requires_grad != original.requires_grad:
+                original.requires_grad_(before.requires_grad)
+        replaced = {name: tensor for name, tensor in tensors.items() if tensor is not self.lifted[name]}
+        values = {name: tensor.clone() for name, tensor in replaced.items() if _same_type(tensor, self.lifted[name])}
+        if values:
+            self._keep_old([self.lifted[name] for name in values], replaced)
+        for name, tensor in replaced.items():
+            if name in values:
+                self.lifted[name].copy_(values[name])
+            else:
+                owner, _, attribute = name.rpartition(".")
+                module = self.phases.program.shell.get_submodule(owner)
+                table = module._buffers if attribute in module._buffers else module._parameters
+                table[attribute] = tensor
+
+    def _keep_old(self, written, replaced):
+        """Whoever else holds what registered places held goes on to hold it: `written` are about to get other values. What is `replaced` by
+        something that others hold, too, is entangled with them, and they with it."""
+        picture = self.phases.look()
+        others = [(name, lazy) for name, lazy in self.lifted.items() if name not in replaced]
+        held = [(path, tensor, _tracer.memory_of(tensor)) for path, tensor in (*replaced.items(), *picture.tensors) if is_lazy(tensor)]
+        in_places = [(name, _tracer.memory_of(lazy)) for name, lazy in others]
+        counts = collections.Counter([*(memory for *_, memory in held), *dict.fromkeys(memory for _, memory in in_places)])
+        old = {_tracer.memory_of(lazy) for lazy in written}
+        shared = {memory for path, _, memory in held if counts[memory] > 1 and (path in replaced or memory in old)}
+        self.entangled |= {path if path in replaced else self.phases.names.of(path, tensor) for path, tensor, memory in held if memory in shared}
+        self.entangled |= {name for name, memory in in_places if memory in shared}
+        stands_for = {id(tensor): tensor.clone() for path, tensor, memory in held if memory in old and path not in replaced}
+        if stands_for:
+            picture.restore(replacing(stands_for))
+
+
+class _Left:
+    """What a call left behind, place by place."""
+
+    def __init__(self, call, picture, mode):
+        self.call, self.picture, self.names = call, picture, call.phases.names
+        self.before = call.phase.picture.tensors
+        self.stands_for = {}  # id of a tensor -> what stands for it in the next phase
+        self.keep, self.unfilled = [], set()
+        self.writes, self.fill = [], []
+        self.original_of = {id(lazy): call.registered[name] for name, lazy in call.lifted.items()}
+        self.replaced = {id(tensor) for tensor in call.originals.values()}  # by lazy tensors as the call began
+        self.written_in_place = _written_in_place(mode)
+        self._refuse_buffers()
+        for name, lazy in call.lifted.items():
+            self._take_registered(name, lazy)
+        self._take_views()
+        for path, tensor in picture.tensors:
+            if is_lazy(tensor):
+                self._take_lazy(path, tensor)
+            else:
+                self._take_plain(path, tensor)
+        for path, number in picture.numbers:
+            if path in self.names.numbers:
+                tensor = kept_numbers.as_tensor(number)
+                self.writes.append((self.call.leaf(self.names.of(path, tensor), tensor), _tracer.lift(tensor)))
+        for path, number in picture.carriers:
+            self._take_number(path, number)
+        for path, array in picture.arrays:
+            if path in self.names.arrays:
+                if any(overlap(array, other) for _, other in (*picture.arrays, *picture.tensors) if other is not array):
+                    raise ExportError(f"the program keeps an array of NumPy in '{path}', and an array or tensor in the same memory: copy() one of them", "unsupported")
+                self._take_constant(path, torch.tensor(array))
+        for path, array in picture.lazy_arrays:
+            self._take_array(path, array)
+        for path, tensor in picture.aside_tensors:
+            if is_lazy(tensor):
+                original = self.original_of.get(id(tensor))
+                self.stands_for[id(tensor)] = torch.zeros(tensor.shape, dtype=tensor.dtype) if original is None else original
+        self.stands_for.update({id(container): unwatched(container) for container in call.watched})
+
+    def _refuse_buffers(self):
+        """Memory that the program holds otherwise than in a tensor is compared as it is: lazy values are never seen in it."""
+        call = self.call
+        buffers = [*call.phase.picture.buffers, *self.picture.buffers]
+        if not buffers:
+            return
+        tensors = [(call.registered[name], lazy) for name, lazy in call.lifted.items()]
+        tensors += [(tensor, call.lazy_of(name)) for name, tensor in call.originals.items()]
+        written = self.written_in_place.union(tensor.untyped_storage().data_ptr() for tensor, lazy in tensors if _tracer.was_written(lazy))
+        for path, begin, end in buffers:
+            if any(begin <= address < end for address in written):
+                raise ExportError(f"the program's calls write values that are computed from inputs or states into the memory of '{path}' by way of a tensor, "
+                                  "where LazyRT cannot follow them: keep the tensor itself", "unsupported")
+
+    def _take_registered(self, name, lazy):
+        if not _tracer.was_written(lazy):
+            return
+        original = self.call.registered[name]
+        self.call.phases.written.add(name)
+        if name in self.names.symbolic or _tracer.is_dynamic(lazy):
+            self.names.symbolic.update([name, *(path for path, tensor in self.before if tensor is original)])
+            stand_in = self._content_of(lazy)
+            self.call.wrote.add(name)
+        else:
+            stand_in = _tracer.sample_of(lazy)
+            self.call.fixed.add(name)
+        if isinstance(original, torch.nn.Parameter):
+            unfilled = id(stand_in) in self.unfilled
+            stand_in = torch.nn.Parameter(stand_in, original.requires_grad)
+            self.keep.append(stand_in)
+            if unfilled:
+                self.unfilled.add(id(stand_in))
+        self._stand(original, stand_in)
+        self.original_of[id(lazy)] = stand_in
+
+    def _take_number(self, path, number):
+        """A number that is computed from inputs or states."""
+        self.names.numbers.add(path)
+        lazy = kept_numbers.tensor_of(number)
+        name = self.names.of(path, lazy)
+        self.writes.append((self.call.leaf(name, lazy), lazy))
+        self.call.wrote.add(name)
+        value = kept_numbers.kept(_tracer.sample_of(lazy).item())
+        self.stands_for[id(number)] = value
+        self.picture.places[path] = ("float" if isinstance(value, float) else "int", value)
+        self.picture.numbers.append((path, value))
+
+    def _take_array(self, path, array):
+        """An array of NumPy that is computed from inputs or states."""
+        self.names.arrays.add(path)
+        name = self.names.of(path, array.tensor)
+        self.writes.append((self.call.leaf(name, array.tensor), array.tensor))
+        self.call.wrote.add(name)
+        memory = _tracer.memory_of(array.tensor)
+        others = [other.tensor for _, other in self.picture.lazy_arrays if other is not array]
+        others += [other for _, other in self.picture.tensors if is_lazy(other)]
+        if any(_tracer.memory_of(other) == memory for other in others):
+            raise ExportError(f"the program keeps an array of NumPy in '{path}' and an array or tensor that lies in the same memory: copy() one "
+                              "of them")
+        self.stands_for[id(array)] = self._content_of(array.tensor, array.order).numpy()
+        self.picture.arrays.append((path, array))
+
+    def _take_views(self):
+        """Views of one memory stay views of one, as long as they stay where they are."""
+        places, made = dict(self.picture.tensors), {}
+        for name, (base, lazy) in self.call.views.items():
+            original = self.call.originals[name]
+            if places.get(name) is not lazy:
+                self.call.entangled.add(base)
+                self.call.written.add(base)
+                continue
+            if base not in made:
+                made[base] = self._content_of(self.call.leaves[base])
+                if _tracer.was_written(self.call.leaves[base]):
+                    self.call.wrote.add(base)
+            view = made[base].as_strided(original.shape, original.stride(), original.storage_offset())
+            self._stand(lazy, view)
+            self.original_of[id(lazy)] = view
+            self.keep.append(view)
+            self.unfilled.add(id(view))
+
+    def _take_lazy(self, path, tensor):
+        original = self.original_of.get(id(tensor))
+        if original is not None:
+            self.stands_for[id(tensor)] = original
+        elif path in self.names.symbolic or _tracer.is_dynamic(tensor):
+            self._take_symbolic(path, tensor)
+        else:
+            self._stand(tensor, _tracer.sample_of(tensor))
+
+    def _stand(self, tensor, other):
+        """The other takes its place, with the attributes and hooks that it was given."""
+        self.stands_for[id(tensor)] = other
+        self.stands_for[id(tensor.__dict__)] = other.__dict__
+        _pass_hooks(tensor, other)
+
+    def _take_symbolic(self, path, tensor):
+        self.names.symbolic.add(path)
+        self._stand(tensor, self._content_of(tensor))
+        name = self.names.of(path, tensor)
+        if name in self.call.lifted:
+            raise ExportError(f"a call puts another tensor, computed from buffers or inputs, in the place of '{name}' (modules that are fused or made anew "
+                              "in a call): let the program do that before the export, by a first call", "unsupported")
+        leaf = self.call.leaf(name, tensor)
+        if _tracer.was_written(leaf):
+            self.call.written.add(name)
+        if tensor is not leaf:
+            self.writes.append((leaf, tensor))
+        if tensor is not leaf or name in self.call.written:
+            self.call.wrote.add(name)
+        self._look_for_others(name, tensor)
+
+    def _look_for_others(self, name, tensor):
+        """Tensors that share memory see each other's writes: states do not."""
+        memory = _tracer.memory_of(tensor)
+        registered = {name for name, other in self.call.lifted.items() if other is not tensor and _tracer.memory_of(other) == memory}
+        others = [other for _, other in self.picture.tensors if is_lazy(other)]
+        if registered or any(other is not tensor and _tracer.memory_of(other) == memory for other in others):
+            self.call.entangled |= {name, *registered}
+
+    def _take_plain(self, path, tensor):
+        before = dict(self.before).get(path)
+        if id(tensor) in self.call.registered_ids or self.picture.owners.get(path, ("", ""))[1] == "grad":
+            return
+        if self._has_array(tensor):
+            self.call.entangled |= {self.names.of(path, tensor)} if path in self.names.symbolic else set()
+            return
+        if id(tensor) in self.replaced:
+            raise ExportError(f"the program's calls change the tensor '{path}', which lies where LazyRT cannot put another one in its place: keep it in an "
+                              "attribute, a list or a dict", "unsupported")
+        if path in self.names.symbolic:
+            self._take_constant(path, tensor)
+        elif tensor.untyped_storage().data_ptr() in self.written_in_place and tensor.numel():
+            self.names.symbolic.add(path)
+        elif before is not None and _same_type(before, tensor) and self._differs(path, before, tensor):
+            self.names.symbolic.add(path)
+
+    def _has_array(self, tensor):
+        """Whether an array of NumPy lies in its memory: both are compared as they are."""
+        storage = tensor.untyped_storage()
+        begin = storage.data_ptr()
+        return tensor.numel() > 0 and any(begin <= array.ctypes.data < begin + storage.nbytes() for _, array in self.picture.arrays)
+
+    def _differs(self, path, before, tensor):
+        then, now = self.call.phase.picture.places[path], self.picture.places[path]
+        return then.content != now.content and (before is tensor or not torch.equal(before, tensor))
+
+    def _take_constant(self, path, tensor):
+        """A constant where a state is: the run writes it there."""
+        name = self.names.of(path, tensor)
+        leaf = self.call.leaf(name, tensor)
+        self.writes.append((leaf, _tracer.lift(tensor.detach().clone())))
+        others = [self.names.of(at, other) for at, other in self.picture.tensors if other is not tensor and overlap(tensor, other)]
+        self.call.entangled |= {name, *others} if others else set()
+
+    def _content_of(self, lazy, order=None):
+        """The tensor that a state is in the next phase, in memory as `order` says: phase() fills it with the sample's values."""
+        strides = torch.empty(lazy.shape, device="meta").stride() if order is None else order.stride()
+        made = torch.empty_strided(lazy.shape, strides, dtype=lazy.dtype).zero_()
+        self.fill.append((made, lazy))
+        self.unfilled.add(id(made))
+        return made
+
+    def write(self):
+        """All values are read before the first is written: states may change places."""
+        values = [value.clone() for _, value in self.writes]
+        for (leaf, _), value in zip(self.writes, values):
+            leaf.copy_(value)
+
+    def phase(self):
+        """The phase that follows; its tensors hold the sample's values when it is a new one."""
+        self.picture.replace(replacing(self.stands_for), self.unfilled)
+        following = Phase(self.picture)
+        if self.call.phases.is_new(following):
+            for made, lazy in self.fill:
+                made.data.copy_(_tracer.sample_of(lazy))
+            self.picture.keep_contents([made for made, _ in self.fill])
+        return following
+
+
+def _refuse_ends(before, after):
+    """What a call lets go of lives on in pictures: its end would come at another time than in eager."""
+    for here, (path, value) in before.mortal.items():
+        if here not in after.mortal:
+            raise ExportError(f"the program's calls let go of '{path}', and the end of this {type(value).__name__} makes code run (__del__, or the callback of a weak "
+                              "reference), which cannot be followed: call that code from the program", "unsupported")
+
+
+def memory_of(tensor):
+    """All of the memory that a tensor lies in, in one dimension."""
+    storage = tensor.untyped_storage()
+    return torch.empty(0, dtype=tensor.dtype).set_(storage, 0, (storage.nbytes() // tensor.element_size(),))
+
+
+def _pass_hooks(tensor, other):
+    """The other has the same hooks from now on."""
+    for name in HOOKS:
+        hooks = getattr(tensor, name)
+        if hooks is not getattr(other, name):
+            setattr(other, name, hooks)
+
+
+def _pass_for(lazy, original):
+    """Makes a lazy tensor look like the one that it stands for: attributes that it was given, class, what autograd knows of it."""
+    lazy.__dict__ = original.__dict__
+    if isinstance(original, torch.nn.Parameter):
+        lazy.__class__ = type(original)
+    _pass_hooks(original, lazy)
+    if not original.is_leaf or original.requires_grad == lazy.requires_grad:
+        return
+    lazy.requires_grad_(original.requires_grad)
+    if original.grad is not None:
+        lazy.grad = _tracer.lift(original.grad.detach())
+
+
+def _written_in_place(mode):
+    """Addresses of CPU memory that the program wrote lazy values into."""
+    return {address for address, (_, lifted) in mode.lifted.items() if _tracer.was_written(lifted)}
+
+
+def _same_type(a, b):
+    return isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and a.dtype == b.dtype and a.shape == b.shape
