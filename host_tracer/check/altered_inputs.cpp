@@ -15,7 +15,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-enum class Floats { kSame, kReordered, kSmall, kLarge, kNegated, kMixed };
+enum class Floats { kSame, kReordered, kSmall, kLarge, kNegated, kMixed, kLoud, kAbove, kBelow };
 enum class Integers { kSame, kDrawn, kLow, kHigh, kEnds, kHead, kTail };
 
 struct Kind {
@@ -29,11 +29,20 @@ constexpr Kind kKinds[] = {
     {Floats::kReordered, Integers::kSame},  {Floats::kSame, Integers::kDrawn},
     {Floats::kSmall, Integers::kLow},       {Floats::kMixed, Integers::kDrawn},
     {Floats::kSame, Integers::kHead},       {Floats::kSame, Integers::kTail},
+    {Floats::kAbove, Integers::kDrawn},     {Floats::kLoud, Integers::kSame},
+    {Floats::kBelow, Integers::kSame},
 };
 
 const char* text_of(Floats floats) {
-  static constexpr const char* kTexts[] = {"",     "reordered", "x 0.01",
-                                           "x 30", "negated",   "of mixed sizes and signs"};
+  static constexpr const char* kTexts[] = {"",
+                                           "reordered",
+                                           "x 0.01",
+                                           "x 30",
+                                           "negated",
+                                           "of mixed sizes and signs",
+                                           "x 1000",
+                                           "all above 10",
+                                           "all below -10"};
   return kTexts[static_cast<size_t>(floats)];
 }
 
@@ -87,6 +96,12 @@ at::Tensor altered_numbers(const at::Tensor& x, Floats how, Random& random) {
       return -x;
     case Floats::kMixed:
       return mixed(x, random);
+    case Floats::kLoud:
+      return x * 1000;
+    case Floats::kAbove:
+      return x.abs() * 10 + 10;
+    case Floats::kBelow:
+      return x.abs() * -10 - 10;
     case Floats::kSame:
       return x;
   }

@@ -16,7 +16,8 @@ struct AlteredInputs {
 };
 
 /// Inputs of the sample's shapes and dtypes, all different from the sample and from each other as
-/// far as it allows: floating ones reordered, times 0.01 and 30, negated, of mixed signs and sizes;
+/// far as it allows: floating ones reordered, times 0.01 and 30, negated, of mixed signs and sizes,
+/// last those that pass the thresholds of ordinary code: all above 10, times 1000, all below -10;
 /// integers drawn anew between the smallest and largest seen, and at these ends (a single value v:
 /// 0 or 1 if v is one of them, else the range from v - 2 to v + 2, at least 0 for v >= 0); truth
 /// values flipped or drawn; those, and integers of 0 and 1, as masks of padding as well: alike up

@@ -13,7 +13,7 @@ namespace {
 
 TEST(AlteredInputs, FloatsChangeInScaleSignAndOrder) {
   const at::Tensor x = at::tensor({1.0f, 2.0f, -4.0f, std::numeric_limits<float>::infinity()});
-  bool larger = false, smaller = false, negated = false;
+  bool larger = false, smaller = false, negated = false, loud = false, above = false, below = false;
   for (const AlteredInputs& one : altered_inputs({x}, 1)) {
     const at::Tensor& y = one.tensors[0];
     EXPECT_EQ(y.scalar_type(), at::kFloat);
@@ -23,8 +23,11 @@ TEST(AlteredInputs, FloatsChangeInScaleSignAndOrder) {
     larger = larger || y[0].item<float>() == 30;
     smaller = smaller || std::fabs(y[0].item<float>() - 0.01f) < 1e-9;
     negated = negated || y[0].item<float>() == -1;
+    loud = loud || y[0].item<float>() == 1000;
+    above = above || y.min().item<float>() >= 10;
+    below = below || y.slice(0, 0, 3).max().item<float>() <= -10;
   }
-  EXPECT_TRUE(larger && smaller && negated);
+  EXPECT_TRUE(larger && smaller && negated && loud && above && below);
 }
 
 TEST(AlteredInputs, IntegersStayInTheirSeenRangeAndReachItsEnds) {

@@ -220,7 +220,7 @@ class Checker {
   Outcome<Done> check_long_row(size_t index, const std::vector<const AlteredInputs*>& cases) {
     const std::vector<SampleTensor>& sample = subjects_[index].sample;
     const size_t reached = options_.sizes || groups_.size() == 1 ? 0 : groups_.size() + 2;
-    for (size_t i = 0; i < std::max(kLongRow, reached); ++i) {
+    for (size_t i = 0; i < std::max({kLongRow, reached, 2 * cases.size() + 1}); ++i) {
       if (i >= reached && over_time(index)) break;
       const AlteredInputs* altered =
           i % 2 == 1 && !cases.empty() ? cases[i / 2 % cases.size()] : nullptr;
