@@ -54,6 +54,8 @@ class Call:
         self.written, self.entangled = set(), set()  # names of states: written in place; sharing memory with others
         self.moved = set()  # names of registered tensors that are called otherwise afterwards
         self.wrote, self.fixed = set(), set()  # given values that depend on inputs or states; that do not
+        self.plain_written = set()  # names of tensors that the program got as they are and wrote into
+        self._as_given = []  # (path, tensor, version, content or None) of these
 
     def _add_leaves(self):
         """One state for each symbolic tensor, or for the memory that several of them share."""
@@ -123,6 +125,8 @@ class Call:
                 self._attributes.add(path, *picture.owners[path])
         if self.watched:
             self._errors.install()
+        self._as_given = [(path, tensor, tensor._version, tensor.detach().clone() if path in self.phase.apart else None)
+                          for path, tensor in picture.tensors if path in self.plain_paths and not tensor.is_inference()]
 
     def _in_tuple(self, given, path, index, value):
         """(what holds the tuple at the path, under which name, that tuple with a new item)"""
@@ -154,7 +158,11 @@ class Call:
         """Writes what the program left into states. Gives the Phase that follows. `tensors`: the registered ones as the program
         left them."""
         self.stop_watching()
-        self.written |= {name for name, lazy in self.lifted.items() if _tracer.was_written(lazy)}
+        self.plain_written = {path for path, tensor, version, content in self._as_given
+                              if tensor._version != version or content is not None and not torch.equal(tensor, content)}
+        self._as_given = []
+        given = [*self.lifted.items(), *((name, self.lazy_of(name)) for name in self.originals)]
+        self.written |= {name for name, lazy in given if _tracer.was_written(lazy)}
         self._put_back_registered(tensors)
         for name, lazy in self.lifted.items():
             _pass_hooks(lazy, self.registered[name])
@@ -223,7 +231,8 @@ class _Left:
         self.before = call.phase.picture.tensors
         self.stands_for = {}  # id of a tensor -> what stands for it in the next phase
         self.keep, self.unfilled = [], set()
-        self.writes, self.fill = [], []
+        self.writes, self.fill, self.apart = [], [], {}
+        self.by_memory = None  # see _sharing
         self.original_of = {id(lazy): call.registered[name] for name, lazy in call.lifted.items()}
         self.replaced = {id(tensor) for tensor in call.originals.values()}  # by lazy tensors as the call began
         self.written_in_place = _written_in_place(mode)
@@ -344,6 +353,9 @@ class _Left:
             self._take_symbolic(path, tensor)
         else:
             self._stand(tensor, _tracer.sample_of(tensor))
+            sharing = self._sharing(tensor)
+            if sharing:
+                self.apart[path] = sharing
 
     def _stand(self, tensor, other):
         """The other takes its place, with the attributes and hooks that it was given."""
@@ -369,11 +381,18 @@ class _Left:
 
     def _look_for_others(self, name, tensor):
         """Tensors that share memory see each other's writes: states do not."""
-        memory = _tracer.memory_of(tensor)
-        registered = {name for name, other in self.call.lifted.items() if other is not tensor and _tracer.memory_of(other) == memory}
-        others = [other for _, other in self.picture.tensors if is_lazy(other)]
-        if registered or any(other is not tensor and _tracer.memory_of(other) == memory for other in others):
-            self.call.entangled |= {name, *registered}
+        sharing = self._sharing(tensor)
+        if sharing:
+            self.call.entangled |= {name, *sharing.intersection(self.call.lifted)}
+
+    def _sharing(self, tensor):
+        """Names of registered tensors and paths of others that lie in its memory."""
+        if self.by_memory is None:
+            self.by_memory = collections.defaultdict(list)
+            for name, other in (*self.call.lifted.items(), *self.picture.tensors):
+                if is_lazy(other):
+                    self.by_memory[_tracer.memory_of(other)].append((name, other))
+        return {name for name, other in self.by_memory[_tracer.memory_of(tensor)] if other is not tensor}
 
     def _take_plain(self, path, tensor):
         before = dict(self.before).get(path)
@@ -422,12 +441,16 @@ class _Left:
         """All values are read before the first is written: states may change places."""
         values = [value.clone() for _, value in self.writes]
         for (leaf, _), value in zip(self.writes, values):
+            if leaf.shape != value.shape:
+                names = sorted(name for name, (base, _) in self.call.views.items() if self.call.leaves[base] is leaf)
+                raise ExportError(f"the program keeps tensors in one memory ({', '.join(map(repr, names))}), and a call puts another one in the place of one of them: clone() one",
+                                  "unsupported")
             leaf.copy_(value)
 
     def phase(self):
         """The phase that follows; its tensors hold the sample's values when it is a new one."""
         self.picture.replace(replacing(self.stands_for), self.unfilled)
-        following = Phase(self.picture)
+        following = Phase(self.picture, self.apart)
         if self.call.phases.is_new(following):
             for made, lazy in self.fill:
                 made.data.copy_(_tracer.sample_of(lazy))

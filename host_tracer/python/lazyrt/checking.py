@@ -23,7 +23,7 @@ def level_name(check):
 
 
 class Reference:
-    """Calls the module on clones. Between calls without `reset` it keeps what it has become; `export` puts it back."""
+    """Calls the module on its own tensors and on clones of the inputs. Between calls without `reset` it keeps what it has become; `export` puts it back."""
 
     def __init__(self, job, sample, run, descriptions):
         self._job, self._sample = job, sample
@@ -39,7 +39,7 @@ class Reference:
         if reset or self._buffers is None:
             if self._followed:
                 self._followed.hold(inputs)
-            self._buffers = self._job.fresh_buffers()
+            self._buffers = self._job.lend_buffers()
         self._job.arguments.restore()  # a cache that the last call has filled is given anew
         log = self._followed.begin(inputs) if self._followed else None
         result = self._job.call_eagerly(self._sample, _clones(inputs), self._buffers, log)

@@ -24,7 +24,7 @@ from lazyrt.fixed import text_of
 from lazyrt.following import capture_following_numbers
 from lazyrt.lazy_runs import LazyRun
 from lazyrt.phases import Phases
-from lazyrt.programs import Clones, Program
+from lazyrt.programs import Clones, Lent, Program
 from lazyrt.reach import Contents, Reach
 from lazyrt.report import ExportReport
 from lazyrt.session import load
@@ -144,6 +144,7 @@ class _Export:
         self.more_samples = []  # the caller's, at which the program of all sizes is compared
         self.follows_factories = False  # what the program makes of sizes is in the graph, too
         self.questions = object_questions.Answers()
+        self.lent = None  # what an eager call may have changed of the registered tensors
         self.layout = None  # what the samples assume of their inputs' memory, once it is known
 
     def run(self, samples, path, check, keep_samples, report_path):
@@ -370,6 +371,9 @@ class _Export:
         return found[0]
 
     def restore(self):
+        if self.lent is not None:
+            self.lent.put_back()
+            self.lent = None
         self.state.restore()
         self.gradients.restore()
         self.arguments.restore()
@@ -539,9 +543,19 @@ class _Export:
         before the export."""
         self.restore()
         (run.phase if run else self.begins_in or self.state.first).begin()
+        return Clones(self._changing_tensors(run))
+
+    def lend_buffers(self):
+        """The same tensors themselves, until the next restore(): what lies in their memory sees what is written into them."""
+        self.restore()
+        (self.begins_in or self.state.first).begin()
+        self.lent = Lent(self._changing_tensors())
+        return self.lent
+
+    def _changing_tensors(self, run=None):
         known = self.state.written if run and run.call else self.written
         written = {name: tensor for name, tensor in self.program.parameters().items() if known is None or name in known}
-        return Clones({**self.program.buffers(), **written})
+        return {**self.program.buffers(), **written}
 
     def call_eagerly(self, sample, tensors, buffers, mode=None, arrange=None, **more):
         """The model's own results, under a mode. `tensors` and `buffers` may be written; what else changes stays changed. `more`: see

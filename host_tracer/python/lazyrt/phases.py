@@ -22,10 +22,11 @@ _METHODS = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType
 
 
 class Phase:
-    """What a program has kept before a call. `hidden` are its symbolic tensors by the name of their state."""
+    """What a program has kept before a call. `hidden` are its symbolic tensors by the name of their state. `apart`: path of a tensor that stands for one of the
+    capture -> names and paths of what lies in the memory of that one, and not in its own."""
 
-    def __init__(self, picture):
-        self.picture = picture
+    def __init__(self, picture, apart=None):
+        self.picture, self.apart = picture, apart or {}
         self.paths = {path for path, _ in picture.tensors}
 
     def key(self, names):
@@ -233,7 +234,9 @@ class Phases:
         found = self.find(phase)
         if found is None:
             self.known.append(phase)
-            found = len(self.known) - 1
+            return len(self.known) - 1
+        for path, others in phase.apart.items():
+            self.known[found].apart[path] = others | self.known[found].apart.get(path, set())
         return found
 
     def _has_learned(self, step):

@@ -109,6 +109,23 @@ class Clones:
             self._clones.update(given)
 
 
+class Lent(Clones):
+    """The registered tensors themselves, in whose memory others may lie: put_back() makes them what they were."""
+
+    def __init__(self, originals):
+        self._originals, self._clones = originals, dict(originals)
+        self._saved = [(tensor, tensor.detach(), tensor.detach().clone(), tensor.requires_grad) for tensor in originals.values()]
+
+    @torch.no_grad()
+    def put_back(self):
+        for tensor, alias, content, requires_grad in self._saved:
+            if tensor.data_ptr() != alias.data_ptr() or tensor.shape != alias.shape or tensor.stride() != alias.stride():
+                tensor.data = alias
+            alias.copy_(content)
+            if tensor.is_leaf and tensor.requires_grad != requires_grad:
+                tensor.requires_grad_(requires_grad)
+
+
 def _copy_of(tensor):
     """A leaf of its own memory that the model takes for the tensor: parameters stay parameters."""
     copy = tensor.detach().clone()

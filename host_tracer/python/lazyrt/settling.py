@@ -21,12 +21,11 @@ def settle(phases, steps):
     if not phases.first.picture.complete:
         _find(steps[0], "warning", "state", "the program reaches more objects than are looked at: what its calls change in the others is not "
               "seen")
-    _note_tangles(steps)
-    _note_moves(phases, steps)
-    _note_held_elsewhere(phases, steps)
-    _note_aliases(phases, steps)
+    explored = steps
     if len(phases.known) > 1:
         steps = _settled(phases, steps, sorted(fixed)) or _in_phases(phases, steps, sorted(fixed))
+    for finding in (*_tangles(explored), *_torn(phases, explored), *_moves(phases, explored), *_held_elsewhere(phases, explored), *_aliases(phases, explored)):
+        _find(steps[0], "error", *finding)
     _drop_unread(phases, steps)
     return steps
 
@@ -46,15 +45,28 @@ def _find(step, severity, name, text, suggestion="", place=None):
     step.trace.add_finding(severity, name, text, suggestion, place.get("file", ""), place.get("line", 0))
 
 
-def _note_tangles(steps):
+def _tangles(steps):
     """States that the program writes in place while something else shares their memory."""
     tangled = set().union(*(step.run.call.entangled for step in steps))
     for name in sorted(tangled & set().union(*(step.run.call.written for step in steps))):
-        _find(steps[0], "error", "shared-memory", f"the program writes in place into '{name}', which it keeps between calls and "
-              "which shares memory with another tensor: the graph does not see the write there", "clone() one of them")
+        yield ("shared-memory", f"the program writes in place into '{name}', which it keeps between calls and which shares memory with another tensor: the graph "
+               "does not see the write there", "clone() one of them")
 
 
-def _note_held_elsewhere(phases, steps):
+def _torn(phases, steps):
+    """Constants of the graph that one call leaves in the memory of others, and of which a later one writes either."""
+    torn = {}
+    for step in steps:
+        written = step.run.call.written | step.run.call.plain_written
+        for path, others in phases.known[step.phase].apart.items():
+            if path in written or written & others:
+                torn.setdefault(path, sorted(others)[0])
+    for path, other in torn.items():
+        yield ("shared-memory", f"a call leaves '{path}' in the memory of '{other}', and a later one writes into it: the graph does not see the write in the other",
+               "clone() one of them")
+
+
+def _held_elsewhere(phases, steps):
     """Registered tensors that are written in place and that the program has in other places, too: there no call puts the graph's tensor, nor
     eager's copy."""
     names, found = phases.program.by_all_names().keys(), {}
@@ -67,32 +79,35 @@ def _note_held_elsewhere(phases, steps):
             for path in sorted(paths[id(registered[name])] - names):
                 found.setdefault(path, name)
     for path, name in found.items():
-        _find(steps[0], "error", "shared-memory", f"the program writes in place into '{name}', and has the same tensor as '{path}': the graph does not see the "
-              "write there", f"use '{name}' in both places, or clone() one of them")
+        yield ("shared-memory", f"the program writes in place into '{name}', and has the same tensor as '{path}': the graph does not see the write there",
+               f"use '{name}' in both places, or clone() one of them")
 
 
-def _note_moves(phases, steps):
+def _moves(phases, steps):
     """A state is known by the name of its tensor."""
     calls = [step.run.call for step in steps]
     moved = set().union(*(call.moved for call in calls)) & phases.written.union(*(call.written | call.wrote for call in calls))
     if moved:
-        _find(steps[0], "error", "changing-attribute", "the program puts modules or tensors in other places, and writes into them: in later calls "
-              + ", ".join(f"'{name}'" for name in sorted(moved)) + " is another one than before", "copy values from one into the other")
+        yield ("changing-attribute", "the program puts modules or tensors in other places, and writes into them: in later calls "
+               + ", ".join(f"'{name}'" for name in sorted(moved)) + " is another one than before", "copy values from one into the other")
 
 
-def _note_aliases(phases, steps):
+def _aliases(phases, steps):
     """Attributes that lie in the memory of a registered tensor, where either is written."""
     registered = {id(tensor): name for name, tensor in {**phases.program.parameters(), **phases.program.buffers()}.items()}
-    written = phases.written.union(*(step.run.call.written for step in steps))
-    groups = {}
-    for path, tensor in phases.first.picture.tensors:
-        if is_plain_tensor(tensor, inference=True) and tensor.numel():
-            groups.setdefault(tensor.untyped_storage().data_ptr(), {})[id(tensor)] = registered.get(id(tensor), path)
-    for names in groups.values():
-        if len(names) > 1 and registered.keys() & names.keys() and written.intersection(names.values()):
-            _find(steps[0], "error", "shared-memory", "the program writes into memory that several of its tensors share, one of them a registered one: "
-                  + ", ".join(f"'{name}'" for name in sorted(names.values())) + "; the graph does not see the write in the others",
-                  "make the views where they are used, or clone() one of them")
+    written = phases.written.union(*(step.run.call.written | step.run.call.plain_written for step in steps))
+    found = set()
+    for phase in phases.known:
+        groups = {}
+        for path, tensor in phase.picture.tensors:
+            if is_plain_tensor(tensor, inference=True) and tensor.numel():
+                groups.setdefault(tensor.untyped_storage().data_ptr(), {})[id(tensor)] = registered.get(id(tensor), path)
+        found.update(tuple(sorted(names.values())) for names in groups.values()
+                     if len(names) > 1 and registered.keys() & names.keys() and written.intersection(names.values()))
+    for names in sorted(found):
+        yield ("shared-memory", "the program writes into memory that several of its tensors share, one of them a registered one: "
+               + ", ".join(f"'{name}'" for name in names) + "; the graph does not see the write in the others",
+               "make the views where they are used, or clone() one of them")
 
 
 def _settled(phases, steps, fixed):

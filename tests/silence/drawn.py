@@ -1,0 +1,161 @@
+"""python drawn.py [--seeds FIRST LAST] [--front python|torchscript] [--shrink] [--show]: programs drawn by seeds (drawn_programs.py), judged as those of the suites are.
+Ends with an error when one is silent or crashes. With --shrink each of these is printed with as few statements as still do it."""
+
+import argparse
+import importlib.util
+import multiprocessing
+import pathlib
+import sys
+import tempfile
+import warnings
+
+BATCH = 20  # programs of a process: an export looks at everything that Python holds
+
+
+def inputs(seed, names):
+    """Rows of arguments: small and large ones, zeros, the same again."""
+    import torch
+
+    random = torch.Generator().manual_seed(seed)
+    scales = [1, 1, 1, 0.01, 30, 1, 1, 0, 1, -3, 1, 1, 100, 1, 1, 1, 0.1, 1, 1, 1]
+    rows = [tuple(torch.randn(3, 4, generator=random) * scale for _ in names) for scale in scales]
+    return rows + [rows[0], rows[0], tuple(row.abs() for row in rows[1]), *rows[2:8]]
+
+
+def judged(program, seed, front):
+    """(verdict, text) of a Program, exported in this process. Beside the harness's verdicts "void", which eager does not run, and "caught": only the check saw that
+    the capture was wrong."""
+    import torch
+
+    import harness
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, f"drawn_{seed}.py")
+        file.write_text(program.source())
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[file.stem] = module
+        try:
+            spec.loader.exec_module(module)
+
+            def make():
+                made = module.Drawn()
+                return torch.jit.script(made) if front == "torchscript" else made
+
+            rows = inputs(seed, program.inputs)
+            trial = make()
+            with torch.no_grad():
+                for row in rows[:3]:
+                    trial(*harness._copy(row))
+            del trial
+            case = harness.Case(file.stem, make, harness.Call(rows[0]), [harness.Call(row) for row in rows], front=front)
+        except Exception as error:
+            return "void", f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+        finally:
+            del sys.modules[file.stem]
+        sys.modules[file.stem] = module
+        try:
+            verdict, text = harness.judge(case)
+            return ("caught" if verdict == "failed" and "does not give what the program gives" in text else verdict), text
+        finally:
+            del sys.modules[file.stem]
+
+
+def _work(queue, seeds, front):
+    from drawn_programs import drawn_program
+
+    warnings.filterwarnings("ignore")
+    for seed in seeds:
+        queue.put((seed, *judged(drawn_program(seed, front == "torchscript"), seed, front)))
+    queue.put(None)
+
+
+def _judged_apart(program, seed, front, queue):
+    warnings.filterwarnings("ignore")
+    queue.put(judged(program, seed, front))
+
+
+def verdict_apart(program, seed, front, context):
+    queue = context.Queue()
+    process = context.Process(target=_judged_apart, args=(program, seed, front, queue))
+    process.start()
+    process.join(300)
+    if process.exitcode is None:
+        process.kill()
+        return "crashed", "no end"
+    return queue.get() if not queue.empty() else ("crashed", f"the process died with {process.exitcode}")
+
+
+def shrunk(program, seed, front, verdict, context):
+    """The smallest that is found with the same verdict."""
+    again = True
+    while again:
+        again = False
+        for other in program.smaller():
+            if verdict_apart(other, seed, front, context)[0] == verdict:
+                program, again = other, True
+                break
+    return program
+
+
+def judge_all(seeds, front, context):
+    """(seed, verdict, text) of each. A process that dies takes one program with it."""
+    left = list(seeds)
+    while left:
+        batch, queue = left[:BATCH], context.Queue()
+        process = context.Process(target=_work, args=(queue, batch, front))
+        process.start()
+        for seed in batch:
+            found = _next(queue, process)
+            left.pop(0)
+            yield found or (seed, "crashed", f"the process died with {process.exitcode}")
+            if not found:
+                break
+        process.join(10)
+        process.kill()
+
+
+def _next(queue, process):
+    for _ in range(3000):
+        try:
+            return queue.get(timeout=0.1)
+        except Exception:
+            if not process.is_alive() and queue.empty():
+                return None
+    process.kill()
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", nargs=2, type=int, default=[0, 20], metavar=("FIRST", "LAST"))
+    parser.add_argument("--front", choices=["python", "torchscript"], default="python")
+    parser.add_argument("--shrink", action="store_true")
+    parser.add_argument("--show", action="store_true", help="print the programs only")
+    given = parser.parse_args()
+    sys.path.insert(0, str(pathlib.Path(__file__).parent))
+    from drawn_programs import drawn_program
+
+    seeds = range(*given.seeds)
+    if given.show:
+        for seed in seeds:
+            print(f"# {seed}\n{drawn_program(seed, given.front == 'torchscript').source()}")
+        return
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch", "lazyrt", "harness", "drawn_programs"])
+    counts, wrong = {}, 0
+    for seed, verdict, text in judge_all(seeds, given.front, context):
+        counts[verdict] = counts.get(verdict, 0) + 1
+        bad = verdict in ("silent", "crashed")
+        wrong += bad
+        print(f"{verdict:8} {seed:6} {text}", flush=True)
+        if given.shrink and (bad or verdict == "caught"):
+            program = shrunk(drawn_program(seed, given.front == "torchscript"), seed, given.front, verdict, context)
+            print(f"{program.source()}# {verdict_apart(program, seed, given.front, context)}\n", flush=True)
+    print(", ".join(f"{verdict} {count}" for verdict, count in sorted(counts.items())))
+    print(f"{sum(counts.values()) - wrong} passed, {wrong} failed")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
