@@ -1,4 +1,5 @@
-"""python drawn.py [--seeds FIRST LAST] [--front python|torchscript] [--shrink] [--show]: programs drawn by seeds (drawn_programs.py), judged as those of the suites are.
+"""python drawn.py [--seeds FIRST LAST] [--front FRONT] [--shrink] [--show]: programs drawn by seeds (drawn_programs.py), judged as those of the suites are. FRONT is
+python, torchscript (a file, through lazy-export) or scripted (torch.jit.script's module through lazyrt.export). Every fourth program is exported with three samples.
 Ends with an error when one is silent or crashes. With --shrink each of these is printed with as few statements as still do it."""
 
 import argparse
@@ -40,7 +41,7 @@ def judged(program, seed, front):
 
             def make():
                 made = module.Drawn()
-                return torch.jit.script(made) if front == "torchscript" else made
+                return torch.jit.script(made) if front != "python" else made
 
             rows = inputs(seed, program.inputs)
             trial = make()
@@ -48,7 +49,9 @@ def judged(program, seed, front):
                 for row in rows[:3]:
                     trial(*harness._copy(row))
             del trial
-            case = harness.Case(file.stem, make, harness.Call(rows[0]), [harness.Call(row) for row in rows], front=front)
+            more = (rows[9], rows[3]) if seed % 4 == 3 and front != "torchscript" else ()
+            case = harness.Case(file.stem, make, harness.Call(rows[0]), [harness.Call(row) for row in rows], more=more,
+                                front="torchscript" if front == "torchscript" else "python")
         except Exception as error:
             return "void", f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
         finally:
@@ -66,7 +69,7 @@ def _work(queue, seeds, front):
 
     warnings.filterwarnings("ignore")
     for seed in seeds:
-        queue.put((seed, *judged(drawn_program(seed, front == "torchscript"), seed, front)))
+        queue.put((seed, *judged(drawn_program(seed, front != "python"), seed, front)))
     queue.put(None)
 
 
@@ -129,7 +132,7 @@ def _next(queue, process):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", nargs=2, type=int, default=[0, 20], metavar=("FIRST", "LAST"))
-    parser.add_argument("--front", choices=["python", "torchscript"], default="python")
+    parser.add_argument("--front", choices=["python", "torchscript", "scripted"], default="python")
     parser.add_argument("--shrink", action="store_true")
     parser.add_argument("--show", action="store_true", help="print the programs only")
     given = parser.parse_args()
@@ -150,7 +153,7 @@ def main():
         wrong += bad
         print(f"{verdict:8} {seed:6} {text}", flush=True)
         if given.shrink and (bad or verdict == "caught"):
-            program = shrunk(drawn_program(seed, given.front == "torchscript"), seed, given.front, verdict, context)
+            program = shrunk(drawn_program(seed, given.front != "python"), seed, given.front, verdict, context)
             print(f"{program.source()}# {verdict_apart(program, seed, given.front, context)}\n", flush=True)
     print(", ".join(f"{verdict} {count}" for verdict, count in sorted(counts.items())))
     print(f"{sum(counts.values()) - wrong} passed, {wrong} failed")

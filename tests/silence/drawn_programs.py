@@ -246,7 +246,7 @@ class _Author:
 
     def count(self):
         ways = ["self.n += 1", "self.n += 1", f"self.n = (self.n + 1) % {self.draw.randint(2, 6)}", f"self.n = min(self.n + 1, {self.draw.randint(2, 9)})",
-                "self.flag = not self.flag", "self.flag = self.n > 3"]
+                *([] if self.script else ["self.flag = not self.flag", "self.flag = self.n > 3"])]
         return [self.draw.choice(ways)]
 
     def exchange(self):
