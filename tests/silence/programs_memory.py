@@ -310,3 +310,82 @@ def window_of_the_same_zeros():
 @case(torch.full((3,), 0.01), CALLS, expect=RIGHT)
 def window_of_cloned_zeros():
     return Windows(at_rest, lambda self: self.zeros.clone())
+
+
+class Settles(nn.Module):
+    """`n` settles after six calls; what the calls before it do in shared memory counts."""
+
+    def __init__(self, keep):
+        super().__init__()
+        self.register_buffer("table", torch.arange(3.0))
+        self.spare, self.kept, self.n = torch.zeros(3), keep(self.table), 0
+
+    def forward(self, x):
+        self.n = min(self.n + 1, 6)
+        self.spare, self.table = self.table, self.spare
+        if self.n % 2 == 0:
+            pass
+        torch.add(x, 1, out=self.spare)
+        return self.kept * 2 + self.spare * 0.5
+
+
+@case(CALLS[0], CALLS, expect=LOUD)
+def swaps_a_buffer_that_something_else_lies_in():
+    return Settles(lambda table: table.detach())
+
+
+@case(CALLS[0], CALLS, expect=RIGHT)
+def swaps_a_buffer_of_its_own():
+    return Settles(lambda table: table.clone())
+
+
+class Elsewhere(nn.Module):
+    """A buffer under another attribute, and what is kept of it."""
+
+    def __init__(self, keep):
+        super().__init__()
+        self.register_buffer("table", torch.arange(3.0))
+        self.same, self.view, self.keep = self.table, torch.ones(3), keep
+
+    def forward(self, x):
+        self.view.mul_(0.5)
+        self.view[1] = 2.0
+        self.view = self.keep(self.same)
+        return self.table + x
+
+
+@case(CALLS[0], CALLS, expect=LOUD)
+def writes_into_a_view_of_a_buffer_under_another_name():
+    return Elsewhere(lambda table: table.view(3))
+
+
+@case(CALLS[0], CALLS, expect=RIGHT)
+def writes_into_a_copy_of_a_buffer_under_another_name():
+    return Elsewhere(lambda table: table.clone())
+
+
+class Constants(nn.Module):
+    """The third call keeps a view of a constant, and later ones write into it."""
+
+    def __init__(self, keep):
+        super().__init__()
+        self.zeros, self.n, self.keep = torch.zeros(2, 3), 0, keep
+        self.row = torch.zeros(3)
+
+    def forward(self, x):
+        self.n = min(self.n + 1, 5)
+        if self.n == 3:
+            self.row = self.keep(self.zeros * 1.0 if self.n < 0 else self.zeros)
+        if self.n == 5:
+            self.row.add_(1.0)
+        return self.zeros.sum(0) + self.row + x
+
+
+@case(CALLS[0], CALLS, expect=LOUD)
+def writes_late_into_a_row_that_one_call_kept():
+    return Constants(lambda zeros: zeros[1])
+
+
+@case(CALLS[0], CALLS, expect=RIGHT)
+def writes_late_into_a_copy_that_one_call_kept():
+    return Constants(lambda zeros: zeros[1].clone())
