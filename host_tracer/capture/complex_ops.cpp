@@ -395,7 +395,8 @@ c10::IValue half_of(const c10::Argument& argument, const c10::IValue& value, Hal
   if (is_dtype(argument) && value.isInt()) {
     return static_cast<int64_t>(at::toRealValueType(static_cast<at::ScalarType>(value.toInt())));
   }
-  const bool number = argument.name() == "value" || argument.name() == "fill_value";
+  const bool number =
+      argument.name() == "value" || argument.name() == "fill_value" || argument.name() == "s";
   if (number && value.isScalar()) return half_of_number(value.toScalar(), half);
   TORCH_CHECK(!value.isComplexDouble(), "a complex '", argument.name(), "' is not supported");
   c10::IValue copy = value;

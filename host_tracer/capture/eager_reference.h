@@ -35,6 +35,10 @@ struct EagerReference {
   /// The program may not run here (it names another device): then the trace stands for it.
   bool may_be_foreign = false;
   std::function<EagerRun(const std::vector<SampleTensor>& inputs, bool reset)> call;
+  /// Whether it may be called with the inputs of the program's other samples, too.
+  bool takes_other_samples = false;
+  /// Whether calls by the references of other samples go on from what its calls leave behind.
+  bool shares_state = false;
   /// The program's line, inside of `call`; may be empty.
   std::function<Source()> source_of;
   /// Where the last of these calls, which begin after a reset, parts from a first call on the

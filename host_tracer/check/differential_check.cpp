@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <random>
 
 #include "host_tracer/capture/capture.h"
 #include "host_tracer/check/altered_inputs.h"
@@ -27,6 +28,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kCallsInARow = 3;
 constexpr size_t kLongRow = 12;
+constexpr size_t kTurns = 32;            ///< calls on the samples by turns
+constexpr double kShareOfTurns = 0.5;    ///< of the time for the rest, at most
+constexpr double kTimesForRounds = 4;    ///< the time for the rest
 constexpr double kSecondsOfSize =
     0.4;  ///< for calls on altered inputs at a size beside the sample's
 
@@ -99,6 +103,7 @@ class Checker {
       LAZYRT_TRY(check_subject(i));
       if (!report_.difference.empty()) break;
     }
+    if (report_.difference.empty()) LAZYRT_TRY(check_samples_by_turns());
     report_.seconds = seconds_since(begin_);
     return report_;
   }
@@ -216,12 +221,13 @@ class Checker {
 
   /// What changes with some calls only, or late: the sample and altered inputs by turns, without a
   /// reset. Where calls have variants of their own, each of these is reached, however long it
-  /// takes.
+  /// takes, and twice more in some time: what one leaves behind may show in the second round.
   Outcome<Done> check_long_row(size_t index, const std::vector<const AlteredInputs*>& cases) {
     const std::vector<SampleTensor>& sample = subjects_[index].sample;
     const size_t reached = options_.sizes || groups_.size() == 1 ? 0 : groups_.size() + 2;
-    for (size_t i = 0; i < std::max({kLongRow, reached, 2 * cases.size() + 1}); ++i) {
-      if (i >= reached && over_time(index)) break;
+    for (size_t i = 0; i < std::max({kLongRow, 3 * reached, 2 * cases.size() + 1}); ++i) {
+      const bool late = spent_.seconds() > options_.seconds * kTimesForRounds;
+      if (i >= reached && over_time(index) && (i >= 3 * reached || late)) break;
       const AlteredInputs* altered =
           i % 2 == 1 && !cases.empty() ? cases[i / 2 % cases.size()] : nullptr;
       const std::string how = "call " + std::to_string(i + 1) + " in a row on ";
@@ -233,6 +239,43 @@ class Checker {
       if (*end != StepEnd::kCompared) break;
     }
     return Done{};
+  }
+
+  /// What a call on one sample leaves behind is what a call on another one finds.
+  Outcome<Done> check_samples_by_turns() {
+    const bool share = all_of_subjects(&EagerReference::shares_state);
+    if (subjects_.size() < 2 || options_.sizes || allowed_) return Done{};
+    if (report_.level != CheckLevel::kFull) return Done{};
+    if (!share && !all_of_subjects(&EagerReference::takes_other_samples)) return Done{};
+    if (!share) {
+      for (Subject& subject : subjects_) subject.eager = subjects_[0].eager;
+    }
+    const SpentTime spent;
+    std::mt19937_64 random(options_.seed);
+    std::vector<std::vector<AlteredInputs>> cases;
+    for (const Subject& subject : subjects_) {
+      cases.push_back(altered_inputs(tensors_of(subject.sample), options_.seed));
+    }
+    bool in_step = false;
+    for (size_t i = 0; i < kTurns && spent.seconds() < options_.seconds * kShareOfTurns; ++i) {
+      const size_t index = i < 2 ? i : random() % subjects_.size();
+      const bool altered = i % 2 == 1 && !cases[index].empty();
+      Step step{subjects_[index].sample, "", !in_step, altered};
+      if (altered) step.inputs = samples_of(cases[index][i / 2 % cases[index].size()].tensors);
+      step.how = (altered ? "altered inputs of sample " : "sample ") + std::to_string(index) +
+                 ", call " + std::to_string(i + 1) + " by turns with other samples";
+      const auto end = take_step(index, step);
+      if (!end.ok()) return end.failure();
+      if (*end == StepEnd::kDifferent) return Done{};
+      in_step = *end == StepEnd::kCompared;
+    }
+    return Done{};
+  }
+
+  bool all_of_subjects(bool EagerReference::*property) const {
+    return std::all_of(subjects_.begin(), subjects_.end(), [property](const Subject& subject) {
+      return subject.eager && (*subject.eager).*property;
+    });
   }
 
   Outcome<StepEnd> take_step(size_t index, const Step& step) {

@@ -72,6 +72,7 @@ class Export {
   std::vector<std::vector<GivenInput>> samples() const;
   CaptureSettings settings();
   void capture();
+  Outcome<Trace> capture_alike(std::vector<GivenInput> inputs);
   void add_sample(std::vector<GivenInput> inputs);
   std::vector<DynamicDim> varying_dims() const;
   std::vector<GivenInput> inputs_at(const std::vector<SampleTensor>& tensors) const;
@@ -197,7 +198,8 @@ void Export::capture() {
       add_sample(std::move(inputs));
       continue;
     }
-    auto trace = capture_model(args_.model, std::move(inputs), settings());
+    auto trace = traces_.empty() ? capture_model(args_.model, std::move(inputs), settings())
+                                 : capture_alike(std::move(inputs));
     if (!trace.ok()) stop(trace.failure());
     if (args_.dump_trace) std::fputs(trace->text().c_str(), stderr);
     traces_.push_back(std::move(*trace));
@@ -212,6 +214,26 @@ void Export::capture() {
   summary_.seconds.trace = seconds_since(begin);
   auto hash = file_sha256(args_.model);
   if (hash.ok()) summary_.model_sha256 = std::move(*hash);
+}
+
+/// A later sample. What is no tensor stands in the bundle once.
+Outcome<Trace> Export::capture_alike(std::vector<GivenInput> inputs) {
+  const std::string name = "sample " + std::to_string(traces_.size());
+  if (numbers_in(inputs) != numbers_in(samples()[0])) {
+    return Failure{Error::kInvalidArgument, name + " has other numbers than the first one, and a "
+                                                   "bundle has one value of each: make a bundle "
+                                                   "for each"};
+  }
+  CaptureSettings settings = this->settings();
+  std::string interface;
+  settings.interface = &interface;
+  auto trace = capture_model(args_.model, std::move(inputs), settings);
+  if (trace.ok() && !join_interfaces(interface, &interface_)) {
+    return Failure{Error::kInvalidArgument, name + " has other texts, flags or infinite numbers "
+                                                   "among its arguments or results than the first "
+                                                   "one, or other nesting: make a bundle for each"};
+  }
+  return trace;
 }
 
 // ---------------------------------------------------------------- dims that vary

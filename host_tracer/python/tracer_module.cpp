@@ -252,6 +252,7 @@ std::shared_ptr<py::object> held_object(const py::object& object) {
 void set_reference(Trace& trace, const py::object& callback, const std::string& sample) {
   auto reference = std::make_shared<EagerReference>();
   reference->sample = sample;
+  reference->shares_state = true;
   const auto held = held_object(callback);
   reference->call = [held](const std::vector<SampleTensor>& samples, bool reset) {
     return call_reference(*held, samples, reset);

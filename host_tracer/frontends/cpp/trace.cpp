@@ -127,6 +127,7 @@ std::shared_ptr<const EagerReference> reference_of(const CppProgram& program, co
   reference->call = [kept](const std::vector<SampleTensor>& samples, bool reset) {
     return kept->call(samples, reset);
   };
+  reference->takes_other_samples = true;
   reference->numbers = [program] { return extents_in(program); };
   return reference;
 }

@@ -108,6 +108,7 @@ std::shared_ptr<const EagerReference> script_reference(const torch::jit::Module&
                                                        const Trace& trace) {
   auto program = std::make_shared<ScriptProgram>(module, inputs, trace);
   auto reference = std::make_shared<EagerReference>();
+  reference->takes_other_samples = true;
   reference->may_be_foreign = true;
   reference->call = [program](const std::vector<SampleTensor>& samples, bool reset) {
     return program->call(samples, reset);

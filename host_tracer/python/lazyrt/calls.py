@@ -92,7 +92,7 @@ class Call:
 
     def leaf(self, name, like):
         """The state of that name; one that no call has read so far begins with zeros."""
-        found = self.leaves.get(name)
+        found = self.leaves.get(name, self.lifted.get(name))
         return self.add_leaf(name, torch.zeros(like.shape, dtype=like.dtype)) if found is None else found
 
     def _plain_paths(self):
@@ -105,9 +105,10 @@ class Call:
         stands_for.update({**self.phase.copies(), **self.arrays})
         targets_of_writes.clear()
         picture, plain = self.phase.picture, dict(self.numbers)
+        given_numbers = dict(picture.numbers)
         for path, number in picture.numbers:
             if kept_numbers.is_kept(number) and path in plain:
-                stands_for[id(number)] = kept_numbers.carrier(plain.pop(path).clone())
+                stands_for[id(number)] = kept_numbers.carrier(plain.pop(path).clone(), number)
         for path in self.phases.ignored & picture.containers.keys():
             container = picture.containers[path]
             stands_for[id(container)] = watched(container, functools.partial(self._report, path), self.watched)
@@ -116,7 +117,7 @@ class Call:
             self.phase.restore(given)
         for path, lazy in plain.items():
             owner, name = picture.owners[path]
-            value = kept_numbers.carrier(lazy.clone())
+            value = kept_numbers.carrier(lazy.clone(), given_numbers[path])
             if isinstance(owner, TupleAt):
                 owner, name, value = self._in_tuple(given, owner.path, name, value)
             kept_numbers.put(given(owner), name, value)
@@ -164,6 +165,8 @@ class Call:
         given = [*self.lifted.items(), *((name, self.lazy_of(name)) for name in self.originals)]
         self.written |= {name for name, lazy in given if _tracer.was_written(lazy)}
         self._put_back_registered(tensors)
+        names = {id(lazy): name for name, lazy in given}
+        self._entangle_plain([(names[id(lazy)], tensor) for lazy, tensor in mode.memory_taken if id(lazy) in names], self.phases.look())
         for name, lazy in self.lifted.items():
             _pass_hooks(lazy, self.registered[name])
         self.moved = self._find_moved()
@@ -213,6 +216,7 @@ class Call:
         others = [(name, lazy) for name, lazy in self.lifted.items() if name not in replaced]
         held = [(path, tensor, _tracer.memory_of(tensor)) for path, tensor in (*replaced.items(), *picture.tensors) if is_lazy(tensor)]
         in_places = [(name, _tracer.memory_of(lazy)) for name, lazy in others]
+        self._entangle_plain(replaced.items(), picture)
         counts = collections.Counter([*(memory for *_, memory in held), *dict.fromkeys(memory for _, memory in in_places)])
         old = {_tracer.memory_of(lazy) for lazy in written}
         shared = {memory for path, _, memory in held if counts[memory] > 1 and (path in replaced or memory in old)}
@@ -221,6 +225,17 @@ class Call:
         stands_for = {id(tensor): tensor.clone() for path, tensor, memory in held if memory in old and path not in replaced}
         if stands_for:
             picture.restore(replacing(stands_for))
+
+
+    def _entangle_plain(self, taken, picture):
+        """What takes a state's place, or gives it its memory, and is no tensor of the graph, may be something else's, too: writes into the one are writes into both."""
+        for name, tensor in taken:
+            if is_lazy(tensor) or not tensor.numel():
+                continue
+            others = [self.phases.names.of(path, other) for path, other in picture.tensors if not is_lazy(other) and overlap(tensor, other)
+                      and self.phases.program.at(path) is not other]
+            if others or any(overlap(tensor, array) for _, array in picture.arrays):
+                self.entangled |= {name, *others}
 
 
 class _Left:
@@ -306,9 +321,9 @@ class _Left:
         name = self.names.of(path, lazy)
         self.writes.append((self.call.leaf(name, lazy), lazy))
         self.call.wrote.add(name)
-        value = kept_numbers.kept(_tracer.sample_of(lazy).item())
+        value = kept_numbers.kept(_tracer.sample_of(lazy).item(), number)
         self.stands_for[id(number)] = value
-        self.picture.places[path] = ("float" if isinstance(value, float) else "int", value)
+        self.picture.places[path] = (number.__class__.__name__, value)
         self.picture.numbers.append((path, value))
 
     def _take_array(self, path, array):

@@ -30,19 +30,18 @@ class Reference:
         self.sources = job.sources
         self._entries = run.entries
         self._descriptions = descriptions  # of the results; several where samples gave other constants
-        self._buffers = None
         self._followed = None  # see follow_paths
         self._numbers = None
 
     def __call__(self, inputs, reset):
         """(results in the order of the bundle's, what differs in their structure or "")"""
-        if reset or self._buffers is None:
+        if reset or self._job.lent is None:
             if self._followed:
                 self._followed.hold(inputs)
-            self._buffers = self._job.lend_buffers()
+            self._job.lend_buffers()
         self._job.arguments.restore()  # a cache that the last call has filled is given anew
         log = self._followed.begin(inputs) if self._followed else None
-        result = self._job.call_eagerly(self._sample, _clones(inputs), self._buffers, log)
+        result = self._job.call_eagerly(self._sample, _clones(inputs), self._job.lent, log)
         return self._values(result)
 
     def numbers(self):

@@ -551,10 +551,10 @@ class _Export:
         return Clones(self._changing_tensors(run))
 
     def lend_buffers(self):
-        """The same tensors themselves, until the next restore(): what lies in their memory sees what is written into them."""
+        """The program itself, until the next restore(): what lies in its tensors' memory sees what is written into them."""
         self.restore()
         (self.begins_in or self.state.first).begin()
-        self.lent = Lent(self._changing_tensors())
+        self.lent = Lent(self.program, self._changing_tensors().values())
         return self.lent
 
     def _changing_tensors(self, run=None):

@@ -2,6 +2,7 @@
 
 import collections
 
+import numpy
 import torch
 
 from lazyrt import reach
@@ -10,9 +11,11 @@ from lazyrt.carriers import LazyFloat, LazyInt, NumpyFloat
 reach.CARRIERS.update([LazyInt, LazyFloat, NumpyFloat])
 
 
-def carrier(lazy):
-    """The number of a 0-dim lazy tensor: int64 or float64."""
-    return LazyFloat(lazy) if lazy.dtype == torch.float64 else LazyInt(lazy)
+def carrier(lazy, number):
+    """The number of a 0-dim lazy tensor, int64 or float64, that stands for this one: NumPy's has rules of its own."""
+    if lazy.dtype != torch.float64:
+        return LazyInt(lazy)
+    return NumpyFloat(lazy) if isinstance(number, numpy.float64) else LazyFloat(lazy)
 
 
 def tensor_of(number):
@@ -36,13 +39,19 @@ class _KeptFloat(float):
     pass
 
 
-def kept(number):
-    """A number that is an object of its own: it stands in a later phase where a carrier will."""
-    return _KeptFloat(number) if isinstance(number, float) else _KeptInt(number)
+class _KeptNumpyFloat(numpy.float64):
+    pass
+
+
+def kept(number, carried):
+    """A number that is an object of its own: it stands in a later phase where a carrier will, of the kind of the one that was `carried`."""
+    if not isinstance(number, float):
+        return _KeptInt(number)
+    return _KeptNumpyFloat(number) if type(carried) is NumpyFloat else _KeptFloat(number)
 
 
 def is_kept(number):
-    return isinstance(number, (_KeptInt, _KeptFloat))
+    return isinstance(number, (_KeptInt, _KeptFloat, _KeptNumpyFloat))
 
 
 def can_put(owner):

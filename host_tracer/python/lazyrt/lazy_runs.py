@@ -9,6 +9,7 @@ from lazyrt import _tracer, fast_paths, gradients, results, scripts
 from lazyrt.arguments import Watch
 from lazyrt.arrays import LazyArray, taken_by_torch
 from lazyrt.calls import Call
+from lazyrt.errors import ExportError
 from lazyrt.modes import CaptureMode
 from lazyrt.recipes import Recipes
 from lazyrt.sources import module_paths
@@ -69,6 +70,7 @@ class LazyRun:
             stack.enter_context(mode)
             stack.enter_context(gradients.open_to(mode))
             result = job.program.call(tensors, args, kwargs)
+        _refuse_parted(job.program)
         if mode.missing_gradients and not job.takes_gradients:
             raise RuntimeError(mode.missing_gradients)
         if mode.takes_gradients:
@@ -114,6 +116,13 @@ class LazyRun:
         """Where values leave the graph for people to look at."""
         for file, line in self.numbers.audience.heard:
             self._job.notes.append(f"a value is shown by print, logging or a warning, which the bundle leaves out ({os.path.basename(file)}:{line})")
+
+
+def _refuse_parted(program):
+    """All places of one registered tensor hold the same from call to call."""
+    for name in sorted(program.parted):
+        raise ExportError(f"a call puts another tensor in the place of '{name}', and leaves it in other modules that share it: write into it in place (copy_()), or give each "
+                          "module its own", "unsupported")
 
 
 def _entries(description, path=""):

@@ -87,6 +87,7 @@ class CaptureMode(TorchFunctionMode):
     def __init__(self, lift, note, numbers, copies, recipes, kept, draws):
         super().__init__()
         self._kept = {id(tensor): tensor for tensor in kept}
+        self.memory_taken = []  # (tensor that outlives the call, the one of Python in whose memory it lies from now on)
         self._data_of = {}  # id -> (what t.data gave, t) of those
         self.asks_for_layout = False  # the program asks how lazy tensors lie in memory
         self.asks_in_own_code = False  # so it does, and no library for it
@@ -351,6 +352,7 @@ class CaptureMode(TorchFunctionMode):
             return None
         if not is_lazy(value):
             self._remember(value)
+            self.memory_taken.append((tensor, value))
         value = self.current(value)
         if value.shape != tensor.shape or value.dtype != tensor.dtype:
             raise Error("the model gives a tensor that it keeps another shape or dtype by .data = ...: replace the tensor itself", "unsupported")

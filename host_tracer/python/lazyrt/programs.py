@@ -29,6 +29,7 @@ class Program:
         else:
             self.roots = {"": target} if isinstance(target, torch.nn.Module) else _reachable_modules(target)
         self.shell = target if "" in self.roots else _shell(target, self.roots)
+        self.parted = set()  # names of what the last call has put another tensor for in some of its places
 
     def call(self, tensors, args, kwargs):
         """Calls it with `tensors` by name in place of parameters and buffers, in all places where these are; writes back into `tensors` what the call
@@ -40,14 +41,19 @@ class Program:
                 places += [(module, table, attribute, tensor, names[id(tensor)]) for attribute, tensor in table.items() if tensor is not None and id(tensor) in names]
         for _, table, attribute, _, name in places:
             table[attribute] = tensors[name]
+        held = {}  # name -> what its places hold afterwards
         try:
             return self.shell(*args, **kwargs)
         finally:
             for module, table, attribute, tensor, name in places:
                 now = table[attribute] if attribute in table else getattr(module, attribute, None)
-                if now is not None and now is not tensors[name] and self.at(name) is now:
+                held.setdefault(name, []).append(now)
+                if now is None:  # emptied, or gone: it stays so
+                    continue
+                if now is not tensors[name] and self.at(name) is now:
                     tensors[name] = now
                 table[attribute] = tensor
+            self.parted = {name for name, found in held.items() if any(now is not found[0] for now in found)}
 
     def at(self, name):
         """The parameter or buffer of this name; None where there is none now."""
@@ -109,15 +115,27 @@ class Clones:
             self._clones.update(given)
 
 
-class Lent(Clones):
-    """The registered tensors themselves, in whose memory others may lie: put_back() makes them what they were."""
+class Lent:
+    """The program as it is, on its own tensors, in whose memory others may lie, and which it may put in other places. put_back() makes its modules and the
+    tensors what they were."""
 
-    def __init__(self, originals):
-        self._originals, self._clones = originals, dict(originals)
-        self._saved = [(tensor, tensor.detach(), tensor.detach().clone(), tensor.requires_grad) for tensor in originals.values()]
+    def __init__(self, program, tensors):
+        self._tables = [(table, dict(table)) for module in program.shell.modules() for table in (module._parameters, module._buffers) if isinstance(table, dict)]
+        self._saved = [(tensor, tensor.detach(), tensor.detach().clone(), tensor.requires_grad) for tensor in tensors]
+
+    def values(self):
+        return [tensor for tensor, *_ in self._saved]
+
+    @staticmethod
+    def call(program, args, kwargs):
+        return program.shell(*args, **kwargs)
 
     @torch.no_grad()
     def put_back(self):
+        for table, saved in self._tables:
+            if list(table) != list(saved) or any(table[name] is not tensor for name, tensor in saved.items()):
+                table.clear()
+                table.update(saved)
         for tensor, alias, content, requires_grad in self._saved:
             if tensor.data_ptr() != alias.data_ptr() or tensor.shape != alias.shape or tensor.stride() != alias.stride():
                 tensor.data = alias

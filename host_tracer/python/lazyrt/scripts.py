@@ -7,7 +7,7 @@ import sys
 import torch
 
 from lazyrt import _tracer
-from lazyrt.errors import Error
+from lazyrt.errors import Error, ExportError
 from lazyrt.tensors import tensors_in
 
 KINDS = (torch.jit.ScriptFunction, torch._C.ScriptMethod)
@@ -61,9 +61,14 @@ class Code:
         self._look_for_questions(nodes)
         writers = [(i, node, loops) for i, (node, loops) in enumerate(nodes) if _writes(node)]
         copies = [(i, node, loops) for i, (node, loops) in enumerate(nodes) if node.kind() in _MAY_COPY]
+        constants = [node.output() for node, _ in nodes if node.kind() == "prim::Constant" and node.output().type().kind() == "TensorType"]
         self.writes, self.copies, self.writes_copies = bool(writers), bool(copies), False
+        aliases = graph.alias_db() if writers and (copies or constants) else None
+        for _, writer, _ in writers:
+            if any(aliases.may_contain_alias(constant, next(writer.inputs())) for constant in constants):
+                raise ExportError("TorchScript code writes in place into a constant of its graph, which keeps what was written (torch.jit.trace makes constants of tensors that "
+                                  f"are no registered buffers): register it as a buffer before tracing\n{writer.sourceRange()}".rstrip(), "unsupported")
         if writers and copies:
-            aliases = graph.alias_db()
             self.writes_copies = any(_meets(aliases, copy, writer) for i, copy, loops in copies for k, writer, others in writers
                                      if k > i or set(loops) & set(others))
 

@@ -67,19 +67,19 @@ def _torn(phases, steps):
 
 
 def _held_elsewhere(phases, steps):
-    """Registered tensors that are written in place and that the program has in other places, too: there no call puts the graph's tensor, nor
-    eager's copy."""
+    """Registered tensors that calls write or replace and that the program has in other places, too: there no call puts the graph's tensor."""
     names, found = phases.program.by_all_names().keys(), {}
-    written = set().union(*(step.run.call.written for step in steps))
+    written = phases.written.union(*(step.run.call.written for step in steps))
     for step in steps:
         registered = step.run.call.registered
         touched = sorted(written & registered.keys())
         paths = step.run.phase.picture.paths_by_tensor() if touched else {}
         for name in touched:
-            for path in sorted(paths[id(registered[name])] - names):
+            for path in sorted(paths[id(registered[name])] - names - {name}):
                 found.setdefault(path, name)
     for path, name in found.items():
-        yield ("shared-memory", f"the program writes in place into '{name}', and has the same tensor as '{path}': the graph does not see the write there",
+        yield ("shared-memory", f"the program writes into '{name}', or puts another tensor in its place, and has the same tensor as '{path}': the graph does not see "
+               "that there",
                f"use '{name}' in both places, or clone() one of them")
 
 
