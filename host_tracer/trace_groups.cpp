@@ -191,6 +191,17 @@ Outcome<Done> check_asked(const Trace& trace, const std::set<std::string>& writt
   return Done{};
 }
 
+/// States are known by their names.
+Outcome<Done> check_names(const Trace& trace) {
+  std::set<std::string> names;
+  for (const TraceState& state : trace.states) {
+    const std::string& name = value_of(trace, state.leaf).name;
+    if (names.insert(name).second) continue;
+    return Failure{Error::kInternal, "a capture has two states of the name '" + name + "'"};
+  }
+  return Done{};
+}
+
 /// What one trace makes one tensor, and another one writes into, would be two states.
 Outcome<Done> check_made_one(const std::vector<Trace>& traces) {
   std::set<std::string> made_one;
@@ -211,6 +222,7 @@ Outcome<Done> check_made_one(const std::vector<Trace>& traces) {
 
 Outcome<Done> share_states(std::vector<Trace>& traces) {
   LAZYRT_TRY(check_made_one(traces));
+  for (const Trace& trace : traces) LAZYRT_TRY(check_names(trace));
   std::vector<TraceValue> all;
   std::set<std::string> written;
   for (const Trace& trace : traces) {

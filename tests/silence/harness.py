@@ -304,12 +304,18 @@ def _export_torchscript(program, item, path):
     torch.jit.save(program, file)
     arguments = [file, "-o", path]
     names = [a.name for a in program.forward.schema.arguments][1:] if hasattr(program.forward, "schema") else ["x"]
-    for name, value in _input_leaves(zip(names, given.args)):
-        if isinstance(value, torch.Tensor):
-            array = path.replace("m.lzb", f"{name}.npy")
-            np.save(array, value.numpy())
-            value = array
-        arguments += ["--input", f"{name}={value}"]
+    for i, sample in enumerate([given.args, *item.more]):
+        places = []
+        for name, value in _input_leaves(zip(names, sample)):
+            if isinstance(value, torch.Tensor):
+                array = path.replace("m.lzb", f"{i}-{name}.npy")
+                np.save(array, value.numpy())
+                value = array
+            places.append(f"{name}={value}")
+        if i == 0:
+            arguments += [part for place in places for part in ("--input", place)]
+        if item.more:
+            arguments += ["--sample", ",".join(places)]
     for name, places in (item.dynamic or {}).items():
         for dim, (symbol, *bounds) in places.items():
             arguments += ["--dynamic", f"{name}.{dim}={symbol.replace(' ', '')}:" + "..".join(map(str, bounds))]

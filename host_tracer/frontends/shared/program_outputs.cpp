@@ -4,6 +4,7 @@
 #include <ATen/core/jit_type.h>
 #include <c10/util/Exception.h>
 
+#include <cmath>
 #include <unordered_set>
 
 namespace lazyrt {
@@ -53,6 +54,13 @@ std::optional<SeenNumber> number_of(const c10::IValue& value) {
   return std::nullopt;
 }
 
+bool same_number(const std::optional<SeenNumber>& a, const std::optional<SeenNumber>& b) {
+  const auto is_nan = [](const std::optional<SeenNumber>& n) {
+    return n && std::holds_alternative<double>(*n) && std::isnan(std::get<double>(*n));
+  };
+  return a == b || (is_nan(a) && is_nan(b));
+}
+
 Finding baked_output(const std::string& name) {
   return {Severity::kError, "baked-output",
           "output '" + name +
@@ -85,7 +93,7 @@ std::vector<at::Tensor> ProgramOutputs::take(std::vector<NamedValue> values) {
     slots_ = std::move(slots);
   } else if (slots_ == slots) {
     for (size_t i = 0; i < slots.size(); ++i) {
-      slots_[i].differs = slots_[i].differs || slots_[i].number != slots[i].number;
+      slots_[i].differs = slots_[i].differs || !same_number(slots_[i].number, slots[i].number);
     }
   } else {
     other_structure_ = true;
@@ -97,6 +105,7 @@ void ProgramOutputs::put_back(Trace& trace) const {
   std::vector<TraceOutput> outputs;
   size_t next = 0;
   for (const Slot& slot : slots_) {
+    if (!slot.is_tensor && !slot.number) continue;  // None is in the interface alone
     TraceOutput output;
     if (slot.is_tensor) {
       TORCH_CHECK(next < trace.outputs.size(), "the trace lacks the output '", slot.name, "'");

@@ -30,7 +30,7 @@ class ProgramOutputs {
   std::vector<at::Tensor> take(std::vector<NamedValue> values);
 
   /// Names the trace's outputs and puts the numbers of the first run among them, with a finding
-  /// for each that was another in a later run. Throws c10::Error when the trace has not as many
+  /// for each that was another in a later run. None is no output. Throws c10::Error when the trace has not as many
   /// tensors as the run.
   void put_back(Trace& trace) const;
 
@@ -41,7 +41,8 @@ class ProgramOutputs {
     std::optional<SeenNumber> number;
     bool differs = false;
     bool operator==(const Slot& other) const {
-      return name == other.name && is_tensor == other.is_tensor;
+      return name == other.name && is_tensor == other.is_tensor &&
+             number.has_value() == other.number.has_value();
     }
   };
   std::vector<Slot> slots_;

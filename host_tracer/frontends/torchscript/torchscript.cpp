@@ -256,6 +256,7 @@ class TorchScriptCapture {
 
   void add_sample_outputs(Trace& trace) {
     for (const NamedValue& out : flatten_outputs(run_on_cpu(trace.takes_gradients), "out")) {
+      if (out.value.isNone()) continue;
       const bool tensor = out.value.isTensor() && out.value.toTensor().defined();
       trace.sample_outputs.push_back(tensor ? to_sample(out.value.toTensor()) : SampleTensor{});
     }

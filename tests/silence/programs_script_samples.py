@@ -1,0 +1,111 @@
+"""TorchScript through lazy-export with a sample for each path: what a call on one leaves behind is what a call on another finds."""
+
+from typing import List, Optional, Tuple
+
+import torch
+from harness import CASES, Call, Case
+from torch import Tensor, nn
+
+LOUD, RIGHT = ("failed",), ("right",)
+
+
+def short_and_long(expect, more=(), sizes=(4, 1, 4, 4, 1, 4, 1, 1, 4), sample=4):
+    """The module's forward takes x[n, 8], and begins anew where n is 1."""
+    def take(module):
+        calls = [Call((torch.randn(n, 8), *more)) for n in sizes]
+        samples = [(torch.randn(sample, 8), *more), (torch.randn(1, 8), *more)]
+        CASES[module.__name__] = Case(module.__name__, lambda: torch.jit.script(module()), Call(samples[0]), calls, expect, front="torchscript", more=tuple(samples[1:]))
+        return module
+
+    return take
+
+
+@short_and_long(LOUD)
+class ResetOfAPosition(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.pos: int = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) == 1:
+            self.pos = 0
+            return x
+        self.pos += 1
+        return x * self.pos
+
+
+@short_and_long(LOUD)
+class PlaceholderOfAnotherShape(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.ref = torch.zeros(1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) > 1:
+            self.ref = x.mean(0)
+            return x
+        return x - self.ref
+
+
+@short_and_long(LOUD)
+class TiedAtFirst(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.h0 = torch.zeros(8)
+        self.h = self.h0
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) == 1:
+            self.h = self.h0
+            return x
+        self.h = 0.5 * self.h + x.mean(0)
+        return x + self.h
+
+
+@short_and_long(LOUD)
+class TurnedState(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.m = torch.zeros(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) == 1:
+            self.m = (self.m + x.view(4, 2).sum(1)).t()
+            return x
+        flat = self.m.reshape(-1)
+        flat.add_(x.view(2, 16).sum(0))
+        return x + self.m.sum()
+
+
+@short_and_long(RIGHT)
+class StateOfOneTensor(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.h = torch.zeros(8)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) == 1:
+            self.h = torch.zeros(8)
+            return x
+        self.h = 0.5 * self.h + x.mean(0)
+        return x + self.h
+
+
+@short_and_long(RIGHT)
+class NoneAmongResults(nn.Module):
+    def forward(self, x: Tensor) -> Tuple[Tensor, Optional[Tensor], float]:
+        aux: Optional[Tensor] = None
+        return x * 2, aux, float("nan")
+
+
+@short_and_long(RIGHT)
+class QueueOfTwo(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.queue: List[Tensor] = [torch.zeros(8), torch.zeros(8)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        last = self.queue[0]
+        self.queue[0] = self.queue[1]
+        self.queue[1] = x.mean(0)
+        return x + last
