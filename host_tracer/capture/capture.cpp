@@ -84,6 +84,13 @@ const void* memory_of(const at::Tensor& lazy) {
   return lazy.has_storage() ? lazy.storage().unsafeGetStorageImpl() : nullptr;
 }
 
+bool overlaps_itself(const at::Tensor& lazy) {
+  if (!at::functionalization::impl::isFunctionalTensor(lazy)) return false;
+  auto* storage = static_cast<at::functionalization::FunctionalStorageImpl*>(
+      lazy.storage().unsafeGetStorageImpl());
+  return storage->base().numel() < lazy.numel();
+}
+
 at::Device capture_device() { return at::Device(at::kLazy, 0); }
 
 DType to_dtype(at::ScalarType type) {

@@ -100,6 +100,8 @@ bool was_written(const at::Tensor& lazy);
 uint64_t writes_into(const at::Tensor& lazy);
 /// Equal for lazy tensors of which one may see what is written into the other.
 const void* memory_of(const at::Tensor& lazy);
+/// Whether some of its elements are one in memory, as expand() and windows of unfold() make them.
+bool overlaps_itself(const at::Tensor& lazy);
 
 /// The device on which programs are captured, for factories inside a program.
 at::Device capture_device();

@@ -549,6 +549,7 @@ void bind_phases(py::module_& m) {
   m.def("memory_of",
         [](const at::Tensor& lazy) { return reinterpret_cast<uintptr_t>(memory_of(lazy)); });
   m.def("writes_into", &writes_into);
+  m.def("overlaps_itself", &overlaps_itself);
   m.def("drop_unread_states", [](const std::vector<std::shared_ptr<Trace>>& traces,
                                  const std::vector<std::string>& names) {
     std::vector<Trace*> all;

@@ -447,6 +447,17 @@ void ScriptState::refuse_new_aliases() {
   for (const Place& place : places.tensors) {
     if (place.written) written_in_place_.insert(*place.name);
   }
+  for (const auto& [key, slot] : slots_) {
+    slot.value.visit([&, &name = slot.name](const IValue& item) {
+      const bool overlaps = item.isTensor() && item.toTensor().defined() &&
+                            item.toTensor().device().is_lazy() && overlaps_itself(item.toTensor());
+      TORCH_CHECK(!overlaps || written_in_place_.count(name) == 0, "forward keeps in '", name,
+                  "' a tensor whose elements lie in one place (expand, unfold), and writes into it "
+                  "in place, which has to show in all of them; clone() it where it is assigned");
+      if (overlaps) made_one_.insert(name);
+      return false;
+    });
+  }
   refuse_other_aliases(places.containers, "one list or dict", "two lists or dicts");
 }
 

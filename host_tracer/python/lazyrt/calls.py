@@ -368,7 +368,7 @@ class _Left:
             self._take_symbolic(path, tensor)
         else:
             self._stand(tensor, _tracer.sample_of(tensor))
-            sharing = self._sharing(tensor)
+            sharing = self._sharing(tensor) | ({path} if _tracer.overlaps_itself(tensor) else set())
             if sharing:
                 self.apart[path] = sharing
 
@@ -393,6 +393,8 @@ class _Left:
         if tensor is not leaf or name in self.call.written:
             self.call.wrote.add(name)
         self._look_for_others(name, tensor)
+        if _tracer.overlaps_itself(tensor):
+            self.call.entangled.add(name)
 
     def _look_for_others(self, name, tensor):
         """Tensors that share memory see each other's writes: states do not."""
