@@ -109,3 +109,17 @@ class QueueOfTwo(nn.Module):
         self.queue[0] = self.queue[1]
         self.queue[1] = x.mean(0)
         return x + last
+
+
+@short_and_long(RIGHT)
+class OneMemoryInTheFile(nn.Module):
+    """Two tensors of one memory, which a copy of the module has to keep so."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.ones(8))
+        self.same = self.table.detach()
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.same.mul_(0.5).add_(x.mean(0))
+        return x + self.table

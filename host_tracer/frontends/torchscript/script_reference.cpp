@@ -4,9 +4,13 @@
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/runtime/print_handler.h>
+#include <torch/csrc/jit/serialization/export.h>
+#include <torch/csrc/jit/serialization/import.h>
 
 #include <optional>
+#include <sstream>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -81,11 +85,33 @@ class ScriptProgram {
   std::vector<int64_t> sizes_;              ///< of its inputs
 };
 
+/// Whether two tensors of the module, its attributes' among them, lie in one memory.
+bool shares_memory(const torch::jit::Module& module) {
+  std::unordered_map<const void*, const void*> tensors;
+  bool found = false;
+  module._ivalue()->visit([&](const c10::IValue& item) {
+    if (!item.isTensor() || !item.toTensor().defined()) return found;
+    const at::Tensor& t = item.toTensor();
+    if (!t.has_storage() || t.numel() == 0) return found;
+    const auto [it, is_new] = tensors.emplace(t.storage().data(), t.unsafeGetTensorImpl());
+    found = found || (!is_new && it->second != t.unsafeGetTensorImpl());
+    return found;
+  });
+  return found;
+}
+
+/// Module::deepcopy() gives each tensor memory of its own; a file keeps what they share.
+torch::jit::Module copy_with_memory(const torch::jit::Module& module) {
+  std::stringstream file;
+  module.save(file);
+  return torch::jit::load(file);
+}
+
 }  // namespace
 
 torch::jit::Module copy_of(const torch::jit::Module& module) {
   const at::AutoGradMode mode(false);
-  torch::jit::Module copy = module.deepcopy();
+  torch::jit::Module copy = shares_memory(module) ? copy_with_memory(module) : module.deepcopy();
   std::vector<at::Tensor> copies;
   for (const at::Tensor& parameter : copy.parameters()) copies.push_back(parameter);
   size_t i = 0;
