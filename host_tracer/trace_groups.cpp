@@ -218,10 +218,64 @@ Outcome<Done> check_made_one(const std::vector<Trace>& traces) {
   return Done{};
 }
 
+/// Whether a leaf of the trace is the attribute, or lies in its list or dict.
+bool has_leaf(const Trace& trace, const std::string& attribute) {
+  return std::any_of(trace.values.begin(), trace.values.end(), [&](const TraceValue& v) {
+    const bool kept =
+        v.leaf == LeafKind::kState || v.leaf == LeafKind::kBuffer || v.leaf == LeafKind::kParameter;
+    return kept &&
+           (v.name == attribute || v.name.compare(0, attribute.size() + 1, attribute + ".") == 0);
+  });
+}
+
+bool has_state(const Trace& trace, const std::string& attribute) {
+  return std::any_of(trace.states.begin(), trace.states.end(), [&](const TraceState& state) {
+    const std::string& name = value_of(trace, state.leaf).name;
+    return name == attribute || name.compare(0, attribute.size() + 1, attribute + ".") == 0;
+  });
+}
+
+/// What one trace sets and has no state for would not reach another one, which reads it.
+Outcome<Done> check_set(const std::vector<Trace>& traces) {
+  for (const Trace& trace : traces) {
+    for (const std::string& name : trace.set_names) {
+      if (has_state(trace, name)) continue;
+      for (const Trace& other : traces) {
+        if (&other == &trace || !has_leaf(other, name)) continue;
+        return Failure{Error::kUnsupported,
+                       "a sample, or a size, sets '" + name +
+                           "' to what it held in the file, to another shape or dtype, or to the "
+                           "tensor of another attribute, and another one reads it: the bundle has "
+                           "no state for that. Write new values into it (copy_()), or export each "
+                           "path by itself"};
+      }
+    }
+  }
+  return Done{};
+}
+
+/// How a tensor lies in memory is no part of a state.
+Outcome<Done> check_layouts(const std::vector<Trace>& traces) {
+  for (const Trace& trace : traces) {
+    for (const std::string& name : trace.relaid) {
+      for (const Trace& other : traces) {
+        if (&other == &trace || !other.layouts_matter || !has_leaf(other, name)) continue;
+        return Failure{Error::kUnsupported,
+                       "a sample, or a size, leaves '" + name +
+                           "' with other strides, and in another one contiguous, reshape or the "
+                           "like copy or give views by its strides: keep it contiguous()"};
+      }
+    }
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Outcome<Done> share_states(std::vector<Trace>& traces) {
   LAZYRT_TRY(check_made_one(traces));
+  LAZYRT_TRY(check_set(traces));
+  LAZYRT_TRY(check_layouts(traces));
   for (const Trace& trace : traces) LAZYRT_TRY(check_names(trace));
   std::vector<TraceValue> all;
   std::set<std::string> written;

@@ -189,6 +189,12 @@ struct Trace {
   /// States that it gives one tensor, and those into whose tensor it writes: not both in one trace,
   /// nor in two of one program.
   std::vector<std::string> made_one, written_in_place;
+  /// Attributes that the program sets, to whatever, and all that were one tensor with them before.
+  std::vector<std::string> set_names;
+  /// Attributes whose tensors lie in memory otherwise afterwards, and whether that may matter to
+  /// it.
+  std::vector<std::string> relaid;
+  bool layouts_matter = false;
   std::vector<Finding> findings;
   DType default_real = DType::kFloat32;  ///< of Python's floats beside whole tensors
   bool takes_gradients = false;          ///< the program runs with autograd on, in eager too

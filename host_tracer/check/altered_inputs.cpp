@@ -34,15 +34,9 @@ constexpr Kind kKinds[] = {
 };
 
 const char* text_of(Floats floats) {
-  static constexpr const char* kTexts[] = {"",
-                                           "reordered",
-                                           "x 0.01",
-                                           "x 30",
-                                           "negated",
-                                           "of mixed sizes and signs",
-                                           "x 1000",
-                                           "all above 10",
-                                           "all below -10"};
+  static constexpr const char* kTexts[] = {"",       "reordered",    "x 0.01",
+                                           "x 30",   "negated",      "of mixed sizes and signs",
+                                           "x 1000", "all above 10", "all below -10"};
   return kTexts[static_cast<size_t>(floats)];
 }
 

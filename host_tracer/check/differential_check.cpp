@@ -28,9 +28,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kCallsInARow = 3;
 constexpr size_t kLongRow = 12;
-constexpr size_t kTurns = 32;            ///< calls on the samples by turns
-constexpr double kShareOfTurns = 0.5;    ///< of the time for the rest, at most
-constexpr double kTimesForRounds = 4;    ///< the time for the rest
+constexpr size_t kTurns = 32;          ///< calls on the samples by turns
+constexpr double kShareOfTurns = 0.5;  ///< of the time for the rest, at most
+constexpr double kTimesForRounds = 4;  ///< the time for the rest
 constexpr double kSecondsOfSize =
     0.4;  ///< for calls on altered inputs at a size beside the sample's
 

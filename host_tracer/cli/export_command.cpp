@@ -220,18 +220,20 @@ void Export::capture() {
 Outcome<Trace> Export::capture_alike(std::vector<GivenInput> inputs) {
   const std::string name = "sample " + std::to_string(traces_.size());
   if (numbers_in(inputs) != numbers_in(samples()[0])) {
-    return Failure{Error::kInvalidArgument, name + " has other numbers than the first one, and a "
-                                                   "bundle has one value of each: make a bundle "
-                                                   "for each"};
+    return Failure{Error::kInvalidArgument, name +
+                                                " has other numbers than the first one, and a "
+                                                "bundle has one value of each: make a bundle "
+                                                "for each"};
   }
   CaptureSettings settings = this->settings();
   std::string interface;
   settings.interface = &interface;
   auto trace = capture_model(args_.model, std::move(inputs), settings);
   if (trace.ok() && !join_interfaces(interface, &interface_)) {
-    return Failure{Error::kInvalidArgument, name + " has other texts, flags or infinite numbers "
-                                                   "among its arguments or results than the first "
-                                                   "one, or other nesting: make a bundle for each"};
+    return Failure{Error::kInvalidArgument, name +
+                                                " has other texts, flags or infinite numbers "
+                                                "among its arguments or results than the first "
+                                                "one, or other nesting: make a bundle for each"};
   }
   return trace;
 }

@@ -30,8 +30,8 @@ class ProgramOutputs {
   std::vector<at::Tensor> take(std::vector<NamedValue> values);
 
   /// Names the trace's outputs and puts the numbers of the first run among them, with a finding
-  /// for each that was another in a later run. None is no output. Throws c10::Error when the trace has not as many
-  /// tensors as the run.
+  /// for each that was another in a later run. None is no output. Throws c10::Error when the trace
+  /// has not as many tensors as the run.
   void put_back(Trace& trace) const;
 
  private:

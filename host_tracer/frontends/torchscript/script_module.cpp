@@ -437,6 +437,32 @@ std::vector<std::string> ScriptState::read_constants() const {
   return names;
 }
 
+std::vector<std::string> ScriptState::set_names() const {
+  std::vector<std::string> names;
+  for (const auto& [key, slot] : slots_) {
+    if (!slot.written) continue;
+    names.push_back(slot.name);
+    const IValue& in_file = key.first->getSlot(key.second);
+    if (!in_file.isTensor() || !in_file.toTensor().defined()) continue;
+    for (const auto& other : module_.module().named_attributes(/*recurse=*/true)) {
+      if (other.value.isTensor() && other.value.toTensor().is_same(in_file.toTensor()))
+        names.push_back(other.name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> ScriptState::relaid() const {
+  std::vector<std::string> names;
+  for (const auto& [key, slot] : slots_) {
+    if (!slot.before.isTensor() || !slot.value.isTensor()) continue;
+    const at::Tensor &before = slot.before.toTensor(), &after = slot.value.toTensor();
+    if (!before.defined() || !after.defined() || before.device().is_lazy()) continue;
+    if (before.strides() != after.strides()) names.push_back(slot.name);
+  }
+  return names;
+}
+
 /// Each attribute is a state of its own: what is written into one tensor shows in no other.
 void ScriptState::refuse_new_aliases() {
   Places places;

@@ -96,6 +96,11 @@ class ScriptState {
   /// After write_back(): attributes that became one tensor, and those whose tensor was written.
   const std::set<std::string>& made_one() const { return made_one_; }
   const std::set<std::string>& written_in_place() const { return written_in_place_; }
+  /// Attributes that were set, be it to what they held, and those that are one tensor with them in
+  /// the file.
+  std::vector<std::string> set_names() const;
+  /// On the CPU: attributes whose tensors have other strides than before the run.
+  std::vector<std::string> relaid() const;
 
  private:
   using Key = std::pair<const c10::ivalue::Object*, size_t>;

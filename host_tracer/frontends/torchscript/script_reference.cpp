@@ -89,7 +89,7 @@ class ScriptProgram {
 bool shares_memory(const torch::jit::Module& module) {
   std::unordered_map<const void*, const void*> tensors;
   bool found = false;
-  module._ivalue()->visit([&](const c10::IValue& item) {
+  c10::IValue(module._ivalue()).visit([&](const c10::IValue& item) {
     if (!item.isTensor() || !item.toTensor().defined()) return found;
     const at::Tensor& t = item.toTensor();
     if (!t.has_storage() || t.numel() == 0) return found;

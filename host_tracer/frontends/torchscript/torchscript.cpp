@@ -92,6 +92,8 @@ class TorchScriptCapture {
     trace->only_set = only_set_;
     trace->made_one = made_one_;
     trace->written_in_place = written_in_place_;
+    trace->set_names = set_names_;
+    trace->layouts_matter = copies_.matter();
     const auto& numbers = module_.kept_numbers();  // a state that nothing reads may be left out
     trace->only_set.insert(trace->only_set.end(), numbers.begin(), numbers.end());
     outputs_.put_back(*trace);
@@ -104,6 +106,7 @@ class TorchScriptCapture {
     trace->notes.insert(trace->notes.end(), inputs_.notes().begin(), inputs_.notes().end());
     trace->notes.insert(trace->notes.end(), notes_.begin(), notes_.end());
     if (options_.sample_outputs) add_sample_outputs(*trace);
+    trace->relaid = relaid_;
     trace->eager = script_reference(module_.module(), inputs_, *trace);
     return trace;
   }
@@ -144,6 +147,7 @@ class TorchScriptCapture {
     }
     notes_ = interpreter.notes();
     if (device.is_lazy()) note_run(interpreter, inputs);
+    if (!device.is_lazy()) relaid_ = interpreter.state().relaid();
     if (options_.interface && options_.interface->empty()) {
       *options_.interface = interface_json(forward_schema(), arguments, result);
     }
@@ -155,6 +159,7 @@ class TorchScriptCapture {
     questions_ = interpreter.questions();
     read_constants_ = interpreter.state().read_constants();
     only_set_ = interpreter.state().only_set();
+    set_names_ = interpreter.state().set_names();
     const auto& made_one = interpreter.state().made_one();
     made_one_.assign(made_one.begin(), made_one.end());
     const auto& written = interpreter.state().written_in_place();
@@ -274,7 +279,8 @@ class TorchScriptCapture {
   std::vector<Source> written_constants_;
   std::vector<std::string> written_inputs_;
   /// See ScriptState; of the last run.
-  std::vector<std::string> read_constants_, only_set_, made_one_, written_in_place_;
+  std::vector<std::string> read_constants_, only_set_, made_one_, written_in_place_, set_names_;
+  std::vector<std::string> relaid_;    ///< of the last run on the CPU
   std::vector<std::string> changing_;  ///< numbers: see ScriptInterpreter::changing_numbers()
   ScriptInterpreter* running_ = nullptr;
 };

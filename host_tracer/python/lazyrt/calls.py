@@ -106,8 +106,9 @@ class Call:
         targets_of_writes.clear()
         picture, plain = self.phase.picture, dict(self.numbers)
         given_numbers = dict(picture.numbers)
-        for path, number in picture.numbers:
-            if kept_numbers.is_kept(number) and path in plain:
+        places_of = collections.Counter(id(number) for _, number in picture.numbers)
+        for path, number in picture.numbers:  # one that lies in several places is a state of its own in each
+            if kept_numbers.is_kept(number) and path in plain and places_of[id(number)] == 1:
                 stands_for[id(number)] = kept_numbers.carrier(plain.pop(path).clone(), number)
         for path in self.phases.ignored & picture.containers.keys():
             container = picture.containers[path]
@@ -316,13 +317,17 @@ class _Left:
 
     def _take_number(self, path, number):
         """A number that is computed from inputs or states."""
+        if path in self.picture.aside:  # nobody reads it there
+            self.stands_for.setdefault(id(number), kept_numbers.kept(_tracer.sample_of(kept_numbers.tensor_of(number)).item(), number))
+            return
         self.names.numbers.add(path)
         lazy = kept_numbers.tensor_of(number)
         name = self.names.of(path, lazy)
         self.writes.append((self.call.leaf(name, lazy), lazy))
         self.call.wrote.add(name)
-        value = kept_numbers.kept(_tracer.sample_of(lazy).item(), number)
-        self.stands_for[id(number)] = value
+        value = self.stands_for.get(id(number))
+        if value is None:
+            value = self.stands_for[id(number)] = kept_numbers.kept(_tracer.sample_of(lazy).item(), number)
         self.picture.places[path] = (number.__class__.__name__, value)
         self.picture.numbers.append((path, value))
 

@@ -27,6 +27,7 @@ ASK_FOR_STRIDES = (_Tensor.stride, _Tensor.is_contiguous, _Tensor.storage_offset
 VIEWS_FOR = {torch.unsafe_chunk: torch.chunk, _Tensor.unsafe_chunk: torch.chunk, torch.unsafe_split: torch._VF.split, _Tensor.unsafe_split: torch._VF.split,
              torch.unsafe_split_with_sizes: torch.split_with_sizes, _Tensor.unsafe_split_with_sizes: torch.split_with_sizes}
 _ADVICE = "clone() what it writes into"
+_MOST_OTHERS = 4
 _CALLS_IN_A_ROW = 3  # beside those that lead to the last phase
 _MOST_CALLS_IN_A_ROW = 100  # until what the program keeps lies in memory as it did before
 _SLOW = 1.0  # seconds of a call in eager from which on there is one
@@ -385,6 +386,25 @@ class Rows:
             if keys:
                 found.setdefault(phase, set()).update(keys)
         return found
+
+
+    def changing_beside(self, sample, others):
+        """Keys of calls on the sample that answer otherwise after calls on the others."""
+        job, found = self._job, []
+        buffers = job.fresh_buffers()
+        order = [sample, *(one for other in others[:_MOST_OTHERS] for one in (other, sample, other, other, sample))]
+        try:
+            for one in order:
+                job.arguments.restore()
+                answers = EagerAnswers()
+                job.call_eagerly(one, [t.detach().clone(memory_format=torch.contiguous_format) for _, t in one.inputs], buffers, answers)
+                if one is sample:
+                    found.append(answers.answers)
+        except Exception:  # eager's own, told elsewhere
+            pass
+        finally:
+            job.restore()
+        return {key for calls in found[1:] for key in found[0].keys() & calls.keys() if found[0][key][2:] != calls[key][2:]}
 
 
 class _Places:

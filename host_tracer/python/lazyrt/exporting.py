@@ -469,7 +469,11 @@ class _Export:
             mine = {step.phase: step for step in steps if step.sample is sample}
             if not any(step.trace.states and (step.run.copies.wrote or step.run.copies.asked) for step in mine.values()):
                 continue
-            for phase, keys in self.rows.changing(sample, mine).items():
+            changing = self.rows.changing(sample, mine)
+            others = [other for other in {id(step.sample): step.sample for step in steps}.values() if other is not sample]
+            if others and len(mine) == 1:
+                changing.setdefault(0, set()).update(self.rows.changing_beside(sample, others))
+            for phase, keys in changing.items():
                 step = mine[phase]
                 _, run = self.capture(sample, self.state.known[phase], frozenset(keys))
                 for key in sorted(keys & (run.copies.written.keys() | run.copies.asked.keys()), key=str):
