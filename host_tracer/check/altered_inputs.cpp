@@ -270,7 +270,8 @@ std::vector<AlteredInputs> altered_inputs(const std::vector<at::Tensor>& sample,
   const bool has_others = !std::all_of(sample.begin(), sample.end(), is_floating);
   std::vector<AlteredInputs> cases;
   for (const Kind kind : kKinds) {
-    AlteredInputs one{describe(kind, has_floats, has_others), {}};
+    const bool loud = kind.floats >= Floats::kLoud;
+    AlteredInputs one{describe(kind, has_floats, has_others), {}, loud};
     for (const at::Tensor& t : sample) one.tensors.push_back(altered(t, kind, random));
     bool known = same_inputs(one.tensors, sample);
     for (const AlteredInputs& other : cases) {

@@ -13,6 +13,7 @@ namespace lazyrt {
 struct AlteredInputs {
   std::string how;  ///< "floats x 30, integers at their upper end"
   std::vector<at::Tensor> tensors;
+  bool loud = false;  ///< far from the sample, for thresholds of what the program keeps
 };
 
 /// Inputs of the sample's shapes and dtypes, all different from the sample and from each other as

@@ -123,3 +123,53 @@ class OneMemoryInTheFile(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         self.same.mul_(0.5).add_(x.mean(0))
         return x + self.table
+
+
+class Late(nn.Module):
+    """What shows in a late call alone, or far from any sample."""
+
+    def far(self, x: Tensor, level: Tensor) -> Tensor:
+        return torch.where(level.sum() > 1e6, torch.zeros_like(x), x)
+
+
+@short_and_long(LOUD)
+class PlaceholderThatShowsFarAway(Late):
+    def __init__(self):
+        super().__init__()
+        self.ref = torch.zeros(1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) == 1:
+            self.ref = x[0]
+            return x
+        return self.far(x, (x - self.ref).abs())
+
+
+@short_and_long(LOUD)
+class TiedInAList(Late):
+    def __init__(self):
+        super().__init__()
+        self.h0 = torch.zeros(8)
+        self.h: List[Tensor] = [self.h0]
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) == 1:
+            self.h[0] = self.h0
+            return x
+        self.h[0] = 0.9 * self.h[0] + x.abs().mean(0)
+        return self.far(x, self.h[0])
+
+
+@short_and_long(LOUD)
+class TurnedFarAway(Late):
+    def __init__(self):
+        super().__init__()
+        self.m = torch.zeros(4, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) == 1:
+            self.m = (self.m * 1.0).t().contiguous().t()
+            return x
+        flat = self.m.reshape(-1)
+        flat.add_(x.abs().sum(0))
+        return self.far(x, self.m)

@@ -263,3 +263,104 @@ def traced_counter_that_nobody_registered():
     torch.jit.save(torch.jit.trace(WarmUp(), CALLS[0], check_trace=False), buffer)
     buffer.seek(0)
     return torch.jit.load(buffer)
+
+
+# -------------------------------------------------------------------- one number or tuple in several places
+
+WHOLE = [torch.randint(0, 1000, (4,)) for _ in range(40)]
+
+
+class Since(nn.Module):
+    """One number is the first and the last at first."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = self.seen = None
+
+    def forward(self, ids):
+        n = ids.sum().item()
+        if self.seen is None:
+            self.first = self.seen = n
+        else:
+            self.seen += n
+        return ids * ((self.seen - self.first) // 1000)
+
+
+@case(WHOLE[0], WHOLE, expect=RIGHT)
+def one_number_in_two_places():
+    return Since()
+
+
+class Pose(nn.Module):
+    """Every other call the snapshot is the tuple of the state."""
+
+    def __init__(self):
+        super().__init__()
+        self.pose = self.kept = (0.0, 0.0)
+        self.odd = False
+
+    def forward(self, x):
+        v = x.abs().mean().item()
+        y = x * (self.pose[0] - self.kept[0])
+        self.pose = (0.5 * self.pose[0] + 0.5 * v, v)
+        self.odd = not self.odd
+        if not self.odd:
+            self.kept = self.pose
+        return y
+
+
+@case(CALLS[0], CALLS, expect=RIGHT)
+def one_tuple_in_two_places():
+    return Pose()
+
+
+def from_bytes(self):
+    self.h = torch.frombuffer(self.bytes, dtype=torch.float32)
+
+
+class OfBytes(Episodes):
+    def __init__(self):
+        super().__init__(from_bytes, in_place, 4)
+        self.bytes = bytearray(np.ones(4, np.float32).tobytes())
+
+
+@case(CALLS[0], CALLS, expect=LOUD)
+def episode_that_begins_with_memory_of_a_bytearray():
+    return OfBytes()
+
+
+class Turned(nn.Module):
+    """A short call turns the table, after a warm-up."""
+
+    def __init__(self, warm):
+        super().__init__()
+        self.m, self.warm = torch.zeros(4, 4), warm
+
+    def forward(self, x):
+        if self.warm < 2:
+            self.warm += 1
+            return x.tanh()
+        if x.shape[0] == 1:
+            self.m = self.m.t()
+            return x.tanh()
+        flat = self.m.reshape(-1)
+        flat.add_((x > 0).float().sum(0) * 0.5 + 1)
+        return torch.where(self.m.amin() > 20, torch.ones_like(x), x.tanh())
+
+
+def wide_and_narrow():
+    return [(torch.randn(4, 16),), (torch.randn(1, 16),)]
+
+
+def wide_by_turns():
+    return [[(torch.randn(1 if i % 3 == 2 else 4, 16),) for i in range(40)]]
+
+
+@people("turns a table in a short call", wide_and_narrow, wide_by_turns, expect=LOUD)
+def table_that_a_sample_turns():
+    return Turned(2)
+
+
+@people("turns a table in a short call after a warm-up", wide_and_narrow, wide_by_turns, expect=LOUD)
+def table_that_a_sample_turns_after_a_warm_up():
+    return Turned(0)

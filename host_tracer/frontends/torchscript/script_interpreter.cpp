@@ -386,7 +386,22 @@ void ScriptInterpreter::run_node(const Node* node, Environment& env) {
   for (size_t i = 0; i < results.size(); ++i) env[node->outputs()[i]] = std::move(results[i]);
 }
 
+namespace {
+
+/// append, pop, _set_item and the like.
+bool writes_container(const Node* node) {
+  const c10::FunctionSchema* schema = node->maybeSchema();
+  if (!schema || schema->arguments().empty() || node->inputs().empty()) return false;
+  const c10::AliasInfo* alias = schema->arguments()[0].alias_info();
+  const c10::TypeKind kind = node->input(0)->type()->kind();
+  return alias && alias->isWrite() &&
+         (kind == c10::TypeKind::ListType || kind == c10::TypeKind::DictType);
+}
+
+}  // namespace
+
 Stack ScriptInterpreter::results_of(const Node* node, Environment& env) {
+  if (writes_container(node)) state_.note_container_write();
   switch (node->kind()) {
     case prim::Constant:
       if (node->output()->type()->kind() == c10::TypeKind::FunctionType) return {IValue()};

@@ -440,25 +440,34 @@ std::vector<std::string> ScriptState::read_constants() const {
 std::vector<std::string> ScriptState::set_names() const {
   std::vector<std::string> names;
   for (const auto& [key, slot] : slots_) {
-    if (!slot.written) continue;
+    const bool container = slot.before.isList() || slot.before.isGenericDict();
+    if (!slot.written && !(writes_containers_ && container)) continue;
     names.push_back(slot.name);
-    const IValue& in_file = key.first->getSlot(key.second);
-    if (!in_file.isTensor() || !in_file.toTensor().defined()) continue;
-    for (const auto& other : module_.module().named_attributes(/*recurse=*/true)) {
-      if (other.value.isTensor() && other.value.toTensor().is_same(in_file.toTensor()))
-        names.push_back(other.name);
-    }
+    key.first->getSlot(key.second).visit([&](const IValue& in_file) {
+      if (!in_file.isTensor() || !in_file.toTensor().defined()) return false;
+      for (const auto& other : module_.module().named_attributes(/*recurse=*/true)) {
+        if (other.value.isTensor() && other.value.toTensor().is_same(in_file.toTensor()))
+          names.push_back(other.name);
+      }
+      return false;
+    });
   }
   return names;
 }
 
 std::vector<std::string> ScriptState::relaid() const {
+  const auto strides_of = [](const IValue& value) {
+    std::vector<std::vector<int64_t>> all;
+    value.visit([&all](const IValue& item) {
+      if (item.isTensor() && item.toTensor().defined() && !item.toTensor().device().is_lazy())
+        all.push_back(item.toTensor().strides().vec());
+      return false;
+    });
+    return all;
+  };
   std::vector<std::string> names;
   for (const auto& [key, slot] : slots_) {
-    if (!slot.before.isTensor() || !slot.value.isTensor()) continue;
-    const at::Tensor &before = slot.before.toTensor(), &after = slot.value.toTensor();
-    if (!before.defined() || !after.defined() || before.device().is_lazy()) continue;
-    if (before.strides() != after.strides()) names.push_back(slot.name);
+    if (strides_of(slot.before) != strides_of(slot.value)) names.push_back(slot.name);
   }
   return names;
 }

@@ -73,6 +73,9 @@ class ScriptState {
   void set(const c10::intrusive_ptr<c10::ivalue::Object>& object, const std::string& name,
            c10::IValue value);
 
+  /// The run changes a list or dict, which may be what an attribute holds.
+  void note_container_write() { writes_containers_ = true; }
+
   /// Whether an attribute that the run has touched is this very tensor.
   bool holds(const at::Tensor& tensor) const;
 
@@ -126,6 +129,7 @@ class ScriptState {
   std::vector<std::string> changing_numbers_;
   std::vector<std::string> only_set_;
   std::set<std::string> made_one_, written_in_place_;
+  bool writes_containers_ = false;
 };
 
 /// `value` with `place` on all tensors in it; lists and dicts are new ones, one for each that is

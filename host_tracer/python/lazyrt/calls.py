@@ -8,9 +8,9 @@ import torch
 from lazyrt import _tracer, kept_numbers
 from lazyrt.array_writes import order_like
 from lazyrt.arrays import LazyArray, targets_of_writes
-from lazyrt.entries import HOOKS, overlap
+from lazyrt.entries import HOOKS, extent_of, overlap
 from lazyrt.errors import ExportError
-from lazyrt.phases import Phase, like, refuse_one_way, replacing
+from lazyrt.phases import Phase, like, owner_of, refuse_one_way, replacing
 from lazyrt.reach import TupleAt
 from lazyrt.tensors import is_lazy
 from lazyrt.watch import WatchedAttributes, WatchedErrors, can_watch_attribute, unwatched, watched
@@ -108,20 +108,22 @@ class Call:
         given_numbers = dict(picture.numbers)
         places_of = collections.Counter(id(number) for _, number in picture.numbers)
         for path, number in picture.numbers:  # one that lies in several places is a state of its own in each
-            if kept_numbers.is_kept(number) and path in plain and places_of[id(number)] == 1:
+            if kept_numbers.is_kept(number) and path in plain and (places_of[id(number)] == 1 or not kept_numbers.can_put(owner_of(picture, path))):
+                if id(number) in stands_for:
+                    raise ExportError(f"the program keeps one number in several places, of which '{path}' takes no other one: keep it in an attribute", "unsupported")
                 stands_for[id(number)] = kept_numbers.carrier(plain.pop(path).clone(), number)
         for path in self.phases.ignored & picture.containers.keys():
             container = picture.containers[path]
             stands_for[id(container)] = watched(container, functools.partial(self._report, path), self.watched)
         given = replacing(stands_for)
-        if stands_for:
+        tuples = self._with_carriers(plain, given_numbers, given)
+        if tuples:
+            given = replacing({**stands_for, **tuples})
+        if stands_for or tuples:
             self.phase.restore(given)
         for path, lazy in plain.items():
             owner, name = picture.owners[path]
-            value = kept_numbers.carrier(lazy.clone(), given_numbers[path])
-            if isinstance(owner, TupleAt):
-                owner, name, value = self._in_tuple(given, owner.path, name, value)
-            kept_numbers.put(given(owner), name, value)
+            kept_numbers.put(given(owner), name, kept_numbers.carrier(lazy.clone(), given_numbers[path]))
         for path in sorted(self.phases.ignored & picture.owners.keys() - picture.containers.keys()):
             if can_watch_attribute(*picture.owners[path]):
                 self._attributes.add(path, *picture.owners[path])
@@ -130,12 +132,18 @@ class Call:
         self._as_given = [(path, tensor, tensor._version, tensor.detach().clone() if path in self.phase.apart else None)
                           for path, tensor in picture.tensors if path in self.plain_paths and not tensor.is_inference()]
 
-    def _in_tuple(self, given, path, index, value):
-        """(what holds the tuple at the path, under which name, that tuple with a new item)"""
-        owner, name = self.phase.picture.owners[path]
-        items = list(kept_numbers.get(given(owner), name))
-        before, items[index] = kept_numbers.get(given(owner), name), value
-        return owner, name, like(before, items)
+    def _with_carriers(self, plain, given_numbers, given):
+        """{id of a tuple: what stands for it} of those in which some of the numbers lie, which are taken out of `plain`: a tuple may lie in several places."""
+        picture, items = self.phase.picture, {}
+        inside = [path for path in plain if isinstance(picture.owners[path][0], TupleAt)]
+        if inside:
+            self.phase.restore()
+        for path in inside:
+            at, index = picture.owners[path]
+            whole = kept_numbers.get(*picture.owners[at.path])
+            _, made = items.setdefault(id(whole), (whole, [given(item) for item in whole]))
+            made[index] = kept_numbers.carrier(plain.pop(path).clone(), given_numbers[path])
+        return {here: like(whole, made) for here, (whole, made) in items.items()}
 
     def _report(self, path):
         self.phases.reported[path] = self.reads.setdefault(path, self._place())
@@ -235,7 +243,7 @@ class Call:
                 continue
             others = [self.phases.names.of(path, other) for path, other in picture.tensors if not is_lazy(other) and overlap(tensor, other)
                       and self.phases.program.at(path) is not other]
-            if others or any(overlap(tensor, array) for _, array in picture.arrays):
+            if others or _lies_in_buffers(tensor, picture):
                 self.entangled |= {name, *others}
 
 
@@ -449,7 +457,7 @@ class _Left:
         leaf = self.call.leaf(name, tensor)
         self.writes.append((leaf, _tracer.lift(tensor.detach().clone())))
         others = [self.names.of(at, other) for at, other in self.picture.tensors if other is not tensor and overlap(tensor, other)]
-        self.call.entangled |= {name, *others} if others else set()
+        self.call.entangled |= {name, *others} if others or _lies_in_buffers(tensor, self.picture) else set()
 
     def _content_of(self, lazy, order=None):
         """The tensor that a state is in the next phase, in memory as `order` says: phase() fills it with the sample's values."""
@@ -486,6 +494,12 @@ def _refuse_ends(before, after):
         if here not in after.mortal:
             raise ExportError(f"the program's calls let go of '{path}', and the end of this {type(value).__name__} makes code run (__del__, or the callback of a weak "
                               "reference), which cannot be followed: call that code from the program", "unsupported")
+
+
+def _lies_in_buffers(tensor, picture):
+    """Whether it lies in memory that the program holds otherwise than as a tensor: an array, a bytearray, a map, a storage."""
+    first, last = extent_of(tensor)
+    return any(first < end and begin < last for _, begin, end in picture.buffers)
 
 
 def memory_of(tensor):

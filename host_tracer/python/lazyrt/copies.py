@@ -388,23 +388,28 @@ class Rows:
         return found
 
 
-    def changing_beside(self, sample, others):
-        """Keys of calls on the sample that answer otherwise after calls on the others."""
-        job, found = self._job, []
+    def changing_beside(self, sample, others, alone):
+        """Keys of calls on the sample that answer otherwise than in a row of `alone` calls on it, after calls on the others."""
+        job, known, found = self._job, {}, set()
         buffers = job.fresh_buffers()
-        order = [sample, *(one for other in others[:_MOST_OTHERS] for one in (other, sample, other, other, sample))]
+        order = [*[sample] * alone, *(one for other in others[:_MOST_OTHERS] for one in (other, sample, sample, other, other, sample))]
         try:
-            for one in order:
+            for i, one in enumerate(order):
                 job.arguments.restore()
                 answers = EagerAnswers()
                 job.call_eagerly(one, [t.detach().clone(memory_format=torch.contiguous_format) for _, t in one.inputs], buffers, answers)
                 if one is sample:
-                    found.append(answers.answers)
+                    for key, answer in answers.answers.items():
+                        seen = known.setdefault(key, [answer[2:]])
+                        if i < alone:
+                            seen.append(answer[2:])
+                        elif answer[2:] not in seen:
+                            found.add(key)
         except Exception:  # eager's own, told elsewhere
             pass
         finally:
             job.restore()
-        return {key for calls in found[1:] for key in found[0].keys() & calls.keys() if found[0][key][2:] != calls[key][2:]}
+        return found
 
 
 class _Places:

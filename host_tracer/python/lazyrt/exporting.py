@@ -471,8 +471,9 @@ class _Export:
                 continue
             changing = self.rows.changing(sample, mine)
             others = [other for other in {id(step.sample): step.sample for step in steps}.values() if other is not sample]
-            if others and len(mine) == 1:
-                changing.setdefault(0, set()).update(self.rows.changing_beside(sample, others))
+            beside = self.rows.changing_beside(sample, others, len(mine) + 2) if others else ()
+            for phase in mine if beside else ():
+                changing.setdefault(phase, set()).update(beside)
             for phase, keys in changing.items():
                 step = mine[phase]
                 _, run = self.capture(sample, self.state.known[phase], frozenset(keys))

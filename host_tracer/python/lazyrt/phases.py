@@ -217,7 +217,7 @@ class Phases:
             return False
         picture = self.known[-1].picture
         numbers = {path for path, number in picture.numbers if (type(number) in (int, float) or kept_numbers.is_kept(number))
-                   and kept_numbers.can_put(_owner_of(picture, path)) and kept_numbers.as_tensor(number) is not None}
+                   and kept_numbers.can_put(owner_of(picture, path)) and kept_numbers.as_tensor(number) is not None}
         more = numbers.intersection(self._changing()) - self.names.numbers
         self.counts |= more
         self.names.numbers |= more
@@ -277,7 +277,7 @@ class Phases:
         return bool(more)
 
 
-def _owner_of(picture, path):
+def owner_of(picture, path):
     """What holds a place; of a tuple's item what holds the tuple."""
     owner = picture.owners.get(path, (None,))[0]
     holder = picture.owners.get(owner.path, (None,))[0] if isinstance(owner, TupleAt) else owner
@@ -311,14 +311,19 @@ def refuse_one_way(picture):
 def replacing(stands_for):
     """given(value) for Reach: tensors by identity, also inside of tuples and frozen sets, and those that methods belong to."""
 
+    made = {}  # id of a tuple -> (the tuple, what is made of it): one that lies in two places stays one
+
     def given(value):
         found = stands_for.get(id(value))
         if found is not None:
             return found
         if isinstance(value, (tuple, frozenset)) and not isinstance(value, torch.Size):
+            if id(value) in made:
+                return made[id(value)][1]
             items = [given(item) for item in value]
             if any(a is not b for a, b in zip(items, value)):
-                return like(value, items)
+                made[id(value)] = value, like(value, items)
+                return made[id(value)][1]
         elif isinstance(value, slice):
             items = [given(item) for item in (value.start, value.stop, value.step)]
             if any(a is not b for a, b in zip(items, (value.start, value.stop, value.step))):
