@@ -109,6 +109,7 @@ class Phases:
         self.now_symbolic, self.now_numbers, self.now_arrays = frozenset(), frozenset(), frozenset()
         self.reads = {}  # path -> where a call reads what an earlier one left there
         self.reported = {}  # path -> where any call, be it one that failed, was seen to read it
+        self._asked = []  # names of states that calls of the last try decided by
         self._trials, self._before_trials = [], None  # sets of paths that are yet to be left alone
         self.written = set()  # names of the registered parameters and buffers that calls write
         self.computed = set()  # names of all into which some call writes what depends on inputs or states
@@ -144,7 +145,7 @@ class Phases:
     def explore(self, samples, capture):
         """Traces until no call leads to a new phase. Gives the steps, those of the first phase first. Where the phases do not
         come to an end, `restless` are the places to blame."""
-        self.restless = []
+        self.restless, known, repeats = [], None, 0
         while True:
             self.restore()
             self.restore_random()
@@ -152,6 +153,17 @@ class Phases:
             steps = self._try(samples, capture)
             if steps is not None:
                 return steps
+            before, known = known, self._learned()
+            repeats = repeats + 1 if known == before else 0
+            if repeats == 2:
+                raise ExportError(f"the program decides by what it computes and keeps ({', '.join(map(repr, self._asked)) or 'in attributes'}), otherwise from call to call: the "
+                                  "export comes to no end of it. Decide by tensor arithmetic (torch.where), or by an argument", "unsupported")
+
+    def _learned(self):
+        """What is known of the places, by which the next try differs from the last one."""
+        names = self.names
+        found = (names.symbolic, names.numbers, names.arrays, self.ignored, self.counts, self.computed, self.reads)
+        return *map(frozenset, found), self.follows_counts, len(self._trials)
 
     def _try(self, samples, capture):
         """The steps; None: something was learned of the places, so that all begins anew."""
@@ -170,7 +182,8 @@ class Phases:
             if len(self.known) > MOST_PHASES:
                 self.restless = self._changing() or self._last_changed()
                 break
-        return None if any(self.computed.intersection(step.trace.asked) for step in steps) else steps
+        self._asked = sorted(set().union(*(self.computed.intersection(step.trace.asked) for step in steps)))
+        return None if self._asked else steps
 
     def _captured(self, capture, sample, phase):
         """What capture gives; (None, None) where following numbers was a mistake, and they are taken as they are from now on."""
