@@ -147,13 +147,17 @@ Outcome<Done> check_interface(const Trace& a, const Trace& b, size_t sample) {
   return Done{};
 }
 
+/// Whether the program keeps it from call to call.
+bool is_kept(const TraceValue& v) {
+  return v.leaf == LeafKind::kState || v.leaf == LeafKind::kBuffer ||
+         v.leaf == LeafKind::kParameter;
+}
+
 /// A leaf of the trace by its name, or kNoTraceValue.
 TraceValueId find_leaf(const Trace& trace, const std::string& name) {
   for (size_t i = 0; i < trace.values.size(); ++i) {
     const TraceValue& v = trace.values[i];
-    const bool kept =
-        v.leaf == LeafKind::kState || v.leaf == LeafKind::kBuffer || v.leaf == LeafKind::kParameter;
-    if (kept && v.name == name) return static_cast<TraceValueId>(i);
+    if (is_kept(v) && v.name == name) return static_cast<TraceValueId>(i);
   }
   return kNoTraceValue;
 }
@@ -218,20 +222,19 @@ Outcome<Done> check_made_one(const std::vector<Trace>& traces) {
   return Done{};
 }
 
-/// Whether a leaf of the trace is the attribute, or lies in its list or dict.
+/// Whether it is the attribute, or lies in its list or dict.
+bool is_of(const TraceValue& v, const std::string& attribute) {
+  return v.name == attribute || v.name.starts_with(attribute + ".");
+}
+
 bool has_leaf(const Trace& trace, const std::string& attribute) {
-  return std::any_of(trace.values.begin(), trace.values.end(), [&](const TraceValue& v) {
-    const bool kept =
-        v.leaf == LeafKind::kState || v.leaf == LeafKind::kBuffer || v.leaf == LeafKind::kParameter;
-    return kept &&
-           (v.name == attribute || v.name.compare(0, attribute.size() + 1, attribute + ".") == 0);
-  });
+  return std::any_of(trace.values.begin(), trace.values.end(),
+                     [&](const TraceValue& v) { return is_kept(v) && is_of(v, attribute); });
 }
 
 bool has_state(const Trace& trace, const std::string& attribute) {
   return std::any_of(trace.states.begin(), trace.states.end(), [&](const TraceState& state) {
-    const std::string& name = value_of(trace, state.leaf).name;
-    return name == attribute || name.compare(0, attribute.size() + 1, attribute + ".") == 0;
+    return is_of(value_of(trace, state.leaf), attribute);
   });
 }
 

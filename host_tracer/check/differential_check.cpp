@@ -29,8 +29,8 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kCallsInARow = 3;
 constexpr size_t kLongRow = 12;
 constexpr size_t kTurns = 32;          ///< calls on the samples by turns
-constexpr double kShareOfTurns = 0.5;  ///< of the time for the rest, at most
-constexpr double kTimesForRounds = 4;  ///< the time for the rest
+constexpr double kShareOfTurns = 0.5;  ///< of the check's seconds, for these
+constexpr double kTimesForRounds = 4;  ///< the check's seconds, for rows through all variants again
 constexpr double kSecondsOfSize =
     0.4;  ///< for calls on altered inputs at a size beside the sample's
 
@@ -251,11 +251,10 @@ class Checker {
 
   /// What a call on one sample leaves behind is what a call on another one finds.
   Outcome<Done> check_samples_by_turns() {
-    const bool share = all_of_subjects(&EagerReference::shares_state);
     if (subjects_.size() < 2 || options_.sizes || allowed_) return Done{};
     if (report_.level != CheckLevel::kFull) return Done{};
-    if (!share && !all_of_subjects(&EagerReference::takes_other_samples)) return Done{};
-    if (!share) {
+    if (!all_of_subjects(&EagerReference::shares_state)) {
+      if (!all_of_subjects(&EagerReference::takes_other_samples)) return Done{};
       for (Subject& subject : subjects_) subject.eager = subjects_[0].eager;
     }
     const SpentTime spent;

@@ -72,6 +72,7 @@ class Export {
   std::vector<std::vector<GivenInput>> samples() const;
   CaptureSettings settings();
   void capture();
+  void refuse_other_numbers(const std::string& name, const std::vector<GivenInput>& inputs) const;
   Outcome<Trace> capture_alike(std::vector<GivenInput> inputs);
   void add_sample(std::vector<GivenInput> inputs);
   std::vector<DynamicDim> varying_dims() const;
@@ -216,24 +217,25 @@ void Export::capture() {
   if (hash.ok()) summary_.model_sha256 = std::move(*hash);
 }
 
+void Export::refuse_other_numbers(const std::string& name,
+                                  const std::vector<GivenInput>& inputs) const {
+  if (numbers_in(inputs) == numbers_in(samples()[0])) return;
+  stop({Error::kInvalidArgument, name + " has other numbers than the first one, and a bundle has "
+                                        "one value of each: make a bundle for each"});
+}
+
 /// A later sample. What is no tensor stands in the bundle once.
 Outcome<Trace> Export::capture_alike(std::vector<GivenInput> inputs) {
   const std::string name = "sample " + std::to_string(traces_.size());
-  if (numbers_in(inputs) != numbers_in(samples()[0])) {
-    return Failure{Error::kInvalidArgument, name +
-                                                " has other numbers than the first one, and a "
-                                                "bundle has one value of each: make a bundle "
-                                                "for each"};
-  }
+  refuse_other_numbers(name, inputs);
   CaptureSettings settings = this->settings();
   std::string interface;
   settings.interface = &interface;
   auto trace = capture_model(args_.model, std::move(inputs), settings);
   if (trace.ok() && !join_interfaces(interface, &interface_)) {
-    return Failure{Error::kInvalidArgument, name +
-                                                " has other texts, flags or infinite numbers "
-                                                "among its arguments or results than the first "
-                                                "one, or other nesting: make a bundle for each"};
+    stop({Error::kInvalidArgument, name + " has other texts, flags or infinite numbers among its "
+                                          "arguments or results than the first one, or other "
+                                          "nesting: make a bundle for each"});
   }
   return trace;
 }
@@ -243,10 +245,7 @@ Outcome<Trace> Export::capture_alike(std::vector<GivenInput> inputs) {
 /// A sample beside the first one.
 void Export::add_sample(std::vector<GivenInput> inputs) {
   const std::string name = "sample " + std::to_string(more_samples_.size() + 1);
-  if (numbers_in(inputs) != numbers_in(samples()[0])) {
-    stop({Error::kInvalidArgument, name + " has other numbers than the first one, and where dims "
-                                          "vary a bundle has one value of each"});
-  }
+  refuse_other_numbers(name, inputs);
   CaptureSettings settings = this->settings();
   settings.sample_outputs = settings.second_trace = false;
   std::string interface;

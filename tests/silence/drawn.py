@@ -6,6 +6,7 @@ import argparse
 import importlib.util
 import multiprocessing
 import pathlib
+import queue as queues
 import sys
 import tempfile
 import warnings
@@ -36,28 +37,25 @@ def judged(program, seed, front):
         spec = importlib.util.spec_from_file_location(file.stem, file)
         module = importlib.util.module_from_spec(spec)
         sys.modules[file.stem] = module
+
+        def make():
+            made = module.Drawn()
+            return torch.jit.script(made) if front != "python" else made
+
         try:
-            spec.loader.exec_module(module)
-
-            def make():
-                made = module.Drawn()
-                return torch.jit.script(made) if front != "python" else made
-
             rows = inputs(seed, program.inputs)
-            trial = make()
-            with torch.no_grad():
-                for row in rows[:3]:
-                    trial(*harness._copy(row))
-            del trial
+            try:
+                spec.loader.exec_module(module)
+                trial = make()
+                with torch.no_grad():
+                    for row in rows[:3]:
+                        trial(*harness._copy(row))
+                del trial
+            except Exception as error:
+                return "void", f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
             more = (rows[9], rows[3]) if seed % 4 == 3 and front != "torchscript" else ()
             case = harness.Case(file.stem, make, harness.Call(rows[0]), [harness.Call(row) for row in rows], more=more,
                                 front="torchscript" if front == "torchscript" else "python")
-        except Exception as error:
-            return "void", f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
-        finally:
-            del sys.modules[file.stem]
-        sys.modules[file.stem] = module
-        try:
             verdict, text = harness.judge(case)
             return ("caught" if verdict == "failed" and "does not give what the program gives" in text else verdict), text
         finally:
@@ -70,7 +68,6 @@ def _work(queue, seeds, front):
     warnings.filterwarnings("ignore")
     for seed in seeds:
         queue.put((seed, *judged(drawn_program(seed, front != "python"), seed, front)))
-    queue.put(None)
 
 
 def _judged_apart(program, seed, front, queue):
@@ -122,7 +119,7 @@ def _next(queue, process):
     for _ in range(3000):
         try:
             return queue.get(timeout=0.1)
-        except Exception:
+        except queues.Empty:
             if not process.is_alive() and queue.empty():
                 return None
     process.kill()
@@ -142,7 +139,7 @@ def main():
     seeds = range(*given.seeds)
     if given.show:
         for seed in seeds:
-            print(f"# {seed}\n{drawn_program(seed, given.front == 'torchscript').source()}")
+            print(f"# {seed}\n{drawn_program(seed, given.front != 'python').source()}")
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["torch", "lazyrt", "harness", "drawn_programs"])

@@ -42,10 +42,10 @@ class Block(list):
 
 
 class Program:
-    """A module's source. `script`: what TorchScript compiles."""
+    """A module's source."""
 
-    def __init__(self, init, forward, inputs, script):
-        self.init, self.forward, self.inputs, self.script = init, forward, inputs, script
+    def __init__(self, init, forward, inputs):
+        self.init, self.forward, self.inputs = init, forward, inputs
 
     def source(self):
         arguments = ", ".join(f"{name}: Tensor" for name in self.inputs)
@@ -73,6 +73,7 @@ class Program:
 
 
 def drawn_program(seed, script=False):
+    """The Program of a seed; `script`: one that TorchScript compiles."""
     return _Author(random.Random(seed), script).program()
 
 
@@ -94,7 +95,7 @@ class _Author:
         for _ in range(self.draw.randint(3, 9)):
             forward += self.statement()
         forward.append(self.result())
-        return Program(init, forward, self.inputs, self.script)
+        return Program(init, forward, self.inputs)
 
     def _buffers(self):
         for i in range(self.draw.randint(1, 3)):
@@ -157,28 +158,12 @@ class _Author:
         if deep == 0 or self.chance(0.3):
             return self.alias()
         a, c = self.value(deep - 1), self.number()
-        kind = self.draw.randint(0, 10)
-        if kind == 0:
-            return f"torch.tanh({a})"
-        if kind == 1:
-            return f"({a} * {c})"
-        if kind == 2:
-            return f"{a}.clone()"
-        if kind == 3:
-            return f"({a} + {self.value(deep - 1)})"
-        if kind == 4:
-            return f"(({a} - {self.value(deep - 1)}) * 0.5)"
-        if kind == 5:
-            return f"torch.where({self.held()} > {c}, {a}, {self.alias()})"
-        if kind == 6:
-            return f"({a} + {self.row(deep - 1)})"
-        if kind == 7:
-            return f"torch.maximum({a}, {self.alias()})"
-        if kind == 8:
-            return f"torch.stack([{self.row(deep - 1)}, {self.row(deep - 1)}, {self.row(deep - 1)}])"
-        if kind == 9:
-            return f"{a}.flip(0)"
-        return f"torch.cat([{a}[1:], {self.row(deep - 1)}.unsqueeze(0)])"
+        ways = [lambda: f"torch.tanh({a})", lambda: f"({a} * {c})", lambda: f"{a}.clone()", lambda: f"({a} + {self.value(deep - 1)})",
+                lambda: f"(({a} - {self.value(deep - 1)}) * 0.5)", lambda: f"torch.where({self.held()} > {c}, {a}, {self.alias()})",
+                lambda: f"({a} + {self.row(deep - 1)})", lambda: f"torch.maximum({a}, {self.alias()})",
+                lambda: f"torch.stack([{self.row(deep - 1)}, {self.row(deep - 1)}, {self.row(deep - 1)}])", lambda: f"{a}.flip(0)",
+                lambda: f"torch.cat([{a}[1:], {self.row(deep - 1)}.unsqueeze(0)])"]
+        return ways[self.draw.randint(0, 10)]()
 
     def row(self, deep=1):
         """f32[4]"""

@@ -65,7 +65,6 @@ void add_sample_outputs(const CppProgram& program, const std::vector<at::Tensor>
   std::vector<at::Tensor> copies;
   for (const at::Tensor& input : inputs) copies.push_back(input.detach().clone());
   for (const NamedValue& out : flatten_outputs(program.run(copies), "out")) {
-    if (out.value.isNone()) continue;
     const bool tensor = out.value.isTensor() && out.value.toTensor().defined();
     trace.sample_outputs.push_back(tensor ? to_sample(out.value.toTensor()) : SampleTensor{});
   }

@@ -24,7 +24,6 @@ EagerRun run_of(const std::vector<std::string>& names, const c10::IValue& return
   EagerRun run;
   std::string found, wanted;
   for (const NamedValue& leaf : flatten_outputs(returned, "out")) {
-    if (leaf.value.isNone()) continue;
     found += (found.empty() ? "" : ", ") + leaf.name;
     run.outputs.push_back(result_value(leaf.value));
   }

@@ -18,10 +18,11 @@ std::string key_text(const c10::IValue& key) {
 }
 
 bool is_leaf(const c10::IValue& value) {
-  return value.isTensor() || value.isNone() || value.isInt() || value.isDouble() || value.isBool();
+  return value.isTensor() || value.isInt() || value.isDouble() || value.isBool();
 }
 
 void flatten_into(const c10::IValue& value, const std::string& name, std::vector<NamedValue>& out) {
+  if (value.isNone()) return;
   if (is_leaf(value)) {
     out.push_back({name, value});
   } else if (value.isTuple()) {
@@ -105,7 +106,6 @@ void ProgramOutputs::put_back(Trace& trace) const {
   std::vector<TraceOutput> outputs;
   size_t next = 0;
   for (const Slot& slot : slots_) {
-    if (!slot.is_tensor && !slot.number) continue;  // None is in the interface alone
     TraceOutput output;
     if (slot.is_tensor) {
       TORCH_CHECK(next < trace.outputs.size(), "the trace lacks the output '", slot.name, "'");

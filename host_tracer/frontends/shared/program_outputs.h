@@ -17,9 +17,9 @@ struct NamedValue {
   c10::IValue value;
 };
 
-/// The leaves of `value` in order: tensors, numbers, bools and None. Elements of tuples and lists
-/// are named by their index, of named tuples by the field, of dicts by the key. Throws c10::Error
-/// naming the place of anything else, and where two get one name.
+/// The leaves of `value` in order: tensors, numbers and bools; None is none. Elements of tuples and
+/// lists are named by their index, of named tuples by the field, of dicts by the key. Throws
+/// c10::Error naming the place of anything else, and where two get one name.
 std::vector<NamedValue> flatten_outputs(const c10::IValue& value, const std::string& name);
 
 /// Outputs that are no tensors go around capture, which knows only tensors.
@@ -30,8 +30,8 @@ class ProgramOutputs {
   std::vector<at::Tensor> take(std::vector<NamedValue> values);
 
   /// Names the trace's outputs and puts the numbers of the first run among them, with a finding
-  /// for each that was another in a later run. None is no output. Throws c10::Error when the trace
-  /// has not as many tensors as the run.
+  /// for each that was another in a later run. Throws c10::Error when the trace has not as many
+  /// tensors as the run.
   void put_back(Trace& trace) const;
 
  private:
@@ -41,8 +41,7 @@ class ProgramOutputs {
     std::optional<SeenNumber> number;
     bool differs = false;
     bool operator==(const Slot& other) const {
-      return name == other.name && is_tensor == other.is_tensor &&
-             number.has_value() == other.number.has_value();
+      return name == other.name && is_tensor == other.is_tensor;
     }
   };
   std::vector<Slot> slots_;

@@ -146,8 +146,11 @@ class TorchScriptCapture {
       layouts_recur_ = calls > 1 && !layouts.insert(interpreter.layout()).second;
     }
     notes_ = interpreter.notes();
-    if (device.is_lazy()) note_run(interpreter, inputs);
-    if (!device.is_lazy()) relaid_ = interpreter.state().relaid();
+    if (device.is_lazy()) {
+      note_run(interpreter, inputs);
+    } else {
+      relaid_ = interpreter.state().relaid();
+    }
     if (options_.interface && options_.interface->empty()) {
       *options_.interface = interface_json(forward_schema(), arguments, result);
     }
@@ -261,7 +264,6 @@ class TorchScriptCapture {
 
   void add_sample_outputs(Trace& trace) {
     for (const NamedValue& out : flatten_outputs(run_on_cpu(trace.takes_gradients), "out")) {
-      if (out.value.isNone()) continue;
       const bool tensor = out.value.isTensor() && out.value.toTensor().defined();
       trace.sample_outputs.push_back(tensor ? to_sample(out.value.toTensor()) : SampleTensor{});
     }

@@ -54,7 +54,7 @@ class Call:
         self.written, self.entangled = set(), set()  # names of states: written in place; sharing memory with others
         self.moved = set()  # names of registered tensors that are called otherwise afterwards
         self.wrote, self.fixed = set(), set()  # given values that depend on inputs or states; that do not
-        self.plain_written = set()  # names of tensors that the program got as they are and wrote into
+        self.plain_written = set()  # paths of tensors that the program got as they are and wrote into
         self._as_given = []  # (path, tensor, version, content or None) of these
 
     def _add_leaves(self):
@@ -174,12 +174,12 @@ class Call:
         given = [*self.lifted.items(), *((name, self.lazy_of(name)) for name in self.originals)]
         self.written |= {name for name, lazy in given if _tracer.was_written(lazy)}
         self._put_back_registered(tensors)
-        names = {id(lazy): name for name, lazy in given}
-        self._entangle_plain([(names[id(lazy)], tensor) for lazy, tensor in mode.memory_taken if id(lazy) in names], self.phases.look())
         for name, lazy in self.lifted.items():
             _pass_hooks(lazy, self.registered[name])
         self.moved = self._find_moved()
         picture = self.phases.look()
+        names = {id(lazy): name for name, lazy in given}
+        self._entangle_plain([(names[id(lazy)], tensor) for lazy, tensor in mode.memory_taken if id(lazy) in names], picture)
         self.left = picture.tensors
         refuse_one_way(picture)
         _refuse_ends(self.phase.picture, picture)
@@ -234,7 +234,6 @@ class Call:
         stands_for = {id(tensor): tensor.clone() for path, tensor, memory in held if memory in old and path not in replaced}
         if stands_for:
             picture.restore(replacing(stands_for))
-
 
     def _entangle_plain(self, taken, picture):
         """What takes a state's place, or gives it its memory, and is no tensor of the graph, may be something else's, too: writes into the one are writes into both."""

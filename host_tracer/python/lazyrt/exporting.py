@@ -560,7 +560,6 @@ class _Export:
         self.restore()
         (self.begins_in or self.state.first).begin()
         self.lent = Lent(self.program, self._changing_tensors().values())
-        return self.lent
 
     def _changing_tensors(self, run=None):
         known = self.state.written if run and run.call else self.written

@@ -7,6 +7,7 @@ import inspect
 import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
+from lazyrt.entries import Contents, TensorEntry
 from lazyrt.heap import members_of
 from lazyrt.reach import module_of
 
@@ -120,28 +121,21 @@ class Lent:
     tensors what they were."""
 
     def __init__(self, program, tensors):
+        contents = Contents(())  # copies parameters, too
         self._tables = [(table, dict(table)) for module in program.shell.modules() for table in (module._parameters, module._buffers) if isinstance(table, dict)]
-        self._saved = [(tensor, tensor.detach(), tensor.detach().clone(), tensor.requires_grad) for tensor in tensors]
-
-    def values(self):
-        return [tensor for tensor, *_ in self._saved]
+        self._entries = [TensorEntry(tensor, contents) for tensor in tensors]
 
     @staticmethod
     def call(program, args, kwargs):
         return program.shell(*args, **kwargs)
 
-    @torch.no_grad()
     def put_back(self):
         for table, saved in self._tables:
             if list(table) != list(saved) or any(table[name] is not tensor for name, tensor in saved.items()):
                 table.clear()
                 table.update(saved)
-        for tensor, alias, content, requires_grad in self._saved:
-            if tensor.data_ptr() != alias.data_ptr() or tensor.shape != alias.shape or tensor.stride() != alias.stride():
-                tensor.data = alias
-            alias.copy_(content)
-            if tensor.is_leaf and tensor.requires_grad != requires_grad:
-                tensor.requires_grad_(requires_grad)
+        for entry in self._entries:
+            entry.restore(None)
 
 
 def _copy_of(tensor):
