@@ -227,8 +227,11 @@ bool is_of(const TraceValue& v, const std::string& attribute) {
   return v.name == attribute || v.name.starts_with(attribute + ".");
 }
 
-bool has_leaf(const Trace& trace, const std::string& attribute) {
-  return std::any_of(trace.values.begin(), trace.values.end(),
+/// A shape, a layout or whether there is anything at all is read without a value of the graph.
+bool reads(const Trace& trace, const std::string& attribute) {
+  const auto& names = trace.read_names;
+  return std::find(names.begin(), names.end(), attribute) != names.end() ||
+         std::any_of(trace.values.begin(), trace.values.end(),
                      [&](const TraceValue& v) { return is_kept(v) && is_of(v, attribute); });
 }
 
@@ -244,7 +247,7 @@ Outcome<Done> check_set(const std::vector<Trace>& traces) {
     for (const std::string& name : trace.set_names) {
       if (has_state(trace, name)) continue;
       for (const Trace& other : traces) {
-        if (&other == &trace || !has_leaf(other, name)) continue;
+        if (&other == &trace || !reads(other, name)) continue;
         return Failure{Error::kUnsupported,
                        "a sample, or a size, sets '" + name +
                            "' to what it held in the file, to another shape or dtype, or to the "
@@ -257,17 +260,43 @@ Outcome<Done> check_set(const std::vector<Trace>& traces) {
   return Done{};
 }
 
-/// How a tensor lies in memory is no part of a state.
+using Traces = std::vector<const Trace*>;
+
+/// Attributes whose tensors calls of these traces, one after the other, may leave with other
+/// strides than the file's: what they make of such a tensor may have its strides.
+std::set<std::string> relaid_by(const Traces& traces) {
+  std::set<std::string> names;
+  for (const Trace* trace : traces) names.insert(trace->relaid.begin(), trace->relaid.end());
+  for (size_t before = names.size() + 1; before != names.size();) {
+    before = names.size();
+    for (const Trace* trace : traces) {
+      const bool passed_on = std::any_of(
+          names.begin(), names.end(), [&](const std::string& name) { return reads(*trace, name); });
+      if (passed_on) names.insert(trace->set_names.begin(), trace->set_names.end());
+    }
+  }
+  return names;
+}
+
+/// How a tensor lies in memory is no part of a state. What a trace leaves to itself is its
+/// capture's to judge.
 Outcome<Done> check_layouts(const std::vector<Trace>& traces) {
+  Traces all;
+  for (const Trace& trace : traces) all.push_back(&trace);
+  const std::set<std::string> relaid = relaid_by(all);
+  if (relaid.empty()) return Done{};
   for (const Trace& trace : traces) {
-    for (const std::string& name : trace.relaid) {
-      for (const Trace& other : traces) {
-        if (&other == &trace || !other.layouts_matter || !has_leaf(other, name)) continue;
-        return Failure{Error::kUnsupported,
-                       "a sample, or a size, leaves '" + name +
-                           "' with other strides, and in another one contiguous, reshape or the "
-                           "like copy or give views by its strides: keep it contiguous()"};
-      }
+    if (!trace.layouts_matter) continue;
+    Traces others = all;
+    std::erase(others, &trace);
+    const std::set<std::string> by_others = relaid_by(others), by_itself = relaid_by({&trace});
+    for (const std::string& name : relaid) {
+      if (!reads(trace, name) || (by_others.count(name) == 0 && by_itself.count(name) != 0))
+        continue;
+      return Failure{Error::kUnsupported,
+                     "a sample, or a size, leaves '" + name +
+                         "' with other strides, and in another one contiguous, reshape or the "
+                         "like copy or give views by its strides: keep it contiguous()"};
     }
   }
   return Done{};

@@ -15,7 +15,19 @@ namespace {
 
 using Random = std::mt19937_64;
 
-enum class Floats { kSame, kReordered, kSmall, kLarge, kNegated, kMixed, kLoud, kAbove, kBelow };
+enum class Floats {
+  kSame,
+  kReordered,
+  kSmall,
+  kLarge,
+  kNegated,
+  kMixed,
+  kLoud,
+  kAbove,
+  kBelow,
+  kMissing,
+  kInfinite
+};
 enum class Integers { kSame, kDrawn, kLow, kHigh, kEnds, kHead, kTail };
 
 struct Kind {
@@ -30,13 +42,20 @@ constexpr Kind kKinds[] = {
     {Floats::kSmall, Integers::kLow},       {Floats::kMixed, Integers::kDrawn},
     {Floats::kSame, Integers::kHead},       {Floats::kSame, Integers::kTail},
     {Floats::kAbove, Integers::kDrawn},     {Floats::kLoud, Integers::kSame},
-    {Floats::kBelow, Integers::kSame},
+    {Floats::kBelow, Integers::kSame},      {Floats::kMissing, Integers::kSame},
+    {Floats::kInfinite, Integers::kSame},
 };
 
+AlteredFor programs_of(Floats floats) {
+  if (floats >= Floats::kMissing) return AlteredFor::kGaps;
+  return floats >= Floats::kLoud ? AlteredFor::kKeeping : AlteredFor::kAll;
+}
+
 const char* text_of(Floats floats) {
-  static constexpr const char* kTexts[] = {"",       "reordered",    "x 0.01",
-                                           "x 30",   "negated",      "of mixed sizes and signs",
-                                           "x 1000", "all above 10", "all below -10"};
+  static constexpr const char* kTexts[] = {"",         "reordered",      "x 0.01",
+                                           "x 30",     "negated",        "of mixed sizes and signs",
+                                           "x 1000",   "all above 10",   "all below -10",
+                                           "with NaN", "with infinities"};
   return kTexts[static_cast<size_t>(floats)];
 }
 
@@ -78,6 +97,16 @@ at::Tensor mixed(const at::Tensor& x, Random& random) {
   return reordered(x, random) * size * sign;
 }
 
+/// An eighth of the elements, at least one, NaN or an infinity of either sign.
+at::Tensor with_gaps(const at::Tensor& x, bool infinite, Random& random) {
+  const at::Tensor size = random_numbers(x.numel(), -1, 1, random);
+  const int64_t count = (x.numel() + 7) / 8;
+  const at::Tensor places = std::get<1>(size.abs().topk(std::min(count, x.numel())));
+  at::Tensor gaps = at::full_like(x, std::numeric_limits<double>::quiet_NaN());
+  if (infinite) gaps = size.sign() * std::numeric_limits<double>::infinity();
+  return x.index_copy(0, places, gaps.index_select(0, places));
+}
+
 at::Tensor altered_numbers(const at::Tensor& x, Floats how, Random& random) {
   switch (how) {
     case Floats::kReordered:
@@ -96,6 +125,10 @@ at::Tensor altered_numbers(const at::Tensor& x, Floats how, Random& random) {
       return x.abs() * 10 + 10;
     case Floats::kBelow:
       return x.abs() * -10 - 10;
+    case Floats::kMissing:
+      return with_gaps(x, false, random);
+    case Floats::kInfinite:
+      return with_gaps(x, true, random);
     case Floats::kSame:
       return x;
   }
@@ -270,8 +303,8 @@ std::vector<AlteredInputs> altered_inputs(const std::vector<at::Tensor>& sample,
   const bool has_others = !std::all_of(sample.begin(), sample.end(), is_floating);
   std::vector<AlteredInputs> cases;
   for (const Kind kind : kKinds) {
-    const bool loud = kind.floats >= Floats::kLoud;
-    AlteredInputs one{describe(kind, has_floats, has_others), {}, loud};
+    if (!has_floats && programs_of(kind.floats) == AlteredFor::kGaps) continue;
+    AlteredInputs one{describe(kind, has_floats, has_others), {}, programs_of(kind.floats)};
     for (const at::Tensor& t : sample) one.tensors.push_back(altered(t, kind, random));
     bool known = same_inputs(one.tensors, sample);
     for (const AlteredInputs& other : cases) {

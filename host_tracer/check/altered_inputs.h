@@ -10,15 +10,23 @@
 
 namespace lazyrt {
 
+/// For which programs altered inputs tell something.
+enum class AlteredFor : uint8_t {
+  kAll,
+  kKeeping,  ///< far from the sample, for thresholds of what the program keeps
+  kGaps,     ///< not finite in places, for programs that ask for that
+};
+
 struct AlteredInputs {
   std::string how;  ///< "floats x 30, integers at their upper end"
   std::vector<at::Tensor> tensors;
-  bool loud = false;  ///< far from the sample, for thresholds of what the program keeps
+  AlteredFor programs = AlteredFor::kAll;
 };
 
 /// Inputs of the sample's shapes and dtypes, all different from the sample and from each other as
 /// far as it allows: floating ones reordered, times 0.01 and 30, negated, of mixed signs and sizes,
-/// last those that pass the thresholds of ordinary code: all above 10, times 1000, all below -10;
+/// last those that pass the thresholds of ordinary code, all above 10, times 1000, all below -10,
+/// and those with gaps: some elements NaN, or infinite;
 /// integers drawn anew between the smallest and largest seen, and at these ends (a single value v:
 /// 0 or 1 if v is one of them, else the range from v - 2 to v + 2, at least 0 for v >= 0); truth
 /// values flipped or drawn; those, and integers of 0 and 1, as masks of padding as well: alike up

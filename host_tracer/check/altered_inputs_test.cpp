@@ -15,6 +15,7 @@ TEST(AlteredInputs, FloatsChangeInScaleSignAndOrder) {
   const at::Tensor x = at::tensor({1.0f, 2.0f, -4.0f, std::numeric_limits<float>::infinity()});
   bool larger = false, smaller = false, negated = false, loud = false, above = false, below = false;
   for (const AlteredInputs& one : altered_inputs({x}, 1)) {
+    if (one.programs == AlteredFor::kGaps) continue;
     const at::Tensor& y = one.tensors[0];
     EXPECT_EQ(y.scalar_type(), at::kFloat);
     EXPECT_EQ(y.sizes(), x.sizes());
@@ -28,6 +29,19 @@ TEST(AlteredInputs, FloatsChangeInScaleSignAndOrder) {
     below = below || y.slice(0, 0, 3).max().item<float>() <= -10;
   }
   EXPECT_TRUE(larger && smaller && negated && loud && above && below);
+}
+
+TEST(AlteredInputs, GapsAreInAFewPlaces) {
+  bool missing = false, infinite = false;
+  for (const at::Tensor& x : {at::rand({4, 16}), at::rand({1})}) {
+    for (const AlteredInputs& one : altered_inputs({x}, 1)) {
+      const int64_t gaps = x.numel() - at::isfinite(one.tensors[0]).sum().item<int64_t>();
+      EXPECT_EQ(gaps, one.programs == AlteredFor::kGaps ? (x.numel() + 7) / 8 : 0) << one.how;
+      missing = missing || at::isnan(one.tensors[0]).any().item<bool>();
+      infinite = infinite || at::isinf(one.tensors[0]).any().item<bool>();
+    }
+  }
+  EXPECT_TRUE(missing && infinite);
 }
 
 TEST(AlteredInputs, IntegersStayInTheirSeenRangeAndReachItsEnds) {

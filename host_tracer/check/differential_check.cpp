@@ -4,11 +4,13 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <optional>
 #include <random>
+#include <string_view>
 
 #include "host_tracer/capture/capture.h"
 #include "host_tracer/check/altered_inputs.h"
@@ -28,6 +30,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kCallsInARow = 3;
 constexpr size_t kLongRow = 12;
+constexpr size_t kLongestRow = 200;    ///< of a program that keeps something
+constexpr double kSecondsOfRow = 0.5;  ///< for the calls of such a row beyond the others
 constexpr size_t kTurns = 32;          ///< calls on the samples by turns
 constexpr double kShareOfTurns = 0.5;  ///< of the check's seconds, for these
 constexpr double kTimesForRounds = 4;  ///< the check's seconds, for rows through all variants again
@@ -53,11 +57,12 @@ struct Step {
   std::string how;  ///< "the sample", "altered inputs (floats x 30)"
   bool reset = false;
   bool altered = false;
+  bool has_gaps = false;
 };
 
 enum class StepEnd {
   kCompared,
-  kLeftOut,    ///< what both have kept is no longer the same: the next call needs a reset
+  kLeftOut,    ///< what both have kept may no longer be the same: the next call needs a reset
   kDifferent,  ///< the report has it
 };
 
@@ -79,6 +84,20 @@ std::vector<SampleTensor> samples_of(const std::vector<at::Tensor>& tensors) {
   return samples;
 }
 
+/// Whether a program with such a node is made for elements that are not finite.
+bool asks_for_gaps(const TraceNode& node) {
+  static constexpr std::array kNames = {
+      "aten::isnan",     "aten::isinf",       "aten::isfinite", "aten::isposinf",
+      "aten::isneginf",  "aten::nan_to_num",  "aten::nansum",   "aten::nanmean",
+      "aten::nanmedian", "aten::nanquantile", "aten::fmax",     "aten::fmin",
+  };
+  const std::string_view name(node.op);
+  if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) return true;
+  if (name != "aten::ne" && name != "aten::eq") return false;  // x != x
+  const TraceArg *self = node.find("self"), *other = node.find("other");
+  return self && other && std::holds_alternative<TensorArg>(*self) && *self == *other;
+}
+
 class Checker {
  public:
   Checker(const LoadedBundle& bundle, const DifferentialOptions& options)
@@ -93,6 +112,9 @@ class Checker {
     groups_ = std::move(*groups);
     stateless_ = std::all_of(groups_.begin(), groups_.end(),
                              [](const TraceGroup& group) { return group.trace.states.empty(); });
+    asks_for_gaps_ = std::any_of(groups_.begin(), groups_.end(), [](const TraceGroup& group) {
+      return std::any_of(group.trace.nodes.begin(), group.trace.nodes.end(), asks_for_gaps);
+    });
     find_subjects(traces);
     if (subjects_.empty()) return unchecked("the model carries no sample inputs");
     limit_level(traces);
@@ -195,11 +217,14 @@ class Checker {
     return text;
   }
 
-  /// Loud ones where the program keeps something: where it does not, a threshold is a guard or a
-  /// node, and far from the sample rounding says little.
+  /// Far from the sample only where the program keeps something: where it does not, a threshold is
+  /// a guard or a node, and far from the sample rounding says little.
   std::vector<AlteredInputs> cases_of(const Subject& subject) const {
     auto cases = altered_inputs(tensors_of(subject.sample), options_.seed);
-    if (stateless_) std::erase_if(cases, [](const AlteredInputs& one) { return one.loud; });
+    std::erase_if(cases, [this](const AlteredInputs& one) {
+      return (one.programs == AlteredFor::kKeeping && stateless_) ||
+             (one.programs == AlteredFor::kGaps && !asks_for_gaps_);
+    });
     return cases;
   }
 
@@ -215,7 +240,8 @@ class Checker {
       }
       const size_t which = i % cases.size();
       const bool in_a_row = (which % 2 == 1) != (i >= cases.size());
-      Step step{samples_of(cases[which].tensors), "", !in_a_row || !in_step, true};
+      Step step{samples_of(cases[which].tensors), "", !in_a_row || !in_step, true,
+                cases[which].programs == AlteredFor::kGaps};
       step.how =
           "altered inputs (" + cases[which].how + ")" + (step.reset ? "" : " after other calls");
       const auto end = take_step(index, step);
@@ -233,7 +259,12 @@ class Checker {
   Outcome<Done> check_long_row(size_t index, const std::vector<const AlteredInputs*>& cases) {
     const std::vector<SampleTensor>& sample = subjects_[index].sample;
     const size_t reached = options_.sizes || groups_.size() == 1 ? 0 : groups_.size() + 2;
-    for (size_t i = 0; i < std::max({kLongRow, 3 * reached, 2 * cases.size() + 1}); ++i) {
+    const size_t wanted = std::max({kLongRow, 3 * reached, 2 * cases.size() + 1});
+    const size_t longest = stateless_ || options_.sizes ? wanted : std::max(wanted, kLongestRow);
+    std::optional<SpentTime> beyond;
+    for (size_t i = 0; i < longest; ++i) {
+      if (i >= wanted && !beyond) beyond.emplace();
+      if (beyond && beyond->seconds() > kSecondsOfRow) break;
       const bool late = spent_.seconds() > options_.seconds * kTimesForRounds;
       if (i >= reached && over_time(index) && (i >= 3 * reached || late)) break;
       const AlteredInputs* altered =
@@ -241,7 +272,7 @@ class Checker {
       const std::string how = "call " + std::to_string(i + 1) + " in a row on ";
       Step step{altered ? samples_of(altered->tensors) : sample,
                 how + (altered ? "altered inputs (" + altered->how + ")" : "the sample"), i == 0,
-                altered != nullptr};
+                altered != nullptr, altered && altered->programs == AlteredFor::kGaps};
       const auto end = take_step(index, step);
       if (!end.ok()) return end.failure();
       if (*end != StepEnd::kCompared) break;
@@ -266,7 +297,11 @@ class Checker {
       const size_t index = i < 2 ? i : random() % subjects_.size();
       const bool altered = i % 2 == 1 && !cases[index].empty();
       Step step{subjects_[index].sample, "", !in_step, altered};
-      if (altered) step.inputs = samples_of(cases[index][i / 2 % cases[index].size()].tensors);
+      if (altered) {
+        const AlteredInputs& one = cases[index][i / 2 % cases[index].size()];
+        step.inputs = samples_of(one.tensors);
+        step.has_gaps = one.programs == AlteredFor::kGaps;
+      }
       step.how = (altered ? "altered inputs of sample " : "sample ") + std::to_string(index) +
                  ", call " + std::to_string(i + 1) + " by turns with other samples";
       const auto end = take_step(index, step);
@@ -312,7 +347,9 @@ class Checker {
     ++report_.calls;
     report_.in_a_row += step.reset ? 0 : 1;
     report_.altered_compared += step.altered ? 1 : 0;
+    kernels_differ_ = false;
     compare(subject, step, *ours, eager);
+    if (kernels_differ_) return StepEnd::kLeftOut;
     return report_.difference.empty() ? StepEnd::kCompared : StepEnd::kDifferent;
   }
 
@@ -442,6 +479,11 @@ class Checker {
     while (!comparison.ok && wobble.learn()) {
       comparison = compare_results(x, y, wobble.of(output));
     }
+    // What kernels make of NaN and infinities stands in NUMERICS.md.
+    if (!comparison.ok && step.has_gaps && is_captured(output, y, wobble)) {
+      kernels_differ_ = true;
+      return;
+    }
     report_.undecided += comparison.undecided;
     line.max_value = std::max(line.max_value, comparison.max_value);
     line.max_absolute = std::max(line.max_absolute, comparison.max_absolute);
@@ -460,15 +502,19 @@ class Checker {
     report_.difference = "on " + step.how + " " + what;
   }
 
+  /// Whether the trace, evaluated by ATen, gives what eager gives.
+  static bool is_captured(size_t output, const at::Tensor& eager, const EagerWobble& wobble) {
+    const at::Tensor plain = wobble.plain(output);
+    return plain.defined() && plain.scalar_type() == eager.scalar_type() &&
+           plain.sizes() == eager.sizes() && compare_results(plain, eager, wobble.of(output)).ok;
+  }
+
   /// Where the difference comes in: in the capture, or at a node of the trace.
   std::string cause(const Subject& subject, size_t output, const at::Tensor& ours,
                     const at::Tensor& eager, const EagerWobble& wobble) const {
     const at::Tensor plain = wobble.plain(output);
     if (!plain.defined()) return "The trace cannot be evaluated by ATen.";
-    const Wobble moved = wobble.of(output);
-    const bool captured = plain.scalar_type() == eager.scalar_type() &&
-                          plain.sizes() == eager.sizes() && compare_results(plain, eager, moved).ok;
-    if (!captured && compare_results(plain, ours, moved).ok) {
+    if (!is_captured(output, eager, wobble) && compare_results(plain, ours, wobble.of(output)).ok) {
       return std::string("The captured calls, done by ATen, give the bundle's answer, too: the ") +
              "program depends on something that the capture did not see (an attribute, a global, "
              "the environment, a "
@@ -513,6 +559,8 @@ class Checker {
   std::vector<Subject> subjects_;
   std::unique_ptr<BundleRunner> runner_;
   bool stateless_ = false;
+  bool asks_for_gaps_ = false;
+  bool kernels_differ_ = false;        ///< in the last call, on inputs with gaps
   std::vector<CheckedCall> history_;   ///< since the last reset, as far as it matters
   std::optional<EagerWobble> wobble_;  ///< of the last call that needed one
   CheckReport report_;

@@ -21,11 +21,11 @@ struct CheckedCall {
   size_t variant = 0;  ///< the program that the bundle took
 };
 
-/// The last of a sequence of calls, evaluated again and again.
 /// Adds to `wobble` what another evaluation says of a value, whose inputs differ by `places` last
 /// places.
 void learn_from(const at::Tensor& plain, const at::Tensor& other, int places, Wobble& wobble);
 
+/// The last of a sequence of calls, evaluated again and again.
 class EagerWobble {
  public:
   /// `groups` are the variants of the bundle and have to stay; `calls` begin after a reset.

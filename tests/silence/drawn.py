@@ -1,6 +1,6 @@
-"""python drawn.py [--seeds FIRST LAST] [--front FRONT] [--shrink] [--show]: programs drawn by seeds (drawn_programs.py), judged as those of the suites are. FRONT is
-python, torchscript (a file, through lazy-export) or scripted (torch.jit.script's module through lazyrt.export). Every fourth program is exported with three samples.
-Ends with an error when one is silent or crashes. With --shrink each of these is printed with as few statements as still do it."""
+"""python drawn.py [--seeds FIRST LAST] [--kind KIND] [--front FRONT] [--shrink] [--show]: programs drawn by seeds, judged as those of the suites are. KIND is memory
+(drawn_programs.py) or objects (drawn_objects.py), FRONT python, torchscript (a file, through lazy-export) or scripted (torch.jit.script's module through lazyrt.export).
+Every fourth program is exported with three samples. Ends with an error when one is silent or crashes. With --shrink each of these is printed with as few statements as still do it."""
 
 import argparse
 import importlib.util
@@ -14,14 +14,34 @@ import warnings
 BATCH = 20  # programs of a process: an export looks at everything that Python holds
 
 
-def inputs(seed, names):
-    """Rows of arguments: small and large ones, zeros, the same again."""
+def inputs(seed, named):
+    """Rows of arguments, small and large ones, zeros, the same again: "full" is f32[3,4], "index" i64[3] in 0..2."""
     import torch
 
     random = torch.Generator().manual_seed(seed)
+
+    def drawn(kind, scale):
+        return torch.randn(3, 4, generator=random) * scale if kind == "full" else torch.randperm(3, generator=random)
+
     scales = [1, 1, 1, 0.01, 30, 1, 1, 0, 1, -3, 1, 1, 100, 1, 1, 1, 0.1, 1, 1, 1]
-    rows = [tuple(torch.randn(3, 4, generator=random) * scale for _ in names) for scale in scales]
-    return rows + [rows[0], rows[0], tuple(row.abs() for row in rows[1]), *rows[2:8]]
+    rows = [tuple(drawn(kind, scale) for kind in named.values()) for scale in scales]
+    return rows + [rows[0], rows[0], tuple(row.abs() for row in rows[1]), *rows[2:18]]
+
+
+def author(kind):
+    """(seed, script) -> Program"""
+    import drawn_objects
+    import drawn_programs
+
+    return {"memory": drawn_programs.drawn_program, "objects": drawn_objects.drawn_objects}[kind]
+
+
+def load(file, count):
+    """The file as a module of a new name: what it keeps at its top is its own."""
+    spec = importlib.util.spec_from_file_location(f"{file.stem}_{count}", file)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def judged(program, seed, front):
@@ -34,18 +54,17 @@ def judged(program, seed, front):
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, f"drawn_{seed}.py")
         file.write_text(program.source())
-        spec = importlib.util.spec_from_file_location(file.stem, file)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[file.stem] = module
+        modules = []
 
         def make():
-            made = module.Drawn()
+            torch.manual_seed(0)
+            modules.append(load(file, len(modules)))
+            made = modules[-1].Drawn()
             return torch.jit.script(made) if front != "python" else made
 
         try:
             rows = inputs(seed, program.inputs)
             try:
-                spec.loader.exec_module(module)
                 trial = make()
                 with torch.no_grad():
                     for row in rows[:3]:
@@ -53,21 +72,20 @@ def judged(program, seed, front):
                 del trial
             except Exception as error:
                 return "void", f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
-            more = (rows[9], rows[3]) if seed % 4 == 3 and front != "torchscript" else ()
+            more = (rows[9], rows[3]) if seed % 4 == 3 else ()
             case = harness.Case(file.stem, make, harness.Call(rows[0]), [harness.Call(row) for row in rows], more=more,
                                 front="torchscript" if front == "torchscript" else "python")
             verdict, text = harness.judge(case)
             return ("caught" if verdict == "failed" and "does not give what the program gives" in text else verdict), text
         finally:
-            del sys.modules[file.stem]
+            for module in modules:
+                del sys.modules[module.__name__]
 
 
-def _work(queue, seeds, front):
-    from drawn_programs import drawn_program
-
+def _work(queue, seeds, kind, front):
     warnings.filterwarnings("ignore")
     for seed in seeds:
-        queue.put((seed, *judged(drawn_program(seed, front != "python"), seed, front)))
+        queue.put((seed, *judged(author(kind)(seed, front != "python"), seed, front)))
 
 
 def _judged_apart(program, seed, front, queue):
@@ -98,12 +116,12 @@ def shrunk(program, seed, front, verdict, context):
     return program
 
 
-def judge_all(seeds, front, context):
+def judge_all(seeds, kind, front, context):
     """(seed, verdict, text) of each. A process that dies takes one program with it."""
     left = list(seeds)
     while left:
         batch, queue = left[:BATCH], context.Queue()
-        process = context.Process(target=_work, args=(queue, batch, front))
+        process = context.Process(target=_work, args=(queue, batch, kind, front))
         process.start()
         for seed in batch:
             found = _next(queue, process)
@@ -129,28 +147,28 @@ def _next(queue, process):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", nargs=2, type=int, default=[0, 20], metavar=("FIRST", "LAST"))
+    parser.add_argument("--kind", choices=["memory", "objects"], default="memory")
     parser.add_argument("--front", choices=["python", "torchscript", "scripted"], default="python")
     parser.add_argument("--shrink", action="store_true")
     parser.add_argument("--show", action="store_true", help="print the programs only")
     given = parser.parse_args()
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
-    from drawn_programs import drawn_program
-
+    draw = lambda seed: author(given.kind)(seed, given.front != "python")  # noqa: E731
     seeds = range(*given.seeds)
     if given.show:
         for seed in seeds:
-            print(f"# {seed}\n{drawn_program(seed, given.front != 'python').source()}")
+            print(f"# {seed}\n{draw(seed).source()}")
         return
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "lazyrt", "harness", "drawn_programs"])
+    context.set_forkserver_preload(["torch", "lazyrt", "harness", "drawn_programs", "drawn_objects"])
     counts, wrong = {}, 0
-    for seed, verdict, text in judge_all(seeds, given.front, context):
+    for seed, verdict, text in judge_all(seeds, given.kind, given.front, context):
         counts[verdict] = counts.get(verdict, 0) + 1
         bad = verdict in ("silent", "crashed")
         wrong += bad
         print(f"{verdict:8} {seed:6} {text}", flush=True)
         if given.shrink and (bad or verdict == "caught"):
-            program = shrunk(drawn_program(seed, given.front != "python"), seed, given.front, verdict, context)
+            program = shrunk(draw(seed), seed, given.front, verdict, context)
             print(f"{program.source()}# {verdict_apart(program, seed, given.front, context)}\n", flush=True)
     print(", ".join(f"{verdict} {count}" for verdict, count in sorted(counts.items())))
     print(f"{sum(counts.values()) - wrong} passed, {wrong} failed")

@@ -3,8 +3,16 @@ exchanged, in some calls and not in others."""
 
 import random
 
-FULL, ROW = "full", "row"  # f32[3,4] and f32[4]
 INDENT = "    "
+HEAD = """import collections
+import dataclasses
+from typing import Dict, List, Optional, Tuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+"""
 
 
 class Block(list):
@@ -42,25 +50,19 @@ class Block(list):
 
 
 class Program:
-    """A module's source."""
+    """A file that defines the module Drawn; `inputs` are {name of an argument: how it is drawn (drawn.py)}."""
 
-    def __init__(self, init, forward, inputs):
-        self.init, self.forward, self.inputs = init, forward, inputs
+    def __init__(self, body, inputs):
+        self.body, self.inputs = body, inputs
 
     def source(self):
-        arguments = ", ".join(f"{name}: Tensor" for name in self.inputs)
-        lines = ["import torch", "from torch import Tensor, nn", "from typing import Dict, List, Optional", "", "", "class Drawn(nn.Module):"]
-        lines += [f"{INDENT}def __init__(self):", f"{INDENT * 2}super().__init__()", *self.init.lines(2), ""]
-        lines += [f"{INDENT}def forward(self, {arguments}):", *self.forward.lines(2)]
-        return "\n".join(lines) + "\n"
+        return "\n".join([HEAD, *self.body.lines(0)]) + "\n"
 
     def smaller(self):
         """Programs with one statement less."""
-        for name in ("forward", "init"):
-            block = getattr(self, name)
-            for place in block.places():
-                for other in self._less(block, place):
-                    yield Program(**{**vars(self), name: other})
+        for place in self.body.places():
+            for other in self._less(self.body, place):
+                yield Program(other, self.inputs)
 
     @staticmethod
     def _less(block, place):
@@ -72,18 +74,25 @@ class Program:
             yield block.with_inside(place)
 
 
+def module_class(name, init, methods, annotations=()):
+    """Of nn.Module; `methods` are (header, Block)."""
+    return (f"class {name}(nn.Module):", Block([*annotations, ("def __init__(self):", Block(["super().__init__()", *init])), *methods]))
+
+
 def drawn_program(seed, script=False):
     """The Program of a seed; `script`: one that TorchScript compiles."""
-    return _Author(random.Random(seed), script).program()
+    return Author(random.Random(seed), script).program()
 
 
-class _Author:
+class Author:
+    """Draws one program. `script`: one that TorchScript compiles."""
+
     def __init__(self, draw, script):
         self.draw, self.script = draw, script
         self.full, self.rows, self.locals = [], [], 0  # texts of what holds a tensor
         self.attributes, self.row_attributes, self.buffers = [], [], []
         self.list_length, self.keys, self.depth = 0, [], 0
-        self.inputs = ["x", "y"] if self.chance(0.25) else ["x"]
+        self.inputs = {"x": "full", "y": "full"} if self.chance(0.25) else {"x": "full"}
 
     # ---- the state
 
@@ -95,7 +104,10 @@ class _Author:
         for _ in range(self.draw.randint(3, 9)):
             forward += self.statement()
         forward.append(self.result())
-        return Program(init, forward, self.inputs)
+        return Program(Block([module_class("Drawn", init, [(self.header(), forward)])]), self.inputs)
+
+    def header(self):
+        return f"def forward(self, {', '.join(f'{name}: Tensor' for name in self.inputs)}):"
 
     def _buffers(self):
         for i in range(self.draw.randint(1, 3)):
@@ -185,7 +197,7 @@ class _Author:
         if self.attributes and not self.script:
             kinds.append(f"{self.draw.choice(self.attributes)} is {self.draw.choice(self.full)}")
         if self.chance(0.2):
-            kinds = [f"{self.held()}.mean() > {self.number()}", f"bool({self.draw.choice(self.inputs)}[0, 0] > 0)"]
+            kinds = [f"{self.held()}.mean() > {self.number()}", f"bool({self.draw.choice([name for name, kind in self.inputs.items() if kind == 'full'])}[0, 0] > 0)"]
         return self.draw.choice(kinds)
 
     # ---- statements

@@ -5,8 +5,10 @@ import codecs
 import contextlib
 import contextvars
 import ctypes
+import dataclasses
 import hashlib
 import io
+import itertools
 import logging
 import optparse
 import ssl
@@ -395,3 +397,30 @@ def notes_of_a_dtype():
             return len(self.kept.dtype.metadata["reads"]) > 400
 
     return Net(np.ones(4, dtype=np.dtype("f4", metadata={"reads": []})))
+
+
+@case((X[0][0],), LONG[:30])
+def numbers_from_a_default_factory():
+    """A method of an iterator, which only the code of a dataclass holds, and which eager goes on with after the export."""
+    @dataclasses.dataclass
+    class Track:
+        number: int = dataclasses.field(default_factory=itertools.count(10).__next__)
+
+    class Net(nn.Module):
+        def forward(self, x):
+            return x * Track().number
+
+    return Net()
+
+
+@case((X[0][0],), LONG[:30])
+def numbers_from_the_method_of_a_count():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.following = itertools.count(5).__next__
+
+        def forward(self, x):
+            return x * self.following()
+
+    return Net()

@@ -1,6 +1,6 @@
 """TorchScript through lazy-export with a sample for each path: what a call on one leaves behind is what a call on another finds."""
 
-from typing import List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 import torch
 from harness import CASES, Call, Case
@@ -9,11 +9,11 @@ from torch import Tensor, nn
 LOUD, RIGHT = ("failed",), ("right",)
 
 
-def short_and_long(expect, more=(), sizes=(4, 1, 4, 4, 1, 4, 1, 1, 4), sample=4):
-    """The module's forward takes x[n, 8], and begins anew where n is 1."""
+def short_and_long(expect, more=(), sizes=(4, 1, 4, 4, 1, 4, 1, 1, 4), sample=4, also=()):
+    """The module's forward takes x[n, 8], and begins anew where n is 1; `also` are further samples' n."""
     def take(module):
         calls = [Call((torch.randn(n, 8), *more)) for n in sizes]
-        samples = [(torch.randn(sample, 8), *more), (torch.randn(1, 8), *more)]
+        samples = [(torch.randn(n, 8), *more) for n in (sample, 1, *also)]
         CASES[module.__name__] = Case(module.__name__, lambda: torch.jit.script(module()), Call(samples[0]), calls, expect, front="torchscript", more=tuple(samples[1:]))
         return module
 
@@ -173,3 +173,113 @@ class TurnedFarAway(Late):
         flat = self.m.reshape(-1)
         flat.add_(x.abs().sum(0))
         return self.far(x, self.m)
+
+
+class Missing(nn.Module):
+    """What shows where values are missing, which they are not in any sample."""
+
+    def filled(self, x: Tensor, fill: Tensor) -> Tensor:
+        return torch.where(torch.isnan(x), fill, x)
+
+
+@short_and_long(LOUD)
+class AskedWhetherItIsThere(Missing):
+    reference: Optional[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.reference = torch.ones(8)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) == 1:
+            self.reference = None
+            return x
+        return self.filled(x, torch.zeros(8) if self.reference is None else torch.ones(8))
+
+
+@short_and_long(LOUD)
+class AskedForItsLength(Missing):
+    def __init__(self):
+        super().__init__()
+        self.memory = torch.zeros(6, 8)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) == 1:
+            self.memory = x * 2
+            return x
+        return self.filled(x, torch.full((8,), 1.0 / self.memory.size(0)))
+
+
+@short_and_long(LOUD)
+class OneNameByTwoPaths(Missing):
+    def __init__(self):
+        super().__init__()
+        self.means: Dict[str, Dict[str, Tensor]] = {"encoder": {"0.mean": torch.zeros(8)}, "encoder.0": {"mean": torch.zeros(8)}}
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) == 1:
+            mean = self.means["encoder.0"]["mean"]
+            self.means["encoder.0"]["mean"] = 0.5 * mean + x.abs().mean(0)
+        else:
+            mean = self.means["encoder"]["0.mean"]
+            self.means["encoder"]["0.mean"] = 0.9 * mean - x.abs().mean(0)
+        return self.filled(x, mean)
+
+
+class ByStrides(Missing):
+    def written(self, x: Tensor, bank: Tensor) -> Tensor:
+        level = bank.sum(1)
+        flat = bank.reshape(-1)
+        flat.add_(torch.nan_to_num(x).reshape(-1))
+        return self.filled(x, level)
+
+
+@short_and_long(LOUD, sizes=(4, 1, 2, 4, 4, 1, 2, 4, 4), also=(2,))
+class StridesOfACopy(ByStrides):
+    def __init__(self):
+        super().__init__()
+        self.bank = torch.zeros(8, 4)
+        self.work = torch.zeros(8, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) == 1:
+            self.bank = (self.bank + 1.0).t().contiguous().t()
+            return x
+        if x.size(0) == 2:
+            self.work = self.bank * 1.0
+            return x
+        return self.written(x, self.work)
+
+
+@short_and_long(LOUD)
+class StridesThatComeForward(ByStrides):
+    def __init__(self):
+        super().__init__()
+        self.front, self.middle = torch.zeros(8, 4), torch.zeros(8, 4)
+        self.back = torch.zeros(4, 8).t()
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) == 1:
+            kept = self.front
+            self.front = self.middle
+            self.middle = self.back
+            self.back = kept
+            return x
+        return self.written(x, self.front)
+
+
+@short_and_long(RIGHT, sizes=(4, 1, 2, 4, 4, 1, 2, 4, 4), also=(2,))
+class StridesThatStay(ByStrides):
+    def __init__(self):
+        super().__init__()
+        self.bank = torch.zeros(8, 4)
+        self.work = torch.zeros(8, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) == 1:
+            self.bank = self.bank * 0.5 + 1.0
+            return x
+        if x.size(0) == 2:
+            self.work = self.bank * 1.0
+            return x
+        return self.written(x, self.work)

@@ -86,10 +86,19 @@ std::string Pt2Archive::text_record(const std::string& record) {
 }
 
 void Pt2Archive::find_model() {
+  std::string others;
   for (const std::string& record : records_) {
     if (record.rfind("models/", 0) != 0 || !ends_with(record, ".json")) continue;
     const std::string name = record.substr(7, record.size() - 12);
-    if (model_.empty() || name == "model") model_ = name;
+    if (model_.empty()) {
+      model_ = name;
+    } else {
+      others += ", '" + name + "'";
+    }
+  }
+  if (!others.empty()) {
+    refuse("it holds several programs, '" + model_ + "'" + others +
+           ": save the one to export by itself, with torch.export.save");
   }
   if (!model_.empty()) return;
   if (has("serialized_exported_program.json")) {

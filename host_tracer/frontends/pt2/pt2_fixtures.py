@@ -9,6 +9,7 @@ import zipfile
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from torch.export.pt2_archive._package import package_pt2
 
 CASES = []
 
@@ -325,6 +326,7 @@ def write_damaged(folder):
                      lambda b: b.replace(b'"dtype": 7', b'"dtype": 9')})
     torch.save({"weight": torch.zeros(3)}, path("checkpoint"))
     torch.jit.save(torch.jit.trace(nn.Linear(2, 2), torch.zeros(1, 2)), path("torchscript"))
+    package_pt2(path("two_programs"), exported_programs={"encoder": mlp(), "decoder": item()})
     with open(path("text"), "w") as f:
         f.write("this is not a model\n")
     with open(good, "rb") as f, open(path("truncated"), "wb") as g:

@@ -308,6 +308,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"missing_samples", "--input x=FILE.npy"}, Refusal{"future_version", "version 99"},
         Refusal{"broken_json", "not a valid exported program"}, Refusal{"wrong_json", "no outputs"},
         Refusal{"short_weight", "elements, the file holds"}, Refusal{"odd_dtype", "COMPLEXHALF"},
+        Refusal{"two_programs", "several programs, 'encoder', 'decoder'"},
         Refusal{"checkpoint", "torch.save checkpoint"}, Refusal{"torchscript", "TorchScript"}));
 
 TEST(Pt2, FolderIsNoFile) {

@@ -328,6 +328,18 @@ void ScriptModule::name_tensors() {
         named.value.isTensor() && known.count(named.value.toTensor().unsafeGetTensorImpl());
     if (!parameter) name_nested(named.value, named.name);
   }
+  refuse_one_name();
+}
+
+/// States are known by their names, and keys of dicts may hold dots.
+void ScriptModule::refuse_one_name() const {
+  std::unordered_map<std::string, const void*> tensors;
+  for (const NamedTensor& buffer : buffers_) {
+    const void* impl = buffer.tensor.unsafeGetTensorImpl();
+    TORCH_CHECK(tensors.emplace(buffer.name, impl).first->second == impl,
+                "two tensors of the module are called '", buffer.name,
+                "', by the keys of its dicts: rename one of them");
+  }
 }
 
 const std::string* ScriptModule::path_of(const c10::ivalue::Object* object) const {
@@ -451,6 +463,14 @@ std::vector<std::string> ScriptState::set_names() const {
       }
       return false;
     });
+  }
+  return names;
+}
+
+std::vector<std::string> ScriptState::read_names() const {
+  std::vector<std::string> names;
+  for (const auto& [key, slot] : slots_) {
+    if (slot.read_first) names.push_back(slot.name);
   }
   return names;
 }

@@ -42,6 +42,7 @@ class ScriptModule {
   void name_tensors();
   void name_nested(const c10::IValue& value, const std::string& name);
   void refuse_strangers() const;
+  void refuse_one_name() const;
 
   torch::jit::Module module_;
   std::unordered_map<const c10::ivalue::Object*, std::string> paths_;
@@ -102,6 +103,8 @@ class ScriptState {
   /// Attributes that were set, be it to what they held, and those that are one tensor with them in
   /// the file.
   std::vector<std::string> set_names() const;
+  /// Attributes that were read before they were set, be it only for their shape.
+  std::vector<std::string> read_names() const;
   /// On the CPU: attributes whose tensors have other strides than before the run.
   std::vector<std::string> relaid() const;
 

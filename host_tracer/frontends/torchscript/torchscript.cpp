@@ -93,6 +93,7 @@ class TorchScriptCapture {
     trace->made_one = made_one_;
     trace->written_in_place = written_in_place_;
     trace->set_names = set_names_;
+    trace->read_names = read_names_;
     trace->layouts_matter = copies_.matter();
     const auto& numbers = module_.kept_numbers();  // a state that nothing reads may be left out
     trace->only_set.insert(trace->only_set.end(), numbers.begin(), numbers.end());
@@ -163,6 +164,7 @@ class TorchScriptCapture {
     read_constants_ = interpreter.state().read_constants();
     only_set_ = interpreter.state().only_set();
     set_names_ = interpreter.state().set_names();
+    read_names_ = interpreter.state().read_names();
     const auto& made_one = interpreter.state().made_one();
     made_one_.assign(made_one.begin(), made_one.end());
     const auto& written = interpreter.state().written_in_place();
@@ -281,7 +283,8 @@ class TorchScriptCapture {
   std::vector<Source> written_constants_;
   std::vector<std::string> written_inputs_;
   /// See ScriptState; of the last run.
-  std::vector<std::string> read_constants_, only_set_, made_one_, written_in_place_, set_names_;
+  std::vector<std::string> read_constants_, only_set_, made_one_, written_in_place_, set_names_,
+      read_names_;
   std::vector<std::string> relaid_;    ///< of the last run on the CPU
   std::vector<std::string> changing_;  ///< numbers: see ScriptInterpreter::changing_numbers()
   ScriptInterpreter* running_ = nullptr;

@@ -513,7 +513,14 @@ class ScriptEntry:
         # A frozen module does not have it.
         concrete = getattr(value, "_concrete_type", None) or torch._C.ConcreteModuleType.from_jit_type(value._c._type())
         self.names = sorted(name for name in concrete.get_attributes() if name not in known and self._inside.hasattr(name))
-        self.items = [self._inside.getattr(name) for name in self.names]
+        self.items = [self._attribute(name) for name in self.names]
+
+    def _attribute(self, name):
+        try:
+            return self._inside.getattr(name)
+        except RuntimeError as error:  # an object of a scripted class that this process has not made
+            raise ExportError(f"the scripted module's attribute '{name}' cannot be read in Python: {str(error).strip().splitlines()[0]}. Import what defines its class, or "
+                              "save the module and give its file to lazy-export", "unsupported") from error
 
     def restore(self, given):
         failed = None

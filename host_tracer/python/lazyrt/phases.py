@@ -6,6 +6,7 @@ not, lengths, keys, flags, numbers, constant tensors) is compared as it is, and 
 of the bundle, which a run finds by the hidden state "lazyrt.phase". The program's code runs on symbolic tensors, and what it learns
 of them is guarded; so a phase seen once goes on in one way, and when one returns the sequence is known for good."""
 
+import collections.abc
 import types
 
 import torch
@@ -322,7 +323,7 @@ def refuse_one_way(picture):
 
 
 def replacing(stands_for):
-    """given(value) for Reach: tensors by identity, also inside of tuples and frozen sets, and those that methods belong to."""
+    """given(value) for Reach: tensors and iterators by identity, also inside of tuples and frozen sets, and those that methods belong to."""
 
     made = {}  # id of a tuple -> (the tuple, what is made of it): one that lies in two places stays one
 
@@ -342,7 +343,7 @@ def replacing(stands_for):
             if any(a is not b for a, b in zip(items, (value.start, value.stop, value.step))):
                 return slice(*items)
         elif isinstance(value, _METHODS):
-            owner = given(value.__self__) if isinstance(value.__self__, torch.Tensor) else value.__self__
+            owner = given(value.__self__) if isinstance(value.__self__, (torch.Tensor, collections.abc.Iterator)) else value.__self__
             if owner is not value.__self__:
                 return getattr(owner, value.__name__) if type(value) is not types.MethodType else types.MethodType(value.__func__, owner)
         return value
