@@ -1,6 +1,7 @@
 """python drawn.py [--seeds FIRST LAST] [--kind KIND] [--front FRONT] [--shrink] [--show]: programs drawn by seeds, judged as those of the suites are. KIND is memory
 (drawn_programs.py) or objects (drawn_objects.py), FRONT python, torchscript (a file, through lazy-export) or scripted (torch.jit.script's module through lazyrt.export).
-Every fourth program is exported with three samples. Ends with an error when one is silent or crashes. With --shrink each of these is printed with as few statements as still do it."""
+Every fourth program is exported with three samples. Ends with an error when one is silent, crashes or
+is "caught". With --shrink each of these is printed with as few statements as still do it."""
 
 import argparse
 import importlib.util
@@ -73,7 +74,7 @@ def judged(program, seed, front):
             except Exception as error:
                 return "void", f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
             more = (rows[9], rows[3]) if seed % 4 == 3 else ()
-            case = harness.Case(file.stem, make, harness.Call(rows[0]), [harness.Call(row) for row in rows], more=more,
+            case = harness.Case(file.stem, make, harness.Call(rows[0]), [harness.Call(row) for row in rows], more=more, floor=0.05,
                                 front="torchscript" if front == "torchscript" else "python")
             verdict, text = harness.judge(case)
             return ("caught" if verdict == "failed" and "does not give what the program gives" in text else verdict), text
@@ -164,10 +165,10 @@ def main():
     counts, wrong = {}, 0
     for seed, verdict, text in judge_all(seeds, given.kind, given.front, context):
         counts[verdict] = counts.get(verdict, 0) + 1
-        bad = verdict in ("silent", "crashed")
+        bad = verdict in ("silent", "crashed", "caught")
         wrong += bad
         print(f"{verdict:8} {seed:6} {text}", flush=True)
-        if given.shrink and (bad or verdict == "caught"):
+        if given.shrink and bad:
             program = shrunk(draw(seed), seed, given.front, verdict, context)
             print(f"{program.source()}# {verdict_apart(program, seed, given.front, context)}\n", flush=True)
     print(", ".join(f"{verdict} {count}" for verdict, count in sorted(counts.items())))

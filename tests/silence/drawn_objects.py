@@ -28,6 +28,12 @@ class ObjectAuthor(Author):
         drawn = module_class("Drawn", self.init, [*self.methods, (self.header(), forward)], self.annotations)
         return Program(Block([*self.before, drawn]), self.inputs)
 
+    def _attributes(self):
+        """Of scripts mostly buffers: into others no script may write."""
+        for line in super()._attributes():
+            name, _, value = line.removeprefix("self.").partition(" = ")
+            yield f'self.register_buffer("{name}", {value})' if self.script and name[:1] in "tr" and self.chance(0.7) else line
+
     def first_value(self):
         return self.draw.choice(["torch.zeros(3, 4)", "torch.ones(3, 4)", "self.b0.clone()"])
 

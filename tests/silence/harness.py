@@ -51,6 +51,7 @@ class Case:
     front: str = "python"  # or "torchscript", "pt2": what make() gives is saved and goes through lazy-export
     dynamic: Any = None  # see lazyrt.export
     more: tuple = ()  # further samples: tuples of arguments
+    floor: float = 1e-30  # least of a result's largest element that the tolerance is a share of
 
     def prepare(self):
         """Makes what is made late."""
@@ -192,11 +193,11 @@ def _plain(value):
     return value
 
 
-def difference(ours, eager, tolerance, path="result"):
+def difference(ours, eager, tolerance, path="result", floor=1e-30):
     """Where the results differ as a user would say it, or None."""
     ours, eager = _plain(ours), _plain(eager)
     if isinstance(eager, np.ndarray) or isinstance(ours, np.ndarray):
-        return _array_difference(ours, eager, tolerance, path)
+        return _array_difference(ours, eager, tolerance, path, floor)
     if isinstance(eager, (bool, np.bool_)) or eager is None or isinstance(eager, str):
         return None if type(ours) in (type(eager), bool, np.bool_) and ours == eager else f"{path} is {ours!r}, not {eager!r}"
     if isinstance(eager, (int, float, np.generic)):
@@ -205,22 +206,22 @@ def difference(ours, eager, tolerance, path="result"):
     if isinstance(eager, dict):
         if not hasattr(ours, "keys") or list(ours.keys()) != list(eager.keys()):
             return f"{path} has the keys {list(getattr(ours, 'keys', list)())}, not {list(eager)}"
-        return _first(difference(ours[key], eager[key], tolerance, f"{path}[{key!r}]") for key in eager)
+        return _first(difference(ours[key], eager[key], tolerance, f"{path}[{key!r}]", floor) for key in eager)
     if isinstance(eager, (list, tuple)) and not hasattr(eager, "_fields") and not _is_of_torch(eager):
         if not isinstance(ours, (list, tuple)) or len(ours) != len(eager):
             return f"{path} is {type(ours).__name__} of {len(ours) if hasattr(ours, '__len__') else '?'}, not of {len(eager)}"
-        return _first(difference(a, b, tolerance, f"{path}[{i}]") for i, (a, b) in enumerate(zip(ours, eager)))
+        return _first(difference(a, b, tolerance, f"{path}[{i}]", floor) for i, (a, b) in enumerate(zip(ours, eager)))
     fields = _fields(eager)
     if fields is None:
         return None if ours == eager or repr(ours) == repr(eager) else f"{path} is {ours!r}, not {eager!r}"
-    return _first(difference(getattr(ours, key, None), item, tolerance, f"{path}.{key}") for key, item in fields.items())
+    return _first(difference(getattr(ours, key, None), item, tolerance, f"{path}.{key}", floor) for key, item in fields.items())
 
 
 def _first(texts):
     return next((text for text in texts if text), None)
 
 
-def _array_difference(ours, eager, tolerance, path):
+def _array_difference(ours, eager, tolerance, path, floor):
     ours, eager = np.asarray(ours), np.asarray(eager)
     if ours.shape != eager.shape:
         return f"{path} has the shape {ours.shape}, not {eager.shape}"
@@ -229,7 +230,7 @@ def _array_difference(ours, eager, tolerance, path):
     if eager.dtype.kind not in "fc":
         return None if np.array_equal(ours, eager) else f"{path}: {ours.ravel()[:4]}, not {eager.ravel()[:4]}"
     scale = np.nanmax(np.abs(np.where(np.isfinite(eager), eager, 0.0)), initial=0.0)
-    if np.allclose(ours, eager, rtol=tolerance, atol=tolerance * max(scale, 1e-30), equal_nan=True):
+    if np.allclose(ours, eager, rtol=tolerance, atol=tolerance * max(scale, floor), equal_nan=True):
         return None
     return f"{path}: {ours.ravel()[:4]}, not {eager.ravel()[:4]}"
 
@@ -365,11 +366,11 @@ def _broken_eager(exported, beside, item):
     again = _make(item)
     for i, call in enumerate(item.calls[:3]):
         ours, eager, other = _eager(exported, call), _eager(beside, call), _eager(again, call)
-        if not isinstance(eager, Exception) and difference(other, eager, item.tolerance):
+        if not isinstance(eager, Exception) and difference(other, eager, item.tolerance, floor=item.floor):
             return None  # two fresh ones differ: a clock, a file
         if isinstance(eager, Exception) != isinstance(ours, Exception):
             return f"after the export eager's call {i + 1} gives {ours!r}"[:200]
-        text = None if isinstance(eager, Exception) else difference(ours, eager, item.tolerance)
+        text = None if isinstance(eager, Exception) else difference(ours, eager, item.tolerance, floor=item.floor)
         if text:
             return f"after the export eager itself differs at call {i + 1}: {text}"
     return None
@@ -391,7 +392,7 @@ def _run_calls(item, exported, beside, path, verdict):
         eager = _eager(beside, call)
         if isinstance(eager, Exception):
             return "silent", f"{verdict}: call {i + 1} answers where eager raises {eager!r}"[:240]
-        text = difference(ours, _flat(eager) if item.front == "pt2" else eager, item.tolerance)
+        text = difference(ours, _flat(eager) if item.front == "pt2" else eager, item.tolerance, floor=item.floor)
         if text:
             return "silent", f"{verdict}: call {i + 1}: {text}"[:300]
     broken = _broken_eager(exported, _make(item), item)

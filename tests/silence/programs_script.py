@@ -692,3 +692,19 @@ def ts_attribute_that_is_a_union():
             return x * 2
 
     return script(Ceiling())
+
+
+@case(X[0], [X[i % 4] for i in range(12)], expect=("right",))
+def scripted_buffers_that_are_replaced():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("step", torch.tensor(0))
+            self.register_buffer("mean", torch.zeros(3, 4))
+
+        def forward(self, x):
+            self.step = self.step + 1
+            self.mean = self.mean * 0.5 + x
+            return self.mean / self.step
+
+    return script(Net())

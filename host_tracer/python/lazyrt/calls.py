@@ -433,9 +433,13 @@ class _Left:
         if id(tensor) in self.replaced:
             raise ExportError(f"the program's calls change the tensor '{path}', which lies where LazyRT cannot put another one in its place: keep it in an "
                               "attribute, a list or a dict", "unsupported")
-        if path in self.names.symbolic:
+        written = tensor.numel() and tensor.untyped_storage().data_ptr() in self.written_in_place
+        places = {at for at, other in self.before if other is tensor} - self.names.symbolic if written else ()
+        if places:  # from where it may have come here
+            self.names.symbolic.update(places)
+        elif path in self.names.symbolic:
             self._take_constant(path, tensor)
-        elif tensor.untyped_storage().data_ptr() in self.written_in_place and tensor.numel():
+        elif written:
             self.names.symbolic.add(path)
         elif before is not None and _same_type(before, tensor) and self._differs(path, before, tensor):
             self.names.symbolic.add(path)

@@ -122,7 +122,7 @@ class Lent:
 
     def __init__(self, program, tensors):
         contents = Contents(())  # copies parameters, too
-        self._tables = [(table, dict(table)) for module in program.shell.modules() for table in (module._parameters, module._buffers) if isinstance(table, dict)]
+        self._tables = [(table, dict(table.items())) for module in program.shell.modules() for table in (module._parameters, module._buffers)]
         self._entries = [TensorEntry(tensor, contents) for tensor in tensors]
 
     @staticmethod
@@ -131,7 +131,10 @@ class Lent:
 
     def put_back(self):
         for table, saved in self._tables:
-            if list(table) != list(saved) or any(table[name] is not tensor for name, tensor in saved.items()):
+            if not isinstance(table, dict):  # TorchScript's: its names stay, and what it gives is another object each time
+                for name, tensor in saved.items():
+                    table[name] = tensor
+            elif list(table) != list(saved) or any(table[name] is not tensor for name, tensor in saved.items()):
                 table.clear()
                 table.update(saved)
         for entry in self._entries:

@@ -219,13 +219,16 @@ class Reach:
         self.aside_tensors = [(path, given(tensor)) for path, tensor in self.aside_tensors]
         self.arrays = [(path, given(array)) for path, array in self.arrays]
         seen = {id(entry.value) for entry in self._entries if type(entry) is TensorEntry}
-        self.tensors = [(path, given(tensor)) for path, tensor in self.tensors]
+        self.tensors, firsts = [(path, given(tensor)) for path, tensor in self.tensors], {}
         for path, tensor in self.tensors:
-            if id(tensor) in unknown:
+            if firsts.setdefault(id(tensor), path) != path:  # what was lazy here was there already
+                self.places[path] = ("same as", firsts[id(tensor)])
+            elif id(tensor) in unknown:
                 self.places[path] = Held(tensor, None, ())
             elif id(tensor) not in seen:
                 self._entries.append(TensorEntry(tensor, self._contents))
                 self.places[path] = Held(tensor, self._entries[-1].saved[0], place_of(tensor))
+        self.tensors = [(path, tensor) for path, tensor in self.tensors if firsts[id(tensor)] == path]
 
     def paths_by_tensor(self):
         """{id of a tensor: all places where it is}"""

@@ -94,12 +94,13 @@ def _moves(phases, steps):
 
 def _aliases(phases, steps):
     """Attributes that lie in the memory of a registered tensor, where either is written."""
-    registered = {id(tensor): name for name, tensor in {**phases.program.parameters(), **phases.program.buffers()}.items()}
+    of_program = phases.program.registered()
+    registered = {id(tensor): name for name, tensor in of_program.items()}
     written = phases.written.union(*(step.run.call.written | step.run.call.plain_written for step in steps))
     found = set()
     for phase in phases.known:
         groups = {}
-        for path, tensor in phase.picture.tensors:
+        for path, tensor in (*of_program.items(), *phase.picture.tensors):  # pictures have none of TorchScript's registered ones
             if is_plain_tensor(tensor, inference=True) and tensor.numel():
                 groups.setdefault(tensor.untyped_storage().data_ptr(), {})[id(tensor)] = registered.get(id(tensor), path)
         found.update(tuple(sorted(names.values())) for names in groups.values()
