@@ -227,10 +227,14 @@ bool is_of(const TraceValue& v, const std::string& attribute) {
   return v.name == attribute || v.name.starts_with(attribute + ".");
 }
 
-/// A shape, a layout or whether there is anything at all is read without a value of the graph.
+/// A shape, a layout or whether there is anything at all is read without a value of the graph, and
+/// a list as a whole.
 bool reads(const Trace& trace, const std::string& attribute) {
   const auto& names = trace.read_names;
-  return std::find(names.begin(), names.end(), attribute) != names.end() ||
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) {
+                       return attribute == name || attribute.starts_with(name + ".");
+                     }) ||
          std::any_of(trace.values.begin(), trace.values.end(),
                      [&](const TraceValue& v) { return is_kept(v) && is_of(v, attribute); });
 }

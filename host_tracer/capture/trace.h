@@ -189,8 +189,8 @@ struct Trace {
   /// States that it gives one tensor, and those into whose tensor it writes: not both in one trace,
   /// nor in two of one program.
   std::vector<std::string> made_one, written_in_place;
-  /// Attributes that the program sets, to whatever, and all that were one tensor with them before;
-  /// those that it reads as an earlier call, or the file, has left them.
+  /// Attributes, and tensors in them, that the program sets, to whatever, and all that were one
+  /// tensor with them before; attributes that it reads as an earlier call, or the file, has left.
   std::vector<std::string> set_names, read_names;
   /// Attributes whose tensors lie in memory otherwise afterwards, and whether that may matter to
   /// it.

@@ -592,3 +592,31 @@ def number_of_python_that_reaches_nothing():
         return x * 2
 
     return program
+
+
+class Compiled(nn.Module):
+    """torch.compile keeps variants of its own; the bundle is of the program that it was given."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("level", torch.zeros(3))
+        self.warm = 0
+        self.step = torch.compile(self.plain_step, backend="eager")
+
+    def plain_step(self, x, rate):
+        self.level.lerp_(x, rate)
+        return x - self.level
+
+    def forward(self, x):
+        self.warm = min(self.warm + 1, 3)
+        return self.step(x, 1.0 / self.warm)
+
+
+@case(X, [X, Y, X, Y, X * 3, Y], expect=("right",))
+def compiled_in_part():
+    return Compiled()
+
+
+@case(X, [X, Y, X], expect=("right",))
+def compiled_module():
+    return torch.compile(nn.Sequential(nn.Linear(3, 3), nn.ReLU()).eval(), backend="eager")

@@ -283,3 +283,37 @@ class StridesThatStay(ByStrides):
             self.work = self.bank * 1.0
             return x
         return self.written(x, self.work)
+
+
+@short_and_long(LOUD)
+class CellThatGoesBackToTheStart(Missing):
+    """Of the tuple one item has a state in the short sample; the other becomes what it is in the file."""
+
+    def __init__(self):
+        super().__init__()
+        start = torch.linspace(-1.0, 1.0, 8)
+        self.state: Tuple[Tensor, Tensor] = (torch.zeros(8), start)
+        self.starts: List[Tensor] = [start]
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) == 1:
+            self.state = (0.5 * self.state[0] + x[0], self.starts[0])
+            return x
+        h, c = self.state
+        self.state = (torch.tanh(h + x.abs().mean(0)), 0.5 * c + x.abs().sum(0))
+        return self.filled(x, c)
+
+
+@short_and_long(RIGHT)
+class CellThatIsPassedOn(Missing):
+    def __init__(self):
+        super().__init__()
+        self.state: Tuple[Tensor, Tensor] = (torch.zeros(8), torch.linspace(-1.0, 1.0, 8))
+
+    def forward(self, x: Tensor) -> Tensor:
+        h, c = self.state
+        if x.size(0) == 1:
+            self.state = (0.5 * h + x[0], c)
+            return x + h
+        self.state = (torch.tanh(h + x.mean(0)), 0.5 * c + x.sum(0))
+        return self.filled(x, c)

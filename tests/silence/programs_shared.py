@@ -364,3 +364,57 @@ def table_that_a_sample_turns():
 @people("turns a table in a short call after a warm-up", wide_and_narrow, wide_by_turns, expect=LOUD)
 def table_that_a_sample_turns_after_a_warm_up():
     return Turned(0)
+
+
+FULL = [(torch.randn(3, 4),) for _ in range(12)]
+
+
+@case(FULL[0], FULL, expect=LOUD)
+def holds_the_buffer_a_call_later():
+    """What is exchanged becomes, a call later, the buffer itself."""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("b", torch.zeros(3, 4))
+            self.old, self.last = torch.zeros(3, 4), torch.zeros(3, 4)
+
+        def forward(self, x):
+            self.b[0:] += 1.0
+            self.old, self.last = self.last, self.old
+            self.last = self.b
+            return x + self.old
+
+    return Net()
+
+
+@case(FULL[0], FULL, expect=RIGHT)
+def one_item_in_two_places():
+    """The last one is written as it lies in one place, and twice from then on."""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("step", torch.ones(3, 4))
+            self.kept = [torch.zeros(3, 4), torch.zeros(3, 4), torch.zeros(3, 4)]
+
+        def forward(self, x):
+            for item in self.kept:
+                item.add_(self.step)
+            self.kept[0] = self.kept[-1]
+            return x + self.kept[-1]
+
+    return Net()
+
+
+@case(FULL[0], FULL, expect=LOUD)
+def scripted_view_of_a_buffer():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("b", torch.full((3, 4), -1.0))
+            self.shown = self.b.detach()
+
+        def forward(self, x):
+            self.b.view(3, 4).mul_(-0.5)
+            return torch.maximum(x, self.shown.view(12).view(3, 4)) - self.shown.reshape(3, 4).flip(0)
+
+    return torch.jit.script(Net())

@@ -342,6 +342,14 @@ void ScriptModule::refuse_one_name() const {
   }
 }
 
+std::vector<std::string> ScriptModule::names_of(const at::TensorImpl* tensor) const {
+  std::vector<std::string> names;
+  for (const NamedTensor& buffer : buffers_) {
+    if (buffer.tensor.unsafeGetTensorImpl() == tensor) names.push_back(buffer.name);
+  }
+  return names;
+}
+
 const std::string* ScriptModule::path_of(const c10::ivalue::Object* object) const {
   const auto it = paths_.find(object);
   return it == paths_.end() ? nullptr : &it->second;
@@ -449,20 +457,49 @@ std::vector<std::string> ScriptState::read_constants() const {
   return names;
 }
 
+/// Names of the tensors in `file`, an attribute or what lies in it, in whose place the run has put
+/// others. What the file holds in several places may have been put there from another of them.
+void ScriptState::collect_set(const IValue& file, const IValue& before, const IValue& after,
+                              const std::string& name, std::vector<std::string>& names) const {
+  if (file.isTensor() && file.toTensor().defined()) {
+    const at::TensorImpl* impl = file.toTensor().unsafeGetTensorImpl();
+    const std::vector<std::string> all = module_.names_of(impl);
+    const bool stays = after.isTensor() && before.toTensor().is_same(after.toTensor());
+    if (stays && all.size() < 2) return;
+    names.push_back(name);
+    names.insert(names.end(), all.begin(), all.end());
+    return;
+  }
+  if (file.isGenericDict()) {
+    for (const auto& entry : file.toGenericDict()) {
+      const auto now = after.isGenericDict() ? after.toGenericDict() : before.toGenericDict();
+      const auto it = after.isGenericDict() ? now.find(entry.key()) : now.end();
+      collect_set(entry.value(), before.toGenericDict().at(entry.key()),
+                  it == now.end() ? IValue() : it->value(), joined(name, name_of_key(entry.key())),
+                  names);
+    }
+  } else if (file.isTuple() || file.isList()) {
+    const bool alike = after.isTuple() || after.isList();
+    const auto items = items_of(file), then = items_of(before),
+               now = alike ? items_of(after) : std::vector<IValue>();
+    for (size_t i = 0; i < items.size(); ++i) {
+      collect_set(items[i], then[i], i < now.size() ? now[i] : IValue(), item_name(name, i), names);
+    }
+  }
+}
+
 std::vector<std::string> ScriptState::set_names() const {
   std::vector<std::string> names;
   for (const auto& [key, slot] : slots_) {
     const bool container = slot.before.isList() || slot.before.isGenericDict();
     if (!slot.written && !(writes_containers_ && container)) continue;
-    names.push_back(slot.name);
-    key.first->getSlot(key.second).visit([&](const IValue& in_file) {
-      if (!in_file.isTensor() || !in_file.toTensor().defined()) return false;
-      for (const auto& other : module_.module().named_attributes(/*recurse=*/true)) {
-        if (other.value.isTensor() && other.value.toTensor().is_same(in_file.toTensor()))
-          names.push_back(other.name);
-      }
-      return false;
-    });
+    const IValue& file = key.first->getSlot(key.second);
+    const bool number = slot.before.isTensor() && !file.isTensor();  // see slot_of()
+    const size_t count = names.size();
+    if (!number) collect_set(file, slot.before, slot.value, slot.name, names);
+    const bool holds_tensors =
+        file.isTensor() || file.isTuple() || file.isList() || file.isGenericDict();
+    if (count == names.size() && slot.written && !holds_tensors) names.push_back(slot.name);
   }
   return names;
 }

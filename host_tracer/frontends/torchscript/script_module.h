@@ -32,6 +32,10 @@ class ScriptModule {
   /// "encoder.layer.0"; nullptr for an object that neither is a submodule nor lies in one.
   const std::string* path_of(const c10::ivalue::Object* object) const;
 
+  /// All names of a buffer or plain tensor attribute, also of one that lies in a list, tuple or
+  /// dict.
+  std::vector<std::string> names_of(const at::TensorImpl* tensor) const;
+
   /// A number among the attributes that runs change: the next capture has it as a state.
   void keep_number(const std::string& name) { numbers_.insert(name); }
   const std::set<std::string>& kept_numbers() const { return numbers_; }
@@ -100,8 +104,8 @@ class ScriptState {
   /// After write_back(): attributes that became one tensor, and those whose tensor was written.
   const std::set<std::string>& made_one() const { return made_one_; }
   const std::set<std::string>& written_in_place() const { return written_in_place_; }
-  /// Attributes that were set, be it to what they held, and those that are one tensor with them in
-  /// the file.
+  /// Tensors that others have taken the place of, in attributes and what lies in them, and those
+  /// that are one with them in the file; attributes that hold none and were set.
   std::vector<std::string> set_names() const;
   /// Attributes that were read before they were set, be it only for their shape.
   std::vector<std::string> read_names() const;
@@ -122,6 +126,8 @@ class ScriptState {
 
   Slot& slot_of(const c10::ivalue::Object* object, const std::string& name);
   void collect_writes(const Slot& slot, Writes& writes);
+  void collect_set(const c10::IValue& file, const c10::IValue& before, const c10::IValue& after,
+                   const std::string& name, std::vector<std::string>& names) const;
   void refuse_new_aliases();
 
   const ScriptModule& module_;

@@ -52,6 +52,7 @@ class Call:
                 tensor = torch.tensor(array)
                 self.arrays[id(array)] = LazyArray(self.add_leaf(phases.names.of(path, tensor), tensor).clone(), order_like(array))
         self.written, self.entangled = set(), set()  # names of states: written in place; sharing memory with others
+        self.passed = set()  # (name, name afterwards) of states whose memory is known by another name afterwards
         self.moved = set()  # names of registered tensors that are called otherwise afterwards
         self.wrote, self.fixed = set(), set()  # given values that depend on inputs or states; that do not
         self.plain_written = set()  # paths of tensors that the program got as they are and wrote into
@@ -259,6 +260,7 @@ class _Left:
         self.original_of = {id(lazy): call.registered[name] for name, lazy in call.lifted.items()}
         self.replaced = {id(tensor) for tensor in call.originals.values()}  # by lazy tensors as the call began
         self.written_in_place = _written_in_place(mode)
+        self.memory_given = {name: _tracer.memory_of(call.lazy_of(name)) for name in call.originals}
         self._refuse_buffers()
         for name, lazy in call.lifted.items():
             self._take_registered(name, lazy)
@@ -404,6 +406,8 @@ class _Left:
             self.writes.append((leaf, tensor))
         if tensor is not leaf or name in self.call.written:
             self.call.wrote.add(name)
+        memory = _tracer.memory_of(tensor)
+        self.call.passed.update((other, name) for other, given in self.memory_given.items() if given == memory and other != name)
         self._look_for_others(name, tensor)
         if _tracer.overlaps_itself(tensor):
             self.call.entangled.add(name)

@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import re
+import sys
 import threading
 import time
 import traceback
@@ -43,6 +44,11 @@ _MOST_SIZES_ASKED = 16  # at which what the program asks is looked at
 _one_at_a_time = threading.RLock()
 
 
+def _uncompiled():
+    """What torch.compile has made runs the program's own code meanwhile."""
+    return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else contextlib.nullcontext()
+
+
 def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), second_trace=True, check="full", keep_samples=True,
            report=None, progress=None):
     """What lazyrt.export does, and says."""
@@ -67,7 +73,7 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
             vars(job).clear()
             gc.collect()  # its parts refer to one another: until then they have the weights, which swap_tensors minds
 
-    with _one_at_a_time:
+    with _one_at_a_time, _uncompiled():
         try:
             return run(follows_factories=False)
         except ExportError as error:

@@ -70,7 +70,7 @@ class LazyRun:
             stack.enter_context(mode)
             stack.enter_context(gradients.open_to(mode))
             result = job.program.call(tensors, args, kwargs)
-        _refuse_parted(job.program)
+        _refuse_lost(job.program)
         if mode.missing_gradients and not job.takes_gradients:
             raise RuntimeError(mode.missing_gradients)
         if mode.takes_gradients:
@@ -118,8 +118,11 @@ class LazyRun:
             self._job.notes.append(f"a value is shown by print, logging or a warning, which the bundle leaves out ({os.path.basename(file)}:{line})")
 
 
-def _refuse_parted(program):
-    """All places of one registered tensor hold the same from call to call."""
+def _refuse_lost(program):
+    """All places of one registered tensor hold the same from call to call, and are where they were."""
+    for name in sorted(program.strayed):
+        raise ExportError(f"a call puts another tensor in the place of '{name}', and its module in another place: write into it in place (copy_()), or leave modules where "
+                          "they are", "unsupported")
     for name in sorted(program.parted):
         raise ExportError(f"a call puts another tensor in the place of '{name}', and leaves it in other modules that share it: write into it in place (copy_()), or give each "
                           "module its own", "unsupported")

@@ -31,6 +31,7 @@ class Program:
             self.roots = {"": target} if isinstance(target, torch.nn.Module) else _reachable_modules(target)
         self.shell = target if "" in self.roots else _shell(target, self.roots)
         self.parted = set()  # names of what the last call has put another tensor for in some of its places
+        self.strayed = set()  # names of what it has put another tensor for in a module that has another place now
 
     def call(self, tensors, args, kwargs):
         """Calls it with `tensors` by name in place of parameters and buffers, in all places where these are; writes back into `tensors` what the call
@@ -42,7 +43,7 @@ class Program:
                 places += [(module, table, attribute, tensor, names[id(tensor)]) for attribute, tensor in table.items() if tensor is not None and id(tensor) in names]
         for _, table, attribute, _, name in places:
             table[attribute] = tensors[name]
-        held = {}  # name -> what its places hold afterwards
+        held, strayed = {}, set()  # name -> what its places hold afterwards
         try:
             return self.shell(*args, **kwargs)
         finally:
@@ -53,7 +54,10 @@ class Program:
                     continue
                 if now is not tensors[name] and self.at(name) is now:
                     tensors[name] = now
+                elif now is not tensors[name] and module in list(self.shell.modules()):
+                    strayed.add(name)
                 table[attribute] = tensor
+            self.strayed = strayed
             self.parted = {name for name, found in held.items() if any(now is not found[0] for now in found)}
 
     def at(self, name):

@@ -86,7 +86,7 @@ def _held_elsewhere(phases, steps):
 def _moves(phases, steps):
     """A state is known by the name of its tensor."""
     calls = [step.run.call for step in steps]
-    moved = set().union(*(call.moved for call in calls)) & phases.written.union(*(call.written | call.wrote for call in calls))
+    moved = set().union(*(call.moved for call in calls)) & phases.written.union(*(call.written | call.wrote | call.fixed for call in calls))
     if moved:
         yield ("changing-attribute", "the program puts modules or tensors in other places, and writes into them: in later calls "
                + ", ".join(f"'{name}'" for name in sorted(moved)) + " is another one than before", "copy values from one into the other")
@@ -97,18 +97,25 @@ def _aliases(phases, steps):
     of_program = phases.program.registered()
     registered = {id(tensor): name for name, tensor in of_program.items()}
     written = phases.written.union(*(step.run.call.written | step.run.call.plain_written for step in steps))
-    found = set()
+    found, passed = set(), set().union(*(step.run.call.passed for step in steps))
     for phase in phases.known:
         groups = {}
         for path, tensor in (*of_program.items(), *phase.picture.tensors):  # pictures have none of TorchScript's registered ones
             if is_plain_tensor(tensor, inference=True) and tensor.numel():
                 groups.setdefault(tensor.untyped_storage().data_ptr(), {})[id(tensor)] = registered.get(id(tensor), path)
         found.update(tuple(sorted(names.values())) for names in groups.values()
-                     if len(names) > 1 and registered.keys() & names.keys() and written.intersection(names.values()))
+                     if len(names) > 1 and registered.keys() & names.keys() and written & _reached_from(set(names.values()), passed))
     for names in sorted(found):
         yield ("shared-memory", "the program writes into memory that several of its tensors share, one of them a registered one: "
                + ", ".join(f"'{name}'" for name in names) + "; the graph does not see the write in the others",
                "make the views where they are used, or clone() one of them")
+
+
+def _reached_from(names, passed):
+    """These and the names by which later calls know their memory; `passed` are pairs (name before a call, name after it)."""
+    while more := {after for before, after in passed if before in names} - names:
+        names |= more
+    return names
 
 
 def _settled(phases, steps, fixed):
