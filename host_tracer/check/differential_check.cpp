@@ -59,6 +59,7 @@ struct Step {
   bool reset = false;
   bool altered = false;
   bool has_gaps = false;
+  bool late = false;  ///< in a row that goes on as long as it can
 };
 
 enum class StepEnd {
@@ -262,18 +263,21 @@ class Checker {
     const size_t reached = options_.sizes || groups_.size() == 1 ? 0 : groups_.size() + 2;
     const size_t wanted = std::max({kLongRow, 3 * reached, 2 * cases.size() + 1});
     const size_t longest = stateless_ || options_.sizes ? wanted : std::max(wanted, kLongestRow);
-    std::optional<SpentTime> beyond;
+    SpentTime beyond;
     for (size_t i = 0; i < longest; ++i) {
-      if (i >= wanted && !beyond) beyond.emplace();
-      if (beyond && beyond->seconds() > kSecondsOfRow) break;
+      if (i == wanted) beyond = SpentTime();
+      if (i > wanted && beyond.seconds() > kSecondsOfRow) break;
       const bool late = spent_.seconds() > options_.seconds * kTimesForRounds;
       if (i >= reached && over_time(index) && (i >= 3 * reached || late)) break;
       const AlteredInputs* altered =
           i % 2 == 1 && !cases.empty() ? cases[i / 2 % cases.size()] : nullptr;
       const std::string how = "call " + std::to_string(i + 1) + " in a row on ";
       Step step{altered ? samples_of(altered->tensors) : sample,
-                how + (altered ? "altered inputs (" + altered->how + ")" : "the sample"), i == 0,
-                altered != nullptr, altered && altered->programs == AlteredFor::kGaps};
+                how + (altered ? "altered inputs (" + altered->how + ")" : "the sample"),
+                i == 0,
+                altered != nullptr,
+                altered && altered->programs == AlteredFor::kGaps,
+                i >= wanted};
       const auto end = take_step(index, step);
       if (!end.ok()) return end.failure();
       if (*end != StepEnd::kCompared) break;
@@ -341,8 +345,7 @@ class Checker {
     if (stateless_) history_.clear();  // what came before is no part of it
     history_.push_back({tensors_of(step.inputs), options_.sizes ? subject.group : ours->variant});
     if (subject.finite.empty()) begin_lines(subject, index, *ours, eager);
-    const bool late = history_.size() > kCallsInARow;  // what it keeps may grow
-    if ((step.altered || late) && left_finite(subject, eager)) {
+    if ((step.altered || step.late) && left_finite(subject, eager)) {
       ++report_.not_finite;
       return StepEnd::kLeftOut;
     }
@@ -483,7 +486,7 @@ class Checker {
     }
     // What kernels make of NaN and infinities stands in NUMERICS.md; rounding adds up in what a
     // program keeps.
-    const bool drift = history_.size() > kLongRow && comparison.of_bound < kOfDrift;
+    const bool drift = step.late && comparison.of_bound < kOfDrift;
     if (!comparison.ok && (drift || (step.has_gaps && is_captured(output, y, wobble)))) {
       rounding_differs_ = true;
       return;

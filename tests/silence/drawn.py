@@ -1,9 +1,9 @@
 """python drawn.py [--seeds FIRST LAST] [--kind KIND] [--front FRONT] [--shrink] [--show]: programs drawn by seeds, judged as those of the suites are. KIND is memory
 (drawn_programs.py) or objects (drawn_objects.py), FRONT python, torchscript (a file, through lazy-export) or scripted (torch.jit.script's module through lazyrt.export).
-Every fourth program is exported with three samples. Ends with an error when one is silent, crashes or
-is "caught". With --shrink each of these is printed with as few statements as still do it."""
+Every fourth program is exported with three samples. Ends with an error when one is silent, crashes or is "caught". With --shrink each of these is printed with as few statements as still do it."""
 
 import argparse
+import functools
 import importlib.util
 import multiprocessing
 import pathlib
@@ -154,7 +154,7 @@ def main():
     parser.add_argument("--show", action="store_true", help="print the programs only")
     given = parser.parse_args()
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
-    draw = lambda seed: author(given.kind)(seed, given.front != "python")  # noqa: E731
+    draw = functools.partial(author(given.kind), script=given.front != "python")
     seeds = range(*given.seeds)
     if given.show:
         for seed in seeds:

@@ -21,9 +21,7 @@ class ObjectAuthor(Author):
         features = list(FEATURES) + ([] if self.script else list(PYTHON_FEATURES))
         for feature in self.draw.sample(features, self.draw.randint(2, 4)):
             feature(self)
-        forward = Block()
-        for _ in range(self.draw.randint(3, 9)):
-            forward += self.statement()
+        forward = self.block(3, 9)
         forward.append(self.result())
         drawn = module_class("Drawn", self.init, [*self.methods, (self.header(), forward)], self.annotations)
         return Program(Block([*self.before, drawn]), self.inputs)
@@ -56,6 +54,9 @@ class ObjectAuthor(Author):
     def number(self):
         return self.draw.choice(self.numbers)() if self.numbers and self.chance(0.15) else super().number()
 
+    def buffer(self):
+        return self.draw.choice(self.buffers)
+
     def constant(self):
         """A number that is one in the source."""
         return super().number()
@@ -67,7 +68,7 @@ class ObjectAuthor(Author):
         return f"return {{'y': {text.removeprefix('return ')}, 'more': {self.draw.choice(self.results)}}}"
 
     def some(self, *texts):
-        """A maker of a statement, one of these texts or functions that give it."""
+        """Adds a maker of statements: one of these, or of what these functions give."""
         def make():
             chosen = self.draw.choice(texts)
             chosen = chosen() if callable(chosen) else chosen
@@ -105,7 +106,7 @@ class ObjectAuthor(Author):
         self.row_values += [lambda: f"{self.held()}[self.step % 3]", lambda: f"{self.held()}.index_select(0, (self.step % 3).reshape(1))[0]"]
         self.tests += [lambda: f"bool(self.step % {k} == 0)", lambda: f"int(self.step) > {self.whole()}"]
         self.some("self.step += 1", "self.step.add_(1)", "self.step = self.step + 1", f"self.step = (self.step + 1) % {k}", f"self.step.remainder_({k})",
-                  lambda: f"{self.draw.choice(self.buffers)}[self.step % 3] = {self.row()}", lambda: f"{self.draw.choice(self.buffers)}[self.step % 3].add_({self.row()})")
+                  lambda: f"{self.buffer()}[self.step % 3] = {self.row()}", lambda: f"{self.buffer()}[self.step % 3].add_({self.row()})")
 
     def inner(self):
         self._inner_class()
@@ -122,14 +123,14 @@ class ObjectAuthor(Author):
         self.full += [f"{name}.c0" for name in names]
         self.values += [lambda: f"{self.draw.choice(names)}({self.held()})"] * 2
         self.some(lambda: f"self.b0.add_({self.draw.choice(names)}({self.value(1)}))", lambda: f"{self.draw.choice(names)}.c0 = {self.alias()}",
-                  lambda: f"{self.draw.choice(names)}.last = {self.alias()}", lambda: f"{self.draw.choice(self.attributes or self.buffers)} = {self.draw.choice(names)}.last")
+                  lambda: f"{self.draw.choice(names)}.last = {self.alias()}", lambda: f"{self.target()} = {self.draw.choice(names)}.last")
         if len(names) == 2 and not self.script:
             self.some("self.inner, self.other = self.other, self.inner")
 
     def cells(self):
         self._inner_class()
         self.init += ["self.cells = nn.ModuleList([Inner(), Inner()])"]
-        self.some(lambda: [f"h = {self.value(1)}", ("for cell in self.cells:", Block(["h = cell(h)"])), f"{self.draw.choice(self.buffers)}.copy_(h)"],
+        self.some(lambda: [f"h = {self.value(1)}", ("for cell in self.cells:", Block(["h = cell(h)"])), f"{self.buffer()}.copy_(h)"],
                   lambda: [("for cell in self.cells:", Block([self.draw.choice([f"cell.last = {self.held()}", f"self.b0.add_(cell({self.held()}))", "cell.c0.mul_(0.5)"])]))])
 
     def _inner_class(self):
@@ -137,9 +138,7 @@ class ObjectAuthor(Author):
             return
         author = Author(self.draw, self.script)
         author.inputs, author.full, author.buffers, author.attributes = {"x": "full"}, ["self.c0", "self.last", "x"], ["self.c0"], ["self.last"]
-        forward = Block()
-        for _ in range(self.draw.randint(1, 3)):
-            forward += author.statement()
+        forward = author.block(1, 3)
         forward.append(f"return {author.value()}")
         init = Block(['self.register_buffer("c0", torch.full((3, 4), 0.3))', "self.last = torch.zeros(3, 4)", "self.n = 0", "self.flag = False"])
         self.before.append(module_class("Inner", init, [(author.header(), forward)]))
@@ -149,7 +148,7 @@ class ObjectAuthor(Author):
         self.annotations += ["late: Optional[Tensor]"]
         self.init += ["self.late = None"]
         self.some(lambda: ["late = self.late", ("if late is None:", Block([f"self.late = {self.alias()}"])), ("else:", Block([f"self.late = late * {self.constant()}"]))],
-                  lambda: ["late = self.late", ("if late is not None:", Block([f"{self.draw.choice(self.buffers)}.add_(late)"]))],
+                  lambda: ["late = self.late", ("if late is not None:", Block([f"{self.buffer()}.add_(late)"]))],
                   lambda: ["late = self.late", ("if late is not None:", Block([f"late.mul_({self.constant()})"])), ("else:", Block([f"self.late = {self.value()}"]))],
                   lambda: [(f"if {self.condition()}:", Block(["self.late = None"]))], lambda: f"self.late = {self.alias()}")
 
@@ -191,29 +190,27 @@ class ObjectAuthor(Author):
                   lambda: f"self.b0.copy_({self.draw.choice(['self.d0', 'self.k0'])})")
 
     def turn(self):
-        self.depth += 1
-        body = Block()
-        for _ in range(self.draw.randint(1, 2)):
-            body += self.statement()
-        self.depth -= 1
-        self.methods.append(("def turn(self):", body) if not any(name in text for text in body.lines(0) for name in self.inputs) else ("def turn(self):", Block(["self.b0.mul_(0.5)", "self.n += 1"])))
+        body = self._below()
+        if any(name in text for text in body.lines(0) for name in self.inputs):  # a method has no inputs
+            body = Block(["self.b0.mul_(0.5)", "self.n += 1"])
+        self.methods.append(("def turn(self):", body))
         self.some("self.turn()", lambda: [(f"if {self.condition()}:", Block(["self.turn()"]))])
 
     def counted(self):
         k = self.whole()
         self.some(lambda: [(f"for _ in range(self.n % {k}):", Block([f"self.b0.{self.draw.choice(['mul_(0.5)', 'add_(1.0)'])}"]))],
-                  lambda: [f"w = {self.value(1)}", (f"for i in range(self.n % {k}):", Block([f"w = w * 0.5 + i"])), f"{self.draw.choice(self.attributes or self.buffers)} = w"])
+                  lambda: [f"w = {self.value(1)}", (f"for i in range(self.n % {k}):", Block(["w = w * 0.5 + i"])), f"{self.target()} = w"])
 
     def indices(self):
         self.inputs["k"] = "index"
         self.row_values += [lambda: f"{self.held()}.index_select(0, k)[1]", lambda: f"{self.held()}[k][0]", lambda: f"{self.held()}[k].sum(0)"]
-        self.some(lambda: f"{self.draw.choice(self.buffers)}.index_add_(0, k, {self.held()})", lambda: f"{self.draw.choice(self.buffers)}[k] = {self.row()}",
-                  lambda: f"{self.draw.choice(self.buffers)}[k[0]] = {self.row()}", lambda: f"{self.draw.choice(self.buffers)}.index_copy_(0, k, {self.held()})")
+        self.some(lambda: f"{self.buffer()}.index_add_(0, k, {self.held()})", lambda: f"{self.buffer()}[k] = {self.row()}",
+                  lambda: f"{self.buffer()}[k[0]] = {self.row()}", lambda: f"{self.buffer()}.index_copy_(0, k, {self.held()})")
 
     def masks(self):
-        self.some(lambda: f"{self.draw.choice(self.buffers)}[{self.held()} > {self.constant()}] = {self.constant()}",
-                  lambda: f"{self.draw.choice(self.buffers)}[x > 0] *= 0.5", lambda: f"{self.draw.choice(self.buffers)}.masked_fill_(x.abs() < 0.5, {self.constant()})",
-                  lambda: f"{self.draw.choice(self.buffers)}.copy_(torch.where(x > 0, x, {self.held()}))")
+        self.some(lambda: f"{self.buffer()}[{self.held()} > {self.constant()}] = {self.constant()}",
+                  lambda: f"{self.buffer()}[x > 0] *= 0.5", lambda: f"{self.buffer()}.masked_fill_(x.abs() < 0.5, {self.constant()})",
+                  lambda: f"{self.buffer()}.copy_(torch.where(x > 0, x, {self.held()}))")
 
     def layers(self):
         kind = self.draw.choice(["linear", "gru", "batch", "lstm", "parameter"])
@@ -238,9 +235,9 @@ class ObjectAuthor(Author):
             self.row_values += [lambda: "self.w[1]"]
 
     def chains(self):
-        self.values += [lambda: f"{self.draw.choice(self.buffers)}.mul_({self.constant()})", lambda: f"{self.draw.choice(self.buffers)}.add_({self.held()} * 0.1)"]
-        self.some(lambda: f"{self.draw.choice(self.attributes or self.buffers)} = {self.place()}.mul_(0.9).add_({self.held()})",
-                  lambda: [f"self.b0.mul_(0.9).add_({self.held()} * 0.1)"])
+        self.values += [lambda: f"{self.buffer()}.mul_({self.constant()})", lambda: f"{self.buffer()}.add_({self.held()} * 0.1)"]
+        self.some(lambda: f"{self.target()} = {self.place()}.mul_(0.9).add_({self.held()})",
+                  lambda: f"self.b0.mul_(0.9).add_({self.held()} * 0.1)")
 
     # ---- features of Python
 
@@ -279,7 +276,7 @@ class ObjectAuthor(Author):
         self.values += [lambda: "torch.from_numpy(self.a0)", lambda: "torch.tensor(self.a0)", lambda: f"({self.held()} + torch.from_numpy(self.a0))"]
         self.row_values += [lambda: "torch.from_numpy(self.a0[1])"]
         self.some(lambda: f"self.a0 += {self.held()}.numpy()", lambda: f"self.a0 = {self.held()}.numpy()", lambda: f"self.a0[:] = {self.held()}.numpy()", "self.a0 = self.a0 * 0.5",
-                  "self.a0 *= np.float32(0.5)", lambda: f"self.a0 = {self.value()}.numpy().copy()", lambda: f"{self.draw.choice(self.attributes or self.buffers)} = torch.from_numpy(self.a0)")
+                  "self.a0 *= np.float32(0.5)", lambda: f"self.a0 = {self.value()}.numpy().copy()", lambda: f"{self.target()} = torch.from_numpy(self.a0)")
 
     def named(self):
         self.init += ["self.u0 = torch.zeros(3, 4)", "self.u1 = torch.ones(3, 4)"]
@@ -318,8 +315,8 @@ class ObjectAuthor(Author):
         self.init += ["self.memo = {}"]
         k = self.draw.choice([f"self.n % {self.whole()}", "self.flag", "self.n > 2"])
         self.values += [lambda: f"self.memo.get({k}, x)"]
-        self.some(lambda: [f"if {k} not in self.memo:", "    " + f"self.memo[{k}] = {self.alias()}"], lambda: f"self.memo[{k}] = {self.value()}",
-                  lambda: [(f"if len(self.memo) > 1:", Block(["self.memo.clear()"]))], lambda: f"self.memo.setdefault({k}, {self.alias()}).add_(1.0)")
+        self.some(lambda: [(f"if {k} not in self.memo:", Block([f"self.memo[{k}] = {self.alias()}"]))], lambda: f"self.memo[{k}] = {self.value()}",
+                  lambda: [("if len(self.memo) > 1:", Block(["self.memo.clear()"]))], lambda: f"self.memo.setdefault({k}, {self.alias()}).add_(1.0)")
 
     def items(self):
         self.init += ["self.p0 = 0.5"]
@@ -327,18 +324,23 @@ class ObjectAuthor(Author):
         self.results += ["self.p0", "x.sum().item()"]
         self.tests += [lambda: "self.p0 > 0.25", lambda: "x.mean().item() > 0.1"]
         self.some(lambda: f"self.p0 = {self.held()}.mean().item()", lambda: "self.p0 = self.p0 * 0.9 + x.abs().mean().item() * 0.1", lambda: f"self.p0 = max(self.p0, {self.held()}.max().item())",
-                  lambda: f"self.b0.fill_({self.held()}.mean().item())", "self.p0 = float(self.n)", lambda: f"self.p0 = round(self.p0, 1)")
+                  lambda: f"self.b0.fill_({self.held()}.mean().item())", "self.p0 = float(self.n)", "self.p0 = round(self.p0, 1)")
 
     def caught(self):
-        self.some(lambda: [("try:", Block([f"{self.draw.choice(self.buffers)}.add_({self.held()}[self.n % 4])"])), ("except IndexError:", Block(self.statement()))],
-                  lambda: [("with torch.no_grad():", Block([f"{self.draw.choice(self.buffers)}.mul_({self.constant()})"]))],
+        self.some(lambda: [("try:", Block([f"{self.buffer()}.add_({self.held()}[self.n % 4])"])), ("except IndexError:", Block(self.statement()))],
+                  lambda: [("with torch.no_grad():", Block([f"{self.buffer()}.mul_({self.constant()})"]))],
                   lambda: [("try:", Block(self.statement())), ("finally:", Block(["self.n += 1"]))])
 
 
-FEATURES = [getattr(ObjectAuthor, name) for name in (
-    "floats", "float_list", "step", "inner", "cells", "late", "window", "pair", "tree", "mode", "types", "turn", "counted", "indices", "masks", "layers", "chains")]
-PYTHON_FEATURES = [getattr(ObjectAuthor, name) for name in (
-    "queue", "holder", "globe", "array", "named", "hook", "rewritten", "gone", "memo", "items", "caught")]
+FEATURES = [
+    ObjectAuthor.floats, ObjectAuthor.float_list, ObjectAuthor.step, ObjectAuthor.inner, ObjectAuthor.cells, ObjectAuthor.late, ObjectAuthor.window,
+    ObjectAuthor.pair, ObjectAuthor.tree, ObjectAuthor.mode, ObjectAuthor.types, ObjectAuthor.turn, ObjectAuthor.counted, ObjectAuthor.indices,
+    ObjectAuthor.masks, ObjectAuthor.layers, ObjectAuthor.chains,
+]
+PYTHON_FEATURES = [
+    ObjectAuthor.queue, ObjectAuthor.holder, ObjectAuthor.globe, ObjectAuthor.array, ObjectAuthor.named, ObjectAuthor.hook, ObjectAuthor.rewritten,
+    ObjectAuthor.gone, ObjectAuthor.memo, ObjectAuthor.items, ObjectAuthor.caught,
+]
 
 
 def drawn_objects(seed, script=False):

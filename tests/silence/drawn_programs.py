@@ -100,9 +100,7 @@ class Author:
         init = Block(self._buffers())
         init += self._attributes()
         self.full += self.inputs
-        forward = Block()
-        for _ in range(self.draw.randint(3, 9)):
-            forward += self.statement()
+        forward = self.block(3, 9)
         forward.append(self.result())
         return Program(Block([module_class("Drawn", init, [(self.header(), forward)])]), self.inputs)
 
@@ -189,6 +187,10 @@ class Author:
         names = [name for name in self.full if name not in self.inputs]
         return self.draw.choice(["{}", "{}", "{}", "{}[:]", "{}.view(3, 4)", "{}.detach()"]).format(self.draw.choice(names))
 
+    def target(self):
+        """What gets another tensor."""
+        return self.draw.choice(self.attributes or self.buffers)
+
     def condition(self):
         kinds = [f"self.n % {self.draw.randint(2, 4)} == {self.draw.randint(0, 1)}", f"self.n > {self.draw.randint(1, 7)}", "self.flag",
                  f"self.n == {self.draw.randint(1, 9)}"]
@@ -211,6 +213,12 @@ class Author:
         makers, weights = zip(*ways)
         return self.draw.choices(makers, weights)[0]()
 
+    def block(self, least, most):
+        body = Block()
+        for _ in range(self.draw.randint(least, most)):
+            body += self.statement()
+        return body
+
     def local(self):
         text = f"v{self.locals} = {self.value()}"
         return self._named(text, self.full)
@@ -227,8 +235,7 @@ class Author:
     def assign(self):
         if self.row_attributes and self.chance(0.25):
             return [f"self.r0 = {self.row()}"]
-        target = self.draw.choice(self.attributes or self.buffers)
-        return [f"{target} = {self.alias() if self.chance(0.6) else self.value()}"]
+        return [f"{self.target()} = {self.alias() if self.chance(0.6) else self.value()}"]
 
     def write(self):
         to, c, i = self.place(), self.number(), self.index()
@@ -275,9 +282,7 @@ class Author:
 
     def _below(self):
         self.depth += 1
-        body = Block()
-        for _ in range(self.draw.randint(1, 2)):
-            body += self.statement()
+        body = self.block(1, 2)
         self.depth -= 1
         return body
 

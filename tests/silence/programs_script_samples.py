@@ -234,8 +234,7 @@ class ByStrides(Missing):
         return self.filled(x, level)
 
 
-@short_and_long(LOUD, sizes=(4, 1, 2, 4, 4, 1, 2, 4, 4), also=(2,))
-class StridesOfACopy(ByStrides):
+class CopiesItsBank(ByStrides):
     def __init__(self):
         super().__init__()
         self.bank = torch.zeros(8, 4)
@@ -243,12 +242,24 @@ class StridesOfACopy(ByStrides):
 
     def forward(self, x: Tensor) -> Tensor:
         if x.size(0) == 1:
-            self.bank = (self.bank + 1.0).t().contiguous().t()
+            self.bank = self.following(self.bank)
             return x
         if x.size(0) == 2:
             self.work = self.bank * 1.0
             return x
         return self.written(x, self.work)
+
+
+@short_and_long(LOUD, sizes=(4, 1, 2, 4, 4, 1, 2, 4, 4), also=(2,))
+class StridesOfACopy(CopiesItsBank):
+    def following(self, bank: Tensor) -> Tensor:
+        return (bank + 1.0).t().contiguous().t()
+
+
+@short_and_long(RIGHT, sizes=(4, 1, 2, 4, 4, 1, 2, 4, 4), also=(2,))
+class StridesThatStay(CopiesItsBank):
+    def following(self, bank: Tensor) -> Tensor:
+        return bank * 0.5 + 1.0
 
 
 @short_and_long(LOUD)
@@ -266,23 +277,6 @@ class StridesThatComeForward(ByStrides):
             self.back = kept
             return x
         return self.written(x, self.front)
-
-
-@short_and_long(RIGHT, sizes=(4, 1, 2, 4, 4, 1, 2, 4, 4), also=(2,))
-class StridesThatStay(ByStrides):
-    def __init__(self):
-        super().__init__()
-        self.bank = torch.zeros(8, 4)
-        self.work = torch.zeros(8, 4)
-
-    def forward(self, x: Tensor) -> Tensor:
-        if x.size(0) == 1:
-            self.bank = self.bank * 0.5 + 1.0
-            return x
-        if x.size(0) == 2:
-            self.work = self.bank * 1.0
-            return x
-        return self.written(x, self.work)
 
 
 @short_and_long(LOUD)

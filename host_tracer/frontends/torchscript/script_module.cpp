@@ -34,6 +34,14 @@ std::string name_of_key(const IValue& key) {
   return key.isString() ? key.toStringRef() : c10::str(key);
 }
 
+/// Of a dict; None where it has no such key, or the value is no dict.
+IValue item_of(const IValue& value, const IValue& key) {
+  if (!value.isGenericDict()) return {};
+  const auto dict = value.toGenericDict();
+  const auto it = dict.find(key);
+  return it == dict.end() ? IValue() : it->value();
+}
+
 IValue map_list(const IValue& value, const PlaceFn& place, MappedContainers& known) {
   const auto list = value.toList();
   c10::impl::GenericList mapped(list.elementType());
@@ -472,11 +480,9 @@ void ScriptState::collect_set(const IValue& file, const IValue& before, const IV
   }
   if (file.isGenericDict()) {
     for (const auto& entry : file.toGenericDict()) {
-      const auto now = after.isGenericDict() ? after.toGenericDict() : before.toGenericDict();
-      const auto it = after.isGenericDict() ? now.find(entry.key()) : now.end();
-      collect_set(entry.value(), before.toGenericDict().at(entry.key()),
-                  it == now.end() ? IValue() : it->value(), joined(name, name_of_key(entry.key())),
-                  names);
+      const IValue& key = entry.key();
+      collect_set(entry.value(), item_of(before, key), item_of(after, key),
+                  joined(name, name_of_key(key)), names);
     }
   } else if (file.isTuple() || file.isList()) {
     const bool alike = after.isTuple() || after.isList();
@@ -494,12 +500,10 @@ std::vector<std::string> ScriptState::set_names() const {
     const bool container = slot.before.isList() || slot.before.isGenericDict();
     if (!slot.written && !(writes_containers_ && container)) continue;
     const IValue& file = key.first->getSlot(key.second);
-    const bool number = slot.before.isTensor() && !file.isTensor();  // see slot_of()
-    const size_t count = names.size();
-    if (!number) collect_set(file, slot.before, slot.value, slot.name, names);
+    collect_set(file, slot.before, slot.value, slot.name, names);
     const bool holds_tensors =
         file.isTensor() || file.isTuple() || file.isList() || file.isGenericDict();
-    if (count == names.size() && slot.written && !holds_tensors) names.push_back(slot.name);
+    if (!holds_tensors) names.push_back(slot.name);
   }
   return names;
 }

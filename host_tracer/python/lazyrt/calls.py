@@ -260,7 +260,9 @@ class _Left:
         self.original_of = {id(lazy): call.registered[name] for name, lazy in call.lifted.items()}
         self.replaced = {id(tensor) for tensor in call.originals.values()}  # by lazy tensors as the call began
         self.written_in_place = _written_in_place(mode)
-        self.memory_given = {name: _tracer.memory_of(call.lazy_of(name)) for name in call.originals}
+        self.names_of_memory = collections.defaultdict(set)  # as the call began
+        for name in call.originals:
+            self.names_of_memory[_tracer.memory_of(call.lazy_of(name))].add(name)
         self._refuse_buffers()
         for name, lazy in call.lifted.items():
             self._take_registered(name, lazy)
@@ -406,8 +408,7 @@ class _Left:
             self.writes.append((leaf, tensor))
         if tensor is not leaf or name in self.call.written:
             self.call.wrote.add(name)
-        memory = _tracer.memory_of(tensor)
-        self.call.passed.update((other, name) for other, given in self.memory_given.items() if given == memory and other != name)
+        self.call.passed.update((other, name) for other in self.names_of_memory.get(_tracer.memory_of(tensor), ()) if other != name)
         self._look_for_others(name, tensor)
         if _tracer.overlaps_itself(tensor):
             self.call.entangled.add(name)
