@@ -1,6 +1,7 @@
 #include "host_tracer/frontends/shared/gradient_mode.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Context.h>
 
 #include <algorithm>
 
@@ -46,13 +47,28 @@ bool all_same(const std::vector<NamedValue>& a, const std::vector<NamedValue>& b
       [](const NamedValue& x, const NamedValue& y) { return same(x.value, y.value); });
 }
 
-/// Not where two runs alike differ: random numbers, a clock.
+class WithoutOneDnn {
+ public:
+  WithoutOneDnn() { at::globalContext().setUserEnabledMkldnn(false); }
+  ~WithoutOneDnn() { at::globalContext().setUserEnabledMkldnn(before_); }
+  WithoutOneDnn(const WithoutOneDnn&) = delete;
+  WithoutOneDnn& operator=(const WithoutOneDnn&) = delete;
+
+ private:
+  const bool before_ = at::globalContext().userEnabledMkldnn();
+};
+
+/// Not where two runs alike differ (random numbers, a clock), nor where it is oneDNN that differs,
+/// which takes some calls, those of LSTM among them, only where no gradients are recorded.
 bool differ(const Run& run, const std::vector<at::Tensor>& inputs) {
   const auto without = results(run, inputs, false);
   const auto with = without ? results(run, inputs, true) : std::nullopt;
   if (!with || all_same(*with, *without)) return false;
   const auto again = results(run, inputs, false);
-  return again && all_same(*again, *without);
+  if (!again || !all_same(*again, *without)) return false;
+  const WithoutOneDnn plain;
+  const auto by_pytorch = results(run, inputs, false);
+  return by_pytorch && !all_same(*by_pytorch, *with);
 }
 
 }  // namespace
