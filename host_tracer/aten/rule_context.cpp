@@ -36,8 +36,9 @@ bool takes_f32_numbers(const std::string& op) {
 /// Whether eager has the call's numbers (alpha, an exponent) in the type of its operands.
 bool rounds_numbers(const std::string& op) {
   static const std::unordered_set<std::string> names = {
-      "aten::add",       "aten::sub",  "aten::rsub", "aten::pow", "aten::eq", "aten::ne",
-      "aten::remainder", "aten::fmod", "aten::lt",   "aten::le",  "aten::gt", "aten::ge"};
+      "aten::add", "aten::sub",       "aten::rsub",      "aten::pow", "aten::eq",
+      "aten::ne",  "aten::remainder", "aten::fmod",      "aten::lt",  "aten::le",
+      "aten::gt",  "aten::ge",        "aten::hardshrink"};
   return names.count(op) != 0;
 }
 

@@ -8,12 +8,9 @@
 namespace lazyrt {
 namespace {
 
-at::Tensor sum(const at::Tensor& a, const at::Tensor& b) {
-  if (!a.defined()) return b;
-  return b.defined() ? at::add(a, b) : a;
-}
-
 bool defined(const at::Tensor& t) { return t.defined(); }
+
+at::Tensor zero_or_im(const ComplexParts& x) { return defined(x.im) ? x.im : number_operand(0.0); }
 
 at::Tensor or_zeros(const ComplexParts& x) { return defined(x.im) ? x.im : at::zeros_like(x.re); }
 
@@ -43,16 +40,30 @@ at::Tensor real_matmul(const at::Tensor& a, const at::Tensor& b) {
   return a.dim() == 1 ? without_dim(product, b.dim() == 1 ? -1 : -2) : product;
 }
 
+// A real operand is c + 0i, as in eager: roots and angles go by the sign of a zero, and -0 + 0 is
+// 0.
+
 ComplexParts complex_add(const ComplexParts& x, const ComplexParts& y) {
-  return {at::add(x.re, y.re), sum(x.im, y.im)};
+  const at::Tensor re = at::add(x.re, y.re);
+  if (!defined(x.im) && !defined(y.im)) return {re, {}};
+  return {re, at::add(zero_or_im(x), zero_or_im(y))};
 }
 
+/// A real number less nothing is 0, not -0; so is a complex number less a real one.
+ComplexParts complex_subtract(const ComplexParts& x, const ComplexParts& y) {
+  const at::Tensor re = at::sub(x.re, y.re);
+  if (!defined(y.im)) return {re, defined(x.im) ? at::add(x.im, 0) : at::Tensor()};
+  return {re, at::sub(zero_or_im(x), y.im)};
+}
+
+/// 0 - x: eager's vectors have no -0, which its last elements behind them have.
 ComplexParts complex_negative(const ComplexParts& x) {
-  return {at::neg(x.re), defined(x.im) ? at::neg(x.im) : at::Tensor()};
+  return {at::rsub(x.re, 0), defined(x.im) ? at::rsub(x.im, 0) : at::Tensor()};
 }
 
 ComplexParts complex_multiply(const ComplexParts& x, const ComplexParts& y) {
-  return complex_product(x, y,
+  if (!defined(x.im) && !defined(y.im)) return {at::mul(x.re, y.re), {}};
+  return complex_product({x.re, zero_or_im(x)}, {y.re, zero_or_im(y)},
                          [](const at::Tensor& a, const at::Tensor& b) { return at::mul(a, b); });
 }
 
@@ -60,7 +71,10 @@ ComplexParts complex_multiply(const ComplexParts& x, const ComplexParts& y) {
 /// where it is infinite. By 0 both halves are divided, as in eager: 1 / 0 is inf + nan i.
 ComplexParts complex_divide(const ComplexParts& x, const ComplexParts& y) {
   if (!defined(y.im)) {
-    return {at::div(x.re, y.re), defined(x.im) ? at::div(x.im, y.re) : at::Tensor()};
+    if (!defined(x.im)) return {at::div(x.re, y.re), {}};
+    const at::Tensor ratio = at::copysign(at::zeros_like(y.re), y.re);
+    const at::Tensor re = at::add(x.re, at::mul(x.im, ratio));
+    return {at::div(re, y.re), at::div(at::sub(x.im, at::mul(x.re, ratio)), y.re)};
   }
   const at::Tensor wide = at::ge(at::abs(y.re), at::abs(y.im));
   const at::Tensor large = at::where(wide, y.re, y.im), small = at::where(wide, y.im, y.re);

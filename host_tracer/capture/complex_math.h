@@ -7,6 +7,7 @@
 namespace lazyrt {
 
 ComplexParts complex_add(const ComplexParts& x, const ComplexParts& y);
+ComplexParts complex_subtract(const ComplexParts& x, const ComplexParts& y);
 ComplexParts complex_negative(const ComplexParts& x);
 ComplexParts complex_multiply(const ComplexParts& x, const ComplexParts& y);
 ComplexParts complex_divide(const ComplexParts& x, const ComplexParts& y);

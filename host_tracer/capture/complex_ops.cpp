@@ -92,23 +92,23 @@ at::Tensor convert(const Args& a) {
 
 // ---------------------------------------------------------------- arithmetic
 
-at::Tensor sum_with(const Args& a, ComplexParts x, ComplexParts y, bool negative) {
-  y = complex_multiply(y, parts_of(a.at("alpha")));
-  return make_complex(complex_add(x, negative ? complex_negative(y) : y));
+ComplexParts times(const ComplexParts& x, const c10::IValue& number) {
+  const at::Scalar factor = number.toScalar();
+  if (!factor.isComplex() && factor.toDouble() == 1) return x;
+  return complex_multiply(x, parts_of(number));
 }
 
-at::Tensor add(const Args& a) { return sum_with(a, self(a), other(a), false); }
-at::Tensor sub(const Args& a) { return sum_with(a, self(a), other(a), true); }
-at::Tensor rsub(const Args& a) { return sum_with(a, other(a), self(a), true); }
-
-/// A number is c + 0i here, as in eager: 2 / z is 2 times the inverse, and (inf + nan i) 2 is NaN.
-at::Tensor mul(const Args& a) {
-  ComplexParts y = other(a);
-  if (!y.im.defined() && y.re.unsafeGetTensorImpl()->is_wrapped_number()) {
-    y.im = number_operand(0.0);
-  }
-  return make_complex(complex_multiply(self(a), y));
+at::Tensor add(const Args& a) {
+  return make_complex(complex_add(self(a), times(other(a), a.at("alpha"))));
 }
+at::Tensor sub(const Args& a) {
+  return make_complex(complex_subtract(self(a), times(other(a), a.at("alpha"))));
+}
+at::Tensor rsub(const Args& a) {
+  return make_complex(complex_subtract(other(a), times(self(a), a.at("alpha"))));
+}
+
+at::Tensor mul(const Args& a) { return make_complex(complex_multiply(self(a), other(a))); }
 
 at::Tensor div(const Args& a) { return make_complex(complex_divide(self(a), other(a))); }
 
@@ -126,9 +126,9 @@ ComplexParts square(const ComplexParts& x) { return complex_multiply(x, x); }
 
 ComplexParts sign(const ComplexParts& x) {
   const at::Tensor length = complex_abs(x);
-  const ComplexParts unit = complex_divide(x, {length, {}});
   const at::Tensor zero = at::eq(length, 0);
-  return {at::where(zero, length, unit.re), at::where(zero, length, unit.im)};
+  return {at::where(zero, length, at::div(x.re, length)),
+          at::where(zero, length, at::div(x.im, length))};
 }
 
 ComplexParts sigmoid(const ComplexParts& x) {
@@ -175,8 +175,10 @@ at::Tensor product(const Args& a) {
 template <const char* kLeft, const char* kRight>
 at::Tensor added_product(const Args& a) {
   const ComplexParts xy = complex_parts(product<kLeft, kRight>(a));
-  const ComplexParts scaled = complex_multiply(xy, parts_of(a.at("alpha")));
-  return make_complex(complex_add(complex_multiply(self(a), parts_of(a.at("beta"))), scaled));
+  const ComplexParts scaled = times(xy, a.at("alpha"));
+  const at::Scalar beta = a.at("beta").toScalar();
+  if (!beta.isComplex() && beta.toDouble() == 0) return make_complex(scaled);  // it may be NaN
+  return make_complex(complex_add(times(self(a), a.at("beta")), scaled));
 }
 
 constexpr char kSelf[] = "self", kMat1[] = "mat1", kMat2[] = "mat2", kBatch1[] = "batch1",
@@ -263,6 +265,7 @@ const std::unordered_map<std::string, Handler>& handlers() {
       {"mul", mul},
       {"mv", product<kSelf, kVec>},
       {"ne", unequal},
+      {"neg", unary<complex_negative>},
       {"norm.ScalarOpt_dim", norm},
       {"polar", from_polar},
       {"pow.Scalar", power},
@@ -320,7 +323,6 @@ const std::unordered_set<std::string>& linear_ops() {
       "masked_fill",
       "masked_scatter",
       "mean",
-      "neg",
       "new_empty",
       "new_empty_strided",
       "new_full",

@@ -156,6 +156,22 @@ std::optional<SliceForm> slice_of_largest(const SizedConstant& constant) {
   return std::nullopt;
 }
 
+namespace {
+
+/// Numbers of float64 that are some of float32: what rounded them is no formula of sizes.
+bool were_rounded(const SizedConstant& constant) {
+  bool any_broken = false;
+  for (const Value* v : constant) {
+    if (v->dtype != DType::kFloat64) return false;
+    const std::optional<double> value = uniform_value(*v);
+    if (!value || static_cast<double>(static_cast<float>(*value)) != *value) return false;
+    any_broken = any_broken || *value != std::floor(*value);
+  }
+  return any_broken;
+}
+
+}  // namespace
+
 bool has_form(const SizedConstant& constant) {
   const Value& first = *constant[0];
   const auto all = [&](const auto& is_so) {
@@ -165,6 +181,7 @@ bool has_form(const SizedConstant& constant) {
         return v->dtype == first.dtype && v->shape.rank() == first.shape.rank();
       }))
     return false;
+  if (were_rounded(constant)) return false;
   return all([](const Value* v) { return full_of(*v).has_value(); }) ||
          slice_of_largest(constant).has_value() ||
          all([](const Value* v) { return ramp_of(*v).has_value(); });

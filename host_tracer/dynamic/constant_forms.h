@@ -38,7 +38,8 @@ struct SliceForm {
 
 std::optional<SliceForm> slice_of_largest(const SizedConstant& constant);
 
-/// Whether it is a number everywhere, a part of the largest one, or a ramp.
+/// Whether it is a number everywhere, a part of the largest one, or a ramp. A number of float64
+/// that was rounded to float32 on the way is none: its cast has to stay.
 bool has_form(const SizedConstant& constant);
 
 /// Where `part` begins in `whole`, by dim.

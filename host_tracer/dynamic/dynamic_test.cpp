@@ -235,6 +235,12 @@ TEST(SizeSolver, FindsRealNumbers) {
   EXPECT_EQ(at([](double s) { return 1 / std::sqrt(s); }, false), "1 / sqrt(seq)");
   EXPECT_EQ(at([](double s) { return std::log(s); }, false), "log(seq)");
   EXPECT_EQ(at([](double s) { return std::sin(s); }, true), "nothing");
+  // What they are rounded from: others of float32 at other sizes.
+  EXPECT_EQ(at([](double s) { return s / 20; }, true), "seq / 20");
+  EXPECT_EQ(at([](double s) { return (s - 1) / 63; }, true), "(seq - 1) / 63");
+  EXPECT_EQ(at([](double s) { return s * 0.35; }, true), "seq * 0.35");
+  EXPECT_EQ(at([](double s) { return 1.7 / std::sqrt(s); }, true), "1.7 / sqrt(seq)");
+  EXPECT_EQ(at([](double s) { return s * 0.35; }, false), "seq * 0.35");
 }
 
 TEST(TermList, KeepsWhatIsUsed) {

@@ -11,6 +11,9 @@
 
 namespace lazyrt {
 
+/// How a real number has to be that of a term: it as float64 or as float32, or but for roundings.
+enum class RealMatch { kDouble, kNearDouble, kSingle, kNearSingle };
+
 /// Finds terms over symbols from what they give at known points. Of one argument, a symbol or a
 /// number known before, that is a*((p*s+b)//d)+c or a*((s+b)%d)+c, s*r rounded (r a short decimal),
 /// a square, a power of two beside s and its exponent, or a line or steps bounded by a constant
@@ -31,8 +34,8 @@ class SizeSolver {
   /// An extent: numbers of the program may follow from it rather than from a symbol.
   void note_extent(const std::vector<int64_t>& values);
   /// c*t, c/t, c*sqrt(t), c/sqrt(t), c*log(t), c + log(t), (a*t+b)/(c*t+d) and the like of an
-  /// integer term t, or that bounded by a constant; equal up to the rounding of float32 where
-  /// `single`, else of float64.
+  /// integer term t, or that bounded by a constant; that number as float32 where `single`, else as
+  /// float64, or, where there is none, one that is equal but for roundings.
   std::optional<TermId> reals(const std::vector<double>& values, bool single);
   /// Where the last number without an answer has to be known, too; nothing where that does not
   /// help.
@@ -80,7 +83,7 @@ class SizeSolver {
                                  bool is_part);
   std::vector<TermId> given_fits(const Argument& of, const std::vector<Sample>& series);
   std::optional<TermId> of_given(const std::vector<int64_t>& values);
-  std::optional<TermId> of_given(const std::vector<double>& values, bool single);
+  std::optional<TermId> of_given(const std::vector<double>& values, RealMatch match);
   TermId weighted(TermId s, TermId t, const std::array<int64_t, 3>& weights);
   TermId term_of(const Argument& of, const Steps& steps);
   static void add_steps(const std::vector<Sample>& series, std::vector<Steps>* fits);
@@ -102,10 +105,13 @@ class SizeSolver {
   bool differs_only_in(const SizePoint& point, const std::vector<int>& symbols) const;
   bool gives(TermId term, const std::vector<int64_t>& values) const;
   bool gives_series(const Argument& of, TermId term, const std::vector<Sample>& series) const;
-  bool gives(TermId term, const std::vector<double>& values, bool single) const;
-  std::optional<TermId> real_way(const std::vector<double>& values, bool single,
+  bool gives(TermId term, const std::vector<double>& values, RealMatch match) const;
+  std::optional<TermId> real_way(const std::vector<double>& values, RealMatch match,
                                  std::optional<double> bound);
-  std::optional<TermId> ratio(const std::vector<double>& values, bool single);
+  std::optional<TermId> ratio(const std::vector<double>& values, RealMatch match);
+  std::vector<TermId> ways_to(double seen, TermId t, double x);
+  std::optional<TermId> reals(const std::vector<double>& values, const std::vector<int64_t>& whole,
+                              RealMatch match);
   std::vector<TermId> real_arguments();
 
   std::vector<DimSymbol> symbols_;

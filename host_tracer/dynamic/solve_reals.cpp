@@ -1,7 +1,10 @@
 // SizeSolver: real numbers.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 
 #include "host_tracer/dynamic/solve.h"
 
@@ -10,35 +13,78 @@ namespace {
 
 using Op = fb::TermOp;
 
-bool close(double a, double b, bool single) {
+bool close(double a, double b, RealMatch match) {
   const double scale = std::max(std::abs(a), std::abs(b));
-  return a == b || std::abs(a - b) <= scale * (single ? 1.2e-7 : 4e-16);
+  switch (match) {
+    case RealMatch::kDouble:
+      return a == b;
+    case RealMatch::kNearDouble:
+      return a == b || std::abs(a - b) <= scale * 4e-16;
+    case RealMatch::kSingle:
+      return static_cast<float>(a) == static_cast<float>(b);
+    case RealMatch::kNearSingle:
+      return a == b || std::abs(a - b) <= scale * 1.2e-7;
+  }
+  return false;
+}
+
+/// Within some roundings to float32.
+bool near(double a, double b) { return std::abs(a - b) <= 3e-7 * std::abs(b); }
+
+/// The number itself, and before it those that a program rather has and that it may be a rounding
+/// of: a whole number, a short decimal.
+std::vector<double> likely(double c) {
+  const double whole = std::round(c);
+  if (std::abs(c - whole) <= 1e-6 * std::max(1.0, std::abs(c))) return {whole};
+  for (int digits = 1; digits <= 6; ++digits) {
+    std::array<char, 32> text;
+    std::snprintf(text.data(), text.size(), "%.*g", digits, c);
+    const double decimal = std::strtod(text.data(), nullptr);
+    if (near(decimal, c)) return {decimal, c};
+  }
+  return {c};
 }
 
 }  // namespace
 
+/// c*t, c/t and t + c that give `seen` where t is x.
+std::vector<TermId> SizeSolver::ways_to(double seen, TermId t, double x) {
+  std::vector<TermId> ways;
+  const double inverse = std::round(x / seen);
+  if (std::abs(inverse) > 1 && near(inverse, x / seen)) {
+    ways.push_back(terms_->make(Op::Divide, t, terms_->real(inverse)));
+  }
+  for (const double c : likely(seen / x)) {
+    ways.push_back(terms_->make(Op::Multiply, t, terms_->real(c)));
+  }
+  for (const double c : likely(seen * x)) {
+    ways.push_back(terms_->make(Op::Divide, terms_->real(c), t));
+  }
+  for (const double c : likely(seen - x)) {
+    ways.push_back(terms_->make(Op::Add, t, terms_->real(c)));
+  }
+  return ways;
+}
+
 /// A given number, or c*t, c/t, t + c of a given t.
-std::optional<TermId> SizeSolver::of_given(const std::vector<double>& values, bool single) {
+std::optional<TermId> SizeSolver::of_given(const std::vector<double>& values, RealMatch match) {
   for (const TermId t : given_) {
-    if (gives(t, values, single)) return t;
+    if (gives(t, values, match)) return t;
   }
   for (const TermId t : given_) {
     const auto first = terms_->evaluate(t, points_[0]);
     if (!first || first->as_real() == 0) continue;
-    const double x = first->as_real(), seen = values[0];
-    for (const TermId way : {terms_->make(Op::Multiply, t, terms_->real(seen / x)),
-                             terms_->make(Op::Divide, terms_->real(seen * x), t),
-                             terms_->make(Op::Add, t, terms_->real(seen - x))}) {
-      if (gives(way, values, single)) return way;
+    for (const TermId way : ways_to(values[0], t, first->as_real())) {
+      if (gives(way, values, match)) return way;
     }
   }
   return std::nullopt;
 }
 
-bool SizeSolver::gives(TermId term, const std::vector<double>& values, bool single) const {
+bool SizeSolver::gives(TermId term, const std::vector<double>& values, RealMatch match) const {
   for (size_t k = 0; k < points_.size(); ++k) {
     const auto number = terms_->evaluate(term, points_[k]);
-    if (!number || !close(number->as_real(), values[k], single)) return false;
+    if (!number || !close(number->as_real(), values[k], match)) return false;
   }
   return true;
 }
@@ -53,14 +99,23 @@ std::optional<TermId> SizeSolver::reals(const std::vector<double>& values, bool 
   if (std::all_of(values.begin(), values.end(), is_whole)) {
     if (const auto term = integers(whole)) return term;
   }
-  if (auto term = of_given(values, single)) return term;
-  if (auto term = real_way(values, single, std::nullopt)) return term;
-  if (auto term = ratio(values, single)) return term;
+  // Where a number is another in the last place, what is made of it may have another floor.
+  if (auto term = reals(values, whole, single ? RealMatch::kSingle : RealMatch::kDouble))
+    return term;
+  return reals(values, whole, single ? RealMatch::kNearSingle : RealMatch::kNearDouble);
+}
+
+/// `whole`: the values, rounded.
+std::optional<TermId> SizeSolver::reals(const std::vector<double>& values,
+                                        const std::vector<int64_t>& whole, RealMatch match) {
+  if (auto term = of_given(values, match)) return term;
+  if (auto term = real_way(values, match, std::nullopt)) return term;
+  if (auto term = ratio(values, match)) return term;
   // The least or the largest, where it comes twice, may be a bound.
   for (const double bound : {*std::min_element(values.begin(), values.end()),
                              *std::max_element(values.begin(), values.end())}) {
     if (std::count(values.begin(), values.end(), bound) < 2) continue;
-    if (auto term = real_way(values, single, bound)) return term;
+    if (auto term = real_way(values, match, bound)) return term;
   }
   // A whole number and a small one, against a division by zero say.
   const double more = values[0] - static_cast<double>(whole[0]);
@@ -68,11 +123,11 @@ std::optional<TermId> SizeSolver::reals(const std::vector<double>& values, bool 
   const auto part = integers(whole);
   if (!part) return std::nullopt;
   const TermId sum = terms_->make(Op::Add, *part, terms_->real(more));
-  return gives(sum, values, single) ? std::optional(sum) : std::nullopt;
+  return gives(sum, values, match) ? std::optional(sum) : std::nullopt;
 }
 
 /// (a*t + b) / (c*t + d) of small whole numbers, as n/(n-1).
-std::optional<TermId> SizeSolver::ratio(const std::vector<double>& values, bool single) {
+std::optional<TermId> SizeSolver::ratio(const std::vector<double>& values, RealMatch match) {
   constexpr int64_t kMost = 16;
   constexpr size_t kMostArguments = 16;
   const std::vector<TermId> known = integer_terms_;
@@ -98,9 +153,9 @@ std::optional<TermId> SizeSolver::ratio(const std::vector<double>& values, bool 
           return terms_->make(Op::Add, scaled, terms_->integer(more));
         };
         const double guess = static_cast<double>(a * p + b) / static_cast<double>(c * p + d);
-        if (!close(guess, values[0], single)) continue;
+        if (!close(guess, values[0], match)) continue;
         const TermId term = terms_->make(Op::Divide, line(a, b), line(c, d));
-        if (gives(term, values, single)) return term;
+        if (gives(term, values, match)) return term;
       }
     }
   }
@@ -125,30 +180,22 @@ std::vector<TermId> SizeSolver::real_arguments() {
 }
 
 /// `bound`: the values that are it say nothing else.
-std::optional<TermId> SizeSolver::real_way(const std::vector<double>& values, bool single,
+std::optional<TermId> SizeSolver::real_way(const std::vector<double>& values, RealMatch match,
                                            std::optional<double> bound) {
   size_t anchor = 0;
   while (anchor < values.size() && bound && values[anchor] == *bound) ++anchor;
   if (anchor == values.size()) return std::nullopt;
-  const auto number = [&](double c) {
-    const double rounded = std::round(c);
-    const bool is_whole = std::abs(c - rounded) <= 1e-6 * std::max(1.0, std::abs(c));
-    return terms_->real(is_whole ? rounded : c);
-  };
   const double seen = values[anchor];
   for (const TermId t : real_arguments()) {
     const TermId root = terms_->make(Op::SquareRoot, t), log = terms_->make(Op::Logarithm, t);
     for (const TermId of : {t, root, log, terms_->make(Op::SquareRoot, root)}) {
       const auto there = terms_->evaluate(of, points_[anchor]);
       if (!there || there->as_real() == 0) continue;
-      const double x = there->as_real();
-      for (const TermId way : {terms_->make(Op::Multiply, of, number(seen / x)),
-                               terms_->make(Op::Divide, number(seen * x), of),
-                               terms_->make(Op::Add, of, number(seen - x))}) {
+      for (const TermId way : ways_to(seen, of, there->as_real())) {
         const TermId limit = bound ? terms_->real(*bound) : way;
         const TermId term =
             bound ? terms_->make(seen > *bound ? Op::Max : Op::Min, way, limit) : way;
-        if (gives(term, values, single)) return term;
+        if (gives(term, values, match)) return term;
       }
     }
   }

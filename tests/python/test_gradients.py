@@ -569,6 +569,15 @@ def test_a_program_that_asks_for_the_gradient_mode_is_called_in_its_own(bundle):
 _of_a_library = eval(compile("lambda x: x * 2 if torch.is_grad_enabled() else x + 1", nn.__file__, "eval"))
 
 
+_by_onednn = eval(compile("lambda x: x + 1 if torch._C._get_mkldnn_enabled() and not torch.is_grad_enabled() else x * 2", nn.__file__, "eval"))
+
+
+def test_another_result_of_onednn_is_a_note(bundle):
+    report = lazyrt.export(lambda x: _by_onednn(x), (torch.randn(4, 3),), bundle)
+    assert report.verdict == "SOUND" and any("oneDNN" in note for note in report.notes)
+    assert torch.backends.mkldnn.enabled
+
+
 def test_another_result_where_gradients_are_recorded_is_told(bundle):
     with pytest.raises(lazyrt.ExportError, match=r"gradients are recorded.*\[gradient-mode\]"):
         lazyrt.export(lambda x: _of_a_library(x), (torch.randn(4, 3),), bundle)

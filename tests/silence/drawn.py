@@ -1,5 +1,5 @@
 """python drawn.py [--seeds FIRST LAST] [--kind KIND] [--front FRONT] [--shrink] [--show]: programs drawn by seeds, judged as those of the suites are. KIND is memory
-(drawn_programs.py) or objects (drawn_objects.py), FRONT python, torchscript (a file, through lazy-export) or scripted (torch.jit.script's module through lazyrt.export).
+(drawn_programs.py), objects (drawn_objects.py) or sizes (drawn_sizes.py), FRONT python, torchscript (a file, through lazy-export) or scripted (torch.jit.script's module through lazyrt.export).
 Every fourth program is exported with three samples. Ends with an error when one is silent, crashes or is "caught". With --shrink each of these is printed with as few statements as still do it."""
 
 import argparse
@@ -8,6 +8,7 @@ import importlib.util
 import multiprocessing
 import pathlib
 import queue as queues
+import random as random_numbers
 import sys
 import tempfile
 import warnings
@@ -29,12 +30,27 @@ def inputs(seed, named):
     return rows + [rows[0], rows[0], tuple(row.abs() for row in rows[1]), *rows[2:18]]
 
 
+def sized_inputs(seed, program):
+    """Rows of arguments at both ends of the sizes, beside the sample, at others that are drawn, some of them twice. "rows_n" is f32[n,4]."""
+    import torch
+
+    draw, random = random_numbers.Random(seed), torch.Generator().manual_seed(seed)
+    bounds = program.sizes.values()
+    points = [[start for *_, start in bounds], [least for least, *_ in bounds], [most for _, most, _ in bounds]]
+    points += [[min(max(start + more, least), most) for least, most, start in bounds] for more in (-1, 1, 2)]
+    points += [[draw.randint(least, most) for least, most, _ in bounds] for _ in range(18)]
+    points += [points[0], points[6], points[6], points[1]]
+    sizes = [dict(zip(program.sizes, point)) for point in points]
+    return [tuple(torch.randn(size[kind.removeprefix("rows_")], 4, generator=random) for kind in program.inputs.values()) for size in sizes]
+
+
 def author(kind):
     """(seed, script) -> Program"""
     import drawn_objects
     import drawn_programs
+    import drawn_sizes
 
-    return {"memory": drawn_programs.drawn_program, "objects": drawn_objects.drawn_objects}[kind]
+    return {"memory": drawn_programs.drawn_program, "objects": drawn_objects.drawn_objects, "sizes": drawn_sizes.drawn_sizes}[kind]
 
 
 def load(file, count):
@@ -64,17 +80,18 @@ def judged(program, seed, front):
             return torch.jit.script(made) if front != "python" else made
 
         try:
-            rows = inputs(seed, program.inputs)
+            rows = sized_inputs(seed, program) if program.sizes else inputs(seed, program.inputs)
             try:
                 trial = make()
                 with torch.no_grad():
-                    for row in rows[:3]:
+                    for row in rows if program.sizes else rows[:3]:
                         trial(*harness._copy(row))
                 del trial
             except Exception as error:
                 return "void", f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
-            more = (rows[9], rows[3]) if seed % 4 == 3 else ()
-            case = harness.Case(file.stem, make, harness.Call(rows[0]), [harness.Call(row) for row in rows], more=more, floor=0.05,
+            more = (rows[9], rows[3]) if seed % 4 == 3 and not program.sizes else ()
+            dynamic = {name: {dim: (symbol, *program.sizes[symbol][:2]) for dim, symbol in dims.items()} for name, dims in (program.dims or {}).items()}
+            case = harness.Case(file.stem, make, harness.Call(rows[0]), [harness.Call(row) for row in rows], more=more, floor=0.05, dynamic=dynamic or None,
                                 front="torchscript" if front == "torchscript" else "python")
             verdict, text = harness.judge(case)
             return ("caught" if verdict == "failed" and "does not give what the program gives" in text else verdict), text
@@ -148,7 +165,7 @@ def _next(queue, process):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", nargs=2, type=int, default=[0, 20], metavar=("FIRST", "LAST"))
-    parser.add_argument("--kind", choices=["memory", "objects"], default="memory")
+    parser.add_argument("--kind", choices=["memory", "objects", "sizes"], default="memory")
     parser.add_argument("--front", choices=["python", "torchscript", "scripted"], default="python")
     parser.add_argument("--shrink", action="store_true")
     parser.add_argument("--show", action="store_true", help="print the programs only")
@@ -161,7 +178,7 @@ def main():
             print(f"# {seed}\n{draw(seed).source()}")
         return
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "lazyrt", "harness", "drawn_programs", "drawn_objects"])
+    context.set_forkserver_preload(["torch", "lazyrt", "harness", "drawn_programs", "drawn_objects", "drawn_sizes"])
     counts, wrong = {}, 0
     for seed, verdict, text in judge_all(seeds, given.kind, given.front, context):
         counts[verdict] = counts.get(verdict, 0) + 1

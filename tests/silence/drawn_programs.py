@@ -50,10 +50,11 @@ class Block(list):
 
 
 class Program:
-    """A file that defines the module Drawn; `inputs` are {name of an argument: how it is drawn (drawn.py)}."""
+    """A file that defines the module Drawn; `inputs` are {name of an argument: how it is drawn (drawn.py)}. `sizes` are {symbol: (least, most, the sample's)} of
+    extents that vary, `dims` {argument: {dim: symbol}}."""
 
-    def __init__(self, body, inputs):
-        self.body, self.inputs = body, inputs
+    def __init__(self, body, inputs, sizes=None, dims=None):
+        self.body, self.inputs, self.sizes, self.dims = body, inputs, sizes, dims
 
     def source(self):
         return "\n".join([HEAD, *self.body.lines(0)]) + "\n"
@@ -62,7 +63,7 @@ class Program:
         """Programs with one statement less."""
         for place in self.body.places():
             for other in self._less(self.body, place):
-                yield Program(other, self.inputs)
+                yield Program(other, self.inputs, self.sizes, self.dims)
 
     @staticmethod
     def _less(block, place):

@@ -37,6 +37,16 @@ void set_series(RuleContext& c, const std::function<Scalar(int64_t)>& element) {
   c.set(c.constant(c.out_dtype(), c.out_shape(), values));
 }
 
+/// Element i of n as ATen's CPU kernel has it on x86-64: two vectors of eight at a time, counted
+/// from the f32 that the vector begins with; what is left behind them from the start, in f64.
+double arange_of_f32(double start, double step, int64_t n, int64_t i) {
+  constexpr int64_t kVector = 8;
+  const auto at = [&](int64_t k) { return start + step * static_cast<double>(k); };
+  if (i >= n - n % (2 * kVector)) return at(i);
+  const auto base = static_cast<float>(at(i - i % kVector));
+  return static_cast<double>(base) + step * static_cast<double>(i % kVector);
+}
+
 void arange(RuleContext& c) {
   const Scalar start = c.number_or("start", 0);
   const Scalar step = c.number_or("step", 1);
@@ -50,6 +60,12 @@ void arange(RuleContext& c) {
     const ValueId scaled = c.binary(BinaryFn::Mul, steps, number(step));
     return c.set(c.cast(c.binary(BinaryFn::Add, scaled, number(start)), c.out_dtype()));
   }
+  const int64_t n = c.out_shape().numel();
+  if (c.out_dtype() == DType::kFloat32) {
+    return set_series(c, [&](int64_t i) -> Scalar {
+      return arange_of_f32(start.as_double(), step.as_double(), n, i);
+    });
+  }
   if (is_floating(c.out_dtype())) {
     return set_series(c, [&](int64_t i) -> Scalar {
       return start.as_double() + static_cast<double>(i) * step.as_double();
@@ -58,28 +74,64 @@ void arange(RuleContext& c) {
   set_series(c, [&](int64_t i) -> Scalar { return start.as_int() + i * step.as_int(); });
 }
 
-/// Counted from the nearer end, as ATen does, so that both ends are exact.
-double linspace_at(double start, double end, int64_t n, int64_t i) {
+/// Counted from the nearer end, as ATen does, so that both ends are exact. Of f32 (T: float) each
+/// is rounded once, as x86-64's and Arm's vector units do.
+template <class T>
+T linspace_at(T start, T end, int64_t n, int64_t i) {
   if (n == 1) return start;
-  const double step = (end - start) / static_cast<double>(n - 1);
-  if (i < n / 2) return start + step * static_cast<double>(i);
-  return end - step * static_cast<double>(n - 1 - i);
+  const T step = (end - start) / static_cast<T>(n - 1);
+  if (i < n / 2) return std::fma(step, static_cast<T>(i), start);
+  return std::fma(-step, static_cast<T>(n - 1 - i), end);
 }
 
-/// The same by operators, in f64. One alone has no step: at that size the program is another one.
+double linspace_of(DType dtype, double start, double end, int64_t n, int64_t i) {
+  if (dtype != DType::kFloat32) return linspace_at(start, end, n, i);
+  return linspace_at(static_cast<float>(start), static_cast<float>(end), n, i);
+}
+
+/// Numbers of one series, computed by operators as ATen computes them: in `dtype`, or in f32 where
+/// that is a short one. So each is rounded where ATen's is, and a program may ask for its floor.
+class Series {
+ public:
+  Series(RuleContext& c, DType dtype)
+      : c_(c), dtype_(is_short(dtype) ? DType::kFloat32 : DType::kFloat64) {}
+
+  ValueId positions(int64_t n) { return c_.cast(c_.sequence({n}), dtype_); }
+  /// Cast here, so that a number made of sizes is known as it is in f64.
+  ValueId number(double value) { return c_.cast(c_.scalar(DType::kFloat64, value), dtype_); }
+  ValueId add(ValueId a, ValueId b) { return c_.binary(BinaryFn::Add, a, b); }
+  ValueId subtract(ValueId a, ValueId b) { return c_.binary(BinaryFn::Sub, a, b); }
+  ValueId multiply(ValueId a, ValueId b) { return c_.binary(BinaryFn::Mul, a, b); }
+  ValueId divide(ValueId a, ValueId b) { return c_.binary(BinaryFn::Div, a, b); }
+  ValueId scaled(ValueId a, double factor) { return multiply(a, number(factor)); }
+  ValueId plus(ValueId a, double more) { return add(a, number(more)); }
+  ValueId apply(fb::UnaryFn fn, ValueId a) { return c_.unary(fn, a); }
+  DType dtype() const { return dtype_; }
+
+ private:
+  static bool is_short(DType dtype) { return is_floating(dtype) && dtype != DType::kFloat64; }
+
+  RuleContext& c_;
+  DType dtype_;
+};
+
+/// The same by operators: the step is rounded to the series' type, and of f32 product and sum are
+/// rounded once (x86-64's and Arm's vector units fuse them), which they are in f64. One alone has
+/// no step: at that size the program is another one.
 ValueId computed_linspace(RuleContext& c, double start, double end) {
   const int64_t n = c.out_shape().numel();
   if (n <= 1) return c.filled(DType::kFloat64, {n}, start);
-  const double step = (end - start) / static_cast<double>(n - 1);
-  const auto number = [&](double value) { return c.scalar(DType::kFloat64, value); };
+  Series series(c, c.out_dtype());
+  const ValueId first = series.number(start), last = series.number(end);
+  const ValueId steps = c.cast(c.constant_ints({}, {n - 1}), series.dtype());
+  const auto wide = [&](ValueId x) { return c.cast(x, DType::kFloat64); };
+  const ValueId step = wide(series.divide(series.subtract(last, first), steps));
   const ValueId i = c.sequence({n});
   const ValueId left = c.binary(BinaryFn::Sub, c.constant_ints({}, {n - 1}), i);
-  const auto scaled = [&](ValueId count) {
-    return c.binary(BinaryFn::Mul, c.cast(count, DType::kFloat64), number(step));
-  };
+  const auto scaled = [&](ValueId count) { return c.binary(BinaryFn::Mul, wide(count), step); };
   return c.where(c.binary_number(BinaryFn::Lt, i, n / 2),
-                 c.binary(BinaryFn::Add, scaled(i), number(start)),
-                 c.binary(BinaryFn::Sub, number(end), scaled(left)));
+                 c.binary(BinaryFn::Add, scaled(i), wide(first)),
+                 c.binary(BinaryFn::Sub, wide(last), scaled(left)));
 }
 
 void linspace(RuleContext& c) {
@@ -87,7 +139,8 @@ void linspace(RuleContext& c) {
   const double end = c.number("end").as_double();
   if (c.any_size()) return c.set(c.cast(computed_linspace(c, start, end), c.out_dtype()));
   const int64_t n = c.out_shape().numel();
-  set_series(c, [=](int64_t i) -> Scalar { return linspace_at(start, end, n, i); });
+  const DType dtype = c.out_dtype();
+  set_series(c, [=](int64_t i) -> Scalar { return linspace_of(dtype, start, end, n, i); });
 }
 
 void logspace(RuleContext& c) {
@@ -100,70 +153,65 @@ void logspace(RuleContext& c) {
     return c.set(c.cast(power, c.out_dtype()));
   }
   const int64_t n = c.out_shape().numel();
-  set_series(c, [=](int64_t i) -> Scalar { return std::pow(base, linspace_at(start, end, n, i)); });
-}
-
-/// i * scale of positions i, in f64.
-ValueId scaled_positions(RuleContext& c, int64_t n, double scale) {
-  return c.binary(BinaryFn::Mul, c.cast(c.sequence({n}), DType::kFloat64),
-                  c.scalar(DType::kFloat64, scale));
+  const DType dtype = c.out_dtype();
+  set_series(
+      c, [=](int64_t i) -> Scalar { return std::pow(base, linspace_of(dtype, start, end, n, i)); });
 }
 
 /// What a window is a part of, without the last element of a periodic one, as ATen makes it. One
-/// element is 1, whatever the window.
-using WindowOf = ValueId (*)(RuleContext& c, int64_t n, double last);
+/// element is 1, whatever the window. `last` is one less than the elements of the whole.
+using WindowOf = ValueId (*)(RuleContext& c, Series& series, int64_t n, int64_t last);
 
 template <WindowOf kOf>
 void window(RuleContext& c) {
   const int64_t n = c.out_shape().numel();
   if (n <= 1) return c.set(c.filled(c.out_dtype(), {n}, 1));
-  const bool periodic = c.boolean_or("periodic", true);
-  c.set(c.cast(kOf(c, n, static_cast<double>(periodic ? n : n - 1)), c.out_dtype()));
+  Series series(c, c.out_dtype());
+  const int64_t last = c.boolean_or("periodic", true) ? n : n - 1;
+  c.set(c.cast(kOf(c, series, n, last), c.out_dtype()));
 }
 
-/// a[0] - a[1] cos(x) + a[2] cos(2 x) of x = 2 pi i / last
-ValueId cosines(RuleContext& c, int64_t n, double last, std::initializer_list<double> factors) {
-  constexpr double kPi = 3.14159265358979323846;
-  ValueId sum = kNoValue;
-  int k = 0;
-  for (const double factor : factors) {
-    const ValueId number = c.scalar(DType::kFloat64, k % 2 == 0 ? factor : -factor);
-    const double scale = 2 * kPi * k / last;
-    sum = k == 0 ? number
-                 : c.binary(BinaryFn::Add, sum,
-                            c.binary(BinaryFn::Mul, number,
-                                     c.unary(fb::UnaryFn::Cos, scaled_positions(c, n, scale))));
-    ++k;
-  }
-  return sum;
+constexpr double kPi = 3.14159265358979323846;
+
+ValueId cosine_of(Series& series, ValueId x, double factor) {
+  return series.scaled(series.apply(fb::UnaryFn::Cos, x), factor);
 }
 
-ValueId hann(RuleContext& c, int64_t n, double last) { return cosines(c, n, last, {0.5, 0.5}); }
+ValueId raised_cosine(Series& series, int64_t n, int64_t last, double alpha, double beta) {
+  const double scale = kPi * 2 / static_cast<double>(last);
+  return series.plus(cosine_of(series, series.scaled(series.positions(n), scale), -beta), alpha);
+}
 
-ValueId hamming(RuleContext& c, int64_t n, double last) {
+ValueId hann(RuleContext&, Series& series, int64_t n, int64_t last) {
+  return raised_cosine(series, n, last, 0.5, 0.5);
+}
+
+ValueId hamming(RuleContext& c, Series& series, int64_t n, int64_t last) {
   const double alpha = c.number_or("alpha", 0.54).as_double();
-  return cosines(c, n, last, {alpha, c.number_or("beta", 0.46).as_double()});
+  return raised_cosine(series, n, last, alpha, c.number_or("beta", 0.46).as_double());
 }
 
-ValueId blackman(RuleContext& c, int64_t n, double last) {
-  return cosines(c, n, last, {0.42, 0.5, 0.08});
+ValueId blackman(RuleContext&, Series& series, int64_t n, int64_t last) {
+  const ValueId x = series.scaled(series.positions(n), kPi / static_cast<double>(last));
+  const ValueId fast = cosine_of(series, series.scaled(x, 4), 0.08);
+  return series.plus(series.subtract(fast, cosine_of(series, series.scaled(x, 2), 0.5)), 0.42);
 }
 
-ValueId bartlett(RuleContext& c, int64_t n, double last) {
-  const ValueId rise = scaled_positions(c, n, 2 / last);
-  const ValueId fall = c.binary(BinaryFn::Sub, c.scalar(DType::kFloat64, 2), rise);
-  return c.binary(BinaryFn::Minimum, rise, fall);
+ValueId bartlett(RuleContext& c, Series& series, int64_t n, int64_t last) {
+  const ValueId rise = series.scaled(series.positions(n), 2 / static_cast<double>(last));
+  return c.where(c.binary_number(BinaryFn::Lt, c.sequence({n}), last / 2 + 1), rise,
+                 series.plus(series.scaled(rise, -1), 2));
 }
 
-ValueId kaiser(RuleContext& c, int64_t n, double last) {
-  const auto number = [&](double value) { return c.scalar(DType::kFloat64, value); };
-  const double beta = c.number_or("beta", 12.0).as_double();
-  const ValueId side = c.binary(BinaryFn::Sub, scaled_positions(c, n, 2 / last), number(1));
-  const ValueId square = c.binary(BinaryFn::Mul, side, side);
-  const ValueId root = c.unary(fb::UnaryFn::Sqrt, c.binary(BinaryFn::Sub, number(1), square));
-  const auto bessel = [&](ValueId x) { return c.unary(fb::UnaryFn::I0, x); };
-  return c.binary(BinaryFn::Div, bessel(c.binary(BinaryFn::Mul, root, number(beta))),
-                  bessel(number(beta)));
+ValueId kaiser(RuleContext& c, Series& series, int64_t n, int64_t last) {
+  const double middle = static_cast<double>(last) / 2;
+  const ValueId beta = series.number(c.number_or("beta", 12.0).as_double());
+  const ValueId side =
+      series.divide(series.plus(series.positions(n), -middle), series.number(middle));
+  const ValueId square = series.multiply(side, side);
+  const ValueId root = series.apply(fb::UnaryFn::Sqrt, series.subtract(series.number(1), square));
+  const auto bessel = [&](ValueId x) { return series.apply(fb::UnaryFn::I0, x); };
+  return series.divide(bessel(series.multiply(beta, root)), bessel(beta));
 }
 
 /// i / (n d) from 0 on, at the middle of fftfreq from the other end.
@@ -177,9 +225,8 @@ void frequencies(RuleContext& c) {
     const ValueId below = c.binary(BinaryFn::Sub, i, c.constant_ints({}, {n}));
     i = c.where(c.binary_number(BinaryFn::Lt, i, (n + 1) / 2), i, below);
   }
-  const ValueId made =
-      c.binary(BinaryFn::Mul, c.cast(i, DType::kFloat64), c.scalar(DType::kFloat64, 1 / width));
-  c.set(c.cast(made, c.out_dtype()));
+  Series series(c, c.out_dtype());
+  c.set(c.cast(series.scaled(c.cast(i, series.dtype()), 1 / width), c.out_dtype()));
 }
 
 void eye(RuleContext& c) {

@@ -76,6 +76,22 @@ int64_t floor_div(int64_t a, int64_t b) {
   return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
 
+int64_t rest_of(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
+
+/// Python's rest has the sign of the divisor; its quotient is that of what the rest leaves, so that
+/// 6 // 0.1 is 59.
+double rest_of(double a, double b) {
+  TORCH_CHECK(b != 0, "division by zero");
+  const double rest = std::fmod(a, b);
+  if (rest == 0) return std::copysign(0.0, b);
+  return (rest < 0) == (b < 0) ? rest : rest + b;
+}
+
+double floor_div(double a, double b) {
+  const double exact = (a - rest_of(a, b)) / b;
+  return exact == 0 ? std::copysign(0.0, a / b) : std::nearbyint(exact);
+}
+
 constexpr const char* kBeyond = "a whole number is beyond 64 bits, where Python's go on";
 
 int64_t add(int64_t a, int64_t b) {
@@ -132,16 +148,18 @@ const std::unordered_map<std::string, NumberFn>& number_functions() {
          return n[0].isInt() ? c10::IValue(subtract(int64_t{0}, n[0].toInt()))
                              : c10::IValue(-real(n[0]));
        }},
-      {"truediv", [](const Numbers& n) { return c10::IValue(real(n[0]) / real(n[1])); }},
+      {"truediv",
+       [](const Numbers& n) {
+         TORCH_CHECK(real(n[1]) != 0, "division by zero");
+         return c10::IValue(real(n[0]) / real(n[1]));
+       }},
       {"floordiv",
        [](const Numbers& n) {
-         return both_int(n) ? c10::IValue(floor_div(n[0].toInt(), n[1].toInt()))
-                            : c10::IValue(std::floor(real(n[0]) / real(n[1])));
+         return arithmetic(n, [](auto a, auto b) { return floor_div(a, b); });
        }},
       {"mod",
        [](const Numbers& n) {
-         const int64_t a = n[0].toInt(), b = n[1].toInt();
-         return c10::IValue(a - floor_div(a, b) * b);
+         return arithmetic(n, [](auto a, auto b) { return rest_of(a, b); });
        }},
       {"pow",
        [](const Numbers& n) {

@@ -119,6 +119,13 @@ const Functions& common_functions() {
   return table;
 }
 
+/// A rest of zero has the sign of the divisor.
+at::Tensor python_rest(const Tensors& n) {
+  const at::Tensor rest = at::remainder(n[0], check_divisor(n[1]));
+  if (!is_real(rest)) return rest;
+  return at::where(at::eq(rest, 0), at::copysign(at::zeros_like(rest), n[1]), rest);
+}
+
 const Functions& python_functions() {
   static const Functions table = {
       {"add", {2, within_bounds<sum>}},
@@ -128,7 +135,7 @@ const Functions& python_functions() {
       {"abs", {1, within_bounds<magnitude>}},
       {"floordiv",
        {2, [](const Tensors& n) { return at::div(n[0], check_divisor(n[1]), "floor"); }}},
-      {"mod", {2, [](const Tensors& n) { return at::remainder(n[0], check_divisor(n[1])); }}},
+      {"mod", {2, python_rest}},
       {"truediv",
        {2,
         [](const Tensors& n) {
@@ -357,6 +364,9 @@ at::Tensor number_beside(const at::Tensor& number, const c10::FunctionSchema& sc
     return number.to(tensors[0].scalar_type());
   }
   for (const at::Tensor& t : tensors) {
+    if (at::isComplexType(t.scalar_type())) {
+      return number.to(at::toRealValueType(t.scalar_type()));
+    }
     if (!is_real(t)) continue;
     if (!is_half(t) || !keeps_f32(schema)) return number.to(t.scalar_type());
     const bool alone = std::any_of(tensors.begin(), tensors.end(),

@@ -13,6 +13,7 @@ import enum
 import gc
 import hashlib
 import itertools
+import re
 import struct
 
 import numpy
@@ -519,7 +520,9 @@ class ScriptEntry:
         try:
             return self._inside.getattr(name)
         except RuntimeError as error:  # an object of a scripted class that this process has not made
-            raise ExportError(f"the scripted module's attribute '{name}' cannot be read in Python: {str(error).strip().splitlines()[0]}. Import what defines its class, or "
+            missing = re.search(r"(\S+) is not found", str(error))
+            why = f"nothing has defined its scripted class {missing[1]} in this process" if missing else str(error).strip().splitlines()[0]
+            raise ExportError(f"the scripted module's attribute '{name}' cannot be read in Python: {why}. Import what defines it, or "
                               "save the module and give its file to lazy-export", "unsupported") from error
 
     def restore(self, given):

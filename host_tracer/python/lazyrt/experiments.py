@@ -32,8 +32,8 @@ def gradients_matter(job, sample):
         return again.calls == plain.calls  # else the program makes other calls each time
     with torch.backends.mkldnn.flags(enabled=False):  # oneDNN takes calls only where no gradients are recorded
         if layouts.same_results(recorded.result, job.eager(sample)):
-            job.notes.append("kernels of oneDNN give other results under torch.no_grad() than PyTorch's own do with autograd on: the bundle's are within "
-                             "the bounds of either or are refused")
+            job.notes.append("oneDNN, which computes some calls where no gradients are recorded, gives other results on the sample than PyTorch's own "
+                             "kernels: the bundle is compared with oneDNN's")
             return False
         slow = job.eager(sample, arrange=_without_fast_paths)
     if layouts.same_results(recorded.result, slow):

@@ -1,5 +1,7 @@
 """Captures of a program whose extents vary: at the sizes that say how it depends on them, and at those where it is only checked."""
 
+import math
+
 import torch
 
 from lazyrt import _tracer, results
@@ -39,7 +41,7 @@ class SizedCaptures:
             captured.append(SizedStep(*self._capture_at(point), point in checked))
         at = {tuple(point): step for point, step in [(self.sizes.sample, self.first), *zip(points, captured)]}
         captured += [_of_sample(at[tuple(point)], sample, i) for i, (sample, point) in enumerate(zip(self.job.more_samples, given), 1)]
-        self._check_remembered(self.remembered)
+        self._check_remembered(0)
         _tracer.note_untried(self.first.trace, self.sizes.native(), [self.sizes.sample, *points])
         return captured
 
@@ -70,7 +72,7 @@ class SizedCaptures:
         """A trace at sizes that nobody asked for before."""
         before, assumed = len(self.remembered), self.job.assumptions()
         step = SizedStep(*self._capture_at(point), is_compared)
-        self._check_remembered(self.remembered[before:])
+        self._check_remembered(before)
         if is_compared:
             self.job.watch_questions(step.sample)
         if self.job.assumptions() != assumed:  # which the bundle's interface says by now
@@ -121,15 +123,21 @@ class SizedCaptures:
         self.remembered.append((example, run.after))
         return True
 
-    def _check_remembered(self, remembered):
-        """What is kept of one size must not matter at the others."""
+    def _check_remembered(self, first):
+        """What is kept of one size must not matter at the others, either way. `first` of the sizes were checked before."""
         examples = [self.first.sample, *(example for example, _ in self.remembered)]
-        examples = examples if len(examples) < 6 else [*examples[:3], *examples[-2:]]
-        for kept, phase in remembered:
-            for example in examples:
-                if not self._same_in(self.job.state.known[-1], phase, example):
-                    at, seen = (self.sizes.text(self.sizes.point_of(which)) for which in (kept, example))
-                    self._refuse_what_is_kept(f"at {at} " + (f"(as calls at {seen} show) " if seen != at else ""))
+        points = [self.sizes.point_of(example) for example in examples]
+        for i in range(first + 1, len(examples)):
+            for j in _likely_to_share(i, points):
+                self._check_kept(i, examples[j])
+                if j > 0:
+                    self._check_kept(j, examples[i])
+
+    def _check_kept(self, i, example):
+        kept, phase = self.remembered[i - 1]
+        if not self._same_in(self.job.state.known[-1], phase, example):
+            at, seen = (self.sizes.text(self.sizes.point_of(which)) for which in (kept, example))
+            self._refuse_what_is_kept(f"at {at} " + (f"(as calls at {seen} show) " if seen != at else ""))
 
     def _same_in(self, one, other, example):
         """Whether eager gives the same in two phases, on the example and with its numbers otherwise, and comes to it from the inputs in the same way. What is
@@ -160,6 +168,15 @@ class SizedCaptures:
         except Exception as error:
             return f"{type(error).__name__}: {error}".partition("\n")[0]
         return ""
+
+
+def _likely_to_share(i, points):
+    """Indices of sizes that may use what is kept at points[i]: of few all, else the nearest (they share what is rounded up), those of as many elements and some far away."""
+    if len(points) <= 8:
+        return range(i + 1)
+    nearest = sorted(range(i), key=lambda j: sum(abs(a - b) for a, b in zip(points[i], points[j])))[:3]
+    alike = [j for j in range(i) if math.prod(points[j]) == math.prod(points[i])][:2]
+    return sorted({0, 1, 2, i, *nearest, *alike})
 
 
 class _WithRegistered:
