@@ -72,9 +72,10 @@ ComplexParts complex_multiply(const ComplexParts& x, const ComplexParts& y) {
 ComplexParts complex_divide(const ComplexParts& x, const ComplexParts& y) {
   if (!defined(y.im)) {
     if (!defined(x.im)) return {at::div(x.re, y.re), {}};
-    const at::Tensor ratio = at::copysign(at::zeros_like(y.re), y.re);
-    const at::Tensor re = at::add(x.re, at::mul(x.im, ratio));
-    return {at::div(re, y.re), at::div(at::sub(x.im, at::mul(x.re, ratio)), y.re)};
+    const at::Tensor ratio = at::copysign(at::zeros_like(y.re), y.re), by_zero = at::eq(y.re, 0);
+    const at::Tensor re = at::where(by_zero, x.re, at::add(x.re, at::mul(x.im, ratio)));
+    const at::Tensor im = at::where(by_zero, x.im, at::sub(x.im, at::mul(x.re, ratio)));
+    return {at::div(re, y.re), at::div(im, y.re)};
   }
   const at::Tensor wide = at::ge(at::abs(y.re), at::abs(y.im));
   const at::Tensor large = at::where(wide, y.re, y.im), small = at::where(wide, y.im, y.re);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <numbers>
 #include <numeric>
 
 #include "host_tracer/dynamic/alike.h"
@@ -241,6 +242,30 @@ TEST(SizeSolver, FindsRealNumbers) {
   EXPECT_EQ(at([](double s) { return s * 0.35; }, true), "seq * 0.35");
   EXPECT_EQ(at([](double s) { return 1.7 / std::sqrt(s); }, true), "1.7 / sqrt(seq)");
   EXPECT_EQ(at([](double s) { return s * 0.35; }, false), "seq * 0.35");
+}
+
+TEST(SizeSolver, FindsTheFloat32ThatFactorsAreRoundedTo) {
+  const auto points = fit_points(kTwo);
+  TermList terms;
+  SizeSolver solver(kTwo, points, &terms);
+  const auto wrong_sizes = [&](const std::function<double(double)>& fn) {
+    std::vector<double> values;
+    for (const SizePoint& p : points)
+      values.push_back(static_cast<float>(fn(static_cast<double>(p[1]))));
+    const auto term = solver.reals(values, true);
+    if (!term) return -1;
+    int wrong = 0;
+    for (int64_t s = 2; s <= 512; ++s) {
+      const double found = terms.evaluate(*term, {2, s})->as_real();
+      wrong += static_cast<float>(found) != static_cast<float>(fn(static_cast<double>(s))) ? 1 : 0;
+    }
+    return wrong;
+  };
+  EXPECT_EQ(wrong_sizes([](double s) { return 2 * std::numbers::pi / s; }), 0);
+  EXPECT_EQ(wrong_sizes([](double s) { return std::numbers::pi / (s - 1); }), 0);
+  EXPECT_EQ(wrong_sizes([](double s) { return s / 30; }), 0);
+  EXPECT_EQ(wrong_sizes([](double s) { return 1.5 * std::sqrt(s); }), 0);
+  EXPECT_LT(wrong_sizes([](double s) { return s * std::sqrt(3.7); }), 60);  // of any number
 }
 
 TEST(TermList, KeepsWhatIsUsed) {

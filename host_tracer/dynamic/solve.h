@@ -109,6 +109,7 @@ class SizeSolver {
   std::optional<TermId> real_way(const std::vector<double>& values, RealMatch match,
                                  std::optional<double> bound);
   std::optional<TermId> ratio(const std::vector<double>& values, RealMatch match);
+  std::optional<TermId> fitted(TermId t, const std::vector<double>& values);
   std::vector<TermId> ways_to(double seen, TermId t, double x);
   std::optional<TermId> reals(const std::vector<double>& values, const std::vector<int64_t>& whole,
                               RealMatch match);

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
+#include <numbers>
+#include <utility>
 
 #include "host_tracer/dynamic/solve.h"
 
@@ -32,10 +35,15 @@ bool close(double a, double b, RealMatch match) {
 bool near(double a, double b) { return std::abs(a - b) <= 3e-7 * std::abs(b); }
 
 /// The number itself, and before it those that a program rather has and that it may be a rounding
-/// of: a whole number, a short decimal.
+/// of: a whole number, some halves or thirds of pi, a short decimal.
 std::vector<double> likely(double c) {
   const double whole = std::round(c);
   if (std::abs(c - whole) <= 1e-6 * std::max(1.0, std::abs(c))) return {whole};
+  const double sixths = std::round(c / std::numbers::pi * 6);
+  if (std::abs(sixths) <= 48) {
+    const double angle = sixths / 6 * std::numbers::pi;
+    if (near(angle, c)) return {angle, c};
+  }
   for (int digits = 1; digits <= 6; ++digits) {
     std::array<char, 32> text;
     std::snprintf(text.data(), text.size(), "%.*g", digits, c);
@@ -197,7 +205,33 @@ std::optional<TermId> SizeSolver::real_way(const std::vector<double>& values, Re
             bound ? terms_->make(seen > *bound ? Op::Max : Op::Min, way, limit) : way;
         if (gives(term, values, match)) return term;
       }
+      if (bound || match != RealMatch::kSingle) continue;
+      if (const auto term = fitted(of, values)) return term;
     }
+  }
+  return std::nullopt;
+}
+
+/// c*t or c/t of a c that is rounded to each of the values.
+std::optional<TermId> SizeSolver::fitted(TermId t, const std::vector<double>& values) {
+  constexpr double kRounding = 1.0 / (1 << 24);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::array<double, 2> least = {-kInfinity, -kInfinity}, most = {kInfinity, kInfinity};
+  for (size_t k = 0; k < points_.size(); ++k) {
+    const auto number = terms_->evaluate(t, points_[k]);
+    if (!number || number->as_real() == 0) return std::nullopt;
+    const double x = number->as_real();
+    for (const auto& [i, c] : {std::pair(0, values[k] / x), std::pair(1, values[k] * x)}) {
+      least.at(i) = std::max(least.at(i), c - std::abs(c) * kRounding);
+      most.at(i) = std::min(most.at(i), c + std::abs(c) * kRounding);
+    }
+    if (least[0] > most[0] && least[1] > most[1]) return std::nullopt;
+  }
+  for (const size_t i : {0, 1}) {
+    if (!(least.at(i) <= most.at(i))) continue;
+    const TermId c = terms_->real((least.at(i) + most.at(i)) / 2);
+    const TermId way = i == 0 ? terms_->make(Op::Multiply, t, c) : terms_->make(Op::Divide, c, t);
+    if (gives(way, values, RealMatch::kSingle)) return way;
   }
   return std::nullopt;
 }

@@ -578,6 +578,13 @@ def test_another_result_of_onednn_is_a_note(bundle):
     assert torch.backends.mkldnn.enabled
 
 
+def test_what_fast_paths_of_transformers_give_at_padded_places_is_a_note(bundle):
+    layers = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 1).eval()
+    padded = torch.tensor([[False, False, False, True, True]])
+    report = lazyrt.export(lambda x: layers(x, src_key_padding_mask=padded), (torch.randn(1, 5, 8),), bundle)
+    assert any("padded places" in note for note in report.notes), report.notes
+
+
 def test_another_result_where_gradients_are_recorded_is_told(bundle):
     with pytest.raises(lazyrt.ExportError, match=r"gradients are recorded.*\[gradient-mode\]"):
         lazyrt.export(lambda x: _of_a_library(x), (torch.randn(4, 3),), bundle)

@@ -59,16 +59,17 @@ class WithoutOneDnn {
 };
 
 /// Not where two runs alike differ (random numbers, a clock), nor where it is oneDNN that differs,
-/// which takes some calls, those of LSTM among them, only where no gradients are recorded.
+/// which takes some calls only where no gradients are recorded (LSTM's), or only where they are.
 bool differ(const Run& run, const std::vector<at::Tensor>& inputs) {
   const auto without = results(run, inputs, false);
   const auto with = without ? results(run, inputs, true) : std::nullopt;
   if (!with || all_same(*with, *without)) return false;
   const auto again = results(run, inputs, false);
   if (!again || !all_same(*again, *without)) return false;
-  const WithoutOneDnn plain;
-  const auto by_pytorch = results(run, inputs, false);
-  return by_pytorch && !all_same(*by_pytorch, *with);
+  const WithoutOneDnn none;
+  const auto plain_with = results(run, inputs, true);
+  const auto plain_without = results(run, inputs, false);
+  return plain_with && plain_without && !all_same(*plain_with, *plain_without);
 }
 
 }  // namespace

@@ -23,29 +23,65 @@ def gradients_matter(job, sample):
     if job.takes_gradients:
         return False
     plain, recorded = job.seen(sample), _recorded(job, sample)
-    if recorded is None or recorded.same(plain):
+    if recorded is None:
+        return False
+    if recorded.same(plain):
+        _note_fast_paths(job, sample, recorded.result)
         return False
     _compare_again(_recorded(job, sample), recorded)
     again = job.observed(sample)
     _compare_again(again, plain)
     if layouts.same_results(recorded.result, plain.result):
         return again.calls == plain.calls  # else the program makes other calls each time
-    with torch.backends.mkldnn.flags(enabled=False):  # oneDNN takes calls only where no gradients are recorded
-        if layouts.same_results(recorded.result, job.eager(sample)):
-            job.notes.append("oneDNN, which computes some calls where no gradients are recorded, gives other results on the sample than PyTorch's own "
-                             "kernels: the bundle is compared with oneDNN's")
-            return False
-        slow = job.eager(sample, arrange=_without_fast_paths)
-    if layouts.same_results(recorded.result, slow):
-        job.notes.append("torch.nn's transformers give other results under torch.no_grad() than with autograd on, at padded places or where attention sees "
-                         "nothing: the bundle gives the former")
+    recorded = _recorded_without(job, sample, _onednn)
+    if layouts.same_results(recorded, _without(job, sample, _onednn)):
+        job.notes.append("kernels of oneDNN, which takes some calls only where no gradients are recorded, or only where they are, give other results on the "
+                         "sample than PyTorch's own: the bundle is compared with what eager gives under torch.no_grad()")
+        return False
+    if layouts.same_results(recorded, _without(job, sample, _onednn, _fast_paths)):
+        job.notes.append(_OF_TRANSFORMERS)
         return False
     return True
 
 
-def _without_fast_paths(args, kwargs):
-    torch.backends.mha.set_fastpath_enabled(False)
-    return args, kwargs
+_OF_TRANSFORMERS = ("torch.nn's transformers give other results under torch.no_grad() than with autograd on, at padded places or where attention sees nothing: "
+                    "the bundle gives the former")
+
+
+def _note_fast_paths(job, sample, recorded):
+    """They are not taken where calls are written down."""
+    if not layouts.same_results(recorded, job.eager(sample)) and layouts.same_results(recorded, _without(job, sample, _fast_paths)):
+        job.notes.append(_OF_TRANSFORMERS)
+
+
+def _without(job, sample, *switches):
+    """Eager's result without what only some calls take."""
+    def switch_off(args, kwargs):
+        for switch in switches:
+            switch(False)
+        return args, kwargs
+
+    enabled = torch._C._get_mkldnn_enabled()
+    try:
+        return job.eager(sample, arrange=switch_off)
+    finally:
+        _onednn(enabled)
+
+
+def _recorded_without(job, sample, *switches):
+    job.takes_gradients = True
+    try:
+        return _without(job, sample, *switches)
+    finally:
+        job.takes_gradients = False
+
+
+def _onednn(enabled):
+    torch._C._set_mkldnn_enabled(enabled)
+
+
+def _fast_paths(enabled):
+    torch.backends.mha.set_fastpath_enabled(enabled)
 
 
 def _compare_again(again, seen):

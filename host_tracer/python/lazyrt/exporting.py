@@ -619,7 +619,7 @@ class _Export:
 
     def _experiment(self, trace, samples):
         """What traces do not show."""
-        hidden, sample = self.tripwire.hidden(samples), samples[0]
+        hidden, sample, noted = self.tripwire.hidden(samples), samples[0], len(self.notes)
         for text in hidden:
             trace.add_finding("error", "changing-attribute", text, ADVICE)
         if hidden:  # it makes differences of all kinds
@@ -637,6 +637,7 @@ class _Export:
             trace.add_finding("error", "unstable-program", "the program gives another result when it is run again on the same inputs: it depends on a clock "
                               "or the like, or keeps something where it is not seen (writes into parameters by .data, threads, C extensions)",
                               "keep it in a registered buffer, or make it an input")
+        trace.notes = [*trace.notes, *dict.fromkeys(self.notes[noted:])]
 
     def _experiment_in_eager(self, trace, samples):
         def matters(experiment):
