@@ -33,7 +33,7 @@ class Elimination {
  public:
   Outcome<bool> visit(Rewriter& r, const Node& node) {
     std::vector<ValueId> operands = node.inputs;
-    for (ValueId& id : operands) id = r.is_constant(id) ? constant(r, id) : id;
+    for (ValueId& id : operands) id = r.is_constant(id) ? constant(r.value(id), id) : id;
     std::vector<Found>& bucket = nodes_[hash(node.attrs, operands)];
     for (const Found& found : bucket) {
       if (!(found.attrs == node.attrs) || found.inputs != operands) continue;
@@ -51,6 +51,18 @@ class Elimination {
     return changed;
   }
 
+  /// Constants that are results, guards or next values of states.
+  size_t merge_roots(Graph* graph) {
+    size_t count = 0;
+    graph->for_each_root([&](ValueId& id) {
+      if (id == kNoValue || graph->value(id).kind != ValueKind::kConstant) return;
+      const ValueId first = constant(graph->value(id), id);
+      count += first != id ? 1 : 0;
+      id = first;
+    });
+    return count;
+  }
+
  private:
   struct Found {
     Attrs attrs;
@@ -58,8 +70,8 @@ class Elimination {
     std::vector<ValueId> outputs;
   };
 
-  ValueId constant(const Rewriter& r, ValueId id) {
-    return constants_.try_emplace(constant_key(r.value(id)), id).first->second;
+  ValueId constant(const Value& v, ValueId id) {
+    return constants_.try_emplace(constant_key(v), id).first->second;
   }
 
   static size_t hash(const Attrs& attrs, const std::vector<ValueId>& operands) {
@@ -76,7 +88,10 @@ class Elimination {
 
 Outcome<size_t> eliminate_common(Graph& graph) {
   Elimination state;
-  return rewrite(graph, [&](Rewriter& r, const Node& node) { return state.visit(r, node); });
+  const auto changed =
+      rewrite(graph, [&](Rewriter& r, const Node& node) { return state.visit(r, node); });
+  if (!changed.ok()) return changed;
+  return *changed + state.merge_roots(&graph);
 }
 
 }  // namespace lazyrt

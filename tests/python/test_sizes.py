@@ -554,3 +554,25 @@ def test_errors_of_a_call_name_symbol_and_bound(tmp_path):
         with pytest.raises(lazyrt.InputError, match="rows, 3"):
             program(wrong)
     assert program(torch.ones(4, 3)).shape == (4, 3)
+
+
+def test_numbers_of_sizes_among_the_results(tmp_path):
+    class Lengths(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(8, 4)
+
+        def forward(self, x):
+            n = x.shape[0]
+            y = self.layer(x)
+            return {"y": y, "n": n, "half": n / 2, "three": 3, "flag": True, "blocks": (n + 6) // 7, "shape": y.shape, "bounds": [0, n - 1, (n, 1.5)]}
+
+    model, bundle = Lengths().eval(), tmp_path / "lengths.lzb"
+    lazyrt.export(model, (torch.randn(5, 8),), bundle, dynamic={"x": {0: ("n", 1, 64)}})
+    program = lazyrt.load(bundle)
+    for n in (1, 2, 5, 37, 64):
+        with torch.no_grad():
+            x = torch.randn(n, 8)
+            ours, eager = program(x), model(x)
+        assert torch.allclose(ours.pop("y"), eager.pop("y"), 1e-5, 1e-6)
+        assert repr(ours) == repr(eager)

@@ -1,6 +1,6 @@
 """python drawn.py [--seeds FIRST LAST] [--kind KIND] [--front FRONT] [--shrink] [--show]: programs drawn by seeds, judged as those of the suites are. KIND is memory
-(drawn_programs.py), objects (drawn_objects.py) or sizes (drawn_sizes.py), FRONT python, torchscript (a file, through lazy-export) or scripted (torch.jit.script's module through lazyrt.export).
-Every fourth program is exported with three samples. Ends with an error when one is silent, crashes or is "caught". With --shrink each of these is printed with as few statements as still do it."""
+(drawn_programs.py), objects (drawn_objects.py) or sizes (drawn_sizes.py), FRONT python, torchscript (a file, through lazy-export) or scripted (torch.jit.script's
+module through lazyrt.export). Every fourth program of the first two kinds is exported with three samples. Ends with an error when one is silent, crashes or is "caught". With --shrink each of these is printed with as few statements as still do it."""
 
 import argparse
 import functools
@@ -14,6 +14,7 @@ import tempfile
 import warnings
 
 BATCH = 20  # programs of a process: an export looks at everything that Python holds
+LIMIT = 900  # seconds for one: where sizes vary many are tried
 
 
 def inputs(seed, named):
@@ -115,7 +116,7 @@ def verdict_apart(program, seed, front, context):
     queue = context.Queue()
     process = context.Process(target=_judged_apart, args=(program, seed, front, queue))
     process.start()
-    process.join(300)
+    process.join(LIMIT)
     if process.exitcode is None:
         process.kill()
         return "crashed", "no end"
@@ -152,7 +153,7 @@ def judge_all(seeds, kind, front, context):
 
 
 def _next(queue, process):
-    for _ in range(3000):
+    for _ in range(10 * LIMIT):
         try:
             return queue.get(timeout=0.1)
         except queues.Empty:

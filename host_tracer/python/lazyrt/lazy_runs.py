@@ -100,7 +100,7 @@ class LazyRun:
         return self._recipes.of(constant)
 
     def _take(self, result, mode):
-        description, leaves = results.describe(result)
+        description, leaves = results.describe(result, numbers_vary=self._job.sizes is not None)
         if self.description is None:
             self.description = description
             self.entries = list(_entries(description))

@@ -10,17 +10,21 @@ from lazyrt.errors import ExportError
 from lazyrt.fixed import Opaque
 
 
-def describe(result):
-    """(description, [(name, tensor, carrier of a number, or array)]) of a result. Raises ExportError for what a bundle cannot give back."""
+def describe(result, numbers_vary=False):
+    """(description, [(name, tensor, number, or array)]) of a result. `numbers_vary`: plain numbers are outputs as well, for they may be made of sizes. Raises
+    ExportError for what a bundle cannot give back."""
+    def is_leaf(value):
+        return is_output(value) or numbers_vary and _is_plain_number(value)
+
     try:
-        description, leaves = trees.flatten(result, "", is_output)
+        description, leaves = trees.flatten(result, "", is_leaf)
     except Opaque as opaque:
         place = f"'{opaque.path}' of the result" if opaque.path else "the result"
         raise ExportError(f"{place} cannot be given back by a bundle: {opaque.why}") from None
     _refuse_what_gets_lost(leaves)
-    numbers = {name: type(leaf) for name, leaf in leaves if isinstance(leaf, Carrier)}
-    trees.mark(description, {name for name, kind in numbers.items() if kind is LazyFloat}, number="float")
-    trees.mark(description, {name for name, kind in numbers.items() if kind is LazyInt}, number="int")
+    numbers = {name: type(leaf) for name, leaf in leaves if isinstance(leaf, Carrier) or _is_plain_number(leaf)}
+    trees.mark(description, {name for name, kind in numbers.items() if kind in (LazyFloat, float)}, number="float")
+    trees.mark(description, {name for name, kind in numbers.items() if kind in (LazyInt, int)}, number="int")
     trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, numpy.ndarray)}, numpy=True)
     trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, numpy.generic) or type(leaf) is LazyArray and leaf.is_number},
                numpy="scalar")
@@ -43,6 +47,10 @@ def is_output(value):
     if isinstance(value, (numpy.ndarray, numpy.generic)) and not isinstance(value, Carrier):
         return value.dtype.kind in "biuf"
     return isinstance(value, (torch.Tensor, Carrier))
+
+
+def _is_plain_number(value):
+    return type(value) is float or type(value) is int and abs(value) < 2**63
 
 
 def tensor_of(leaf):
