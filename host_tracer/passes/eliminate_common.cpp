@@ -88,7 +88,7 @@ class Elimination {
 
 Outcome<size_t> eliminate_common(Graph& graph) {
   Elimination state;
-  const auto changed =
+  auto changed =
       rewrite(graph, [&](Rewriter& r, const Node& node) { return state.visit(r, node); });
   if (!changed.ok()) return changed;
   return *changed + state.merge_roots(&graph);
