@@ -439,7 +439,12 @@ std::vector<c10::IValue> run_node(Pt2Interpreter& interpreter, const ex::Node& n
     assert_number(node, values);
     return {};
   }
-  if (is_size_query(target)) return {*size_query(target, plain_arguments(node, values))};
+  if (is_size_query(target)) {
+    const c10::IValue answer = *size_query(target, plain_arguments(node, values));
+    const bool by_place = target == "torch.ops.aten.sym_stride.int" ||
+                          target == "torch.ops.aten.sym_storage_offset.default";
+    return {by_place ? interpreter.copies().told(answer) : answer};
+  }
   if (is_inlined(target)) {
     const ex::Graph* graph = sub_graph(node);
     TORCH_CHECK(graph, "has no sub-graph");
@@ -453,6 +458,7 @@ std::vector<c10::IValue> run_node(Pt2Interpreter& interpreter, const ex::Node& n
     make_plain(op->schema(), stack);
   }
   const std::string& name = op->schema().name();
+  if (name == "aten::as_strided") interpreter.copies().check_place(stack.at(0).toTensor());
   const torch::jit::Stack arguments = Copies::may_copy(name) ? stack : torch::jit::Stack();
   if (!Copies::call_as_view(op->operator_name(), stack)) op->callBoxed(stack);
   if (!arguments.empty()) stack[0] = interpreter.copies().take(arguments, stack[0].toTensor());

@@ -11,6 +11,7 @@
 #include "host_tracer/frontends/pt2/interpreter.h"
 #include "host_tracer/frontends/pt2/signature.h"
 #include "host_tracer/frontends/pt2/size_guards.h"
+#include "host_tracer/frontends/shared/clone_in_place.h"
 #include "host_tracer/frontends/shared/eager_run.h"
 #include "host_tracer/frontends/shared/failures.h"
 #include "host_tracer/frontends/shared/given_tensor.h"
@@ -223,7 +224,7 @@ class Pt2Capture {
   at::Tensor placed(const Pt2Placeholder& p, at::Device device) const {
     const at::Tensor& t = tensors_.at(p.target);
     if (!device.is_cpu()) return lazyrt::lift(t);
-    return p.kind == Kind::kParameter ? t : t.clone();
+    return p.kind == Kind::kParameter ? t : clone_in_place(t);
   }
 
   using Place = std::function<at::Tensor(const Pt2Placeholder&)>;

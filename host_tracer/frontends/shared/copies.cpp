@@ -90,6 +90,15 @@ c10::IValue Copies::told(const c10::IValue& own) {
   return kinds_ && question < answers_.size() ? answers_[question] : own;
 }
 
+void Copies::check_place(const at::Tensor& operand) {
+  std::vector<int64_t> place = operand.strides().vec();
+  place.push_back(operand.storage_offset());
+  TORCH_CHECK(
+      told(place).toIntVector() == place,
+      "the program takes windows by as_strided of a tensor that has gaps in memory, or is a "
+      "part of another one: take them of its contiguous()");
+}
+
 void Copies::end() {
   if (learns_) compare_runs();
   for (const Pair& p : pairs_) {

@@ -29,6 +29,8 @@ class Copies {
   at::Tensor take(const Stack& arguments, const at::Tensor& result);
   /// What a call says of strides, as the CPU says it.
   c10::IValue told(const c10::IValue& own);
+  /// Throws where the operand of as_strided, which speaks of memory, lies otherwise on the CPU.
+  void check_place(const at::Tensor& operand);
   /// The run has ended.
   void end();
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "host_tracer/frontends/shared/clone_in_place.h"
 #include "host_tracer/frontends/shared/lazy_numbers.h"
 #include "host_tracer/frontends/shared/takes_tensors.h"
 
@@ -275,7 +276,7 @@ at::Tensor ScriptInterpreter::place(const at::Tensor& tensor) {
     placed = lazyrt::lift(tensor.detach());
   } else {
     at::Tensor& copy = copies_[tensor.unsafeGetTensorImpl()];
-    if (!copy.defined()) copy = tensor.requires_grad() ? tensor.detach() : tensor.clone();
+    if (!copy.defined()) copy = tensor.requires_grad() ? tensor.detach() : clone_in_place(tensor);
     placed = copy;
   }
   if (tensor.requires_grad()) trained_.insert(placed.unsafeGetTensorImpl());
@@ -581,6 +582,7 @@ std::string ScriptInterpreter::check_of(bool seen) {
 
 void ScriptInterpreter::note_question(const Node* node, const Stack& stack) {
   const std::string kind = kind_of(node);
+  if (kind.starts_with("aten::as_strided")) copying_calls_.check_place(stack.at(0).toTensor());
   const bool place = kind == "aten::storage_offset" || kind.starts_with("aten::as_strided") ||
                      kind == "aten::is_set_to";
   questions_.place = questions_.place || place;

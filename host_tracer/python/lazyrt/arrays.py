@@ -6,6 +6,7 @@ fetched so is read-only, because a write into it would be lost."""
 
 import contextlib
 import operator
+import sys
 
 import numpy
 import torch
@@ -430,10 +431,31 @@ def taken_by_torch():
     real = torch.from_numpy
 
     def from_numpy(array):
-        return array.tensor if type(array) is LazyArray else real(array)
+        if type(array) is LazyArray:
+            return array.tensor
+        made = real(array)
+        _under[made.untyped_storage().data_ptr()] = array
+        return made
 
     torch.from_numpy, Watchers.before = from_numpy, Watchers.now()
     try:
         yield
     finally:
         torch.from_numpy, Watchers.before = real, None
+        _under.clear()
+
+
+_under = {}  # address of a tensor's memory -> the array that from_numpy made it of in this run
+
+
+def is_seen_by_others(storage):
+    """Whether the memory is one that NumPy, bytes or a file may have as well: of arrays those that the program has no more are excepted."""
+    if storage.resizable():
+        return False
+    array = _under.get(storage.data_ptr())
+    if type(array) is not numpy.ndarray:
+        return True
+    if sys.getrefcount(array) > 4:  # in _under, in the storage, here, and as an argument
+        return True
+    owner = array.base
+    return owner is not None and not (type(owner) is numpy.ndarray and owner.base is None and sys.getrefcount(owner) <= 3)

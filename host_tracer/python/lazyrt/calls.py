@@ -264,6 +264,7 @@ class _Left:
         for name in call.originals:
             self.names_of_memory[_tracer.memory_of(call.lazy_of(name))].add(name)
         self._refuse_buffers()
+        self._refuse_overlaps()
         for name, lazy in call.lifted.items():
             self._take_registered(name, lazy)
         self._take_views()
@@ -293,17 +294,40 @@ class _Left:
 
     def _refuse_buffers(self):
         """Memory that the program holds otherwise than in a tensor is compared as it is: lazy values are never seen in it."""
-        call = self.call
-        buffers = [*call.phase.picture.buffers, *self.picture.buffers]
-        if not buffers:
-            return
-        tensors = [(call.registered[name], lazy) for name, lazy in call.lifted.items()]
-        tensors += [(tensor, call.lazy_of(name)) for name, tensor in call.originals.items()]
-        written = self.written_in_place.union(tensor.untyped_storage().data_ptr() for tensor, lazy in tensors if _tracer.was_written(lazy))
+        buffers = [*self.call.phase.picture.buffers, *self.picture.buffers]
+        written = self._written_memory() if buffers else ()
         for path, begin, end in buffers:
             if any(begin <= address < end for address in written):
                 raise ExportError(f"the program's calls write values that are computed from inputs or states into the memory of '{path}' by way of a tensor, "
                                   "where LazyRT cannot follow them: keep the tensor itself", "unsupported")
+
+    def _written_memory(self):
+        """Addresses of the memory of tensors, into which this call wrote lazy values."""
+        call = self.call
+        tensors = [(call.registered[name], lazy) for name, lazy in call.lifted.items()]
+        tensors += [(tensor, call.lazy_of(name)) for name, tensor in call.originals.items()]
+        return self.written_in_place.union(tensor.untyped_storage().data_ptr() for tensor, lazy in tensors if _tracer.was_written(lazy))
+
+    def _refuse_overlaps(self):
+        """Tensors of one memory are known by where it begins, which tensors made of parts of an array do not share."""
+        call, ends = self.call, {}
+        kept = [*call.registered.items(), *call.originals.items(), *call.phase.picture.tensors, *self.picture.tensors]
+        for name, tensor in kept:
+            if not is_lazy(tensor) and tensor.layout == torch.strided and tensor.device.type == "cpu" and tensor.numel():
+                storage = tensor.untyped_storage()
+                ends[storage.data_ptr()] = storage.data_ptr() + storage.nbytes(), name
+        ordered, end, owner = sorted(ends), 0, None
+        overlapping = []
+        for begin in ordered:
+            if begin < end:
+                overlapping.append((owner, begin))
+            if ends[begin][0] > end:
+                end, owner = ends[begin][0], begin
+        written = self._written_memory() if overlapping else ()
+        for one, other in overlapping:
+            if one in written or other in written:
+                raise ExportError(f"the program's calls write values that are computed from inputs or states into memory that '{ends[one][1]}' and '{ends[other][1]}' have "
+                                  "in common by way of NumPy or DLPack, where LazyRT cannot follow them: make one a view of the other (whole[4:])", "unsupported")
 
     def _take_registered(self, name, lazy):
         if not _tracer.was_written(lazy):

@@ -11,7 +11,7 @@ import torch.utils.checkpoint
 from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer, following, foreach, gradients, indexing, scripts, statements
-from lazyrt.arrays import NUMPY_DTYPES, LazyArray
+from lazyrt.arrays import NUMPY_DTYPES, LazyArray, is_seen_by_others
 from lazyrt.carrier_calls import FLOATS, HALVES, call_with_carriers, check_all_fit, check_fits, has_carriers
 from lazyrt.carriers import Carrier, LazyFloat, LazyInt, carrier_of, nested_carriers
 from lazyrt.code_names import is_file_of_library
@@ -243,6 +243,10 @@ class CaptureMode(TorchFunctionMode):
         address = storage.data_ptr()
         if address in self._lifted:
             return
+        if is_seen_by_others(storage):
+            raise Error("the model writes computed values into memory that NumPy, bytes or another library may read and write as well (numpy(), from_numpy, frombuffer, "
+                        "DLPack), which LazyRT does not see: write into a clone() of the tensor", "unsupported")
+        self._refuse_overlap(storage)
         if not base.is_contiguous():  # its views know the memory's own order
             base = base.detach().as_strided((storage.nbytes() // base.element_size(),), (1,), 0)
         self._lifted[address] = (base, self._lift(base.detach()))
@@ -255,14 +259,27 @@ class CaptureMode(TorchFunctionMode):
         """The lifted form of a CPU tensor whose storage was lifted; else the tensor."""
         if is_lazy(tensor) or tensor.layout != torch.strided or tensor.numel() == 0:
             return tensor
-        known = self._lifted.get(tensor.untyped_storage().data_ptr())
+        storage = tensor.untyped_storage()
+        known = self._lifted.get(storage.data_ptr())
         if known is None:
+            self._refuse_overlap(storage)
             return tensor
         base, lifted = known
+        if tensor.dtype != base.dtype:
+            raise Error(f"the model has memory that it writes computed values into as {base.dtype} and as {tensor.dtype}: convert values, or write into a clone()",
+                        "unsupported")
         same = tensor.shape == base.shape and tensor.stride() == base.stride()
         if same and tensor.storage_offset() == base.storage_offset():
             return lifted
         return lifted.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset() - base.storage_offset())
+
+    def _refuse_overlap(self, storage):
+        """A part of lifted memory that begins elsewhere is not known by its address."""
+        begin, end = storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+        for address, (base, _) in self._lifted.items():
+            if begin < address + base.untyped_storage().nbytes() and address < end and begin != address:
+                raise Error("the model writes computed values into memory of which it has a part as a tensor of its own (by NumPy or DLPack): make it a view, whole[4:]",
+                            "unsupported")
 
     # ---------------------------------------------------------------- single functions
 
@@ -442,6 +459,8 @@ class CaptureMode(TorchFunctionMode):
         if order is None:
             raise Error("the model takes windows by as_strided of a tensor that has gaps in memory: take them of its contiguous()", "unsupported")
         start = given.get("storage_offset")
+        if start is not None and start < offset:
+            raise Error("the model takes windows by as_strided that begin before the tensor, in the memory of which it is a part: take them of the whole", "unsupported")
         return tensor.permute(order).as_strided(given["size"], given["stride"], 0 if start is None else start - offset)
 
     def _fact(self, func, args, kwargs):

@@ -147,7 +147,7 @@ class Lent:
 
 def _copy_of(tensor):
     """A leaf of its own memory that the model takes for the tensor: parameters stay parameters."""
-    copy = tensor.detach().clone()
+    copy = _clone_in_place(tensor.detach())
     if isinstance(tensor, torch.nn.Parameter):
         made = torch.Tensor._make_subclass(type(tensor), copy, tensor.requires_grad)
         for member in members_of(type(tensor)):
@@ -155,6 +155,21 @@ def _copy_of(tensor):
                 member.__set__(made, member.__get__(tensor))
         return made
     return copy.requires_grad_(tensor.requires_grad)
+
+
+_MOST_AROUND = 16 << 20  # bytes of memory of which a tensor is a small part
+
+
+def _clone_in_place(tensor):
+    """A clone that lies in its memory as the tensor does in its own: with gaps between its rows, behind what is before it."""
+    if tensor.layout != torch.strided or not tensor.numel():
+        return tensor.clone()
+    storage, own = tensor.untyped_storage(), tensor.numel() * tensor.element_size()
+    if tensor.is_contiguous() and storage.nbytes() == own:
+        return tensor.clone()
+    if storage.nbytes() > max(16 * own, _MOST_AROUND):
+        return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype).copy_(tensor)
+    return torch.empty(0, dtype=tensor.dtype).set_(storage.clone(), tensor.storage_offset(), tensor.shape, tensor.stride())
 
 
 def _item(table, name):
