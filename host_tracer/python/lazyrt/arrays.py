@@ -425,6 +425,9 @@ def _plain(value):
     return value.values() if type(value) is LazyArray else value
 
 
+_under = {}  # address of a tensor's memory -> the array that from_numpy made it of in this run
+
+
 @contextlib.contextmanager
 def taken_by_torch():
     """While active torch.from_numpy, which calls no torch function, takes LazyArrays."""
@@ -445,17 +448,12 @@ def taken_by_torch():
         _under.clear()
 
 
-_under = {}  # address of a tensor's memory -> the array that from_numpy made it of in this run
-
-
 def is_seen_by_others(storage):
-    """Whether the memory is one that NumPy, bytes or a file may have as well: of arrays those that the program has no more are excepted."""
+    """Whether NumPy, bytes or a file may have the memory, too: of from_numpy's, where the program still has the array."""
     if storage.resizable():
         return False
     array = _under.get(storage.data_ptr())
-    if type(array) is not numpy.ndarray:
-        return True
-    if sys.getrefcount(array) > 4:  # in _under, in the storage, here, and as an argument
+    if type(array) is not numpy.ndarray or sys.getrefcount(array) > 4:  # it is in _under, in the storage, here, and an argument
         return True
     owner = array.base
     return owner is not None and not (type(owner) is numpy.ndarray and owner.base is None and sys.getrefcount(owner) <= 3)
