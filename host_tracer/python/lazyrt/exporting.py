@@ -135,6 +135,7 @@ class _Export:
         self.moved = set()
         self.takes_gradients = False  # of its own results: autograd is on while it runs
         self.asks_for_layout, self.asks_for_facts = False, False
+        self.has_fast_paths = False  # of torch.nn: a module has asked whether it may take them
         self.asks_in_own_code = False  # for the layout, not in that of a library
         self.names_elsewhere = None  # see _held_elsewhere
         self.makes_arrays = False  # of NumPy, that depend on inputs

@@ -58,7 +58,7 @@ class LazyRun:
             call.begin()
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
             stack.enter_context(taken_by_torch())
-            stack.enter_context(fast_paths.open_to_modes())
+            of_fast_paths = stack.enter_context(fast_paths.open_to_modes())
             self._recipes = Recipes(job.sources.current)
             LazyArray.made, LazyArray.asked, LazyArray.asked_for_order = False, False, False
             stack.enter_context(job.globals.keeping_denormals())
@@ -77,6 +77,7 @@ class LazyRun:
             gradients.refuse_hooks(job.program.parameters(), mode.variables)
         self._note_texts()
         self.numbers.selections.check()
+        job.has_fast_paths |= bool(of_fast_paths)
         job.asks_for_layout |= mode.asks_for_layout or LazyArray.asked
         job.asks_in_own_code |= mode.asks_in_own_code or LazyArray.asked_for_order
         job.note_autograd(mode.autograd_asked, inputs, lifted)
