@@ -252,10 +252,36 @@ class Pt2Capture {
         values.emplace_back(place(p));
       }
     }
+    const std::vector<uint32_t> writes = writes_without_state(values);
     copies->begin(device);
     const auto ended = c10::make_scope_exit([copies] { copies->end(); });
     Pt2Interpreter interpreter(device, on_node, copies);
-    return write_back(interpreter.run(graph(), values), values);
+    std::vector<c10::IValue> results = interpreter.run(graph(), values);
+    if (device.is_cpu()) refuse_writes_without_state(values, writes);
+    return write_back(std::move(results), values);
+  }
+
+  /// How often plain tensors of types that states do not have, as complex numbers, were written.
+  std::vector<uint32_t> writes_without_state(const std::vector<c10::IValue>& values) const {
+    std::vector<uint32_t> counts(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (signature_.placeholders[i].kind != Kind::kConstant || !values[i].isTensor()) continue;
+      const at::Tensor& t = values[i].toTensor();
+      if (t.device().is_cpu() && to_dtype(t.scalar_type()) == DType::kNone)
+        counts[i] = t._version();
+    }
+    return counts;
+  }
+
+  void refuse_writes_without_state(const std::vector<c10::IValue>& values,
+                                   const std::vector<uint32_t>& before) const {
+    const std::vector<uint32_t> now = writes_without_state(values);
+    for (size_t i = 0; i < values.size(); ++i) {
+      TORCH_CHECK(now[i] == before[i], "the program writes into the tensor '",
+                  signature_.placeholders[i].target, "', which is ",
+                  values[i].toTensor().scalar_type(),
+                  ": a bundle does not keep such from call to call; keep its halves in buffers");
+    }
   }
 
   /// Writes new values of placeholders into them; the rest are the program's results.

@@ -554,7 +554,7 @@ class Reach:
             self._push_numbered(path, entry.items, value)
         elif issubclass(kind, set):
             entry = SetEntry(value)
-            self._push_numbered(path, sorted(entry.items, key=lambda item: (type(item).__name__, repr(item))))
+            self._push_numbered(path, entry.sorted)
         elif issubclass(kind, (bytearray, array.array, numpy.ndarray)):
             objects = getattr(value, "dtype", None) == object
             self.buffers.append((path, *extent_of(value)))
