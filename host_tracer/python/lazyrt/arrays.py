@@ -425,7 +425,7 @@ def _plain(value):
     return value.values() if type(value) is LazyArray else value
 
 
-_under = {}  # address of a tensor's memory -> the array that from_numpy made it of in this run
+_under: dict = {}  # address of a tensor's memory -> the array that from_numpy made it of in this run
 
 
 @contextlib.contextmanager

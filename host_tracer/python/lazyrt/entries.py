@@ -126,27 +126,44 @@ def _is_of_plain_values(item):
 
 
 class SetEntry:
-    """The order of a set's items goes by its past, too: what was taken out has left holes, and room for more."""
-
-    _ROOMS = (0, 8, 40, 150, 600, 2500)  # for how many more it had room once
+    """The order of a set's items goes by its past, too: by what room it had for others once."""
 
     def __init__(self, value):
-        self.value, self.items = value, list(set.__iter__(value))
-        self.sorted = sorted(self.items, key=lambda item: (type(item).__name__, repr(item), id(item)))
+        self.value, self.items, self.size = value, list(set.__iter__(value)), set.__sizeof__(value)
+
+    def is_thinned(self):
+        """Whether there was much more in it: it has room that one of these items alone has not."""
+        return self.size > 2 * set(self.items).__sizeof__()
+
+    def in_order(self):
+        return sorted(self.items, key=lambda item: (type(item).__name__, repr(item), id(item)))
 
     def token(self):
-        places = {id(item): i for i, item in enumerate(self.sorted)}
+        places = {id(item): i for i, item in enumerate(self.in_order())}
         return (type(self.value), order_of(self.items), tuple(places[id(item)] for item in self.items))
 
     def restore(self, given):
         then = [given(item) for item in self.items]
-        for room in self._ROOMS:
-            if self._has_order(then):
-                return
-            others = [object() for _ in range(room)]
-            set.clear(self.value)
-            set.update(self.value, then, others)
-            set.difference_update(self.value, others)
+        if self._has_order(then):
+            return
+        set.clear(self.value)
+        set.update(self.value, then)
+        if not self._has_order(then):
+            self._make_room(then)
+        if not self._has_order(then):
+            raise ExportError("a call changes a set that the program keeps, and the order of its items, which goes by the set's past, cannot be put back: keep a dict or a list")
+
+    def _make_room(self, items):
+        """CPython's sets grow by what is put into them, into places by hash that others do not take here, and never shrink."""
+        slots = max(8, (self.size - set().__sizeof__()) // 16)
+        near = {(hash(item) + more) % slots for item in items for more in range(-1, 10)}
+        free = [slot for slot in range(slots) if slot not in near] or range(slots)
+        others = (high + slot for high in itertools.count(1 << 40, slots) for slot in free)
+        added = []
+        while set.__sizeof__(self.value) < self.size:
+            added.append(next(others))
+            set.add(self.value, added[-1])
+        set.difference_update(self.value, added)
 
     def _has_order(self, items):
         return [id(item) for item in set.__iter__(self.value)] == [id(item) for item in items]

@@ -102,17 +102,20 @@ def _recorded(job, sample):
         job.takes_gradients = False
 
 
-def pops_of_sets(job, sample):
-    """[(file, line)] where the program takes whichever item is the next out of a set that it keeps."""
+_REMOVES = {"pop", "remove", "discard", "difference_update", "symmetric_difference_update", "intersection_update"}
+
+
+def removals_from_sets(job, sample):
+    """[(file, line)] where the program takes items out of a set that it keeps: the order of those that are left, and of what comes later, goes by that."""
     pictures = [phase.picture for phase in job.state.known]
     kept = {id(value) for picture in pictures for path, value in picture.containers.items()
             if isinstance(value, set) and not path.endswith("._non_persistent_buffers_set")}
-    if not kept or not any(picture.names_attribute("pop") for picture in pictures):
+    if not kept or not any(picture.names_attribute(name) for picture in pictures for name in _REMOVES):
         return []
     found = {}
 
     def listen(frame, event, called):
-        if event == "c_call" and called.__name__ == "pop" and id(getattr(called, "__self__", None)) in kept:
+        if event == "c_call" and called.__name__ in _REMOVES and id(getattr(called, "__self__", None)) in kept:
             found[frame.f_code.co_filename, frame.f_lineno] = None
 
     before = sys.getprofile()

@@ -320,6 +320,9 @@ def refuse_one_way(picture):
     for path, kind in picture.one_way:
         raise ExportError(f"the program reaches the {kind} '{path}': what it has given cannot be taken back, so that an export would change "
                           "the program; make it a list, or an input")
+    for path in picture.thinned_sets():
+        raise ExportError(f"the program keeps the set '{path}', from which much was taken out: in which order it gives its items goes by that, and an export that calls the "
+                          "program could not put it back; make it anew, set(list(items)), or a dict")
 
 
 def replacing(stands_for):

@@ -249,6 +249,13 @@ class Reach:
         """Ids of functions with functools.lru_cache that have kept nothing yet: what they keep later cannot be put back."""
         return {id(entry.value) for entry in self._entries if type(entry) is CachedEntry and not entry.size}
 
+    def thinned_sets(self):
+        """Paths of sets that may be changed by the code, and from which much was taken: they cannot be put back as they were."""
+        ways = {"add", "update", "pop", "remove", "discard", "difference_update", "symmetric_difference_update", "intersection_update"}
+        if self._words.isdisjoint(ways):
+            return []
+        return [path for path, value in self.containers.items() for entry in self._entries if type(entry) is SetEntry and entry.value is value and entry.is_thinned()]
+
     def well_kept(self):
         """Ids of the tensors whose content is put back."""
         return {id(entry.value) for entry in self._entries if type(entry) is TensorEntry and entry.saved[1] is not None}
@@ -554,7 +561,7 @@ class Reach:
             self._push_numbered(path, entry.items, value)
         elif issubclass(kind, set):
             entry = SetEntry(value)
-            self._push_numbered(path, entry.sorted)
+            self._push_numbered(path, entry.in_order())
         elif issubclass(kind, (bytearray, array.array, numpy.ndarray)):
             objects = getattr(value, "dtype", None) == object
             self.buffers.append((path, *extent_of(value)))
