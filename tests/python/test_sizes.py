@@ -432,7 +432,6 @@ def test_sizes_beyond_what_the_program_takes(tmp_path):
 @pytest.mark.parametrize("body, text", [
     pytest.param(lambda x: functools.reduce(lambda y, i: y + y.roll(i), range(x.shape[0]), x), "not the same at n=", id="as many steps as elements"),
     pytest.param(lambda x: [x * i for i in range(x.shape[0])], "nested otherwise", id="as many results as steps"),
-    pytest.param(lambda x: (x, x.shape[0]), "depends on sizes|other texts and constants", id="a size as a result"),
     pytest.param(lambda x: x * torch.from_numpy(np.sin(np.arange(x.shape[0]) * x.shape[0])), "no part of the largest one", id="a table of each size"),
     pytest.param(lambda x: x * math.sin(x.shape[0]), "no simple formula", id="a number that no formula gives"),
 ])

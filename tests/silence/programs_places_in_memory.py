@@ -643,3 +643,20 @@ class Pt2SizedFlat(nn.Module):
 @sized(rows_of, N, X0, also=(33, 50, 12, 9, 33), count=4, expect=REFUSED, front="pt2")
 def pt2_sized_flat_copy():
     return Pt2SizedFlat()
+
+
+class Pt2ComplexCount(nn.Module):
+    """A plain complex tensor, of which a bundle makes no state."""
+
+    def __init__(self):
+        super().__init__()
+        self.count = torch.zeros((), dtype=torch.complex64)
+
+    def forward(self, x):
+        self.count.add_(1)
+        return torch.where(self.count.real >= 300, x * 3, x)
+
+
+@case(low(4), [(low(4, seed=i % 5),) for i in range(305)], front="pt2")
+def pt2_complex_count():
+    return Pt2ComplexCount()
