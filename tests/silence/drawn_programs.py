@@ -85,14 +85,41 @@ def drawn_program(seed, script=False):
     return Author(random.Random(seed), script).program()
 
 
-class Author:
+class Chooser:
+    """What all that draw programs do: `draw` is a random.Random, `depth` how many blocks there are around. statement() gives the lines of one."""
+
+    def __init__(self, draw, script):
+        self.draw, self.script, self.depth = draw, script, 0
+
+    def chance(self, share):
+        return self.draw.random() < share
+
+    def one_of(self, ways):
+        """What one of [(function, weight)] gives."""
+        makers, weights = zip(*ways)
+        return self.draw.choices(makers, weights)[0]()
+
+    def block(self, least, most):
+        body = Block()
+        for _ in range(self.draw.randint(least, most)):
+            body += self.statement()
+        return body
+
+    def _below(self):
+        self.depth += 1
+        body = self.block(1, 2)
+        self.depth -= 1
+        return body
+
+
+class Author(Chooser):
     """Draws one program. `script`: one that TorchScript compiles."""
 
     def __init__(self, draw, script):
-        self.draw, self.script = draw, script
+        super().__init__(draw, script)
         self.full, self.rows, self.locals = [], [], 0  # texts of what holds a tensor
         self.attributes, self.row_attributes, self.buffers = [], [], []
-        self.list_length, self.keys, self.depth = 0, [], 0
+        self.list_length, self.keys = 0, []
         self.inputs = {"x": "full", "y": "full"} if self.chance(0.25) else {"x": "full"}
 
     # ---- the state
@@ -144,9 +171,6 @@ class Author:
         return self.draw.choice(["torch.zeros(3, 4)", "torch.ones(3, 4)", f"{buffer}.clone()"])
 
     # ---- expressions
-
-    def chance(self, share):
-        return self.draw.random() < share
 
     def number(self):
         return self.draw.choice([0.5, -0.5, 0.25, 0.9, 1.0, 2.0, -1.0])
@@ -211,14 +235,7 @@ class Author:
         ways += [(self.dict_statement, 2)] if self.keys else []
         ways += [(self.branch, 3)] if self.depth < 2 else []
         ways += [(self.loop, 1)] if self.list_length and self.depth < 2 else []
-        makers, weights = zip(*ways)
-        return self.draw.choices(makers, weights)[0]()
-
-    def block(self, least, most):
-        body = Block()
-        for _ in range(self.draw.randint(least, most)):
-            body += self.statement()
-        return body
+        return self.one_of(ways)
 
     def local(self):
         text = f"v{self.locals} = {self.value()}"
@@ -280,12 +297,6 @@ class Author:
         if self.chance(0.4):
             blocks.append(("else:", self._below()))
         return blocks
-
-    def _below(self):
-        self.depth += 1
-        body = self.block(1, 2)
-        self.depth -= 1
-        return body
 
     def loop(self):
         return [("for item in self.kept:", Block([self.draw.choice(["item.mul_(0.5)", f"item.add_({self.held()})", "item[0] = item[1]", f"self.b0.add_(item)"])]))]

@@ -3,15 +3,15 @@ with branches and loops by these and a little state. All names hold sequences of
 
 import random
 
-from drawn_programs import Block, Program, module_class
+from drawn_programs import Block, Chooser, Program, module_class
 
 
-class SizeAuthor:
+class SizeAuthor(Chooser):
     def __init__(self, draw, script):
-        self.draw, self.script = draw, script
+        super().__init__(draw, script)
         self.init = Block(['self.register_buffer("b0", torch.ones(4) * 0.5)', "self.count = 0", "self.table = torch.arange(512.0).reshape(128, 4).sin()",
                            "self.w = torch.arange(48.0).reshape(4, 4, 3).cos() * 0.3"])
-        self.annotations, self.locals, self.depth = [], 0, 0
+        self.annotations, self.locals = [], 0
         least = draw.choice([1, 1, 2, 4])
         self.sizes = {"n": (least, draw.choice([20, 33]), draw.choice([6, 8, 9, 12]))}
         self.inputs, self.dims = {"x": "rows_n"}, {"x": {0: "n"}}
@@ -25,9 +25,6 @@ class SizeAuthor:
         if self.keeps and self.chance(0.4):
             self.init.append("self.cache = torch.zeros(0, 4)")
             self.seqs.append("self.cache")
-
-    def chance(self, share):
-        return self.draw.random() < share
 
     def program(self):
         forward = self.block(4, 9)
@@ -155,14 +152,7 @@ class SizeAuthor:
         ways += [(self.branch, 1.2)] if self.depth < 2 else []
         ways += [(self.loop, 0.6)] if self.depth < 1 else []
         ways += [(self.state, 1.5)] if self.keeps else []
-        makers, weights = zip(*ways)
-        return self.draw.choices(makers, weights)[0]()
-
-    def block(self, least, most):
-        body = Block()
-        for _ in range(self.draw.randint(least, most)):
-            body += self.statement()
-        return body
+        return self.one_of(ways)
 
     def local(self):
         own = [name for name in self.seqs if name.startswith("v")]
@@ -179,12 +169,6 @@ class SizeAuthor:
         if self.chance(0.4):
             blocks.append(("else:", self._below()))
         return before + blocks
-
-    def _below(self):
-        self.depth += 1
-        body = self.block(1, 2)
-        self.depth -= 1
-        return body
 
     def loop(self):
         a, name, k = self.held(), f"v{self.locals}", self.few()

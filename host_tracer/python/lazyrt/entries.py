@@ -125,8 +125,12 @@ def _is_of_plain_values(item):
     return is_plain_value(item) or isinstance(item, (tuple, frozenset)) and all(map(_is_of_plain_values, item))
 
 
+#: Methods that take items out of a set.
+TAKES_FROM_SETS = frozenset({"pop", "remove", "discard", "difference_update", "symmetric_difference_update", "intersection_update"})
+
+
 class SetEntry:
-    """The order of a set's items goes by its past, too: by what room it had for others once."""
+    """The order of a set's items depends on its past: on what was in it once, and has left holes."""
 
     def __init__(self, value):
         self.value, self.items, self.size = value, list(set.__iter__(value)), set.__sizeof__(value)
@@ -149,21 +153,7 @@ class SetEntry:
         set.clear(self.value)
         set.update(self.value, then)
         if not self._has_order(then):
-            self._make_room(then)
-        if not self._has_order(then):
-            raise ExportError("a call changes a set that the program keeps, and the order of its items, which goes by the set's past, cannot be put back: keep a dict or a list")
-
-    def _make_room(self, items):
-        """CPython's sets grow by what is put into them, into places by hash that others do not take here, and never shrink."""
-        slots = max(8, (self.size - set().__sizeof__()) // 16)
-        near = {(hash(item) + more) % slots for item in items for more in range(-1, 10)}
-        free = [slot for slot in range(slots) if slot not in near] or range(slots)
-        others = (high + slot for high in itertools.count(1 << 40, slots) for slot in free)
-        added = []
-        while set.__sizeof__(self.value) < self.size:
-            added.append(next(others))
-            set.add(self.value, added[-1])
-        set.difference_update(self.value, added)
+            raise ExportError("a call changes a set that the program keeps, and the order of its items, which depends on the set's past, cannot be restored: keep a dict or a list")
 
     def _has_order(self, items):
         return [id(item) for item in set.__iter__(self.value)] == [id(item) for item in items]

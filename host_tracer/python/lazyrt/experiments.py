@@ -12,6 +12,7 @@ import torch
 
 from lazyrt import layouts
 from lazyrt.call_logs import CallLog, Seen
+from lazyrt.entries import TAKES_FROM_SETS
 
 
 class Unstable(Exception):
@@ -102,20 +103,17 @@ def _recorded(job, sample):
         job.takes_gradients = False
 
 
-_REMOVES = {"pop", "remove", "discard", "difference_update", "symmetric_difference_update", "intersection_update"}
-
-
 def removals_from_sets(job, sample):
     """[(file, line)] where the program takes items out of a set that it keeps: the order of those that are left, and of what comes later, goes by that."""
     pictures = [phase.picture for phase in job.state.known]
     kept = {id(value) for picture in pictures for path, value in picture.containers.items()
             if isinstance(value, set) and not path.endswith("._non_persistent_buffers_set")}
-    if not kept or not any(picture.names_attribute(name) for picture in pictures for name in _REMOVES):
+    if not kept or not any(picture.names_attribute(name) for picture in pictures for name in TAKES_FROM_SETS):
         return []
     found = {}
 
     def listen(frame, event, called):
-        if event == "c_call" and called.__name__ in _REMOVES and id(getattr(called, "__self__", None)) in kept:
+        if event == "c_call" and called.__name__ in TAKES_FROM_SETS and id(getattr(called, "__self__", None)) in kept:
             found[frame.f_code.co_filename, frame.f_lineno] = None
 
     before = sys.getprofile()

@@ -651,8 +651,8 @@ class _Export:
             trace.add_finding("error", "changing-attribute", "the program asks for type(x) of an array of NumPy, which in the capture is another one than in eager",
                               "use isinstance(x, numpy.ndarray)", file, line)
         for file, line in dict.fromkeys(place for sample in samples for place in experiments.removals_from_sets(self, sample)):
-            trace.add_finding("error", "changing-attribute", "the program takes items out of a set that it keeps: in which order a set gives its items goes by its "
-                              "past, which LazyRT does not see", "keep a dict or a list", file, line)
+            trace.add_finding("error", "changing-attribute", "the program takes items out of a set that it keeps: the order of a set's items depends on its past, "
+                              "which LazyRT does not see", "keep a dict or a list", file, line)
         for file, line in self.questions.own:
             trace.add_finding("error", "changing-attribute", "the program asks whether a parameter or buffer is the very tensor that it holds in another place, too (a list, a "
                               "set, an optimizer), where the capture has another one", "compare names", file, line)

@@ -249,13 +249,6 @@ class Reach:
         """Ids of functions with functools.lru_cache that have kept nothing yet: what they keep later cannot be put back."""
         return {id(entry.value) for entry in self._entries if type(entry) is CachedEntry and not entry.size}
 
-    def thinned_sets(self):
-        """Paths of sets that may be changed by the code, and from which much was taken: they cannot be put back as they were."""
-        ways = {"add", "update", "pop", "remove", "discard", "difference_update", "symmetric_difference_update", "intersection_update"}
-        if self._words.isdisjoint(ways):
-            return []
-        return [path for path, value in self.containers.items() for entry in self._entries if type(entry) is SetEntry and entry.value is value and entry.is_thinned()]
-
     def well_kept(self):
         """Ids of the tensors whose content is put back."""
         return {id(entry.value) for entry in self._entries if type(entry) is TensorEntry and entry.saved[1] is not None}
