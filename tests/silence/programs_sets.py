@@ -124,3 +124,56 @@ def kinds_that_are_only_looked_up():
             return x * 2 if "a" in self.kinds and len(self.seen) < 5 else x
 
     return Looks()
+
+
+@case(ROWS[0], ROWS)
+def jobs_taken_by_an_operator():
+    class Takes(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.jobs = {1, 2, 3}
+
+        def forward(self, x):
+            first = {next(iter(self.jobs))}
+            self.jobs -= first
+            self.jobs |= first
+            return x * len(self.jobs)
+
+    return Takes()
+
+
+def thinned():
+    kinds = {f"kind {i}" for i in range(64)}
+    for i in range(60):
+        kinds.discard(f"kind {i}")
+    return kinds
+
+
+@case(ROWS[0], ROWS, expect=("right",))
+def thinned_kinds_that_are_only_looked_up():
+    class Looks(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kinds = thinned()
+
+        def forward(self, x):
+            seen = set()
+            seen.add("kind 63")
+            seen.discard("kind 1")
+            return x * 2 if "kind 63" in self.kinds and seen else x
+
+    return Looks()
+
+
+@case(ROWS[0], ROWS)
+def thinned_kinds_that_a_call_adds_to():
+    class Adds(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kinds = thinned()
+
+        def forward(self, x):
+            self.kinds.add("another")
+            return x * (2 + list(self.kinds).index("another"))
+
+    return Adds()

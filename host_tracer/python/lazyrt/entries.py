@@ -19,6 +19,7 @@ import struct
 import numpy
 import torch
 
+from lazyrt import kept_sets
 from lazyrt.errors import ExportError
 from lazyrt.tensors import is_lazy
 
@@ -125,19 +126,11 @@ def _is_of_plain_values(item):
     return is_plain_value(item) or isinstance(item, (tuple, frozenset)) and all(map(_is_of_plain_values, item))
 
 
-#: Methods that take items out of a set.
-TAKES_FROM_SETS = frozenset({"pop", "remove", "discard", "difference_update", "symmetric_difference_update", "intersection_update"})
-
-
 class SetEntry:
     """The order of a set's items depends on its past: on what was in it once, and has left holes."""
 
     def __init__(self, value):
-        self.value, self.items, self.size = value, list(set.__iter__(value)), set.__sizeof__(value)
-
-    def is_thinned(self):
-        """Whether there was much more in it: it has room that one of these items alone has not."""
-        return self.size > 2 * set(self.items).__sizeof__()
+        self.value, self.items, self.room = value, list(set.__iter__(value)), kept_sets.room_in(value)
 
     def in_order(self):
         return sorted(self.items, key=lambda item: (type(item).__name__, repr(item), id(item)))
@@ -148,15 +141,9 @@ class SetEntry:
 
     def restore(self, given):
         then = [given(item) for item in self.items]
-        if self._has_order(then):
-            return
-        set.clear(self.value)
-        set.update(self.value, then)
-        if not self._has_order(then):
-            raise ExportError("a call changes a set that the program keeps, and the order of its items, which depends on the set's past, cannot be restored: keep a dict or a list")
-
-    def _has_order(self, items):
-        return [id(item) for item in set.__iter__(self.value)] == [id(item) for item in items]
+        if not kept_sets.is_as(self.value, then, self.room) and not kept_sets.remake(self.value, then, self.room):
+            raise ExportError("a call changes a set that the program keeps, and the order of its items, which depends on the set's past, cannot be restored. "
+                              "Build the set anew, set(list(items)), or keep a dict", "changing-attribute")
 
 
 class CellEntry:

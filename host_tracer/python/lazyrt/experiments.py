@@ -12,7 +12,7 @@ import torch
 
 from lazyrt import layouts
 from lazyrt.call_logs import CallLog, Seen
-from lazyrt.entries import TAKES_FROM_SETS
+from lazyrt.kept_sets import SetChanges, SetRemovals, is_restorable
 
 
 class Unstable(Exception):
@@ -104,25 +104,25 @@ def _recorded(job, sample):
 
 
 def removals_from_sets(job, sample):
-    """[(file, line)] where the program takes items out of a set that it keeps: the order of those that are left, and of what comes later, goes by that."""
+    """[(file, line)] where the program takes items out of a set that it keeps: the order of those that are left, and of what comes later, depends on that."""
     pictures = [phase.picture for phase in job.state.known]
-    kept = {id(value) for picture in pictures for path, value in picture.containers.items()
-            if isinstance(value, set) and not path.endswith("._non_persistent_buffers_set")}
-    if not kept or not any(picture.names_attribute(name) for picture in pictures for name in TAKES_FROM_SETS):
+    kept = [value for picture in pictures for value in picture.kept_sets()]
+    if not kept or not any(picture.names_attribute("set |= x") for picture in pictures):
         return []
-    found = {}
-
-    def listen(frame, event, called):
-        if event == "c_call" and called.__name__ in TAKES_FROM_SETS and id(getattr(called, "__self__", None)) in kept:
-            found[frame.f_code.co_filename, frame.f_lineno] = None
-
-    before = sys.getprofile()
-    try:
-        sys.setprofile(listen)
+    with SetRemovals(kept) as removals:
         job.eager(sample)
-    finally:
-        sys.setprofile(before)
-    return list(found)
+    return list(removals.places)
+
+
+def refuse_changed_sets(job, samples):
+    """Raises ExportError before a call changes a set that could not be restored."""
+    picture = job.state.first.picture
+    kept = [value for value in picture.kept_sets() if not is_restorable(value)]
+    if kept and picture.names_attribute("set |= x"):
+        for sample in samples:
+            with SetChanges(kept) as changes:
+                job.eager(sample)
+            changes.refuse()
 
 
 # -------------------------------------------------------------------- random numbers

@@ -162,6 +162,7 @@ class _Export:
         self.gradients = gradients.Kept(self.program.parameters().values())
         values = [value for sample in [*samples, *self.more_samples] for value in (sample.args, sample.kwargs)]
         self.arguments = Reach([(f"argument {i}", value) for i, value in enumerate(values)], Contents())
+        experiments.refuse_changed_sets(self, samples)
         start = time.perf_counter()
         try:
             self.is_one_sample = len(samples) == 1

@@ -12,7 +12,6 @@ import types
 import torch
 
 from lazyrt import kept_numbers
-from lazyrt.entries import TAKES_FROM_SETS, SetEntry
 from lazyrt.errors import ExportError
 from lazyrt.reach import Contents, Held, Reach, TupleAt, copy_of
 from lazyrt.watch import can_watch, can_watch_attribute
@@ -321,15 +320,6 @@ def refuse_one_way(picture):
     for path, kind in picture.one_way:
         raise ExportError(f"the program reaches the {kind} '{path}': what it has given cannot be taken back, so that an export would change "
                           "the program; make it a list, or an input")
-    if any(map(picture.names_attribute, ("add", "update", *TAKES_FROM_SETS))):
-        _refuse_thinned_sets(picture)
-
-
-def _refuse_thinned_sets(picture):
-    for path, container in picture.containers.items():
-        if isinstance(container, set) and SetEntry(container).is_thinned():
-            raise ExportError(f"the program keeps the set '{path}', from which many items were taken out: the order of the others depends on that, and an export could not "
-                              "restore it. Build the set anew, set(list(items)), or keep a dict")
 
 
 def replacing(stands_for):

@@ -40,6 +40,7 @@ from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, Ar
                             from_class, from_globals, is_data_name, is_open_map, is_plain_value, key_text, name_of_class, place_of, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
+from lazyrt.kept_sets import may_change_sets
 from lazyrt.opaque import held_by, inner_state, is_awaited, pickled, put_back
 from lazyrt.switches import CountersEntry, FlagsOfDecimalsEntry, LoggersEntry, SeedEntry, SwitchesEntry, of_process
 from lazyrt.type_questions import asks_anywhere
@@ -244,6 +245,9 @@ class Reach:
     def names_attribute(self, name):
         """Whether the code mentions it."""
         return name in self._words
+
+    def kept_sets(self):
+        return [value for path, value in self.containers.items() if isinstance(value, set) and not path.endswith("._non_persistent_buffers_set")]
 
     def cold_caches(self):
         """Ids of functions with functools.lru_cache that have kept nothing yet: what they keep later cannot be put back."""
@@ -714,7 +718,7 @@ class Reach:
             return
         self._seen[(code, id(names))] = ""
         found, stored = global_names(code)
-        self._words.update(found, ["type(x)"] if asks_anywhere(code) else ())
+        self._words.update(found, ["type(x)"] if asks_anywhere(code) else (), ["set |= x"] if may_change_sets(code) else ())
         prefix = names.get("__name__", "globals")
         for name in found:
             if name in names or name in stored:
