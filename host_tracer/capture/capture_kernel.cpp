@@ -39,11 +39,13 @@ constexpr const char* kKeptWhole[] = {
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "mish_backward",
     "prelu",
     "rms_norm",
     "rnn_relu.input",
     "rnn_tanh.input",
     "scaled_dot_product_attention",
+    "silu_backward",
 };
 
 struct Unwrapped {
@@ -210,15 +212,22 @@ at::Tensor& logic_of_both(const at::Tensor& a, const at::Tensor& b, at::Tensor& 
   return out;
 }
 
+at::Tensor& logic_of_one(const at::Tensor& a, at::Tensor& out) {
+  if (out.sizes() != a.sizes()) out.resize_(a.sizes());
+  return out;
+}
+
 void register_meta_kernels(torch::Library& library) {
-  for (const char* name : {"logical_and.out", "logical_or.out", "logical_xor.out"}) {
+  const auto has_none = [](const char* name) {
     const std::string full = std::string("aten::") + name;
-    const auto dot = full.find('.');
-    const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(full.substr(0, dot).c_str(),
-                                                                   full.substr(dot + 1).c_str());
-    if (op.hasKernelForDispatchKey(c10::DispatchKey::Meta)) continue;
-    library.impl(name, TORCH_FN(logic_of_both));
+    return !c10::Dispatcher::singleton()
+                .findSchemaOrThrow(full.c_str(), "out")
+                .hasKernelForDispatchKey(c10::DispatchKey::Meta);
+  };
+  for (const char* name : {"logical_and", "logical_or", "logical_xor"}) {
+    if (has_none(name)) library.impl((std::string(name) + ".out").c_str(), TORCH_FN(logic_of_both));
   }
+  if (has_none("logical_not")) library.impl("logical_not.out", TORCH_FN(logic_of_one));
 }
 
 }  // namespace

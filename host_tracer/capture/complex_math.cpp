@@ -94,7 +94,8 @@ at::Tensor complex_abs(const ComplexParts& x) {
 
 at::Tensor complex_angle(const ComplexParts& x) {
   if (defined(x.im)) return at::atan2(x.im, x.re);
-  const at::Tensor turn = at::mul(at::lt(x.re, 0), std::numbers::pi);
+  const at::Tensor turn =
+      at::where(at::lt(x.re, 0), at::full_like(x.re, std::numbers::pi), at::zeros_like(x.re));
   return at::where(at::isnan(x.re), x.re, turn);
 }
 

@@ -48,7 +48,7 @@ Tensors special_i0e(const RuleArgs& a) {
 
 const GradientFormulas& composed_formulas() {
   static const GradientFormulas formulas = {
-      {"fake_quantize_per_tensor_affine_cachemask", fake_quantize},
+      {"fake_quantize_per_tensor_affine_cachemask", rounded_once<fake_quantize>},
       {"special_i0e", special_i0e},
   };
   return formulas;

@@ -26,22 +26,29 @@ Tensors mse_loss(const Args& a) {
   return {reduced(a, d * d)};
 }
 
-/// d^2 / 2 below the bound, a line above.
-Tensor bent(const Tensor& d, double bound, const Tensor& square) {
-  const Tensor size = at::abs(d);
-  return at::where(at::lt(size, bound), square, size - 0.5 * bound);
+/// f(|self - target|), then its mean or sum. Eager's kernels work in float32 for one of the 16-bit
+/// floats and round it once, and round each step for the other.
+template <typename F>
+Tensors of_distance(const Args& a, at::ScalarType rounded_once, const F& f) {
+  const Tensor x = a.tensor("self"), target = a.tensor("target");
+  if (at::result_type(x, target) != rounded_once) return {reduced(a, f(at::abs(x - target)))};
+  const Tensor wide = at::_to_copy(x, at::kFloat) - at::_to_copy(target, at::kFloat);
+  return {reduced(a, at::_to_copy(f(at::abs(wide)), rounded_once))};
 }
 
 Tensors smooth_l1_loss(const Args& a) {
-  const Tensor d = difference(a);
   const double beta = a.at("beta").toDouble();
-  return {reduced(a, beta == 0 ? at::abs(d) : bent(d, beta, d * d * 0.5 / beta))};
+  return of_distance(a, at::kBFloat16, [beta](const Tensor& z) {
+    if (beta == 0) return z;
+    return at::where(at::lt(z, beta), z * 0.5 * z / beta, z - 0.5 * beta);
+  });
 }
 
 Tensors huber_loss(const Args& a) {
-  const Tensor d = difference(a), size = at::abs(d);
   const double delta = a.at("delta").toDouble();
-  return {reduced(a, at::where(at::le(size, delta), d * d * 0.5, (size - 0.5 * delta) * delta))};
+  return of_distance(a, at::kHalf, [delta](const Tensor& z) {
+    return at::where(at::le(z, delta), z * 0.5 * z, (z - 0.5 * delta) * delta);
+  });
 }
 
 /// Each logarithm is at least -100, as in eager.
@@ -137,7 +144,7 @@ const GradientFormulas& loss_formulas() {
 
 const GradientFormulas& moment_formulas() {
   static const GradientFormulas formulas = {
-      {"native_group_norm", group_norm},
+      {"native_group_norm", rounded_once<group_norm>},
   };
   return formulas;
 }

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "host_tracer/capture/op_args.h"
 
 namespace lazyrt {
@@ -24,6 +26,23 @@ GradientFormula find_formula(const std::string& name) {
 }
 
 }  // namespace
+
+std::vector<at::Tensor> with_wide_floats(const RuleArgs& args, GradientFormula formula,
+                                         std::initializer_list<at::ScalarType> narrow) {
+  std::optional<at::ScalarType> type;
+  const std::vector<c10::IValue> wide = args.map([&](const at::Tensor& t) {
+    if (!t.defined() || std::ranges::find(narrow, t.scalar_type()) == narrow.end()) return t;
+    if (!type) type = t.scalar_type();
+    return at::_to_copy(t, at::kFloat);
+  });
+  if (!type) return formula(args);
+  std::vector<at::Tensor> results = formula(args.with(wide));
+  for (at::Tensor& result : results) {
+    if (result.defined() && result.scalar_type() == at::kFloat)
+      result = at::_to_copy(result, *type);
+  }
+  return results;
+}
 
 bool record_gradient(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const std::optional<std::string> name = aten_name(op);

@@ -7,6 +7,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include <initializer_list>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -27,6 +28,19 @@ const GradientFormulas& loss_formulas();
 const GradientFormulas& moment_formulas();
 /// Other functions that have no operator of their own in a trace.
 const GradientFormulas& composed_formulas();
+
+/// A formula in float32 where it is given floats of a type in `narrow`, its results rounded once,
+/// as some of eager's kernels do; the others round each step.
+std::vector<at::Tensor> with_wide_floats(const RuleArgs& args, GradientFormula formula,
+                                         std::initializer_list<at::ScalarType> narrow);
+template <GradientFormula kFormula>
+std::vector<at::Tensor> rounded_once(const RuleArgs& args) {
+  return with_wide_floats(args, kFormula, {at::kHalf, at::kBFloat16});
+}
+template <GradientFormula kFormula>
+std::vector<at::Tensor> rounded_once_in_bfloat16(const RuleArgs& args) {
+  return with_wide_floats(args, kFormula, {at::kBFloat16});
+}
 
 /// Does a call of an operator with a formula: pops its arguments (not functional) and
 /// pushes its results. False for all other calls.

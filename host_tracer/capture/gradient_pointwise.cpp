@@ -35,7 +35,7 @@ Tensors threshold(const Args& a) {
 
 Tensors sigmoid(const Args& a) {
   const Tensor y = a.tensor("output");
-  return {grad(a) * (y * at::rsub(y, 1))};
+  return {grad(a) * at::rsub(y, 1) * y};
 }
 
 Tensors tanh(const Args& a) {
@@ -79,13 +79,13 @@ Tensors elu(const Args& a) {
   const double inner = number(a, "input_scale");
   const Tensor below = a.boolean("is_result") ? (x + alpha * scale) * inner
                                               : at::exp(x * inner) * (inner * alpha * scale);
-  return {g * at::where(at::le(x, 0), below, at::full_like(x, scale))};
+  return {g * at::where(at::gt(x, 0), at::full_like(x, scale), below)};
 }
 
 Tensors softplus(const Args& a) {
   const Tensor scaled = self(a) * number(a, "beta");
-  const Tensor g = grad(a);
-  return {at::where(at::gt(scaled, number(a, "threshold")), g, g * at::sigmoid(scaled))};
+  const Tensor g = grad(a), e = at::exp(scaled);  // infinite below a high threshold: NaN there
+  return {at::where(at::gt(scaled, number(a, "threshold")), g, g * e / (e + 1))};
 }
 
 Tensors leaky_relu(const Args& a) {
@@ -94,9 +94,7 @@ Tensors leaky_relu(const Args& a) {
 }
 
 Tensors hardtanh(const Args& a) {
-  const Tensor outside =
-      at::logical_or(at::le(self(a), number(a, "min_val")), at::ge(self(a), number(a, "max_val")));
-  return {only_where(at::logical_not(outside), grad(a))};
+  return {only_where(between(self(a), number(a, "min_val"), number(a, "max_val")), grad(a))};
 }
 
 Tensors hardsigmoid(const Args& a) {
@@ -112,12 +110,21 @@ Tensors hardswish(const Args& a) {
 Tensor shrunk(const Args& a, const Tensor& g) {
   const double lambd = number(a, "lambd");
   const Tensor x = self(a);
-  return only_where(at::logical_not(at::logical_and(at::ge(x, -lambd), at::le(x, lambd))), g);
+  return only_where(at::logical_or(at::gt(x, lambd), at::lt(x, -lambd)), g);
 }
 Tensors softshrink(const Args& a) { return {shrunk(a, grad(a))}; }
 Tensors hardshrink(const Args& a) { return {shrunk(a, a.tensor("grad_out"))}; }
 
-Tensors log_sigmoid(const Args& a) { return {grad(a) * at::sigmoid(at::neg(self(a)))}; }
+Tensor widened(const Tensor& t) {
+  return at::isReducedFloatingType(t.scalar_type()) ? at::_to_copy(t, at::kFloat) : t;
+}
+
+/// Of exp(-|x|) as the forward keeps it: in the type of x.
+Tensors log_sigmoid(const Args& a) {
+  const Tensor x = self(a), e = widened(at::exp(at::neg(at::abs(x)))), share = e / (e + 1);
+  const Tensor slope = at::where(at::lt(x, 0), at::rsub(share, 1), share);
+  return {at::_to_copy(slope * widened(grad(a)), x.scalar_type())};
+}
 
 Tensors logit(const Args& a) {
   const Tensor x = self(a), slope = grad(a) / (x * at::rsub(x, 1));
@@ -130,10 +137,12 @@ Tensors logit(const Args& a) {
 
 Tensors glu(const Args& a) {
   const int64_t dim = a.integer("dim"), half = self(a).size(dim) / 2;
-  const Tensor x = at::slice_copy(self(a), dim, 0, half);
-  const Tensor gate = at::sigmoid(at::slice_copy(self(a), dim, half, 2 * half));
-  const Tensor g = grad(a);
-  return {at::cat({g * gate, g * x * gate * at::rsub(gate, 1)}, dim)};
+  const Tensor x = widened(at::slice_copy(self(a), dim, 0, half));
+  const Tensor gate = at::sigmoid(at::slice_copy(self(a), dim, half, 2 * half)), g = grad(a);
+  const Tensor wide = widened(gate);
+  const Tensor of_gate =
+      at::rsub(wide, 1) * wide * x * widened(g);  // in an order that overflows late
+  return {at::cat({g * gate, at::_to_copy(of_gate, g.scalar_type())}, dim)};
 }
 
 Tensors prelu(const Args& a) {
@@ -205,32 +214,32 @@ Tensors nll_loss(const Args& a) {
 
 const GradientFormulas& pointwise_gradients() {
   static const GradientFormulas formulas = {
-      {"_log_softmax_backward_data", log_softmax},
-      {"_prelu_kernel_backward", prelu},
-      {"_softmax_backward_data", softmax},
+      {"_log_softmax_backward_data", rounded_once<log_softmax>},
+      {"_prelu_kernel_backward", rounded_once<prelu>},
+      {"_softmax_backward_data", rounded_once<softmax>},
       {"binary_cross_entropy_backward", binary_cross_entropy},
-      {"elu_backward", elu},
-      {"gelu_backward", gelu},
+      {"elu_backward", rounded_once<elu>},
+      {"gelu_backward", rounded_once<gelu>},
       {"glu_backward", glu},
       {"hardshrink_backward", hardshrink},
-      {"hardsigmoid_backward", hardsigmoid},
-      {"hardswish_backward", hardswish},
+      {"hardsigmoid_backward", rounded_once<hardsigmoid>},
+      {"hardswish_backward", rounded_once<hardswish>},
       {"hardtanh_backward", hardtanh},
       {"huber_loss_backward", huber_loss},
-      {"leaky_relu_backward", leaky_relu},
+      {"leaky_relu_backward", rounded_once<leaky_relu>},
       {"log_sigmoid_backward", log_sigmoid},
       {"logit_backward", logit},
-      {"mish_backward", mish},
+      {"mish_backward", rounded_once<mish>},
       {"mse_loss_backward", mse_loss},
-      {"native_dropout_backward", dropout},
+      {"native_dropout_backward", rounded_once<dropout>},
       {"nll_loss2d_backward", nll_loss},
       {"nll_loss_backward", nll_loss},
-      {"sigmoid_backward", sigmoid},
-      {"silu_backward", silu},
-      {"smooth_l1_loss_backward", smooth_l1_loss},
-      {"softplus_backward", softplus},
+      {"sigmoid_backward", rounded_once_in_bfloat16<sigmoid>},
+      {"silu_backward", rounded_once<silu>},
+      {"smooth_l1_loss_backward", rounded_once<smooth_l1_loss>},
+      {"softplus_backward", rounded_once<softplus>},
       {"softshrink_backward", softshrink},
-      {"tanh_backward", tanh},
+      {"tanh_backward", rounded_once<tanh>},
       {"threshold_backward", threshold},
   };
   return formulas;

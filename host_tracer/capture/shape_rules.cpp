@@ -669,6 +669,13 @@ const c10::IValue& RuleArgs::at(const char* name) const {
   TORCH_CHECK(false, c10::toString(op_.operator_name()), " has no argument '", name, "'");
 }
 
+std::vector<c10::IValue> RuleArgs::map(
+    const std::function<at::Tensor(const at::Tensor&)>& f) const {
+  std::vector<c10::IValue> args = args_;
+  for (c10::IValue& arg : args) map_tensors(arg, f);
+  return args;
+}
+
 at::Tensor RuleArgs::optional_tensor(const char* name) const {
   const c10::IValue& v = at(name);
   return v.isTensor() ? v.toTensor() : at::Tensor();

@@ -6,6 +6,7 @@
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/lazy/core/shape.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,11 @@ class RuleArgs {
   std::vector<int64_t> ints(const char* name) const;
   int64_t integer(const char* name) const { return at(name).toInt(); }
   bool boolean(const char* name) const { return at(name).toBool(); }
+
+  /// The arguments, f(tensor) in the place of each tensor.
+  std::vector<c10::IValue> map(const std::function<at::Tensor(const at::Tensor&)>& f) const;
+  /// The same operator's with other values, which have to outlive it.
+  RuleArgs with(const std::vector<c10::IValue>& args) const { return {op_, args}; }
 
  private:
   const c10::OperatorHandle& op_;

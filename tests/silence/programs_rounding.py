@@ -1,5 +1,7 @@
 """What the last place and the sign of a zero decide: roots and angles of complex numbers beside the cut, edges of bins, numbers beside wide tensors, rests of periods."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from harness import case
@@ -170,3 +172,39 @@ class Phase(nn.Module):
 @rows(*[(torch.ones(3), torch.tensor(t, dtype=torch.float64)) for t in (3.5, 1.25, -3.5, -4.0, -2.0)], front="pt2")
 def pt2_rate_at_the_end_of_a_period():
     return Phase()
+
+
+def whole(*values):
+    return torch.tensor(values[0] if len(values) == 1 else list(values))
+
+
+CREDITS, DEBITS, OVERDRAWN = torch.tensor([50, 55, 60, 52]), torch.tensor([1, 5, 3, 2]), torch.tensor([70, 80, 2, 90])
+
+
+@case((CREDITS, DEBITS), [(CREDITS, DEBITS), (CREDITS, OVERDRAWN), (DEBITS, DEBITS + 1)])
+def half_turns_of_a_balance():
+    return lambda credits, debits: torch.ceil(torch.angle((credits - debits).double()) / math.pi)
+
+
+class PhaseError(nn.Module):
+    def forward(self, credits, debits):
+        turned = torch.angle((credits - debits).double()) - math.pi
+        return torch.clamp(turned.abs() * 1e9, max=1000.0)
+
+
+@case((CREDITS, DEBITS), [(CREDITS, DEBITS), (CREDITS, CREDITS + 9), (CREDITS, OVERDRAWN)], front="pt2")
+def pt2_phase_error_of_a_balance():
+    return PhaseError()
+
+
+RE, IM = torch.tensor([1.0, -0.5, 2.0, 0.25]), torch.tensor([0.5, 1.5, -1.0, -0.25])
+DARK = torch.tensor([0.0, 1.0, 0.0, -2.0])
+
+
+@case((RE, IM, whole(3)), [(RE, IM, whole(3)), (RE, IM, whole(0)), (DARK, DARK, whole(0)), (DARK, DARK, whole(2))])
+def spectrum_to_an_order():
+    def program(re, im, order):
+        y = torch.complex(re, im) ** order.item()
+        return y.abs()
+
+    return program
