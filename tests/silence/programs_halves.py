@@ -1,5 +1,6 @@
 """16-bit floats beside numbers that eager keeps in float32: scales beyond a half's range, small terms against division by zero, averages."""
 
+import numpy as np
 import torch
 from harness import case
 from torch import nn
@@ -133,3 +134,49 @@ def script_halves_blended():
 @case(NORMS[0], [(torch.randn(4).half() * 1e-3,) for _ in range(19)], front="torchscript", tolerance=2e-3)
 def script_loss_scale_that_doubles():
     return torch.jit.script(LossScale())
+
+
+def whole(*values):
+    return torch.tensor(values[0] if len(values) == 1 else list(values))
+
+
+HALF = np.array([0.25, -0.5, 0.125, 0.75], np.float16)
+DEEP = np.array([6000.0, -4000.0, 2000.0, 1000.0], np.float16)
+
+
+@case((HALF, whole(0)), [(HALF, whole(0)), (HALF, whole(1)), (HALF, whole(2)), (HALF * 2, whole(2))])
+def pressure_in_one_of_three_units():
+    def program(values, unit):
+        bar = torch.from_numpy(values)
+        pascal = torch.from_numpy(values * 100000.0)
+        return torch.where(unit == 2, pascal, bar).float()
+
+    return program
+
+
+@case((DEEP, whole(0)), [(DEEP, whole(0)), (DEEP, whole(3)), (DEEP / 2, whole(3))])
+def depth_as_a_share_of_the_range():
+    def program(depth, mode):
+        share = torch.from_numpy(depth / 70000.0).float()
+        return torch.where(mode == 3, share * 1000, torch.from_numpy(depth).float())
+
+    return program
+
+
+TIE = 1 + 2**-11 + 2**-30
+
+
+@case((np.array([0.3, -1.7, 2.9, 0.01]),), [(np.array([0.3, 1.0, -2.5, 8.0]),), (np.array([TIE, 2 * TIE, -TIE, 4 * TIE]),), (np.array([0.5, 1.5, 2.5, 3.5]),)])
+def features_stored_as_halves():
+    return lambda x: torch.from_numpy(x.astype(np.float16)).float()
+
+
+@case((np.array([0.3, -1.7, 2.9]), torch.tensor(0.7, dtype=torch.float64)),
+      [(np.array([0.25, 1.0, -2.0]), torch.tensor(v, dtype=torch.float64)) for v in (0.5, TIE, -3.25)])
+def latest_value_into_a_half_table():
+    def program(table, latest):
+        table = table.astype(np.float16)
+        table[:] = latest.item()
+        return torch.from_numpy(table).float()
+
+    return program

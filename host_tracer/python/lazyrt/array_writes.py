@@ -14,6 +14,8 @@ from lazyrt.numpy_errors import Watchers
 def cast(tensor, dtype):
     """The values as `astype` has them on x86-64. NumPy leaves casts of floating values beyond a whole type to the processor, and that converts
     to 32 bits, or to 64 for int64: what does not fit becomes the least of those, of which narrow types keep the low bits."""
+    if tensor.dtype is torch.float64 and dtype is torch.float16:
+        return _half(tensor)
     if not tensor.is_floating_point() or dtype.is_floating_point or dtype is torch.bool:
         return tensor.to(dtype, copy=True)
     values = tensor.to(torch.float64)
@@ -21,6 +23,18 @@ def cast(tensor, dtype):
     fits = (values >= least if dtype is torch.int64 else values > least - 1) & (values < -least)
     whole = torch.where(fits, values, torch.zeros_like(values)).to(torch.int64)
     return torch.where(fits, whole, torch.full_like(whole, int(least))).to(dtype)
+
+
+def _half(tensor):
+    """Rounds float64 to float16 once; torch goes by way of float32, which may make a tie of what is none."""
+    single = tensor.to(torch.float32)
+    nearest = single.to(torch.float16).to(torch.float32)
+    other = 2 * single - nearest  # where `single` is a tie: the number on its other side
+    is_tie = (other != nearest) & (other.to(torch.float16).to(torch.float32) == other)
+    is_nearer = (tensor - other.to(torch.float64)).abs() < (tensor - nearest.to(torch.float64)).abs()
+    made = torch.where(is_tie & is_nearer, other, nearest).to(torch.float16)
+    least_infinite = torch.finfo(torch.float16).max + 16.0
+    return torch.where((tensor.abs() < least_infinite) & made.isinf(), made.sign() * torch.finfo(torch.float16).max, made)
 
 
 def as_written(value, dtype, shape, is_element, others):
@@ -75,7 +89,7 @@ def _number_in(number, dtype, plain):
         return number != 0
     if dtype.is_floating_point:
         Watchers.check()
-        return number.to(torch.float64).to(dtype)
+        return cast(number.to(torch.float64), dtype)
     limits = torch.iinfo(dtype)
     if number.is_floating_point():
         whole = number.to(torch.float64).trunc()

@@ -320,13 +320,21 @@ def _operator(compute, reflected=False):
         kind = _common_type(compute, self, other, reflected)
         if kind is None:
             return _in_order(compute, self.values(), _plain(other), reflected)
-        ours, theirs = self.tensor.to(kind), other if _is_number(other) else _tensor_of(other).to(kind)
+        ours, theirs = self.tensor.to(kind), _number_beside(kind, other) if _is_number(other) else _tensor_of(other).to(kind)
         result = _in_order(compute, ours, theirs, reflected)
         array = LazyArray(result, order_of_result(self.order, *_orders([other])))
         array.is_number = result.dim() == 0  # NumPy's arithmetic gives no array without dimensions
         return array
 
     return method
+
+
+def _number_beside(kind, number):
+    """A number of Python as NumPy takes it beside an array of this type: of the same type, where torch keeps it in float32."""
+    if kind is not torch.float16:
+        return number
+    with numpy.errstate(all="ignore"):
+        return numpy.float16(number).item()
 
 
 def _orders(values):
