@@ -592,3 +592,24 @@ def scripted_module_in_python():
 @case((torch.randn(4, 3),), [(torch.randn(4, 3),)], expect=("right",))
 def traced_module_in_python():
     return torch.jit.trace(Scaling(), torch.randn(4, 3))
+
+
+SIX = torch.randn(6)
+
+
+def byte(value):
+    return torch.tensor(value, dtype=torch.uint8)
+
+
+@case((SIX, byte(37)), [(SIX, byte(v)) for v in (37, 5, 250, 100, 99, 101, 100)])
+def correction_step_of_an_exposure():
+    def program(x, exposure):
+        step = ((abs(exposure.item() - 100) + 1) >> 1) - 1
+        steps = np.zeros(6, np.uint8)
+        try:
+            steps[0] = step
+        except OverflowError:  # it is on target
+            steps[:] = 9
+        return x + torch.from_numpy(steps).float()
+
+    return program

@@ -1,6 +1,8 @@
 """Values that leave the program for people, where something of its own listens; `type` by other names."""
 
 import builtins
+import functools
+import itertools
 import logging
 import sys
 import warnings
@@ -228,3 +230,83 @@ def limit_by_type_of_builtins():
             return x * self.limits.cut(x.max().item())
 
     return Net()
+
+
+FRAME, OTHER = torch.randn(6), torch.randn(6)
+WITH_GAP = torch.tensor([0.5, -999.0, 1.5, -0.25, 2.0, 0.75])
+SEEN = itertools.count()
+
+
+def counted(function):
+    """A helper of many projects: how often was something said?"""
+
+    @functools.wraps(function)
+    def said(*values, **options):
+        said.times += 1
+        return function(*values, **options)
+
+    said.times = 0
+    return said
+
+
+@case((FRAME,), [(FRAME,), (OTHER,), (WITH_GAP,), (FRAME,), (OTHER,)])
+def cleaner_that_counts_its_notices():
+    class Cleaner(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.say = counted(print)
+
+        def forward(self, x):
+            if (x == -999.0).any():
+                self.say("missing values in this frame")
+            return x / (1 + self.say.times)
+
+    return Cleaner()
+
+
+@case((FRAME,), [(FRAME * (1 + i % 3),) for i in range(103)])
+def decay_with_each_progress_line():
+    class Decay(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.steps = 0
+            self.report = counted(print)
+
+        def forward(self, x):
+            self.steps += 1
+            if self.steps % 100 == 0:
+                self.report("steps so far", self.steps)
+            return x * 0.5 ** self.report.times
+
+    return Decay()
+
+
+class Tally(logging.Handler):
+    """As in a file logging_tools.py of the project: counts what was logged."""
+
+    __module__ = "logging_tools"
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def emit(self, record):
+        self.count += 1
+
+
+@case((FRAME,), [(FRAME,), (WITH_GAP,), (OTHER,), (WITH_GAP,), (FRAME,)])
+def gain_falls_with_logged_warnings():
+    class Gain(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tally = Tally()
+            self.log = logging.getLogger(f"gain.{next(SEEN)}")
+            self.log.propagate = False
+            self.log.addHandler(self.tally)
+
+        def forward(self, x):
+            if (x == -999.0).any():
+                self.log.warning("a frame with missing values")
+            return x * 0.5 ** self.tally.count
+
+    return Gain()

@@ -115,9 +115,6 @@ class Carrier:
     def __hash__(self):
         return hash(self._plain())
 
-    def __complex__(self):
-        return complex(self._plain())
-
     def __array__(self, dtype=None, copy=None):
         return numpy.asarray(self._plain(), dtype)
 
@@ -560,7 +557,8 @@ def _shifted_left(a, b):
 def _shifted_right(a, b):
     if isinstance(b, Carrier) or b < 0:
         return None
-    return LazyInt(torch.bitwise_right_shift(a._tensor, min(int(b), 63)), a._bounds)
+    places = min(int(b), 63)
+    return LazyInt(torch.bitwise_right_shift(a._tensor, places), tuple(bound >> places for bound in a._bounds))
 
 
 _WHOLE = {
@@ -684,5 +682,6 @@ def _operator(name, reflected):
 
 
 for _name in {*_WHOLE, *_REAL}:
-    setattr(Carrier, f"__{_name}__", _operator(_name, False))
-    setattr(Carrier, f"__r{_name}__", _operator(_name, True))
+    _owner = Carrier if _name in _REAL else LazyInt  # a float has no operators of bits
+    setattr(_owner, f"__{_name}__", _operator(_name, False))
+    setattr(_owner, f"__r{_name}__", _operator(_name, True))

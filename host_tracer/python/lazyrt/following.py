@@ -18,6 +18,7 @@ from lazyrt.carrier_calls import call_with_carriers, check_fits, has_carriers, t
 from lazyrt.carriers import Carrier, LazyFloat, best_of
 from lazyrt.indexing import Selections, SelectionsMatter
 from lazyrt.statements import Audience, expecting
+from lazyrt.steps import Steps
 from lazyrt.type_questions import asks_for_types, codes_run
 
 _ANY_NUMBER = object()
@@ -43,6 +44,7 @@ class Numbers:
         self.used = False
         self.audience = Audience()
         self._calls = []
+        self.steps = Steps()
         self.quiet = False  # calls are parts of one that is written down itself
 
     def begin(self):
@@ -100,21 +102,41 @@ class Numbers:
         return call
 
     def same_calls(self, log):
-        """Whether eager made the same calls."""
-        return len(self._calls) == len(log.calls) and all(_same(a, b) for a, b in zip(self._calls, log.calls))
+        """Whether eager made the same calls, and went the same way."""
+        same = len(self._calls) == len(log.calls) and all(_same(a, b) for a, b in zip(self._calls, log.calls))
+        return same and self.steps.is_whole and self.steps.parting(log.steps) is None
 
 
-class EagerCalls(TorchFunctionMode):
-    """Writes down the calls of torch functions that eager makes."""
+class EagerSteps(TorchFunctionMode):
+    """Writes down which way eager goes."""
+
+    def __init__(self):
+        super().__init__()
+        self.steps = Steps()
+
+    def __enter__(self):
+        mode = super().__enter__()
+        self.steps.__enter__()
+        return mode
+
+    def __exit__(self, *error):
+        self.steps.__exit__(*error)
+        return super().__exit__(*error)
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+class EagerCalls(EagerSteps):
+    """Writes down the calls of torch functions that eager makes, too."""
 
     def __init__(self):
         super().__init__()
         self.calls = []
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        result = func(*args, **kwargs)
-        self.calls.append(_signature(func, args, kwargs, result))
+        result = super().__torch_function__(func, types, args, kwargs)
+        self.calls.append(_signature(func, args, kwargs or {}, result))
         return result
 
 
@@ -295,11 +317,15 @@ def _following(request, run, eager, note, numbers):
     try:
         trace = _tracer.capture(request)
         if not run.numbers.used:
-            return trace
+            return _with_eagers_path(trace, request, run, eager)
         log = EagerCalls()
         with codes_run() as codes:
             eager(log)
-        if run.numbers.same_calls(log) and not any(map(asks_for_types, codes)):
+        if not run.numbers.same_calls(log):
+            first, log = log, EagerCalls()
+            eager(log)
+            log.steps.leave_out_differences(first.steps)
+        if run.numbers.same_calls(log) and not run.phase.picture.holds_type and not any(map(asks_for_types, codes)):
             return trace
     except SelectionsMatter:
         raise
@@ -315,4 +341,31 @@ def _following(request, run, eager, note, numbers):
         raise raised from error
     note("numbers that leave the graph are fixed by guards: the program looks at their Python types"
          if error is None else f"numbers that leave the graph are fixed by guards: followed, the program fails ({error})")
+    return _with_eagers_path(trace, request, run, eager)
+
+
+def _with_eagers_path(trace, request, run, eager):
+    """The trace of a program whose own code goes the way that it goes in eager; a finding where it does not. Captures it once more before it says so: the first call may have
+    filled a cache."""
+    if run.numbers.steps.is_empty() or _parting(run, eager)[0] is None:
+        return trace
+    run.forget()
+    trace = _tracer.capture(request)
+    place, steps = _parting(run, eager)
+    if place is not None and _parting(run, eager, steps)[0] is not None:
+        trace.add_finding("error", "other-path", "the program goes on otherwise from here with what stands for tensors and arrays in the capture than with tensors and arrays: "
+                          "it asks for more than their values (type(x) is numpy.ndarray), or C code does not take them", "ask isinstance(); call such code outside of the program",
+                          *place)
     return trace
+
+
+def _parting(run, eager, first=None):
+    """((file, line) where the last run and eager part, or None; the steps of eager). With the steps of a `first` run of eager, what differs between the two is left out."""
+    log = EagerSteps()
+    try:
+        eager(log)
+    except Exception:  # the program's own: told elsewhere
+        return None, log.steps
+    if first is not None:
+        log.steps.leave_out_differences(first)
+    return run.numbers.steps.parting(log.steps), log.steps

@@ -54,6 +54,7 @@ class LazyRun:
         self.copies.begin()
         with contextlib.ExitStack() as stack:
             stack.callback(self.copies.end)
+            stack.enter_context(self.numbers.steps)
             stack.callback(call.stop_watching)
             call.begin()
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
@@ -69,6 +70,7 @@ class LazyRun:
             stack.enter_context(scripts.Calls(mode.scripted))
             stack.enter_context(mode)
             stack.enter_context(gradients.open_to(mode))
+            self.numbers.steps.begin()
             result = job.program.call(tensors, args, kwargs)
         _refuse_lost(job.program)
         if mode.missing_gradients and not job.takes_gradients:
@@ -82,7 +84,7 @@ class LazyRun:
         job.asks_in_own_code |= mode.asks_in_own_code or LazyArray.asked_for_order
         job.note_autograd(mode.autograd_asked, inputs, lifted)
         job.asks_for_facts |= mode.asks_for_facts
-        job.makes_arrays |= LazyArray.made
+        job.makes_arrays |= LazyArray.made or bool(self._sample.arrays or call.arrays)
         job.demands |= mode.demands | ({"strides"} if LazyArray.asked_for_order else set())
         if self.written is None:
             self.written = watch.changed(result)

@@ -610,17 +610,26 @@ class CaptureMode(TorchFunctionMode):
     def _power(self, func, args, kwargs):
         """Tensor.pow takes a root where its exponent, a number, says so, but of float16: of -0 and -inf that is something else."""
         base, exponent = (*args, *kwargs.values())[:2]
+        if isinstance(exponent, Carrier) and isinstance(base, _Tensor) and base.is_complex():  # of which 0, 1, 2 and others are powers of their own
+            given = [exponent._plain() if value is exponent else value for value in (*args, *kwargs.values())]
+            return self._call(func, given[:len(args)], dict(zip(kwargs, given[len(args):])))
         if not isinstance(exponent, LazyFloat) or not isinstance(base, _Tensor) or not base.is_floating_point():
             return self._call(func, args, kwargs)
         if base.dtype is torch.float16 and func not in _DOUBLE_POWERS:
             return self._call(func, args, kwargs)
         given = self.current(base)
         given = given.clone() if is_lazy(given) else self._lift(given.detach().clone())
-        power = self._call(func, args, kwargs)
-        if func in _DOUBLE_POWERS:
-            given = given.to(torch.float64)
-        made = torch.where(exponent._tensor == 0.5, given.sqrt(), torch.where(exponent._tensor == -0.5, given.rsqrt(), power))
-        return self.current(base).copy_(made) if func in _POWERS_IN_PLACE else made
+        is_root, is_inverse = exponent._tensor == 0.5, exponent._tensor == -0.5
+        if func in _POWERS_IN_PLACE or not torch.is_grad_enabled():
+            power = self._call(func, args, kwargs)
+            given = given.to(torch.float64) if func in _DOUBLE_POWERS else given
+            made = torch.where(is_root, given.sqrt(), torch.where(is_inverse, given.rsqrt(), power))
+            return self.current(base).copy_(made) if func in _POWERS_IN_PLACE else made
+        one = torch.ones_like(given)  # each of the three gets it where another is chosen: a slope of infinity times 0 is none
+        power = self._call(func, (torch.where(is_root | is_inverse, one, given), exponent), {})
+        root, inverse = torch.where(is_root, given, one), torch.where(is_inverse, given, one)
+        root, inverse = (value.to(torch.float64) if func in _DOUBLE_POWERS else value for value in (root, inverse))
+        return torch.where(is_root, root.sqrt(), torch.where(is_inverse, inverse.rsqrt(), power))
 
     def _text(self, func, args, kwargs):
         return func(self._fetch(args[0], is_text=True), *args[1:], **kwargs)

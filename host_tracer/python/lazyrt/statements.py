@@ -29,6 +29,7 @@ _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _PLUMBING = tuple(_TORCH + name for name in ("_tensor.py", "_tensor_str.py", "overrides.py", os.path.join("utils", "_device.py")))
 _TELLERS = (os.path.dirname(os.path.abspath(logging.__file__)) + os.sep, os.path.abspath(warnings.__file__))
 _INT_TO_ENUM = signal._int_to_enum.__code__  # type: ignore[attr-defined]  # makes the text of an error of any handler of signals, and drops the error
+_OF_LOGGING = ("logging", "logging.handlers")
 _SHOWN_BY = {"warn", "warn_explicit", "_showwarnmsg"}
 _LOG_METHODS = {"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"}
 _TO_TEXT = (str, repr, format, float, int, round)
@@ -179,7 +180,7 @@ class Audience:
     def __init__(self):
         self._stdout, self._streams, self._shows_warnings = sys.stdout, (sys.stdout, sys.stderr), _ways_of_warnings()
         self._prints = False  # print makes a text of one of its arguments
-        self._print = builtins.print
+        self._print = self._shown = builtins.print  # the second is what stands for it in the capture
         self.heard = {}
 
     def listens(self):
@@ -234,7 +235,7 @@ class Audience:
                 values = [self._text_of(value) if _holds_values(value) else value for value in values]
             return self._print(*values, **options)
 
-        builtins.print = show
+        builtins.print = self._shown = show
         try:
             yield
         finally:
@@ -253,7 +254,7 @@ class Audience:
 
     def _tells(self, place, call):
         function = place.value_of(call.func)
-        if function is self._print or getattr(function, "__wrapped__", None) is self._print:
+        if function is self._print or function is self._shown:
             files = [place.value_of(word.value) for word in call.keywords if word.arg in ("file", None)] or [sys.stdout]
             return all(map(self._is_shown, files))
         if function is warnings.warn:
@@ -304,7 +305,7 @@ class Audience:
         own = [handler, handler.formatter or logging.Formatter()]
         if handler.filters or any(map(_has_own_methods, own)):
             return False
-        if not all(is_installed(type(each).__module__) or type(each).__module__.startswith("logging") for each in own):
+        if not all(is_installed(type(each).__module__) or type(each).__module__ in _OF_LOGGING for each in own):
             return False
         if isinstance(handler, (logging.handlers.BufferingHandler, logging.handlers.QueueHandler)):
             return False

@@ -152,15 +152,19 @@ class WatchedErrors:
             self._installed = False
 
     def _begin(self, frame, event, value):
+        others = self._before and self._before(frame, event, value)
         if frame.f_code.co_filename.startswith(HERE):
-            return None
+            return others
         frame.f_trace_lines = False
-        return self._look
 
-    def _look(self, frame, event, value):
-        if event == "exception" and issubclass(value[0], (TypeError, ValueError, SystemError)):
-            self._report()
-        return self._look
+        def look(frame, event, value):
+            nonlocal others
+            others = others and others(frame, event, value)
+            if event == "exception" and issubclass(value[0], (TypeError, ValueError, SystemError)):
+                self._report()
+            return look
+
+        return look
 
 
 class WatchedAttributes:
