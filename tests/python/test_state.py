@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import decimal
+import logging
 import os
 import pickle
 import random
@@ -415,3 +416,37 @@ def test_a_model_that_holds_a_loaded_program_is_copied(bundle):
     holder = Holder()
     again = copy.deepcopy(holder)
     assert holder(X3).equal(X3 * 100 + 1) and again(X3).equal(X3 * 100 + 1)
+
+
+SWITCHES = {
+    "anomaly mode": (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+    "cudnn.deterministic": (lambda: torch.backends.cudnn.deterministic, lambda state: setattr(torch.backends.cudnn, "deterministic", state)),
+    "logging.disable": (lambda: logging.root.manager.disable == logging.CRITICAL, lambda state: logging.disable(logging.CRITICAL if state else logging.NOTSET)),
+    "validation of distributions": (lambda: torch.distributions.Distribution._validate_args, torch.distributions.Distribution.set_default_validate_args),
+}
+
+
+class FlipsASwitch(nn.Module):
+    def __init__(self, get, put):
+        super().__init__()
+        self.get, self.put = get, put
+
+    def forward(self, x):
+        on = self.get()
+        self.put(not on)
+        return x * (3 if on else 2)
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_switches_of_the_process_are_followed_and_restored(bundle, name):
+    get, put = SWITCHES[name]
+    before, x = get(), torch.rand(3)
+    try:
+        put(False)
+        assert lazyrt.export(FlipsASwitch(get, put), (x,), bundle).verdict == "SOUND"
+        assert get() is False
+    finally:
+        put(before)
+    program = lazyrt.load(bundle)
+    for factor in (2, 3, 2, 3):
+        np.testing.assert_allclose(program(x), x * factor, rtol=1e-6)

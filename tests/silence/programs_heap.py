@@ -477,7 +477,7 @@ def keyed_by_a_parameter():
     return Keyed()
 
 
-@case(X[0], X * 2, expect=("right",))
+@case(X[0], X * 2)
 def set_of_equal_objects():
     class Item:
         def __init__(self, flag):

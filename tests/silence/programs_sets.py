@@ -1,5 +1,7 @@
 """Sets that programs keep, whose order goes by their past: what was taken out has left holes, and pop() goes on from where it was."""
 
+import collections
+import operator
 from decimal import Decimal
 from fractions import Fraction
 
@@ -177,3 +179,44 @@ def thinned_kinds_that_a_call_adds_to():
             return x * (2 + list(self.kinds).index("another"))
 
     return Adds()
+
+
+GAP = (torch.tensor([0.5, -999.0, 1.5]),)
+
+
+@case(ROWS[0], [ROWS[0], GAP, ROWS[2], GAP, ROWS[0], GAP])
+def bursts_of_tracks_dropped_by_map():
+    class Tracks(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.active = {1, 2}
+
+        def drop(self, ids):
+            collections.deque(map(self.active.discard, ids), maxlen=0)
+
+        def forward(self, x):
+            self.active.add(8)
+            first = next(iter(self.active))
+            self.drop([8])
+            self.active.update(range(3, 8))
+            self.drop(range(3, 8))
+            return torch.where(x == -999.0, float(first), x)
+
+    return Tracks()
+
+
+@case(ROWS[0], [ROWS[0], GAP, ROWS[2], GAP, ROWS[0], GAP])
+def free_slots_by_the_operator_module():
+    class Slots(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.free = {1, 2}
+
+        def forward(self, x):
+            self.free = operator.ior(self.free, {8})
+            best = list(self.free)[0]
+            self.free = operator.ior(operator.isub(self.free, {8}), {3, 4, 5, 6, 7})
+            self.free = operator.isub(self.free, {3, 4, 5, 6, 7})
+            return torch.where(x == -999.0, float(best), x)
+
+    return Slots()

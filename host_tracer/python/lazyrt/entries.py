@@ -31,13 +31,13 @@ except ImportError:  # NumPy 1
 MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 NUMBERS = (bool, int, float, complex)
 TEXTS = (str, bytes)
-_MANY = 4_000_000  # elements: of larger tensors only pictures compare what they hold, until one is seen to be written by others than torch
+_MANY = 1 << 26  # elements: of larger tensors only pictures compare what they hold, until one is seen to be written by others than torch
 _MOST_OF_A_MAP = 1 << 26  # bytes
 HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # of tensors
 NAMES_OF_CLASSES = ("__name__", "__qualname__", "__doc__", "__bases__")
 _OF_CLASSES = {*dir(type), *dir(object), "_abc_impl", "__weakref__", "__slots__", "__annotations__", "__orig_bases__", "__parameters__", "__hash__",
                "__match_args__", "__getattr__", "__path__", "__file__", "__spec__", "__loader__", "__package__", "__builtins__", "__cached__",
-               "__all__", "__version__", "__warningregistry__", "__wrapped__"}
+               "__all__", "__warningregistry__", "__wrapped__"}
 
 
 def is_plain_value(value):
@@ -137,7 +137,7 @@ class SetEntry:
 
     def token(self):
         places = {id(item): i for i, item in enumerate(self.in_order())}
-        return (type(self.value), order_of(self.items), tuple(places[id(item)] for item in self.items))
+        return (type(self.value), order_of(self.items), tuple(places[id(item)] for item in self.items), self.room)
 
     def restore(self, given):
         then = [given(item) for item in self.items]
@@ -360,6 +360,44 @@ class TextEntry:
             self.value.truncate()
             self.value.write(then)
         self.value.seek(self.content[1])
+
+
+class PositionEntry:
+    """A file that is only read: how far."""
+
+    def __init__(self, value):
+        self.value, self.at, self.items = value, value.tell(), []
+
+    def token(self):
+        return (type(self.value).__name__, self.at)
+
+    def restore(self, given):
+        if not self.value.closed and position_in(self.value) != self.at:
+            self.value.seek(self.at)
+
+
+def position_in(file):
+    """None where it is not known: an iterator may read ahead."""
+    try:
+        return file.tell()
+    except OSError:
+        return None
+
+
+class LockEntry:
+    """Whether a lock is held."""
+
+    def __init__(self, value):
+        self.value, self.held, self.items = value, value.locked(), []
+
+    def token(self):
+        return (type(self.value).__name__, self.held)
+
+    def restore(self, given):
+        if self.value.locked() and not self.held:
+            self.value.release()
+        elif self.held:
+            self.value.acquire(blocking=False)
 
 
 def extent_of(value):
@@ -616,7 +654,7 @@ class Contents:
             if self._holds(tensor, known[2]):
                 return known[3], known[2]
             self._sly.add(id(tensor))
-        kept = self._is_own(tensor) or not is_plain_tensor(tensor, inference=True)
+        kept = self._is_own(tensor) or not _has_content(tensor)
         token = ("tensor", next(self._count)) if known is None and (kept or self.first) else self._digest(tensor)
         copy = None if kept else tensor.detach().clone()
         self._known[id(tensor)] = (tensor, self._version(tensor), copy, token)
@@ -640,6 +678,15 @@ class Contents:
             return False
         return tensor.numel() > _MANY and id(tensor) not in self._sly or self._holds(tensor, copy)
 
+    def put_back_unseen(self):
+        """Large tensors that were written without a new version, put back."""
+        found = [(tensor, token, copy) for tensor, version, copy, token in self._known.values()
+                 if tensor.numel() > _MANY and id(tensor) not in self._sly and version == self._version(tensor) and not self._holds(tensor, copy)]
+        for tensor, token, copy in found:
+            self._sly.add(id(tensor))
+            self.restore(tensor, (token, copy))
+        return [tensor for tensor, *_ in found]
+
     def _is_own(self, tensor):
         return isinstance(tensor, torch.nn.Parameter) and (self._parameters is None or id(tensor) in self._parameters)
 
@@ -656,7 +703,7 @@ class Contents:
 
     @staticmethod
     def _digest(tensor):
-        if not is_plain_tensor(tensor, inference=True):
+        if not _has_content(tensor):
             return ("tensor", id(tensor))
         return ("content", hashlib.blake2b(buffer_of(bytes_of(tensor))).hexdigest(), tensor.dtype, tensor.shape)
 
@@ -683,7 +730,7 @@ def tensor_over(storage):
 
 
 def bytes_of(tensor):
-    flat = tensor.detach().contiguous().reshape(-1)
+    flat = tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1)
     return flat.as_strided(flat.shape, (1,)).view(torch.uint8)  # one element may have any stride
 
 
@@ -703,7 +750,10 @@ def _words_of(tensor):
 
 
 def is_plain_tensor(tensor, inference=False):
-    """Whether a tensor's content lies open; of inference tensors where they are asked for."""
+    """Whether a tensor's content lies open in its memory; of inference tensors where they are asked for."""
+    return _has_content(tensor) and (inference or not tensor.is_inference()) and not tensor.is_conj() and not tensor.is_neg()
+
+
+def _has_content(tensor):
     uninitialized = isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin)
-    plain = not uninitialized and tensor.device.type == "cpu" and tensor.layout == torch.strided and not tensor.is_quantized
-    return plain and (inference or not tensor.is_inference()) and not tensor.is_conj() and not tensor.is_neg()
+    return not uninitialized and tensor.device.type == "cpu" and tensor.layout == torch.strided and not tensor.is_quantized

@@ -198,6 +198,7 @@ class _Export:
             raise
         finally:
             self.restore()
+        self._refuse_unseen_writes()
         options = self._options(samples[0], captured[0][1], path, report_path)
         options.check, options.keep_samples, options.trace_seconds = check, keep_samples, seconds
         options.checked = lambda bundle: self._check_structure(bundle, samples[0])
@@ -388,6 +389,13 @@ class _Export:
         self.arguments.restore()
         self.state.restore_random()
         self.globals.restore()
+
+    def _refuse_unseen_writes(self):
+        """Into large tensors, whose content is not compared in each picture."""
+        for tensor in self.state.contents.put_back_unseen():
+            name = next((path for path, held in self.state.first.picture.tensors if held is tensor), "")
+            raise ExportError(f"the program writes into '{name}', which is large, by way of .data, NumPy or the like, where LazyRT cannot see it: write into the tensor itself",
+                              "changing-attribute")
 
     # ---------------------------------------------------------------- before
 
@@ -648,6 +656,9 @@ class _Export:
         if "no_grad" not in self._modes() and matters(experiments.gradients_matter):
             trace.add_finding("error", "gradient-mode", "the program gives other results where gradients are recorded than under torch.no_grad(), "
                               "and the bundle gives the latter", "decide by an argument, not by torch.is_grad_enabled()")
+        if self.makes_arrays and any(phase.picture.holds_type for phase in self.state.known):
+            trace.add_finding("error", "changing-attribute", "the program has `type` under a name of its own (a default, an attribute, an item), and may ask it for the type of an "
+                              "array of NumPy, which in the capture is another one than in eager", "use isinstance(x, numpy.ndarray)")
         for file, line in self.questions.types if self.makes_arrays else ():
             trace.add_finding("error", "changing-attribute", "the program asks for type(x) of an array of NumPy, which in the capture is another one than in eager",
                               "use isinstance(x, numpy.ndarray)", file, line)

@@ -213,7 +213,7 @@ def _describe_builtin(value, path):
         return _fixed(kind.__name__, repr(value), parts=parts)
     if kind in (set, frozenset):
         parts = [describe(item, path) for item in value]
-        if not all(type(item) in (bool, int, float) for item in value):  # texts lie otherwise in each process
+        if not all(map(_has_lasting_hash, value)):  # texts lie otherwise in each process
             return _fixed(kind.__name__, f"a set of {len(parts)}", parts=sorted(parts, key=canonical))
         return _fixed(kind.__name__, short_repr(value), parts=parts)
     if value is Ellipsis or value is NotImplemented:
@@ -223,6 +223,10 @@ def _describe_builtin(value, path):
     if isinstance(value, VALUE_TYPES) and kind.__module__ in ("decimal", "fractions", "datetime", "uuid", "pathlib"):
         return _fixed(type_name(value), repr(value), parts=[str(value)])
     return None
+
+
+def _has_lasting_hash(item):
+    return type(item) in (bool, int, float, complex) or type(item) is frozenset and all(map(_has_lasting_hash, item))
 
 
 def _describe_named(value, path):

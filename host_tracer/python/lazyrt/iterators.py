@@ -7,7 +7,7 @@ import itertools
 
 def is_of_c(value):
     """Whether a value is an iterator that is none of a Python class."""
-    return isinstance(value, collections.abc.Iterator) and type(value).__module__ in ("builtins", "itertools", "collections", "_csv", "_struct", "numpy")
+    return isinstance(value, collections.abc.Iterator) and type(value).__module__ in ("array", "builtins", "itertools", "collections", "_csv", "_struct", "numpy")
 
 
 def copy_of(iterator):

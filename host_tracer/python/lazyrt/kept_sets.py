@@ -7,23 +7,17 @@ import functools
 import sys
 import types
 
-from lazyrt.code_names import attributes_of
+from lazyrt.code_names import attributes_of, is_file_of_library
 from lazyrt.errors import ExportError
 
 _REMOVING = frozenset({"pop", "remove", "discard", "difference_update", "symmetric_difference_update", "intersection_update"})
-_REMOVING_OPERATORS = frozenset({"-=", "&=", "^="})
 _CHANGING = _REMOVING | {"add", "update", "clear"}
-_CHANGING_OPERATORS = _REMOVING_OPERATORS | {"|="}
+_OPERATORS = frozenset({"-=", "&=", "^=", "|="})
+_FUNCTIONS = frozenset({"isub", "iand", "ixor", "ior", "__isub__", "__iand__", "__ixor__", "__ior__"})  # of the module operator
 
 
-class _Sets:
-    """While entered, looks at what calls do to these sets: before it is done, by methods, and before and after, by operators."""
-
-    methods, operators = _REMOVING, _REMOVING_OPERATORS
-
-    def __init__(self, sets):
-        self._sets = {id(each): each for each in sets}
-        self.places = {}  # (file, line) -> None
+class _Watch:
+    """While entered, the thread's calls of C and its frames are told to the two methods that begin with _look and _begin."""
 
     def __enter__(self):
         self._before = sys.getprofile(), sys.gettrace()
@@ -35,58 +29,67 @@ class _Sets:
         sys.setprofile(self._before[0])
         sys.settrace(self._before[1])
 
-    def found(self, code, line):
-        self.places[code.co_filename, line] = None
 
-    def _look_at_call(self, frame, event, called):
-        if event == "c_call" and called.__name__ in self.methods and id(getattr(called, "__self__", None)) in self._sets:
-            self.found(frame.f_code, frame.f_lineno)
-
-    def _begin(self, frame, event, value):
-        if not _operators_of(frame.f_code, self.operators):
-            return None
-        frame.f_trace_opcodes = True
-        return self._look_at_step
-
-    def _look_at_step(self, frame, event, value):
-        raise NotImplementedError
-
-
-class SetRemovals(_Sets):
-    """While entered, notes in `places` where something is taken out of these sets."""
+class SetRemovals(_Watch):
+    """Notes in `places` where something is taken out of these sets: by their own methods, or by anything else that leaves fewer items."""
 
     def __init__(self, sets):
-        super().__init__(sets)
-        self._contents = {}  # frame -> (line of its operator, what was in the sets before it)
+        self._sets = {id(each): each for each in sets}
+        self._sizes = {here: len(each) for here, each in self._sets.items()}
+        self.places = {}  # (file, line) -> None
 
-    def _look_at_step(self, frame, event, value):
-        line, contents = self._contents.pop(frame, (None, ()))
-        if any(not items <= set(map(id, each)) for each, items in contents):
-            self.found(frame.f_code, line)
-        if event == "opcode" and frame.f_lasti in _operators_of(frame.f_code, self.operators):
-            self._contents[frame] = frame.f_lineno, [(each, set(map(id, each))) for each in self._sets.values()]
-        return self._look_at_step
+    def _add(self, frame):
+        self.places[frame.f_code.co_filename, frame.f_lineno] = None
+
+    def _look_at_call(self, frame, event, called):
+        if event == "c_call" and called.__name__ in _REMOVING and id(getattr(called, "__self__", None)) in self._sets:
+            self._add(frame)
+
+    def _begin(self, frame, event, value):
+        if is_file_of_library(frame.f_code.co_filename):
+            return None
+        frame.f_trace_opcodes = True
+        return self._look
+
+    def _look(self, frame, event, value):
+        for here, each in self._sets.items():
+            if len(each) < self._sizes[here]:
+                self._add(frame)
+            self._sizes[here] = len(each)
+        return self._look
 
 
-class SetChanges(_Sets):
-    """While entered, raises ExportError where one of these sets is about to be changed."""
+class SetChanges(_Watch):
+    """Raises ExportError where one of these sets is about to be changed."""
 
-    methods, operators = _CHANGING, _CHANGING_OPERATORS
-
-    def found(self, code, line):
-        super().found(code, line)
-        self.refuse()
+    def __init__(self, sets):
+        self._sets = {id(each) for each in sets}
+        self._places = {}
 
     def refuse(self):
         """Raises it again, for programs that go on after any error."""
-        for file, line in self.places:
+        for file, line in self._places:
             raise ExportError(f"{file}:{line}: the program changes a set that it keeps, and the order of its items, which depends on what was in it before, could not be "
                               "restored after the export's own calls. Build the set anew, set(list(items)), or keep a dict", "changing-attribute")
 
-    def _look_at_step(self, frame, event, value):
-        if event == "opcode" and frame.f_lasti in _operators_of(frame.f_code, self.operators) and self._is_at_hand(frame):
-            self.found(frame.f_code, frame.f_lineno)
-        return self._look_at_step
+    def _found(self, frame):
+        self._places[frame.f_code.co_filename, frame.f_lineno] = None
+        self.refuse()
+
+    def _look_at_call(self, frame, event, called):
+        if event == "c_call" and (called.__name__ in _CHANGING and id(getattr(called, "__self__", None)) in self._sets or called.__name__ in _FUNCTIONS):
+            self._found(frame)
+
+    def _begin(self, frame, event, value):
+        if not _operators_of(frame.f_code):
+            return None
+        frame.f_trace_opcodes = True
+        return self._look
+
+    def _look(self, frame, event, value):
+        if event == "opcode" and frame.f_lasti in _operators_of(frame.f_code) and self._is_at_hand(frame):
+            self._found(frame)
+        return self._look
 
     def _is_at_hand(self, frame):
         """Whether this code has one of the sets in a variable, or in an attribute of what is in a variable."""
@@ -122,11 +125,12 @@ def room_in(value):
 
 def may_change_sets(code):
     """Whether this code, or that of a function defined in it, may change a set."""
-    return not _CHANGING.isdisjoint(code.co_names) or bool(_operators_of(code, _CHANGING_OPERATORS)) or any(
+    names = {*code.co_names, *code.co_consts} if "getattr" in code.co_names else {*code.co_names}
+    return not names.isdisjoint(_CHANGING | _FUNCTIONS) or bool(_operators_of(code)) or any(
         may_change_sets(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
 
 
 @functools.lru_cache(maxsize=None)
-def _operators_of(code, operators):
-    """Offsets of these operators."""
-    return frozenset(step.offset for step in dis.get_instructions(code) if step.argrepr in operators)
+def _operators_of(code):
+    """Offsets of operators that may change a set."""
+    return frozenset(step.offset for step in dis.get_instructions(code) if step.argrepr in _OPERATORS)

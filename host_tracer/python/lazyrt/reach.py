@@ -35,9 +35,9 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 
 from lazyrt.code_names import attributes_of, global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry,
-                            Contents, DequeEntry, DictEntry, LibrariesEntry, ListEntry, MapEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry,
+                            Contents, DequeEntry, DictEntry, LibrariesEntry, ListEntry, LockEntry, MapEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, PositionEntry,
                             RecordEntry, RegistryEntry, ScriptEntry, ScriptItemsEntry, SetEntry, StorageEntry, TensorEntry, TextEntry, VariableEntry, extent_of,
-                            from_class, from_globals, is_data_name, is_open_map, is_plain_value, key_text, name_of_class, place_of, plain_token)
+                            from_class, from_globals, is_data_name, is_open_map, is_plain_value, key_text, name_of_class, place_of, plain_token, position_in)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
 from lazyrt.kept_sets import may_change_sets
@@ -59,6 +59,7 @@ _BY_TEXT = (range, torch.Size, decimal.Decimal, fractions.Fraction, datetime.dat
 _BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
 _ITERATORS: tuple = (itertools.count, itertools.cycle, itertools.repeat, type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
 _ONE_WAY = (types.GeneratorType, types.CoroutineType, queue.SimpleQueue)  # beside the iterators of Python that are none of those
+_FILES, _LOCKS = (io.BufferedReader, io.TextIOWrapper, io.FileIO), (type(threading.Lock()),)
 _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, types.SimpleNamespace, argparse.Namespace,
             functools.partialmethod, functools.cached_property, queue.Queue, concurrent.futures.Future, asyncio.Queue, threading.local, weakref.WeakKeyDictionary,
             weakref.WeakValueDictionary, weakref.WeakSet)
@@ -89,6 +90,7 @@ class Reach:
         self._entries, self._seen, self._keep = [], {}, []
         self._near = set()  # modules of Python that define the classes of what is reached
         self._words = set()  # names in the code that was looked into
+        self.holds_type = False  # the program has `type` under a name of its own
         self._modules = {}  # id -> module of Python that is reached: of its globals those are looked at that the code names
         self._libraries = {}  # id -> (path, module, class, function or object of a library): of its attributes, too
         self.bound = set()  # ids of containers that something refers to past all that could be put in their place
@@ -277,6 +279,7 @@ class Reach:
     # ---------------------------------------------------------------- one value
 
     def _visit(self, path, value):
+        self.holds_type |= value is type
         if type(value := unwatched(value)) in weakref.ProxyTypes:
             return self._visit_reference(path, value, value.__init__.__self__)
         if type(value) in CARRIERS:
@@ -579,6 +582,13 @@ class Reach:
             if issubclass(kind, io.BytesIO):
                 self.buffers.append((path, *extent_of(value.getbuffer())))
             entry = TextEntry(value)
+        elif issubclass(kind, _FILES) and _is_only_read(value):
+            if position_in(value) is None:
+                self.one_way.append((path, kind.__name__))
+                return ("one way", id(value))
+            entry = PositionEntry(value)
+        elif issubclass(kind, _LOCKS):
+            entry = LockEntry(value)
         elif issubclass(kind, numpy.void):
             entry = RecordEntry(value)
         elif issubclass(kind, contextvars.ContextVar):
@@ -661,7 +671,15 @@ class Reach:
             self._push(f"{meta.__module__}.{meta.__qualname__}", meta, _IMPLIED)
         named = AttributesEntry(cls, NAMES_OF_CLASSES, type.__setattr__, get=name_of_class)
         self._entries.append(named)
-        return ("class", id(cls), tuple(entry.names), self._visit_names(path, named))
+        return ("class", id(cls), tuple(entry.names), self._visit_annotations(cls), self._visit_names(path, named))
+
+    def _visit_annotations(self, cls):
+        """Their names: what they say are types."""
+        annotations = vars(cls).get("__annotations__")
+        if not isinstance(annotations, dict):
+            return ()
+        self._entries.append(DictEntry(annotations))
+        return tuple(annotations)
 
     def _visit_registry(self, path, cls):
         if isinstance(cls, abc.ABCMeta) and ("registry", id(cls)) not in self._seen:
@@ -799,3 +817,11 @@ def _refuse_hidden_objects(path, module):
             if kind.kind() == "ClassType":
                 raise ExportError(f"the frozen module '{path or 'self'}' keeps an object of {kind.annotation_str} in its code, whose changes cannot be followed: "
                                   "export it unfrozen", "unsupported")
+
+
+def _is_only_read(file):
+    """Whether a file is one of which only the position changes: of those in memory that wrap others, reading is what people do."""
+    if file.closed or not file.seekable():
+        return False
+    inner = getattr(file, "raw", getattr(file, "buffer", None))
+    return not file.writable() or isinstance(getattr(inner, "raw", inner), io.BytesIO)

@@ -11,6 +11,7 @@ import warnings
 
 import numpy
 import torch
+from torch.distributions import Distribution
 from torch.utils.hooks import RemovableHandle
 
 from lazyrt.entries import MISSING
@@ -56,7 +57,33 @@ def _set_loggers(state):
         logger.disabled, logger.propagate, logger.filters = disabled, propagate, list(filters)
 
 
+def _of_libtorch():
+    """Those of torch.backends and the like: pairs of functions that get and set a plain value."""
+    found = {}
+    for name in sorted(dir(torch._C)):
+        put = getattr(torch._C, "_set_" + name.removeprefix("_get_"), None) if name.startswith("_get_") else None
+        if put is None or name == "_get_thread_name":
+            continue
+        get = getattr(torch._C, name)
+        try:
+            value = get()
+        except (TypeError, RuntimeError):  # it wants arguments, or what this build has not
+            continue
+        if isinstance(value, (bool, int, str)):
+            found[f"torch._C.{name}()"] = get, put
+    return found
+
+
+def _set_anomaly_mode(state):
+    torch.set_anomaly_enabled(*state)
+
+
 _SWITCHES = {
+    **_of_libtorch(),
+    "torch.is_anomaly_enabled()": (lambda: (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()), _set_anomaly_mode),
+    "torch.is_autocast_cache_enabled()": (torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
+    "torch.distributions.Distribution's validation": (lambda: Distribution._validate_args, Distribution.set_default_validate_args),
+    "logging.disable()": (lambda: logging.root.manager.disable, logging.disable),
     "torch.get_default_dtype()": (torch.get_default_dtype, torch.set_default_dtype),
     "torch.are_deterministic_algorithms_enabled()": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
     "torch.get_float32_matmul_precision()": (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
@@ -64,9 +91,6 @@ _SWITCHES = {
     "torch.is_autocast_enabled()": (_autocast_of_cpu, _set_autocast_of_cpu),
     "torch's printoptions": (lambda: dict(vars(torch._tensor_str.PRINT_OPTS)), lambda state: vars(torch._tensor_str.PRINT_OPTS).update(state)),
     "torch.is_warn_always_enabled()": (torch.is_warn_always_enabled, torch.set_warn_always),
-    "torch.backends.cudnn.benchmark": (torch._C._get_cudnn_benchmark, torch._C._set_cudnn_benchmark),
-    "torch.backends.cudnn.enabled": (torch._C._get_cudnn_enabled, torch._C._set_cudnn_enabled),
-    "torch.backends.mkldnn.enabled": (torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enabled),
     "numpy.geterr()": (numpy.geterr, lambda state: numpy.seterr(**state)),
     "numpy.getbufsize()": (numpy.getbufsize, numpy.setbufsize),
     "numpy.geterrcall()": (numpy.geterrcall, numpy.seterrcall),
