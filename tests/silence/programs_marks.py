@@ -1,8 +1,11 @@
 """What a program marks in places that few look at: classes, locks, large tensors, files in memory."""
 
 import array
+import decimal
 import io
+import sqlite3
 import threading
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import torch
@@ -164,3 +167,51 @@ def limits_from_an_array_of_numbers():
             return x.clamp(max=next(self.limits, 0.5))
 
     return Annealed()
+
+
+@case((X,), MIXED)
+def runs_logged_in_a_database():
+    class Logged(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.db = sqlite3.connect(":memory:")
+            self.db.execute("create table runs (size integer)")
+
+        def forward(self, x):
+            self.db.execute("insert into runs values (?)", (x.numel(),))
+            (count,) = self.db.execute("select count(*) from runs").fetchone()
+            return x if count < 6 else x * 0.5
+
+    return Logged()
+
+
+@case((X,), MIXED)
+def settings_in_an_element():
+    class Configured(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.config = ET.fromstring('<model><head seen="0" gain="1.5"/></model>')
+
+        def forward(self, x):
+            head = self.config.find("head")
+            seen = int(head.get("seen")) + 1
+            head.set("seen", str(min(seen, 7)))
+            return x * float(head.get("gain")) if seen > 5 else x
+
+    return Configured()
+
+
+@case((X,), MIXED)
+def fees_rounded_up_and_down_in_turn():
+    class Fees(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.context = decimal.Context(prec=3, rounding=decimal.ROUND_UP)
+
+        def forward(self, x):
+            fee = float(self.context.create_decimal("2.345"))
+            up = self.context.rounding == decimal.ROUND_UP
+            self.context.rounding = decimal.ROUND_DOWN if up else decimal.ROUND_UP
+            return torch.where(x == -999.0, fee * 100, x)
+
+    return Fees()

@@ -35,9 +35,10 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 
 from lazyrt.code_names import attributes_of, global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry,
-                            Contents, DequeEntry, DictEntry, LibrariesEntry, ListEntry, LockEntry, MapEntry, MemoryEntry, ObjectsEntry, PartialEntry, PlainEntry, PositionEntry,
-                            RecordEntry, RegistryEntry, ScriptEntry, ScriptItemsEntry, SetEntry, StorageEntry, TensorEntry, TextEntry, VariableEntry, extent_of,
-                            from_class, from_globals, is_data_name, is_open_map, is_plain_value, key_text, name_of_class, place_of, plain_token, position_in)
+                            Contents, DecimalsEntry, DequeEntry, DictEntry, LibrariesEntry, ListEntry, LockEntry, MapEntry, MemoryEntry, ObjectsEntry,
+                            PartialEntry, PickledEntry, PlainEntry, PositionEntry, RecordEntry, RegistryEntry, ScriptEntry, ScriptItemsEntry, SetEntry,
+                            StorageEntry, TensorEntry, TextEntry, VariableEntry, extent_of, from_class, from_globals, is_data_name, is_open_map, is_plain_value,
+                            key_text, name_of_class, place_of, plain_token, position_in)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
 from lazyrt.kept_sets import may_change_sets
@@ -59,6 +60,7 @@ _BY_TEXT = (range, torch.Size, decimal.Decimal, fractions.Fraction, datetime.dat
 _BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
 _ITERATORS: tuple = (itertools.count, itertools.cycle, itertools.repeat, type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
 _ONE_WAY = (types.GeneratorType, types.CoroutineType, queue.SimpleQueue)  # beside the iterators of Python that are none of those
+_HIDE_STATE = frozenset({"sqlite3", "zlib", "_bz2", "_lzma", "_hashlib", "_md5", "_sha1", "_sha2", "_sha3", "_blake2", "hmac"})  # modules of C whose objects tell nobody
 _FILES, _LOCKS = (io.BufferedReader, io.TextIOWrapper, io.FileIO), (type(threading.Lock()),)
 _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, types.SimpleNamespace, argparse.Namespace,
             functools.partialmethod, functools.cached_property, queue.Queue, concurrent.futures.Future, asyncio.Queue, threading.local, weakref.WeakKeyDictionary,
@@ -466,7 +468,7 @@ class Reach:
             self.lazy_arrays.append((path, value))
         if token is None and not module and of_a_library(kind.__module__) and not isinstance(value, _HOLDERS):
             if not kind.__module__.startswith("torch."):
-                return self._visit_opaque(value)
+                return self._visit_opaque(path, value)
         inner = attributes_of(value)
         if inner is not None:
             self._push_attributes(path, value, inner, module)
@@ -481,7 +483,7 @@ class Reach:
                 self._note_library(f"{base.__module__}.{base.__qualname__}", base)
         return token or ("object", kind)
 
-    def _visit_opaque(self, value):
+    def _visit_opaque(self, path, value):
         """An object of Python's own library or NumPy: what it says of itself."""
         kind = type(value)
         self.bound |= held_by(value)
@@ -494,6 +496,9 @@ class Reach:
         text = pickled(value)
         if text is not None:
             self._pickled.add(id(value))
+            self._entries.append(PickledEntry(value, text, pickled))
+        elif kind.__module__ in _HIDE_STATE:
+            self.one_way.append((path, kind.__name__))
         return ("object", kind.__module__, kind.__name__, text)
 
     def _visit_script(self, path, value):
@@ -587,6 +592,8 @@ class Reach:
                 self.one_way.append((path, kind.__name__))
                 return ("one way", id(value))
             entry = PositionEntry(value)
+        elif issubclass(kind, decimal.Context):
+            entry = DecimalsEntry(value)
         elif issubclass(kind, _LOCKS):
             entry = LockEntry(value)
         elif issubclass(kind, numpy.void):
