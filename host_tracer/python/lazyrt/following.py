@@ -347,7 +347,7 @@ def _following(request, run, eager, note, numbers):
 def _with_eagers_path(trace, request, run, eager):
     """The trace of a program whose own code goes the way that it goes in eager; a finding where it does not. Captures it once more before it says so: the first call may have
     filled a cache."""
-    if run.numbers.steps.is_empty() or _parting(run, eager)[0] is None:
+    if run.interrupt is not None or run.numbers.steps.is_empty() or _parting(run, eager)[0] is None:
         return trace
     run.forget()
     trace = _tracer.capture(request)
