@@ -13,7 +13,6 @@ import enum
 import gc
 import hashlib
 import itertools
-import pickle
 import re
 import struct
 
@@ -361,83 +360,6 @@ class TextEntry:
             self.value.truncate()
             self.value.write(then)
         self.value.seek(self.content[1])
-
-
-class PositionEntry:
-    """A file that is only read: how far."""
-
-    def __init__(self, value):
-        self.value, self.at, self.items = value, value.tell(), []
-
-    def token(self):
-        return (type(self.value).__name__, self.at)
-
-    def restore(self, given):
-        if not self.value.closed and position_in(self.value) != self.at:
-            self.value.seek(self.at)
-
-
-def position_in(file):
-    """None where it is not known: an iterator may read ahead."""
-    try:
-        return file.tell()
-    except OSError:
-        return None
-
-
-class PickledEntry:
-    """An object that only pickle knows: `text_of(value)` gives its bytes."""
-
-    def __init__(self, value, text, text_of):
-        self.value, self.text, self.items = value, text, []
-        self._text_of = text_of
-
-    def restore(self, given):
-        if self._text_of(self.value) == self.text:
-            return
-        reduced = pickle.loads(self.text).__reduce_ex__(2)
-        if hasattr(self.value, "__setstate__") and isinstance(reduced, tuple) and reduced[2:3] not in ((), (None,)):
-            self.value.__setstate__(reduced[2])
-        if self._text_of(self.value) != self.text:
-            raise ExportError(f"a call changes an object of {type(self.value).__module__}.{type(self.value).__name__} that the program keeps, which cannot be restored: keep what it "
-                              "knows in attributes, or make it in each call", "changing-attribute")
-
-
-class DecimalsEntry:
-    """A context of decimals of the program's own."""
-
-    _NAMES = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp", "flags", "traps")
-
-    def __init__(self, value):
-        self.value, self.items = value, []
-        self.state = self._now()
-
-    def _now(self):
-        return [dict(item) if name in ("flags", "traps") else item for name in self._NAMES for item in [getattr(self.value, name)]]
-
-    def token(self):
-        return (type(self.value).__name__, repr(self.state))
-
-    def restore(self, given):
-        if self._now() != self.state:
-            for name, item in zip(self._NAMES, self.state):
-                setattr(self.value, name, dict(item) if name in ("flags", "traps") else item)
-
-
-class LockEntry:
-    """Whether a lock is held."""
-
-    def __init__(self, value):
-        self.value, self.held, self.items = value, value.locked(), []
-
-    def token(self):
-        return (type(self.value).__name__, self.held)
-
-    def restore(self, given):
-        if self.value.locked() and not self.held:
-            self.value.release()
-        elif self.held:
-            self.value.acquire(blocking=False)
 
 
 def extent_of(value):

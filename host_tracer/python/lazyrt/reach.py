@@ -35,13 +35,14 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 
 from lazyrt.code_names import attributes_of, global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry,
-                            Contents, DecimalsEntry, DequeEntry, DictEntry, LibrariesEntry, ListEntry, LockEntry, MapEntry, MemoryEntry, ObjectsEntry,
-                            PartialEntry, PickledEntry, PlainEntry, PositionEntry, RecordEntry, RegistryEntry, ScriptEntry, ScriptItemsEntry, SetEntry,
+                            Contents, DequeEntry, DictEntry, LibrariesEntry, ListEntry, MapEntry, MemoryEntry, ObjectsEntry,
+                            PartialEntry, PlainEntry, RecordEntry, RegistryEntry, ScriptEntry, ScriptItemsEntry, SetEntry,
                             StorageEntry, TensorEntry, TextEntry, VariableEntry, extent_of, from_class, from_globals, is_data_name, is_open_map, is_plain_value,
-                            key_text, name_of_class, place_of, plain_token, position_in)
+                            key_text, name_of_class, place_of, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, text_of
 from lazyrt.kept_sets import may_change_sets
+from lazyrt.library_entries import PickledEntry, entry_of, hides_state
 from lazyrt.opaque import held_by, inner_state, is_awaited, pickled, put_back
 from lazyrt.switches import CountersEntry, FlagsOfDecimalsEntry, LoggersEntry, SeedEntry, SwitchesEntry, of_process
 from lazyrt.type_questions import asks_anywhere
@@ -60,8 +61,6 @@ _BY_TEXT = (range, torch.Size, decimal.Decimal, fractions.Fraction, datetime.dat
 _BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
 _ITERATORS: tuple = (itertools.count, itertools.cycle, itertools.repeat, type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
 _ONE_WAY = (types.GeneratorType, types.CoroutineType, queue.SimpleQueue)  # beside the iterators of Python that are none of those
-_HIDE_STATE = frozenset({"sqlite3", "zlib", "_bz2", "_lzma", "_hashlib", "_md5", "_sha1", "_sha2", "_sha3", "_blake2", "hmac"})  # modules of C whose objects tell nobody
-_FILES, _LOCKS = (io.BufferedReader, io.TextIOWrapper, io.FileIO), (type(threading.Lock()),)
 _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, types.SimpleNamespace, argparse.Namespace,
             functools.partialmethod, functools.cached_property, queue.Queue, concurrent.futures.Future, asyncio.Queue, threading.local, weakref.WeakKeyDictionary,
             weakref.WeakValueDictionary, weakref.WeakSet)
@@ -468,7 +467,7 @@ class Reach:
             self.lazy_arrays.append((path, value))
         if token is None and not module and of_a_library(kind.__module__) and not isinstance(value, _HOLDERS):
             if not kind.__module__.startswith("torch."):
-                return self._visit_opaque(path, value)
+                return self._visit_opaque(value)
         inner = attributes_of(value)
         if inner is not None:
             self._push_attributes(path, value, inner, module)
@@ -483,7 +482,7 @@ class Reach:
                 self._note_library(f"{base.__module__}.{base.__qualname__}", base)
         return token or ("object", kind)
 
-    def _visit_opaque(self, path, value):
+    def _visit_opaque(self, value):
         """An object of Python's own library or NumPy: what it says of itself."""
         kind = type(value)
         self.bound |= held_by(value)
@@ -496,9 +495,7 @@ class Reach:
         text = pickled(value)
         if text is not None:
             self._pickled.add(id(value))
-            self._entries.append(PickledEntry(value, text, pickled))
-        elif kind.__module__ in _HIDE_STATE:
-            self.one_way.append((path, kind.__name__))
+            self._entries.append(PickledEntry(value, text))
         return ("object", kind.__module__, kind.__name__, text)
 
     def _visit_script(self, path, value):
@@ -587,21 +584,15 @@ class Reach:
             if issubclass(kind, io.BytesIO):
                 self.buffers.append((path, *extent_of(value.getbuffer())))
             entry = TextEntry(value)
-        elif issubclass(kind, _FILES) and _is_only_read(value):
-            if position_in(value) is None:
-                self.one_way.append((path, kind.__name__))
-                return ("one way", id(value))
-            entry = PositionEntry(value)
-        elif issubclass(kind, decimal.Context):
-            entry = DecimalsEntry(value)
-        elif issubclass(kind, _LOCKS):
-            entry = LockEntry(value)
         elif issubclass(kind, numpy.void):
             entry = RecordEntry(value)
         elif issubclass(kind, contextvars.ContextVar):
             entry = VariableEntry(value)
             self._push(f"{path}.get()", entry.items[0])
-        else:
+        elif hides_state(value):
+            self.one_way.append((path, kind.__name__))
+            return ("one way", id(value))
+        elif (entry := entry_of(value)) is None:
             return None
         self._entries.append(entry)
         if isinstance(entry, (DictEntry, ListEntry, DequeEntry, SetEntry)):
@@ -824,11 +815,3 @@ def _refuse_hidden_objects(path, module):
             if kind.kind() == "ClassType":
                 raise ExportError(f"the frozen module '{path or 'self'}' keeps an object of {kind.annotation_str} in its code, whose changes cannot be followed: "
                                   "export it unfrozen", "unsupported")
-
-
-def _is_only_read(file):
-    """Whether a file is one of which only the position changes: of those in memory that wrap others, reading is what people do."""
-    if file.closed or not file.seekable():
-        return False
-    inner = getattr(file, "raw", getattr(file, "buffer", None))
-    return not file.writable() or isinstance(getattr(inner, "raw", inner), io.BytesIO)

@@ -26,13 +26,12 @@ def _set_autocast_of_cpu(state):
     torch.set_autocast_dtype("cpu", state[1])
 
 
-def _decimals():
-    context = decimal.getcontext()
+def decimals_of(context):
+    """How a context rounds and what it traps; what it has signalled is apart."""
     return context.prec, context.rounding, context.Emin, context.Emax, context.capitals, context.clamp, dict(context.traps)
 
 
-def _set_decimals(state):
-    context = decimal.getcontext()
+def set_decimals_of(context, state):
     context.prec, context.rounding, context.Emin, context.Emax, context.capitals, context.clamp, context.traps = state
 
 
@@ -86,16 +85,14 @@ _SWITCHES = {
     "logging.disable()": (lambda: logging.root.manager.disable, logging.disable),
     "torch.get_default_dtype()": (torch.get_default_dtype, torch.set_default_dtype),
     "torch.are_deterministic_algorithms_enabled()": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
-    "torch.get_float32_matmul_precision()": (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     "torch.get_num_threads()": (torch.get_num_threads, torch.set_num_threads),
     "torch.is_autocast_enabled()": (_autocast_of_cpu, _set_autocast_of_cpu),
     "torch's printoptions": (lambda: dict(vars(torch._tensor_str.PRINT_OPTS)), lambda state: vars(torch._tensor_str.PRINT_OPTS).update(state)),
-    "torch.is_warn_always_enabled()": (torch.is_warn_always_enabled, torch.set_warn_always),
     "numpy.geterr()": (numpy.geterr, lambda state: numpy.seterr(**state)),
     "numpy.getbufsize()": (numpy.getbufsize, numpy.setbufsize),
     "numpy.geterrcall()": (numpy.geterrcall, numpy.seterrcall),
     "numpy.get_printoptions()": (numpy.get_printoptions, lambda state: numpy.set_printoptions(**state)),
-    "decimal.getcontext()": (_decimals, _set_decimals),
+    "decimal.getcontext()": (lambda: decimals_of(decimal.getcontext()), lambda state: set_decimals_of(decimal.getcontext(), state)),
     "os.environ": (lambda: dict(os.environ), _set_environment),
     "gc.get_threshold()": (gc.get_threshold, lambda state: gc.set_threshold(*state)),
     "gc.isenabled()": (gc.isenabled, lambda state: gc.enable() if state else gc.disable()),
