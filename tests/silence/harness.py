@@ -14,7 +14,9 @@ import copy
 import dataclasses
 import json
 import logging
+import multiprocessing
 import os
+import pickle
 import random
 import re
 import subprocess
@@ -52,6 +54,7 @@ class Case:
     dynamic: Any = None  # see lazyrt.export
     more: tuple = ()  # further samples: tuples of arguments
     floor: float = 1e-30  # least of a result's largest element that the tolerance is a share of
+    apart: bool = False  # eager in processes of its own: for programs that change switches of the process
 
     def prepare(self):
         """Makes what is made late."""
@@ -74,7 +77,7 @@ class SizedCase(Case):
 CASES = {}
 
 
-def case(sample, calls, expect=("right", "refused", "failed"), tolerance=2e-4, front="python"):
+def case(sample, calls, expect=("right", "refused", "failed"), tolerance=2e-4, front="python", apart=False):
     """Decorates the function that makes the program. Arguments are tuples, or Calls."""
 
     def as_call(item):
@@ -83,7 +86,7 @@ def case(sample, calls, expect=("right", "refused", "failed"), tolerance=2e-4, f
     def take(make):
         name = make.__name__
         assert name not in CASES, name
-        CASES[name] = Case(name, make, as_call(sample), [as_call(c) for c in calls], expect, tolerance, front)
+        CASES[name] = Case(name, make, as_call(sample), [as_call(c) for c in calls], expect, tolerance, front, apart=apart)
         return make
 
     return take
@@ -149,9 +152,34 @@ def _seed():
     np.random.seed(0)
 
 
+class Apart:
+    """A program in a process of its own, which is as this one is now."""
+
+    def __init__(self, item):
+        self._ours, theirs = multiprocessing.Pipe()
+        self._process = multiprocessing.get_context("fork").Process(target=self._serve, args=(item, theirs), daemon=True)
+        self._process.start()
+
+    @staticmethod
+    def _serve(item, pipe):
+        torch.set_num_threads(1)  # OpenMP's threads do not survive a fork
+        program = _make(item)
+        while True:
+            pipe.send_bytes(pickle.dumps(_eager(program, pickle.loads(pipe.recv_bytes()))))
+
+    def eager(self, call):
+        self._ours.send_bytes(pickle.dumps(call))
+        return pickle.loads(self._ours.recv_bytes())
+
+    def __del__(self):
+        self._process.kill()
+
+
 def _eager(program, call, gradients=False):
     """(result or exception) of eager, on copies of the arguments; with autograd on where the program takes gradients and does not say so itself,
     as TorchScript cannot."""
+    if isinstance(program, Apart):
+        return program.eager(call)
     given = _copy(call)
     _seed()
     try:
@@ -264,6 +292,13 @@ def _make(item):
     return _as_exported(made, item).module()
 
 
+def _fresh(item):
+    """Programs as the item makes them, each another one: that which runs beside the bundle is the first, before the export."""
+    apart = [Apart(item) for _ in range(3 * item.apart)]
+    while True:
+        yield apart.pop() if item.apart else _make(item)
+
+
 def _as_exported(program, item):
     """torch.export's."""
     given, dynamic = _copy(item.sample), item.dynamic or {}
@@ -344,26 +379,28 @@ def judge(item):
 
 def _judge(item, path):
     item.prepare()
-    exported, beside = _make(item), _make(item)
+    fresh, exported = _fresh(item), _make(item)
+    beside = next(fresh)
     try:
         verdict = EXPORTS[item.front](exported, item, path)
     except lazyrt.Error as error:
         left = _holds_lazy(exported)
         if left:
             return "silent", f"the export failed and left a lazy tensor in {left}"
-        broken = _broken_eager(exported, beside, item)
+        broken = _broken_eager(exported, beside, next(fresh), item)
         return ("silent", broken) if broken else ("failed", str(error).splitlines()[0][:200])
     except Exception as error:
         return "crashed", "".join(traceback.format_exception_only(error)).strip()[:300]
     left = _holds_lazy(exported)
     if left:
         return "silent", f"the export left a lazy tensor in {left}"
-    return _run_calls(item, exported, beside, path, verdict)
+    judged, text = _run_calls(item, beside, path, verdict)
+    broken = judged != "silent" and _broken_eager(exported, next(fresh), next(fresh), item)
+    return ("silent", broken) if broken else (judged, text)
 
 
-def _broken_eager(exported, beside, item):
-    """The module that was exported has to go on as one that was not."""
-    again = _make(item)
+def _broken_eager(exported, beside, again, item):
+    """The module that was exported has to go on as two that were not."""
     for i, call in enumerate(item.calls[:3]):
         ours, eager, other = _eager(exported, call), _eager(beside, call), _eager(again, call)
         if not isinstance(eager, Exception) and difference(other, eager, item.tolerance, floor=item.floor):
@@ -376,7 +413,7 @@ def _broken_eager(exported, beside, item):
     return None
 
 
-def _run_calls(item, exported, beside, path, verdict):
+def _run_calls(item, beside, path, verdict):
     program = lazyrt.load(path)
     refusals = []
     for i, call in enumerate(item.calls):
@@ -395,9 +432,6 @@ def _run_calls(item, exported, beside, path, verdict):
         text = difference(ours, _flat(eager) if item.front == "pt2" else eager, item.tolerance, floor=item.floor)
         if text:
             return "silent", f"{verdict}: call {i + 1}: {text}"[:300]
-    broken = _broken_eager(exported, _make(item), item)
-    if broken:
-        return "silent", broken
     return ("refused", refusals[0]) if refusals else ("right", verdict)
 
 

@@ -3,6 +3,7 @@
 import array
 import decimal
 import io
+import logging
 import sqlite3
 import threading
 import xml.etree.ElementTree as ET
@@ -215,3 +216,61 @@ def fees_rounded_up_and_down_in_turn():
             return torch.where(x == -999.0, fee * 100, x)
 
     return Fees()
+
+
+# ------------------------------------------------------------------ switches of the whole process
+
+
+@case((X,), MIXED, apart=True)
+def every_other_frame_is_silent():
+    log = logging.getLogger("mark.silence")
+    logging.disable(logging.NOTSET)
+
+    class Muted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.turn = 0
+
+        def forward(self, x):
+            loud = log.isEnabledFor(logging.WARNING)
+            logging.disable(logging.NOTSET if self.turn == 0 else logging.CRITICAL)
+            self.turn = (self.turn + 1) % 2
+            return torch.where(x == -999.0, 2.0 if loud else 6.0, x)
+
+    return Muted()
+
+
+@case((X,), MIXED, apart=True)
+def anomaly_mode_for_every_other_call():
+    torch.autograd.set_detect_anomaly(False)
+
+    class Checked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.turn = 0
+
+        def forward(self, x):
+            checked = torch.is_anomaly_enabled()
+            torch.autograd.set_detect_anomaly(self.turn == 1, check_nan=False)
+            self.turn = (self.turn + 1) % 2
+            return torch.where(x == -999.0, 9.0 if checked else 4.0, x)
+
+    return Checked()
+
+
+@case((X,), MIXED, apart=True)
+def exact_path_where_results_have_to_be_reproducible():
+    torch.backends.cudnn.deterministic = False
+
+    class Exact(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.turn = 0
+
+        def forward(self, x):
+            exact = torch.backends.cudnn.deterministic
+            torch.backends.cudnn.deterministic = self.turn == 1
+            self.turn = (self.turn + 1) % 2
+            return torch.where(x == -999.0, 9.0 if exact else 4.0, x)
+
+    return Exact()
