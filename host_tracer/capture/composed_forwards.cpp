@@ -1,6 +1,10 @@
 // Functions that operators which a trace may hold give together.
 
 #include <ATen/ATen.h>
+#include <ATen/ScalarOps.h>
+#include <ATen/WrapDimUtils.h>
+#include <ATen/native/TypeProperties.h>
+#include <c10/util/accumulate.h>
 
 #include "host_tracer/capture/gradient_ops.h"
 
@@ -22,6 +26,154 @@ Tensors fake_quantize(const RuleArgs& a) {
   const Tensor lowest = at::scalar_tensor(least, at::dtype(x.scalar_type()));
   const Tensor held = at::where(at::isnan(q), lowest, at::clamp(q, least, most));
   return {(held - zero) * static_cast<double>(scale), within};
+}
+
+/// q, quantized numbers that are whole, held within the range and taken back; whether they lay
+/// there.
+Tensors dequantized(const RuleArgs& a, const Tensor& q, const Tensor& scale, const Tensor& zero,
+                    const Tensor& lowest_too) {
+  const auto least = static_cast<double>(a.integer("quant_min"));
+  const auto most = static_cast<double>(a.integer("quant_max"));
+  const Tensor beyond = at::logical_or(at::isnan(q), lowest_too);
+  const Tensor held = at::where(beyond, at::scalar_tensor(least, at::dtype(q.scalar_type())),
+                                at::clamp(q, least, most));
+  return {(held - zero) * scale, at::logical_and(at::ge(q, least), at::le(q, most))};
+}
+
+/// With scale and zero point in tensors of one element.
+Tensors fake_quantize_by_tensors(const RuleArgs& a) {
+  const Tensor x = a.tensor("self"), scale = at::reshape(a.tensor("scale"), {});
+  const Tensor zero = at::reshape(a.tensor("zero_point"), {});
+  const Tensor q = at::round(x * at::reciprocal(scale)) + zero;
+  Tensors results = dequantized(a, q, scale, zero, at::isnan(q));
+  const Tensor enabled = at::ne(at::reshape(a.tensor("fake_quant_enabled"), {}), 0);
+  results[0] = at::where(enabled, results[0], x);
+  results[1] = at::logical_or(results[1], at::logical_not(enabled));
+  return results;
+}
+
+/// By channel. Eager's kernel goes through int64, where what is too large for it, infinities too,
+/// is the least number.
+Tensors fake_quantize_channels(const RuleArgs& a) {
+  constexpr double kEndOfInt64 = 9223372036854775808.0;
+  const Tensor x = a.tensor("self");
+  const int64_t axis = at::maybe_wrap_dim(a.integer("axis"), x.dim());
+  std::vector<int64_t> along(static_cast<size_t>(x.dim()), 1);
+  along[static_cast<size_t>(axis)] = x.size(axis);
+  const Tensor scale = at::reshape(a.tensor("scale"), along);
+  const Tensor zero = at::reshape(a.tensor("zero_point"), along);
+  TORCH_CHECK(at::isIntegralType(zero.scalar_type(), false),
+              "fake_quantize_per_channel_affine with zero points of ", zero.scalar_type(),
+              " is not supported, only whole ones");
+  const Tensor q = at::round(x * at::reciprocal(scale)) + zero;
+  return dequantized(a, q, scale, zero, at::ge(q, kEndOfInt64));
+}
+
+// ---------------------------------------------------------------- places
+
+Tensors put(const RuleArgs& a) {
+  const Tensor x = a.tensor("self"), index = at::reshape(a.tensor("index"), {-1});
+  const Tensor source = at::reshape(a.tensor("source"), {-1});
+  const Tensor flat = at::index_put(at::reshape(x, {-1}), {index}, source, a.boolean("accumulate"));
+  return {at::reshape(flat, x.sizes())};
+}
+
+/// Each element at the place in its plane that its index says; of several the last.
+template <int64_t kSpatial>
+Tensors max_unpool(const RuleArgs& a) {
+  const Tensor x = a.tensor("self"), indices = a.tensor("indices");
+  const std::vector<int64_t> spatial = a.ints("output_size");
+  const at::IntArrayRef outer = x.sizes().slice(0, static_cast<size_t>(x.dim() - kSpatial));
+  std::vector<int64_t> planes = outer.vec(), flat = outer.vec(), result = outer.vec();
+  planes.push_back(c10::multiply_integers(spatial));
+  flat.push_back(c10::multiply_integers(x.sizes().slice(outer.size())));
+  result.insert(result.end(), spatial.begin(), spatial.end());
+  const Tensor empty = at::zeros(planes, at::dtype(x.scalar_type()));
+  const Tensor filled = at::scatter(empty, -1, at::reshape(indices, flat), at::reshape(x, flat));
+  return {at::reshape(filled, result)};
+}
+
+Tensors block_diag(const RuleArgs& a) {
+  std::vector<Tensor> blocks;
+  int64_t columns = 0;
+  for (const Tensor& t : a.at("tensors").toTensorVector()) {
+    TORCH_CHECK(t.dim() <= 2, "block_diag: a block has ", t.dim(), " dims, more than 2");
+    const int64_t width = t.dim() == 0 ? 1 : t.size(-1);
+    blocks.push_back(at::reshape(t, {t.dim() == 2 ? t.size(0) : 1, width}));
+    columns += width;
+  }
+  const at::ScalarType type = at::native::result_type(blocks);
+  std::vector<Tensor> rows;
+  int64_t before = 0;
+  for (const Tensor& block : blocks) {
+    const int64_t after = columns - before - block.size(1);
+    rows.push_back(at::constant_pad_nd(at::_to_copy(block, type), {before, after}));
+    before += block.size(1);
+  }
+  return {at::cat(rows)};
+}
+
+// ---------------------------------------------------------------- distances
+
+Tensors renorm(const RuleArgs& a) {
+  constexpr double kEpsilon = 1e-7;
+  const Tensor x = a.tensor("self");
+  const int64_t kept = at::maybe_wrap_dim(a.integer("dim"), x.dim());
+  std::vector<int64_t> dims;
+  for (int64_t i = 0; i < x.dim(); ++i) {
+    if (i != kept) dims.push_back(i);
+  }
+  const at::ScalarType type = x.scalar_type();
+  const bool narrow = type == at::kHalf || type == at::kBFloat16;
+  const at::ScalarType wide = narrow ? at::kFloat : type;
+  const Tensor norm = at::linalg_vector_norm(x, a.at("p").toScalar(), dims, true, wide);
+  const Tensor most = at::scalar_tensor(a.at("maxnorm").toScalar(), at::dtype(norm.scalar_type()));
+  const Tensor factor =
+      at::where(at::gt(norm, most), most / (norm + kEpsilon), at::ones_like(norm));
+  return {x * at::_to_copy(factor, type)};
+}
+
+/// Of each two rows.
+Tensors pdist(const RuleArgs& a) {
+  const Tensor x = a.tensor("self");
+  const Tensor pairs = at::triu_indices(x.size(0), x.size(0), 1);
+  const Tensor difference = at::index_select(x, 0, pairs[0]) - at::index_select(x, 0, pairs[1]);
+  const double p = a.at("p").toDouble();
+  const Tensor size = at::abs(difference);
+  if (p == 0) return {at::sum(at::clamp_max(at::ceil(size), 1), {-1})};
+  if (p == 1) return {at::sum(size, {-1})};
+  if (p == 2) return {at::sqrt(at::sum(at::square(size), {-1}))};
+  if (std::isinf(p)) return {at::amax(size, {-1})};
+  return {at::pow(at::sum(at::pow(size, p), {-1}), 1 / p)};
+}
+
+// ---------------------------------------------------------------- functions
+
+Tensors lcm(const RuleArgs& a) {
+  const Tensor x = a.tensor("self"), y = a.tensor("other");
+  const Tensor divisor = at::gcd(x, y);
+  const Tensor none = at::eq(divisor, 0);
+  const Tensor whole = at::div(x, at::where(none, at::ones_like(divisor), divisor), "trunc");
+  // What C++ computes in int, and cuts off at last.
+  const at::ScalarType type = divisor.scalar_type();
+  const at::ScalarType wide = at::elementSize(type) < 4 ? at::kInt : type;
+  const Tensor product = at::abs(at::_to_copy(whole, wide) * at::_to_copy(y, wide));
+  return {at::where(none, at::zeros_like(divisor), at::_to_copy(product, type))};
+}
+
+Tensor operand(const RuleArgs& a, const char* name) {
+  const c10::IValue& value = a.at(name);
+  return value.isTensor() ? value.toTensor() : at::native::wrapped_scalar_tensor(value.toScalar());
+}
+
+/// x log(1 + y), which is 0 where x is, unless y is NaN.
+Tensors xlog1py(const RuleArgs& a) {
+  const Tensor x = operand(a, "self"), y = operand(a, "other");
+  at::ScalarType type = at::result_type(x, y);
+  if (!at::isFloatingType(type)) type = at::get_default_dtype_as_scalartype();
+  const Tensor slope = at::_to_copy(x, type), at_place = at::_to_copy(y, type);
+  const Tensor none = at::logical_and(at::eq(slope, 0), at::logical_not(at::isnan(at_place)));
+  return {at::where(none, at::zeros({}, at::dtype(type)), slope * at::log1p(at_place))};
 }
 
 /// exp(-|x|) i0(x). From 30 on neither factor is needed: the asymptotic series of i0, whose first
@@ -48,8 +200,19 @@ Tensors special_i0e(const RuleArgs& a) {
 
 const GradientFormulas& composed_formulas() {
   static const GradientFormulas formulas = {
+      {"_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
+       rounded_once<fake_quantize_by_tensors>},
+      {"_pdist_forward", pdist},
+      {"block_diag", block_diag},
+      {"fake_quantize_per_channel_affine_cachemask", rounded_once<fake_quantize_channels>},
       {"fake_quantize_per_tensor_affine_cachemask", rounded_once<fake_quantize>},
+      {"lcm", lcm},
+      {"max_unpool2d", max_unpool<2>},
+      {"max_unpool3d", max_unpool<3>},
+      {"put", put},
+      {"renorm", renorm},
       {"special_i0e", special_i0e},
+      {"special_xlog1py", xlog1py},
   };
   return formulas;
 }

@@ -98,6 +98,10 @@ def unary(fam):
     for name in ["abs", "neg", "sign", "floor", "bitwise_not", "logical_not", "sqrt", "exp", "sigmoid", "isnan", "square"]:
         fam.add(name + "_int", getattr(torch, name), ints(0, 9, 2, 3))
     fam.add("i0e", lambda a: (torch.special.i0e(a), torch.special.i0e(a * 30), torch.special.i0e(a.double())), f(4, 9))
+    fam.add("fake_quantize", lambda x, s, z: (torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7), torch.fake_quantize_per_tensor_affine(x, s[:1], z[:1], -8, 7),
+                                              torch.fake_quantize_per_channel_affine(x, s, z, 0, -8, 7), torch.fake_quantize_per_channel_affine(x.half(), s, z, 0, -8, 7)),
+            lambda: torch.tensor([float("nan"), float("inf"), -float("inf"), 1e30, -1e30, 0.3, 9e18, 2.5e9, -0.0, 0.05, 0.15, 0.25]).repeat(3, 1),
+            lambda: torch.tensor([0.1, 0.2, 0.05]), lambda: torch.tensor([3, 0, -2], dtype=torch.int32))
     for name in ["erfinv", "lgamma", "digamma", "i0", "sinc", "signbit", "abs", "floor", "ceil", "round", "trunc", "sign", "isnan", "isinf", "isfinite", "exp", "tanh", "relu",
                  "nan_to_num", "sigmoid", "logical_not"]:
         fam.add(name + "_special", getattr(torch, name), special)
@@ -149,6 +153,12 @@ def binary(fam):
     fam.add("rpow", lambda x: 2 ** x, f(4))
     fam.add("maximum_nan", lambda a, b: (torch.maximum(a, b), torch.minimum(a, b)), special, f(10))
     fam.add("xlogy", torch.xlogy, lambda: torch.tensor([0.0, 1.0, 2.0]), pos(3))
+    nan, inf = float("nan"), float("inf")
+    fam.add("xlog1py", lambda a, b: (torch.special.xlog1py(a, b), torch.special.xlog1py(a, 2), torch.special.xlog1py(3, b), torch.special.xlog1py(a.half(), b.half())),
+            lambda: torch.tensor([0.0, 0, 0, 2, nan, inf, 0, 2, 0.3]), lambda: torch.tensor([nan, -1, -2, -1, 0, -1, inf, inf, 0.7]))
+    for dtype, end in [(torch.int64, 9), (torch.int32, 100), (torch.int16, 300), (torch.int8, -128), (torch.uint8, 255)]:
+        fam.add(f"lcm_{dtype}", lambda a, b: (torch.lcm(a, b), torch.gcd(a, b)), lambda d=dtype, e=end: torch.tensor([4, 6, 0, 9, 12, 99, e, 0, 98], dtype=d),
+                lambda d=dtype: torch.tensor([6, 4, 3, 0, 18, 100, 7, 0, 99], dtype=d))
     fam.add("shift", lambda x: (x << 2, x >> 1), ints(0, 50, 5))
     fam.add("inplace", lambda x: x.clone().add_(1).mul_(x).sub_(0.5).div_(2), f(3, 2))
     fam.add("dunder", lambda a, b: (a & b, a | b, a ^ b, ~a), bools(5), bools(5))
@@ -265,7 +275,28 @@ def pool(fam):
         fam.add(f"adaptive_avg3d_{size}", lambda x, s=size: F.adaptive_avg_pool3d(x, s), f(2, 3, 5, 6, 7))
     for size in [1, (2, 3, 4), (4, 6, 4), (2, 6, 2)]:
         fam.add(f"adaptive_max3d_{size}", lambda x, s=size: F.adaptive_max_pool3d(x, s), f(2, 3, 4, 6, 4))
+    windows = [dict(kernel_size=2), dict(kernel_size=3, stride=2, padding=1), dict(kernel_size=(3, 2), stride=(1, 2), padding=(1, 0), dilation=2, ceil_mode=True)]
+    fam.add("max_indices", lambda x: tuple(F.max_pool2d(x, return_indices=True, **how) for how in windows), f(2, 3, 9, 8))
+    fam.add("max_indices_of_special", lambda x: tuple(F.max_pool2d(x, return_indices=True, **how) for how in windows), windows_of_special)
+    fam.add("max_indices_half", lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True), lambda: windows_of_special().half())
+    fam.add("max1d_indices", lambda x: F.max_pool1d(x, 3, 2, 1, return_indices=True), lambda: windows_of_special()[0])
+    fam.add("max3d_indices", lambda x: F.max_pool3d(x, 2, return_indices=True), lambda: windows_of_special()[None])
+    fam.add("adaptive_max_indices", lambda x: (F.adaptive_max_pool2d(x, (3, 4), return_indices=True), F.adaptive_max_pool2d(x, 1, return_indices=True)), f(2, 3, 9, 8))
+    fam.add("unpool", lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2, output_size=(9, 8)), f(2, 3, 9, 8))
+    fam.add("unpool_unbatched", lambda x: F.max_unpool2d(*F.max_pool2d(x, 3, 1, return_indices=True), 3, 1), f(3, 9, 8))
+    fam.add("unpool1d", lambda x: F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), 2), f(2, 3, 8))
+    fam.add("unpool3d", lambda x: F.max_unpool3d(*F.max_pool3d(x, 2, return_indices=True), 2), f(2, 3, 4, 6, 8))
     fam.add("lp_pool", lambda x: F.lp_pool2d(x, 2, 2), pos(1, 3, 4, 4))
+
+
+def windows_of_special():
+    """[2, 3, 9, 8]: windows of NaN, of infinities and of one number."""
+    x = torch.randn(2, 3, 9, 8)
+    x[0, 0, :4, :4] = float("nan")
+    x[0, 1, :6] = -float("inf")
+    x[1, 0] = 1.0
+    x[1, 1, 3:, 2:] = float("inf")
+    return x
 
 
 def matrix(fam):
@@ -525,6 +556,9 @@ def index(fam):
     fam.add("one_hot", lambda i: F.one_hot(i, 5), ints(0, 5, 2, 3))
     fam.add("bucketize", lambda a, b: (torch.bucketize(a, b), torch.bucketize(a, b, right=True)), f(2, 4), lambda: torch.tensor([-1.0, 0.0, 1.0]))
     fam.add("searchsorted", torch.searchsorted, lambda: torch.tensor([[1.0, 3.0, 5.0], [0.0, 2.0, 4.0]]), lambda: torch.tensor([[3.0, 6.0], [1.0, 4.0]]))
+    fam.add("searchsorted_sorter", lambda a, v: tuple(torch.searchsorted(a, v, sorter=torch.argsort(a, stable=True), right=r) for r in (True, False)), f(9), f(4))
+    fam.add("searchsorted_sorter_of_rows", lambda a, v: torch.searchsorted(a, v, sorter=torch.argsort(a, stable=True)), f(2, 9), f(2, 4))
+    fam.add("put_flat", lambda a, i, v: (a.put(i, v), a.put(i, v, accumulate=True), a.clone().put_(i, v)), x, lambda: torch.tensor([29, 2, -30]), f(3))
     fam.add("isin", lambda a: torch.isin(a, torch.tensor([1, 3])), ints(0, 5, 6))
 
 
@@ -626,6 +660,10 @@ def patches(fam):
     fam.add("fold", lambda x: F.fold(x, (4, 5), (2, 3), padding=(1, 0), stride=(1, 2)), f(2, 12, 10))
     fam.add("cross", lambda a, b: (torch.linalg.cross(a, b), torch.cross(a.t(), b.t(), dim=0)), f(4, 3), f(4, 3))
     fam.add("cdist", lambda a, b: (torch.cdist(a, b), torch.cdist(a, b, p=1)), f(2, 3, 4), f(2, 5, 4), tolerance=1e-4)
+    fam.add("pdist", lambda a: tuple(F.pdist(a, p) for p in (0.0, 1.0, 2.0, 3.0, float("inf"))), f(5, 4), tolerance=1e-4)
+    fam.add("pdist_special", lambda a: tuple(F.pdist(a, p) for p in (0.0, 1.0, 2.0, float("inf"))), lambda: torch.tensor([[1, float("nan"), float("inf"), 0.0]] * 3))
+    fam.add("renorm", lambda a: (a.renorm(2, 0, 1.0), a.renorm(1, 1, 0.5), a.renorm(float("inf"), -1, 2.0), a.half().renorm(2, 0, 1.0), a.bfloat16().renorm(1, 1, 0.5)), f(3, 4, 5))
+    fam.add("block_diag", torch.block_diag, f(2, 3), ints(0, 5, 4), f(()))
 
 
 def recurrent(fam):

@@ -34,11 +34,21 @@ ValueId causal_mask(RuleContext& c, int64_t queries, int64_t keys) {
   return c.constant(DType::kBool, {queries, keys}, mask);
 }
 
-/// Scores outside a bool mask become -inf; a number mask is added.
+/// A mask is added, a bool mask as 0 and -inf: a score that is NaN stays NaN.
 ValueId mask_scores(RuleContext& c, ValueId scores, ValueId mask) {
   const DType t = c.dtype(scores);
-  if (c.dtype(mask) != DType::kBool) return c.binary(BinaryFn::Add, scores, c.cast(mask, t));
-  return c.where(mask, scores, c.scalar(t, -kInfinity));
+  if (c.dtype(mask) == DType::kBool) {
+    mask = c.where(mask, c.scalar(t, 0.0), c.scalar(t, -kInfinity));
+  }
+  return c.binary(BinaryFn::Add, scores, c.cast(mask, t));
+}
+
+/// Whether ATen's flash kernel takes the call, which replaces scores of later keys.
+bool is_flash(RuleContext& c, ValueId query, ValueId key, ValueId value) {
+  if (c.node().op == "aten::_scaled_dot_product_attention_math") return false;
+  const Shape q = c.shape(query), k = c.shape(key), v = c.shape(value);
+  const bool plain = q.rank() == 4 && k.rank() == 4 && v.rank() == 4;
+  return plain && q.back(0) == k.back(0) && q.back(0) == v.back(0);
 }
 
 void attention(RuleContext& c) {
@@ -58,7 +68,12 @@ void attention(RuleContext& c) {
   const double scale = c.number_or("scale", 1 / std::sqrt(width)).as_double();
   ValueId scores = c.matmul(c.binary_number(BinaryFn::Mul, query, scale), key, true);
   const bool causal = c.boolean_or("is_causal", false);
-  if (causal) scores = mask_scores(c, scores, causal_mask(c, c.dim(query, -2), c.dim(key, -2)));
+  if (causal) {
+    const ValueId visible = causal_mask(c, c.dim(query, -2), c.dim(key, -2));
+    const DType t = c.dtype(scores);
+    scores = is_flash(c, query, key, value) ? c.where(visible, scores, c.scalar(t, -kInfinity))
+                                            : mask_scores(c, scores, visible);
+  }
   const ValueId mask = c.optional_tensor("attn_mask");
   if (mask != kNoValue) scores = mask_scores(c, scores, mask);
   fb::SoftmaxT softmax;

@@ -486,11 +486,11 @@ bool are_ordered(RuleContext& c, ValueId rows) {
 }
 
 /// Counting is quickest for few boundaries, but only in order do they give what bisection does.
-ValueId search(RuleContext& c, const char* in_order, bool right) {
+ValueId search(RuleContext& c, const char* in_order, ValueId boundaries, bool right) {
   constexpr int64_t kFew = 64;
   const DType t = c.promoted("self", in_order);
   const ValueId values = c.cast(c.operand("self"), t);
-  const ValueId boundaries = c.cast(c.tensor(in_order), t);
+  boundaries = c.cast(boundaries, t);
   const bool few = c.dim(boundaries, -1) <= kFew;
   return few && are_ordered(c, boundaries) ? count_before(c, values, boundaries, right)
                                            : bisect(c, values, boundaries, right);
@@ -500,14 +500,37 @@ bool right_side(RuleContext& c) {
   return c.boolean_or("right", false) || c.text_or("side", "left") == "right";
 }
 
-void bucketize(RuleContext& c) { c.set(search(c, "boundaries", right_side(c))); }
+void bucketize(RuleContext& c) {
+  c.set(search(c, "boundaries", c.tensor("boundaries"), right_side(c)));
+}
 
 void searchsorted(RuleContext& c) {
+  ValueId sequence = c.tensor("sorted_sequence");
   if (c.has("sorter")) {
-    c.refuse("with a sorter is not supported");
-    return;
+    fb::GatherT in_order;
+    in_order.axis = c.rank(sequence) - 1;
+    sequence = c.add(in_order, {sequence, c.tensor("sorter")});
   }
-  c.set(search(c, "sorted_sequence", right_side(c)));
+  c.set(search(c, "sorted_sequence", sequence, right_side(c)));
+}
+
+/// Whether ATen sorts both to find what they have in common.
+bool is_sorted_for(RuleContext& c, ValueId x, ValueId others) {
+  const double few = 10 * std::pow(static_cast<double>(c.numel(x)), 0.145);
+  return c.has("elements") && c.has("test_elements") && static_cast<double>(c.numel(others)) >= few;
+}
+
+/// Which elements come again later on: where ATen was told that each is there once, and sorts, it
+/// takes the later one for one of the others.
+ValueId comes_again(RuleContext& c, ValueId x) {
+  const int64_t n = c.numel(x);
+  std::vector<Scalar> later;
+  for (int64_t i = 0; i < n * n; ++i) later.emplace_back(i % n > i / n);
+  const ValueId row = c.reshape(x, {n});
+  const ValueId equal = c.binary(BinaryFn::Eq, c.reshape(x, {n, 1}), row);
+  const ValueId again =
+      c.binary(BinaryFn::LogicalAnd, equal, c.constant(DType::kBool, {n, n}, later));
+  return c.reshape(c.reduce(fb::ReduceFn::Any, again, {1}, false), c.shape(x));
 }
 
 /// Which elements are among the others, or with `invert` are not.
@@ -519,7 +542,10 @@ void isin(RuleContext& c) {
   const ValueId others = c.cast(c.operand(test), common);
   const ValueId row = c.reshape(others, {c.numel(others)});
   const ValueId equal = c.binary(BinaryFn::Eq, c.unsqueeze(x, c.rank(x)), row);
-  const ValueId found = c.reduce(fb::ReduceFn::Any, equal, {c.rank(equal) - 1}, false);
+  ValueId found = c.reduce(fb::ReduceFn::Any, equal, {c.rank(equal) - 1}, false);
+  if (c.boolean_or("assume_unique", false) && is_sorted_for(c, x, others)) {
+    found = c.binary(BinaryFn::LogicalOr, found, comes_again(c, x));
+  }
   c.set(c.boolean_or("invert", false) ? c.unary(fb::UnaryFn::LogicalNot, found) : found);
 }
 

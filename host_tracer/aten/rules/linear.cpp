@@ -30,9 +30,12 @@ void set_weighted(RuleContext& c, ValueId product) {
   c.set(c.binary(BinaryFn::Add, self, product));
 }
 
+/// Whether ATen's products of this type are those of BLAS.
+bool is_of_blas(DType t) { return t == DType::kFloat32 || t == DType::kFloat64; }
+
 /// As set_weighted, for a product by BLAS, which is not looked at when alpha is 0.
 void set_sum(RuleContext& c, ValueId product) {
-  const bool none = c.number_or("alpha", 1).as_double() == 0.0;
+  const bool none = c.number_or("alpha", 1).as_double() == 0.0 && is_of_blas(c.trace_dtype());
   set_weighted(c, none ? c.filled(c.out_dtype(), c.out_shape(), 0) : product);
 }
 
@@ -66,8 +69,14 @@ void addmm(RuleContext& c) {
 
 void mm(RuleContext& c) { c.set(product(c, cast_tensor(c, "self"), cast_tensor(c, "mat2"))); }
 
+/// ATen takes the products of a batch of small matrices itself.
 void baddbmm(RuleContext& c) {
-  set_sum(c, c.matmul(cast_tensor(c, "batch1"), cast_tensor(c, "batch2")));
+  constexpr int64_t kSmall = 400;
+  const ValueId a = cast_tensor(c, "batch1");
+  const ValueId products = c.matmul(a, cast_tensor(c, "batch2"));
+  const int64_t work = c.dim(a, -1) * c.dim(products, -1) * c.dim(products, -2);
+  if (work < kSmall) return set_weighted(c, products);
+  set_sum(c, products);
 }
 
 /// The products summed over the batch.

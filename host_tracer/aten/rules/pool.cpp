@@ -89,18 +89,85 @@ ValueId pooled(RuleContext& c, const Image& x, const Windows& w, const TableT& l
   return by_dims(c, x.nhwc, flat ? std::nullopt : std::optional<TableT>(plane), depth);
 }
 
-constexpr const char* kIndices =
-    "with indices is not supported: the positions of the maxima are used";
+/// Depth, height and width of an image; 1 where it has no such dim.
+Triple extents(RuleContext& c, const Image& x) {
+  if (x.spatial == 3) return {c.dim(x.nhwc, 1), c.dim(x.nhwc, 2), c.dim(x.nhwc, 3)};
+  return {1, c.dim(x.nhwc, 1), c.dim(x.nhwc, 2)};
+}
+
+/// By window and element of it, both in row-major order: where it lies in an image of these
+/// extents. What lies in the padding has the place of the window's first element of the image.
+std::vector<int64_t> window_places(const Windows& w, Triple in, Triple out) {
+  std::vector<int64_t> places;
+  for (int64_t d = 0; d < out[0]; ++d) {
+    for (int64_t h = 0; h < out[1]; ++h) {
+      for (int64_t v = 0; v < out[2]; ++v) {
+        const Triple window = {d, h, v};
+        const size_t begin = places.size();
+        int64_t first = -1;
+        for (int64_t i = 0; i < w.kernel[0] * w.kernel[1] * w.kernel[2]; ++i) {
+          const Triple step = {i / (w.kernel[1] * w.kernel[2]), i / w.kernel[2] % w.kernel[1],
+                               i % w.kernel[2]};
+          int64_t place = 0;
+          for (size_t k = 0; k < 3 && place >= 0; ++k) {
+            const int64_t at = window[k] * w.stride[k] - w.padding[k] + step[k] * w.dilation[k];
+            place = at < 0 || at >= in[k] ? -1 : place * in[k] + at;
+          }
+          if (first < 0) first = place;
+          places.push_back(place);
+        }
+        std::replace(places.begin() + static_cast<ptrdiff_t>(begin), places.end(), int64_t{-1},
+                     first);
+      }
+    }
+  }
+  return places;
+}
+
+/// Result 1 is where the largest of each window lies in its plane: as in ATen's kernels, the first
+/// of equals, and the last NaN.
+void set_places_of_largest(RuleContext& c, const Image& x, const Windows& w) {
+  if (c.any_size()) {
+    c.refuse("with indices is not supported where sizes vary");
+    return;
+  }
+  const Triple in = extents(c, x);
+  Triple out = {1, 1, 1};
+  for (int i = 0; i < x.spatial; ++i) out[static_cast<size_t>(2 - i)] = c.out_shape(1).back(i);
+  const int64_t windows = out[0] * out[1] * out[2], planes = in[0] * in[1] * in[2];
+  const int64_t window = w.kernel[0] * w.kernel[1] * w.kernel[2];
+  const int64_t n = c.dim(x.nhwc, 0), channels = c.dim(x.nhwc, -1);
+  if (!c.ok()) return;
+
+  const ValueId ids = c.constant_ints(c.make_shape({windows * window}), window_places(w, in, out));
+  const ValueId pixels = c.reshape(x.nhwc, c.make_shape({n, planes, channels}));
+  const Shape of_windows = c.make_shape({n, windows, window, channels});
+  const ValueId all = c.reshape(c.index_select(pixels, 1, ids), of_windows);
+  const ValueId places =
+      c.expand(c.reshape(ids, c.make_shape({1, windows, window, 1})), of_windows);
+  const auto among = [&](ValueId condition, int64_t otherwise, fb::ReduceFn fn) {
+    const ValueId none = c.filled(DType::kInt64, of_windows, otherwise);
+    return c.reduce(fn, c.where(condition, places, none), {2}, false);
+  };
+  const ValueId largest = c.expand(c.reduce(fb::ReduceFn::Max, all, {2}, true), of_windows);
+  ValueId found = among(c.binary(fb::BinaryFn::Eq, all, largest), planes, fb::ReduceFn::Min);
+  if (is_floating(c.dtype(all))) {
+    const ValueId nan = c.binary(fb::BinaryFn::Ne, all, all);
+    found = c.where(c.reduce(fb::ReduceFn::Any, nan, {2}, false), among(nan, -1, fb::ReduceFn::Max),
+                    found);
+  }
+  const ValueId spatial =
+      x.spatial == 3 ? c.reshape(found, c.make_shape({n, out[0], out[1], out[2], channels}))
+                     : c.reshape(found, c.make_shape({n, out[1], out[2], channels}));
+  c.set(1, from_image(c, x, spatial));
+}
 
 template <int kSpatial>
 void max_pool(RuleContext& c) {
   Windows w = read_windows(c, kSpatial);
   w.dilation = c.triple("dilation", kSpatial, 1, {1, 1, 1});
-  if (c.used(1)) {
-    c.refuse(kIndices);
-    return;
-  }
   const Image x = to_image(c, c.tensor("self"), kSpatial);
+  if (c.used(1)) set_places_of_largest(c, x, w);
   c.set(from_image(c, x, pooled<fb::MaxPool2dT>(c, x, w)));
 }
 
@@ -119,12 +186,6 @@ bool divides(Triple in, Triple out) {
     if (in[i] <= 0 || out[i] <= 0 || in[i] % out[i] != 0) return false;
   }
   return true;
-}
-
-/// Depth, height and width of an image; 1 where it has no such dim.
-Triple extents(RuleContext& c, const Image& x) {
-  if (x.spatial == 3) return {c.dim(x.nhwc, 1), c.dim(x.nhwc, 2), c.dim(x.nhwc, 3)};
-  return {1, c.dim(x.nhwc, 1), c.dim(x.nhwc, 2)};
 }
 
 /// Extents of the result from the trace, since an output size may be None for "as it is".
@@ -173,14 +234,11 @@ template <int kSpatial>
 void adaptive_max_pool(RuleContext& c) {
   const Image x = to_image(c, c.tensor("self"), kSpatial);
   const Triple in = extents(c, x), out = adaptive_size(c, kSpatial);
-  if (c.used(1)) {
-    c.refuse(kIndices);
-    return;
-  }
   if (!divides(in, out)) {
     c.refuse("to a size that does not divide the image's is not supported");
     return;
   }
+  if (c.used(1)) set_places_of_largest(c, x, even_windows(in, out));
   ValueId y = x.nhwc;
   if (out == Triple{1, 1, 1}) {
     y = global(c, fb::ReduceFn::Max, x);

@@ -126,6 +126,10 @@ double norm_order(RuleContext& c) {
 }
 
 ValueId emit_norm(RuleContext& c, ValueId x, double p, const std::vector<int>& axes, bool keep) {
+  const bool of_one = std::ranges::all_of(axes, [&](int axis) { return c.dim(x, axis) == 1; });
+  if (of_one && p != 0) {  // as ATen, whose result does not overflow
+    return c.reduce(ReduceFn::Sum, c.unary(UnaryFn::Abs, x), axes, keep);
+  }
   if (p == 2) {
     return c.unary(UnaryFn::Sqrt, c.reduce(ReduceFn::Sum, c.unary(UnaryFn::Square, x), axes, keep));
   }

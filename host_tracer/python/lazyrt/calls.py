@@ -141,6 +141,9 @@ class Call:
             self.phase.restore()
         for path in inside:
             at, index = picture.owners[path]
+            if at.path not in picture.owners:
+                raise ExportError(f"the program keeps a number that its calls compute in the tuple '{at.path}', where nothing can be put in its place: keep it in an "
+                                  "attribute or a list", "unsupported")
             whole = kept_numbers.get(*picture.owners[at.path])
             _, made = items.setdefault(id(whole), (whole, [given(item) for item in whole]))
             made[index] = kept_numbers.carrier(plain.pop(path).clone(), given_numbers[path])
@@ -184,7 +187,7 @@ class Call:
         self.left = picture.tensors
         refuse_one_way(picture)
         _refuse_ends(self.phase.picture, picture)
-        mode.outlive([tensor for _, tensor in picture.tensors])
+        mode.outlive([*(tensor for _, tensor in picture.tensors), *(array.tensor for _, array in picture.lazy_arrays)])
         self.phases.names.arrays.update(path for path, array in self.phase.picture.arrays if any(array is other for other in targets_of_writes))
         left = _Left(self, picture, mode)
         left.write()

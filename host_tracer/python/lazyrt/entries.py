@@ -376,6 +376,14 @@ def extent_of(value):
     return byte_bounds(value) if value.nbytes else (0, 0)
 
 
+def begin_of(view):
+    """The address of a memoryview's first element; None where NumPy does not know its format."""
+    try:
+        return numpy.asarray(view).__array_interface__["data"][0]
+    except (ValueError, TypeError, NotImplementedError):
+        return None
+
+
 def overlap(a, b):
     """Whether tensors or arrays may have memory in common."""
     (begin, end), (first, last) = extent_of(a), extent_of(b)
@@ -397,6 +405,8 @@ class ArrayEntry:
         if isinstance(self.value, (bytearray, array.array)):
             self.value[:] = self.content
         elif self.value.flags.writeable:
+            if isinstance(self.value, numpy.ndarray) and self.value.dtype != self.content.dtype and self.value.nbytes == self.content.nbytes:
+                self.value.dtype = self.content.dtype
             if self.value.shape != self.content.shape:
                 self.value.resize(self.content.shape, refcheck=False)
             self.value[...] = self.content
@@ -616,7 +626,7 @@ class Contents:
             if self._holds(tensor, known[2]):
                 return known[3], known[2]
             self._sly.add(id(tensor))
-        kept = self._is_own(tensor) or not _has_content(tensor)
+        kept = self._is_own(tensor) or not (_has_content(tensor) or _parts_of(tensor))
         token = ("tensor", next(self._count)) if known is None and (kept or self.first) else self._digest(tensor)
         copy = None if kept else tensor.detach().clone()
         self._known[id(tensor)] = (tensor, self._version(tensor), copy, token)
@@ -627,7 +637,9 @@ class Contents:
         if copy is None or self._is(tensor, token, copy):
             return
         with torch.inference_mode() if tensor.is_inference() else torch.no_grad():
-            if tensor.shape != copy.shape:
+            if not _has_content(tensor):
+                tensor.copy_(copy)
+            elif tensor.shape != copy.shape:
                 tensor.data = copy.clone()
             else:
                 once = _places_once(tensor)
@@ -657,6 +669,8 @@ class Contents:
         """Writes through t.data and t.numpy() leave no version."""
         if copy is None:
             return True
+        if not _has_content(tensor):
+            return all(a.shape == b.shape and torch.equal(bytes_of(a), bytes_of(b)) for a, b in zip(_parts_of(tensor), _parts_of(copy)))
         return tensor.shape == copy.shape and torch.equal(_words_of(tensor), _words_of(copy))
 
     @staticmethod
@@ -666,7 +680,8 @@ class Contents:
     @staticmethod
     def _digest(tensor):
         if not _has_content(tensor):
-            return ("tensor", id(tensor))
+            parts = [hashlib.blake2b(buffer_of(bytes_of(part))).hexdigest() for part in _parts_of(tensor)]
+            return ("content", *parts, tensor.dtype, tensor.shape) if parts else ("tensor", id(tensor))
         return ("content", hashlib.blake2b(buffer_of(bytes_of(tensor))).hexdigest(), tensor.dtype, tensor.shape)
 
 
@@ -719,3 +734,17 @@ def is_plain_tensor(tensor, inference=False):
 def _has_content(tensor):
     uninitialized = isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin)
     return not uninitialized and tensor.device.type == "cpu" and tensor.layout == torch.strided and not tensor.is_quantized
+
+
+def _parts_of(tensor):
+    """The plain tensors that a sparse or quantized one is made of; none of others."""
+    if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin) or tensor.device.type != "cpu":
+        return []
+    tensor = tensor.detach()
+    if tensor.layout == torch.sparse_coo:
+        return [tensor._indices(), tensor._values()]
+    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
+    if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        return [tensor.ccol_indices(), tensor.row_indices(), tensor.values()]
+    return [tensor.int_repr()] if tensor.is_quantized else []

@@ -2,6 +2,7 @@
 
 import collections.abc
 import copy
+import gc
 import itertools
 
 
@@ -28,3 +29,16 @@ def text_of(iterator):
         return repr((inner, parts[1:]))
     except TypeError:
         return str(id(iterator))
+
+
+def items_of(iterator):
+    """What it goes through: of a copy of a list inside of it the items, since the list is its own."""
+    found = []
+    for held in gc.get_referents(iterator):
+        if isinstance(held, (list, tuple)) and isinstance(iterator, itertools.cycle):
+            found += held
+        elif isinstance(held, collections.abc.Iterator):
+            found += items_of(held)
+        else:
+            found.append(held)
+    return found

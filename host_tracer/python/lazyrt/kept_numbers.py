@@ -1,6 +1,7 @@
 """Numbers that a program keeps and that change with every call: carriers over hidden states of the bundle."""
 
 import collections
+import functools
 
 import numpy
 import torch
@@ -73,6 +74,8 @@ def put(owner, name, value):
             return kind.__setitem__(owner, name, value)
     if isinstance(owner, type):
         return type.__setattr__(owner, name, value)
+    if isinstance(owner, functools.partial) and name == "args":
+        return owner.__setstate__((owner.func, value, owner.keywords, owner.__dict__ or None))
     inner = getattr(owner, "__dict__", None)
     if inner is not None and name in inner:
         inner[name] = value

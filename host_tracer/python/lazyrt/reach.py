@@ -9,6 +9,7 @@ import array
 import asyncio
 import collections
 import concurrent.futures
+import contextlib
 import contextvars
 import ctypes
 import datetime
@@ -37,10 +38,10 @@ from lazyrt.code_names import attributes_of, global_names, imported_modules, is_
 from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry,
                             Contents, DequeEntry, DictEntry, LibrariesEntry, ListEntry, MapEntry, MemoryEntry, ObjectsEntry,
                             PartialEntry, PlainEntry, RecordEntry, RegistryEntry, ScriptEntry, ScriptItemsEntry, SetEntry,
-                            StorageEntry, TensorEntry, TextEntry, VariableEntry, extent_of, from_class, from_globals, is_data_name, is_open_map, is_plain_value,
+                            StorageEntry, TensorEntry, TextEntry, VariableEntry, begin_of, extent_of, from_class, from_globals, is_data_name, is_open_map, is_plain_value,
                             key_text, name_of_class, place_of, plain_token)
 from lazyrt.errors import ExportError
-from lazyrt.iterators import copy_of, is_of_c, text_of
+from lazyrt.iterators import copy_of, is_of_c, items_of, text_of
 from lazyrt.kept_sets import may_change_sets
 from lazyrt.library_entries import PickledEntry, entry_of, hides_state
 from lazyrt.opaque import held_by, inner_state, is_awaited, pickled, put_back
@@ -64,6 +65,8 @@ _ONE_WAY = (types.GeneratorType, types.CoroutineType, queue.SimpleQueue)  # besi
 _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, types.SimpleNamespace, argparse.Namespace,
             functools.partialmethod, functools.cached_property, queue.Queue, concurrent.futures.Future, asyncio.Queue, threading.local, weakref.WeakKeyDictionary,
             weakref.WeakValueDictionary, weakref.WeakSet)
+_OF_THE_SYSTEM = {"asyncio", "concurrent", "ctypes", "importlib", "lazyrt", "logging", "multiprocessing", "selectors", "socket", "subprocess", "unittest",
+                  "weakref", "zipfile"}  # modules whose objects stand for threads, files and what else is not the program's own
 _CODE = (types.FunctionType, staticmethod, classmethod, property, functools.partialmethod, functools.cached_property)
 Held = collections.namedtuple("Held", "tensor content place")  # a tensor, a token that is equal for equal contents, and how it lies in memory
 _OF_OTHERS = (TensorEntry, LibrariesEntry, CountersEntry, FlagsOfDecimalsEntry, SeedEntry, SwitchesEntry)  # whose value is told elsewhere, or is none
@@ -393,6 +396,8 @@ class Reach:
         if isinstance(value, _ITERATORS):
             self.iterators.append(value)
             self.bound.update(id(held) for held in gc.get_referents(value))
+            for i, item in enumerate(items_of(value)):
+                self._push(f"{path}.<{type(item).__name__}>[{i}]", item)
             return (type(value).__name__, text_of(value))
         if isinstance(value, _ONE_WAY) or is_of_c(value):
             self.one_way.append((path, type(value).__name__))
@@ -404,10 +409,19 @@ class Reach:
             return self._contents.token_of_state(value, state)
         return self._visit_instance(path, value)
 
+    def _visit_manager(self, path, value):
+        """One of contextlib.contextmanager: as a decorator it makes itself anew for each call."""
+        for name in ("func", "args", "kwds"):
+            self._push(f"{path}.{name}", getattr(value, name, None))
+        frame = getattr(value.gen, "gi_frame", None) or getattr(value.gen, "ag_frame", None)
+        if frame is not None and not hasattr(value, "func"):  # it was entered
+            self.one_way.append((path, type(value).__name__))
+        return ("manager",)
+
     def _visit_view(self, path, value):
         try:
             self._push(f"{path}.obj", value.obj)
-            return ("view", value.format, value.shape, value.strides)
+            return ("view", value.format, value.shape, value.strides, begin_of(value))
         except ValueError:
             return ("view", "released")
 
@@ -465,9 +479,8 @@ class Reach:
         kind = type(value)
         if kind.__module__ == "lazyrt.arrays":
             self.lazy_arrays.append((path, value))
-        if token is None and not module and of_a_library(kind.__module__) and not isinstance(value, _HOLDERS):
-            if not kind.__module__.startswith("torch."):
-                return self._visit_opaque(value)
+        if token is None and not module and of_a_library(kind.__module__) and not kind.__module__.startswith("torch.") and not _lies_open(kind):
+            return self._visit_opaque(path, value)
         inner = attributes_of(value)
         if inner is not None:
             self._push_attributes(path, value, inner, module)
@@ -482,7 +495,7 @@ class Reach:
                 self._note_library(f"{base.__module__}.{base.__qualname__}", base)
         return token or ("object", kind)
 
-    def _visit_opaque(self, value):
+    def _visit_opaque(self, path, value):
         """An object of Python's own library or NumPy: what it says of itself."""
         kind = type(value)
         self.bound |= held_by(value)
@@ -496,7 +509,16 @@ class Reach:
         if text is not None:
             self._pickled.add(id(value))
             self._entries.append(PickledEntry(value, text))
+        elif not is_python_class(kind):
+            self._push_held(path, value)
         return ("object", kind.__module__, kind.__name__, text)
+
+    def _push_held(self, path, value):
+        """What an object that is written in C holds, as the garbage collector sees it. Nothing can be put in its place."""
+        for i, held in enumerate(gc.get_referents(value)):
+            if not isinstance(held, (type, types.ModuleType, types.FrameType, types.TracebackType, types.CodeType)):
+                self.bound.add(id(held))
+                self._push(f"{path}.<{type(held).__name__}>[{i}]", held)
 
     def _visit_script(self, path, value):
         """What a TorchScript module keeps out of Python's sight."""
@@ -586,6 +608,10 @@ class Reach:
             entry = TextEntry(value)
         elif issubclass(kind, numpy.void):
             entry = RecordEntry(value)
+        elif issubclass(kind, BaseException):
+            entry = AttributesEntry(value, _OF_ERRORS)
+            for name, item in zip(entry.names, entry.items):
+                self._push(f"{path}.{name}", item, (value, name))
         elif issubclass(kind, contextvars.ContextVar):
             entry = VariableEntry(value)
             self._push(f"{path}.get()", entry.items[0])
@@ -638,7 +664,7 @@ class Reach:
                 hidden = name.startswith("__") and not name.endswith("__")
                 names.append(f"_{cls.__name__.lstrip('_')}{name}" if hidden else name)
         names = [name for name in names if name not in ("__dict__", "__weakref__")]
-        if names and not of_a_library(type(value).__module__):
+        if names:
             entry = AttributesEntry(value, names, object.__setattr__, object.__delattr__)
             self._entries.append(entry)
             for name, item in zip(names, entry.items):
@@ -695,16 +721,15 @@ class Reach:
 
     def _visit_function(self, path, function):
         self._note_library(f"{function.__module__}.{function.__qualname__}", function)
-        if of_a_library(function.__module__) and not function.__dict__:
-            if not (function.__closure__ and function.__module__ == "functools"):
-                return ("function", id(function.__code__))
+        if of_a_library(function.__module__) and not function.__dict__ and not function.__closure__:
+            return ("function", id(function.__code__))
         if not self._is_near(function.__module__) and not function.__closure__:
             self._visit_stored(function)
             return ("function", id(function.__code__))
         entry = AttributesEntry(function, ["__defaults__", "__kwdefaults__", "__code__"])
         named = AttributesEntry(function, ["__name__", "__qualname__", "__doc__", "__module__"])
         self._entries += [entry, named]
-        self._push(f"{path}.__defaults__", function.__defaults__)
+        self._push(f"{path}.__defaults__", function.__defaults__, (function, "__defaults__"))
         self._push(f"{path}.__kwdefaults__", function.__kwdefaults__)
         self._push(f"{path}.__wrapped__", getattr(function, "__wrapped__", None))
         self._push_attributes(path, function, function.__dict__, False)
@@ -768,7 +793,7 @@ class Reach:
         entry = PartialEntry(value)
         self._entries.append(entry)
         for name, item in zip(("func", "args", "keywords"), entry.items):
-            self._push(f"{path}.{name}", item)
+            self._push(f"{path}.{name}", item, (value, name) if name == "args" else None)
         return ("partial",)
 
     def _visit_descriptor(self, path, value):
@@ -793,11 +818,19 @@ class Reach:
         functools.partial: _visit_partial, staticmethod: _visit_descriptor, classmethod: _visit_descriptor,
         property: _visit_descriptor, functools.cached_property: _visit_descriptor,
         type(functools.lru_cache(lambda: None)): _visit_cached,
-        logging.Logger: _visit_logger,
+        logging.Logger: _visit_logger, contextlib._GeneratorContextManagerBase: _visit_manager,
         torch._C.ScriptDict: _visit_script_items, torch._C.ScriptList: _visit_script_items, torch._C.ScriptMethod: _visit_script_method,
     }
 
 
+def _lies_open(kind):
+    """Whether objects of a class of a library are what their attributes are."""
+    if issubclass(kind, _HOLDERS):
+        return True
+    return is_python_class(kind) and kind.__module__.partition(".")[0] not in _OF_THE_SYSTEM
+
+
+_OF_ERRORS = ("args", "__cause__", "__context__")
 _OF_MEMBERS = ("_value_", "_name_", "__objclass__", "_sort_order_")
 _IMPLIED = ("implied",)  # owner of a class that is looked at for the sake of its objects
 

@@ -1,11 +1,13 @@
-"""State that Reach does not know is found by what it does: the program is called in rounds, and whatever of the user's objects differs after
-the same call of two rounds, and is in no picture, cannot be followed. A round goes through all phases and samples."""
+"""State that Reach does not know is found by what it does: whatever of the user's objects differs from what it was before the export when all that
+is in a picture is put back, or differs after the same call of two rounds and is in no picture, cannot be followed. A round goes through all phases and
+samples."""
 
 import collections
 import collections.abc
 import contextlib
 import functools
 import gc
+import logging
 import time
 import types
 import weakref
@@ -58,7 +60,7 @@ class Tripwire:
 
     def _find(self, samples):
         try:
-            found = self._changing(samples)
+            found = self._not_put_back() or self._changing(samples)
             if not found and self._job.eager_seconds < _FAST:
                 found = self._changing_on_others(samples)
             texts = list(dict.fromkeys(_text(heap, change, self._known) for change, heap in found))[:_AT_MOST]
@@ -114,6 +116,13 @@ class Tripwire:
             for value in heap.chain(holder)[1][::-1]:
                 if self.first.put_back(value) or put_in(value, lazy, _plain_of(lazy)):
                     break
+
+    def _not_put_back(self):
+        """[(Change, Heap)] of what the export's calls have changed, be it once, and what no picture puts back."""
+        self._job.restore()
+        after = self._look()
+        found = self._unknown({key: (change, after, self.first) for key, change in changes(self.first, after).items()})
+        return [(change, heap) for change, heap, _ in found.values() if not any(isinstance(value, logging.Logger) for value in heap.chain(change.holder)[1])]
 
     def _changing(self, samples):
         """[(Change, Heap)] of what the samples' calls change."""

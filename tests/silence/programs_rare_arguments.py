@@ -1,0 +1,122 @@
+"""Operators with arguments and extents that are rare: dims of one element, factors of 0, masks beside NaN, elements that are not unique."""
+
+from harness import case, sized
+from torch import Tensor, nn
+from typing import List, Tuple
+import torch
+import torch.nn.functional as F
+
+NAN, INF = float("nan"), float("inf")
+X, Y = torch.randn(6), torch.randn(6)
+
+
+def whole(*values):
+    return torch.tensor(values[0] if len(values) == 1 else list(values))
+
+
+def with_rows(x, rows, value):
+    x = x.clone()
+    x[..., rows, :] = value
+    return x
+
+
+Q, K, V = torch.randn(1, 2, 3, 4), torch.randn(1, 2, 5, 4), torch.randn(1, 2, 5, 4)
+ALL, SOME = torch.ones(1, 1, 1, 5, dtype=torch.bool), torch.tensor([True, True, True, False, False]).view(1, 1, 1, 5)
+
+
+@case((Q, K, V, ALL), [(Q, K, V, ALL), (Q, K, V, SOME), (Q, with_rows(K, [3, 4], 0.0), V, SOME), (Q * 2, with_rows(K, [4], 0.0), V, SOME), (Q, K, V, ALL)])
+def cosine_attention_over_padded_slots():
+    def program(q, k, v, seen):
+        q = q / q.norm(dim=-1, keepdim=True)
+        k = k / k.norm(dim=-1, keepdim=True)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=seen, scale=10.0)
+
+    return program
+
+
+class Past(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.key = nn.Parameter(torch.randn(4))
+
+    def forward(self, x, v):
+        return F.scaled_dot_product_attention(x, x * self.key, v, is_causal=True)
+
+
+T3 = torch.randn(2, 5, 4)
+
+
+@case((T3, T3.flip(1)), [(T3, T3.flip(1)), (T3 * 2, T3), (with_rows(T3, [4], INF), T3), (with_rows(T3, [2], NAN), T3), (T3, T3)], front="pt2")
+def pt2_causal_frames_with_a_late_gap():
+    return Past()
+
+
+LINE = torch.randn(6, 1)
+
+
+@case((LINE,), [(LINE,), (LINE * 3,), (LINE * 1e-26,), (LINE * 6e-34,), (LINE * 1e21,)])
+def direction_of_momentum_on_a_line():
+    def program(p):
+        size = p.norm(dim=-1, keepdim=True)
+        return p / size, size / size.amax()
+
+    return program
+
+
+class Pooled(nn.Module):
+    def forward(self, x: Tensor) -> Tuple[Tensor, Tensor]:
+        size = torch.linalg.vector_norm(x, ord=4.0, dim=[1])
+        return size / 1e15, torch.log10(size)
+
+
+@case((LINE,), [(LINE,), (LINE * 30,), (LINE * 9.46e15,), (LINE * 3e-12,), (LINE,)], front="torchscript")
+def script_generalised_mean_of_one_channel():
+    return torch.jit.script(Pooled())
+
+
+A, B = torch.randn(2, 3, 2), torch.randn(2, 2, 3)
+H = torch.randn(2, 3, 3)
+
+
+@case((H, A, B), [(H, A, B), (H, A * 5, B), (H, A * 1e25, B * 1e25), (H, with_rows(A, [1], INF), B), (H, A, B)])
+def adapter_that_is_switched_off():
+    class Adapter(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = 0.0
+
+        def forward(self, h, a, b):
+            return torch.baddbmm(h, a, b, alpha=self.scale)
+
+    return Adapter()
+
+
+@case((X[:4], whole(40)), [(X[:4], whole(n)) for n in (40, 41, 39, 97, 98, 120, 40)])
+def key_frames_of_a_clip():
+    class Clip(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("keys", torch.arange(1, 100, 6))
+
+        def forward(self, x, first):
+            frames = (first + torch.arange(4)).clamp(max=99)
+            key = torch.isin(frames, self.keys, assume_unique=True)
+            return torch.where(key, x * 10, x), key
+
+    return Clip()
+
+
+class Lookback(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("silent", torch.arange(3, 200, 5))
+
+    def forward(self, x: Tensor, t: Tensor) -> Tensor:
+        frames = (t - torch.arange(6)).clamp(min=0)
+        return x * torch.isin(frames, self.silent, assume_unique=True, invert=True).to(x.dtype)
+
+
+@case((X, whole(60)), [(X, whole(t)) for t in (60, 61, 5, 2, 1, 0, 62)], front="torchscript")
+def script_silent_frames_before_now():
+    return torch.jit.script(Lookback())
