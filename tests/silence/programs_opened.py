@@ -1,5 +1,6 @@
 """State in objects of Python's own library, of NumPy and torch: in their attributes, slots and arguments, in what they view or go through."""
 
+import re
 from harness import case
 from torch import Tensor, nn
 from torch.optim.swa_utils import get_ema_avg_fn
@@ -357,3 +358,123 @@ def gain_in_the_default_of_a_function():
             return y
 
     return Levelled()
+
+
+@case((X,), MIXED)
+def gains_read_token_by_token():
+    class Scheduled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            text = " ".join(f"{1 + i / 8:.3f}" for i in range(400))
+            self.lexer = re.compile(r"\s*([\d.]+)").scanner(text)
+
+        def forward(self, x):
+            token = self.lexer.match()
+            return x * (1.0 if token is None else float(token.group(1)))
+
+    return Scheduled()
+
+
+@case((X,), MIXED)
+def limits_parsed_from_one_line():
+    class Limits(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.now, self.then = re.finditer(r"(\w+)=([\d.]+)", "low=0.5 high=4.0")
+
+        def forward(self, x):
+            limit = float(self.now.group(2))
+            self.now, self.then = self.then, self.now
+            return filled(x, torch.full((6,), limit))
+
+    return Limits()
+
+
+@case((X,), MIXED)
+def formula_of_the_configuration():
+    class Formula(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rule = compile("0.5 + 0.0 * t", "<cold>", "eval")
+
+        def forward(self, x):
+            value = eval(self.rule, {"__builtins__": {}}, {"t": 3.0})
+            self.rule = compile("1.5 + 2.0 * t", "<warm>", "eval")
+            return filled(x, torch.full((6,), value))
+
+    return Formula()
+
+
+@case((X,), MIXED)
+def floor_of_the_type_in_use():
+    class Masked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.limits = torch.finfo(torch.float16)
+
+        def forward(self, x):
+            scores = x.masked_fill(x == MISSING, self.limits.min)
+            self.limits = torch.finfo(torch.bfloat16)  # the first block is in halves
+            return scores
+
+    return Masked()
+
+
+@case((X,), MIXED)
+def full_scale_of_two_converters():
+    class Converters(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.left, self.right = torch.iinfo(torch.int8), torch.iinfo(torch.int16)
+
+        def forward(self, x):
+            y = filled(x, torch.full((6,), float(self.left.max)))
+            self.left, self.right = self.right, self.left
+            return y
+
+    return Converters()
+
+
+@case((X,), [(X,), (Y,), (X * 3,), (Y,), (X,)])
+def warm_up_by_the_state_pattern():
+    class Steady(nn.Module):
+        def forward(self, x):
+            return x * 0.5 + self.level
+
+    class WarmUp(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("level", torch.zeros(6))
+
+        def forward(self, x):
+            self.level.copy_(x)
+            self.__class__ = Steady
+            return x
+
+    return WarmUp()
+
+
+@case((X,), MIXED)
+def scaler_that_becomes_a_fitted_one():
+    class Fitted:
+        def apply(self, x):
+            return (x - self.mean) / self.scale
+
+    class Scaler:
+        cls_to_become = Fitted
+        mean, scale = 0.0, 1.0
+
+        def apply(self, x):
+            self.mean, self.scale = x.mean(), x.std() + 1e-3
+            self.__class__ = self.cls_to_become
+            return x
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scaler = Scaler()
+
+        def forward(self, x):
+            return self.scaler.apply(x).tanh()
+
+    return Model()

@@ -120,3 +120,89 @@ class Lookback(nn.Module):
 @case((X, whole(60)), [(X, whole(t)) for t in (60, 61, 5, 2, 1, 0, 62)], front="torchscript")
 def script_silent_frames_before_now():
     return torch.jit.script(Lookback())
+
+
+X, Y, Z = torch.randn(6), torch.randn(6), torch.randn(6)
+
+
+CACHE_Q = torch.randn(1, 1, 8, 4)
+
+
+CACHE_K, CACHE_V = torch.randn(1, 1, 640, 4), torch.randn(1, 1, 640, 4)
+
+
+UNWRITTEN = list(range(512, 640))
+
+
+@case((CACHE_Q, CACHE_K, CACHE_V), [(CACHE_Q, CACHE_K, CACHE_V), (CACHE_Q, with_rows(CACHE_K, UNWRITTEN, 0.0), with_rows(CACHE_V, UNWRITTEN, 0.0)),
+                                    (CACHE_Q, CACHE_K, with_rows(CACHE_V, UNWRITTEN, NAN)), (CACHE_Q * 2, with_rows(CACHE_K, UNWRITTEN, NAN), with_rows(CACHE_V, UNWRITTEN, INF)),
+                                    (CACHE_Q, CACHE_K, CACHE_V)])
+def prefill_beside_slots_that_nobody_wrote():
+    def program(q, keys, values):
+        return F.scaled_dot_product_attention(q, keys, values, is_causal=True)
+
+    return program
+
+
+class Prefill(nn.Module):
+    def forward(self, q: Tensor, values: Tensor) -> Tensor:
+        keys = torch.tanh(values)
+        return F.scaled_dot_product_attention(q, keys, values, None, 0.0, True)
+
+
+@case((CACHE_Q, CACHE_V), [(CACHE_Q, CACHE_V), (CACHE_Q * 0.5, CACHE_V), (CACHE_Q, with_rows(CACHE_V, UNWRITTEN, INF)), (CACHE_Q, with_rows(CACHE_V, [600], NAN)), (CACHE_Q, CACHE_V)],
+      front="torchscript")
+def script_prefill_beside_slots_that_nobody_wrote():
+    return torch.jit.script(Prefill())
+
+
+TEXTURE = torch.randn(1, 1, 16, 256)
+
+
+def gaze(x, y, size=5, reach=0.05):
+    line = torch.linspace(-reach, reach, size)
+    rows, columns = torch.meshgrid(line, line, indexing="ij")
+    return torch.stack([columns + x, rows + y], -1)[None]
+
+
+STRAIGHT = torch.zeros(1, 5, 5, 2)
+
+
+@case((TEXTURE, STRAIGHT), [(TEXTURE, STRAIGHT), (TEXTURE, gaze(0.003, 0.01)), (TEXTURE, gaze(0.4, -0.2)), (TEXTURE, gaze(-0.3, 0.2)), (TEXTURE, STRAIGHT)], tolerance=1e-2)
+def fovea_of_an_image_in_halves():
+    def program(image, grid):
+        return F.grid_sample(image.half(), grid.half(), mode="bilinear", align_corners=False)
+
+    return program
+
+
+class Sprite(nn.Module):
+    def forward(self, image, grid):
+        return F.grid_sample(image.bfloat16(), grid.bfloat16(), mode="nearest", padding_mode="border", align_corners=False)
+
+
+@case((TEXTURE, STRAIGHT), [(TEXTURE, STRAIGHT), (TEXTURE, gaze(0.003, 0.01)), (TEXTURE, gaze(0.011, -0.02, reach=0.03)), (TEXTURE, gaze(-0.02, 0.2))], tolerance=1e-2, front="pt2")
+def pt2_sprite_by_the_nearest_pixel():
+    return Sprite()
+
+
+TRACKS = torch.arange(16) * 100 + 7
+
+
+FRAME_IDS = torch.randperm(30, generator=torch.Generator().manual_seed(2)) * 100 + 7
+
+
+TWICE = torch.arange(30) // 2 * 50
+
+
+TWICE_KNOWN = torch.arange(30) // 3 * 100 + 7
+
+
+@case((FRAME_IDS, X), [(FRAME_IDS, X), (TWICE_KNOWN, X), (TWICE, Y), (FRAME_IDS + 1, Z), (torch.zeros(30, dtype=torch.long), X)])
+def ids_of_a_frame_that_are_tracked():
+    def program(ids, x):
+        known = torch.isin(ids, TRACKS, assume_unique=True)
+        fresh = torch.isin(ids, TRACKS, assume_unique=True, invert=True)
+        return known, fresh.sum() * x
+
+    return program

@@ -1,5 +1,6 @@
 // scaled_dot_product_attention and the kernels that ATen picks for it.
 
+#include <algorithm>
 #include <cmath>
 
 #include "aten/rule_lists.h"
@@ -51,6 +52,13 @@ bool is_flash(RuleContext& c, ValueId query, ValueId key, ValueId value) {
   return plain && q.back(0) == k.back(0) && q.back(0) == v.back(0);
 }
 
+/// How many keys ATen's flash kernel reads for that many queries: those that the last block of
+/// queries may look at (flash_attention in ATen's FlashAttentionKernel.cpp).
+int64_t keys_in_sight(int64_t queries, int64_t keys) {
+  const int64_t block = queries >= 768 ? 256 : queries >= 192 ? 64 : 32;
+  return std::min(keys, (queries + block - 1) / block * block);
+}
+
 void attention(RuleContext& c) {
   if (c.number_or("dropout_p", 0.0).as_double() != 0.0) {
     c.refuse("with dropout_p above 0 draws random numbers; call model.eval() before the export");
@@ -64,15 +72,23 @@ void attention(RuleContext& c) {
     key = repeat_heads(c, key, heads);
     value = repeat_heads(c, value, heads);
   }
+  const bool causal = c.boolean_or("is_causal", false);
+  const bool flash = causal && is_flash(c, query, key, value);
+  if (flash && !c.any_size()) {
+    const int64_t seen = keys_in_sight(c.dim(query, -2), c.dim(key, -2));
+    if (seen < c.dim(key, -2)) {
+      key = c.slice(key, c.rank(key) - 2, 0, seen);
+      value = c.slice(value, c.rank(value) - 2, 0, seen);
+    }
+  }
   const double width = static_cast<double>(c.dim(query, -1));
   const double scale = c.number_or("scale", 1 / std::sqrt(width)).as_double();
   ValueId scores = c.matmul(c.binary_number(BinaryFn::Mul, query, scale), key, true);
-  const bool causal = c.boolean_or("is_causal", false);
   if (causal) {
     const ValueId visible = causal_mask(c, c.dim(query, -2), c.dim(key, -2));
     const DType t = c.dtype(scores);
-    scores = is_flash(c, query, key, value) ? c.where(visible, scores, c.scalar(t, -kInfinity))
-                                            : mask_scores(c, scores, visible);
+    scores =
+        flash ? c.where(visible, scores, c.scalar(t, -kInfinity)) : mask_scores(c, scores, visible);
   }
   const ValueId mask = c.optional_tensor("attn_mask");
   if (mask != kNoValue) scores = mask_scores(c, scores, mask);

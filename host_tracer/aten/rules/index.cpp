@@ -516,8 +516,8 @@ void searchsorted(RuleContext& c) {
 
 /// Whether ATen sorts both to find what they have in common.
 bool is_sorted_for(RuleContext& c, ValueId x, ValueId others) {
-  const double few = 10 * std::pow(static_cast<double>(c.numel(x)), 0.145);
-  return c.has("elements") && c.has("test_elements") && static_cast<double>(c.numel(others)) >= few;
+  const auto few = static_cast<int64_t>(10 * std::pow(static_cast<double>(c.numel(x)), 0.145));
+  return c.has("elements") && c.has("test_elements") && c.numel(others) >= few;
 }
 
 /// Which elements come again later on: where ATen was told that each is there once, and sorts, it

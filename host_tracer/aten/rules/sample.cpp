@@ -32,6 +32,12 @@ void grid_sample(RuleContext& c) {
     c.refuse("its input has " + std::to_string(rank) + " dims, not 4 or 5");
     return;
   }
+  if (c.trace_dtype() != c.dtype(grid)) {  // a 16-bit type
+    c.refuse(
+        "of 16-bit floats is not supported: ATen finds the places in them, which are pixels off; "
+        "give it image and grid in float32");
+    return;
+  }
   const ValueId y = c.add(op, {c.permute(x, channels_last(rank)), grid});
   c.set(c.permute(y, channels_first(rank)));
 }

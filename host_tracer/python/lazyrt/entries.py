@@ -185,6 +185,17 @@ class AttributesEntry:
                 self._set(self.value, name, then)
 
 
+class KindEntry:
+    """The class of an object, which a program can change: `self.__class__ = Settled`."""
+
+    def __init__(self, value):
+        self.value, self.kind, self.items = value, type(value), []
+
+    def restore(self, given):
+        if type(self.value) is not self.kind:
+            object.__setattr__(self.value, "__class__", self.kind)
+
+
 class ClassAttributesEntry(AttributesEntry):
     """Those of a class, by name, with what was added since."""
 

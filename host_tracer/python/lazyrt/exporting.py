@@ -294,7 +294,8 @@ class _Export:
 
     def watch_questions(self, sample):
         """What the program asks about its caller's objects in a call."""
-        watch = object_questions.Watch(self.program.target, self.questions, self._held_elsewhere)
+        hidden = {here: found for phase in self.state.known for here, found in phase.picture.hidden.items()}
+        watch = object_questions.Watch(self.program.target, self.questions, self._held_elsewhere, hidden)
         try:
             self.eager(sample, mode=watch, arrange=watch.arrange)
         except Exception:  # its own: told elsewhere
@@ -665,6 +666,9 @@ class _Export:
         for file, line in dict.fromkeys(place for sample in samples for place in experiments.removals_from_sets(self, sample)):
             trace.add_finding("error", "changing-attribute", "the program takes items out of a set that it keeps: the order of a set's items depends on its past, "
                               "which LazyRT does not see", "keep a dict or a list", file, line)
+        for path, file, line in self.questions.hidden:
+            trace.add_finding("error", "changing-attribute", f"the program calls a method of '{path}', an object written in C that tells nobody what it holds, and what a call may "
+                              "change in it", "make it in each call, or keep what it knows in attributes", file, line)
         for file, line in self.questions.own:
             trace.add_finding("error", "changing-attribute", "the program asks whether a parameter or buffer is the very tensor that it holds in another place, too (a list, a "
                               "set, an optimizer), where the capture has another one", "compare names", file, line)

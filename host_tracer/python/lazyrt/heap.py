@@ -67,6 +67,7 @@ class Roots:
         self.handed = []
         self.named = [(path or "model", value) for path, value in program.roots.items()]
         self.named.append((program.name, program.target))
+        self.of_program = {name for name, _ in self.named}
         self.named.append(("threading.current_thread()", threading.current_thread()))
         self.named.append(("multiprocessing.current_process()", multiprocessing.current_process()))
         for name, module in sorted(sys.modules.items()):

@@ -5,17 +5,23 @@ import io
 import pickle
 import threading
 
+from lazyrt.code_names import is_python_class
 from lazyrt.errors import ExportError
 from lazyrt.opaque import pickled
 from lazyrt.switches import decimals_of, set_decimals_of
 
 _FILES = (io.BufferedReader, io.TextIOWrapper, io.FileIO)
 _HIDE_STATE = frozenset({"sqlite3", "zlib", "_bz2", "_lzma", "_hashlib", "_md5", "_sha1", "_sha2", "_sha3", "_blake2", "hmac"})  # modules
+_HIDE_STATES_OF_THEIR_OWN = frozenset({"MultibyteIncrementalDecoder", "MultibyteIncrementalEncoder", "MultibyteStreamReader", "MultibyteStreamWriter", "Profiler", "SRE_Scanner",
+                                       "TokenizerIter", "TreeBuilder", "XMLParser", "writer", "xmlparser"})  # types in C
 
 
 def hides_state(value):
-    """Whether nothing tells what an object holds, nor takes back what calls do to it: a connection, a running digest, an iterator that reads a file ahead."""
-    return type(value).__module__ in _HIDE_STATE or _is_only_read(value) and _position_in(value) is None
+    """Whether nothing tells what an object holds, nor takes back what calls do to it: a connection, a running digest, a scanner, an iterator that reads a file ahead."""
+    kind = type(value)
+    if not _HIDE_STATES_OF_THEIR_OWN.isdisjoint(base.__name__ for base in kind.__mro__ if not is_python_class(base)):
+        return True
+    return kind.__module__ in _HIDE_STATE or _is_only_read(value) and _position_in(value) is None
 
 
 def entry_of(value):

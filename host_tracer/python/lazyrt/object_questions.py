@@ -46,6 +46,7 @@ class Answers:
         self.chance = {}  # (the function that gives the system's random numbers, *place): None
         self.of_autograd = False  # tensors were asked what autograd knows of them
         self.types = {}  # place of type(x), where x may be an array of NumPy: None
+        self.hidden = {}  # (path of an object that does not show what it holds, *place of a call of one of its methods): None
         self.own = {}  # place of a comparison of a registered tensor that other places of the program hold, too: None
 
     def kinds(self):
@@ -56,11 +57,11 @@ class Answers:
 
 class Watch(TorchFunctionMode):
     """While active, notes in `answers` what the user's functions ask in this thread. arrange() tells it the given objects. elsewhere(): registered tensors that the program
-    has in other places, too, where a capture has others."""
+    has in other places, too, where a capture has others. `hidden`: {id: (path, object)} of those that do not show what they hold."""
 
-    def __init__(self, target, answers, elsewhere=list):
+    def __init__(self, target, answers, elsewhere=list, hidden=types.MappingProxyType({})):
         super().__init__()
-        self._target, self._answers, self._find_elsewhere = target, answers, elsewhere
+        self._target, self._answers, self._find_elsewhere, self._hidden = target, answers, elsewhere, hidden
         self._elsewhere = {}  # by id
         self._given = {}  # id -> (name, object)
         self._made = set()  # ids of tensors that the call has made
@@ -116,6 +117,9 @@ class Watch(TorchFunctionMode):
     def _look_at_call(self, frame, event, function):
         if event != "c_call" or not _is_function(function) or is_file_of_library(frame.f_code.co_filename):
             return
+        owner = getattr(function, "__self__", None)
+        if id(owner) in self._hidden:
+            self._answers.hidden.setdefault((self._hidden[id(owner)][0], *_place(frame)), None)
         if _is_of_chance(function):
             self._answers.chance.setdefault((function.__name__, *_place(frame)), None)
         elif function in _OF_GRADIENTS:

@@ -1,17 +1,29 @@
 """What objects that do not lie open tell of themselves."""
 
 import collections
+import collections.abc
 import copy
 import gc
+import hashlib
+import io
+import marshal
 import pickle
 import random
+import re
+import struct
+import threading
+import types
 import weakref
 
+import numpy
 import torch
 
 from lazyrt.code_names import of_a_library
 
 _MOST_HELD = 1000
+_NEVER_MOVE = (re.Match, re.Pattern, types.CodeType, struct.Struct, numpy.dtype, numpy.ufunc, types.GenericAlias, types.UnionType, io.IOBase,
+               type(threading.Lock()), type(threading.RLock()), types.GetSetDescriptorType, types.MemberDescriptorType, types.MappingProxyType,
+               collections.abc.KeysView, collections.abc.ValuesView, collections.abc.ItemsView)
 
 
 def held_by(value):
@@ -25,6 +37,21 @@ def held_by(value):
             elif isinstance(item, tuple) and len(todo) < _MOST_HELD:
                 todo.append(item)
     return found
+
+
+def told_by(value):
+    """What an object that is written in C, and that never changes, is; None of others."""
+    if isinstance(value, (torch.finfo, torch.iinfo)):
+        return repr(value)
+    if isinstance(value, re.Match):
+        spans = tuple(value.span(group) for group in range(value.re.groups + 1))  # it would keep what `regs` gives
+        return (value.re.pattern, value.re.flags, value.string, spans, value.pos, value.endpos)
+    return hashlib.blake2b(marshal.dumps(value)).hexdigest() if isinstance(value, types.CodeType) else None
+
+
+def may_move(value):
+    """Whether calls of its methods may change what an object in C holds, so that nobody sees it: a scanner, a decoder."""
+    return not isinstance(value, _NEVER_MOVE)
 
 
 def pickled(value):

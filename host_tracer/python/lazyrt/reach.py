@@ -36,7 +36,7 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 
 from lazyrt.code_names import attributes_of, global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry,
-                            Contents, DequeEntry, DictEntry, LibrariesEntry, ListEntry, MapEntry, MemoryEntry, ObjectsEntry,
+                            Contents, DequeEntry, DictEntry, KindEntry, LibrariesEntry, ListEntry, MapEntry, MemoryEntry, ObjectsEntry,
                             PartialEntry, PlainEntry, RecordEntry, RegistryEntry, ScriptEntry, ScriptItemsEntry, SetEntry,
                             StorageEntry, TensorEntry, TextEntry, VariableEntry, begin_of, extent_of, from_class, from_globals, is_data_name, is_open_map, is_plain_value,
                             key_text, name_of_class, place_of, plain_token)
@@ -44,7 +44,7 @@ from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, items_of, text_of
 from lazyrt.kept_sets import may_change_sets
 from lazyrt.library_entries import PickledEntry, entry_of, hides_state
-from lazyrt.opaque import held_by, inner_state, is_awaited, pickled, put_back
+from lazyrt.opaque import held_by, inner_state, is_awaited, may_move, pickled, put_back, told_by
 from lazyrt.switches import CountersEntry, FlagsOfDecimalsEntry, LoggersEntry, SeedEntry, SwitchesEntry, of_process
 from lazyrt.type_questions import asks_anywhere
 from lazyrt.watch import unseen_ways, unwatched
@@ -69,7 +69,7 @@ _OF_THE_SYSTEM = {"asyncio", "concurrent", "ctypes", "importlib", "lazyrt", "log
                   "weakref", "zipfile"}  # modules whose objects stand for threads, files and what else is not the program's own
 _CODE = (types.FunctionType, staticmethod, classmethod, property, functools.partialmethod, functools.cached_property)
 Held = collections.namedtuple("Held", "tensor content place")  # a tensor, a token that is equal for equal contents, and how it lies in memory
-_OF_OTHERS = (TensorEntry, LibrariesEntry, CountersEntry, FlagsOfDecimalsEntry, SeedEntry, SwitchesEntry)  # whose value is told elsewhere, or is none
+_OF_OTHERS = (KindEntry, TensorEntry, LibrariesEntry, CountersEntry, FlagsOfDecimalsEntry, SeedEntry, SwitchesEntry)  # whose value is told elsewhere, or is none
 CARRIERS: set = set()  # types of numbers that know the lazy tensor that they are the value of
 
 
@@ -84,6 +84,7 @@ class Reach:
         self.arrays, self.lazy_arrays = [], []  # (path, array of NumPy); the same of those that are computed from inputs
         self.buffers = []  # (path, begin, end) of memory that tensors may lie in, too
         self.mortal = {}  # id -> (path, object) of what somebody is told the end of
+        self.hidden = {}  # id -> (path, object) of what is written in C and tells nobody what it holds
         self.one_way = []  # (path, class) of what can be neither copied nor put back
         self._pickled = set()  # ids of objects that are compared as pickle says them
         self._random = []  # (generator of random numbers, its state)
@@ -493,14 +494,17 @@ class Reach:
                 self._push(f"{base.__module__}.{base.__qualname__}", base, _IMPLIED)
             else:
                 self._note_library(f"{base.__module__}.{base.__qualname__}", base)
-        return token or ("object", kind)
+        if is_python_class(kind):
+            self._entries.append(KindEntry(value))
+        return token or ("object", kind, None if is_python_class(kind) else id(value))
 
     def _visit_opaque(self, path, value):
         """An object of Python's own library or NumPy: what it says of itself."""
         kind = type(value)
         self.bound |= held_by(value)
-        if kind.__module__.startswith(("lazyrt", "torch")):
-            return ("object", kind.__module__, kind.__name__)
+        told = told_by(value)
+        if told is not None or kind.__module__.startswith("lazyrt"):
+            return ("object", kind.__module__, kind.__name__, told)
         entry = PlainEntry(value)
         if entry.kept:
             self._entries.append(entry)
@@ -511,7 +515,10 @@ class Reach:
             self._entries.append(PickledEntry(value, text))
         elif not is_python_class(kind):
             self._push_held(path, value)
-        return ("object", kind.__module__, kind.__name__, text)
+            if may_move(value):
+                self.hidden[id(value)] = (path, value)
+            return ("object", kind.__module__, kind.__name__, id(value))
+        return ("object", kind.__module__, kind.__name__, text, id(value) if kind is object else None)
 
     def _push_held(self, path, value):
         """What an object that is written in C holds, as the garbage collector sees it. Nothing can be put in its place."""

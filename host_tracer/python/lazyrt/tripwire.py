@@ -118,11 +118,15 @@ class Tripwire:
                     break
 
     def _not_put_back(self):
-        """[(Change, Heap)] of what the export's calls have changed, be it once, and what no picture puts back."""
+        """[(Change, Heap)] of what the export's calls have changed in the program, be it once, and what no picture puts back."""
         self._job.restore()
         after = self._look()
         found = self._unknown({key: (change, after, self.first) for key, change in changes(self.first, after).items()})
-        return [(change, heap) for change, heap, _ in found.values() if not any(isinstance(value, logging.Logger) for value in heap.chain(change.holder)[1])]
+        return [(change, heap) for change, heap, _ in found.values() if self._is_of_program(*heap.chain(change.holder))]
+
+    def _is_of_program(self, root, chain):
+        """Whether what is reached in this way is the program's, not what somebody beside it holds. Loggers have caches."""
+        return root in self._roots.of_program and not any(isinstance(value, logging.Logger) for value in chain)
 
     def _changing(self, samples):
         """[(Change, Heap)] of what the samples' calls change."""
