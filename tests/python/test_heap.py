@@ -3,6 +3,7 @@
 import configparser
 import dataclasses
 import gc
+import logging
 import sys
 import threading
 import types
@@ -31,6 +32,19 @@ class Configured(nn.Module):
         return x * run.getfloat("scale") if run.getint("step") <= 300 else x * 0
 
 
+class Hidden(nn.Module):
+    """Keeps a list in an object of a library that stands for what is not the program's own."""
+
+    def __init__(self):
+        super().__init__()
+        self.format = logging.Formatter("%(message)s")
+        self.format.steps = [0]
+
+    def forward(self, x):
+        self.format.steps[0] += 1
+        return x * 2 if self.format.steps[0] <= 300 else x * 0
+
+
 def findings_of(program, path):
     with pytest.raises(lazyrt.ExportError) as raised:
         lazyrt.export(program, (X,), path)
@@ -38,20 +52,38 @@ def findings_of(program, path):
 
 
 def test_names_the_object_and_its_path(tmp_path):
-    (finding,) = findings_of(Configured(), tmp_path / "m.lzb")
+    (finding,) = findings_of(Hidden(), tmp_path / "m.lzb")
     assert finding.id == "changing-attribute"
-    assert "changes a ConfigParser" in finding.message and "model.cfg._sections['run']['step']" in finding.message
+    assert "changes a Formatter" in finding.message and "model.format.steps" in finding.message
     assert "an attribute" in finding.suggestion
 
 
 def test_puts_back_what_it_has_found(tmp_path):
-    program = Configured()
+    program = Hidden()
     findings_of(program, tmp_path / "m.lzb")
-    assert program.cfg["run"]["step"] == "0"
+    assert program.format.steps == [0]
 
 
 def test_can_be_allowed(tmp_path):
-    lazyrt.export(Configured(), (X,), tmp_path / "m.lzb", allow=["changing-attribute"])
+    lazyrt.export(Hidden(), (X,), tmp_path / "m.lzb", allow=["changing-attribute"])
+
+
+def test_objects_of_the_library_are_state_as_others_are(tmp_path):
+    program = Configured()
+    (finding,) = findings_of(program, tmp_path / "m.lzb")
+    assert "'cfg._sections['run']['step']' changes with every call" in finding.message
+    assert program.cfg["run"]["step"] == "0"
+
+
+def test_what_changes_once_and_cannot_be_put_back_is_an_error(tmp_path):
+    class Warm(Hidden):
+        def forward(self, x):
+            first = self.format.steps == [0]
+            self.format.steps = self.format.steps if len(self.format.steps) > 1 else [0, 1]
+            return torch.where(x == -999.0, 1.0 if first else 2.0, x)
+
+    found = findings_of(Warm(), tmp_path / "m.lzb")
+    assert any("changes a Formatter" in finding.message for finding in found)
 
 
 def test_what_settles_is_no_change(tmp_path):
@@ -114,19 +146,18 @@ def test_what_is_only_written_stays_a_note(tmp_path):
 
 
 def test_lazy_tensors_in_hidden_places_are_named_and_put_back(tmp_path):
-    State = dataclasses.make_dataclass("State", [("memory", object)])
-
     class Memory(nn.Module):
         def __init__(self):
             super().__init__()
-            self.state = State(torch.zeros(3))
+            self.state = logging.Formatter()
+            self.state.memory = torch.zeros(3)
 
         def forward(self, x):
             self.state.memory = self.state.memory * 0.5 + x
             return self.state.memory
 
     program = Memory()
-    with pytest.raises(lazyrt.ExportError, match=r"in a State, .*'model\.state\.memory'"):
+    with pytest.raises(lazyrt.ExportError, match=r"in a Formatter, .*'model\.state\.memory'"):
         lazyrt.export(program, (X,), tmp_path / "m.lzb")
     assert torch.equal(program(X), X)
 
