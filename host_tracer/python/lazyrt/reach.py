@@ -3,7 +3,6 @@
 A Reach is a picture of all that, taken at one moment. It names every place by a path ("block.mem", "queue[2]",
 "model.CACHE['k']"), tells what is there, and puts everything back as it was."""
 
-import abc
 import argparse
 import array
 import asyncio
@@ -22,7 +21,6 @@ import io
 import itertools
 import logging
 import mmap
-import operator
 import pathlib
 import queue
 import threading
@@ -34,19 +32,16 @@ import numpy
 import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
-from lazyrt.code_names import attributes_of, global_names, imported_modules, is_installed, is_python_class, of_a_library
-from lazyrt.entries import (HOOKS, MISSING, NAMES_OF_CLASSES, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry,
-                            Contents, DequeEntry, DictEntry, KindEntry, LibrariesEntry, ListEntry, MapEntry, MemoryEntry, ObjectsEntry,
-                            PartialEntry, PlainEntry, RecordEntry, RegistryEntry, ScriptEntry, ScriptItemsEntry, SetEntry,
-                            StorageEntry, TensorEntry, TextEntry, VariableEntry, begin_of, extent_of, from_class, from_globals, is_data_name, is_open_map, is_plain_value,
-                            key_text, name_of_class, place_of, plain_token)
+from lazyrt.code_names import attributes_of, is_installed, is_python_class, of_a_library
+from lazyrt.entries import (HOOKS, MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, Contents, DequeEntry, DictEntry, KindEntry,
+                            LibrariesEntry, ListEntry, MapEntry, MemoryEntry, ObjectsEntry, PlainEntry, RecordEntry, ScriptEntry, ScriptItemsEntry, SetEntry,
+                            StorageEntry, TensorEntry, TextEntry, VariableEntry, begin_of, extent_of, is_open_map, key_text, place_of, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, items_of, text_of
-from lazyrt.kept_sets import may_change_sets
 from lazyrt.library_entries import PickledEntry, entry_of, hides_state
 from lazyrt.opaque import held_by, inner_state, is_awaited, may_move, pickled, put_back, told_by
+from lazyrt.reach_code import IMPLIED, CodeOfReach
 from lazyrt.switches import CountersEntry, FlagsOfDecimalsEntry, LoggersEntry, SeedEntry, SwitchesEntry, of_process
-from lazyrt.type_questions import asks_anywhere
 from lazyrt.watch import unseen_ways, unwatched
 
 __all__ = ["CARRIERS", "Contents", "Held", "Reach", "copy_of", "module_of", "of_a_library"]
@@ -67,13 +62,12 @@ _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, ty
             weakref.WeakValueDictionary, weakref.WeakSet)
 _OF_THE_SYSTEM = {"asyncio", "concurrent", "ctypes", "importlib", "lazyrt", "logging", "multiprocessing", "selectors", "socket", "subprocess", "unittest",
                   "weakref", "zipfile"}  # modules whose objects stand for threads, files and what else is not the program's own
-_CODE = (types.FunctionType, staticmethod, classmethod, property, functools.partialmethod, functools.cached_property)
 Held = collections.namedtuple("Held", "tensor content place")  # a tensor, a token that is equal for equal contents, and how it lies in memory
 _OF_OTHERS = (KindEntry, TensorEntry, LibrariesEntry, CountersEntry, FlagsOfDecimalsEntry, SeedEntry, SwitchesEntry)  # whose value is told elsewhere, or is none
 CARRIERS: set = set()  # types of numbers that know the lazy tensor that they are the value of
 
 
-class Reach:
+class Reach(CodeOfReach):
     """`roots` are [(path, object)]. Afterwards `places` tells by path what is where: Held, or a token that is equal
     for equal things; `tensors` are [(path, tensor)], each once; `owners` of a path: (object, name) of an attribute. `switches`: those of
     the process are places, too."""
@@ -119,10 +113,10 @@ class Reach:
                 self._todo, later, ignored = later, [], ()
                 self._into, self._found = self.aside, self.aside_tensors
             path, value, owner = self._todo.pop()
-            if owner is _IMPLIED and id(value) in self._seen:
+            if owner is IMPLIED and id(value) in self._seen:
                 continue
             path = self._free(path)
-            if owner is not None and owner is not _IMPLIED:
+            if owner is not None and owner is not IMPLIED:
                 self.owners[path] = owner
             if path in ignored:
                 later.append((path, value, owner))
@@ -182,7 +176,7 @@ class Reach:
         while value is not None:
             for i, handler in enumerate(value.handlers):
                 if not of_a_library(type(handler).__module__) and not is_installed(type(handler).__module__):
-                    self._push(f"{path}.handlers[{i}]", handler, _IMPLIED)
+                    self._push(f"{path}.handlers[{i}]", handler, IMPLIED)
             value = value.parent if value.propagate else None
         return ("logger",)
 
@@ -345,7 +339,7 @@ class Reach:
                 if name not in _OF_MEMBERS:
                     self._push(f"{path}.{name}", item, (value, name))
             self._near.add(kind.__module__)
-            self._push(f"{kind.__module__}.{kind.__qualname__}", kind, _IMPLIED)
+            self._push(f"{kind.__module__}.{kind.__qualname__}", kind, IMPLIED)
         return ("enum", id(value))
 
     def _visit_builtin(self, path, value):
@@ -491,7 +485,7 @@ class Reach:
         for base in kind.__mro__:
             if not of_a_library(base.__module__):
                 self._near.add(base.__module__)
-                self._push(f"{base.__module__}.{base.__qualname__}", base, _IMPLIED)
+                self._push(f"{base.__module__}.{base.__qualname__}", base, IMPLIED)
             else:
                 self._note_library(f"{base.__module__}.{base.__qualname__}", base)
         if is_python_class(kind):
@@ -678,153 +672,11 @@ class Reach:
                 if item is not MISSING:
                     self._push(f"{path}.{name}" if path else name, item, (value, name))
 
-    # ---------------------------------------------------------------- code
-
-    def _is_near(self, module):
-        """Whether code of this module of Python is looked into: the user's own is, and what defines the classes that are
-        reached, not all that an installed package draws in."""
-        if of_a_library(module):
-            return False
-        return module in self._near or not is_installed(module)
-
-    def _visit_class(self, path, cls):
-        self._visit_registry(path, cls)
-        if not self._is_near(cls.__module__):
-            self._note_library(f"{cls.__module__}.{cls.__qualname__}", cls)
-            return ("class", id(cls))
-        names = [name for name, item in vars(cls).items() if is_data_name(name) or isinstance(item, _CODE)]
-        entry = ClassAttributesEntry(cls, names, type.__setattr__, type.__delattr__, from_class)
-        self._entries.append(entry)
-        for name, item in zip(entry.names, entry.items):
-            self._push(f"{path}.{name}", item, (cls, name))
-        meta = type(cls)
-        if not of_a_library(meta.__module__):
-            self._push(f"{meta.__module__}.{meta.__qualname__}", meta, _IMPLIED)
-        named = AttributesEntry(cls, NAMES_OF_CLASSES, type.__setattr__, get=name_of_class)
-        self._entries.append(named)
-        return ("class", id(cls), tuple(entry.names), self._visit_annotations(cls), self._visit_names(path, named))
-
-    def _visit_annotations(self, cls):
-        """Their names: what they say are types."""
-        annotations = vars(cls).get("__annotations__")
-        if not isinstance(annotations, dict):
-            return ()
-        self._entries.append(DictEntry(annotations))
-        return tuple(annotations)
-
-    def _visit_registry(self, path, cls):
-        if isinstance(cls, abc.ABCMeta) and ("registry", id(cls)) not in self._seen:
-            self._seen[("registry", id(cls))] = path
-            entry = RegistryEntry(cls)
-            self._entries.append(entry)
-            self._into[self._free(f"{path}.register()")] = entry.token()
-
-    def _visit_names(self, path, entry):
-        """What code or a class is called, and says of itself."""
-        for name, item in zip(entry.names, entry.items):
-            if name == "__doc__" and not is_plain_value(item):
-                self._push(f"{path}.{name}", item, (entry.value, name))
-        return tuple(item if isinstance(item, (str, tuple)) else type(item) for item in entry.items)
-
-    def _visit_function(self, path, function):
-        self._note_library(f"{function.__module__}.{function.__qualname__}", function)
-        if of_a_library(function.__module__) and not function.__dict__ and not function.__closure__:
-            return ("function", id(function.__code__))
-        if not self._is_near(function.__module__) and not function.__closure__:
-            self._visit_stored(function)
-            return ("function", id(function.__code__))
-        entry = AttributesEntry(function, ["__defaults__", "__kwdefaults__", "__code__"])
-        named = AttributesEntry(function, ["__name__", "__qualname__", "__doc__", "__module__"])
-        self._entries += [entry, named]
-        self._push(f"{path}.__defaults__", function.__defaults__, (function, "__defaults__"))
-        self._push(f"{path}.__kwdefaults__", function.__kwdefaults__)
-        self._push(f"{path}.__wrapped__", getattr(function, "__wrapped__", None))
-        self._push_attributes(path, function, function.__dict__, False)
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-            self._push(f"{path}.{name}", cell)
-        self._visit_globals(function)
-        return ("function", id(function.__code__), self._visit_names(path, named))
-
-    def _visit_stored(self, function):
-        """Of an installed package the globals that its functions assign to."""
-        code, names = function.__code__, function.__globals__
-        if (code, id(names)) in self._seen or of_a_library(function.__module__):
-            return
-        self._seen[(code, id(names))] = ""
-        found, stored = global_names(code)
-        for name in found:
-            if name in stored:
-                self._visit_global(names.get("__name__", "globals"), names, name)
-            elif isinstance(names.get(name), types.FunctionType):
-                self._visit_stored(names[name])
-
-    def _visit_globals(self, function):
-        code, names = function.__code__, function.__globals__
-        if not self._is_near(names.get("__name__")):  # of a decorator; what it decorates is in its closure
-            return
-        if (code, id(names)) in self._seen:
-            return
-        self._seen[(code, id(names))] = ""
-        found, stored = global_names(code)
-        self._words.update(found, ["type(x)"] if asks_anywhere(code) else (), ["set |= x"] if may_change_sets(code) else ())
-        prefix = names.get("__name__", "globals")
-        for name in found:
-            if name in names or name in stored:
-                self._visit_global(prefix, names, name)
-            if isinstance(names.get(name), types.ModuleType):
-                self._visit_object("", names[name])
-        for module in imported_modules(code, found, names.get("__package__") or ""):
-            self._visit_object("", module)
-
-    def _visit_global(self, prefix, names, name):
-        if (id(names), name) in self._seen:
-            return
-        self._seen[(id(names), name)] = ""
-        entry = AttributesEntry(names, [name], operator.setitem, operator.delitem, from_globals)
-        self._entries.append(entry)
-        self._push(f"{prefix}.{name}", entry.items[0], (names, name))
-
-    def _visit_cell(self, path, cell):
-        entry = CellEntry(cell)
-        self._entries.append(entry)
-        for item in entry.items:
-            self._push(f"{path}.cell", item, (cell, "cell_contents"))
-        return entry.token()
-
-    def _visit_method(self, path, method):
-        self._push(f"{path}.__self__", method.__self__)
-        self._push(f"{path}.__func__", method.__func__)
-        return ("method",)
-
-    def _visit_partial(self, path, value):
-        entry = PartialEntry(value)
-        self._entries.append(entry)
-        for name, item in zip(("func", "args", "keywords"), entry.items):
-            self._push(f"{path}.{name}", item, (value, name) if name == "args" else None)
-        return ("partial",)
-
-    def _visit_descriptor(self, path, value):
-        for name in ("__func__", "fget", "fset", "fdel", "func"):
-            inner = getattr(value, name, None)
-            if inner is not None:
-                self._push(f"{path}.{name}" if name in ("fset", "fdel") else path + "()", inner)
-        return (type(value).__name__,)
-
-    def _visit_cached(self, path, value):
-        """A function with functools.lru_cache: what it has kept, in no order of ours."""
-        self._push(f"{path}()", value.__wrapped__)
-        entry = CachedEntry(value)
-        self._entries.append(entry)
-        for i, item in enumerate(entry.kept()):
-            self.bound.add(id(item))
-            self._push(f"{path}.cache[{i}]", item)
-        return entry.token()
-
     _SPECIAL = {
-        types.FunctionType: _visit_function, types.CellType: _visit_cell, types.MethodType: _visit_method,
-        functools.partial: _visit_partial, staticmethod: _visit_descriptor, classmethod: _visit_descriptor,
-        property: _visit_descriptor, functools.cached_property: _visit_descriptor,
-        type(functools.lru_cache(lambda: None)): _visit_cached,
+        types.FunctionType: CodeOfReach._visit_function, types.CellType: CodeOfReach._visit_cell, types.MethodType: CodeOfReach._visit_method,
+        functools.partial: CodeOfReach._visit_partial, staticmethod: CodeOfReach._visit_descriptor, classmethod: CodeOfReach._visit_descriptor,
+        property: CodeOfReach._visit_descriptor, functools.cached_property: CodeOfReach._visit_descriptor,
+        type(functools.lru_cache(lambda: None)): CodeOfReach._visit_cached,
         logging.Logger: _visit_logger, contextlib._GeneratorContextManagerBase: _visit_manager,
         torch._C.ScriptDict: _visit_script_items, torch._C.ScriptList: _visit_script_items, torch._C.ScriptMethod: _visit_script_method,
     }
@@ -839,7 +691,6 @@ def _lies_open(kind):
 
 _OF_ERRORS = ("args", "__cause__", "__context__")
 _OF_MEMBERS = ("_value_", "_name_", "__objclass__", "_sort_order_")
-_IMPLIED = ("implied",)  # owner of a class that is looked at for the sake of its objects
 
 
 def module_of(method):
