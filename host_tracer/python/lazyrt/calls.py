@@ -12,6 +12,7 @@ from lazyrt.entries import HOOKS, extent_of, overlap
 from lazyrt.errors import ExportError
 from lazyrt.phases import Phase, like, owner_of, refuse_one_way, replacing
 from lazyrt.reach import TupleAt
+from lazyrt.sparse_products import is_sparse
 from lazyrt.tensors import is_lazy
 from lazyrt.watch import WatchedAttributes, WatchedErrors, can_watch_attribute, unwatched, watched
 
@@ -458,6 +459,10 @@ class _Left:
     def _take_plain(self, path, tensor):
         before = dict(self.before).get(path)
         if id(tensor) in self.call.registered_ids or self.picture.owners.get(path, ("", ""))[1] == "grad":
+            return
+        if is_sparse(tensor):  # compared as it is
+            if path in self.names.symbolic:
+                raise ExportError(f"the program keeps sparse tensors and computed ones by turns in '{path}': a state is a dense tensor", "unsupported")
             return
         if self._has_array(tensor):
             self.call.entangled |= {self.names.of(path, tensor)} if path in self.names.symbolic else set()

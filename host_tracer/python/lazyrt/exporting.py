@@ -743,6 +743,9 @@ _UNCLEAR = {"on an invalid python storage": "the program asks for what lies in t
             "does not implement Python buffer protocol": "the program reads the memory of an array of NumPy (frombuffer), which a captured one does not have: use torch.from_numpy",
             "mutating a non-functional tensor": "the program writes values that are computed into a tensor made on the CPU, in a way that the capture does not see (z.real = x of a "
                                                 "complex tensor, an extension): make another tensor, torch.complex(a, b)",
+            "SparseLazy": "the program makes a sparse tensor of computed values, or uses a sparse one together with them in another way than matrix @ dense, which a graph does not "
+                          "have: .to_dense() it, or index_add and index_select",
+            "SparseCsrLazy": "the program uses a sparse tensor together with computed ones in another way than matrix @ dense, which a graph does not have: .to_dense() it",
             "aten::set": "the program makes a tensor of the memory of another one (storage, untyped_storage, set_), which it does not have while it is captured: use the "
                          "tensor's own values"}
 

@@ -10,7 +10,7 @@ import torch
 import torch.utils.checkpoint
 from torch.overrides import TorchFunctionMode
 
-from lazyrt import _tracer, following, foreach, gradients, indexing, scripts, statements
+from lazyrt import _tracer, following, foreach, gradients, indexing, scripts, sparse_products, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray, is_seen_by_others
 from lazyrt.carrier_calls import FLOATS, HALVES, call_with_carriers, check_all_fit, check_fits, has_carriers
 from lazyrt.carriers import Carrier, LazyFloat, LazyInt, carrier_of, nested_carriers
@@ -319,7 +319,21 @@ class CaptureMode(TorchFunctionMode):
             torch.as_tensor: self._make_tensor,
             **dict.fromkeys((torch.stft, torch.istft, _Tensor.stft, _Tensor.istft), self._all_lazy),
             **dict.fromkeys((torch.autograd.grad, _Tensor.backward), self._backward),
+            **dict.fromkeys(sparse_products.PRODUCTS, self._product),
+            **dict.fromkeys(sparse_products.SUMS, self._sum_of_product),
         }
+
+    def _product(self, func, args, kwargs):
+        """By a sparse matrix, where that is what stands first."""
+        if len(args) == 2 and not kwargs and sparse_products.can_multiply(args[0], self.current(args[1])):
+            return sparse_products.product(args[0], self.current(args[1]))
+        return self._call(func, args, kwargs)
+
+    def _sum_of_product(self, func, args, kwargs):
+        if len(args) == 3 and sparse_products.can_multiply(args[1], self.current(args[2])) and kwargs.keys() <= {"alpha", "beta"}:
+            scaled = sparse_products.product(args[1], self.current(args[2])) * kwargs.get("alpha", 1)
+            return scaled if kwargs.get("beta", 1) == 0 else self.current(args[0]) * kwargs.get("beta", 1) + scaled
+        return self._call(func, args, kwargs)
 
     def _backward(self, func, args, kwargs):
         """A program that catches the error, too, is captured again with autograd on."""

@@ -10,6 +10,7 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 from lazyrt.entries import Contents, TensorEntry
 from lazyrt.heap import members_of
 from lazyrt.reach import module_of
+from lazyrt.sparse_products import is_sparse
 
 _MODULE = torch.nn.Module()
 
@@ -75,7 +76,8 @@ class Program:
         return dict(self.shell.named_parameters())
 
     def buffers(self):
-        return {name: buffer for name, buffer in self.shell.named_buffers() if buffer is not None}
+        """Those that a graph may have for states: sparse ones are constants, as other tensors in attributes are."""
+        return {name: buffer for name, buffer in self.shell.named_buffers() if buffer is not None and not is_sparse(buffer)}
 
     def registered(self):
         """Parameters and buffers by name, as they are now."""
@@ -83,7 +85,8 @@ class Program:
 
     def by_all_names(self):
         """The same under every name that each of them has."""
-        return {**dict(self.shell.named_parameters(remove_duplicate=False)), **dict(self.shell.named_buffers(remove_duplicate=False))}
+        buffers = {name: buffer for name, buffer in self.shell.named_buffers(remove_duplicate=False) if not is_sparse(buffer)}
+        return {**dict(self.shell.named_parameters(remove_duplicate=False)), **buffers}
 
     def module_paths(self):
         """id of each module -> its path."""
