@@ -69,6 +69,33 @@ Tensors fake_quantize_channels(const RuleArgs& a) {
   return dequantized(a, q, scale, zero, at::ge(q, kEndOfInt64));
 }
 
+/// As the modules of quantization aware training call it, whose observers are off: what they would
+/// write stays.
+Tensors fake_quantize_observed(const RuleArgs& a) {
+  TORCH_CHECK(a.tensor("observer_on").item<int64_t>() == 0,
+              "an observer of torch.ao.quantization is on and would change its range in each call: "
+              "model.apply(torch.ao.quantization.disable_observer) first");
+  const Tensor x = a.tensor("self"), scale = a.tensor("scale"), zero = a.tensor("zero_point");
+  const int64_t least = a.integer("quant_min"), most = a.integer("quant_max");
+  const Tensor on = a.tensor("fake_quant_on");
+  Tensors results;
+  if (on.item<int64_t>() == 0) {
+    results = {x, at::ones_like(x, at::dtype(at::kBool))};
+  } else if (a.boolean("per_row_fake_quant")) {
+    const auto [y, mask] = at::fake_quantize_per_channel_affine_cachemask(
+        x, scale, zero, a.integer("ch_axis"), least, most);
+    results = {y, mask};
+  } else {
+    const auto [y, mask] = at::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
+        x, scale, zero, on, least, most);
+    results = {y, mask};
+  }
+  for (const char* name : {"running_min", "running_max", "scale", "zero_point"}) {
+    results.push_back(a.tensor(name));
+  }
+  return results;
+}
+
 // ---------------------------------------------------------------- places
 
 Tensors put(const RuleArgs& a) {
@@ -202,6 +229,7 @@ const GradientFormulas& composed_formulas() {
   static const GradientFormulas formulas = {
       {"_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
        rounded_once<fake_quantize_by_tensors>},
+      {"_fused_moving_avg_obs_fq_helper_functional", fake_quantize_observed},
       {"_pdist_forward", pdist},
       {"block_diag", block_diag},
       {"fake_quantize_per_channel_affine_cachemask", rounded_once<fake_quantize_channels>},
