@@ -363,6 +363,8 @@ class TextEntry:
         return (type(self.value).__name__, *self.content)
 
     def restore(self, given):
+        if self.value.closed:
+            raise ExportError(f"a call closes a {type(self.value).__name__} that the program keeps, which cannot be opened again: read it before the export", "changing-attribute")
         now, then = self.value.getvalue(), self.content[0]
         if now != then and isinstance(then, bytes) and len(now) == len(then):  # tensors may lie in it
             self.value.getbuffer()[:] = then
@@ -410,6 +412,7 @@ class ArrayEntry:
     def token(self):
         content = self.content if isinstance(self.content, bytearray) else numpy.asarray(self.content).tobytes()
         more = [str(getattr(self.content, name, "")) for name in ("dtype", "shape", "mask")]
+        more.append(getattr(self.value, "strides", None))
         return (type(self.value), *more, hashlib.blake2b(content).hexdigest())
 
     def restore(self, given):

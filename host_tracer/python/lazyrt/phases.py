@@ -66,7 +66,7 @@ class Phase:
 def _token(token, symbolic, number):
     if type(token) is not Held:
         return ("number", token[0]) if number and type(token) is tuple else token
-    return ("symbolic", token.tensor.dtype, token.tensor.shape) if symbolic else ("tensor", token.content, *token.place)
+    return ("symbolic", token.tensor.dtype, token.tensor.shape) if symbolic else ("tensor", type(token.tensor), token.content, *token.place)
 
 
 class Names:

@@ -40,7 +40,8 @@ from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, items_of, text_of
 from lazyrt.library_entries import PickledEntry, entry_of, hides_state
 from lazyrt.opaque import held_by, inner_state, is_awaited, may_move, pickled, put_back, told_by
-from lazyrt.reach_code import IMPLIED, CodeOfReach
+from lazyrt.reach_code import IMPLIED, CodeOfReach, is_made
+from lazyrt.registries import RegistriesEntry
 from lazyrt.switches import CountersEntry, FlagsOfDecimalsEntry, LoggersEntry, SeedEntry, SwitchesEntry, of_process
 from lazyrt.watch import unseen_ways, unwatched
 
@@ -63,7 +64,7 @@ _HOLDERS = (collections.UserDict, collections.UserList, collections.ChainMap, ty
 _OF_THE_SYSTEM = {"asyncio", "concurrent", "ctypes", "importlib", "lazyrt", "logging", "multiprocessing", "selectors", "socket", "subprocess", "unittest",
                   "weakref", "zipfile"}  # modules whose objects stand for threads, files and what else is not the program's own
 Held = collections.namedtuple("Held", "tensor content place")  # a tensor, a token that is equal for equal contents, and how it lies in memory
-_OF_OTHERS = (KindEntry, TensorEntry, LibrariesEntry, CountersEntry, FlagsOfDecimalsEntry, SeedEntry, SwitchesEntry)  # whose value is told elsewhere, or is none
+_OF_OTHERS = (KindEntry, RegistriesEntry, TensorEntry, LibrariesEntry, CountersEntry, FlagsOfDecimalsEntry, SeedEntry, SwitchesEntry)  # whose value is told elsewhere, or is none
 CARRIERS: set = set()  # types of numbers that know the lazy tensor that they are the value of
 
 
@@ -293,7 +294,9 @@ class Reach(CodeOfReach):
             return self._visit_builtin(path, value)
         if isinstance(value, _BY_TEXT):
             self._visit_more(path, value)
-            return (type(value).__name__, repr(value))
+            first = self._seen.setdefault(("text", id(value)), path)
+            self._keep.append(value)
+            return (type(value).__name__, repr(value), first if first != path else None)
         if isinstance(value, numpy.generic) and not (isinstance(value, numpy.void) and value.dtype.names):
             return (type(value).__name__, value.dtype.str, value.tobytes())
         if isinstance(value, enum.Enum):
@@ -485,6 +488,8 @@ class Reach(CodeOfReach):
         for base in kind.__mro__:
             if not of_a_library(base.__module__):
                 self._near.add(base.__module__)
+                self._push(f"{base.__module__}.{base.__qualname__}", base, IMPLIED)
+            elif is_made(base):
                 self._push(f"{base.__module__}.{base.__qualname__}", base, IMPLIED)
             else:
                 self._note_library(f"{base.__module__}.{base.__qualname__}", base)

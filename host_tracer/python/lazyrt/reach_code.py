@@ -3,9 +3,10 @@
 import abc
 import functools
 import operator
+import sys
 import types
 
-from lazyrt.code_names import global_names, imported_modules, is_installed, of_a_library
+from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (NAMES_OF_CLASSES, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, DictEntry, PartialEntry, RegistryEntry, from_class,
                             from_globals, is_data_name, is_plain_value, name_of_class)
 from lazyrt.kept_sets import may_change_sets
@@ -13,6 +14,14 @@ from lazyrt.type_questions import asks_anywhere
 
 CODE = (types.FunctionType, staticmethod, classmethod, property, functools.partialmethod, functools.cached_property)
 IMPLIED = ("implied",)  # owner of a class that is looked at for the sake of its objects
+
+
+def is_made(cls):
+    """Whether a class that says it is of a library is none that the library has under its name: made for one object, as those of torch.fx are."""
+    found = sys.modules.get(cls.__module__)
+    for part in cls.__qualname__.split("."):
+        found = vars(found).get(part) if isinstance(found, (type, types.ModuleType)) else None
+    return found is not cls and is_python_class(cls) and "<locals>" in cls.__qualname__
 
 
 class CodeOfReach:
@@ -27,7 +36,7 @@ class CodeOfReach:
 
     def _visit_class(self, path, cls):
         self._visit_registry(path, cls)
-        if not self._is_near(cls.__module__):
+        if not self._is_near(cls.__module__) and not is_made(cls):
             self._note_library(f"{cls.__module__}.{cls.__qualname__}", cls)
             return ("class", id(cls))
         names = [name for name, item in vars(cls).items() if is_data_name(name) or isinstance(item, CODE)]
@@ -43,12 +52,14 @@ class CodeOfReach:
         return ("class", id(cls), tuple(entry.names), self._visit_annotations(cls), self._visit_names(path, named))
 
     def _visit_annotations(self, cls):
-        """Their names: what they say are types."""
-        annotations = vars(cls).get("__annotations__")
+        """Their names, and what they say: types, or texts."""
+        whole = AttributesEntry(cls, ["__annotations__"], type.__setattr__, type.__delattr__, from_class)
+        self._entries.append(whole)
+        annotations = whole.items[0]
         if not isinstance(annotations, dict):
             return ()
         self._entries.append(DictEntry(annotations))
-        return tuple(annotations)
+        return tuple((name, item if isinstance(item, str) else id(item)) for name, item in annotations.items())
 
     def _visit_registry(self, path, cls):
         if isinstance(cls, abc.ABCMeta) and ("registry", id(cls)) not in self._seen:

@@ -14,6 +14,7 @@ import torch
 from torch.distributions import Distribution
 from torch.utils.hooks import RemovableHandle
 
+from lazyrt.registries import RegistriesEntry
 from lazyrt.entries import MISSING
 
 
@@ -196,6 +197,8 @@ def of_process(words):
     switches, counters, flags, seed = SwitchesEntry(), CountersEntry(words), FlagsOfDecimalsEntry(), SeedEntry()
     found = [(switches, switches.states), (counters, counters.counts)]
     found.append((flags, {"decimal.getcontext().flags": tuple(flags.flags.items())} if "flags" in words else {}))
+    registries = RegistriesEntry()
+    found.append((registries, registries.told()))
     if "initial_seed" in words:
         found.append((seed, {"torch.initial_seed()": seed.seed}))
     return found

@@ -1,0 +1,107 @@
+"""Tables that libraries keep for the process, and into which programs register things: hooks of all modules, divergences, nodes of trees, names of levels.
+No code of the program names them, so all are compared that lie open as globals of libraries, or in the attributes of such objects."""
+
+import collections
+import functools
+import itertools
+import sys
+import types
+
+from torch.distributions import kl
+
+from lazyrt.code_names import is_python_class, of_a_library
+from lazyrt.entries import is_plain_value, plain_token
+
+_TABLES = (dict, list, set, collections.OrderedDict, collections.defaultdict)
+_MOST_COMPARED = 256  # items: of larger tables only how many there are
+_NOT_LOOKED_INTO = {"asyncio", "concurrent", "ctypes", "encodings", "gc", "importlib", "lazyrt", "linecache", "multiprocessing", "os", "pkgutil", "re", "signal", "sre_compile",
+                    "sys", "threading", "tracemalloc", "unittest", "warnings", "weakref", "zipimport"}
+_CHANGE_BY_THEMSELVES = ("cache", "memo", "_handler", "_impls", "warning", "_in_flight", "_active")  # parts of names
+_MEMORIES = {"torch.distributions.kl._KL_REGISTRY": kl._KL_MEMOIZE}  # what was looked up in a table
+
+
+class RegistriesEntry:
+    """All of these tables as they are. Where modules of Python are imported meanwhile, what they register stays."""
+
+    def __init__(self):
+        self.value, self.items = None, []
+        self._modules = len(sys.modules)
+        self._tables = _tables(self._modules)
+        self._saved = [_copy_of(table) for _, table, _ in self._tables]
+
+    def told(self):
+        """{name: token} of those that are not as they were when they were seen first."""
+        return {name: _token(table) for name, table, first in self._tables if not _is_as(table, first)}
+
+    def restore(self, given):
+        if len(sys.modules) != self._modules:
+            return
+        for (name, table, _), saved in zip(self._tables, self._saved):
+            if not _is_as(table, saved):
+                _put_back(table, saved)
+                if name in _MEMORIES:
+                    _MEMORIES[name].clear()
+
+
+@functools.lru_cache(maxsize=1)
+def _tables(modules):
+    """[(name, table, copy of it)]; `modules` is how many modules of Python there are."""
+    found = {}
+    for name, module in list(sys.modules.items()):
+        if type(module) is types.ModuleType and of_a_library(name) and name.partition(".")[0] not in _NOT_LOOKED_INTO:
+            _collect(name, vars(module), found, 2)
+    return [(name, table, _copy_of(table)) for name, table in found.values()]
+
+
+def _collect(path, names, found, depth):
+    for key, value in list(names.items()):
+        if not isinstance(key, str) or key.startswith("__") or any(part in key.lower() for part in _CHANGE_BY_THEMSELVES):
+            continue
+        if type(value) in _TABLES:
+            found.setdefault(id(value), (f"{path}.{key}", value))
+        elif depth and _is_object_of_library(value):
+            inner = vars(value)
+            if id(inner) not in found:
+                found[id(inner)] = (f"{path}.{key}.__dict__", inner)
+                _collect(f"{path}.{key}", inner, found, depth - 1)
+
+
+def _is_object_of_library(value):
+    kind = type(value)
+    if not is_python_class(kind) or kind is type or isinstance(value, (type, types.ModuleType)) or not of_a_library(kind.__module__):
+        return False
+    return kind.__module__.partition(".")[0] not in {"logging", "random", *_NOT_LOOKED_INTO} and not kind.__module__.startswith(("torch._", "typing")) and type(getattr(value, "__dict__", None)) is dict
+
+
+def _copy_of(table):
+    return list(table) if len(table) <= _MOST_COMPARED and isinstance(table, list) else table.copy()
+
+
+def _is_as(table, saved):
+    if len(table) != len(saved):
+        return False
+    if len(saved) > _MOST_COMPARED:
+        return True
+    if isinstance(table, set):
+        return table == saved
+    if isinstance(table, list):
+        return all(map(_is_same, table, saved))
+    return all(map(_is_same, table, saved)) and all(map(_is_same, table.values(), saved.values()))
+
+
+def _is_same(a, b):
+    return a is b or is_plain_value(a) and type(a) is type(b) and plain_token(a) == plain_token(b)
+
+
+def _token(table):
+    items = itertools.chain.from_iterable(table.items()) if isinstance(table, dict) else table
+    found = [plain_token(item) if item is not None and is_plain_value(item) else id(item) for item in items]
+    return ("table", tuple(found) if not isinstance(table, set) else frozenset(found))
+
+
+def _put_back(table, saved):
+    if isinstance(table, list):
+        table[:] = saved
+        return
+    table.clear()
+    table.update(saved)
