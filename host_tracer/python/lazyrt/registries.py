@@ -13,7 +13,7 @@ from lazyrt.code_names import is_python_class, of_a_library
 from lazyrt.entries import is_plain_value, plain_token
 
 _TABLES = (dict, list, set, collections.OrderedDict, collections.defaultdict)
-_MOST_COMPARED = 256  # items: of larger tables only how many there are
+_MOST_COMPARED = 2048  # items: of larger tables only how many there are
 _NOT_LOOKED_INTO = {"asyncio", "concurrent", "ctypes", "encodings", "gc", "importlib", "lazyrt", "linecache", "multiprocessing", "os", "pkgutil", "re", "signal", "sre_compile",
                     "sys", "threading", "tracemalloc", "unittest", "warnings", "weakref", "zipimport"}
 _CHANGE_BY_THEMSELVES = ("cache", "memo", "_handler", "_impls", "warning", "_in_flight", "_active")  # parts of names
@@ -74,23 +74,17 @@ def _is_object_of_library(value):
 
 
 def _copy_of(table):
-    return list(table) if len(table) <= _MOST_COMPARED and isinstance(table, list) else table.copy()
+    return table.copy()
 
 
 def _is_as(table, saved):
+    """Objects that are the same are not asked."""
     if len(table) != len(saved):
         return False
-    if len(saved) > _MOST_COMPARED:
-        return True
-    if isinstance(table, set):
-        return table == saved
-    if isinstance(table, list):
-        return all(map(_is_same, table, saved))
-    return all(map(_is_same, table, saved)) and all(map(_is_same, table.values(), saved.values()))
-
-
-def _is_same(a, b):
-    return a is b or is_plain_value(a) and type(a) is type(b) and plain_token(a) == plain_token(b)
+    try:
+        return len(saved) > _MOST_COMPARED or bool(table == saved)
+    except Exception:  # tensors and arrays that took another one's place
+        return False
 
 
 def _token(table):
