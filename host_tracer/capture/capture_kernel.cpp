@@ -97,13 +97,14 @@ void capture_boxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (record_training_norm(op, stack)) return;
   const size_t arguments = op.schema().arguments().size();
   const Unwrapped seen = unwrap_arguments(stack, arguments);
-  const bool factory = !seen.lazy && !below_functionalize();
+  // LibTorch's fallback leaves lists as the interpreter of TorchScript makes them wrapped.
+  const bool wraps = (seen.functional || !seen.lazy) && !below_functionalize();
   {
     const at::AutoDispatchBelowADInplaceOrView no_autograd;
     const at::AutoDispatchSkipFunctionalize no_functionalize;
     session->record(op, stack);
   }
-  if (seen.functional || factory) wrap_results(*session, stack, op.schema().returns().size());
+  if (wraps) wrap_results(*session, stack, op.schema().returns().size());
 }
 
 /// LibTorch's own looks at the ids with item(); its range is a check of the model's.

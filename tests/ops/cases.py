@@ -662,8 +662,8 @@ def patches(fam):
     fam.add("cdist", lambda a, b: (torch.cdist(a, b), torch.cdist(a, b, p=1)), f(2, 3, 4), f(2, 5, 4), tolerance=1e-4)
     fam.add("pdist", lambda a: tuple(F.pdist(a, p) for p in (0.0, 1.0, 2.0, 3.0, float("inf"))), f(5, 4), tolerance=1e-4)
     fam.add("pdist_special", lambda a: tuple(F.pdist(a, p) for p in (0.0, 1.0, 2.0, float("inf"))), lambda: torch.tensor([[1, float("nan"), float("inf"), 0.0]] * 3))
-    fam.add("renorm", lambda a: (a.renorm(2, 0, 1.0), a.renorm(1, 1, 0.5), a.renorm(float("inf"), -1, 2.0), a.half().renorm(2, 0, 1.0), a.bfloat16().renorm(1, 1, 0.5)), f(3, 4, 5))
-    fam.add("block_diag", torch.block_diag, f(2, 3), ints(0, 5, 4), f(()))
+    fam.add("renorm", lambda a: (a.renorm(2, 0, 1.0), a.renorm(1, 1, 0.5), a.renorm(float("inf"), -1, 2.0), a.half().renorm(2, 0, 1.0), a.bfloat16().renorm(1, 1, 0.5).float()), f(3, 4, 5))
+    fam.add("block_diag", torch.block_diag, f(2, 3), ints(0, 5, 4), f())
 
 
 def recurrent(fam):

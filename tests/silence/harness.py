@@ -339,7 +339,8 @@ def _export_torchscript(program, item, path):
     file = path.replace("m.lzb", "m.pt")
     torch.jit.save(program, file)
     arguments = [file, "-o", path]
-    names = [a.name for a in program.forward.schema.arguments][1:] if hasattr(program.forward, "schema") else ["x"]
+    schema = getattr(program, "schema", None) or program.forward.schema  # of a traced function
+    names = [argument.name for argument in schema.arguments if argument.name != "self"]
     for i, sample in enumerate([given.args, *item.more]):
         places = []
         for name, value in _input_leaves(zip(names, sample)):
