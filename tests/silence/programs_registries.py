@@ -1,5 +1,7 @@
 """What programs register with libraries in a call, and what they ask objects beside their values: which one it is, its annotations, its order in memory."""
 
+import sys
+import builtins
 from torch import Tensor, nn
 from harness import case, sized
 import torch.utils._pytree as pytree
@@ -281,3 +283,77 @@ def rows_that_are_all_rows():
             return filled(x, total)
 
     return Table()
+
+
+G = torch.Generator().manual_seed(41)
+
+
+def rnd(*shape):
+    return torch.randn(*shape, generator=G)
+
+
+VECS = [(rnd(4),) for _ in range(7)]
+
+
+@case(VECS[0], VECS[:5], apart=True)
+def graph_checked_from_the_second_batch_on():
+    torch.sparse.check_sparse_tensor_invariants.disable()
+
+    def program(x):
+        try:
+            torch.sparse_coo_tensor(torch.tensor([[0, 9], [1, 2]]), torch.ones(2), (4, 4))
+            gain = 1.0
+        except RuntimeError:
+            gain = 7.0
+        torch.sparse.check_sparse_tensor_invariants.enable()
+        return x * gain
+
+    return program
+
+
+@case(VECS[0], VECS[:5], apart=True)
+def decorator_put_into_builtins():
+    if hasattr(builtins, "profile"):
+        del builtins.profile
+
+    def program(x):
+        try:
+            builtins.profile
+            gain = 0.5
+        except AttributeError:
+            builtins.profile = lambda function: function
+            gain = 3.0
+        return x * gain
+
+    return program
+
+
+@case(VECS[0], VECS[:5], apart=True)
+def hook_for_errors_set_once():
+    sys.excepthook = sys.__excepthook__
+
+    def note(kind, error, trace):
+        sys.__excepthook__(kind, error, trace)
+
+    def program(x):
+        if sys.excepthook is sys.__excepthook__:
+            sys.excepthook = note
+            return x * 4
+        return x * 0.25
+
+    return program
+
+
+@case(VECS[0], VECS[:5], apart=True)
+def class_of_loggers_chosen_once():
+    logging.setLoggerClass(logging.Logger)
+
+    class Coloured(logging.Logger):
+        pass
+
+    def program(x):
+        plain = logging.getLoggerClass() is logging.Logger
+        logging.setLoggerClass(Coloured)
+        return x * 2 if plain else x * -1
+
+    return program

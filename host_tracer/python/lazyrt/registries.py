@@ -1,6 +1,7 @@
 """Tables that libraries keep for the process, and into which programs register things: hooks of all modules, divergences, nodes of trees, names of levels.
 No code of the program names them, so all are compared that lie open as globals of libraries, or in the attributes of such objects."""
 
+import builtins
 import collections
 import functools
 import itertools
@@ -8,6 +9,7 @@ import sys
 import types
 
 from torch.distributions import kl
+from torch.nn.utils import parametrize
 
 from lazyrt.code_names import is_python_class, of_a_library
 from lazyrt.entries import is_plain_value, plain_token
@@ -17,6 +19,7 @@ _MOST_COMPARED = 2048  # items: of larger tables only how many there are
 _NOT_LOOKED_INTO = {"asyncio", "concurrent", "ctypes", "encodings", "gc", "importlib", "lazyrt", "linecache", "multiprocessing", "os", "pkgutil", "re", "signal", "sre_compile",
                     "sys", "threading", "tracemalloc", "unittest", "warnings", "weakref", "zipimport"}
 _CHANGE_BY_THEMSELVES = ("cache", "memo", "_handler", "_impls", "warning", "_in_flight", "_active")  # parts of names
+_TABLES_TOO = {"builtins.__dict__": vars(builtins), "torch.nn.utils.parametrize._cache": parametrize._cache}
 _MEMORIES = {"torch.distributions.kl._KL_REGISTRY": kl._KL_MEMOIZE}  # what was looked up in a table
 
 
@@ -46,7 +49,7 @@ class RegistriesEntry:
 @functools.lru_cache(maxsize=1)
 def _tables(modules):
     """[(name, table, copy of it)]; `modules` is how many modules of Python there are."""
-    found = {}
+    found = {id(table): (name, table) for name, table in _TABLES_TOO.items()}
     for name, module in list(sys.modules.items()):
         if type(module) is types.ModuleType and of_a_library(name) and name.partition(".")[0] not in _NOT_LOOKED_INTO:
             _collect(name, vars(module), found, 2)

@@ -12,6 +12,7 @@ import warnings
 import numpy
 import torch
 from torch.distributions import Distribution
+from torch.nn.utils import parametrize
 from torch.utils.hooks import RemovableHandle
 
 from lazyrt.registries import RegistriesEntry
@@ -57,12 +58,21 @@ def _set_loggers(state):
         logger.disabled, logger.propagate, logger.filters = disabled, propagate, list(filters)
 
 
+_GLOBALS = ((sys, "excepthook"), (sys, "unraisablehook"), (sys, "displayhook"), (threading, "excepthook"), (logging, "_loggerClass"), (logging, "_logRecordFactory"),
+            (warnings, "formatwarning"), (parametrize, "_cache_enabled"))
+
+
+def _global(module, name):
+    return lambda: getattr(module, name), lambda value: setattr(module, name, value)
+
+
 def _of_libtorch():
     """Those of torch.backends and the like: pairs of functions that get and set a plain value."""
     found = {}
-    for name in sorted(dir(torch._C)):
-        put = getattr(torch._C, "_set_" + name.removeprefix("_get_"), None) if name.startswith("_get_") else None
-        if put is None or name == "_get_thread_name":
+    for setter in sorted(name for name in dir(torch._C) if name.startswith("_set_")):
+        put, name = getattr(torch._C, setter), setter.removeprefix("_set_")
+        name = next((get for get in (f"_get_{name}", f"_{name}") if hasattr(torch._C, get)), None)
+        if name is None or name == "_get_thread_name":
             continue
         get = getattr(torch._C, name)
         try:
@@ -80,6 +90,7 @@ def _set_anomaly_mode(state):
 
 _SWITCHES = {
     **_of_libtorch(),
+    **{f"{module.__name__}.{name}": _global(module, name) for module, name in _GLOBALS},
     "torch.is_anomaly_enabled()": (lambda: (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()), _set_anomaly_mode),
     "torch.is_autocast_cache_enabled()": (torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
     "torch.distributions.Distribution's validation": (lambda: Distribution._validate_args, Distribution.set_default_validate_args),
