@@ -14,37 +14,33 @@ namespace {
 using Tensors = std::vector<at::Tensor>;
 using at::Tensor;
 
-/// (what the quantized number stands for, whether it was within the range). NaN is the least one.
-Tensors fake_quantize(const RuleArgs& a) {
-  const Tensor x = a.tensor("self");
-  const auto scale = static_cast<float>(a.at("scale").toDouble());
-  const int64_t zero = a.integer("zero_point");
+/// (what the quantized numbers q stand for, whether they were within the range). `lowest`: which of
+/// them eager takes for the least one.
+Tensors dequantized(const RuleArgs& a, const Tensor& q, const Tensor& scale, const Tensor& zero,
+                    const Tensor& lowest) {
   const auto least = static_cast<double>(a.integer("quant_min"));
   const auto most = static_cast<double>(a.integer("quant_max"));
-  const Tensor q = at::round(x * static_cast<double>(1.0F / scale)) + zero;
-  const Tensor within = at::logical_and(at::ge(q, least), at::le(q, most));
-  const Tensor lowest = at::scalar_tensor(least, at::dtype(x.scalar_type()));
-  const Tensor held = at::where(at::isnan(q), lowest, at::clamp(q, least, most));
-  return {(held - zero) * static_cast<double>(scale), within};
+  const Tensor end = at::scalar_tensor(least, at::dtype(q.scalar_type()));
+  const Tensor held = at::where(lowest, end, at::clamp(q, least, most));
+  return {(held - zero) * scale, at::logical_and(at::ge(q, least), at::le(q, most))};
 }
 
-/// q, quantized numbers that are whole, held within the range and taken back; whether they lay
-/// there.
-Tensors dequantized(const RuleArgs& a, const Tensor& q, const Tensor& scale, const Tensor& zero,
-                    const Tensor& lowest_too) {
-  const auto least = static_cast<double>(a.integer("quant_min"));
-  const auto most = static_cast<double>(a.integer("quant_max"));
-  const Tensor beyond = at::logical_or(at::isnan(q), lowest_too);
-  const Tensor held = at::where(beyond, at::scalar_tensor(least, at::dtype(q.scalar_type())),
-                                at::clamp(q, least, most));
-  return {(held - zero) * scale, at::logical_and(at::ge(q, least), at::le(q, most))};
+Tensor quantized(const Tensor& x, const Tensor& scale, const Tensor& zero) {
+  return at::round(x * at::reciprocal(scale)) + zero;
+}
+
+Tensors fake_quantize(const RuleArgs& a) {
+  const Tensor scale = at::scalar_tensor(a.at("scale").toDouble(), at::dtype(at::kFloat));
+  const Tensor zero = at::scalar_tensor(a.integer("zero_point"), at::dtype(at::kLong));
+  const Tensor q = quantized(a.tensor("self"), scale, zero);
+  return dequantized(a, q, scale, zero, at::isnan(q));
 }
 
 /// With scale and zero point in tensors of one element.
 Tensors fake_quantize_by_tensors(const RuleArgs& a) {
   const Tensor x = a.tensor("self"), scale = at::reshape(a.tensor("scale"), {});
   const Tensor zero = at::reshape(a.tensor("zero_point"), {});
-  const Tensor q = at::round(x * at::reciprocal(scale)) + zero;
+  const Tensor q = quantized(x, scale, zero);
   Tensors results = dequantized(a, q, scale, zero, at::isnan(q));
   const Tensor enabled = at::ne(at::reshape(a.tensor("fake_quant_enabled"), {}), 0);
   results[0] = at::where(enabled, results[0], x);
@@ -65,8 +61,8 @@ Tensors fake_quantize_channels(const RuleArgs& a) {
   TORCH_CHECK(at::isIntegralType(zero.scalar_type(), false),
               "fake_quantize_per_channel_affine with zero points of ", zero.scalar_type(),
               " is not supported, only whole ones");
-  const Tensor q = at::round(x * at::reciprocal(scale)) + zero;
-  return dequantized(a, q, scale, zero, at::ge(q, kEndOfInt64));
+  const Tensor q = quantized(x, scale, zero);
+  return dequantized(a, q, scale, zero, at::logical_or(at::isnan(q), at::ge(q, kEndOfInt64)));
 }
 
 /// As the modules of quantization aware training call it, whose observers are off: what they would
@@ -198,9 +194,9 @@ Tensors xlog1py(const RuleArgs& a) {
   const Tensor x = operand(a, "self"), y = operand(a, "other");
   at::ScalarType type = at::result_type(x, y);
   if (!at::isFloatingType(type)) type = at::get_default_dtype_as_scalartype();
-  const Tensor slope = at::_to_copy(x, type), at_place = at::_to_copy(y, type);
-  const Tensor none = at::logical_and(at::eq(slope, 0), at::logical_not(at::isnan(at_place)));
-  return {at::where(none, at::zeros({}, at::dtype(type)), slope * at::log1p(at_place))};
+  const Tensor factor = at::_to_copy(x, type), place = at::_to_copy(y, type);
+  const Tensor none = at::logical_and(at::eq(factor, 0), at::logical_not(at::isnan(place)));
+  return {at::where(none, at::zeros({}, at::dtype(type)), factor * at::log1p(place))};
 }
 
 /// exp(-|x|) i0(x). From 30 on neither factor is needed: the asymptotic series of i0, whose first

@@ -74,6 +74,26 @@ def test_a_matrix_that_calls_change_is_told_call_by_call(tmp_path):
     assert torch.equal(program.adjacency.to_dense(), torch.eye(3) * 4)
 
 
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_a_matrix_in_the_memory_of_a_buffer_that_calls_write_is_refused(layout, tmp_path):
+    class Weighted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("weights", torch.ones(3))
+            if layout == torch.sparse_coo:
+                self.graph = torch.sparse_coo_tensor(torch.arange(3).expand(2, 3).contiguous(), self.weights, (3, 3), is_coalesced=True)
+            else:
+                self.graph = torch.sparse_csr_tensor(torch.arange(4), torch.arange(3), self.weights, (3, 3))
+
+        def forward(self, x):
+            y = self.graph @ x
+            self.weights.add_(torch.where(x[:, 0] == -999.0, 1.0, 0.0))
+            return y
+
+    with pytest.raises(lazyrt.ExportError):
+        lazyrt.export(Weighted(), (torch.ones(3, 2),), tmp_path / "m.lzb")
+
+
 def test_other_uses_have_a_message(tmp_path):
     adjacency = torch.eye(3).to_sparse()
     with pytest.raises(lazyrt.ExportError, match="to_dense"):

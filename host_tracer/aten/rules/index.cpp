@@ -524,12 +524,10 @@ bool is_sorted_for(RuleContext& c, ValueId x, ValueId others) {
 /// takes the later one for one of the others.
 ValueId comes_again(RuleContext& c, ValueId x) {
   const int64_t n = c.numel(x);
-  std::vector<Scalar> later;
-  for (int64_t i = 0; i < n * n; ++i) later.emplace_back(i % n > i / n);
+  const ValueId later = c.binary(BinaryFn::Lt, c.sequence({n, 1}), c.sequence({n}));
   const ValueId row = c.reshape(x, {n});
   const ValueId equal = c.binary(BinaryFn::Eq, c.reshape(x, {n, 1}), row);
-  const ValueId again =
-      c.binary(BinaryFn::LogicalAnd, equal, c.constant(DType::kBool, {n, n}, later));
+  const ValueId again = c.binary(BinaryFn::LogicalAnd, equal, later);
   return c.reshape(c.reduce(fb::ReduceFn::Any, again, {1}, false), c.shape(x));
 }
 

@@ -341,6 +341,11 @@ class CachedEntry:
             self.value.cache_clear()
 
 
+def remake_partial(value, func, args, keywords):
+    """Makes a functools.partial one of these."""
+    value.__setstate__((func, args, keywords, value.__dict__ or None))
+
+
 class PartialEntry:
     """A functools.partial."""
 
@@ -350,7 +355,7 @@ class PartialEntry:
     def restore(self, given):
         then = [given(item) for item in self.items]
         if any(a is not b for a, b in zip(then, (self.value.func, self.value.args, self.value.keywords))):
-            self.value.__setstate__((*then, self.value.__dict__ or None))
+            remake_partial(self.value, *then)
 
 
 class TextEntry:
@@ -390,9 +395,9 @@ def extent_of(value):
 
 
 def begin_of(view):
-    """The address of a memoryview's first element; None where NumPy does not know its format."""
+    """The address where a memoryview begins; None where NumPy does not know its format."""
     try:
-        return numpy.asarray(view).__array_interface__["data"][0]
+        return extent_of(numpy.asarray(view))[0]
     except (ValueError, TypeError, NotImplementedError):
         return None
 
@@ -640,7 +645,7 @@ class Contents:
             if self._holds(tensor, known[2]):
                 return known[3], known[2]
             self._sly.add(id(tensor))
-        kept = self._is_own(tensor) or not (_has_content(tensor) or _parts_of(tensor))
+        kept = self._is_own(tensor) or not (_has_content(tensor) or parts_of(tensor))
         token = ("tensor", next(self._count)) if known is None and (kept or self.first) else self._digest(tensor)
         copy = None if kept else tensor.detach().clone()
         self._known[id(tensor)] = (tensor, self._version(tensor), copy, token)
@@ -684,7 +689,7 @@ class Contents:
         if copy is None:
             return True
         if not _has_content(tensor):
-            return all(a.shape == b.shape and torch.equal(bytes_of(a), bytes_of(b)) for a, b in zip(_parts_of(tensor), _parts_of(copy)))
+            return all(a.shape == b.shape and torch.equal(bytes_of(a), bytes_of(b)) for a, b in zip(parts_of(tensor), parts_of(copy)))
         return tensor.shape == copy.shape and torch.equal(_words_of(tensor), _words_of(copy))
 
     @staticmethod
@@ -694,7 +699,7 @@ class Contents:
     @staticmethod
     def _digest(tensor):
         if not _has_content(tensor):
-            parts = [hashlib.blake2b(buffer_of(bytes_of(part))).hexdigest() for part in _parts_of(tensor)]
+            parts = [hashlib.blake2b(buffer_of(bytes_of(part))).hexdigest() for part in parts_of(tensor)]
             return ("content", *parts, tensor.dtype, tensor.shape) if parts else ("tensor", id(tensor))
         return ("content", hashlib.blake2b(buffer_of(bytes_of(tensor))).hexdigest(), tensor.dtype, tensor.shape)
 
@@ -750,7 +755,7 @@ def _has_content(tensor):
     return not uninitialized and tensor.device.type == "cpu" and tensor.layout == torch.strided and not tensor.is_quantized
 
 
-def _parts_of(tensor):
+def parts_of(tensor):
     """The plain tensors that a sparse or quantized one is made of; none of others."""
     if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin) or tensor.device.type != "cpu":
         return []

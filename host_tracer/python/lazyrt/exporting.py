@@ -10,17 +10,16 @@ import re
 import sys
 import threading
 import time
-import traceback
-import weakref
 
 import torch
 
 from lazyrt import _tracer, call_forms, checking, experiments, gradients, layouts, meta_kernels, object_questions, poison, results, statements, trees
 from lazyrt.arguments import Example
 from lazyrt.call_logs import CallLog, Seen
-from lazyrt.code_names import is_file_of_library
+
 from lazyrt.copies import EagerAnswers, Rows, capture_with_copies, name_of
 from lazyrt.draws import Draws
+from lazyrt.error_texts import names_tensor, said_of, statement_of, writes_in_script
 from lazyrt.errors import Error, ExportError
 from lazyrt.fixed import text_of
 from lazyrt.following import capture_following_numbers
@@ -521,21 +520,21 @@ class _Export:
             raise error
         self.restore()
         self.tripwire.refuse_lazy()
-        if isinstance(error, KeyError) and _names_tensor(error):
+        if isinstance(error, KeyError) and names_tensor(error):
             raise ExportError("the program looks a parameter, buffer or input up among the keys of a dict, and LazyRT calls it with others in "
                               "their place: use names as keys", "unsupported") from error
         if not isinstance(error, Error):
             self.eager(sample)
         for message, suggestion, file, line in self.draws.findings():
             raise ExportError(f"{file}:{line}: {message}: {suggestion}", "baked") from error
-        if _writes_in_script(error):
+        if writes_in_script(error):
             raise ExportError("TorchScript code writes in place into a tensor that is no registered buffer, which cannot be followed there: register it as a "
-                              f"buffer, or assign a new tensor instead of writing into it\n{_statement_of(error)}", "unsupported") from error
+                              f"buffer, or assign a new tensor instead of writing into it\n{statement_of(error)}", "unsupported") from error
         if "lift() it first" in str(error):
             name = re.search(r"writes into ('\S+')", str(error))
             raise ExportError(f"the program writes into the memory of {name[1] if name else 'a tensor that it keeps'} by way of another tensor that it keeps there (a view, "
                               "detach(), .data, NumPy): the graph does not see the write. clone() one of them, or make the view where it is used", "unsupported") from error
-        raise ExportError(f"the capture failed: {_said_of(error)}", getattr(error, "kind", "unsupported")) from error
+        raise ExportError(f"the capture failed: {said_of(error)}", getattr(error, "kind", "unsupported")) from error
 
     def eager(self, sample, tensors=None, mode=None, run=None, arrange=None, log=None):
         """The model's own results, under a mode, in the phase of a run. Its buffers and the parameters that it writes are clones, and
@@ -720,51 +719,6 @@ def _check_arguments(first, sample, which):
         other = next((name for name in {**before, **now} if before.get(name) != now.get(name)), "an argument")
         raise ExportError(f"'{other}' is fixed, and {which} has another one than sample 0: a bundle has one value of what is "
                           "no tensor. Make a bundle for each", "invalid argument")
-
-
-def _names_tensor(error):
-    """Whether a tensor, or a reference to one, is the key that was not found."""
-    key = error.args[0] if error.args else None
-    inner = [key, key() if isinstance(key, weakref.ref) else None, *gc.get_referents(key)]
-    return any(isinstance(each, torch.Tensor) for each in inner)
-
-
-def _writes_in_script(error):
-    """Whether an error of the interpreter says that a CPU tensor was given a lazy value."""
-    text = str(error)
-    return "TorchScript interpreter" in text and "INTERNAL ASSERT" in text and "unctionali" in text
-
-
-# What others say of memory that is not there, and what that means.
-_UNCLEAR = {"on an invalid python storage": "the program asks for what lies in the memory of a tensor (untyped_storage), or for its address, which it does not have while it is "
-                                            "captured: use the tensor's own values",
-            "not 'LazyArray'": "the program reads the memory of an array of NumPy (memoryview, bytes, frombuffer), which a captured one does not have: use the array's own "
-                               "values, or np.array(x) where these may be fixed by guards",
-            "does not implement Python buffer protocol": "the program reads the memory of an array of NumPy (frombuffer), which a captured one does not have: use torch.from_numpy",
-            "mutating a non-functional tensor": "the program writes values that are computed into a tensor made on the CPU, in a way that the capture does not see (z.real = x of a "
-                                                "complex tensor, an extension): make another tensor, torch.complex(a, b)",
-            "SparseLazy": "the program makes a sparse tensor of computed values, or uses a sparse one together with them in another way than matrix @ dense, which a graph does not "
-                          "have: .to_dense() it, or index_add and index_select",
-            "SparseCsrLazy": "the program uses a sparse tensor together with computed ones in another way than matrix @ dense, which a graph does not have: .to_dense() it",
-            "aten::set": "the program makes a tensor of the memory of another one (storage, untyped_storage, set_), which it does not have while it is captured: use the "
-                         "tensor's own values"}
-
-
-def _said_of(error):
-    """What went wrong, and the program's line."""
-    text = str(error)
-    said = next((f"{meant} ({text})" for mark, meant in _UNCLEAR.items() if mark in text), text)
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_file_of_library(frame.filename)]
-    if not frames or f":{frames[-1].lineno}" in text:
-        return said
-    return f"{said} (at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno})"
-
-
-def _statement_of(error):
-    """The lines of TorchScript's traceback that name the statement."""
-    lines = str(error).splitlines()
-    end = next((i for i, line in enumerate(lines) if "HERE" in line), 0)
-    return "\n".join(lines[max(end - 3, 0):end])
 
 
 def _sample_tensor(value):

@@ -8,6 +8,7 @@ import torch
 
 from lazyrt import reach
 from lazyrt.carriers import LazyFloat, LazyInt, NumpyFloat
+from lazyrt.entries import remake_partial
 
 reach.CARRIERS.update([LazyInt, LazyFloat, NumpyFloat])
 
@@ -75,7 +76,7 @@ def put(owner, name, value):
     if isinstance(owner, type):
         return type.__setattr__(owner, name, value)
     if isinstance(owner, functools.partial) and name == "args":
-        return owner.__setstate__((owner.func, value, owner.keywords, owner.__dict__ or None))
+        return remake_partial(owner, owner.func, value, owner.keywords)
     inner = getattr(owner, "__dict__", None)
     if inner is not None and name in inner:
         inner[name] = value

@@ -59,7 +59,7 @@ class Watch(TorchFunctionMode):
     """While active, notes in `answers` what the user's functions ask in this thread. arrange() tells it the given objects. elsewhere(): registered tensors that the program
     has in other places, too, where a capture has others. `hidden`: {id: (path, object)} of those that do not show what they hold."""
 
-    def __init__(self, target, answers, elsewhere=list, hidden=types.MappingProxyType({})):
+    def __init__(self, target, answers, elsewhere=list, hidden=()):
         super().__init__()
         self._target, self._answers, self._find_elsewhere, self._hidden = target, answers, elsewhere, hidden
         self._elsewhere = {}  # by id

@@ -35,7 +35,7 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 from lazyrt.code_names import attributes_of, is_installed, is_python_class, of_a_library
 from lazyrt.entries import (HOOKS, MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, Contents, DequeEntry, DictEntry, KindEntry,
                             LibrariesEntry, ListEntry, MapEntry, MemoryEntry, ObjectsEntry, PlainEntry, RecordEntry, ScriptEntry, ScriptItemsEntry, SetEntry,
-                            StorageEntry, TensorEntry, TextEntry, VariableEntry, begin_of, extent_of, is_open_map, key_text, place_of, plain_token)
+                            StorageEntry, TensorEntry, TextEntry, VariableEntry, begin_of, extent_of, is_open_map, key_text, parts_of, place_of, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, items_of, text_of
 from lazyrt.library_entries import PickledEntry, entry_of, hides_state
@@ -449,6 +449,7 @@ class Reach(CodeOfReach):
         self._visit_slots(path, value)
         if value.device.type != "cpu":
             return Held(value, None, ())
+        self.buffers += [(path, *extent_of(part)) for part in parts_of(value)]
         entry = TensorEntry(value, self._contents)
         self._entries.append(entry)
         if value.is_leaf and value.grad is not None:
@@ -486,13 +487,13 @@ class Reach(CodeOfReach):
             self._visit_script(path, value)
         self._visit_slots(path, value)
         for base in kind.__mro__:
-            if not of_a_library(base.__module__):
+            name, is_of_library = f"{base.__module__}.{base.__qualname__}", of_a_library(base.__module__)
+            if not is_of_library:
                 self._near.add(base.__module__)
-                self._push(f"{base.__module__}.{base.__qualname__}", base, IMPLIED)
-            elif is_made(base):
-                self._push(f"{base.__module__}.{base.__qualname__}", base, IMPLIED)
+            if not is_of_library or is_made(base):
+                self._push(name, base, IMPLIED)
             else:
-                self._note_library(f"{base.__module__}.{base.__qualname__}", base)
+                self._note_library(name, base)
         if is_python_class(kind):
             self._entries.append(KindEntry(value))
         return token or ("object", kind, None if is_python_class(kind) else id(value))

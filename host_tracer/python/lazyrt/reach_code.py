@@ -3,7 +3,6 @@
 import abc
 import functools
 import operator
-import sys
 import types
 
 from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
@@ -17,11 +16,8 @@ IMPLIED = ("implied",)  # owner of a class that is looked at for the sake of its
 
 
 def is_made(cls):
-    """Whether a class that says it is of a library is none that the library has under its name: made for one object, as those of torch.fx are."""
-    found = sys.modules.get(cls.__module__)
-    for part in cls.__qualname__.split("."):
-        found = vars(found).get(part) if isinstance(found, (type, types.ModuleType)) else None
-    return found is not cls and is_python_class(cls) and "<locals>" in cls.__qualname__
+    """Whether a function has made the class: the library that it says it is of has it under no name, as those that torch.fx makes for one object."""
+    return is_python_class(cls) and "<locals>" in cls.__qualname__
 
 
 class CodeOfReach:

@@ -11,7 +11,7 @@ import types
 from torch.distributions import kl
 from torch.nn.utils import parametrize
 
-from lazyrt.code_names import is_python_class, of_a_library
+from lazyrt.code_names import attributes_of, is_python_class, of_a_library
 from lazyrt.entries import is_plain_value, plain_token
 
 _TABLES = (dict, list, set, collections.OrderedDict, collections.defaultdict)
@@ -30,7 +30,7 @@ class RegistriesEntry:
         self.value, self.items = None, []
         self._modules = len(sys.modules)
         self._tables = _tables(self._modules)
-        self._saved = [_copy_of(table) for _, table, _ in self._tables]
+        self._saved = [table.copy() for _, table, _ in self._tables]
 
     def told(self):
         """{name: token} of those that are not as they were when they were seen first."""
@@ -53,7 +53,7 @@ def _tables(modules):
     for name, module in list(sys.modules.items()):
         if type(module) is types.ModuleType and of_a_library(name) and name.partition(".")[0] not in _NOT_LOOKED_INTO:
             _collect(name, vars(module), found, 2)
-    return [(name, table, _copy_of(table)) for name, table in found.values()]
+    return [(name, table, table.copy()) for name, table in found.values()]
 
 
 def _collect(path, names, found, depth):
@@ -71,13 +71,10 @@ def _collect(path, names, found, depth):
 
 def _is_object_of_library(value):
     kind = type(value)
-    if not is_python_class(kind) or kind is type or isinstance(value, (type, types.ModuleType)) or not of_a_library(kind.__module__):
+    if not is_python_class(kind) or isinstance(value, (type, types.ModuleType)) or not of_a_library(kind.__module__):
         return False
-    return kind.__module__.partition(".")[0] not in {"logging", "random", *_NOT_LOOKED_INTO} and not kind.__module__.startswith(("torch._", "typing")) and type(getattr(value, "__dict__", None)) is dict
-
-
-def _copy_of(table):
-    return table.copy()
+    known_otherwise = kind.__module__.partition(".")[0] in _NOT_LOOKED_INTO or kind.__module__.startswith(("logging", "random", "torch._", "typing"))
+    return not known_otherwise and type(attributes_of(value)) is dict
 
 
 def _is_as(table, saved):

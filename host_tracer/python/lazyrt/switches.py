@@ -15,8 +15,8 @@ from torch.distributions import Distribution
 from torch.nn.utils import parametrize
 from torch.utils.hooks import RemovableHandle
 
-from lazyrt.registries import RegistriesEntry
 from lazyrt.entries import MISSING
+from lazyrt.registries import RegistriesEntry
 
 
 def _autocast_of_cpu():
