@@ -79,6 +79,10 @@ def _is_object_of_library(value):
 
 def _is_as(table, saved):
     """Objects that are the same are not asked."""
+    return _equal(table, saved) or isinstance(table, dict) and _equal(_of_others(table), _of_others(saved))
+
+
+def _equal(table, saved):
     if len(table) != len(saved):
         return False
     try:
@@ -87,8 +91,17 @@ def _is_as(table, saved):
         return False
 
 
+def _of_others(table):
+    """What stands for containers in the capture is registered, too, beside the containers' own classes: see watch.py."""
+    return {key: value for key, value in table.items() if not _is_ours(key)}
+
+
+def _is_ours(key):
+    return isinstance(key, type) and str(key.__module__).startswith("lazyrt.")
+
+
 def _token(table):
-    items = itertools.chain.from_iterable(table.items()) if isinstance(table, dict) else table
+    items = itertools.chain.from_iterable(_of_others(table).items()) if isinstance(table, dict) else table
     found = [plain_token(item) if item is not None and is_plain_value(item) else id(item) for item in items]
     return ("table", tuple(found) if not isinstance(table, set) else frozenset(found))
 
@@ -97,5 +110,7 @@ def _put_back(table, saved):
     if isinstance(table, list):
         table[:] = saved
         return
+    ours = {key: value for key, value in table.items() if _is_ours(key)} if isinstance(table, dict) else ()
     table.clear()
     table.update(saved)
+    table.update(ours)
