@@ -29,6 +29,7 @@
 #include "host_tracer/python/heap_walk.h"
 #include "host_tracer/python/python_export.h"
 #include "host_tracer/python/python_source.h"
+#include "host_tracer/python/table_watch.h"
 #include "host_tracer/sized_traces.h"
 
 namespace py = pybind11;
@@ -623,6 +624,7 @@ PYBIND11_MODULE(_tracer, m) {
   bind_phases(m);
   bind_export(m);
   define_heap_walk(m);
+  define_table_watch(m);
 }
 
 }  // namespace lazyrt

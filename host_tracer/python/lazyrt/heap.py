@@ -36,7 +36,7 @@ import torch
 
 from lazyrt import _tracer
 from lazyrt.code_names import is_file_of_library, is_python_class
-from lazyrt.entries import NAMES_OF_CLASSES, CachedEntry, buffer_of, bytes_of, is_plain_tensor, name_of_class, tensor_over
+from lazyrt.entries import NAMES_OF_CLASSES, CachedEntry, buffer_of, bytes_of, is_plain_tensor, name_of_class, tensor_over, values_in
 from lazyrt.opaque import inner_state
 from lazyrt.tensors import is_lazy
 
@@ -488,7 +488,8 @@ class _Opening:
         return (None, [value.__init__.__self__])
 
     def _context(self, value):
-        return (None, [*value, *value.values()])
+        variables, values = values_in(value)
+        return (None, [*variables, *values])
 
     def _variable(self, value):
         return (None, [value.get(None)])

@@ -10,8 +10,9 @@ import types
 from lazyrt.code_names import attributes_of, is_file_of_library
 from lazyrt.errors import ExportError
 
-_REMOVING = frozenset({"pop", "remove", "discard", "difference_update", "symmetric_difference_update", "intersection_update"})
-_CHANGING = _REMOVING | {"add", "update", "clear"}
+_MAYBE_REMOVING = frozenset({"remove", "discard", "difference_update"})  # what they do not find changes nothing
+_REMOVING = frozenset({"pop", "symmetric_difference_update", "intersection_update"})
+_CHANGING = _REMOVING | _MAYBE_REMOVING | {"add", "update", "clear"}
 _OPERATORS = frozenset({"-=", "&=", "^=", "|="})
 _FUNCTIONS = frozenset({"isub", "iand", "ixor", "ior", "__isub__", "__iand__", "__ixor__", "__ior__"})  # of the module operator
 
@@ -37,12 +38,19 @@ class SetRemovals(_Watch):
         self._sets = {id(each): each for each in sets}
         self._sizes = {here: len(each) for here, each in self._sets.items()}
         self.places = {}  # (file, line) -> None
+        self._calls = []  # sizes before the calls under way that may remove something
 
     def _add(self, frame):
         self.places[frame.f_code.co_filename, frame.f_lineno] = None
 
     def _look_at_call(self, frame, event, called):
-        if event == "c_call" and called.__name__ in _REMOVING and id(getattr(called, "__self__", None)) in self._sets:
+        if not event.startswith("c_") or id(getattr(called, "__self__", None)) not in self._sets:
+            return
+        if event == "c_call" and called.__name__ in _REMOVING:
+            self._add(frame)
+        elif event == "c_call" and called.__name__ in _MAYBE_REMOVING:
+            self._calls.append(len(called.__self__))
+        elif called.__name__ in _MAYBE_REMOVING and len(called.__self__) < self._calls.pop():
             self._add(frame)
 
     def _begin(self, frame, event, value):

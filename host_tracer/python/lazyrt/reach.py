@@ -33,7 +33,7 @@ import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from lazyrt.code_names import attributes_of, is_installed, is_python_class, of_a_library
-from lazyrt.entries import (HOOKS, MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, Contents, DequeEntry, DictEntry, KindEntry,
+from lazyrt.entries import (HOOKS, MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, Contents, ContextEntry, DequeEntry, DictEntry, KindEntry,
                             LibrariesEntry, ListEntry, MapEntry, MemoryEntry, ObjectsEntry, PlainEntry, RecordEntry, ScriptEntry, ScriptItemsEntry, SetEntry,
                             StorageEntry, TensorEntry, TextEntry, VariableEntry, begin_of, extent_of, is_open_map, key_text, parts_of, place_of, plain_token)
 from lazyrt.errors import ExportError
@@ -622,6 +622,10 @@ class Reach(CodeOfReach):
         elif issubclass(kind, contextvars.ContextVar):
             entry = VariableEntry(value)
             self._push(f"{path}.get()", entry.items[0])
+        elif issubclass(kind, contextvars.Context):
+            entry = ContextEntry(value)
+            for variable, item in zip(entry.variables, entry.items):
+                self._push(f"{path}[{variable.name}]", item)
         elif hides_state(value):
             self.one_way.append((path, kind.__name__))
             return ("one way", id(value))

@@ -11,11 +11,11 @@ import types
 from torch.distributions import kl
 from torch.nn.utils import parametrize
 
+from lazyrt._tracer import TableWatch
 from lazyrt.code_names import attributes_of, is_python_class, of_a_library
 from lazyrt.entries import is_plain_value, plain_token
 
 _TABLES = (dict, list, set, collections.OrderedDict, collections.defaultdict)
-_MOST_COMPARED = 2048  # items: of larger tables only how many there are
 _NOT_LOOKED_INTO = {"asyncio", "concurrent", "ctypes", "encodings", "gc", "importlib", "lazyrt", "linecache", "multiprocessing", "os", "pkgutil", "re", "signal", "sre_compile",
                     "sys", "threading", "tracemalloc", "unittest", "warnings", "weakref", "zipimport"}
 _CHANGE_BY_THEMSELVES = ("cache", "memo", "_handler", "_impls", "warning", "_in_flight", "_active")  # parts of names
@@ -30,30 +30,54 @@ class RegistriesEntry:
         self.value, self.items = None, []
         self._modules = len(sys.modules)
         self._tables = _tables(self._modules)
-        self._saved = [table.copy() for _, table, _ in self._tables]
+        self._saved = self._tables.copies()
 
     def told(self):
         """{name: token} of those that are not as they were when they were seen first."""
-        return {name: _token(table) for name, table, first in self._tables if not _is_as(table, first)}
+        differing = self._tables.differing(self._saved, self._tables.first)
+        return {name: _token(table) for name, table, _ in differing}
 
     def restore(self, given):
         if len(sys.modules) != self._modules:
             return
-        for (name, table, _), saved in zip(self._tables, self._saved):
-            if not _is_as(table, saved):
-                _put_back(table, saved)
-                if name in _MEMORIES:
-                    _MEMORIES[name].clear()
+        for name, table, saved in self._tables.differing(self._tables.copies(), self._saved):
+            _put_back(table, saved)
+            if name in _MEMORIES:
+                _MEMORIES[name].clear()
+        self._tables.copies()  # of what was put back none is kept
+
+
+class _Tables:
+    """All tables by name, and how they were `first`."""
+
+    def __init__(self, found):
+        self._names, self._all = [name for name, _ in found], [table for _, table in found]
+        self._watch = TableWatch(self._all)
+        self.first = self._copies = self._watch.copies.copy()
+
+    def copies(self):
+        """How they are now: the same list until one changes."""
+        if self._watch.changed():
+            self._copies = self._watch.copies.copy()
+        return self._copies
+
+    def differing(self, now, then):
+        """(name, table, how it was then) of those that were not then as they are `now`, both from copies()."""
+        if now is then:
+            return
+        for name, table, copy, saved in zip(self._names, self._all, now, then):
+            if copy is not saved and not _is_as(copy, saved):
+                yield name, table, saved
 
 
 @functools.lru_cache(maxsize=1)
 def _tables(modules):
-    """[(name, table, copy of it)]; `modules` is how many modules of Python there are."""
+    """`modules` is how many modules of Python there are."""
     found = {id(table): (name, table) for name, table in _TABLES_TOO.items()}
     for name, module in list(sys.modules.items()):
         if type(module) is types.ModuleType and of_a_library(name) and name.partition(".")[0] not in _NOT_LOOKED_INTO:
             _collect(name, vars(module), found, 2)
-    return [(name, table, table.copy()) for name, table in found.values()]
+    return _Tables(list(found.values()))
 
 
 def _collect(path, names, found, depth):
@@ -83,10 +107,8 @@ def _is_as(table, saved):
 
 
 def _equal(table, saved):
-    if len(table) != len(saved):
-        return False
     try:
-        return len(saved) > _MOST_COMPARED or bool(table == saved)
+        return bool(table == saved)
     except Exception:  # tensors and arrays that took another one's place
         return False
 

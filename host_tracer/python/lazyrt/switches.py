@@ -15,6 +15,7 @@ from torch.distributions import Distribution
 from torch.nn.utils import parametrize
 from torch.utils.hooks import RemovableHandle
 
+from lazyrt._tracer import TableWatch
 from lazyrt.entries import MISSING
 from lazyrt.registries import RegistriesEntry
 
@@ -47,12 +48,38 @@ def _set_environment(state):
     os.environ.update(state)
 
 
-def _loggers():
-    return [logging.root, *(logger for _, logger in sorted(logging.root.manager.loggerDict.items()) if isinstance(logger, logging.Logger))]
+class _Loggers:
+    """All loggers of the process, which are looked at anew when one has changed."""
+
+    _OWN = frozenset(vars(logging.Logger("")))
+
+    def __init__(self):
+        self._watch = None
+        self.changed()
+
+    def changed(self):
+        """Whether one has, since this was asked last."""
+        if self._watch is not None and not self._watch.changed():
+            return False
+        found = logging.root.manager.loggerDict
+        self.all = [logging.root, *(logger for _, logger in sorted(found.items()) if isinstance(logger, logging.Logger))]
+        self._watch = TableWatch([found, *map(vars, self.all), *(logger.filters for logger in self.all)])
+        self.given = [(logger, name) for logger in self.all if len(vars(logger)) > len(self._OWN) for name in vars(logger) if name not in self._OWN]
+        self.states = {each.name: (each.level, each.disabled, each.propagate, list(each.filters)) for each in self.all}
+        return True
+
+
+_loggers = _Loggers()
+
+
+def _states_of_loggers():
+    """{name of a logger: its level and so on}: the same dict until one changes."""
+    _loggers.changed()
+    return _loggers.states
 
 
 def _set_loggers(state):
-    for logger in _loggers():
+    for logger in _loggers.all:
         level, disabled, propagate, filters = state.get(logger.name, (logging.NOTSET, False, True, []))
         logger.setLevel(level)
         logger.disabled, logger.propagate, logger.filters = disabled, propagate, list(filters)
@@ -113,31 +140,29 @@ _SWITCHES = {
     "sys.get_coroutine_origin_tracking_depth()": (sys.get_coroutine_origin_tracking_depth, sys.set_coroutine_origin_tracking_depth),
     "sys.getswitchinterval()": (sys.getswitchinterval, sys.setswitchinterval),
     "warnings.filters": (lambda: list(warnings.filters), _set_filters),
-    "the levels and filters of loggers": (lambda: {each.name: (each.level, each.disabled, each.propagate, list(each.filters)) for each in _loggers()}, _set_loggers),
+    "the levels and filters of loggers": (_states_of_loggers, _set_loggers),
 }
 
 
 class LoggersEntry:
     """Attributes that somebody has given to loggers: `kept` are [(logger, name)]."""
 
-    _OWN = frozenset(vars(logging.Logger("")))
-
     def __init__(self):
-        self.value, self.kept = None, self._given()
+        _loggers.changed()
+        self.value, self.kept = None, _loggers.given
         self.items = [vars(logger)[name] for logger, name in self.kept]
 
-    @classmethod
-    def _given(cls):
-        return [(logger, name) for logger in _loggers() if len(vars(logger)) > len(cls._OWN) for name in vars(logger) if name not in cls._OWN]
-
     def restore(self, given):
-        for logger, name in self._given():
-            if (logger, name) not in self.kept:
-                delattr(logger, name)
+        _loggers.changed()
+        if _loggers.given is not self.kept:
+            for logger, name in _loggers.given:
+                if (logger, name) not in self.kept:
+                    delattr(logger, name)
         for (logger, name), item in zip(self.kept, self.items):
             then = given(item)
             if vars(logger).get(name, MISSING) is not then:
                 setattr(logger, name, then)
+        _loggers.changed()  # of what was put back no copy is kept
 
 
 class SeedEntry:
