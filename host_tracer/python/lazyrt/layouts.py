@@ -109,31 +109,40 @@ class _Examination:
         groups = {}
         for index, tensor in enumerate(self._tensors):
             groups.setdefault((tensor.dtype, tensor.shape), []).append(index)
-        found = []
-        for group in groups.values():
-            if len(group) > 1 and self._identity_matters(group):
-                found += [self._names[index] for index in group]
-        return found
+        groups = [group for group in groups.values() if len(group) > 1]
+        mattering = self._mattering(groups)
+        if len(groups) > 1 and mattering is None:  # which of them is seen one by one
+            mattering = [group for group in groups if self._mattering([group]) != []]
+        return [self._names[index] for group in (groups if mattering is None else mattering) for index in group]
 
-    def _identity_matters(self, group):
+    def _mattering(self, groups):
+        """The groups of which too few ways to give one tensor several times could be tried to be sure, where none of those tried, of all groups at once, made a
+        difference; None where one did."""
         separate = self._copies()
-        for index in group:
-            separate[index] = self._tensors[group[0]].detach().clone(memory_format=torch.contiguous_format)
+        for group in groups:
+            for index in group:
+                separate[index] = self._tensors[group[0]].detach().clone(memory_format=torch.contiguous_format)
         try:
             expected = self._run([t.clone() for t in separate])
         except Exception:
-            return True
-        spent = SpentTime()
-        for i, parts in enumerate(_partitions(group)):
+            return None
+        spent, unsure = SpentTime(), []
+        ways = {group[0]: _partitions(group) for group in groups}
+        for i in itertools.count():
+            parts = {first: next(way, None) for first, way in ways.items()}
+            ways = {first: ways[first] for first, found in parts.items() if found is not None}
             if i >= _FEW and spent.seconds() > _MOST_SECONDS:
-                return len(group) <= _MANY
+                unsure = [group for group in groups if group[0] in ways and len(group) <= _MANY]
+                break
+            if not ways:
+                break
             given = [t.clone() for t in separate]
-            for part in parts:
+            for part in itertools.chain.from_iterable(parts[first] for first in ways):
                 for index in part:
                     given[index] = given[part[0]]
             if self._makes_difference(given, expected):
-                return True
-        return False
+                return None
+        return unsure
 
 
 class _Outcome:
