@@ -30,6 +30,9 @@ struct CaptureRequest {
   /// Names of parameters, buffers and add_state()'s tensors that other calls or samples of the
   /// program write: what leaves the graph for them is guarded, as of those that this one writes.
   std::vector<std::string> varying;
+  /// Names of buffers whose values are known at each call: what is computed from them alone is no
+  /// more dynamic than a constant, unless they are varying, too.
+  std::vector<std::string> held;
 
   /// Asked at each recorded node and sync that no SourceScope covers; empty: such nodes have none.
   /// Called on the capturing thread, inside the program; must not throw or call ATen.

@@ -116,7 +116,8 @@ bool depends_on_input(const torch::lazy::Node* node) {
 
 bool depends_on_buffer(const torch::lazy::Node* node) {
   if (const LeafNode* leaf = as_leaf(node)) {
-    return leaf->kind() == LeafKind::kBuffer || leaf->kind() == LeafKind::kState || leaf->varying();
+    const bool kept = leaf->kind() == LeafKind::kBuffer || leaf->kind() == LeafKind::kState;
+    return leaf->varying() || (kept && !leaf->held());
   }
   if (const OpNode* op = as_op(node)) return op->call().depends_on_buffer;
   return any_operand(node, depends_on_buffer);

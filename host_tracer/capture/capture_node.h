@@ -28,6 +28,9 @@ class LeafNode final : public torch::lazy::Node {
   /// See CaptureRequest::varying.
   void mark_varying() { varying_ = true; }
   bool varying() const { return varying_; }
+  /// See CaptureRequest::held.
+  void mark_held() { held_ = true; }
+  bool held() const { return held_; }
   /// A constant that was drawn at random while capturing.
   void mark_random() { random_ = true; }
   bool random() const { return random_; }
@@ -48,6 +51,7 @@ class LeafNode final : public torch::lazy::Node {
   at::Tensor data_;
   uint32_t version_;
   bool varying_ = false;
+  bool held_ = false;
   bool random_ = false;
   std::string recipe_;
   bool ended_ = false;

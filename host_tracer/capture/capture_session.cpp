@@ -183,11 +183,12 @@ CaptureSession::Leaf CaptureSession::make_leaf(LeafKind kind, const std::string&
   const at::Tensor data = resolved(cpu.detach());
   leaf.node = std::make_shared<LeafNode>(kind, name, pairs ? at::view_as_real(data) : data);
   nodes_.push_back(leaf.node);
-  const auto& varying = request_.varying;
+  const auto is_among = [&name](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
   const bool is_kept = kind == LeafKind::kParameter || kind == LeafKind::kBuffer;
-  if (is_kept && std::find(varying.begin(), varying.end(), name) != varying.end()) {
-    leaf.node->mark_varying();
-  }
+  if (is_kept && is_among(request_.varying)) leaf.node->mark_varying();
+  if (kind == LeafKind::kBuffer && is_among(request_.held)) leaf.node->mark_held();
   const at::AutoDispatchBelowADInplaceOrView no_autograd;
   const Value value(leaf.node, 0);
   leaf.functional = at::functionalization::impl::to_functional_tensor(

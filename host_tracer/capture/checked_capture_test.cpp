@@ -112,6 +112,27 @@ TEST(Syncs, WhatIsKeptIsGuardedWhereOtherCallsWriteIt) {
   }
 }
 
+TEST(Syncs, BuffersThatAreHeldAreTakenForConstants) {
+  const at::Tensor place = at::ones({1}, at::kLong);
+  const CaptureProgram program = [&](const Tensors& x) {
+    const at::Tensor at = lazyrt::lift(place);
+    const int64_t row = at.item<int64_t>();
+    at.select(0, 0).fill_(row + 1);
+    return Tensors{x[0] * row};
+  };
+  CaptureRequest request = request_for({at::ones({3})});
+  request.buffers = {{"place", place}};
+  const auto guarded = capture_checked(request, program);
+  ASSERT_TRUE(guarded.ok()) << guarded.failure().text;
+  EXPECT_EQ(guarded->guards.size(), 1u);
+  request.held = {"place"};
+  const auto held = capture_checked(request, program);
+  ASSERT_TRUE(held.ok()) << held.failure().text;
+  EXPECT_EQ(held->states.size(), 1u);
+  ASSERT_EQ(held->asked.size(), 1u);
+  EXPECT_EQ(held->asked[0].name, "place");
+}
+
 // --- numbers ----------------------------------------------------------------------------------
 
 TEST(Syncs, LoopCountIsAnIntegerGuard) {

@@ -70,6 +70,7 @@ struct PyRequest {
   bool second_trace = true;
   std::vector<std::string> allow;
   std::vector<std::string> varying;  ///< see CaptureRequest
+  std::vector<std::string> held;
 };
 
 /// A result of the program: a tensor, or a number in the form in which capture takes it.
@@ -107,6 +108,7 @@ Trace capture_python(const PyRequest& py_request) {
   request.parameters = named_tensors(py_request.parameters);
   request.buffers = named_tensors(py_request.buffers);
   request.varying = py_request.varying;
+  request.held = py_request.held;
   request.source_of = [&] { return py_request.sources->current(); };
   request.before_trace = [&] {
     const py::gil_scoped_acquire gil;
@@ -603,7 +605,8 @@ PYBIND11_MODULE(_tracer, m) {
       .def_readwrite("sources", &PyRequest::sources)
       .def_readwrite("second_trace", &PyRequest::second_trace)
       .def_readwrite("allow", &PyRequest::allow)
-      .def_readwrite("varying", &PyRequest::varying);
+      .def_readwrite("varying", &PyRequest::varying)
+      .def_readwrite("held", &PyRequest::held);
   py::class_<CopyRecorder>(m, "CopyRecorder")
       .def(py::init<std::unordered_set<std::string>>())
       .def("__enter__",

@@ -24,6 +24,7 @@ class Request:
     second_trace: bool
     allow: list[str]
     varying: list[str]
+    held: list[str]
 
 class Trace:
     notes: list[str]

@@ -221,7 +221,7 @@ class _Export:
     def _explore(self, samples):
         """The steps of the program, none of which reads what is taken for only written."""
         while True:
-            steps = self.state.explore(samples, self.capture)
+            steps = self.state.explore(samples, self.capture, functools.partial(experiments.values_in_calls, self))
             read = set().union(*(poison.places_that_are_read(self, sample) for sample in samples)) if self.second_trace else ()
             if not read:
                 return steps
@@ -437,6 +437,7 @@ class _Export:
         request.second_trace = self.second_trace and (self.sizes is None or self.layout is None)
         request.allow = self.allow
         request.varying = sorted(self.state.computed)
+        request.held = sorted(self.state.held)
         run = LazyRun(self, sample, phase, dict([*request.parameters, *request.buffers]))
         self.draws.begin()
         request.program = run

@@ -18,6 +18,8 @@ from lazyrt.watch import can_watch, can_watch_attribute
 
 MOST_PHASES = 16
 PATIENCE = 3
+_MOST_COUNTS = 16  # in a buffer whose values are phases
+_MOST_HELD = 64  # values that such buffers take before they repeat
 _MOST_TRIALS = 8
 _METHODS = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
 
@@ -114,6 +116,9 @@ class Phases:
         self._trials, self._before_trials = [], None  # sets of paths that are yet to be left alone
         self.written = set()  # names of the registered parameters and buffers that calls write
         self.computed = set()  # names of all into which some call writes what depends on inputs or states
+        self.held = set()  # names of small buffers of whole numbers by which calls decide: each value of them is a phase of its own
+        self._never_held = set()  # the same, where that comes to no end
+        self._most = MOST_PHASES
         self.first = Phase(self.look())
         self.contents.first = False
         refuse_one_way(self.first.picture)
@@ -143,15 +148,15 @@ class Phases:
                 return i
         return None
 
-    def explore(self, samples, capture):
+    def explore(self, samples, capture, values_in_calls):
         """Traces until no call leads to a new phase. Gives the steps, those of the first phase first. Where the phases do not
-        come to an end, `restless` are the places to blame."""
+        come to an end, `restless` are the places to blame. `values_in_calls(sample, names, most)`: see experiments.py."""
         self.restless, known, repeats = [], None, 0
         while True:
             self.restore()
             self.restore_random()
             self.first = Phase(self.look())
-            steps = self._try(samples, capture)
+            steps = self._try(samples, capture, values_in_calls)
             if steps is not None:
                 return steps
             before, known = known, self._learned()
@@ -163,10 +168,10 @@ class Phases:
     def _learned(self):
         """What is known of the places, by which the next try differs from the last one."""
         names = self.names
-        found = (names.symbolic, names.numbers, names.arrays, self.ignored, self.counts, self.computed, self.reads)
+        found = (names.symbolic, names.numbers, names.arrays, self.ignored, self.counts, self.computed, self.reads, self.held)
         return *map(frozenset, found), self.follows_counts, len(self._trials)
 
-    def _try(self, samples, capture):
+    def _try(self, samples, capture, values_in_calls):
         """The steps; None: something was learned of the places, so that all begins anew."""
         self.known, steps = [self.first], []
         for i, phase in enumerate(self.known):
@@ -180,11 +185,41 @@ class Phases:
                     return None
             if len(self.known) > 2 and self._follow_more() or len(self.known) > PATIENCE and self._ignore_more():
                 return None
-            if len(self.known) > MOST_PHASES:
+            if len(self.known) > self._most and self._hold_no_more():
+                return None
+            if len(self.known) > self._most:
                 self.restless = self._changing() or self._last_changed()
                 break
+        if self.held & self.computed and self._hold_no_more() or self._hold_more(steps, values_in_calls):
+            return None
         self._asked = sorted(set().union(*(self.computed.intersection(step.trace.asked) for step in steps)))
         return None if self._asked else steps
+
+    def _hold_more(self, steps, values_in_calls):
+        """Takes buffers by which calls decide for values of the phases, where eager comes back to one: a pointer into a ring, as in
+        `at = int(self.at); self.ring[at] = x`."""
+        seen = {id(tensor) for _, tensor in self.first.picture.tensors}  # TorchScript's are not
+        buffers = {name: tensor for name, tensor in self.program.buffers().items() if id(tensor) in seen and _is_small_count(tensor)}
+        candidates = self.written & buffers.keys() - self._never_held
+        more = {name for name in candidates - self.held if any(step.trace.places_of_guards_on([name]) for step in steps)}
+        if not more:
+            return False
+        seen = values_in_calls(steps[0].sample, sorted(self.held | more), _MOST_HELD + 1)
+        again = next((i for i, values in enumerate(seen) if values in seen[:i]), None)
+        if again is None:
+            self._never_held |= more
+            return False
+        self._most = MOST_PHASES + again
+        self.held |= more
+        self.names.symbolic -= more
+        self.computed -= more
+        return True
+
+    def _hold_no_more(self):
+        """Leaves them to guards; whether there were any."""
+        given_up, self.held, self._most = self.held, set(), MOST_PHASES
+        self._never_held |= given_up
+        return bool(given_up)
 
     def _captured(self, capture, sample, phase):
         """What capture gives; (None, None) where following numbers was a mistake, and they are taken as they are from now on."""
@@ -289,6 +324,10 @@ class Phases:
         more -= self.reads.keys() | self.ignored
         self.ignored |= more
         return bool(more)
+
+
+def _is_small_count(tensor):
+    return not tensor.is_floating_point() and not tensor.is_complex() and 0 < tensor.numel() <= _MOST_COUNTS
 
 
 def owner_of(picture, path):
