@@ -19,9 +19,7 @@ std::uint64_t version_of(const PyObject* table) {
   return 0;
 }
 
-py::object copy_of(const py::handle& table) {
-  return table.attr("copy")();
-}
+py::object copy_of(const py::handle& table) { return table.attr("copy")(); }
 
 class TableWatch {
  public:
@@ -58,7 +56,8 @@ class TableWatch {
   static bool is_as(PyObject* table, PyObject* copy) {
     if (PyList_Check(table) && PyList_GET_SIZE(table) == PyList_GET_SIZE(copy)) {
       PyObject** const items = PySequence_Fast_ITEMS(table);
-      if (std::equal(items, items + PyList_GET_SIZE(table), PySequence_Fast_ITEMS(copy))) return true;
+      if (std::equal(items, items + PyList_GET_SIZE(table), PySequence_Fast_ITEMS(copy)))
+        return true;
     }
     const int equal = PyObject_RichCompareBool(table, copy, Py_EQ);
     if (equal < 0) PyErr_Clear();
@@ -73,9 +72,9 @@ class TableWatch {
 
 void define_table_watch(py::module_& module) {
   py::class_<TableWatch>(module, "TableWatch")
-    .def(py::init<py::list>(), py::arg("tables"))
-    .def("changed", &TableWatch::changed)
-    .def_property_readonly("copies", &TableWatch::copies);
+      .def(py::init<py::list>(), py::arg("tables"))
+      .def("changed", &TableWatch::changed)
+      .def_property_readonly("copies", &TableWatch::copies);
 }
 
 }  // namespace lazyrt

@@ -1,5 +1,5 @@
-// The k largest or smallest elements along an axis, sorted, with their indices. NaN counts as the
-// largest; of equal elements the lower index comes first.
+// The k largest or smallest elements along an axis, with their indices, sorted unless that is not
+// asked for. NaN counts as the largest; of equal elements the lower index comes first.
 
 #include <algorithm>
 
@@ -7,6 +7,7 @@
 #include "kernels/common/check.h"
 #include "kernels/common/element.h"
 #include "kernels/common/strides.h"
+#include "kernels/topk/select.h"
 
 namespace lazyrt {
 
@@ -47,6 +48,9 @@ bool greater(T a, T b) {
   return is_nan(a) ? !is_nan(b) : a > b;
 }
 
+/// Without `sorted` ATen sorts as well where few are wanted (TopKImpl.h).
+constexpr int64_t kFew = 64;
+
 template <class T>
 Fault run_typed(const RunContext& context) {
   const auto& a = context.attrs.as<fb::TopK>();
@@ -63,7 +67,11 @@ Fault run_typed(const RunContext& context) {
       return i < j;
     };
     for (int64_t i = 0; i < v.extent; ++i) order[i] = i;
-    std::partial_sort(order, order + a.k(), order + v.extent, precedes);
+    if (a.sorted() || a.k() <= v.extent / kFew) {
+      std::partial_sort(order, order + a.k(), order + v.extent, precedes);
+    } else {
+      top_k::select(order, order + v.extent, a.k() - 1, precedes);
+    }
     for (int64_t i = 0; i < a.k(); ++i) {
       context.outputs[0].as<T>()[first + i * v.inner] = x[order[i] * v.inner];
       context.outputs[1].as<int64_t>()[first + i * v.inner] = order[i];

@@ -30,6 +30,16 @@ CaseList top_k_cases() {
                     make("special", {1, 5}, 1, 5, true, special),
                     make("special_smallest", {1, 5}, 1, 5, false, special),
                     make("f64", {3, 9}, 1, 2, true, Fill::normal(), DType::kFloat64)};
+  for (const int64_t k : {1, 2, 3, 9, 40, 97}) {
+    for (const bool largest : {true, false}) {
+      OpCase unsorted = make("unsorted_" + std::to_string(k) + (largest ? "" : "_smallest"),
+                             {3, 97}, 1, k, largest);
+      fb::TopKT t;
+      t.axis = 1, t.k = k, t.largest = largest, t.sorted = false;
+      unsorted.attrs = case_attrs(t);
+      cases.push_back(std::move(unsorted));
+    }
+  }
   OpCase ties = make("ties_by_hand", {6}, 0, 3, true, Fill::of({1, 3, 2, 3, 3, 0}));
   ties.expected = {3, 3, 3};
   cases.push_back(ties);

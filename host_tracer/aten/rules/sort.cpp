@@ -12,15 +12,16 @@ struct Sorted {
   ValueId indices = kNoValue;
 };
 
-Sorted top_k(RuleContext& c, ValueId x, int axis, int64_t k, bool largest) {
+Sorted top_k(RuleContext& c, ValueId x, int axis, int64_t k, bool largest, bool is_sorted = true) {
   if (c.dtype(x) == DType::kBool) {
-    const Sorted sorted = top_k(c, c.cast(x, DType::kUInt8), axis, k, largest);
+    const Sorted sorted = top_k(c, c.cast(x, DType::kUInt8), axis, k, largest, is_sorted);
     return {c.cast(sorted.values, DType::kBool), sorted.indices};
   }
   fb::TopKT op;
   op.k = k;
   op.axis = axis;
   op.largest = largest;
+  op.sorted = is_sorted;
   const std::vector<ValueId> outputs = c.add_multi(op, {x});
   if (outputs.size() != 2) return {};
   return {outputs[0], outputs[1]};
@@ -36,7 +37,8 @@ void set_both(RuleContext& c, const Sorted& sorted) {
 void topk(RuleContext& c) {
   const ValueId x = at_least_1d(c, c.tensor("self"));
   const int axis = c.has("dim") ? c.axis_arg("dim", x) : c.rank(x) - 1;
-  set_both(c, top_k(c, x, axis, c.integer("k"), c.boolean_or("largest", true)));
+  set_both(c, top_k(c, x, axis, c.integer("k"), c.boolean_or("largest", true),
+                    c.boolean_or("sorted", true)));
 }
 
 /// A sort is the top n of n.

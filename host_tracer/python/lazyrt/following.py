@@ -192,7 +192,8 @@ def _full(function, args, kwargs):
     if not isinstance(value, Carrier) or not sized or has_carriers((given.get("size"),)):
         return call_with_carriers(function, args, kwargs)
     if given.get("dtype") is None:
-        given["dtype"] = torch.get_default_dtype() if isinstance(value, float) else torch.int64
+        of_number = torch.get_default_dtype() if isinstance(value, float) else torch.int64
+        given["dtype"] = given["out"].dtype if given.get("out") is not None else of_number
     check_fits(value, given["dtype"])
     return function(given.pop("size"), _tensor_of(given.pop("fill_value")), **given)
 

@@ -610,9 +610,15 @@ class CaptureMode(TorchFunctionMode):
         value = arguments.get("fill_value")
         if not is_lazy(value):
             return self._call(func, args, kwargs)
-        dtype = arguments.get("dtype") or self._type_of_number(value)
+        out = arguments.get("out")
+        dtype = out.dtype if out is not None else arguments.get("dtype") or self._type_of_number(value)
         check_all_fit(value.reshape(()), dtype)
-        return value.reshape(()).expand(arguments["size"]).clone().to(dtype)
+        filled = value.reshape(()).expand(arguments["size"])
+        if out is None:
+            return filled.clone().to(dtype)
+        if out.shape != filled.shape:
+            raise Error(f"torch.full(out=) gives the tensor another shape, {list(filled.shape)} in place of {list(out.shape)}: use what it returns, without out", "unsupported")
+        return self._call(_Tensor.copy_, (out, filled.to(dtype)), {})
 
     @staticmethod
     def _type_of_number(tensor):
@@ -638,7 +644,8 @@ class CaptureMode(TorchFunctionMode):
             power = self._call(func, args, kwargs)
             given = given.to(torch.float64) if func in _DOUBLE_POWERS else given
             made = torch.where(is_root, given.sqrt(), torch.where(is_inverse, given.rsqrt(), power))
-            return self.current(base).copy_(made) if func in _POWERS_IN_PLACE else made
+            target = base if func in _POWERS_IN_PLACE else kwargs.get("out")
+            return made if target is None else self.current(target).copy_(made)
         one = torch.ones_like(given)  # each of the three gets it where another is chosen: a slope of infinity times 0 is none
         power = self._call(func, (torch.where(is_root | is_inverse, one, given), exponent), {})
         root, inverse = torch.where(is_root, given, one), torch.where(is_inverse, given, one)

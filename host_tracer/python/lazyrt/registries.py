@@ -1,9 +1,9 @@
 """Tables that libraries keep for the process, and into which programs register things: hooks of all modules, divergences, nodes of trees, names of levels.
 No code of the program names them, so all are compared that lie open as globals of libraries, or in the attributes of such objects."""
 
-import builtins
 import collections
 import functools
+import gc
 import itertools
 import sys
 import types
@@ -12,19 +12,22 @@ from torch.distributions import kl
 from torch.nn.utils import parametrize
 
 from lazyrt._tracer import TableWatch
-from lazyrt.code_names import attributes_of, is_python_class, of_a_library
-from lazyrt.entries import is_plain_value, plain_token
+from lazyrt.code_names import attributes_of, is_installed, is_python_class, of_a_library
+from lazyrt.entries import MISSING, is_plain_value, plain_token
+from lazyrt.errors import ExportError
 
 _TABLES = (dict, list, set, collections.OrderedDict, collections.defaultdict)
-_NOT_LOOKED_INTO = {"asyncio", "concurrent", "ctypes", "encodings", "gc", "importlib", "lazyrt", "linecache", "multiprocessing", "os", "pkgutil", "re", "signal", "sre_compile",
+_NOT_LOOKED_INTO = {"asyncio", "concurrent", "ctypes", "encodings", "gc", "importlib", "inspect", "lazyrt", "linecache", "os", "pkgutil", "posix", "re", "signal", "sre_compile",
                     "sys", "threading", "tracemalloc", "unittest", "warnings", "weakref", "zipimport"}
 _CHANGE_BY_THEMSELVES = ("cache", "memo", "_handler", "_impls", "warning", "_in_flight", "_active")  # parts of names
-_TABLES_TOO = {"builtins.__dict__": vars(builtins), "torch.nn.utils.parametrize._cache": parametrize._cache}
+_TABLES_TOO = {"torch.nn.utils.parametrize._cache": parametrize._cache}
 _MEMORIES = {"torch.distributions.kl._KL_REGISTRY": kl._KL_MEMOIZE}  # what was looked up in a table
+
+_NEVER_TAKEN_BACK = {"torch.library._defs": "defines an operator (torch.library)"}  # LibTorch has it, too
 
 
 class RegistriesEntry:
-    """All of these tables as they are. Where modules of Python are imported meanwhile, what they register stays."""
+    """All of these tables as they are, and the attributes of libraries' modules and classes. Where modules of Python are imported meanwhile, what they register stays."""
 
     def __init__(self):
         self.value, self.items = None, []
@@ -34,25 +37,28 @@ class RegistriesEntry:
 
     def told(self):
         """{name: token} of those that are not as they were when they were seen first."""
-        differing = self._tables.differing(self._saved, self._tables.first)
-        return {name: _token(table) for name, table, _ in differing}
+        found = {}
+        for table, now, first in self._tables.differing(self._saved, self._tables.first):
+            found.update(table.told(now, first))
+        if found:
+            import os
+            os.write(os.open("/tmp/w/ns.log", os.O_APPEND | os.O_CREAT | os.O_WRONLY), (repr(found)[:600] + "\n").encode())
+        return found
 
     def restore(self, given):
         if len(sys.modules) != self._modules:
             return
-        for name, table, saved in self._tables.differing(self._tables.copies(), self._saved):
-            _put_back(table, saved)
-            if name in _MEMORIES:
-                _MEMORIES[name].clear()
+        for table, _, saved in self._tables.differing(self._tables.copies(), self._saved):
+            table.put_back(saved)
         self._tables.copies()  # of what was put back none is kept
 
 
 class _Tables:
-    """All tables by name, and how they were `first`."""
+    """All of them, and how they were `first`."""
 
     def __init__(self, found):
-        self._names, self._all = [name for name, _ in found], [table for _, table in found]
-        self._watch = TableWatch(self._all)
+        self._all = found
+        self._watch = TableWatch([each.table for each in found])
         self.first = self._copies = self._watch.copies.copy()
 
     def copies(self):
@@ -62,35 +68,113 @@ class _Tables:
         return self._copies
 
     def differing(self, now, then):
-        """(name, table, how it was then) of those that were not then as they are `now`, both from copies()."""
+        """(table, how it is `now`, how it was then) of those that were not then as they are now, both from copies()."""
         if now is then:
             return
-        for name, table, copy, saved in zip(self._names, self._all, now, then):
-            if copy is not saved and not _is_as(copy, saved):
-                yield name, table, saved
+        for each, copy, saved in zip(self._all, now, then):
+            if copy is not saved and not each.is_as(copy, saved):
+                yield each, copy, saved
+
+
+class _Registry:
+    """A dict, list or set, which is told and put back as a whole."""
+
+    def __init__(self, name, table):
+        self.name, self.table = name, table
+
+    @staticmethod
+    def is_as(copy, saved):
+        """Objects that are the same are not asked."""
+        return _equal(copy, saved) or isinstance(copy, dict) and _equal(_of_others(copy), _of_others(saved))
+
+    def told(self, now, first):
+        return {self.name: _token(now)}
+
+    def put_back(self, saved):
+        if self.name in _NEVER_TAKEN_BACK:
+            raise ExportError(f"the program {_NEVER_TAKEN_BACK[self.name]} in its calls, which cannot be undone after the export's own ones: do that before the export", "unsupported")
+        if isinstance(self.table, list):
+            self.table[:] = saved
+            return
+        ours = {key: value for key, value in self.table.items() if _is_ours(key)} if isinstance(self.table, dict) else ()
+        self.table.clear()
+        self.table.update(saved)
+        self.table.update(ours)
+        if self.name in _MEMORIES:
+            _MEMORIES[self.name].clear()
+
+
+class _Namespace:
+    """The attributes of a module or class of a library, each of which is told and put back by itself."""
+
+    def __init__(self, name, owner):
+        self.name, self._owner = name, owner
+        self.table = vars(owner) if isinstance(owner, types.ModuleType) else gc.get_referents(vars(owner))[0]
+
+    def is_as(self, copy, saved):
+        return not any(True for _ in self._changes(copy, saved))
+
+    def told(self, now, first):
+        return {f"{self.name}.{key}": _token_of_attribute(now.get(key, MISSING)) for key in self._changes(now, first)}
+
+    def put_back(self, saved):
+        for key in list(self._changes(self.table, saved)):
+            if key not in saved:
+                delattr(self._owner, key)
+            else:
+                setattr(self._owner, key, saved[key])
+
+    def _changes(self, now, then):
+        """Names of attributes that are others, but for those that lazyrt puts there, and what modules import when they are asked for it."""
+        for key in {**now, **then} if len(now) != len(then) or list(now) != list(then) else now:
+            before, after = then.get(key, MISSING), now.get(key, MISSING)
+            if before is after or key.startswith("__") and not isinstance(before, (types.FunctionType, types.BuiltinFunctionType)) or _changes_by_itself(key):
+                continue
+            if before is MISSING and isinstance(self._owner, types.ModuleType) and isinstance(after, (type, types.FunctionType, types.ModuleType)):
+                continue
+            if not (_is_made_here(before) or _is_made_here(after)) and not _equal(before, after):
+                yield key
 
 
 @functools.lru_cache(maxsize=1)
 def _tables(modules):
     """`modules` is how many modules of Python there are."""
-    found = {id(table): (name, table) for name, table in _TABLES_TOO.items()}
+    registries = {id(table): _Registry(name, table) for name, table in _TABLES_TOO.items()}
+    namespaces = {}
     for name, module in list(sys.modules.items()):
-        if type(module) is types.ModuleType and of_a_library(name) and name.partition(".")[0] not in _NOT_LOOKED_INTO:
-            _collect(name, vars(module), found, 2)
-    return _Tables(list(found.values()))
+        if name.partition(".")[0] in _NOT_LOOKED_INTO or not isinstance(module, types.ModuleType):
+            continue
+        if type(module) is types.ModuleType and of_a_library(name):
+            _collect(name, vars(module), registries, 2)
+        if (of_a_library(name) or is_installed(name)) and not name.startswith("torch._"):  # those are set up as they are needed
+            _collect_namespaces(name, module, namespaces)
+    return _Tables([*registries.values(), *(each for here, each in namespaces.items() if here not in registries)])
+
+
+def _collect_namespaces(name, module, found):
+    each = _Namespace(name, module)
+    found[id(each.table)] = each
+    for key, value in list(vars(module).items()):
+        if isinstance(value, type) and is_python_class(value) and value.__module__ == name:
+            each = _Namespace(f"{name}.{key}", value)
+            found[id(each.table)] = each
 
 
 def _collect(path, names, found, depth):
     for key, value in list(names.items()):
-        if not isinstance(key, str) or key.startswith("__") or any(part in key.lower() for part in _CHANGE_BY_THEMSELVES):
+        if not isinstance(key, str) or key.startswith("__") or _changes_by_itself(key):
             continue
         if type(value) in _TABLES:
-            found.setdefault(id(value), (f"{path}.{key}", value))
+            found.setdefault(id(value), _Registry(f"{path}.{key}", value))
         elif depth and _is_object_of_library(value):
             inner = vars(value)
             if id(inner) not in found:
-                found[id(inner)] = (f"{path}.{key}.__dict__", inner)
+                found[id(inner)] = _Registry(f"{path}.{key}.__dict__", inner)
                 _collect(f"{path}.{key}", inner, found, depth - 1)
+
+
+def _changes_by_itself(name):
+    return any(part in name.lower() for part in _CHANGE_BY_THEMSELVES)
 
 
 def _is_object_of_library(value):
@@ -99,11 +183,6 @@ def _is_object_of_library(value):
         return False
     known_otherwise = kind.__module__.partition(".")[0] in _NOT_LOOKED_INTO or kind.__module__.startswith(("logging", "random", "torch._", "typing"))
     return not known_otherwise and type(attributes_of(value)) is dict
-
-
-def _is_as(table, saved):
-    """Objects that are the same are not asked."""
-    return _equal(table, saved) or isinstance(table, dict) and _equal(_of_others(table), _of_others(saved))
 
 
 def _equal(table, saved):
@@ -128,11 +207,15 @@ def _token(table):
     return ("table", tuple(found) if not isinstance(table, set) else frozenset(found))
 
 
-def _put_back(table, saved):
-    if isinstance(table, list):
-        table[:] = saved
-        return
-    ours = {key: value for key, value in table.items() if _is_ours(key)} if isinstance(table, dict) else ()
-    table.clear()
-    table.update(saved)
-    table.update(ours)
+def _token_of_attribute(value):
+    if value is MISSING or value is None or is_plain_value(value):
+        return ("attribute", None if value is None or value is MISSING else plain_token(value))
+    if isinstance(value, types.FunctionType):
+        return ("function", id(value.__code__))
+    return ("attribute", type(value).__name__)
+
+
+def _is_made_here(value):
+    """What lazyrt itself puts in the place of functions while it looks at a program."""
+    space = value.__globals__ if isinstance(value, types.FunctionType) else vars(type(value)) if not isinstance(value, type) else vars(value)
+    return str(space.get("__name__" if isinstance(value, types.FunctionType) else "__module__")).startswith("lazyrt")

@@ -1,10 +1,12 @@
 """Switches, counters and the like of the process and of libraries, which a program may set and leave so: entries as those of entries.py."""
 
+import csv
 import decimal
 import gc
 import itertools
 import logging
 import os
+import re
 import sys
 import threading
 import warnings
@@ -63,9 +65,9 @@ class _Loggers:
             return False
         found = logging.root.manager.loggerDict
         self.all = [logging.root, *(logger for _, logger in sorted(found.items()) if isinstance(logger, logging.Logger))]
-        self._watch = TableWatch([found, *map(vars, self.all), *(logger.filters for logger in self.all)])
+        self._watch = TableWatch([found, *map(vars, self.all), *(part for logger in self.all for part in (logger.filters, logger.handlers))])
         self.given = [(logger, name) for logger in self.all if len(vars(logger)) > len(self._OWN) for name in vars(logger) if name not in self._OWN]
-        self.states = {each.name: (each.level, each.disabled, each.propagate, list(each.filters)) for each in self.all}
+        self.states = {each.name: (each.level, each.disabled, each.propagate, list(each.filters), list(each.handlers)) for each in self.all}
         return True
 
 
@@ -80,13 +82,16 @@ def _states_of_loggers():
 
 def _set_loggers(state):
     for logger in _loggers.all:
-        level, disabled, propagate, filters = state.get(logger.name, (logging.NOTSET, False, True, []))
+        level, disabled, propagate, filters, handlers = state.get(logger.name, (logging.NOTSET, False, True, [], []))
         logger.setLevel(level)
-        logger.disabled, logger.propagate, logger.filters = disabled, propagate, list(filters)
+        logger.disabled, logger.propagate, logger.filters, logger.handlers = disabled, propagate, list(filters), list(handlers)
 
 
 _GLOBALS = ((sys, "excepthook"), (sys, "unraisablehook"), (sys, "displayhook"), (threading, "excepthook"), (logging, "_loggerClass"), (logging, "_logRecordFactory"),
             (warnings, "formatwarning"), (parametrize, "_cache_enabled"))
+
+
+_EXCHANGED = {"_jit_set_profiling_executor": True, "_jit_set_profiling_mode": True, "_jit_set_fusion_strategy": []}
 
 
 def _global(module, name):
@@ -96,12 +101,13 @@ def _global(module, name):
 def _of_libtorch():
     """Those of torch.backends and the like: pairs of functions that get and set a plain value."""
     found = {}
-    for setter in sorted(name for name in dir(torch._C) if name.startswith("_set_")):
-        put, name = getattr(torch._C, setter), setter.removeprefix("_set_")
-        name = next((get for get in (f"_get_{name}", f"_{name}") if hasattr(torch._C, get)), None)
+    for setter in sorted(name for name in dir(torch._C) if "nvfuser" not in name):  # it is gone, and warns
+        parts = re.fullmatch("(_|_jit_|_jit_texpr_|_debug_)(?:set|override)_(.*)", setter)
+        getters = [f"{parts[1]}{verb}{parts[2]}" for verb in ("get_", "", "is_")] if parts else ()
+        name = next((getter for getter in getters if hasattr(torch._C, getter)), None)
         if name is None or name == "_get_thread_name":
             continue
-        get = getattr(torch._C, name)
+        put, get = getattr(torch._C, setter), getattr(torch._C, name)
         try:
             value = get()
         except (TypeError, RuntimeError):  # it wants arguments, or what this build has not
@@ -111,6 +117,16 @@ def _of_libtorch():
     return found
 
 
+def _by_exchange(put, other):
+    """A pair for what tells its state only when it gets another."""
+    def get():
+        state = put(other)
+        put(state)
+        return state
+
+    return get, put
+
+
 def _set_anomaly_mode(state):
     torch.set_anomaly_enabled(*state)
 
@@ -118,6 +134,8 @@ def _set_anomaly_mode(state):
 _SWITCHES = {
     **_of_libtorch(),
     **{f"{module.__name__}.{name}": _global(module, name) for module, name in _GLOBALS},
+    **{f"torch._C.{name}()": _by_exchange(getattr(torch._C, name), other) for name, other in _EXCHANGED.items() if hasattr(torch._C, name)},
+    "csv.field_size_limit()": (csv.field_size_limit, csv.field_size_limit),
     "torch.is_anomaly_enabled()": (lambda: (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()), _set_anomaly_mode),
     "torch.is_autocast_cache_enabled()": (torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
     "torch.distributions.Distribution's validation": (lambda: Distribution._validate_args, Distribution.set_default_validate_args),
@@ -140,7 +158,7 @@ _SWITCHES = {
     "sys.get_coroutine_origin_tracking_depth()": (sys.get_coroutine_origin_tracking_depth, sys.set_coroutine_origin_tracking_depth),
     "sys.getswitchinterval()": (sys.getswitchinterval, sys.setswitchinterval),
     "warnings.filters": (lambda: list(warnings.filters), _set_filters),
-    "the levels and filters of loggers": (_states_of_loggers, _set_loggers),
+    "the levels, filters and handlers of loggers": (_states_of_loggers, _set_loggers),
 }
 
 

@@ -22,7 +22,7 @@ def is_lazy(value):
 
 def is_write(func, kwargs):
     """Whether a call of a torch function writes into its first argument, or into out=."""
-    return kwargs.get("out") is not None or _writes_in_place(getattr(func, "__name__", ""))
+    return kwargs.get("out") is not None or _writes_in_place(getattr(func, "__name__", "").partition(".")[0])  # of an overload "copy_.default"
 
 
 def tensors_in(values):
