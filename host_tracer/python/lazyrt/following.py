@@ -59,7 +59,7 @@ class Numbers:
         replaced = []
 
         def replace(owner, name, function):
-            replaced.append((owner, name, vars(owner).get(name)))
+            replaced.append((owner, name, vars(owner).get(name), function))
             setattr(owner, name, function)
 
         if self.followed:
@@ -76,8 +76,9 @@ class Numbers:
                 yield
         finally:
             Carrier._audience = None
-            for owner, name, original in replaced:
-                delattr(owner, name) if original is None else setattr(owner, name, original)
+            for owner, name, original, ours in replaced:
+                if vars(owner).get(name) is ours:
+                    delattr(owner, name) if original is None else setattr(owner, name, original)
 
     def log(self, func, args, kwargs, result):
         if self.followed and not self.quiet:

@@ -1,10 +1,11 @@
-"""Tables that libraries keep for the process, and into which programs register things: hooks of all modules, divergences, nodes of trees, names of levels.
-No code of the program names them, so all are compared that lie open as globals of libraries, or in the attributes of such objects."""
+"""What libraries keep for the process: tables into which programs register things (hooks of all modules, divergences, nodes of trees), and attributes of modules and
+classes (switches, names of folders, functions that somebody has put into their place). No code of the program names them, so all are compared that lie open."""
 
 import collections
 import functools
 import gc
 import itertools
+import multiprocessing.context
 import sys
 import types
 
@@ -20,9 +21,8 @@ _TABLES = (dict, list, set, collections.OrderedDict, collections.defaultdict)
 _NOT_LOOKED_INTO = {"asyncio", "concurrent", "ctypes", "encodings", "gc", "importlib", "inspect", "lazyrt", "linecache", "os", "pkgutil", "posix", "re", "signal", "sre_compile",
                     "sys", "threading", "tracemalloc", "unittest", "warnings", "weakref", "zipimport"}
 _CHANGE_BY_THEMSELVES = ("cache", "memo", "_handler", "_impls", "warning", "_in_flight", "_active")  # parts of names
-_TABLES_TOO = {"torch.nn.utils.parametrize._cache": parametrize._cache}
+_TABLES_TOO = {"torch.nn.utils.parametrize._cache": parametrize._cache, "multiprocessing.context._default_context": vars(multiprocessing.context._default_context)}
 _MEMORIES = {"torch.distributions.kl._KL_REGISTRY": kl._KL_MEMOIZE}  # what was looked up in a table
-
 _NEVER_TAKEN_BACK = {"torch.library._defs": "defines an operator (torch.library)"}  # LibTorch has it, too
 
 
@@ -40,9 +40,6 @@ class RegistriesEntry:
         found = {}
         for table, now, first in self._tables.differing(self._saved, self._tables.first):
             found.update(table.told(now, first))
-        if found:
-            import os
-            os.write(os.open("/tmp/w/ns.log", os.O_APPEND | os.O_CREAT | os.O_WRONLY), (repr(found)[:600] + "\n").encode())
         return found
 
     def restore(self, given):
@@ -105,7 +102,7 @@ class _Registry:
 
 
 class _Namespace:
-    """The attributes of a module or class of a library, each of which is told and put back by itself."""
+    """The attributes of a module or class of a library or of an installed package, each of which is told and put back by itself."""
 
     def __init__(self, name, owner):
         self.name, self._owner = name, owner
@@ -118,19 +115,20 @@ class _Namespace:
         return {f"{self.name}.{key}": _token_of_attribute(now.get(key, MISSING)) for key in self._changes(now, first)}
 
     def put_back(self, saved):
+        put, remove = (type.__setattr__, type.__delattr__) if isinstance(self._owner, type) else (setattr, delattr)
         for key in list(self._changes(self.table, saved)):
             if key not in saved:
-                delattr(self._owner, key)
+                remove(self._owner, key)
             else:
-                setattr(self._owner, key, saved[key])
+                put(self._owner, key, saved[key])
 
     def _changes(self, now, then):
         """Names of attributes that are others, but for those that lazyrt puts there, and what modules import when they are asked for it."""
-        for key in {**now, **then} if len(now) != len(then) or list(now) != list(then) else now:
+        for key in {**now, **then}:
             before, after = then.get(key, MISSING), now.get(key, MISSING)
             if before is after or key.startswith("__") and not isinstance(before, (types.FunctionType, types.BuiltinFunctionType)) or _changes_by_itself(key):
                 continue
-            if before is MISSING and isinstance(self._owner, types.ModuleType) and isinstance(after, (type, types.FunctionType, types.ModuleType)):
+            if before is MISSING and isinstance(self._owner, types.ModuleType) and _is_imported(after):
                 continue
             if not (_is_made_here(before) or _is_made_here(after)) and not _equal(before, after):
                 yield key
@@ -144,7 +142,7 @@ def _tables(modules):
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in _NOT_LOOKED_INTO or not isinstance(module, types.ModuleType):
             continue
-        if type(module) is types.ModuleType and of_a_library(name):
+        if type(module) is types.ModuleType and of_a_library(name) and not name.startswith("multiprocessing"):  # which lists processes
             _collect(name, vars(module), registries, 2)
         if (of_a_library(name) or is_installed(name)) and not name.startswith("torch._"):  # those are set up as they are needed
             _collect_namespaces(name, module, namespaces)
@@ -215,7 +213,16 @@ def _token_of_attribute(value):
     return ("attribute", type(value).__name__)
 
 
+def _is_imported(value):
+    """Whether modules that import when they are asked for something may have got it so."""
+    if isinstance(value, (type, types.FunctionType)):
+        return of_a_library(value.__module__) or is_installed(value.__module__)
+    return isinstance(value, types.ModuleType)
+
+
 def _is_made_here(value):
     """What lazyrt itself puts in the place of functions while it looks at a program."""
-    space = value.__globals__ if isinstance(value, types.FunctionType) else vars(type(value)) if not isinstance(value, type) else vars(value)
-    return str(space.get("__name__" if isinstance(value, types.FunctionType) else "__module__")).startswith("lazyrt")
+    if value is MISSING:
+        return False
+    module = value.__globals__.get("__name__") if isinstance(value, types.FunctionType) else (value if isinstance(value, type) else type(value)).__module__
+    return str(module).startswith("lazyrt.")

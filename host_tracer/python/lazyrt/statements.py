@@ -181,6 +181,8 @@ class Audience:
         self._stdout, self._streams, self._shows_warnings = sys.stdout, (sys.stdout, sys.stderr), _ways_of_warnings()
         self._prints = False  # print makes a text of one of its arguments
         self._print = self._shown = builtins.print  # the second is what stands for it in the capture
+        if not isinstance(self._print, types.BuiltinFunctionType):  # somebody's own, which may do more than show
+            self._print = self._shown = object()
         self.heard = {}
 
     def listens(self):
@@ -228,6 +230,10 @@ class Audience:
     def instead_of_print(self):
         """While active, print shows what it gets without a guard: a text of it is made here, of nothing but numbers, tensors and plain containers of
         them. All else that C calls on the way may keep what it gets."""
+        if builtins.print is not self._print:
+            yield
+            return
+
         @functools.wraps(self._print)
         def show(*values, **options):
             file = options.get("file")
@@ -239,7 +245,8 @@ class Audience:
         try:
             yield
         finally:
-            builtins.print = self._print
+            if builtins.print is show:
+                builtins.print = self._print
 
     def _text_of(self, value):
         outer, self._prints = self._prints, True
