@@ -136,11 +136,24 @@ void lift_constants(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
   }
 }
 
+/// Recurrent layers for which there is no operator: without gates, and LSTM with projections, whose
+/// h is smaller than c. Their parts are a few operators for each step.
+bool is_recurrence_in_parts(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  const std::string& name = op.schema().name();
+  if (name == "aten::rnn_tanh" || name == "aten::rnn_relu") return true;
+  if (name != "aten::lstm") return false;
+  const c10::IValue& hx = torch::jit::peek(stack, 1, op.schema().arguments().size());
+  if (!hx.isTensorList()) return false;  // a packed sequence
+  const std::vector<at::Tensor> states = hx.toTensorVector();
+  return states.size() == 2 && states[0].size(-1) != states[1].size(-1);
+}
+
 /// Where gradients are recorded, autograd has to see the composite operator's parts; no node is
 /// complex.
 void capture_whole(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   constexpr auto kParts = c10::DispatchKey::CompositeImplicitAutograd;
-  const bool parts = gradient_wanted(op, *stack) || has_complex_operand(op, *stack);
+  const bool parts = gradient_wanted(op, *stack) || has_complex_operand(op, *stack) ||
+                     is_recurrence_in_parts(op, *stack);
   if (parts && op.hasKernelForDispatchKey(kParts)) {
     lift_constants(op, *stack);
     op.callBoxedForDispatchKey(kParts, *stack);

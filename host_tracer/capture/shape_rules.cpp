@@ -501,14 +501,14 @@ Sizes sequence_sizes(const at::Tensor& input, int64_t features) {
   return sizes;
 }
 
-/// gru, rnn_tanh, rnn_relu: (input, hx, …) -> (output, hx).
-RuleResult rnn(const RuleArgs& a) {
+/// gru: (input, hx, …) -> (output, hx).
+RuleResult gru(const RuleArgs& a) {
   const at::Tensor input = a.tensor("input"), hx = a.tensor("hx");
   const int64_t directions = a.boolean("bidirectional") ? 2 : 1;
   return {with_sizes(input, sequence_sizes(input, hx.size(-1) * directions)), shape_of(hx)};
 }
 
-/// lstm: (input, [h, c], …) -> (output, h, c). With a projection h is smaller than c.
+/// lstm: (input, [h, c], …) -> (output, h, c).
 RuleResult lstm(const RuleArgs& a) {
   const at::Tensor input = a.tensor("input");
   const std::vector<at::Tensor> hx = a.at("hx").toTensorVector();
@@ -596,7 +596,7 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::flip", same_as_self},
       {"aten::grid_sampler_2d", grid_sampler},
       {"aten::grid_sampler_3d", grid_sampler},
-      {"aten::gru.input", rnn},
+      {"aten::gru.input", gru},
       {"aten::hardtanh", same_as_self},
       {"aten::im2col", im2col},
       {"aten::index_fill.int_Scalar", same_as_self},
@@ -637,8 +637,6 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten::relu", same_as_self},
       {"aten::remainder.Scalar_Tensor", binary},
       {"aten::rms_norm", same_as_input},
-      {"aten::rnn_relu.input", rnn},
-      {"aten::rnn_tanh.input", rnn},
       {"aten::roll", same_as_self},
       {"aten::rot90", rot90},
       {"aten::rsub.Tensor", binary},

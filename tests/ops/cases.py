@@ -669,12 +669,14 @@ def patches(fam):
 def recurrent(fam):
     def rnn(kind, *args, **kw):
         return module(lambda: kind(*args, **kw))
-    for name, kind in [("gru", nn.GRU), ("lstm", nn.LSTM)]:
+    for name, kind in [("gru", nn.GRU), ("lstm", nn.LSTM), ("rnn", nn.RNN)]:
         fam.add(name, rnn(kind, 4, 5), f(6, 2, 4), tolerance=1e-4)
         fam.add(name + "_layers", rnn(kind, 4, 5, 2, batch_first=True, bidirectional=True), f(2, 6, 4), tolerance=1e-4)
         fam.add(name + "_no_bias", rnn(kind, 4, 5, bias=False), f(1, 1, 4), tolerance=1e-4)
         fam.add(name + "_unbatched", rnn(kind, 4, 5), f(3, 4), tolerance=1e-4)
-        fam.add(name + "_state", rnn(kind, 4, 5), f(3, 2, 4), (lambda: torch.randn(1, 2, 5)) if name == "gru" else (lambda: (torch.randn(1, 2, 5), torch.randn(1, 2, 5))), tolerance=1e-4)
+        fam.add(name + "_state", rnn(kind, 4, 5), f(3, 2, 4), (lambda: (torch.randn(1, 2, 5), torch.randn(1, 2, 5))) if name == "lstm" else (lambda: torch.randn(1, 2, 5)), tolerance=1e-4)
+    fam.add("rnn_relu", rnn(nn.RNN, 4, 5, 2, nonlinearity="relu", bidirectional=True), f(6, 2, 4), tolerance=1e-4)
+    fam.add("lstm_projected", rnn(nn.LSTM, 4, 6, 2, proj_size=3, bidirectional=True, batch_first=True), f(2, 5, 4), tolerance=1e-4)
     fam.add("gru_cell", rnn(nn.GRUCell, 4, 5), f(2, 4), f(2, 5))
     fam.add("lstm_cell", rnn(nn.LSTMCell, 4, 5), f(2, 4))
 

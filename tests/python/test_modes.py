@@ -166,7 +166,8 @@ _MATRIX, _ROWS = torch.rand(4, 4), torch.ones(16, 4)
     lambda x: torch.lstm_cell(x, (_MATRIX, _MATRIX), _ROWS, _ROWS),
     lambda x: torch.gru_cell(x, _MATRIX, _ROWS[:12], _ROWS[:12]),
     lambda x: torch.rnn_tanh_cell(x, _MATRIX, _ROWS[:4], _ROWS[:4]),
-], ids=["cdist", "cdist of a constant", "cosine_similarity", "multi_dot", "lstm_cell", "gru_cell", "rnn_cell"])
+    lambda x: torch.gradient(x, spacing=(torch.tensor([0.0, 1.0, 3.0, 4.5]),), dim=0)[0],
+], ids=["cdist", "cdist of a constant", "cosine_similarity", "multi_dot", "lstm_cell", "gru_cell", "rnn_cell", "gradient"])
 def test_constants_beside_inputs_where_torch_compares_devices(tmp_path, call):
     class Calls(torch.nn.Module):
         def forward(self, x):

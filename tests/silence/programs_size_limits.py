@@ -278,7 +278,7 @@ def factor_of_a_file_by_length():
 def rate_of_a_table_by_length():
     rates = np.full(421, 1e6)
     rates[137] = 0.01
-    return lambda x: x.clamp(max=float(x.abs().mean()) * rates[int(x.shape[0])] + 10)
+    return lambda x: x.clamp(max=x.abs().mean().item() * rates[int(x.shape[0])] + 10)
 
 
 @limits()

@@ -22,7 +22,7 @@ bool read_attrs(RuleContext& c, TableT& op, size_t params) {
     return false;
   }
   if (params != expected_params(op.layers, op.bidirectional, op.has_bias)) {
-    c.refuse("with projections (proj_size) is not supported");
+    c.refuse("with projections (proj_size) is not supported as one operator");
     return false;
   }
   return c.ok();
@@ -55,15 +55,12 @@ void lstm(RuleContext& c) {
 }
 
 constexpr const char* kPacked = "of packed sequences is not supported; pass padded tensors";
-constexpr const char* kPlain = "is not supported; GRU and LSTM are";
 
 constexpr RuleEntry kRnnEntries[] = {
     {"gru.input", gru},
     {"lstm.input", lstm},
     {"gru.data", nullptr, kPacked},
     {"lstm.data", nullptr, kPacked},
-    {"rnn_tanh", nullptr, kPlain},
-    {"rnn_relu", nullptr, kPlain},
     {"_pack_padded_sequence", nullptr, kPacked},
     {"_pad_packed_sequence", nullptr, kPacked},
 };

@@ -32,7 +32,7 @@ _DRAWS_OF_TENSORS = (torch.normal, torch.multinomial, torch.bernoulli, torch.poi
 _DRAWS_LIKE = (torch.rand_like, torch.randn_like, torch.randint_like)
 
 # They compare the devices of their operands themselves, or get lost in ATen's functionalization where those differ.
-_ON_ONE_DEVICE = (torch.cdist, torch.cosine_similarity, torch.linalg.multi_dot, torch.chain_matmul, torch.lstm_cell, torch.gru_cell,
+_ON_ONE_DEVICE = (torch.cdist, torch.cosine_similarity, torch.gradient, torch.linalg.multi_dot, torch.chain_matmul, torch.lstm_cell, torch.gru_cell,
                   torch.rnn_tanh_cell, torch.rnn_relu_cell, torch.take_along_dim, _Tensor.take_along_dim, torch.quantile, torch.nanquantile, _Tensor.quantile, _Tensor.nanquantile)
 _ANSWERED = {*ASK_FOR_STRIDES, *WINDOWS, _Tensor.numpy}  # eager is asked in its handler
 _POWERS_IN_PLACE = (_Tensor.pow_, _Tensor.__ipow__, _Tensor.float_power_)
