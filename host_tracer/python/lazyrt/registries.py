@@ -45,9 +45,11 @@ class RegistriesEntry:
     def restore(self, given):
         if len(sys.modules) != self._modules:
             return
-        for table, _, saved in self._tables.differing(self._tables.copies(), self._saved):
+        differing = list(self._tables.differing(self._tables.copies(), self._saved))
+        for table, _, saved in differing:
             table.put_back(saved)
-        self._tables.copies()  # of what was put back none is kept
+        if differing:
+            self._tables.copies()  # of what was put back none is kept
 
 
 class _Tables:

@@ -171,7 +171,8 @@ class LoggersEntry:
         self.items = [vars(logger)[name] for logger, name in self.kept]
 
     def restore(self, given):
-        _loggers.changed()
+        if not _loggers.changed() and _loggers.given is self.kept and all(given(item) is item for item in self.items):
+            return
         if _loggers.given is not self.kept:
             for logger, name in _loggers.given:
                 if (logger, name) not in self.kept:
