@@ -110,6 +110,8 @@ class _Examination:
         for index, tensor in enumerate(self._tensors):
             groups.setdefault((tensor.dtype, tensor.shape), []).append(index)
         groups = [group for group in groups.values() if len(group) > 1]
+        if not groups:
+            return []
         mattering = self._mattering(groups)
         if len(groups) > 1 and mattering is None:  # which of them is seen one by one
             mattering = [group for group in groups if self._mattering([group]) != []]

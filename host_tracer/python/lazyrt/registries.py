@@ -155,7 +155,7 @@ def _collect_namespaces(name, module, found):
     each = _Namespace(name, module)
     found[id(each.table)] = each
     for key, value in list(vars(module).items()):
-        if isinstance(value, type) and is_python_class(value) and value.__module__ == name:
+        if issubclass(type(value), type) and is_python_class(value) and value.__module__ == name:
             each = _Namespace(f"{name}.{key}", value)
             found[id(each.table)] = each
 
@@ -179,7 +179,9 @@ def _changes_by_itself(name):
 
 def _is_object_of_library(value):
     kind = type(value)
-    if not is_python_class(kind) or isinstance(value, (type, types.ModuleType)) or not of_a_library(kind.__module__):
+    if not is_python_class(kind) or issubclass(kind, (type, types.ModuleType)) or not of_a_library(kind.__module__):
+        return False
+    if kind.__getattribute__ is not object.__getattribute__:  # to ask it is an event: torch.distributed.reduce_op warns
         return False
     known_otherwise = kind.__module__.partition(".")[0] in _NOT_LOOKED_INTO or kind.__module__.startswith(("logging", "random", "torch._", "typing"))
     return not known_otherwise and type(attributes_of(value)) is dict
