@@ -97,7 +97,8 @@ Tensors nll_loss(const Args& a) {
   Tensor scale = at::_to_copy(used, x.scalar_type());
   if (weight.defined()) {
     const Tensor flat = at::_reshape_copy(known, {known.numel()});
-    scale = scale * at::_reshape_copy(at::index_select(weight, 0, flat), known.sizes());
+    const Tensor of_class = at::_reshape_copy(at::index_select(weight, 0, flat), known.sizes());
+    scale = at::where(used, of_class, at::zeros_like(of_class));  // which may be infinite
   }
   const Tensor loss = at::where(used, picked * scale, at::zeros_like(picked));
   const Tensor total = at::sum(scale);

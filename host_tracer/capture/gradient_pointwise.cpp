@@ -200,12 +200,12 @@ Tensors nll_loss(const Args& a) {
   const Tensor known = only_where(used, target);
   Tensor scale = at::_to_copy(used, x.scalar_type());
   if (weight.defined())
-    scale = scale * at::_reshape_copy(
-                        at::index_select(weight, 0, at::_reshape_copy(known, {known.numel()})),
-                        known.sizes());
+    scale = at::_reshape_copy(
+        at::index_select(weight, 0, at::_reshape_copy(known, {known.numel()})), known.sizes());
   const bool mean = a.integer("reduction") == at::Reduction::Mean;
   Tensor g = at::neg(grad(a)) * scale;
-  if (mean) g = only_where(used, g / a.tensor("total_weight"));  // which is 0 where none is used
+  if (mean) g = g / a.tensor("total_weight");
+  g = only_where(used, g);  // the weight may be infinite, and the total 0 where none is used
   return {at::scatter(at::zeros_like(x), axis, at::unsqueeze_copy(known, axis),
                       at::unsqueeze_copy(g, axis))};
 }
