@@ -123,14 +123,8 @@ def script_silent_frames_before_now():
 
 
 X, Y, Z = torch.randn(6), torch.randn(6), torch.randn(6)
-
-
 CACHE_Q = torch.randn(1, 1, 8, 4)
-
-
 CACHE_K, CACHE_V = torch.randn(1, 1, 640, 4), torch.randn(1, 1, 640, 4)
-
-
 UNWRITTEN = list(range(512, 640))
 
 
@@ -187,14 +181,8 @@ def pt2_sprite_by_the_nearest_pixel():
 
 
 TRACKS = torch.arange(16) * 100 + 7
-
-
 FRAME_IDS = torch.randperm(30, generator=torch.Generator().manual_seed(2)) * 100 + 7
-
-
 TWICE = torch.arange(30) // 2 * 50
-
-
 TWICE_KNOWN = torch.arange(30) // 3 * 100 + 7
 
 
@@ -204,5 +192,39 @@ def ids_of_a_frame_that_are_tracked():
         known = torch.isin(ids, TRACKS, assume_unique=True)
         fresh = torch.isin(ids, TRACKS, assume_unique=True, invert=True)
         return known, fresh.sum() * x
+
+    return program
+
+
+G = torch.Generator().manual_seed(97)
+
+
+def rnd(*shape):
+    return torch.randn(*shape, generator=G)
+
+
+COUNTS = torch.tensor([0.0, 30.0, 10.0, 20.0])
+NLL = [(rnd(4, 4), whole(1, 2, 3, 1)), (rnd(4, 4), whole(2, 2, 3, 3)), (rnd(4, 4), whole(1, -100, 3, 2)), (rnd(4, 4), whole(-100, -100, 1, 1)), (rnd(4, 4), whole(3, 1, 2, 1))]
+
+
+@case(NLL[0], NLL)
+def weights_of_classes_that_never_came():
+    weight = COUNTS.sum() / COUNTS
+
+    def program(logits, target):
+        return F.cross_entropy(logits, target, weight=weight)
+
+    return program
+
+
+@case(NLL[0], NLL)
+def slope_of_a_summed_loss_with_void_pixels():
+    weight = COUNTS.sum() / COUNTS
+
+    def program(logits, target):
+        with torch.enable_grad():
+            x = logits.detach().requires_grad_()
+            loss = F.nll_loss(x * 2.0, target, weight=weight, reduction="sum")
+            return torch.autograd.grad(loss, x)[0]
 
     return program
