@@ -20,7 +20,7 @@ from lazyrt.errors import ExportError
 _TABLES = (dict, list, set, collections.OrderedDict, collections.defaultdict)
 _NOT_LOOKED_INTO = {"asyncio", "concurrent", "ctypes", "encodings", "gc", "importlib", "inspect", "lazyrt", "linecache", "os", "pkgutil", "posix", "re", "signal", "sre_compile",
                     "sys", "threading", "tracemalloc", "unittest", "warnings", "weakref", "zipimport"}
-_CHANGE_BY_THEMSELVES = ("cache", "memo", "_handler", "_impls", "warning", "_in_flight", "_active")  # parts of names
+_CHANGE_BY_THEMSELVES = ("cache", "memo", "_handler", "_impls", "warning", "_in_flight", "_active", "next_id", "current_id", "_count", "counter", "_step", "mangle")  # parts of names
 _TABLES_TOO = {"torch.nn.utils.parametrize._cache": parametrize._cache, "multiprocessing.context._default_context": vars(multiprocessing.context._default_context)}
 _MEMORIES = {"torch.distributions.kl._KL_REGISTRY": kl._KL_MEMOIZE}  # what was looked up in a table
 _NEVER_TAKEN_BACK = {"torch.library._defs": "defines an operator (torch.library)"}  # LibTorch has it, too
