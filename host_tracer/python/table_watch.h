@@ -4,14 +4,17 @@
 
 namespace lazyrt {
 
-/// Adds the class TableWatch to a module: says which of many dicts, lists and sets have changed,
-/// in microseconds where none has.
+/// Adds TableWatch and alike to a module. TableWatch says which of many dicts, lists and sets have
+/// changed, in microseconds where none has.
 ///
 /// TableWatch(tables) copies them.
-/// changed()  the indices of those that are not as at the last call, or at the beginning; their
-///            copies are made anew. An item is as it was if it is the same object or equal; where
-///            asking raises, it is not.
-/// copies     of all of them, as they were at that call
+/// changed()    the indices of those that are not as at the last call, or at the beginning; their
+///              copies are made anew
+/// copies       of all of them, as they were at that call
+///
+/// alike(a, b)  whether two values are one, or plain values or containers of such that are equal,
+/// in
+///              the same order: what may be a tensor is not compared.
 void define_table_watch(pybind11::module_& module);
 
 }  // namespace lazyrt

@@ -12,7 +12,7 @@ import types
 from torch.distributions import kl
 from torch.nn.utils import parametrize
 
-from lazyrt._tracer import TableWatch
+from lazyrt._tracer import TableWatch, alike
 from lazyrt.code_names import attributes_of, is_installed, is_python_class, of_a_library
 from lazyrt.entries import MISSING, is_plain_value, plain_token
 from lazyrt.errors import ExportError
@@ -83,8 +83,7 @@ class _Registry:
 
     @staticmethod
     def is_as(copy, saved):
-        """Objects that are the same are not asked."""
-        return _equal(copy, saved) or isinstance(copy, dict) and _equal(_of_others(copy), _of_others(saved))
+        return alike(copy, saved) or isinstance(copy, dict) and alike(_of_others(copy), _of_others(saved))
 
     def told(self, now, first):
         return {self.name: _token(now)}
@@ -132,7 +131,7 @@ class _Namespace:
                 continue
             if before is MISSING and isinstance(self._owner, types.ModuleType) and _is_imported(after):
                 continue
-            if not (_is_made_here(before) or _is_made_here(after)) and not _equal(before, after):
+            if not (_is_made_here(before) or _is_made_here(after)) and not alike(before, after):
                 yield key
 
 
@@ -185,13 +184,6 @@ def _is_object_of_library(value):
         return False
     known_otherwise = kind.__module__.partition(".")[0] in _NOT_LOOKED_INTO or kind.__module__.startswith(("logging", "random", "torch._", "typing"))
     return not known_otherwise and type(attributes_of(value)) is dict
-
-
-def _equal(table, saved):
-    try:
-        return bool(table == saved)
-    except Exception:  # tensors and arrays that took another one's place
-        return False
 
 
 def _of_others(table):
