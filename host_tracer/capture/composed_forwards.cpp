@@ -6,6 +6,8 @@
 #include <ATen/native/TypeProperties.h>
 #include <c10/util/accumulate.h>
 
+#include <limits>
+
 #include "host_tracer/capture/gradient_ops.h"
 
 namespace lazyrt {
@@ -199,6 +201,17 @@ Tensors xlog1py(const RuleArgs& a) {
   return {at::where(none, at::zeros({}, at::dtype(type)), factor * at::log1p(place))};
 }
 
+/// -x log(x), which is 0 at 0 and -infinity below.
+Tensors entr(const RuleArgs& a) {
+  const Tensor self = a.tensor("self");
+  const bool whole = !at::isFloatingType(self.scalar_type());
+  const Tensor x = whole ? at::_to_copy(self, at::get_default_dtype_as_scalartype()) : self;
+  const Tensor none = at::zeros_like(x);
+  const Tensor entropy = at::where(at::eq(x, 0), none, at::neg(x) * at::log(x));
+  return {at::where(at::lt(x, 0), at::full_like(x, -std::numeric_limits<double>::infinity()),
+                    entropy)};
+}
+
 /// exp(-|x|) i0(x). From 30 on neither factor is needed: the asymptotic series of i0, whose first
 /// 14 terms shrink until below the last place of a double.
 Tensors special_i0e(const RuleArgs& a) {
@@ -235,6 +248,7 @@ const GradientFormulas& composed_formulas() {
       {"max_unpool3d", max_unpool<3>},
       {"put", put},
       {"renorm", renorm},
+      {"special_entr", rounded_once<entr>},
       {"special_i0e", special_i0e},
       {"special_xlog1py", xlog1py},
   };

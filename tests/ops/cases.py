@@ -154,6 +154,8 @@ def binary(fam):
     fam.add("maximum_nan", lambda a, b: (torch.maximum(a, b), torch.minimum(a, b)), special, f(10))
     fam.add("xlogy", torch.xlogy, lambda: torch.tensor([0.0, 1.0, 2.0]), pos(3))
     nan, inf = float("nan"), float("inf")
+    fam.add("entr", lambda a: (torch.special.entr(a), torch.special.entr(a.double()), torch.special.entr(a.bfloat16()).float(), torch.special.entr(a.half()).float()),
+            lambda: torch.tensor([0.0, -0.0, 1.0, 0.25, 3.0, -1.0, float("inf"), -float("inf"), float("nan")]))
     fam.add("xlog1py", lambda a, b: (torch.special.xlog1py(a, b), torch.special.xlog1py(a, 2), torch.special.xlog1py(3, b), torch.special.xlog1py(a.half(), b.half())),
             lambda: torch.tensor([0.0, 0, 0, 2, nan, inf, 0, 2, 0.3]), lambda: torch.tensor([nan, -1, -2, -1, 0, -1, inf, inf, 0.7]))
     for dtype, end in [(torch.int64, 9), (torch.int32, 100), (torch.int16, 300), (torch.int8, -128), (torch.uint8, 255)]:
