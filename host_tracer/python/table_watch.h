@@ -12,9 +12,8 @@ namespace lazyrt {
 ///              copies are made anew
 /// copies       of all of them, as they were at that call
 ///
-/// alike(a, b)  whether two values are one, or plain values or containers of such that are equal,
-/// in
-///              the same order: what may be a tensor is not compared.
+/// alike(a, b)  whether two values are one object, or equal plain values, or containers of such in
+///              the same order; what may be a tensor is not compared
 void define_table_watch(pybind11::module_& module);
 
 }  // namespace lazyrt

@@ -35,7 +35,8 @@ int64_t* partition(int64_t* first, int64_t* last, const Precedes& precedes) {
 /// Rearranges a list of distinct elements so that the n-th (from 0) is the one of that place in
 /// their order, with those that precede it before it: D. R. Musser's introselect, "Introspective
 /// Sorting and Selection Algorithms" (1997), with the pivots and the end that libstdc++'s
-/// nth_element has, so that the order of the others is that one's with every C++ library.
+/// nth_element has, so that the order of the others is that one's with every C++ library. (Only
+/// where the pivots are so bad that the halvings run out, the library's own goes on.)
 template <class Precedes>
 void select(int64_t* first, int64_t* last, int64_t n, const Precedes& precedes) {
   int64_t* const place = first + n;

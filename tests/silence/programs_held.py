@@ -222,12 +222,7 @@ def held_ring_of_a_script_file():
 
 @case(ONES, CALLS[:12], front="pt2", expect=("right", "refused", "failed"))
 def held_step_of_a_program():
-    class Steps(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.register_buffer("ring", torch.zeros(5, 3))
-            self.register_buffer("at", torch.zeros(1, dtype=torch.long))
-
+    class Steps(Scripted):
         def forward(self, x):
             self.ring.index_copy_(0, self.at, x[None])
             self.at.add_(1).remainder_(5)

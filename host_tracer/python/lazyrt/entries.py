@@ -6,7 +6,6 @@ items only how many they are), restore(given) puts it back, with given(item) in 
 import _abc  # type: ignore[import-not-found]
 import array
 import collections
-import contextvars
 import copy
 import ctypes
 import enum
@@ -279,72 +278,6 @@ class LibrariesEntry:
 
 def _is_data(value):
     return is_plain_value(value) or isinstance(value, (torch.Tensor, numpy.ndarray, dict, list, set, tuple, collections.deque))
-
-
-class VariableEntry:
-    """A context variable. One that had no value cannot lose it again: it gets its default. (An export runs in a context of its own, so
-    that the caller's is as it was.)"""
-
-    def __init__(self, value):
-        self.value, self.items = value, [value.get(MISSING)]
-
-    def token(self):
-        return ("variable", self.items[0] is MISSING)
-
-    def restore(self, given):
-        then = given(self.items[0])
-        if self.value.get(MISSING) is not then:
-            self.value.set(self._default() if then is MISSING else then)
-
-    def _default(self):
-        default = _default_of(self.value)
-        if default is MISSING:
-            name = self.value.name
-            raise ExportError(f"the program's calls set the context variable '{name}', which has neither a value nor a default before the export, so that it "
-                              f"cannot be put back: {name}.set(...) first, or give it a default", "unsupported")
-        return default
-
-
-def _default_of(variable):
-    try:
-        return contextvars.Context().run(variable.get)
-    except LookupError:
-        return MISSING
-
-
-def values_in(context):
-    """The variables of a context that have another value there than by default, and these."""
-    found = [variable for variable in context if context[variable] is not _default_of(variable)]
-    return found, [context[variable] for variable in found]
-
-
-class ContextEntry:
-    """A context, as contextvars.copy_context() gives, in which a program runs code. What a variable has by default counts as no value: it cannot lose one."""
-
-    def __init__(self, value):
-        self.value = value
-        self.variables, self.items = values_in(value)
-
-    def token(self):
-        return ("context", tuple(sorted(id(variable) for variable in self.variables)))
-
-    def restore(self, given):
-        for variable, item in zip(self.variables, self.items):
-            self._set(variable, given(item))
-        for variable in list(self.value):
-            if variable not in self.variables:
-                self._set(variable, _default_of(variable))
-
-    def _set(self, variable, item):
-        if self.value[variable] is item:
-            return
-        if item is MISSING:
-            raise ExportError(f"the program's calls set the context variable '{variable.name}' in a context that it keeps, where it had no value before the export, "
-                              "so that it cannot be put back: give the variable a default", "unsupported")
-        try:
-            self.value.run(variable.set, item)
-        except RuntimeError as error:
-            raise ExportError(f"the context variable '{variable.name}' cannot be put back: {error}. Call lazyrt.export() outside of context.run()", "unsupported") from None
 
 
 class CachedEntry:

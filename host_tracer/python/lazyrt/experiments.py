@@ -103,19 +103,22 @@ def _recorded(job, sample):
         job.takes_gradients = False
 
 
-def values_in_calls(job, sample, names, most):
-    """What these buffers hold before each of up to `most` calls of eager in a row."""
-    buffers, found = job.fresh_buffers(), []
+def calls_until_repeat(job, sample, names, most):
+    """How many calls of eager in a row it takes until these buffers hold what they held before an earlier one; None where that is none of the first `most`."""
+    buffers, seen = job.fresh_buffers(), []
     try:
-        for _ in range(most):
+        for calls in range(most + 1):
             held = dict(buffers.items())
-            found.append([held[name].tolist() for name in names])
+            values = [held[name].tolist() for name in names]
+            if values in seen:
+                return calls
+            seen.append(values)
             job.call_again(sample, buffers)
-    except Exception:  # with its own results of earlier calls, or where a name stands for something else by now
+    except Exception:  # of eager on its own earlier results, or where a name stands for something else by now
         pass
     finally:
         job.restore()
-    return found
+    return None
 
 
 def removals_from_sets(job, sample):

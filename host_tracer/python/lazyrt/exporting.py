@@ -16,7 +16,6 @@ import torch
 from lazyrt import _tracer, call_forms, checking, experiments, gradients, layouts, meta_kernels, object_questions, poison, results, statements, trees
 from lazyrt.arguments import Example
 from lazyrt.call_logs import CallLog, Seen
-
 from lazyrt.copies import EagerAnswers, Rows, capture_with_copies, name_of
 from lazyrt.draws import Draws
 from lazyrt.error_texts import names_tensor, said_of, statement_of, writes_in_script
@@ -221,7 +220,7 @@ class _Export:
     def _explore(self, samples):
         """The steps of the program, none of which reads what is taken for only written."""
         while True:
-            steps = self.state.explore(samples, self.capture, functools.partial(experiments.values_in_calls, self))
+            steps = self.state.explore(samples, self.capture, functools.partial(experiments.calls_until_repeat, self))
             read = set().union(*(poison.places_that_are_read(self, sample) for sample in samples)) if self.second_trace else ()
             if not read:
                 return steps

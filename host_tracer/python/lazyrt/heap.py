@@ -36,7 +36,8 @@ import torch
 
 from lazyrt import _tracer
 from lazyrt.code_names import is_file_of_library, is_python_class
-from lazyrt.entries import NAMES_OF_CLASSES, CachedEntry, buffer_of, bytes_of, is_plain_tensor, name_of_class, tensor_over, values_in
+from lazyrt.entries import NAMES_OF_CLASSES, CachedEntry, buffer_of, bytes_of, is_plain_tensor, name_of_class, tensor_over
+from lazyrt.library_entries import values_in
 from lazyrt.opaque import inner_state
 from lazyrt.tensors import is_lazy
 

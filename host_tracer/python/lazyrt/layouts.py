@@ -118,8 +118,8 @@ class _Examination:
         return [self._names[index] for group in (groups if mattering is None else mattering) for index in group]
 
     def _mattering(self, groups):
-        """The groups of which too few ways to give one tensor several times could be tried to be sure, where none of those tried, of all groups at once, made a
-        difference; None where one did."""
+        """None where it made a difference, in one of the ways tried, that inputs of a group are one tensor, in all of these groups at once. Else the groups of which
+        there was no time to try all ways, which have to count as mattering."""
         separate = self._copies()
         for group in groups:
             for index in group:

@@ -148,15 +148,15 @@ class Phases:
                 return i
         return None
 
-    def explore(self, samples, capture, values_in_calls):
+    def explore(self, samples, capture, calls_until_repeat):
         """Traces until no call leads to a new phase. Gives the steps, those of the first phase first. Where the phases do not
-        come to an end, `restless` are the places to blame. `values_in_calls(sample, names, most)`: see experiments.py."""
+        come to an end, `restless` are the places to blame. `calls_until_repeat(sample, names, most)`: see experiments.py."""
         self.restless, known, repeats = [], None, 0
         while True:
             self.restore()
             self.restore_random()
             self.first = Phase(self.look())
-            steps = self._try(samples, capture, values_in_calls)
+            steps = self._try(samples, capture, calls_until_repeat)
             if steps is not None:
                 return steps
             before, known = known, self._learned()
@@ -171,7 +171,7 @@ class Phases:
         found = (names.symbolic, names.numbers, names.arrays, self.ignored, self.counts, self.computed, self.reads, self.held)
         return *map(frozenset, found), self.follows_counts, len(self._trials)
 
-    def _try(self, samples, capture, values_in_calls):
+    def _try(self, samples, capture, calls_until_repeat):
         """The steps; None: something was learned of the places, so that all begins anew."""
         self.known, steps = [self.first], []
         for i, phase in enumerate(self.known):
@@ -190,12 +190,12 @@ class Phases:
             if len(self.known) > self._most:
                 self.restless = self._changing() or self._last_changed()
                 break
-        if self.held & self.computed and self._hold_no_more() or self._hold_more(steps, values_in_calls):
+        if self.held & self.computed and self._hold_no_more() or self._hold_more(steps, calls_until_repeat):
             return None
         self._asked = sorted(set().union(*(self.computed.intersection(step.trace.asked) for step in steps)))
         return None if self._asked else steps
 
-    def _hold_more(self, steps, values_in_calls):
+    def _hold_more(self, steps, calls_until_repeat):
         """Takes buffers by which calls decide for values of the phases, where eager comes back to one: a pointer into a ring, as in
         `at = int(self.at); self.ring[at] = x`."""
         seen = {id(tensor) for _, tensor in self.first.picture.tensors}  # TorchScript's are not
@@ -204,12 +204,11 @@ class Phases:
         more = {name for name in candidates - self.held if any(step.trace.places_of_guards_on([name]) for step in steps)}
         if not more:
             return False
-        seen = values_in_calls(steps[0].sample, sorted(self.held | more), _MOST_HELD + 1)
-        again = next((i for i, values in enumerate(seen) if values in seen[:i]), None)
-        if again is None:
+        calls = calls_until_repeat(steps[0].sample, sorted(self.held | more), _MOST_HELD)
+        if calls is None:
             self._never_held |= more
             return False
-        self._most = MOST_PHASES + again
+        self._most = MOST_PHASES + calls
         self.held |= more
         self.names.symbolic -= more
         self.computed -= more

@@ -33,12 +33,12 @@ import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from lazyrt.code_names import attributes_of, is_installed, is_python_class, of_a_library
-from lazyrt.entries import (HOOKS, MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, Contents, ContextEntry, DequeEntry, DictEntry, KindEntry,
-                            LibrariesEntry, ListEntry, MapEntry, MemoryEntry, ObjectsEntry, PlainEntry, RecordEntry, ScriptEntry, ScriptItemsEntry, SetEntry,
-                            StorageEntry, TensorEntry, TextEntry, VariableEntry, begin_of, extent_of, is_open_map, key_text, parts_of, place_of, plain_token)
+from lazyrt.entries import (HOOKS, MISSING, NUMBERS, TEXTS, ArrayEntry, AttributesEntry, CachedEntry, Contents, DequeEntry, DictEntry, KindEntry, LibrariesEntry,
+                            ListEntry, MapEntry, MemoryEntry, ObjectsEntry, PlainEntry, RecordEntry, ScriptEntry, ScriptItemsEntry, SetEntry, StorageEntry,
+                            TensorEntry, TextEntry, begin_of, extent_of, is_open_map, key_text, parts_of, place_of, plain_token)
 from lazyrt.errors import ExportError
 from lazyrt.iterators import copy_of, is_of_c, items_of, text_of
-from lazyrt.library_entries import PickledEntry, entry_of, hides_state
+from lazyrt.library_entries import ContextEntry, PickledEntry, VariableEntry, entry_of, hides_state
 from lazyrt.opaque import held_by, inner_state, is_awaited, may_move, pickled, put_back, told_by
 from lazyrt.reach_code import IMPLIED, CodeOfReach, is_made
 from lazyrt.registries import RegistriesEntry

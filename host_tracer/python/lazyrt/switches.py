@@ -89,8 +89,6 @@ def _set_loggers(state):
 
 _GLOBALS = ((sys, "excepthook"), (sys, "unraisablehook"), (sys, "displayhook"), (threading, "excepthook"), (logging, "_loggerClass"), (logging, "_logRecordFactory"),
             (warnings, "formatwarning"), (parametrize, "_cache_enabled"))
-
-
 _EXCHANGED = {"_jit_set_profiling_executor": True, "_jit_set_profiling_mode": True, "_jit_set_fusion_strategy": []}
 
 
@@ -171,12 +169,12 @@ class LoggersEntry:
         self.items = [vars(logger)[name] for logger, name in self.kept]
 
     def restore(self, given):
-        if not _loggers.changed() and _loggers.given is self.kept and all(given(item) is item for item in self.items):
+        _loggers.changed()
+        if _loggers.given is self.kept and all(given(item) is item for item in self.items):
             return
-        if _loggers.given is not self.kept:
-            for logger, name in _loggers.given:
-                if (logger, name) not in self.kept:
-                    delattr(logger, name)
+        for logger, name in _loggers.given:
+            if (logger, name) not in self.kept:
+                delattr(logger, name)
         for (logger, name), item in zip(self.kept, self.items):
             then = given(item)
             if vars(logger).get(name, MISSING) is not then:
