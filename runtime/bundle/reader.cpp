@@ -92,19 +92,31 @@ Fault check_data_checksum(Span<const uint8_t> file, const BundleProlog& p) {
 }
 
 /// The last bytes of a path that fit.
-const char* path_end(const char* path, size_t room) {
-  const size_t n = std::strlen(path);
-  return n <= room ? path : path + (n - room);
+const char* path_end(const flatbuffers::String* path, size_t room) {
+  const size_t n = path == nullptr ? 0 : path->size();
+  return n <= room ? text_of(path) : path->c_str() + (n - room);
 }
 
-Fault judge(Span<const uint8_t> metadata, bool is_sound, uint64_t walked) {
+Fault too_long(Word what, uint32_t bytes, uint32_t most) {
+  return Fault(Error::kInvalidBundle,
+               "metadata: a %s of %" PRIu32 " bytes, at most %" PRIu32 " are allowed", what, bytes,
+               most);
+}
+
+Fault judge(Span<const uint8_t> metadata, bool is_sound, const StructureFacts& facts) {
   if (!is_sound) {
     return Fault(Error::kInvalidBundle,
                  "metadata: the FlatBuffer is damaged, nested too deeply or too big");
   }
-  if (walked <= metadata.size()) return {};
-  return Fault(Error::kInvalidBundle,
-               "metadata: parts are shared between tables; each must have its own");
+  if (facts.walked > metadata.size()) {
+    return Fault(Error::kInvalidBundle,
+                 "metadata: parts are shared between tables; each must have its own");
+  }
+  if (facts.longest_name > kBundleMaxNameBytes)
+    return too_long("name", facts.longest_name, kBundleMaxNameBytes);
+  if (facts.longest_text > kBundleMaxTextBytes)
+    return too_long("text", facts.longest_text, kBundleMaxTextBytes);
+  return {};
 }
 
 Fault check_flatbuffer(Span<const uint8_t> metadata) {
@@ -114,17 +126,17 @@ Fault check_flatbuffer(Span<const uint8_t> metadata) {
     return Fault(Error::kInvalidBundle, "metadata: not a FlatBuffer of kind %s",
                  fb::BundleIdentifier());
   }
-  uint64_t walked = 0;
-  const bool is_sound = is_bundle_structure(metadata, &walked);
-  return judge(metadata, is_sound, walked);
+  StructureFacts facts;
+  const bool is_sound = is_bundle_structure(metadata, &facts);
+  return judge(metadata, is_sound, facts);
 }
 
 }  // namespace
 
 Fault check_method_structure(Span<const uint8_t> metadata, const fb::Method& method) {
-  uint64_t walked = 0;
-  const bool is_sound = is_method_structure(metadata, method, &walked);
-  return judge(metadata, is_sound, walked);
+  StructureFacts facts;
+  const bool is_sound = is_method_structure(metadata, method, &facts);
+  return judge(metadata, is_sound, facts);
 }
 
 Fault read_sections(Span<const uint8_t> file, bool check_data, BundleSections* out) {
@@ -166,7 +178,7 @@ SourcePlace source_place(const fb::Method& method, int32_t source) {
   if (LAZYRT_MESSAGES == 0) return place;
   if (source < 0 || static_cast<size_t>(source) >= count_of(method.sources())) return place;
   const fb::Source& s = source_at(method, source);
-  const char* file = path_end(text_of(s.file()), 40);
+  const char* file = path_end(s.file(), 40);
   if (file[0] != '\0') snprintf(place.text, sizeof(place.text), "%s:%d", file, s.line());
   return place;
 }

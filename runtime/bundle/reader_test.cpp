@@ -294,6 +294,42 @@ TEST(Hostile, SharedStringsAreRefused) {
   EXPECT_THAT(load(file).message(), HasSubstr("shared"));
 }
 
+/// What walks the texts of many nodes that name one source does so in a bounded time for each.
+TEST(Hostile, TextsAreLimited) {
+  const auto message = [](const auto& set) {
+    test::BundleParts parts = test::tiny_bundle();
+    set(&parts.bundle);
+    return std::string(load(test::write_bundle(parts)).message());
+  };
+  const auto source = [](fb::BundleT* bundle) -> fb::SourceT& {
+    bundle->methods[0]->sources.push_back(std::make_unique<fb::SourceT>());
+    return *bundle->methods[0]->sources.back();
+  };
+  const std::string name(kBundleMaxNameBytes, 'n'), text(kBundleMaxTextBytes, 't');
+  const auto guard = [](fb::BundleT* bundle) -> fb::GuardT& {
+    auto made = std::make_unique<fb::GuardT>();
+    made->kind = fb::GuardKind::Truth;
+    bundle->methods[0]->guards.push_back(std::move(made));
+    return *bundle->methods[0]->guards.back();
+  };
+  EXPECT_EQ(message([&](auto* b) { source(b).file = name; }), "");
+  EXPECT_THAT(message([&](auto* b) { source(b).file = name + "n"; }),
+              HasSubstr("a name of 4097 bytes, at most 4096"));
+  EXPECT_THAT(message([&](auto* b) { source(b).module_path = name + "n"; }),
+              HasSubstr("a name of 4097 bytes"));
+  EXPECT_THAT(message([&](auto* b) { b->methods[0]->values[0]->name = name + "n"; }),
+              HasSubstr("a name of 4097 bytes"));
+  EXPECT_THAT(message([&](auto* b) { guard(b).text = text + "t"; }),
+              HasSubstr("a text of 65537 bytes, at most 65536"));
+  EXPECT_THAT(message([&](auto* b) { guard(b).text = text; }),
+              testing::Not(HasSubstr("a text of")));
+  EXPECT_EQ(message([&](auto* b) {
+              b->info.push_back(std::make_unique<fb::KeyValueT>());
+              b->info.back()->value = text + text;
+            }),
+            "");
+}
+
 TEST(Hostile, SharedInfoIsRefused) {
   flatbuffers::FlatBufferBuilder b;
   const auto text = b.CreateString(std::string(1000, 'i'));

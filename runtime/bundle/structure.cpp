@@ -62,16 +62,16 @@ class Structure {
         seen.end > bytes_.size() - at) {
       return false;
     }
-    walked_ += seen.stored;
+    facts_.walked += seen.stored;
     for (uint32_t left = seen.references; left != 0; left &= left - 1) {
       const auto i = static_cast<size_t>(__builtin_ctz(left));
-      if (!check_reference(at, vtable, i, fields[i])) return false;
+      if (!check_reference(at, vtable, i, fields)) return false;
     }
     --depth_;
     return true;
   }
 
-  uint64_t walked() const { return walked_; }
+  const StructureFacts& facts() const { return facts_; }
 
  private:
   bool holds(size_t at, size_t bytes) const {
@@ -116,7 +116,8 @@ class Structure {
   }
 
   /// What field i of the table leads to. REQUIRES: it was looked at.
-  bool check_reference(size_t table, size_t vtable, size_t i, Field field) {
+  bool check_reference(size_t table, size_t vtable, size_t i, Span<const Field> fields) {
+    const Field field = fields[i];
     size_t at = table + get<voffset_t>(vtable + slot_of(i));
     const auto ahead = get<uoffset_t>(at);
     if (ahead == 0 || ahead > INT32_MAX) return false;
@@ -130,9 +131,20 @@ class Structure {
         const size_t tag = get<voffset_t>(vtable + slot_of(i - 1));
         return check_operator(at, tag == 0 ? uint8_t{0} : bytes_[table + tag]);
       }
+      case Field::Kind::kString:
+        return check_vector(at, field.bytes(), true) && note_text(get<uoffset_t>(at), fields);
       default:
-        return check_vector(at, field.bytes(), field.kind() == Field::Kind::kString);
+        return check_vector(at, field.bytes(), false);
     }
+  }
+
+  /// `fields`: of the table that has the text. Always true.
+  bool note_text(uoffset_t bytes, Span<const Field> fields) {
+    if (fields.data() == kTables.of(kNumberOf<fb::KeyValue>).data()) return true;
+    const bool is_text = fields.data() == kTables.of(kNumberOf<fb::Guard>).data();
+    uint32_t& longest = is_text ? facts_.longest_text : facts_.longest_name;
+    longest = std::max(longest, bytes);
+    return true;
   }
 
   /// A string has a zero behind it.
@@ -143,7 +155,7 @@ class Structure {
     const uint64_t bytes = uint64_t{count} * element;
     const uint64_t room = bytes_.size() - at;
     if (bytes > room || (is_string && (bytes == room || bytes_[at + bytes] != 0))) return false;
-    walked_ += bytes;
+    facts_.walked += bytes;
     return true;
   }
 
@@ -165,25 +177,26 @@ class Structure {
 
   const Span<const uint8_t> bytes_;
   Seen seen_[kSeen];
-  uint64_t walked_ = 0;
+  StructureFacts facts_;
   uint32_t depth_ = 0;
   uint32_t tables_ = 0;
 };
 
 }  // namespace
 
-bool is_bundle_structure(Span<const uint8_t> metadata, uint64_t* walked) {
+bool is_bundle_structure(Span<const uint8_t> metadata, StructureFacts* facts) {
   Structure structure(metadata);
   const bool is_sound = structure.check_root();
-  *walked = structure.walked();
+  *facts = structure.facts();
   return is_sound;
 }
 
-bool is_method_structure(Span<const uint8_t> metadata, const fb::Method& method, uint64_t* walked) {
+bool is_method_structure(Span<const uint8_t> metadata, const fb::Method& method,
+                         StructureFacts* facts) {
   const auto at = static_cast<size_t>(reinterpret_cast<const uint8_t*>(&method) - metadata.data());
   Structure structure(metadata);
   const bool is_sound = structure.check_table(at, kTables.of(kNumberOf<fb::Method>));
-  *walked = structure.walked();
+  *facts = structure.facts();
   return is_sound;
 }
 

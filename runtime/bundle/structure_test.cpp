@@ -91,8 +91,8 @@ const flatbuffers::Table& table_of(const T& t) {
 }
 
 bool is_structure(Span<const uint8_t> bytes) {
-  uint64_t walked = 0;
-  return is_bundle_structure(bytes, &walked);
+  StructureFacts facts;
+  return is_bundle_structure(bytes, &facts);
 }
 
 void expect_agreement(Span<const uint8_t> bytes) {
@@ -261,10 +261,10 @@ TEST(Structure, DepthIsLimitedAsByFlatc) {
 /// All that an honest file has is walked once, and little more than its tables' heads is left out.
 TEST(Structure, WalksEachByteOfAnHonestFileOnce) {
   const Metadata metadata = full_metadata();
-  uint64_t walked = 0;
-  ASSERT_TRUE(is_bundle_structure(metadata.first(metadata.size()), &walked));
-  EXPECT_LE(walked, metadata.size());
-  EXPECT_GT(walked, metadata.size() / 3);
+  StructureFacts facts;
+  ASSERT_TRUE(is_bundle_structure(metadata.first(metadata.size()), &facts));
+  EXPECT_LE(facts.walked, metadata.size());
+  EXPECT_GT(facts.walked, metadata.size() / 3);
 }
 
 /// One table that a long vector names again and again.

@@ -40,9 +40,8 @@ Fault MethodCheck::at_node(int32_t index, Fault fault) const {
 
 Fault check_names(Span<const flatbuffers::String*> names, Word what) {
   for (const flatbuffers::String* name : names) {
-    if (name == nullptr || name->size() == 0 || name->size() > kBundleMaxNameBytes) {
-      return Fault(Error::kInvalidBundle, "a name of the %ss is missing, empty or too long", what);
-    }
+    if (name == nullptr || name->size() == 0)
+      return Fault(Error::kInvalidBundle, "a name of the %ss is missing or empty", what);
     if (std::strlen(name->c_str()) != name->size()) {
       return Fault(Error::kInvalidBundle, "%s '%.40s': its name holds a zero byte", what,
                    name->c_str());
@@ -121,14 +120,14 @@ struct BundleCheck {
   const OpTable& ops;
   uint64_t memory_limit;
   const Allocator& memory;
-  WorkMeter work;
+  Governor governor;
   CheckMode mode = CheckMode::kFile;
 
   /// One method without its variants. `unsupported` keeps the first thing that cannot run.
   Fault method(const fb::Method& m, FirstFault* unsupported) {
     if (!kDynamicShapes) LAZYRT_RETURN_IF_ERROR(check_fixed(m));
     LAZYRT_RETURN_IF_ERROR(check_arena_limit(m, memory_limit));
-    MethodCheck check(m, sections, ops, memory, &work);
+    MethodCheck check(m, sections, ops, memory, governor);
     check.mode = mode;
     const Fault fault = check_rules(&check);
     if (!fault.ok() && fault.error() != Error::kUnsupported) return fault;
@@ -175,11 +174,12 @@ Fault verify_bundle(const BundleSections& sections, const OpTable& ops, const Lo
   if (count_of(sections.bundle->methods()) == 0) {
     return Fault(Error::kInvalidBundle, "the bundle has no method");
   }
-  BundleCheck check = {sections, ops, options.memory_limit, memory, WorkMeter(options)};
+  WorkMeter work(options);
+  BundleCheck check = {sections, ops, options.memory_limit, memory, {&work, nullptr}};
   LAZYRT_RETURN_IF_ERROR(check.method_names());
   FirstFault unsupported;
   for (const fb::Method* method : *sections.bundle->methods()) {
-    check.work.begin_method();
+    work.begin_method();
     LAZYRT_RETURN_IF_ERROR(check.method(*method, &unsupported));
     LAZYRT_RETURN_IF_ERROR(check.variants(*method, &unsupported));
   }
@@ -187,8 +187,9 @@ Fault verify_bundle(const BundleSections& sections, const OpTable& ops, const Lo
 }
 
 Fault verify_bound_method(const BundleSections& sections, const fb::Method& method,
-                          const OpTable& ops, const LoadOptions& options, const Allocator& memory) {
-  BundleCheck check = {sections, ops, options.memory_limit, memory, WorkMeter(options)};
+                          const OpTable& ops, const LoadOptions& options, const Allocator& memory,
+                          const Governor& governor) {
+  BundleCheck check = {sections, ops, options.memory_limit, memory, governor};
   check.mode = CheckMode::kBound;
   FirstFault unsupported;
   LAZYRT_RETURN_IF_ERROR(check.method(method, &unsupported));

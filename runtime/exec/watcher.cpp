@@ -105,28 +105,55 @@ TapPoint Watcher::point_of(const Tap& tap) const {
   return point;
 }
 
+/// (*modules)[s]: a number for the module path of source s, equal for equal paths; the last is that
+/// of nodes without a source. So paths are compared once a source, not once a node.
+bool Watcher::number_modules(Pool* memory, Span<uint32_t>* modules) const {
+  const size_t sources = count_of(texts_->sources());
+  const auto order = memory->make<uint32_t>(sources + 1);
+  *modules = memory->make<uint32_t>(sources + 1);
+  if (memory->is_short()) return false;
+  const auto path = [&](uint32_t source) {
+    return source == sources ? "" : text_of(source_at(*texts_, source).module_path());
+  };
+  for (uint32_t s = 0; s <= sources; ++s) order[s] = s;
+  sort(order, [&](uint32_t a, uint32_t b) { return std::strcmp(path(a), path(b)) < 0; });
+  for (size_t i = 1; i <= sources; ++i) {
+    const bool same = std::strcmp(path(order[i - 1]), path(order[i])) == 0;
+    (*modules)[order[i]] = (*modules)[order[i - 1]] + (same ? 0 : 1);
+  }
+  return true;
+}
+
 /// (*repeats)[n]: how many nodes before n have its operator and module.
 Fault Watcher::count_repeats(Pool* memory, Span<uint32_t>* repeats) const {
-  const size_t nodes = count_of(texts_->nodes());
-  const auto order = memory->make<uint32_t>(nodes);
-  *repeats = memory->make<uint32_t>(nodes);
-  if (memory->is_short()) return Fault(Error::kOutOfMemory, "no memory for the names of taps");
-  const auto compare = [this](uint32_t a, uint32_t b) {
-    Tap first, second;
-    first.node = a;
-    second.node = b;
-    const TapPoint x = point_of(first);
-    const TapPoint y = point_of(second);
-    const int ops = std::strcmp(x.op, y.op);
-    return ops != 0 ? ops : std::strcmp(x.module_path, y.module_path);
+  struct Key {
+    const char* op;
+    uint32_t module;
+    uint32_t node;
   };
-  for (uint32_t n = 0; n < nodes; ++n) order[n] = n;
-  sort(order, [&](uint32_t a, uint32_t b) {
+  const auto compare = [](const Key& a, const Key& b) {
+    if (a.module != b.module) return a.module < b.module ? -1 : 1;
+    return std::strcmp(a.op, b.op);
+  };
+  const size_t nodes = count_of(texts_->nodes());
+  Span<uint32_t> modules;
+  const auto keys = memory->make<Key>(nodes);
+  *repeats = memory->make<uint32_t>(nodes);
+  if (memory->is_short() || !number_modules(memory, &modules))
+    return Fault(Error::kOutOfMemory, "no memory for the names of taps");
+  for (uint32_t n = 0; n < nodes; ++n) {
+    const fb::Node& node = node_at(*texts_, n);
+    const size_t source =
+        node.source() < 0 ? modules.size() - 1 : static_cast<size_t>(node.source());
+    keys[n] = {ops_->find(attrs_of(node))->name, modules[source], n};
+  }
+  sort(keys, [&](const Key& a, const Key& b) {
     const int names = compare(a, b);
-    return names != 0 ? names < 0 : a < b;
+    return names != 0 ? names < 0 : a.node < b.node;
   });
   for (size_t i = 1; i < nodes; ++i) {
-    if (compare(order[i - 1], order[i]) == 0) (*repeats)[order[i]] = (*repeats)[order[i - 1]] + 1;
+    if (compare(keys[i], keys[i - 1]) == 0)
+      (*repeats)[keys[i].node] = (*repeats)[keys[i - 1].node] + 1;
   }
   return {};
 }

@@ -70,6 +70,7 @@ class Watcher {
     uint32_t value = 0;
     uint32_t repeat = 0;
   };
+  bool number_modules(Pool* memory, Span<uint32_t>* modules) const;
   Fault count_repeats(Pool* memory, Span<uint32_t>* repeats) const;
   template <class Fn>
   Fault for_each_point(Pool* memory, const Fn& fn) const;
