@@ -8,12 +8,10 @@
 #include <cstring>
 
 #include "runtime/bundle/method_check.h"
+#include "runtime/op/table_layout.h"
 
 namespace lazyrt {
 namespace {
-
-/// Most fields that a table can have.
-constexpr int32_t kMaxField = 32000;
 
 const char* op_name(fb::TermOp op) { return fb::EnumNameTermOp(op); }
 
@@ -129,8 +127,11 @@ Fault evaluate_term(const fb::Term& term, size_t index, Span<const int64_t> symb
 
 template <class T>
 void put(T value, PatchBytes* out) {
-  out->width = sizeof(T);
   std::memcpy(out->bytes, &value, sizeof(T));
+}
+
+uint32_t width_of(fb::FieldType type) {
+  return type == fb::FieldType::Int32 || type == fb::FieldType::Float32 ? 4 : 8;
 }
 
 Fault encode(const TermNumber& number, fb::FieldType type, PatchBytes* out) {
@@ -156,53 +157,16 @@ Fault encode(const TermNumber& number, fb::FieldType type, PatchBytes* out) {
   }
 }
 
-/// Reads that stay within the metadata, whatever its offsets say.
-class Bytes {
- public:
-  explicit Bytes(Span<const uint8_t> bytes) : bytes_(bytes) {}
-  bool holds(uint64_t at, uint64_t width) const {
-    return at % width == 0 && at <= bytes_.size() && width <= bytes_.size() - at;
-  }
-  /// REQUIRES: holds(at, 4).
-  uint32_t word(uint64_t at) const {
-    uint32_t word = 0;
-    std::memcpy(&word, bytes_.data() + at, sizeof(word));
-    return word;
-  }
-
- private:
-  Span<const uint8_t> bytes_;
-};
-
-/// Element `index` of the vector whose offset is at *at.
-Fault find_element(const Bytes& bytes, int32_t index, uint32_t width, uint64_t* at) {
-  if (!bytes.holds(*at, 4)) return bad_bundle("the field is no vector");
-  const uint64_t vector = *at + bytes.word(*at);
-  if (!bytes.holds(vector, 4)) return bad_bundle("the field is no vector");
-  if (index < 0 || static_cast<uint32_t>(index) >= bytes.word(vector))
-    return bad_bundle("element %d of %" PRIu32, index, bytes.word(vector));
-  *at = vector + 4 + static_cast<uint64_t>(index) * width;
+/// The element of a vector of numbers of `width` bytes, as an offset into the metadata.
+Fault find_element(Span<const uint8_t> metadata, const flatbuffers::Table& table,
+                   flatbuffers::voffset_t slot, const fb::Patch& patch, PatchBytes* out) {
+  // Where its length is does not depend on the type of its elements.
+  const auto* vector = table.GetPointer<const flatbuffers::Vector<uint8_t>*>(slot);
+  if (patch.index() < 0 || static_cast<uint32_t>(patch.index()) >= vector->size())
+    return bad_bundle("element %d of %" PRIu32, patch.index(), vector->size());
+  out->offset = static_cast<uint64_t>(vector->Data() - metadata.data()) +
+                static_cast<uint64_t>(patch.index()) * out->width;
   return {};
-}
-
-Fault find_field(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
-                 PatchBytes* out) {
-  if (patch.node() < 0 || static_cast<size_t>(patch.node()) >= count_of(method.nodes()))
-    return bad_bundle("there is no node %d", patch.node());
-  const fb::Node& node = node_at(method, patch.node());
-  const auto* table = static_cast<const flatbuffers::Table*>(node.op());
-  const bool possible = patch.field() >= 0 && patch.field() <= kMaxField;
-  const auto slot = static_cast<flatbuffers::voffset_t>(4 + 2 * (possible ? patch.field() : 0));
-  const flatbuffers::voffset_t field = possible ? table->GetOptionalFieldOffset(slot) : 0;
-  if (field == 0)
-    return bad_bundle("field %d of node %d is not stored", patch.field(), patch.node());
-  const Bytes bytes(metadata);
-  out->offset =
-      static_cast<uint64_t>(reinterpret_cast<const uint8_t*>(table) - metadata.data()) + field;
-  if (patch.index() != -1)
-    LAZYRT_RETURN_IF_ERROR(find_element(bytes, patch.index(), out->width, &out->offset));
-  if (bytes.holds(out->offset, out->width)) return {};
-  return bad_bundle("field %d of node %d has not the patch's type", patch.field(), patch.node());
 }
 
 template <class T>
@@ -246,6 +210,31 @@ Fault evaluate_terms(const fb::Method& method, Span<const int64_t> symbols, Pool
   return {};
 }
 
+Fault find_patch(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
+                 PatchBytes* out) {
+  out->width = width_of(patch.type());
+  if (patch.node() < 0 || static_cast<size_t>(patch.node()) >= count_of(method.nodes()))
+    return bad_bundle("there is no node %d", patch.node());
+  const fb::Node& node = node_at(method, patch.node());
+  const Span<const Field> fields = fields_of(node.op_type());
+  if (patch.field() < 0 || static_cast<size_t>(patch.field()) >= fields.size())
+    return bad_bundle("node %d has no field %d", patch.node(), patch.field());
+  const Field field = fields[static_cast<size_t>(patch.field())];
+  const auto& table = *static_cast<const flatbuffers::Table*>(node.op());
+  const flatbuffers::voffset_t slot = slot_of(static_cast<size_t>(patch.field()));
+  const flatbuffers::voffset_t place = table.GetOptionalFieldOffset(slot);
+  if (place == 0)
+    return bad_bundle("field %d of node %d is not stored", patch.field(), patch.node());
+  const Field::Kind wanted = patch.index() == -1 ? Field::Kind::kNumber : Field::Kind::kNumbers;
+  if (field.kind() != wanted || field.bytes() != out->width)
+    return bad_bundle("field %d of node %d has not the patch's type", patch.field(), patch.node());
+  out->offset =
+      static_cast<uint64_t>(reinterpret_cast<const uint8_t*>(&table) - metadata.data()) + place;
+  if (patch.index() != -1) LAZYRT_RETURN_IF_ERROR(find_element(metadata, table, slot, patch, out));
+  if (out->offset % out->width == 0) return {};
+  return bad_bundle("field %d of node %d is not aligned", patch.field(), patch.node());
+}
+
 Fault make_patch(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
                  Span<const TermNumber> numbers, PatchBytes* out) {
   if (patch.type() > fb::FieldType::MAX) {
@@ -256,7 +245,7 @@ Fault make_patch(Span<const uint8_t> metadata, const fb::Method& method, const f
     return bad_bundle("there is no term %d", patch.term());
   LAZYRT_RETURN_IF_ERROR(encode(numbers[static_cast<size_t>(patch.term())], patch.type(), out)
                              .with_context("term %d for node %d", patch.term(), patch.node()));
-  return find_field(metadata, method, patch, out);
+  return find_patch(metadata, method, patch, out);
 }
 
 bool is_patched(Span<const uint8_t> metadata, fb::FieldType type, const PatchBytes& patch) {

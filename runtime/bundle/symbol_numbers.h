@@ -45,6 +45,13 @@ struct PatchBytes {
   uint8_t bytes[8] = {};
 };
 
+/// Where the patch writes: a stored number of its node's operator, or an element of a stored vector
+/// of numbers; the type's width has to be the field's. kInvalidBundle: there is no such node,
+/// stored field or element. A field that the schema does not have is refused, as what it leads to
+/// was not checked. REQUIRES: check_nodes was ok; the patch's type is known.
+Fault find_patch(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
+                 PatchBytes* out);
+
 /// What the patch writes, and where. kUnsupported: a field type that is newer than this runtime;
 /// kInvalidBundle: there is no such node, term, stored field or element, or the field cannot hold
 /// the number. Trusts nothing of the patch. REQUIRES: check_nodes was ok.
