@@ -12,6 +12,10 @@
 namespace lazyrt {
 namespace {
 
+bool is_equal(Span<const int32_t> a, Span<const int32_t> b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
+}
+
 /// Makes the copy say what one variant of the method is at other sizes.
 ///
 /// A hostile file may let its tables overlap, so that what is written changes the structure of the
@@ -19,33 +23,48 @@ namespace {
 /// after its structure was verified, and never while it is written.
 class Binder {
  public:
-  Binder(const ProgramState& base, size_t method, size_t variant, uint8_t* copy,
+  Binder(const ProgramState& base, const fb::Method& variant, uint8_t* copy,
          const Allocator& memory)
-      : base_(base),
-        method_(base.variant(method, variant)),
-        copy_(copy),
-        memory_(memory),
-        sections_(base.sections) {
+      : base_(base), method_(variant), copy_(copy), memory_(memory), sections_(base.sections) {
     sections_.metadata = {copy, base.sections.metadata.size()};
   }
 
-  Fault write(Span<const int64_t> symbols) {
+  Fault write(Span<const int64_t> symbols, const Governor& governor) {
     LAZYRT_RETURN_IF_ERROR(write_patches(symbols));
     write_input_extents(symbols);
     LAZYRT_RETURN_IF_ERROR(check_structure());
-    WorkMeter work(base_.options);
-    MethodCheck derived(bound_method(), sections_, *base_.ops, memory_, &work);
+    MethodCheck derived(bound_method(), sections_, *base_.ops, memory_, governor);
     derived.mode = CheckMode::kDerive;
     LAZYRT_RETURN_IF_ERROR(check_rules(&derived));
     return place(&derived);
   }
 
   /// REQUIRES: nothing is written any more.
-  Fault verify() {
+  Fault verify(const Governor& governor) {
     LAZYRT_RETURN_IF_ERROR(check_structure());
-    LAZYRT_RETURN_IF_ERROR(
-        verify_bound_method(sections_, bound_method(), *base_.ops, base_.options, memory_));
-    return check_variant(*base_.ops, method_, bound_method());
+    LAZYRT_RETURN_IF_ERROR(verify_bound_method(sections_, bound_method(), *base_.ops, base_.options,
+                                               memory_, governor));
+    if (!has_same_nodes()) return structure_changes();
+    return check_same_interface(method_, bound_method());
+  }
+
+  /// Undoes write(), however far it came.
+  void restore() {
+    for (uint32_t i = 0; i < count_of(method_.patches()); ++i) {
+      PatchBytes patch;
+      const fb::Patch& stored = *method_.patches()->Get(i);
+      if (find_patch(base_.sections.metadata, method_, stored, &patch).ok())
+        restore(base_.sections.metadata.data() + patch.offset, patch.width);
+    }
+    for (size_t id = 0; id < count_of(method_.values()); ++id) {
+      const fb::Value& value = base_value(id);
+      if (value.shape() != nullptr)
+        restore(value.shape()->Data(), count_of(value.shape()) * sizeof(int64_t));
+      restore_field<uint64_t>(value, fb::Value::VT_OFFSET);
+      restore_field<uint64_t>(value, fb::Value::VT_BYTES);
+      restore_field<int32_t>(value, fb::Value::VT_ALIAS_OF);
+    }
+    restore_field<uint64_t>(method_, fb::Method::VT_ARENA_BYTES);
   }
 
  private:
@@ -64,6 +83,15 @@ class Binder {
   }
   void write_extent(const fb::Value& value, size_t dim, int64_t extent) {
     std::memcpy(in_copy(value.shape()->Data()) + dim * sizeof(extent), &extent, sizeof(extent));
+  }
+
+  void restore(const void* part, size_t bytes) {
+    if (bytes != 0) std::memcpy(in_copy(part), part, bytes);
+  }
+  template <class T, class Table>
+  void restore_field(const Table& table, flatbuffers::voffset_t field) {
+    const uint8_t* stored = reinterpret_cast<const flatbuffers::Table&>(table).GetAddressOf(field);
+    if (stored != nullptr) restore(stored, sizeof(T));
   }
 
   Fault write_patches(Span<const int64_t> symbols) {
@@ -99,7 +127,23 @@ class Binder {
     const bool same = count_of(bound_method().values()) == count_of(method_.values()) &&
                       count_of(bound_method().nodes()) == count_of(method_.nodes()) &&
                       count_of(bound_method().guards()) == count_of(method_.guards());
-    return same ? Fault() : bad_bundle("what its patches write changes its structure");
+    return same ? Fault() : structure_changes();
+  }
+  static Fault structure_changes() {
+    return bad_bundle("what its patches write changes its structure");
+  }
+
+  /// What reads nodes in the base, as taps do, may take the operands of the copy for theirs after
+  /// this. REQUIRES: check_structure was ok.
+  bool has_same_nodes() const {
+    for (uint32_t i = 0; i < count_of(method_.nodes()); ++i) {
+      const fb::Node &node = node_at(method_, i), &bound = node_at(bound_method(), i);
+      if (node.op_type() != bound.op_type() || !is_equal(inputs_of(node), inputs_of(bound)) ||
+          !is_equal(outputs_of(node), outputs_of(bound))) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /// Whose memory a value is in.
@@ -255,7 +299,7 @@ class BindingCount {
   size_t bound_ = 0;
 };
 
-Fault check_corners(const ProgramState& program, size_t index, const Allocator& memory,
+Fault check_corners(const ProgramState& program, size_t index, BoundProgram* bound,
                     BindingCount* count) {
   const fb::Method& method = program.method(index);
   LAZYRT_RETURN_IF_ERROR(count->add_variants(variants_of(method)));
@@ -263,9 +307,8 @@ Fault check_corners(const ProgramState& program, size_t index, const Allocator& 
     if (came_before(method, i)) continue;
     const Corner corner = corner_of(method, i);
     LAZYRT_RETURN_IF_ERROR(count->add_bound(count_taking(method, corner.symbols())));
-    BoundProgram bound;
     LAZYRT_RETURN_IF_ERROR(
-        bound.make(program, index, corner.symbols(), memory)
+        bound->bind(index, corner.symbols(), nullptr)
             .with_context("at its %s sizes", corner.largest ? "largest" : "smallest"));
   }
   return {};
@@ -277,20 +320,15 @@ BoundProgram::~BoundProgram() {
   if (metadata_ != nullptr) memory_.release(memory_.context, metadata_);
 }
 
-Fault BoundProgram::make(const ProgramState& base, size_t method, Span<const int64_t> symbols,
-                         const Allocator& memory) {
-  const fb::Method& m = base.method(method);
-  LAZYRT_RETURN_IF_ERROR(check_sizes(m, symbols));
+Fault BoundProgram::make(const ProgramState& base, const Allocator& memory) {
   const Span<const uint8_t> metadata = base.sections.metadata;
+  base_ = &base;
   memory_ = memory;
   metadata_ = static_cast<uint8_t*>(
       memory.allocate(memory.context, metadata.size(), static_cast<size_t>(kBundleAlignment)));
   if (metadata_ == nullptr)
     return Fault(Error::kOutOfMemory, "no memory for a method of other sizes");
   std::memcpy(metadata_, metadata.data(), metadata.size());
-  LAZYRT_RETURN_IF_ERROR(
-      bind(base, method, symbols)
-          .with_context("method '%.30s' with %s", text_of(m.name()), sizes_text(m, symbols).text));
   state_.sections = base.sections;
   state_.bound_metadata = metadata_;
   state_.ops = base.ops;
@@ -300,24 +338,57 @@ Fault BoundProgram::make(const ProgramState& base, size_t method, Span<const int
   return {};
 }
 
-/// What one variant writes may change another one in a hostile file: all are verified afterwards.
-Fault BoundProgram::bind(const ProgramState& base, size_t method, Span<const int64_t> symbols) {
-  for (const bool is_written : {false, true}) {
-    for (size_t v = 0; v < base.variant_count(method); ++v) {
-      if (!takes_sizes(base.variant(method, v), symbols)) continue;
-      Binder binder(base, method, v, metadata_, memory_);
-      const Fault status = is_written ? binder.verify() : binder.write(symbols);
-      if (!status.ok()) return v == 0 ? status : status.with_context("variant %zu", v);
-    }
+/// Calls fn(binder, variant) with each variant of the method that takes the sizes.
+template <class Fn>
+Fault BoundProgram::for_each_variant(const Fn& fn) {
+  const Span<const int64_t> symbols = {symbols_, count_of(base_->method(method_).symbols())};
+  for (size_t v = 0; v < base_->variant_count(method_); ++v) {
+    const fb::Method& variant = base_->variant(method_, v);
+    if (!takes_sizes(variant, symbols)) continue;
+    Binder binder(*base_, variant, metadata_, memory_);
+    const Fault status = fn(&binder, symbols);
+    if (!status.ok()) return v == 0 ? status : status.with_context("variant %zu", v);
   }
   return {};
 }
 
+/// What one variant writes may change another one in a hostile file: all are verified afterwards.
+Fault BoundProgram::bind_variants(const RunStop* stop) {
+  WorkMeter work(base_->options);
+  LAZYRT_RETURN_IF_ERROR(for_each_variant([&](Binder* binder, Span<const int64_t> symbols) {
+    return binder->write(symbols, {&work, stop});
+  }));
+  work.begin_method();
+  return for_each_variant([&](Binder* binder, Span<const int64_t>) {
+    return binder->verify({&work, stop});
+  });
+}
+
+Fault BoundProgram::bind(size_t method, Span<const int64_t> symbols, const RunStop* stop) {
+  const fb::Method& m = base_->method(method);
+  LAZYRT_RETURN_IF_ERROR(check_sizes(m, symbols));
+  if (is_bound_) {
+    (void)for_each_variant([](Binder* binder, Span<const int64_t>) {
+      binder->restore();
+      return Fault();
+    });
+  }
+  is_bound_ = true;
+  method_ = method;
+  std::copy(symbols.begin(), symbols.end(), symbols_);
+  return bind_variants(stop).with_context("method '%.30s' with %s", text_of(m.name()),
+                                          sizes_text(m, symbols).text);
+}
+
 Fault check_bounds(const ProgramState& program, const Allocator& memory) {
   BindingCount count;
+  BoundProgram bound;
+  bool is_made = false;
   for (size_t i = 0; i < program.method_count(); ++i) {
     if (count_of(program.method(i).symbols()) == 0) continue;
-    LAZYRT_RETURN_IF_ERROR(check_corners(program, i, memory, &count));
+    if (!is_made) LAZYRT_RETURN_IF_ERROR(bound.make(program, memory));
+    is_made = true;
+    LAZYRT_RETURN_IF_ERROR(check_corners(program, i, &bound, &count));
   }
   return {};
 }

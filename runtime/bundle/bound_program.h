@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/bundle/program_state.h"
+#include "runtime/core/run_stop.h"
 
 namespace lazyrt {
 
@@ -15,24 +16,35 @@ class BoundProgram {
   BoundProgram& operator=(const BoundProgram&) = delete;
   ~BoundProgram();
 
-  /// `symbols`: a value for each symbol of the method. kInvalidArgument: as check_sizes.
-  /// kInvalidBundle, kUnsupported, kOutOfMemory, kLimitExceeded: the method cannot run
-  /// at these sizes, and says at which node and why. Takes time in proportion to the variants that
-  /// take the sizes, and keeps a copy of all metadata in memory from `memory`. REQUIRES: empty;
-  /// `base` was verified.
-  Fault make(const ProgramState& base, size_t method, Span<const int64_t> symbols,
-             const Allocator& memory);
+  /// Copies all metadata into memory from `memory`. REQUIRES: called once; `base` was verified and
+  /// outlives this.
+  Fault make(const ProgramState& base, const Allocator& memory);
 
-  /// Only the method that it was made for is of use, and its variants that take the sizes.
-  /// REQUIRES: make() was ok.
+  /// Binds one method, after undoing what the last call bound. `symbols`: a value for each symbol
+  /// of the method. `stop`: nullptr, or what ends the run that this is part of. kInvalidArgument:
+  /// as check_sizes. kInvalidBundle, kUnsupported, kOutOfMemory, kLimitExceeded: the method cannot
+  /// run at these sizes; the message says at which node and why. The work of all variants that take
+  /// the sizes counts together. kCancelled, kDeadlineExceeded: the stop is due. Takes time in
+  /// proportion to the variants that take the sizes, now and in the last call. REQUIRES: make() was
+  /// ok.
+  Fault bind(size_t method, Span<const int64_t> symbols, const RunStop* stop);
+
+  /// Only the method that was bound is of use, and its variants that take the sizes. REQUIRES: the
+  /// last bind() was ok.
   const ProgramState& state() const { return state_; }
 
  private:
-  Fault bind(const ProgramState& base, size_t method, Span<const int64_t> symbols);
+  template <class Fn>
+  Fault for_each_variant(const Fn& fn);
+  Fault bind_variants(const RunStop* stop);
 
+  const ProgramState* base_ = nullptr;
   ProgramState state_;
   uint8_t* metadata_ = nullptr;
   Allocator memory_;
+  bool is_bound_ = false;
+  size_t method_ = 0;  ///< that is bound, and its sizes
+  int64_t symbols_[kBundleMaxSymbols] = {};
 };
 
 /// Binds each method with symbols at the smallest and at the largest sizes of each of its variants,

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "runtime/bundle/arena_packing.h"
+#include "runtime/bundle/method_check.h"
 #include "runtime/bundle/symbol_numbers.h"
 #include "runtime/bundle/verifier.h"
 #include "tests/support/dynamic_bundle.h"
@@ -36,13 +37,18 @@ struct Base {
       status = verify_bundle(state.sections, *state.ops, state.options, state.allocator);
   }
   Status bind(std::vector<int64_t> symbols, BoundProgram* bound) const {
-    return bound->make(state, 0, symbols, state.allocator);
+    const Fault made = bound->make(state, state.allocator);
+    return made.ok() ? bound->bind(0, symbols, nullptr) : made;
   }
 
   AlignedBytes file;
   ProgramState state;
   Status status;
 };
+
+Fault bind(BoundProgram* bound, std::vector<int64_t> symbols, const RunStop* stop = nullptr) {
+  return bound->bind(0, symbols, stop);
+}
 
 std::vector<Shape> shapes_of(const ProgramState& program) {
   std::vector<Shape> shapes;
@@ -178,6 +184,62 @@ TEST(BoundProgram, TakesAllowedValuesOnly) {
   }
 }
 
+/// Loading binds many sizes one after the other in one copy.
+TEST(BoundProgram, BindingAgainIsAsBindingAfresh) {
+  const Base base(test::ranges_bundle(102));
+  ASSERT_TRUE(base.status.ok()) << base.status.message();
+  BoundProgram again;
+  ASSERT_TRUE(again.make(base.state, base.state.allocator).ok());
+  const auto bytes_of = [&](const BoundProgram& bound) {
+    const uint8_t* metadata = bound.state().bound_metadata;
+    return std::string(metadata, metadata + base.state.sections.metadata.size());
+  };
+  for (const std::vector<int64_t>& symbols :
+       std::vector<std::vector<int64_t>>{{8, 2}, {4, 512}, {1, 104}, {8, 100}, {4, 6}}) {
+    BoundProgram fresh;
+    ASSERT_TRUE(base.bind(symbols, &fresh).ok());
+    ASSERT_TRUE(bind(&again, symbols).ok());
+    EXPECT_EQ(bytes_of(again), bytes_of(fresh)) << symbols[0] << ", " << symbols[1];
+  }
+  EXPECT_FALSE(bind(&again, {5, 104}).ok()) << "no variant takes these";
+  ASSERT_TRUE(bind(&again, {8, 6}).ok());
+}
+
+TEST(BoundProgram, HearsItsStop) {
+  const Base base(test::dynamic_bundle());
+  RunStop stop;
+  BoundProgram bound;
+  ASSERT_TRUE(bound.make(base.state, base.state.allocator).ok());
+  stop.begin(0);
+  EXPECT_TRUE(bind(&bound, {4, 8}, &stop).ok());
+  stop.cancel();
+  EXPECT_EQ(bind(&bound, {4, 10}, &stop).error(), Error::kCancelled);
+  stop.begin(1);
+  EXPECT_EQ(bind(&bound, {4, 10}, &stop).error(), Error::kDeadlineExceeded);
+  stop.begin(0);
+  EXPECT_TRUE(bind(&bound, {4, 10}, &stop).ok()) << "it can go on after a stop";
+}
+
+/// Several variants that take the same sizes may all be tried in one run.
+TEST(BoundProgram, WorkOfAllVariantsCountsTogether) {
+  BundleParts parts = test::dynamic_bundle();
+  const auto least_limit = [&] {
+    const AlignedBytes file = test::write_bundle(parts);
+    LoadOptions options;
+    for (options.work_limit = 1000;; options.work_limit += 1000) {
+      const Status status = Program::load(file.span(), test::tiny_ops(), options).status();
+      if (status.ok()) return options.work_limit;
+      EXPECT_EQ(status.error(), Error::kLimitExceeded) << status.message();
+    }
+  };
+  const uint64_t one = least_limit();
+  for (int i = 0; i < 2; ++i) {
+    BundleParts more = test::dynamic_bundle();
+    parts.bundle.methods[0]->variants.push_back(std::move(more.bundle.methods[0]));
+  }
+  EXPECT_GT(least_limit(), 2 * one);
+}
+
 TEST(BoundProgram, LimitsHoldAtEverySize) {
   const BundleParts parts = test::dynamic_bundle();
   const AlignedBytes file = test::write_bundle(parts);
@@ -236,10 +298,17 @@ TEST(BoundProgram, StatesKeepTheirShape) {
   EXPECT_THAT(status.message(), HasSubstr("next has not its dtype and shape f32[6,3]"));
 }
 
-/// dynamic_bundle with patches of the reshape's fields 1 to kWild, which its schema does not know.
-/// Its vtable lies in the producer's text and lets them be anywhere: the number that stands there
-/// changes by a multiple of n - 6.
-constexpr int kWild = 3;
+/// The double of these bits. Sums of such that are below 2^52 are sums of integers.
+double of_bits(uint64_t bits) {
+  double number = 0;
+  std::memcpy(&number, &bits, sizeof(number));
+  return number;
+}
+
+/// dynamic_bundle with patches of two numbers of its relu that nothing reads. Its vtable lies in
+/// the producer's text and lets them be anywhere: the number that is there changes by a multiple of
+/// n - 6.
+constexpr int kWild = 2;
 
 AlignedBytes wild_patches(std::mt19937* random) {
   using fb::Term;
@@ -251,45 +320,54 @@ AlignedBytes wild_patches(std::mt19937* random) {
   m.terms.push_back(Term(0, 0, 0, 3, TermOp::Subtract));  // 4: n - 6
   for (int i = 0; i < kWild; ++i) {
     const int first = static_cast<int>(m.terms.size());
-    m.terms.push_back(Term(0, 0, 0, 0, TermOp::Integer));  // what stands there, set below
-    m.terms.push_back(Term(static_cast<int64_t>((*random)() % 9) - 4, 0, 0, 0, TermOp::Integer));
+    const double step = of_bits((*random)() % 5) * ((*random)() % 2 == 0 ? 1 : -1);
+    m.terms.push_back(Term(0, 0, 0, 0, TermOp::Real));  // what is there, set below
+    m.terms.push_back(Term(0, step, 0, 0, TermOp::Real));
     m.terms.push_back(Term(0, 0, 4, first + 1, TermOp::Multiply));
     m.terms.push_back(Term(0, 0, first, first + 2, TermOp::Add));
-    const bool wide = (*random)() % 2 == 0;
-    m.patches.push_back(fb::Patch(test::dynamic::kFlatNode, 1 + i, -1, first + 3,
-                                  wide ? fb::FieldType::Int64 : fb::FieldType::Int32));
+    m.patches.push_back(
+        fb::Patch(test::dynamic::kReluNode, 1 + i, -1, first + 3, fb::FieldType::Float64));
   }
   AlignedBytes file = test::write_bundle(parts);
   uint8_t* metadata = file.data() + file.prolog().metadata_offset;
   const uint64_t size = file.prolog().metadata_bytes;
   const fb::Bundle& bundle = *fb::GetBundle(metadata);
   const fb::Method& method = *bundle.methods()->Get(0);
-  const void* node = method.nodes()->Get(test::dynamic::kFlatNode)->op();
+  const void* node = method.nodes()->Get(test::dynamic::kReluNode)->op();
   auto* table = static_cast<uint8_t*>(const_cast<void*>(node));
   const uint8_t* old = table - flatbuffers::ReadScalar<int32_t>(table);
   auto* vtable = const_cast<uint8_t*>(bundle.producer()->Data());
   const uint16_t head[3] = {6 + 2 * kWild, flatbuffers::ReadScalar<uint16_t>(old + 2),
                             flatbuffers::ReadScalar<uint16_t>(old + 4)};
   std::memcpy(vtable, head, sizeof(head));
-  const uint64_t behind = size - static_cast<uint64_t>(table - metadata);
+  const auto begin = static_cast<uint64_t>(table - metadata);
   auto* terms = const_cast<Term*>(reinterpret_cast<const Term*>(method.terms()->Data()));
   for (int i = 0; i < kWild; ++i) {
-    const bool wide =
-        method.patches()->Get(static_cast<uint32_t>(1 + i))->type() == fb::FieldType::Int64;
-    const uint64_t width = wide ? 8 : 4;
-    uint64_t at = static_cast<uint64_t>(table - metadata) + 8 + (*random)() % (behind - 16);
-    at -= at % width;
-    flatbuffers::WriteScalar<uint16_t>(
-        vtable + 6 + 2 * i, static_cast<uint16_t>(at - static_cast<uint64_t>(table - metadata)));
-    int64_t stands = 0;
-    int32_t word = 0;
-    std::memcpy(&stands, metadata + at, 8);
-    std::memcpy(&word, metadata + at, 4);
-    terms[5 + 4 * i] = Term(wide ? stands : word, 0, 0, 0, TermOp::Integer);
+    uint64_t at = begin + 8 + (*random)() % (size - begin - 16);
+    at -= at % 8;
+    flatbuffers::WriteScalar<uint16_t>(vtable + 6 + 2 * i, static_cast<uint16_t>(at - begin));
+    uint64_t bits = 0;
+    std::memcpy(&bits, metadata + at, 8);
+    terms[5 + 4 * i] = Term(0, of_bits(bits), 0, 0, TermOp::Real);
   }
   flatbuffers::WriteScalar<int32_t>(table, static_cast<int32_t>(table - vtable));
   test::reseal(&file);
   return file;
+}
+
+/// Whether taps and reports, which read the file's nodes, name the operands of the bound ones.
+bool has_same_nodes(const fb::Method& file, const fb::Method& bound) {
+  for (uint32_t i = 0; i < count_of(file.nodes()); ++i) {
+    const fb::Node &a = node_at(file, i), &b = node_at(bound, i);
+    const Span<const int32_t> in = inputs_of(a), out = outputs_of(a);
+    const Span<const int32_t> bound_in = inputs_of(b), bound_out = outputs_of(b);
+    if (a.op_type() != b.op_type() ||
+        !std::equal(in.begin(), in.end(), bound_in.begin(), bound_in.end()) ||
+        !std::equal(out.begin(), out.end(), bound_out.begin(), bound_out.end())) {
+      return false;
+    }
+  }
+  return true;
 }
 
 TEST(BoundProgram, HostilePatchesMakeNoBadBundle) {
@@ -311,9 +389,11 @@ TEST(BoundProgram, HostilePatchesMakeNoBadBundle) {
       sections.metadata = {bound.state().bound_metadata, sections.metadata.size()};
       const fb::Method& method = bound.state().method(0);
       ASSERT_TRUE(check_method_structure(sections.metadata, method).ok());
+      WorkMeter work(base.state.options);
       EXPECT_TRUE(verify_bound_method(sections, method, *base.state.ops, base.state.options,
-                                      base.state.allocator)
+                                      base.state.allocator, {&work, nullptr})
                       .ok());
+      EXPECT_TRUE(has_same_nodes(base.state.method(0), method));
     }
   }
   std::printf("of %d files %d loaded, %d bound of %d\n", kRounds, loaded, bound_count, 3 * loaded);

@@ -6,6 +6,7 @@
 #include "runtime/bundle/reader.h"
 #include "runtime/core/pool.h"
 #include "runtime/core/profile.h"
+#include "runtime/core/run_stop.h"
 
 namespace lazyrt {
 
@@ -52,21 +53,30 @@ enum class CheckMode : uint8_t {
   kBound,   ///< all rules, of a method bound to other sizes: its samples are of those in the file
 };
 
+/// What a check counts against and hears. All of it outlives the check.
+struct Governor {
+  WorkMeter* work;
+  const RunStop* stop;  ///< nullptr: it cannot be stopped
+};
+
 struct MethodCheck {
   MethodCheck(const fb::Method& m, const BundleSections& s, const OpTable& o, const Allocator& a,
-              WorkMeter* w)
-      : method(m), sections(s), ops(o), work(w), memory(a) {}
+              const Governor& g)
+      : method(m), sections(s), ops(o), work(g.work), stop(g.stop), memory(a) {}
 
   const fb::Method& method;
   const BundleSections& sections;
   const OpTable& ops;
   WorkMeter* work;
+  const RunStop* stop;
   CheckMode mode = CheckMode::kFile;
   Pool memory;  ///< for what the check itself takes
   Span<ValueFacts> values;
 
   const char* name() const { return text_of(method.name()); }
   bool derives() const { return kDynamicShapes && mode == CheckMode::kDerive; }
+  /// kCancelled or kDeadlineExceeded where the run that this is part of is to end.
+  Fault check_stop() const { return stop != nullptr && stop->is_due() ? stop->status() : Fault(); }
   int32_t node_count() const { return static_cast<int32_t>(count_of(method.nodes())); }
   const fb::Node& node(int32_t i) const { return node_at(method, i); }
   const fb::Value& value(size_t i) const { return value_at(method, i); }
@@ -114,11 +124,15 @@ bool checked_bytes(const TensorSpec& spec, uint64_t* bytes);  // value_rules.cpp
 
 /// Arena and states fit into `limit`. REQUIRES: check_values.
 Fault check_memory_limit(const MethodCheck& check, uint64_t limit);  // memory_rules.cpp
-/// The variant has its method's interface and states. REQUIRES: both were checked.
+/// `other` has the interface and the states of `method`: names, dtypes, fixed extents, symbols.
+/// REQUIRES: both were checked.
+Fault check_same_interface(const fb::Method& method,
+                           const fb::Method& other);  // interface_match.cpp
+/// That, of a variant in a file. REQUIRES: both were checked.
 Fault check_variant(const OpTable& ops, const fb::Method& method,
                     const fb::Method& variant);  // variant_rules.cpp
 
-/// No two of `names` are equal; each has 1..kBundleMaxNameBytes bytes. `what`: "input", "method",
+/// No two of `names` are equal; none is empty. `what`: "input", "method",
 /// ... Reorders `names`.
 Fault check_names(Span<const flatbuffers::String*> names, Word what);
 

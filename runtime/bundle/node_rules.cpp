@@ -265,6 +265,7 @@ Fault check_nodes(MethodCheck* check) {
   LAZYRT_RETURN_IF_ERROR(make_room(check, &room));
   LAZYRT_RETURN_IF_ERROR(check_known_ops(*check));
   for (int32_t i = 0; i < check->node_count(); ++i) {
+    LAZYRT_RETURN_IF_ERROR(check->check_stop());
     LAZYRT_RETURN_IF_ERROR(check->at_node(i, check_node(check, i, room)));
   }
   return check_all_made(*check);

@@ -6,6 +6,8 @@
 
 namespace lazyrt {
 
+struct Governor;  // method_check.h
+
 /// Checks everything that the tables of a bundle say against schema/FORMAT.md. After an ok answer
 /// no index, size, offset or shape in it needs a check again, and every op is in `ops`. REQUIRES:
 /// read_sections gave `sections`.
@@ -19,9 +21,10 @@ Fault verify_bundle(const BundleSections& sections, const OpTable& ops, const Lo
                     const Allocator& memory);
 
 /// The same for one method of a bundle, bound to other sizes than those in its file: all rules but
-/// those of its samples. REQUIRES: `method` is in sections.metadata, and
-/// check_method_structure was ok.
+/// those of its samples. kCancelled, kDeadlineExceeded: governor.stop is due. REQUIRES: `method` is
+/// in sections.metadata, and check_method_structure was ok.
 Fault verify_bound_method(const BundleSections& sections, const fb::Method& method,
-                          const OpTable& ops, const LoadOptions& options, const Allocator& memory);
+                          const OpTable& ops, const LoadOptions& options, const Allocator& memory,
+                          const Governor& governor);
 
 }  // namespace lazyrt

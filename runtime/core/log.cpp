@@ -11,6 +11,8 @@ std::atomic<LogHook> log_hook{nullptr};
 
 }  // namespace
 
+bool has_log_hook() { return log_hook.load() != nullptr; }
+
 void set_log_hook(LogHook hook) { log_hook.store(hook); }
 
 #if LAZYRT_MESSAGES

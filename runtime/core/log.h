@@ -5,6 +5,9 @@
 
 namespace lazyrt {
 
+/// Whether anybody hears a line: what its arguments cost need not be paid otherwise.
+bool has_log_hook();
+
 /// Hands the formatted line (at most 400 bytes) to the hook, if there is one. Never allocates.
 #if LAZYRT_MESSAGES
 void log_line(LogLevel level, const char* format, ...) __attribute__((format(printf, 2, 3)));

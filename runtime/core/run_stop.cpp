@@ -1,4 +1,4 @@
-#include "runtime/exec/run_stop.h"
+#include "runtime/core/run_stop.h"
 
 namespace lazyrt {
 

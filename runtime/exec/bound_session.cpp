@@ -62,7 +62,8 @@ Fault BoundSession::make(Span<const int64_t> symbols) {
   LAZYRT_RETURN_IF_ERROR(find_variants(symbols));
   if (!kDynamicShapes || is_as_in_file(symbols)) return make_of(base_.program);
   BoundProgram bound;
-  LAZYRT_RETURN_IF_ERROR(bound.make(base_.program, base_.method, symbols, allocator_));
+  LAZYRT_RETURN_IF_ERROR(bound.make(base_.program, allocator_));
+  LAZYRT_RETURN_IF_ERROR(bound.bind(base_.method, symbols, base_.stop));
   return make_of(bound.state());
 }
 
@@ -121,7 +122,7 @@ Fault BoundSession::make_variants(const ProgramState& program) {
   for (size_t v = 0; v < count; ++v) {
     const Fault status = variants_[v].make_plan(program, in_file_[v], variant_in(program, v),
                                                 variant_in(base_.program, v), base_.options,
-                                                base_.memory, base_.services, &pool_);
+                                                base_.memory, base_.services, *base_.stop, &pool_);
     if (!status.ok())
       return in_file_[v] == 0 ? status : status.with_context("variant %u", in_file_[v]);
   }

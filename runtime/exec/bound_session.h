@@ -6,10 +6,10 @@
 #include <array>
 
 #include "runtime/bundle/bound_program.h"
+#include "runtime/core/run_stop.h"
 #include "runtime/exec/block.h"
 #include "runtime/exec/output_bindings.h"
 #include "runtime/exec/reservation.h"
-#include "runtime/exec/run_stop.h"
 #include "runtime/exec/session_states.h"
 #include "runtime/exec/session_variant.h"
 
@@ -25,6 +25,7 @@ struct SessionBase {
   SessionStates* states;
   OutputBindings* outputs;
   const Reservation* reservation;  ///< nullptr: each size has memory of its own
+  const RunStop* stop;             ///< of the run or bind_shapes that makes it
 };
 
 /// "output 'y' takes 24 bytes (f32[2,3]), 20 are writable"

@@ -19,7 +19,7 @@ FixedVariant::~FixedVariant() {
 
 Fault FixedVariant::make_plan(const ProgramState& program, size_t, const fb::Method& method,
                               const fb::Method&, const SessionOptions& options, CountedMemory*,
-                              BackendServices* services, Pool* pool) {
+                              BackendServices* services, const RunStop&, Pool* pool) {
   program_ = &program;
   method_ = &method;
   services_ = services;
@@ -127,6 +127,7 @@ Fault FixedVariant::keep_reason(const FirstFault& why, Node* node) const {
   node->fallback_reason = static_cast<char*>(allocator.allocate(allocator.context, bytes, 1));
   if (node->fallback_reason == nullptr) return no_memory_for_session();
   std::memcpy(node->fallback_reason, Fault(why).message(), bytes);
+  if (!has_log_hook()) return {};
   log_line(LogLevel::kInfo, "%s: runs on %s: %s",
            place_of(static_cast<size_t>(node - nodes_.data())).text,
            services_->slot(node->slot).backend->name, node->fallback_reason);

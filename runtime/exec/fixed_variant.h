@@ -1,7 +1,7 @@
 #pragma once
 
+#include "runtime/core/run_stop.h"
 #include "runtime/exec/guards.h"
-#include "runtime/exec/run_stop.h"
 #include "runtime/exec/services.h"
 #include "runtime/exec/shared_memory.h"
 
@@ -21,7 +21,7 @@ class FixedVariant {
   /// `method`. REQUIRES: called once, first; all arguments outlive this.
   Fault make_plan(const ProgramState& program, size_t number, const fb::Method& method,
                   const fb::Method& texts, const SessionOptions& options, CountedMemory* memory,
-                  BackendServices* services, Pool* pool);
+                  BackendServices* services, const RunStop& stop, Pool* pool);
   static Fault narrow_homes(const fb::Method&, Span<StateHome>) { return {}; }
   static Fault make_steps_list(const ProgramState&, const fb::Method&, const SessionOptions&,
                                CountedMemory*, Span<const uint8_t>) {

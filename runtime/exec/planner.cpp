@@ -203,7 +203,7 @@ void Planner::drop_packed_pages(const NodeSpec& spec) const {
 void Planner::finish(size_t index, const NodeSpec& spec) {
   const PlannedNode& node = plan_.nodes_[index];
   if (node.prepared.packed_weight_bytes != 0) drop_packed_pages(spec);
-  if (node.fallback_reason != nullptr) {
+  if (node.fallback_reason != nullptr && has_log_hook()) {
     log_line(LogLevel::kInfo, "%s: runs on %s: %s", place_of(index).text, node.backend->name,
              node.fallback_reason);
   }
@@ -258,13 +258,14 @@ Fault Planner::compile(size_t first, size_t count) {
 }
 
 /// Nodes of a segment that its device refuses go on to the next backends, which may be devices.
-Fault Planner::compile_segments() {
+Fault Planner::compile_segments(const RunStop& stop) {
   for (size_t first = 0; first < plan_.nodes_.size();) {
     const PlannedNode& node = plan_.nodes_[first];
     if (node.space == kHostSpace) {
       ++first;
       continue;
     }
+    if (stop.is_due()) return stop.status();
     const size_t count = segment_length(first);
     const Fault status = compile(first, count);
     if (status.ok()) {
@@ -353,16 +354,17 @@ Fault Planner::find_guarded() {
   return {};
 }
 
-Fault Planner::choose_all() {
+Fault Planner::choose_all(const RunStop& stop) {
   plan_.allocator_ = allocator_;
   LAZYRT_RETURN_IF_ERROR(list_operands());
   LAZYRT_RETURN_IF_ERROR(copy_attributes());
   LAZYRT_RETURN_IF_ERROR(find_guarded());
   for (size_t i = 0; i < plan_.nodes_.size(); ++i) {
+    if (stop.is_due()) return stop.status();
     plan_.nodes_[i].op = program_.ops->find(plan_.nodes_[i].attrs);
     LAZYRT_RETURN_IF_ERROR(choose(i, &backend_, Fault()));
   }
-  return kDevices ? compile_segments() : Fault();
+  return kDevices ? compile_segments(stop) : Fault();
 }
 
 }  // namespace lazyrt

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/core/run_stop.h"
 #include "runtime/exec/plan.h"
 
 namespace lazyrt {
@@ -16,8 +17,9 @@ class Planner {
   /// Segments end behind these nodes, a truth value for each; empty: none. REQUIRES: called before
   /// choose_all; they outlive this.
   void end_segments_behind(Span<const bool> nodes) { last_of_segments_ = nodes; }
-  /// Chooses what runs each node, and prepares it. Called once. An error names the node.
-  Fault choose_all();
+  /// Chooses what runs each node, and prepares it. Called once. An error names the node;
+  /// kCancelled, kDeadlineExceeded: `stop` is due.
+  Fault choose_all(const RunStop& stop);
   /// Lists the steps. `homes`: per state of the method the space that it lives in. REQUIRES:
   /// choose_all() was called for the plan, by this planner or another one.
   Fault list_steps(Span<const uint8_t> homes);
@@ -39,7 +41,7 @@ class Planner {
   void add_needs(const PlannedNode& node);
   void drop_packed_pages(const NodeSpec& spec) const;
 
-  Fault compile_segments();
+  Fault compile_segments(const RunStop& stop);
   size_t segment_length(size_t first) const;
   Fault compile(size_t first, size_t count);
   bool ends_segment(size_t node) const;

@@ -133,7 +133,8 @@ Fault SessionState::make_bound(const int64_t* symbols, BoundSession** bound) {
   if (memory == nullptr) return no_memory_for_session();
   const SessionBase base = {
       program_,   method_index_, options_,  &memory_,
-      &services_, &states_,      &outputs_, is_reserved_ ? &reservation_ : nullptr};
+      &services_, &states_,      &outputs_, is_reserved_ ? &reservation_ : nullptr,
+      &stop_};
   auto* made = new (memory) BoundSession(base);
   FirstFault first;
   first.add(made->make({symbols, symbol_count_}));
@@ -322,6 +323,7 @@ Fault SessionState::bind_pending() {
 }
 
 Fault SessionState::bind_shapes(Span<const Shape> inputs) {
+  stop_.begin(options_.deadline_nanoseconds);
   const size_t count = count_of(method().inputs());
   if (inputs.size() != count) {
     return Fault(Error::kInvalidArgument, "%zu shapes, the method has %zu inputs", inputs.size(),

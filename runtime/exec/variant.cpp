@@ -32,7 +32,8 @@ Fault copy_out(void* state, const RunContext& context) {
 
 Fault Variant::make_plan(const ProgramState& program, size_t number, const fb::Method& method,
                          const fb::Method& texts, const SessionOptions& options,
-                         CountedMemory* memory, BackendServices* services, Pool* pool) {
+                         CountedMemory* memory, BackendServices* services, const RunStop& stop,
+                         Pool* pool) {
   texts_ = &texts;
   ops_ = program.ops;
   pool_ = pool;
@@ -41,7 +42,7 @@ Fault Variant::make_plan(const ProgramState& program, size_t number, const fb::M
     LAZYRT_RETURN_IF_ERROR(watcher_.make(options.watch, number, texts, *ops_, pool));
   Planner planner(program, method, *options.backend, memory, services, pool, &plan_);
   planner.end_segments_behind(watcher_.tapped_nodes());
-  LAZYRT_RETURN_IF_ERROR(planner.choose_all());
+  LAZYRT_RETURN_IF_ERROR(planner.choose_all(stop));
   return guards_.make(method, pool);
 }
 

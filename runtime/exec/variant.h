@@ -1,8 +1,8 @@
 #pragma once
 
+#include "runtime/core/run_stop.h"
 #include "runtime/exec/guards.h"
 #include "runtime/exec/planner.h"
-#include "runtime/exec/run_stop.h"
 #include "runtime/exec/shared_memory.h"
 #include "runtime/exec/watcher.h"
 
@@ -50,7 +50,7 @@ class Variant {
   /// outlive this, and the program's constants and operators do.
   Fault make_plan(const ProgramState& program, size_t number, const fb::Method& method,
                   const fb::Method& texts, const SessionOptions& options, CountedMemory* memory,
-                  BackendServices* services, Pool* pool);
+                  BackendServices* services, const RunStop& stop, Pool* pool);
   /// Takes from `homes`, per state, the spaces where it cannot live for this program: beside the
   /// host's, all but the one where all its readers are and where it is made. REQUIRES: after
   /// make_plan, with the same method.

@@ -97,7 +97,7 @@ std::vector<ArenaPiece> pieces_of(const MethodCheck& check) {
 uint64_t lower_bound_of(const fb::Method& method, const BundleSections& sections,
                         const ProgramState& base) {
   WorkMeter work(base.options);
-  MethodCheck check(method, sections, *base.ops, base.allocator, &work);
+  MethodCheck check(method, sections, *base.ops, base.allocator, {&work, nullptr});
   check.mode = CheckMode::kBound;
   require(check_values(&check));
   require(check_input_bindings(&check));
@@ -131,7 +131,8 @@ int main(int argc, char** argv) {
   if (count_of(method.symbols()) == 0) return 0;
   const std::vector<int64_t> sizes = sizes_of(method, {argv + 2, argv + argc});
   BoundProgram bound;
-  require(bound.make(base, 0, {sizes.data(), sizes.size()}, base.allocator));
+  require(bound.make(base, base.allocator));
+  require(bound.bind(0, {sizes.data(), sizes.size()}, nullptr));
   BundleSections sections = base.sections;
   sections.metadata = {bound.state().bound_metadata, base.sections.metadata.size()};
   const fb::Method& there = bound.state().method(0);
@@ -141,7 +142,8 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 30; ++i) {
     const auto begin = std::chrono::steady_clock::now();
     BoundProgram again;
-    require(again.make(base, 0, {sizes.data(), sizes.size()}, base.allocator));
+    require(again.make(base, base.allocator));
+    require(again.bind(0, {sizes.data(), sizes.size()}, nullptr));
     const std::chrono::duration<double, std::milli> spent =
         std::chrono::steady_clock::now() - begin;
     best = std::min(best, spent.count());
