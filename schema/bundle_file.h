@@ -38,6 +38,8 @@ constexpr uint32_t kBundleMaxSizedMethods = 64;
 constexpr uint32_t kBundleMaxOperands = 65536;
 /// Longest name of a method, input, output, literal or symbol.
 constexpr uint32_t kBundleMaxNameBytes = 1000;
+/// Longest text of any other kind.
+constexpr uint32_t kBundleMaxTextBytes = 65536;
 
 /// The first bytes of the file. All offsets count from the start of the file.
 struct BundleProlog {
