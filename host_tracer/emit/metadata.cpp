@@ -62,7 +62,7 @@ class MethodWriter {
         samples_(samples) {}
 
   Outcome<std::unique_ptr<fb::MethodT>> write() {
-    method_->name = options_.method;
+    method_->name = Names().unique(options_.method, "forward");
     method_->arena_bytes = plan_.arena_bytes;
     method_->reserved_bytes = variant_.reserved_bytes;
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.value_count()); ++id) add_value(id);
@@ -292,7 +292,7 @@ Outcome<fb::BundleT> make_metadata(const std::vector<MethodVariant>& variants,
     pair->value = value;
     bundle.info.push_back(std::move(pair));
   }
-  LAZYRT_TRY(limit_texts(&bundle));
+  limit_texts(&bundle);
   return bundle;
 }
 

@@ -9,7 +9,7 @@
 namespace lazyrt {
 
 /// The bundle's FlatBuffer as an object; adds the constants and samples to their sections. Fails
-/// (kInternal) when the samples do not have the method's types; kUnsupported: as limit_texts.
+/// (kInternal) when the samples do not have the method's types.
 Outcome<fb::BundleT> make_metadata(const std::vector<MethodVariant>& variants,
                                    const EmitOptions& options, Section* constants,
                                    Section* samples);

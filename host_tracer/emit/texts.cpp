@@ -35,14 +35,10 @@ void limit_texts(fb::MethodT* method) {
   for (const auto& variant : method->variants) limit_texts(variant.get());
 }
 
-bool is_for_programs(const std::string& key) { return key.rfind("lazyrt.", 0) == 0; }
-
 }  // namespace
 
 std::string Names::unique(const std::string& wanted, const std::string& fallback) {
-  constexpr size_t kRoomForNumber = 24;
-  const std::string base =
-      wanted.empty() ? fallback : shortened(wanted, kBundleMaxNameBytes - kRoomForNumber);
+  const std::string base = wanted.empty() ? fallback : shortened(wanted, kMostBytes);
   std::string name = base;
   for (int i = 1; !taken_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
   return name;
@@ -56,22 +52,9 @@ Source portable_source(const Source& source) {
   return made;
 }
 
-Outcome<Done> limit_texts(fb::BundleT* bundle) {
-  limit_text(&bundle->producer);
+void limit_texts(fb::BundleT* bundle) {
+  limit_name(&bundle->producer);
   for (const auto& method : bundle->methods) limit_texts(method.get());
-  for (const auto& pair : bundle->info) {
-    limit_name(&pair->key);
-    if (is_for_programs(pair->key) && pair->value.size() > kBundleMaxTextBytes) {
-      return Failure{Error::kUnsupported,
-                     "the names, texts and nesting of arguments and results (" + pair->key +
-                         ") take " + std::to_string(pair->value.size()) +
-                         " bytes; a text of a bundle has at most " +
-                         std::to_string(kBundleMaxTextBytes) +
-                         ": pass fewer, or tensors that hold them together"};
-    }
-    limit_text(&pair->value);
-  }
-  return Done{};
 }
 
 }  // namespace lazyrt

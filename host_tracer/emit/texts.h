@@ -6,17 +6,18 @@
 #include <string>
 
 #include "host_tracer/capture/trace.h"
-#include "host_tracer/support/outcome.h"
 #include "schema/bundle_generated.h"
 
 namespace lazyrt {
 
-/// Names that are not empty, occur once and have room in a bundle.
+/// Names of an interface, which are not empty and occur once.
 class Names {
  public:
   std::string unique(const std::string& wanted, const std::string& fallback);
 
  private:
+  /// With a number behind it still what the first readers of the format take, 1000 bytes.
+  static constexpr size_t kMostBytes = 976;
   std::set<std::string> taken_;
 };
 
@@ -24,8 +25,7 @@ class Names {
 /// no longer than a name may be. Of a file's name the end stays.
 Source portable_source(const Source& source);
 
-/// Shortens what is longer than a reader takes: names, then all other texts, whatever is in the
-/// bundle. kUnsupported: an info "lazyrt...." that is too long, as programs read it.
-Outcome<Done> limit_texts(fb::BundleT* bundle);
+/// Shortens each text of the bundle that is longer than a reader takes.
+void limit_texts(fb::BundleT* bundle);
 
 }  // namespace lazyrt
