@@ -48,7 +48,7 @@ class Names(Base):
             self.expect_harmless(done.out + done.err)
         self.assertIn("y\\x1b]0;owned\\x07\\x0a  verdict: SOUND\\x1b[31m\\u202e\\x9b", call("lazy-export", "inspect", path("out.lzb"), code=DONE).out)
         method = call("lazy-export", "inspect", path("out.lzb"), "--json", code=DONE).json()["methods"][0]
-        self.assertEqual([output["name"] for output in method["outputs"]], [ESCAPES, "plain"])
+        self.assertEqual([output["name"] for output in method["outputs"]], ["out." + ESCAPES, "out.plain"])
 
     def test_long_names_are_shortened_and_differ(self):
         self.export_named("long.pt")
@@ -56,7 +56,7 @@ class Names(Base):
         self.assertNotEqual(first, second)
         for name in (first, second):
             self.assertLessEqual(len(name.encode()), 1000)
-            self.assertTrue(name.startswith("\u00e9" * 400), name)
+            self.assertTrue(name.startswith("out." + "\u00e9" * 400), name)
         call("lazy-run", path("out.lzb"), code=DONE)
 
     def test_no_link_is_written_through(self):
