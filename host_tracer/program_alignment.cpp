@@ -1,9 +1,10 @@
 #include "host_tracer/program_alignment.h"
 
 #include <algorithm>
+#include <map>
 
 #include "host_tracer/aten/import.h"
-#include "host_tracer/emit/metadata.h"
+#include "host_tracer/emit/texts.h"
 #include "runtime/bundle/reader.h"
 
 namespace lazyrt {
@@ -20,13 +21,37 @@ std::string key_of_source(const std::string& aten, const std::string& module,
   return aten + "|" + module + "|" + file + "|" + std::to_string(line);
 }
 
-std::vector<std::string> keys_of(const Graph& graph, bool any_size) {
+/// Equal sources have equal numbers. A source of a bundle is read once, however many nodes name it.
+class SourceNumbers {
+ public:
+  std::string of(const Source& source) {
+    const Source portable = portable_source(source);
+    return number(key_of_source(portable.aten, portable.module_path, portable.file, portable.line));
+  }
+  /// Those of a program, in its order.
+  std::vector<std::string> of(const fb::Method& program) {
+    std::vector<std::string> numbers;
+    for (uint32_t i = 0; i < count_of(program.sources()); ++i) {
+      const fb::Source& source = *program.sources()->Get(i);
+      numbers.push_back(number(key_of_source(text_of(source.aten()), text_of(source.module_path()),
+                                             text_of(source.file()), source.line())));
+    }
+    return numbers;
+  }
+  std::string none() { return number(key_of_source("", "", "", 0)); }
+
+ private:
+  std::string number(const std::string& key) {
+    return "#" + std::to_string(numbers_.try_emplace(key, numbers_.size()).first->second);
+  }
+  std::map<std::string, size_t> numbers_;
+};
+
+std::vector<std::string> keys_of(const Graph& graph, bool any_size, SourceNumbers* sources) {
   std::vector<std::string> keys;
   for (const Node& node : graph.nodes()) {
     std::string key = std::to_string(static_cast<int>(node.attrs.kind())) + "(" +
-                      std::to_string(node.inputs.size()) + ")" +
-                      key_of_source(node.source.aten, node.source.module_path,
-                                    portable_path(node.source.file), node.source.line);
+                      std::to_string(node.inputs.size()) + ")" + sources->of(node.source);
     for (const ValueId id : node.outputs)
       key += key_of_result(graph.value(id).dtype, graph.value(id).shape, any_size);
     keys.push_back(std::move(key));
@@ -34,19 +59,15 @@ std::vector<std::string> keys_of(const Graph& graph, bool any_size) {
   return keys;
 }
 
-std::string source_key(const fb::Method& program, const fb::Node& node) {
-  if (node.source() < 0) return key_of_source("", "", "", 0);
-  const fb::Source& source = *program.sources()->Get(static_cast<uint32_t>(node.source()));
-  return key_of_source(text_of(source.aten()), text_of(source.module_path()),
-                       text_of(source.file()), source.line());
-}
-
-std::vector<std::string> keys_of(const fb::Method& program, bool any_size) {
+std::vector<std::string> keys_of(const fb::Method& program, bool any_size, SourceNumbers* sources) {
+  const std::vector<std::string> numbers = sources->of(program);
+  const std::string none = sources->none();
   std::vector<std::string> keys;
   for (uint32_t n = 0; n < count_of(program.nodes()); ++n) {
     const fb::Node& node = *program.nodes()->Get(n);
     std::string key = std::to_string(static_cast<int>(node.op_type())) + "(" +
-                      std::to_string(count_of(node.inputs())) + ")" + source_key(program, node);
+                      std::to_string(count_of(node.inputs())) + ")" +
+                      (node.source() < 0 ? none : numbers[static_cast<size_t>(node.source())]);
     for (const int32_t id : ints_of(node.outputs())) {
       const TensorSpec spec = spec_of(*program.values()->Get(static_cast<uint32_t>(id)));
       key += key_of_result(spec.dtype, spec.shape, any_size);
@@ -208,8 +229,9 @@ Outcome<Graph> make_graph(const Trace& trace, const OpTable& ops, const Pipeline
 }
 
 ProgramAlignment align_program(const Graph& graph, const fb::Method& program, bool any_size) {
-  const std::vector<std::string> ours = keys_of(program, any_size);
-  const std::vector<std::string> theirs = keys_of(graph, any_size);
+  SourceNumbers sources;
+  const std::vector<std::string> ours = keys_of(program, any_size, &sources);
+  const std::vector<std::string> theirs = keys_of(graph, any_size, &sources);
   CommonSequence common(ours, theirs);
   const bool solved = common.solve();
   ProgramAlignment aligned;

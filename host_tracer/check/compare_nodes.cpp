@@ -12,6 +12,7 @@
 #include "host_tracer/check/expected_values.h"
 #include "host_tracer/program_alignment.h"
 #include "host_tracer/report/bundle_info.h"
+#include "host_tracer/report/shared_texts.h"
 
 namespace lazyrt {
 namespace {
@@ -84,12 +85,12 @@ const fb::Method& program_of(const LoadedBundle& bundle, size_t variant) {
   return *method.variants()->Get(static_cast<uint32_t>(variant - 1));
 }
 
-Source source_of(const fb::Method& program, size_t node) {
+Source source_of(const fb::Method& program, size_t node, SharedTexts* texts) {
   const int32_t index = program.nodes()->Get(static_cast<uint32_t>(node))->source();
   if (index < 0) return {};
   const fb::Source& source = *program.sources()->Get(static_cast<uint32_t>(index));
-  return {lazyrt::text_of(source.module_path()), lazyrt::text_of(source.file()), source.line(),
-          lazyrt::text_of(source.aten())};
+  return {texts->take(source.module_path()), texts->take(source.file()), source.line(),
+          texts->take(source.aten())};
 }
 
 std::string tensor_type(const SampleTensor& tensor) {
@@ -150,6 +151,7 @@ class ValueComparer {
   void compare_all(const fb::Method& program, const Graph& graph, const ProgramAlignment& aligned,
                    ExpectedValues& expected) {
     const std::vector<std::string> names = node_names(program);
+    SharedTexts texts;
     for (const TakenValue& taken : run_.values) {
       if (taken.point.variant != run_.variant) continue;
       if (options_.progress) {
@@ -165,7 +167,7 @@ class ValueComparer {
       line.op = taken.point.op;
       line.backend = run_.backends[line.node];
       line.type = tensor_type(taken.tensor);
-      line.source = source_of(program, line.node);
+      line.source = source_of(program, line.node, &texts);
       if (aligned.node[line.node]) {
         const Node& node = graph.nodes()[*aligned.node[line.node]];
         compare(taken.tensor, node.outputs[line.result], expected, line);

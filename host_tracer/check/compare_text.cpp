@@ -6,6 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "host_tracer/support/printable.h"
+
 namespace lazyrt {
 namespace {
 
@@ -91,7 +93,7 @@ std::string compare_table(const NodeComparison& comparison) {
   for (const ComparedValue& value : comparison.values) {
     char number[16];
     std::snprintf(number, sizeof number, "%5zu", value.node);
-    text += std::string(number) + "  " + padded(value.name, width) + "  " +
+    text += std::string(number) + "  " + padded(printable(value.name), width) + "  " +
             padded(value.backend, 9) + "  " + padded(expected_name(value.expected), 9);
     if (value.expected == ExpectedBy::kNothing) {
       text += "  " + value.why + "\n";
@@ -109,9 +111,10 @@ std::string compare_verdict(const NodeComparison& comparison) {
   std::string text;
   if (comparison.first) {
     const ComparedValue& value = comparison.values[*comparison.first];
-    text = "the first value that differs from eager's: " + value.place() + " on " + value.backend +
-           ", " + value.type + ": " + value.worst + ", max error " + short_number(value.max_error) +
-           ", " + short_number(value.of_bound) + " times what is allowed";
+    text = "the first value that differs from eager's: " + printable(value.place()) + " on " +
+           value.backend + ", " + value.type + ": " + value.worst + ", max error " +
+           short_number(value.max_error) + ", " + short_number(value.of_bound) +
+           " times what is allowed";
   } else if (comparison.compared == 0) {
     text = "nothing could be compared";
   } else {

@@ -79,8 +79,8 @@ Exit run_compare(const CompareArguments& arguments) {
     json["model"] = arguments.model;
     print_json(json);
   } else {
-    if (!arguments.quiet) std::fputs(compare_table(*comparison).c_str(), stdout);
-    std::printf("%s\n", compare_verdict(*comparison).c_str());
+    if (!arguments.quiet) print_text(compare_table(*comparison));
+    print_text(compare_verdict(*comparison) + "\n");
   }
   if (is_difference(*comparison)) return Exit::kMismatch;
   return comparison->compared == 0 ? Exit::kUnsupported : Exit::kDone;

@@ -15,7 +15,10 @@ Exit fail(const Failure& failure, bool json);
 Exit fail(const Failure& failure, Exit code, bool json,
           const nlohmann::ordered_json& details = nlohmann::ordered_json::object());
 
-/// Prints the object and a newline on stdout; text that is not UTF-8 is repaired.
+/// Prints the object and a newline on stdout; text that is not UTF-8 is repaired, and no character
+/// in it reaches a terminal that acts on it.
 void print_json(const nlohmann::ordered_json& json);
+/// Prints lines on stdout, escaped for a terminal.
+void print_text(const std::string& text);
 
 }  // namespace lazyrt

@@ -1,4 +1,3 @@
-#include <unistd.h>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -23,6 +22,7 @@
 #include "host_tracer/report/sha256.h"
 #include "host_tracer/report/summary.h"
 #include "host_tracer/sized_traces.h"
+#include "host_tracer/support/partial_file.h"
 #include "lazyrt/runtime.h"
 
 namespace lazyrt {
@@ -43,16 +43,10 @@ class Export {
  public:
   explicit Export(const ExportArguments& arguments)
       : args_(arguments),
-        partial_(arguments.output + ".partial"),
-        interrupted_(partial_),
-        interrupted_writing_(partial_ + ".partial-" + std::to_string(getpid())),
+        partial_(arguments.output),
+        interrupted_(partial_.path()),
+        interrupted_writing_(PartialFile::path_for(partial_.path())),
         progress_(std::make_unique<Progress>(!arguments.quiet)) {}
-  ~Export() {
-    std::error_code ignored;
-    fs::remove(partial_, ignored);
-  }
-  Export(const Export&) = delete;
-  Export& operator=(const Export&) = delete;
 
   /// Throws Stop.
   void run() {
@@ -92,7 +86,7 @@ class Export {
   bool dumps(const std::string& pass) const;
 
   const ExportArguments& args_;
-  const std::string partial_;
+  PartialFile partial_;
   const RemoveOnInterrupt interrupted_, interrupted_writing_;
   std::unique_ptr<Progress> progress_;
   std::vector<Trace> traces_;  ///< one for each sample, where extents vary one; at least one
@@ -355,7 +349,7 @@ void Export::stop_broken() {
 
 ExportOptions Export::export_options() {
   ExportOptions options;
-  options.path = partial_;
+  options.path = partial_.path();
   options.emit.shown_path = args_.output;
   options.emit.strip_samples = args_.strip_samples;
   if (!interface_.empty()) options.emit.info.emplace_back("lazyrt.interface", interface_);
@@ -390,7 +384,7 @@ void Export::describe(const LoadedBundle& bundle) {
 
 void Export::write_report() const {
   if (args_.report.empty()) return;
-  const RemoveOnInterrupt interrupted(args_.report + ".partial");
+  const RemoveOnInterrupt interrupted(PartialFile::path_for(args_.report));
   const auto written = write_text_file(args_.report, html_report(summary_.bundle, &summary_));
   if (!written.ok()) stop(written.failure());
 }
@@ -402,11 +396,7 @@ void Export::publish() {
                                     "a bug of LazyRT (--keep keeps the bundle)");
   if (mismatch && !args_.keep) throw Stop{*mismatch, Exit::kMismatch};
   write_report();
-  std::error_code error;
-  fs::rename(partial_, args_.output, error);
-  if (error) {
-    stop({Error::kIo, "cannot write " + args_.output + ": " + error.message()});
-  }
+  if (const auto moved = partial_.publish(); !moved.ok()) stop(moved.failure());
   if (mismatch) throw Stop{*mismatch, Exit::kMismatch};
   if (args_.c_array.empty()) return;
   const std::string folder = fs::absolute(args_.output).parent_path().string();
@@ -418,7 +408,7 @@ void Export::print() const {
   if (args_.json) {
     print_json(summary_json(summary_));
   } else if (!args_.quiet) {
-    std::fputs(summary_text(summary_).c_str(), stdout);
+    print_text(summary_text(summary_));
   }
 }
 

@@ -1,10 +1,5 @@
 #include "host_tracer/cli/finish_export.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
-
 #include "host_tracer/report/sha256.h"
 
 namespace lazyrt {
@@ -41,19 +36,6 @@ std::optional<Failure> mismatch_of(const ExportSummary& summary, const std::stri
   if (!summary.size_doubt.empty())
     return Failure{Error::kUnsupported, summary.size_doubt + "\nAs it is, " + text};
   return Failure{Error::kInternal, text + advice};
-}
-
-Outcome<Done> write_text_file(const std::string& path, const std::string& text) {
-  const std::string partial = path + ".partial";
-  std::ofstream file(partial, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
-    const std::string reason = std::strerror(errno);
-    std::remove(partial.c_str());
-    return Failure{Error::kIo, "cannot write " + path + ": " + reason};
-  }
-  return Done{};
 }
 
 }  // namespace lazyrt

@@ -10,6 +10,7 @@
 #include "host_tracer/report/loaded_bundle.h"
 #include "host_tracer/report/summary.h"
 #include "host_tracer/support/outcome.h"
+#include "host_tracer/support/partial_file.h"
 
 namespace lazyrt {
 
@@ -22,8 +23,5 @@ Outcome<Done> describe_made(const LoadedBundle& bundle, const std::string& path,
 
 /// The difference that the check found, as a failure ended by `advice`; nothing when there is none.
 std::optional<Failure> mismatch_of(const ExportSummary& summary, const std::string& advice);
-
-/// Writes `text` to the file, all or nothing. kIo names the file and the reason.
-Outcome<Done> write_text_file(const std::string& path, const std::string& text);
 
 }  // namespace lazyrt

@@ -22,7 +22,7 @@ Exit run_inspect(const InspectArguments& arguments) {
   if (arguments.json) {
     print_json(bundle_json(info));
   } else {
-    std::fputs(bundle_text(info, arguments.nodes).c_str(), stdout);
+    print_text(bundle_text(info, arguments.nodes));
   }
   return Exit::kDone;
 }

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "host_tracer/graph/attrs.h"
+#include "host_tracer/support/text_limit.h"
 
 namespace lazyrt {
 namespace {
@@ -34,10 +36,8 @@ const char* sign_of(Op op) {
       return " // ";
     case Op::Remainder:
       return " % ";
-    case Op::Divide:
-      return " / ";
     default:
-      return ", ";
+      return " / ";
   }
 }
 
@@ -49,6 +49,10 @@ const char* function_of(Op op) {
       return "log";
     case Op::Floor:
       return "floor";
+    case Op::Max:
+      return "max";
+    case Op::Min:
+      return "min";
     default:
       return "round";
   }
@@ -160,37 +164,85 @@ void TermList::keep(const std::vector<TermId*>& used) {
   for (TermId* id : used) *id = now[static_cast<size_t>(*id)];
 }
 
-std::string TermList::text(TermId id, const std::vector<std::string>& names) const {
-  const fb::Term& term = at(id);
-  const auto operand = [&](TermId of) {
-    const Op op = at(of).op();
-    const bool plain = is_leaf(op) || is_of_one(op) || op == Op::Max || op == Op::Min;
-    return plain ? text(of, names) : "(" + text(of, names) + ")";
-  };
-  switch (term.op()) {
-    case Op::Integer:
-      return std::to_string(term.integer());
-    case Op::Real:
-      return real_text(term.real());
-    case Op::Symbol:
-      return names[static_cast<size_t>(term.a())];
-    case Op::SquareRoot:
-    case Op::Logarithm:
-    case Op::Floor:
-    case Op::Round:
-      return std::string(function_of(term.op())) + "(" + text(term.a(), names) + ")";
-    case Op::Max:
-    case Op::Min:
-      return (term.op() == Op::Max ? "max(" : "min(") + text(term.a(), names) + ", " +
-             text(term.b(), names) + ")";
-    default:
-      return operand(term.a()) + sign_of(term.op()) + operand(term.b());
+namespace {
+
+/// Writes a term until its text is full. Each operation writes something before its operands, so
+/// the length bounds time and nesting, too, however often the terms are shared.
+class TermWriter {
+ public:
+  TermWriter(const std::vector<fb::Term>& terms, const std::vector<std::string>& names)
+      : terms_(terms), names_(names) {}
+
+  /// `end`: the term is one of those before it.
+  void write(TermId id, size_t end) {
+    if (is_full()) return;
+    if (id < 0 || static_cast<size_t>(id) >= end || at(id).op() > Op::MAX) {
+      append("term " + std::to_string(id));
+    } else {
+      write_known(id);
+    }
   }
+  std::string take() { return shortened(text_, kMostTermText); }
+
+ private:
+  bool is_full() const { return text_.size() > kMostTermText; }
+  void append(std::string_view text) { text_ += text.substr(0, kMostTermText + 1); }
+  const fb::Term& at(TermId id) const { return terms_[static_cast<size_t>(id)]; }
+
+  void write_known(TermId id) {
+    const fb::Term& term = at(id);
+    if (is_leaf(term.op())) return write_leaf(term);
+    const auto end = static_cast<size_t>(id);
+    if (is_of_one(term.op()) || term.op() == Op::Max || term.op() == Op::Min) {
+      append(std::string(function_of(term.op())) + "(");
+      write(term.a(), end);
+      if (!is_of_one(term.op())) append(", ");
+      if (!is_of_one(term.op())) write(term.b(), end);
+      append(")");
+      return;
+    }
+    write_operand(term.a(), end);
+    append(sign_of(term.op()));
+    write_operand(term.b(), end);
+  }
+
+  void write_leaf(const fb::Term& term) {
+    if (term.op() == Op::Integer) return append(std::to_string(term.integer()));
+    if (term.op() == Op::Real) return append(real_text(term.real()));
+    const bool known = term.a() >= 0 && static_cast<size_t>(term.a()) < names_.size();
+    append(known ? names_[static_cast<size_t>(term.a())] : "symbol " + std::to_string(term.a()));
+  }
+
+  /// In brackets where it is an operation with a sign.
+  void write_operand(TermId id, size_t end) {
+    const bool known = id >= 0 && static_cast<size_t>(id) < end;
+    const Op op = known ? at(id).op() : Op::Integer;
+    const bool plain = is_leaf(op) || is_of_one(op) || op == Op::Max || op == Op::Min;
+    if (!plain) append("(");
+    write(id, end);
+    if (!plain) append(")");
+  }
+
+  const std::vector<fb::Term>& terms_;
+  const std::vector<std::string>& names_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string TermList::text(TermId id, const std::vector<std::string>& names) const {
+  TermWriter writer(terms_, names);
+  writer.write(id, terms_.size());
+  return writer.take();
 }
 
 std::string patch_text(fb::OpAttrs kind, const fb::Patch& patch, const TermList& terms,
                        const std::vector<std::string>& names) {
-  std::string text = attrs_type_table(kind)->names[patch.field()];
+  const flatbuffers::TypeTable* fields = attrs_type_table(kind);
+  const auto field = static_cast<size_t>(patch.field());
+  std::string text = fields != nullptr && patch.field() >= 0 && field < fields->num_elems
+                         ? fields->names[field]
+                         : "field " + std::to_string(patch.field());
   if (patch.index() >= 0) text += "[" + std::to_string(patch.index()) + "]";
   return text + " = " + terms.text(patch.term(), names);
 }

@@ -2,6 +2,7 @@
 
 // Numbers made of symbols: what Method.terms holds (schema/bundle.fbs), built up on the host.
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,6 +19,9 @@ using TermId = int32_t;
 
 /// The values of the symbols of a method, in their order.
 using SizePoint = std::vector<int64_t>;
+
+/// Longest text of a term, in bytes.
+constexpr size_t kMostTermText = 200;
 
 /// Toward minus infinity, as Python's. REQUIRES: b > 0.
 inline int64_t floor_divide(int64_t a, int64_t b) {
@@ -48,7 +52,9 @@ class TermList {
   std::optional<TermNumber> evaluate(TermId id, const SizePoint& point) const;
   /// Drops what these terms do not need, and gives them their new ids.
   void keep(const std::vector<TermId*>& used);
-  /// "(seq + 1) // 2"
+  /// "(seq + 1) // 2", at most kMostTermText bytes of it. Any terms may be asked for theirs, even
+  /// those of a bundle that nobody checked: what is no earlier term is "term 7", what is no symbol
+  /// "symbol 7".
   std::string text(TermId id, const std::vector<std::string>& names) const;
 
  private:
@@ -68,7 +74,8 @@ struct SizeNumbers {
   std::vector<TermId> ids;
 };
 
-/// "sizes[1] = seq - 1": what a patch of a node of this kind says.
+/// "sizes[1] = seq - 1": what a patch of a node of this kind says; a field that the schema does
+/// not have is "field 30".
 std::string patch_text(fb::OpAttrs kind, const fb::Patch& patch, const TermList& terms,
                        const std::vector<std::string>& names);
 

@@ -1,6 +1,5 @@
 #include "host_tracer/emit/bundle_writer.h"
 
-#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -8,6 +7,7 @@
 #include <memory>
 
 #include "host_tracer/emit/metadata.h"
+#include "host_tracer/support/partial_file.h"
 #include "schema/bundle_file.h"
 
 namespace lazyrt {
@@ -16,18 +16,14 @@ namespace {
 /// Writes a file front to back and sums what follows `start_checksum`. The first error sticks.
 class FileWriter {
  public:
-  explicit FileWriter(const std::string& path) : file_(std::fopen(path.c_str(), "wb")) {
+  explicit FileWriter(const std::string& path) : file_(open_new_file(path)) {
     if (file_ == nullptr) error_ = errno;
   }
-  ~FileWriter() {
-    if (file_ != nullptr) std::fclose(file_);
-  }
-  FileWriter(const FileWriter&) = delete;
-  FileWriter& operator=(const FileWriter&) = delete;
 
   void write(const void* data, uint64_t bytes) {
     if (error_ != 0) return;
-    if (bytes > 0 && std::fwrite(data, 1, bytes, file_) != bytes) error_ = errno != 0 ? errno : EIO;
+    if (bytes > 0 && std::fwrite(data, 1, bytes, file_.get()) != bytes)
+      error_ = errno != 0 ? errno : EIO;
     if (summing_) checksum_.update(data, bytes);
     at_ += bytes;
   }
@@ -43,17 +39,16 @@ class FileWriter {
   /// Replaces the first bytes and closes the file.
   Outcome<Done> finish(const void* head, size_t bytes, const std::string& shown_path) {
     summing_ = false;
-    if (error_ == 0 && std::fseek(file_, 0, SEEK_SET) != 0) error_ = errno;
+    if (error_ == 0 && std::fseek(file_.get(), 0, SEEK_SET) != 0) error_ = errno;
     write(head, bytes);
-    if (error_ == 0 && std::fflush(file_) != 0) error_ = errno;
-    if (file_ != nullptr && std::fclose(file_) != 0 && error_ == 0) error_ = errno;
-    file_ = nullptr;
+    if (error_ == 0 && std::fflush(file_.get()) != 0) error_ = errno;
+    if (file_ != nullptr && std::fclose(file_.release()) != 0 && error_ == 0) error_ = errno;
     if (error_ == 0) return Done{};
     return Failure{Error::kIo, "cannot write " + shown_path + ": " + std::strerror(error_)};
   }
 
  private:
-  std::FILE* file_;
+  FileHandle file_;
   int error_ = 0;
   uint64_t at_ = 0;
   bool summing_ = false;
@@ -122,17 +117,11 @@ Outcome<EmitReport> write_bundle(const std::vector<MethodVariant>& variants,
                                     [](const MethodVariant& v) { return v.dynamic != nullptr; }));
   fb::FinishBundleBuffer(builder, fb::Bundle::Pack(builder, &*metadata));
   const BundleProlog prolog = layout(builder.GetSize(), constants, samples);
-  const std::string partial = path + ".partial-" + std::to_string(getpid());
+  PartialFile partial(path);
   const std::string& shown_path = options.shown_path.empty() ? path : options.shown_path;
-  Outcome<Done> written =
-      write_file(partial, shown_path, prolog, builder.GetBufferPointer(), constants, samples);
-  if (written.ok() && std::rename(partial.c_str(), path.c_str()) != 0) {
-    written = Failure{Error::kIo, "cannot write " + shown_path + ": " + std::strerror(errno)};
-  }
-  if (!written.ok()) {
-    std::remove(partial.c_str());
-    return written.failure();
-  }
+  LAZYRT_TRY(write_file(partial.path(), shown_path, prolog, builder.GetBufferPointer(), constants,
+                        samples));
+  LAZYRT_TRY(partial.publish(shown_path));
   EmitReport report;
   report.file_bytes = prolog.file_bytes;
   report.metadata_bytes = prolog.metadata_bytes;

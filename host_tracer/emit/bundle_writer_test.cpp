@@ -6,11 +6,16 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include "host_tracer/emit/metadata.h"
 #include "host_tracer/passes/pipeline.h"
 #include "host_tracer/passes/test_graph.h"
+#include "host_tracer/support/partial_file.h"
+#include "host_tracer/support/printable.h"
 #include "schema/bundle_file.h"
+#include "tests/support/reflect.h"
 
 namespace lazyrt {
 namespace {
@@ -265,6 +270,91 @@ TEST_F(BundleWriter, NamesAreMadeUnique) {
   EXPECT_STREQ(program->method(size_t{0}).input(0).name, "input_0");
   EXPECT_STREQ(program->method(size_t{0}).output(1).name, "y_1");
   EXPECT_STREQ(program->method(size_t{0}).literal(0).name, "output_2");
+}
+
+/// Most bytes of any text in a file, by what holds it: "methods.inputs.name".
+std::map<std::string, size_t> longest_texts(std::string bytes) {
+  BundleProlog p;
+  std::memcpy(&p, bytes.data(), sizeof(p));
+  auto* metadata = reinterpret_cast<uint8_t*>(bytes.data() + p.metadata_offset);
+  std::map<std::string, size_t> longest;
+  const auto* root = flatbuffers::GetRoot<uint8_t>(metadata);
+  test::visit_fields(const_cast<uint8_t*>(root), fb::BundleTypeTable(), [&](const auto& field) {
+    if (field.type != flatbuffers::ET_STRING) return;
+    const uint8_t* at = field.where + flatbuffers::ReadScalar<uint32_t>(field.where);
+    size_t& most = longest[field.path];
+    most = std::max<size_t>(most, flatbuffers::ReadScalar<uint32_t>(at));
+  });
+  return longest;
+}
+
+/// guarded_network with a megabyte for each text that a model may choose.
+TestGraph network_of_long_texts(const std::string& text) {
+  TestGraph t = guarded_network();
+  Graph& g = t.g;
+  for (ValueId id = 0; id < static_cast<ValueId>(g.value_count()); ++id) {
+    if (!g.value(id).name.empty()) g.value(id).name = text + g.value(id).name;
+  }
+  for (GraphOutput& output : g.outputs()) output.name = text + output.name;
+  for (Node& node : g.take_nodes()) {
+    node.source = {text, "net/" + text + "/model.py", 3, text};
+    g.append(std::move(node));
+  }
+  g.guards()[0].text = text;
+  g.guards()[0].source.file = text + "/guards.py";
+  return t;
+}
+
+TEST_F(BundleWriter, TextsThatReadersRefuseAreShortened) {
+  std::string text;
+  while (text.size() < (1u << 20)) text += "\u00e9\u20ac";
+  TestGraph t = network_of_long_texts(text);
+  EmitOptions options;
+  options.producer = text;
+  options.method = text;
+  options.info = {{"note", text}, {text, "value"}};
+  ASSERT_TRUE(write(t.g, "m.lzb", options).ok());
+  const auto longest = longest_texts(bytes_of("m.lzb"));
+  EXPECT_EQ(longest.size(), 13u) << "each text of the schema that this bundle has";
+  const std::set<std::string> interface = {"methods.inputs.name", "methods.outputs.name",
+                                           "methods.literals.name", "methods.states.name",
+                                           "methods.name"};
+  for (const auto& [path, bytes] : longest) {
+    if (path.rfind("info.", 0) == 0) continue;
+    const size_t most = path == "methods.guards.text" ? kBundleMaxTextBytes
+                        : interface.count(path) == 1  ? 1000
+                                                      : kBundleMaxNameBytes;
+    EXPECT_LE(bytes, most) << path;
+    EXPECT_GT(bytes, most - 40) << path;
+  }
+  auto program = Program::open(path().c_str(), default_ops());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  const Method m = program->method(size_t{0});
+  const std::string file = m.guard(0).file;
+  EXPECT_EQ(file.substr(0, 3), "...");
+  EXPECT_EQ(file.substr(file.size() - 10), "/guards.py") << "the end of a file's name stays";
+  EXPECT_EQ(std::string(m.guard(0).text).substr(0, 5), text.substr(0, 5)) << "else the beginning";
+  std::set<std::string> names;
+  for (size_t i = 0; i < m.output_count(); ++i) names.insert(m.output(i).name);
+  EXPECT_EQ(names.size(), m.output_count()) << "outputs keep different names";
+  for (const std::string& name : names) EXPECT_EQ(printable(name), name) << "UTF-8";
+}
+
+TEST_F(BundleWriter, InfoKeepsItsLength) {
+  EmitOptions options;
+  options.info = {{"lazyrt.interface", std::string(1 << 20, 'i')}};
+  ASSERT_TRUE(write(network().g, "m.lzb", options).ok());
+  auto program = Program::open(path().c_str(), default_ops());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ(program->info(0).value, options.info[0].second) << "programs read it";
+}
+
+TEST_F(BundleWriter, IsNotWrittenThroughALink) {
+  std::ofstream(path("precious")) << "precious";
+  std::filesystem::create_symlink(path("precious"), PartialFile::path_for(path()));
+  ASSERT_TRUE(write(network().g).ok());
+  EXPECT_EQ(bytes_of("precious"), "precious");
+  EXPECT_TRUE(Program::open(path().c_str(), default_ops()).ok());
 }
 
 TEST_F(BundleWriter, SampleOfAnotherTypeIsRefused) {

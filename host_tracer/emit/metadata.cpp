@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 
+#include "host_tracer/emit/texts.h"
 #include "host_tracer/graph/guards.h"
 
 namespace lazyrt {
@@ -16,21 +16,6 @@ template <class Dims>
 std::vector<int64_t> dims_of(const Dims& shape) {
   return std::vector<int64_t>(shape.begin(), shape.end());
 }
-
-/// Names that are not empty and occur once.
-class Names {
- public:
-  std::string unique(const std::string& wanted, const std::string& fallback) {
-    const std::string base = wanted.empty() ? fallback : wanted.substr(0, kMostBytes);
-    std::string name = base;
-    for (int i = 1; !taken_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
-    return name;
-  }
-
- private:
-  static constexpr size_t kMostBytes = 900;
-  std::set<std::string> taken_;
-};
 
 struct LiteralWriter {
   fb::LiteralT* literal;
@@ -77,7 +62,7 @@ class MethodWriter {
         samples_(samples) {}
 
   Outcome<std::unique_ptr<fb::MethodT>> write() {
-    method_->name = options_.method;
+    method_->name = Names().unique(options_.method, "forward");
     method_->arena_bytes = plan_.arena_bytes;
     method_->reserved_bytes = variant_.reserved_bytes;
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.value_count()); ++id) add_value(id);
@@ -158,7 +143,8 @@ class MethodWriter {
   void add_symbols(const DynamicGraph& dynamic) {
     for (const DimSymbol& symbol : dynamic.shapes().symbols) {
       auto made = std::make_unique<fb::SymbolT>();
-      made->name = symbol.name;
+      made->name =
+          symbol_names_.unique(symbol.name, "size_" + std::to_string(method_->symbols.size()));
       made->min = symbol.min;
       made->max = symbol.max;
       made->multiple = symbol.multiple;
@@ -174,9 +160,9 @@ class MethodWriter {
   }
 
   int32_t source_index(const Source& source) {
-    const std::string file = portable_path(source.file);
-    if (source.aten.empty() && source.module_path.empty() && file.empty()) return -1;
-    const auto key = std::tuple(source.aten, source.module_path, file, source.line);
+    const Source portable = portable_source(source);
+    if (portable.aten.empty() && portable.module_path.empty() && portable.file.empty()) return -1;
+    const auto key = std::tuple(portable.aten, portable.module_path, portable.file, portable.line);
     const auto next = static_cast<int32_t>(method_->sources.size());
     const auto [it, is_new] = source_ids_.try_emplace(key, next);
     if (is_new) {
@@ -273,7 +259,7 @@ class MethodWriter {
   Section* constants_;
   Section* samples_;
   std::unique_ptr<fb::MethodT> method_ = std::make_unique<fb::MethodT>();
-  Names state_names_;
+  Names state_names_, symbol_names_;
   std::map<std::tuple<std::string, std::string, std::string, int>, int32_t> source_ids_;
 };
 
@@ -306,6 +292,7 @@ Outcome<fb::BundleT> make_metadata(const std::vector<MethodVariant>& variants,
     pair->value = value;
     bundle.info.push_back(std::move(pair));
   }
+  limit_texts(&bundle);
   return bundle;
 }
 

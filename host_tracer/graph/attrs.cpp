@@ -10,6 +10,7 @@ namespace lazyrt {
 namespace fbs = flatbuffers;
 
 const fbs::TypeTable* attrs_type_table(fb::OpAttrs kind) {
+  if (kind > fb::OpAttrs::MAX) return nullptr;
   const fbs::TypeTable* all = fb::OpAttrsTypeTable();
   const int ref = all->type_codes[static_cast<size_t>(kind)].sequence_ref;
   return ref < 0 ? nullptr : all->type_refs[ref]();

@@ -45,7 +45,7 @@ class Attrs {
   std::shared_ptr<const std::vector<uint8_t>> bytes_;
 };
 
-/// The fields of an op's table by their numbers; nullptr for NONE.
+/// The fields of an op's table by their numbers; nullptr for NONE and what the schema lacks.
 const flatbuffers::TypeTable* attrs_type_table(fb::OpAttrs kind);
 
 }  // namespace lazyrt

@@ -1,39 +1,13 @@
 #include "host_tracer/python/python_export.h"
 
-#include <filesystem>
-
 #include "host_tracer/check/checked_export.h"
 #include "host_tracer/cli/finish_export.h"
 #include "host_tracer/report/html.h"
+#include "host_tracer/support/partial_file.h"
 #include "lazyrt/runtime.h"
 
 namespace lazyrt {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// A file that is removed again unless it was moved away.
-class PartialFile {
- public:
-  explicit PartialFile(const std::string& path) : path_(path + ".partial") {}
-  ~PartialFile() {
-    std::error_code ignored;
-    fs::remove(path_, ignored);
-  }
-  PartialFile(const PartialFile&) = delete;
-  PartialFile& operator=(const PartialFile&) = delete;
-
-  const std::string& path() const { return path_; }
-  Outcome<Done> publish(const std::string& target) const {
-    std::error_code error;
-    fs::rename(path_, target, error);
-    if (!error) return Done{};
-    return Failure{Error::kIo, "cannot write " + target + ": " + error.message()};
-  }
-
- private:
-  std::string path_;
-};
 
 /// Writes the bundle to `path` and runs it beside the programs of the traces.
 Outcome<std::unique_ptr<LoadedBundle>> make(std::vector<Trace>* traces,
@@ -74,14 +48,14 @@ Outcome<ExportSummary> export_from_python(std::vector<Trace> traces,
   summary.model = options.model;
   summary.seconds.trace = options.trace_seconds;
   describe_traces(traces, &summary);
-  const PartialFile file(options.path);
+  PartialFile file(options.path);
   const auto bundle = make(&traces, options, file.path(), &summary);
   if (!bundle.ok()) return bundle.failure();
   LAZYRT_TRY(describe_made(**bundle, options.path, &summary));
   if (!options.report_path.empty()) {
     LAZYRT_TRY(write_text_file(options.report_path, html_report(summary.bundle, &summary)));
   }
-  LAZYRT_TRY(file.publish(options.path));
+  LAZYRT_TRY(file.publish());
   return summary;
 }
 

@@ -8,6 +8,7 @@
 #include "host_tracer/capture/trace.h"
 #include "host_tracer/graph/attrs.h"
 #include "host_tracer/report/flops.h"
+#include "host_tracer/report/shared_texts.h"
 #include "lazyrt/runtime.h"
 #include "runtime/bundle/reader.h"
 
@@ -18,27 +19,33 @@ std::vector<int64_t> dims_of(const Shape& shape) { return {shape.begin(), shape.
 
 /// `extent_of(dim)` says how it follows from a symbol of the method.
 template <class ExtentOf>
-TensorLine tensor_line(const Method& method, const TensorInfo& info, const ExtentOf& extent_of) {
+TensorLine tensor_line(const Method& method, const TensorInfo& info, const ExtentOf& extent_of,
+                       SharedTexts* texts) {
   TensorLine line = {info.name, info.dtype, dims_of(info.shape), {}};
   for (int d = 0; method.symbol_count() > 0 && d < info.shape.rank(); ++d) {
     const ExtentInfo extent = extent_of(d);
-    line.symbols.push_back(extent.symbol < 0
-                               ? ""
-                               : DimExtent(extent.symbol, extent.factor, extent.offset)
-                                     .text(method.symbol(static_cast<size_t>(extent.symbol)).name));
+    std::string symbol;
+    if (extent.symbol >= 0) {
+      const char* name = method.symbol(static_cast<size_t>(extent.symbol)).name;
+      symbol = DimExtent(extent.symbol, extent.factor, extent.offset).text(texts->take(name));
+    }
+    line.symbols.push_back(std::move(symbol));
   }
   return line;
 }
 
-TensorLine input_line(const Method& method, size_t i, size_t variant = 0) {
-  return tensor_line(method, method.input(i, variant),
-                     [&](int d) { return method.input_extent(i, d); });
+TensorLine input_line(const Method& method, size_t i, size_t variant, SharedTexts* texts) {
+  return tensor_line(
+      method, method.input(i, variant), [&](int d) { return method.input_extent(i, d); }, texts);
 }
 
-TensorLine output_line(const Method& method, size_t i, size_t variant = 0) {
-  return tensor_line(method, method.output(i, variant), [&](int d) {
-    return ExtentInfo{method.output_symbol(i, d, variant), 1, 0};
-  });
+TensorLine output_line(const Method& method, size_t i, size_t variant, SharedTexts* texts) {
+  return tensor_line(
+      method, method.output(i, variant),
+      [&](int d) {
+        return ExtentInfo{method.output_symbol(i, d, variant), 1, 0};
+      },
+      texts);
 }
 
 LiteralLine literal_line(const LiteralInfo& info) {
@@ -53,10 +60,20 @@ LiteralLine literal_line(const LiteralInfo& info) {
   return {info.name, info.dtype, text, info.position};
 }
 
-GuardLine guard_line(const GuardInfo& info) {
+/// "model.py:12", or empty.
+std::string place_of(const fb::Source& source, SharedTexts* texts) {
+  const std::string file = texts->take(source.file());
+  return file.empty() ? file : file + ":" + std::to_string(source.line());
+}
+
+GuardLine guard_line(const fb::Method& tables, const GuardInfo& info, size_t i,
+                     SharedTexts* texts) {
   const LiteralInfo seen = {"", 0, info.dtype, info.integer, info.real};
-  GuardLine line = {info.text, literal_line(seen).text, info.file, info.check};
-  if (!line.source.empty()) line.source += ":" + std::to_string(info.line);
+  GuardLine line = {info.text, literal_line(seen).text, "", info.check};
+  const int32_t source = tables.guards()->Get(static_cast<uint32_t>(i))->source();
+  if (source >= 0) {
+    line.source = place_of(*tables.sources()->Get(static_cast<uint32_t>(source)), texts);
+  }
   return line;
 }
 
@@ -64,18 +81,19 @@ DimSymbol dim_symbol(const SymbolInfo& info) {
   return {info.name, info.min, info.max, info.multiple};
 }
 
-VariantLine variant_line(const Method& method, const fb::Method& tables, size_t variant) {
+VariantLine variant_line(const Method& method, const fb::Method& tables, size_t variant,
+                         SharedTexts* texts) {
   VariantLine line;
   for (size_t i = 0; i < method.symbol_count() && method.variant_count() > 1; ++i)
     line.symbols.push_back(dim_symbol(method.variant_symbol(i, variant)));
   for (size_t i = 0; i < method.input_count(); ++i)
-    line.inputs.push_back(input_line(method, i, variant));
+    line.inputs.push_back(input_line(method, i, variant, texts));
   for (size_t i = 0; i < method.output_count(); ++i)
-    line.outputs.push_back(output_line(method, i, variant));
-  for (size_t i = 0; i < method.guard_count(variant); ++i)
-    line.guards.push_back(guard_line(method.guard(i, variant)));
+    line.outputs.push_back(output_line(method, i, variant, texts));
   const fb::Method& m =
       variant == 0 ? tables : *tables.variants()->Get(static_cast<uint32_t>(variant - 1));
+  for (size_t i = 0; i < method.guard_count(variant); ++i)
+    line.guards.push_back(guard_line(m, method.guard(i, variant), i, texts));
   line.nodes = count_of(m.nodes());
   line.samples = count_of(m.samples());
   return line;
@@ -98,7 +116,7 @@ std::vector<int> ids_of(const flatbuffers::Vector<int32_t>* ids) {
   return {span.begin(), span.end()};
 }
 
-NodeLine node_line(const fb::Method& method, const fb::Node& node) {
+NodeLine node_line(const fb::Method& method, const fb::Node& node, SharedTexts* texts) {
   NodeLine line;
   fb::OpAttrsUnion op;
   op.type = node.op_type();
@@ -111,10 +129,9 @@ NodeLine node_line(const fb::Method& method, const fb::Node& node) {
   line.outputs = ids_of(node.outputs());
   if (node.source() >= 0) {
     const fb::Source& source = *method.sources()->Get(static_cast<uint32_t>(node.source()));
-    line.aten = text_of(source.aten());
-    line.module_path = text_of(source.module_path());
-    line.source = text_of(source.file());
-    if (!line.source.empty()) line.source += ":" + std::to_string(source.line());
+    line.aten = texts->take(source.aten());
+    line.module_path = texts->take(source.module_path());
+    line.source = place_of(source, texts);
   }
   line.flops = flops_of(method, node);
   return line;
@@ -203,27 +220,28 @@ void describe_symbols(const Method& method, const fb::Method& tables, MethodInfo
   }
 }
 
-MethodInfo method_info(const Method& method, const fb::Method& tables) {
+MethodInfo method_info(const Method& method, const fb::Method& tables, SharedTexts* texts) {
   MethodInfo info;
   info.name = method.name();
   for (size_t i = 0; i < method.input_count(); ++i) {
-    info.inputs.push_back(input_line(method, i));
+    info.inputs.push_back(input_line(method, i, 0, texts));
   }
   for (size_t i = 0; i < method.output_count(); ++i) {
-    info.outputs.push_back(output_line(method, i));
+    info.outputs.push_back(output_line(method, i, 0, texts));
   }
   for (size_t i = 0; i < method.literal_count(); ++i) {
     info.literals.push_back(literal_line(method.literal(i)));
   }
   for (size_t i = 0; i < method.state_count(); ++i)
-    info.states.push_back(tensor_line(method, method.state(i), [](int) { return ExtentInfo(); }));
+    info.states.push_back(tensor_line(
+        method, method.state(i), [](int) { return ExtentInfo(); }, texts));
   for (size_t v = 0; v < method.variant_count(); ++v)
-    info.variants.push_back(variant_line(method, tables, v));
+    info.variants.push_back(variant_line(method, tables, v, texts));
   for (size_t i = 0; i < count_of(tables.values()); ++i) {
     info.values.push_back(value_line(*tables.values()->Get(static_cast<uint32_t>(i))));
   }
   for (size_t i = 0; i < count_of(tables.nodes()); ++i) {
-    info.nodes.push_back(node_line(tables, *tables.nodes()->Get(static_cast<uint32_t>(i))));
+    info.nodes.push_back(node_line(tables, *tables.nodes()->Get(static_cast<uint32_t>(i)), texts));
     ++info.ops[info.nodes.back().op];
     info.flops += info.nodes.back().flops;
   }
@@ -277,17 +295,20 @@ std::string TensorLine::type() const {
 }
 
 std::vector<std::string> node_names(const fb::Method& program) {
+  SharedTexts texts;
   std::vector<std::string> names;
   std::map<std::string, size_t> repeats;
   for (uint32_t n = 0; n < count_of(program.nodes()); ++n) {
     const fb::Node& node = *program.nodes()->Get(n);
     TapPoint point;
     point.op = default_ops().find(attrs_of(node))->name;
+    std::string module_path;
     if (node.source() >= 0) {
       const auto source = static_cast<uint32_t>(node.source());
-      point.module_path = text_of(program.sources()->Get(source)->module_path());
+      module_path = texts.take(program.sources()->Get(source)->module_path());
     }
-    point.repeat = repeats[point.module_path + std::string("/") + point.op]++;
+    point.module_path = module_path.c_str();
+    point.repeat = repeats[module_path + "/" + point.op]++;
     std::string name(tap_name(point, nullptr, 0) + 1, '\0');
     tap_name(point, name.data(), name.size());
     name.pop_back();
@@ -309,9 +330,10 @@ BundleInfo describe_bundle(const LoadedBundle& bundle) {
   info.path = bundle.path();
   describe_file(bundle, &info);
   const auto& methods = *bundle.sections().bundle->methods();
+  SharedTexts texts;
   for (size_t i = 0; i < bundle.program().method_count(); ++i) {
     info.methods.push_back(
-        method_info(bundle.program().method(i), *methods.Get(static_cast<uint32_t>(i))));
+        method_info(bundle.program().method(i), *methods.Get(static_cast<uint32_t>(i)), &texts));
   }
   return info;
 }

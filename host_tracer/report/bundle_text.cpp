@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "host_tracer/support/printable.h"
+
 namespace lazyrt {
 namespace {
 
@@ -15,7 +17,7 @@ std::string place_text(const NodeLine& node) {
   std::string text = node.aten;
   if (!node.module_path.empty()) text += (text.empty() ? "" : " in ") + node.module_path;
   if (!node.source.empty()) text += (text.empty() ? "" : ", ") + node.source;
-  return text;
+  return printable(text);
 }
 
 Json place_json(const NodeLine& node) {
@@ -25,17 +27,18 @@ Json place_json(const NodeLine& node) {
 void append_tensors(const char* title, const std::vector<TensorLine>& tensors,
                     std::ostringstream* out) {
   for (const TensorLine& tensor : tensors) {
-    *out << "  " << title << "  " << tensor.name << ": " << tensor.type() << "\n";
+    *out << "  " << title << "  " << printable(tensor.name) << ": " << printable(tensor.type())
+         << "\n";
   }
 }
 
 void append_nodes(const MethodInfo& method, std::ostringstream* out) {
   for (size_t i = 0; i < method.nodes.size(); ++i) {
     const NodeLine& node = method.nodes[i];
-    *out << "  " << i << "  " << node.name << " = " << node.op << "(";
+    *out << "  " << i << "  " << printable(node.name) << " = " << node.op << "(";
     for (size_t k = 0; k < node.inputs.size(); ++k) *out << (k ? ", %" : "%") << node.inputs[k];
     *out << (node.attributes.empty() ? "" : "; ") << node.attributes;
-    for (const std::string& size : node.sizes) *out << "; " << size;
+    for (const std::string& size : node.sizes) *out << "; " << printable(size);
     *out << ") ->";
     for (int id : node.outputs) {
       const ValueLine& value = method.values[static_cast<size_t>(id)];
@@ -49,8 +52,9 @@ void append_nodes(const MethodInfo& method, std::ostringstream* out) {
 void append_guards(const char* indent, const std::vector<GuardLine>& guards,
                    std::ostringstream* out) {
   for (const GuardLine& guard : guards) {
-    *out << indent << (guard.check ? "check   " : "guard   ") << guard.text << " is " << guard.seen
-         << (guard.source.empty() ? "" : "  (" + guard.source + ")") << "\n";
+    *out << indent << (guard.check ? "check   " : "guard   ") << printable(guard.text) << " is "
+         << guard.seen << (guard.source.empty() ? "" : "  (" + printable(guard.source) + ")")
+         << "\n";
   }
 }
 
@@ -60,9 +64,11 @@ void append_variants(const MethodInfo& method, std::ostringstream* out) {
     const VariantLine& variant = method.variants[v];
     *out << "  variant " << v << ": " << variant.nodes << " nodes, " << variant.samples
          << " samples; takes";
-    for (const TensorLine& input : variant.inputs) *out << " " << input.name << " " << input.type();
+    for (const TensorLine& input : variant.inputs)
+      *out << " " << printable(input.name) << " " << printable(input.type());
     *out << "\n";
-    for (const DimSymbol& symbol : variant.symbols) *out << "    size    " << symbol.text() << "\n";
+    for (const DimSymbol& symbol : variant.symbols)
+      *out << "    size    " << printable(symbol.text()) << "\n";
     append_guards("    ", variant.guards, out);
   }
 }
@@ -70,8 +76,8 @@ void append_variants(const MethodInfo& method, std::ostringstream* out) {
 /// None where all nodes run in the host's memory.
 void append_copies(const MethodInfo& method, std::ostringstream* out) {
   for (const CopyLine& copy : method.copies) {
-    *out << "  " << copy.direction << " " << copy.value << ", " << bytes_text(copy.bytes) << " ["
-         << copy.backend << "]\n";
+    *out << "  " << copy.direction << " " << printable(copy.value) << ", " << bytes_text(copy.bytes)
+         << " [" << copy.backend << "]\n";
   }
 }
 
@@ -87,13 +93,14 @@ Json copies_json(const MethodInfo& method) {
 }
 
 void append_method(const MethodInfo& method, bool with_nodes, std::ostringstream* out) {
-  *out << "method " << method.name << "\n";
-  for (const DimSymbol& symbol : method.symbols) *out << "  size    " << symbol.text() << "\n";
+  *out << "method " << printable(method.name) << "\n";
+  for (const DimSymbol& symbol : method.symbols)
+    *out << "  size    " << printable(symbol.text()) << "\n";
   append_tensors("input ", method.inputs, out);
   append_tensors("output", method.outputs, out);
   for (const LiteralLine& literal : method.literals) {
-    *out << "  output  " << literal.name << " = " << literal.text << " (a number, result "
-         << literal.position << ")\n";
+    *out << "  output  " << printable(literal.name) << " = " << literal.text
+         << " (a number, result " << literal.position << ")\n";
   }
   append_tensors("state ", method.states, out);
   append_variants(method, out);
@@ -109,7 +116,7 @@ void append_method(const MethodInfo& method, bool with_nodes, std::ostringstream
   for (const auto& [op, count] : method.ops) *out << " " << op << " " << count;
   *out << "\n";
   if (!method.session_error.empty()) {
-    *out << "  cpu cannot run it: " << method.session_error << "\n";
+    *out << "  cpu cannot run it: " << printable(method.session_error) << "\n";
   }
   *out << reference_nodes_text(method);
   if (with_nodes) append_nodes(method, out);
@@ -237,7 +244,8 @@ std::string reference_nodes_text(const MethodInfo& method) {
   std::ostringstream out;
   out << "  " << nodes.size() << " node(s) that cpu runs by a reference kernel:\n";
   for (const NodeLine* node : nodes) {
-    out << "    " << node->op << ": " << node->reason << "  (" << place_text(*node) << ")\n";
+    out << "    " << node->op << ": " << printable(node->reason) << "  (" << place_text(*node)
+        << ")\n";
   }
   return out.str();
 }
@@ -245,9 +253,11 @@ std::string reference_nodes_text(const MethodInfo& method) {
 std::string bundle_text(const BundleInfo& info, bool with_nodes) {
   std::ostringstream out;
   out << info.path << ": " << bytes_text(info.bytes) << ", format " << info.format_major << "."
-      << info.format_minor << ", by " << info.producer << ", checksum " << info.checksum << "\n"
-      << "  verdict: " << (info.verdict.empty() ? "not noted" : info.verdict) << "\n";
-  for (const auto& [key, value] : info.info) out << "  " << key << ": " << value << "\n";
+      << info.format_minor << ", by " << printable(info.producer) << ", checksum " << info.checksum
+      << "\n"
+      << "  verdict: " << (info.verdict.empty() ? "not noted" : printable(info.verdict)) << "\n";
+  for (const auto& [key, value] : info.info)
+    out << "  " << printable(key) << ": " << printable(value) << "\n";
   for (const MethodInfo& method : info.methods) append_method(method, with_nodes, &out);
   return out.str();
 }

@@ -10,6 +10,7 @@
 #include "host_tracer/report/html_text.h"
 #include "host_tracer/report/memory_svg.h"
 #include "host_tracer/report/module_costs.h"
+#include "host_tracer/support/text_limit.h"
 
 namespace lazyrt {
 namespace {
@@ -576,7 +577,7 @@ std::string versions_section(const BundleInfo& bundle, const ExportSummary* summ
   pair_row("written by", bundle.producer, &table);
   for (const auto& [key, value] : bundle.info) {
     if (key == "note" || (summary && key == "source")) continue;
-    pair_row(key, value.size() > 400 ? value.substr(0, 400) + "…" : value, &table);
+    pair_row(key, shortened(value, 400), &table);
   }
   if (summary) pair_row("command", summary->command_line, &table);
   out += "<div class=panel>" + table + "</table></div>\n";

@@ -6,12 +6,13 @@
 namespace lazyrt {
 namespace {
 
+/// Deepest level of modules; what is deeper is one name. The tree is walked by recursion.
+constexpr size_t kMostLevels = 64;
+
 ModuleCost& child_of(ModuleCost& parent, const std::string& name) {
-  for (ModuleCost& child : parent.children) {
-    if (child.name == name) return child;
-  }
-  parent.children.push_back({name});
-  return parent.children.back();
+  const auto [it, is_new] = parent.places.try_emplace(name, parent.children.size());
+  if (is_new) parent.children.push_back({name});
+  return parent.children[it->second];
 }
 
 void add(const ModuleCost& what, ModuleCost& to) {
@@ -26,8 +27,9 @@ void add(const ModuleCost& what, ModuleCost& to) {
 void add_along(const std::string& path, const ModuleCost& cost, ModuleCost& root) {
   ModuleCost* at = &root;
   add(cost, *at);
-  for (size_t begin = 0; begin < path.size();) {
-    const size_t end = std::min(path.find('.', begin), path.size());
+  for (size_t begin = 0, level = 1; begin < path.size(); ++level) {
+    const size_t dot = level == kMostLevels ? path.size() : path.find('.', begin);
+    const size_t end = std::min(dot, path.size());
     at = &child_of(*at, path.substr(begin, end - begin));
     add(cost, *at);
     begin = end + 1;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ struct ModuleCost {
   uint64_t constant_bytes = 0;  ///< the same, in bytes
   uint64_t result_bytes = 0;    ///< what its nodes write
   uint64_t flops = 0;
-  std::vector<ModuleCost> children;  ///< in order of first execution
+  std::vector<ModuleCost> children;      ///< in order of first execution
+  std::map<std::string, size_t> places;  ///< in `children`, by name until chains are joined
 };
 
 /// The method's nodes as the tree of modules that they come from; the root's name is empty.

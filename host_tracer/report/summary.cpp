@@ -10,6 +10,7 @@
 
 #include "host_tracer/graph/guards.h"
 #include "host_tracer/report/bundle_text.h"
+#include "host_tracer/support/printable.h"
 
 namespace lazyrt {
 namespace {
@@ -23,24 +24,25 @@ std::string decimals(double value, const char* format) {
 }
 
 void append_interface(const MethodInfo& method, std::ostringstream* out) {
-  for (const DimSymbol& symbol : method.symbols) *out << "  size        " << symbol.text() << "\n";
+  for (const DimSymbol& symbol : method.symbols)
+    *out << "  size        " << printable(symbol.text()) << "\n";
   for (size_t v = 0; v < method.variants.size(); ++v) {
     const auto& symbols = method.variants[v].symbols;
     for (size_t i = 0; i < symbols.size(); ++i) {
       const std::string variant = "  variant " + std::to_string(v);
       const std::string begin = i == 0 ? variant : "";
       *out << begin << std::string(std::max<size_t>(begin.size(), 14) - begin.size(), ' ')
-           << symbols[i].text() << "\n";
+           << printable(symbols[i].text()) << "\n";
     }
   }
   for (const TensorLine& input : method.inputs) {
-    *out << "  input       " << input.name << ": " << input.type() << "\n";
+    *out << "  input       " << printable(input.name) << ": " << printable(input.type()) << "\n";
   }
   for (const TensorLine& output : method.outputs) {
-    *out << "  output      " << output.name << ": " << output.type() << "\n";
+    *out << "  output      " << printable(output.name) << ": " << printable(output.type()) << "\n";
   }
   for (const LiteralLine& literal : method.literals) {
-    *out << "  output      " << literal.name << " = " << literal.text << "\n";
+    *out << "  output      " << printable(literal.name) << " = " << literal.text << "\n";
   }
 }
 
@@ -49,9 +51,10 @@ void append_check(const ExportSummary& summary, std::ostringstream* out) {
     *out << "  check       " << sentence << "\n";
   }
   for (const CheckLine& line : summary.check.lines) {
-    *out << "  check       " << line.output << ": error " << decimals(line.relative(), "%.1e")
-         << " of eager's largest value, " << decimals(line.of_bound, "%.2g")
-         << " of what is allowed" << (line.ok ? "" : ": TOO LARGE") << "\n";
+    *out << "  check       " << printable(line.output) << ": error "
+         << decimals(line.relative(), "%.1e") << " of eager's largest value, "
+         << decimals(line.of_bound, "%.2g") << " of what is allowed"
+         << (line.ok ? "" : ": TOO LARGE") << "\n";
   }
 }
 
@@ -326,10 +329,10 @@ std::string verdict_text(const ExportSummary& s) {
     if (!finding.suggestion.empty()) out << "              " << finding.suggestion << "\n";
   }
   for (const SeenGuard& guard : s.guards) {
-    out << (guard.check ? "  check       " : "  guard       ") << guard.text << " = " << guard.seen
-        << place_suffix(guard.source) << "\n";
+    out << (guard.check ? "  check       " : "  guard       ") << printable(guard.text) << " = "
+        << guard.seen << place_suffix(guard.source) << "\n";
   }
-  for (const std::string& name : s.states) out << "  state       " << name << "\n";
+  for (const std::string& name : s.states) out << "  state       " << printable(name) << "\n";
   return out.str();
 }
 

@@ -8,6 +8,7 @@
 #include "lazyrt/runtime.h"
 #include "tests/fuzz/agreement.h"
 #include "tests/fuzz/bundle_edit.h"
+#include "tests/fuzz/term_texts.h"
 #include "tests/support/branching_bundle.h"
 #include "tests/support/mixed_bundle.h"
 
@@ -22,6 +23,19 @@ TEST(Seeds, AreAnsweredAlike) {
     const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     const test::AlignedBytes file(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
     EXPECT_EQ(disagreement(file.span()), "");
+    ++count;
+  }
+  EXPECT_GT(count, 0u);
+}
+
+TEST(Seeds, OfTermsHaveBoundedTexts) {
+  size_t count = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(LAZYRT_FUZZ_SEEDS) + "_terms")) {
+    SCOPED_TRACE(entry.path());
+    std::ifstream in(entry.path(), std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    EXPECT_EQ(wrong_term_text(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()), "");
     ++count;
   }
   EXPECT_GT(count, 0u);

@@ -1,9 +1,8 @@
 #include "host_tracer/frontends/cpp/export_module.h"
 
-#include <filesystem>
-
 #include "host_tracer/check/checked_export.h"
 #include "host_tracer/frontends/shared/eager_run.h"
+#include "host_tracer/support/partial_file.h"
 #include "lazyrt/runtime.h"
 
 namespace lazyrt {
@@ -18,18 +17,6 @@ std::string errors_of(const Trace& trace) {
   }
   return text;
 }
-
-/// A file that is removed again unless it was moved away.
-struct PartialFile {
-  explicit PartialFile(const std::string& target) : path(target + ".partial") {}
-  ~PartialFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-  }
-  PartialFile(const PartialFile&) = delete;
-  PartialFile& operator=(const PartialFile&) = delete;
-  const std::string path;
-};
 
 Outcome<ModuleExport> make_checked(std::vector<Trace> traces, const std::string& path,
                                    const std::string& target, const ModuleExportOptions& options) {
@@ -51,12 +38,10 @@ Outcome<ModuleExport> make_checked(std::vector<Trace> traces, const std::string&
 
 Outcome<ModuleExport> export_to(const std::vector<Trace>& traces, const std::string& path,
                                 const ModuleExportOptions& options) {
-  const PartialFile file(path);
-  auto made = make_checked(traces, file.path, path, options);
+  PartialFile file(path);
+  auto made = make_checked(traces, file.path(), path, options);
   if (!made.ok()) return made;
-  std::error_code error;
-  std::filesystem::rename(file.path, path, error);
-  if (error) return Failure{Error::kIo, "cannot write " + path + ": " + error.message()};
+  LAZYRT_TRY(file.publish());
   return made;
 }
 

@@ -1,0 +1,31 @@
+#pragma once
+
+// How long the texts of a bundle may be: schema/FORMAT.md.
+
+#include <set>
+#include <string>
+
+#include "host_tracer/capture/trace.h"
+#include "schema/bundle_generated.h"
+
+namespace lazyrt {
+
+/// Names of an interface, which are not empty and occur once.
+class Names {
+ public:
+  std::string unique(const std::string& wanted, const std::string& fallback);
+
+ private:
+  /// With a number behind it still what the first readers of the format take, 1000 bytes.
+  static constexpr size_t kMostBytes = 976;
+  std::set<std::string> taken_;
+};
+
+/// A node's source as bundles have it: no folder of the machine that exported, each of its texts
+/// no longer than a name may be. Of a file's name the end stays.
+Source portable_source(const Source& source);
+
+/// Shortens each text of the bundle that is longer than a reader takes.
+void limit_texts(fb::BundleT* bundle);
+
+}  // namespace lazyrt
