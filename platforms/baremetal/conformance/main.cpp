@@ -160,6 +160,10 @@ class Runner {
   bool run_step(const ListedCase& c, const ListedStep& step, const Method& method, Session* session,
                 Outcome* out) {
     arrays_used_ = 0;
+    if (step.sample >= 0 && static_cast<size_t>(step.sample) >= method.sample_count()) {
+      fail(out, "the method has no such sample", "");
+      return false;
+    }
     const Status set = set_inputs(step, method, session);
     const Status ran = set.ok() ? session->run() : set;
     if (!as_wanted(ran, step.error, out)) return false;

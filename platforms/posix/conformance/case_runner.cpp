@@ -40,6 +40,8 @@ class SessionRun {
 
   void run(Outcome* out) {
     for (const Step& step : case_.steps) {
+      if (step.sample && *step.sample >= method_.sample_count())
+        return fail("the method has no sample " + std::to_string(*step.sample), out);
       const Status set = set_inputs(step);
       // Inputs of a shape that the method does not take are refused where they are set.
       const double begin = run::now_ms();

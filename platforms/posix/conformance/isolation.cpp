@@ -29,7 +29,8 @@ bool write_all(int fd, const void* data, size_t bytes) {
 
 bool write_outcome(int fd, const Outcome& o) {
   const Frame frame = frame_of(o);
-  return write_all(fd, &frame, sizeof(frame)) && write_all(fd, o.message.data(), o.message.size());
+  return write_all(fd, &frame, sizeof(frame)) &&
+         write_all(fd, o.message.data(), frame.message_bytes);
 }
 
 Answer read_all(int fd, void* data, size_t bytes, double deadline_ms) {
@@ -53,6 +54,7 @@ Answer read_outcome(int fd, double deadline_ms, Outcome* out) {
   Frame frame;
   const Answer header = read_all(fd, &frame, sizeof(frame), deadline_ms);
   if (header != Answer::kWhole) return header;
+  if (!is_valid(frame)) return Answer::kGarbled;
   *out = outcome_of(frame);
   return read_all(fd, out->message.data(), frame.message_bytes, deadline_ms);
 }

@@ -2,10 +2,15 @@
 
 #include "platforms/posix/conformance/isolation.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <set>
+
+#include "platforms/posix/conformance/frame.h"
 
 namespace lazyrt::conformance {
 namespace {
@@ -46,6 +51,55 @@ TEST(Isolation, OutlivesCrashes) {
   EXPECT_EQ(all[2].kind, Outcome::Kind::kCrashed);
   EXPECT_EQ(all[3].kind, Outcome::Kind::kPassed);
   EXPECT_EQ(all[4].kind, Outcome::Kind::kCrashed);
+}
+
+std::set<int> writable_pipes() {
+  std::set<int> found;
+  for (int fd = 3; fd < 1024; ++fd) {
+    struct stat about;
+    if (fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode) &&
+        (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) {
+      found.insert(fd);
+    }
+  }
+  return found;
+}
+
+/// Writes to the pipe that this process has and `before` has not: a worker's to its parent.
+bool write_to_parent(const std::set<int>& before, const Frame& frame) {
+  for (const int fd : writable_pipes()) {
+    if (before.count(fd) == 0) return write(fd, &frame, sizeof(frame)) == sizeof(frame);
+  }
+  return false;
+}
+
+TEST(Isolation, BelievesNoBytesThatAreNoResult) {
+  Frame kind, length;
+  kind.kind = static_cast<Outcome::Kind>(200);
+  length.message_bytes = 0xfffffff0;
+  Frame parents_word;
+  parents_word.kind = Outcome::Kind::kTimedOut;
+  const std::set<int> before = writable_pipes();
+  for (const Frame& bad : {kind, length, parents_word}) {
+    EXPECT_FALSE(is_valid(bad));
+    const std::vector<Outcome> all = run(3, 60, [&](size_t i) {
+      if (i == 1 && !write_to_parent(before, bad)) _exit(7);
+      return Outcome{Outcome::Kind::kFailed, 0, 0, "said"};
+    });
+    ASSERT_EQ(all.size(), 3u);
+    EXPECT_EQ(all[0].message, "said");
+    EXPECT_EQ(all[1].kind, Outcome::Kind::kCrashed);
+    EXPECT_EQ(all[1].message, "its process sent bytes that are no result");
+    EXPECT_EQ(all[2].message, "said");
+  }
+}
+
+TEST(Isolation, CutsLongMessages) {
+  const std::vector<Outcome> all = run(2, 60, [](size_t) {
+    return Outcome{Outcome::Kind::kFailed, 0, 0, std::string(kMostMessageBytes + 1, 'x')};
+  });
+  ASSERT_EQ(all.size(), 2u);
+  for (const Outcome& outcome : all) EXPECT_EQ(outcome.message.size(), kMostMessageBytes);
 }
 
 TEST(Isolation, EndsWhatHangs) {

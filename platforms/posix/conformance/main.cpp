@@ -8,6 +8,7 @@
 #include "platforms/posix/conformance/options.h"
 #include "platforms/posix/conformance/results.h"
 #include "platforms/posix/lazy_run/npy.h"
+#include "platforms/posix/lazy_run/text.h"
 
 namespace lazyrt::conformance {
 namespace {
@@ -115,7 +116,8 @@ ExitCode run(int argc, char** argv) {
   const AllExpectations expectations(options, cases);
   const std::vector<Job> jobs = jobs_of(options, cases);
   if (options.list) {
-    for (const Job& job : jobs) std::printf("%s\n", id_on(*job.c, job.backend).c_str());
+    for (const Job& job : jobs)
+      std::printf("%s\n", run::printable(id_on(*job.c, job.backend)).c_str());
     return ExitCode::kOk;
   }
   const std::vector<Row> rows = run_jobs(options, jobs, expectations);

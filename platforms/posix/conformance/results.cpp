@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "platforms/posix/lazy_run/process.h"
+#include "platforms/posix/lazy_run/text.h"
 
 namespace lazyrt::conformance {
 namespace {
@@ -119,7 +120,7 @@ std::string table_line(const Row& row) {
   std::snprintf(text, sizeof(text), "%-9s %-10s %10.3g %10.3f ms  ", verdict_name(row.verdict),
                 row.backend, row.outcome.max_error, row.outcome.milliseconds);
   const std::string said = remark(row);
-  return text + row.c->id + (said.empty() ? "" : "  " + said);
+  return text + run::printable(row.c->id + (said.empty() ? "" : "  " + said));
 }
 
 std::string summary(const std::vector<Row>& rows) {
@@ -160,7 +161,7 @@ std::string json_text(const std::vector<Row>& rows, int threads) {
               {"failed", count(rows, Verdict::kFailed) + count(rows, Verdict::kStale)},
               {"cases", Json::array()}};
   for (const Row& row : rows) out["cases"].push_back(json_row(row));
-  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace lazyrt::conformance

@@ -52,5 +52,17 @@ TEST(Results, ReportsTellEachCase) {
   EXPECT_EQ(json.at("cases").at(1).at("message"), "what \"was\" <said>");
 }
 
+/// Messages hold names of bundles.
+TEST(Results, NoTextReachesTheTerminalAsItIs) {
+  const Case c = {"ops/\x1b[2J", "", "", {}, "", {}};
+  const Outcome hostile = {Outcome::Kind::kFailed, 0, 0,
+                           "no input '\x1b]0;x\x07\n\x7f\xc2\x9b\xff'"};
+  const std::vector<Row> rows = {judged(c, "cpu", hostile, {})};
+  for (const std::string& text : {table_line(rows[0]), junit_xml(rows), json_text(rows, 1)}) {
+    for (const char byte : text) EXPECT_TRUE((byte >= 0x20 && byte < 0x7f) || byte == '\n') << text;
+  }
+  EXPECT_EQ(table_line(rows[0]).find('\n'), std::string::npos);
+}
+
 }  // namespace
 }  // namespace lazyrt::conformance

@@ -9,13 +9,14 @@ struct Difference {
   double max_abs_error = 0;  ///< infinite where only one of the two is NaN or infinite
   double largest = 0;        ///< largest finite |expected|
   double allowed = 0;
-  int64_t at = -1;  ///< element of max_abs_error, -1: all equal
+  int64_t at = -1;        ///< element of max_abs_error, -1: all equal, or another type
+  bool same_type = true;  ///< false: of another dtype or shape, no element was compared
 
-  bool ok() const { return max_abs_error <= allowed; }
+  bool ok() const { return same_type && max_abs_error <= allowed; }
 };
 
-/// Floating outputs within tolerance.absolute + tolerance.relative * largest; others exactly.
-/// REQUIRES: the same dtype and shape.
+/// Floating outputs within tolerance.absolute + tolerance.relative * largest; others exactly. An
+/// output of another dtype or shape than what is expected is infinitely far from it.
 Difference compare(const TensorView& output, const TensorView& expected,
                    const Tolerance& tolerance);
 

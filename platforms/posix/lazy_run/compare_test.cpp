@@ -48,5 +48,24 @@ TEST(Compare, IntegersMustBeEqual) {
   EXPECT_FALSE(compare({p, DType::kBool, {2}}, {q, DType::kBool, {2}}, {1, 1}).ok());
 }
 
+/// The shape that ran may be smaller than the sample's: nothing beyond it is read.
+TEST(Compare, AnotherDtypeOrShapeIsADifference) {
+  std::vector<float> one(1, 1), many(1 << 20, 1);
+  const Difference d = compare({one.data(), DType::kFloat32, {1}},
+                               {many.data(), DType::kFloat32, {1 << 20}}, {INFINITY, INFINITY});
+  EXPECT_FALSE(d.ok());
+  EXPECT_FALSE(d.same_type);
+  EXPECT_TRUE(std::isinf(d.max_abs_error));
+  EXPECT_EQ(d.at, -1);
+  float x[4] = {};
+  const auto differ = [&](DType dtype, const Shape& shape) {
+    return !compare({x, dtype, shape}, {x, DType::kFloat32, {2, 2}}, {1, 1}).same_type;
+  };
+  EXPECT_FALSE(differ(DType::kFloat32, {2, 2}));
+  EXPECT_TRUE(differ(DType::kInt32, {2, 2}));
+  EXPECT_TRUE(differ(DType::kFloat32, {4}));
+  EXPECT_TRUE(differ(DType::kFloat32, {2, 1}));
+}
+
 }  // namespace
 }  // namespace lazyrt::run

@@ -11,6 +11,7 @@
 #include "lazyrt/error.h"
 #include "platforms/posix/lazy_run/failure.h"
 #include "platforms/posix/lazy_run/mapping.h"
+#include "platforms/posix/lazy_run/text.h"
 
 namespace lazyrt::run {
 namespace {
@@ -132,15 +133,14 @@ void add_node(void* context, const OpUse& use) {
   auto* search = static_cast<NodeSearch*>(context);
   if (use.node != search->node) return;
   const bool function = use.function[0] != '\0';
-  search->found += "  method '" + std::string(use.method) + "'";
-  if (use.variant != 0) search->found += ", variant " + std::to_string(use.variant);
-  search->found += ", node " + std::to_string(use.node) + ": " + use.op;
-  if (function) search->found += std::string(".") + use.function;
-  if (use.module_path[0] != '\0') search->found += std::string(" in ") + use.module_path;
-  if (use.file[0] != '\0')
-    search->found += std::string(", ") + use.file + ":" + std::to_string(use.line);
-  if (use.aten[0] != '\0') search->found += std::string(" (") + use.aten + ")";
-  search->found += "\n";
+  std::string line = "  method '" + shortened(use.method) + "'";
+  if (use.variant != 0) line += ", variant " + std::to_string(use.variant);
+  line += ", node " + std::to_string(use.node) + ": " + shortened(use.op);
+  if (function) line += std::string(".") + use.function;
+  if (use.module_path[0] != '\0') line += " in " + shortened(use.module_path);
+  if (use.file[0] != '\0') line += ", " + shortened(use.file) + ":" + std::to_string(use.line);
+  if (use.aten[0] != '\0') line += " (" + shortened(use.aten) + ")";
+  search->found += printable(line) + "\n";
 }
 
 }  // namespace
@@ -165,7 +165,8 @@ std::string explain(const std::string& code, const std::string& bundle, const Op
   const Status status = list_op_uses(mapping.bytes(), ops, add_node, &search);
   if (search.found.empty())
     search.found = "  node " + std::to_string(parsed.node) + ": " +
-                   (status.ok() ? "the bundle has no such node" : status.message()) + "\n";
+                   (status.ok() ? "the bundle has no such node" : printable(status.message())) +
+                   "\n";
   return out + search.found;
 }
 

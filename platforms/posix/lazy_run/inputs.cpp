@@ -4,12 +4,14 @@
 #include <random>
 #include <sstream>
 
+#include "platforms/posix/lazy_run/report.h"
+#include "platforms/posix/lazy_run/text.h"
+
 namespace lazyrt::run {
 namespace {
 
-std::string describe(DType dtype, const Shape& shape) {
-  return std::string(dtype_name(dtype)) + shape_text(shape).text;
-}
+/// A message lists no more inputs or variants than this, then "...".
+constexpr size_t kMostListed = 20;
 
 HostTensor widen_ids(const HostTensor& from) {
   HostTensor to;
@@ -35,7 +37,7 @@ bool has_symbol(const Method& method, size_t i) {
 
 /// "2*n+1"
 std::string describe_extent(const Method& method, const ExtentInfo& extent) {
-  const std::string name = method.symbol(static_cast<size_t>(extent.symbol)).name;
+  const std::string name = shown(method.symbol(static_cast<size_t>(extent.symbol)).name);
   const std::string times = extent.factor == 1 ? "" : std::to_string(extent.factor) + "*";
   const std::string sign = extent.offset > 0 ? "+" : "";
   return times + name + (extent.offset == 0 ? "" : sign + std::to_string(extent.offset));
@@ -57,10 +59,26 @@ std::string describe_symbols(const Method& method, size_t i) {
 std::string describe_input(const Method& method, size_t i) {
   if (has_symbol(method, i)) return describe_symbols(method, i);
   std::string out;
+  size_t listed = 0;
   for (size_t v = 0; v < method.variant_count(); ++v) {
-    const std::string type = describe(method.input(i, v).dtype, method.input(i, v).shape);
-    const bool known = (" or " + out + " or ").find(" or " + type + " or ") != std::string::npos;
-    if (!known) out += (out.empty() ? "" : " or ") + type;
+    const std::string type = type_text(method.input(i, v).dtype, method.input(i, v).shape);
+    if ((" or " + out + " or ").find(" or " + type + " or ") != std::string::npos) continue;
+    if (listed++ == kMostListed) return out + " or ...";
+    out += (out.empty() ? "" : " or ") + type;
+  }
+  return out;
+}
+
+/// The inputs for which `is_listed`, "x f32[2,3], ids i64[2]".
+template <class IsListed>
+std::string describe_some(const Method& method, const IsListed& is_listed) {
+  std::string out;
+  size_t listed = 0;
+  for (size_t i = 0; i < method.input_count(); ++i) {
+    if (!is_listed(i)) continue;
+    if (listed++ == kMostListed) return out + ", ...";
+    out +=
+        (out.empty() ? "" : ", ") + shown(method.input(i).name) + " " + describe_input(method, i);
   }
   return out;
 }
@@ -74,9 +92,9 @@ HostTensor fit(HostTensor tensor, const Method& method, size_t i, const std::str
   for (size_t v = 0; v < method.variant_count(); ++v) {
     if (tensor.dtype == info.dtype && tensor.shape == method.input(i, v).shape) return tensor;
   }
-  throw Failure(ExitCode::kUsage, std::string("input '") + info.name + "' takes " +
+  throw Failure(ExitCode::kUsage, "input '" + shown(info.name) + "' takes " +
                                       describe_input(method, i) + ", '" + file + "' holds " +
-                                      describe(tensor.dtype, tensor.shape));
+                                      type_text(tensor.dtype, tensor.shape));
 }
 
 std::vector<HostTensor> read_named(const Method& method, const Options& options) {
@@ -89,12 +107,7 @@ std::vector<HostTensor> read_named(const Method& method, const Options& options)
     given[*i] = true;
     out[*i] = fit(read_npy(file), method, *i, file);
   }
-  std::string missing;
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (given[i]) continue;
-    missing += (missing.empty() ? "" : ", ") + std::string(method.input(i).name) + " " +
-               describe_input(method, i);
-  }
+  const std::string missing = describe_some(method, [&](size_t i) { return !given[i]; });
   if (!missing.empty()) throw Failure(ExitCode::kUsage, "no --input for: " + missing);
   return out;
 }
@@ -129,7 +142,7 @@ HostTensor read_raw(const std::string& folder, const std::string& line, std::str
   if (out.bytes.size() / dtype_size(out.dtype) != static_cast<uint64_t>(numel) ||
       out.bytes.size() % dtype_size(out.dtype) != 0) {
     throw Failure(ExitCode::kUsage, "'" + *file + "': " + std::to_string(out.bytes.size()) +
-                                        " bytes are not " + describe(out.dtype, out.shape));
+                                        " bytes are not " + type_text(out.dtype, out.shape));
   }
   return out;
 }
@@ -179,11 +192,7 @@ std::vector<HostTensor> synthetic_inputs(const Method& method) {
 }
 
 std::string describe_inputs(const Method& method) {
-  std::string out;
-  for (size_t i = 0; i < method.input_count(); ++i) {
-    const TensorInfo info = method.input(i);
-    out += (i == 0 ? "" : ", ") + std::string(info.name) + " " + describe_input(method, i);
-  }
+  const std::string out = describe_some(method, [](size_t) { return true; });
   return out.empty() ? "none" : out;
 }
 

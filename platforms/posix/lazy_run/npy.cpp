@@ -5,10 +5,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
+#include <iterator>
 #include <memory>
 
 #include "platforms/posix/lazy_run/failure.h"
+#include "platforms/posix/lazy_run/output_file.h"
 
 namespace lazyrt::run {
 namespace {
@@ -201,6 +202,18 @@ std::string npy_header(DType dtype, const Shape& shape) {
   return out + dict;
 }
 
+/// In pieces: what is widened is not in memory as a whole.
+void append_floats(const TensorView& tensor, OutputFile* file) {
+  float piece[4096];
+  size_t filled = 0;
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    piece[filled++] = static_cast<float>(element(tensor, i));
+    if (filled < std::size(piece) && i + 1 < tensor.numel()) continue;
+    file->write(piece, filled * sizeof(float));
+    filled = 0;
+  }
+}
+
 }  // namespace
 
 HostTensor parse_npy(const std::vector<uint8_t>& bytes, const std::string& path) {
@@ -228,22 +241,21 @@ HostTensor read_npy(const std::string& path) { return parse_npy(read_file(path),
 
 void write_npy(const std::string& path, const TensorView& tensor) {
   const bool widen = tensor.dtype == DType::kBFloat16;
-  std::string file = npy_header(widen ? DType::kFloat32 : tensor.dtype, tensor.shape);
+  const std::string header = npy_header(widen ? DType::kFloat32 : tensor.dtype, tensor.shape);
+  OutputFile file(path);
+  file.write(header.data(), header.size());
   if (widen) {
-    const std::vector<float> values = as_floats(tensor);
-    file.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
-  } else if (tensor.bytes() != 0) {
-    file.append(static_cast<const char*>(tensor.data), tensor.bytes());
+    append_floats(tensor, &file);
+  } else {
+    file.write(tensor.data, tensor.bytes());
   }
-  write_file(path, file.data(), file.size());
+  file.commit();
 }
 
-std::vector<float> as_floats(const TensorView& tensor) {
-  std::vector<float> out(static_cast<size_t>(tensor.numel()));
-  for (size_t i = 0; i < out.size(); ++i) {
-    out[i] = static_cast<float>(element(tensor, static_cast<int64_t>(i)));
-  }
-  return out;
+void write_floats(const std::string& path, const TensorView& tensor) {
+  OutputFile file(path);
+  append_floats(tensor, &file);
+  file.commit();
 }
 
 std::vector<uint8_t> read_file(const std::string& path) {
@@ -259,35 +271,10 @@ std::vector<uint8_t> read_file(const std::string& path) {
   return out;
 }
 
-namespace {
-
-/// `name`: what messages call it.
-void write_whole(const std::string& path, const std::string& name, const void* data, size_t bytes) {
-  File file(std::fopen(path.c_str(), "wb"));
-  if (file == nullptr) io_failure("create", name);
-  const bool written = bytes == 0 || std::fwrite(data, 1, bytes, file.get()) == bytes;
-  if (!written || std::fclose(file.release()) != 0) io_failure("write", name);
-}
-
-/// Nothing is put in the place of a pipe, a device, or a link (such as /dev/stdout) to whatever.
-bool is_replaceable(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::symlink_status(path, error);
-  return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
-}
-
-}  // namespace
-
 void write_file(const std::string& path, const void* data, size_t bytes) {
-  if (!is_replaceable(path)) return write_whole(path, path, data, bytes);
-  const std::string partial = path + ".partial";
-  try {
-    write_whole(partial, path, data, bytes);
-    if (std::rename(partial.c_str(), path.c_str()) != 0) io_failure("replace", path);
-  } catch (const Failure&) {
-    std::remove(partial.c_str());
-    throw;
-  }
+  OutputFile file(path);
+  file.write(data, bytes);
+  file.commit();
 }
 
 }  // namespace lazyrt::run

@@ -31,13 +31,12 @@ HostTensor parse_npy(const std::vector<uint8_t>& bytes, const std::string& path)
 /// Failure.
 void write_npy(const std::string& path, const TensorView& tensor);
 
-/// All elements as float32.
-std::vector<float> as_floats(const TensorView& tensor);
+/// Writes all elements as float32, without a header. Throws a Failure.
+void write_floats(const std::string& path, const TensorView& tensor);
 
 /// The file's bytes. Throws a Failure.
 std::vector<uint8_t> read_file(const std::string& path);
-/// Creates or replaces a regular file, all or nothing; a pipe, a device or what a symbolic link
-/// points to is written in place. Throws a Failure.
+/// Writes an OutputFile. Throws a Failure.
 void write_file(const std::string& path, const void* data, size_t bytes);
 
 }  // namespace lazyrt::run

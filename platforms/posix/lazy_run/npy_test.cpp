@@ -149,8 +149,27 @@ TEST(Npy, ElementsWidenExactly) {
   EXPECT_TRUE(std::isnan(element(h, 4)));
   EXPECT_TRUE(std::signbit(element(h, 5)));
   const uint16_t brain[] = {0x3F80, 0xC040};
-  EXPECT_THAT(as_floats({const_cast<uint16_t*>(brain), DType::kBFloat16, {2}}),
-              testing::ElementsAre(1, -3));
+  const TensorView b = {const_cast<uint16_t*>(brain), DType::kBFloat16, {2}};
+  EXPECT_EQ(element(b, 0), 1);
+  EXPECT_EQ(element(b, 1), -3);
+}
+
+/// More than one piece, and one that is full.
+TEST(Npy, FloatsAreWrittenInPieces) {
+  const std::string path = testing::TempDir() + "npy_floats_" + std::to_string(getpid());
+  for (const size_t count : {size_t{0}, size_t{1}, size_t{4096}, size_t{10000}}) {
+    std::vector<uint8_t> bytes(count + 1);
+    for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(i * 7);
+    write_floats(path, {bytes.data(), DType::kUInt8, {static_cast<int64_t>(count)}});
+    const std::vector<uint8_t> written = read_file(path);
+    ASSERT_EQ(written.size(), count * sizeof(float));
+    for (size_t i = 0; i < count; ++i) {
+      float x;
+      std::memcpy(&x, written.data() + i * sizeof(x), sizeof(x));
+      ASSERT_EQ(x, bytes[i]) << i;
+    }
+  }
+  std::remove(path.c_str());
 }
 
 }  // namespace

@@ -17,11 +17,12 @@ bundle (lazy-export inspect names them) are those of the files.
 order, and those files as raw little-endian data.
 
 With --json the last line of stdout is one JSON object. Of a run: inputs, outputs (name, file, shape,
-dtype), literals, states, variants (inputs, guards), the variant that ran, samples and their errors,
+dtype), literals, states, variants (inputs, guards), the variant that ran, samples and their errors (types: of an output that has another dtype or shape),
 taps (name, variant, node, value, dtype, shape, file; min, max and mean of what is finite, not_finite), reference_nodes, copies (between the host's memory and devices'), plan_bytes, guard_refusals (each guard
 that turned a run away from its variant, and how often). Of --bench: latencies_ms, median_ms, load_ms (open, verify, create
 the session), first_ms, cpu_ms (of one run), vmhwm_kb, bytes (of the bundle), arena_bytes, workspace_bytes, packed_weight_bytes, state_bytes, plan_bytes (what runs keep
 of the metadata), device_bytes, total_bytes (all that counts against --memory-limit). Progress goes to stderr.
+Of texts that many entries may share (modules, files, guards, names in samples, variants and taps) at most 200 bytes are given, then "...".
 
 Exit codes: 0 ok; 1 bad command line, or wrong name, dtype or shape of an input; 2 the bundle is
 damaged, of a newer version or needs what this build lacks; 3 a file cannot be read or written; 4 an

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "platforms/posix/lazy_run/text.h"
+
 namespace lazyrt::run {
 
 using Clock = std::chrono::steady_clock;
@@ -37,7 +39,7 @@ void Progress::watch() {
       next = since_ + std::chrono::seconds(2);
     } else if (!done_ && Clock::now() >= next) {
       const double seconds = std::chrono::duration<double>(Clock::now() - since_).count();
-      std::fprintf(stderr, "lazy-run: %s, %.0f s\n", what_.c_str(), seconds);
+      std::fprintf(stderr, "lazy-run: %s, %.0f s\n", printable(what_).c_str(), seconds);
       next += std::chrono::seconds(5);
     }
   }

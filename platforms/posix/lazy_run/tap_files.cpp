@@ -6,11 +6,15 @@
 #include <filesystem>
 
 #include "platforms/posix/lazy_run/npy.h"
+#include "platforms/posix/lazy_run/text.h"
 
 namespace lazyrt::run {
 namespace {
 
-std::string name_of(const TapPoint& point) {
+/// Of a module whose path is long only the beginning.
+std::string name_of(TapPoint point) {
+  const std::string path = shortened(point.module_path);
+  point.module_path = path.c_str();
   std::string name(tap_name(point, nullptr, 0) + 1, '\0');
   tap_name(point, name.data(), name.size());
   name.pop_back();
@@ -91,23 +95,29 @@ void TapFiles::end() {
   if (failure_ != nullptr) std::rethrow_exception(failure_);
 }
 
-std::string tap_lines(const Json& taps) {
-  std::string text;
+void TapFiles::print(std::FILE* out) const {
   const auto number = [](const Json& value) {
     char digits[40] = "none";
     if (!value.is_null()) std::snprintf(digits, sizeof digits, "%.6g", value.get<double>());
     return std::string(digits);
   };
-  for (const Json& tap : taps) {
-    text += "tap " + tap["name"].get<std::string>() + " " + tap["dtype"].get<std::string>() +
-            tap["shape"].dump() + " min " + number(tap["min"]) + " max " + number(tap["max"]) +
-            " mean " + number(tap["mean"]);
+  for (const Json& tap : json_) {
+    std::string line = "tap " + tap["name"].get<std::string>() + " " +
+                       tap["dtype"].get<std::string>() + tap["shape"].dump() + " min " +
+                       number(tap["min"]) + " max " + number(tap["max"]) + " mean " +
+                       number(tap["mean"]);
     const auto odd = tap["not_finite"].get<int64_t>();
-    if (odd != 0) text += ", " + std::to_string(odd) + " not finite";
-    if (!tap["file"].is_null()) text += " -> " + tap["file"].get<std::string>();
-    text += "\n";
+    if (odd != 0) line += ", " + std::to_string(odd) + " not finite";
+    if (!tap["file"].is_null()) line += " -> " + tap["file"].get<std::string>();
+    std::fprintf(out, "%s\n", printable(line).c_str());
   }
-  return text;
+}
+
+void TapFiles::add_to(JsonStream* json) const {
+  json->key("taps");
+  json->begin_list();
+  for (const Json& tap : json_) json->value(tap);
+  json->end_list();
 }
 
 }  // namespace lazyrt::run

@@ -24,8 +24,10 @@ class TapFiles {
   void check_selectors() const;
   /// Of the first run only. Throws what writing a file threw.
   void end();
-  /// By value: name, variant, node, value, dtype, shape, file, min, max, mean, not_finite.
-  const Json& json() const { return json_; }
+  /// "tap features.0/conv2d f32[1,16,112,112] min -1.5 max 2.25 mean 0.125", a line each.
+  void print(std::FILE* out) const;
+  /// `taps`: name, variant, node, value, dtype, shape, file, min, max, mean, not_finite of each.
+  void add_to(JsonStream* json) const;
 
  private:
   Json keep(const TapPoint& point, const TensorView& value);
@@ -38,8 +40,5 @@ class TapFiles {
   bool ended_ = false;
   std::exception_ptr failure_;  ///< the runtime that calls take knows no exceptions
 };
-
-/// "features.0/conv2d f32[1,16,112,112] min -1.5 max 2.25 mean 0.125", a line each.
-std::string tap_lines(const Json& taps);
 
 }  // namespace lazyrt::run

@@ -1,11 +1,10 @@
 #include "platforms/posix/lazy_run/trace_events.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 
-#include "platforms/posix/lazy_run/npy.h"
+#include "platforms/posix/lazy_run/output_file.h"
+#include "platforms/posix/lazy_run/text.h"
 
 namespace lazyrt::run {
 namespace {
@@ -89,12 +88,12 @@ Json TraceEvents::to_json(const Event& event, uint64_t zero) {
   if (event.has_node) {
     const NodeInfo& node = event.node;
     args["backend"] = node.backend;
-    add_if_any("aten", node.aten, &args);
-    add_if_any("module", node.module_path, &args);
+    add_if_any("aten", shortened(node.aten), &args);
+    add_if_any("module", shortened(node.module_path), &args);
     if (node.file[0] != '\0')
-      args["source"] = std::string(node.file) + ":" + std::to_string(node.line);
+      args["source"] = shortened(node.file) + ":" + std::to_string(node.line);
     add_if_any("fallback", event.reason, &args);
-    if (node.is_copy) args["value"] = node.value, args["bytes"] = node.copied_bytes;
+    if (node.is_copy) args["value"] = shortened(node.value), args["bytes"] = node.copied_bytes;
     if (event.nodes > 1) args["nodes"] = event.nodes;
     args["variant"] = node.variant;
   }
@@ -110,18 +109,23 @@ Json TraceEvents::to_json(const Event& event, uint64_t zero) {
 }
 
 void TraceEvents::write(const std::string& path, int threads, const Json& about) const {
+  OutputFile file(path);
+  print(threads, about, file.stream());
+  file.commit();
+}
+
+void TraceEvents::print(int threads, const Json& about, std::FILE* out) const {
   const std::string workers =
       threads == 1 ? "run (1 thread)" : "run (" + std::to_string(threads) + " threads)";
-  std::string text = "{\"displayTimeUnit\":\"ms\",\"otherData\":";
   Json other = about;
   if (dropped_ != 0) other["events_left_out"] = dropped_;
-  text += dump(other) + ",\"traceEvents\":[\n" + dump(metadata("process_name", "lazy-run")) +
-          ",\n" + dump(metadata("thread_name", workers));
+  std::fprintf(out, "{\"displayTimeUnit\":\"ms\",\"otherData\":%s,\"traceEvents\":[\n%s,\n%s",
+               dump(other).c_str(), dump(metadata("process_name", "lazy-run")).c_str(),
+               dump(metadata("thread_name", workers)).c_str());
   uint64_t zero = UINT64_MAX;
   for (const Event& event : events_) zero = std::min(zero, event.begin);
-  for (const Event& event : events_) text += ",\n" + dump(to_json(event, zero));
-  text += "\n]}\n";
-  write_file(path, text.data(), text.size());
+  for (const Event& event : events_) std::fprintf(out, ",\n%s", dump(to_json(event, zero)).c_str());
+  std::fputs("\n]}\n", out);
 }
 
 }  // namespace lazyrt::run

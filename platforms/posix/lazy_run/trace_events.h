@@ -18,6 +18,7 @@ class TraceEvents {
   /// Replaces the file, all or nothing. `about`: what the trace is of, shown beside it. Throws a
   /// Failure.
   void write(const std::string& path, int threads, const Json& about) const;
+  void print(int threads, const Json& about, std::FILE* out) const;
 
   /// The clock of spans.
   static uint64_t now_ns();

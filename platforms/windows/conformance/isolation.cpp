@@ -32,7 +32,7 @@ bool write_all(HANDLE pipe, const void* data, size_t bytes) {
     const Outcome outcome = work(i);
     const Frame frame = frame_of(outcome);
     heard = write_all(pipe, &frame, sizeof(frame)) &&
-            write_all(pipe, outcome.message.data(), outcome.message.size());
+            write_all(pipe, outcome.message.data(), frame.message_bytes);
   }
   ExitProcess(0);
 }
@@ -75,6 +75,7 @@ class Worker {
     Frame frame;
     const Answer header = read_all(&frame, sizeof(frame), deadline_ms);
     if (header != Answer::kWhole) return header;
+    if (!is_valid(frame)) return Answer::kGarbled;
     *out = outcome_of(frame);
     return read_all(out->message.data(), frame.message_bytes, deadline_ms);
   }
