@@ -39,7 +39,7 @@ class SessionState {
   Fault set_state(size_t i, const TensorView& tensor) { return states_.set(i, tensor); }
   SessionStats stats() const;
   size_t node_count() const;
-  NodeInfo node(size_t i) const;
+  Result<NodeInfo> node(size_t i) const;
   uint64_t guard_refusals(size_t guard, size_t variant) const;
 
   /// True while a thread is inside.

@@ -79,7 +79,7 @@ Json refusals_json(const Method& method, const Session& session) {
 namespace {
 
 Json node_json(const Session& session, size_t i) {
-  const NodeInfo n = session.node(i);
+  const NodeInfo n = *session.node(i);
   Json out = {{"node", i},      {"variant", n.variant},    {"op", n.op},     {"backend", n.backend},
               {"aten", n.aten}, {"module", n.module_path}, {"file", n.file}, {"line", n.line}};
   if (n.is_copy) out["value"] = n.value, out["copied_bytes"] = n.copied_bytes;
@@ -99,7 +99,7 @@ std::string format(const char* text, ...) {
 double total_ns(const Session& session) {
   double total = 0;
   for (size_t i = 0; i < session.node_count(); ++i) {
-    total += static_cast<double>(session.node(i).nanoseconds);
+    total += static_cast<double>(session.node(i)->nanoseconds);
   }
   return total;
 }
@@ -158,7 +158,7 @@ Json describe(const Method& method, const Session& session, const Options& optio
   out["nodes"] = session.node_count();
   out["reference_nodes"] = Json::array();
   for (size_t i = 0; i < session.node_count(); ++i) {
-    const NodeInfo n = session.node(i);
+    const NodeInfo n = *session.node(i);
     if (n.fallback_reason[0] == '\0') continue;
     Json entry = node_json(session, i);
     entry["reason"] = n.fallback_reason;
@@ -166,7 +166,7 @@ Json describe(const Method& method, const Session& session, const Options& optio
   }
   out["copies"] = Json::array();
   for (size_t i = 0; i < session.node_count(); ++i) {
-    if (session.node(i).is_copy) out["copies"].push_back(node_json(session, i));
+    if (session.node(i)->is_copy) out["copies"].push_back(node_json(session, i));
   }
   out["plan_bytes"] = session.stats().plan_bytes;
   return out;
@@ -205,12 +205,12 @@ std::string profile_table(const Session& session) {
   std::vector<size_t> order(session.node_count());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return session.node(a).nanoseconds > session.node(b).nanoseconds;
+    return session.node(a)->nanoseconds > session.node(b)->nanoseconds;
   });
   const double total = std::max(total_ns(session), 1.0);
   std::string out = "  share  ms/run  node  op                   backend    from\n";
   for (size_t i : order) {
-    const NodeInfo n = session.node(i);
+    const NodeInfo n = *session.node(i);
     const auto ns = static_cast<double>(n.nanoseconds);
     const double runs = static_cast<double>(std::max<uint64_t>(n.runs, 1));
     out += format(" %5.1f%% %7.3f %5zu  %-20s %-10s ", 100 * ns / total, ns * 1e-6 / runs, i, n.op,
@@ -224,7 +224,7 @@ std::string profile_table(const Session& session) {
 Json profile_json(const Session& session) {
   Json out = Json::array();
   for (size_t i = 0; i < session.node_count(); ++i) {
-    const NodeInfo n = session.node(i);
+    const NodeInfo n = *session.node(i);
     Json entry = node_json(session, i);
     entry["ms"] = static_cast<double>(n.nanoseconds) * 1e-6 /
                   static_cast<double>(std::max<uint64_t>(n.runs, 1));
