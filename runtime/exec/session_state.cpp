@@ -256,7 +256,7 @@ Fault SessionState::find_space(size_t output, const Backend* device, uint8_t* sp
 }
 
 /// What no sizes of inputs change.
-Fault SessionState::check_binding(size_t i, const OutputBinding& binding) const {
+Fault SessionState::check_binding(size_t i, const OutputBinding& binding) {
   TensorView least;
   if (!is_dynamic() && !bound_->takes_output(i, binding.writable, &least))
     return wrong_output_size(method(), i, least, binding.writable);
