@@ -62,7 +62,7 @@ struct TappedRun {
     status = session->run();
     find_variant(*session);
     for (size_t i = 0; i < session->node_count(); ++i) {
-      const NodeInfo node = session->node(i);
+      const NodeInfo node = *session->node(i);
       if (!node.is_copy && node.variant == variant) backends.emplace_back(node.backend);
     }
     return {};

@@ -5,10 +5,14 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "host_tracer/python/errors.h"
@@ -47,9 +51,56 @@ class Bytes {
   Py_buffer view_{};
 };
 
-py::dict info_dict(const TensorInfo& info) {
+uint64_t limit_or_default(uint64_t memory_limit) {
+  return memory_limit == 0 ? kDefaultMemoryLimit : memory_limit;
+}
+
+/// The texts of a Program as Python's strings. Parts of a bundle share texts, and may do so by the
+/// thousand: each is made once, when it is asked for, and all of them are held to the memory limit.
+class Texts {
+ public:
+  explicit Texts(uint64_t memory_limit) : left_(limit_or_default(memory_limit)) {}
+
+  /// `text`: one that lives as long as the Program.
+  py::object of(const char* text) {
+    py::object& made = texts_[text];
+    if (!made) made = make(text, std::strlen(text));
+    return made;
+  }
+
+  /// "n", "2*n + 1"; `name`: as above.
+  py::object extent(const char* name, int64_t factor, int64_t offset) {
+    if (factor == 1 && offset == 0) return of(name);
+    py::object& made = extents_[{name, factor, offset}];
+    if (made) return made;
+    std::string text = factor == 1 ? "" : std::to_string(factor) + "*";
+    text += name;
+    if (offset != 0) text += (offset < 0 ? " - " : " + ") + std::to_string(std::abs(offset));
+    return made = make(text.c_str(), text.size());
+  }
+
+ private:
+  /// What is no UTF-8 becomes "\xff".
+  py::object make(const char* text, size_t bytes) {
+    py::object made = py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(bytes), "backslashreplace"));
+    if (!made) throw py::error_already_set();
+    const uint64_t taken = static_cast<uint64_t>(PyUnicode_GET_LENGTH(made.ptr())) *
+                           static_cast<uint64_t>(PyUnicode_KIND(made.ptr()));
+    if (taken > left_)
+      throw PythonError(Error::kOutOfMemory, "the bundle's texts take more than memory_limit");
+    left_ -= taken;
+    return made;
+  }
+
+  uint64_t left_;
+  std::unordered_map<const void*, py::object> texts_;
+  std::map<std::tuple<const void*, int64_t, int64_t>, py::object> extents_;
+};
+
+py::dict info_dict(const TensorInfo& info, Texts* texts) {
   py::dict result;
-  result["name"] = info.name;
+  result["name"] = texts->of(info.name);
   result["dtype"] = dtype_name(info.dtype);
   result["shape"] = py::tuple(py::cast(std::vector<int64_t>(info.shape.begin(), info.shape.end())));
   return result;
@@ -57,9 +108,9 @@ py::dict info_dict(const TensorInfo& info) {
 
 /// A list of dicts of what `info` gives for 0 to count - 1.
 template <class Info>
-py::list infos(size_t count, const Info& info) {
+py::list infos(size_t count, Texts* texts, const Info& info) {
   py::list list;
-  for (size_t i = 0; i < count; ++i) list.append(info_dict(info(i)));
+  for (size_t i = 0; i < count; ++i) list.append(info_dict(info(i), texts));
   return list;
 }
 
@@ -86,8 +137,9 @@ class PyProgram {
                                          bool check_data) {
     const LoadOptions options = load_options(memory_limit, work_limit, node_work_limit, check_data);
     const py::gil_scoped_release no_gil;
-    return std::shared_ptr<PyProgram>(new PyProgram(
-        value_or_throw(Program::open(path.c_str(), default_ops(), options)), nullptr));
+    return std::shared_ptr<PyProgram>(
+        new PyProgram(value_or_throw(Program::open(path.c_str(), default_ops(), options)), nullptr,
+                      memory_limit));
   }
 
   static std::shared_ptr<PyProgram> load(const py::object& bytes, uint64_t memory_limit,
@@ -100,8 +152,9 @@ class PyProgram {
     std::memcpy(memory.get(), source.data(), source.size());
     const Span<const uint8_t> span(static_cast<const uint8_t*>(memory.get()), source.size());
     const LoadOptions options = load_options(memory_limit, work_limit, node_work_limit, check_data);
-    const auto program = std::shared_ptr<PyProgram>(new PyProgram(
-        value_or_throw(Program::load(span, default_ops(), options)), std::move(memory)));
+    const auto program = std::shared_ptr<PyProgram>(
+        new PyProgram(value_or_throw(Program::load(span, default_ops(), options)),
+                      std::move(memory), memory_limit));
     program->size_ = source.size();
     return program;
   }
@@ -113,33 +166,35 @@ class PyProgram {
   }
 
   const Program& program() const { return program_; }
+  Texts* texts() { return &texts_; }
 
-  std::vector<std::string> methods() const {
-    std::vector<std::string> names;
-    for (size_t i = 0; i < program_.method_count(); ++i) {
-      names.emplace_back(program_.method(i).name());
-    }
+  py::list methods() {
+    py::list names;
+    for (size_t i = 0; i < program_.method_count(); ++i)
+      names.append(texts_.of(program_.method(i).name()));
     return names;
   }
 
-  std::vector<std::pair<std::string, std::string>> info() const {
-    std::vector<std::pair<std::string, std::string>> entries;
+  py::list info() {
+    py::list entries;
     for (size_t i = 0; i < program_.info_count(); ++i) {
-      entries.emplace_back(program_.info(i).key, program_.info(i).value);
+      const InfoEntry entry = program_.info(i);
+      entries.append(py::make_tuple(texts_.of(entry.key), texts_.of(entry.value)));
     }
     return entries;
   }
 
  private:
   using Memory = std::unique_ptr<void, void (*)(void*)>;
-  PyProgram(Program program, Memory memory)
-      : memory_(std::move(memory)), program_(std::move(program)) {}
-  PyProgram(Program program, std::nullptr_t)
-      : PyProgram(std::move(program), Memory(nullptr, &std::free)) {}
+  PyProgram(Program program, Memory memory, uint64_t memory_limit)
+      : memory_(std::move(memory)), program_(std::move(program)), texts_(memory_limit) {}
+  PyProgram(Program program, std::nullptr_t, uint64_t memory_limit)
+      : PyProgram(std::move(program), Memory(nullptr, &std::free), memory_limit) {}
 
   Memory memory_;  ///< outlives program_
   size_t size_ = 0;
   Program program_;
+  Texts texts_;
 };
 
 const Backend* find_backend(const std::string& name) {
@@ -167,9 +222,11 @@ class Taps {
 
   /// nullptr: nothing is tapped.
   const Watch* watch() const { return selectors_.empty() ? nullptr : &watch_; }
-  void begin_run() {
+  /// `room`: most bytes that the values of this run may take.
+  void begin_run(uint64_t room) {
     values_.clear();
     is_short_ = false;
+    room_ = room;
   }
   void check_selectors() const {
     for (size_t i = 0; i < selectors_.size(); ++i) {
@@ -180,7 +237,8 @@ class Taps {
   }
   /// (name, dtype, shape, bytes) of a variant's.
   py::list values(size_t variant) const {
-    if (is_short_) throw PythonError(Error::kOutOfMemory, "no memory for the tapped values");
+    if (is_short_)
+      throw PythonError(Error::kOutOfMemory, "no memory within memory_limit for the tapped values");
     py::list list;
     for (const Value& value : values_) {
       if (value.variant != variant) continue;
@@ -210,10 +268,15 @@ class Taps {
   }
 
   void take(const TapPoint& point, const TensorView& view) {
+    const size_t name_bytes = tap_name(point, nullptr, 0);
+    const uint64_t bytes = sizeof(Value) + name_bytes + sizeof(Shape) + view.bytes();
+    is_short_ = is_short_ || bytes > room_;
+    if (is_short_) return;
+    room_ -= bytes;
     try {
       Value value;
       value.variant = point.variant;
-      value.name.resize(tap_name(point, nullptr, 0) + 1);
+      value.name.resize(name_bytes + 1);
       tap_name(point, value.name.data(), value.name.size());
       value.name.pop_back();
       value.dtype = view.dtype;
@@ -229,7 +292,24 @@ class Taps {
   std::vector<bool> found_;
   Watch watch_;
   std::vector<Value> values_;
+  uint64_t room_ = 0;
   bool is_short_ = false;
+};
+
+/// A call that has the session and its taps for itself. Python's threads get in wherever the
+/// interpreter's lock is let go.
+class Turn {
+ public:
+  explicit Turn(std::atomic<bool>* is_taken) : is_taken_(is_taken) {
+    if (is_taken_->exchange(true))
+      throw PythonError(Error::kBusy, "another thread is using this session");
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() { is_taken_->store(false); }
+
+ private:
+  std::atomic<bool>* is_taken_;
 };
 
 class PySession {
@@ -239,6 +319,7 @@ class PySession {
             bool profile, std::vector<std::string> taps)
       : program_(std::move(program)),
         method_(value_or_throw(program_->program().method(method))),
+        memory_limit_(limit_or_default(memory_limit)),
         taps_(std::move(taps)),
         session_(make(method_, backend, threads, memory_limit, deadline, profile, taps_.watch())) {
     taps_.check_selectors();
@@ -249,7 +330,7 @@ class PySession {
   py::list inputs(size_t variant) const {
     check_variant(variant);
     py::list list =
-        infos(method_.input_count(), [&](size_t i) { return method_.input(i, variant); });
+        infos(method_.input_count(), texts(), [&](size_t i) { return method_.input(i, variant); });
     if (method_.symbol_count() == 0) return list;
     for (size_t i = 0; i < list.size(); ++i) {
       list[i]["symbols"] = symbols_of(method_.input(i, variant).shape.rank(),
@@ -260,8 +341,8 @@ class PySession {
 
   py::list outputs(size_t variant) const {
     check_variant(variant);
-    py::list list =
-        infos(method_.output_count(), [&](size_t i) { return method_.output(i, variant); });
+    py::list list = infos(method_.output_count(), texts(),
+                          [&](size_t i) { return method_.output(i, variant); });
     if (method_.symbol_count() == 0) return list;
     for (size_t i = 0; i < list.size(); ++i) {
       list[i]["symbols"] = symbols_of(method_.output(i, variant).shape.rank(), [&](int dim) {
@@ -276,7 +357,8 @@ class PySession {
     py::list list;
     for (size_t i = 0; i < method_.symbol_count(); ++i) {
       const SymbolInfo symbol = method_.symbol(i);
-      list.append(py::make_tuple(symbol.name, symbol.min, symbol.max, symbol.multiple));
+      list.append(
+          py::make_tuple(texts()->of(symbol.name), symbol.min, symbol.max, symbol.multiple));
     }
     return list;
   }
@@ -296,7 +378,7 @@ class PySession {
     py::dict result;
     for (size_t i = 0; i < method_.literal_count(); ++i) {
       const LiteralInfo literal = method_.literal(i, variant);
-      result[literal.name] = literal_value(literal);
+      result[texts()->of(literal.name)] = literal_value(literal);
     }
     return result;
   }
@@ -311,18 +393,19 @@ class PySession {
   }
 
   py::list states() const {
-    return infos(method_.state_count(), [&](size_t i) { return method_.state(i); });
+    return infos(method_.state_count(), texts(), [&](size_t i) { return method_.state(i); });
   }
 
   /// Runs with one (bytes, shape) for each input; answers the variant that ran.
   size_t run(const py::list& inputs) {
+    const Turn turn(&is_taken_);
     for (size_t i = 0; i < inputs.size(); ++i) {
       const auto [data, dims] = inputs[i].cast<std::pair<py::object, std::vector<int64_t>>>();
       set_input(i, Bytes(data, false), dims);
     }
     {
       const py::gil_scoped_release no_gil;
-      taps_.begin_run();
+      taps_.begin_run(memory_limit_ - std::min(memory_limit_, session_.stats().total_bytes));
       check(session_.run());
     }
     return value_or_throw(session_.variant());
@@ -358,7 +441,10 @@ class PySession {
   void reset_state() { check(session_.reset_state()); }
 
   /// What was tapped in the last run.
-  py::list taps() const { return taps_.values(value_or_throw(session_.variant())); }
+  py::list taps() const {
+    const Turn turn(&is_taken_);
+    return taps_.values(value_or_throw(session_.variant()));
+  }
 
   py::dict stats() const {
     const SessionStats stats = session_.stats();
@@ -377,7 +463,8 @@ class PySession {
 
   py::list nodes() const {
     py::list list;
-    for (size_t i = 0; i < session_.node_count(); ++i) list.append(node_dict(session_.node(i)));
+    for (size_t i = 0; i < session_.node_count(); ++i)
+      list.append(node_dict(value_or_throw(session_.node(i))));
     return list;
   }
 
@@ -395,13 +482,10 @@ class PySession {
     return value_or_throw(Session::create(method, options));
   }
 
-  /// "n", "2*n + 1"
-  std::string extent_text(const ExtentInfo& extent) const {
-    const std::string name = method_.symbol(static_cast<size_t>(extent.symbol)).name;
-    const std::string times = extent.factor == 1 ? "" : std::to_string(extent.factor) + "*";
-    if (extent.offset == 0) return times + name;
-    const int64_t more = extent.offset < 0 ? -extent.offset : extent.offset;
-    return times + name + (extent.offset < 0 ? " - " : " + ") + std::to_string(more);
+  Texts* texts() const { return program_->texts(); }
+  py::object extent_text(const ExtentInfo& extent) const {
+    const char* name = method_.symbol(static_cast<size_t>(extent.symbol)).name;
+    return texts()->extent(name, extent.factor, extent.offset);
   }
 
   /// By dim what it is of a symbol, or None.
@@ -411,7 +495,7 @@ class PySession {
     for (int dim = 0; dim < rank; ++dim) {
       const ExtentInfo extent = extent_of(dim);
       names[static_cast<size_t>(dim)] =
-          extent.symbol < 0 ? py::object(py::none()) : py::str(extent_text(extent));
+          extent.symbol < 0 ? py::object(py::none()) : extent_text(extent);
     }
     return names;
   }
@@ -446,12 +530,12 @@ class PySession {
   py::list copies() const {
     py::list list;
     for (size_t i = 0; i < session_.node_count(); ++i) {
-      const NodeInfo node = session_.node(i);
+      const NodeInfo node = value_or_throw(session_.node(i));
       if (!node.is_copy) continue;
       py::dict item;
-      item["copy"] = node.op;
-      item["backend"] = node.backend;
-      item["value"] = node.value;
+      item["copy"] = texts()->of(node.op);
+      item["backend"] = texts()->of(node.backend);
+      item["value"] = texts()->of(node.value);
       item["bytes"] = node.copied_bytes;
       item["variant"] = node.variant;
       list.append(std::move(item));
@@ -479,23 +563,23 @@ class PySession {
     return list;
   }
 
-  static py::dict guard_dict(const GuardInfo& guard) {
+  py::dict guard_dict(const GuardInfo& guard) const {
     py::dict result;
-    result["text"] = guard.text;
-    result["file"] = guard.file;
+    result["text"] = texts()->of(guard.text);
+    result["file"] = texts()->of(guard.file);
     result["line"] = guard.line;
     result["seen"] = literal_value({"", 0, guard.dtype, guard.integer, guard.real});
     return result;
   }
 
-  static py::dict node_dict(const NodeInfo& node) {
+  py::dict node_dict(const NodeInfo& node) const {
     py::dict result;
-    result["op"] = node.op;
-    result["backend"] = node.backend;
-    result["fallback_reason"] = node.fallback_reason;
-    result["aten"] = node.aten;
-    result["module"] = node.module_path;
-    result["file"] = node.file;
+    result["op"] = texts()->of(node.op);
+    result["backend"] = texts()->of(node.backend);
+    result["fallback_reason"] = texts()->of(node.fallback_reason);
+    result["aten"] = texts()->of(node.aten);
+    result["module"] = texts()->of(node.module_path);
+    result["file"] = texts()->of(node.file);
     result["line"] = node.line;
     result["variant"] = node.variant;
     result["nanoseconds"] = node.nanoseconds;
@@ -505,6 +589,8 @@ class PySession {
 
   std::shared_ptr<PyProgram> program_;
   Method method_;
+  const uint64_t memory_limit_;
+  mutable std::atomic<bool> is_taken_{false};
   Taps taps_;  ///< outlive the session
   Session session_;
 };

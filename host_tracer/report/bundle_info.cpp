@@ -189,7 +189,7 @@ void ask_runtime(const Method& method, MethodInfo* info) {
   info->plan_bytes = stats.plan_bytes;
   size_t next = 0;
   for (size_t i = 0; i < session->node_count(); ++i) {
-    const NodeInfo node = session->node(i);
+    const NodeInfo node = *session->node(i);
     if (node.variant != 0) break;
     if (node.is_copy) {
       info->copies.push_back({node.op, node.backend, node.value, node.copied_bytes});

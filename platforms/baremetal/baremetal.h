@@ -10,7 +10,8 @@ namespace lazyrt {
 /// SessionOptions::deadline_nanoseconds and profile.
 using TicksHook = uint64_t (*)();
 
-/// nullptr, as it starts: time stands still, so no deadline is ever over.
+/// nullptr, as it starts: time stands still. Sessions with a deadline are refused then; while there
+/// are some, a hook stays set.
 void set_ticks_hook(TicksHook hook);
 
 }  // namespace lazyrt

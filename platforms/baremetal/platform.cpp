@@ -16,6 +16,7 @@ void* platform_allocate(size_t, size_t) { return nullptr; }
 void platform_release(void*) {}
 
 uint64_t platform_ticks() { return ticks_hook == nullptr ? 0 : ticks_hook(); }
+bool platform_has_ticks() { return ticks_hook != nullptr; }
 
 Status platform_map_file(const char* path, MappedFile* file) {
   *file = {};

@@ -26,6 +26,8 @@ uint64_t platform_ticks() {
   return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
+bool platform_has_ticks() { return true; }
+
 namespace {
 
 Status system_error(const char* what, const char* path, int error) {

@@ -22,6 +22,8 @@ uint64_t platform_ticks() {
   return ticks / of_a_second * kNanoseconds + ticks % of_a_second * kNanoseconds / of_a_second;
 }
 
+bool platform_has_ticks() { return true; }
+
 namespace {
 
 Status system_error(const char* what, const char* path, DWORD error) {

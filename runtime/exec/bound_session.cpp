@@ -271,6 +271,7 @@ Fault BoundSession::make_inputs() {
   }
   const size_t outputs = variants_[0].output_count();
   by_address_ = pool_.make<uint32_t>(inputs_.size());
+  by_bound_ = pool_.make<uint32_t>(outputs == 0 ? 0 : inputs_.size());
   results_ = pool_.make<void*>(outputs);
   in_place_ = pool_.make<bool>(variant_count_ * outputs);
   if (pool_.is_short()) return no_memory_for_session();
@@ -541,12 +542,32 @@ Fault BoundSession::wait_for_homes() const {
   return first;
 }
 
+/// Memory of the session is always copied at a run.
+void BoundSession::list_read_back() {
+  by_bound_count_ = 0;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].bound != nullptr && inputs_[i].copy_at_run)
+      by_bound_[by_bound_count_++] = static_cast<uint32_t>(i);
+  }
+  sort(by_bound_.subspan(0, by_bound_count_), [this](uint32_t a, uint32_t b) {
+    return std::less<>()(inputs_[a].bound, inputs_[b].bound);
+  });
+  uintptr_t reach = 0;
+  for (const uint32_t i : by_bound_.subspan(0, by_bound_count_)) {
+    reach = std::max(reach, reinterpret_cast<uintptr_t>(inputs_[i].bound) + inputs_[i].bytes);
+    inputs_[i].reach = reach;
+  }
+}
+
 /// An input is bound to some of this memory of the session: its next run reads what is there.
 bool BoundSession::is_read_back(const void* data, size_t bytes) const {
-  for (const InputSlot& slot : inputs_) {
-    if (slot.bound != nullptr && overlap(slot.bound, slot.bytes, data, bytes)) return true;
-  }
-  return false;
+  const Span<const uint32_t> order(by_bound_.data(), by_bound_count_);
+  const uint32_t* next = std::lower_bound(
+      order.begin(), order.end(), data,
+      [this](uint32_t i, const void* at) { return std::less<>()(inputs_[i].bound, at); });
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  if (next != order.begin() && inputs_[next[-1]].reach > begin) return true;
+  return next != order.end() && reinterpret_cast<uintptr_t>(inputs_[*next].bound) - begin < bytes;
 }
 
 /// Which outputs nodes write where they are bound, and which bound inputs that would spoil.
@@ -554,6 +575,7 @@ void BoundSession::settle_outputs() {
   const OutputBindings& outputs = *base_.outputs;
   for (InputSlot& slot : inputs_)
     slot.is_overwritten = slot.bound != nullptr && outputs.overlap_host(slot.bound, slot.bytes);
+  list_read_back();
   for (size_t v = 0; v < variant_count_; ++v) {
     SessionVariant& variant = variants_[v];
     variant.release_outputs();
@@ -726,18 +748,24 @@ size_t BoundSession::node_count() const {
   return count;
 }
 
-NodeInfo BoundSession::node(size_t i) const {
-  size_t v = 0;
-  for (; i >= variants_[v].line_count(); ++v) i -= variants_[v].line_count();
-  NodeInfo info = variants_[v].line(i);
-  info.variant = in_file_[v];
-  return info;
+Result<NodeInfo> BoundSession::node(size_t i) const {
+  size_t first = 0;
+  for (size_t v = 0; v < variant_count_; ++v) {
+    const size_t count = variants_[v].line_count();
+    if (i - first < count) {
+      NodeInfo info = variants_[v].line(i - first);
+      info.variant = in_file_[v];
+      return info;
+    }
+    first += count;
+  }
+  return Fault(Error::kInvalidArgument, "there is no node %zu, the session has %zu", i, first);
 }
 
-void BoundSession::continue_from(BoundSession* other) {
+void BoundSession::continue_from(const BoundSession& other) {
   for (size_t v = 0; v < variant_count_; ++v) {
-    const size_t before = other->place_of(in_file_[v]);
-    if (before < other->variant_count_) variants_[v].continue_from(&other->variants_[before]);
+    const size_t before = other.place_of(in_file_[v]);
+    if (before < other.variant_count_) variants_[v].continue_from(other.variants_[before]);
   }
 }
 

@@ -1,27 +1,27 @@
 #include "runtime/exec/fixed_variant.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "runtime/core/log.h"
+#include "runtime/exec/node_share.h"
 #include "runtime/platform/threads.h"
 
 namespace lazyrt {
 
 FixedVariant::~FixedVariant() {
   for (const Node& node : nodes_) {
-    const Allocator& allocator = pool_->allocator();
     if (node.kernel != nullptr && node.kernel->release != nullptr)
-      node.kernel->release(node.state, allocator);
-    if (node.fallback_reason != nullptr) allocator.release(allocator.context, node.fallback_reason);
+      node.kernel->release(node.state, pool_->allocator());
   }
 }
 
 Fault FixedVariant::make_plan(const ProgramState& program, size_t, const fb::Method& method,
-                              const fb::Method&, const SessionOptions& options, CountedMemory*,
-                              BackendServices* services, const RunStop&, Pool* pool) {
+                              const fb::Method&, const SessionOptions& options,
+                              CountedMemory* memory, BackendServices* services, const RunStop&,
+                              Pool* pool) {
   program_ = &program;
   method_ = &method;
+  memory_ = memory;
   services_ = services;
   pool_ = pool;
   size_t most_operands = 0;
@@ -110,10 +110,9 @@ Fault FixedVariant::try_backend(const Backend& backend, const NodeSpec& spec, No
   if (kernel == nullptr) return why;
   LAZYRT_RETURN_IF_ERROR(services_->find_or_open(backend, &node->slot));
   PreparedKernel prepared;
-  if (kernel->prepare != nullptr) {
-    LAZYRT_RETURN_IF_ERROR(kernel->prepare(
-        {spec, pool_->allocator(), services_->slot(node->slot).services}, &prepared));
-  }
+  LAZYRT_RETURN_IF_ERROR(prepare_kernel(
+      *kernel, backend, {spec, pool_->allocator(), services_->slot(node->slot).services}, memory_,
+      services_->threads(), &prepared));
   node->kernel = kernel;
   node->state = prepared.state;
   workspace_bytes_ = std::max<uint64_t>(workspace_bytes_, prepared.workspace_bytes);
@@ -122,11 +121,7 @@ Fault FixedVariant::try_backend(const Backend& backend, const NodeSpec& spec, No
 }
 
 Fault FixedVariant::keep_reason(const FirstFault& why, Node* node) const {
-  const size_t bytes = std::strlen(Fault(why).message()) + 1;
-  const Allocator& allocator = pool_->allocator();
-  node->fallback_reason = static_cast<char*>(allocator.allocate(allocator.context, bytes, 1));
-  if (node->fallback_reason == nullptr) return no_memory_for_session();
-  std::memcpy(node->fallback_reason, Fault(why).message(), bytes);
+  LAZYRT_RETURN_IF_ERROR(services_->keep_reason(why, &node->fallback_reason));
   if (!has_log_hook()) return {};
   log_line(LogLevel::kInfo, "%s: runs on %s: %s",
            place_of(static_cast<size_t>(node - nodes_.data())).text,

@@ -55,7 +55,7 @@ class FixedVariant {
   TensorView next_of_state(size_t k) const;
 
   NodeInfo line(size_t i) const;
-  static void continue_from(FixedVariant*) {}
+  static void continue_from(const FixedVariant&) {}
   uint64_t guard_refusals(size_t guard) const { return guards_.refusals(guard); }
 
  private:
@@ -63,8 +63,8 @@ class FixedVariant {
   struct Node {
     const Kernel* kernel = nullptr;  ///< nullptr: not chosen yet
     void* state = nullptr;
-    char* fallback_reason = nullptr;  ///< owned; nullptr: the session's own backend
-    int slot = 0;                     ///< of the backend
+    const char* fallback_reason = nullptr;  ///< the Program's; nullptr: the session's own backend
+    int slot = 0;                           ///< of the backend
   };
   /// An output in memory that moves with it: what a node makes, alone or with other outputs, the
   /// first of which says where it is.
@@ -104,6 +104,7 @@ class FixedVariant {
 
   const ProgramState* program_ = nullptr;
   const fb::Method* method_ = nullptr;
+  CountedMemory* memory_ = nullptr;
   BackendServices* services_ = nullptr;
   Pool* pool_ = nullptr;
   uint64_t workspace_bytes_ = 0;

@@ -22,10 +22,15 @@ struct OutputBinding {
   }
 };
 
+/// No two share a byte, so the bound ones have an order by their addresses: a search tree keeps it,
+/// in memory that is there from the beginning.
 class OutputBindings {
  public:
   /// REQUIRES: called once, first; `pool`, which says whether it was short, outlives this.
-  void make(size_t outputs, Pool* pool) { bindings_ = pool->make<OutputBinding>(outputs); }
+  void make(size_t outputs, Pool* pool) {
+    bindings_ = pool->make<OutputBinding>(outputs);
+    links_ = pool->make<Link>(outputs);
+  }
   size_t size() const { return bindings_.size(); }
   const OutputBinding& operator[](size_t i) const { return bindings_[i]; }
   /// How many are bound.
@@ -34,19 +39,34 @@ class OutputBindings {
   uint64_t version() const { return version_; }
 
   /// REQUIRES: i < size(); if it is bound, overlapped() found no other one.
-  void set(size_t i, const OutputBinding& binding) {
-    count_ += (binding.is_bound() ? 1 : 0);
-    count_ -= (bindings_[i].is_bound() ? 1 : 0);
-    bindings_[i] = binding;
-    ++version_;
-  }
-  /// An output that is bound to some of these bytes, but for output i, or size().
-  size_t overlapped(size_t i, const OutputBinding& binding) const;
+  void set(size_t i, const OutputBinding& binding);
+  /// The first output that is bound to some of these bytes, but for output i, or size().
+  size_t overlapped(size_t i, const OutputBinding& binding);
   /// Whether an output is bound to some of these bytes of the host.
-  bool overlap_host(const void* data, size_t bytes) const;
+  bool overlap_host(const void* data, size_t bytes) const {
+    return is_taken(kHostSpace, data, bytes);
+  }
 
  private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  /// Of a treap: in order of addresses from left to right, the highest rank_of() at the root.
+  struct Link {
+    uint32_t left = kNone;
+    uint32_t right = kNone;
+  };
+
+  bool is_before(uint32_t i, int space, const void* data) const;
+  bool is_taken(int space, const void* data, size_t bytes) const;
+  void split(int space, const void* data, uint32_t* before, uint32_t* rest);
+  uint32_t join(uint32_t before, uint32_t rest);
+  void add(uint32_t i);
+  void remove(uint32_t i);
+  /// An output without bytes is in nobody's way.
+  bool is_in_tree(size_t i) const { return bindings_[i].is_bound() && bindings_[i].writable != 0; }
+
   Span<OutputBinding> bindings_;  ///< per output
+  Span<Link> links_;              ///< per output
+  uint32_t root_ = kNone;
   size_t count_ = 0;
   uint64_t version_ = 0;
 };

@@ -18,10 +18,10 @@ struct PlannedNode {
   const Kernel* kernel = nullptr;  ///< nullptr: not planned yet, or a device's
   const Backend* backend = nullptr;
   void* services = nullptr;
-  OpAttrs attrs;                    ///< in the plan's memory; in the bundle if no sizes vary
-  PreparedKernel prepared;          ///< of a segment: at its first node
-  char* fallback_reason = nullptr;  ///< owned by the plan; nullptr: the session's own backend
-  uint32_t first_operand = 0;       ///< inputs, then outputs, in Plan::operands
+  OpAttrs attrs;                          ///< in the plan's memory; in the bundle if no sizes vary
+  PreparedKernel prepared;                ///< of a segment: at its first node
+  const char* fallback_reason = nullptr;  ///< the Program's; nullptr: the session's own backend
+  uint32_t first_operand = 0;             ///< inputs, then outputs, in Plan::operands
   uint32_t input_count = 0;
   uint32_t output_count = 0;
   uint32_t segment_nodes = 0;  ///< at the first node of a segment: how many it has
@@ -39,10 +39,6 @@ class Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
   ~Plan();
-
-  /// Reasons of fallbacks that are the same here and there keep their place: `other` gets this
-  /// plan's. REQUIRES: both are of the same nodes.
-  void keep_reasons_of(Plan* other);
 
   Span<const PlannedNode> nodes() const { return nodes_; }
   /// Value ids of all nodes' inputs and outputs, -1 = absent.

@@ -5,29 +5,13 @@
 
 #include "runtime/core/log.h"
 #include "runtime/core/profile.h"
+#include "runtime/exec/node_share.h"
 #include "runtime/op/attrs_copy.h"
 
 namespace lazyrt {
 namespace {
 
 Fault no_memory() { return Fault(Error::kOutOfMemory, "no memory for the plan of a session"); }
-
-/// What a node's kernel may take beside arena, workspace and packed weights: tables in proportion
-/// to what they are about.
-constexpr uint64_t kNodeSlack = uint64_t{1} << 20, kNodeFactor = 16;
-/// Beside that, what a workspace may have for each thread.
-constexpr uint64_t kThreadWorkspace = uint64_t{16} << 20;
-
-uint64_t share_of(const NodeSpec& node) {
-  constexpr uint64_t kMost = UINT64_MAX / 4 / kNodeFactor;
-  uint64_t bytes = 0;
-  for (const auto& specs : {node.inputs, Span<const TensorSpec>(node.outputs)}) {
-    for (const TensorSpec& spec : specs) {
-      if (spec.present()) bytes = std::min<uint64_t>(bytes + spec.bytes(), kMost);
-    }
-  }
-  return kNodeSlack + kNodeFactor * bytes;
-}
 
 /// A kernel's refusal moves on to the next backend, other errors end the session's making.
 bool is_refusal(const Fault& status) { return status.error() == Error::kUnsupported; }
@@ -106,36 +90,6 @@ NodeSpec Planner::fill_specs(const PlannedNode& node, TensorSpec* specs) const {
   return {node.attrs, {specs, node.input_count}, {specs + node.input_count, node.output_count}};
 }
 
-/// Calls make(), which answers a Fault, with no more memory than this. What asks for more refuses
-/// the node (kUnsupported): another backend may take it.
-template <class Make>
-Fault Planner::within_share(uint64_t share, const Make& make) {
-  memory_->forget_refusal();
-  memory_->begin_share(share);
-  const Fault status = make();
-  memory_->end_share();
-  if (status.error() != Error::kOutOfMemory ||
-      memory_->refusal() != CountedMemory::Refusal::kShare) {
-    return status;
-  }
-  memory_->forget_refusal();
-  return Fault(Error::kUnsupported, "%s: more than a node of its size may take", status.message());
-}
-
-Fault Planner::prepare(const Kernel& kernel, const Backend& backend, const PrepareContext& context,
-                       PreparedKernel* prepared) {
-  if (kernel.prepare == nullptr) return {};
-  if (backend.fallback == nullptr) return kernel.prepare(context, prepared);
-  const uint64_t share = share_of(context.node);
-  LAZYRT_RETURN_IF_ERROR(within_share(share, [&] { return kernel.prepare(context, prepared); }));
-  const uint64_t workspace = share + static_cast<uint64_t>(services_->threads()) * kThreadWorkspace;
-  if (prepared->workspace_bytes <= workspace) return {};
-  if (kernel.release != nullptr) kernel.release(prepared->state, allocator_);
-  return Fault(Error::kUnsupported,
-               "a workspace of %zu bytes is more than a node of its size may take",
-               prepared->workspace_bytes);
-}
-
 Fault Planner::try_kernel(const Backend& backend, const NodeSpec& spec, PlannedNode* node) {
   Fault why(Error::kUnsupported, "backend %s has no kernel", backend.name);
   const Kernel* kernel = backend.select(*node->op, spec, &why);
@@ -144,7 +98,8 @@ Fault Planner::try_kernel(const Backend& backend, const NodeSpec& spec, PlannedN
   LAZYRT_RETURN_IF_ERROR(services_->find_or_open(backend, &slot));
   const PrepareContext context = {spec, allocator_, services_->slot(slot).services};
   PreparedKernel prepared;
-  LAZYRT_RETURN_IF_ERROR(prepare(*kernel, backend, context, &prepared));
+  LAZYRT_RETURN_IF_ERROR(
+      prepare_kernel(*kernel, backend, context, memory_, services_->threads(), &prepared));
   node->kernel = kernel;
   node->services = context.backend;
   node->prepared = prepared;
@@ -162,16 +117,6 @@ Fault Planner::try_backend(const Backend& backend, const NodeSpec& spec, Planned
   return backend.device->takes(node->services, *node->op, spec);
 }
 
-/// Keeps the first one.
-Fault Planner::keep_reason(const FirstFault& why, PlannedNode* node) {
-  if (node->fallback_reason != nullptr) return {};
-  const size_t bytes = std::strlen(Fault(why).message()) + 1;
-  node->fallback_reason = static_cast<char*>(allocator_.allocate(allocator_.context, bytes, 1));
-  if (node->fallback_reason == nullptr) return no_memory();
-  std::memcpy(node->fallback_reason, Fault(why).message(), bytes);
-  return {};
-}
-
 /// Asks `from` and its fallbacks. `refusal`: why none before them runs the node; ok: there is none.
 Fault Planner::choose(size_t index, const Backend* from, Fault refusal) {
   PlannedNode& node = plan_.nodes_[index];
@@ -182,7 +127,7 @@ Fault Planner::choose(size_t index, const Backend* from, Fault refusal) {
     const Fault status = try_backend(*b, spec, &node);
     if (status.ok()) {
       node.backend = b;
-      if (!first.ok()) LAZYRT_RETURN_IF_ERROR(keep_reason(first, &node));
+      LAZYRT_RETURN_IF_ERROR(services_->keep_reason(first, &node.fallback_reason));
       finish(index, spec);
       return {};
     }
@@ -249,7 +194,7 @@ Fault Planner::compile(size_t first, size_t count) {
   const SegmentSpec spec = {nodes, allocator_, last.services};
   PreparedKernel prepared;
   LAZYRT_RETURN_IF_ERROR(
-      within_share(share, [&] { return last.backend->device->compile(spec, &prepared); }));
+      within_share(memory_, share, [&] { return last.backend->device->compile(spec, &prepared); }));
   PlannedNode& head = plan_.nodes_[first];
   head.prepared = prepared;
   head.segment_nodes = static_cast<uint32_t>(count);

@@ -32,11 +32,6 @@ class Planner {
   Fault choose(size_t index, const Backend* from, Fault refusal);
   Fault try_backend(const Backend& backend, const NodeSpec& spec, PlannedNode* node);
   Fault try_kernel(const Backend& backend, const NodeSpec& spec, PlannedNode* node);
-  Fault prepare(const Kernel& kernel, const Backend& backend, const PrepareContext& context,
-                PreparedKernel* prepared);
-  template <class Make>
-  Fault within_share(uint64_t share, const Make& make);
-  Fault keep_reason(const FirstFault& why, PlannedNode* node);
   void finish(size_t index, const NodeSpec& spec);
   void add_needs(const PlannedNode& node);
   void drop_packed_pages(const NodeSpec& spec) const;

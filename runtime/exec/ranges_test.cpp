@@ -82,10 +82,10 @@ TEST(Ranges, NodesAndStatsAreThoseOfTheVariantThatIsBound) {
   const Loaded bundle(test::ranges_bundle());
   Session session = make(bundle.method());
   const size_t nodes = session.node_count();
-  EXPECT_EQ(session.node(0).variant, 0u);
+  EXPECT_EQ(session.node(0)->variant, 0u);
   expect_run(&session, 4, 400, 1);
   EXPECT_EQ(session.node_count(), nodes);
-  EXPECT_EQ(session.node(0).variant, 1u);
+  EXPECT_EQ(session.node(0)->variant, 1u);
   EXPECT_EQ(session.guard_refusals(0, 0), 0u);
 }
 

@@ -14,9 +14,11 @@ Fault BackendServices::find_or_open(const Backend& backend, int* slot) {
   options.allocator = memory_->allocator();
   options.memory = memory_;
   if (backend.open_weights != nullptr) {
-    const auto open = [&](void** weights) { return backend.open_weights(weights_, weights); };
+    const WeightOptions weights = {program_->serial.allocator(),
+                                   program_->sections.constants.size()};
+    const auto open = [&](void** opened) { return backend.open_weights(weights, opened); };
     LAZYRT_RETURN_IF_ERROR(
-        shared_->find_or_make(&backend, open, backend.close_weights, &options.weights));
+        program_->shared.find_or_make(&backend, open, backend.close_weights, &options.weights));
   }
   Slot opened = {&backend, nullptr, options.weights};
   if (backend.open != nullptr) {
@@ -25,6 +27,12 @@ Fault BackendServices::find_or_open(const Backend& backend, int* slot) {
   }
   slots_[count_++] = opened;  // *slot is its number
   return {};
+}
+
+Fault BackendServices::keep_reason(const FirstFault& why, const char** reason) const {
+  if (why.ok() || *reason != nullptr) return {};
+  *reason = program_->reasons.keep(Fault(why).message(), program_->serial.allocator());
+  return *reason != nullptr ? Fault() : Fault(Error::kOutOfMemory, "no memory for a session");
 }
 
 void BackendServices::close() {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/backend/backend.h"
-#include "runtime/core/shared_objects.h"
+#include "runtime/bundle/program_state.h"
 
 namespace lazyrt {
 
@@ -16,13 +16,11 @@ class BackendServices {
   BackendServices& operator=(const BackendServices&) = delete;
   ~BackendServices() { close(); }
 
-  /// REQUIRES: `memory` outlives this.
-  void init(int threads, CountedMemory* memory, SharedObjects* shared,
-            const WeightOptions& weights) {
+  /// REQUIRES: `memory` and `program`, which is the file's, outlive this.
+  void init(int threads, CountedMemory* memory, const ProgramState& program) {
     threads_ = threads;
     memory_ = memory;
-    shared_ = shared;
-    weights_ = weights;
+    program_ = &program;
   }
   int threads() const { return threads_; }
   /// A backend that is open.
@@ -36,14 +34,16 @@ class BackendServices {
   Fault find_or_open(const Backend& backend, int* slot);
   /// REQUIRES: opened.
   const Slot& slot(int i) const { return slots_[i]; }
+  /// Keeps why a node runs on no backend before its own, as long as the Program. *reason is the
+  /// first one if it is set.
+  Fault keep_reason(const FirstFault& why, const char** reason) const;
   /// REQUIRES: no kernel or segment of these backends is left.
   void close();
 
  private:
   int threads_ = 1;
   CountedMemory* memory_ = nullptr;
-  SharedObjects* shared_ = nullptr;
-  WeightOptions weights_;
+  const ProgramState* program_ = nullptr;
   Slot slots_[kMaxBackends];
   int count_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "runtime/exec/session_state.h"
+#include "runtime/platform/platform.h"
 
 namespace lazyrt {
 namespace {
@@ -39,6 +40,11 @@ Fault check_options(const SessionOptions& options) {
   if (!kCanWatch && options.watch != nullptr) {
     return Fault(Error::kUnsupported,
                  "SessionOptions::watch: this runtime was built with LAZYRT_WATCH=OFF");
+  }
+  if (options.deadline_nanoseconds != 0 && !platform_has_ticks()) {
+    return Fault(Error::kUnsupported,
+                 "SessionOptions::deadline_nanoseconds: this platform has no clock "
+                 "(platforms/baremetal: set_ticks_hook)");
   }
   if (options.threads < 1 || options.threads > kMaxThreads) {
     return Fault(Error::kInvalidArgument, "threads is %d, allowed are 1 to %d", options.threads,
@@ -151,7 +157,10 @@ Result<TensorView> Session::state(size_t i) const {
 
 SessionStats Session::stats() const { return state_->stats(); }
 size_t Session::node_count() const { return state_->node_count(); }
-NodeInfo Session::node(size_t i) const { return state_->node(i); }
+/// Keeps nobody out: a run may begin meanwhile.
+Result<NodeInfo> Session::node(size_t i) const {
+  return state_->busy() ? Result<NodeInfo>(busy()) : state_->node(i);
+}
 uint64_t Session::guard_refusals(size_t guard, size_t variant) const {
   return state_->guard_refusals(guard, variant);
 }

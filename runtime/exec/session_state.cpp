@@ -9,15 +9,16 @@
 namespace lazyrt {
 namespace {
 
-/// The default leaves room for packed copies of the weights, whatever their size.
+/// The default leaves room for packed copies of the weights, whatever their size, and in any case
+/// for a plan beside the largest arena that loads.
 uint64_t limit_of(const ProgramState& program, const SessionOptions& options) {
   if (options.memory_limit != 0) return options.memory_limit;
-  uint64_t limit = kDefaultMemoryLimit;
+  uint64_t beside = 0;
   for (const Backend* b = options.backend; b != nullptr; b = b->fallback) {
     if (b->most_weight_bytes != nullptr)
-      limit += b->most_weight_bytes(program.sections.constants.size());
+      beside += b->most_weight_bytes(program.sections.constants.size());
   }
-  return limit;
+  return kDefaultMemoryLimit + std::max(beside, uint64_t{64} << 20);
 }
 
 }  // namespace
@@ -32,8 +33,7 @@ SessionState::SessionState(const ProgramState& program, size_t method,
       allocator_(memory_.allocator()),
       pool_(allocator_),
       states_(program, method, &services_, &pool_) {
-  services_.init(options.threads, &memory_, &program.shared,
-                 {program.allocator, program.sections.constants.size()});
+  services_.init(options.threads, &memory_, program);
 }
 
 SessionState::~SessionState() {
@@ -257,7 +257,7 @@ Fault SessionState::find_space(size_t output, const Backend* device, uint8_t* sp
 }
 
 /// What no sizes of inputs change.
-Fault SessionState::check_binding(size_t i, const OutputBinding& binding) const {
+Fault SessionState::check_binding(size_t i, const OutputBinding& binding) {
   TensorView least;
   if (!is_dynamic() && !bound_->takes_output(i, binding.writable, &least))
     return wrong_output_size(method(), i, least, binding.writable);
@@ -390,7 +390,7 @@ void SessionState::replace_bound(BoundSession* next) {
   BoundSession* last = bound_;
   {
     const Lock lock(mutex_);
-    next->continue_from(last);
+    next->continue_from(*last);
     bound_ = next;
   }
   destroy_bound(last);
@@ -438,7 +438,7 @@ size_t SessionState::node_count() const {
   return bound_->node_count();
 }
 
-NodeInfo SessionState::node(size_t i) const {
+Result<NodeInfo> SessionState::node(size_t i) const {
   const Lock lock(mutex_);
   return bound_->node(i);
 }

@@ -235,18 +235,18 @@ TEST(Session, ReportsMemoryAndNodes) {
   EXPECT_EQ(stats.workspace_bytes, 24u);
   EXPECT_EQ(stats.packed_weight_bytes, 24u);
   ASSERT_EQ(session.node_count(), 6u);
-  const NodeInfo relu = session.node(test::tiny::kReluNode);
+  const NodeInfo relu = *session.node(test::tiny::kReluNode);
   EXPECT_STREQ(relu.op, "unary");
   EXPECT_STREQ(relu.backend, "reference");
   EXPECT_STREQ(relu.fallback_reason, "");
   EXPECT_STREQ(relu.aten, "aten::relu");
   EXPECT_STREQ(relu.module_path, "body.act");
   EXPECT_EQ(relu.line, 33);
-  EXPECT_STREQ(session.node(test::tiny::kSumNode).file, "");
+  EXPECT_STREQ(session.node(test::tiny::kSumNode)->file, "");
   set_tiny_inputs(&session);
   ASSERT_TRUE(session.run().ok());
   ASSERT_TRUE(session.run().ok());
-  EXPECT_EQ(session.node(0).runs, 2u);
+  EXPECT_EQ(session.node(0)->runs, 2u);
 }
 
 /// A backend that takes only unary, refuses add at prepare, and counts its stores of weights.
@@ -301,17 +301,107 @@ TEST(Session, FallsBackWithTheReason) {
     EXPECT_EQ(PickyBackend::stores, 1) << "weights are shared by the sessions of a program";
     EXPECT_EQ(PickyBackend::sessions, 2);
     EXPECT_EQ(PickyBackend::seen_weights, &PickyBackend::stores);
-    EXPECT_STREQ(a.node(test::tiny::kReluNode).backend, "picky");
-    EXPECT_STREQ(a.node(test::tiny::kReluNode).fallback_reason, "");
-    EXPECT_STREQ(a.node(test::tiny::kRowsNode).backend, "reference");
-    EXPECT_STREQ(a.node(test::tiny::kRowsNode).fallback_reason, "picky has no index_select");
-    EXPECT_STREQ(a.node(test::tiny::kSumNode).fallback_reason, "this add is too wide");
+    EXPECT_STREQ(a.node(test::tiny::kReluNode)->backend, "picky");
+    EXPECT_STREQ(a.node(test::tiny::kReluNode)->fallback_reason, "");
+    EXPECT_STREQ(a.node(test::tiny::kRowsNode)->backend, "reference");
+    EXPECT_STREQ(a.node(test::tiny::kRowsNode)->fallback_reason, "picky has no index_select");
+    EXPECT_STREQ(a.node(test::tiny::kSumNode)->fallback_reason, "this add is too wide");
     set_tiny_inputs(&a);
     ASSERT_TRUE(a.run().ok());
     EXPECT_THAT(floats(a, 0), ElementsAreArray(test::kTinyTotal));
   }
   EXPECT_EQ(PickyBackend::sessions, 0);
   EXPECT_EQ(PickyBackend::stores, 0);
+}
+
+TEST(Session, TextsOfNodesOutliveIt) {
+  const Backend picky = PickyBackend::backend(reference_backend());
+  const Loaded tiny(test::tiny_bundle());
+  SessionOptions options;
+  options.backend = &picky;
+  NodeInfo rows, relu;
+  {
+    const Session session = make(tiny.method(), options);
+    rows = *session.node(test::tiny::kRowsNode);
+    relu = *session.node(test::tiny::kReluNode);
+  }
+  EXPECT_STREQ(rows.fallback_reason, "picky has no index_select");
+  EXPECT_STREQ(relu.module_path, "body.act");
+  EXPECT_STREQ(make(tiny.method(), options).node(test::tiny::kRowsNode)->fallback_reason,
+               rows.fallback_reason);
+}
+
+/// Takes every operator, and wants more memory for it than a node of a few bytes may take.
+struct GreedyBackend {
+  static constexpr size_t kWanted = size_t{64} << 20;
+  static inline bool wants_workspace = false;
+  static inline int live = 0;
+
+  static const Kernel* select(const OpEntry&, const NodeSpec&, Fault*) {
+    static const Kernel kernel = [] {
+      Kernel k;
+      k.prepare = [](const PrepareContext& context, PreparedKernel* prepared) {
+        const size_t bytes = wants_workspace ? 16 : kWanted;
+        prepared->state = context.allocator.allocate(context.allocator.context, bytes, 16);
+        if (prepared->state == nullptr) return Fault(Error::kOutOfMemory, "no memory for greed");
+        if (wants_workspace) prepared->workspace_bytes = kWanted;
+        ++live;
+        return Fault();
+      };
+      k.release = [](void* state, const Allocator& allocator) {
+        --live;
+        allocator.release(allocator.context, state);
+      };
+      return k;
+    }();
+    return &kernel;
+  }
+};
+
+TEST(Session, ANodeThatWantsMoreThanItsShareGoesOn) {
+  Backend greedy;
+  greedy.name = "greedy";
+  greedy.select = GreedyBackend::select;
+  greedy.fallback = reference_backend();
+  const Loaded tiny(test::tiny_bundle());
+  SessionOptions options;
+  options.backend = &greedy;
+  for (const bool wants_workspace : {false, true}) {
+    GreedyBackend::wants_workspace = wants_workspace;
+    Session session = make(tiny.method(), options);
+    EXPECT_EQ(GreedyBackend::live, 0);
+    EXPECT_LT(session.stats().workspace_bytes, GreedyBackend::kWanted);
+    for (size_t i = 0; i < session.node_count(); ++i) {
+      EXPECT_STREQ(session.node(i)->backend, "reference");
+      EXPECT_THAT(session.node(i)->fallback_reason,
+                  HasSubstr("more than a node of its size may take"));
+    }
+    set_tiny_inputs(&session);
+    ASSERT_TRUE(session.run().ok());
+    EXPECT_THAT(floats(session, 0), ElementsAreArray(test::kTinyTotal));
+  }
+}
+
+TEST(Session, AnArenaThatLoadsIsNotRefusedForThePlanBesideIt) {
+  if (sizeof(size_t) < 8) GTEST_SKIP() << "such an arena is refused when it is loaded";
+  constexpr uint64_t kArena = kDefaultMemoryLimit - 4096;
+  test::BundleParts parts;
+  test::MethodBuilder b(&parts);
+  b.output("y", b.input("x", DType::kUInt8, {int64_t{kArena}}));
+  const Loaded large(parts);
+  static uint64_t most;
+  most = 0;
+  SessionOptions options = on_reference();
+  options.allocator = {nullptr,
+                       [](void*, size_t bytes, size_t alignment) -> void* {
+                         most = std::max<uint64_t>(most, bytes);
+                         if (bytes > size_t{1} << 30) return nullptr;
+                         return platform_allocator().allocate(nullptr, bytes, alignment);
+                       },
+                       [](void*, void* p) { platform_allocator().release(nullptr, p); }};
+  const Result<Session> session = Session::create(large.method(), options);
+  EXPECT_EQ(session.status().error(), Error::kOutOfMemory);
+  EXPECT_GE(most, kArena) << session.status().message();
 }
 
 TEST(Session, LogsEachFallbackThroughTheHook) {
@@ -390,10 +480,23 @@ TEST(Session, ASecondThreadIsTurnedAway) {
   EXPECT_EQ(session.reset_state().error(), Error::kBusy);
   EXPECT_EQ(session.state(0).status().error(), Error::kBusy);
   EXPECT_EQ(session.variant().status().error(), Error::kBusy);
+  EXPECT_EQ(session.node(0).status().error(), Error::kBusy);
+  EXPECT_EQ(session.node_count(), 1u);
   Gate::open = true;
   runner.join();
   EXPECT_TRUE(first.ok());
   EXPECT_TRUE(session.output(0).ok());
+  EXPECT_TRUE(session.node(0).ok());
+}
+
+TEST(Session, ThereAreNoNodesBehindTheLast) {
+  const Loaded tiny(test::tiny_bundle());
+  const Session session = make(tiny.method());
+  for (const size_t i : {size_t{6}, size_t{7}, SIZE_MAX}) {
+    const Result<NodeInfo> node = session.node(i);
+    EXPECT_EQ(node.status().error(), Error::kInvalidArgument);
+    EXPECT_THAT(node.status().message(), HasSubstr("the session has 6"));
+  }
 }
 
 TEST(Session, SessionsOnSeveralThreadsShareAProgram) {

@@ -520,11 +520,10 @@ Fault Variant::with_place(size_t step, const Fault& status) const {
   return status.with_context("method '%.30s', on %s", text_of(texts_->name()), backend);
 }
 
-void Variant::continue_from(Variant* other) {
-  guards_.continue_from(other->guards_);
-  plan_.keep_reasons_of(&other->plan_);
-  if (times_.size() != other->times_.size()) return;
-  for (size_t i = 0; i < times_.size(); ++i) times_[i] = other->times_[i];
+void Variant::continue_from(const Variant& other) {
+  guards_.continue_from(other.guards_);
+  if (times_.size() != other.times_.size()) return;
+  for (size_t i = 0; i < times_.size(); ++i) times_[i] = other.times_[i];
 }
 
 void Variant::describe_node(size_t node, NodeInfo* info) const {

@@ -106,9 +106,8 @@ class Variant {
 
   /// Of line i: a node, or a copy between spaces. Also while another thread runs.
   NodeInfo line(size_t i) const;
-  /// Goes on with the counts of the same program bound to other sizes, and with those of its texts
-  /// that are the same.
-  void continue_from(Variant* other);
+  /// Goes on with the counts of the same program bound to other sizes.
+  void continue_from(const Variant& other);
   uint64_t guard_refusals(size_t guard) const { return guards_.refusals(guard); }
 
  private:

@@ -286,8 +286,8 @@ TEST(Variants, TheFirstThatFitsRuns) {
   const Loaded bundle(test::branching_bundle());
   Session session = make(bundle.method());
   EXPECT_EQ(session.node_count(), 4u + 5u + 1u);
-  EXPECT_EQ(session.node(4).variant, 1u);
-  EXPECT_EQ(session.node(9).variant, 2u);
+  EXPECT_EQ(session.node(4)->variant, 1u);
+  EXPECT_EQ(session.node(9)->variant, 2u);
   ASSERT_TRUE(session.set_input(0, view_of(test::kBranchingDown, 4)).ok());
   ASSERT_TRUE(session.run().ok());
   EXPECT_EQ(*session.variant(), 1u);

@@ -117,7 +117,7 @@ TEST_F(FarMixedOutputs, AResultThatStaysThereIsNotCopied) {
     EXPECT_EQ(far_counts().copies_out, is_bound ? 2 : 3);
     uint64_t copied = 0;
     for (size_t i = 0; i < session.node_count(); ++i)
-      copied += session.node(i).op == std::string("copy_out") ? session.node(i).copied_bytes : 0;
+      copied += session.node(i)->op == std::string("copy_out") ? session.node(i)->copied_bytes : 0;
     EXPECT_EQ(copied,
               expected[0].size() + expected[2].size() + (is_bound ? 0 : expected[1].size()));
     EXPECT_EQ(session.stats().output_copy_bytes, 0u);

@@ -40,7 +40,7 @@ struct Lines {
 
   explicit Lines(const Session& session) {
     for (size_t i = 0; i < session.node_count(); ++i) {
-      const NodeInfo info = session.node(i);
+      const NodeInfo info = *session.node(i);
       copies += info.is_copy ? 1 : 0;
       copied_bytes += info.copied_bytes;
       if (!info.is_copy) ++(info.backend == std::string("far") ? nodes_far : nodes_here);
@@ -139,13 +139,13 @@ TEST_F(FarMixed, AWholeMethodIsOneSegment) {
   EXPECT_EQ(far_counts().copies_in, 2);
   EXPECT_EQ(far_counts().copies_out, 3);
   EXPECT_EQ(lines.copies, 5);
-  EXPECT_STREQ(session.node(0).op, "copy_in");
-  EXPECT_STREQ(session.node(0).value, "image");
-  EXPECT_EQ(session.node(0).copied_bytes, 12u * 12 * 3 * 4);
-  EXPECT_STREQ(session.node(2).backend, "far");
-  EXPECT_EQ(session.node(2).runs, 1u);
-  EXPECT_GT(session.node(2).nanoseconds, 0u) << "of the whole segment";
-  EXPECT_EQ(session.node(3).nanoseconds, 0u);
+  EXPECT_STREQ(session.node(0)->op, "copy_in");
+  EXPECT_STREQ(session.node(0)->value, "image");
+  EXPECT_EQ(session.node(0)->copied_bytes, 12u * 12 * 3 * 4);
+  EXPECT_STREQ(session.node(2)->backend, "far");
+  EXPECT_EQ(session.node(2)->runs, 1u);
+  EXPECT_GT(session.node(2)->nanoseconds, 0u) << "of the whole segment";
+  EXPECT_EQ(session.node(3)->nanoseconds, 0u);
   EXPECT_GT(session.stats().device_bytes, session.stats().arena_bytes);
 }
 
@@ -172,7 +172,7 @@ TEST_F(FarMixed, WhatCannotBeCompiledGoesOn) {
   EXPECT_EQ(lines.nodes_far, 0);
   EXPECT_EQ(lines.copies, 0);
   EXPECT_EQ(far_counts().uploads, 0);
-  EXPECT_STREQ(session.node(0).fallback_reason, "far cannot compile this");
+  EXPECT_STREQ(session.node(0)->fallback_reason, "far cannot compile this");
 }
 
 TEST_F(FarMixed, BoundInputsAreCopiedFromWhereTheyAre) {

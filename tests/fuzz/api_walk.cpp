@@ -40,11 +40,12 @@ void read_statistics(const Method& method, const Session& session) {
   const SessionStats stats = session.stats();
   if (stats.total_bytes < stats.arena_bytes + stats.state_bytes) std::abort();
   for (size_t i = 0; i < session.node_count(); ++i) {
-    const NodeInfo node = session.node(i);
+    const NodeInfo node = *session.node(i);
     for (const char* text :
          {node.op, node.backend, node.fallback_reason, node.aten, node.module_path, node.file})
       read(text);
   }
+  if (session.node(session.node_count()).ok()) std::abort();
   for (size_t i = 0; i < method.guard_count(); ++i) sink = sink + session.guard_refusals(i);
 }
 

@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
 #include "tests/hostile/shared_tables.h"
 #include "tests/support/loaded_bundle.h"
+#include "tests/support/processor_time.h"
 
 namespace lazyrt {
 namespace {
@@ -79,6 +84,52 @@ TEST(Many, InputsThatAreEachOthersMemoryAreReadBeforeTheyAreWritten) {
   EXPECT_EQ(test::floats(session, 0), std::vector<float>{2});
   EXPECT_EQ(test::floats(session, 1), std::vector<float>{3});
   EXPECT_EQ(test::floats(session, 2), std::vector<float>{1});
+}
+
+/// `count` outputs y = relu(x), each of an input of its own.
+BundleParts many_outputs(size_t count) {
+  BundleParts parts;
+  MethodBuilder b(&parts);
+  for (size_t i = 0; i < count; ++i) {
+    const int x = b.input("x" + std::to_string(i), DType::kFloat32, {1});
+    b.output("y" + std::to_string(i), b.node(test::relu(), {x}, DType::kFloat32, {1}));
+  }
+  return parts;
+}
+
+/// Of a session: all inputs bound to its own outputs, or to the caller's memory; all outputs bound,
+/// from the last to the first; a run.
+double ms_to_bind_outputs(size_t count, bool reads_back) {
+  constexpr size_t kPlace = 64;
+  const test::Loaded loaded(many_outputs(count));
+  Session session = test::make(loaded.method());
+  const std::unique_ptr<float, void (*)(void*)> memory(
+      static_cast<float*>(std::aligned_alloc(kPlace, 2 * count * kPlace)), &std::free);
+  const auto place = [&](size_t i) { return memory.get() + i * kPlace / sizeof(float); };
+  for (size_t i = 0; i < count; ++i) {
+    *place(i) = 1;
+    EXPECT_TRUE(session.bind_input(i, {place(i), DType::kFloat32, {1}}, kPlace).ok());
+  }
+  EXPECT_TRUE(session.run().ok());
+  for (size_t i = 0; reads_back && i < count; ++i)
+    EXPECT_TRUE(session.bind_input(i, *session.output(count - 1 - i), sizeof(float)).ok());
+  const double ms = test::least_processor_ms(1, [&] {
+    for (size_t i = count; i-- > 0;)
+      EXPECT_TRUE(session.bind_output(i, place(count + i), kPlace).ok());
+    EXPECT_TRUE(session.run().ok());
+  });
+  EXPECT_EQ(*place(count), 1);
+  EXPECT_EQ(session.stats().output_copy_bytes, reads_back ? count * sizeof(float) : 0);
+  return ms;
+}
+
+TEST(Many, OutputsAreBoundAtOnce) {
+  for (const bool reads_back : {false, true}) {
+    const double few = ms_to_bind_outputs(15000, reads_back);
+    const double many = ms_to_bind_outputs(60000, reads_back);
+    std::printf("%.0f ms to bind 15,000 outputs and run, %.0f ms for 60,000\n", few, many);
+    EXPECT_LT(many, test::far_from_quadratic(few));
+  }
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ Taken take(Span<const uint8_t> file, uint64_t memory_limit = 0) {
     taken.packed = load_meter.live() - before;
     if (session.ok()) {
       taken.stats = session->stats();
-      taken.first_backend = session->node(0).backend;
-      taken.first_reason = session->node(0).fallback_reason;
+      taken.first_backend = session->node(0)->backend;
+      taken.first_reason = session->node(0)->fallback_reason;
       EXPECT_LE(taken.stats.total_bytes, session_meter.live() + taken.packed);
     }
   }

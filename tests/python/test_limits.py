@@ -121,3 +121,83 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path, existing, size, full)
     with full_disk(8 << 10), pytest.raises(lazyrt.ExportError, match=f"cannot write {tmp_path / full}: File too large"):
         lazyrt.export(nn.Linear(size, size).eval(), (torch.randn(1, size),), bundle, report=report)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+class Compared(nn.Module):
+    """A guard in each line, and sizes that vary."""
+
+    def forward(self, x):
+        if x.sum() > 0:
+            x = x + 1
+        if x.max() > 0:
+            x = torch.tanh(x)
+        return x
+
+
+def test_nodes_are_asked_for_beside_runs_of_other_sizes(tmp_path):
+    path = tmp_path / "compared.lzb"
+    lazyrt.export(Compared(), (torch.ones(4, 3),), path, dynamic={"x": {0: ("n", 1, 8)}}, check="none", second_trace=False)
+    program = lazyrt.load(path)
+    expected = [(node["op"], node["file"]) for node in program.nodes()]
+    seen, stop = [], threading.Event()
+
+    def look():
+        while not stop.is_set():
+            seen.append([(node["op"], node["file"]) for node in program.nodes()])
+            assert program.stats["total_bytes"] > 0
+
+    looker = threading.Thread(target=look)
+    looker.start()
+    for i in range(300):
+        program(np.ones((1 + i % 8, 3), np.float32))
+    stop.set()
+    looker.join()
+    assert seen and all(nodes == expected for nodes in seen)
+
+
+def test_texts_of_guards_are_fetched_when_asked_for_and_once(tmp_path):
+    path = tmp_path / "compared.lzb"
+    lazyrt.export(Compared(), (torch.ones(4, 3),), path, check="none", second_trace=False)
+    program = lazyrt.load(path)
+    assert not any("guard" in name for name in vars(program))
+    first, again = program.guards[0], program.guards[0]
+    assert len(first) == 2 and all(guard["file"].endswith("test_limits.py") for guard in first)
+    assert all(a["text"] is b["text"] and a["file"] is b["file"] for a, b in zip(first, again))
+
+
+def test_tapped_values_count_against_the_memory_limit(deep):
+    limit = lazyrt.load(deep).stats["total_bytes"] + (1 << 20)
+    few, all_of_them = (lazyrt.load(deep, memory_limit=limit, taps=taps) for taps in ("0", "*"))
+    few(X)
+    assert len(few.taps()) == 1
+    all_of_them(X)
+    with pytest.raises(lazyrt.LimitError, match="memory_limit for the tapped values"):
+        all_of_them.taps()
+    assert len(lazyrt.load(deep, taps="*").nodes()) > 400
+
+
+def test_a_second_run_is_turned_away_and_leaves_the_taps_alone(deep):
+    program = lazyrt.load(deep, taps="*")
+    program(X)
+    session, expected = program._session, len(program.taps())
+    inputs = [(np.ascontiguousarray(X), [256, 256])]
+    done = threading.Event()
+
+    def run():
+        for _ in range(5):
+            with contextlib.suppress(lazyrt.Error):
+                session.run(inputs)
+        done.set()
+
+    runner = threading.Thread(target=run)
+    runner.start()
+    busy = 0
+    while not done.is_set():
+        for call in (lambda: session.run(inputs), session.taps):
+            try:
+                call()
+            except lazyrt.Error as error:
+                assert error.kind == "busy", error
+                busy += 1
+    runner.join()
+    assert busy > 0 and len(program.taps()) == expected

@@ -1,20 +1,25 @@
 // Eight threads make, run and cancel sessions of one Program, and look at each other's: every run
 // ends with its result or kCancelled. For ThreadSanitizer, too.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <mutex>
 #include <random>
 #include <thread>
 
+#include "runtime/backend/backend.h"
+#include "tests/support/dynamic_bundle.h"
 #include "tests/support/fault_walk.h"
 
 namespace lazyrt {
 namespace {
 
 using test::WalkScript;
+using testing::HasSubstr;
 
 constexpr int kThreads = 8;
 
@@ -101,7 +106,8 @@ class Crowd {
     const SessionStats stats = other.session->stats();
     if (stats.total_bytes == 0) ++wrong_;
     for (size_t i = 0; i < other.session->node_count() && i < 3; ++i) {
-      wrong_ += other.session->node(i).op[0] == 0 ? 1 : 0;
+      const Result<NodeInfo> node = other.session->node(i);
+      wrong_ += node.ok() ? node->op[0] == 0 : node.status().error() != Error::kBusy;
     }
   }
 
@@ -112,12 +118,38 @@ class Crowd {
   std::atomic<int> results_{0}, cancelled_{0}, wrong_{0};
 };
 
+/// Hooks that may be called from any thread, and note where two are in them at once.
+struct Exclusive {
+  std::atomic<int> inside{0}, met{0};
+
+  AllocatorHooks hooks() {
+    return {this,
+            [](void* self, size_t bytes, size_t alignment) {
+              static_cast<Exclusive*>(self)->visit();
+              const size_t unit = std::max<size_t>(alignment, 16);
+              return std::aligned_alloc(unit, align_up(bytes + 1, unit));
+            },
+            [](void* self, void* p) {
+              static_cast<Exclusive*>(self)->visit();
+              std::free(p);
+            }};
+  }
+  void visit() {
+    met += inside.fetch_add(1) == 0 ? 0 : 1;
+    std::this_thread::yield();
+    --inside;
+  }
+};
+
 TEST(ManyThreads, MakeRunAndCancelSessionsOfOneProgram) {
   for (const int which : {0, 1}) {
     WalkScript script = test::walk_script(which, default_ops());
     SessionOptions options;
     options.backend = reference_backend();
-    const Result<Program> program = Program::load(script.file.span(), default_ops());
+    Exclusive memory;
+    LoadOptions load;
+    load.allocator = memory.hooks();
+    const Result<Program> program = Program::load(script.file.span(), default_ops(), load);
     ASSERT_TRUE(program.ok());
     Session alone = std::move(*Session::create(program->method(0), options));
     for (const auto& inputs : script.runs) {
@@ -136,7 +168,56 @@ TEST(ManyThreads, MakeRunAndCancelSessionsOfOneProgram) {
     EXPECT_EQ(crowd.results() + crowd.cancelled(),
               kThreads * kSessionsEach * static_cast<int>(script.runs.size()));
     EXPECT_GT(crowd.results(), 0);
+    EXPECT_EQ(memory.met, 0) << "the Program's hooks were called by two threads at once";
   }
+}
+
+/// Refuses every node, with a reason that differs from size to size.
+const Kernel* refuse(const OpEntry& op, const NodeSpec& node, Fault* why) {
+  *why = Fault(Error::kUnsupported, "%s of %zu bytes", op.name, node.outputs[0].bytes());
+  return nullptr;
+}
+
+/// The sizes have different variants with different numbers of nodes.
+TEST(ManyThreads, NodesAreAskedForWhileSizesChange) {
+  Backend refusing;
+  refusing.name = "refusing";
+  refusing.select = refuse;
+  refusing.fallback = reference_backend();
+  const test::AlignedBytes file = test::write_bundle(test::guarded_ranges_bundle());
+  const Result<Program> program = Program::load(file.span(), default_ops());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  SessionOptions options;
+  options.backend = &refusing;
+  Session session = std::move(*Session::create(program->method(0), options));
+  std::atomic<bool> done{false};
+  std::atomic<uint64_t> looks{0}, refused{0};
+  std::thread other([&] {
+    std::vector<NodeInfo> seen;
+    for (; !done; ++looks) {
+      for (size_t i = 0; i < 4; ++i) {
+        const Result<NodeInfo> node = session.node(i);
+        if (node.ok()) {
+          seen.push_back(*node);
+          continue;
+        }
+        ++refused;
+        const Error error = node.status().error();
+        EXPECT_TRUE(error == Error::kBusy || error == Error::kInvalidArgument);
+      }
+      for (const NodeInfo& node : seen) EXPECT_THAT(node.fallback_reason, HasSubstr(" bytes"));
+      seen.resize(std::min<size_t>(seen.size(), 100));
+    }
+  });
+  std::vector<float> x(8, 1);
+  for (int i = 0; i < 2000 || looks < 10; ++i) {
+    const Shape shape({i % 2 == 0 ? 2 + i % 3 : 5 + i % 4, 1});
+    ASSERT_TRUE(session.set_input(0, {x.data(), DType::kFloat32, shape}).ok());
+    const Status status = session.run();
+    ASSERT_TRUE(status.ok()) << "who looks at nodes keeps no run out: " << status.message();
+  }
+  done = true;
+  other.join();
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, backen
     source           path of the bundle, or its bytes
     backend          "cpu" or "reference"
     threads          1 to 256, the caller's included
-    memory_limit     most bytes that it may take, packed weights included; the file itself does not count. 0: 4 GiB, and as much
-                     beside it as the packed weights may take
+    memory_limit     most bytes that it may take, packed weights and tapped values included; the file itself does not count, its texts as
+                     Python's strings do by themselves. 0: 4 GiB, and beside it as much as the packed weights may take
     work_limit       most steps (about one multiply-add each) that a run may take. 0: 2^43
     node_work_limit  most steps of one node. 0: 2^40
     deadline         seconds after which a run ends before its next node, with LimitError. 0: none
@@ -121,11 +121,11 @@ class Program:
         self._profiled = profile
         self.variants = self._session.variant_count()
         self.inputs = _join_variants([self._session.inputs(v) for v in range(self.variants)])
-        self._results = [[TensorInfo(**item) for item in self._session.outputs(v)] for v in range(self.variants)]
-        self.outputs = _join_variants([self._session.outputs(v) for v in range(self.variants)])
+        outputs = [self._session.outputs(v) for v in range(self.variants)]
+        self._results = [[TensorInfo(**item) for item in variant] for variant in outputs]
+        self.outputs = _join_variants(outputs)
         #: {name: (least, most, multiple)} of the extents that vary
         self.symbols = {name: (least, most, multiple) for name, least, most, multiple in self._session.symbols()}
-        self.guards = [self._session.guards(v) for v in range(self.variants)]
         states = [TensorInfo(**item) for item in self._session.states()]
         self._all_states = states
         self._state_numbers = {info.name: i for i, info in enumerate(states)}
@@ -254,17 +254,24 @@ class Program:
         return self.info.get("lazyrt.verdict")
 
     @property
+    def guards(self) -> list[list[dict[str, Any]]]:
+        """By variant what it assumes of its inputs: {"text", "file", "line", "seen"} each."""
+        return [self._session.guards(v) for v in range(self.variants)]
+
+    @property
     def stats(self) -> dict[str, Any]:
         """{"arena_bytes", "workspace_bytes", "packed_weight_bytes", "state_bytes", "plan_bytes", "device_bytes", "total_bytes", "copies",
         "guard_refusals"}; plan_bytes is what runs keep of the bundle's metadata, total_bytes all that counts against memory_limit; copies
         lists the values that a run copies between the host's memory and devices' ({"copy", "backend", "value", "bytes", "variant"}; none
         on the host's backends), guard_refusals the guards that
         turned a run away from their variant, the most frequent first: {"text", "file", "line", "seen", "variant", "count"}."""
-        return self._session.stats()
+        with self._lock:
+            return self._session.stats()
 
     def nodes(self) -> list[dict[str, Any]]:
         """How each node is run: op, backend, fallback_reason, module, file, line."""
-        return self._session.nodes()
+        with self._lock:
+            return self._session.nodes()
 
     def taps(self) -> dict[str, Any]:
         """What was tapped in the last call, by name, as numpy arrays, in the order in which it was made."""

@@ -34,8 +34,8 @@ const Backend* cpu_backend();
 /// The readable reference kernels only, one thread.
 const Backend* reference_backend();
 
-/// What memory_limit = 0 stands for: 4 GiB; a session has room for packed weights beside it. The
-/// mapped file itself does not count.
+/// What memory_limit = 0 stands for: 4 GiB; beside it a session has as much as the packed weights
+/// may take, at least 64 MiB. The mapped file itself does not count.
 constexpr uint64_t kDefaultMemoryLimit = uint64_t{4} << 30;
 
 /// What the work limits of 0 stand for. A step is about one multiply-add or one element moved: a
@@ -43,7 +43,9 @@ constexpr uint64_t kDefaultMemoryLimit = uint64_t{4} << 30;
 constexpr uint64_t kDefaultNodeWorkLimit = uint64_t{1} << 40;
 constexpr uint64_t kDefaultWorkLimit = uint64_t{1} << 43;
 
-/// Where memory comes from. The default is aligned_alloc / free.
+/// Where memory comes from. The default is aligned_alloc / free. A Program calls its hooks from one
+/// thread at a time, whichever threads make sessions of it; so does a Session. Hooks that several
+/// of them share may be called by several threads at once.
 struct AllocatorHooks {
   void* context = nullptr;
   void* (*allocate)(void* context, size_t bytes, size_t alignment) = nullptr;
@@ -61,9 +63,9 @@ struct LoadOptions {
   /// Most steps of one node, and the most that the extents of a value without elements may multiply
   /// to, zeros left out; 0 = 2^40. Between nodes a run can be cancelled, within one it cannot.
   uint64_t node_work_limit = 0;
-  /// For the Program and what its sessions share, the packed weights: at most 64 MiB + 4 times its
-  /// constants. May be called by each thread that makes a session, by one at a time. Must outlive
-  /// the Program.
+  /// For the Program and what its sessions share: packed weights, at most 64 MiB + 4 times its
+  /// constants, and up to 256 reasons of fall-backs. May be called by each thread that makes a
+  /// session, by one at a time. Must outlive the Program.
   AllocatorHooks allocator;
 };
 
@@ -239,7 +241,7 @@ struct SessionOptions {
   /// Most bytes that the session may take: arena, workspace, states, its plan (at most 8 KiB a
   /// node, 256 bytes a value, 128 an operand, and for tables of a node 1 MiB + 16 times its
   /// operands and results), what XNNPACK allocates for it, and all packed weights of the Program. 0
-  /// = 4 GiB, and as much beside it as the packed weights may take.
+  /// = 4 GiB, and beside it as much as the packed weights may take, at least 64 MiB.
   uint64_t memory_limit = 0;
   AllocatorHooks allocator;
   /// Of a method with symbols: takes the memory for any sizes within their bounds now, so that
@@ -253,7 +255,7 @@ struct SessionOptions {
   /// costs nothing.
   const Watch* watch = nullptr;
   /// A run that has taken this many nanoseconds ends before its next node with kDeadlineExceeded;
-  /// 0 = it may take as long as it takes.
+  /// 0 = it may take as long as it takes. kUnsupported where the platform has no clock.
   uint64_t deadline_nanoseconds = 0;
 };
 
@@ -276,12 +278,12 @@ struct SessionStats {
 };
 
 /// How one node is run, or a copy between memories: of a value to ("copy_in") or from ("copy_out")
-/// the memory of its backend's device.
+/// the memory of its backend's device. All texts live as long as the Program.
 struct NodeInfo {
   const char* op = "";       ///< op name, "copy_in" or "copy_out"
   const char* backend = "";  ///< name of the backend that runs it
-  /// Why not the session's backend itself; empty if it is. Valid until it is another one at other
-  /// shapes, or the session ends; all other texts live as long as the Program.
+  /// Why not the session's backend itself; empty if it is. A Program keeps 256 different ones; in
+  /// place of further ones a text says that there are too many.
   const char* fallback_reason = "";
   const char* aten = "";  ///< ATen operator it stems from
   const char* module_path = "";
@@ -326,7 +328,8 @@ class Session {
   /// As set_input, with dtype and shape checked against the method's (one of its variants', or what
   /// its symbols allow). kInvalidArgument names the input, and the dim with its symbol and bounds.
   Status set_input(size_t i, const TensorView& tensor);
-  /// Uses the caller's memory at each run, without a copy, until bound or set again. `readable`
+  /// Uses the caller's memory at each run, without a copy, until bound or set again. Nobody may
+  /// change it during a run: what is checked there, such as an index, is read again. `readable`
   /// bytes must be readable from data; if data is not aligned to kAlignment or readable is less
   /// than the input's bytes + kTailBytes, each run copies instead. So it does where the memory is
   /// this session's own, an output, a state or a part of one: each run then begins with what the
@@ -378,14 +381,16 @@ class Session {
   /// The next run reads this. kInvalidArgument names the state and what it takes.
   Status set_state(size_t i, const TensorView& tensor);
 
-  /// These may be called while another thread runs, and wait for no run: times are then those of
-  /// the nodes that have ended. Counts go on when shapes change, as long as the variant stays.
+  /// These may be called while another thread runs, and wait for no run and hold none up. Counts go
+  /// on when shapes change, as long as the variant stays.
   SessionStats stats() const;
   /// Nodes, and copies between the host's memory and devices', in the order of execution; of all
-  /// variants, one after the other.
+  /// variants that take the shapes that are bound, one after the other. Other shapes may have
+  /// another number.
   size_t node_count() const;
-  /// REQUIRES: i < node_count().
-  NodeInfo node(size_t i) const;
+  /// One of them. kInvalidArgument: there is no node i at the shapes that are bound now. kBusy:
+  /// another thread is inside, so which shapes and times these are is not settled.
+  Result<NodeInfo> node(size_t i) const;
   /// How often this guard of the method (Method::guard) was the one that turned a run away from its
   /// variant; the run may have found another variant. 0 where there is no such guard.
   uint64_t guard_refusals(size_t guard, size_t variant = 0) const;
