@@ -37,7 +37,11 @@ TensorView output_of(const Session& session, size_t i) {
   return *view;
 }
 
-NodeInfo node_of(const Session& session, size_t i) { return *session.node(i); }
+NodeInfo node_of(const Session& session, size_t i) {
+  const Result<NodeInfo> node = session.node(i);
+  require(node.status());
+  return *node;
+}
 
 Json tensor_json(const std::string& name, const TensorInfo& info) {
   return {{"name", name}, {"shape", shape_json(info.shape)}, {"dtype", dtype_name(info.dtype)}};
