@@ -20,7 +20,6 @@
 #include "host_tracer/check/overlap_watch.h"
 #include "host_tracer/check/result_kinds.h"
 #include "host_tracer/check/trace_reference.h"
-#include "host_tracer/support/spent_time.h"
 #include "host_tracer/trace_groups.h"
 
 namespace lazyrt {
@@ -28,16 +27,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kCallsInARow = 3;
-constexpr size_t kLongRow = 12;
-constexpr size_t kLongestRow = 200;    ///< of a program that keeps something
-constexpr double kSecondsOfRow = 0.5;  ///< for the calls of such a row beyond the others
-constexpr double kOfDrift = 16;        ///< times what is allowed, late in a row
-constexpr size_t kTurns = 32;          ///< calls on the samples by turns
-constexpr double kShareOfTurns = 0.5;  ///< of the check's seconds, for these
-constexpr double kTimesForRounds = 4;  ///< the check's seconds, for rows through all variants again
-constexpr double kSecondsOfSize =
-    0.4;  ///< for calls on altered inputs at a size beside the sample's
+constexpr size_t kCallsInARow = 3;    ///< on the sample, of a program that keeps something
+constexpr size_t kMoreOfKeeping = 4;  ///< calls of a program that keeps something,
+constexpr size_t kMoreOfVariant = 5;  ///< and for each of its variants
+constexpr size_t kCallsOfSize = 4;    ///< at a size beside the sample's
+constexpr size_t kTurnsOfSample = 4;  ///< calls on several samples by turns, for each
+constexpr size_t kLongRow = 12;       ///< calls in a row, after which rounding may have added up
+constexpr double kOfDrift = 16;       ///< times what is allowed, late in a row
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -179,12 +175,17 @@ class Checker {
     }
   }
 
-  bool over_time(size_t subject) const {
-    if (options_.sizes) {
-      return of_subject_.seconds() > (subject == 0 ? options_.seconds : kSecondsOfSize);
-    }
-    const double share = static_cast<double>(subject + 1) / static_cast<double>(subjects_.size());
-    return spent_.seconds() > options_.seconds * share;
+  /// Most calls on a sample. They count instead of seconds, so that a busy machine checks the same.
+  size_t budget_of(size_t subject) const {
+    if (options_.sizes && subject > 0) return kCallsOfSize;
+    return options_.calls + (stateless_ ? 0 : kMoreOfKeeping + kMoreOfVariant * groups_.size());
+  }
+
+  /// The calls of the last row: of a stateless program one more on the sample; else each variant is
+  /// reached, three times where there are several: what one leaves behind may show later.
+  size_t last_row() const {
+    if (stateless_ || options_.sizes) return 1;
+    return groups_.size() == 1 ? kCallsInARow : 3 * (groups_.size() + 2);
   }
 
   // ------------------------------------------------------------ calls
@@ -192,10 +193,9 @@ class Checker {
   Outcome<Done> check_subject(size_t index) {
     Subject& subject = subjects_[index];
     const bool is_beside = options_.sizes && index > 0 && !options_.rows_of_sizes;
-    const size_t calls = allowed_ || is_beside ? 1 : kCallsInARow;
-    of_subject_ = SpentTime();
+    const size_t calls = allowed_ || is_beside ? 1 : stateless_ ? 2 : kCallsInARow;
+    left_ = budget_of(index);
     for (size_t i = 0; i < calls; ++i) {
-      if (i >= 2 && over_time(index)) break;
       Step step{subject.sample, name_of(index), i == 0, false};
       if (i > 0) step.how = "call " + std::to_string(i + 1) + " in a row on the sample";
       const auto end = take_step(index, step);
@@ -230,54 +230,45 @@ class Checker {
     return cases;
   }
 
-  /// Every case once, by turns after the last one and after a reset, then the other way round.
+  /// Every case once, by turns after a reset and after the last one.
   Outcome<Done> check_altered(size_t index) {
     const auto cases = cases_of(subjects_[index]);
     std::vector<const AlteredInputs*> answered;
     bool in_step = false;
-    for (size_t i = 0; i < 2 * cases.size(); ++i) {
-      if (over_time(index)) {
-        report_.left_out += 2 * cases.size() - i;
+    for (size_t i = 0; i < cases.size(); ++i) {
+      if (left_ <= last_row()) {
+        report_.left_out += cases.size() - i;
         break;
       }
-      const size_t which = i % cases.size();
-      const bool in_a_row = (which % 2 == 1) != (i >= cases.size());
-      Step step{samples_of(cases[which].tensors), "", !in_a_row || !in_step, true,
-                cases[which].programs == AlteredFor::kGaps};
-      step.how =
-          "altered inputs (" + cases[which].how + ")" + (step.reset ? "" : " after other calls");
+      Step step{samples_of(cases[i].tensors), "", i % 2 == 0 || !in_step, true,
+                cases[i].programs == AlteredFor::kGaps};
+      step.how = "altered inputs (" + cases[i].how + ")" + (step.reset ? "" : " after other calls");
       const auto end = take_step(index, step);
       if (!end.ok()) return end.failure();
       if (*end == StepEnd::kDifferent) return Done{};
       in_step = *end == StepEnd::kCompared;
-      if (in_step && i < cases.size()) answered.push_back(&cases[which]);
+      if (in_step) answered.push_back(&cases[i]);
     }
-    return check_long_row(index, answered);
+    return check_last_row(index, answered);
   }
 
   /// What changes with some calls only, or late: the sample and altered inputs by turns, without a
-  /// reset. Where calls have variants of their own, each of these is reached, however long it
-  /// takes, and twice more in some time: what one leaves behind may show in the second round.
-  Outcome<Done> check_long_row(size_t index, const std::vector<const AlteredInputs*>& cases) {
+  /// reset, as many calls as are left. A stateless program has one more call on the sample, after
+  /// all others.
+  Outcome<Done> check_last_row(size_t index, const std::vector<const AlteredInputs*>& cases) {
     const std::vector<SampleTensor>& sample = subjects_[index].sample;
-    const size_t reached = options_.sizes || groups_.size() == 1 ? 0 : groups_.size() + 2;
-    const size_t wanted = std::max({kLongRow, 3 * reached, 2 * cases.size() + 1});
-    const size_t longest = stateless_ || options_.sizes ? wanted : std::max(wanted, kLongestRow);
-    SpentTime beyond;
-    for (size_t i = 0; i < longest; ++i) {
-      if (i == wanted) beyond = SpentTime();
-      if (i > wanted && beyond.seconds() > kSecondsOfRow) break;
-      const bool late = spent_.seconds() > options_.seconds * kTimesForRounds;
-      if (i >= reached && over_time(index) && (i >= 3 * reached || late)) break;
+    const bool is_one = stateless_ || options_.sizes;
+    for (size_t i = 0; left_ > 0 && (!is_one || i == 0); ++i) {
       const AlteredInputs* altered =
           i % 2 == 1 && !cases.empty() ? cases[i / 2 % cases.size()] : nullptr;
       const std::string how = "call " + std::to_string(i + 1) + " in a row on ";
       Step step{altered ? samples_of(altered->tensors) : sample,
                 how + (altered ? "altered inputs (" + altered->how + ")" : "the sample"),
-                i == 0,
+                i == 0 && !is_one,
                 altered != nullptr,
                 altered && altered->programs == AlteredFor::kGaps,
-                i >= wanted};
+                i >= kLongRow};
+      if (is_one) step.how = "the sample after altered inputs";
       const auto end = take_step(index, step);
       if (!end.ok()) return end.failure();
       if (*end != StepEnd::kCompared) break;
@@ -293,12 +284,12 @@ class Checker {
       if (!all_of_subjects(&EagerReference::takes_other_samples)) return Done{};
       for (Subject& subject : subjects_) subject.eager = subjects_[0].eager;
     }
-    const SpentTime spent;
+    left_ = kTurnsOfSample * subjects_.size();
     std::mt19937_64 random(options_.seed);
     std::vector<std::vector<AlteredInputs>> cases;
     for (const Subject& subject : subjects_) cases.push_back(cases_of(subject));
     bool in_step = false;
-    for (size_t i = 0; i < kTurns && spent.seconds() < options_.seconds * kShareOfTurns; ++i) {
+    for (size_t i = 0; left_ > 0; ++i) {
       const size_t index = i < 2 ? i : random() % subjects_.size();
       const bool altered = i % 2 == 1 && !cases[index].empty();
       Step step{subjects_[index].sample, "", !in_step, altered};
@@ -328,6 +319,8 @@ class Checker {
     if (options_.progress) {
       options_.progress("check against eager", static_cast<int64_t>(report_.calls), 0);
     }
+    left_ -= left_ > 0 ? 1 : 0;
+    ++report_.eager_calls;
     if (step.reset) history_.clear();
     report_.altered += step.altered ? 1 : 0;
     std::string undefined;
@@ -560,8 +553,7 @@ class Checker {
   const LoadedBundle& bundle_;
   const DifferentialOptions& options_;
   const Clock::time_point begin_;
-  const SpentTime spent_;
-  SpentTime of_subject_;
+  size_t left_ = 0;  ///< calls on this sample, or by turns
   std::vector<TraceGroup> groups_;
   std::vector<Subject> subjects_;
   std::unique_ptr<BundleRunner> runner_;

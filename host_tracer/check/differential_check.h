@@ -17,7 +17,7 @@ namespace lazyrt {
 
 struct DifferentialOptions {
   CheckLevel level = CheckLevel::kFull;
-  double seconds = 2;          ///< SpentTime after which no call on altered inputs begins
+  size_t calls = 12;           ///< of the program on a sample; more where it keeps something
   double search_seconds = 20;  ///< at most for the first node that differs
   bool rows_of_sizes = false;  ///< calls in a row at sizes beside the sample's, too
   double sweep_seconds = 5;    ///< at most for a bundle at other sizes: see export_checked
@@ -30,11 +30,11 @@ struct DifferentialOptions {
 };
 
 /// Runs the bundle, which was made of `traces`, beside the program of each of them: on
-/// the sample, again and again without a reset, then on altered inputs, each in a row with others
-/// and after a reset, then on both by turns in a longer row. Traces without `eager` stand for their
-/// program, by ATen, if none has one; else they are variants and no samples of their own. A
-/// difference that is none of rounding (see bound.h) is told in CheckReport::difference. Fails
-/// where the bundle does not run on its sample.
+/// the sample, again without a reset, then on altered inputs, by turns after a reset and after
+/// others, then on both by turns in a row. What it does is limited by calls, not by time. Traces
+/// without `eager` stand for their program, by ATen, if none has one; else they are variants and no
+/// samples of their own. A difference that is none of rounding (see bound.h) is told in
+/// CheckReport::difference. Fails where the bundle does not run on its sample.
 Outcome<CheckReport> check_bundle(const LoadedBundle& bundle, const std::vector<Trace>& traces,
                                   const DifferentialOptions& options);
 

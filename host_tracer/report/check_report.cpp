@@ -37,7 +37,8 @@ std::string left_sentence(const CheckReport& r) {
   if (r.not_finite > 0) {
     parts.push_back("on " + std::to_string(r.not_finite) + " eager's results are no longer finite");
   }
-  if (r.left_out > 0) parts.push_back("no time for " + std::to_string(r.left_out));
+  if (r.left_out > 0)
+    parts.push_back(std::to_string(r.left_out) + " beyond the most calls of an export");
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
   return text.empty() ? text : "of the altered inputs left out: " + text;
@@ -102,6 +103,7 @@ nlohmann::ordered_json check_json(const CheckReport& r) {
           {"sample_only", r.sample_only()},
           {"unchecked", r.unchecked},
           {"seed", r.seed},
+          {"eager_calls", r.eager_calls},
           {"calls", r.calls},
           {"in_a_row", r.in_a_row},
           {"altered", r.altered},

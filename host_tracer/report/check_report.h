@@ -33,6 +33,7 @@ struct CheckReport {
   CheckLevel level = CheckLevel::kNone;  ///< what was made, which may be less than was asked for
   std::string unchecked;                 ///< why nothing was, or why not in full
   uint64_t seed = 0;                     ///< of the altered inputs
+  size_t eager_calls = 0;                ///< of the program, for this check
   size_t calls = 0;                      ///< compared, of all kinds
   size_t in_a_row = 0;                   ///< of them calls without a reset before
   size_t altered = 0;                    ///< calls on altered inputs that were made
@@ -40,7 +41,7 @@ struct CheckReport {
   size_t refused = 0;                    ///< by the bundle: a guard
   size_t raised = 0;                     ///< the program itself raises
   size_t not_finite = 0;                 ///< results left the finite numbers
-  size_t left_out = 0;                   ///< altered calls for which there was no time
+  size_t left_out = 0;                   ///< altered inputs beyond the most calls
   size_t sizes = 0;                      ///< at which the bundle ran beside the program, too
   size_t sizes_captured = 0;             ///< of them: at which the program was captured as well
   size_t sizes_left = 0;                 ///< sizes for which there was no time
