@@ -2,14 +2,11 @@
 
 #include <cstring>
 
-#include "lazyrt/error.h"
-
 namespace lazyrt {
 
 /// Stands directly before its bytes.
 struct KeptTexts::Text {
   Text* before;
-  uint32_t id;
 
   char* bytes() { return reinterpret_cast<char*>(this + 1); }
 };
@@ -24,17 +21,16 @@ KeptTexts::~KeptTexts() {
 
 const char* KeptTexts::keep(const char* text, const Allocator& allocator) {
   const Lock lock(mutex_);
-  const uint32_t id = text_id(text);
   for (Text* kept = last_; kept != nullptr; kept = kept->before) {
-    if (kept->id == id && std::strcmp(kept->bytes(), text) == 0) return kept->bytes();
+    if (std::strcmp(kept->bytes(), text) == 0) return kept->bytes();
   }
-  if (count_ == kMost) return "one of too many reasons to keep";
+  if (count_ == kMost) return "(too many reasons)";
   const size_t bytes = std::strlen(text) + 1;
   void* memory = allocator.allocate(allocator.context, sizeof(Text) + bytes, alignof(Text));
   if (memory == nullptr) return nullptr;
   allocator_ = allocator;
   auto* kept = static_cast<Text*>(memory);
-  *kept = {last_, id};
+  kept->before = last_;
   std::memcpy(kept->bytes(), text, bytes);
   last_ = kept;
   ++count_;
