@@ -61,7 +61,7 @@ BoundSession::~BoundSession() {
 Fault BoundSession::make(Span<const int64_t> symbols) {
   LAZYRT_RETURN_IF_ERROR(find_variants(symbols));
   if (!kDynamicShapes || is_as_in_file(symbols)) return make_of(base_.program);
-  BoundProgram bound;
+  BoundProgram bound{};
   LAZYRT_RETURN_IF_ERROR(bound.make(base_.program, base_.method, symbols, allocator_));
   return make_of(bound.state());
 }
