@@ -4,8 +4,7 @@
 
 #include "lazyrt/runtime.h"
 #include "runtime/bundle/variant_sizes.h"
-#include "runtime/core/allocator.h"
-#include "runtime/core/kept_texts.h"
+#include "runtime/core/program_memory.h"
 #include "runtime/core/shared_objects.h"
 #include "runtime/platform/platform.h"
 
@@ -22,10 +21,8 @@ class ProgramState {
   uint64_t bytes = 0;
   Allocator allocator;  ///< of the state itself, too
   MappedFile file;      ///< unmapped with the state
-  /// `allocator` for what sessions share, which they make on any threads.
-  mutable SerialAllocator serial{&allocator};
-  /// Why nodes run on another backend than a session's.
-  mutable KeptTexts reasons;
+  /// Of `allocator`, for what sessions share: also why nodes run on another backend than theirs.
+  mutable ProgramMemory memory{&allocator};
   /// What backends share between the sessions of this program, by Backend*.
   mutable SharedObjects shared;
 

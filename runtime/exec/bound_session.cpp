@@ -61,7 +61,7 @@ BoundSession::~BoundSession() {
 Fault BoundSession::make(Span<const int64_t> symbols) {
   LAZYRT_RETURN_IF_ERROR(find_variants(symbols));
   if (!kDynamicShapes || is_as_in_file(symbols)) return make_of(base_.program);
-  BoundProgram bound;
+  BoundProgram bound{};
   LAZYRT_RETURN_IF_ERROR(bound.make(base_.program, allocator_));
   LAZYRT_RETURN_IF_ERROR(bound.bind(base_.method, symbols, base_.stop));
   return make_of(bound.state());
@@ -271,7 +271,8 @@ Fault BoundSession::make_inputs() {
   }
   const size_t outputs = variants_[0].output_count();
   by_address_ = pool_.make<uint32_t>(inputs_.size());
-  by_bound_ = pool_.make<uint32_t>(outputs == 0 ? 0 : inputs_.size());
+  begins_ = pool_.make<uintptr_t>(outputs == 0 ? 0 : inputs_.size());
+  ends_ = pool_.make<uintptr_t>(begins_.size());
   results_ = pool_.make<void*>(outputs);
   in_place_ = pool_.make<bool>(variant_count_ * outputs);
   if (pool_.is_short()) return no_memory_for_session();
@@ -542,40 +543,37 @@ Fault BoundSession::wait_for_homes() const {
   return first;
 }
 
-/// Memory of the session is always copied at a run.
-void BoundSession::list_read_back() {
-  by_bound_count_ = 0;
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].bound != nullptr && inputs_[i].copy_at_run)
-      by_bound_[by_bound_count_++] = static_cast<uint32_t>(i);
+/// Memory of the session is among it.
+void BoundSession::list_copied() {
+  copied_count_ = 0;
+  for (const InputSlot& slot : inputs_) {
+    if (slot.bound == nullptr || !slot.copy_at_run) continue;
+    begins_[copied_count_] = reinterpret_cast<uintptr_t>(slot.bound);
+    ends_[copied_count_] = begins_[copied_count_] + slot.bytes;
+    ++copied_count_;
   }
-  sort(by_bound_.subspan(0, by_bound_count_), [this](uint32_t a, uint32_t b) {
-    return std::less<>()(inputs_[a].bound, inputs_[b].bound);
-  });
-  uintptr_t reach = 0;
-  for (const uint32_t i : by_bound_.subspan(0, by_bound_count_)) {
-    reach = std::max(reach, reinterpret_cast<uintptr_t>(inputs_[i].bound) + inputs_[i].bytes);
-    inputs_[i].reach = reach;
-  }
+  for (const Span<uintptr_t>& list : {begins_, ends_})
+    sort(list.subspan(0, copied_count_), std::less<>());
 }
 
-/// An input is bound to some of this memory of the session: its next run reads what is there.
+/// An input is bound to some of this memory of the session: its next run reads what is there. That
+/// is so unless each begins behind it or ends before it.
 bool BoundSession::is_read_back(const void* data, size_t bytes) const {
-  const Span<const uint32_t> order(by_bound_.data(), by_bound_count_);
-  const uint32_t* next = std::lower_bound(
-      order.begin(), order.end(), data,
-      [this](uint32_t i, const void* at) { return std::less<>()(inputs_[i].bound, at); });
   const auto begin = reinterpret_cast<uintptr_t>(data);
-  if (next != order.begin() && inputs_[next[-1]].reach > begin) return true;
-  return next != order.end() && reinterpret_cast<uintptr_t>(inputs_[*next].bound) - begin < bytes;
+  const auto below = [this](const Span<uintptr_t>& list, uintptr_t end) {
+    return std::lower_bound(list.begin(), list.begin() + copied_count_, end) - list.begin();
+  };
+  return below(begins_, begin + bytes) > below(ends_, begin + 1);
 }
 
 /// Which outputs nodes write where they are bound, and which bound inputs that would spoil.
 void BoundSession::settle_outputs() {
   const OutputBindings& outputs = *base_.outputs;
   for (InputSlot& slot : inputs_)
-    slot.is_overwritten = slot.bound != nullptr && outputs.overlap_host(slot.bound, slot.bytes);
-  list_read_back();
+    slot.is_overwritten = slot.bound != nullptr &&
+                          outputs.overlap({static_cast<uint8_t*>(const_cast<void*>(slot.bound)),
+                                           slot.bytes, kHostSpace});
+  list_copied();
   for (size_t v = 0; v < variant_count_; ++v) {
     SessionVariant& variant = variants_[v];
     variant.release_outputs();
@@ -748,18 +746,15 @@ size_t BoundSession::node_count() const {
   return count;
 }
 
-Result<NodeInfo> BoundSession::node(size_t i) const {
-  size_t first = 0;
-  for (size_t v = 0; v < variant_count_; ++v) {
-    const size_t count = variants_[v].line_count();
-    if (i - first < count) {
-      NodeInfo info = variants_[v].line(i - first);
-      info.variant = in_file_[v];
-      return info;
-    }
-    first += count;
+Fault BoundSession::find_node(size_t i, NodeInfo* info) const {
+  size_t at = i;
+  for (size_t v = 0; v < variant_count_; at -= variants_[v++].line_count()) {
+    if (at >= variants_[v].line_count()) continue;
+    *info = variants_[v].line(at);
+    info->variant = in_file_[v];
+    return {};
   }
-  return Fault(Error::kInvalidArgument, "there is no node %zu, the session has %zu", i, first);
+  return Fault(Error::kInvalidArgument, "there is no node %zu, the session has %zu", i, i - at);
 }
 
 void BoundSession::continue_from(const BoundSession& other) {

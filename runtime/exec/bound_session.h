@@ -49,7 +49,6 @@ struct BoundParts {
     /// Of bound memory that is an input's copy: read into here before any copy is written.
     uint8_t* stage = nullptr;  ///< room_of(room) bytes, once they were needed
     bool is_staged = false;
-    uintptr_t reach = 0;  ///< where it and those before it in by_bound_ end at the latest
   };
 
   Span<uint32_t> in_file_;  ///< which variants of the method these are, ascending
@@ -68,8 +67,9 @@ struct BoundParts {
   Room input_room_;
   Span<InputSlot> inputs_;
   Span<uint32_t> by_address_;  ///< the inputs in the order of their copies
-  Span<uint32_t> by_bound_;    ///< room for those that read the session's memory, in its order
-  size_t by_bound_count_ = 0;
+  /// Where the memory of inputs begins and ends that each run copies, each in order of addresses.
+  Span<uintptr_t> begins_, ends_;
+  size_t copied_count_ = 0;  ///< of begins_ and ends_, in use
   /// Per variant and output: it is bound, and its memory is written in place.
   Span<bool> in_place_;
   Span<void*> results_;             ///< per output: where the last run left it
@@ -134,7 +134,8 @@ class BoundSession : private BoundParts {
   /// But total_bytes. This and the following may be called from other threads during a run.
   void add_stats(SessionStats* stats) const;
   size_t node_count() const;
-  Result<NodeInfo> node(size_t i) const;
+  /// kInvalidArgument: there is no node i.
+  Fault find_node(size_t i, NodeInfo* info) const;
   uint64_t guard_refusals(size_t guard, size_t variant) const;
   /// Goes on with the counts of `other`, a session bound to other sizes, as far as both have the
   /// same variants.
@@ -173,7 +174,7 @@ class BoundSession : private BoundParts {
   Fault prepare_inputs();
   bool fits(const SessionVariant& variant, size_t* wrong) const;
   void point_inputs(SessionVariant* variant);
-  void list_read_back();
+  void list_copied();
   bool is_read_back(const void* data, size_t bytes) const;
   void settle_outputs();
   Fault check_output_sizes(const SessionVariant& variant) const;

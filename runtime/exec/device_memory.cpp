@@ -30,7 +30,7 @@ Fault upload(const Device& device, void* program, Span<const uint8_t> bytes, voi
 
 Fault make_constants(const Device& device, void* device_program, const ProgramState& program,
                      void** object) {
-  const Allocator allocator = program.serial.allocator();
+  const Allocator allocator = program.memory.allocator();
   void* memory = allocator.allocate(allocator.context, sizeof(DeviceConstants),
                                     alignof(DeviceConstants) < 16 ? 16 : alignof(DeviceConstants));
   if (memory == nullptr) return Fault(Error::kOutOfMemory, "no memory for constants");

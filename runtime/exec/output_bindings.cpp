@@ -1,111 +1,88 @@
 #include "runtime/exec/output_bindings.h"
 
+#include "runtime/core/profile.h"
+
 namespace lazyrt {
 namespace {
 
-/// Spread like random numbers, so that the tree is flat whatever the order of binding.
+/// Spread like random numbers, so that the tree is flat whatever the order of addresses.
 uint32_t rank_of(uint32_t i) {
-  i = (i ^ i >> 16) * 0x45D9F3Bu;
-  i = (i ^ i >> 16) * 0x45D9F3Bu;
-  return i ^ i >> 16;
+  i *= 0x9E3779B1u;
+  return (i ^ i >> 15) * 0x85EBCA6Bu;
 }
 
 }  // namespace
 
-bool OutputBindings::is_before(uint32_t i, int space, const void* data) const {
+bool OutputBindings::touches(size_t i, const OutputBinding& bytes) const {
   const OutputBinding& binding = bindings_[i];
-  if (binding.space != space) return binding.space < space;
-  return reinterpret_cast<uintptr_t>(binding.data) < reinterpret_cast<uintptr_t>(data);
+  if (kDevices && binding.space != bytes.space) return false;
+  return binding.writable != 0 &&
+         lazyrt::overlap(binding.data, binding.writable, bytes.data, bytes.writable);
 }
 
-/// Parts the tree into what begins before `data` and the rest.
-void OutputBindings::split(int space, const void* data, uint32_t* before, uint32_t* rest) {
-  uint32_t next = root_;
-  while (next != kNone) {
-    const bool goes_before = is_before(next, space, data);
-    uint32_t** const end = goes_before ? &before : &rest;
-    **end = next;
-    *end = goes_before ? &links_[next].right : &links_[next].left;
-    next = **end;
-  }
-  *before = *rest = kNone;
+uint32_t* OutputBindings::side_of(uint32_t node, const OutputBinding& bytes) const {
+  const OutputBinding& binding = bindings_[node];
+  const bool is_left =
+      kDevices && binding.space != bytes.space
+          ? bytes.space < binding.space
+          : reinterpret_cast<uintptr_t>(bytes.data) <= reinterpret_cast<uintptr_t>(binding.data);
+  return is_left ? &links_[node].left : &links_[node].right;
 }
 
-uint32_t OutputBindings::join(uint32_t before, uint32_t rest) {
-  uint32_t joined = kNone;
-  uint32_t* end = &joined;
-  while (before != kNone && rest != kNone) {
-    if (rank_of(before) > rank_of(rest)) {
-      *end = before;
-      end = &links_[before].right;
-      before = *end;
-    } else {
-      *end = rest;
-      end = &links_[rest].left;
-      rest = *end;
-    }
-  }
-  *end = before != kNone ? before : rest;
-  return joined;
-}
-
+/// Below the nodes of higher rank; what was there is parted into what is before and behind it.
 void OutputBindings::add(uint32_t i) {
-  uint32_t before = kNone, rest = kNone;
-  split(bindings_[i].space, bindings_[i].data, &before, &rest);
-  links_[i] = Link();
-  root_ = join(join(before, i), rest);
+  uint32_t* at = &root_;
+  while (*at != kNone && rank_of(*at) > rank_of(i)) at = side_of(*at, bindings_[i]);
+  uint32_t rest = *at;
+  *at = i;
+  uint32_t* before = &links_[i].left;
+  uint32_t* behind = &links_[i].right;
+  while (rest != kNone) {
+    uint32_t* side = side_of(rest, bindings_[i]);
+    uint32_t*& end = side == &links_[rest].left ? behind : before;
+    *end = rest;
+    end = side;
+    rest = *side;
+  }
+  *before = *behind = kNone;
 }
 
+/// In its place comes what was before and behind it, by rank.
 void OutputBindings::remove(uint32_t i) {
   uint32_t* at = &root_;
-  while (*at != i) {
-    Link& link = links_[*at];
-    at = is_before(*at, bindings_[i].space, bindings_[i].data) ? &link.right : &link.left;
+  while (*at != i) at = side_of(*at, bindings_[i]);
+  uint32_t before = links_[i].left, behind = links_[i].right;
+  while (before != kNone && behind != kNone) {
+    const bool is_before = rank_of(before) > rank_of(behind);
+    *at = is_before ? before : behind;
+    at = is_before ? &links_[before].right : &links_[behind].left;
+    (is_before ? before : behind) = *at;
   }
-  *at = join(links_[i].left, links_[i].right);
+  *at = before != kNone ? before : behind;
 }
 
 void OutputBindings::set(size_t i, const OutputBinding& binding) {
-  const auto index = static_cast<uint32_t>(i);
-  if (is_in_tree(i)) remove(index);
+  OutputBinding& mine = bindings_[i];
+  if (mine.writable != 0) remove(static_cast<uint32_t>(i));
   count_ += (binding.is_bound() ? 1 : 0);
-  count_ -= (bindings_[i].is_bound() ? 1 : 0);
-  bindings_[i] = binding;
-  if (is_in_tree(i)) add(index);
+  count_ -= (mine.is_bound() ? 1 : 0);
+  mine = binding;
+  if (mine.writable != 0) add(static_cast<uint32_t>(i));
   ++version_;
 }
 
-/// By the neighbours: the last that begins before `data` and the first that does not.
-bool OutputBindings::is_taken(int space, const void* data, size_t bytes) const {
-  uint32_t before = kNone, next = kNone;
-  for (uint32_t at = root_; at != kNone;) {
-    const bool is_left = is_before(at, space, data);
-    (is_left ? before : next) = at;
-    at = is_left ? links_[at].right : links_[at].left;
-  }
-  for (const uint32_t neighbour : {before, next}) {
-    if (neighbour == kNone || bindings_[neighbour].space != space) continue;
-    const OutputBinding& binding = bindings_[neighbour];
-    if (overlap(binding.data, binding.writable, data, bytes)) return true;
+/// What shares a byte is next to it in order, and so on its way down the tree.
+bool OutputBindings::overlap(const OutputBinding& bytes) const {
+  for (uint32_t at = root_; at != kNone; at = *side_of(at, bytes)) {
+    if (touches(at, bytes)) return true;
   }
   return false;
 }
 
-size_t OutputBindings::overlapped(size_t i, const OutputBinding& binding) {
-  if (binding.writable == 0) return size();
-  const bool was_in_tree = is_in_tree(i);
-  if (was_in_tree) remove(static_cast<uint32_t>(i));
-  const bool is_free = !is_taken(binding.space, binding.data, binding.writable);
-  if (was_in_tree) add(static_cast<uint32_t>(i));
-  if (is_free) return size();
-  size_t k = 0;  // which one is looked for only when it ends in an error
-  for (; k < size(); ++k) {
-    const OutputBinding& other = bindings_[k];
-    if (k != i && is_in_tree(k) && other.space == binding.space &&
-        overlap(other.data, other.writable, binding.data, binding.writable)) {
-      break;
-    }
-  }
+/// Which one is looked for only where it ends in an error.
+size_t OutputBindings::overlapped(const OutputBinding& binding) const {
+  size_t k = overlap(binding) ? 0 : size();
+  while (k < size() && !touches(k, binding)) ++k;
   return k;
 }
 

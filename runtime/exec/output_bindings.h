@@ -38,31 +38,27 @@ class OutputBindings {
   /// Another one after each change.
   uint64_t version() const { return version_; }
 
-  /// REQUIRES: i < size(); if it is bound, overlapped() found no other one.
+  /// REQUIRES: i < size(); overlapped() found no other one.
   void set(size_t i, const OutputBinding& binding);
-  /// The first output that is bound to some of these bytes, but for output i, or size().
-  size_t overlapped(size_t i, const OutputBinding& binding);
-  /// Whether an output is bound to some of these bytes of the host.
-  bool overlap_host(const void* data, size_t bytes) const {
-    return is_taken(kHostSpace, data, bytes);
-  }
+  /// The first output that is bound to some of these bytes, or size().
+  size_t overlapped(const OutputBinding& binding) const;
+  /// Whether an output is bound to some of these bytes.
+  bool overlap(const OutputBinding& bytes) const;
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
-  /// Of a treap: in order of addresses from left to right, the highest rank_of() at the root.
+  /// Of a treap: in order of addresses from left to right, the highest rank_of() at the root. What
+  /// is not bound, or has no bytes, is not in it.
   struct Link {
     uint32_t left = kNone;
     uint32_t right = kNone;
   };
 
-  bool is_before(uint32_t i, int space, const void* data) const;
-  bool is_taken(int space, const void* data, size_t bytes) const;
-  void split(int space, const void* data, uint32_t* before, uint32_t* rest);
-  uint32_t join(uint32_t before, uint32_t rest);
+  bool touches(size_t i, const OutputBinding& bytes) const;
+  /// The side of a node on which these bytes would be.
+  uint32_t* side_of(uint32_t node, const OutputBinding& bytes) const;
   void add(uint32_t i);
   void remove(uint32_t i);
-  /// An output without bytes is in nobody's way.
-  bool is_in_tree(size_t i) const { return bindings_[i].is_bound() && bindings_[i].writable != 0; }
 
   Span<OutputBinding> bindings_;  ///< per output
   Span<Link> links_;              ///< per output

@@ -14,7 +14,7 @@ Fault BackendServices::find_or_open(const Backend& backend, int* slot) {
   options.allocator = memory_->allocator();
   options.memory = memory_;
   if (backend.open_weights != nullptr) {
-    const WeightOptions weights = {program_->serial.allocator(),
+    const WeightOptions weights = {program_->memory.allocator(),
                                    program_->sections.constants.size()};
     const auto open = [&](void** opened) { return backend.open_weights(weights, opened); };
     LAZYRT_RETURN_IF_ERROR(
@@ -31,7 +31,7 @@ Fault BackendServices::find_or_open(const Backend& backend, int* slot) {
 
 Fault BackendServices::keep_reason(const FirstFault& why, const char** reason) const {
   if (why.ok() || *reason != nullptr) return {};
-  *reason = program_->reasons.keep(Fault(why).message(), program_->serial.allocator());
+  *reason = program_->memory.keep(Fault(why).message());
   return *reason != nullptr ? Fault() : Fault(Error::kOutOfMemory, "no memory for a session");
 }
 

@@ -159,7 +159,9 @@ SessionStats Session::stats() const { return state_->stats(); }
 size_t Session::node_count() const { return state_->node_count(); }
 /// Keeps nobody out: a run may begin meanwhile.
 Result<NodeInfo> Session::node(size_t i) const {
-  return state_->busy() ? Result<NodeInfo>(busy()) : state_->node(i);
+  NodeInfo info;
+  LAZYRT_RETURN_IF_ERROR(state_->busy() ? busy() : state_->find_node(i, &info));
+  return info;
 }
 uint64_t Session::guard_refusals(size_t guard, size_t variant) const {
   return state_->guard_refusals(guard, variant);

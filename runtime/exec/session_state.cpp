@@ -257,7 +257,7 @@ Fault SessionState::find_space(size_t output, const Backend* device, uint8_t* sp
 }
 
 /// What no sizes of inputs change.
-Fault SessionState::check_binding(size_t i, const OutputBinding& binding) {
+Fault SessionState::check_binding(size_t i, const OutputBinding& binding) const {
   TensorView least;
   if (!is_dynamic() && !bound_->takes_output(i, binding.writable, &least))
     return wrong_output_size(method(), i, least, binding.writable);
@@ -275,7 +275,7 @@ Fault SessionState::check_binding(size_t i, const OutputBinding& binding) {
     return Fault(Error::kInvalidArgument, "output '%.60s': memory of the session itself",
                  output_name(method(), i));
   }
-  const size_t other = outputs_.overlapped(i, binding);
+  const size_t other = outputs_.overlapped(binding);
   if (other == outputs_.size()) return {};
   return Fault(Error::kInvalidArgument, "output '%.60s': output '%.60s' is bound to that memory",
                output_name(method(), i), output_name(method(), other));
@@ -286,14 +286,14 @@ Fault SessionState::bind_output(size_t i, void* data, size_t writable, const Bac
     return Fault(Error::kInvalidArgument, "there is no output %zu, the method has %zu", i,
                  outputs_.size());
   }
-  OutputBinding binding;
-  if (data != nullptr) {
-    binding = {static_cast<uint8_t*>(data), writable, kHostSpace};
-    LAZYRT_RETURN_IF_ERROR(find_space(i, device, &binding.space));
-    LAZYRT_RETURN_IF_ERROR(check_binding(i, binding));
-  }
-  outputs_.set(i, binding);
-  return {};
+  const OutputBinding before = outputs_[i];
+  outputs_.set(i, OutputBinding());  // it is not in its own way
+  if (data == nullptr) return {};
+  OutputBinding binding = {static_cast<uint8_t*>(data), writable, kHostSpace};
+  Fault status = find_space(i, device, &binding.space);
+  if (status.ok()) status = check_binding(i, binding);
+  outputs_.set(i, status.ok() ? binding : before);
+  return status;
 }
 
 void SessionState::drop_pending(size_t i) {
@@ -438,9 +438,9 @@ size_t SessionState::node_count() const {
   return bound_->node_count();
 }
 
-Result<NodeInfo> SessionState::node(size_t i) const {
+Fault SessionState::find_node(size_t i, NodeInfo* info) const {
   const Lock lock(mutex_);
-  return bound_->node(i);
+  return bound_->find_node(i, info);
 }
 
 uint64_t SessionState::guard_refusals(size_t guard, size_t variant) const {

@@ -39,7 +39,7 @@ class SessionState {
   Fault set_state(size_t i, const TensorView& tensor) { return states_.set(i, tensor); }
   SessionStats stats() const;
   size_t node_count() const;
-  Result<NodeInfo> node(size_t i) const;
+  Fault find_node(size_t i, NodeInfo* info) const;
   uint64_t guard_refusals(size_t guard, size_t variant) const;
 
   /// True while a thread is inside.
@@ -77,7 +77,7 @@ class SessionState {
   Fault wait_with_memory(size_t i, const TensorView& tensor, size_t readable);
   void drop_pending(size_t i);
   Fault find_space(size_t output, const Backend* device, uint8_t* space);
-  Fault check_binding(size_t i, const OutputBinding& binding);
+  Fault check_binding(size_t i, const OutputBinding& binding) const;
   bool is_pending() const { return kDynamicShapes && pending_count_ != 0; }
 
   Fault find_sizes(int64_t* symbols) const;

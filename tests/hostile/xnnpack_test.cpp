@@ -31,7 +31,7 @@ std::string backend_of_first_node(const BundleParts& parts) {
   const test::Loaded loaded(parts, default_ops());
   SessionOptions options;
   options.backend = cpu_backend();
-  return test::make(loaded.method(), options).node(0).backend;
+  return test::make(loaded.method(), options).node(0)->backend;
 }
 
 TEST(Xnnpack, AConvolutionOfNothingButPaddingIsAnswered) {
@@ -87,7 +87,7 @@ TEST(Xnnpack, AFilterOfAGiBInASparseFileIsNotPacked) {
   SessionOptions options;
   options.backend = cpu_backend();
   const Session session = test::make(program->method(0), options);
-  EXPECT_STREQ(session.node(0).backend, "reference");
+  EXPECT_STREQ(session.node(0)->backend, "reference");
   std::filesystem::remove(path);
 }
 
