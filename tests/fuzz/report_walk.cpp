@@ -11,6 +11,8 @@
 namespace lazyrt::fuzz {
 namespace {
 
+constexpr double kLeastBenchmark = 1e-9;
+
 /// A stream into memory.
 class TextStream {
  public:
@@ -42,18 +44,21 @@ run::Options options_of(uint32_t choice) {
   options.profile = (choice & kWithProfile) != 0;
   if ((choice & kWithTaps) != 0) options.taps = {"*"};
   if ((choice & kWithTrace) != 0) options.trace = "/dev/null";
-  if ((choice & kAsBenchmark) != 0) options.bench_seconds = 1e-9, options.raw_output = "/dev/null";
+  if ((choice & kAsBenchmark) != 0)
+    options.bench_seconds = kLeastBenchmark, options.raw_output = "/dev/null";
   if ((choice & kOnCpu) == 0) options.backend = "reference";
   return options;
 }
 
-/// A file may have many samples, each of which is run.
 LoadOptions small_limits(const run::Options& options) {
   LoadOptions load;
   load.memory_limit = options.memory_limit;
-  load.work_limit = load.node_work_limit = 1 << 16;
+  load.work_limit = load.node_work_limit = 1 << 20;
   return load;
 }
+
+/// Each is run.
+constexpr size_t kMostSamples = 50;
 
 std::string text_fault(const std::string& text, bool json) {
   if (run::printable_lines(text) != text) return "a terminal acts on " + run::printable(text);
@@ -70,7 +75,11 @@ std::string report_fault(Span<const uint8_t> file, uint32_t choice, int* reporte
   surroundings.open = [&] {
     Result<Program> program = Program::load(file, default_ops(), small_limits(options));
     run::require(program.status());
-    options.method = program->method(choice / kFirstMethodBit % program->method_count()).name();
+    const Method method = program->method(choice / kFirstMethodBit % program->method_count());
+    if (method.sample_count() > kMostSamples)
+      throw run::Failure(run::ExitCode::kUsage, "too many samples");
+    options.method = method.name();
+    if (method.sample_count() == 0) options.bench_seconds = kLeastBenchmark;
     return std::move(*program);
   };
   surroundings.backend = (choice & kOnCpu) != 0 ? cpu_backend() : reference_backend();

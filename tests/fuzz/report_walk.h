@@ -6,8 +6,9 @@
 
 namespace lazyrt::fuzz {
 
-/// How lazy-run is called: JSON or text, with profile, taps and trace, as a benchmark, on cpu; and
-/// which method. One bit each, the method by the bits above.
+/// How lazy-run is called: JSON or text, with profile, taps and trace, as a benchmark (a method
+/// without samples always is), on cpu; and which method. One bit each, the method by the bits
+/// above.
 enum ReportChoice : uint32_t {
   kAsJson = 1,
   kWithProfile = 2,

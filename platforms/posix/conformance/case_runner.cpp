@@ -6,6 +6,7 @@
 #include "platforms/posix/lazy_run/compare.h"
 #include "platforms/posix/lazy_run/failure.h"
 #include "platforms/posix/lazy_run/npy.h"
+#include "platforms/posix/lazy_run/report.h"
 
 namespace lazyrt::conformance {
 namespace {
@@ -93,10 +94,12 @@ class SessionRun {
   void check(size_t i, const TensorView& actual, const TensorView& expected,
              const Tolerance& tolerance, Outcome* out) {
     const std::string name = std::string("output '") + method_.output(i).name + "'";
-    if (actual.dtype != expected.dtype || actual.shape != expected.shape) {
-      return fail(name + " has another dtype or shape", out);
-    }
     const run::Difference d = run::compare(actual, expected, tolerance);
+    if (!d.same_type) {
+      return fail(name + " is " + run::type_text(actual.dtype, actual.shape) + ", must be " +
+                      run::type_text(expected.dtype, expected.shape),
+                  out);
+    }
     out->max_error = std::max(out->max_error, d.max_abs_error);
     if (d.ok()) return;
     fail(name + ": element " + std::to_string(d.at) + " is " +

@@ -12,7 +12,7 @@ struct Difference {
   int64_t at = -1;        ///< element of max_abs_error, -1: all equal, or another type
   bool same_type = true;  ///< false: of another dtype or shape, no element was compared
 
-  bool ok() const { return same_type && max_abs_error <= allowed; }
+  bool ok() const { return same_type && (at < 0 || max_abs_error <= allowed); }
 };
 
 /// Floating outputs within tolerance.absolute + tolerance.relative * largest; others exactly. An

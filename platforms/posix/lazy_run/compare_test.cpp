@@ -24,6 +24,7 @@ TEST(Compare, IsRelativeToTheLargestExpected) {
   EXPECT_TRUE(floats({0.5f}, {0}, {0.5, 0}).ok());
   EXPECT_FALSE(floats({0.5f}, {0}, {0.4, 0}).ok());
   EXPECT_TRUE(floats({}, {}).ok());
+  EXPECT_TRUE(floats({1}, {1}, {-1, 0}).ok()) << "there is no element to name";
 }
 
 TEST(Compare, NanAndInfinityMustAgree) {
