@@ -62,7 +62,7 @@ class MethodWriter {
         samples_(samples) {}
 
   Outcome<std::unique_ptr<fb::MethodT>> write() {
-    method_->name = Names().unique(options_.method, "forward");
+    method_->name = interface_name(options_.method, "forward");
     method_->arena_bytes = plan_.arena_bytes;
     method_->reserved_bytes = variant_.reserved_bytes;
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.value_count()); ++id) add_value(id);

@@ -37,8 +37,13 @@ void limit_texts(fb::MethodT* method) {
 
 }  // namespace
 
+std::string interface_name(const std::string& wanted, const std::string& fallback) {
+  constexpr size_t kMostBytes = 976;
+  return wanted.empty() ? fallback : shortened(wanted, kMostBytes);
+}
+
 std::string Names::unique(const std::string& wanted, const std::string& fallback) {
-  const std::string base = wanted.empty() ? fallback : shortened(wanted, kMostBytes);
+  const std::string base = interface_name(wanted, fallback);
   std::string name = base;
   for (int i = 1; !taken_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
   return name;

@@ -10,14 +10,16 @@
 
 namespace lazyrt {
 
-/// Names of an interface, which are not empty and occur once.
+/// The name of a part of the interface: not empty, and with a number behind it still what the first
+/// readers of the format take, 1000 bytes.
+std::string interface_name(const std::string& wanted, const std::string& fallback);
+
+/// Names of one kind of parts, which occur once.
 class Names {
  public:
   std::string unique(const std::string& wanted, const std::string& fallback);
 
  private:
-  /// With a number behind it still what the first readers of the format take, 1000 bytes.
-  static constexpr size_t kMostBytes = 976;
   std::set<std::string> taken_;
 };
 
