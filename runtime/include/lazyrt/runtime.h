@@ -254,8 +254,8 @@ struct SessionOptions {
   /// Is told of each run's steps and values while it goes on; must outlive the session. nullptr: it
   /// costs nothing.
   const Watch* watch = nullptr;
-  /// A run that has taken this many nanoseconds ends before its next node with kDeadlineExceeded;
-  /// 0 = it may take as long as it takes. kUnsupported where the platform has no clock.
+  /// A run, its binding of shapes included, or bind_shapes ends with kDeadlineExceeded before the
+  /// node after this many nanoseconds; 0 = never. kUnsupported where the platform has no clock.
   uint64_t deadline_nanoseconds = 0;
 };
 
@@ -352,8 +352,8 @@ class Session {
 
   /// Binds the session to these shapes, one for each input in their order, ahead of a run. Inputs
   /// whose shape changes must be set again, if they were not set with that shape already; outputs
-  /// of the last run are gone if any shape changes. Errors as above. Of a method without symbols it
-  /// only checks them.
+  /// of the last run are gone if any shape changes. Errors as above and those of a stop, after
+  /// which the session is bound as it was. Of a method without symbols it only checks them.
   Status bind_shapes(Span<const Shape> inputs);
 
   /// Runs the method. kFailedPrecondition names an input that was never set; kOutOfRange an index
@@ -362,8 +362,8 @@ class Session {
   /// is no result, and states are what they were before the run. No heap allocation, but where
   /// inputs have other shapes than in the last run.
   Status run();
-  /// Ends a run that another thread is in before its next node, with kCancelled; while there is
-  /// none it does nothing. May be called from any thread as long as the session is not moved or
+  /// Ends a run or bind_shapes of another thread before the next node that is run or bound, with
+  /// kCancelled; else it does nothing. May be called from any thread as long as the session is not moved or
   /// destroyed.
   void cancel();
 
