@@ -61,7 +61,9 @@ TEST_F(OutputFiles, NoPreparedLinkIsFollowed) {
   OutputFile first(at("x"));
   for (const auto& entry : fs::directory_iterator(folder_)) {
     const bool begun = entry.path().filename().string().rfind("x.partial-", 0) == 0;
-    if (begun) EXPECT_FALSE(entry.is_symlink());
+    if (begun) {
+      EXPECT_FALSE(entry.is_symlink());
+    }
   }
   OutputFile second(at("x"));  // two at a time do not share an unfinished file
   EXPECT_EQ(count(), 4u);
