@@ -338,46 +338,38 @@ Fault BoundProgram::make(const ProgramState& base, const Allocator& memory) {
   return {};
 }
 
-/// Calls fn(binder, variant) with each variant of the method that takes the sizes.
-template <class Fn>
-Fault BoundProgram::for_each_variant(const Fn& fn) {
+/// Takes one step for each variant of the method that takes the sizes.
+Fault BoundProgram::for_each_variant(Step step, const Governor& governor) {
   const Span<const int64_t> symbols = {symbols_, count_of(base_->method(method_).symbols())};
   for (size_t v = 0; v < base_->variant_count(method_); ++v) {
     const fb::Method& variant = base_->variant(method_, v);
     if (!takes_sizes(variant, symbols)) continue;
     Binder binder(*base_, variant, metadata_, memory_);
-    const Fault status = fn(&binder, symbols);
+    Fault status;
+    if (step == Step::kRestore) binder.restore();
+    if (step == Step::kWrite) status = binder.write(symbols, governor);
+    if (step == Step::kVerify) status = binder.verify(governor);
     if (!status.ok()) return v == 0 ? status : status.with_context("variant %zu", v);
   }
   return {};
 }
 
 /// What one variant writes may change another one in a hostile file: all are verified afterwards.
-Fault BoundProgram::bind_variants(const RunStop* stop) {
-  WorkMeter work(base_->options);
-  LAZYRT_RETURN_IF_ERROR(for_each_variant([&](Binder* binder, Span<const int64_t> symbols) {
-    return binder->write(symbols, {&work, stop});
-  }));
-  work.begin_method();
-  return for_each_variant([&](Binder* binder, Span<const int64_t>) {
-    return binder->verify({&work, stop});
-  });
-}
-
 Fault BoundProgram::bind(size_t method, Span<const int64_t> symbols, const RunStop* stop) {
   const fb::Method& m = base_->method(method);
   LAZYRT_RETURN_IF_ERROR(check_sizes(m, symbols));
-  if (is_bound_) {
-    (void)for_each_variant([](Binder* binder, Span<const int64_t>) {
-      binder->restore();
-      return Fault();
-    });
-  }
+  WorkMeter work(base_->options);
+  if (is_bound_) (void)for_each_variant(Step::kRestore, {&work, stop});
   is_bound_ = true;
   method_ = method;
   std::copy(symbols.begin(), symbols.end(), symbols_);
-  return bind_variants(stop).with_context("method '%.30s' with %s", text_of(m.name()),
-                                          sizes_text(m, symbols).text);
+  Fault status;
+  for (const Step step : {Step::kWrite, Step::kVerify}) {
+    work.begin_method();
+    if (status.ok()) status = for_each_variant(step, {&work, stop});
+  }
+  return status.with_context("method '%.30s' with %s", text_of(m.name()),
+                             sizes_text(m, symbols).text);
 }
 
 Fault check_bounds(const ProgramState& program, const Allocator& memory) {

@@ -5,6 +5,8 @@
 
 namespace lazyrt {
 
+struct Governor;  // method_check.h
+
 /// A program whose method is bound to other sizes than those in the file: a copy of the metadata
 /// with other extents, attributes and places of the variants that take these sizes, which are
 /// verified as any bundle's are. It shares constants, ops and limits with the program that it is
@@ -34,9 +36,8 @@ class BoundProgram {
   const ProgramState& state() const { return state_; }
 
  private:
-  template <class Fn>
-  Fault for_each_variant(const Fn& fn);
-  Fault bind_variants(const RunStop* stop);
+  enum class Step : uint8_t { kRestore, kWrite, kVerify };
+  Fault for_each_variant(Step step, const Governor& governor);
 
   const ProgramState* base_ = nullptr;
   ProgramState state_;

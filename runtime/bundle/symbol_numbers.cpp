@@ -157,18 +157,6 @@ Fault encode(const TermNumber& number, fb::FieldType type, PatchBytes* out) {
   }
 }
 
-/// The element of a vector of numbers of `width` bytes, as an offset into the metadata.
-Fault find_element(Span<const uint8_t> metadata, const flatbuffers::Table& table,
-                   flatbuffers::voffset_t slot, const fb::Patch& patch, PatchBytes* out) {
-  // Where its length is does not depend on the type of its elements.
-  const auto* vector = table.GetPointer<const flatbuffers::Vector<uint8_t>*>(slot);
-  if (patch.index() < 0 || static_cast<uint32_t>(patch.index()) >= vector->size())
-    return bad_bundle("element %d of %" PRIu32, patch.index(), vector->size());
-  out->offset = static_cast<uint64_t>(vector->Data() - metadata.data()) +
-                static_cast<uint64_t>(patch.index()) * out->width;
-  return {};
-}
-
 template <class T>
 bool is_close(const uint8_t* stored, const uint8_t* given, T rounding) {
   T x = 0, y = 0;
@@ -212,25 +200,27 @@ Fault evaluate_terms(const fb::Method& method, Span<const int64_t> symbols, Pool
 
 Fault find_patch(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
                  PatchBytes* out) {
+  const int32_t index = patch.index();
   out->width = width_of(patch.type());
   if (patch.node() < 0 || static_cast<size_t>(patch.node()) >= count_of(method.nodes()))
     return bad_bundle("there is no node %d", patch.node());
   const fb::Node& node = node_at(method, patch.node());
   const Span<const Field> fields = fields_of(node.op_type());
-  if (patch.field() < 0 || static_cast<size_t>(patch.field()) >= fields.size())
-    return bad_bundle("node %d has no field %d", patch.node(), patch.field());
-  const Field field = fields[static_cast<size_t>(patch.field())];
+  const auto i = static_cast<size_t>(patch.field());
+  if (i >= fields.size()) return bad_bundle("node %d has no field %d", patch.node(), patch.field());
   const auto& table = *static_cast<const flatbuffers::Table*>(node.op());
-  const flatbuffers::voffset_t slot = slot_of(static_cast<size_t>(patch.field()));
-  const flatbuffers::voffset_t place = table.GetOptionalFieldOffset(slot);
-  if (place == 0)
-    return bad_bundle("field %d of node %d is not stored", patch.field(), patch.node());
-  const Field::Kind wanted = patch.index() == -1 ? Field::Kind::kNumber : Field::Kind::kNumbers;
-  if (field.kind() != wanted || field.bytes() != out->width)
+  const Field::Kind wanted = index == -1 ? Field::Kind::kNumber : Field::Kind::kNumbers;
+  const uint8_t* place = table.GetAddressOf(slot_of(i));
+  if (place == nullptr || fields[i].kind() != wanted || fields[i].bytes() != out->width)
     return bad_bundle("field %d of node %d has not the patch's type", patch.field(), patch.node());
-  out->offset =
-      static_cast<uint64_t>(reinterpret_cast<const uint8_t*>(&table) - metadata.data()) + place;
-  if (patch.index() != -1) LAZYRT_RETURN_IF_ERROR(find_element(metadata, table, slot, patch, out));
+  if (index != -1) {
+    // Where its length is does not depend on the type of its elements.
+    const auto* vector = table.GetPointer<const flatbuffers::Vector<uint8_t>*>(slot_of(i));
+    if (static_cast<uint32_t>(index) >= vector->size())
+      return bad_bundle("element %d of %" PRIu32, index, vector->size());
+    place = vector->Data() + static_cast<size_t>(index) * out->width;
+  }
+  out->offset = static_cast<uint64_t>(place - metadata.data());
   if (out->offset % out->width == 0) return {};
   return bad_bundle("field %d of node %d is not aligned", patch.field(), patch.node());
 }
