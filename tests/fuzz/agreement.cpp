@@ -12,6 +12,8 @@
 #include "tests/fuzz/api_walk.h"
 #include "tests/fuzz/bundle_edit.h"
 #include "tests/fuzz/exactness.h"
+#include "tests/fuzz/patch_edit.h"
+#include "tests/fuzz/reading_watch.h"
 #include "tests/fuzz/single_node.h"
 #include "tests/support/meter.h"
 
@@ -25,6 +27,8 @@ constexpr uint64_t kNanoseconds = 2'000'000'000;
 /// some 2^25 steps a second.
 constexpr uint64_t kNodeSteps = uint64_t{1} << 23;
 constexpr double kTolerance = 2e-4;
+/// Of the largest sizes that are tried.
+constexpr uint64_t kMostSizedInputBytes = 4 << 20;
 
 bool is_short_of_resources(Error error) {
   return error == Error::kOutOfMemory || error == Error::kDeadlineExceeded;
@@ -63,12 +67,19 @@ std::vector<uint8_t> draw(const TensorInfo& info, uint64_t seed) {
 /// Both backends on one method.
 class Pair {
  public:
-  Pair(const Method& method, const fb::MethodT& parts, uint64_t seed, Reached* reached)
+  Pair(const Method& method, const fb::MethodT& parts, bool is_wild, uint64_t seed,
+       Reached* reached)
       : method_(method),
         parts_(parts),
+        is_wild_(is_wild),
         seed_(seed),
         reached_(*reached),
-        levels_(exactness_of(parts)) {}
+        levels_(exactness_of(parts)) {
+    for (int b = 0; b < 2; ++b) {
+      taps_[b].method = &parts;
+      watches_[b] = reading_watch(&taps_[b]);
+    }
+  }
 
   /// Of both sessions, within their limit and without a rest.
   std::string run() {
@@ -78,6 +89,9 @@ class Pair {
       if (meter.peak() > limit + kOwnBytes) return "a session took more than its memory_limit";
       if (meter.live() != 0) return "a session left memory behind";
     }
+    for (const TapCheck& taps : taps_) {
+      if (!taps.is_as_in_file) return "a tapped value has not the type that the file gives it";
+    }
     return text;
   }
 
@@ -85,16 +99,23 @@ class Pair {
   /// Of the session's own state, which is not counted.
   static constexpr uint64_t kOwnBytes = 8192;
 
+  SessionOptions options(int b, uint64_t limit) {
+    SessionOptions options;
+    options.backend = b == 0 ? cpu_backend() : reference_backend();
+    options.memory_limit = limit;
+    options.allocator = meters_[b].hooks();
+    options.deadline_nanoseconds = kNanoseconds;
+    if (seed_ / 8 % 2 == 0) options.watch = &watches_[b];
+    options.profile = seed_ / 16 % 2 == 0;
+    options.reserve = seed_ / 32 % 4 == 0;
+    return options;
+  }
+
   std::string run_within(uint64_t limit) {
     std::vector<Session> sessions;
     Status made[2];
     for (int b = 0; b < 2; ++b) {
-      SessionOptions options;
-      options.backend = b == 0 ? cpu_backend() : reference_backend();
-      options.memory_limit = limit;
-      options.allocator = meters_[b].hooks();
-      options.deadline_nanoseconds = kNanoseconds;
-      Result<Session> session = Session::create(method_, options);
+      Result<Session> session = Session::create(method_, options(b, limit));
       made[b] = session.status();
       if (is_short_of_resources(made[b].error())) return "";
       if (session.ok()) sessions.push_back(std::move(*session));
@@ -103,11 +124,18 @@ class Pair {
     if (sessions.size() != 2) return "";
     ++reached_.sessions;
     reached_.following += has_following_extent() ? 1 : 0;
+    const std::string text = run_all_variants(sessions);
+    reached_.wild += is_wild_ && has_resized_ ? 1 : 0;
+    return text;
+  }
+
+  std::string run_all_variants(std::vector<Session>& sessions) {
     for (size_t v = 0; v < method_.variant_count(); ++v) {
-      for (int turn = 0; turn < (method_.symbol_count() == 0 ? 2 : 5); ++turn) {
-        draw_sizes(static_cast<unsigned>(turn));
+      for (int turn = 0; turn < (method_.symbol_count() == 0 ? 2 : 6); ++turn) {
+        draw_sizes(static_cast<unsigned>(turn), v);
         const std::string text = run_variant(v, sessions);
         if (!text.empty()) return text;
+        for (const Session& s : sessions) read_statistics(method_, s);
         if (stop_) return "";
       }
     }
@@ -148,16 +176,33 @@ class Pair {
     return true;
   }
 
-  /// The sizes of the file first, then others, small ones.
-  void draw_sizes(unsigned turn) {
+  /// The sizes of the file first, then the variant's smallest and largest, and others between them,
+  /// small ones. The largest only where their inputs are no more than a few MiB.
+  void draw_sizes(unsigned turn, size_t v) {
     std::minstd_rand random(static_cast<unsigned>(seed_) + turn);
     sizes_.clear();
-    for (size_t s = 0; turn % 3 != 0 && s < method_.symbol_count(); ++s) {
-      const SymbolInfo symbol = method_.symbol(s);
+    for (size_t s = 0; turn != 0 && s < method_.symbol_count(); ++s) {
+      const SymbolInfo symbol = method_.variant_symbol(s, v);
       const auto steps = static_cast<uint64_t>((symbol.max - symbol.min) / symbol.multiple);
-      const auto step = static_cast<int64_t>((random() >> 8) % std::min<uint64_t>(steps + 1, 16));
-      sizes_.push_back(symbol.min + step * symbol.multiple);
+      uint64_t step = (random() >> 8) % std::min<uint64_t>(steps + 1, 16);
+      if (turn == 1) step = 0;
+      if (turn == 2) step = steps;
+      sizes_.push_back(symbol.min + static_cast<int64_t>(step) * symbol.multiple);
     }
+    if (turn == 2 && input_bytes(v) > kMostSizedInputBytes) draw_sizes(3, v);
+  }
+
+  uint64_t input_bytes(size_t v) const {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < method_.input_count(); ++i) {
+      const TensorInfo info = input_now(i, v);
+      uint64_t own = dtype_size(info.dtype);
+      for (int dim = 0; dim < info.shape.rank(); ++dim)
+        if (__builtin_mul_overflow(own, static_cast<uint64_t>(info.shape[dim]), &own))
+          return UINT64_MAX;
+      if (__builtin_add_overflow(bytes, own, &bytes)) return UINT64_MAX;
+    }
+    return bytes;
   }
 
   TensorInfo input_now(size_t i, size_t v) const {
@@ -193,18 +238,37 @@ class Pair {
       stop_ = true;  // states may differ from now on
       return "";
     }
+    if (is_wild_) return end_wild_run(done, sessions);
     const bool exact = guards_are_exact();
     if (done[0].error() != done[1].error()) {
       stop_ = true;
       return exact && !reads_free_indices() ? both("a run", done) : "";
     }
     if (!done[0].ok()) return "";
+    note_run_at_other_sizes();
     const size_t ran = *sessions[0].variant();
     if (ran != *sessions[1].variant()) {
       stop_ = true;
       return exact ? "the variants that ran differ" : "";
     }
     return compare(ran, sessions);
+  }
+
+  void note_run_at_other_sizes() {
+    if (sizes_.empty()) return;
+    ++reached_.resized;
+    has_resized_ = true;
+  }
+
+  /// The backends may compute other things, but what they hold can be read.
+  std::string end_wild_run(const Status* done, const std::vector<Session>& sessions) {
+    for (size_t b = 0; b < 2; ++b) {
+      for (size_t i = 0; done[b].ok() && i < method_.output_count(); ++i)
+        read_all(*sessions[b].output(i));
+      for (size_t i = 0; i < method_.state_count(); ++i) read_all(*sessions[b].state(i));
+    }
+    if (done[0].ok() && done[1].ok()) note_run_at_other_sizes();
+    return "";
   }
 
   /// An index that is out of range on one backend only is no finding where rounding made it.
@@ -288,7 +352,7 @@ class Pair {
     for (Session& s : sessions) {
       if (!s.reset_state().ok()) return "reset_state";
     }
-    for (size_t i = 0; i < method_.state_count(); ++i) {
+    for (size_t i = 0; !is_wild_ && i < method_.state_count(); ++i) {
       const std::string text =
           difference(*sessions[1].state(i), *sessions[0].state(i), Exactness::kExact);
       if (!text.empty()) return "state " + std::to_string(i) + " after a reset: " + text;
@@ -308,12 +372,16 @@ class Pair {
  private:
   const Method& method_;
   const fb::MethodT& parts_;
+  const bool is_wild_;  ///< other sizes may be another program
   const uint64_t seed_;
   std::vector<int64_t> sizes_;  ///< of the symbols in this turn; empty: those of the file
+  bool has_resized_ = false;    ///< it gave a result at other sizes
   Reached& reached_;
   const std::vector<std::vector<Exactness>> levels_;  ///< of each program
   double largest_ = 1, largest_constant_ = 1;
   bool stop_ = false;
+  TapCheck taps_[2];
+  Watch watches_[2];
   test::Meter meters_[2];
 };
 
@@ -327,9 +395,9 @@ LoadOptions load_options(Span<const uint8_t> file) {
 }
 
 std::string compare_method(const Method& method, const fb::MethodT& m,
-                           const std::vector<uint8_t>& constants, uint64_t seed, Reached* reached) {
-  Pair pair(method, m, seed, reached);
-  pair.note_constants(constants);
+                           const test::BundleParts& parts, uint64_t seed, Reached* reached) {
+  Pair pair(method, m, parts.bundle.producer == kWildProducer, seed, reached);
+  pair.note_constants(parts.constants);
   return pair.run();
 }
 
@@ -354,7 +422,7 @@ std::string compare_a_free_node(const fb::MethodT& m, const std::vector<uint8_t>
   if (!program.ok()) return "";
   ++reached->nodes_alone;
   const std::string text =
-      compare_method(program->method(0), *alone.bundle.methods[0], alone.constants, seed, reached);
+      compare_method(program->method(0), *alone.bundle.methods[0], alone, seed, reached);
   return text.empty() ? "" : "node " + std::to_string(node) + " alone, " + text;
 }
 
@@ -372,7 +440,7 @@ std::string disagreement(Span<const uint8_t> file, Reached* reached) {
   const uint64_t seed = Checksum64::of(file.data(), file.size());
   for (size_t i = 0; i < program->method_count(); ++i) {
     const fb::MethodT& m = *parts.bundle.methods[i];
-    std::string text = compare_method(program->method(i), m, parts.constants, seed, reached);
+    std::string text = compare_method(program->method(i), m, parts, seed, reached);
     if (text.empty()) text = compare_a_free_node(m, parts.constants, seed, reached);
     if (!text.empty()) return "method " + std::to_string(i) + ", " + text;
   }

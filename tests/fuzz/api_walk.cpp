@@ -36,19 +36,6 @@ void read_samples(const Method& method) {
   }
 }
 
-void read_statistics(const Method& method, const Session& session) {
-  const SessionStats stats = session.stats();
-  if (stats.total_bytes < stats.arena_bytes + stats.state_bytes) std::abort();
-  for (size_t i = 0; i < session.node_count(); ++i) {
-    const NodeInfo node = *session.node(i);
-    for (const char* text :
-         {node.op, node.backend, node.fallback_reason, node.aten, node.module_path, node.file})
-      read(text);
-  }
-  if (session.node(session.node_count()).ok()) std::abort();
-  for (size_t i = 0; i < method.guard_count(); ++i) sink = sink + session.guard_refusals(i);
-}
-
 using Memory = std::unique_ptr<void, void (*)(void*)>;
 
 /// Zeros of the caller's; every other input ends without a tail.
@@ -97,6 +84,32 @@ void bind_feedback(const Method& method, Session* session) {
 }
 
 }  // namespace
+
+void read_all(const TensorView& view) {
+  const auto* bytes = view.as<const uint8_t>();
+  for (size_t i = 0; i < view.bytes(); ++i) sink = sink + bytes[i];
+}
+
+void read_texts(const NodeInfo& node) {
+  for (const char* text : {node.op, node.backend, node.fallback_reason, node.aten, node.module_path,
+                           node.file, node.value})
+    read(text);
+}
+
+void read_statistics(const Method& method, const Session& session) {
+  const SessionStats stats = session.stats();
+  if (stats.total_bytes < stats.arena_bytes + stats.state_bytes) std::abort();
+  for (size_t i = 0; i < session.node_count(); ++i) {
+    const Result<NodeInfo> node = node_of(session, i);
+    if (!node.ok() || node->variant >= method.variant_count()) std::abort();
+    read_texts(*node);
+  }
+  if (session.node(session.node_count()).ok()) std::abort();
+  for (size_t v = 0; v < method.variant_count(); ++v) {
+    for (size_t i = 0; i < method.guard_count(v); ++i)
+      sink = sink + session.guard_refusals(i, v) + session.guard_refusals(i + 1000, v);
+  }
+}
 
 void walk(const Program& program) {
   for (size_t i = 0; i < program.info_count(); ++i) {

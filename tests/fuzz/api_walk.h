@@ -4,6 +4,17 @@
 
 namespace lazyrt::fuzz {
 
+/// Reads every byte.
+void read_all(const TensorView& view);
+void read_texts(const NodeInfo& node);
+
+/// Session::node, or why there is none.
+inline Result<NodeInfo> node_of(const Session& session, size_t i) { return session.node(i); }
+
+/// Reads statistics, nodes and refusals of guards, of all variants. It aborts where a node that
+/// there is cannot be read.
+void read_statistics(const Method& method, const Session& session);
+
 /// Reads all that a Program tells: names, texts, samples to their last byte.
 void walk(const Program& program);
 

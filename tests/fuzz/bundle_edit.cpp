@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tests/fuzz/numbers.h"
+#include "tests/fuzz/patch_edit.h"
 #include "tests/support/reflect.h"
 
 namespace lazyrt::fuzz {
@@ -432,9 +433,22 @@ void add_symbol(Random* random, BundleParts* parts) {
   if (random->one_in(2)) add_extent_rule(random, &m);
 }
 
+/// Whether numbers of 64 bits are where they can be read: a verifier leaves that open.
+bool is_aligned(const uint8_t* data) {
+  bool aligned = true;
+  uint8_t* root = const_cast<uint8_t*>(data) + flatbuffers::ReadScalar<uint32_t>(data);
+  test::visit_fields(root, fb::BundleTypeTable(), [&](const test::FieldAt& f) {
+    const std::string name = f.path.substr(f.path.rfind('.') + 1);
+    if (!f.is_vector || (test::scalar_bytes(f.type) != 8 && name != "terms")) return;
+    const uint8_t* vector = f.where + flatbuffers::ReadScalar<uint32_t>(f.where);
+    if (reinterpret_cast<uintptr_t>(vector + 4) % 8 != 0) aligned = false;
+  });
+  return aligned;
+}
+
 bool unpack(const uint8_t* data, size_t size, fb::BundleT* bundle) {
   flatbuffers::Verifier verifier(data, size, kBundleMaxDepth, 20000);
-  if (!fb::VerifyBundleBuffer(verifier)) return false;
+  if (!fb::VerifyBundleBuffer(verifier) || !is_aligned(data)) return false;
   *bundle = fb::BundleT();
   fb::GetBundle(data)->UnPackTo(bundle);
   return !bundle->methods.empty();
@@ -480,13 +494,27 @@ void edit(const OpTable& ops, Random* random, BundleParts* parts) {
   for (size_t n = 1 + random->below(4); n > 0; --n) Editor(ops, random, parts).run();
 }
 
+namespace {
+
+/// Keeps the symbols, which a repair would drop.
+test::AlignedBytes mutate_sized(Random* random, BundleParts* parts) {
+  if (random->one_in(4)) edit_scalar(random, parts);
+  if (random->one_in(8) || !has_symbols(*parts)) return write_with_shared_parts(random, *parts);
+  return write_with_wild_patches(random, parts);
+}
+
+}  // namespace
+
 test::AlignedBytes mutate(const OpTable& ops, uint64_t seed, BundleParts* parts) {
   Random random(seed);
+  if (has_symbols(*parts) && !random.one_in(4)) return mutate_sized(&random, parts);
+  if (parts->bundle.producer == kWildProducer) parts->bundle.producer.clear();
   edit(ops, &random, parts);
   if (!random.one_in(64)) repair(ops, &random, parts);
   if (random.one_in(8)) edit_scalar(&random, parts);
   if (random.one_in(256)) add_reserved(&random, parts);
   if (random.one_in(8)) add_symbol(&random, parts);
+  if (random.one_in(16)) return write_with_shared_parts(&random, *parts);
   return test::write_bundle(*parts);
 }
 

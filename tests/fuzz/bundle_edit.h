@@ -16,7 +16,8 @@ void edit(const OpTable& ops, Random* random, test::BundleParts* parts);
 /// Sets one scalar somewhere in the metadata to a number that tends to break things.
 void edit_scalar(Random* random, test::BundleParts* parts);
 
-/// What a mutator makes of a file: edited, repaired, now and then broken in one place after that.
+/// What a mutator makes of a file: edited, repaired, now and then broken in one place after that;
+/// of one with symbols mostly the same with wild patches (patch_edit.h).
 test::AlignedBytes mutate(const OpTable& ops, uint64_t seed, test::BundleParts* parts);
 
 }  // namespace lazyrt::fuzz

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "lazyrt/runtime.h"
+#include "tests/fuzz/api_walk.h"
 #include "tests/fuzz/numbers.h"
+#include "tests/fuzz/reading_watch.h"
 #include "tests/support/bundle_writer.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
@@ -16,6 +18,7 @@ namespace {
 using namespace lazyrt;
 
 constexpr uint64_t kMemoryLimit = 1 << 20;
+constexpr uint64_t kNodeSteps = uint64_t{1} << 23;
 
 /// Inputs of every pattern: the first byte of the file decides.
 void fill(std::vector<uint8_t>* bytes, uint8_t pattern) {
@@ -26,51 +29,63 @@ void fill(std::vector<uint8_t>* bytes, uint8_t pattern) {
 
 void read(const Result<TensorView>& view) {
   if (!view.ok()) std::abort();
-  volatile uint8_t sum = 0;
-  for (size_t k = 0; k < view->bytes(); ++k) sum = sum + view->as<uint8_t>()[k];
+  fuzz::read_all(*view);
+}
+
+/// Which of the sizes that a variant takes.
+enum class Sizes { kOfFile, kSmallest, kBetween, kLargest };
+
+TensorInfo input_at(const Method& method, size_t i, size_t variant, Sizes sizes) {
+  TensorInfo info = method.input(i, variant);
+  for (int dim = 0; sizes != Sizes::kOfFile && dim < info.shape.rank(); ++dim) {
+    const ExtentInfo extent = method.input_extent(i, dim);
+    if (extent.symbol < 0) continue;
+    const SymbolInfo s = method.variant_symbol(static_cast<size_t>(extent.symbol), variant);
+    int64_t size = sizes == Sizes::kSmallest ? s.min : s.max;
+    if (sizes == Sizes::kBetween) size = s.min + (s.max - s.min) / s.multiple / 2 * s.multiple;
+    info.shape[dim] = extent.factor * size + extent.offset;
+  }
+  return info;
 }
 
 /// Runs with inputs of this variant's shapes: it, an earlier one, or none is the one that fits.
-void run_variant(const Method& method, size_t variant, uint8_t pattern, Session* session) {
+/// At other sizes than the file's there may be too little memory.
+void run_variant(const Method& method, size_t variant, Sizes sizes, uint8_t pattern,
+                 Session* session) {
   for (size_t i = 0; i < method.input_count(); ++i) {
-    const TensorInfo info = method.input(i, variant);
-    const size_t size = static_cast<size_t>(info.shape.numel()) * dtype_size(info.dtype);
+    const TensorInfo info = input_at(method, i, variant, sizes);
+    const uint64_t size = dtype_bytes(info.dtype, info.shape.numel());
+    if (size > kMemoryLimit) return;
     std::vector<uint8_t> bytes(size + 1);
     fill(&bytes, info.dtype == DType::kBool ? 0 : pattern);
-    if (!session->set_input(i, {bytes.data(), info.dtype, info.shape}).ok()) std::abort();
+    const Status set = session->set_input(i, {bytes.data(), info.dtype, info.shape});
+    if (set.error() == Error::kOutOfMemory && method.symbol_count() != 0) return;
+    if (!set.ok()) std::abort();
   }
-  if (!session->run().ok()) return;
-  for (size_t i = 0; i < method.output_count(); ++i) read(session->output(i));
+  const bool ran = session->run().ok();
+  fuzz::read_statistics(method, *session);
+  for (size_t i = 0; ran && i < method.output_count(); ++i) read(session->output(i));
 }
 
 void run_method(const Method& method, const Backend* backend, uint8_t pattern) {
+  fuzz::TapCheck taps;
+  const Watch watch = fuzz::reading_watch(&taps);
   SessionOptions options;
   options.backend = backend;
   options.memory_limit = kMemoryLimit;
+  options.watch = pattern % 2 == 0 ? &watch : nullptr;
+  options.reserve = pattern % 8 == 1;
+  options.profile = pattern % 4 < 2;
   Result<Session> session = Session::create(method, options);
   if (!session.ok()) return;
   for (size_t v = 0; v < method.variant_count(); ++v) {
-    run_variant(method, v, pattern, &*session);
-    for (size_t i = 0; i < method.guard_count(v); ++i) {
-      if (method.guard(i, v).text == nullptr) std::abort();
-    }
+    run_variant(method, v, Sizes::kOfFile, pattern, &*session);
+    if (method.symbol_count() == 0) continue;
+    for (const Sizes sizes : {Sizes::kSmallest, Sizes::kLargest, Sizes::kBetween, Sizes::kOfFile})
+      run_variant(method, v, sizes, pattern, &*session);
   }
   for (size_t k = 0; k < method.state_count(); ++k) read(session->state(k));
   if (!session->reset_state().ok()) std::abort();
-}
-
-void read_samples(const Method& method) {
-  for (size_t s = 0; s < method.sample_count(); ++s) {
-    volatile uint8_t sum = 0;
-    for (size_t i = 0; i < method.input_count(); ++i) {
-      const TensorView view = method.sample_input(s, i);
-      if (view.bytes() != 0) sum = sum + view.as<uint8_t>()[view.bytes() - 1];
-    }
-    for (size_t i = 0; i < method.output_count(); ++i) {
-      const TensorView view = method.sample_output(s, i);
-      if (view.bytes() != 0) sum = sum + view.as<uint8_t>()[view.bytes() - 1];
-    }
-  }
 }
 
 /// Where the metadata lies, or everything after the prolog if the prolog lies.
@@ -131,12 +146,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const test::AlignedBytes file(data, size);
   LoadOptions options;
   options.memory_limit = kMemoryLimit;
+  options.node_work_limit = kNodeSteps;
+  options.work_limit = 4 * kNodeSteps;
   options.check_data = size % 2 == 0;
   const Result<Program> program = Program::load(file.span(), default_ops(), options);
   if (!program.ok()) return 0;
+  fuzz::walk(*program);
   for (size_t i = 0; i < program->method_count(); ++i) {
     const Method method = program->method(i);
-    read_samples(method);
     const uint8_t pattern = size == 0 ? 0 : data[size / 2];
     run_method(method, reference_backend(), pattern);
     run_method(method, cpu_backend(), pattern);

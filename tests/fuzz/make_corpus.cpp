@@ -6,8 +6,11 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "lazyrt/runtime.h"
+#include "tests/fuzz/patch_edit.h"
+#include "tests/fuzz/sized_programs.h"
 #include "tests/support/branching_bundle.h"
 #include "tests/support/case_bundle.h"
 #include "tests/support/dynamic_bundle.h"
@@ -30,7 +33,9 @@ class Corpus {
   }
 
   void add(const std::string& name, const test::BundleParts& parts) {
-    const test::AlignedBytes file = test::write_bundle(parts);
+    add(name, test::write_bundle(parts));
+  }
+  void add(const std::string& name, const test::AlignedBytes& file) {
     std::string plain = name;
     for (char& c : plain) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
     std::ofstream out(std::filesystem::path(folder_) / (plain + ".lzb"), std::ios::binary);
@@ -66,13 +71,31 @@ class Corpus {
   std::string folder_;
 };
 
+/// As it is, with patches that write elsewhere, and with parts that are several tables'.
+void add_with_wild_patches(const std::string& name, const std::function<test::BundleParts()>& make,
+                           Corpus* corpus) {
+  corpus->add(name, make());
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    fuzz::Random random(seed);
+    test::BundleParts parts = make();
+    corpus->add(name + std::to_string(seed), seed % 4 == 3
+                                                 ? fuzz::write_with_shared_parts(&random, parts)
+                                                 : fuzz::write_with_wild_patches(&random, &parts));
+  }
+}
+
 void write_corpus(const std::string& folder) {
   Corpus corpus(folder);
   corpus.add("tiny", test::tiny_bundle());
   corpus.add("branching", test::branching_bundle());
-  corpus.add("ranges", test::guarded_ranges_bundle());
   corpus.add("follows", test::follows_bundle());
   corpus.add("mixed", test::mixed_bundle(default_ops()));
+  corpus.add("sized_mixed", test::sized_mixed_bundle(default_ops()));
+  add_with_wild_patches("ranges", test::guarded_ranges_bundle, &corpus);
+  add_with_wild_patches(
+      "sized", [] { return fuzz::sized_program(false); }, &corpus);
+  add_with_wild_patches(
+      "guarded", [] { return fuzz::sized_program(true); }, &corpus);
 #define LAZYRT_OP(Member, name, folder) \
   for (const OpCase& c : name##_cases()) corpus.add_case(#name, c);
 #include "kernels/ops.inc"

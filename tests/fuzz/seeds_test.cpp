@@ -8,6 +8,8 @@
 #include "lazyrt/runtime.h"
 #include "tests/fuzz/agreement.h"
 #include "tests/fuzz/bundle_edit.h"
+#include "tests/fuzz/patch_edit.h"
+#include "tests/fuzz/sized_programs.h"
 #include "tests/fuzz/term_texts.h"
 #include "tests/support/branching_bundle.h"
 #include "tests/support/mixed_bundle.h"
@@ -55,6 +57,28 @@ TEST(Mutants, AreMostlyTakenAndAnsweredAlike) {
   EXPECT_GT(reached.compared, 300);
   EXPECT_GT(reached.nodes_alone, 100);
   EXPECT_GT(reached.following, 0);
+}
+
+TEST(Mutants, OfSizedProgramsAreBoundAtOtherSizes) {
+  Reached plain, wild;
+  for (const bool has_failing_guard : {false, true}) {
+    const test::AlignedBytes file = test::write_bundle(sized_program(has_failing_guard));
+    ASSERT_EQ(disagreement(file.span(), &plain), "");
+  }
+  EXPECT_EQ(plain.loaded, 2);
+  EXPECT_GT(plain.resized, 10);
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    test::BundleParts parts = sized_program(seed % 2 == 1);
+    const test::AlignedBytes file = seed % 8 < 2 ? write_with_shared_parts(&random, parts)
+                                                 : write_with_wild_patches(&random, &parts);
+    ASSERT_EQ(disagreement(file.span(), &wild), "");
+  }
+  std::printf("of %d files %d loaded, %d with wild patches bound; %d runs at other sizes\n",
+              wild.inputs, wild.loaded, wild.wild, wild.resized);
+  EXPECT_GT(wild.loaded, 20);
+  EXPECT_GT(wild.wild, 2);
 }
 
 /// A check that cannot fail proves nothing.

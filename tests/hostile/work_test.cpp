@@ -284,6 +284,70 @@ TEST(WorkLimit, HoldsForAllNodesOfAllVariants) {
               HasSubstr("variant 2 of method 'forward'"));
 }
 
+/// A method of relus over x f32[s,t]: a variant for each of the bounds of s and t.
+struct Bounds {
+  int64_t least_s, most_s, least_t, most_t;
+};
+test::AlignedBytes sized_relus(const std::vector<Bounds>& variants) {
+  test::BundleParts parts;
+  for (const Bounds& bounds : variants) {
+    MethodBuilder b(&parts);
+    const int x = b.input("x", kF32, {bounds.least_s, bounds.least_t});
+    b.output("y", b.infer(default_ops(), test::relu(), {x}));
+    fb::MethodT& m = b.method();
+    for (const char* name : {"s", "t"}) {
+      m.symbols.push_back(std::make_unique<fb::SymbolT>());
+      m.symbols.back()->name = name;
+    }
+    m.symbols[0]->min = bounds.least_s, m.symbols[0]->max = bounds.most_s;
+    m.symbols[1]->min = bounds.least_t, m.symbols[1]->max = bounds.most_t;
+    m.values[0]->symbols = {0, 1};
+  }
+  auto& methods = parts.bundle.methods;
+  for (size_t v = 1; v < methods.size(); ++v) methods[0]->variants.push_back(std::move(methods[v]));
+  methods.resize(1);
+  return write_bundle(parts);
+}
+
+/// Of which every run at the largest sizes may try all.
+TEST(WorkLimit, HoldsForAllVariantsAtOtherSizes) {
+  LoadOptions options;
+  options.work_limit = 20000;  // of relu over 1000 elements: ten variants
+  const std::vector<Bounds> ten(10, {1, 1000, 1, 1}), eleven(11, {1, 1000, 1, 1});
+  const Status taken = Program::load(sized_relus(ten).span(), default_ops(), options).status();
+  EXPECT_TRUE(taken.ok()) << taken.message();
+  const Status refused = Program::load(sized_relus(eleven).span(), default_ops(), options).status();
+  EXPECT_EQ(refused.error(), Error::kLimitExceeded);
+  EXPECT_THAT(refused.message(), HasSubstr("at its largest sizes"));
+  EXPECT_THAT(refused.message(), HasSubstr("work_limit"));
+}
+
+/// Two variants that share no smallest or largest sizes, but some between.
+TEST(WorkLimit, HoldsWhereVariantsMeet) {
+  const test::AlignedBytes file = sized_relus({{1, 10, 5, 10}, {5, 12, 1, 8}});
+  LoadOptions options;
+  options.work_limit = 2 * 120;  // both at 10 x 8 take 2 * 160
+  const auto program = Program::load(file.span(), default_ops(), options);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  for (const Backend* backend : {cpu_backend(), reference_backend()}) {
+    SessionOptions session_options;
+    session_options.backend = backend;
+    auto session = Session::create(program->method(0), session_options);
+    ASSERT_TRUE(session.ok()) << session.status().message();
+    const auto run = [&](int64_t s, int64_t t) {
+      std::vector<float> x(static_cast<size_t>(s * t), -1);
+      const Status set = session->set_input(0, {x.data(), kF32, {s, t}});
+      return set.ok() ? session->run() : set;
+    };
+    EXPECT_TRUE(run(10, 10).ok());
+    const Status status = run(10, 8);
+    EXPECT_EQ(status.error(), Error::kLimitExceeded) << status.message();
+    EXPECT_THAT(status.message(), HasSubstr("with s=10, t=8"));
+    EXPECT_TRUE(run(12, 4).ok());
+    EXPECT_TRUE(run(6, 8).ok());
+  }
+}
+
 /// Of the math library, some dozen steps each.
 TEST(WorkLimit, CountsCallsByTheirTime) {
   fb::UnaryT tangent;
