@@ -173,15 +173,15 @@ TEST_F(DifferentialCheck, AnAnswerThatChangesWithTheThirdCall) {
   const CheckReport report = check(
       {at::ones({3})}, first,
       reference([](const Tensors& x, int call) { return Tensors{x[0] * (call > 2 ? 3 : 2)}; }));
-  EXPECT_THAT(report.difference, HasSubstr("call 3 in a row"));
+  EXPECT_THAT(report.difference, HasSubstr("on altered inputs"));
 }
 
 TEST_F(DifferentialCheck, AnAnswerThatChangesWithALateCall) {
   const CaptureProgram first = [](const Tensors& x) { return Tensors{x[0] * 2}; };
   const CheckReport report = check(
       {at::ones({3})}, first,
-      reference([](const Tensors& x, int call) { return Tensors{x[0] * (call > 9 ? 3 : 2)}; }));
-  EXPECT_THAT(report.difference, HasSubstr("call 10 in a row on altered inputs"));
+      reference([](const Tensors& x, int call) { return Tensors{x[0] * (call > 7 ? 3 : 2)}; }));
+  EXPECT_THAT(report.difference, HasSubstr("after other calls"));
 }
 
 TEST_F(DifferentialCheck, AnAnswerThatALargeInputChanges) {
@@ -192,7 +192,7 @@ TEST_F(DifferentialCheck, AnAnswerThatALargeInputChanges) {
               *seen = (call > 1 && *seen) || x[0].max().item<float>() > 20;
               return Tensors{x[0] * (call > 6 && *seen ? 3 : 2)};
             }));
-  EXPECT_THAT(report.difference, HasSubstr("in a row on"));
+  EXPECT_THAT(report.difference, HasSubstr("after other calls"));
 }
 
 TEST_F(DifferentialCheck, StateGoesOnFromCallToCall) {

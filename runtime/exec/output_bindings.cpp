@@ -16,7 +16,7 @@ uint32_t rank_of(uint32_t i) {
 bool OutputBindings::touches(size_t i, const OutputBinding& bytes) const {
   const OutputBinding& binding = bindings_[i];
   if (kDevices && binding.space != bytes.space) return false;
-  return binding.writable != 0 &&
+  return binding.writable != 0 && bytes.writable != 0 &&
          lazyrt::overlap(binding.data, binding.writable, bytes.data, bytes.writable);
 }
 

@@ -69,43 +69,6 @@ TEST(Many, InputsAreBoundToTheSessionsMemoryAtOnce) {
   EXPECT_TRUE(session.run().ok());
 }
 
-/// `count` outputs, each of a node's own.
-BundleParts many_outputs(size_t count) {
-  BundleParts parts;
-  MethodBuilder b(&parts);
-  const int x = b.input("x", DType::kFloat32, {1});
-  for (size_t i = 0; i < count; ++i) {
-    const std::string name = "y" + std::to_string(i);
-    b.output(name, b.node(test::relu(), {x}, DType::kFloat32, {1}));
-  }
-  return parts;
-}
-
-/// Binds every output to memory of the caller, runs, and the same in the other order.
-double ms_to_bind_outputs(size_t count) {
-  const test::Loaded loaded(many_outputs(count));
-  Session session = test::make(loaded.method());
-  const float x = 3;
-  EXPECT_TRUE(session.set_input(0, &x, sizeof(x)).ok());
-  const test::AlignedBytes memory(64 * count);
-  return test::least_processor_ms(2, [&] {
-    for (size_t i = 0; i < count; ++i) {
-      ASSERT_TRUE(session.bind_output(i, const_cast<uint8_t*>(memory.data()) + 64 * i, 64).ok());
-    }
-    ASSERT_TRUE(session.run().ok());
-    for (size_t i = 0; i < count; ++i) {
-      ASSERT_EQ(reinterpret_cast<const float*>(memory.data() + 64 * i)[0], x);
-      ASSERT_TRUE(session.bind_output(i, nullptr, 0).ok());
-    }
-  });
-}
-
-TEST(Many, OutputsAreBoundFarFromQuadratic) {
-  const double few = ms_to_bind_outputs(5'000), many = ms_to_bind_outputs(20'000);
-  std::printf("%.0f ms to bind 5,000 outputs, %.0f ms for 20,000\n", few, many);
-  EXPECT_LT(many, test::far_from_quadratic(few));
-}
-
 /// Bound inputs beside bound outputs: each of one is compared with the others.
 double ms_to_bind_both(size_t count) {
   BundleParts parts = many_inputs(count);
