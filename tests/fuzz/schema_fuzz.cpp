@@ -15,9 +15,11 @@ using namespace lazyrt;
 fuzz::Reached total;
 
 void print_reached() {
-  std::fprintf(
-      stderr, "of %d inputs %d loaded; %d sessions, %d runs, %d results compared; %d nodes alone\n",
-      total.inputs, total.loaded, total.sessions, total.runs, total.compared, total.nodes_alone);
+  std::fprintf(stderr,
+               "of %d inputs %d loaded; %d sessions, %d runs, %d results compared; %d nodes alone; "
+               "%d runs at other sizes, %d programs with wild patches\n",
+               total.inputs, total.loaded, total.sessions, total.runs, total.compared,
+               total.nodes_alone, total.resized, total.wild);
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ bool write(const std::string& path, const void* data, size_t bytes) {
 
 /// One-dimensional, of format 1.0.
 std::string npy(const std::vector<float>& x) {
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" +
-                       std::to_string(x.size()) + ",), }";
+  std::string header =
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(x.size()) + ",), }";
   header.resize(117, ' ');
   header += '\n';
   return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header +
