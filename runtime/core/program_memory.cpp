@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "lazyrt/error.h"
+
 namespace lazyrt {
 
 /// Stands directly before its bytes.
@@ -38,7 +40,7 @@ const char* ProgramMemory::keep(const char* text) {
   for (Text* kept = last_; kept != nullptr; kept = kept->before) {
     if (std::strcmp(kept->bytes(), text) == 0) return kept->bytes();
   }
-  if (count_ == kMostTexts) return "(too many reasons)";
+  if (count_ == kMostTexts) return LAZYRT_MESSAGES != 0 ? "(too many reasons)" : "?";
   const size_t bytes = std::strlen(text) + 1;
   auto* kept = static_cast<Text*>(allocate(sizeof(Text) + bytes, alignof(Text)));
   if (kept == nullptr) return nullptr;

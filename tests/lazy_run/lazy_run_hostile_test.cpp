@@ -50,10 +50,10 @@ test::BundleParts chain_of_one_source(size_t nodes, const std::string& text) {
   return parts;
 }
 
-/// One text of 60 kB was repeated for each node: 60 MB, and 130 with --profile.
+/// The longest name was repeated for each node.
 TEST_F(LazyRun, ReportsDoNotRepeatALongTextForEachNode) {
   constexpr size_t kNodes = 300, kMostBytes = 1000;
-  save("long.lzb", chain_of_one_source(kNodes, std::string(60000, 'm')));
+  save("long.lzb", chain_of_one_source(kNodes, std::string(kBundleMaxNameBytes, 'm')));
   const std::string file = at("long.lzb"), trace = at("trace.json");
   const Outcome json = run(file + " --json");
   EXPECT_EQ(json.code, 0) << json.err;
