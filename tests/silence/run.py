@@ -83,4 +83,5 @@ def main():
     return sys.exit(1 if wrong else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
