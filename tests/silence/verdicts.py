@@ -60,7 +60,7 @@ def rows_of_programs(suite):
     done = subprocess.run([sys.executable, "-B", "-W", "ignore", FOLDER / "run.py", "--file", suite], capture_output=True, text=True)
     for line in done.stdout.splitlines():
         verdict, name, *text = line.split(None, 2)
-        if verdict in ("right", "refused", "failed", "silent", "crashed") and not name.isdigit():
+        if verdict in ("right", "refused", "failed", "silent", "crashed") and not name.strip(",").isdigit():
             yield suite, name, verdict, (text or [""])[0][:160]
 
 
