@@ -14,7 +14,6 @@ constexpr std::string_view kFindingIds[] = {
     "gradient-mode",        // other results where gradients are recorded
     "input-written",        // the program writes into its input
     "only-written",         // what the program keeps and never reads
-    "other-path",           // the program's own code went another way than in eager
     "output-structure",     // how results are nested depends on values
     "parameter-written",    // the program writes into a parameter
     "random",               // the program draws random numbers

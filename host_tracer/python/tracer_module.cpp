@@ -26,10 +26,8 @@
 #include "host_tracer/check/compare_text.h"
 #include "host_tracer/python/copy_recorder.h"
 #include "host_tracer/python/errors.h"
-#include "host_tracer/python/heap_walk.h"
 #include "host_tracer/python/python_export.h"
 #include "host_tracer/python/python_source.h"
-#include "host_tracer/python/table_watch.h"
 #include "host_tracer/sized_traces.h"
 
 namespace py = pybind11;
@@ -272,18 +270,6 @@ void set_reference(Trace& trace, const py::object& callback, const std::string& 
   reference->together = [held] {
     const py::gil_scoped_acquire gil;
     return held->attr("together")().cast<std::vector<std::vector<int64_t>>>();
-  };
-  reference->follow_paths = [held] {
-    const py::gil_scoped_acquire gil;
-    held->attr("follow_paths")();
-  };
-  reference->learn_path = [held] {
-    const py::gil_scoped_acquire gil;
-    held->attr("learn_path")();
-  };
-  reference->knows_path = [held] {
-    const py::gil_scoped_acquire gil;
-    return held->attr("knows_path")().cast<bool>();
   };
   trace.eager = std::move(reference);
 }
@@ -626,8 +612,6 @@ PYBIND11_MODULE(_tracer, m) {
   bind_sizes(m);
   bind_phases(m);
   bind_export(m);
-  define_heap_walk(m);
-  define_table_watch(m);
 }
 
 }  // namespace lazyrt

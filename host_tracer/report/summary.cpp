@@ -96,6 +96,11 @@ Json source_json(const Source& source) {
   return {{"file", source.file}, {"line", source.line}, {"module", source.module_path}};
 }
 
+/// See host_tracer/VERDICTS.md, "The contract".
+constexpr const char* kOutOfScope[] = {
+    "not looked at: switches and tables of the process and of libraries, identity, types, strides and",
+    "gradients of the caller's tensors, inner state of objects in C, clocks, files, threads"};
+
 Json findings_json(const std::vector<Finding>& findings) {
   Json list = Json::array();
   for (const Finding& finding : findings) {
@@ -321,6 +326,7 @@ std::string allowed_text(const ExportSummary& summary) {
 std::string verdict_text(const ExportSummary& s) {
   std::ostringstream out;
   out << "  verdict     " << verdict_name(s.verdict) << "\n";
+  for (const char* line : kOutOfScope) out << "              " << line << "\n";
   const std::string allowed = allowed_text(s);
   if (!allowed.empty()) out << "  let through " << allowed << "\n";
   for (const Finding& finding : s.findings) {

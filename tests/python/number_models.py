@@ -50,8 +50,8 @@ def sum_of_list(x):
 
 def python_arithmetic(x, n):
     k = n.item()
-    return (x * (k // 3), x * (k % 3), x + (-k // 3), x + (-k % 3), x * k ** 2, x + abs(-k), x * (k / 4), x + (k & 6), x + (k | 1),
-            x + (k ^ 5), x + (k << 2), x + (k >> 1), x + ~k, x * divmod(k, 4)[1], x + round(k / 3), x * (2.5 * k), x * (7 - k))
+    return (x * (k // 3), x * (k % 3), x + (-k // 3), x + (-k % 3), x * k ** 2, x + abs(-k), x * (k / 4),
+            x * divmod(k, 4)[1], x + round(k / 3), x * (2.5 * k), x * (7 - k))
 
 
 def float_arithmetic(x):

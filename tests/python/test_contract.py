@@ -17,8 +17,8 @@ import types
 import numpy as np
 import pytest
 import torch
-from contract_models import (Apart, Backwards, Bits, Config, Doubling, Failure, Items, Level, Mode, Pair, Plain, Slotted, Unpacks, X, act, by_array, by_attribute,
-                             by_is_tensor, by_tensor, by_type, class_like, doubled_in_c, kind_like, loaded, normalised, other_act, refused, sums, with_defaults)
+from contract_models import (Apart, Backwards, Bits, Config, Doubling, Failure, Items, Level, Mode, Pair, Plain, Slotted, Unpacks, X, act, by_array,
+                             class_like, doubled_in_c, kind_like, loaded, normalised, other_act, refused, sums, with_defaults)
 from torch import nn
 
 import lazyrt
@@ -278,52 +278,32 @@ def test_inputs_that_bundles_do_not_have_are_named(bundle, bad, text):
         lazyrt.export(lambda x: x, (bad,), bundle)
 
 
-def test_one_tensor_given_twice(bundle):
-    program = loaded(lambda a, b: a + b, (X, X), bundle)  # makes no difference
-    assert torch.equal(program(X, X), X * 2) and torch.equal(program(X, X + 1), X * 2 + 1)
-    with pytest.raises(lazyrt.ExportError, match="inputs 'a' and 'b' share memory"):
-        lazyrt.export(lambda a, b: a * 2 if a is b else a + b + 1, (X, X), bundle)
-    program = loaded(lambda a, b: a * 2 if a is b else a + b + 1, (X, X + 1), bundle)
-    assert torch.equal(program(X, X.clone()), X * 2 + 1)
-    refused(program, "'a' and 'b' share memory", X, X)
-    refused(program, "'a' and 'b' share memory", X.numpy(), X.numpy())
+def test_inputs_are_values(bundle):
+    """However they lie in memory, and whoever else lies there."""
+    program = loaded(lambda a, b: a * 2 + b if a.is_contiguous() and a is not b and not a.requires_grad else a, (X, X + 1), bundle)
+    buffer = torch.arange(6.0)
+    spread = torch.stack([X, -X], 1)[:, 0]
+    for a, b in ((X, X), (spread, X), (X.numpy(), spread.numpy()), (X.clone().requires_grad_(), X), (buffer[:3], buffer[2:5]), (X[:1].expand(3), X)):
+        np.testing.assert_allclose(np.asarray(program(a, b)), np.asarray(a.detach() if torch.is_tensor(a) else a) * 2 + np.asarray(b))
 
 
-def test_writes_into_memory_that_is_shared(bundle):
+def test_the_callers_inputs_are_never_written(bundle):
     def model(a, b):
         a.add_(1)
         return b * 2
 
-    program = loaded(model, (torch.ones(3), torch.ones(2)), bundle)
     buffer = torch.arange(5.0)
-    refused(program, "share memory", buffer[:3], buffer[2:4])
-    assert torch.equal(program(buffer[:3], buffer[3:]), buffer[3:] * 2)
-    with pytest.raises(lazyrt.ExportError, match="share memory"):
-        lazyrt.export(model, (buffer[:3], buffer[2:4]), bundle)
+    report = lazyrt.export(model, (buffer[:3], buffer[2:4]), bundle)
+    assert [finding.id for finding in report.findings] == ["input-written"]
+    program = lazyrt.load(bundle)
+    assert torch.equal(program(buffer[:3], buffer[2:4]), torch.tensor([4.0, 6.0])) and torch.equal(buffer, torch.arange(5.0))
 
 
-def test_strides_that_matter(bundle):
-    model = lambda x: x * 2 if x.is_contiguous() else x * 3  # noqa: E731
-    program = loaded(model, (torch.ones(2, 3),), bundle)
-    assert torch.equal(program(torch.ones(2, 3)), torch.full((2, 3), 2.0))
-    refused(program, "strides of 'x'", torch.ones(3, 2).t())
-    refused(program, "strides of 'x'", np.ones((2, 6), np.float32)[:, ::2])
-    with pytest.raises(lazyrt.ExportError, match="'x' is not contiguous"):
-        lazyrt.export(model, (torch.ones(3, 2).t(),), bundle)
-
-
-def test_strides_that_do_not_matter(bundle):
+def test_an_example_may_lie_anyhow_in_memory(bundle):
     for x in (torch.randn(3, 2).t(), torch.randn(1, 3).expand(2, 3), torch.randn(2, 6)[:, ::2]):
         program = loaded(lambda x: (x @ x.T).sum(0), (x,), bundle)
         for given in (x, x.contiguous(), x.numpy()):
             np.testing.assert_allclose(program(given), (x @ x.T).sum(0), rtol=1e-5)
-
-
-def test_gradients_that_matter(bundle):
-    program = loaded(lambda x: x * 2 if x.requires_grad else x * 3, (X,), bundle)
-    assert torch.equal(program(X), X * 3)
-    refused(program, "'x' requires grad", X.clone().requires_grad_())
-    assert torch.equal(loaded(lambda x: x * 2, (X,), bundle)(X.clone().requires_grad_()), X * 2)
 
 
 # -------------------------------------------------------------------- refusals are counted
@@ -520,13 +500,6 @@ def test_attributes_of_a_function_are_fixed(bundle):
         refused(program, "'function'", X, act)
     finally:
         vars(act).clear()
-
-
-@pytest.mark.parametrize("program", [by_array, by_tensor, by_is_tensor, by_type, by_attribute])
-def test_an_array_is_no_tensor_to_a_program_that_asks(bundle, program):
-    program = loaded(program, (X,), bundle)
-    refused(program, "give torch.from_numpy(x)", X.numpy())
-    assert torch.equal(program(X), X * 2)
 
 
 def test_an_array_stands_for_a_tensor_where_nothing_asks(bundle):

@@ -2,7 +2,6 @@
 
 import contextlib
 import copy
-import decimal
 import logging
 import os
 import pickle
@@ -285,76 +284,6 @@ def test_running_statistics_are_state(bundle, close, norm, shape):
                 close(ours, expected)
 
 
-class Switching(torch.nn.Module):
-    """Sets switches of the process in its fifth call."""
-
-    def __init__(self):
-        super().__init__()
-        self.calls = 0
-
-    def forward(self, x):
-        precise, deterministic = decimal.getcontext().prec > 28, torch.are_deterministic_algorithms_enabled()
-        self.calls = min(self.calls + 1, 6)
-        if self.calls == 5:
-            decimal.getcontext().prec = 40
-            torch.use_deterministic_algorithms(True)
-        return x * (10 if precise and deterministic else 2)
-
-
-def test_switches_of_the_process_are_state_and_put_back(bundle, close):
-    before = decimal.getcontext().prec, torch.are_deterministic_algorithms_enabled()
-    model = Switching()
-    try:
-        assert lazyrt.export(model, (torch.randn(3),), bundle).verdict == "SOUND"
-        assert before == (decimal.getcontext().prec, torch.are_deterministic_algorithms_enabled()) and model.calls == 0
-        program = lazyrt.load(bundle)
-        for _ in range(8):
-            x = torch.randn(3)
-            close(program(x), model(x))
-    finally:
-        decimal.getcontext().prec = before[0]
-        torch.use_deterministic_algorithms(before[1])
-
-
-def test_what_decimals_signalled_is_put_back(bundle):
-    def model(x):
-        return x * float(decimal.Decimal(1) / decimal.Decimal(3))
-
-    decimal.getcontext().clear_flags()
-    lazyrt.export(model, (torch.randn(3),), bundle)
-    assert not decimal.getcontext().flags[decimal.Inexact]
-
-
-class SeesFlags(torch.nn.Module):
-    """Its second call finds what its first has signalled."""
-
-    def forward(self, x):
-        is_first = not decimal.getcontext().flags[decimal.Inexact]
-        return x * float(decimal.Decimal(1) / decimal.Decimal(3)) + is_first
-
-
-def test_what_decimals_signalled_is_state_where_the_program_asks(bundle, close):
-    decimal.getcontext().clear_flags()
-    lazyrt.export(SeesFlags(), (torch.randn(3),), bundle)
-    program, eager = lazyrt.load(bundle), SeesFlags()
-    for _ in range(3):
-        x = torch.randn(3)
-        close(program(x), eager(x))
-    decimal.getcontext().clear_flags()
-
-
-class OtherType(torch.nn.Module):
-    def forward(self, x):
-        torch.set_default_dtype(torch.float64)
-        return x * torch.tensor(2.0)
-
-
-def test_the_default_dtype_is_put_back(bundle):
-    with contextlib.suppress(lazyrt.Error):
-        lazyrt.export(OtherType(), (torch.randn(3),), bundle)
-    assert torch.get_default_dtype() is torch.float32
-
-
 # -------------------------------------------------------------------- copies of a loaded program
 
 
@@ -435,18 +364,3 @@ class FlipsASwitch(nn.Module):
         on = self.get()
         self.put(not on)
         return x * (3 if on else 2)
-
-
-@pytest.mark.parametrize("name", SWITCHES)
-def test_switches_of_the_process_are_followed_and_restored(bundle, name):
-    get, put = SWITCHES[name]
-    before, x = get(), torch.rand(3)
-    try:
-        put(False)
-        assert lazyrt.export(FlipsASwitch(get, put), (x,), bundle).verdict == "SOUND"
-        assert get() is False
-    finally:
-        put(before)
-    program = lazyrt.load(bundle)
-    for factor in (2, 3, 2, 3):
-        np.testing.assert_allclose(program(x), x * factor, rtol=1e-6)

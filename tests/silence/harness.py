@@ -14,9 +14,7 @@ import copy
 import dataclasses
 import json
 import logging
-import multiprocessing
 import os
-import pickle
 import random
 import re
 import subprocess
@@ -54,7 +52,6 @@ class Case:
     dynamic: Any = None  # see lazyrt.export
     more: tuple = ()  # further samples: tuples of arguments
     floor: float = 1e-30  # least of a result's largest element that the tolerance is a share of
-    apart: bool = False  # eager in processes of its own: for programs that change switches of the process
 
     def prepare(self):
         """Makes what is made late."""
@@ -77,7 +74,7 @@ class SizedCase(Case):
 CASES = {}
 
 
-def case(sample, calls, expect=("right", "refused", "failed"), tolerance=2e-4, front="python", apart=False):
+def case(sample, calls, expect=("right", "refused", "failed"), tolerance=2e-4, front="python"):
     """Decorates the function that makes the program. Arguments are tuples, or Calls."""
 
     def as_call(item):
@@ -86,7 +83,7 @@ def case(sample, calls, expect=("right", "refused", "failed"), tolerance=2e-4, f
     def take(make):
         name = make.__name__
         assert name not in CASES, name
-        CASES[name] = Case(name, make, as_call(sample), [as_call(c) for c in calls], expect, tolerance, front, apart=apart)
+        CASES[name] = Case(name, make, as_call(sample), [as_call(c) for c in calls], expect, tolerance, front)
         return make
 
     return take
@@ -152,34 +149,9 @@ def _seed():
     np.random.seed(0)
 
 
-class Apart:
-    """A program in a process of its own, which is as this one is now."""
-
-    def __init__(self, item):
-        self._ours, theirs = multiprocessing.Pipe()
-        self._process = multiprocessing.get_context("fork").Process(target=self._serve, args=(item, theirs), daemon=True)
-        self._process.start()
-
-    @staticmethod
-    def _serve(item, pipe):
-        torch.set_num_threads(1)  # OpenMP's threads do not survive a fork
-        program = _make(item)
-        while True:
-            pipe.send_bytes(pickle.dumps(_eager(program, pickle.loads(pipe.recv_bytes()))))
-
-    def eager(self, call):
-        self._ours.send_bytes(pickle.dumps(call))
-        return pickle.loads(self._ours.recv_bytes())
-
-    def __del__(self):
-        self._process.kill()
-
-
 def _eager(program, call, gradients=False):
     """(result or exception) of eager, on copies of the arguments; with autograd on where the program takes gradients and does not say so itself,
     as TorchScript cannot."""
-    if isinstance(program, Apart):
-        return program.eager(call)
     given = _copy(call)
     _seed()
     try:
@@ -294,9 +266,8 @@ def _make(item):
 
 def _fresh(item):
     """Programs as the item makes them, each another one: that which runs beside the bundle is the first, before the export."""
-    apart = [Apart(item) for _ in range(3 * item.apart)]
     while True:
-        yield apart.pop() if item.apart else _make(item)
+        yield _make(item)
 
 
 def _as_exported(program, item):

@@ -368,21 +368,6 @@ def losses_joined_for_the_log():
 # ------------------------------------------------------------------ NumPy and types
 
 
-@people("data loading: a helper that cleans arrays and leaves tensors alone",
-         lambda: [(r(4, 3).numpy(),)], lambda: [[(r(4, 3).numpy(),), (np.array([[1, np.nan, 2]] * 4, dtype=np.float32),)]])
-def cleaned_arrays():
-    def clean(a):
-        if type(a) is np.ndarray:
-            a = np.nan_to_num(a)
-        return a
-
-    def prepare(image):
-        scaled = clean(image * 2)
-        return torch.from_numpy(scaled) - 1
-
-    return prepare
-
-
 @people("embedded port: one workspace array that is refilled for each band",
          lambda: [(r(4),)], lambda: [[(r(4),), (r(4, seed=2),)]])
 def workspace_of_bands():
@@ -449,18 +434,6 @@ def offset_that_alternates():
     return Alternating()
 
 
-@people("a helper that goes by the names of types", lambda: [(torch.ones(3),)], lambda: [[(torch.ones(3),), (torch.tensor([1.0, float("nan"), 2.0]),)]])
-def names_of_types():
-    def kind(value):
-        return type(value).__name__
-
-    def cleaned(x):
-        m = x.mean().item()
-        return x - (-1.0 if kind(m) == "float" and m != m else m)
-
-    return cleaned
-
-
 @people("halves of one arena that take turns", lambda: [(r(3),)], lambda: [[(r(3),), (torch.tensor([1.0, float("nan"), 2.0]),), (r(3, seed=2),)]])
 def halves_by_data():
     class Halves(nn.Module):
@@ -496,32 +469,6 @@ def of_frozen(holder):
 FAR = lambda: [[(torch.rand(1, 3),), (torch.tensor([[1e6, 0.0, 1.0]]),)]]  # noqa: E731
 
 
-@people("layers that are frozen, in a list", lambda: [(torch.rand(1, 3),)], FAR)
-def frozen_in_a_list():
-    return of_frozen(list)
-
-
-@people("layers that are frozen, in a set", lambda: [(torch.rand(1, 3),)], FAR)
-def frozen_in_a_set():
-    return of_frozen(set)
-
-
-@people("parameters of an optimizer that is kept", lambda: [(torch.rand(1, 3),)], FAR)
-def parameters_of_an_optimizer():
-    class Kept(nn.Module):
-        def __init__(self):
-            super().__init__()
-            torch.manual_seed(0)
-            self.lin = nn.Linear(3, 2)
-            self.opt = torch.optim.SGD(self.lin.parameters(), 0.1)
-
-        def forward(self, x):
-            is_first = self.opt.param_groups[0]["params"][0] is self.lin.weight
-            return self.lin(x.clamp(-100, 100) if is_first else x)
-
-    return Kept()
-
-
 @people("a level beside its own expanded view", lambda: [(torch.rand(4) + 1,)], lambda: [[(torch.rand(4) + s,) for s in range(4)]])
 def level_and_rows():
     class Level(nn.Module):
@@ -552,40 +499,6 @@ def cleaned_halves():
     return lambda x, y: (torch.nan_to_num(x), torch.nan_to_num(y), torch.nan_to_num(x, posinf=1.0))
 
 
-@people("speakers in a set that is made anew in each call", lambda: [(torch.ones(2),)], lambda: [[(torch.tensor([float("nan"), s + 1.0]),) for s in range(4)]])
-def speakers_in_a_set():
-    class Speakers(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.active = {8, 16, 0}
-            self.level = {0: 1.0, 8: 2.0, 16: 3.0}
-
-        def forward(self, x):
-            default = next(iter(self.active))
-            self.active = (self.active - {default}) | {default}
-            return torch.nan_to_num(x, nan=self.level[default])
-
-    return Speakers()
-
-
-@people("visitors by the name of a type", lambda: [(torch.ones(3),)], lambda: [[(torch.ones(3),), (torch.tensor([1.0, float("nan"), 2.0]),)]])
-def visitor_by_type():
-    class Visitor:
-        def on_float(self, m):
-            return -1.0 if m != m else m
-
-        def other(self, m):
-            return m
-
-    visitor = Visitor()
-
-    def cleaned(x):
-        m = x.mean().item()
-        return x - getattr(visitor, f"on_{type(m).__name__}", visitor.other)(m)
-
-    return cleaned
-
-
 @people("a heading that stays within one turn, as a number of a class of its own", lambda: [(torch.ones(2),)], lambda: [[(torch.ones(2),)] * 70])
 def heading_that_wraps():
     class Angle(float):
@@ -602,19 +515,3 @@ def heading_that_wraps():
             return x * self.heading
 
     return Boat()
-
-
-@people("a frontier of cells, a set of tuples made anew in each call", lambda: [(torch.ones(2),)], lambda: [[(torch.tensor([float("nan"), s + 1.0]),) for s in range(4)]])
-def frontier_of_cells():
-    class Frontier(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.cells = {(0, 0), (0, 1), (1, 0)}
-            self.level = {cell: float(10 * i + 1) for i, cell in enumerate(sorted(self.cells))}
-
-        def forward(self, x):
-            first = next(iter(self.cells))
-            self.cells = (self.cells - {first}) | {first}
-            return torch.nan_to_num(x, nan=self.level[first])
-
-    return Frontier()

@@ -5,7 +5,7 @@ import functools
 import types
 
 import torch
-from harness import Call, case
+from harness import case
 from torch import nn
 
 X = [(torch.randn(2, 3),) for _ in range(5)]

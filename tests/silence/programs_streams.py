@@ -4,8 +4,7 @@ import collections
 import copy
 
 import torch
-import torch.nn.functional as F
-from harness import Call, case
+from harness import case
 from torch import nn
 from torch.nn.utils import parametrizations, parametrize
 

@@ -1,9 +1,7 @@
 """python run.py [--file FILE] [NAME]...: all programs, or these, judged; ends with an error when one is not as expected.
-With --file only programs_FILE.py is loaded, which is much quicker: an export looks at everything that Python holds.
-SILENCE_PART=3 in the environment takes every third program, from another one each week, or from that of SILENCE_FROM (0, 1 or 2)."""
+With --file only programs_FILE.py is loaded, which is quicker."""
 
 import argparse
-import datetime
 import importlib
 import os
 import pathlib
@@ -23,15 +21,6 @@ def load_cases(file):
         torch.manual_seed(int(os.environ.get("SILENCE_SEED", "0")))
         importlib.import_module(found.stem)
     return importlib.import_module("harness")
-
-
-def part_of(names):
-    """Those whose turn it is: all have one in as many weeks as there are parts."""
-    part = int(os.environ.get("SILENCE_PART", "1"))
-    first = int(os.environ.get("SILENCE_FROM", datetime.date.today().isocalendar().week % part))
-    if part > 1:
-        print(f"SILENCE_PART={part} SILENCE_FROM={first}: {len(names[first::part])} of {len(names)} programs", flush=True)
-    return names[first::part] or names[:1]
 
 
 def work(harness, names):
@@ -71,7 +60,7 @@ def main():
         sys.exit(f"there are no programs {unknown or given.file}")
     if given.work:
         return work(harness, given.names)
-    names = given.names or part_of(list(harness.CASES))
+    names = given.names or list(harness.CASES)
     counts, wrong = {}, 0
     for name, verdict, text in judged(names, given.file):
         fine = name in harness.CASES and verdict in harness.CASES[name].expect
@@ -83,4 +72,5 @@ def main():
     return sys.exit(1 if wrong else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

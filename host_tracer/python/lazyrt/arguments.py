@@ -34,7 +34,7 @@ class Example:
         self.args, self.kwargs = tuple(args), dict(kwargs or {})
         self._taken = set()
         self.inputs, self.arrays = [], set()
-        self._attributes, self._objects = {}, []  # of inputs by name; (path, object) of what holds others
+        self._attributes = {}  # of inputs by name
         bound = bind(target, self.args, self.kwargs)
         named = [p.name for p, _, _ in bound if p.kind in (_Parameter.POSITIONAL_OR_KEYWORD, _Parameter.KEYWORD_ONLY)]
         self.kwargs = {**{name: self.kwargs[name] for name in named if name in self.kwargs}, **self.kwargs}  # as `inputs` are ordered
@@ -46,6 +46,7 @@ class Example:
         if not self._is_rebuilt(target):
             raise ExportError("the class of an argument changes or reorders the tensors that are put into it: give a plain list, tuple or "
                               "dict", "invalid argument")
+        self.inputs = [(name, tensor.clone(memory_format=torch.contiguous_format)) for name, tensor in self.inputs]  # values, each in memory of its own
 
     def _is_rebuilt(self, target):
         """Whether call() gives what was given: containers of other classes are made anew around other tensors."""
@@ -67,7 +68,6 @@ class Example:
             return described
         path = _path_of(parameter)
         described["item"], leaves = trees.flatten(value, path, is_input, self._taken, arguments=True)
-        self._objects += trees.objects_of(described["item"], value, path)
         for name, leaf in leaves:
             self._take_attributes(described["item"], name, leaf)
             if isinstance(leaf, numpy.ndarray):
@@ -82,10 +82,6 @@ class Example:
         if given:
             trees.mark(item, {name}, attributes=trees.describe_attributes(given, name))
             self._attributes[name] = given
-
-    def one_object(self):
-        """Lists of the places in the arguments that hold one object."""
-        return trees.groups_of_one(self._objects)
 
     def call(self, tensors, array=lambda tensor: tensor.numpy()):
         """(args, kwargs) with these tensors, in the order of `inputs`; array(tensor) makes an array of NumPy of one."""

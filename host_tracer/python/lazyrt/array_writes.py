@@ -1,4 +1,4 @@
-"""What NumPy makes of values that are written into an array of another type, and how arrays lie in memory."""
+"""What NumPy makes of values that are written into an array of another type."""
 
 import math
 
@@ -7,8 +7,7 @@ import torch
 
 from lazyrt import statements
 from lazyrt.carrier_calls import with_plain
-from lazyrt.carriers import Carrier, LazyInt, NumpyFloat
-from lazyrt.numpy_errors import Watchers
+from lazyrt.carriers import Carrier, LazyInt
 
 
 def cast(tensor, dtype):
@@ -74,8 +73,6 @@ def _scalar(value, tensor, dtype):
 
 
 def _number(number, dtype):
-    if type(number) is NumpyFloat and dtype is torch.uint8:
-        return cast(number._tensor, dtype)
     if type(number) is LazyInt and not dtype.is_floating_point and dtype is not torch.bool:
         limits = torch.iinfo(dtype)
         if limits.min <= number._bounds[0] and number._bounds[1] <= limits.max:
@@ -88,7 +85,6 @@ def _number_in(number, dtype, plain):
     if dtype is torch.bool:
         return number != 0
     if dtype.is_floating_point:
-        Watchers.check()
         return cast(number.to(torch.float64), dtype)
     limits = torch.iinfo(dtype)
     if number.is_floating_point():
@@ -101,25 +97,3 @@ def _number_in(number, dtype, plain):
         if not fits:
             numpy.zeros(1, numpy_type(dtype))[0] = plain()
     return whole.to(dtype)
-
-
-def array_like(order, dtype):
-    """An array without values that lies in memory as `order`, a tensor on the device meta, says."""
-    strides = [step * dtype.itemsize for step in order.stride()]
-    extent = 1 + sum(step * (size - 1) for step, size in zip(order.stride(), order.shape)) if order.numel() else 0
-    return numpy.lib.stride_tricks.as_strided(numpy.empty(extent, dtype), tuple(order.shape), strides)
-
-
-def order_of_result(*operands):
-    """How the result of a function of elements lies, as NumPy makes it of arrays that lie as these; None: in rows."""
-    if all(operand.is_contiguous() for operand in operands):
-        return None
-    arrays = [array_like(operand, numpy.dtype(bool)) for operand in operands]
-    return order_like(numpy.logical_or(arrays[0], arrays[-1]))
-
-
-def order_like(array):
-    """The tensor on the device meta that lies as an array of NumPy does, with its axes in ascending order."""
-    strides = [abs(step) // (array.itemsize or 1) for step in array.strides]
-    with torch._C.DisableTorchFunction():
-        return torch.empty_strided(array.shape, strides, device="meta")

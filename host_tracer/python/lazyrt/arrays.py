@@ -5,19 +5,17 @@ for the values, which is a sync of the whole array: exact for integers, and for 
 fetched so is read-only, because a write into it would be lost."""
 
 import contextlib
+import numbers
 import operator
-import sys
 
 import numpy
 import torch
 
 from lazyrt import _tracer
-from lazyrt.array_writes import array_like, as_written, cast, numpy_type, order_like, order_of_result
+from lazyrt.array_writes import as_written, cast, numpy_type
 from lazyrt.carrier_calls import has_carriers, with_plain
 from lazyrt.carriers import Carrier, LazyFloat, LazyInt, operator_of
 from lazyrt.errors import Error
-from lazyrt.numpy_errors import Watchers
-from lazyrt.strangers import answers_itself
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64, "float16": torch.float16, "int8": torch.int8, "uint8": torch.uint8,
            "int16": torch.int16, "int32": torch.int32, "int64": torch.int64, "bool": torch.bool}
@@ -29,18 +27,14 @@ targets_of_writes: list = []  # arrays of NumPy that captured ones were written 
 
 
 class LazyArray:
-    """Passes for a numpy.ndarray; `tensor` is what it holds, `order` a tensor on the device meta that lies in memory as NumPy's would.
-    `made` is set when there is one, `asked` when the program may learn how one lies in memory, `asked_for_order` when it asks for strides or flags."""
+    """Passes for a numpy.ndarray; `tensor` is what it holds."""
 
-    __slots__ = ("tensor", "order", "is_number", "__weakref__")
+    __slots__ = ("tensor", "is_number", "__weakref__")
     __hash__ = None  # type: ignore[assignment]
-    made, asked, asked_for_order = False, False, False
 
-    def __init__(self, tensor, order=None):
+    def __init__(self, tensor):
         self.tensor = tensor
-        self.order = _order(torch.empty, tensor.shape, device="meta") if order is None else order
         self.is_number = False
-        LazyArray.made = True
 
     @property  # type: ignore[misc]
     def __class__(self):
@@ -50,7 +44,6 @@ class LazyArray:
     ndim = property(lambda self: self.tensor.dim())
     size = property(lambda self: self.tensor.numel())
     dtype = property(lambda self: numpy_type(self.tensor.dtype))
-    flags = property(lambda self: _Flags(self))
     itemsize = property(lambda self: self.dtype.itemsize)
     nbytes = property(lambda self: self.itemsize * self.size)
     T = property(lambda self: self.transpose())
@@ -60,11 +53,6 @@ class LazyArray:
             raise TypeError("len() of unsized object")
         return self.shape[0]
 
-    @property
-    def strides(self):
-        LazyArray.asked = LazyArray.asked_for_order = True
-        return tuple(step * self.itemsize for step in self.order.stride())
-
     def __getattr__(self, name):
         if name.startswith("__"):  # __array_interface__ and its like ask for memory that is not there
             raise AttributeError(name)
@@ -73,13 +61,8 @@ class LazyArray:
         return getattr(self.values(), name)
 
     def values(self):
-        """The values, read-only, in memory as they are in eager: a sync."""
-        LazyArray.asked = True
+        """The values, read-only: a sync."""
         array = _numpy_of(_fetch(self.tensor))
-        if not self.order.is_contiguous():
-            made = array_like(self.order, array.dtype)
-            made[...] = array
-            array = made
         array.flags.writeable = False
         return array
 
@@ -120,7 +103,7 @@ class LazyArray:
     def __getitem__(self, key):
         if not _is_basic(key):
             return self.values()[key]
-        part = LazyArray(self.tensor[key], _order(torch.Tensor.__getitem__, self.order, key))
+        part = LazyArray(self.tensor[key])
         return part if part.ndim or _has_ellipsis(key) else part.values()[()]
 
     def __setitem__(self, key, value):
@@ -166,33 +149,25 @@ class LazyArray:
             return self.values().astype(dtype, order, casting, subok, copy)
         if not copy and wanted == self.dtype:
             return self
-        Watchers.check()
-        return LazyArray(cast(self.tensor, _DTYPES[name]), self._dense_order())
-
-    def _dense_order(self):
-        """Of a copy that keeps the order of the elements in memory."""
-        return None if self.order.is_contiguous() else order_like(numpy.empty_like(array_like(self.order, numpy.dtype(numpy.uint8))))
+        return LazyArray(cast(self.tensor, _DTYPES[name]))
 
     def reshape(self, *shape, **options):
         """The same elements under another shape: a copy where no strides give it."""
         if options or has_carriers(shape):
             return self.values().reshape(*with_plain(shape), **options)
-        LazyArray.asked = True
-        order = _order(torch.Tensor.reshape, self.order, *shape)
-        is_view = order._base is not None or order is self.order
-        return LazyArray((self.tensor if is_view else self.tensor.clone()).reshape(*shape), order)
+        return LazyArray(self.tensor.reshape(*shape))
 
     def transpose(self, *axes):
         """The axes in another order, or in reverse."""
         axes = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         axes = axes or tuple(reversed(range(self.ndim)))
-        return LazyArray(self.tensor.permute(*axes), _order(torch.Tensor.permute, self.order, *axes))
+        return LazyArray(self.tensor.permute(*axes))
 
     def copy(self, order="C"):
         """An array of its own memory."""
         if order not in ("C", "K"):
             return self.values().copy(order)
-        return LazyArray(self.tensor.clone(), self._dense_order() if order == "K" else None)
+        return LazyArray(self.tensor.clone())
 
     def flatten(self, order="C"):
         """A copy in one dimension."""
@@ -217,32 +192,6 @@ class LazyArray:
 
 # What belongs to the memory of an array, or changes the array itself.
 _OF_MEMORY = {"base", "ctypes", "data", "resize", "setflags", "setfield", "byteswap", "flat"}
-
-
-class _Flags:
-    """The flags of a captured array that tell how it lies in memory."""
-
-    _NAMES = {"C_CONTIGUOUS": "c_contiguous", "C": "c_contiguous", "CONTIGUOUS": "c_contiguous", "F_CONTIGUOUS": "f_contiguous", "F": "f_contiguous",
-              "FORTRAN": "f_contiguous", "FNC": "fnc", "FORC": "forc", "ALIGNED": "aligned", "A": "aligned"}
-    __slots__ = ("_array",)
-
-    def __init__(self, array):
-        self._array = array
-
-    def __getattr__(self, name):
-        if name not in ("contiguous", "fortran", *self._NAMES.values()):
-            raise Error(f"the program asks for the flag '{name}' of a captured array, which belongs to memory that it does not have", "unsupported")
-        LazyArray.asked = LazyArray.asked_for_order = True
-        return getattr(array_like(self._array.order, self._array.dtype).flags, name)
-
-    def __getitem__(self, key):
-        return getattr(self, self._NAMES.get(key, key))
-
-
-def _order(function, *args, **kwargs):
-    """Of a tensor on the device meta, which is no matter of the capture."""
-    with torch._C.DisableTorchFunction():
-        return function(*args, **kwargs)
 
 
 def _fetch(tensor):
@@ -292,7 +241,7 @@ def _tensor_of(value):
 def _one_of(value):
     """Something of the same dtype for NumPy's own rules of promotion."""
     if isinstance(value, Carrier):
-        return {LazyInt: 1, LazyFloat: 1.0}.get(type(value), numpy.float64(1))
+        return {LazyInt: 1, LazyFloat: 1.0}[type(value)]
     return value if _is_number(value) else numpy.ones((1,), value.dtype)
 
 
@@ -313,16 +262,15 @@ def _operator(compute, reflected=False):
             other = numpy.asarray(other)
         if type(other) not in (LazyArray, numpy.ndarray) and not _is_number(other) and not isinstance(other, (Carrier, numpy.generic)):
             return _beside_stranger(compute, self, other, reflected)
-        Watchers.check()
         if _is_decided(compute, self, other):
             answer = compute(numpy.zeros(1, self.dtype), other).item()
-            return LazyArray(torch.full_like(self.tensor, answer, dtype=torch.bool), self._dense_order())
+            return LazyArray(torch.full_like(self.tensor, answer, dtype=torch.bool))
         kind = _common_type(compute, self, other, reflected)
         if kind is None:
             return _in_order(compute, self.values(), _plain(other), reflected)
         ours, theirs = self.tensor.to(kind), _number_beside(kind, other) if _is_number(other) else _tensor_of(other).to(kind)
         result = _in_order(compute, ours, theirs, reflected)
-        array = LazyArray(result, order_of_result(self.order, *_orders([other])))
+        array = LazyArray(result)
         array.is_number = result.dim() == 0  # NumPy's arithmetic gives no array without dimensions
         return array
 
@@ -335,11 +283,6 @@ def _number_beside(kind, number):
         return number
     with numpy.errstate(all="ignore"):
         return numpy.float16(number).item()
-
-
-def _orders(values):
-    """How those of them that have dimensions lie in memory."""
-    return [value.order if type(value) is LazyArray else order_like(value) for value in values if type(value) in (LazyArray, numpy.ndarray)]
 
 
 def _in_order(compute, ours, theirs, reflected):
@@ -365,7 +308,7 @@ def _beside_stranger(compute, array, other, reflected):
     """With what is no number, array or list."""
     if compute in (operator.eq, operator.ne) and isinstance(other, (type(None), str, bytes)):
         return compute(numpy.zeros(array.shape, array.dtype), other)
-    return NotImplemented if answers_itself(other) else _in_order(compute, array.values(), other, reflected)
+    return _in_order(compute, array.values(), other, reflected) if isinstance(other, numbers.Number) else NotImplemented
 
 
 def _beside_carrier(name, number, array, reflected):
@@ -433,35 +376,21 @@ def _plain(value):
     return value.values() if type(value) is LazyArray else value
 
 
-_under: dict = {}  # address of a tensor's memory -> the array that from_numpy made it of in this run
-
-
 @contextlib.contextmanager
 def taken_by_torch():
     """While active torch.from_numpy, which calls no torch function, takes LazyArrays."""
     real = torch.from_numpy
 
     def from_numpy(array):
-        if type(array) is LazyArray:
-            return array.tensor
-        made = real(array)
-        _under[made.untyped_storage().data_ptr()] = array
-        return made
+        return array.tensor if type(array) is LazyArray else real(array)
 
-    torch.from_numpy, Watchers.before = from_numpy, Watchers.now()
+    torch.from_numpy = from_numpy
     try:
         yield
     finally:
-        torch.from_numpy, Watchers.before = real, None
-        _under.clear()
+        torch.from_numpy = real
 
 
 def is_seen_by_others(storage):
-    """Whether NumPy, bytes or a file may have the memory, too: of from_numpy's, where the program still has the array."""
-    if storage.resizable():
-        return False
-    array = _under.get(storage.data_ptr())
-    if type(array) is not numpy.ndarray or sys.getrefcount(array) > 4:  # it is in _under, in the storage, here, and an argument
-        return True
-    owner = array.base
-    return owner is not None and not (type(owner) is numpy.ndarray and owner.base is None and sys.getrefcount(owner) <= 3)
+    """Whether NumPy, bytes or a file may have the memory, too."""
+    return not storage.resizable()

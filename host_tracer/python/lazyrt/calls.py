@@ -1,34 +1,27 @@
 """One call of a program on symbolic tensors, and what it leaves behind for the next one (see phases.py)."""
 
 import collections
-import functools
 
 import torch
 
 from lazyrt import _tracer, kept_numbers
-from lazyrt.array_writes import order_like
 from lazyrt.arrays import LazyArray, targets_of_writes
-from lazyrt.entries import HOOKS, extent_of, overlap
+from lazyrt.entries import extent_of, overlap
 from lazyrt.errors import ExportError
 from lazyrt.phases import Phase, like, owner_of, refuse_one_way, replacing
 from lazyrt.reach import TupleAt
 from lazyrt.sparse_products import is_sparse
 from lazyrt.tensors import is_lazy
-from lazyrt.watch import WatchedAttributes, WatchedErrors, can_watch_attribute, unwatched, watched
 
 
 class Call:
     """One call inside a capture: puts lazy tensors where the phase's symbolic ones are, and takes from the program what it
     left."""
 
-    def __init__(self, phases, phase, lifted, place):
-        """`lifted`: name -> lazy tensor of the registered parameters and buffers; place(): the user's line that runs."""
+    def __init__(self, phases, phase, lifted):
+        """`lifted`: name -> lazy tensor of the registered parameters and buffers."""
         self.phases, self.phase, self.lifted = phases, phase, lifted
-        self.reads = {}  # path -> place
-        self.watched = []  # what stands for containers
         self.left = []  # (path, tensor) of all that the program holds when it is done
-        self._place = place
-        self._attributes, self._errors = WatchedAttributes(self._report), WatchedErrors(self._report_all)
         program = phases.program
         self.registered = {**program.parameters(), **program.buffers()}
         self.registered_ids = {id(tensor) for tensor in self.registered.values()}
@@ -51,7 +44,7 @@ class Call:
                 if any(step < 0 for step in array.strides):
                     raise ExportError(f"the program writes into '{path}', an array of NumPy that lies backwards in memory: copy() it")
                 tensor = torch.tensor(array)
-                self.arrays[id(array)] = LazyArray(self.add_leaf(phases.names.of(path, tensor), tensor).clone(), order_like(array))
+                self.arrays[id(array)] = LazyArray(self.add_leaf(phases.names.of(path, tensor), tensor).clone())
         self.written, self.entangled = set(), set()  # names of states: written in place; sharing memory with others
         self.passed = set()  # (name, name afterwards) of states whose memory is known by another name afterwards
         self.moved = set()  # names of registered tensors that are called otherwise afterwards
@@ -104,7 +97,7 @@ class Call:
 
     def begin(self):
         stands_for = {id(tensor): self.lazy_of(name) for name, tensor in self.originals.items()}
-        stands_for.update({**self.phase.copies(), **self.arrays})
+        stands_for.update(self.arrays)
         targets_of_writes.clear()
         picture, plain = self.phase.picture, dict(self.numbers)
         given_numbers = dict(picture.numbers)
@@ -113,10 +106,7 @@ class Call:
             if kept_numbers.is_kept(number) and path in plain and (places_of[id(number)] == 1 or not kept_numbers.can_put(owner_of(picture, path))):
                 if id(number) in stands_for:
                     raise ExportError(f"the program keeps one number in several places, of which '{path}' takes no other one: keep it in an attribute", "unsupported")
-                stands_for[id(number)] = kept_numbers.carrier(plain.pop(path).clone(), number)
-        for path in self.phases.ignored & picture.containers.keys():
-            container = picture.containers[path]
-            stands_for[id(container)] = watched(container, functools.partial(self._report, path), self.watched)
+                stands_for[id(number)] = kept_numbers.carrier(plain.pop(path).clone())
         given = replacing(stands_for)
         tuples = self._with_carriers(plain, given_numbers, given)
         if tuples:
@@ -125,12 +115,7 @@ class Call:
             self.phase.restore(given)
         for path, lazy in plain.items():
             owner, name = picture.owners[path]
-            kept_numbers.put(given(owner), name, kept_numbers.carrier(lazy.clone(), given_numbers[path]))
-        for path in sorted(self.phases.ignored & picture.owners.keys() - picture.containers.keys()):
-            if can_watch_attribute(*picture.owners[path]):
-                self._attributes.add(path, *picture.owners[path])
-        if self.watched:
-            self._errors.install()
+            kept_numbers.put(given(owner), name, kept_numbers.carrier(lazy.clone()))
         self._as_given = [(path, tensor, tensor._version, tensor.detach().clone() if path in self.phase.apart else None)
                           for path, tensor in picture.tensors if path in self.plain_paths and not tensor.is_inference()]
 
@@ -147,19 +132,8 @@ class Call:
                                   "attribute or a list", "unsupported")
             whole = kept_numbers.get(*picture.owners[at.path])
             _, made = items.setdefault(id(whole), (whole, [given(item) for item in whole]))
-            made[index] = kept_numbers.carrier(plain.pop(path).clone(), given_numbers[path])
+            made[index] = kept_numbers.carrier(plain.pop(path).clone())
         return {here: like(whole, made) for here, (whole, made) in items.items()}
-
-    def _report(self, path):
-        self.phases.reported[path] = self.reads.setdefault(path, self._place())
-
-    def _report_all(self):
-        for path in self.phases.ignored & self.phase.picture.containers.keys():
-            self._report(path)
-
-    def stop_watching(self):
-        self._attributes.remove()
-        self._errors.remove()
 
     @torch.no_grad()
     def as_returned(self, output):
@@ -172,22 +146,18 @@ class Call:
     def end(self, tensors, mode):
         """Writes what the program left into states. Gives the Phase that follows. `tensors`: the registered ones as the program
         left them."""
-        self.stop_watching()
         self.plain_written = {path for path, tensor, version, content in self._as_given
                               if tensor._version != version or content is not None and not torch.equal(tensor, content)}
         self._as_given = []
         given = [*self.lifted.items(), *((name, self.lazy_of(name)) for name in self.originals)]
         self.written |= {name for name, lazy in given if _tracer.was_written(lazy)}
         self._put_back_registered(tensors)
-        for name, lazy in self.lifted.items():
-            _pass_hooks(lazy, self.registered[name])
         self.moved = self._find_moved()
         picture = self.phases.look()
         names = {id(lazy): name for name, lazy in given}
         self._entangle_plain([(names[id(lazy)], tensor) for lazy, tensor in mode.memory_taken if id(lazy) in names], picture)
         self.left = picture.tensors
         refuse_one_way(picture)
-        _refuse_ends(self.phase.picture, picture)
         mode.outlive([*(tensor for _, tensor in picture.tensors), *(array.tensor for _, array in picture.lazy_arrays)])
         self.phases.names.arrays.update(path for path, array in self.phase.picture.arrays if any(array is other for other in targets_of_writes))
         left = _Left(self, picture, mode)
@@ -294,7 +264,6 @@ class _Left:
             if is_lazy(tensor):
                 original = self.original_of.get(id(tensor))
                 self.stands_for[id(tensor)] = torch.zeros(tensor.shape, dtype=tensor.dtype) if original is None else original
-        self.stands_for.update({id(container): unwatched(container) for container in call.watched})
 
     def _refuse_buffers(self):
         """Memory that the program holds otherwise than in a tensor is compared as it is: lazy values are never seen in it."""
@@ -357,7 +326,7 @@ class _Left:
     def _take_number(self, path, number):
         """A number that is computed from inputs or states."""
         if path in self.picture.aside:  # nobody reads it there
-            self.stands_for.setdefault(id(number), kept_numbers.kept(_tracer.sample_of(kept_numbers.tensor_of(number)).item(), number))
+            self.stands_for.setdefault(id(number), kept_numbers.kept(_tracer.sample_of(kept_numbers.tensor_of(number)).item()))
             return
         self.names.numbers.add(path)
         lazy = kept_numbers.tensor_of(number)
@@ -366,7 +335,7 @@ class _Left:
         self.call.wrote.add(name)
         value = self.stands_for.get(id(number))
         if value is None:
-            value = self.stands_for[id(number)] = kept_numbers.kept(_tracer.sample_of(lazy).item(), number)
+            value = self.stands_for[id(number)] = kept_numbers.kept(_tracer.sample_of(lazy).item())
         self.picture.places[path] = (number.__class__.__name__, value)
         self.picture.numbers.append((path, value))
 
@@ -382,7 +351,7 @@ class _Left:
         if any(_tracer.memory_of(other) == memory for other in others):
             raise ExportError(f"the program keeps an array of NumPy in '{path}' and an array or tensor that lies in the same memory: copy() one "
                               "of them")
-        self.stands_for[id(array)] = self._content_of(array.tensor, array.order).numpy()
+        self.stands_for[id(array)] = self._content_of(array.tensor).numpy()
         self.picture.arrays.append((path, array))
 
     def _take_views(self):
@@ -417,10 +386,9 @@ class _Left:
                 self.apart[path] = sharing
 
     def _stand(self, tensor, other):
-        """The other takes its place, with the attributes and hooks that it was given."""
+        """The other takes its place, with the attributes that it was given."""
         self.stands_for[id(tensor)] = other
         self.stands_for[id(tensor.__dict__)] = other.__dict__
-        _pass_hooks(tensor, other)
 
     def _take_symbolic(self, path, tensor):
         self.names.symbolic.add(path)
@@ -499,10 +467,9 @@ class _Left:
         others = [self.names.of(at, other) for at, other in self.picture.tensors if other is not tensor and overlap(tensor, other)]
         self.call.entangled |= {name, *others} if others or _lies_in_buffers(tensor, self.picture) else set()
 
-    def _content_of(self, lazy, order=None):
-        """The tensor that a state is in the next phase, in memory as `order` says: phase() fills it with the sample's values."""
-        strides = torch.empty(lazy.shape, device="meta").stride() if order is None else order.stride()
-        made = torch.empty_strided(lazy.shape, strides, dtype=lazy.dtype).zero_()
+    def _content_of(self, lazy):
+        """The tensor that a state is in the next phase: phase() fills it with the sample's values."""
+        made = torch.zeros(lazy.shape, dtype=lazy.dtype)
         self.fill.append((made, lazy))
         self.unfilled.add(id(made))
         return made
@@ -528,14 +495,6 @@ class _Left:
         return following
 
 
-def _refuse_ends(before, after):
-    """What a call lets go of lives on in pictures: its end would come at another time than in eager."""
-    for here, (path, value) in before.mortal.items():
-        if here not in after.mortal:
-            raise ExportError(f"the program's calls let go of '{path}', and the end of this {type(value).__name__} makes code run (__del__, or the callback of a weak "
-                              "reference), which cannot be followed: call that code from the program", "unsupported")
-
-
 def _lies_in_buffers(tensor, picture):
     """Whether it lies in memory that the program holds otherwise than as a tensor: an array, a bytearray, a map, a storage."""
     first, last = extent_of(tensor)
@@ -548,20 +507,11 @@ def memory_of(tensor):
     return torch.empty(0, dtype=tensor.dtype).set_(storage, 0, (storage.nbytes() // tensor.element_size(),))
 
 
-def _pass_hooks(tensor, other):
-    """The other has the same hooks from now on."""
-    for name in HOOKS:
-        hooks = getattr(tensor, name)
-        if hooks is not getattr(other, name):
-            setattr(other, name, hooks)
-
-
 def _pass_for(lazy, original):
     """Makes a lazy tensor look like the one that it stands for: attributes that it was given, class, what autograd knows of it."""
     lazy.__dict__ = original.__dict__
     if isinstance(original, torch.nn.Parameter):
         lazy.__class__ = type(original)
-    _pass_hooks(original, lazy)
     if not original.is_leaf or original.requires_grad == lazy.requires_grad:
         return
     lazy.requires_grad_(original.requires_grad)

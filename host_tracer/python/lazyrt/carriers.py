@@ -7,17 +7,14 @@ Python, so that nothing reads them unseen; isinstance is told otherwise."""
 
 import functools
 import math
+import numbers
 import operator
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy
 import torch
 
 from lazyrt import _tracer, statements
-from lazyrt.numpy_errors import Watchers
-from lazyrt.strangers import answers_itself
 
 _LARGE = 2**62  # within this, sums of two do not wrap
 _INT64 = (-2**63, 2**63 - 1)
@@ -194,10 +191,8 @@ class LazyInt(Carrier):
         least, largest = self._bounds
         return LazyInt(self._tensor.abs(), (0 if least <= 0 <= largest else min(abs(least), abs(largest)), max(-least, largest)))
 
-    @_outside
     def __invert__(self):
-        least, largest = self._bounds
-        return LazyInt(torch.bitwise_not(self._tensor), (-largest - 1, -least - 1))
+        return ~self._plain()
 
     def _keep_within(self, limit):
         """From here on the number is within +-limit: a check, where the bounds do not say so."""
@@ -273,22 +268,6 @@ class LazyFloat(Carrier):
 
     def _real(self):
         return self._tensor
-
-
-class NumpyFloat(LazyFloat):
-    """A numpy.float64 of the graph, as arithmetic of floats with numbers of NumPy gives it: a divisor of 0 does not raise."""
-
-    __slots__ = ()
-
-    @property  # type: ignore[misc]
-    def __class__(self):
-        return numpy.float64
-
-    def _plain(self):
-        return numpy.float64(super()._plain())
-
-    def __round__(self, digits=None):
-        return super().__round__() if digits is None else round(self._plain(), digits)
 
 
 def _halves(number):
@@ -418,33 +397,9 @@ def _compare_between(compare, a, b):
     return compare is operator.ne
 
 
-def _compare_fraction(compare, a, b):
-    """With a Decimal or Fraction, which equals at most one float."""
-    if b != b:
-        return compare(0.0, b)
-    if _is_whole(a):
-        return _compare_whole(compare, a, b)
-    return _compare(compare, a, _as_float(b)) if _as_float(b) == b else _compare_between(compare, a, b)
-
-
-def _compare_with_numpy(compare, a, b):
-    """With a number of NumPy; a number of Python becomes one of its type. None: that takes the plain one."""
-    if isinstance(b, (numpy.integer, numpy.bool_)):
-        return numpy.bool_(_compare(compare, a, int(b) if _is_whole(a) else float(b)))
-    if type(b) in (numpy.float64, numpy.float32):
-        return numpy.bool_(_truth(compare(a._real().to(torch.float64 if type(b) is numpy.float64 else torch.float32), float(b))))
-    return None
-
-
 def _compare_with_stranger(compare, a, b):
-    if isinstance(b, numpy.generic):
-        answer = _compare_with_numpy(compare, a, b)
-        return compare(a._plain(), b) if answer is None else answer
-    if type(b) in (Decimal, Fraction):
-        return _compare_fraction(compare, a, b)
-    if type(b) is complex and compare in (operator.eq, operator.ne):
-        return compare is operator.ne if b.imag else _compare(compare, a, b.real)
-    return NotImplemented if answers_itself(b) else compare(a._plain(), b)
+    """With a number of another library the plain one."""
+    return compare(a._plain(), b) if isinstance(b, numbers.Number) else NotImplemented
 
 
 def _comparison(compare):
@@ -462,20 +417,20 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Carrier, f"__{_name}__", _comparison(getattr(operator, _name)))
 
 
-def best_of(numbers, compare):
+def best_of(given, compare):
     """The first of the numbers than which no later one is better; None where they are not all ints or all floats."""
-    whole = _is_whole(numbers[0])
-    if not all(_is_number(n) and type(n) not in (bool, NumpyFloat) and _is_whole(n) == whole and _fits(n) for n in numbers):
+    whole = _is_whole(given[0])
+    if not all(_is_number(n) and type(n) is not bool and _is_whole(n) == whole and _fits(n) for n in given):
         return None
     with torch._C.DisableTorchFunction():
-        carrier = next(number for number in numbers if isinstance(number, Carrier))
+        carrier = next(number for number in given if isinstance(number, Carrier))
         tensors = [_tensor_like(n, carrier) if whole else torch.full_like(carrier._tensor, n) if not isinstance(n, Carrier) else n._tensor
-                   for n in numbers]
+                   for n in given]
         best = tensors[0]
         for tensor in tensors[1:]:
             best = torch.where(compare(tensor, best), tensor, best)
     choose = max if compare is operator.gt else min
-    return LazyInt(best, tuple(choose(bounds) for bounds in zip(*map(_bounds, numbers)))) if whole else LazyFloat(best)
+    return LazyInt(best, tuple(choose(bounds) for bounds in zip(*map(_bounds, given)))) if whole else LazyFloat(best)
 
 
 # -------------------------------------------------------------------- arithmetic
@@ -541,26 +496,6 @@ def _power(a, b):
     return _checked(lambda x, y: x ** y, a, int(b), (-largest, largest))
 
 
-def _bits(function):
-    def compute(a, b):
-        return LazyInt(function(_tensor_like(a, b), _integer(b)), _INT64)
-
-    return compute
-
-
-def _shifted_left(a, b):
-    if isinstance(b, Carrier) or not 0 <= b < 62:
-        return None
-    return _checked(lambda x, y: x * y, a, 2 ** int(b), _corners(operator.mul, a, 2 ** int(b)))
-
-
-def _shifted_right(a, b):
-    if isinstance(b, Carrier) or b < 0:
-        return None
-    places = min(int(b), 63)
-    return LazyInt(torch.bitwise_right_shift(a._tensor, places), tuple(bound >> places for bound in a._bounds))
-
-
 _WHOLE = {
     "add": lambda a, b: _added(operator.add, a, b),
     "sub": lambda a, b: _added(operator.sub, a, b),
@@ -568,11 +503,6 @@ _WHOLE = {
     "floordiv": _floor_divided,
     "mod": _rest,
     "pow": _power,
-    "and": _bits(torch.bitwise_and),
-    "or": _bits(torch.bitwise_or),
-    "xor": _bits(torch.bitwise_xor),
-    "lshift": _shifted_left,
-    "rshift": _shifted_right,
 }
 
 
@@ -621,21 +551,10 @@ _REAL = {
 _DIVISIONS = ("truediv", "floordiv", "mod")
 
 
-def _of_numpy(name, a, b):
-    """Arithmetic of numpy.float64: Python's, but that nothing raises."""
-    Watchers.check()
-    a, b = (LazyFloat(value._real()) if isinstance(value, Carrier) else float(value) for value in (a, b))
-    if name == "pow":
-        return NumpyFloat(torch.pow(_real_tensor(a, b), _real_tensor(b, a)))
-    return NumpyFloat(_REAL[name](a, b))
-
-
 def _compute_with_stranger(name, a, b):
     """One of the two is a carrier, the other no number of Python."""
-    kind, whole = next((type(value), _is_whole(number)) for value, number in ((a, b), (b, a)) if isinstance(number, Carrier))
-    if name in _REAL and (kind is numpy.float64 or not whole and issubclass(kind, (numpy.integer, numpy.bool_))):
-        return _of_numpy(name, a, b)
-    return operator_of(name)(_plain(a), _plain(b)) if issubclass(kind, (numpy.generic, complex, Decimal)) else NotImplemented
+    other = b if isinstance(a, Carrier) else a
+    return operator_of(name)(_plain(a), _plain(b)) if isinstance(other, numbers.Number) else NotImplemented
 
 
 def operator_of(name):
@@ -645,8 +564,6 @@ def operator_of(name):
 def _compute(name, a, b):
     """The result of a Python operator: a carrier; a plain number where only numbers will do; NotImplemented."""
     plain = operator_of(name)
-    if name in _REAL and NumpyFloat in (type(a), type(b)):
-        return _of_numpy(name, a, b)
     if name in _DIVISIONS and not _not_zero(b):
         return plain(_plain(a), _plain(b))  # raises what Python raises
     whole = _is_whole(a) and _is_whole(b)
@@ -681,7 +598,8 @@ def _operator(name, reflected):
     return method
 
 
-for _name in {*_WHOLE, *_REAL}:
+_OF_BITS = ("and", "or", "xor", "lshift", "rshift")  # of plain numbers
+for _name in {*_WHOLE, *_REAL, *_OF_BITS}:
     _owner = Carrier if _name in _REAL else LazyInt  # a float has no operators of bits
     setattr(_owner, f"__{_name}__", _operator(_name, False))
     setattr(_owner, f"__r{_name}__", _operator(_name, True))

@@ -7,8 +7,6 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lazyrt import trees
-from lazyrt.call_logs import DeepCallLog, HeldNumbers, Made
-from lazyrt.paths import Paths
 from lazyrt.size_numbers import numbers_held
 
 _NUMBERS = (bool, int, float)
@@ -30,19 +28,14 @@ class Reference:
         self.sources = job.sources
         self._entries = run.entries
         self._descriptions = descriptions  # of the results; several where samples gave other constants
-        self._followed = None  # see follow_paths
         self._numbers = None
 
     def __call__(self, inputs, reset):
         """(results in the order of the bundle's, what differs in their structure or "")"""
         if reset or self._job.lent is None:
-            if self._followed:
-                self._followed.hold(inputs)
             self._job.lend_buffers()
         self._job.arguments.restore()  # a cache that the last call has filled is given anew
-        log = self._followed.begin(inputs) if self._followed else None
-        result = self._job.call_eagerly(self._sample, _clones(inputs), self._job.lent, log)
-        return self._values(result)
+        return self._values(self._job.call_eagerly(self._sample, _clones(inputs), self._job.lent))
 
     def numbers(self):
         """Whole numbers with which the program may compare sizes, in groups, the likeliest first."""
@@ -54,20 +47,8 @@ class Reference:
 
     def _held(self):
         if self._numbers is None:
-            self._numbers = numbers_held(self._job.tripwire.first.nodes)
+            self._numbers = numbers_held(self._job.state.first.picture)
         return self._numbers
-
-    def follow_paths(self):
-        """The program's calls of torch functions are looked at from now on."""
-        self._followed = _FollowedCalls(self._job, self._sample)
-
-    def learn_path(self):
-        """What the last call did is known."""
-        self._followed.learn()
-
-    def knows_path(self):
-        """Whether what the last call did was known before."""
-        return self._followed.know()
 
     def _values(self, result):
         difference = ""
@@ -105,53 +86,6 @@ class Reference:
         with _Recorder(self._job.sources, known) as recorder:
             self._job.call_eagerly(self._sample, last, buffers)
         return recorder.calls
-
-
-class _FollowedCalls:
-    """The calls of torch functions that a program makes, run by run. A run after a reset is made twice: also with the numbers that left tensors in the very first run in place
-    of its own, so that what Python computes from them differs by the sizes alone."""
-
-    def __init__(self, job, sample):
-        terms, symbols = job.sizes.terms, job.sizes.symbols
-        fewest = [min(3, (symbol.most - symbol.least) // symbol.multiple + 1) for symbol in symbols]
-        self._job, self._sample = job, sample
-        self._paths, self._held_paths = Paths(terms, fewest), Paths(terms, fewest, suspects_new=False)
-        self._numbers = None  # of the first run
-        self._made, self._point, self._log, self._held_log = None, None, None, None  # of the last one
-
-    def hold(self, inputs):
-        """Before a run on these inputs after a reset: runs the program with the numbers of the first run, which may be too many or too few for it."""
-        self._made, self._held_log = Made(), None
-        if not self._numbers:
-            return
-        self._numbers.hold()
-        log, buffers = DeepCallLog(self._job.program.registered, Made(), self._numbers), self._job.fresh_buffers()
-        self._job.arguments.restore()
-        try:
-            self._job.call_eagerly(self._sample, _clones(inputs), buffers, log)
-        except Exception:  # it cannot go on with them
-            return
-        self._held_log = log
-
-    def begin(self, inputs):
-        """The log of a run on these inputs."""
-        self._point = self._job.sizes.point_of_tensors(inputs)
-        if self._numbers is None:
-            self._numbers = HeldNumbers()
-            self._log = self._held_log = DeepCallLog(self._job.program.registered, self._made, self._numbers)
-        else:
-            self._log = DeepCallLog(self._job.program.registered, self._made)
-        return self._log
-
-    def learn(self):
-        """What the last run did is known."""
-        self._paths.learn(self._point, self._log.calls)
-        if self._held_log:
-            self._held_paths.learn(self._point, self._held_log.calls)
-
-    def know(self):
-        """Whether what the last run did was known before."""
-        return self._paths.know(self._point, self._log.calls) and (not self._held_log or self._held_paths.know(self._point, self._held_log.calls))
 
 
 class _Recorder(TorchDispatchMode):

@@ -1,15 +1,14 @@
 """What the code of a program mentions: globals, attributes, modules that it imports."""
 
-import dis
+import ast
 import functools
+import linecache
 import os
 import pathlib
 import sys
 import sysconfig
 import types
 
-_STORE_GLOBAL = dis.opmap["STORE_GLOBAL"]
-_IMPORT_NAME = dis.opmap["IMPORT_NAME"]
 _FOLDERS = {os.path.realpath(folder) for folder in (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(__file__),
                                                     os.path.dirname(os.path.realpath(__file__)))}
 _LIBRARIES = {"torch", "numpy", "lazyrt", "torchgen", "functorch", *sys.stdlib_module_names} - {"__main__"}
@@ -44,34 +43,25 @@ def is_file_of_library(file):
 @functools.lru_cache(maxsize=None)
 def global_names(code):
     """Names of globals and attributes in the code and in what it defines, texts that could be such names among them; those that
-    it assigns to as globals."""
-    names, stored = dict.fromkeys(code.co_names), set()
-    if _STORE_GLOBAL in code.co_code[::2]:
-        stored = {step.argval for step in dis.get_instructions(code) if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
+    some function of its file assigns to as globals."""
+    names = dict.fromkeys(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            inner, more = global_names(constant)
-            names.update(dict.fromkeys(inner))
-            stored |= more
+            names.update(dict.fromkeys(global_names(constant)[0]))
         elif isinstance(constant, str) and all(part.isidentifier() for part in constant.split(".")):
             names[constant] = None
-    return list(names), stored
+    return list(names), _declared_global(code.co_filename)
 
 
-def imports(code):
-    """Whether the code or what it defines imports something as it runs."""
-    return _IMPORT_NAME in code.co_code[::2] or any(isinstance(c, types.CodeType) and imports(c) for c in code.co_consts)
-
-
-def imported_modules(code, names, package):
-    """Modules among the names in a code, those of libraries among them: it imports them, or asks sys.modules for them."""
-    if not imports(code) and "modules" not in names and "import_module" not in names:
-        return []
-    found = [sys.modules.get(name) for name in names]
-    while package:
-        found += [sys.modules.get(f"{package}.{name}") for name in names if name]
-        package = package.rpartition(".")[0]
-    return [module for module in found if isinstance(module, types.ModuleType)]
+@functools.lru_cache(maxsize=None)
+def _declared_global(file):
+    source = "".join(linecache.getlines(file))
+    if "global " not in source:
+        return frozenset()
+    try:
+        return frozenset(name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Global) for name in node.names)
+    except SyntaxError:
+        return frozenset()
 
 
 def attributes_of(value):

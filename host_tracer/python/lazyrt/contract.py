@@ -5,19 +5,9 @@ The interface, JSON in the bundle's info, has a list "parameters" in the order o
   kind     "positional", "either", "open positional" (*args), "keyword", "open keyword" (**kwargs)
   item     the description of what was given at export, or of the default that stood in for it (see trees.py)
   default  the description of the signature's default; {"kind": "default"} of one that cannot be compared
-and lists of inputs' names: "distinct" ones must not share memory, nor "written" ones with any other, "contiguous" and "detached" ones have to
-be that, "tensors" ones must not be arrays of NumPy where torch is loaded, "strides" ones have to have the strides of a new array, "whole" ones must not be a part of a larger memory, "plain" ones have to be
-tensors as torch.clone makes them. Further keys:
-  no_inference  true: the program asks for torch's inference mode
-  no_grad     true: the program asks whether gradients are recorded, and was captured where they are not
-  one_object  groups of places that hold one object
-  form        where the program can see the form of its call: {"positional": how many arguments, "keywords": names of the others, in order}
-  left_out    (of older exports) parameters whose defaults must not be given, since the program would see that
-  results     where variants give other constants: a description for each of them; a variant's literal "lazyrt.result" is its place here"""
+and "results", where variants give other constants: a description for each of them; a variant's literal "lazyrt.result" is its place here.
 
-import itertools
-import math
-import sys
+Inputs are values: how they lie in memory, whether two are one object and what else is known of them beside their elements is not looked at."""
 
 from lazyrt import fixed, trees
 from lazyrt.errors import InputError
@@ -38,34 +28,6 @@ def upgrade(interface):
                 parameter["default"] = parameter["item"]
         interface = {**interface, "parameters": parameters}
     return interface
-
-
-def check_modes(interface):
-    """Refuses a call under modes of torch in which eager would do something else."""
-    torch = sys.modules.get("torch")
-    if not hasattr(torch, "is_autocast_enabled"):  # or it is being imported
-        return
-    if interface and interface.get("no_grad") and torch.is_grad_enabled():
-        raise _refusal("the program asks whether gradients are recorded, and the bundle gives what it gives where they are not: call it under torch.no_grad()")
-    if interface and interface.get("no_inference") and torch.is_inference_mode_enabled():
-        raise _refusal("the program asks whether it runs in inference mode: call it outside of that, as it was exported")
-    if torch.is_autocast_enabled("cpu"):
-        raise _refusal("torch.autocast is on, under which the program would compute in another precision, and the bundle does not: call it under "
-                       "torch.autocast('cpu', enabled=False)")
-
-
-def check_form(interface, args, kwargs):
-    """Refuses a call of a form that the program makes something else of."""
-    form = interface.get("form")
-    if form is not None and (len(args) != form["positional"] or list(kwargs) != form["keywords"]):
-        names = ", ".join(f"{name}=" for name in form["keywords"])
-        wanted = [f"{form['positional']} by position"] * bool(form["positional"]) + [f"{names} in this order"] * bool(names)
-        raise _refusal("a hook, a decorator or a __call__ of the program can see which arguments are given, by position or by keyword: give "
-                       f"{' and '.join(wanted) or 'none'}, as when the bundle was exported")
-    places = [p["name"] for p in interface["parameters"] if p["kind"] in _TAKES_POSITION]
-    for name in interface.get("left_out", ()):
-        if name in kwargs or name in places[:len(args)]:
-            raise _refusal(f"the program may keep something in the default of '{name}': leave it out, as when the bundle was exported")
 
 
 def bind(parameters, inputs, args, kwargs):
@@ -107,10 +69,9 @@ def _bind_positional(parameters, args):
     return values
 
 
-def match(parameters, values, flat, one_object=None):
-    """Arrays by input name, where all that is fixed is as it was. Raises InputError that names what is not. `one_object`: see above; None
-    where the bundle does not tell."""
-    found, objects = dict(flat), []
+def match(parameters, values, flat):
+    """Arrays by input name, where all that is fixed is as it was. Raises InputError that names what is not."""
+    found = dict(flat)
     for parameter, value in zip(parameters, values):
         item, name = parameter["item"], parameter["name"]
         if value is MISSING or (parameter["kind"].startswith("open") and len(value) == 0 and _covers(flat, item)):
@@ -119,19 +80,8 @@ def match(parameters, values, flat, one_object=None):
         path = "" if parameter["kind"] == "open keyword" else name
         if item["kind"] == "default":
             raise _refusal(f"argument '{name}' was left out when the bundle was exported; {_shown(value)} needs an export of its own")
-        _Matcher(found, objects).match(item, value, path)
-    if one_object is not None and not flat:
-        _match_objects(one_object, trees.groups_of_one(objects))
+        _Matcher(found).match(item, value, path)
     return found
-
-
-def _match_objects(wanted, given):
-    for group in given:
-        if group not in wanted:
-            raise _refusal(f"'{group[0]}' and '{group[1]}' are one object, and were not when the bundle was exported: give copies")
-    for group in wanted:
-        if group not in given:
-            raise _refusal(f"'{group[0]}' and '{group[1]}' were one object when the bundle was exported, and have to be again")
 
 
 def _covers(flat, item):
@@ -156,8 +106,8 @@ def _match_missing(parameter, flat):
 class _Matcher:
     """Compares a value with a description and collects the arrays in it."""
 
-    def __init__(self, found, objects):
-        self._found, self._objects = found, objects
+    def __init__(self, found):
+        self._found = found
 
     def match(self, item, value, path):
         kind = item["kind"]
@@ -178,8 +128,6 @@ class _Matcher:
         wanted = item.get("class", item["kind"] if item["kind"] != "object" else None)
         if node is None or node.kind != item["kind"] or not _same_class(wanted, node):
             raise _changed(path, f"a {wanted or item['type']}", value)
-        if item["kind"] != "tuple" and not isinstance(value, tuple):
-            self._objects.append((path, value))
         self._match_keys(item, node, path)
         if fixed.canonical(item.get("plain")) != fixed.canonical(node.more.get("plain")):
             raise _refusal(f"'{path}' is of another class of the name {wanted} than when the bundle was exported, or has another one's attributes; a class that is made in a "
@@ -275,12 +223,6 @@ def _is_tensor(value):
     return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(value).__mro__)
 
 
-def _is_plain_tensor(tensor):
-    """As a fresh clone is."""
-    special = tensor.requires_grad or tensor.is_inference() or tensor.is_neg() or tensor.is_shared() or tensor.is_pinned() or tensor._is_view()
-    return not special and tensor.grad is None
-
-
 def _array(item, value, path):
     if value is None or not is_array(value):
         raise _changed(path or item["name"], "an array" if item.get("numpy") else "a tensor", value)
@@ -310,44 +252,6 @@ def _match_attributes(item, value, path):
 def _named_texts(described):
     """{name: text} of described attributes."""
     return {} if described is None else {name: fixed.text_of(item) for name, item in zip(described["keys"], described["items"])}
-
-
-def check_memory(interface, arrays, given):
-    """Refuses arrays that share memory, or are strided, where that would make a difference in eager. `arrays`: {name: numpy array}, `given`:
-    {name: as the caller gave it}."""
-    for name in interface.get("plain", ()):
-        if _is_tensor(given[name]) and not _is_plain_tensor(given[name]):
-            raise _refusal(f"the program looks at what '{name}' is beside its values (.grad, views, inference mode): give x.detach().clone()")
-    for name in interface.get("tensors", ()) if "torch" in sys.modules else ():
-        if not _is_tensor(given[name]):
-            raise _refusal(f"the program asks whether '{name}' is a tensor or an array of NumPy: give torch.from_numpy(x), as when the bundle was exported")
-    for name in interface.get("whole", ()):
-        if _is_tensor(given[name]) and given[name].untyped_storage().nbytes() != given[name].nbytes:
-            raise _refusal(f"the program looks at the memory that '{name}' lies in: give a clone()")
-    for name in interface.get("contiguous", ()):
-        if not arrays[name].flags.c_contiguous:
-            raise _refusal(f"the program looks at the strides of '{name}': give a contiguous array")
-    for name in interface.get("strides", ()):
-        if _strides(given[name], arrays[name]) != _new_strides(arrays[name].shape):
-            raise _refusal(f"the program looks at the strides of '{name}', also of dims of one element: give x.clone(memory_format=torch.contiguous_format), or a copy()")
-    distinct, written = set(interface.get("distinct", ())), set(interface.get("written", ()))
-    if not distinct and not written:
-        return
-    import numpy
-
-    for name, other in itertools.combinations(arrays, 2):
-        matters = name in written or other in written or (name in distinct and other in distinct)
-        if matters and numpy.may_share_memory(arrays[name], arrays[other]):
-            raise _refusal(f"inputs '{name}' and '{other}' share memory, with which the program gives other results: give copies")
-
-
-def _strides(given, array):
-    """In elements."""
-    return tuple(given.stride()) if _is_tensor(given) else tuple(step // array.itemsize for step in array.strides)
-
-
-def _new_strides(shape):
-    return tuple(math.prod(max(size, 1) for size in shape[i + 1:]) for i in range(len(shape)))
 
 
 # -------------------------------------------------------------------- texts

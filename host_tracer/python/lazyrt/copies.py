@@ -13,10 +13,8 @@ from torch._C import _functorch
 from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer, scripts
-from lazyrt.entries import place_of
 from lazyrt.errors import Error
 from lazyrt.fast_paths import open_to_modes
-from lazyrt.reach import Held
 from lazyrt.tensors import HERE, is_lazy, is_write, tensors_in
 
 _Tensor = torch.Tensor
@@ -27,10 +25,6 @@ ASK_FOR_STRIDES = (_Tensor.stride, _Tensor.is_contiguous, _Tensor.storage_offset
 VIEWS_FOR = {torch.unsafe_chunk: torch.chunk, _Tensor.unsafe_chunk: torch.chunk, torch.unsafe_split: torch._VF.split, _Tensor.unsafe_split: torch._VF.split,
              torch.unsafe_split_with_sizes: torch.split_with_sizes, _Tensor.unsafe_split_with_sizes: torch.split_with_sizes}
 _ADVICE = "clone() what it writes into"
-_MOST_OTHERS = 4
-_CALLS_IN_A_ROW = 3  # beside those that lead to the last phase
-_MOST_CALLS_IN_A_ROW = 100  # until what the program keeps lies in memory as it did before
-_SLOW = 1.0  # seconds of a call in eager from which on there is one
 
 # Of one call: how many tensors it takes, and the shapes of its results; for each of them the operands that share its memory, and those that
 # are the same piece of it; what the call says of strides.
@@ -120,14 +114,13 @@ def order_in_memory(shape, strides):
 
 class Copies:
     """Of the runs of one capture. `eager`: answers by key, None where nobody has asked; `mended`: keys of calls whose results are made to
-    share as in eager; `unsure`: of those that answer otherwise in a later call."""
+    share as in eager."""
 
-    def __init__(self, eager=None, mended=frozenset(), unsure=frozenset()):
-        self._eager, self._mended, self._unsure = eager, mended, unsure
+    def __init__(self, eager=None, mended=frozenset()):
+        self._eager, self._mended = eager, mended
         self.wrote = False  # a run writes into tensors
         self.asked = {}  # key -> what a call was told of strides; of TorchScript code that writes there, whether it copies
         self.written = {}  # key of a call whose result shares memory that is written afterwards -> whether strides decide on that
-        self.matter = False  # they do, in one of them
         self.begin()
 
     def begin(self):
@@ -139,7 +132,6 @@ class Copies:
         views = [(pair, depends) for pair, depends in self._views if _was_written_since(pair)]
         others = list(filter(_was_written_since, self._others))
         self._views, self._others = [], []
-        self.matter |= any(depends for _, depends in views)
         self.written.update({pair.key: depends for pair, depends in views})
         if others:
             raise Error(f"the program writes into what {name_of(others[0].key)} gives, or into what that is made of, and they share memory otherwise in "
@@ -174,7 +166,6 @@ class Copies:
         made = self.take(script, args, kwargs, result, frame, current)
         if code.writes_copies:
             key = self._log.latest or self._log.key(_name_of_call(script), frame)
-            self.matter = True
             known = None if self._eager is None else self._eager.get(key)
             self.asked[key] = known is not None and known.strides
             if self.asked[key]:
@@ -198,10 +189,7 @@ class Copies:
     def _take_one(self, key, answer, index, operands, result, depends):
         shared = answer.shared[index]
         self._views += [(pair, depends) for pair in _pairs(key, operands, result, shared)]
-        made = self._mend(key, set(shared), self._in_eager(key, answer, index), operands, result) if key in self._mended else result
-        if key in self._unsure:
-            self._views += [(pair, depends) for pair in _pairs(key, operands, made, range(len(operands)))]
-        return made
+        return self._mend(key, set(shared), self._in_eager(key, answer, index), operands, result) if key in self._mended else result
 
     def _mend(self, key, shared, eager, operands, result):
         if shared == eager.shared:
@@ -291,10 +279,9 @@ def _place_of(tensor):
 # -------------------------------------------------------------------- the capture
 
 
-def capture_with_copies(run, capture, eager, unsure=frozenset()):
-    """What capture() gives of `run`, the program as capture calls it; eager() gives the answers of eager in this call, None where it raises. Calls
-    of `unsure` are watched."""
-    run.copies, answers, mended = Copies(unsure=unsure), None, set()
+def capture_with_copies(run, capture, eager):
+    """What capture() gives of `run`, the program as capture calls it; eager() gives the answers of eager in this call, None where it raises."""
+    run.copies, answers, mended = Copies(), None, set()
     while True:
         error, trace = None, None
         try:
@@ -302,14 +289,13 @@ def capture_with_copies(run, capture, eager, unsure=frozenset()):
         except Exception as raised:
             error = raised
         done = run.copies
-        run.copies_matter |= done.matter or done.wrote and any(key[0] is _Tensor.numpy for key in done.asked)
         answers = eager() if answers is None and (done.wrote or done.asked) else answers
         keeps = trace is None or bool(trace.states)
         more = set() if answers is None else set(_to_mend(done, answers, keeps)) - mended
         if not more and (answers is None or all(key not in answers or answers[key].strides == told for key, told in done.asked.items())):
             break
         mended |= more
-        run.copies = Copies(answers, frozenset(mended), unsure)
+        run.copies = Copies(answers, frozenset(mended))
         run.forget()
     if error is not None:
         raise error
@@ -329,104 +315,3 @@ def _to_mend(done, answers, keeps):
 
 def _are_alike(a, b):
     return a is not None and b is not None and a[:2] == b[:2]
-
-
-# -------------------------------------------------------------------- calls in a row
-
-
-class Rows:
-    """Eager's answers in calls in a row, from the state at export, on the contiguous values of a sample."""
-
-    def __init__(self, job):
-        self._job, self._known = job, {}
-
-    def of(self, sample, count):
-        """[answers of each call]; fewer where eager raises."""
-        known = self._known.get(id(sample), [])
-        if len(known) < count:
-            self._known[id(sample)] = known = self._run(sample, count, lambda _: True)
-        return known[:count]
-
-    def _run(self, sample, count, is_done):
-        """At least `count` calls, until is_done(buffers) after one of them."""
-        job, found = self._job, []
-        buffers = job.fresh_buffers()
-        try:
-            while len(found) < _MOST_CALLS_IN_A_ROW:
-                job.arguments.restore()
-                answers = EagerAnswers()
-                job.call_eagerly(sample, [t.detach().clone(memory_format=torch.contiguous_format) for _, t in sample.inputs], buffers, answers)
-                found.append(answers.answers)
-                if is_done(buffers) and len(found) >= count:
-                    break
-        except Exception:  # eager's own, told elsewhere
-            pass
-        finally:
-            job.restore()
-        return found
-
-    def changing(self, sample, steps):
-        """{phase: keys of calls that answer otherwise when the program is in this phase again}. `steps`: the sample's, by phase."""
-        order, phase = [], 0
-        slow = self._job.eager_seconds > _SLOW
-        while len(order) < len(steps) + (1 if slow else _CALLS_IN_A_ROW) and phase in steps:
-            order.append(phase)
-            phase = steps[phase].following
-        places = _Places(self._job.state)
-        answers = self.of(sample, len(order)) if slow else self._run(sample, len(order), places.are_known)
-        while len(order) < len(answers) and phase in steps:
-            order.append(phase)
-            phase = steps[phase].following
-        found, first = {}, {}
-        for phase, calls in zip(order, answers):
-            known = first.setdefault(phase, calls)
-            keys = {key for key in known.keys() & calls.keys() if known[key][2:] != calls[key][2:]}
-            if not places.return_ever(answers):
-                keys |= calls.keys()
-            if keys:
-                found.setdefault(phase, set()).update(keys)
-        return found
-
-
-    def changing_beside(self, sample, others, alone):
-        """Keys of calls on the sample that answer otherwise than in a row of `alone` calls on it, after calls on the others."""
-        job, known, found = self._job, {}, set()
-        buffers = job.fresh_buffers()
-        order = [*[sample] * alone, *(one for other in others[:_MOST_OTHERS] for one in (other, sample, sample, other, other, sample))]
-        try:
-            for i, one in enumerate(order):
-                job.arguments.restore()
-                answers = EagerAnswers()
-                job.call_eagerly(one, [t.detach().clone(memory_format=torch.contiguous_format) for _, t in one.inputs], buffers, answers)
-                if one is sample:
-                    for key, answer in answers.answers.items():
-                        seen = known.setdefault(key, [answer[2:]])
-                        if i < alone:
-                            seen.append(answer[2:])
-                        elif answer[2:] not in seen:
-                            found.add(key)
-        except Exception:  # eager's own, told elsewhere
-            pass
-        finally:
-            job.restore()
-        return found
-
-
-class _Places:
-    """How what the program keeps lies in memory, call after call."""
-
-    def __init__(self, state):
-        self._state, self._known = state, set()
-        self._returned = False
-
-    def are_known(self, buffers):
-        """Whether all lies now as after an earlier call."""
-        now = {(path, held.place) for path, held in self._state.look().places.items() if type(held) is Held}
-        now = frozenset([*now, *((name, place_of(tensor)) for name, tensor in buffers.items())])
-        self._returned |= now in self._known
-        self._known.add(now)
-        return self._returned
-
-    def return_ever(self, answers):
-        """Whether it came to that in as many calls as were made."""
-        return self._returned or len(answers) < _MOST_CALLS_IN_A_ROW

@@ -1,15 +1,12 @@
-"""What a program can change, piece by piece: containers, attributes, tensors, arrays, switches of the process.
+"""What a program can change, piece by piece: containers, attributes, tensors, arrays.
 
 An entry is made of one such thing at one moment. `items` is what lies in it, token() is equal for equal contents (of the
 items only how many they are), restore(given) puts it back, with given(item) in place of each item."""
 
-import _abc  # type: ignore[import-not-found]
-import array
 import collections
 import copy
 import ctypes
 import enum
-import gc
 import hashlib
 import itertools
 import re
@@ -18,7 +15,6 @@ import struct
 import numpy
 import torch
 
-from lazyrt import kept_sets
 from lazyrt.errors import ExportError
 from lazyrt.tensors import is_lazy
 
@@ -31,9 +27,6 @@ MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 NUMBERS = (bool, int, float, complex)
 TEXTS = (str, bytes)
 _MANY = 1 << 26  # elements: of larger tensors only pictures compare what they hold, until one is seen to be written by others than torch
-_MOST_OF_A_MAP = 1 << 26  # bytes
-HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # of tensors
-NAMES_OF_CLASSES = ("__name__", "__qualname__", "__doc__", "__bases__")
 _OF_CLASSES = {*dir(type), *dir(object), "_abc_impl", "__weakref__", "__slots__", "__annotations__", "__orig_bases__", "__parameters__", "__hash__",
                "__match_args__", "__getattr__", "__path__", "__file__", "__spec__", "__loader__", "__package__", "__builtins__", "__cached__",
                "__all__", "__warningregistry__", "__wrapped__"}
@@ -126,23 +119,22 @@ def _is_of_plain_values(item):
 
 
 class SetEntry:
-    """The order of a set's items depends on its past: on what was in it once, and has left holes."""
+    """The order of a set's items depends on its past, and is not put back."""
 
     def __init__(self, value):
-        self.value, self.items, self.room = value, list(set.__iter__(value)), kept_sets.room_in(value)
+        self.value, self.items = value, list(set.__iter__(value))
 
     def in_order(self):
         return sorted(self.items, key=lambda item: (type(item).__name__, repr(item), id(item)))
 
     def token(self):
-        places = {id(item): i for i, item in enumerate(self.in_order())}
-        return (type(self.value), order_of(self.items), tuple(places[id(item)] for item in self.items), self.room)
+        return (type(self.value), len(self.items), order_of(self.in_order()))
 
     def restore(self, given):
         then = [given(item) for item in self.items]
-        if not kept_sets.is_as(self.value, then, self.room) and not kept_sets.remake(self.value, then, self.room):
-            raise ExportError("a call changes a set that the program keeps, and the order of its items, which depends on the set's past, cannot be restored. "
-                              "Build the set anew, set(list(items)), or keep a dict", "changing-attribute")
+        if {id(item) for item in set.__iter__(self.value)} != {id(item) for item in then}:
+            set.clear(self.value)
+            set.update(self.value, then)
 
 
 class CellEntry:
@@ -184,17 +176,6 @@ class AttributesEntry:
                 self._set(self.value, name, then)
 
 
-class KindEntry:
-    """The class of an object, which a program can change: `self.__class__ = Settled`."""
-
-    def __init__(self, value):
-        self.value, self.kind, self.items = value, type(value), []
-
-    def restore(self, given):
-        if type(self.value) is not self.kind:
-            object.__setattr__(self.value, "__class__", self.kind)
-
-
 class ClassAttributesEntry(AttributesEntry):
     """Those of a class, by name, with what was added since."""
 
@@ -208,11 +189,6 @@ def from_class(cls, name, default):
     return vars(cls).get(name, default)
 
 
-def name_of_class(cls, name, default=None):
-    """One of NAMES_OF_CLASSES, of which most are in no __dict__."""
-    return vars(cls).get(name, default) if name == "__doc__" else vars(type)[name].__get__(cls)
-
-
 def from_globals(names, name, default):
     return names.get(name, default)
 
@@ -222,98 +198,17 @@ def is_data_name(name):
     return name not in _OF_CLASSES
 
 
-class RegistryEntry:
-    """What was registered with an abstract base class: that lies in no attribute."""
+class CachedEntry:
+    """A function with functools.lru_cache, which is taken for pure: it is emptied."""
 
     def __init__(self, value):
         self.value, self.items = value, []
-        self._registered = self._now()
-
-    def _now(self):
-        found = [reference() for reference in _abc._get_dump(self.value)[0]]
-        return {id(cls): cls for cls in found if cls is not None}
 
     def token(self):
-        return frozenset(self._registered)
+        return ("cached",)
 
     def restore(self, given):
-        if self._now().keys() != self._registered.keys():
-            _abc._reset_registry(self.value)
-            for cls in self._registered.values():
-                self.value.register(cls)
-            _abc._reset_caches(self.value)
-
-
-class LibrariesEntry:
-    """Attributes of modules, classes, functions and objects of libraries that the program's code names: numbers, texts, tensors, containers.
-    One entry for all of them, since there are thousands."""
-
-    def __init__(self, words):
-        self.value, self.items, self._words = None, [], words
-        self._owners = []  # (object, its __dict__, how many attributes it has, names of those that are kept)
-
-    def add(self, owner):
-        """[(name, item)] of what is kept of it."""
-        attributes = owner.__dict__
-        names = self._names(attributes)
-        self._owners.append((owner, attributes, len(attributes), names))
-        found = [(name, attributes[name]) for name in names]
-        self.items += [item for _, item in found]
-        return found
-
-    def _names(self, attributes):
-        return sorted(name for name in attributes if name in self._words and is_data_name(name) and _is_data(attributes[name]))
-
-    def restore(self, given):
-        items = iter(self.items)
-        for owner, attributes, count, names in self._owners:
-            if len(attributes) != count:
-                for name in set(self._names(attributes)).difference(names):
-                    delattr(owner, name)
-            for name in names:
-                then = given(next(items))
-                if attributes.get(name, MISSING) is not then:
-                    setattr(owner, name, then)
-
-
-def _is_data(value):
-    return is_plain_value(value) or isinstance(value, (torch.Tensor, numpy.ndarray, dict, list, set, tuple, collections.deque))
-
-
-class CachedEntry:
-    """A function with functools.lru_cache. It is emptied where it was empty, or where lazy tensors lie in it: it only repeats
-    what the function gives."""
-
-    def __init__(self, value):
-        self.value, self.size, self.items = value, value.cache_info().currsize, []
-
-    def kept(self):
-        """The arguments and results that lie in it; nothing where they are made of a run's lazy tensors."""
-        found, own = [], self.value.__dict__
-        for held in gc.get_referents(self.value):
-            if type(held) is dict and held is not own:
-                found += [item for item in held.values() if type(item).__name__ != "_lru_list_elem"]
-            elif held is not own and held is not self.value.__wrapped__ and not isinstance(held, type):
-                found.append(held)
-        return [] if self._holds_lazy() else found
-
-    def _holds_lazy(self):
-        todo = [held for held in gc.get_referents(self.value) if held is not self.value.__dict__]
-        for held in todo:
-            if is_lazy(held):
-                return True
-            if isinstance(held, dict):
-                todo += [*held, *held.values()]
-            elif isinstance(held, (tuple, list)):
-                todo += held
-        return False
-
-    def token(self):
-        return ("cached", self.size)
-
-    def restore(self, given):
-        if self._holds_lazy() or self.size == 0 and self.value.cache_info().currsize:
-            self.value.cache_clear()
+        self.value.cache_clear()
 
 
 def remake_partial(value, func, args, keywords):
@@ -333,28 +228,6 @@ class PartialEntry:
             remake_partial(self.value, *then)
 
 
-class TextEntry:
-    """A file in memory."""
-
-    def __init__(self, value):
-        self.value, self.content, self.items = value, (value.getvalue(), value.tell()), []
-
-    def token(self):
-        return (type(self.value).__name__, *self.content)
-
-    def restore(self, given):
-        if self.value.closed:
-            raise ExportError(f"a call closes a {type(self.value).__name__} that the program keeps, which cannot be opened again: read it before the export", "changing-attribute")
-        now, then = self.value.getvalue(), self.content[0]
-        if now != then and isinstance(then, bytes) and len(now) == len(then):  # tensors may lie in it
-            self.value.getbuffer()[:] = then
-        elif now != then:
-            self.value.seek(0)
-            self.value.truncate()
-            self.value.write(then)
-        self.value.seek(self.content[1])
-
-
 def extent_of(value):
     """Where the memory of a tensor, an array or of what has a buffer begins and ends; (0, 0) where nothing is known of it."""
     if isinstance(value, torch.Tensor):
@@ -369,14 +242,6 @@ def extent_of(value):
     return byte_bounds(value) if value.nbytes else (0, 0)
 
 
-def begin_of(view):
-    """The address where a memoryview begins; None where NumPy does not know its format."""
-    try:
-        return extent_of(numpy.asarray(view))[0]
-    except (ValueError, TypeError, NotImplementedError):
-        return None
-
-
 def overlap(a, b):
     """Whether tensors or arrays may have memory in common."""
     (begin, end), (first, last) = extent_of(a), extent_of(b)
@@ -384,136 +249,19 @@ def overlap(a, b):
 
 
 class ArrayEntry:
-    """A numpy array, array.array or bytearray: its content."""
+    """An array of NumPy: its content."""
 
     def __init__(self, value):
         self.value, self.content, self.items = value, copy.copy(value), []
 
     def token(self):
-        content = self.content if isinstance(self.content, bytearray) else numpy.asarray(self.content).tobytes()
-        more = [str(getattr(self.content, name, "")) for name in ("dtype", "shape", "mask")]
-        more.append(getattr(self.value, "strides", None))
-        return (type(self.value), *more, hashlib.blake2b(content).hexdigest())
+        return (type(self.value), str(self.content.dtype), self.content.shape, self.value.strides, hashlib.blake2b(self.content.tobytes()).hexdigest())
 
     def restore(self, given):
-        if isinstance(self.value, (bytearray, array.array)):
-            self.value[:] = self.content
-        elif self.value.flags.writeable:
-            if isinstance(self.value, numpy.ndarray) and self.value.dtype != self.content.dtype and self.value.nbytes == self.content.nbytes:
-                self.value.dtype = self.content.dtype
+        if self.value.flags.writeable:
             if self.value.shape != self.content.shape:
                 self.value.resize(self.content.shape, refcheck=False)
             self.value[...] = self.content
-
-
-class RecordEntry:
-    """A record of NumPy by itself, which can be written."""
-
-    def __init__(self, value):
-        self.value, self.content, self.items = value, value.copy(), []
-
-    def token(self):
-        return (type(self.value), str(self.content.dtype), self.content.tobytes())
-
-    def restore(self, given):
-        if self.value.tobytes() != self.content.tobytes():
-            for name in self.content.dtype.names:
-                self.value[name] = self.content[name]
-
-
-class ObjectsEntry:
-    """A numpy array of objects."""
-
-    def __init__(self, value):
-        self.value, self.items = value, [value[place] for place in numpy.ndindex(value.shape)]
-
-    def token(self):
-        return (type(self.value), self.value.shape)
-
-    def restore(self, given):
-        for place, item in zip(numpy.ndindex(self.value.shape), self.items):
-            then = given(item)
-            if self.value[place] is not then:
-                self.value[place] = then
-
-
-class MemoryEntry:
-    """A value of ctypes."""
-
-    def __init__(self, value):
-        self.value, self.content, self.items = value, bytes(value), []
-
-    def token(self):
-        return (type(self.value).__name__, self.content)
-
-    def restore(self, given):
-        ctypes.memmove(ctypes.addressof(self.value), self.content, len(self.content))
-
-
-def is_open_map(value):
-    """Whether a map of memory can be written, and is small enough to be copied."""
-    if value.closed or len(value) > _MOST_OF_A_MAP:
-        return False
-    with memoryview(value) as seen:
-        return not seen.readonly
-
-
-class MapEntry:
-    """A map of memory that can be written: its content, and how far it was read."""
-
-    def __init__(self, value):
-        self.value, self.items = value, []
-        self._content, self._position = value[:], value.tell()
-
-    def token(self):
-        return (type(self.value), self._position, hashlib.blake2b(self._content).hexdigest())
-
-    def restore(self, given):
-        if self.value[:] != self._content:
-            self.value[:] = self._content
-        self.value.seek(self._position)
-
-
-class StorageEntry:
-    """The memory of tensors, held by itself: how much there is, and its content."""
-
-    def __init__(self, value):
-        self.value, self.items = value, []
-        self._content = tensor_over(value).clone()
-
-    def token(self):
-        return ("storage", self._content.numel(), hashlib.blake2b(buffer_of(self._content)).hexdigest())
-
-    def restore(self, given):
-        if self.value.nbytes() != self._content.numel():
-            self.value.resize_(self._content.numel())
-        tensor_over(self.value).copy_(self._content)
-
-
-class PlainEntry:
-    """An object of Python's own library or NumPy: the numbers and texts among its attributes."""
-
-    def __init__(self, value):
-        self.value, self.items = value, []
-        self.kept = {name: item for name, item in self._attributes().items() if is_plain_value(item)}
-
-    def _attributes(self):
-        found = dict(getattr(self.value, "__dict__", ()))
-        for cls in type(self.value).__mro__:
-            slots = vars(cls).get("__slots__", ())
-            for name in (slots,) if isinstance(slots, str) else slots:
-                if name not in ("__dict__", "__weakref__") and hasattr(self.value, name):
-                    found[name] = getattr(self.value, name)
-        return found
-
-    def token(self):
-        return tuple((name, item if item is None else plain_token(item)) for name, item in sorted(self.kept.items()))
-
-    def restore(self, given):
-        now = self._attributes()
-        for name, item in self.kept.items():
-            if now.get(name, MISSING) is not item:
-                object.__setattr__(self.value, name, item)
 
 
 class ScriptEntry:
@@ -577,7 +325,6 @@ class TensorEntry:
         self._place = value.detach() if is_plain_tensor(value) else None
         self._was_leaf = value.is_leaf
         self.flags = (value.requires_grad, value.grad if value.is_leaf else None)
-        self._hooks = [getattr(value, name) for name in HOOKS]
         self.saved = contents.save(value)
 
     def restore(self, given):
@@ -586,9 +333,6 @@ class TensorEntry:
         if self._was_leaf and not self.value.is_leaf and not self.value._is_view():
             self.value.detach_()  # of what autograd has recorded in a call
         self._contents.restore(self.value, self.saved)
-        for name, hooks in zip(HOOKS, self._hooks):
-            if getattr(self.value, name) is not hooks:
-                setattr(self.value, name, hooks)
         requires_grad, grad = self.flags
         if self.value.is_leaf and not self.value.is_inference():
             if self.value.requires_grad != requires_grad:
@@ -692,12 +436,6 @@ def _lie_alike(a, b):
 def place_of(tensor):
     """How it lies in its memory, as far as it says so."""
     return (tensor.stride(), tensor.storage_offset()) if is_plain_tensor(tensor, inference=True) else ()
-
-
-def tensor_over(storage):
-    """A storage as bytes."""
-    with torch.inference_mode(False):
-        return torch.empty(0, dtype=torch.uint8).set_(storage)
 
 
 def bytes_of(tensor):

@@ -13,17 +13,17 @@ import time
 
 import torch
 
-from lazyrt import _tracer, call_forms, checking, experiments, gradients, layouts, meta_kernels, object_questions, poison, results, statements, trees
+from lazyrt import _tracer, checking, gradients, meta_kernels, poison, results, statements, trees
 from lazyrt.arguments import Example
-from lazyrt.call_logs import CallLog, Seen
-from lazyrt.copies import EagerAnswers, Rows, capture_with_copies, name_of
-from lazyrt.draws import Draws
+from lazyrt.copies import EagerAnswers, capture_with_copies
+from lazyrt.draws import Draws, draws_matter
 from lazyrt.error_texts import names_tensor, said_of, statement_of, writes_in_script
 from lazyrt.errors import Error, ExportError
 from lazyrt.fixed import text_of
 from lazyrt.following import capture_following_numbers
 from lazyrt.lazy_runs import LazyRun
-from lazyrt.phases import Phases
+from lazyrt.leaks import Leaks
+from lazyrt.phases import Phases, calls_until_repeat
 from lazyrt.programs import Clones, Lent, Program
 from lazyrt.reach import Contents, Reach
 from lazyrt.report import ExportReport
@@ -33,12 +33,9 @@ from lazyrt.sized_captures import SizedCaptures, inside
 from lazyrt.sizes import Sizes
 from lazyrt.sources import make_sources
 from lazyrt.state import GlobalState
-from lazyrt.tripwire import ADVICE, Tripwire
 
 INTERFACE_KEY = "lazyrt.interface"
 RESULT_NUMBER = "lazyrt.result"  # see contract.py
-_MOST_PHASES_TRIED = 16  # beside the first
-_MOST_SIZES_ASKED = 16  # at which what the program asks is looked at
 _one_at_a_time = threading.RLock()
 
 
@@ -132,55 +129,41 @@ class _Export:
         self.notes = []
         self.moved = set()
         self.takes_gradients = False  # of its own results: autograd is on while it runs
-        self.asks_for_layout, self.asks_for_facts = False, False
-        self.has_fast_paths = False  # of torch.nn: a module has asked whether it may take them
-        self.asks_in_own_code = False  # for the layout, not in that of a library
-        self.names_elsewhere = None  # see _held_elsewhere
-        self.makes_arrays = False  # of NumPy, that depend on inputs
-        self.demands = set()  # see CaptureMode.demands
-        self.rows = Rows(self)
-        self.copies_matter = False  # what copies depends on strides, and the program writes there
         self.plain_results = {}  # what eager did, by id of the sample
         self.begins_in = None  # the phase from which eager is run; None: the first
-        self.eager_seconds = 0.0  # of a call
-        self.keeps_objects = False  # eager holds on to its inputs, or gives them back
-        self.heard = set()  # ids of samples
-        self.written_inputs = set()  # in a capture, though eager's values may stay what they are
         self.sizes = None  # a Sizes where extents vary
         self.more_samples = []  # the caller's, at which the program of all sizes is compared
         self.follows_factories = False  # what the program makes of sizes is in the graph, too
-        self.questions = object_questions.Answers()
         self.lent = None  # what an eager call may have changed of the registered tensors
-        self.layout = None  # what the samples assume of their inputs' memory, once it is known
+        self.is_explored = False  # the captures at the samples are made
 
     def run(self, samples, path, check, keep_samples, report_path):
-        materialised = self._materialise(samples[0])
-        self.tripwire = Tripwire(self)
+        self.globals.begin()
+        try:
+            materialised = self._materialise(samples[0])
+            return self._run(samples, path, check, keep_samples, report_path, materialised)
+        finally:
+            self.globals.end()
+
+    def _run(self, samples, path, check, keep_samples, report_path, materialised):
+        self.leaks = Leaks()
         self.state, self.written = Phases(self.program), None
         self.gradients = gradients.Kept(self.program.parameters().values())
         values = [value for sample in [*samples, *self.more_samples] for value in (sample.args, sample.kwargs)]
         self.arguments = Reach([(f"argument {i}", value) for i, value in enumerate(values)], Contents())
-        experiments.refuse_changed_sets(self, samples)
         start = time.perf_counter()
         try:
-            self.is_one_sample = len(samples) == 1
             steps = self._explore(samples)
-            self._refuse_changing_copies(steps)
             steps = settle(self.state, steps)
             self.written = self.state.written
             captured = [(step.trace, step.run) for step in steps]
-            self._in_phases(lambda: [self.watch_questions(sample) for sample in samples])
-            self.layout = _joined(self._in_phases(lambda: self._layout(samples)))
-            self.forms = self._forms(samples)
+            self.is_explored = True
             traces = [trace for trace, _ in captured]
             self._check_interfaces(steps)
             captures = SizedCaptures(self, steps[0]) if self.sizes else None
             sized = captures.run(steps) if captures else []
-            for step in [step for step in sized if step.is_checked][:_MOST_SIZES_ASKED]:
-                self.watch_questions(step.sample)
-            self._answer_questions(samples[0])
             self._note(traces[0], samples[0], materialised)
-            self._experiment(traces[0], samples)
+            self._find_draws(traces[0], samples[0])
             self._allow(traces)
             report = ExportReport(traces, path)
             self._refuse_errors(report)
@@ -191,9 +174,6 @@ class _Export:
             self._number_results(captured)
             traces += [step.trace for step in sized]
             seconds = time.perf_counter() - start
-        except ExportError:
-            self.tripwire.hidden(samples)  # for what it puts back
-            raise
         finally:
             self.restore()
         self._refuse_unseen_writes()
@@ -220,7 +200,7 @@ class _Export:
     def _explore(self, samples):
         """The steps of the program, none of which reads what is taken for only written."""
         while True:
-            steps = self.state.explore(samples, self.capture, functools.partial(experiments.calls_until_repeat, self))
+            steps = self.state.explore(samples, self.capture, functools.partial(calls_until_repeat, self))
             read = set().union(*(poison.places_that_are_read(self, sample) for sample in samples)) if self.second_trace else ()
             if not read:
                 return steps
@@ -248,93 +228,6 @@ class _Export:
             for (trace, _), text in zip(captured, texts):
                 trace.add_literal(RESULT_NUMBER, list(dict.fromkeys(texts)).index(text))
 
-    def _in_phases(self, examine):
-        """[examine()] with eager in the first phase, and in the others: what a program keeps may be what minds."""
-        found, known = [examine()], self.plain_results
-        for phase in self.state.known[-1:0:-1][:_MOST_PHASES_TRIED]:
-            self.plain_results = {}
-            try:
-                with self.beginning_in(phase):
-                    found.append(examine())
-            except ExportError:
-                raise
-            except Exception:  # eager's own, which does not get there with this sample
-                pass
-            finally:
-                self.plain_results = known
-        return found
-
-    def _layout(self, samples):
-        """What all samples assume of their inputs' memory. Keeps their results."""
-        found = {}
-        for sample in samples:
-            one, result = layouts.examine(sample, lambda tensors: self.observed(sample, tensors), self.asks_for_layout)
-            if all(tensor.is_contiguous() for _, tensor in sample.inputs):
-                self.plain_results[id(sample)] = result
-            for key, names in one.items():
-                found[key] = sorted({*found.get(key, ()), *names})
-        found["written"] = sorted({*found["written"], *self.written_inputs})
-        for point in self.sizes.points_of_one_shape(samples[0]) if self.sizes else ():
-            alike = self.sizes.resized(self.program.target, samples[0], point)
-            found["distinct"] = sorted({*found["distinct"], *layouts.distinct(alike, functools.partial(self.observed, alike))})
-        if self.copies_matter or self.asks_in_own_code:
-            found["contiguous"] = [name for name, _ in samples[0].inputs]
-        found["plain"] = [name for name, _ in samples[0].inputs] if self.asks_for_facts else []
-        found["tensors"] = [name for name, _ in samples[0].inputs if name not in samples[0].arrays] if self._asks_for_arrays() else []
-        for key in self.demands - {"no_grad"}:
-            found[key] = [name for name, tensor in samples[0].inputs if key != "detached" or tensor.is_floating_point()]
-        return found
-
-    def _asks_for_arrays(self):
-        """Whether the program's code may go on by whether it is given tensors or arrays of NumPy."""
-        names = self.state.first.picture.names_attribute
-        return any(map(names, ("ndarray", "is_tensor", "type(x)"))) or names("isinstance") and names("Tensor") or names("hasattr") and names("numpy")
-
-    def watch_questions(self, sample):
-        """What the program asks about its caller's objects in a call."""
-        hidden = {here: found for phase in self.state.known for here, found in phase.picture.hidden.items()}
-        watch = object_questions.Watch(self.program.target, self.questions, self._held_elsewhere, hidden)
-        try:
-            self.eager(sample, mode=watch, arrange=watch.arrange)
-        except Exception:  # its own: told elsewhere
-            pass
-
-    def _held_elsewhere(self):
-        """Registered tensors that the program has in other places, too."""
-        if self.names_elsewhere is None:
-            known, paths = self.program.by_all_names(), self.state.first.picture.paths_by_tensor()
-            self.names_elsewhere = [name for name, tensor in known.items() if paths[id(tensor)] - known.keys()]
-        return [tensor for tensor in map(self.program.at, self.names_elsewhere) if tensor is not None]
-
-    def assumptions(self):
-        """What is known by now of what a call of the bundle has to be like."""
-        asks = self.asks_for_layout, self.asks_in_own_code, self.asks_for_facts, self.copies_matter
-        return *self.questions.kinds(), *asks, frozenset(self.demands), frozenset(self.written_inputs), frozenset(self.moved)
-
-    def _answer_questions(self, sample):
-        """What the program asks is so at each call: lazyrt.load's programs see to it."""
-        asked, names = self.questions, [name for name, _ in sample.inputs]
-        self.layout["distinct"] = sorted({*self.layout["distinct"], *(asked.distinct & set(names))})
-        for what, file, line in asked.chance:
-            self.draws.found[(f"the program draws random numbers that begin with the system's chance ({what}): others in each call", file, line)] = None
-        if asked.copied & set(names):
-            self.layout["contiguous"] = names
-        if asked.of_autograd:
-            self.layout["detached"] = [name for name, tensor in sample.inputs if tensor.is_floating_point()]
-
-    def note_autograd(self, asked, inputs, lifted):
-        """What the program asks tensors of autograd: its parameters' answers stay what they are, those of others depend on its caller."""
-        parameters = {id(lifted[name]) for name in self.program.parameters() if name in lifted}
-        given = set(map(id, inputs))
-        for tensor, place in asked:
-            if id(tensor) not in parameters:
-                self.questions.of_autograd = True
-                if id(tensor) not in given:
-                    self.questions.modes.setdefault("gradients", place)
-
-    def _is_allowed(self, finding):
-        return any(entry.partition("@")[0] == finding for entry in self.allow)
-
     @contextlib.contextmanager
     def beginning_in(self, phase):
         """While active, eager begins in this phase; None: in the first."""
@@ -345,39 +238,10 @@ class _Export:
             self.begins_in = None
 
     def plain_result(self, sample):
-        """Eager's result on a sample."""
-        return self.seen(sample).result
-
-    def seen(self, sample):
-        """What eager does on a sample, which may take long: it is run once."""
+        """Eager's result on a sample, which may take long: it is run once."""
         if id(sample) not in self.plain_results:
-            self.plain_results[id(sample)] = self.observed(sample)
+            self.plain_results[id(sample)] = self.eager(sample)
         return self.plain_results[id(sample)]
-
-    def observed(self, sample, tensors=None, arrange=None):
-        """What eager does, see eager()."""
-        log = self.call_log()
-        return Seen(self.eager(sample, tensors, arrange=arrange, log=log), log.calls)
-
-    def call_log(self):
-        return CallLog(self.program.registered)
-
-    def _forms(self, samples):
-        """What all samples assume of the form of the call, in any phase: calls may add hooks."""
-        try:
-            for phase in self.state.known[::-1]:
-                self.restore()
-                phase.begin()
-                found = [call_forms.examine(self.program.target, sample) for sample in samples]
-                if any(found):
-                    break
-        finally:
-            self.restore()
-        other = next((i for i, forms in enumerate(found) if forms != found[0]), None)
-        if other is not None:
-            raise ExportError(f"sample {other} gives arguments by keyword, or leaves some out, otherwise than sample 0, and a hook, a decorator or a __call__ "
-                              "of the program can see that: give all samples in one form", "invalid argument")
-        return found[0]
 
     def restore(self):
         if self.lent is not None:
@@ -408,6 +272,7 @@ class _Export:
         before.leave_out([self.program.shell.get_submodule(path) for path in lazy])
         try:
             with torch.no_grad():
+                torch.set_rng_state(self.globals.before)
                 args, kwargs = sample.call([t.detach().clone() for _, t in sample.inputs])
                 self.program.shell(*args, **kwargs)
         finally:
@@ -421,11 +286,7 @@ class _Export:
 
     # ---------------------------------------------------------------- capture
 
-    def capture(self, sample, phase, unsure=frozenset()):
-        with self.tripwire.capturing():
-            return self._capture_once(sample, phase, unsure)
-
-    def _capture_once(self, sample, phase, unsure):
+    def capture(self, sample, phase):
         self.restore()
         phase.restore()
         request = _tracer.Request()
@@ -433,7 +294,7 @@ class _Export:
         request.parameters = list(self.program.parameters().items())
         request.buffers = list(self.program.buffers().items())
         request.sources = self.sources
-        request.second_trace = self.second_trace and (self.sizes is None or self.layout is None)
+        request.second_trace = self.second_trace and (self.sizes is None or not self.is_explored)
         request.allow = self.allow
         request.varying = sorted(self.state.computed)
         request.held = sorted(self.state.held)
@@ -448,14 +309,13 @@ class _Export:
             with meta_kernels.without_dynamo():
                 eager = lambda mode: self.eager(sample, mode=mode, run=run)  # noqa: E731
                 trace = capture_with_copies(run, lambda: capture_following_numbers(request, run, eager, self.notes.append),
-                                            lambda: self._answers(sample, run), unsure)
+                                            lambda: self._answers(sample, run))
         except Exception as error:
             request.inputs = request.parameters = request.buffers = []  # whoever keeps the error keeps the request
             self._raise_own(sample, error)
         self._stop_if_interrupted(run)
-        self.copies_matter |= run.copies_matter
         self.restore()
-        self.tripwire.refuse_lazy()
+        self.leaks.refuse()
         trace.producer = f"torch {torch.__version__} eager"
         trace.name_outputs([name for name, _ in run.entries])
         for name, is_returned in run.written or ():  # who gets it back in the result misses nothing
@@ -467,36 +327,12 @@ class _Export:
 
     def _answers(self, sample, run):
         """Eager's in the call that is captured; None where it raises."""
-        known = self.state.known
-        index = known.index(run.phase) if run.phase in known else len(known) - 1
-        if index == 0 or self.is_one_sample:
-            rows = self.rows.of(sample, index + 1)
-            return rows[index] if len(rows) > index else None
         log = EagerAnswers()
         try:
             self.eager(sample, [t.detach().clone(memory_format=torch.contiguous_format) for _, t in sample.inputs], log, run)
         except Exception:
             return None
         return log.answers
-
-    def _refuse_changing_copies(self, steps):
-        """What copies may depend on how states lie in memory, and that on the call."""
-        for sample in {id(step.sample): step.sample for step in steps}.values():
-            mine = {step.phase: step for step in steps if step.sample is sample}
-            if not any(step.trace.states and (step.run.copies.wrote or step.run.copies.asked) for step in mine.values()):
-                continue
-            changing = self.rows.changing(sample, mine)
-            others = [other for other in {id(step.sample): step.sample for step in steps}.values() if other is not sample]
-            beside = self.rows.changing_beside(sample, others, len(mine) + 2) if others else ()
-            for phase in mine if beside else ():
-                changing.setdefault(phase, set()).update(beside)
-            for phase, keys in changing.items():
-                step = mine[phase]
-                _, run = self.capture(sample, self.state.known[phase], frozenset(keys))
-                for key in sorted(keys & (run.copies.written.keys() | run.copies.asked.keys()), key=str):
-                    step.trace.add_finding("error", "shared-memory", f"whether {name_of(key)} copies or gives a view changes from call to call, with the strides of "
-                                           "what the program keeps, and it writes there or asks for strides: the bundle would do as in the first call",
-                                           "clone() what is written, or keep it contiguous()", key[1], key[2])
 
     def _before_trace(self, run):
         """The generators go on from the first trace to the next: what the model draws from them has to differ in order to be
@@ -519,7 +355,7 @@ class _Export:
         if isinstance(error, ExportError):
             raise error
         self.restore()
-        self.tripwire.refuse_lazy()
+        self.leaks.refuse()
         if isinstance(error, KeyError) and names_tensor(error):
             raise ExportError("the program looks a parameter, buffer or input up among the keys of a dict, and LazyRT calls it with others in "
                               "their place: use names as keys", "unsupported") from error
@@ -536,45 +372,35 @@ class _Export:
                               "detach(), .data, NumPy): the graph does not see the write. clone() one of them, or make the view where it is used", "unsupported") from error
         raise ExportError(f"the capture failed: {said_of(error)}", getattr(error, "kind", "unsupported")) from error
 
-    def eager(self, sample, tensors=None, mode=None, run=None, arrange=None, log=None):
+    def eager(self, sample, tensors=None, mode=None, run=None, arrange=None):
         """The model's own results, under a mode, in the phase of a run. Its buffers and the parameters that it writes are clones, and
-        the inputs, too, where they are not given. arrange(args, kwargs) gives them another form. `log`: a CallLog."""
+        the inputs, too, where they are not given. arrange(args, kwargs) gives them another form."""
         try:
-            return self._eager_once(sample, tensors, mode, run, arrange, log)
+            return self._eager_once(sample, tensors, mode, run, arrange)
         except RuntimeError as error:
             if self.takes_gradients or not gradients.are_missing(error):
                 raise
             self.takes_gradients = True
-            if log is not None:
-                log.calls.clear()
-            return self._eager_once(sample, tensors, mode, run, arrange, log)
+            return self._eager_once(sample, tensors, mode, run, arrange)
         finally:
             self.restore()
 
-    def _eager_once(self, sample, tensors, mode, run, arrange, log):
+    def _eager_once(self, sample, tensors, mode, run, arrange):
         buffers = self.fresh_buffers(run)
         tensors = tensors or [tensor.detach().clone() for _, tensor in sample.inputs]
-        before, start = experiments.traces_of(tensors), time.perf_counter()
-        first = mode is None and id(sample) not in self.heard
-        with self.tripwire.listening() if first else contextlib.nullcontext():
-            result = self.call_eagerly(sample, tensors, buffers, mode or log, arrange)
-        if first:
-            self.heard.add(id(sample))
-        self.eager_seconds = time.perf_counter() - start
-        self.keeps_objects |= experiments.traces_of(tensors) != before
-        return result
+        return self.call_eagerly(sample, tensors, buffers, mode, arrange)
 
     def fresh_buffers(self, run=None):
         """Clones of the model's buffers and of the parameters that it writes; all else of it is as in the phase of a run, or as it was
         before the export."""
         self.restore()
-        (run.phase if run else self.begins_in or self.state.first).begin()
+        (run.phase if run else self.begins_in or self.state.first).restore()
         return Clones(self._changing_tensors(run))
 
     def lend_buffers(self):
         """The program itself, until the next restore(): what lies in its tensors' memory sees what is written into them."""
         self.restore()
-        (self.begins_in or self.state.first).begin()
+        (self.begins_in or self.state.first).restore()
         self.lent = Lent(self.program, self._changing_tensors().values())
 
     def _changing_tensors(self, run=None):
@@ -588,8 +414,6 @@ class _Export:
         args, kwargs = sample.call(tensors, **more)
         if arrange is not None:
             args, kwargs = arrange(args, kwargs)
-        if isinstance(mode, CallLog):
-            mode.takes(tensors)
         with torch.set_grad_enabled(self.takes_gradients), mode or contextlib.nullcontext(), gradients.open_to(mode):
             return buffers.call(self.program, args, kwargs)
 
@@ -624,61 +448,17 @@ class _Export:
         if materialised:
             notes.append("a first forward made the parameters of " + ", ".join(materialised))
         notes += [f"argument '{name}' is fixed at {text_of(value)}" for name, value in sample.fixed().items()]
-        notes += [*_layout_notes(self.layout), *_form_notes(self.forms), *_mode_notes(self._modes())]
         trace.notes = [*notes, *dict.fromkeys(self.notes)]
 
-    def _experiment(self, trace, samples):
-        """What traces do not show."""
-        hidden, sample, noted = self.tripwire.hidden(samples), samples[0], len(self.notes)
-        for text in hidden:
-            trace.add_finding("error", "changing-attribute", text, ADVICE)
-        if hidden:  # it makes differences of all kinds
-            return
-        reaches = bool(self.moved) and self.second_trace and experiments.draws_matter(self, sample)
+    def _find_draws(self, trace, sample):
+        """Random numbers that the traces do not show."""
+        reaches = bool(self.moved) and draws_matter(self, sample)
         for name in sorted(self.moved):
             what = ", and its results depend on what it draws" if reaches else ""
             trace.add_finding("error" if reaches else "note", "random", f"the model draws from Python's generator {name}{what}",
                               "numbers that the bundle should draw anew have to be inputs")
         for message, suggestion, file, line in self.draws.findings(self.state.unread):
             trace.add_finding("error", "random", message, suggestion, file, line)
-        try:
-            self._experiment_in_eager(trace, samples)
-        except experiments.Unstable:
-            trace.add_finding("error", "unstable-program", "the program gives another result when it is run again on the same inputs: it depends on a clock "
-                              "or the like, or keeps something where it is not seen (writes into parameters by .data, threads, C extensions)",
-                              "keep it in a registered buffer, or make it an input")
-        trace.notes = [*trace.notes, *dict.fromkeys(self.notes[noted:])]
-
-    def _experiment_in_eager(self, trace, samples):
-        def matters(experiment):
-            return any(self._in_phases(lambda: any(experiment(self, sample) for sample in samples)))
-
-        if "no_grad" not in self._modes() and matters(experiments.gradients_matter):
-            trace.add_finding("error", "gradient-mode", "the program gives other results where gradients are recorded than under torch.no_grad(), "
-                              "and the bundle gives the latter", "decide by an argument, not by torch.is_grad_enabled()")
-        if self.makes_arrays and any(phase.picture.holds_type for phase in self.state.known):
-            trace.add_finding("error", "changing-attribute", "the program has `type` under a name of its own (a default, an attribute, an item), and may ask it for the type of an "
-                              "array of NumPy, which in the capture is another one than in eager", "use isinstance(x, numpy.ndarray)")
-        for file, line in self.questions.types if self.makes_arrays else ():
-            trace.add_finding("error", "changing-attribute", "the program asks for type(x) of an array of NumPy, which in the capture is another one than in eager",
-                              "use isinstance(x, numpy.ndarray)", file, line)
-        for file, line in dict.fromkeys(place for sample in samples for place in experiments.removals_from_sets(self, sample)):
-            trace.add_finding("error", "changing-attribute", "the program takes items out of a set that it keeps: the order of a set's items depends on its past, "
-                              "which LazyRT does not see", "keep a dict or a list", file, line)
-        for path, file, line in self.questions.hidden:
-            trace.add_finding("error", "changing-attribute", f"the program calls a method of '{path}', an object written in C that tells nobody what it holds, and what a call may "
-                              "change in it", "make it in each call, or keep what it knows in attributes", file, line)
-        for file, line in self.questions.own:
-            trace.add_finding("error", "changing-attribute", "the program asks whether a parameter or buffer is the very tensor that it holds in another place, too (a list, a "
-                              "set, an optimizer), where the capture has another one", "compare names", file, line)
-        for (file, line), name in self.questions.held.items():
-            which = f"'{name}'" if name else "what it is given"
-            trace.add_finding("error", "changing-attribute", f"the program asks whether {which} is the very object that it holds or has seen before, and a bundle does "
-                              "not know its caller's objects", "compare values, or decide by an argument", file, line)
-        if not self.questions.held and matters(experiments.objects_matter):
-            trace.add_finding("error", "changing-attribute", "the program gives something else where it is given the same tensor object again (it "
-                              "compares, marks or refers to what an earlier call got), and a bundle does not know its caller's objects",
-                              "compare values, or keep clones")
 
     def _allow(self, traces):
         """What was found after the captures is let through as well; entries that did nothing are named."""
@@ -692,18 +472,11 @@ class _Export:
         if errors:
             raise ExportError("the bundle would be wrong for other inputs:\n" + "\n".join(map(str, errors)), "baked", report)
 
-    def _modes(self):
-        """What is demanded of torch's modes. What takes gradients throws where none are recorded."""
-        asks = "no_grad" in self.demands or "gradients" in self.questions.modes
-        found = {"no_grad": True} if asks and not self.takes_gradients and not self._is_allowed("gradient-mode") else {}
-        return {**found, "no_inference": True} if "inference" in self.questions.modes else found
-
     def _options(self, sample, outputs, path, report_path):
         options = _tracer.ExportOptions()
         options.path, options.model = path, self.program.name
         options.report_path = os.fspath(report_path) if report_path else ""
-        interface = {"version": 2, "parameters": sample.parameters, "result": outputs.description, **self.layout, **self.forms,
-                     "one_object": sample.one_object(), **self._modes()}
+        interface = {"version": 2, "parameters": sample.parameters, "result": outputs.description}
         if len(self.results) > 1:
             interface["results"] = self.results
         options.info = [(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))]
@@ -726,32 +499,3 @@ def _sample_tensor(value):
     if value is None or isinstance(value, torch.Tensor):
         return value
     return torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
-
-
-def _joined(layouts_found):
-    """What one of them assumes of an input, all assume."""
-    return {key: sorted({name for found in layouts_found for name in found.get(key, ())}) for key in {key for found in layouts_found for key in found}}
-
-
-def _layout_notes(layout):
-    """What the program looks at beside its inputs' values, for the report."""
-    texts = {"whole": "what else lies in its inputs' memory: give clones: ",
-             "contiguous": "strides of its inputs: they have to be contiguous: ",
-             "strides": "strides of its inputs, also of dims of one element: give copies: ",
-             "plain": "what its inputs are beside their values (.grad, views, inference mode): give clones: ",
-             "detached": "gradients being wanted: give detached tensors: ",
-             "distinct": "two of its inputs being one tensor: give different ones: "}
-    return [f"the program's results depend on {text}{', '.join(layout[key])}" for key, text in texts.items() if layout.get(key)]
-
-
-def _form_notes(forms):
-    if "form" in forms:
-        yield ("a hook, a decorator or a __call__ of the program can see which arguments are given, by position or by keyword: the bundle takes them as the sample "
-               "gives them")
-
-
-def _mode_notes(modes):
-    if "no_grad" in modes:
-        yield "the program asks whether gradients are recorded: call the bundle under torch.no_grad(), of which it gives the results"
-    if "no_inference" in modes:
-        yield "the program asks for inference mode: the bundle has to be called outside of it"

@@ -14,17 +14,16 @@ _MODULES = os.path.join(os.path.dirname(torch.nn.__file__), "modules") + os.sep
 
 @contextlib.contextmanager
 def open_to_modes():
-    """While active, a torch function mode does not keep torch.nn's modules from their fast paths. Gives a list that is not empty when one has asked."""
-    asked, modules = torch.overrides.has_torch_function, []
+    """While active, a torch function mode does not keep torch.nn's modules from their fast paths."""
+    asked = torch.overrides.has_torch_function
 
     def has_torch_function(tensors):
         if sys._getframe(1).f_code.co_filename.startswith(_MODULES):
-            modules.append(True)
             return any(type(t) not in (torch.Tensor, torch.nn.Parameter) and asked((t,)) for t in tensors)
         return asked(tensors)
 
     torch.overrides.has_torch_function = has_torch_function
     try:
-        yield modules
+        yield
     finally:
         torch.overrides.has_torch_function = asked

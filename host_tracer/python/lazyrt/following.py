@@ -1,14 +1,14 @@
 """Numbers of the program are followed by carriers, as long as the program does not mind.
 
-A carrier is no number to C code, and `type(n) is int` sees through it. So where carriers were used, the calls that the program made
+A carrier is no number to C code, and `type(n) is int` sees through it. So where carriers were used, the calls of torch that the program made
 are compared with those that it makes in eager; where they are others, or the program failed, it is captured again with plain
 numbers, each under its exact guard."""
 
-import builtins
 import collections
 import contextlib
 import math
 import operator
+import types
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -18,8 +18,6 @@ from lazyrt.carrier_calls import call_with_carriers, check_fits, has_carriers, t
 from lazyrt.carriers import Carrier, LazyFloat, best_of
 from lazyrt.indexing import Selections, SelectionsMatter
 from lazyrt.statements import Audience, expecting
-from lazyrt.steps import Steps
-from lazyrt.type_questions import asks_for_types, codes_run
 
 _ANY_NUMBER = object()
 # Functions of torch whose parser takes a number and nothing else for one of their arguments.
@@ -44,7 +42,6 @@ class Numbers:
         self.used = False
         self.audience = Audience()
         self._calls = []
-        self.steps = Steps()
         self.quiet = False  # calls are parts of one that is written down itself
 
     def begin(self):
@@ -53,8 +50,8 @@ class Numbers:
         self.selections = Selections()
 
     @contextlib.contextmanager
-    def active(self):
-        """While active, carriers know who listens, and functions for numbers only take them."""
+    def active(self, namespaces):
+        """While active, carriers know who listens, and functions for numbers only take them; of math those that the program's own modules have in these `namespaces`."""
         Carrier._audience = self.audience
         replaced = []
 
@@ -66,13 +63,9 @@ class Numbers:
             for owner, names in _NUMBERS_ONLY:
                 for name in names:
                     replace(owner, name, self._taking_carriers(getattr(owner, name)))
-            for name, (compute, domain) in _MATH.items():
-                replace(math, name, _of_carriers(getattr(math, name), compute, domain))
-            for name, compare in (("max", operator.gt), ("min", operator.lt)):
-                replace(builtins, name, _best_of(getattr(builtins, name), compare))
 
         try:
-            with self.audience.instead_of_print():
+            with _functions_of_program(namespaces) if self.followed else contextlib.nullcontext():
                 yield
         finally:
             Carrier._audience = None
@@ -103,42 +96,58 @@ class Numbers:
         return call
 
     def same_calls(self, log):
-        """Whether eager made the same calls, and went the same way."""
-        same = len(self._calls) == len(log.calls) and all(_same(a, b) for a, b in zip(self._calls, log.calls))
-        return same and self.steps.is_whole and self.steps.parting(log.steps) is None
+        """Whether eager made the same calls."""
+        return len(self._calls) == len(log.calls) and all(_same(a, b) for a, b in zip(self._calls, log.calls))
 
 
-class EagerSteps(TorchFunctionMode):
-    """Writes down which way eager goes."""
-
-    def __init__(self):
-        super().__init__()
-        self.steps = Steps()
-
-    def __enter__(self):
-        mode = super().__enter__()
-        self.steps.__enter__()
-        return mode
-
-    def __exit__(self, *error):
-        self.steps.__exit__(*error)
-        return super().__exit__(*error)
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        return func(*args, **(kwargs or {}))
-
-
-class EagerCalls(EagerSteps):
-    """Writes down the calls of torch functions that eager makes, too."""
+class EagerCalls(TorchFunctionMode):
+    """Writes down the calls of torch functions that eager makes."""
 
     def __init__(self):
         super().__init__()
         self.calls = []
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        result = super().__torch_function__(func, types, args, kwargs)
+        result = func(*args, **(kwargs or {}))
         self.calls.append(_signature(func, args, kwargs or {}, result))
         return result
+
+
+@contextlib.contextmanager
+def _functions_of_program(namespaces):
+    """While active, these globals of modules have functions of math, and max and min, that carriers go through."""
+    ours = {name: _of_carriers(getattr(math, name), *how) for name, how in _MATH.items()}
+    module = types.ModuleType("math")
+    vars(module).update({**vars(math), **ours})
+    instead = {id(math): module, **{id(getattr(math, name)): function for name, function in ours.items()}}
+    replaced = [(names, name, value, instead[id(value)]) for names in namespaces for name, value in names.items() if id(value) in instead]
+    replaced += [(names, name, None, function) for names in namespaces for name, function in _BEST.items() if name not in names]
+    for names, name, _, function in replaced:
+        names[name] = function
+    try:
+        yield
+    finally:
+        for names, name, value, function in replaced:
+            if names.get(name) is function:
+                names.update({name: value}) if value is not None else names.pop(name)
+
+
+def _best_of(function, compare):
+    """max or min: of numbers of one kind the result stays in the graph, in the order of Python's own comparisons."""
+    def call(*args, **kwargs):
+        if kwargs or len(args) == 1 and type(args[0]) not in (list, tuple, collections.deque):
+            return function(*args, **kwargs)
+        numbers = list(args[0]) if len(args) == 1 else args
+        if not any(isinstance(number, Carrier) for number in numbers):
+            return function(*args)
+        best = best_of(numbers, compare)
+        return function(*args) if best is None else best
+
+    call.__name__ = function.__name__
+    return call
+
+
+_BEST = {"max": _best_of(max, operator.gt), "min": _best_of(min, operator.lt)}
 
 
 def _of_carriers(function, compute, domain):
@@ -158,21 +167,6 @@ def _of_carriers(function, compute, domain):
                     if result.isinf() & number.isfinite():
                         raise OverflowError("math range error")
             return bool(result) if result.dtype is torch.bool else LazyFloat(result)
-
-    call.__name__ = function.__name__
-    return call
-
-
-def _best_of(function, compare):
-    """max or min: of numbers of one kind the result stays in the graph, in the order of Python's own comparisons."""
-    def call(*args, **kwargs):
-        if kwargs or len(args) == 1 and type(args[0]) not in (list, tuple, collections.deque):
-            return function(*args, **kwargs)
-        numbers = list(args[0]) if len(args) == 1 else args
-        if not any(isinstance(number, Carrier) for number in numbers):
-            return function(*args)
-        best = best_of(numbers, compare)
-        return function(*args) if best is None else best
 
     call.__name__ = function.__name__
     return call
@@ -319,15 +313,10 @@ def _following(request, run, eager, note, numbers):
     try:
         trace = _tracer.capture(request)
         if not run.numbers.used:
-            return _with_eagers_path(trace, request, run, eager)
+            return trace
         log = EagerCalls()
-        with codes_run() as codes:
-            eager(log)
-        if not run.numbers.same_calls(log):
-            first, log = log, EagerCalls()
-            eager(log)
-            log.steps.leave_out_differences(first.steps)
-        if run.numbers.same_calls(log) and not run.phase.picture.holds_type and not any(map(asks_for_types, codes)):
+        eager(log)
+        if run.numbers.same_calls(log):
             return trace
     except SelectionsMatter:
         raise
@@ -343,31 +332,4 @@ def _following(request, run, eager, note, numbers):
         raise raised from error
     note("numbers that leave the graph are fixed by guards: the program looks at their Python types"
          if error is None else f"numbers that leave the graph are fixed by guards: followed, the program fails ({error})")
-    return _with_eagers_path(trace, request, run, eager)
-
-
-def _with_eagers_path(trace, request, run, eager):
-    """The trace of a program whose own code goes the way that it goes in eager; a finding where it does not. Captures it once more before it says so: the first call may have
-    filled a cache."""
-    if run.interrupt is not None or run.numbers.steps.is_empty() or _parting(run, eager)[0] is None:
-        return trace
-    run.forget()
-    trace = _tracer.capture(request)
-    place, steps = _parting(run, eager)
-    if place is not None and _parting(run, eager, steps)[0] is not None:
-        trace.add_finding("error", "other-path", "the program goes on otherwise from here with what stands for tensors and arrays in the capture than with tensors and arrays: "
-                          "it asks for more than their values (type(x) is numpy.ndarray), or C code does not take them", "ask isinstance(); call such code outside of the program",
-                          *place)
     return trace
-
-
-def _parting(run, eager, first=None):
-    """((file, line) where the last run and eager part, or None; the steps of eager). With the steps of a `first` run of eager, what differs between the two is left out."""
-    log = EagerSteps()
-    try:
-        eager(log)
-    except Exception:  # the program's own: told elsewhere
-        return None, log.steps
-    if first is not None:
-        log.steps.leave_out_differences(first)
-    return run.numbers.steps.parting(log.steps), log.steps

@@ -3,21 +3,18 @@
 import collections
 import functools
 
-import numpy
 import torch
 
 from lazyrt import reach
-from lazyrt.carriers import LazyFloat, LazyInt, NumpyFloat
+from lazyrt.carriers import LazyFloat, LazyInt
 from lazyrt.entries import remake_partial
 
-reach.CARRIERS.update([LazyInt, LazyFloat, NumpyFloat])
+reach.CARRIERS.update([LazyInt, LazyFloat])
 
 
-def carrier(lazy, number):
-    """The number of a 0-dim lazy tensor, int64 or float64, that stands for this one: NumPy's has rules of its own."""
-    if lazy.dtype != torch.float64:
-        return LazyInt(lazy)
-    return NumpyFloat(lazy) if isinstance(number, numpy.float64) else LazyFloat(lazy)
+def carrier(lazy):
+    """The number of a 0-dim lazy tensor, int64 or float64."""
+    return LazyFloat(lazy) if lazy.dtype == torch.float64 else LazyInt(lazy)
 
 
 def tensor_of(number):
@@ -41,19 +38,13 @@ class _KeptFloat(float):
     pass
 
 
-class _KeptNumpyFloat(numpy.float64):
-    pass
-
-
-def kept(number, carried):
-    """A number that is an object of its own: it stands in a later phase where a carrier will, of the kind of the one that was `carried`."""
-    if not isinstance(number, float):
-        return _KeptInt(number)
-    return _KeptNumpyFloat(number) if type(carried) is NumpyFloat else _KeptFloat(number)
+def kept(number):
+    """A number that is an object of its own: it stands in a later phase where a carrier will."""
+    return _KeptFloat(number) if isinstance(number, float) else _KeptInt(number)
 
 
 def is_kept(number):
-    return isinstance(number, (_KeptInt, _KeptFloat, _KeptNumpyFloat))
+    return isinstance(number, (_KeptInt, _KeptFloat))
 
 
 def can_put(owner):

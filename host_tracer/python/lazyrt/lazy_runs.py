@@ -25,7 +25,7 @@ class LazyRun:
         self.differences = []  # of the later runs' constant results
         self.written = None  # see Watch.changed: of the first run
         self.interrupt = None
-        self.numbers, self.copies, self.copies_matter = None, None, False  # set by capture_following_numbers and capture_with_copies
+        self.numbers, self.copies = None, None  # set by capture_following_numbers and capture_with_copies
         self._recipes = None
 
     def forget(self):
@@ -46,7 +46,7 @@ class LazyRun:
         job = self._job
         job.takes_gradients = torch.is_grad_enabled()  # as the capture has found
         lifted = {name: _tracer.lift(tensor) for name, tensor in self._tensors.items()}
-        call = Call(job.state, self.phase, lifted, job.sources.current)
+        call = Call(job.state, self.phase, lifted)
         tensors = dict(lifted)
         args, kwargs = self._sample.call(inputs, array=LazyArray)
         watch = Watch(job.program.target, args, kwargs)
@@ -54,23 +54,19 @@ class LazyRun:
         self.copies.begin()
         with contextlib.ExitStack() as stack:
             stack.callback(self.copies.end)
-            stack.enter_context(self.numbers.steps)
-            stack.callback(call.stop_watching)
             call.begin()
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
             stack.enter_context(taken_by_torch())
-            of_fast_paths = stack.enter_context(fast_paths.open_to_modes())
+            stack.enter_context(fast_paths.open_to_modes())
             self._recipes = Recipes(job.sources.current)
-            LazyArray.made, LazyArray.asked, LazyArray.asked_for_order = False, False, False
             stack.enter_context(job.globals.keeping_denormals())
-            draws = stack.enter_context(job.draws.watched(self.numbers))
+            draws = stack.enter_context(job.draws.watched())
             mode = CaptureMode(_tracer.lift, self._note, self.numbers, self.copies, self._recipes, call.kept(), draws)
             mode.any_size, mode.follows_factories = job.sizes is not None, job.follows_factories
-            stack.enter_context(self.numbers.active())
+            stack.enter_context(self.numbers.active(self.phase.picture.namespaces))
             stack.enter_context(scripts.Calls(mode.scripted))
             stack.enter_context(mode)
             stack.enter_context(gradients.open_to(mode))
-            self.numbers.steps.begin()
             result = job.program.call(tensors, args, kwargs)
         _refuse_lost(job.program)
         if mode.missing_gradients and not job.takes_gradients:
@@ -79,16 +75,8 @@ class LazyRun:
             gradients.refuse_hooks(job.program.parameters(), mode.variables)
         self._note_texts()
         self.numbers.selections.check()
-        job.has_fast_paths |= bool(of_fast_paths)
-        job.asks_for_layout |= mode.asks_for_layout or LazyArray.asked
-        job.asks_in_own_code |= mode.asks_in_own_code or LazyArray.asked_for_order
-        job.note_autograd(mode.autograd_asked, inputs, lifted)
-        job.asks_for_facts |= mode.asks_for_facts
-        job.makes_arrays |= LazyArray.made or bool(self._sample.arrays or call.arrays)
-        job.demands |= mode.demands | ({"strides"} if LazyArray.asked_for_order else set())
         if self.written is None:
             self.written = watch.changed(result)
-        job.written_inputs.update(name for (name, _), lazy in zip(self._sample.inputs, inputs) if _tracer.was_written(lazy))
         outputs = [call.as_returned(output) for output in self._take(result, mode)]
         after = call.end(tensors, mode)
         draws.look_at_kept((path, tensor) for path, tensor in call.left if path not in job.state.ignored)

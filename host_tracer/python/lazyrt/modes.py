@@ -10,15 +10,13 @@ import torch
 import torch.utils.checkpoint
 from torch.overrides import TorchFunctionMode
 
-from lazyrt import _tracer, following, foreach, gradients, indexing, scripts, sparse_products, statements
+from lazyrt import _tracer, following, foreach, gradients, indexing, sparse_products, statements
 from lazyrt.arrays import NUMPY_DTYPES, LazyArray, is_seen_by_others
 from lazyrt.carrier_calls import FLOATS, HALVES, call_with_carriers, check_all_fit, check_fits, has_carriers
 from lazyrt.carriers import Carrier, LazyFloat, LazyInt, carrier_of, nested_carriers
-from lazyrt.code_names import is_file_of_library
 from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR, WINDOWS, order_in_memory, place_in_memory
 from lazyrt.errors import Error
 from lazyrt.tensors import CPU, HERE, LAZY, is_lazy, is_write, tensors_in
-from lazyrt.watch import is_watched, unwatched
 
 _Tensor = torch.Tensor
 # Lazy, so that the report can name them: those of numbers alone, and those that may take tensors.
@@ -39,19 +37,6 @@ _POWERS_IN_PLACE = (_Tensor.pow_, _Tensor.__ipow__, _Tensor.float_power_)
 _DOUBLE_POWERS = (torch.float_power, _Tensor.float_power, _Tensor.float_power_)
 _POWERS = (torch.pow, _Tensor.pow, _Tensor.__pow__, *_POWERS_IN_PLACE, *_DOUBLE_POWERS)
 _LAYOUT = (*ASK_FOR_STRIDES, _Tensor.untyped_storage, _Tensor.storage)
-# What calls have to be like, beside contiguous, where the program asks these of an input.
-_DEMANDS = {_Tensor.is_contiguous: set(), _Tensor.stride: {"strides"}, _Tensor.dim_order: {"strides"}}
-# What a tensor is beside its values: an input may be otherwise in another call.
-_FACTS = (_Tensor.grad.__get__, _Tensor._base.__get__, _Tensor._is_view, _Tensor.is_inference, _Tensor.is_neg, _Tensor.is_shared,
-          _Tensor.is_pinned, _Tensor._backward_hooks.__get__, torch.is_inference, torch.is_neg)
-_OF_AUTOGRAD = (_Tensor.requires_grad.__get__, _Tensor.is_leaf.__get__, _Tensor.grad_fn.__get__, _Tensor.retains_grad.__get__, _Tensor.output_nr.__get__)
-
-
-def _looked_at(value):
-    """An argument as torch takes it, which looks into lists behind their backs."""
-    if is_watched(value):
-        value._report()
-    return unwatched(value)
 
 
 def _on_cpu(device):
@@ -89,11 +74,6 @@ class CaptureMode(TorchFunctionMode):
         self._kept = {id(tensor): tensor for tensor in kept}
         self.memory_taken = []  # (tensor that outlives the call, the one of Python in whose memory it lies from now on)
         self._data_of = {}  # id -> (what t.data gave, t) of those
-        self.asks_for_layout = False  # the program asks how lazy tensors lie in memory
-        self.asks_in_own_code = False  # so it does, and no library for it
-        self.asks_for_facts = False  # it asks for one of _FACTS
-        self.autograd_asked = []  # (the tensor, file and line) where it does so in its own code for one of _OF_AUTOGRAD
-        self.demands = set()  # what calls have to be like by what its own code asks of memory, and its TorchScript code at all: keys of contract.py
         self._lift = lift
         self._note = note
         self._draws = draws
@@ -125,8 +105,6 @@ class CaptureMode(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs, func = kwargs or {}, getattr(func, "takes_carriers", func)
-        if any(map(is_watched, (*args, *kwargs.values()))):
-            args, kwargs = tuple(map(_looked_at, args)), {name: _looked_at(value) for name, value in kwargs.items()}
         self._count += 1
         outer = self._frame, self._is_of_program, self._shares  # of a backward pass, say, that calls a hook
         try:
@@ -296,8 +274,7 @@ class CaptureMode(TorchFunctionMode):
             **dict.fromkeys(_DRAWS_OF_TENSORS, self._draw),
             _Tensor.__getitem__: self._getitem,
             _Tensor.__setitem__: self._setitem,
-            **dict.fromkeys(_FACTS, self._fact),
-            **dict.fromkeys(_OF_AUTOGRAD, self._autograd_fact),
+            **dict.fromkeys((_Tensor.is_shared, _Tensor.is_pinned), self._is_in_plain_memory),
             _Tensor._version.__get__: self._version,
             _Tensor.get_device: lambda func, args, kwargs: -1 if is_lazy(args[0]) else func(*args),
             _Tensor.to: self._to,
@@ -417,8 +394,6 @@ class CaptureMode(TorchFunctionMode):
 
     def scripted(self, script, args, kwargs, call, frame):
         """The result of a call of TorchScript code."""
-        with torch._C.DisableTorchFunction():
-            self.demands |= scripts.asks_of_call(script, (*args, *kwargs.values()), lambda tensor: id(tensor) not in self._kept and is_lazy(tensor))
         result = call()
         with torch._C.DisableTorchFunction():
             if any(map(is_lazy, tensors_in((*args, *kwargs.values())))):
@@ -447,10 +422,6 @@ class CaptureMode(TorchFunctionMode):
             if func in _ANSWERED:
                 self._pass_by(func)
             return func(*args, **kwargs)
-        self.asks_for_layout = True
-        if not is_file_of_library(self._frame.f_code.co_filename):
-            self.asks_in_own_code = True
-            self.demands |= _DEMANDS.get(func, {"strides", "whole"})
         if func is _Tensor.is_contiguous and wanted is not torch.contiguous_format:
             answer = torch.empty_strided(tensor.shape, tensor.stride(), device="meta").is_contiguous(memory_format=wanted)
         else:
@@ -464,7 +435,6 @@ class CaptureMode(TorchFunctionMode):
         if not is_lazy(tensor):
             self._pass_by(func)
             return func(*args, **kwargs)
-        self.demands |= {"contiguous"} if given.get("storage_offset") is None else {"contiguous", "whole"}  # an offset is one of all the memory
         own = place_in_memory(tensor)
         strides, offset = self._ask(func, own)
         if (strides, offset) == own:
@@ -477,18 +447,8 @@ class CaptureMode(TorchFunctionMode):
             raise Error("the model takes windows by as_strided that begin before the tensor, in the memory of which it is a part: take them of the whole", "unsupported")
         return tensor.permute(order).as_strided(given["size"], given["stride"], 0 if start is None else start - offset)
 
-    def _fact(self, func, args, kwargs):
-        lazy = is_lazy(self.current(args[0]))
-        self.asks_for_facts |= lazy
-        if lazy and func in (_Tensor.is_shared, _Tensor.is_pinned):
-            return False
-        return self._call(func, args, kwargs)
-
-    def _autograd_fact(self, func, args, kwargs):
-        file = self._frame.f_code.co_filename
-        if is_lazy(args[0]) and not is_file_of_library(file):
-            self.autograd_asked.append((args[0], (file, self._frame.f_lineno)))
-        return self._call(func, args, kwargs)
+    def _is_in_plain_memory(self, func, args, kwargs):
+        return not is_lazy(self.current(args[0])) and self._call(func, args, kwargs)
 
     @staticmethod
     def _version(func, args, kwargs):
@@ -553,8 +513,8 @@ class CaptureMode(TorchFunctionMode):
         if args[0].dtype not in NUMPY_DTYPES:
             self._pass_by(func)
             return self._fetch(args[0]).numpy()
-        strides = self._ask(func, args[0].stride())
-        return LazyArray(args[0].detach(), torch.empty_strided(args[0].shape, strides, device="meta"))
+        self._pass_by(func)
+        return LazyArray(args[0].detach())
 
     def _array(self, func, args, kwargs):
         tensor, *rest = args
@@ -672,7 +632,7 @@ class CaptureMode(TorchFunctionMode):
     def _stack(self, data):
         """(nested data as one lazy tensor, as wide as Python's numbers are; the type that torch infers for it)"""
         if isinstance(data, Carrier):
-            return data._tensor.clone(), {LazyInt: torch.int64, LazyFloat: torch.get_default_dtype()}.get(type(data), torch.float64)
+            return data._tensor.clone(), {LazyInt: torch.int64, LazyFloat: torch.get_default_dtype()}[type(data)]
         if isinstance(data, _Tensor):
             made = data if is_lazy(data) else self._lift(data.detach())
             return made, made.dtype

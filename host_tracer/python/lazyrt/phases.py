@@ -6,22 +6,19 @@ not, lengths, keys, flags, numbers, constant tensors) is compared as it is, and 
 of the bundle, which a run finds by the hidden state "lazyrt.phase". The program's code runs on symbolic tensors, and what it learns
 of them is guarded; so a phase seen once goes on in one way, and when one returns the sequence is known for good."""
 
-import collections.abc
-import types
+import collections
 
 import torch
 
 from lazyrt import kept_numbers
 from lazyrt.errors import ExportError
-from lazyrt.reach import Contents, Held, Reach, TupleAt, copy_of
-from lazyrt.watch import can_watch, can_watch_attribute
+from lazyrt.reach import Contents, Held, Reach, TupleAt, can_replace
 
 MOST_PHASES = 16
 PATIENCE = 3
 _MOST_COUNTS = 16  # in a buffer whose values are phases
 _MOST_HELD = 64  # values that such buffers take before they repeat
-_MOST_TRIALS = 8
-_METHODS = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
+_CONTAINERS = (list, dict, collections.deque, collections.OrderedDict, collections.defaultdict, collections.Counter)
 
 
 class Phase:
@@ -55,14 +52,6 @@ class Phase:
 
     def restore(self, given=None):
         self.picture.restore(given)
-
-    def copies(self):
-        """id -> copy of each iterator: a call moves on the copy."""
-        return {id(iterator): copy_of(iterator) for iterator in self.picture.iterators}
-
-    def begin(self):
-        """Restores for a call that is not followed."""
-        self.restore(replacing(self.copies()))
 
 
 def _token(token, symbolic, number):
@@ -107,13 +96,11 @@ class Phases:
         self.names = Names()
         self.counts = set()  # numbers that change with every call, followed as long as nothing but tensors comes of them
         self.follows_counts = True
-        self.ignored = set()  # places that change with every call, as long as no call is seen to read them
+        self.ignored = set()  # places that change with every call, as long as results do not depend on them
         self.unread = set()  # the same, and states that are written alone, when all is explored
         self.now_symbolic, self.now_numbers, self.now_arrays = frozenset(), frozenset(), frozenset()
-        self.reads = {}  # path -> where a call reads what an earlier one left there
-        self.reported = {}  # path -> where any call, be it one that failed, was seen to read it
+        self.reads = {}  # path -> where a call decides by what an earlier one left there, None where that is not known
         self._asked = []  # names of states that calls of the last try decided by
-        self._trials, self._before_trials = [], None  # sets of paths that are yet to be left alone
         self.written = set()  # names of the registered parameters and buffers that calls write
         self.computed = set()  # names of all into which some call writes what depends on inputs or states
         self.held = set()  # names of small buffers of whole numbers by which calls decide: each value of them is a phase of its own
@@ -129,7 +116,7 @@ class Phases:
         roots = [*self.program.roots.items()]
         if "" not in self.program.roots:
             roots.append((self.program.name, self.program.target))
-        return Reach(roots, self.contents, self.ignored, switches=True)
+        return Reach(roots, self.contents, self.ignored)
 
     def restore(self):
         self.first.restore()
@@ -150,7 +137,7 @@ class Phases:
 
     def explore(self, samples, capture, calls_until_repeat):
         """Traces until no call leads to a new phase. Gives the steps, those of the first phase first. Where the phases do not
-        come to an end, `restless` are the places to blame. `calls_until_repeat(sample, names, most)`: see experiments.py."""
+        come to an end, `restless` are the places to blame. `calls_until_repeat(sample, names, most)`: see below."""
         self.restless, known, repeats = [], None, 0
         while True:
             self.restore()
@@ -169,7 +156,7 @@ class Phases:
         """What is known of the places, by which the next try differs from the last one."""
         names = self.names
         found = (names.symbolic, names.numbers, names.arrays, self.ignored, self.counts, self.computed, self.reads, self.held)
-        return *map(frozenset, found), self.follows_counts, len(self._trials)
+        return *map(frozenset, found), self.follows_counts
 
     def _try(self, samples, capture, calls_until_repeat):
         """The steps; None: something was learned of the places, so that all begins anew."""
@@ -181,7 +168,7 @@ class Phases:
                     return None
                 steps.append(Step(i, sample, trace, run, self._number_of(run.after)))
                 self.computed |= run.call.wrote
-                if self._has_learned(steps[-1]) or self._is_misled(steps):
+                if self._is_misled(steps):
                     return None
             if len(self.known) > 2 and self._follow_more() or len(self.known) > PATIENCE and self._ignore_more():
                 return None
@@ -227,30 +214,15 @@ class Phases:
         try:
             trace, run = capture(sample, phase)
         except Exception:
-            if self.counts:
-                self._stop_following(None)
-            elif not self._stop_watching():
+            if not self.counts:
                 raise
+            self._stop_following(None)
             return None, None
         used = [place for place in trace.places_of_guards_on(sorted(self.counts))]
         if self.counts and (used or any(finding["severity"] == "error" for finding in trace.findings)):
             self._stop_following(used[0] if used else None)
             return None, None
         return trace, run
-
-    def _stop_watching(self):
-        """A call failed that the watched containers may have failed: C code takes them for none. Leaves one after the other as it is, at last all;
-        False when that was all."""
-        if not self._trials:
-            if not self.ignored:
-                return False
-            single = [{path} for path in sorted(self.ignored)]
-            self._trials = [*single, set(self.ignored)] if 1 < len(single) <= _MOST_TRIALS else [set(self.ignored)]
-            self._before_trials = set(self.ignored), dict(self.reads)
-        left_alone = self._trials.pop(0)
-        reads = {path: self.reported.get(path) for path in left_alone}
-        self.ignored, self.reads = self._before_trials[0] - left_alone, {**reads, **self._before_trials[1]}
-        return True
 
     def _stop_following(self, place):
         self.follows_counts = False
@@ -287,13 +259,6 @@ class Phases:
             self.known[found].apart[path] = others | self.known[found].apart.get(path, set())
         return found
 
-    def _has_learned(self, step):
-        """True when the call has read what was taken for only written."""
-        reads = {path: place for path, place in step.run.call.reads.items() if path in self.ignored}
-        self.reads.update(reads)
-        self.ignored -= reads.keys()
-        return bool(reads)
-
     def take_for_read(self, paths):
         """What was ignored at these paths is state: all has to be explored anew."""
         self.ignored.difference_update(paths)
@@ -317,9 +282,9 @@ class Phases:
         return [path for path in {**before, **after} if path not in before or path not in after or before[path] != after[path]]
 
     def _ignore_more(self):
-        """Takes what changes with every call for only written, where a read would be seen."""
+        """Takes what changes with every call for only written, until poison.py sees that results depend on it."""
         picture = self.known[-1].picture
-        more = {root for root in (_watchable(picture, path) for path in self._changing()) if root is not None}
+        more = {root for root in (_place_of(picture, path) for path in self._changing()) if root is not None}
         more -= self.reads.keys() | self.ignored
         self.ignored |= more
         return bool(more)
@@ -340,18 +305,33 @@ def _is_inside(path, other):
     return path.startswith(other) and path[len(other)] in ".["
 
 
-def _watchable(picture, path):
-    """The path itself or that of the container that it lies in; None where a read would not be seen."""
-    def seen(container):
-        return can_watch(container) and id(container) not in picture.bound and not picture.reads_unseen(container)
-
+def _place_of(picture, path):
+    """The path itself or that of the container that it lies in; None where something else could not be put there."""
     if path in picture.containers:
-        return path if seen(picture.containers[path]) else None
+        return path if type(picture.containers[path]) in _CONTAINERS else None
     owner, name = picture.owners.get(path, (None, None))
     for other, container in picture.containers.items():
         if container is owner:
-            return other if seen(container) else None
-    return path if can_watch_attribute(owner, name) and not picture.reads_unseen() else None
+            return other if type(container) in _CONTAINERS else None
+    return path if can_replace(owner, name) else None
+
+
+def calls_until_repeat(job, sample, names, most):
+    """How many calls of eager in a row it takes until these buffers hold what they held before an earlier one; None where that is none of the first `most`."""
+    buffers, seen = job.fresh_buffers(), []
+    try:
+        for calls in range(most + 1):
+            held = dict(buffers.items())
+            values = [held[name].tolist() for name in names]
+            if values in seen:
+                return calls
+            seen.append(values)
+            job.call_again(sample, buffers)
+    except Exception:  # of eager on its own earlier results, or where a name stands for something else by now
+        pass
+    finally:
+        job.restore()
+    return None
 
 
 def refuse_one_way(picture):
@@ -361,7 +341,7 @@ def refuse_one_way(picture):
 
 
 def replacing(stands_for):
-    """given(value) for Reach: tensors and iterators by identity, also inside of tuples and frozen sets, and those that methods belong to."""
+    """given(value) for Reach: tensors by identity, also inside of tuples and frozen sets."""
 
     made = {}  # id of a tuple -> (the tuple, what is made of it): one that lies in two places stays one
 
@@ -376,14 +356,6 @@ def replacing(stands_for):
             if any(a is not b for a, b in zip(items, value)):
                 made[id(value)] = value, like(value, items)
                 return made[id(value)][1]
-        elif isinstance(value, slice):
-            items = [given(item) for item in (value.start, value.stop, value.step)]
-            if any(a is not b for a, b in zip(items, (value.start, value.stop, value.step))):
-                return slice(*items)
-        elif isinstance(value, _METHODS):
-            owner = given(value.__self__) if isinstance(value.__self__, (torch.Tensor, collections.abc.Iterator)) else value.__self__
-            if owner is not value.__self__:
-                return getattr(owner, value.__name__) if type(value) is not types.MethodType else types.MethodType(value.__func__, owner)
         return value
 
     return given

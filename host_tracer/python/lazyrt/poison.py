@@ -5,9 +5,9 @@ import types
 
 import torch
 
-from lazyrt import layouts
 from lazyrt.code_names import attributes_of
-from lazyrt.watch import can_watch_attribute
+from lazyrt.reach import can_replace
+from lazyrt.results import same_results
 
 _MANY = 1000
 _FEW = 12  # places that are tried one by one
@@ -33,7 +33,7 @@ def places_that_are_read(job, sample):
 
 
 def _are_same(a, b):
-    return a == b if isinstance(a, str) or isinstance(b, str) else layouts.same_results(a, b)
+    return a == b if isinstance(a, str) or isinstance(b, str) else same_results(a, b)
 
 
 def _second_call(job, sample, paths, how):
@@ -56,7 +56,7 @@ def _alter(picture, paths, how):
     for path in paths:
         if path in picture.containers:
             how(picture.containers[path])
-        elif path in picture.owners and can_watch_attribute(*picture.owners[path]):
+        elif path in picture.owners and can_replace(*picture.owners[path]):
             owner, name = picture.owners[path]
             owner.__dict__[name] = how(owner.__dict__[name])
 

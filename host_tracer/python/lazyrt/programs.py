@@ -1,6 +1,5 @@
 """The callable that is exported, and its modules."""
 
-import contextlib
 import functools
 import inspect
 
@@ -8,7 +7,6 @@ import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from lazyrt.entries import Contents, TensorEntry
-from lazyrt.heap import members_of
 from lazyrt.reach import module_of
 from lazyrt.sparse_products import is_sparse
 
@@ -153,9 +151,6 @@ def _copy_of(tensor):
     copy = _clone_in_place(tensor.detach())
     if isinstance(tensor, torch.nn.Parameter):
         made = torch.Tensor._make_subclass(type(tensor), copy, tensor.requires_grad)
-        for member in members_of(type(tensor)):
-            with contextlib.suppress(AttributeError):  # a slot that is empty
-                member.__set__(made, member.__get__(tensor))
         return made
     return copy.requires_grad_(tensor.requires_grad)
 

@@ -1,15 +1,12 @@
 """Code and classes as a Reach looks at them: functions with their cells, defaults and globals, classes with their attributes and registries."""
 
-import abc
 import functools
 import operator
 import types
 
-from lazyrt.code_names import global_names, imported_modules, is_installed, is_python_class, of_a_library
-from lazyrt.entries import (NAMES_OF_CLASSES, AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, DictEntry, PartialEntry, RegistryEntry, from_class,
-                            from_globals, is_data_name, is_plain_value, name_of_class)
-from lazyrt.kept_sets import may_change_sets
-from lazyrt.type_questions import asks_anywhere
+from lazyrt.code_names import global_names, is_installed, is_python_class, of_a_library
+from lazyrt.entries import (AttributesEntry, CachedEntry, CellEntry, ClassAttributesEntry, PartialEntry, from_class,
+                            from_globals, is_data_name)
 
 CODE = (types.FunctionType, staticmethod, classmethod, property, functools.partialmethod, functools.cached_property)
 IMPLIED = ("implied",)  # owner of a class that is looked at for the sake of its objects
@@ -31,9 +28,7 @@ class CodeOfReach:
         return module in self._near or not is_installed(module)
 
     def _visit_class(self, path, cls):
-        self._visit_registry(path, cls)
         if not self._is_near(cls.__module__) and not is_made(cls):
-            self._note_library(f"{cls.__module__}.{cls.__qualname__}", cls)
             return ("class", id(cls))
         names = [name for name, item in vars(cls).items() if is_data_name(name) or isinstance(item, CODE)]
         entry = ClassAttributesEntry(cls, names, type.__setattr__, type.__delattr__, from_class)
@@ -43,44 +38,16 @@ class CodeOfReach:
         meta = type(cls)
         if not of_a_library(meta.__module__):
             self._push(f"{meta.__module__}.{meta.__qualname__}", meta, IMPLIED)
-        named = AttributesEntry(cls, NAMES_OF_CLASSES, type.__setattr__, get=name_of_class)
-        self._entries.append(named)
-        return ("class", id(cls), tuple(entry.names), self._visit_annotations(cls), self._visit_names(path, named))
-
-    def _visit_annotations(self, cls):
-        """Their names, and what they say: types, or texts."""
-        whole = AttributesEntry(cls, ["__annotations__"], type.__setattr__, type.__delattr__, from_class)
-        self._entries.append(whole)
-        annotations = whole.items[0]
-        if not isinstance(annotations, dict):
-            return ()
-        self._entries.append(DictEntry(annotations))
-        return tuple((name, item if isinstance(item, str) else id(item)) for name, item in annotations.items())
-
-    def _visit_registry(self, path, cls):
-        if isinstance(cls, abc.ABCMeta) and ("registry", id(cls)) not in self._seen:
-            self._seen[("registry", id(cls))] = path
-            entry = RegistryEntry(cls)
-            self._entries.append(entry)
-            self._into[self._free(f"{path}.register()")] = entry.token()
-
-    def _visit_names(self, path, entry):
-        """What code or a class is called, and says of itself."""
-        for name, item in zip(entry.names, entry.items):
-            if name == "__doc__" and not is_plain_value(item):
-                self._push(f"{path}.{name}", item, (entry.value, name))
-        return tuple(item if isinstance(item, (str, tuple)) else type(item) for item in entry.items)
+        return ("class", id(cls), tuple(entry.names))
 
     def _visit_function(self, path, function):
-        self._note_library(f"{function.__module__}.{function.__qualname__}", function)
         if of_a_library(function.__module__) and not function.__dict__ and not function.__closure__:
             return ("function", id(function.__code__))
         if not self._is_near(function.__module__) and not function.__closure__:
             self._visit_stored(function)
             return ("function", id(function.__code__))
         entry = AttributesEntry(function, ["__defaults__", "__kwdefaults__", "__code__"])
-        named = AttributesEntry(function, ["__name__", "__qualname__", "__doc__", "__module__"])
-        self._entries += [entry, named]
+        self._entries.append(entry)
         self._push(f"{path}.__defaults__", function.__defaults__, (function, "__defaults__"))
         self._push(f"{path}.__kwdefaults__", function.__kwdefaults__)
         self._push(f"{path}.__wrapped__", getattr(function, "__wrapped__", None))
@@ -88,7 +55,7 @@ class CodeOfReach:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             self._push(f"{path}.{name}", cell)
         self._visit_globals(function)
-        return ("function", id(function.__code__), self._visit_names(path, named))
+        return ("function", id(function.__code__))
 
     def _visit_stored(self, function):
         """Of an installed package the globals that its functions assign to."""
@@ -96,12 +63,18 @@ class CodeOfReach:
         if (code, id(names)) in self._seen or of_a_library(function.__module__):
             return
         self._seen[(code, id(names))] = ""
+        self._note_namespace(names)
         found, stored = global_names(code)
         for name in found:
             if name in stored:
                 self._visit_global(names.get("__name__", "globals"), names, name)
             elif isinstance(names.get(name), types.FunctionType):
                 self._visit_stored(names[name])
+
+    def _note_namespace(self, names):
+        if ("namespace", id(names)) not in self._seen:
+            self._seen[("namespace", id(names))] = ""
+            self.namespaces.append(names)
 
     def _visit_globals(self, function):
         code, names = function.__code__, function.__globals__
@@ -110,16 +83,15 @@ class CodeOfReach:
         if (code, id(names)) in self._seen:
             return
         self._seen[(code, id(names))] = ""
+        self._note_namespace(names)
         found, stored = global_names(code)
-        self._words.update(found, ["type(x)"] if asks_anywhere(code) else (), ["set |= x"] if may_change_sets(code) else ())
+        self._words.update(found)
         prefix = names.get("__name__", "globals")
         for name in found:
             if name in names or name in stored:
                 self._visit_global(prefix, names, name)
             if isinstance(names.get(name), types.ModuleType):
                 self._visit_object("", names[name])
-        for module in imported_modules(code, found, names.get("__package__") or ""):
-            self._visit_object("", module)
 
     def _visit_global(self, prefix, names, name):
         if (id(names), name) in self._seen:
@@ -156,11 +128,7 @@ class CodeOfReach:
         return (type(value).__name__,)
 
     def _visit_cached(self, path, value):
-        """A function with functools.lru_cache: what it has kept, in no order of ours."""
         self._push(f"{path}()", value.__wrapped__)
         entry = CachedEntry(value)
         self._entries.append(entry)
-        for i, item in enumerate(entry.kept()):
-            self.bound.add(id(item))
-            self._push(f"{path}.cache[{i}]", item)
         return entry.token()

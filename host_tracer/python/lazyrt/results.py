@@ -91,3 +91,39 @@ def constants_of(description):
 
 def _place(path):
     return f"'{path}' of the result" if path else "the result"
+
+
+# -------------------------------------------------------------------- two results
+
+
+def same_results(a, b):
+    """Whether two results of the program are one but for rounding."""
+    ours, others = _leaves(a), _leaves(b)
+    return len(ours) == len(others) and all(map(_same, ours, others))
+
+
+def _leaves(result):
+    """Tensors, numbers and texts of a result; arrays and numbers of NumPy as tensors."""
+    leaves = trees.leaves_of(result, lambda value: isinstance(value, (bool, int, float, str)) or hasattr(value, "__array__"))
+    return list(map(_held, leaves))
+
+
+def _held(leaf):
+    if isinstance(leaf, (numpy.ndarray, numpy.generic)) and leaf.dtype.kind in "biuf":
+        return torch.from_numpy(numpy.array(leaf, numpy.float64 if leaf.dtype.kind == "f" else numpy.int64))
+    return leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf
+
+
+def _same(a, b):
+    if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
+        return type(a) is type(b) and (_close(a, b) if isinstance(a, float) else str(a) == str(b))
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if not a.is_floating_point():
+        return torch.equal(a, b)
+    scale = b.nan_to_num(0, 0, 0).abs().max().item() if b.numel() else 0.0
+    return torch.allclose(a, b, rtol=1e-3, atol=1e-5 * scale, equal_nan=True)
+
+
+def _close(a, b):
+    return a == b or a != a and b != b or abs(a - b) <= 1e-3 * abs(b)

@@ -156,13 +156,11 @@ class Program:
 
     def _run(self, arrays: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
         """(results by name, the variant that ran)"""
-        contract.check_modes(self._interface)
+        _refuse_autocast()
         self._check_names(arrays)
         import numpy
 
         given = {info.name: _to_numpy(numpy, info, arrays[info.name]) for info in self.inputs}
-        if self._interface is not None:
-            self._check_inputs(arrays, given)
         buffers = [numpy.asarray(array, order="C") for array in given.values()]
         with self._lock:
             variant = self._session.run([(buffer, list(buffer.shape)) for buffer in buffers])
@@ -175,15 +173,6 @@ class Program:
             finish = _to_torch if as_torch and info.name not in self._numpy_results else _finish_numpy
             finished[info.name] = finish(info, array)
         return finished, variant
-
-    def _check_inputs(self, arrays: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-        """What eager would make something else of: gradients, strides, shared memory."""
-        assert self._interface is not None
-        for name in self._interface.get("detached", ()):
-            if getattr(arrays[name], "requires_grad", False):
-                raise InputError(f"input '{name}' requires grad, of which the program makes something else: give x.detach()",
-                                 "invalid argument")
-        contract.check_memory(self._interface, given, arrays)
 
     def cancel(self) -> None:
         """Ends a call that another thread is in before its next node: it raises CancelledError. Without one it does nothing."""
@@ -314,9 +303,8 @@ class Program:
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         assert self._interface is not None
         parameters = self._interface["parameters"]
-        contract.check_form(self._interface, args, kwargs)
         values, flat = contract.bind(parameters, {info.name for info in self.inputs}, args, kwargs)
-        return contract.match(parameters, values, flat, self._interface.get("one_object"))
+        return contract.match(parameters, values, flat)
 
     def _flat_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         names = [info.name for info in self.inputs]
@@ -394,6 +382,13 @@ def _finish_numpy(info: TensorInfo, array: Any) -> Any:
     import numpy
 
     return (array.astype(numpy.uint32) << 16).view(numpy.float32)
+
+
+def _refuse_autocast() -> None:
+    torch = sys.modules.get("torch")
+    if hasattr(torch, "is_autocast_enabled") and torch.is_autocast_enabled("cpu"):  # or it is being imported
+        raise InputError("torch.autocast is on, under which the program would compute in another precision, and the bundle does not: call it under "
+                         "torch.autocast('cpu', enabled=False)", "invalid argument")
 
 
 def _to_torch(info: TensorInfo, array: Any) -> Any:

@@ -21,11 +21,11 @@ class Held(NamedTuple):
     together: set  # tuples of numbers that stand in one text, tuple or list
 
 
-def numbers_held(nodes):
-    """Whole numbers in the user's functions, then those that the user's heap holds in objects and small containers, sums and products of two of one object, and all
-    others. `nodes`: see heap.Heap."""
+def numbers_held(picture):
+    """Whole numbers in the program's functions, then those that it holds in objects and small containers, sums and products of two of one object, and all
+    others. `picture`: a Reach."""
     found = _Finder()
-    for value, _, items in list(nodes.values()):
+    for value, items in picture.holdings():
         if isinstance(value, types.FunctionType):
             found.read(value.__code__)
         found.look_at(value, items)
@@ -57,7 +57,7 @@ class _Finder:
         self._join(numbers)
 
     def look_at(self, value, items):
-        """An object of the heap with what it holds."""
+        """An object with what it holds."""
         numbers = self._numbers_in(items)
         if len(items) > _FEW:
             self._many.update(numbers)

@@ -337,10 +337,9 @@ class _Finder:
 
 
 def points_that_differ(sizes, run, captured):
-    """(points at which the program answers questions about sizes otherwise than at those that are captured anyway, the numbers that it computes from sizes, these as
-    functions of a point). run(point, mode) calls eager, under a mode, with the example at that point; where the program cannot be watched so (it minds the type of a size, say) there
+    """(points at which the program answers questions about sizes otherwise than at those that are captured anyway, the numbers that it computes from sizes). run(point, mode) calls eager, under a mode, with the example at that point; where the program cannot be watched so (it minds the type of a size, say) there
     are none."""
     finder = _Finder(sizes, run, [tuple(point) for point in captured])
     points = finder.find()
     extents = _extents_of(finder.runs)
-    return points, *numbers_of(sizes.symbols, {point: (log, extents[point]) for point, log in finder.runs.items()})
+    return points, numbers_of(sizes.symbols, {point: (log, extents[point]) for point, log in finder.runs.items()})

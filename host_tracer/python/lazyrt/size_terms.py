@@ -3,7 +3,6 @@
 `n * 29 // 100` need not be found from what it is at some sizes: eager says how it is made. The exporter takes these numbers for candidates: one of them is an
 answer where it is right at every size at which the program was captured."""
 
-import functools
 import math
 import operator
 import random
@@ -105,24 +104,23 @@ class _Terms:
 
 
 def numbers_of(symbols, runs):
-    """What the runs compute, as far as there are terms for it, and these give the same, and the same as functions of a point. `runs`: {point: (log, its extents as
+    """What the runs compute, as far as there are terms for it that give the same. `runs`: {point: (log, its extents as
     such functions)}."""
-    native, functions, given = _tracer.SizeNumbers(), [], set()
+    native, given = _tracer.SizeNumbers(), set()
     places = _Places(symbols)
     for log, extents in runs.values():
         terms = _Terms(native, extents)
         for form in log.computed.values():
             if len(given) >= _MOST_GIVEN:
-                return native, functions
+                return native
             try:
                 term = terms.of(form)[0]
             except _NoTerm:
                 continue
             if term not in given and places.agree(native, term, form, extents):
                 native.give(term)
-                functions.append(functools.partial(native.at, term))
             given.add(term)
-    return native, functions
+    return native
 
 
 class _Places:

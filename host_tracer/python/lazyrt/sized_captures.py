@@ -5,7 +5,6 @@ import math
 import torch
 
 from lazyrt import _tracer, results
-from lazyrt.data_flow import Flow, Numbering
 from lazyrt.errors import ExportError
 from lazyrt.settling import share_initial_contents
 from lazyrt.size_points import points_that_differ
@@ -51,7 +50,7 @@ class SizedCaptures:
             with self.job.beginning_in(self.job.state.known[-1]):  # the program as it has settled
                 self.job.eager(self.sizes.resized(self.job.program.target, self.first.sample, point), mode=mode)
 
-        points, self.numbers, self.sizes.terms = points_that_differ(self.sizes, run, [list(point) for point in captured])
+        points, self.numbers = points_that_differ(self.sizes, run, [list(point) for point in captured])
         for point in points:
             self.sizes.refuse(point, self._refusal(self.sizes.resized(self.job.program.target, self.first.sample, point)))
         return points
@@ -70,14 +69,11 @@ class SizedCaptures:
 
     def more(self, point, is_compared):
         """A trace at sizes that nobody asked for before."""
-        before, assumed = len(self.remembered), self.job.assumptions()
+        before, drawn = len(self.remembered), set(self.job.moved)
         step = SizedStep(*self._capture_at(point), is_compared)
         self._check_remembered(before)
-        if is_compared:
-            self.job.watch_questions(step.sample)
-        if self.job.assumptions() != assumed:  # which the bundle's interface says by now
-            raise ExportError(f"at {self.sizes.text(point)} the program asks for what it asks for nowhere else (which tensor it is given, how that lies in memory, whether "
-                              "gradients are recorded), writes into its input or draws random numbers: give a sample of these sizes, too", "unsupported")
+        if self.job.moved != drawn:
+            raise ExportError(f"at {self.sizes.text(point)} the program draws random numbers, and at the other sizes it does not: make them an input", "unsupported")
         if is_compared:
             self.job.keep_reference(step)
         return step.trace
@@ -140,26 +136,22 @@ class SizedCaptures:
             self._refuse_what_is_kept(f"at {at} " + (f"(as calls at {seen} show) " if seen != at else ""))
 
     def _same_in(self, one, other, example):
-        """Whether eager gives the same in two phases, on the example and with its numbers otherwise, and comes to it from the inputs in the same way. What is
-        registered is in the other one as it is in the first: that is state."""
+        """Whether eager gives the same in two phases, on the example and with its numbers otherwise. What is registered is in the other one as it is in the first:
+        that is state."""
         other = _WithRegistered(self.job.program, one, other)
         for given in _altered([tensor for _, tensor in example.inputs]):
-            numbering = Numbering()
-            found = [self._given_in(phase, example, given, numbering) for phase in (one, other)]
-            (ours, our_way), (theirs, their_way) = found
-            if len(ours) != len(theirs) or not all(map(_is_same, ours, theirs)) or our_way != their_way:
+            ours, theirs = (self._given_in(phase, example, given) for phase in (one, other))
+            if len(ours) != len(theirs) or not all(map(_is_same, ours, theirs)):
                 return False
         return True
 
-    def _given_in(self, phase, example, tensors, numbering):
-        """(results of eager in a phase, how it comes to them)"""
-        flow = Flow(numbering, self.job.program.registered)
+    def _given_in(self, phase, example, tensors):
+        """Results of eager in a phase."""
         try:
             with self.job.beginning_in(phase):
-                result = self.job.eager(example, [tensor.detach().clone() for tensor in tensors], log=flow)
+                return torch.utils._pytree.tree_leaves(self.job.eager(example, [tensor.detach().clone() for tensor in tensors]))
         except Exception as error:
-            return [type(error)], None
-        return torch.utils._pytree.tree_leaves(result), (flow.of(result), flow.calls)
+            return [type(error)]
 
     def _refusal(self, example):
         """Why the program does not take an example; "" where it does."""
@@ -185,10 +177,10 @@ class _WithRegistered:
     def __init__(self, program, one, phase):
         self._program, self._one, self._phase = program, one, phase
 
-    def begin(self):
-        self._one.begin()
+    def restore(self):
+        self._one.restore()
         known = self._program.registered()
-        self._phase.begin()
+        self._phase.restore()
         for name, tensor in known.items():
             now = self._program.at(name)
             if now is not tensor and now is not None:

@@ -1,6 +1,5 @@
 """Extents that vary: what the caller says about them, and the sizes at which a program is captured and checked."""
 
-import itertools
 import math
 import re
 from typing import NamedTuple
@@ -73,7 +72,6 @@ class Sizes:
         if not self.symbols:
             raise InputError("dynamic names no dim that varies", "invalid argument")
         self.sample = self.point_of(first)
-        self.terms = []  # what the program computes from sizes, as functions of a point
         for symbol, size in zip(self.symbols, self.sample):
             _check_bounds(symbol, size)
 
@@ -124,11 +122,6 @@ class Sizes:
                                      f"of '{name}'", "invalid argument")
         return [values[symbol][0] for symbol in range(len(self.symbols))]
 
-    def point_of_tensors(self, tensors):
-        """The same of tensors that are as they have to be."""
-        found = {extent.symbol: extent.solve(size) for tensor, dims in zip(tensors, self.dims) for size, extent in zip(tensor.shape, dims)}
-        return [found[symbol] for symbol in range(len(self.symbols))]
-
     def point_of_another(self, example, which):
         """The same of a sample beside the first, which `which` names; InputError also where it is of no size that is allowed, or has another one that does
         not vary."""
@@ -162,37 +155,6 @@ class Sizes:
             tensors.append(tensor.clone(memory_format=torch.contiguous_format))
         args, kwargs = example.call(tensors)
         return Example(target, args, kwargs)
-
-    def points_of_one_shape(self, example):
-        """Points at which two inputs that have other shapes in the example have one: a caller may give one tensor for both."""
-        found = []
-        inputs = [(tensor, dims) for (_, tensor), dims in zip(example.inputs, self.dims)]
-        for (one, ours), (other, theirs) in itertools.combinations(inputs, 2):
-            if one.dtype is not other.dtype or one.dim() != other.dim() or one.shape == other.shape:
-                continue
-            point = list(self.sample)
-            for dim, (a, b) in enumerate(zip(ours, theirs)):
-                size = next((size for size in (one.shape[dim], other.shape[dim], *self._ends(a), *self._ends(b)) if self._takes(a, size, one.shape[dim])
-                             and self._takes(b, size, other.shape[dim])), None)
-                for extent in (a, b) if size is not None else ():
-                    if extent.symbol >= 0:
-                        point[extent.symbol] = extent.solve(size)
-            shapes = [[extent.at(point) if extent.symbol >= 0 else size for size, extent in zip(tensor.shape, dims)] for tensor, dims in ((one, ours), (other, theirs))]
-            if shapes[0] == shapes[1] and point not in found:
-                found.append(point)
-        return found[:_MOST_ALIKE]
-
-    def _ends(self, extent):
-        if extent.symbol < 0:
-            return ()
-        symbol = self.symbols[extent.symbol]
-        return [extent.at({extent.symbol: size}) for size in (symbol.least, symbol.most)]
-
-    def _takes(self, extent, size, fixed):
-        if extent.symbol < 0:
-            return size == fixed
-        value = extent.solve(size)
-        return value is not None and self.symbols[extent.symbol].holds(value)
 
     # ---------------------------------------------------------------- what the program takes
 

@@ -1,4 +1,4 @@
-"""What the process looks like before an export, so that it can be put back. See reach.py for the program's own objects."""
+"""The random number generators of the process while an export goes on. See reach.py for the program's own objects."""
 
 import contextlib
 import random
@@ -9,10 +9,15 @@ import torch
 from lazyrt.errors import Error
 
 
-class GlobalState:
-    """The random number generators of torch, Python and numpy, and torch's switches that capture sets."""
+SEED = 0x6C617A79_52540001  # of torch's generator meanwhile: where it has another one, the program has seeded it
 
-    def __init__(self):
+
+class GlobalState:
+    """The random number generators of torch, Python and NumPy, and torch's switches that capture sets, from begin() to end()."""
+
+    def begin(self):
+        self.before = torch.get_rng_state()
+        torch.default_generator.manual_seed(SEED)
         self.torch = torch.get_rng_state()
         self.python = random.getstate()
         self.numpy = self._numpy().get_state(legacy=False) if self._numpy() else None
@@ -49,6 +54,11 @@ class GlobalState:
         if self.numpy is not None:
             self._numpy().set_state(self.numpy)
         torch.backends.mha.set_fastpath_enabled(self.fastpath)
+
+    def end(self):
+        """Gives the process back what it had."""
+        self.restore()
+        torch.set_rng_state(self.before)
 
 
 def _flushes_denormals():

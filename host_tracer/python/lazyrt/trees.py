@@ -96,25 +96,6 @@ def replace(value, is_tensor, make):
         del visit  # as in flatten
 
 
-def objects_of(description, value, path):
-    """(path, object) of the lists, dicts and other objects that a program could change, where the description looks into them."""
-    if "items" not in description:
-        return
-    node = open_node(value, path, True)
-    if description["kind"] != "tuple" and not isinstance(value, tuple):
-        yield path, value
-    for child, key, item in zip(description["items"], node.keys, node.items):
-        yield from objects_of(child, item, _join(path, key))
-
-
-def groups_of_one(objects):
-    """Lists of the paths under which one object is found several times."""
-    places = {}
-    for path, value in objects:
-        places.setdefault(id(value), []).append(path)
-    return sorted(sorted(paths) for paths in places.values() if len(paths) > 1)
-
-
 def leaves_of(value, is_leaf):
     """All that is_leaf says to be one, in order; what cannot be opened is left out."""
     found = []
