@@ -98,7 +98,8 @@ Json source_json(const Source& source) {
 
 /// See host_tracer/VERDICTS.md, "The contract".
 constexpr const char* kOutOfScope[] = {
-    "not looked at: switches and tables of the process and of libraries, identity, types, strides and",
+    "not looked at: switches and tables of the process and of libraries, identity, types, strides "
+    "and",
     "gradients of the caller's tensors, inner state of objects in C, clocks, files, threads"};
 
 Json findings_json(const std::vector<Finding>& findings) {

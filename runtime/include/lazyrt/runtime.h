@@ -363,8 +363,8 @@ class Session {
   /// inputs have other shapes than in the last run.
   Status run();
   /// Ends a run or bind_shapes of another thread before the next node that is run or bound, with
-  /// kCancelled; else it does nothing. May be called from any thread as long as the session is not moved or
-  /// destroyed.
+  /// kCancelled; else it does nothing. May be called from any thread as long as the session is not
+  /// moved or destroyed.
   void cancel();
 
   /// The result of the last run, in the session's memory or where it was bound, valid until the
