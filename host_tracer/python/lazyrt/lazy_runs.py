@@ -80,6 +80,7 @@ class LazyRun:
         outputs = [call.as_returned(output) for output in self._take(result, mode)]
         after = call.end(tensors, mode)
         draws.look_at_kept((path, tensor) for path, tensor in call.left if path not in job.state.ignored)
+        call.left = []
         if self.call is None:
             self.call, self.after = call, after
         job.moved.update(job.globals.used())

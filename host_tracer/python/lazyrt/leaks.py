@@ -13,8 +13,8 @@ from lazyrt.reach import CARRIERS
 from lazyrt.tensors import is_lazy
 
 ADVICE = "keep it in an attribute of the model, a list or a dict there, or return it"
-_MOST_LEVELS = 12  # each costs a look at all objects of the process
-_MOST_HOLDERS = 5000
+_MOST_LEVELS = 10  # each costs a look at all objects of the process
+_MOST_HOLDERS = 300
 
 
 class Leaks:
@@ -22,6 +22,7 @@ class Leaks:
 
     def __init__(self):
         self._before = set(map(id, _of_captures()))
+        self._ours = []  # values that only LazyRT holds: kept, so that their ids stay theirs
 
     def refuse(self):
         """Raises ExportError where the program, restored, still holds something of a capture, and puts zeros in its place."""
@@ -29,15 +30,19 @@ class Leaks:
             return
         gc.collect()
         found, leak = self._find(), None
-        while found:  # no loop of Python's, whose iterator would be a holder
-            value = found.pop()
-            if leak is None:
-                chain = _holders_of(value, {id(found)})
-                if chain is None:
-                    continue
-                if not any(map(_is_log_record, chain)):  # what a handler of records keeps is for people
-                    leak = f"the program keeps a {'tensor' if is_lazy(value) else 'number'} that is computed from its inputs in '{_path(chain)}'"
+        while found and leak is None:  # past what handlers of log records keep, which is for people
+            chain = _holders_of(found)
+            if chain is None:
+                self._ours.extend(found)
+                self._before.update(map(id, found))
+                return
+            value = chain[-1]
+            if not any(map(_is_log_record, chain)):
+                leak = f"the program keeps a {'tensor' if is_lazy(value) else 'number'} that is computed from its inputs in '{_path(chain)}'"
             _replace(value, found)
+            found = [other for other in found if other is not value]
+        while found and leak is not None:
+            _replace(found.pop(), found)
         if leak is not None:
             raise ExportError(f"{leak}, where LazyRT cannot follow it; {ADVICE}", "unsupported")
 
@@ -50,10 +55,10 @@ def _of_captures():
         return [value for value in gc.get_objects() if type(value) in CARRIERS or is_lazy(value)]
 
 
-def _holders_of(value, ours):
-    """[what holds it, from a module, a class or an object that nobody holds down to itself]; None where only LazyRT, or code that ran, does. `ours`: ids of containers
-    that do not count."""
-    chains, seen, frame, running = {id(value): [value]}, {id(value)}, sys._getframe(1), set()
+def _holders_of(values):
+    """[what holds one of them, from a module, a class or an object that nobody holds down to itself]; None where only LazyRT, or code that runs, holds them."""
+    chains, ours = {id(value): [value] for value in values}, {id(values)}
+    seen, frame, running = set(chains), sys._getframe(1), set()
     while frame is not None:  # the collector does not see what running code holds
         variables = frame.f_locals
         ours.add(id(variables))
