@@ -141,49 +141,6 @@ def numpy_scalar():
     return lambda x, n: x * float(n)
 
 
-def same_twice():
-    x = A.clone()
-    return Call((x, x))
-
-
-@case(same_twice(), [same_twice(), Call((A.clone(), B.clone()))])
-def is_same_tensor():
-    return lambda a, b: a * 2 if a is b else a * b
-
-
-@case(same_twice(), [same_twice(), Call((A.clone(), B.clone()))])
-def aliased_write():
-    def program(a, b):
-        a.add_(1)
-        return b * 2
-
-    return program
-
-
-def overlapping():
-    x = torch.arange(6.0)
-    return Call((x[:4], x[2:]))
-
-
-@case(overlapping(), [overlapping(), Call((torch.randn(4), torch.randn(4)))])
-def overlapping_write():
-    def program(a, b):
-        a.mul_(2)
-        return a + b
-
-    return program
-
-
-@case((torch.randn(3, 2).t(),), [(torch.randn(3, 2).t(),), (torch.randn(2, 3),)])
-def strides_matter():
-    return lambda x: x * 2 if x.is_contiguous() else x * 3
-
-
-@case((torch.randn(1, 3).expand(2, 3),), [(torch.randn(1, 3).expand(2, 3),), (torch.randn(2, 3),)])
-def expanded_input():
-    return lambda x: x * x.stride(0) + 1
-
-
 @case((A,), [(A,), (B,)], expect=("right",))
 def constant_results():
     return lambda x: {"y": x * 2, "name": "net", "n": 3, "none": None, "flag": True, "pair": (1, 2.5), "empty": [], "d": {}}
@@ -253,11 +210,6 @@ def requires_grad_argument():
 @case((A,), [(A,), (A.double(),), (A[:1],)])
 def other_dtypes_and_shapes():
     return lambda x: x * 2
-
-
-@case((A,), [(A,), Call((B,), mode=torch.enable_grad)], expect=("refused",))
-def grad_mode():
-    return lambda x: x * 2 if torch.is_grad_enabled() else x * 3
 
 
 @case((A,), [(A,), (B,)])

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import io
 import math
 import random
 
@@ -463,21 +462,6 @@ def beams_with_a_penalty():
             return tokens, scores
 
     return Beams()
-
-
-@people("telemetry: lines written into a buffer in memory, and their number as a feature",
-         lambda: [(r(4),)], lambda: [[(r(4, seed=s),) for s in range(5)]])
-def lines_in_a_buffer():
-    class Telemetry(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.buffer = io.StringIO()
-
-        def forward(self, x):
-            self.buffer.write("frame\n")
-            return x * min(self.buffer.tell() // 6, 3)
-
-    return Telemetry()
 
 
 @people("speaker verification: a voice is enrolled by 20 utterances before it is compared",
