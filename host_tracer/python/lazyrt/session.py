@@ -385,7 +385,7 @@ def _finish_numpy(info: TensorInfo, array: Any) -> Any:
 
 
 def _refuse_autocast() -> None:
-    torch = sys.modules.get("torch")
+    torch: Any = sys.modules.get("torch")
     if hasattr(torch, "is_autocast_enabled") and torch.is_autocast_enabled("cpu"):  # or it is being imported
         raise InputError("torch.autocast is on, under which the program would compute in another precision, and the bundle does not: call it under "
                          "torch.autocast('cpu', enabled=False)", "invalid argument")
