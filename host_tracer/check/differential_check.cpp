@@ -266,7 +266,7 @@ class Checker {
       const std::string how = "call " + std::to_string(i + 1) + " in a row on ";
       Step step{altered ? samples_of(altered->tensors) : sample,
                 how + (altered ? "altered inputs (" + altered->how + ")" : "the sample"),
-                i == 0 && !is_one,
+                i == 0 && !stateless_,
                 altered != nullptr,
                 altered && altered->programs == AlteredFor::kGaps,
                 i >= kLongRow};

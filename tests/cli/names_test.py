@@ -60,7 +60,7 @@ class Names(Base):
         call("lazy-run", path("out.lzb"), code=DONE)
 
     def test_no_link_is_written_through(self):
-        """Of whatever name: the process has its own, which here it is told before it starts."""
+        """Partial files are named after the process, so the link is made before the process starts."""
         with open(path("precious"), "wb") as file:
             file.write(b"precious")
 

@@ -12,8 +12,8 @@ struct TapCheck {
   bool is_as_in_file = true;  ///< type and rank, of all values so far
 };
 
-/// A watch that reads all that it is told: texts, values to their last byte, spans. It aborts where
-/// a span ends before it began.
+/// A watch that reads all that it is given: texts, values to their last byte, spans. It aborts
+/// where a span ends before it began.
 Watch reading_watch(TapCheck* check);
 
 }  // namespace lazyrt::fuzz

@@ -327,7 +327,7 @@ def calls_until_repeat(job, sample, names, most):
                 return calls
             seen.append(values)
             job.call_again(sample, buffers)
-    except Exception:  # of eager on its own earlier results, or where a name stands for something else by now
+    except Exception:  # of eager on its own earlier results, or where a name means something else by now
         pass
     finally:
         job.restore()
