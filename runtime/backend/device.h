@@ -6,7 +6,9 @@
 // A session gives each space one arena with the places of the bundle's plan. Values are copied
 // between spaces by steps of their own: a value goes to a space once, when the first node there
 // needs it, and comes back to the host when a node, a guard, an output or a state does. Inputs live
-// on the host; a state does, too, unless only nodes of one space read and make it.
+// on the host; a state does, too, unless only nodes of one space read and make it. Constants are
+// the device's affair: it sees them in `compile`, and keeps what it wants of them, packed as it
+// likes, in what Backend::open_weights made.
 
 #include "runtime/op/op_def.h"
 
@@ -16,7 +18,8 @@ namespace lazyrt {
 struct SegmentNode {
   size_t index = 0;  ///< in the method, for messages
   const OpEntry* op = nullptr;
-  /// Specs and the bytes of constants are there during compile; attributes as long as the segment.
+  /// Specs and the bytes of constants (TensorSpec::constant) are there during compile; attributes
+  /// as long as the segment. The pages of constants of which something was packed are dropped then.
   NodeSpec spec;
 };
 
@@ -28,25 +31,29 @@ struct SegmentSpec {
 
 /// The device of a backend, constant data. `program` is what Backend::open_weights made, `services`
 /// what Backend::open did. Addresses are the device's own: only it looks behind them, others add
-/// offsets. Only `allocate`, `release_memory` and `upload` are called for several sessions at once
-/// with one `program`; the rest belongs to one thread of a session at a time.
+/// offsets to them; they need not be pointers, but nullptr is none. `allocate`, `release_memory`
+/// and `compile` are called for several sessions at once with one `program`; the rest belongs to
+/// one thread of a session at a time.
 struct Device {
   const char* space = "";  ///< name of its memory
+  /// Of what `allocate` answers and of workspaces: a power of two, kAlignment at least. Values are
+  /// aligned to kAlignment.
+  size_t alignment = kAlignment;
 
-  /// Memory of the space, aligned to kAlignment; any thread. kOutOfMemory.
+  /// Memory of the space; any thread. kOutOfMemory.
   Fault (*allocate)(void* program, uint64_t bytes, void** address) = nullptr;
   void (*release_memory)(void* program, void* address) = nullptr;
-  /// Constants of a Program, once: bytes are there before any segment is bound. Any thread.
-  Fault (*upload)(void* program, void* to, const void* from, uint64_t bytes) = nullptr;
 
   /// Ok, or the reason (kUnsupported) why the device does not run this node.
   Fault (*takes)(void* services, const OpEntry& op, const NodeSpec& node) = nullptr;
   /// Makes a segment of nodes that it takes: prepared->state, the bytes of scratch in the space
-  /// that it needs, and what it packed. kUnsupported: the nodes go to the next backend.
+  /// that it needs, and how many of constants it keeps. kUnsupported: the nodes go to the next
+  /// backend.
   Fault (*compile)(const SegmentSpec& spec, PreparedKernel* prepared) = nullptr;
   /// Where the inputs and outputs of the nodes are, node by node, inputs first; absent ones have
-  /// dtype kNone. The views stay where they are. Before the first submit, and again when addresses
-  /// have changed, since memory of the caller came or went; nothing is under way then.
+  /// dtype kNone, constants no data. The views stay where they are. Before the first submit, and
+  /// again when addresses have changed, since memory of the caller came or went; nothing is under
+  /// way then.
   Fault (*bind)(void* segment, Span<const TensorView> operands, void* workspace) = nullptr;
   void (*release)(void* segment, const Allocator& allocator) = nullptr;
 

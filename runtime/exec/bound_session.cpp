@@ -202,8 +202,7 @@ Fault BoundSession::make_device_memory() {
     for (size_t v = 0; v < variant_count_; ++v) used = used || variants_[v].uses(space);
     if (!used) continue;
     const SpaceBytes bytes = {arena_bytes_, workspace_of(space)};
-    LAZYRT_RETURN_IF_ERROR(
-        devices_[slot].make(base_.services->slot(slot), base_.program, bytes, base_.memory));
+    LAZYRT_RETURN_IF_ERROR(devices_[slot].make(base_.services->slot(slot), bytes, base_.memory));
     LAZYRT_RETURN_IF_ERROR(base_.states->make_in(slot, base_.memory));
   }
   return {};

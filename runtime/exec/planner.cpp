@@ -137,7 +137,8 @@ Fault Planner::choose(size_t index, const Backend* from, Fault refusal) {
   return place_of(index).of(index, first);
 }
 
-/// The kernel has its own copy of the weights: the mapped file's pages need not stay in memory.
+/// The kernel or device has its own copy of the weights: the mapped file's pages need not stay in
+/// memory.
 void Planner::drop_packed_pages(const NodeSpec& spec) const {
   if (program_.file.data == nullptr) return;
   for (const TensorSpec& input : spec.inputs) {
@@ -199,6 +200,9 @@ Fault Planner::compile(size_t first, size_t count) {
   head.prepared = prepared;
   head.segment_nodes = static_cast<uint32_t>(count);
   add_needs(head);
+  for (const SegmentNode& node : nodes) {
+    if (prepared.packed_weight_bytes != 0) drop_packed_pages(node.spec);
+  }
   return {};
 }
 

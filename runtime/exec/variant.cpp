@@ -214,7 +214,7 @@ TensorView Variant::view_in(int32_t id, int space, const fb::Method& method,
   const SpaceMemory& there = memory.spaces[space];
   const fb::Value& v = value_at(method, id);
   if (v.kind() == fb::ValueKind::Constant) {
-    view.data = const_cast<uint8_t*>(there.constants + v.offset());
+    view.data = nullptr;  // the device has its own
   } else if (v.kind() == fb::ValueKind::State) {
     view.data = there.states + (static_cast<uint8_t*>(view.data) - host.states);
   } else {
