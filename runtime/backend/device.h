@@ -57,20 +57,25 @@ struct Device {
   Fault (*bind)(void* segment, Span<const TensorView> operands, void* workspace) = nullptr;
   void (*release)(void* segment, const Allocator& allocator) = nullptr;
 
-  // Work of a session happens in the order of these calls. What goes wrong may be told by any later
-  // one; the first error counts, and stays until `wait` tells it. Its text names the node by index.
+  // These queue work of a session, which happens in the order of the calls; none of it has to begin
+  // before `flush` or `wait`, so all that a run queues may be one submission. What goes wrong may be
+  // told by any later call; the error stays until `wait` tells it. Behind an error the device may go
+  // on or not, but what was queued before it is done.
 
-  /// Begins to run the segment, and may return before it ends.
   Fault (*submit)(void* segment) = nullptr;
   /// From the host: when it returns, `from` may change.
   Fault (*copy_in)(void* services, void* to, const void* from, size_t bytes) = nullptr;
-  /// To the host: when it returns, the bytes are there.
+  /// To the host: the bytes are there when `wait` returns.
   Fault (*copy_out)(void* services, void* to, const void* from, size_t bytes) = nullptr;
-  /// Within the space, bytes that do not overlap; may return before it ends. nullptr: states live
-  /// on the host.
+  /// Within the space, bytes that do not overlap. Behind an error it must not happen. nullptr:
+  /// states live on the host.
   Fault (*copy)(void* services, void* to, const void* from, size_t bytes) = nullptr;
-  /// Returns when nothing is under way.
-  Fault (*wait)(void* services) = nullptr;
+  /// Begins what is queued: the host works on meanwhile. nullptr: the device does not wait for it.
+  Fault (*flush)(void* services) = nullptr;
+  /// Returns when nothing is queued or under way, with the error of the node that comes first in
+  /// the method, named by its index in the text and in *node. *node is 0 before: it stays so where
+  /// no node failed but the device.
+  Fault (*wait)(void* services, size_t* node) = nullptr;
 };
 
 }  // namespace lazyrt

@@ -4,6 +4,16 @@
 #include <cinttypes>
 
 namespace lazyrt {
+Fault copy_out_now(const BackendServices::Slot& slot, void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return {};
+  const Device& device = *slot.backend->device;
+  size_t node = 0;
+  FirstFault first;
+  first.add(device.copy_out(slot.services, to, from, bytes));
+  first.add(device.wait(slot.services, &node));
+  return first;
+}
+
 DeviceBlock::~DeviceBlock() {
   if (data_ != nullptr) device_->release_memory(program_, data_);
   if (bytes_ != 0) counted_->give(bytes_);

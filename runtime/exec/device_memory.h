@@ -19,6 +19,10 @@ struct SpaceBytes {
   uint64_t workspace = 0;
 };
 
+/// Copies to the host, and waits for it. What goes wrong is told, and nothing is left for the next
+/// wait to tell.
+Fault copy_out_now(const BackendServices::Slot& slot, void* to, const void* from, size_t bytes);
+
 /// Memory in the space of a device, given back with this, and counted meanwhile.
 class DeviceBlock {
  public:

@@ -163,7 +163,7 @@ void Planner::add_needs(const PlannedNode& node) {
   plan_.packed_weight_bytes_ += node.prepared.packed_weight_bytes;
 }
 
-/// A guard is judged on the host, before anything that follows it.
+/// What a guard sees is taken to the host before anything that follows it runs.
 bool Planner::ends_segment(size_t node) const {
   if (!last_of_segments_.empty() && last_of_segments_[node]) return true;
   const Span<const int32_t> made = outputs_of(plan_.nodes()[node]);
@@ -261,12 +261,22 @@ uint32_t Planner::place_nodes(size_t first, Placement* placement) const {
   return count;
 }
 
-void Planner::place(Span<const uint8_t> homes, Placement* placement) const {
+/// What guards see of a node's results. Its memory may hold something else once later nodes have
+/// run, so what is judged then is kept apart.
+void Planner::place_guarded(const PlannedNode& node, bool late, Placement* placement) const {
+  if (node.space == kHostSpace) return;
+  for (int32_t id : outputs_of(node)) {
+    if (!is_guarded(id)) continue;
+    if (late) placement->keep(id, node.space);
+    if (!late) placement->need(id, kHostSpace);
+  }
+  if (!late) placement->await();
+}
+
+void Planner::place(Span<const uint8_t> homes, bool late, Placement* placement) const {
   for (size_t i = 0; i < plan_.nodes_.size();) {
     i += place_nodes(i, placement);
-    for (int32_t id : outputs_of(plan_.nodes_[i - 1])) {
-      if (is_guarded(id)) placement->need(id, kHostSpace);
-    }
+    place_guarded(plan_.nodes_[i - 1], late, placement);
   }
   for (uint32_t i = 0; i < homes.size(); ++i)
     placement->need(state_at(method_, i).next(), homes[i]);
@@ -275,18 +285,18 @@ void Planner::place(Span<const uint8_t> homes, Placement* placement) const {
     placement->need(output_at(method_, i).value(), kHostSpace);
 }
 
-Fault Planner::list_steps(Span<const uint8_t> homes) {
+Fault Planner::list_steps(Span<const uint8_t> homes, bool late) {
   LAZYRT_RETURN_IF_ERROR(find_guarded());
   const auto places = scratch_.make<ValuePlaces>(count_of(method_.values()));
   if (scratch_.is_short()) return no_memory();
   begin_places(homes, places);
   Placement counted(places, nullptr);
-  place(homes, &counted);
+  place(homes, late, &counted);
   plan_.steps_ = pool_->make<PlannedStep>(counted.step_count());
   if (pool_->is_short()) return no_memory();
   begin_places(homes, places);
   Placement placed(places, plan_.steps_.data());
-  place(homes, &placed);
+  place(homes, late, &placed);
   plan_.lines_ = placed.line_count();
   for (const PlannedStep& step : plan_.steps_)
     plan_.device_steps_ += step.kind == PlannedStep::Kind::kNode ? 0 : 1;

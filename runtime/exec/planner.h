@@ -20,9 +20,10 @@ class Planner {
   /// Chooses what runs each node, and prepares it. Called once. An error names the node;
   /// kCancelled, kDeadlineExceeded: `stop` is due.
   Fault choose_all(const RunStop& stop);
-  /// Lists the steps. `homes`: per state of the method the space that it lives in. REQUIRES:
-  /// choose_all() was called for the plan, by this planner or another one.
-  Fault list_steps(Span<const uint8_t> homes);
+  /// Lists the steps. `homes`: per state of the method the space that it lives in. `late`: guards
+  /// of what devices make are judged once all has run. REQUIRES: choose_all() was called for the
+  /// plan, by this planner or another one.
+  Fault list_steps(Span<const uint8_t> homes, bool late);
 
  private:
   Fault list_operands();
@@ -46,7 +47,8 @@ class Planner {
 
   Fault find_guarded();
   void begin_places(Span<const uint8_t> homes, Span<ValuePlaces> places) const;
-  void place(Span<const uint8_t> homes, Placement* placement) const;
+  void place(Span<const uint8_t> homes, bool late, Placement* placement) const;
+  void place_guarded(const PlannedNode& node, bool late, Placement* placement) const;
   uint32_t place_nodes(size_t first, Placement* placement) const;
 
   Span<const int32_t> inputs_of(const PlannedNode& node) const {

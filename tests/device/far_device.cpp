@@ -58,7 +58,15 @@ struct FarServices {
   FarMachine& machine;
   FarStream stream;
 
-  void push(std::function<Status()> job) { machine.queue->push(&stream, std::move(job)); }
+  void push(std::function<void(FarError*)> job, bool is_copy_within = false) {
+    stream.queued.push_back({std::move(job), machine.rules.goes_on && !is_copy_within});
+    stream.was_used = true;
+  }
+  void submit() {
+    if (stream.queued.empty()) return;
+    ++machine.counts.submissions;
+    machine.queue->submit(&stream);
+  }
 };
 
 FarServices& services_of(void* services) { return *static_cast<FarServices*>(services); }
@@ -79,7 +87,7 @@ struct FarSegment {
   void* workspace = nullptr;
   size_t workspace_bytes = 0;
 
-  Fault run() const {
+  void run(FarError* error) const {
     FarMachine& machine = services.machine;
     if (machine.rules.before_segment) machine.rules.before_segment();
     const Opening opening(machine.memory.get());
@@ -89,10 +97,11 @@ struct FarSegment {
       const Span<const TensorView> operands(node.operands.data(), node.operands.size());
       const RunContext context = {node.attrs, operands.subspan(0, node.inputs),
                                   operands.subspan(node.inputs, node.outputs), workspace};
-      LAZYRT_RETURN_IF_ERROR(node.op->def->reference.run(node.prepared.state, context)
-                                 .with_context("node %zu (%s)", node.index, node.op->name));
+      const Status status = node.op->def->reference.run(node.prepared.state, context)
+                                .with_context("node %zu (%s)", node.index, node.op->name);
+      if (!status.ok()) error->add(status, node.index);
+      if (!status.ok() && !machine.rules.goes_on) return;
     }
-    return {};
   }
 };
 
@@ -189,7 +198,7 @@ Fault bind(void* state, Span<const TensorView> operands, void* workspace) {
 
 Fault submit(void* state) {
   const auto* segment = static_cast<const FarSegment*>(state);
-  segment->services.push([segment] { return segment->run(); });
+  segment->services.push([segment](FarError* error) { segment->run(error); });
   return {};
 }
 
@@ -198,10 +207,9 @@ Fault copy_in(void* state, void* to, const void* from, size_t bytes) {
   ++services.machine.counts.copies_in;
   const auto* begin = static_cast<const uint8_t*>(from);
   const std::vector<uint8_t> staged(begin, begin + bytes);
-  services.push([&services, to, staged] {
+  services.push([&services, to, staged](FarError*) {
     const Opening opening(services.machine.memory.get());
     std::memcpy(opening.memory.at(to, staged.size()), staged.data(), staged.size());
-    return Fault();
   });
   return {};
 }
@@ -209,30 +217,38 @@ Fault copy_in(void* state, void* to, const void* from, size_t bytes) {
 Fault copy_out(void* state, void* to, const void* from, size_t bytes) {
   FarServices& services = services_of(state);
   ++services.machine.counts.copies_out;
-  services.push([&services, to, from, bytes] {
+  services.push([&services, to, from, bytes](FarError*) {
     const Opening opening(services.machine.memory.get());
     std::memcpy(to, opening.memory.at(from, bytes), bytes);
-    return Fault();
   });
-  return services.machine.queue->drain(&services.stream);
+  return {};
 }
 
 Fault copy(void* state, void* to, const void* from, size_t bytes) {
   FarServices& services = services_of(state);
   ++services.machine.counts.copies;
-  services.push([&services, to, from, bytes] {
-    const Opening opening(services.machine.memory.get());
-    std::memcpy(opening.memory.at(to, bytes), opening.memory.at(from, bytes), bytes);
-    return Fault();
-  });
+  services.push(
+      [&services, to, from, bytes](FarError*) {
+        const Opening opening(services.machine.memory.get());
+        std::memcpy(opening.memory.at(to, bytes), opening.memory.at(from, bytes), bytes);
+      },
+      /*is_copy_within=*/true);
   return {};
 }
 
-Fault wait(void* state) {
+Fault flush(void* state) {
+  services_of(state).submit();
+  return {};
+}
+
+Fault wait(void* state, size_t* node) {
   FarServices& services = services_of(state);
-  const Status status = services.machine.queue->drain(&services.stream);
-  services.stream.error = Status();
-  return status;
+  services.submit();
+  services.machine.counts.waits += services.stream.was_used ? 1 : 0;
+  services.stream.was_used = false;
+  const FarError error = services.machine.queue->drain(&services.stream);
+  if (!error.status.ok()) *node = error.node;
+  return error.status;
 }
 
 Device far_device() {
@@ -249,6 +265,7 @@ Device far_device() {
   device.copy_in = copy_in;
   device.copy_out = copy_out;
   device.copy = copy;
+  device.flush = flush;
   device.wait = wait;
   return device;
 }

@@ -21,6 +21,8 @@ struct FarRules {
   std::function<bool(uint64_t)> allocates;
   /// On the queue's thread, before each segment.
   std::function<void()> before_segment;
+  /// As GPUs do: behind an error all goes on but copies within its memory.
+  bool goes_on = false;
 };
 
 /// Since the last reset.
@@ -28,7 +30,11 @@ struct FarCounts {
   std::atomic<int> copies_in{0}, copies_out{0}, copies{0}, segments{0}, nodes{0};
   std::atomic<int> constants{0};  ///< that Programs keep in its memory
   std::atomic<int> blocks{0};     ///< of its memory, alive
-  void reset() { copies_in = copies_out = copies = segments = nodes = constants = 0; }
+  std::atomic<int> submissions{0};
+  std::atomic<int> waits{0};  ///< for something
+  void reset() {
+    copies_in = copies_out = copies = segments = nodes = constants = submissions = waits = 0;
+  }
 };
 
 class FarMemory;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -11,14 +12,31 @@
 
 namespace lazyrt::test {
 
-/// A session's part of the queue: its work, one after the other, none after an error until it was
-/// told.
-struct FarStream {
-  size_t pending = 0;  ///< jobs that have not ended
-  Status error;
+/// What goes wrong first, by the order of the nodes.
+struct FarError {
+  Status status;
+  size_t node = 0;
+
+  void add(const Status& other, size_t other_node) {
+    if (!status.ok() && node <= other_node) return;
+    status = other;
+    node = other_node;
+  }
 };
 
-/// The one queue of a machine: it works for all sessions in the order in which they come.
+struct FarJob {
+  std::function<void(FarError*)> run;
+  bool goes_on = false;  ///< also behind an error
+};
+
+/// A session's part of the queue.
+struct FarStream {
+  std::vector<FarJob> queued;  ///< not begun yet
+  bool was_used = false;       ///< since the last wait
+  FarError error;              ///< not told yet
+};
+
+/// The one queue of a machine: it works for all sessions, submission by submission.
 class FarQueue {
  public:
   FarQueue() : thread_([this] { work(); }) {}
@@ -33,46 +51,53 @@ class FarQueue {
   FarQueue(const FarQueue&) = delete;
   FarQueue& operator=(const FarQueue&) = delete;
 
-  void push(FarStream* stream, std::function<Status()> job) {
+  /// REQUIRES: something is queued.
+  void submit(FarStream* stream) {
     {
       const std::lock_guard lock(mutex_);
-      ++stream->pending;
-      jobs_.push_back({stream, std::move(job)});
+      submissions_.push_back({stream, std::move(stream->queued)});
     }
+    stream->queued.clear();
     changed_.notify_all();
   }
-  Status drain(FarStream* stream) {
+  /// Returns what went wrong since the last time.
+  FarError drain(FarStream* stream) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [stream] { return stream->pending == 0; });
-    return stream->error;
+    changed_.wait(lock, [&] {
+      return std::none_of(submissions_.begin(), submissions_.end(),
+                          [&](const Submission& s) { return s.stream == stream; });
+    });
+    FarError error;
+    std::swap(error, stream->error);
+    return error;
   }
 
  private:
-  struct Job {
+  struct Submission {
     FarStream* stream = nullptr;
-    std::function<Status()> run;
+    std::vector<FarJob> jobs;
   };
 
   void work() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [this] { return stopped_ || !jobs_.empty(); });
-      if (jobs_.empty()) return;
-      const Job& job = jobs_.front();  // stays until it has ended
-      const bool skip = !job.stream->error.ok();
+      changed_.wait(lock, [this] { return stopped_ || !submissions_.empty(); });
+      if (submissions_.empty()) return;
+      const Submission& now = submissions_.front();  // stays until it has ended
       lock.unlock();
-      const Status status = skip ? Status() : job.run();
+      for (const FarJob& job : now.jobs) {
+        FarError* error = &now.stream->error;
+        if (error->status.ok() || job.goes_on) job.run(error);
+      }
       lock.lock();
-      if (!status.ok()) job.stream->error = status;
-      --job.stream->pending;
-      jobs_.pop_front();
+      submissions_.pop_front();
       changed_.notify_all();
     }
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Job> jobs_;
+  std::deque<Submission> submissions_;
   bool stopped_ = false;
   std::thread thread_;
 };
