@@ -47,9 +47,10 @@ struct Device {
   /// Ok, or the reason (kUnsupported) why the device does not run this node.
   Fault (*takes)(void* services, const OpEntry& op, const NodeSpec& node) = nullptr;
   /// Makes a segment of nodes that it takes: prepared->state, the bytes of scratch in the space
-  /// that it needs, and how many of constants it keeps. kUnsupported: the nodes go to the next
-  /// backend.
-  Fault (*compile)(const SegmentSpec& spec, PreparedKernel* prepared) = nullptr;
+  /// that it needs, and how many of constants it keeps. kUnsupported: the node *refused of
+  /// the spec goes to the next backend, and what remains is compiled anew; *refused is the number
+  /// of nodes before, and where it stays so, all of them go.
+  Fault (*compile)(const SegmentSpec& spec, PreparedKernel* prepared, size_t* refused) = nullptr;
   /// Where the inputs and outputs of the nodes are, node by node, inputs first; absent ones have
   /// dtype kNone, constants no data. The views stay where they are. Before the first submit, and
   /// again when addresses have changed, since memory of the caller came or went; nothing is under
@@ -58,9 +59,9 @@ struct Device {
   void (*release)(void* segment, const Allocator& allocator) = nullptr;
 
   // These queue work of a session, which happens in the order of the calls; none of it has to begin
-  // before `flush` or `wait`, so all that a run queues may be one submission. What goes wrong may be
-  // told by any later call; the error stays until `wait` tells it. Behind an error the device may go
-  // on or not, but what was queued before it is done.
+  // before `flush` or `wait`, so all that a run queues may be one submission. What goes wrong may
+  // be told by any later call; the error stays until `wait` tells it. Behind an error the device
+  // may go on or not, but what was queued before it is done.
 
   Fault (*submit)(void* segment) = nullptr;
   /// From the host: when it returns, `from` may change.

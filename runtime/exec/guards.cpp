@@ -159,8 +159,9 @@ Fault Guards::make(const fb::Method& method, Span<const bool> late, Pool* pool) 
 
 bool Guards::holds(size_t entry, const TensorView& x) {
   const Entry& guard = entries_[entry];
-  now_ = look_at(guard, x);
-  if (agrees(guard, now_)) return true;
+  const Seen now = look_at(guard, x);
+  if (agrees(guard, now)) return true;
+  now_ = now;
   broken_ = entry;
   return false;
 }

@@ -180,7 +180,7 @@ size_t Planner::segment_length(size_t first) const {
   return end - first;
 }
 
-Fault Planner::compile(size_t first, size_t count) {
+Fault Planner::compile(size_t first, size_t count, size_t* refused) {
   const PlannedNode& last = plan_.nodes_[first + count - 1];
   const uint32_t begin = plan_.nodes_[first].first_operand;
   const auto specs = scratch_.make<TensorSpec>(last.operands_end() - begin);
@@ -194,8 +194,8 @@ Fault Planner::compile(size_t first, size_t count) {
   }
   const SegmentSpec spec = {nodes, allocator_, last.services};
   PreparedKernel prepared;
-  LAZYRT_RETURN_IF_ERROR(
-      within_share(memory_, share, [&] { return last.backend->device->compile(spec, &prepared); }));
+  LAZYRT_RETURN_IF_ERROR(within_share(
+      memory_, share, [&] { return last.backend->device->compile(spec, &prepared, refused); }));
   PlannedNode& head = plan_.nodes_[first];
   head.prepared = prepared;
   head.segment_nodes = static_cast<uint32_t>(count);
@@ -206,26 +206,35 @@ Fault Planner::compile(size_t first, size_t count) {
   return {};
 }
 
-/// Nodes of a segment that its device refuses go on to the next backends, which may be devices.
+/// Nodes that their device refuses go to its fallbacks, which may be devices.
+Fault Planner::move_on(size_t first, size_t count, Fault refusal) {
+  FirstFault why;
+  why.add(refusal);
+  const Backend* next = plan_.nodes_[first].backend->fallback;
+  for (size_t i = first; i < first + count; ++i) LAZYRT_RETURN_IF_ERROR(choose(i, next, why));
+  return {};
+}
+
+/// What is before a node that is refused becomes a segment, what is behind it another one.
 Fault Planner::compile_segments(const RunStop& stop) {
   for (size_t first = 0; first < plan_.nodes_.size();) {
-    const PlannedNode& node = plan_.nodes_[first];
-    if (node.space == kHostSpace) {
+    if (plan_.nodes_[first].space == kHostSpace) {
       ++first;
       continue;
     }
     if (stop.is_due()) return stop.status();
     const size_t count = segment_length(first);
-    const Fault status = compile(first, count);
+    size_t refused = count;
+    const Fault status = compile(first, count, &refused);
     if (status.ok()) {
       first += count;
-      continue;
+    } else if (!is_refusal(status)) {
+      return place_of(first).of(first, status);
+    } else if (refused < count) {
+      LAZYRT_RETURN_IF_ERROR(move_on(first + refused, 1, status));
+    } else {
+      LAZYRT_RETURN_IF_ERROR(move_on(first, count, status));
     }
-    if (!is_refusal(status)) return place_of(first).of(first, status);
-    FirstFault refusal;
-    refusal.add(status);
-    const Backend* next = node.backend->fallback;
-    for (size_t i = first; i < first + count; ++i) LAZYRT_RETURN_IF_ERROR(choose(i, next, refusal));
   }
   return {};
 }

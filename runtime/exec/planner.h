@@ -39,7 +39,8 @@ class Planner {
 
   Fault compile_segments(const RunStop& stop);
   size_t segment_length(size_t first) const;
-  Fault compile(size_t first, size_t count);
+  Fault compile(size_t first, size_t count, size_t* refused);
+  Fault move_on(size_t first, size_t count, Fault refusal);
   bool ends_segment(size_t node) const;
   bool is_guarded(int32_t value) const {
     return !guarded_.empty() && guarded_[static_cast<size_t>(value)];

@@ -27,10 +27,12 @@ class BackendServices {
   struct Slot {
     const Backend* backend = nullptr;
     void* services = nullptr;
-    void* program = nullptr;  ///< what open_weights made
+    void* program = nullptr;        ///< what open_weights made
+    FirstFault* refusal = nullptr;  ///< why it cannot be opened; owned
   };
 
-  /// The number of this backend's slot, opened if it is not yet. Numbers stay.
+  /// The number of this backend's slot, opened if it is not yet. Numbers stay, and so does a
+  /// refusal (kUnsupported).
   Fault find_or_open(const Backend& backend, int* slot);
   /// REQUIRES: opened.
   const Slot& slot(int i) const { return slots_[i]; }
@@ -41,6 +43,9 @@ class BackendServices {
   void close();
 
  private:
+  Fault open(Slot* slot) const;
+  Fault keep_refusal(Fault refusal, Slot* slot);
+
   int threads_ = 1;
   CountedMemory* memory_ = nullptr;
   const ProgramState* program_ = nullptr;

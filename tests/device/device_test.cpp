@@ -204,6 +204,40 @@ TEST_F(FarMixed, WhatCannotBeCompiledGoesOn) {
   EXPECT_STREQ(session.node(0)->fallback_reason, "far cannot compile this");
 }
 
+TEST_F(FarMixed, ADeviceThatIsNotThereIsAskedOnce) {
+  far_rules().opens = [] { return false; };
+  Session session = test::make(mixed_.method(), on(far_cpu_));
+  run(&session);
+  EXPECT_EQ(far_counts().opened, 1);
+  EXPECT_EQ(Lines(session).nodes_far, 0);
+  EXPECT_STREQ(session.node(3)->fallback_reason, "backend far: there is no such device");
+  const test::FarBlock there(1024);
+  EXPECT_THAT(session.bind_output(0, there.address(), 1024, &far_cpu_).message(),
+              HasSubstr("there is no such device"));
+  EXPECT_EQ(far_counts().opened, 1);
+}
+
+TEST_F(FarMixed, OneNodeThatIsRefusedMovesAlone) {
+  Session alone = test::make(mixed_.method(), on(*reference_backend()));
+  const auto expected = run(&alone);
+  const size_t nodes = alone.node_count();
+  for (size_t node = 0; node < nodes; ++node) {
+    SCOPED_TRACE(node);
+    far_rules().refuses = [node](const SegmentNode& n) { return n.index == node; };
+    far_counts().reset();
+    Session session = test::make(mixed_.method(), on(far_reference_));
+    EXPECT_LE(far_counts().compilations, 3);
+    EXPECT_EQ(run(&session), expected);
+    const Lines lines(session);
+    EXPECT_EQ(lines.nodes_here, 1);
+    for (size_t i = 0; i < session.node_count(); ++i) {
+      const NodeInfo info = *session.node(i);
+      if (info.is_copy || info.backend == std::string("far")) continue;
+      EXPECT_EQ(info.fallback_reason, "far refuses " + std::string(info.op));
+    }
+  }
+}
+
 TEST_F(FarMixed, BoundInputsAreCopiedFromWhereTheyAre) {
   Session session = test::make(mixed_.method(), on(far_reference_));
   const auto expected = run(&session);

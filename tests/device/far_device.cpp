@@ -160,9 +160,15 @@ Status fill(const SegmentSpec& spec, FarSegment* segment, PreparedKernel* prepar
   return {};
 }
 
-Fault compile(const SegmentSpec& spec, PreparedKernel* prepared) {
+Fault compile(const SegmentSpec& spec, PreparedKernel* prepared, size_t* refused) {
   FarServices& services = services_of(spec.services);
   const FarRules& rules = services.machine.rules;
+  ++services.machine.counts.compilations;
+  for (size_t i = 0; rules.refuses && i < spec.nodes.size(); ++i) {
+    if (!rules.refuses(spec.nodes[i])) continue;
+    *refused = i;
+    return Fault(Error::kUnsupported, "far refuses %s", spec.nodes[i].op->name);
+  }
   if (rules.compiles && !rules.compiles(spec))
     return Fault(Error::kUnsupported, "far cannot compile this");
   auto* segment = new FarSegment{services};
@@ -280,8 +286,12 @@ Fault open_weights(const WeightOptions& options, void** weights) {
 }
 
 Fault open(const BackendOptions& options, void** services) {
+  FarMachine& machine = *machine_of(options.backend);
+  ++machine.counts.opened;
+  if (machine.rules.opens && !machine.rules.opens())
+    return Fault(Error::kUnsupported, "there is no such device");
   auto* program = static_cast<FarProgram*>(options.weights);
-  *services = new FarServices{*program, *machine_of(options.backend), {}};
+  *services = new FarServices{*program, machine, {}};
   return {};
 }
 

@@ -14,9 +14,12 @@ namespace lazyrt::test {
 
 /// What a machine does in this test. Not to be changed while sessions are made or run.
 struct FarRules {
+  std::function<bool()> opens;
   /// Asked node by node in their order; all true: every node that has a reference kernel.
   std::function<bool(const OpEntry&, const NodeSpec&)> takes;
   std::function<bool(const SegmentSpec&)> compiles;
+  /// Asked for each node of a segment that compiles.
+  std::function<bool(const SegmentNode&)> refuses;
   /// Whether there is memory for these bytes.
   std::function<bool(uint64_t)> allocates;
   /// On the queue's thread, before each segment.
@@ -28,12 +31,15 @@ struct FarRules {
 /// Since the last reset.
 struct FarCounts {
   std::atomic<int> copies_in{0}, copies_out{0}, copies{0}, segments{0}, nodes{0};
-  std::atomic<int> constants{0};  ///< that Programs keep in its memory
-  std::atomic<int> blocks{0};     ///< of its memory, alive
+  std::atomic<int> constants{0};     ///< that Programs keep in its memory
+  std::atomic<int> blocks{0};        ///< of its memory, alive
+  std::atomic<int> opened{0};        ///< sessions, or tried to
+  std::atomic<int> compilations{0};  ///< tried
   std::atomic<int> submissions{0};
   std::atomic<int> waits{0};  ///< for something
   void reset() {
-    copies_in = copies_out = copies = segments = nodes = constants = submissions = waits = 0;
+    copies_in = copies_out = copies = segments = nodes = constants = opened = compilations =
+        submissions = waits = 0;
   }
 };
 
