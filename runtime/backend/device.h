@@ -21,12 +21,18 @@ struct SegmentNode {
   /// Specs and the bytes of constants (TensorSpec::constant) are there during compile; attributes
   /// as long as the segment. The pages of constants of which something was packed are dropped then.
   NodeSpec spec;
+  /// Of its inputs and outputs, in their order: values of the method by number, -1 = absent. As
+  /// long as the segment.
+  Span<const int32_t> values;
 };
 
 struct SegmentSpec {
   Span<const SegmentNode> nodes;  ///< in order of execution
-  Allocator allocator;            ///< the session's: for memory of the host
-  void* services = nullptr;       ///< what Backend::open made
+  /// Results of these nodes that are read outside of the segment, in the order in which they are
+  /// made. What shares memory with one of them (it has the same address) is there, too.
+  Span<const int32_t> leaving;
+  Allocator allocator;       ///< the session's: for memory of the host
+  void* services = nullptr;  ///< what Backend::open made
 };
 
 /// The device of a backend, constant data. `program` is what Backend::open_weights made, `services`
@@ -77,6 +83,11 @@ struct Device {
   /// the method, named by its index in the text and in *node. *node is 0 before: it stays so where
   /// no node failed but the device.
   Fault (*wait)(void* services, size_t* node) = nullptr;
+
+  /// Nanoseconds that each node of the segment took in its last run, which has been waited for;
+  /// what ran as one is divided as the device likes. Only with BackendOptions::profile. nullptr:
+  /// only whole segments are measured.
+  Fault (*times)(void* segment, Span<uint64_t> nanoseconds) = nullptr;
 };
 
 }  // namespace lazyrt

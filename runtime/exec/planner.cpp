@@ -180,30 +180,74 @@ size_t Planner::segment_length(size_t first) const {
   return end - first;
 }
 
+/// Guards, taps, states and outputs read where no segment is.
+Fault Planner::find_last_readers() {
+  last_readers_ = scratch_.make<uint32_t>(count_of(method_.values()));
+  if (scratch_.is_short()) return no_memory();
+  for (uint32_t i = 0; i < plan_.nodes_.size(); ++i) {
+    const PlannedNode& node = plan_.nodes_[i];
+    for (int32_t id : inputs_of(node)) {
+      if (id >= 0) last_readers_[static_cast<size_t>(id)] = i;
+    }
+    if (!ends_segment(i)) continue;
+    for (int32_t id : outputs_of(node)) read_behind(id);
+  }
+  for (uint32_t k = 0; k < count_of(method_.states()); ++k)
+    read_behind(state_at(method_, k).next());
+  for (uint32_t i = 0; i < count_of(method_.outputs()); ++i)
+    read_behind(output_at(method_, i).value());
+  return {};
+}
+
+/// Empty, and short of memory: no_memory().
+Span<const int32_t> Planner::list_leaving(size_t first, size_t count) {
+  const auto nodes = plan_.nodes().subspan(first, count);
+  size_t results = 0;
+  for (const PlannedNode& node : nodes) results += node.output_count;
+  const auto leaving = scratch_.make<int32_t>(results);
+  size_t listed = 0;
+  for (const PlannedNode& node : nodes) {
+    for (int32_t id : outputs_of(node)) {
+      if (leaving.empty() || last_readers_[static_cast<size_t>(id)] < first + count) continue;
+      leaving[listed++] = id;
+    }
+  }
+  return {leaving.data(), listed};
+}
+
 Fault Planner::compile(size_t first, size_t count, size_t* refused) {
   const PlannedNode& last = plan_.nodes_[first + count - 1];
   const uint32_t begin = plan_.nodes_[first].first_operand;
+  const void* kept = scratch_.last();
   const auto specs = scratch_.make<TensorSpec>(last.operands_end() - begin);
   const auto nodes = scratch_.make<SegmentNode>(count);
+  const Span<const int32_t> leaving = list_leaving(first, count);
   if (scratch_.is_short()) return no_memory();
   uint64_t share = 0;
   for (size_t i = 0; i < count; ++i) {
     const PlannedNode& node = plan_.nodes_[first + i];
-    nodes[i] = {first + i, node.op, fill_specs(node, specs.data() + node.first_operand - begin)};
+    nodes[i] = {first + i, node.op, fill_specs(node, specs.data() + node.first_operand - begin),
+                plan_.operands().subspan(node.first_operand, node.input_count + node.output_count)};
     share = std::min(share + share_of(nodes[i].spec), UINT64_MAX / 4);
   }
-  const SegmentSpec spec = {nodes, allocator_, last.services};
+  const SegmentSpec spec = {nodes, leaving, allocator_, last.services};
   PreparedKernel prepared;
-  LAZYRT_RETURN_IF_ERROR(within_share(
-      memory_, share, [&] { return last.backend->device->compile(spec, &prepared, refused); }));
+  const Fault status = within_share(
+      memory_, share, [&] { return last.backend->device->compile(spec, &prepared, refused); });
+  if (status.ok()) keep_segment(first, nodes, prepared);
+  scratch_.forget_since(kept);
+  return status;
+}
+
+void Planner::keep_segment(size_t first, Span<const SegmentNode> nodes,
+                           const PreparedKernel& prepared) {
   PlannedNode& head = plan_.nodes_[first];
   head.prepared = prepared;
-  head.segment_nodes = static_cast<uint32_t>(count);
+  head.segment_nodes = static_cast<uint32_t>(nodes.size());
   add_needs(head);
   for (const SegmentNode& node : nodes) {
     if (prepared.packed_weight_bytes != 0) drop_packed_pages(node.spec);
   }
-  return {};
 }
 
 /// Nodes that their device refuses go to its fallbacks, which may be devices.
@@ -223,6 +267,7 @@ Fault Planner::compile_segments(const RunStop& stop) {
       continue;
     }
     if (stop.is_due()) return stop.status();
+    if (last_readers_.empty()) LAZYRT_RETURN_IF_ERROR(find_last_readers());
     const size_t count = segment_length(first);
     size_t refused = count;
     const Fault status = compile(first, count, &refused);

@@ -40,6 +40,10 @@ class Planner {
   Fault compile_segments(const RunStop& stop);
   size_t segment_length(size_t first) const;
   Fault compile(size_t first, size_t count, size_t* refused);
+  void keep_segment(size_t first, Span<const SegmentNode> nodes, const PreparedKernel& prepared);
+  Fault find_last_readers();
+  void read_behind(int32_t value) { last_readers_[static_cast<size_t>(value)] = UINT32_MAX; }
+  Span<const int32_t> list_leaving(size_t first, size_t count);
   Fault move_on(size_t first, size_t count, Fault refusal);
   bool ends_segment(size_t node) const;
   bool is_guarded(int32_t value) const {
@@ -72,6 +76,9 @@ class Planner {
   Span<TensorSpec> specs_;  ///< of one node's operands
   Span<bool> guarded_;      ///< per value; empty without guards
   Span<const bool> last_of_segments_;
+  /// Per value: the last node that reads it; UINT32_MAX: something behind all of them. Empty: no
+  /// device takes a node.
+  Span<uint32_t> last_readers_;
 };
 
 }  // namespace lazyrt

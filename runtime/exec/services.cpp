@@ -30,6 +30,7 @@ Fault BackendServices::open(Slot* slot) const {
   options.allocator = memory_->allocator();
   options.memory = memory_;
   options.backend = &backend;
+  options.profile = profile_;
   if (backend.open_weights != nullptr) {
     const WeightOptions weights = {program_->memory.allocator(),
                                    program_->sections.constants.size(), &backend};

@@ -17,8 +17,9 @@ class BackendServices {
   ~BackendServices() { close(); }
 
   /// REQUIRES: `memory` and `program`, which is the file's, outlive this.
-  void init(int threads, CountedMemory* memory, const ProgramState& program) {
-    threads_ = threads;
+  void init(const SessionOptions& options, CountedMemory* memory, const ProgramState& program) {
+    threads_ = options.threads;
+    profile_ = options.profile;
     memory_ = memory;
     program_ = &program;
   }
@@ -47,6 +48,7 @@ class BackendServices {
   Fault keep_refusal(Fault refusal, Slot* slot);
 
   int threads_ = 1;
+  bool profile_ = false;
   CountedMemory* memory_ = nullptr;
   const ProgramState* program_ = nullptr;
   Slot slots_[kMaxBackends];

@@ -131,6 +131,8 @@ Fault Variant::make_values(const fb::Method& method, const SharedMemory& memory,
   steps_ = pool_->make<Step>(steps);
   device_steps_ = pool_->make<DeviceStep>(plan_.device_step_count());
   times_ = pool_->make<NodeTime>(profile ? steps : 0);
+  for (Span<uint64_t>* times : {&node_times_, &last_times_})
+    *times = pool_->make<uint64_t>(profile && !device_steps_.empty() ? plan_.nodes().size() : 0);
   LAZYRT_RETURN_IF_ERROR(list_interface(method));
   LAZYRT_RETURN_IF_ERROR(find_movables(method));
   place_values(method, memory);
@@ -464,11 +466,27 @@ Fault Variant::run_timed(size_t index) {
     add_to(&times_[index].nanoseconds, end - begin);
     add_to(&times_[index].runs, 1);
   }
+  if (kDevices && status.ok() && measures_nodes(index)) status = add_node_times(index);
   if (!watcher_.has_spans()) return status;
   FirstFault first;  // whatever the watch's hook calls
   first.add(status);
   tell_span(index, begin, end, first.ok());
   return first;
+}
+
+/// Whether the step is a segment whose device says what its nodes took.
+bool Variant::measures_nodes(size_t index) const {
+  if (node_times_.empty() || plan_.steps()[index].kind != PlannedStep::Kind::kSegment) return false;
+  return static_cast<const DeviceStep*>(steps_[index].state)->device->times != nullptr;
+}
+
+Fault Variant::add_node_times(size_t index) {
+  const PlannedStep& step = plan_.steps()[index];
+  const auto& device = *static_cast<const DeviceStep*>(steps_[index].state);
+  const Span<uint64_t> last = last_times_.subspan(step.index, nodes_of(step));
+  LAZYRT_RETURN_IF_ERROR(device.device->times(device.segment, last));
+  for (size_t i = 0; i < last.size(); ++i) add_to(&node_times_[step.index + i], last[i]);
+  return {};
 }
 
 size_t Variant::nodes_of(const PlannedStep& step) const {
@@ -600,8 +618,10 @@ Fault Variant::with_place(size_t step, const Fault& status) const {
 
 void Variant::continue_from(const Variant& other) {
   guards_.continue_from(other.guards_);
-  if (times_.size() != other.times_.size()) return;
+  if (times_.size() != other.times_.size() || node_times_.size() != other.node_times_.size())
+    return;
   for (size_t i = 0; i < times_.size(); ++i) times_[i] = other.times_[i];
+  for (size_t i = 0; i < node_times_.size(); ++i) node_times_[i] = other.node_times_[i];
 }
 
 void Variant::describe_node(size_t node, NodeInfo* info) const {
@@ -641,7 +661,11 @@ NodeInfo Variant::line_of(size_t index, size_t i) const {
   }
   if (times_.empty()) return info;
   info.runs = read_counter(times_[index].runs);
-  if (i == step.first_line) info.nanoseconds = read_counter(times_[index].nanoseconds);
+  if (kDevices && measures_nodes(index)) {
+    info.nanoseconds = read_counter(node_times_[step.index + (i - step.first_line)]);
+  } else if (i == step.first_line) {
+    info.nanoseconds = read_counter(times_[index].nanoseconds);
+  }
   return info;
 }
 

@@ -161,6 +161,8 @@ class Variant {
   Fault run_steps(const RunStop& stop);
   Fault run_step(size_t index);
   Fault run_timed(size_t index);
+  bool measures_nodes(size_t index) const;
+  Fault add_node_times(size_t index);
   Fault take_taps(size_t index) const;
   void tell_span(size_t index, uint64_t begin, uint64_t end, bool ok) const;
   size_t nodes_of(const PlannedStep& step) const;
@@ -193,6 +195,8 @@ class Variant {
   uint8_t* arenas_[kMostSpaces] = {};
   Span<TensorView> operands_;  ///< per entry of plan_.operands(), then two for each copy
   Span<NodeTime> times_;       ///< per step; empty unless profiling
+  Span<uint64_t> node_times_;  ///< per node, as a device says; empty unless profiling on one
+  Span<uint64_t> last_times_;  ///< of the last run of each
   Span<uint64_t> snapshots_;   ///< per value, for guards that are judged late; empty: none is
   Watcher watcher_;            ///< inactive for most sessions
   bool stale_ = false;         ///< operands_ must be refreshed before the next run

@@ -149,6 +149,55 @@ TEST_F(FarMixed, AWholeMethodIsOneSegment) {
   EXPECT_GT(session.stats().device_bytes, session.stats().arena_bytes);
 }
 
+TEST_F(FarMixed, TimesOfNodesAreTheDevices) {
+  far_rules().takes_time = [](const OpEntry& op) { return uint64_t{1000} + op.name[0]; };
+  const test::FarBackend backend = test::far_backend(cpu_backend());
+  Session session = test::make(mixed_.method(), on(backend, true));
+  for (int i = 0; i < 2; ++i) run(&session);
+  uint64_t total = 0;
+  for (size_t i = 0; i < session.node_count(); ++i) {
+    const NodeInfo info = *session.node(i);
+    EXPECT_EQ(info.runs, 2u);
+    if (info.is_copy) continue;
+    EXPECT_EQ(info.nanoseconds, 2 * (1000u + static_cast<unsigned char>(info.op[0]))) << i;
+    total += info.nanoseconds;
+  }
+  EXPECT_GT(total, 20 * 2000u);
+}
+
+/// Its memory holds nothing else of a segment behind it: the device spoils the rest (in all tests).
+TEST_F(FarMixed, SegmentsAreToldWhatIsReadOutside) {
+  const BundleParts parts = test::mixed_bundle(default_ops());
+  const fb::MethodT& method = *parts.bundle.methods[0];
+  size_t told = 0;
+  far_rules().compiled = [&](const SegmentSpec& spec) {
+    std::vector<int32_t> expected;
+    for (const SegmentNode& node : spec.nodes) {
+      const fb::NodeT& in_file = *method.nodes[node.index];
+      std::vector<int32_t> values = in_file.inputs;
+      values.insert(values.end(), in_file.outputs.begin(), in_file.outputs.end());
+      EXPECT_EQ(std::vector<int32_t>(node.values.begin(), node.values.end()), values);
+      for (const int32_t id : in_file.outputs) {
+        bool is_read = false;
+        for (const auto& output : method.outputs) is_read = is_read || output->value == id;
+        for (size_t n = spec.nodes[spec.nodes.size() - 1].index + 1; n < method.nodes.size(); ++n) {
+          const auto& inputs = method.nodes[n]->inputs;
+          is_read = is_read || std::find(inputs.begin(), inputs.end(), id) != inputs.end();
+        }
+        if (is_read) expected.push_back(id);
+      }
+    }
+    EXPECT_EQ(std::vector<int32_t>(spec.leaving.begin(), spec.leaving.end()), expected);
+    told += expected.size();
+  };
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    std::mt19937 random(seed);
+    take_half(seed, &random);
+    const Session session = test::make(mixed_.method(), on(far_reference_));
+  }
+  EXPECT_GT(told, 100u);
+}
+
 TEST_F(FarMixed, ConstantsGoThereOnceAProgram) {
   Session first = test::make(mixed_.method(), on(far_cpu_));
   const int constants = far_counts().constants;

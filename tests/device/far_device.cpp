@@ -78,21 +78,38 @@ struct FarNode {
   PreparedKernel prepared;
   size_t inputs = 0, outputs = 0;
   std::vector<void*> constants;  ///< per input; nullptr: it is none
+  std::vector<bool> leaves;      ///< per output
   std::vector<TensorView> operands;
 };
+
+using Bytes = std::pair<uint8_t*, size_t>;
+
+bool overlap(const Bytes& a, const Bytes& b) {
+  return a.first < b.first + b.second && b.first < a.first + a.second;
+}
 
 struct FarSegment {
   FarServices& services;
   std::vector<FarNode> nodes;
   void* workspace = nullptr;
   size_t workspace_bytes = 0;
+  std::vector<Bytes> spoilt;  ///< results that nothing else reads
+  mutable std::vector<uint64_t> times;
 
   void run(FarError* error) const {
     FarMachine& machine = services.machine;
     if (machine.rules.before_segment) machine.rules.before_segment();
     const Opening opening(machine.memory.get());
     ++machine.counts.segments;
+    times.clear();
+    run_nodes(error);
+    for (const auto& [data, bytes] : spoilt) std::memset(data, 0x5A, bytes);
+  }
+
+  void run_nodes(FarError* error) const {
+    FarMachine& machine = services.machine;
     for (const FarNode& node : nodes) {
+      times.push_back(machine.rules.takes_time ? machine.rules.takes_time(*node.op) : 0);
       ++machine.counts.nodes;
       const Span<const TensorView> operands(node.operands.data(), node.operands.size());
       const RunContext context = {node.attrs, operands.subspan(0, node.inputs),
@@ -149,6 +166,11 @@ Status fill(const SegmentSpec& spec, FarSegment* segment, PreparedKernel* prepar
     FarNode made = {node.index, node.op, node.spec.attrs};
     made.inputs = node.spec.inputs.size();
     made.outputs = node.spec.outputs.size();
+    EXPECT_EQ(node.values.size(), made.inputs + made.outputs);
+    for (size_t i = made.inputs; i < node.values.size(); ++i) {
+      made.leaves.push_back(std::find(spec.leaving.begin(), spec.leaving.end(), node.values[i]) !=
+                            spec.leaving.end());
+    }
     const Kernel& kernel = node.op->def->reference;
     LAZYRT_RETURN_IF_ERROR(keep_constants(node.spec, &segment->services.program, &made, prepared));
     if (kernel.prepare != nullptr)
@@ -171,11 +193,32 @@ Fault compile(const SegmentSpec& spec, PreparedKernel* prepared, size_t* refused
   }
   if (rules.compiles && !rules.compiles(spec))
     return Fault(Error::kUnsupported, "far cannot compile this");
+  if (rules.compiled) rules.compiled(spec);
   auto* segment = new FarSegment{services};
   const Status status = fill(spec, segment, prepared);
   if (!status.ok()) return release_segment(segment, spec.allocator), status;
   prepared->state = segment;
   return {};
+}
+
+/// What need not be kept, and is in no memory that is.
+void find_spoilt(FarSegment* segment) {
+  std::vector<Bytes> kept, made;
+  for (const FarNode& node : segment->nodes) {
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const TensorView& view = node.operands[i];
+      const Bytes bytes = {static_cast<uint8_t*>(view.data), view.bytes()};
+      const bool is_kept = i < node.inputs
+                               ? std::find(made.begin(), made.end(), bytes) == made.end()
+                               : node.leaves[i - node.inputs];
+      if (bytes.second != 0) (is_kept ? kept : made).push_back(bytes);
+    }
+  }
+  segment->spoilt.clear();
+  for (const Bytes& bytes : made) {
+    if (std::none_of(kept.begin(), kept.end(), [&](const Bytes& k) { return overlap(k, bytes); }))
+      segment->spoilt.push_back(bytes);
+  }
 }
 
 Fault bind(void* state, Span<const TensorView> operands, void* workspace) {
@@ -199,6 +242,7 @@ Fault bind(void* state, Span<const TensorView> operands, void* workspace) {
       if (mine[i].present()) data = memory.at(data, mine[i].bytes() + kTailBytes);
     }
   }
+  find_spoilt(&segment);
   return {};
 }
 
@@ -257,7 +301,14 @@ Fault wait(void* state, size_t* node) {
   return error.status;
 }
 
-Device far_device() {
+Fault times(void* state, Span<uint64_t> nanoseconds) {
+  const auto& segment = *static_cast<const FarSegment*>(state);
+  EXPECT_EQ(segment.times.size(), nanoseconds.size());
+  std::copy(segment.times.begin(), segment.times.end(), nanoseconds.begin());
+  return {};
+}
+
+Device far_device(bool has_clock) {
   Device device;
   device.space = "far memory";
   device.alignment = FarMemory::kAlignment;
@@ -273,6 +324,7 @@ Device far_device() {
   device.copy = copy;
   device.flush = flush;
   device.wait = wait;
+  device.times = has_clock ? times : nullptr;
   return device;
 }
 
@@ -318,7 +370,7 @@ std::vector<uint8_t> FarBlock::read(size_t bytes) const {
 }
 
 FarBackend far_backend(const Backend* fallback, FarMachine* machine) {
-  static const Device device = far_device();
+  static const Device devices[] = {far_device(false), far_device(true)};
   FarBackend backend;
   backend.name = "far";
   backend.open = open;
@@ -326,7 +378,7 @@ FarBackend far_backend(const Backend* fallback, FarMachine* machine) {
   backend.open_weights = open_weights;
   backend.close_weights = [](void* weights) { delete static_cast<FarProgram*>(weights); };
   backend.fallback = fallback;
-  backend.device = &device;
+  backend.device = &devices[machine->rules.takes_time ? 1 : 0];
   backend.machine = machine;
   return backend;
 }

@@ -26,6 +26,11 @@ struct FarRules {
   std::function<void()> before_segment;
   /// As GPUs do: behind an error all goes on but copies within its memory.
   bool goes_on = false;
+  /// What each node takes by the device's clock; empty: it has none. Not asked again once there is
+  /// a backend.
+  std::function<uint64_t(const OpEntry&)> takes_time;
+  /// Results that leave their segment, by number, as told.
+  std::function<void(const SegmentSpec&)> compiled;
 };
 
 /// Since the last reset.
