@@ -13,9 +13,10 @@ Fault BackendServices::find_or_open(const Backend& backend, int* slot) {
   options.threads = threads_;
   options.allocator = memory_->allocator();
   options.memory = memory_;
+  options.backend = &backend;
   if (backend.open_weights != nullptr) {
     const WeightOptions weights = {program_->memory.allocator(),
-                                   program_->sections.constants.size()};
+                                   program_->sections.constants.size(), &backend};
     const auto open = [&](void** opened) { return backend.open_weights(weights, opened); };
     LAZYRT_RETURN_IF_ERROR(
         program_->shared.find_or_make(&backend, open, backend.close_weights, &options.weights));
