@@ -5,18 +5,19 @@
 #include <limits>
 
 #include "kernels/common/check.h"
+#include "kernels/common/loops_vk.h"
 #include "runtime/backends/vulkan/program.h"
-#include "runtime/backends/vulkan/recorder.h"
 
 namespace lazyrt {
 
 extern const Shader gemm_shader, gemv_shader;
 
-/// The push block of gemm_operands.glsl.
+/// The push block of gemm_push.glsl.
 struct GemmPush {
+  static constexpr uint32_t kByDepth = 8;
   uint32_t batches = 1, rows = 0, columns = 0, depth = 0;
   uint32_t a_pitch = 0, b_pitch = 0;
-  uint32_t flags = 0;
+  uint32_t flags = 0;  ///< kByDepth where b is [columns, depth]; record_gemm adds the others
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
   uint32_t extents[5] = {1, 1, 1, 1, 1};
@@ -26,7 +27,6 @@ struct GemmPush {
 /// y [rows, columns] = a [rows, depth] b [depth, columns] + bias, clamped, for each batch.
 struct Gemm {
   GemmPush push;
-  bool by_depth = false;  ///< b is [columns, depth]
   VulkanOperand a, b, y;
   VulkanOperand bias;  ///< without address: none
 };
@@ -65,9 +65,8 @@ inline bool steps_in_quads(const uint32_t (&steps)[6]) {
   return true;
 }
 
-/// A product without elements records nothing; its operands may be without addresses.
 inline Fault record_gemm(Recorder& recorder, const Gemm& gemm) {
-  constexpr uint32_t kQuadsA = 1, kQuadsB = 2, kQuadsY = 4, kByDepth = 8, kHasBias = 16;
+  constexpr uint32_t kQuadsA = 1, kQuadsB = 2, kQuadsY = 4, kHasBias = 16;
   constexpr uint32_t kFewRows = 4;
   GemmPush push = gemm.push;
   const uint32_t rows = push.rows, columns = push.columns, batches = push.batches;
@@ -80,7 +79,6 @@ inline Fault record_gemm(Recorder& recorder, const Gemm& gemm) {
     push.flags |= kQuadsA;
   if (in_quads(gemm.b, push.b_pitch) && steps_in_quads(push.b_steps)) push.flags |= kQuadsB;
   if (in_quads(gemm.y, columns)) push.flags |= kQuadsY;
-  if (gemm.by_depth) push.flags |= kByDepth;
   if (gemm.bias.address != nullptr) push.flags |= kHasBias;
   const VulkanOperand operands[] = {or_y(gemm.a), or_y(gemm.b), or_y(gemm.bias), gemm.y};
   if (rows <= kFewRows) {

@@ -11,8 +11,7 @@ namespace {
 
 Fault supports(const NodeSpec& node) {
   const DType type = node.inputs[0].dtype;
-  if (type == DType::kFloat32) return {};
-  return Fault(Error::kUnsupported, "linear of %s has no shader", dtype_name(type));
+  return type == DType::kFloat32 ? Fault() : no_shader("linear", type);
 }
 
 Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
@@ -38,10 +37,11 @@ Fault run(void* packed, const RunContext& context) {
   push.rows = static_cast<uint32_t>(y.numel()) / push.columns;
   push.low = a.min();
   push.high = a.max();
-  gemm.by_depth = packed == nullptr;
   gemm.a = reads(x);
   gemm.b = reads(weight);
-  if (packed != nullptr) {
+  if (packed == nullptr) {
+    push.flags = GemmPush::kByDepth;
+  } else {
     const PackedMatrix matrix = {nullptr, push.columns, push.depth};
     push.b_pitch = static_cast<uint32_t>(matrix.pitch());
     gemm.b = reads(packed, matrix.bytes());

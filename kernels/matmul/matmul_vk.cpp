@@ -6,13 +6,13 @@
 namespace lazyrt {
 
 extern const Kernel matmul_vk;
+extern const Shader matmul_i32_shader, matmul_i64_shader;
 
 namespace {
 
 Fault supports(const NodeSpec& node) {
   const DType type = node.inputs[0].dtype;
-  if (type == DType::kFloat32) return {};
-  return Fault(Error::kUnsupported, "matmul of %s has no shader", dtype_name(type));
+  return shader_type(type) == ShaderType::kNone ? no_shader("matmul", type) : Fault();
 }
 
 Shape batch_of(const Shape& shape) {
@@ -48,6 +48,16 @@ void set_batches(const Shape& a, const Shape& b, const Shape& y, GemmPush* push)
   }
 }
 
+/// An invocation makes four results.
+Fault record_integers(Recorder& recorder, const GemmPush& push, const TensorView& a,
+                      const TensorView& b, const TensorView& y) {
+  const uint32_t type[] = {static_cast<uint32_t>(y.dtype)};
+  const VulkanOperand operands[] = {reads(a.numel() != 0 ? a : y), reads(b.numel() != 0 ? b : y),
+                                    writes(y)};
+  return recorder.dispatch(y.dtype == DType::kInt64 ? matmul_i64_shader : matmul_i32_shader, type,
+                           operands, push, recorder.linear(quads(y.numel())));
+}
+
 Fault run(void*, const RunContext& context) {
   const TensorView& a = context.inputs[0];
   const TensorView& b = context.inputs[1];
@@ -60,7 +70,8 @@ Fault run(void*, const RunContext& context) {
   push.depth = push.a_pitch = static_cast<uint32_t>(a.shape.back(0));
   push.b_pitch = static_cast<uint32_t>(b.shape.back(0));
   set_batches(a.shape, b.shape, y.shape, &push);
-  gemm.by_depth = context.attrs.as<fb::MatMul>().transpose_b();
+  if (context.attrs.as<fb::MatMul>().transpose_b()) push.flags = GemmPush::kByDepth;
+  if (a.dtype != DType::kFloat32) return record_integers(recorder_of(context), push, a, b, y);
   gemm.a = reads(a);
   gemm.b = reads(b);
   gemm.y = writes(y);

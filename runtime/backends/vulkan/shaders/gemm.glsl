@@ -54,7 +54,7 @@ void multiply_tile(uint first_row, uint first_column, uint depth, bool by_depth)
   for (uint k = 0u; k < depth; k += kDepth) {
     stage(first_row, first_column, k, by_depth);
     barrier();
-    [[unroll]] for (uint q = 0u; q < kDepth / 4u; ++q) {
+    [[dont_unroll]] for (uint q = 0u; q < kDepth / 4u; ++q) {
       vec4 b[4u * kQuads];
       [[unroll]] for (uint c = 0u; c < 4u; ++c) {
         [[unroll]] for (uint j = 0u; j < kQuads; ++j)

@@ -1,19 +1,8 @@
 // What gemm.comp and gemv.comp share: batches of products of matrices, with a bias of each column and a clamp.
 
-#include "operands.glsl"
-
-PUSH
-  uint batches, rows, columns, depth;
-  uint a_pitch, b_pitch;  ///< elements from row to row of a, and of b as it lies in memory
-  uint flags;
-  float low, high;
-  // The batch dims, the innermost first.
-  uint extents[5];
-  uint a_steps[6], b_steps[6];
-PUSH_END
+#include "gemm_push.glsl"
 
 const uint kQuadsA = 1u, kQuadsB = 2u, kQuadsY = 4u;  // may be read and written in fours
-const uint kByDepth = 8u;                             // b is [columns, depth]
 const uint kHasBias = 16u;
 
 // Each operand as numbers and as fours.
@@ -25,21 +14,14 @@ layout(binding = 2, std430) readonly buffer Bias { float bias1[]; };
 layout(binding = 3, std430) writeonly buffer Y { float y1[]; };
 layout(binding = 3, std430) writeonly buffer YQuads { vec4 y4[]; };
 
-bool has(uint flag) { return (push.flags & flag) != 0u; }
-
 // Where the matrices of this workgroup's batch begin.
 uint a_begin, b_begin, y_begin;
 
 void begin_batch(uint batch) {
-  a_begin = push.begin[0];
-  b_begin = push.begin[1];
+  find_batch(batch, a_begin, b_begin);
+  a_begin += push.begin[0];
+  b_begin += push.begin[1];
   y_begin = push.begin[3] + batch * push.rows * push.columns;
-  for (int d = 0; d < 6 && batch != 0u; ++d) {
-    const uint i = d < 5 ? batch % push.extents[d] : batch;
-    batch = d < 5 ? batch / push.extents[d] : 0u;
-    a_begin += i * push.a_steps[d];
-    b_begin += i * push.b_steps[d];
-  }
 }
 
 uint workgroup() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
