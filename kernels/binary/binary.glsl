@@ -138,7 +138,7 @@ void main() {
       continue;
     }
     if (kDividesIntegers && b == T(0)) {
-      fail(push.failure, uvec2(0u));
+      fail(push.failure);
       continue;
     }
 #ifdef IS_I64
