@@ -108,7 +108,8 @@ TEST_P(VulkanCases, AgreeWithReference) {
     Result<Session> session = Session::create(loaded.method(), on_it);
     if (!session.ok()) {
       EXPECT_EQ(session.status().error(), Error::kUnsupported) << session.status().message();
-      if (GetParam() == 0) std::printf("refused %s: %s\n", ref.id().c_str(), session.status().message());
+      if (GetParam() == 0)
+        std::printf("refused %s: %s\n", ref.id().c_str(), session.status().message());
       ++refused;
       continue;
     }
