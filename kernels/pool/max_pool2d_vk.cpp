@@ -1,0 +1,27 @@
+// Max pool, NHWC.
+
+#include "kernels/pool/pool_vk.h"
+
+namespace lazyrt {
+
+extern const Kernel max_pool2d_vk;
+
+namespace {
+
+Fault supports(const NodeSpec& node) {
+  const auto& a = node.attrs.as<fb::MaxPool2d>();
+  LAZYRT_RETURN_IF_ERROR(check_float32("max_pool2d", node.inputs[0]));
+  LAZYRT_RETURN_IF_ERROR(check_window("max_pool2d", a.kernel_h(), a.dilation_h()));
+  return check_window("max_pool2d", a.kernel_w(), a.dilation_w());
+}
+
+Fault run(void*, const RunContext& context) {
+  const auto& a = context.attrs.as<fb::MaxPool2d>();
+  return record_pool(context, PoolKind::kMax, pool_push(a, a.dilation_h(), a.dilation_w()));
+}
+
+}  // namespace
+
+const Kernel max_pool2d_vk = {supports, nullptr, run, nullptr};
+
+}  // namespace lazyrt
