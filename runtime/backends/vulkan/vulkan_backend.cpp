@@ -74,6 +74,8 @@ Fault upload(void* program, void* to, const void* from, uint64_t bytes) {
 }
 
 Fault check_operand(const TensorSpec& spec, const VulkanLimits& limits) {
+  if (spec.numel() > INT32_MAX - 255)
+    return Fault(Error::kUnsupported, "an operand of more than 2^31 elements");
   // An operand may begin within an offset's granule, which its binding includes.
   const uint64_t most = limits.storage_range - limits.offset_alignment;
   if (spec.bytes() <= most) return {};
