@@ -10,9 +10,7 @@ namespace {
 
 Fault supports(const NodeSpec& node) {
   const auto& a = node.attrs.as<fb::AvgPool2d>();
-  LAZYRT_RETURN_IF_ERROR(check_float32("avg_pool2d", node.inputs[0]));
-  LAZYRT_RETURN_IF_ERROR(check_window("avg_pool2d", a.kernel_h(), 1));
-  return check_window("avg_pool2d", a.kernel_w(), 1);
+  return check_pool("avg_pool2d", node.inputs[0], {a.kernel_h(), a.kernel_w()}, {1, 1});
 }
 
 Fault run(void*, const RunContext& context) {

@@ -10,9 +10,8 @@ namespace {
 
 Fault supports(const NodeSpec& node) {
   const auto& a = node.attrs.as<fb::MaxPool2d>();
-  LAZYRT_RETURN_IF_ERROR(check_float32("max_pool2d", node.inputs[0]));
-  LAZYRT_RETURN_IF_ERROR(check_window("max_pool2d", a.kernel_h(), a.dilation_h()));
-  return check_window("max_pool2d", a.kernel_w(), a.dilation_w());
+  return check_pool("max_pool2d", node.inputs[0], {a.kernel_h(), a.kernel_w()},
+                    {a.dilation_h(), a.dilation_w()});
 }
 
 Fault run(void*, const RunContext& context) {

@@ -2,7 +2,7 @@
 
 // What the 2-d pools share on Vulkan.
 
-#include "runtime/backends/vulkan/recorder.h"
+#include "kernels/common/loops_vk.h"
 
 namespace lazyrt {
 
@@ -20,16 +20,16 @@ struct PoolPush {
   int32_t divisor;
 };
 
-inline Fault check_float32(Word op, const TensorSpec& x) {
-  if (x.dtype == DType::kFloat32) return {};
-  return Fault(Error::kUnsupported, "%s of %s has no shader", op, dtype_name(x.dtype));
-}
-
-/// Shaders count positions as int.
-inline Fault check_window(Word op, int64_t kernel, int64_t dilation) {
+/// Shaders compute on f32 and count positions as int.
+inline Fault check_pool(const char* op, const TensorSpec& x, const int64_t (&kernel)[2],
+                        const int64_t (&dilation)[2]) {
+  if (x.dtype != DType::kFloat32) return no_shader(op, x.dtype);
   constexpr int64_t kMost = int64_t{1} << 28;
-  if ((kernel - 1) * dilation < kMost) return {};
-  return Fault(Error::kUnsupported, "%s: a window of more than 2^28 positions", op);
+  for (int i = 0; i < 2; ++i) {
+    if ((kernel[i] - 1) * dilation[i] >= kMost)
+      return Fault(Error::kUnsupported, "%s: a window of more than 2^28 positions", op);
+  }
+  return {};
 }
 
 template <class Table>
