@@ -34,8 +34,8 @@ inline Fault record_copy(Recorder& recorder, const Shape& shape, const CopySide&
   const LoopNest<2> nest(shape, {from.strides, to.strides});
   const size_t size = dtype_size(to.tensor.dtype);
   const bool whole = count == to.tensor.numel();
-  const bool is_run = nest.rank() == 0 || (nest.rank() == 1 && nest.stride(0, 0) == 1 &&
-                                           nest.stride(1, 0) == 1);
+  const bool is_run =
+      nest.rank() == 0 || (nest.rank() == 1 && nest.stride(0, 0) == 1 && nest.stride(1, 0) == 1);
   const auto at = [&](const CopySide& side) { return static_cast<uint64_t>(side.first) * size; };
   const uint64_t bytes = static_cast<uint64_t>(count) * size;
   if (is_run && at(from) % 4 == 0 && at(to) % 4 == 0 && (whole || bytes % 4 == 0)) {
@@ -43,8 +43,8 @@ inline Fault record_copy(Recorder& recorder, const Shape& shape, const CopySide&
                          static_cast<uint8_t*>(from.tensor.data) + at(from), bytes);
   }
   const ShaderLoops<kMaxRank, 2> loops(nest);
-  CopyPush push = {static_cast<uint32_t>(count), loops.rank, static_cast<uint32_t>(from.first),
-                   static_cast<uint32_t>(to.first), {}, {}};
+  CopyPush push = {static_cast<uint32_t>(count),    loops.rank, static_cast<uint32_t>(from.first),
+                   static_cast<uint32_t>(to.first), {},         {}};
   int64_t in_order = 1;
   bool has_places = !whole;
   for (int d = nest.rank() - 1; d >= 0; --d) {
@@ -58,8 +58,7 @@ inline Fault record_copy(Recorder& recorder, const Shape& shape, const CopySide&
   const uint32_t constants[] = {moved_type(to.tensor.dtype), has_places};
   const VulkanOperand operands[] = {reads(from.tensor),
                                     has_places ? updates(to.tensor) : writes(to.tensor)};
-  return recorder.dispatch(copy_shader, constants, operands, push,
-                           recorder.linear(quads(count)));
+  return recorder.dispatch(copy_shader, constants, operands, push, recorder.linear(quads(count)));
 }
 
 }  // namespace lazyrt

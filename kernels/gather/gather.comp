@@ -2,10 +2,7 @@
 #include "linear.glsl"
 #include "operands.glsl"
 
-layout(constant_id = 1) const uint kSize = 2;
-
 PUSH
-  uint words;
   uint count;
   uint axis_step;
   uint rank;
@@ -14,11 +11,7 @@ PUSH
   int extent;
   uint error;
 PUSH_END
-
-OPERAND(0, readonly, x);
-OPERAND(2, writeonly, y);
-#include "kernels/common/moved.glsl"
-#include "kernels/gather/index.glsl"
+#include "kernels/gather/picked.glsl"
 
 uint source(uint i) {
   const uint at = position(i, 0);
@@ -30,10 +23,4 @@ uint source(uint i) {
     rest /= push.extents[d];
   }
   return from;
-}
-
-void main() {
-  const uint w = invocation();
-  if (w >= push.words) return;
-  MOVE_WORD(y, 2, x, 0, w, push.count)
 }

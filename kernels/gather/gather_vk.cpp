@@ -1,6 +1,5 @@
-// Elements picked by indices: an invocation for each word of the result.
+// Elements picked by indices: an invocation makes four elements.
 
-#include "kernels/common/strides.h"
 #include "kernels/gather/index_vk.h"
 
 namespace lazyrt {
@@ -15,7 +14,7 @@ Fault supports(const NodeSpec& node) {
 }
 
 struct Push {
-  uint32_t words, count, axis_step, rank;
+  uint32_t count, axis_step, rank;
   uint32_t extents[kMaxRank], steps[kMaxRank];
   int32_t extent;
   uint32_t error;
@@ -29,7 +28,6 @@ Fault run(void*, const RunContext& context) {
   const TensorView& y = context.outputs[0];
   if (y.numel() == 0) return {};
   Push push = {};
-  push.words = words_of(y);
   push.count = static_cast<uint32_t>(y.numel());
   push.extent = static_cast<int32_t>(x.shape[axis]);
   Strides from = row_major(x.shape);
@@ -42,9 +40,10 @@ Fault run(void*, const RunContext& context) {
     push.steps[d] = static_cast<uint32_t>(nest.stride(1, d));
   }
   LAZYRT_RETURN_IF_ERROR(index_failure(&recorder, &push.error));
-  const uint32_t constants[] = {is_wide(index), moved_size(x.dtype)};
+  const uint32_t constants[] = {is_wide(index), moved_type(x.dtype)};
   const VulkanOperand operands[] = {reads(x), reads(index), writes(y), recorder.error_word()};
-  return recorder.dispatch(gather_shader, constants, operands, push, recorder.linear(push.words));
+  return recorder.dispatch(gather_shader, constants, operands, push,
+                           recorder.linear(quads(push.count)));
 }
 
 }  // namespace

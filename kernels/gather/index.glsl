@@ -6,7 +6,9 @@ OPERAND(1, readonly, index);
 #define ERROR_BINDING 3
 #include "error.glsl"
 
-/// The position that index i in [low, extent) names; ends the run and answers 0xffffffff where it is outside.
+const uint kNowhere = 0xffffffffu;
+
+/// The position that index i in [low, extent) names; ends the run and answers kNowhere where it is outside.
 uint position(uint i, int low) {
   uvec2 v;
   if (kWide) {
@@ -18,5 +20,5 @@ uint position(uint i, int low) {
   const int at = int(v.x);
   if (v.y == (at < 0 ? 0xffffffffu : 0u) && at >= low && at < push.extent) return uint(at < 0 ? at + push.extent : at);
   fail(push.error, v);
-  return 0xffffffffu;
+  return kNowhere;
 }

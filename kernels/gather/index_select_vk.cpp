@@ -1,6 +1,5 @@
-// Rows picked by ids: an invocation for each word of the result.
+// Rows picked by ids: an invocation makes four elements.
 
-#include "kernels/common/strides.h"
 #include "kernels/gather/index_vk.h"
 
 namespace lazyrt {
@@ -15,7 +14,7 @@ Fault supports(const NodeSpec& node) {
 }
 
 struct Push {
-  uint32_t words, count, ids, inner;
+  uint32_t count, ids, inner;
   int32_t low, extent;
   uint32_t error;
 };
@@ -30,18 +29,17 @@ Fault run(void*, const RunContext& context) {
   const auto extent = static_cast<int32_t>(v.extent);
   const int32_t low = a.from_end() ? -extent : 0;
   if (y.numel() == 0) return record_index_check(&recorder, ids, low, extent);
-  Push push = {words_of(y),
-               static_cast<uint32_t>(y.numel()),
+  Push push = {static_cast<uint32_t>(y.numel()),
                static_cast<uint32_t>(ids.numel()),
                static_cast<uint32_t>(v.inner),
                low,
                extent,
                0};
   LAZYRT_RETURN_IF_ERROR(index_failure(&recorder, &push.error));
-  const uint32_t constants[] = {is_wide(ids), moved_size(x.dtype)};
+  const uint32_t constants[] = {is_wide(ids), moved_type(x.dtype)};
   const VulkanOperand operands[] = {reads(x), reads(ids), writes(y), recorder.error_word()};
   return recorder.dispatch(index_select_shader, constants, operands, push,
-                           recorder.linear(push.words));
+                           recorder.linear(quads(push.count)));
 }
 
 }  // namespace

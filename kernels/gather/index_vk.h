@@ -4,7 +4,7 @@
 
 #include <cinttypes>
 
-#include "kernels/common/moved_vk.h"
+#include "kernels/common/loops_vk.h"
 
 namespace lazyrt {
 
