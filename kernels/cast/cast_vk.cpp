@@ -27,8 +27,7 @@ Fault run(void*, const RunContext& context) {
   if (y.numel() == 0) return {};
   const uint32_t constants[] = {static_cast<uint32_t>(x.dtype), static_cast<uint32_t>(y.dtype)};
   const VulkanOperand operands[] = {reads(x), writes(y)};
-  return recorder.dispatch(cast_shader, constants, operands,
-                           Push{static_cast<uint32_t>(y.numel())},
+  return recorder.dispatch(cast_shader, constants, operands, Push{static_cast<uint32_t>(y.numel())},
                            recorder.linear(quads(y.numel())));
 }
 

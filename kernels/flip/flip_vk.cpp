@@ -1,7 +1,7 @@
 // Order along some axes reversed.
 
-#include "kernels/common/copy_vk.h"
 #include "kernels/common/check.h"
+#include "kernels/common/copy_vk.h"
 
 namespace lazyrt {
 

@@ -1,5 +1,5 @@
-// Batch norm with the running statistics. Parameters that are constants are folded on the host, once
-// for a Program; others on the device, in the workspace.
+// Batch norm with the running statistics. Parameters that are constants are folded on the host,
+// once for a Program; others on the device, in the workspace.
 
 #include <cmath>
 #include <cstring>
@@ -30,7 +30,9 @@ bool all_constant(const NodeSpec& node) {
 
 void fold(const void* context, void* to) {
   const auto& node = *static_cast<const NodeSpec*>(context);
-  const auto constant = [&](Operand i) { return static_cast<const float*>(node.inputs[i].constant); };
+  const auto constant = [&](Operand i) {
+    return static_cast<const float*>(node.inputs[i].constant);
+  };
   const auto channels = static_cast<size_t>(node.inputs[kMean].numel());
   auto* mean = static_cast<float*>(to);
   float* shift = mean + channels;
@@ -40,8 +42,8 @@ void fold(const void* context, void* to) {
     const double variance = constant(kVariance)[c];
     mean[c] = constant(kMean)[c];
     shift[c] = constant(kBias) == nullptr ? 0 : constant(kBias)[c];
-    scale[c] = static_cast<float>(
-        weight / std::sqrt(variance + node.attrs.as<fb::BatchNorm>().epsilon()));
+    scale[c] =
+        static_cast<float>(weight / std::sqrt(variance + node.attrs.as<fb::BatchNorm>().epsilon()));
   }
 }
 
@@ -122,8 +124,8 @@ Fault run(void* packed, const RunContext& context) {
   const AxisView v = axis_view(x.shape, context.attrs.as<fb::BatchNorm>().channel_axis());
   const Push push = {static_cast<uint32_t>(y.numel()), static_cast<uint32_t>(v.extent),
                      static_cast<uint32_t>(v.inner)};
-  const VulkanOperand operands[] = {
-      reads(x), reads(packed, static_cast<uint64_t>(v.extent) * 12), writes(y)};
+  const VulkanOperand operands[] = {reads(x), reads(packed, static_cast<uint64_t>(v.extent) * 12),
+                                    writes(y)};
   return recorder.dispatch(batch_norm_shader, {}, operands, push,
                            recorder.linear(quads(y.numel())));
 }

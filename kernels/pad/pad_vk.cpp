@@ -28,8 +28,8 @@ Fault run(void*, const RunContext& context) {
   const TensorView& x = context.inputs[0];
   const TensorView& y = context.outputs[0];
   if (y.numel() == 0) return {};
-  Push push = {static_cast<uint32_t>(y.numel()), static_cast<uint32_t>(y.shape.rank()),
-               {}, {}, {}, {}};
+  Push push = {
+      static_cast<uint32_t>(y.numel()), static_cast<uint32_t>(y.shape.rank()), {}, {}, {}, {}};
   LAZYRT_RETURN_IF_ERROR(visit_dtype(AllTypes{}, y.dtype, [&](auto type) {
     const auto value = convert<typename decltype(type)::type>(a.value());
     std::memcpy(push.value, &value, sizeof(value));

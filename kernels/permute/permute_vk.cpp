@@ -1,7 +1,7 @@
 // Dims in another order.
 
-#include "kernels/common/copy_vk.h"
 #include "kernels/common/check.h"
+#include "kernels/common/copy_vk.h"
 
 namespace lazyrt {
 

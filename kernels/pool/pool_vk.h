@@ -54,8 +54,8 @@ inline Fault record_pool(const RunContext& context, PoolKind kind, PoolPush push
   push.channels = static_cast<uint32_t>(x.shape[3]);
   push.out_height = static_cast<int32_t>(y.shape[1]);
   push.out_width = static_cast<int32_t>(y.shape[2]);
-  push.count = static_cast<uint32_t>(y.shape[0] * y.shape[1] * y.shape[2]) *
-               ((push.channels + 3) / 4);
+  push.count =
+      static_cast<uint32_t>(y.shape[0] * y.shape[1] * y.shape[2]) * ((push.channels + 3) / 4);
   const uint32_t constants[] = {static_cast<uint32_t>(kind)};
   const VulkanOperand operands[] = {reads(x), writes(y)};
   return recorder.dispatch(pool2d_shader, constants, operands, push, recorder.linear(push.count));

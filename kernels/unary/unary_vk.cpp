@@ -38,12 +38,12 @@ void set_bound(DType type, double value, uint32_t (&to)[2]) {
     std::memcpy(to, &number, sizeof(number));
     return;
   }
-  const int64_t number = type == DType::kInt64    ? bound<int64_t>(value)
-                         : type == DType::kInt32  ? bound<int32_t>(value)
-                         : type == DType::kInt16  ? bound<int16_t>(value)
-                         : type == DType::kUInt8  ? bound<uint8_t>(value)
-                         : type == DType::kInt8   ? bound<int8_t>(value)
-                                                  : int64_t{value != 0};
+  const int64_t number = type == DType::kInt64   ? bound<int64_t>(value)
+                         : type == DType::kInt32 ? bound<int32_t>(value)
+                         : type == DType::kInt16 ? bound<int16_t>(value)
+                         : type == DType::kUInt8 ? bound<uint8_t>(value)
+                         : type == DType::kInt8  ? bound<int8_t>(value)
+                                                 : int64_t{value != 0};
   to[0] = static_cast<uint32_t>(number);
   to[1] = static_cast<uint32_t>(static_cast<uint64_t>(number) >> 32);
 }

@@ -30,9 +30,8 @@ Fault run(void*, const RunContext& context) {
   const TensorView& x = context.inputs[0];
   const TensorView& y = context.outputs[0];
   if (y.numel() == 0) return {};
-  const ResizedAxis<float> axes[] = {
-      resized_axis<float>(a, x.shape[1], y.shape[1], a.scale_h()),
-      resized_axis<float>(a, x.shape[2], y.shape[2], a.scale_w())};
+  const ResizedAxis<float> axes[] = {resized_axis<float>(a, x.shape[1], y.shape[1], a.scale_h()),
+                                     resized_axis<float>(a, x.shape[2], y.shape[2], a.scale_w())};
   Push push = {};
   push.channels = static_cast<uint32_t>(x.shape[3]);
   push.height = static_cast<int32_t>(x.shape[1]);

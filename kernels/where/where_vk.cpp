@@ -13,18 +13,18 @@ namespace {
 constexpr int kMostDims = 6;
 
 LoopNest<3> loops_of(const Shape& y, const Shape& c, const Shape& a, const Shape& b) {
-  return LoopNest<3>(y, {broadcast_strides(c, y), broadcast_strides(a, y), broadcast_strides(b, y)});
+  return LoopNest<3>(y,
+                     {broadcast_strides(c, y), broadcast_strides(a, y), broadcast_strides(b, y)});
 }
 
 Fault supports(const NodeSpec& node) {
   const auto& in = node.inputs;
   if (dtype_size(in[1].dtype) == 0) return no_shader("where", in[1].dtype);
   if (node.outputs[0].numel() == 0) return {};
-  const int rank =
-      loops_of(node.outputs[0].shape, in[0].shape, in[1].shape, in[2].shape).rank();
+  const int rank = loops_of(node.outputs[0].shape, in[0].shape, in[1].shape, in[2].shape).rank();
   if (rank <= kMostDims) return {};
-  return Fault(Error::kUnsupported, "where over %d dims that do not merge; the shader has room for %d",
-               rank, kMostDims);
+  return Fault(Error::kUnsupported,
+               "where over %d dims that do not merge; the shader has room for %d", rank, kMostDims);
 }
 
 struct Push {
@@ -39,8 +39,7 @@ Fault run(void*, const RunContext& context) {
   const auto& in = context.inputs;
   const TensorView& y = context.outputs[0];
   if (y.numel() == 0) return {};
-  const ShaderLoops<kMostDims, 3> loops(
-      loops_of(y.shape, in[0].shape, in[1].shape, in[2].shape));
+  const ShaderLoops<kMostDims, 3> loops(loops_of(y.shape, in[0].shape, in[1].shape, in[2].shape));
   Push push = {static_cast<uint32_t>(y.numel()), loops.rank, {}, {}};
   for (int d = 0; d < kMostDims; ++d) {
     push.extents[d] = loops.extents[d];

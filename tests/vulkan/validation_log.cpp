@@ -17,8 +17,8 @@ constexpr const char* kLayer = "VK_LAYER_KHRONOS_validation";
 
 std::string folder() {
   static const std::string path = [] {
-    const std::string made = std::filesystem::temp_directory_path() /
-                             ("lazyrt_vulkan_" + std::to_string(getpid()));
+    const std::string made =
+        std::filesystem::temp_directory_path() / ("lazyrt_vulkan_" + std::to_string(getpid()));
     std::filesystem::create_directories(made);
     return made;
   }();

@@ -99,7 +99,8 @@ TEST_P(Vulkan, RunsAChainOfNodes) {
     ASSERT_TRUE(status.ok()) << status.message();
     for (size_t i = 0; i < 2; ++i) EXPECT_EQ(test::floats(session, i), expected);
   }
-  for (size_t i = 0; i < session.node_count(); ++i) EXPECT_STREQ(session.node(i)->backend, "vulkan");
+  for (size_t i = 0; i < session.node_count(); ++i)
+    EXPECT_STREQ(session.node(i)->backend, "vulkan");
 }
 
 TEST_P(Vulkan, AnErrorNamesItsNodeAndTheNextRunIsFree) {
@@ -199,7 +200,8 @@ class VulkanCases : public OnVulkan<Part> {
       }
       const Status ran = session->run();
       if (ran.error() != expected.status.error())
-        return std::string("status: ") + ran.message() + "; reference: " + expected.status.message();
+        return std::string("status: ") + ran.message() +
+               "; reference: " + expected.status.message();
       for (size_t i = 0; ran.ok() && i < expected.outputs.size(); ++i) {
         const TensorView& view = *session->output(i);
         const GuardedTensor actual(view.dtype, view.shape);

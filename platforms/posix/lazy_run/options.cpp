@@ -60,7 +60,8 @@ void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
   app->add_option("--trace", o->trace,
                   "Writes when each node ran, for Perfetto (ui.perfetto.dev) or chrome://tracing");
   app->add_option("--method", o->method, "The method to run")->default_str("forward");
-  app->add_option("--backend", o->backend, "cpu, reference, vulkan, or auto: vulkan where there is a device")
+  app->add_option("--backend", o->backend,
+                  "cpu, reference, vulkan, or auto: vulkan where there is a device")
       ->check(CLI::IsMember({"cpu", "reference", "vulkan", "auto"}))
       ->capture_default_str();
   app->add_option("--device", o->device, "The number of Vulkan's device; default: the fastest kind")
