@@ -23,6 +23,7 @@ struct BackendOptions {
   void* weights = nullptr;
   /// The one that is opened: it may be part of something larger, which its owner keeps alive.
   const Backend* backend = nullptr;
+  bool profile = false;  ///< Device::times will be called
 };
 
 /// For whom a store of packed constants is made.

@@ -97,7 +97,9 @@ Fault VulkanDevice::choose_queue() {
   uint32_t count = kMostFamilies;
   api_.GetPhysicalDeviceQueueFamilyProperties(physical_, &count, families);
   for (family_ = 0; family_ < count; ++family_) {
-    if ((families[family_].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0) return {};
+    if ((families[family_].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) continue;
+    has_clock_ = families[family_].timestampValidBits != 0;
+    return {};
   }
   return Fault(Error::kUnsupported, "device '%s' has no queue that computes",
                properties_.deviceName);
@@ -213,6 +215,7 @@ void VulkanDevice::release_buffer(const VulkanBuffer& buffer) const {
 
 Fault VulkanDevice::submit(const VkSubmitInfo& info, VkFence fence) {
   const Lock lock(queue_mutex_);
+  ++submissions_;
   return vulkan_fault(api_.QueueSubmit(queue_, 1, &info, fence), "vkQueueSubmit");
 }
 

@@ -52,6 +52,13 @@ class VulkanDevice {
   VkDevice handle() const { return device_; }
   const VulkanLimits& limits() const { return limits_; }
   uint32_t queue_family() const { return family_; }
+  /// Whether its queue can write times.
+  bool has_clock() const { return has_clock_; }
+  /// Submissions so far. Any thread.
+  uint64_t submissions() {
+    const Lock lock(queue_mutex_);
+    return submissions_;
+  }
   const VkPhysicalDeviceProperties& properties() const { return properties_; }
 
   /// For the device's work: mapped only where its fastest memory can be.
@@ -84,7 +91,9 @@ class VulkanDevice {
   VkPhysicalDeviceMaintenance3Properties maintenance_ = {};
   VkPhysicalDeviceMemoryProperties memory_ = {};
   VulkanLimits limits_;
+  bool has_clock_ = false;
   Mutex queue_mutex_;
+  uint64_t submissions_ = 0;
 };
 
 }  // namespace lazyrt

@@ -29,7 +29,7 @@ void Recorder::begin(const void* error_word) {
   commands_.clear();
   ranges_.clear();
   failures_.clear();
-  since_barrier_ = dispatches_ = 0;
+  since_barrier_ = dispatches_ = nodes_ = 0;
   error_word_ = error_word;
 }
 
@@ -37,6 +37,7 @@ void Recorder::begin_node(size_t node, const char* op) {
   node_ = node;
   op_ = op;
   node_failures_ = 0;
+  ++nodes_;
 }
 
 Fault Recorder::failure(Error error, Word text, uint32_t* code) {
@@ -81,6 +82,7 @@ Fault Recorder::copy(const void* to, const void* from, uint64_t bytes) {
 }
 
 Fault Recorder::add(Command command, Span<const VulkanOperand> operands) {
+  command.node = static_cast<uint32_t>(nodes_ == 0 ? 0 : nodes_ - 1);
   command.first_range = static_cast<uint32_t>(ranges_.size());
   command.range_count = static_cast<uint32_t>(operands.size());
   const uint64_t mask = limits().offset_alignment - 1;
@@ -125,22 +127,37 @@ bool Recorder::must_wait(size_t first) {
   return false;
 }
 
-Fault Recorder::emit(VkCommandBuffer buffer, VkDescriptorPool pool) const {
+Fault Recorder::emit(VkCommandBuffer buffer, VkDescriptorPool pool, VkQueryPool times) const {
   const VulkanApi& api = device_.api();
+  uint32_t ended = 0;  // nodes whose time is written
+  const auto end_nodes = [&](size_t count) {
+    for (; times != VK_NULL_HANDLE && ended < count; ++ended)
+      api.CmdWriteTimestamp(buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, times, ended + 1);
+  };
   full_barrier(api, buffer);
-  for (const Command& command : commands_) {
-    if (command.waits) full_barrier(api, buffer);
-    if (command.pipeline != VK_NULL_HANDLE) {
-      LAZYRT_RETURN_IF_ERROR(emit_dispatch(command, buffer, pool));
-      continue;
-    }
-    const Range& from = ranges_[command.first_range];
-    const Range& to = ranges_[command.first_range + 1];
-    const VkBufferCopy region = {from.place.offset, to.place.offset, from.end - from.begin};
-    api.CmdCopyBuffer(buffer, from.place.buffer, to.place.buffer, 1, &region);
+  if (times != VK_NULL_HANDLE) {
+    api.CmdResetQueryPool(buffer, times, 0, static_cast<uint32_t>(nodes_ + 1));
+    api.CmdWriteTimestamp(buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, times, 0);
   }
+  for (const Command& command : commands_) {
+    end_nodes(command.node);
+    if (command.waits) full_barrier(api, buffer);
+    if (command.pipeline == VK_NULL_HANDLE) {
+      emit_copy(command, buffer);
+    } else {
+      LAZYRT_RETURN_IF_ERROR(emit_dispatch(command, buffer, pool));
+    }
+  }
+  end_nodes(nodes_);
   barrier_to_host(api, buffer);
   return {};
+}
+
+void Recorder::emit_copy(const Command& command, VkCommandBuffer buffer) const {
+  const Range& from = ranges_[command.first_range];
+  const Range& to = ranges_[command.first_range + 1];
+  const VkBufferCopy region = {from.place.offset, to.place.offset, from.end - from.begin};
+  device_.api().CmdCopyBuffer(buffer, from.place.buffer, to.place.buffer, 1, &region);
 }
 
 Fault Recorder::emit_dispatch(const Command& command, VkCommandBuffer buffer,

@@ -80,7 +80,8 @@ class Recorder {
 
   // For segments.
 
-  static constexpr uint64_t kErrorBytes = 16;
+  static constexpr uint64_t kErrorBytes = 4;
+  static constexpr uint32_t kNoError = UINT32_MAX;  ///< what the error word is before
   struct Failure {
     uint32_t code;
     Error error;
@@ -90,12 +91,15 @@ class Recorder {
   };
 
   void begin(const void* error_word);
+  /// How many nodes there are.
+  size_t nodes() const { return nodes_; }
   /// What is recorded from now on belongs to this node.
   void begin_node(size_t node, const char* op);
   size_t dispatches() const { return dispatches_; }
   bool has_commands() const { return !commands_.empty(); }
-  /// Writes all commands into `buffer`, which has begun, with sets of `pool`.
-  Fault emit(VkCommandBuffer buffer, VkDescriptorPool pool) const;
+  /// Writes all commands into `buffer`, which has begun, with sets of `pool`. With `times`: the
+  /// time of the beginning and of each node's end.
+  Fault emit(VkCommandBuffer buffer, VkDescriptorPool pool, VkQueryPool times) const;
   const Failure* find_failure(uint32_t code) const;
 
  private:
@@ -109,11 +113,13 @@ class Recorder {
     uint32_t first_range, range_count;
     uint32_t push[kPushBytes / 4];
     uint32_t push_bytes;
+    uint32_t node;  ///< among those begun
     VulkanGroups groups;
     bool waits;  ///< a barrier stands before it
   };
   Fault add(Command command, Span<const VulkanOperand> operands);
   bool must_wait(size_t first_range);
+  void emit_copy(const Command& command, VkCommandBuffer buffer) const;
   Fault emit_dispatch(const Command& command, VkCommandBuffer buffer, VkDescriptorPool pool) const;
 
   const VulkanDevice& device_;
@@ -123,7 +129,7 @@ class Recorder {
   List<Range> ranges_;
   List<Failure> failures_;
   size_t since_barrier_ = 0;  ///< the first range after the last barrier
-  size_t dispatches_ = 0;
+  size_t dispatches_ = 0, nodes_ = 0;
   const void* error_word_ = nullptr;
   size_t node_ = 0;
   const char* op_ = "";

@@ -15,23 +15,18 @@ VulkanSegment::VulkanSegment(VulkanSession* session, const Allocator& allocator)
                 allocator) {}
 
 VulkanSegment::~VulkanSegment() {
-  const VkDevice device = session_.device().handle();
   for (const Node& node : nodes_) {
     if (node.kernel->release != nullptr) node.kernel->release(node.state, allocator_);
   }
-  if (buffer_ != VK_NULL_HANDLE)
-    api_.FreeCommandBuffers(device, session_.command_pool(), 1, &buffer_);
-  if (sets_ != VK_NULL_HANDLE) api_.DestroyDescriptorPool(device, sets_, nullptr);
+  recording_.release(session_.device(), session_.command_pool());
 }
 
-Fault VulkanSegment::compile(const SegmentSpec& spec, PreparedKernel* prepared) {
-  for (const SegmentNode& node : spec.nodes)
-    LAZYRT_RETURN_IF_ERROR(compile_node(node, spec.allocator, prepared));
-  VkCommandBufferAllocateInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-  info.commandPool = session_.command_pool();
-  info.commandBufferCount = 1;
-  LAZYRT_VK_RETURN_IF_ERROR(api_, AllocateCommandBuffers, session_.device().handle(), &info,
-                            &buffer_);
+Fault VulkanSegment::compile(const SegmentSpec& spec, PreparedKernel* prepared, size_t* refused) {
+  for (size_t i = 0; i < spec.nodes.size(); ++i) {
+    const Fault fault = compile_node(spec.nodes[i], spec.allocator, prepared);
+    if (fault.error() == Error::kUnsupported) *refused = i;
+    if (!fault.ok()) return fault;
+  }
   return {};
 }
 
@@ -97,33 +92,24 @@ Fault VulkanSegment::bind(Span<const TensorView> given, void* workspace) {
   }
   has_work_ = recorder_.has_commands();
   if (!has_work_) return {};
-  LAZYRT_RETURN_IF_ERROR(make_sets());
-  const VkCommandBufferBeginInfo begin = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-  LAZYRT_VK_RETURN_IF_ERROR(api_, BeginCommandBuffer, buffer_, &begin);
-  LAZYRT_RETURN_IF_ERROR(recorder_.emit(buffer_, sets_));
-  LAZYRT_VK_RETURN_IF_ERROR(api_, EndCommandBuffer, buffer_);
-  return {};
+  return recording_.record(session_.device(), session_.command_pool(), recorder_,
+                           session_.is_timed());
 }
 
-/// A set for each dispatch, from a pool that only grows.
-Fault VulkanSegment::make_sets() {
-  const VkDevice device = session_.device().handle();
-  const size_t wanted = std::max<size_t>(recorder_.dispatches(), 1);
-  if (set_room_ >= wanted) {
-    LAZYRT_VK_RETURN_IF_ERROR(api_, ResetDescriptorPool, device, sets_, 0);
-    return {};
+Fault VulkanSegment::times(Span<uint64_t> nanoseconds) const {
+  for (uint64_t& time : nanoseconds) time = 0;
+  if (!has_work_) return {};
+  const double period = session_.device().properties().limits.timestampPeriod;
+  uint64_t begin = 0;
+  for (uint32_t i = 0; i <= nanoseconds.size(); ++i) {
+    uint64_t ticks = 0;
+    LAZYRT_VK_RETURN_IF_ERROR(api_, GetQueryPoolResults, session_.device().handle(),
+                              recording_.times, i, 1, sizeof(ticks), &ticks, sizeof(ticks),
+                              VK_QUERY_RESULT_64_BIT);
+    if (i > 0)
+      nanoseconds[i - 1] = static_cast<uint64_t>(static_cast<double>(ticks - begin) * period);
+    begin = ticks;
   }
-  if (sets_ != VK_NULL_HANDLE) api_.DestroyDescriptorPool(device, sets_, nullptr);
-  sets_ = VK_NULL_HANDLE;
-  set_room_ = 0;
-  const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                     static_cast<uint32_t>(wanted * kMostOperands)};
-  VkDescriptorPoolCreateInfo info = {VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
-  info.maxSets = static_cast<uint32_t>(wanted);
-  info.poolSizeCount = 1;
-  info.pPoolSizes = &size;
-  LAZYRT_VK_RETURN_IF_ERROR(api_, CreateDescriptorPool, device, &info, nullptr, &sets_);
-  set_room_ = wanted;
   return {};
 }
 

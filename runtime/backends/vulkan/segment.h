@@ -14,14 +14,17 @@ class VulkanSegment {
   ~VulkanSegment();
 
   /// REQUIRES: called once, before the rest. *prepared gets what its nodes need.
-  Fault compile(const SegmentSpec& spec, PreparedKernel* prepared);
+  /// Where it refuses a node, *refused is its place in the spec.
+  Fault compile(const SegmentSpec& spec, PreparedKernel* prepared, size_t* refused);
   /// Records the commands anew. REQUIRES: none of them is queued or runs.
   Fault bind(Span<const TensorView> operands, void* workspace);
 
   Fault submit() { return session_.submit(this); }
   /// False: there is nothing to submit.
   bool has_work() const { return has_work_; }
-  VkCommandBuffer buffer() const { return buffer_; }
+  VkCommandBuffer buffer() const { return recording_.buffer; }
+  /// As Device::times. REQUIRES: the session is timed.
+  Fault times(Span<uint64_t> nanoseconds) const;
   const Recorder::Failure* find_failure(uint32_t code) const {
     return recorder_.find_failure(code);
   }
@@ -43,7 +46,6 @@ class VulkanSegment {
   Fault compile_node(const SegmentNode& node, const Allocator& allocator, PreparedKernel* prepared);
   Fault copy_constants(const SegmentNode& node, uint32_t packed, PreparedKernel* prepared);
   Fault list_operands(Span<const TensorView> operands);
-  Fault make_sets();
 
   VulkanSession& session_;
   const VulkanApi& api_;
@@ -52,9 +54,7 @@ class VulkanSegment {
   List<Constant> constants_;  ///< by operand
   List<TensorView> operands_;
   Recorder recorder_;
-  VkCommandBuffer buffer_ = VK_NULL_HANDLE;
-  VkDescriptorPool sets_ = VK_NULL_HANDLE;
-  size_t set_room_ = 0;
+  Recording recording_;
   size_t operand_count_ = 0;
   bool has_work_ = false;
 };

@@ -6,217 +6,223 @@
 #include "runtime/backends/vulkan/segment.h"
 
 namespace lazyrt {
+
+extern const Shader copy_unless_failed_shader;
+
 namespace {
 
 constexpr uint64_t kLeastStaging = uint64_t{1} << 20, kMostStaging = uint64_t{64} << 20;
 
 constexpr uint64_t in_words(uint64_t bytes) { return (bytes + 3) / 4 * 4; }
 
+uint8_t* behind(void* address, uint64_t bytes) { return static_cast<uint8_t*>(address) + bytes; }
+const uint8_t* behind(const void* address, uint64_t bytes) {
+  return static_cast<const uint8_t*>(address) + bytes;
+}
+
 }  // namespace
 
-VulkanSession::VulkanSession(VulkanProgram* program, const Allocator& allocator)
+VulkanSession::VulkanSession(VulkanProgram* program, bool timed, const Allocator& allocator)
     : program_(*program),
       api_(program->device().api()),
-      buffers_(allocator),
+      timed_(timed),
+      copies_(program->device(), &program->pipelines(), &program->memory(), allocator),
+      recordings_(allocator),
+      queued_(allocator),
       segments_(allocator),
-      copy_buffers_(allocator),
       readbacks_(allocator) {}
 
 VulkanSession::~VulkanSession() {
-  VulkanDevice& device = program_.device();
-  if (fence_ != VK_NULL_HANDLE) api_.DestroyFence(device.handle(), fence_, nullptr);
-  if (pool_ != VK_NULL_HANDLE) api_.DestroyCommandPool(device.handle(), pool_, nullptr);
+  VulkanDevice& gpu = program_.device();
+  if (is_running_) drain();
+  for (Recording& recording : recordings_) recording.release(gpu, pool_);
+  if (fence_ != VK_NULL_HANDLE) api_.DestroyFence(gpu.handle(), fence_, nullptr);
+  if (pool_ != VK_NULL_HANDLE) api_.DestroyCommandPool(gpu.handle(), pool_, nullptr);
   if (error_word_ != nullptr) program_.memory().release(error_word_);
-  device.release_buffer(staging_);
+  if (staging_ != nullptr) program_.memory().release(staging_);
 }
 
 Fault VulkanSession::make() {
-  VulkanDevice& device = program_.device();
+  VulkanDevice& gpu = program_.device();
   VkCommandPoolCreateInfo pool = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
-  pool.queueFamilyIndex = device.queue_family();
-  LAZYRT_VK_RETURN_IF_ERROR(api_, CreateCommandPool, device.handle(), &pool, nullptr, &pool_);
+  pool.queueFamilyIndex = gpu.queue_family();
+  LAZYRT_VK_RETURN_IF_ERROR(api_, CreateCommandPool, gpu.handle(), &pool, nullptr, &pool_);
   const VkFenceCreateInfo fence = {VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  LAZYRT_VK_RETURN_IF_ERROR(api_, CreateFence, device.handle(), &fence, nullptr, &fence_);
+  LAZYRT_VK_RETURN_IF_ERROR(api_, CreateFence, gpu.handle(), &fence, nullptr, &fence_);
   LAZYRT_RETURN_IF_ERROR(program_.memory().allocate_host(Recorder::kErrorBytes, &error_word_));
   VulkanPlace word;
   LAZYRT_RETURN_IF_ERROR(program_.memory().find(error_word_, Recorder::kErrorBytes, &word));
-  std::memset(word.mapped, 0, Recorder::kErrorBytes);
-  return {};
-}
-
-/// Opens a command buffer for copies behind what is queued, unless the last one is open.
-Fault VulkanSession::begin_copies() {
-  if (is_copying_) return {};
-  if (copy_buffers_used_ == copy_buffers_.size()) {
-    VkCommandBufferAllocateInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-    info.commandPool = pool_;
-    info.commandBufferCount = 1;
-    VkCommandBuffer buffer = VK_NULL_HANDLE;
-    LAZYRT_VK_RETURN_IF_ERROR(api_, AllocateCommandBuffers, device().handle(), &info, &buffer);
-    LAZYRT_RETURN_IF_ERROR(copy_buffers_.append(buffer));
-  }
-  VkCommandBufferBeginInfo begin = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-  begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-  LAZYRT_VK_RETURN_IF_ERROR(api_, BeginCommandBuffer, copy_buffers_[copy_buffers_used_], &begin);
-  ++copy_buffers_used_;
-  is_copying_ = true;
+  error_mapped_ = reinterpret_cast<uint32_t*>(word.mapped);
+  *error_mapped_ = Recorder::kNoError;
+  copies_.begin(error_word_);
   return {};
 }
 
 Fault VulkanSession::end_copies() {
-  if (!is_copying_) return {};
-  is_copying_ = false;
-  const VkCommandBuffer buffer = copy_buffers_[copy_buffers_used_ - 1];
-  barrier_to_host(api_, buffer);
-  LAZYRT_VK_RETURN_IF_ERROR(api_, EndCommandBuffer, buffer);
-  return buffers_.append(buffer);
+  if (!copies_.has_commands()) return {};
+  if (recordings_used_ == recordings_.size()) LAZYRT_RETURN_IF_ERROR(recordings_.append({}));
+  Recording& recording = recordings_[recordings_used_];
+  LAZYRT_RETURN_IF_ERROR(recording.record(device(), pool_, copies_, false));
+  ++recordings_used_;
+  copies_.begin(error_word_);
+  return queued_.append(recording.buffer);
 }
 
 Fault VulkanSession::submit(const VulkanSegment* segment) {
-  if (!error_.ok() || !segment->has_work()) return {};
+  if (!segment->has_work()) return {};
+  LAZYRT_RETURN_IF_ERROR(stage_readbacks());
   LAZYRT_RETURN_IF_ERROR(end_copies());
   LAZYRT_RETURN_IF_ERROR(segments_.append(segment));
-  return buffers_.append(segment->buffer());
+  return queued_.append(segment->buffer());
 }
 
 /// Room in the staging memory. REQUIRES: bytes <= kMostStaging.
 Fault VulkanSession::stage(uint64_t bytes, uint64_t* offset) {
-  bytes = in_words(bytes);
-  if (staging_.bytes - staged_ < bytes) LAZYRT_RETURN_IF_ERROR(make_room(bytes));
+  if (staging_bytes_ - staged_ < bytes) LAZYRT_RETURN_IF_ERROR(make_room(bytes));
   *offset = staged_;
-  staged_ += bytes;
+  staged_ += in_words(bytes);
   return {};
 }
 
 /// Finishes what uses the staging memory; it is twice as large from then on.
 Fault VulkanSession::make_room(uint64_t bytes) {
   drain();
-  if (!error_.ok()) return error_;
-  uint64_t wanted = std::max({kLeastStaging, bytes, 2 * staging_.bytes});
-  wanted = std::min(wanted, kMostStaging);
-  if (staging_.bytes == wanted) return {};
-  VulkanBuffer larger;
-  LAZYRT_RETURN_IF_ERROR(device().make_host_buffer(wanted, &larger));
-  device().release_buffer(staging_);
+  const uint64_t wanted =
+      std::min(std::max({kLeastStaging, in_words(bytes), 2 * staging_bytes_}), kMostStaging);
+  if (staging_bytes_ == wanted) return {};
+  void* larger = nullptr;
+  VulkanPlace place;
+  LAZYRT_RETURN_IF_ERROR(program_.memory().allocate_host(wanted, &larger));
+  if (staging_ != nullptr) program_.memory().release(staging_);
   staging_ = larger;
+  LAZYRT_RETURN_IF_ERROR(program_.memory().find(staging_, wanted, &place));
+  staging_mapped_ = place.mapped;
+  staging_bytes_ = wanted;
   return {};
 }
 
 Fault VulkanSession::copy_in(void* to, const void* from, uint64_t bytes) {
-  if (!error_.ok() || bytes == 0) return {};
+  if (bytes == 0) return {};
   VulkanPlace place;
   LAZYRT_RETURN_IF_ERROR(program_.memory().find(to, bytes, &place));
-  if (place.mapped != nullptr && is_idle()) {
+  if (place.mapped != nullptr && is_idle() && readbacks_.empty()) {
     std::memcpy(place.mapped, from, static_cast<size_t>(bytes));
     return {};
   }
+  LAZYRT_RETURN_IF_ERROR(stage_readbacks());
   for (uint64_t done = 0; done < bytes; done += kMostStaging) {
-    VulkanPlace piece = place;
-    piece.offset += done;
-    LAZYRT_RETURN_IF_ERROR(copy_in_piece(piece, static_cast<const uint8_t*>(from) + done,
-                                         std::min(bytes - done, kMostStaging)));
+    const uint64_t piece = std::min(bytes - done, kMostStaging);
+    uint64_t staged = 0;
+    LAZYRT_RETURN_IF_ERROR(stage(piece, &staged));
+    std::memcpy(staging_mapped_ + staged, behind(from, done), static_cast<size_t>(piece));
+    LAZYRT_RETURN_IF_ERROR(copies_.copy(behind(to, done), behind(staging_, staged), piece));
   }
-  return {};
-}
-
-Fault VulkanSession::copy_in_piece(const VulkanPlace& to, const uint8_t* from, uint64_t bytes) {
-  uint64_t staged = 0;
-  LAZYRT_RETURN_IF_ERROR(stage(bytes, &staged));
-  std::memcpy(staging_.mapped + staged, from, static_cast<size_t>(bytes));
-  LAZYRT_RETURN_IF_ERROR(begin_copies());
-  const VkCommandBuffer buffer = copy_buffers_[copy_buffers_used_ - 1];
-  full_barrier(api_, buffer);
-  const VkBufferCopy region = {staged, to.offset, in_words(bytes)};
-  api_.CmdCopyBuffer(buffer, staging_.buffer, to.buffer, 1, &region);
   return {};
 }
 
 Fault VulkanSession::copy_out(void* to, const void* from, uint64_t bytes) {
+  if (bytes == 0) return {};
   VulkanPlace place;
   LAZYRT_RETURN_IF_ERROR(program_.memory().find(from, bytes, &place));
-  for (uint64_t done = 0; place.mapped == nullptr && error_.ok() && done < bytes;
-       done += kMostStaging) {
+  for (uint64_t done = 0; done < bytes; done += kMostStaging) {
     const uint64_t piece = std::min(bytes - done, kMostStaging);
-    Readback readback = {static_cast<uint8_t*>(to) + done, 0, piece};
-    LAZYRT_RETURN_IF_ERROR(stage(piece, &readback.staged));
-    LAZYRT_RETURN_IF_ERROR(begin_copies());
-    const VkCommandBuffer buffer = copy_buffers_[copy_buffers_used_ - 1];
-    full_barrier(api_, buffer);
-    const VkBufferCopy region = {place.offset + done, readback.staged, in_words(piece)};
-    api_.CmdCopyBuffer(buffer, place.buffer, staging_.buffer, 1, &region);
+    Readback readback = {static_cast<uint8_t*>(to) + done, behind(from, done),
+                         place.mapped == nullptr ? nullptr : place.mapped + done, piece, false};
+    if (place.mapped == nullptr) LAZYRT_RETURN_IF_ERROR(stage_readback(&readback));
     LAZYRT_RETURN_IF_ERROR(readbacks_.append(readback));
   }
-  drain();
-  if (!error_.ok()) return error_;
-  if (place.mapped != nullptr) std::memcpy(to, place.mapped, static_cast<size_t>(bytes));
   return {};
 }
 
+Fault VulkanSession::stage_readback(Readback* readback) {
+  uint64_t staged = 0;
+  LAZYRT_RETURN_IF_ERROR(stage(readback->bytes, &staged));
+  readback->is_staged = true;
+  readback->mapped = staging_mapped_ + staged;
+  return copies_.copy(behind(staging_, staged), readback->from, readback->bytes);
+}
+
+/// What follows may write over what is to be read.
+Fault VulkanSession::stage_readbacks() {
+  for (size_t i = 0; i < readbacks_.size(); ++i) {  // to make room may finish all
+    if (!readbacks_[i].is_staged) LAZYRT_RETURN_IF_ERROR(stage_readback(&readbacks_[i]));
+  }
+  return {};
+}
+
+/// Not behind an error of a node.
 Fault VulkanSession::copy(void* to, const void* from, uint64_t bytes) {
-  if (!error_.ok() || bytes == 0) return {};
-  VulkanPlace target, source;
-  LAZYRT_RETURN_IF_ERROR(program_.memory().find(to, bytes, &target));
-  LAZYRT_RETURN_IF_ERROR(program_.memory().find(from, bytes, &source));
-  LAZYRT_RETURN_IF_ERROR(begin_copies());
-  const VkCommandBuffer buffer = copy_buffers_[copy_buffers_used_ - 1];
-  full_barrier(api_, buffer);
-  const VkBufferCopy region = {source.offset, target.offset, in_words(bytes)};
-  api_.CmdCopyBuffer(buffer, source.buffer, target.buffer, 1, &region);
+  if (bytes == 0) return {};
+  LAZYRT_RETURN_IF_ERROR(stage_readbacks());
+  struct Push {
+    uint32_t words;
+  };
+  const Push push = {static_cast<uint32_t>(in_words(bytes) / 4)};
+  const VulkanOperand operands[] = {reads(from, bytes), writes(to, bytes), copies_.error_word()};
+  return copies_.dispatch(copy_unless_failed_shader, {}, operands, push,
+                          copies_.linear((push.words + uint64_t{3}) / 4));
+}
+
+Fault VulkanSession::start(VkFence fence) {
+  LAZYRT_RETURN_IF_ERROR(end_copies());
+  if (queued_.empty() && fence == VK_NULL_HANDLE) return {};
+  VkSubmitInfo info = {VK_STRUCTURE_TYPE_SUBMIT_INFO};
+  info.commandBufferCount = static_cast<uint32_t>(queued_.size());
+  info.pCommandBuffers = queued_.data();
+  LAZYRT_RETURN_IF_ERROR(device().submit(info, fence));
+  queued_.clear();
+  is_running_ = true;
   return {};
 }
 
-Fault VulkanSession::wait() {
+Fault VulkanSession::flush() { return start(VK_NULL_HANDLE); }
+
+Fault VulkanSession::wait(size_t* node) {
   drain();
   const Fault error = error_;
+  if (!error.ok()) *node = error_node_;
   error_ = FirstFault();
+  error_node_ = 0;
   return error;
 }
 
 void VulkanSession::drain() {
-  if (is_idle()) return;
-  const Fault fault = submit_and_wait();
+  if (is_idle() && readbacks_.empty()) return;
+  const Fault fault = is_idle() ? Fault() : finish();
   error_.add(fault);
-  for (const Readback& readback : readbacks_) {
-    if (fault.ok())
-      std::memcpy(readback.to, staging_.mapped + readback.staged,
-                  static_cast<size_t>(readback.bytes));
-  }
+  for (const Readback& readback : readbacks_)
+    std::memcpy(readback.to, readback.mapped, static_cast<size_t>(readback.bytes));
   readbacks_.clear();
-  buffers_.clear();
+  queued_.clear();
   segments_.clear();
-  is_copying_ = false;
-  copy_buffers_used_ = 0;
+  copies_.begin(error_word_);
+  recordings_used_ = 0;
   staged_ = 0;
 }
 
-Fault VulkanSession::submit_and_wait() {
-  LAZYRT_RETURN_IF_ERROR(end_copies());
-  VkSubmitInfo info = {VK_STRUCTURE_TYPE_SUBMIT_INFO};
-  info.commandBufferCount = static_cast<uint32_t>(buffers_.size());
-  info.pCommandBuffers = buffers_.data();
+Fault VulkanSession::finish() {
   const VkDevice handle = device().handle();
-  LAZYRT_RETURN_IF_ERROR(device().submit(info, fence_));
-  ++submissions_;
+  const Fault started = start(fence_);
+  is_running_ = false;
+  LAZYRT_RETURN_IF_ERROR(started);
   LAZYRT_VK_RETURN_IF_ERROR(api_, WaitForFences, handle, 1, &fence_, VK_TRUE, UINT64_MAX);
   LAZYRT_VK_RETURN_IF_ERROR(api_, ResetFences, handle, 1, &fence_);
   return read_error_word();
 }
 
 Fault VulkanSession::read_error_word() {
-  VulkanPlace place;
-  LAZYRT_RETURN_IF_ERROR(program_.memory().find(error_word_, Recorder::kErrorBytes, &place));
-  uint32_t words[Recorder::kErrorBytes / 4];
-  std::memcpy(words, place.mapped, sizeof(words));
-  if (words[0] == 0) return {};
-  std::memset(place.mapped, 0, sizeof(words));
+  const uint32_t code = *error_mapped_;
+  if (code == Recorder::kNoError) return {};
+  *error_mapped_ = Recorder::kNoError;
   for (const VulkanSegment* segment : segments_) {
-    if (const Recorder::Failure* failure = segment->find_failure(words[0])) {
+    if (const Recorder::Failure* failure = segment->find_failure(code)) {
+      if (error_.ok()) error_node_ = failure->node;
       return Fault(failure->error, failure->text)
           .with_context("node %zu (%s)", failure->node, failure->op);
     }
   }
-  return Fault(Error::kInternal, "the device set an unknown error %u", words[0]);
+  return Fault(Error::kInternal, "the device set an unknown error %u", code);
 }
 
 }  // namespace lazyrt

@@ -52,8 +52,10 @@ void close_weights(void* weights) {
 Fault open(const BackendOptions& options, void** services) {
   if (options.weights == nullptr)
     return Fault(Error::kInvalidArgument, "the vulkan backend needs a Program");
-  auto* session = make_object<VulkanSession>(options.allocator, &program_of(options.weights),
-                                             options.allocator);
+  const auto& state = *static_cast<const VulkanBackendState*>(options.backend);
+  auto* session =
+      make_object<VulkanSession>(options.allocator, &program_of(options.weights),
+                                 options.profile && state.gpu.has_clock(), options.allocator);
   if (session == nullptr) return no_memory();
   const Fault fault = session->make();
   if (!fault.ok()) return destroy_object(session, options.allocator), fault;
@@ -69,10 +71,6 @@ Fault allocate(void* program, uint64_t bytes, void** address) {
   return program_of(program).memory().allocate(bytes, address);
 }
 void release_memory(void* program, void* address) { program_of(program).memory().release(address); }
-Fault upload(void* program, void* to, const void* from, uint64_t bytes) {
-  return program_of(program).store().upload(to, from, bytes);
-}
-
 Fault check_operand(const TensorSpec& spec, const VulkanLimits& limits) {
   if (spec.numel() > INT32_MAX - 255)
     return Fault(Error::kUnsupported, "an operand of more than 2^31 elements");
@@ -92,11 +90,11 @@ Fault takes(void* services, const OpEntry& op, const NodeSpec& node) {
   return {};
 }
 
-Fault compile(const SegmentSpec& spec, PreparedKernel* prepared) {
+Fault compile(const SegmentSpec& spec, PreparedKernel* prepared, size_t* refused) {
   auto* segment =
       make_object<VulkanSegment>(spec.allocator, &session_of(spec.services), spec.allocator);
   if (segment == nullptr) return no_memory();
-  const Fault fault = segment->compile(spec, prepared);
+  const Fault fault = segment->compile(spec, prepared, refused);
   if (!fault.ok()) return destroy_object(segment, spec.allocator), fault;
   prepared->state = segment;
   return {};
@@ -119,10 +117,35 @@ Fault copy_out(void* services, void* to, const void* from, size_t bytes) {
 Fault copy(void* services, void* to, const void* from, size_t bytes) {
   return session_of(services).copy(to, from, bytes);
 }
-Fault wait(void* services) { return session_of(services).wait(); }
+Fault flush(void* services) { return session_of(services).flush(); }
+Fault wait(void* services, size_t* node) { return session_of(services).wait(node); }
+Fault times(void* segment, Span<uint64_t> nanoseconds) {
+  return segment_of(segment)->times(nanoseconds);
+}
 
-constexpr Device kDevice = {"vulkan", allocate, release_memory, upload,   takes, compile, bind,
-                            release,  submit,   copy_in,        copy_out, copy,  wait};
+/// Operands begin in their buffers where every device can bind them.
+constexpr size_t kMemoryAlignment = 256;
+
+constexpr Device device_of(bool has_clock) {
+  Device device;
+  device.space = "vulkan";
+  device.alignment = kMemoryAlignment;
+  device.allocate = allocate;
+  device.release_memory = release_memory;
+  device.takes = takes;
+  device.compile = compile;
+  device.bind = bind;
+  device.release = release;
+  device.submit = submit;
+  device.copy_in = copy_in;
+  device.copy_out = copy_out;
+  device.copy = copy;
+  device.flush = flush;
+  device.wait = wait;
+  device.times = has_clock ? times : nullptr;
+  return device;
+}
+constexpr Device kDevices[] = {device_of(false), device_of(true)};
 
 Fault make_state(const VulkanOptions& options, VulkanBackendState* state) {
   LAZYRT_RETURN_IF_ERROR(
@@ -134,7 +157,7 @@ Fault make_state(const VulkanOptions& options, VulkanBackendState* state) {
   state->open_weights = open_weights;
   state->close_weights = close_weights;
   state->fallback = options.fallback;
-  state->device = &kDevice;
+  state->device = &kDevices[state->gpu.has_clock() ? 1 : 0];
   return {};
 }
 
@@ -155,5 +178,6 @@ VulkanBackend::~VulkanBackend() { destroy_object(state_, platform_allocator()); 
 const Backend* VulkanBackend::backend() const { return state_; }
 const char* VulkanBackend::device_name() const { return state_->gpu.properties().deviceName; }
 size_t VulkanBackend::pipeline_count() const { return state_->pipelines.count(); }
+uint64_t VulkanBackend::submission_count() const { return state_->gpu.submissions(); }
 
 }  // namespace lazyrt

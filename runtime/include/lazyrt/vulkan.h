@@ -38,6 +38,8 @@ class VulkanBackend {
   const char* device_name() const;
   /// Pipelines made so far.
   size_t pipeline_count() const;
+  /// Submissions to the device so far; a run is one.
+  uint64_t submission_count() const;
 
  private:
   VulkanBackend() = default;
