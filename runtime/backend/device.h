@@ -35,6 +35,14 @@ struct SegmentSpec {
   void* services = nullptr;  ///< what Backend::open made
 };
 
+/// A piece of a device's memory.
+struct SpaceBlock {
+  void* address = nullptr;
+  /// Where the host has the same bytes, aligned to kAlignment: each side sees what the other wrote
+  /// before a `wait` or `flush`. nullptr: nowhere.
+  void* host = nullptr;
+};
+
 /// The device of a backend, constant data. `program` is what Backend::open_weights made, `services`
 /// what Backend::open did. Addresses are the device's own: only it looks behind them, others add
 /// offsets to them; they need not be pointers, but nullptr is none. `allocate`, `release_memory`
@@ -46,8 +54,10 @@ struct Device {
   /// aligned to kAlignment.
   size_t alignment = kAlignment;
 
-  /// Memory of the space; any thread. kOutOfMemory.
-  Fault (*allocate)(void* program, uint64_t bytes, void** address) = nullptr;
+  /// Memory of the space; any thread. kOutOfMemory. Where the host has it, too, and all nodes run
+  /// on the device, the host's arena is that of the space: inputs, outputs and states are copied by
+  /// nobody.
+  Fault (*allocate)(void* program, uint64_t bytes, SpaceBlock* block) = nullptr;
   void (*release_memory)(void* program, void* address) = nullptr;
 
   /// Ok, or the reason (kUnsupported) why the device does not run this node.

@@ -101,8 +101,8 @@ Fault BoundSession::make_of(const ProgramState& program) {
   LAZYRT_RETURN_IF_ERROR(make_variants(program));
   LAZYRT_RETURN_IF_ERROR(find_homes(program));
   LAZYRT_RETURN_IF_ERROR(list_steps(program));
-  LAZYRT_RETURN_IF_ERROR(make_memory());
   LAZYRT_RETURN_IF_ERROR(make_device_memory());
+  LAZYRT_RETURN_IF_ERROR(make_memory());
   const SharedMemory memory = shared_memory();
   for (size_t v = 0; v < variant_count_; ++v) {
     LAZYRT_RETURN_IF_ERROR(
@@ -193,6 +193,17 @@ uint64_t BoundSession::workspace_of(int space) const {
   return workspace;
 }
 
+/// Whether the host's arena may lie in that space: what runs on the host would have to wait for
+/// what runs there.
+bool BoundSession::can_map(int space) const {
+  const uint8_t* host = devices_[slot_of_space(space)].memory().host_arena;
+  if (host == nullptr || base_.reservation != nullptr) return false;
+  for (size_t v = 0; v < variant_count_; ++v) {
+    if (!variants_[v].runs_only_in(space)) return false;
+  }
+  return true;
+}
+
 /// In each space that a variant uses beside the host's.
 Fault BoundSession::make_device_memory() {
   if (!kDevices) return {};
@@ -202,7 +213,9 @@ Fault BoundSession::make_device_memory() {
     for (size_t v = 0; v < variant_count_; ++v) used = used || variants_[v].uses(space);
     if (!used) continue;
     const SpaceBytes bytes = {arena_bytes_, workspace_of(space)};
-    LAZYRT_RETURN_IF_ERROR(devices_[slot].make(base_.services->slot(slot), bytes, base_.memory));
+    LAZYRT_RETURN_IF_ERROR(
+        devices_[slot].make(base_.services->slot(slot), bytes, base_.blocks[slot], base_.memory));
+    if (can_map(space)) mapped_ = static_cast<uint8_t>(space);
     LAZYRT_RETURN_IF_ERROR(base_.states->make_in(slot, base_.memory));
   }
   return {};
@@ -210,21 +223,30 @@ Fault BoundSession::make_device_memory() {
 
 SharedMemory BoundSession::shared_memory() const {
   SharedMemory memory;
-  memory.spaces[kHostSpace] = {arena_.data, base_.states->block().data(), workspace_.data,
-                               base_.program.sections.constants.data()};
+  SpaceMemory& host = memory.spaces[kHostSpace];
+  host.arena = arena_.data;
+  host.states = base_.states->block().data();
+  host.workspace = workspace_.data;
+  host.constants = base_.program.sections.constants.data();
   for (int slot = 0; kDevices && slot < kDeviceSlots; ++slot) {
     memory.spaces[space_of_slot(slot)] = devices_[slot].memory();
+    if (space_of_slot(slot) != mapped_) memory.spaces[space_of_slot(slot)].host_arena = nullptr;
     memory.spaces[space_of_slot(slot)].states = base_.states->block_in(slot).data();
   }
   memory.states = base_.states->places();
+  memory.arena_bytes = arena_bytes_;
   return memory;
 }
 
 Fault BoundSession::make_memory() {
   const Reservation* reserved = base_.reservation;
-  LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->arena,
-                                        arena_bytes_, allocator_, "the arena", &own_arena_,
-                                        &arena_));
+  if (kDevices && mapped_ != kHostSpace) {
+    arena_ = {devices_[slot_of_space(mapped_)].memory().host_arena, arena_bytes_};
+  } else {
+    LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->arena,
+                                          arena_bytes_, allocator_, "the arena", &own_arena_,
+                                          &arena_));
+  }
   if (input_bytes_ != 0) {
     LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->inputs,
                                           input_bytes_, allocator_, "the inputs", &own_inputs_,

@@ -34,6 +34,7 @@ class FixedVariant {
   uint64_t workspace_bytes(int = kHostSpace) const { return workspace_bytes_; }
   uint64_t packed_weight_bytes() const { return packed_weight_bytes_; }
   static bool uses(int) { return false; }
+  static bool runs_only_in(int) { return false; }
   size_t line_count() const { return nodes_.size(); }
   size_t guard_count() const { return guards_.count(); }
   size_t output_count() const { return outputs_.size(); }

@@ -15,6 +15,7 @@ inline Fault no_memory_for_session() {
 /// What the variants of a session share. Owned by the session.
 struct SharedMemory {
   SpaceMemory spaces[kMostSpaces];
+  uint64_t arena_bytes = 0;
   Span<uint8_t* const> states;  ///< on the host, per state of the method
 };
 

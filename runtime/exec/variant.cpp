@@ -1,6 +1,7 @@
 #include "runtime/exec/variant.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "runtime/platform/threads.h"
 
@@ -17,7 +18,11 @@ Fault submit(void* state, const RunContext&) {
 Fault copy_in(void* state, const RunContext& context) {
   const auto& step = *static_cast<const DeviceStep*>(state);
   const TensorView& from = context.inputs[0];
-  if (from.bytes() == 0) return {};
+  if (from.bytes() == 0 || step.skipped != 0) return {};
+  if (step.mapped != nullptr) {
+    std::memcpy(step.mapped, from.data, from.bytes());
+    return {};
+  }
   return step.device->copy_in(step.services, context.outputs[0].data, from.data, from.bytes());
 }
 
@@ -205,6 +210,12 @@ Fault Variant::find_makers() {
   return {};
 }
 
+bool Variant::runs_only_in(int space) const {
+  const auto nodes = plan_.nodes();
+  return std::all_of(nodes.begin(), nodes.end(),
+                     [space](const PlannedNode& node) { return node.space == space; });
+}
+
 void Variant::place_values(const fb::Method& method, const SharedMemory& memory) {
   const SpaceMemory& host = memory.spaces[kHostSpace];
   for (size_t id = 0; id < values_.size(); ++id) {
@@ -217,7 +228,11 @@ void Variant::place_values(const fb::Method& method, const SharedMemory& memory)
     }
     values_[id] = view_of(v, data);
   }
-  for (int space = 0; space < kMostSpaces; ++space) arenas_[space] = memory.spaces[space].arena;
+  arena_bytes_ = memory.arena_bytes;
+  for (int space = 0; space < kMostSpaces; ++space) {
+    arenas_[space] = memory.spaces[space].arena;
+    if (memory.spaces[space].host_arena != nullptr) mapped_ = static_cast<uint8_t>(space);
+  }
   for (size_t id = 0; id < values_.size(); ++id) {
     if (movable_of_[id] < 0) continue;
     Movable& movable = movables_[static_cast<size_t>(movable_of_[id])];
@@ -308,6 +323,7 @@ void Variant::make_device_step(const PlannedStep& planned, const fb::Method& met
   const auto id = static_cast<int32_t>(planned.index);
   make_copy_step(planned, values_[planned.index], view_in(id, planned.space, method, memory),
                  operands, step);
+  settle_copy(planned, *step);
 }
 
 Fault Variant::make_steps(const fb::Method& method, const SharedMemory& memory) {
@@ -353,6 +369,7 @@ bool Variant::bind_output(size_t i, void* data, int space) {
   if (output.movable < 0) return false;
   Movable& movable = movables_[static_cast<size_t>(output.movable)];
   if (movable.is_bound || (space != kHostSpace && output.made_in != space)) return false;
+  if (kDevices && space == kHostSpace && mapped_ != kHostSpace) return false;
   movable.is_bound = true;
   movable.space = static_cast<uint8_t>(space);
   movable.bound_value = output.is_only ? output.value : UINT32_MAX;
@@ -442,8 +459,21 @@ void Variant::refresh_copy(const PlannedStep& planned, Step* step) {
   TensorView& there = is_in ? from[1] : from[0];
   if (planned.kind != PlannedStep::Kind::kSnapshot) host.data = values_[planned.index].data;
   there.data = place_in(id, planned.space, there.data);
-  set_counter(&static_cast<DeviceStep*>(step->state)->skipped,
-              is_only_bound_there(planned) ? 1 : 0);
+  settle_copy(planned, *step);
+}
+
+/// Whether it is needed, and whether the host itself can do it.
+void Variant::settle_copy(const PlannedStep& planned, const Step& step) const {
+  auto& device = *static_cast<DeviceStep*>(step.state);
+  const bool is_in = planned.kind == PlannedStep::Kind::kCopyIn;
+  const TensorView& from = step.context.inputs[0];
+  const TensorView& to = step.context.outputs[0];
+  const uintptr_t offset = reinterpret_cast<uintptr_t>((is_in ? to : from).data) -
+                           reinterpret_cast<uintptr_t>(arenas_[planned.space]);
+  const bool is_mapped = planned.space == mapped_ && offset < arena_bytes_;
+  device.mapped = is_mapped ? arenas_[kHostSpace] + offset : nullptr;
+  const bool is_one_place = device.mapped != nullptr && device.mapped == (is_in ? from : to).data;
+  set_counter(&device.skipped, is_one_place || is_only_bound_there(planned) ? 1 : 0);
 }
 
 /// A copy to the host of what only an output needs, which is bound to the device's memory.

@@ -392,7 +392,8 @@ TEST_F(Far, OtherSizes) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
-    take_half(seed, &random);
+    take_half(seed / 2, &random);
+    far_rules().is_mapped = seed % 2 == 0;
     Session session = test::make(bundle.method(), on(far_reference_));
     for (const int64_t n : {6, 512, 2, 6}) {
       test::DynamicInputs inputs(4, n, static_cast<uint32_t>(random()));
@@ -403,6 +404,66 @@ TEST_F(Far, OtherSizes) {
       EXPECT_FALSE(test::far_memory_is_open());
     }
     EXPECT_EQ(*session.state(0)->as<float>(), 4);
+  }
+}
+
+TEST_F(Far, ItsArenaOnlyGrows) {
+  const Loaded bundle(test::dynamic_bundle());
+  for (const bool is_mapped : {false, true}) {
+    far_rules().is_mapped = is_mapped;
+    Session session = test::make(bundle.method(), on(far_reference_));
+    uint64_t bytes = 0;
+    for (const int64_t n : {512, 2, 6, 512, 300}) {
+      far_counts().allocations = 0;
+      test::DynamicInputs inputs(4, n, 1);
+      inputs.set(&session);
+      ASSERT_TRUE(session.run().ok());
+      EXPECT_EQ(test::floats(session, 0), inputs.total());
+      if (bytes == 0) {
+        bytes = session.stats().device_bytes;
+      } else {
+        EXPECT_EQ(far_counts().allocations, 0) << n;
+      }
+      EXPECT_EQ(session.stats().device_bytes, bytes);
+    }
+  }
+}
+
+/// Where the host has the device's memory, too, nothing is copied but what callers bind.
+TEST_F(FarMixed, UnifiedMemoryIsNotCopied) {
+  Session alone = test::make(mixed_.method(), on(*reference_backend()));
+  const auto expected = run(&alone);
+  far_rules().is_mapped = true;
+  Session session = test::make(mixed_.method(), on(far_reference_));
+  far_counts().reset();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(run(&session), expected);
+  EXPECT_EQ(far_counts().copies_in + far_counts().copies_out, 0);
+  EXPECT_EQ(far_counts().submissions, 2);
+  EXPECT_EQ(Lines(session).copied_bytes, 0u);
+  alignas(64) float mine[12 * 12 * 3 + 16] = {};
+  std::copy(image_.begin(), image_.end(), mine);
+  alignas(64) float classes[20] = {};
+  ASSERT_TRUE(session.bind_input(0, {mine, DType::kFloat32, {1, 12, 12, 3}}, sizeof(mine)).ok());
+  ASSERT_TRUE(session.bind_output(0, classes, sizeof(classes)).ok());
+  const test::FarBlock there(1024);
+  ASSERT_TRUE(session.bind_output(2, there.address(), 1024, &far_reference_).ok());
+  ASSERT_TRUE(session.run().ok());
+  EXPECT_EQ(std::vector<float>(classes, classes + 4), expected[0]);
+  const std::vector<uint8_t> sequence = bytes_of(*alone.output(2));
+  EXPECT_EQ(there.read(sequence.size()), sequence);
+  EXPECT_EQ(far_counts().copies_in + far_counts().copies_out, 0);
+}
+
+TEST_F(FarMixed, UnifiedMemoryOfAnyShares) {
+  Session alone = test::make(mixed_.method(), on(*reference_backend()));
+  const auto expected = run(&alone);
+  far_rules().is_mapped = true;
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    far_rules().takes = [&](const OpEntry&, const NodeSpec&) { return random() % 3 != 0; };
+    Session session = test::make(mixed_.method(), on(far_reference_));
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(run(&session), expected);
   }
 }
 
