@@ -80,7 +80,7 @@ struct Device {
   // may go on or not, but what was queued before it is done.
 
   Fault (*submit)(void* segment) = nullptr;
-  /// From the host: when it returns, `from` may change.
+  /// From the host: when it returns, `from` may change. nullptr: zeros.
   Fault (*copy_in)(void* services, void* to, const void* from, size_t bytes) = nullptr;
   /// To the host: the bytes are there when `wait` returns.
   Fault (*copy_out)(void* services, void* to, const void* from, size_t bytes) = nullptr;

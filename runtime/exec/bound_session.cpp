@@ -206,6 +206,7 @@ bool BoundSession::can_map(int space) const {
 
 /// In each space that a variant uses beside the host's.
 Fault BoundSession::make_device_memory() {
+  LAZYRT_RETURN_IF_ERROR(base_.states->make());
   if (!kDevices) return {};
   for (int slot = 0; slot < kDeviceSlots; ++slot) {
     const int space = space_of_slot(slot);
@@ -225,7 +226,7 @@ SharedMemory BoundSession::shared_memory() const {
   SharedMemory memory;
   SpaceMemory& host = memory.spaces[kHostSpace];
   host.arena = arena_.data;
-  host.states = base_.states->block().data();
+  host.states = base_.states->on_host();
   host.workspace = workspace_.data;
   host.constants = base_.program.sections.constants.data();
   for (int slot = 0; kDevices && slot < kDeviceSlots; ++slot) {
@@ -233,7 +234,7 @@ SharedMemory BoundSession::shared_memory() const {
     if (space_of_slot(slot) != mapped_) memory.spaces[space_of_slot(slot)].host_arena = nullptr;
     memory.spaces[space_of_slot(slot)].states = base_.states->block_in(slot).data();
   }
-  memory.states = base_.states->places();
+  memory.states = base_.states->offsets();
   memory.arena_bytes = arena_bytes_;
   return memory;
 }
@@ -259,7 +260,16 @@ Fault BoundSession::make_memory() {
                                           workspace + kTailBytes, allocator_, "the workspace",
                                           &own_workspace_, &workspace_));
   }
-  return base_.states->make();
+  return needs_states_on_host() ? base_.states->make_on_host() : Fault();
+}
+
+/// Those that live on the host, or are outputs.
+bool BoundSession::needs_states_on_host() const {
+  if (!kDevices) return true;
+  bool needs = false;
+  for (const uint8_t home : homes_) needs = needs || home == kHostSpace;
+  for (size_t v = 0; v < variant_count_; ++v) needs = needs || variants_[v].copies_states();
+  return needs;
 }
 
 /// Finds the room of each input, and all of them; of one variant 0: its arena has them, if they are
@@ -421,8 +431,9 @@ bool BoundSession::is_own_memory(const void* data, size_t bytes, int space) cons
     return overlap(data, bytes, device.memory().arena, device.bytes()) ||
            overlap(data, bytes, states.data(), states.bytes());
   }
-  const Block& states = base_.states->block();
-  return is_bound_memory(data, bytes) || overlap(data, bytes, states.data(), states.bytes());
+  const SessionStates& states = *base_.states;
+  return is_bound_memory(data, bytes) ||
+         (states.on_host() != nullptr && overlap(data, bytes, states.on_host(), states.bytes()));
 }
 
 bool BoundSession::is_bound_memory(const void* data, size_t bytes) const {
@@ -561,6 +572,7 @@ Fault BoundSession::keep_results(const SessionVariant& variant) {
 
 Fault BoundSession::keep_states_in_spaces(const SessionVariant& variant, uint32_t* spaces) {
   const auto keep = [&](int home, uint8_t* place, const TensorView& next) {
+    if (variant.keeps_states()) return Fault();
     const BackendServices::Slot& slot = base_.services->slot(slot_of_space(home));
     *spaces |= 1U << home;
     return slot.backend->device->copy(slot.services, place, next.data, next.bytes());

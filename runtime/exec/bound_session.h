@@ -169,6 +169,7 @@ class BoundSession : private BoundParts {
   Fault list_steps(const ProgramState& program);
   Fault make_device_memory();
   bool can_map(int space) const;
+  bool needs_states_on_host() const;
   uint64_t workspace_of(int space) const;
   SharedMemory shared_memory() const;
   Fault make_inputs();

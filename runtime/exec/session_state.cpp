@@ -441,7 +441,7 @@ SessionStats SessionState::stats() const {
   const Lock lock(mutex_);
   SessionStats stats;
   bound_->add_stats(&stats);
-  stats.state_bytes = states_.block().bytes();
+  stats.state_bytes = states_.host_bytes();
   stats.device_bytes += states_.device_bytes();
   stats.plan_bytes += pool_.bytes();
   stats.total_bytes = memory_.used();

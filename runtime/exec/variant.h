@@ -112,6 +112,10 @@ class Variant {
   const TensorView& output(size_t i) const { return values_[outputs_[i].value]; }
   /// What state k becomes, in the space where it lives. REQUIRES: run() was ok.
   TensorView next_of_state(size_t k) const;
+  /// Runs leave the states that live in spaces of devices as what they become.
+  bool keeps_states() const { return plan_.keeps_states(); }
+  /// Whether the host has to have a place for states that live elsewhere, too.
+  bool copies_states() const { return plan_.copies_states(); }
 
   /// Of line i: a node, or a copy between spaces. Also while another thread runs.
   NodeInfo line(size_t i) const;
@@ -162,6 +166,7 @@ class Variant {
   Fault refresh_segment(const PlannedStep& planned, const DeviceStep& step);
   void refresh_copy(const PlannedStep& planned, Step* step);
   bool is_only_bound_there(const PlannedStep& copy) const;
+  void point_state_copy(uint32_t state, const Step& step) const;
   void settle_copy(const PlannedStep& planned, const Step& step) const;
   uint8_t* place_in(int32_t id, uint8_t space, void* fixed) const;
   Fault run_steps(const RunStop& stop);
@@ -187,6 +192,7 @@ class Variant {
   Plan plan_;
   Guards guards_;
   bool broke_guard_ = false;
+  size_t last_stop_ = SIZE_MAX;  ///< the last step before which a run may be stopped
   /// The nodes below it have run: their values are what guards ask for.
   size_t reached_ = SIZE_MAX;
   const BackendServices* services_ = nullptr;

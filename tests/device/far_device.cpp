@@ -257,8 +257,8 @@ Fault submit(void* state) {
 Fault copy_in(void* state, void* to, const void* from, size_t bytes) {
   FarServices& services = services_of(state);
   ++services.machine.counts.copies_in;
-  const auto* begin = static_cast<const uint8_t*>(from);
-  const std::vector<uint8_t> staged(begin, begin + bytes);
+  std::vector<uint8_t> staged(bytes);
+  if (from != nullptr) std::memcpy(staged.data(), from, bytes);
   services.push([&services, to, staged](FarError*) {
     const Opening opening(services.machine.memory.get());
     std::memcpy(opening.memory.at(to, staged.size()), staged.data(), staged.size());
