@@ -47,7 +47,7 @@ class Reference:
 
     def _held(self):
         if self._numbers is None:
-            self._numbers = numbers_held(self._job.state.first.picture)
+            self._numbers = numbers_held(self._job.state.first.picture.holdings())
         return self._numbers
 
     def _values(self, result):
