@@ -16,7 +16,7 @@ extern const Shader gemm_shader, gemv_shader;
 struct GemmPush {
   static constexpr uint32_t kByDepth = 8;
   uint32_t batches = 1, rows = 0, columns = 0, depth = 0;
-  uint32_t a_pitch = 0, b_pitch = 0;
+  uint32_t a_pitch = 0, b_pitch = 0, y_pitch = 0;
   uint32_t flags = 0;  ///< kByDepth where b is [columns, depth]; record_gemm adds the others
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
@@ -24,11 +24,15 @@ struct GemmPush {
   uint32_t a_steps[6] = {}, b_steps[6] = {};
 };
 
-/// y [rows, columns] = a [rows, depth] b [depth, columns] + bias, clamped, for each batch.
+/// Of y [rows, columns] = a [rows, depth] b [depth, columns] + bias.
+struct GemmOperands {
+  VulkanOperand a, b;
+  VulkanOperand bias;  ///< without address: none
+  VulkanOperand y;
+};
 struct Gemm {
   GemmPush push;
-  VulkanOperand a, b, y;
-  VulkanOperand bias;  ///< without address: none
+  GemmOperands operands;
 };
 
 /// Specialisation constants 0 to 3 of shaders that include gemm.glsl.
@@ -55,8 +59,28 @@ inline VulkanGroups spread_groups(const Recorder& recorder, uint64_t groups) {
   return recorder.linear(groups * kLinearGroup);
 }
 
-inline bool in_quads(const VulkanOperand& operand, uint32_t pitch) {
-  return pitch % 4 == 0 && reinterpret_cast<uintptr_t>(operand.address) % 16 == 0;
+// Flags of gemm_operands.glsl: operands that may be read and written in fours, and GemmPush's.
+constexpr uint32_t kGemmQuadsA = 1, kGemmQuadsB = 2, kGemmQuadsY = 4, kGemmHasBias = 16;
+
+/// Given the elements from row to row of each.
+inline uint32_t gemm_flags(const GemmOperands& operands, uint32_t a_pitch, uint32_t b_pitch,
+                           uint32_t y_pitch) {
+  const auto in_quads = [](const VulkanOperand& operand, uint32_t pitch) {
+    return pitch % 4 == 0 && reinterpret_cast<uintptr_t>(operand.address) % 16 == 0;
+  };
+  return (in_quads(operands.a, a_pitch) ? kGemmQuadsA : 0) |
+         (in_quads(operands.b, b_pitch) ? kGemmQuadsB : 0) |
+         (in_quads(operands.y, y_pitch) ? kGemmQuadsY : 0) |
+         (operands.bias.address != nullptr ? kGemmHasBias : 0);
+}
+/// The bindings. What is not there, or has no elements, is not read: y stands in for it.
+inline void list_gemm_operands(const GemmOperands& operands, VulkanOperand (&list)[4]) {
+  const VulkanOperand all[] = {operands.a, operands.b, operands.bias};
+  list[3] = operands.y;
+  for (int i = 0; i < 3; ++i) {
+    const bool is_there = all[i].address != nullptr && all[i].bytes != 0;
+    list[i] = is_there ? all[i] : reads(operands.y.address, operands.y.bytes);
+  }
 }
 inline bool steps_in_quads(const uint32_t (&steps)[6]) {
   for (const uint32_t step : steps) {
@@ -66,21 +90,15 @@ inline bool steps_in_quads(const uint32_t (&steps)[6]) {
 }
 
 inline Fault record_gemm(Recorder& recorder, const Gemm& gemm) {
-  constexpr uint32_t kQuadsA = 1, kQuadsB = 2, kQuadsY = 4, kHasBias = 16;
   constexpr uint32_t kFewRows = 4;
   GemmPush push = gemm.push;
   const uint32_t rows = push.rows, columns = push.columns, batches = push.batches;
-  // An operand that is not there, or of a depth of 0, is not read.
-  const auto or_y = [&](const VulkanOperand& operand) {
-    return operand.address != nullptr && operand.bytes != 0 ? operand
-                                                            : reads(gemm.y.address, gemm.y.bytes);
-  };
-  if (in_quads(gemm.a, push.a_pitch | push.depth) && steps_in_quads(push.a_steps))
-    push.flags |= kQuadsA;
-  if (in_quads(gemm.b, push.b_pitch) && steps_in_quads(push.b_steps)) push.flags |= kQuadsB;
-  if (in_quads(gemm.y, columns)) push.flags |= kQuadsY;
-  if (gemm.bias.address != nullptr) push.flags |= kHasBias;
-  const VulkanOperand operands[] = {or_y(gemm.a), or_y(gemm.b), or_y(gemm.bias), gemm.y};
+  push.y_pitch = columns;
+  push.flags |= gemm_flags(gemm.operands, push.a_pitch | push.depth, push.b_pitch, columns);
+  if (!steps_in_quads(push.a_steps)) push.flags &= ~kGemmQuadsA;
+  if (!steps_in_quads(push.b_steps)) push.flags &= ~kGemmQuadsB;
+  VulkanOperand operands[4];
+  list_gemm_operands(gemm.operands, operands);
   if (rows <= kFewRows) {
     const uint32_t constants[] = {rows == 1 ? 1 : kFewRows};
     return recorder.dispatch(gemv_shader, constants, operands, push,
@@ -91,20 +109,21 @@ inline Fault record_gemm(Recorder& recorder, const Gemm& gemm) {
                            spread_groups(recorder, batches * tile.count(rows, columns)));
 }
 
-/// A constant [columns, depth] that is packed as [depth, columns], each row a multiple of four long
-/// with zeros behind. Made by pack_transposed.
+/// A constant [groups, columns, depth] that is packed as [groups, depth, columns], each row a
+/// multiple of four long with zeros behind.
 struct PackedMatrix {
   const float* from;
-  size_t columns, depth;
+  size_t columns, depth, groups = 1;
 
   size_t pitch() const { return (columns + 3) / 4 * 4; }
-  size_t bytes() const { return std::max<size_t>(depth * pitch(), 4) * sizeof(float); }
+  size_t bytes() const { return std::max<size_t>(groups * depth * pitch(), 4) * sizeof(float); }
 };
-inline void pack_transposed(const PackedMatrix& matrix, float* to) {
-  const size_t pitch = matrix.pitch();
-  for (size_t k = 0; k < matrix.depth; ++k) {
-    for (size_t n = 0; n < pitch; ++n)
-      to[k * pitch + n] = n < matrix.columns ? matrix.from[n * matrix.depth + k] : 0.0F;
+inline void pack_transposed(const PackedMatrix& m, float* to) {
+  for (size_t g = 0; g < m.groups; ++g) {
+    const float* from = m.from + g * m.columns * m.depth;
+    for (size_t k = 0; k < m.depth; ++k) {
+      for (size_t n = 0; n < m.pitch(); ++n) *to++ = n < m.columns ? from[n * m.depth + k] : 0.0F;
+    }
   }
 }
 
@@ -121,6 +140,7 @@ inline Fault prepare_packed_matrix(const PrepareContext& context, size_t input,
   key.sources[0] = matrix.from;
   key.numbers[0] = static_cast<int64_t>(matrix.columns);
   key.numbers[1] = static_cast<int64_t>(matrix.depth);
+  key.numbers[2] = static_cast<int64_t>(matrix.groups);
   const auto fill = [](const void* of, void* to) {
     pack_transposed(*static_cast<const PackedMatrix*>(of), static_cast<float*>(to));
   };

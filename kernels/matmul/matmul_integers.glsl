@@ -8,6 +8,7 @@
 #endif
 
 layout(constant_id = 0) const uint kType = kI32;
+const uint kByDepth = 8u;  // b is [columns, depth]
 
 OPERAND(0, readonly, a);
 OPERAND(1, readonly, b);
@@ -18,8 +19,9 @@ T element(uint i) {
   uint at_a, at_b;
   find_batch(i / push.columns / push.rows, at_a, at_b);
   at_a += row * push.a_pitch;
-  at_b += has(kByDepth) ? column * push.b_pitch : column;
-  const uint step = has(kByDepth) ? 1u : push.b_pitch;
+  const bool by_depth = (push.flags & kByDepth) != 0u;
+  at_b += by_depth ? column * push.b_pitch : column;
+  const uint step = by_depth ? 1u : push.b_pitch;
   T sum = T(0);
   for (uint k = 0u; k < push.depth; ++k, ++at_a, at_b += step) {
 #ifdef IS_I64

@@ -1,8 +1,9 @@
 #version 450
 // Batches of products of matrices, a tile in a workgroup.
-#include "gemm_operands.glsl"
+#include "gemm_batch.glsl"
 
 void begin_row(uint slot, uint row) {}
+void begin_step(uint k) {}
 vec4 load_a(uint slot, uint row, uint k) { return a_quad(row, k); }
 vec4 load_b(uint k, uint column) { return b_quad(k, column); }
 

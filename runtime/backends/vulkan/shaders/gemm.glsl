@@ -6,6 +6,7 @@
 //
 // The shader that includes this has, all zero outside of the matrices:
 //   void begin_row(uint slot, uint row)            before load_a of this slot, which stays with its row
+//   void begin_step(uint k)                        before load_a of this k
 //   vec4 load_a(uint slot, uint row, uint k)       a[row][k ... k + 3]
 //   vec4 load_b(uint k, uint column)               b[k][column ... column + 3]
 //   void store_quad(uint row, uint column, vec4)   y[row][column ... column + 3], if inside
@@ -33,6 +34,7 @@ shared vec4 b_tile[kDepth * kPitchB];
 /// `by_depth`: b lies in memory with its depth innermost.
 void stage(uint first_row, uint first_column, uint k, bool by_depth) {
   const uint t = gl_LocalInvocationIndex;
+  begin_step(k + 4u * (t % 4u));
   [[unroll]] for (uint s = 0u; s < kSlots; ++s) {
     const uint row = s * 32u + t / 4u;
     a_tile[row * kPitchA + t % 4u] = load_a(s, first_row + row, k + 4u * (t % 4u));

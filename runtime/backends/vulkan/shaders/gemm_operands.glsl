@@ -1,9 +1,15 @@
-// What gemm.comp and gemv.comp share: batches of products of matrices, with a bias of each column and a clamp.
-
-#include "gemm_push.glsl"
+// Operands of products of matrices, with a bias of each column and a clamp. Include it behind a push block with
+//
+//   uint rows, columns, depth;  of y and its sum
+//   uint b_pitch, y_pitch;      elements from row to row of b as it lies in memory, and of y
+//   uint flags;                 made by gemm_flags (kernels/common/gemm_vk.h)
+//   float low, high;
 
 const uint kQuadsA = 1u, kQuadsB = 2u, kQuadsY = 4u;  // may be read and written in fours
+const uint kByDepth = 8u;                             // b is [columns, depth]
 const uint kHasBias = 16u;
+
+bool has(uint flag) { return (push.flags & flag) != 0u; }
 
 // Each operand as numbers and as fours.
 layout(binding = 0, std430) readonly buffer A { float a1[]; };
@@ -14,28 +20,18 @@ layout(binding = 2, std430) readonly buffer Bias { float bias1[]; };
 layout(binding = 3, std430) writeonly buffer Y { float y1[]; };
 layout(binding = 3, std430) writeonly buffer YQuads { vec4 y4[]; };
 
-// Where the matrices of this workgroup's batch begin.
-uint a_begin, b_begin, y_begin;
+// Where the matrices of this workgroup begin.
+uint a_begin, b_begin, bias_begin, y_begin;
 
-void begin_batch(uint batch) {
-  find_batch(batch, a_begin, b_begin);
-  a_begin += push.begin[0];
-  b_begin += push.begin[1];
-  y_begin = push.begin[3] + batch * push.rows * push.columns;
+/// Elements from where the operands begin.
+void begin_matrices(uint a, uint b, uint bias, uint y) {
+  a_begin = push.begin[0] + a;
+  b_begin = push.begin[1] + b;
+  bias_begin = push.begin[2] + bias;
+  y_begin = push.begin[3] + y;
 }
 
 uint workgroup() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
-
-vec4 a_quad(uint row, uint k) {
-  if (row >= push.rows || k >= push.depth) return vec4(0.0);
-  const uint at = a_begin + row * push.a_pitch + k;
-  if (has(kQuadsA)) return a4[at / 4u];
-  vec4 v = vec4(a1[at], 0.0, 0.0, 0.0);
-  if (k + 1u < push.depth) v.y = a1[at + 1u];
-  if (k + 2u < push.depth) v.z = a1[at + 2u];
-  if (k + 3u < push.depth) v.w = a1[at + 3u];
-  return v;
-}
 
 /// b[k][column ... column + 3].
 vec4 b_quad(uint k, uint column) {
@@ -58,10 +54,10 @@ float clamped(float x) {
 void store_quad(uint row, uint column, vec4 v) {
   if (row >= push.rows || column >= push.columns) return;
   for (uint c = 0u; c < 4u; ++c) {
-    if (has(kHasBias) && column + c < push.columns) v[c] += bias1[push.begin[2] + column + c];
+    if (has(kHasBias) && column + c < push.columns) v[c] += bias1[bias_begin + column + c];
     v[c] = clamped(v[c]);
   }
-  const uint at = y_begin + row * push.columns + column;
+  const uint at = y_begin + row * push.y_pitch + column;
   if (has(kQuadsY)) {
     y4[at / 4u] = v;
     return;

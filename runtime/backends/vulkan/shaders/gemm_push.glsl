@@ -4,17 +4,13 @@
 
 PUSH
   uint batches, rows, columns, depth;
-  uint a_pitch, b_pitch;  ///< elements from row to row of a, and of b as it lies in memory
+  uint a_pitch, b_pitch, y_pitch;  ///< elements from row to row as they lie in memory
   uint flags;
   float low, high;
   // The batch dims, the innermost first.
   uint extents[5];
   uint a_steps[6], b_steps[6];
 PUSH_END
-
-const uint kByDepth = 8u;  // b is [columns, depth]
-
-bool has(uint flag) { return (push.flags & flag) != 0u; }
 
 /// The first elements of this batch's matrices.
 void find_batch(uint batch, out uint a, out uint b) {

@@ -2,7 +2,7 @@
 // Batches of products of matrices where a has at most kRows rows: a workgroup makes 32 columns, 16 invocations share the
 // depth of each four of them. b is read once: 0.5 operations for each of its bytes and row.
 #extension GL_EXT_control_flow_attributes : enable
-#include "gemm_operands.glsl"
+#include "gemm_batch.glsl"
 
 layout(local_size_x = 128) in;
 layout(constant_id = 0) const uint kRows = 4u;
