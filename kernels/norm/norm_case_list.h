@@ -19,7 +19,8 @@ CaseList row_norm_cases(int operands) {
       {"plain", {4, 9}, 1, false},   {"two_dims", {2, 3, 4, 5}, 2, true},
       {"whole", {3, 4}, 2, true},    {"single", {4, 1}, 1, true},
       {"no_rows", {0, 8}, 1, true},  {"no_columns", {3, 0}, 1, true},
-      {"wide", {2, 384}, 1, true},   {"f64", {3, 6}, 1, true, DType::kFloat64}};
+      {"wide", {2, 384}, 1, true},   {"longest", {2, 2500}, 1, true},
+      {"f64", {3, 6}, 1, true, DType::kFloat64}};
   CaseList cases;
   for (const Sizes& s : sizes) {
     Table t;
