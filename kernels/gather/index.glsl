@@ -19,6 +19,6 @@ uint position(uint i, int low) {
   }
   const int at = int(v.x);
   if (v.y == (at < 0 ? 0xffffffffu : 0u) && at >= low && at < push.extent) return uint(at < 0 ? at + push.extent : at);
-  fail(push.error, v);
+  fail(push.error);
   return kNowhere;
 }
