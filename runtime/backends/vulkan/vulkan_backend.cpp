@@ -67,8 +67,13 @@ void close(void* services, const Allocator& allocator) {
   destroy_object(static_cast<VulkanSession*>(services), allocator);
 }
 
-Fault allocate(void* program, uint64_t bytes, void** address) {
-  return program_of(program).memory().allocate(bytes, address);
+Fault allocate(void* program, uint64_t bytes, SpaceBlock* block) {
+  VulkanMemory& memory = program_of(program).memory();
+  LAZYRT_RETURN_IF_ERROR(memory.allocate(bytes, &block->address));
+  VulkanPlace place;
+  LAZYRT_RETURN_IF_ERROR(memory.find(block->address, bytes, &place));
+  if (reinterpret_cast<uintptr_t>(place.mapped) % kAlignment == 0) block->host = place.mapped;
+  return {};
 }
 void release_memory(void* program, void* address) { program_of(program).memory().release(address); }
 Fault check_operand(const TensorSpec& spec, const VulkanLimits& limits) {
