@@ -144,11 +144,11 @@ TEST_P(Vulkan, NewSizesMakeNoPipelines) {
 }
 
 TEST_P(Vulkan, BesideTheCpuNumbersAreTheSame) {
-  const Loaded mixed(test::mixed_bundle(default_ops()), default_ops());
   VulkanOptions vulkan = test::options_of(GetParam());
   vulkan.fallback = reference_backend();
   Result<VulkanBackend> made = VulkanBackend::create(vulkan);
   ASSERT_TRUE(made.ok()) << made.status().message();
+  const Loaded mixed(test::mixed_bundle(default_ops()), default_ops());  // goes before the backend
   SessionOptions there;
   there.backend = made->backend();
   SessionOptions here;
