@@ -24,7 +24,6 @@
 #include "host_tracer/capture/finding_ids.h"
 #include "host_tracer/capture/trace_phases.h"
 #include "host_tracer/check/compare_text.h"
-#include "host_tracer/python/copy_recorder.h"
 #include "host_tracer/python/errors.h"
 #include "host_tracer/python/python_export.h"
 #include "host_tracer/python/python_source.h"
@@ -593,15 +592,6 @@ PYBIND11_MODULE(_tracer, m) {
       .def_readwrite("allow", &PyRequest::allow)
       .def_readwrite("varying", &PyRequest::varying)
       .def_readwrite("held", &PyRequest::held);
-  py::class_<CopyRecorder>(m, "CopyRecorder")
-      .def(py::init<std::unordered_set<std::string>>())
-      .def("__enter__",
-           [](CopyRecorder& self) -> CopyRecorder& {
-             self.start();
-             return self;
-           })
-      .def("__exit__", [](CopyRecorder& self, const py::args&) { self.stop(); })
-      .def_property_readonly("copied", &CopyRecorder::copied);
   m.def("capture", &capture_python);
   m.def("check_allow", &check_allow, "Raises what is wrong with the entries of `allow`.");
   m.def("idle_allowances", &idle, "A line for each entry of `allow` that let nothing through.");

@@ -50,7 +50,7 @@ class SizedCaptures:
             with self.job.beginning_in(self.job.state.known[-1]):  # the program as it has settled
                 self.job.eager(self.sizes.resized(self.job.program.target, self.first.sample, point), mode=mode)
 
-        points, self.numbers = points_that_differ(self.sizes, run, [list(point) for point in captured])
+        points, self.numbers = points_that_differ(self.sizes, run, captured, self.job.state.known[-1].picture.namespaces)
         for point in points:
             self.sizes.refuse(point, self._refusal(self.sizes.resized(self.job.program.target, self.first.sample, point)))
         return points
