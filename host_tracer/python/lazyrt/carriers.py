@@ -8,6 +8,7 @@ import functools
 import math
 import numbers
 import operator
+import weakref
 from typing import Any
 
 import numpy
@@ -61,11 +62,13 @@ class Carrier:
     """What LazyInt and LazyFloat share. `_audience` is set while a capture runs: it knows which texts are for people."""
 
     _audience = None
+    made: list = []  # weak references to all, for leaks.py
     _beside_array: Any = None  # computes with arrays of NumPy
     __array_priority__ = 1000
 
     def __init__(self, tensor):
         self._made, self._known, self._asked = tensor, None, 0
+        Carrier.made.append(weakref.ref(self))
 
     @property
     def _tensor(self):

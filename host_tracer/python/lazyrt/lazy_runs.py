@@ -60,7 +60,7 @@ class LazyRun:
             self.recipes = Recipes(job.sources.current)
             stack.enter_context(job.globals.keeping_denormals())
             draws = stack.enter_context(job.draws.watched())
-            mode = CaptureMode(self, call.kept(), draws, job.sizes is not None, job.follows_factories)
+            mode = CaptureMode(self, call.kept(), draws, job.leaks.note, job.sizes is not None, job.follows_factories)
             stack.enter_context(self.numbers.active(self.phase.picture.namespaces))
             stack.enter_context(mode)
             stack.enter_context(gradients.open_to(mode))

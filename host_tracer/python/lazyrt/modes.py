@@ -63,11 +63,13 @@ def _map(value, fn):
 
 class CaptureMode(TorchFunctionMode):
     """Active while the program runs on lazy tensors. `run`: the LazyRun, for its numbers, copies and recipes; `kept` are the lazy tensors that outlive the
-    call; `draws` looks at each call (see draws.py); `any_size`: one of several captures at other sizes, which keep what does nothing at some;
+    call; `draws` looks at each call (see draws.py);
+    note_made(tensor) is told of what calls make; `any_size`: one of several captures at other sizes, which keep what does nothing at some;
     `follows_factories`: what they make is lazy."""
 
-    def __init__(self, run, kept, draws, any_size, follows_factories):
+    def __init__(self, run, kept, draws, note_made, any_size, follows_factories):
         super().__init__()
+        self._note_made = note_made
         self._kept = {id(tensor): tensor for tensor in kept}
         self.memory_taken = []  # (tensor that outlives the call, the one of Python in whose memory it lies from now on)
         self._data_of = {}  # id -> (what t.data gave, t) of those
@@ -101,6 +103,9 @@ class CaptureMode(TorchFunctionMode):
             result = self._draws.call(self._handle, VIEWS_FOR.get(func, func), args, kwargs)
             if may_copy(func, kwargs) and isinstance(result, _Tensor):
                 result = self._copies.take(func, self.current(args[0]), result, self._frame)
+            for tensor in tensors_in((result,)):
+                if is_lazy(tensor):
+                    self._note_made(tensor)
             return result
         finally:
             self._frame = outer

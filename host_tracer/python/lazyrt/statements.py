@@ -121,7 +121,7 @@ class Audience:
         if function is warnings.warn:
             return all(action != "error" for action, *_ in warnings.filters)
         name, logger = getattr(function, "__name__", ""), getattr(function, "__self__", None)
-        return name in _LOG_METHODS and (isinstance(logger, logging.Logger) or getattr(logging, name, None) is function)
+        return name in _LOG_METHODS and (type(logger) in (logging.Logger, logging.RootLogger) or getattr(logging, name, None) is function)
 
 
 def _is_pure(node):
