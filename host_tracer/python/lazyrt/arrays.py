@@ -254,8 +254,3 @@ Carrier._beside_array = staticmethod(_beside_carrier)
 def from_numpy(array):
     """torch.from_numpy, which calls no torch function, of captured arrays as well."""
     return array.tensor if type(array) is LazyArray else torch.from_numpy(array)
-
-
-def is_seen_by_others(storage):
-    """Whether NumPy, bytes or a file may have the memory, too."""
-    return not storage.resizable()

@@ -11,12 +11,13 @@ import torch.utils.checkpoint
 from torch.overrides import TorchFunctionMode
 
 from lazyrt import _tracer, foreach, gradients, indexing, private_names, sparse_products
-from lazyrt.arrays import NUMPY_DTYPES, LazyArray, is_seen_by_others
+from lazyrt.arrays import NUMPY_DTYPES, LazyArray
 from lazyrt.carrier_calls import call_with_carriers, has_carriers
 from lazyrt.carriers import Carrier, LazyInt, carrier_of, nested_carriers
 from lazyrt.copies import VIEWS_FOR, may_copy
 from lazyrt.draws import is_seeded
 from lazyrt.errors import Error
+from lazyrt.lifted_memory import LiftedMemory
 from lazyrt.tensors import CPU, LAZY, is_lazy, is_ours, is_write, tensors_in
 
 _Tensor = torch.Tensor
@@ -44,13 +45,12 @@ def _on_cpu(device):
 
 
 def _tensors_in(values):
+    """Those of carriers, too."""
     for value in values:
-        if isinstance(value, _Tensor):
-            yield value
-        elif isinstance(value, Carrier):
-            yield value._tensor
-        elif isinstance(value, (list, tuple)):
+        if isinstance(value, (list, tuple)):
             yield from _tensors_in(value)
+        elif isinstance(value, (_Tensor, Carrier)):
+            yield value if isinstance(value, _Tensor) else value._tensor
 
 
 def _map(value, fn):
@@ -76,7 +76,7 @@ class CaptureMode(TorchFunctionMode):
         self._lift, self._note, self._draws = _tracer.lift, run.note, draws
         self._numbers, self._copies, self._recipes = run.numbers, run.copies, run.recipes
         self._frame = None  # who makes the call
-        self._lifted = {}  # storage address -> (CPU tensor, its lifted form)
+        self._memory = LiftedMemory()
         self._handlers = self._make_handlers()
         self.takes_gradients = False  # the program asks for some
         self.variables = []  # CPU tensors of which it may take some, beside parameters
@@ -93,8 +93,8 @@ class CaptureMode(TorchFunctionMode):
 
     @property
     def lifted(self):
-        """CPU memory that lazy values were written into: address -> (CPU tensor, its lifted form)."""
-        return self._lifted
+        """See LiftedMemory."""
+        return self._memory.lifted
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs, outer = kwargs or {}, self._frame  # of a backward pass, say, that calls a hook
@@ -133,9 +133,9 @@ class CaptureMode(TorchFunctionMode):
             self._numbers.selections.before_write()
         if torch.is_grad_enabled():
             self._lift_variables(args, kwargs)
-        if self._lifted:
-            args = _map(tuple(args), self._current)
-            kwargs = {key: _map(value, self._current) for key, value in kwargs.items()}
+        if self._memory.lifted:
+            args = _map(tuple(args), self.current)
+            kwargs = {key: _map(value, self.current) for key, value in kwargs.items()}
         result = func(*args, **kwargs)
         if not any(is_lazy(t) for t in _tensors_in((result, *args, *kwargs.values()))):
             self._recipes.note(func, args, kwargs, result, writes)
@@ -196,51 +196,14 @@ class CaptureMode(TorchFunctionMode):
             if not is_lazy(tensor) and tensor.requires_grad and tensor.is_leaf:
                 self.variables.append(tensor)
                 self._remember(tensor)
-                self._current(tensor).requires_grad_()
+                self.current(tensor).requires_grad_()
 
     def _remember(self, tensor):
-        base = tensor if tensor._base is None else tensor._base
-        storage = base.untyped_storage()
-        address = storage.data_ptr()
-        if address in self._lifted:
-            return
-        if is_seen_by_others(storage):
-            raise Error("the model writes computed values into memory that NumPy, bytes or another library may read and write as well (numpy(), from_numpy, frombuffer, "
-                        "DLPack), which LazyRT does not see: write into a clone() of the tensor", "unsupported")
-        self._refuse_overlap(storage)
-        if not base.is_contiguous():  # its views know the memory's own order
-            base = base.detach().as_strided((storage.nbytes() // base.element_size(),), (1,), 0)
-        self._lifted[address] = (base, self._lift(base.detach()))
+        self._memory.lift(tensor)
 
     def current(self, tensor):
         """What the program has of a tensor by now: its lifted form where it was written with lazy values."""
-        return self._current(tensor) if self._lifted else tensor
-
-    def _current(self, tensor):
-        """The lifted form of a CPU tensor whose storage was lifted; else the tensor."""
-        if is_lazy(tensor) or tensor.layout != torch.strided or tensor.numel() == 0:
-            return tensor
-        storage = tensor.untyped_storage()
-        known = self._lifted.get(storage.data_ptr())
-        if known is None:
-            self._refuse_overlap(storage)
-            return tensor
-        base, lifted = known
-        if tensor.dtype != base.dtype:
-            raise Error(f"the model has memory that it writes computed values into as {base.dtype} and as {tensor.dtype}: convert values, or write into a clone()",
-                        "unsupported")
-        same = tensor.shape == base.shape and tensor.stride() == base.stride()
-        if same and tensor.storage_offset() == base.storage_offset():
-            return lifted
-        return lifted.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset() - base.storage_offset())
-
-    def _refuse_overlap(self, storage):
-        """A part of lifted memory that begins elsewhere is not known by its address."""
-        begin, end = storage.data_ptr(), storage.data_ptr() + storage.nbytes()
-        for address, (base, _) in self._lifted.items():
-            if begin < address + base.untyped_storage().nbytes() and address < end and begin != address:
-                raise Error("the model writes computed values into memory of which it has a part as a tensor of its own (by NumPy or DLPack): make it a view, whole[4:]",
-                            "unsupported")
+        return self._memory.current(tensor)
 
     # ---------------------------------------------------------------- single functions
 
