@@ -33,7 +33,7 @@ def test_positions_of_arithmetic_and_slices(tmp_path):
         return x * torch.cat((table, table), -1).cos()
 
     _, (table,) = made(model, torch.randn(4, 8), tmp_path=tmp_path)
-    assert table["text"].startswith("cos(cat(((__getitem__(")
+    assert table["text"].startswith("cos(cat((__getitem__(outer(")
 
 
 def test_writes_in_place_are_part_of_it(tmp_path):

@@ -26,9 +26,9 @@ _READING = {_Tensor.__bool__, _Tensor.__int__, _Tensor.__float__, _Tensor.__inde
             torch.unique, _Tensor.unique, torch.unique_consecutive, _Tensor.unique_consecutive, torch.bincount, _Tensor.bincount}
 
 
-def is_seeded():
-    """Whether the program has given torch's generator a seed."""
-    return torch.initial_seed() != SEED
+def is_seeded(kwargs):
+    """Whether a call of torch draws the same each time: from a generator of the program's, whose state is the program's, or behind a seed."""
+    return kwargs.get("generator") not in (None, torch.default_generator) or torch.initial_seed() != SEED
 
 
 class Draws:
@@ -47,7 +47,7 @@ class Draws:
         """While one run of the program goes on; yields what CaptureMode calls."""
         run, before = _Run(self), _state_of_torch()
         yield run
-        if not run.drawn and not is_seeded() and _state_of_torch() != before:
+        if not run.drawn and not is_seeded({}) and _state_of_torch() != before:
             self.note("random numbers of torch are drawn where the capture does not see what becomes of them (in TorchScript or an extension)")
 
     def note(self, message, path=None, place=None):
@@ -75,7 +75,7 @@ class _Run:
             self._note_read(origin, args, kwargs)
             return handler(func, args, kwargs)
         result = handler(func, args, kwargs)
-        if func.__name__ in _DRAWING and "generator" not in kwargs and not is_seeded() and kwargs.get("training", True):
+        if func.__name__ in _DRAWING and not is_seeded(kwargs) and kwargs.get("training", True):
             origin = (f"torch.{func.__name__}", self._draws.place())
         if origin is not None:
             made = [*tensors_in((result,)), *(tensors_in((*args[:1], kwargs.get("out"))) if is_write(func, kwargs) else ())]

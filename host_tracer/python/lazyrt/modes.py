@@ -121,7 +121,7 @@ class CaptureMode(TorchFunctionMode):
         is_any_lazy = any(is_lazy(self.current(t)) for t in _tensors_in((*args, *kwargs.values())))
         if is_any_lazy:
             self._refuse_modes(func, args, kwargs)
-        makes = func in _DRAWS and ("generator" in kwargs or not is_seeded()) or self._follows_factories and func in _FACTORIES and not is_ours(self._frame)
+        makes = func in _DRAWS and not is_seeded(kwargs) or self._follows_factories and func in _FACTORIES and not is_ours(self._frame)
         if makes or is_any_lazy and _on_cpu(kwargs.get("device")):
             kwargs = {**kwargs, "device": LAZY}
         each = foreach.each_of(func, args)
@@ -167,7 +167,7 @@ class CaptureMode(TorchFunctionMode):
         return self._call(func, args, kwargs)
 
     def _draw(self, func, args, kwargs):
-        if is_seeded() and "generator" not in kwargs and func in _DRAWS_LIKE:
+        if is_seeded(kwargs) and func in _DRAWS_LIKE:
             like = self.current(args[0])
             return func(torch.empty(like.shape, dtype=like.dtype), *args[1:], **kwargs)
         if next(_tensors_in((*args, *kwargs.values())), None) is None:
