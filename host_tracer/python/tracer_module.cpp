@@ -44,11 +44,12 @@ std::vector<NamedTensor> named_tensors(const Named& list) {
 /// What export.py asks capture_checked for.
 struct PyRequest {
   Named inputs, parameters, buffers;
-  py::object program;                 ///< list of lazy tensors -> list of tensors and numbers
-  py::object before_trace;            ///< () -> None
-  py::object check_of = py::none();   ///< bool -> str: see CaptureRequest
-  py::object recipe_of = py::none();  ///< tensor -> str: see CaptureRequest
-  py::object is_caught = py::none();  ///< () -> bool: see CaptureRequest
+  py::object program;  ///< list of lazy tensors -> list of tensors and numbers
+  // See CaptureRequest. They take the interpreter's lock themselves.
+  std::function<void()> before_trace;
+  std::function<std::string(bool)> check_of;
+  std::function<std::string(const at::Tensor&)> recipe_of;
+  std::function<bool()> is_caught;
   std::shared_ptr<PythonSources> sources;
   bool second_trace = true;
   std::vector<std::string> allow;
@@ -93,28 +94,10 @@ Trace capture_python(const PyRequest& py_request) {
   request.varying = py_request.varying;
   request.held = py_request.held;
   request.source_of = [&] { return py_request.sources->current(); };
-  request.before_trace = [&] {
-    const py::gil_scoped_acquire gil;
-    py_request.before_trace();
-  };
-  if (!py_request.check_of.is_none()) {
-    request.check_of = [&](bool seen) {
-      const py::gil_scoped_acquire gil;
-      return py_request.check_of(seen).cast<std::string>();
-    };
-  }
-  if (!py_request.recipe_of.is_none()) {
-    request.recipe_of = [&](const at::Tensor& constant) {
-      const py::gil_scoped_acquire gil;
-      return py_request.recipe_of(constant).cast<std::string>();
-    };
-  }
-  if (!py_request.is_caught.is_none()) {
-    request.is_caught = [&] {
-      const py::gil_scoped_acquire gil;
-      return py_request.is_caught().cast<bool>();
-    };
-  }
+  request.before_trace = py_request.before_trace;
+  request.check_of = py_request.check_of;
+  request.recipe_of = py_request.recipe_of;
+  request.is_caught = py_request.is_caught;
   std::exception_ptr thrown;
   request.thrown = &thrown;
   CheckOptions options;
