@@ -15,7 +15,7 @@ import torch
 
 from lazyrt import _tracer, checking, gradients, meta_kernels, poison, results, statements, trees
 from lazyrt.arguments import Example
-from lazyrt.copies import EagerAnswers, capture_with_copies
+from lazyrt.copies import capture_with_copies
 from lazyrt.draws import Draws, draws_matter
 from lazyrt.error_texts import names_tensor, said_of, statement_of, writes_in_script
 from lazyrt.errors import Error, ExportError
@@ -299,7 +299,6 @@ class _Export:
         request.varying = sorted(self.state.computed)
         request.held = sorted(self.state.held)
         run = LazyRun(self, sample, phase, dict([*request.parameters, *request.buffers]))
-        self.draws.begin()
         request.program = run
         request.before_trace = lambda: self._before_trace(run)
         request.check_of = statements.check_of
@@ -308,8 +307,7 @@ class _Export:
         try:
             with meta_kernels.without_dynamo():
                 eager = lambda mode: self.eager(sample, mode=mode, run=run)  # noqa: E731
-                trace = capture_with_copies(run, lambda: capture_following_numbers(request, run, eager, self.notes.append),
-                                            lambda: self._answers(sample, run))
+                trace = capture_with_copies(run, lambda: capture_following_numbers(request, run, self.notes.append), eager)
         except Exception as error:
             request.inputs = request.parameters = request.buffers = []  # whoever keeps the error keeps the request
             self._raise_own(sample, error)
@@ -324,15 +322,6 @@ class _Export:
         for message in dict.fromkeys(run.differences):
             trace.add_finding("error", "baked-output", message, "return it as a tensor, or compute it outside of the program")
         return trace, run
-
-    def _answers(self, sample, run):
-        """Eager's in the call that is captured; None where it raises."""
-        log = EagerAnswers()
-        try:
-            self.eager(sample, [t.detach().clone(memory_format=torch.contiguous_format) for _, t in sample.inputs], log, run)
-        except Exception:
-            return None
-        return log.answers
 
     def _before_trace(self, run):
         """The generators go on from the first trace to the next: what the model draws from them has to differ in order to be

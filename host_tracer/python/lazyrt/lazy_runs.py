@@ -5,9 +5,9 @@ import os
 
 import torch
 
-from lazyrt import _tracer, fast_paths, gradients, results, scripts
+from lazyrt import _tracer, fast_paths, gradients, results
 from lazyrt.arguments import Watch
-from lazyrt.arrays import LazyArray, taken_by_torch
+from lazyrt.arrays import LazyArray
 from lazyrt.calls import Call
 from lazyrt.errors import ExportError
 from lazyrt.modes import CaptureMode
@@ -26,7 +26,7 @@ class LazyRun:
         self.written = None  # see Watch.changed: of the first run
         self.interrupt = None
         self.numbers, self.copies = None, None  # set by capture_following_numbers and capture_with_copies
-        self._recipes = None
+        self.recipes = None
 
     def forget(self):
         """The program is captured anew."""
@@ -56,15 +56,12 @@ class LazyRun:
             stack.callback(self.copies.end)
             call.begin()
             stack.enter_context(module_paths(job.program.module_paths(), job.sources))
-            stack.enter_context(taken_by_torch())
             stack.enter_context(fast_paths.open_to_modes())
-            self._recipes = Recipes(job.sources.current)
+            self.recipes = Recipes(job.sources.current)
             stack.enter_context(job.globals.keeping_denormals())
             draws = stack.enter_context(job.draws.watched())
-            mode = CaptureMode(_tracer.lift, self._note, self.numbers, self.copies, self._recipes, call.kept(), draws)
-            mode.any_size, mode.follows_factories = job.sizes is not None, job.follows_factories
+            mode = CaptureMode(self, call.kept(), draws, job.leaks.note, job.sizes is not None, job.follows_factories)
             stack.enter_context(self.numbers.active(self.phase.picture.namespaces))
-            stack.enter_context(scripts.Calls(mode.scripted))
             stack.enter_context(mode)
             stack.enter_context(gradients.open_to(mode))
             result = job.program.call(tensors, args, kwargs)
@@ -89,7 +86,7 @@ class LazyRun:
 
     def recipe_of(self, constant):
         """See recipes.py."""
-        return self._recipes.of(constant)
+        return self.recipes.of(constant)
 
     def _take(self, result, mode):
         description, leaves = results.describe(result, numbers_vary=self._job.sizes is not None)
@@ -100,7 +97,7 @@ class LazyRun:
         self.differences += results.differences(self.description, description)
         return [tensors[name] if number is None else number for name, number in _entries(description)]
 
-    def _note(self, text):
+    def note(self, text):
         place = self._job.sources.current()
         self._job.notes.append(f"{text} ({os.path.basename(place['file'])}:{place['line']})" if place["file"] else text)
 
