@@ -262,8 +262,6 @@ def test_subclasses_are_no_plain_arrays(bundle, given):
 
 
 @pytest.mark.parametrize("bad, text", [
-    (nn.Parameter(torch.ones(2)), "input 'x' is a Parameter"),
-    (torch.ones(2, requires_grad=True), "input 'x' requires grad"),
     (torch.ones(2, device="meta"), "input 'x' is on the device meta"),
     (torch.eye(2).to_sparse(), "input 'x' is not dense"),
     (torch.ones(2, dtype=torch.complex64), "input 'x' has the dtype torch.complex64"),
@@ -276,6 +274,13 @@ def test_subclasses_are_no_plain_arrays(bundle, given):
 def test_inputs_that_bundles_do_not_have_are_named(bundle, bad, text):
     with pytest.raises(lazyrt.ExportError, match=text):
         lazyrt.export(lambda x: x, (bad,), bundle)
+
+
+@pytest.mark.parametrize("given", [X.clone().requires_grad_(), nn.Parameter(X.clone()), X.clone().requires_grad_() * 1])
+def test_an_example_that_requires_grad_is_detached(bundle, given):
+    program = loaded(lambda x: x * 2 if x.requires_grad else x * 3, (given,), bundle)
+    assert torch.equal(program(X + 1), (X + 1) * 3)
+    assert given.requires_grad and given.grad is None
 
 
 def test_inputs_are_values(bundle):

@@ -206,8 +206,8 @@ def _refuse(name, why):
 
 def _as_tensor(name, value):
     tensor = _tensor_of_array(name, value) if isinstance(value, numpy.ndarray) else value
-    if isinstance(tensor, torch.nn.Parameter):
-        _refuse(name, "is a Parameter: make it a part of the module, or give parameter.detach()")
+    if tensor.requires_grad:
+        tensor = tensor.detach()
     if type(tensor) is not torch.Tensor:
         _refuse(name, f"is a {type_name(tensor)}, a subclass of torch.Tensor: give a plain tensor")
     if tensor.layout is not torch.strided or tensor.is_quantized:
@@ -217,8 +217,6 @@ def _as_tensor(name, value):
     if tensor.dtype not in _DTYPES:
         _refuse(name, f"has the dtype {tensor.dtype}, which bundles do not have; they have "
                       + ", ".join(str(dtype).removeprefix("torch.") for dtype in _DTYPES))
-    if tensor.requires_grad:
-        _refuse(name, "requires grad, and a bundle computes no gradients for its caller: give x.detach()")
     return tensor
 
 

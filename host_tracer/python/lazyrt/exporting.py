@@ -395,7 +395,7 @@ class _Export:
         before the export."""
         self.restore()
         (run.phase if run else self.begins_in or self.state.first).restore()
-        return Clones(self._changing_tensors(run))
+        return Clones(self._changing_tensors(run), self.program.parameters())
 
     def lend_buffers(self):
         """The program itself, until the next restore(): what lies in its tensors' memory sees what is written into them."""

@@ -102,9 +102,10 @@ class Program:
 class Clones:
     """Clones of registered tensors, for calls that leave those as they are: {name: tensor} of the originals."""
 
-    def __init__(self, originals):
-        self._originals = originals
-        self._clones = {name: _copy_of(tensor) for name, tensor in originals.items()}
+    def __init__(self, originals, others):
+        """Of the `others` nothing is copied: they are other objects all the same, as in a capture."""
+        self._originals = {**others, **originals}
+        self._clones = {name: _copy_of(tensor) if name in originals else _alias_of(tensor) for name, tensor in self._originals.items()}
 
     def values(self):
         return self._clones.values()
@@ -153,6 +154,12 @@ def _copy_of(tensor):
         made = torch.Tensor._make_subclass(type(tensor), copy, tensor.requires_grad)
         return made
     return copy.requires_grad_(tensor.requires_grad)
+
+
+def _alias_of(parameter):
+    made = torch.Tensor._make_subclass(type(parameter), parameter.detach(), parameter.requires_grad)
+    made.__dict__.update(parameter.__dict__)
+    return made
 
 
 _MOST_AROUND = 16 << 20  # bytes of memory of which a tensor is a small part

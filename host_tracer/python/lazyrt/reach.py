@@ -356,7 +356,8 @@ class Reach(CodeOfReach):
                 self._into[f"{prefix}{name}"] = tuple(key for key, _ in table.items)
             else:
                 self._push(f"{prefix}{name}", item, (value, name))
-        self._into[f"{prefix}__dict__"] = tuple(sorted(name for name, _ in entry.items))
+        if entry.items or not isinstance(value, torch.Tensor):
+            self._into[f"{prefix}__dict__"] = tuple(sorted(name for name, _ in entry.items))
 
     def _visit_slots(self, path, value):
         names = []
