@@ -1,5 +1,7 @@
 #include "host_tracer/python/python_export.h"
 
+#include <tuple>
+
 #include "host_tracer/check/checked_export.h"
 #include "host_tracer/cli/finish_export.h"
 #include "host_tracer/report/html.h"
@@ -51,6 +53,7 @@ Outcome<ExportSummary> export_from_python(std::vector<Trace> traces,
   PartialFile file(options.path);
   const auto bundle = make(&traces, options, file.path(), &summary);
   if (!bundle.ok()) return bundle.failure();
+  if (options.counts) std::tie(summary.captures, summary.eager_calls) = options.counts();
   LAZYRT_TRY(describe_made(**bundle, options.path, &summary));
   if (!options.report_path.empty()) {
     LAZYRT_TRY(write_text_file(options.report_path, html_report(summary.bundle, &summary)));

@@ -1,7 +1,5 @@
 """What the module itself gives, for the check after an export: its results by name, and how they are nested."""
 
-import dataclasses
-
 import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -21,21 +19,21 @@ def level_name(check):
 
 
 class Reference:
-    """Calls the module on its own tensors and on clones of the inputs. Between calls without `reset` it keeps what it has become; `export` puts it back."""
+    """Calls the module on its own tensors and on clones of the inputs. Between calls without `reset` it keeps what it has become; whoever exports puts it back.
+    `names` are those of the results in the bundle's order, `descriptions` theirs; several where samples gave other constants."""
 
-    def __init__(self, job, sample, run, descriptions):
-        self._job, self._sample = job, sample
-        self.sources = job.sources
-        self._entries = run.entries
-        self._descriptions = descriptions  # of the results; several where samples gave other constants
-        self._numbers = None
+    def __init__(self, capture, sample, names, descriptions):
+        self.sources = capture.sources
+        self._eager, self._phases = capture.eager, capture.phases
+        self._sample, self._names, self._descriptions = sample, names, descriptions
+        self._numbers, self._has_begun = None, False
 
     def __call__(self, inputs, reset):
         """(results in the order of the bundle's, what differs in their structure or "")"""
-        if reset or self._job.lent is None:
-            self._job.lend_buffers()
-        self._job.arguments.restore()  # a cache that the last call has filled is given anew
-        return self._values(self._job.call_eagerly(self._sample, _clones(inputs), self._job.lent))
+        if reset or not self._has_begun:
+            self._eager.begin()
+            self._has_begun = True
+        return self._values(self._eager.next_call(self._sample, inputs))
 
     def numbers(self):
         """Whole numbers with which the program may compare sizes, in groups, the likeliest first."""
@@ -47,7 +45,7 @@ class Reference:
 
     def _held(self):
         if self._numbers is None:
-            self._numbers = numbers_held(self._job.state.first.picture)
+            self._numbers = numbers_held(self._phases.first.snapshot.holdings())
         return self._numbers
 
     def _values(self, result):
@@ -59,7 +57,7 @@ class Reference:
             except ValueError as error:
                 difference = difference or str(error)
                 continue
-            values = [_output(found[name]) for name, _ in self._entries]
+            values = [_output(found[name]) for name in self._names]
             return values + ([index] if len(self._descriptions) > 1 else []), ""
         return [], difference
 
@@ -77,14 +75,12 @@ class Reference:
 
     def _record(self, calls):
         """(operator, arguments, place) of all that the last of the calls does."""
-        buffers = self._job.fresh_buffers()
-        for inputs in calls[:-1]:
-            self._job.call_eagerly(self._sample, _clones(inputs), buffers)
-            self._job.arguments.restore()
-        last = _clones(calls[-1])
-        known = [*last, *self._job.program.parameters().values(), *buffers.values()]
-        with _Recorder(self._job.sources, known) as recorder:
-            self._job.call_eagerly(self._sample, last, buffers)
+        self._has_begun = False
+        with self._eager.in_a_row():
+            for inputs in calls[:-1]:
+                self._eager.next_call(self._sample, inputs)
+            recorder = _Recorder(self.sources, self._eager.program.registered().values())
+            self._eager.next_call(self._sample, calls[-1], recorder)
         return recorder.calls
 
 
@@ -132,10 +128,6 @@ def _with_numbers_open(description):
     return {**description, "items": [_with_numbers_open(item) for item in description["items"]]}
 
 
-def _clones(tensors):
-    return [tensor.detach().clone() for tensor in tensors]
-
-
 def _output(value):
     """A tensor of its own, since a later call may write into what this one returned; a number stays one."""
     if isinstance(value, torch.Tensor):
@@ -143,54 +135,34 @@ def _output(value):
     return value if value is None or type(value) in _NUMBERS else torch.as_tensor(value).clone()
 
 
-def _kind_of(value):
-    if isinstance(value, torch.Tensor):
-        return "a tensor"
-    if isinstance(value, (tuple, list)):
-        return f"a {type(value).__name__} of {len(value)}"
-    if isinstance(value, dict):
-        return f"a {type(value).__name__} of {list(value.keys())}"
-    return repr(value) if value is None or isinstance(value, (*_NUMBERS, str)) else f"a {type(value).__name__}"
-
-
 def structure_difference(ours, eager, path=""):
     """How the loaded bundle's result is nested or typed otherwise than the module's; "" where it is not."""
     where = f"the result's '{path}'" if path else "the result"
-    if isinstance(eager, numpy.generic) != isinstance(ours, numpy.generic):
-        return f"{where} is {_kind_of(ours)}, the module's {_kind_of(eager)}"
-    if isinstance(eager, torch.Tensor):
-        if not hasattr(ours, "shape"):
-            return f"{where} is {_kind_of(ours)}, the module's a tensor"
-        same = tuple(ours.shape) == tuple(eager.shape) and (not isinstance(ours, torch.Tensor) or ours.dtype == eager.dtype)
-        return "" if same else f"{where} is {_tensor_text(ours)}, the module's {_tensor_text(eager)}"
-    if eager is None or type(eager) in (*_NUMBERS, str):
-        same = type(ours) is type(eager) and (ours == eager or isinstance(eager, float))
-        return "" if same else f"{where} is {ours!r}, the module's {eager!r}"
-    if isinstance(ours, trees.Record):
-        return _record_difference(ours, eager, path)
-    if isinstance(eager, (tuple, list)):
-        if not isinstance(ours, tuple if isinstance(eager, tuple) else list) or len(ours) != len(eager):
-            return f"{where} is {_kind_of(ours)}, the module's {_kind_of(eager)}"
-        return _first(structure_difference(a, b, f"{path}.{i}" if path else str(i)) for i, (a, b) in enumerate(zip(ours, eager)))
-    if isinstance(eager, dict) and isinstance(ours, dict):
-        if list(ours) != list(eager):
-            return f"{where} has the keys {list(ours)}, the module's {list(eager)}"
-        return _first(structure_difference(ours[k], eager[k], f"{path}.{k}" if path else str(k)) for k in ours)
-    return ""
-
-
-def _record_difference(ours, eager, path):
-    fields = list(ours._fields)  # .keys may be one of them
-    if dataclasses.is_dataclass(eager):
-        given = [f.name for f in dataclasses.fields(eager) if getattr(eager, f.name, None) is not None]
-        if given != fields:
-            return f"the result{path and f's {path!r}'} has the fields {fields}, the module's {given}"
-    return _first(structure_difference(ours._fields[k], getattr(eager, k), f"{path}.{k}" if path else k) for k in fields if hasattr(eager, k))
-
-
-def _first(differences):
+    (kind, mine), (wanted, items) = _opened(ours), _opened(eager)
+    if kind != wanted or list(mine) != list(items):
+        return f"{where} is {_text(ours)}, the module's {_text(eager)}"
+    differences = (structure_difference(mine[key], items[key], f"{path}.{key}" if path else str(key)) for key in items)
     return next((text for text in differences if text), "")
 
 
-def _tensor_text(tensor):
-    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
+def _opened(value):
+    """(what it is, {key: item} of what it holds)"""
+    if isinstance(value, trees.Record):
+        return "object", value._fields
+    node = None if isinstance(value, (torch.Tensor, numpy.ndarray, numpy.generic)) else trees.open_node(value, "", False)
+    if node is not None:
+        return node.kind, dict(zip(node.keys, node.items))
+    if isinstance(value, float) and type(value) is float:
+        return "float", {}
+    return _text(value) if value is None or isinstance(value, (torch.Tensor, numpy.ndarray, numpy.generic)) or type(value) in (*_NUMBERS, str) else "", {}
+
+
+def _text(value):
+    if isinstance(value, numpy.generic):
+        return f"a number of NumPy, {value.dtype}"
+    if isinstance(value, (torch.Tensor, numpy.ndarray)):
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+    if value is None or type(value) in (*_NUMBERS, str):
+        return repr(value)
+    kind, items = _opened(value)
+    return f"a {type(value).__name__} of {list(items)}" if kind else f"a {type(value).__name__}"

@@ -9,7 +9,7 @@ import types
 import torch
 
 from lazyrt.errors import ExportError
-from lazyrt.reach import CARRIERS
+from lazyrt.snapshot import CARRIERS
 from lazyrt.tensors import is_lazy
 
 ADVICE = "keep it in an attribute of the model, a list or a dict there, or return it"

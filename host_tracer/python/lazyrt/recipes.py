@@ -11,7 +11,7 @@ import torch
 from torch.overrides import resolve_name
 from torch.utils.weak import WeakIdKeyDictionary
 
-from lazyrt.entries import bytes_of
+from lazyrt.memory import bytes_of
 
 _MAX_CALLS = 64
 _MAX_ELEMENTS = 1 << 24

@@ -21,11 +21,11 @@ class Held(NamedTuple):
     together: set  # tuples of numbers that stand in one text, tuple or list
 
 
-def numbers_held(picture):
+def numbers_held(holdings):
     """Whole numbers in the program's functions, then those that it holds in objects and small containers, sums and products of two of one object, and all
-    others. `picture`: a Reach."""
+    others. `holdings`: as of Reach.holdings."""
     found = _Finder()
-    for value, items in picture.holdings():
+    for value, items in holdings:
         if isinstance(value, types.FunctionType):
             found.read(value.__code__)
         found.look_at(value, items)

@@ -8,8 +8,7 @@ A description is a dict with "kind"; those of single values are in fixed.py:
   dict     {"keys", "items"}               keys are as JSON has them, or descriptions
   object   {"type", "keys", "items", "absent"}  dataclass, named tuple, ModelOutput, other object with attributes; `absent` are fields that
                                            were None
-"class" is the class of what is not a tuple, list or dict itself; "attributes" what such an object holds beside its items; "plain" the plain
-attributes of an object's class; "maxlen" that of a deque, "factory" the name of a defaultdict's."""
+"class" is the class of what is not a tuple, list or dict itself; "maxlen" that of a deque, "factory" the name of a defaultdict's."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from typing import Any
 from lazyrt import fixed
 from lazyrt.fixed import Opaque
 
-_DEEPEST = 24
+DEEPEST = 24
 _SIZE = "torch.Size"
 _NUMBERS = {"float": float, "int": int, True: float}
 _FACTORIES = {kind.__name__: kind for kind in (int, float, complex, bool, str, list, tuple, dict, set)}  # of a defaultdict
@@ -46,19 +45,17 @@ def flatten(value, name, is_tensor, names=None, arguments=False):
             leaves.append((unique, item))
             return {"kind": "tensor", "name": unique}
         node = open_node(item, path, arguments)
-        if node is not None and not arguments:
-            _refuse_loss(item, path)
         if node is None:
             return _describe_leaf(item, path, arguments)
-        if depth == _DEEPEST:
-            raise Opaque(path, f"it is nested more than {_DEEPEST} levels deep")
+        if depth == DEEPEST:
+            raise Opaque(path, f"it is nested more than {DEEPEST} levels deep")
         keys, items = [], []
         for key, child in zip(node.keys, node.items):
             try:
                 items.append(visit(child, _join(path, key), depth + 1))
                 keys.append(key)
             except Opaque:
-                if arguments or "plain" not in node.more:
+                if arguments or node.kind != "object" or "absent" in node.more or isinstance(item, tuple):
                     raise
         described = {"kind": node.kind, "items": items, **node.more}
         if node.kind in ("dict", "object"):
@@ -80,7 +77,7 @@ def replace(value, is_tensor, make):
     def visit(item, depth):
         if is_tensor(item):
             return make(item), True
-        node = open_node(item, "", False) if depth < _DEEPEST else None
+        node = open_node(item, "", False) if depth < DEEPEST else None
         if node is None:
             return item, False
         made = [visit(child, depth + 1) for child in node.items]
@@ -94,22 +91,6 @@ def replace(value, is_tensor, make):
         return visit(value, 0)[0]
     finally:
         del visit  # as in flatten
-
-
-def leaves_of(value, is_leaf):
-    """All that is_leaf says to be one, in order; what cannot be opened is left out."""
-    found = []
-
-    def visit(item, depth):
-        if is_leaf(item):
-            found.append(item)
-        elif depth <= _DEEPEST:
-            node = None if isinstance(item, Record) else open_node(item, "", False)
-            for child in item if isinstance(item, Record) else node.items if node else ():
-                visit(child, depth + 1)
-
-    visit(value, 0)
-    return found
 
 
 def mark(description, names, **marks):
@@ -251,21 +232,20 @@ def open_node(value, path, arguments):
         return None
     names = _names_of_items(value)
     if names is not None:
-        make = value._make if hasattr(value, "_make") else type(value)
-        return _object(value, names, list(value), make, **_fixed_beside(value, _beside_items(value), path, arguments))
-    if isinstance(value, (tuple, list, collections.deque)):
-        return _open_sequence(value, path, arguments)
+        return _object(value, names, list(value), getattr(value, "_make", type(value)))
     if dataclasses.is_dataclass(value):
-        hides = fixed.hides_content(type(value), (object, dict, collections.OrderedDict))
-        return None if hides else _open_dataclass(value, path, arguments)
+        return _open_dataclass(value, path) if fixed.is_simple(value) or isinstance(value, dict) else None
+    if isinstance(value, (tuple, list, collections.deque)):
+        if fixed.type_name(value) == _SIZE:
+            return _Node("tuple", range(len(value)), value, tuple, **{"class": _SIZE})
+        more = {} if type(value) in (tuple, list) else _of_subclass(value, path, arguments)
+        return _Node("tuple" if isinstance(value, tuple) else "list", range(len(value)), value, type(value), **more)
     if isinstance(value, collections.abc.Mapping):
-        return _open_mapping(value, path, arguments)
-    call = fixed.as_call(value)
-    if call is not None:
-        make = lambda items: type(value)(*items[:-2], *items[-2], **items[-1])  # noqa: E731
-        return _object(value, list(call), list(call.values()), make, **_fixed_beside(value, fixed.attributes(value), path, arguments))
+        more = {} if type(value) is dict else _of_subclass(value, path, arguments)
+        return _Node("dict", value, (value[key] for key in value), lambda items: _copy_with(value, list(value), items, type(value).__setitem__), **more)
     if fixed.is_simple(value) and not hasattr(type(value), "state_dict"):
-        return _open_object(value, path, arguments)
+        fields = fixed.attributes(value)
+        return _object(value, fields, fields.values(), lambda items: _copy_with(value, fields, items, _put))
     return None
 
 
@@ -280,31 +260,26 @@ def _object(value, keys, items, make, **more):
     return _Node("object", keys, items, make, type=type(value).__name__, **{"class": fixed.type_name(value)}, **more)
 
 
-def _open_sequence(value, path, arguments):
-    kind = "tuple" if isinstance(value, tuple) else "list"
-    is_size = fixed.type_name(value) == _SIZE
-    if is_size:
-        more = {"class": _SIZE}
+def _copy_with(value, keys, items, put):
+    made = copy.copy(value)
+    for key, item in zip(keys, items):
+        put(made, key, item)
+    return made
+
+
+def _put(made, key, item):
+    """Sets an attribute, past a property of its name; of a dataclass that is a dict the item, too."""
+    if isinstance(made, dict) and key in made:
+        dict.__setitem__(made, key, item)
+    held = getattr(made, "__dict__", None)
+    if isinstance(held, dict) and key in held and held is not made:
+        held[key] = item
     else:
-        more = {} if type(value) in (tuple, list) else _of_subclass(value, path, arguments)
-    make = tuple if is_size else type(value)
-    return _Node(kind, range(len(value)), value, make, **more)
-
-
-def _open_mapping(value, path, arguments):
-    more = {} if type(value) is dict else _of_subclass(value, path, arguments)
-
-    def make(items):
-        made = copy.copy(value)
-        for key, item in zip(list(value), items):
-            made[key] = item
-        return made
-
-    return _Node("dict", value, (value[key] for key in value), make, **more)
+        object.__setattr__(made, key, item)
 
 
 def _of_subclass(value, path, arguments):
-    """What a container's class adds; its attributes are fixed."""
+    """What a container's class adds. Raises Opaque for what would get lost."""
     more = {"class": fixed.type_name(value)}
     longest, factory = getattr(value, "maxlen", None), getattr(value, "default_factory", None)
     can_build = type(value) in (collections.deque, collections.defaultdict) and (factory is None or _FACTORIES.get(getattr(factory, "__name__", "")) is factory)
@@ -314,96 +289,25 @@ def _of_subclass(value, path, arguments):
         more["maxlen"] = longest
     if factory is not None:
         more["factory"] = factory.__name__
-    return {**more, **_fixed_beside(value, _beside_items(value), path, arguments)}
+    if not isinstance(value, collections.UserDict):
+        _refuse_loss(value, path, fixed.attributes(value))
+    return more
 
 
-def _fixed_beside(value, held, path, arguments):
-    """What tells an argument from others of its items: its class, where the name does not say which, and what it holds beside them."""
-    if not arguments:
-        return {}
-    more = fixed.marks_of_class(value, path)
-    return {**more, "attributes": describe_attributes(held, path)} if held else more
+def _refuse_loss(value, path, beside):
+    if beside:
+        raise Opaque(path, f"a {fixed.type_name(value)} that holds '{next(iter(beside))}' beside its items would lose it: give that by itself")
 
 
-def _beside_items(value):
-    """What a container or named tuple holds beside its items, by name."""
-    held = fixed.attributes(value)
-    if isinstance(value, collections.UserDict):
-        held.pop("data", None)
-    if hasattr(type(value), "n_sequence_fields"):
-        held.update(value.__reduce__()[1][1])
-    return held
-
-
-def _refuse_loss(value, path):
-    """Raises Opaque for a result that would come back without some of what it holds."""
-    if dataclasses.is_dataclass(value):
-        lost = _items_beside_fields(value, _fields_of(value))
-    elif isinstance(value, (dict, list, tuple, collections.deque)):
-        lost = _beside_items(value)
-    else:
-        return
-    if lost:
-        raise Opaque(path, f"a {fixed.type_name(value)} that holds '{next(iter(lost))}' beside its items would come back without it: return that "
-                           "beside it")
-
-
-def _open_dataclass(value, path, arguments):
-    fields = _fields_of(value)
-    keys = [name for name in fields if fields[name] is not None]
-    more = _fixed_beside(value, _items_beside_fields(value, fields), path, arguments)
-
-    def make(items):
-        made = copy.copy(value)
-        for key, item in zip(keys, items):
-            if isinstance(made, dict):
-                dict.__setitem__(made, key, item)
-            _put(made, key, item)
-        return made
-
-    absent = [name for name in fields if name not in keys]
-    return _object(value, keys, [fields[key] for key in keys], make, absent=absent, **more)
-
-
-def _fields_of(value):
-    """All attributes of a dataclass, its fields first."""
+def _open_dataclass(value, path):
+    """All attributes of a dataclass, its fields first; those that are None are `absent`."""
     held = fixed.attributes(value)
     names = [f.name for f in dataclasses.fields(value) if hasattr(value, f.name)]
-    return {**{name: getattr(value, name) for name in names}, **{name: item for name, item in held.items() if name not in names}}
-
-
-def _items_beside_fields(value, fields):
-    """Items of a dataclass that is a container, too, by key; without those that are its fields."""
+    fields = {**{name: getattr(value, name) for name in names}, **{name: item for name, item in held.items() if name not in names}}
     if isinstance(value, dict):
-        return {key: item for key, item in dict.items(value) if key not in fields or fields[key] is not item}
-    return {str(i): item for i, item in enumerate(value)} if isinstance(value, (list, tuple, collections.deque)) else {}
-
-
-def _open_object(value, path, arguments):
-    fields = fixed.attributes(value)
-    more = {"plain": fixed.class_data(value), **_fixed_beside(value, {}, path, arguments)}
-
-    def make(items):
-        made = copy.copy(value)
-        for key, item in zip(fields, items):
-            _put(made, key, item)
-        return made
-
-    return _object(value, fields, fields.values(), make, **more)
-
-
-def _put(made, key, item):
-    """Sets an attribute, past a property of its name."""
-    held = getattr(made, "__dict__", None)
-    if isinstance(held, dict) and key in held and held is not made:
-        held[key] = item
-    else:
-        object.__setattr__(made, key, item)
-
-
-def describe_attributes(attributes, path):
-    """The description of the attributes that a tensor was given; tensors among them cannot be compared."""
-    return flatten(dict(attributes), path, lambda item: False, arguments=True)[0]
+        _refuse_loss(value, path, {key for key, item in dict.items(value) if key not in fields or fields[key] is not item})
+    keys = [name for name in fields if fields[name] is not None]
+    return _object(value, keys, [fields[key] for key in keys], lambda items: _copy_with(value, keys, items, _put), absent=[name for name in fields if name not in keys])
 
 
 def _describe_leaf(value, path, arguments):
