@@ -85,9 +85,10 @@ void Rewriter::replace(ValueId from, ValueId to) {
 
 Outcome<bool> Rewriter::replace_node(const Node& node, const Attrs& attrs,
                                      const std::vector<ValueId>& inputs) {
-  auto made = add(attrs, inputs, node.source);
+  auto made = graph_.add_node(attrs, inputs, node.source);
   if (!made.ok()) return made.failure();
-  replace(node.outputs[0], *made);
+  for (ValueId id : inputs) read(id);
+  for (size_t k = 0; k < node.outputs.size(); ++k) replace(node.outputs[k], (*made)[k]);
   return true;
 }
 

@@ -52,8 +52,7 @@ class Rewriter {
   /// Readers of `from` read `to`, which holds the same in the same type: it takes name and origin
   /// over if it has none.
   void replace(ValueId from, ValueId to);
-  /// replace(node.outputs[0], add(attrs, inputs, node.source)); answers true for the rule to
-  /// return.
+  /// Inserts a node whose outputs replace those of `node`. Returns true, for the rule to return.
   Outcome<bool> replace_node(const Node& node, const Attrs& attrs,
                              const std::vector<ValueId>& inputs);
 

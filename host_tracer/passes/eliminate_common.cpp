@@ -42,7 +42,7 @@ class Elimination {
       }
       return true;
     }
-    if (operands == node.inputs || node.outputs.size() != 1) {
+    if (operands == node.inputs) {
       bucket.push_back({node.attrs, node.inputs, node.outputs});
       return false;
     }

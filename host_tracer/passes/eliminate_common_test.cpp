@@ -35,6 +35,23 @@ TEST(EliminateCommon, TypesOfConstantsMatter) {
   EXPECT_EQ(after(eliminate_common, t.g, 0).nodes().size(), 2u);
 }
 
+TEST(EliminateCommon, EqualConstantsOfANodeWithSeveralOutputs) {
+  TestGraph t;
+  const ValueId x = t.input({4, 1, 2});
+  const ValueId h = add_elements(t.g, "", DType::kFloat32, {1, 1, 3}, {0, 0, 0});
+  const ValueId c = add_elements(t.g, "", DType::kFloat32, {1, 1, 3}, {0, 0, 0});
+  fb::LstmT lstm;
+  lstm.has_bias = false;
+  const auto made = t.g.add_node(Attrs::of(lstm), {x, h, c, t.weight({12, 2}), t.weight({12, 3})},
+                                 Source());
+  ASSERT_TRUE(made.ok()) << made.failure().text;
+  for (const ValueId id : *made) t.output(id);
+  const Graph g = after(eliminate_common, t.g, 0);
+  ASSERT_EQ(g.nodes().size(), 1u);
+  EXPECT_EQ(g.nodes()[0].inputs[1], g.nodes()[0].inputs[2]);
+  EXPECT_EQ(g.outputs().size(), 3u);
+}
+
 TEST(EliminateDead, DropsNodesAndConstants) {
   TestGraph t;
   const ValueId x = t.input({2});

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "host_tracer/capture/trace.h"
-#include "host_tracer/exporter.h"
+#include "host_tracer/compile/exporter.h"
 #include "host_tracer/report/summary.h"
 #include "host_tracer/support/outcome.h"
 

@@ -178,13 +178,17 @@ class BoundSession : private BoundParts {
   bool is_read_back(const void* data, size_t bytes) const;
   void settle_outputs();
   Fault check_output_sizes(const SessionVariant& variant) const;
-  Fault copy_outputs(const SessionVariant& variant);
-  Fault copy_output(const TensorView& view, const OutputBinding& to);
+  Fault keep_results(const SessionVariant& variant);
+  Fault copy_outputs(const SessionVariant& variant, uint32_t* spaces);
+  Fault copy_output(const TensorView& view, const OutputBinding& to, uint32_t* spaces);
   Fault run_variant(size_t v, const RunStop& stop);
   Fault why_none_ran() const;
+  Fault bring_states_for_inputs();
   Fault bring_states();
-  Fault keep_states(const SessionVariant& variant);
-  Fault wait_for_homes() const;
+  template <class Keep>
+  Fault for_each_next(const SessionVariant& variant, bool on_host, const Keep& keep);
+  Fault keep_states_in_spaces(const SessionVariant& variant, uint32_t* spaces);
+  Fault wait_for(uint32_t spaces) const;
 
   const SessionBase base_;
   const Allocator allocator_;

@@ -2,50 +2,17 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <new>
 
 namespace lazyrt {
-namespace {
-
-/// The constants of a Program in a space; kept by its SharedObjects.
-struct DeviceConstants {
-  Allocator allocator;
-  const Device* device = nullptr;
-  void* program = nullptr;
-  void* memory = nullptr;
-};
-
-void destroy_constants(void* object) {
-  auto* constants = static_cast<DeviceConstants*>(object);
-  if (constants->memory != nullptr)
-    constants->device->release_memory(constants->program, constants->memory);
-  const Allocator allocator = constants->allocator;
-  allocator.release(allocator.context, constants);
+Fault copy_out_now(const BackendServices::Slot& slot, void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return {};
+  const Device& device = *slot.backend->device;
+  size_t node = 0;
+  FirstFault first;
+  first.add(device.copy_out(slot.services, to, from, bytes));
+  first.add(device.wait(slot.services, &node));
+  return first;
 }
-
-Fault upload(const Device& device, void* program, Span<const uint8_t> bytes, void** memory) {
-  LAZYRT_RETURN_IF_ERROR(device.allocate(program, bytes.size() + kTailBytes, memory));
-  return device.upload(program, *memory, bytes.data(), bytes.size());
-}
-
-Fault make_constants(const Device& device, void* device_program, const ProgramState& program,
-                     void** object) {
-  const Allocator allocator = program.memory.allocator();
-  void* memory = allocator.allocate(allocator.context, sizeof(DeviceConstants),
-                                    alignof(DeviceConstants) < 16 ? 16 : alignof(DeviceConstants));
-  if (memory == nullptr) return Fault(Error::kOutOfMemory, "no memory for constants");
-  auto* constants = new (memory) DeviceConstants{allocator, &device, device_program};
-  const Fault status =
-      upload(device, device_program, program.sections.constants, &constants->memory);
-  if (!status.ok()) {
-    destroy_constants(constants);
-    return status.with_context("constants in space %s", device.space);
-  }
-  *object = constants;
-  return {};
-}
-
-}  // namespace
 
 DeviceBlock::~DeviceBlock() {
   if (data_ != nullptr) device_->release_memory(program_, data_);
@@ -65,22 +32,16 @@ Fault DeviceBlock::make(const BackendServices::Slot& slot, uint64_t bytes, Count
   return device.allocate(program_, bytes, &data_).with_context("space %s", device.space);
 }
 
-Fault DeviceMemory::make(const BackendServices::Slot& slot, const ProgramState& program,
-                         const SpaceBytes& bytes, CountedMemory* counted) {
+Fault DeviceMemory::make(const BackendServices::Slot& slot, const SpaceBytes& bytes,
+                         CountedMemory* counted) {
   constexpr uint64_t kMost = UINT64_MAX / 4;  // refused as it is
+  const uint64_t alignment = slot.backend->device->alignment;
   const uint64_t workspace =
-      (std::min(bytes.arena, kMost) + kTailBytes + kAlignment) / kAlignment * kAlignment;
+      (std::min(bytes.arena, kMost) + kTailBytes + alignment) / alignment * alignment;
   const uint64_t total = workspace + std::min(bytes.workspace, kMost) + kTailBytes;
   LAZYRT_RETURN_IF_ERROR(block_.make(slot, total, counted));
-  void* constants = nullptr;
-  const auto make = [&](void** object) {
-    return make_constants(*slot.backend->device, slot.program, program, object);
-  };
-  const void* owner = &slot.backend->device;  // the backend itself owns what open_weights made
-  LAZYRT_RETURN_IF_ERROR(program.shared.find_or_make(owner, make, destroy_constants, &constants));
   memory_.arena = block_.data();
   memory_.workspace = memory_.arena + workspace;
-  memory_.constants = static_cast<const uint8_t*>(static_cast<DeviceConstants*>(constants)->memory);
   return {};
 }
 

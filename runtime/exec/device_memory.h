@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/bundle/program_state.h"
+#include "runtime/core/counted_memory.h"
 #include "runtime/exec/services.h"
 
 namespace lazyrt {
@@ -10,7 +10,7 @@ struct SpaceMemory {
   uint8_t* arena = nullptr;
   uint8_t* states = nullptr;
   uint8_t* workspace = nullptr;
-  const uint8_t* constants = nullptr;  ///< all of the Program's
+  const uint8_t* constants = nullptr;  ///< the Program's; of the host only
 };
 
 /// How much of it.
@@ -18,6 +18,10 @@ struct SpaceBytes {
   uint64_t arena = 0;
   uint64_t workspace = 0;
 };
+
+/// Copies to the host, and waits for it. What goes wrong is told, and nothing is left for the next
+/// wait to tell.
+Fault copy_out_now(const BackendServices::Slot& slot, void* to, const void* from, size_t bytes);
 
 /// Memory in the space of a device, given back with this, and counted meanwhile.
 class DeviceBlock {
@@ -41,18 +45,16 @@ class DeviceBlock {
   uint64_t bytes_ = 0;
 };
 
-/// The memory of a session in the space of a device: an arena with the places of the host's, a
-/// workspace; and the constants, which all sessions of the Program share.
+/// The memory of a session in the space of a device: an arena with the places of the host's, and a
+/// workspace.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  /// What it takes is counted in `counted`. REQUIRES: called once; `program` is the file's, not one
-  /// that is bound to other sizes; all arguments outlive this.
-  Fault make(const BackendServices::Slot& slot, const ProgramState& program,
-             const SpaceBytes& bytes, CountedMemory* counted);
+  /// What it takes is counted in `counted`. REQUIRES: called once; all arguments outlive this.
+  Fault make(const BackendServices::Slot& slot, const SpaceBytes& bytes, CountedMemory* counted);
 
   /// But for the states.
   const SpaceMemory& memory() const { return memory_; }

@@ -15,7 +15,7 @@ FixedVariant::~FixedVariant() {
   }
 }
 
-Fault FixedVariant::make_plan(const ProgramState& program, size_t, const fb::Method& method,
+Fault FixedVariant::make_plan(const ProgramState& program, size_t, bool, const fb::Method& method,
                               const fb::Method&, const SessionOptions& options,
                               CountedMemory* memory, BackendServices* services, const RunStop&,
                               Pool* pool) {
@@ -47,7 +47,7 @@ Fault FixedVariant::make_tables(size_t* most_operands) {
   operands_ = pool_->make<TensorView>(*most_operands);
   if (pool_->is_short()) return no_memory_for_session();
   LAZYRT_RETURN_IF_ERROR(find_outputs());
-  return guards_.make(*method_, pool_);
+  return guards_.make(*method_, {}, pool_);
 }
 
 /// Of all outputs in the memory of one value the first one is noted at each.
@@ -205,6 +205,7 @@ Fault FixedVariant::run_nodes(const RunStop& stop) {
   for (size_t i = 0;; ++i) {
     if (!guards_.hold(static_cast<int32_t>(i) - 1, view, &next_guard)) {
       broke_guard_ = true;
+      guards_.count_refusal();
       return Fault(Error::kGuardFailed, "a guard does not hold");
     }
     if (i == nodes_.size()) return {};

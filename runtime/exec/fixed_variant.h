@@ -19,9 +19,10 @@ class FixedVariant {
 
   /// Chooses and prepares the kernels. `number` is the variant's in the method, `texts` is
   /// `method`. REQUIRES: called once, first; all arguments outlive this.
-  Fault make_plan(const ProgramState& program, size_t number, const fb::Method& method,
-                  const fb::Method& texts, const SessionOptions& options, CountedMemory* memory,
-                  BackendServices* services, const RunStop& stop, Pool* pool);
+  Fault make_plan(const ProgramState& program, size_t number, bool is_only,
+                  const fb::Method& method, const fb::Method& texts, const SessionOptions& options,
+                  CountedMemory* memory, BackendServices* services, const RunStop& stop,
+                  Pool* pool);
   static Fault narrow_homes(const fb::Method&, Span<StateHome>) { return {}; }
   static Fault make_steps_list(const ProgramState&, const fb::Method&, const SessionOptions&,
                                CountedMemory*, Span<const uint8_t>) {

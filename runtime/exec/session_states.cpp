@@ -82,13 +82,10 @@ Fault SessionStates::bring_to_host(size_t k) {
   Table& table = tables_[k];
   if (!kDevices || table.is_on_host) return {};
   const BackendServices::Slot& slot = services_->slot(slot_of_space(table.space));
-  const Device& device = *slot.backend->device;
-  FirstFault first;
-  first.add(device.copy_out(slot.services, table.view.data, place_in(k, table.space),
-                            table.view.bytes()));
-  table.is_on_host = first.ok();
-  if (!first.ok()) (void)device.wait(slot.services);  // nothing is left for the next run to tell
-  return first;
+  const Fault status =
+      copy_out_now(slot, table.view.data, place_in(k, table.space), table.view.bytes());
+  table.is_on_host = status.ok();
+  return status;
 }
 
 Fault SessionStates::bring(size_t k, int space) {

@@ -22,6 +22,7 @@ struct DeviceStep {
   void* services = nullptr;
   void* segment = nullptr;    ///< nullptr: a copy
   void* workspace = nullptr;  ///< of the segment
+  size_t failed = 0;          ///< of a wait that failed: Device::wait's node
   uint64_t skipped = 0;       ///< atomic; 1: a copy that is not needed, since its output is bound
 };
 
@@ -46,11 +47,14 @@ class Variant {
 
   /// Chooses and prepares the kernels, and tells `options.watch` of what this does. `number`: this
   /// variant's in the method; `texts`: the method of the file that `method` was made of, or is.
-  /// `pool`: for all that it keeps. REQUIRES: called once, first; all but `program` and `method`
-  /// outlive this, and the program's constants and operators do.
-  Fault make_plan(const ProgramState& program, size_t number, const fb::Method& method,
-                  const fb::Method& texts, const SessionOptions& options, CountedMemory* memory,
-                  BackendServices* services, const RunStop& stop, Pool* pool);
+  /// `is_only`: there is no other to try where a guard does not hold, so those that ask for values
+  /// of devices need not be judged before what follows. `pool`: for all that it keeps. REQUIRES:
+  /// called once, first; all but `program` and `method` outlive this, and the program's constants
+  /// and operators do.
+  Fault make_plan(const ProgramState& program, size_t number, bool is_only,
+                  const fb::Method& method, const fb::Method& texts, const SessionOptions& options,
+                  CountedMemory* memory, BackendServices* services, const RunStop& stop,
+                  Pool* pool);
   /// Takes from `homes`, per state, the spaces where it cannot live for this program: beside the
   /// host's, all but the one where all its readers are and where it is made. REQUIRES: after
   /// make_plan, with the same method.
@@ -142,6 +146,9 @@ class Variant {
   void make_node_step(const PlannedNode& node, void* workspace, Step* step) const;
   Fault make_segment_step(uint32_t first, DeviceStep* device, Step* step) const;
   Fault bind_segment(uint32_t first, const DeviceStep& step) const;
+  Fault make_guards(const fb::Method& method, bool is_only);
+  void make_device_step(const PlannedStep& planned, const fb::Method& method,
+                        const SharedMemory& memory, TensorView* operands, Step* step);
   void make_copy_step(const PlannedStep& planned, TensorView host, TensorView there,
                       TensorView* operands, Step* step) const;
   Fault refresh_operands();
@@ -154,11 +161,15 @@ class Variant {
   Fault run_steps(const RunStop& stop);
   Fault run_step(size_t index);
   Fault run_timed(size_t index);
+  bool measures_nodes(size_t index) const;
+  Fault add_node_times(size_t index);
   Fault take_taps(size_t index) const;
   void tell_span(size_t index, uint64_t begin, uint64_t end, bool ok) const;
   size_t nodes_of(const PlannedStep& step) const;
   NodeInfo line_of(size_t step, size_t line) const;
-  Fault wait_for_devices(const Fault& status) const;
+  void note_failure(size_t step, bool is_stop);
+  Fault end_run(const Fault& status);
+  void wait_for_devices(FirstFault* first);
   Fault broken_guard();
   Fault with_place(size_t step, const Fault& status) const;
   void describe_node(size_t node, NodeInfo* info) const;
@@ -170,6 +181,8 @@ class Variant {
   Plan plan_;
   Guards guards_;
   bool broke_guard_ = false;
+  /// The nodes below it have run: their values are what guards ask for.
+  size_t reached_ = SIZE_MAX;
   const BackendServices* services_ = nullptr;
   Span<Step> steps_;                  ///< per step of the plan
   Span<DeviceStep> device_steps_;     ///< of those that are no node with a kernel, in their order
@@ -182,6 +195,9 @@ class Variant {
   uint8_t* arenas_[kMostSpaces] = {};
   Span<TensorView> operands_;  ///< per entry of plan_.operands(), then two for each copy
   Span<NodeTime> times_;       ///< per step; empty unless profiling
+  Span<uint64_t> node_times_;  ///< per node, as a device says; empty unless profiling on one
+  Span<uint64_t> last_times_;  ///< of the last run of each
+  Span<uint64_t> snapshots_;   ///< per value, for guards that are judged late; empty: none is
   Watcher watcher_;            ///< inactive for most sessions
   bool stale_ = false;         ///< operands_ must be refreshed before the next run
 };

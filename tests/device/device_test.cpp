@@ -116,7 +116,7 @@ TEST_F(FarMixed, AnySharesOfNodesGiveTheSameNumbers) {
 TEST_F(FarMixed, BetweenTwoDevicesValuesGoByWayOfTheHost) {
   Session alone = test::make(mixed_.method(), on(*reference_backend()));
   const auto expected = run(&alone);
-  const Backend farther = test::far_backend(&far_reference_);
+  const test::FarBackend farther = test::far_backend(&far_reference_);
   for (uint32_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
@@ -149,9 +149,60 @@ TEST_F(FarMixed, AWholeMethodIsOneSegment) {
   EXPECT_GT(session.stats().device_bytes, session.stats().arena_bytes);
 }
 
+TEST_F(FarMixed, TimesOfNodesAreTheDevices) {
+  far_rules().takes_time = [](const OpEntry& op) { return uint64_t{1000} + op.name[0]; };
+  const test::FarBackend backend = test::far_backend(cpu_backend());
+  Session session = test::make(mixed_.method(), on(backend, true));
+  for (int i = 0; i < 2; ++i) run(&session);
+  uint64_t total = 0;
+  for (size_t i = 0; i < session.node_count(); ++i) {
+    const NodeInfo info = *session.node(i);
+    EXPECT_EQ(info.runs, 2u);
+    if (info.is_copy) continue;
+    EXPECT_EQ(info.nanoseconds, 2 * (1000u + static_cast<unsigned char>(info.op[0]))) << i;
+    total += info.nanoseconds;
+  }
+  EXPECT_GT(total, 20 * 2000u);
+}
+
+/// Its memory holds nothing else of a segment behind it: the device spoils the rest (in all tests).
+TEST_F(FarMixed, SegmentsAreToldWhatIsReadOutside) {
+  const BundleParts parts = test::mixed_bundle(default_ops());
+  const fb::MethodT& method = *parts.bundle.methods[0];
+  size_t told = 0;
+  far_rules().compiled = [&](const SegmentSpec& spec) {
+    std::vector<int32_t> expected;
+    for (const SegmentNode& node : spec.nodes) {
+      const fb::NodeT& in_file = *method.nodes[node.index];
+      std::vector<int32_t> values = in_file.inputs;
+      values.insert(values.end(), in_file.outputs.begin(), in_file.outputs.end());
+      EXPECT_EQ(std::vector<int32_t>(node.values.begin(), node.values.end()), values);
+      for (const int32_t id : in_file.outputs) {
+        bool is_read = false;
+        for (const auto& output : method.outputs) is_read = is_read || output->value == id;
+        for (size_t n = spec.nodes[spec.nodes.size() - 1].index + 1; n < method.nodes.size(); ++n) {
+          const auto& inputs = method.nodes[n]->inputs;
+          is_read = is_read || std::find(inputs.begin(), inputs.end(), id) != inputs.end();
+        }
+        if (is_read) expected.push_back(id);
+      }
+    }
+    EXPECT_EQ(std::vector<int32_t>(spec.leaving.begin(), spec.leaving.end()), expected);
+    told += expected.size();
+  };
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    std::mt19937 random(seed);
+    take_half(seed, &random);
+    const Session session = test::make(mixed_.method(), on(far_reference_));
+  }
+  EXPECT_GT(told, 100u);
+}
+
 TEST_F(FarMixed, ConstantsGoThereOnceAProgram) {
   Session first = test::make(mixed_.method(), on(far_cpu_));
-  EXPECT_EQ(far_counts().uploads, 1);
+  const int constants = far_counts().constants;
+  EXPECT_GT(constants, 3);
+  EXPECT_GT(first.stats().packed_weight_bytes, 0u);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
@@ -161,7 +212,34 @@ TEST_F(FarMixed, ConstantsGoThereOnceAProgram) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(far_counts().uploads, 1);
+  EXPECT_EQ(far_counts().constants, constants);
+}
+
+TEST_F(FarMixed, OnlyConstantsThatItsNodesReadGoThere) {
+  far_rules().takes = [](const OpEntry& op, const NodeSpec&) {
+    return op.kind == fb::OpAttrs::Conv2d;
+  };
+  Session session = test::make(mixed_.method(), on(far_cpu_));
+  run(&session);
+  size_t read = 0;
+  for (size_t i = 0; i < session.node_count(); ++i)
+    read += session.node(i)->op == std::string("conv2d") ? 2 : 0;
+  EXPECT_EQ(far_counts().constants, read) << "a kernel and a bias each";
+}
+
+/// As an application has it: a device that outlives Programs, and that none of ours opened.
+TEST_F(FarMixed, ADeviceOfTheCallers) {
+  test::FarMachine mine;
+  const test::FarBackend backend = test::far_backend(cpu_backend(), &mine);
+  for (int i = 0; i < 2; ++i) {
+    const Loaded program{test::mixed_bundle(default_ops()), default_ops()};
+    Session one = test::make(program.method(), on(backend));
+    Session another = test::make(program.method(), on(backend));
+    EXPECT_EQ(run(&one), run(&another));
+  }
+  EXPECT_EQ(mine.counts.segments, 4);
+  EXPECT_EQ(mine.counts.blocks, 0);
+  EXPECT_EQ(far_counts().segments, 0);
 }
 
 TEST_F(FarMixed, WhatCannotBeCompiledGoesOn) {
@@ -171,8 +249,42 @@ TEST_F(FarMixed, WhatCannotBeCompiledGoesOn) {
   const Lines lines(session);
   EXPECT_EQ(lines.nodes_far, 0);
   EXPECT_EQ(lines.copies, 0);
-  EXPECT_EQ(far_counts().uploads, 0);
+  EXPECT_EQ(far_counts().constants, 0);
   EXPECT_STREQ(session.node(0)->fallback_reason, "far cannot compile this");
+}
+
+TEST_F(FarMixed, ADeviceThatIsNotThereIsAskedOnce) {
+  far_rules().opens = [] { return false; };
+  Session session = test::make(mixed_.method(), on(far_cpu_));
+  run(&session);
+  EXPECT_EQ(far_counts().opened, 1);
+  EXPECT_EQ(Lines(session).nodes_far, 0);
+  EXPECT_STREQ(session.node(3)->fallback_reason, "backend far: there is no such device");
+  const test::FarBlock there(1024);
+  EXPECT_THAT(session.bind_output(0, there.address(), 1024, &far_cpu_).message(),
+              HasSubstr("there is no such device"));
+  EXPECT_EQ(far_counts().opened, 1);
+}
+
+TEST_F(FarMixed, OneNodeThatIsRefusedMovesAlone) {
+  Session alone = test::make(mixed_.method(), on(*reference_backend()));
+  const auto expected = run(&alone);
+  const size_t nodes = alone.node_count();
+  for (size_t node = 0; node < nodes; ++node) {
+    SCOPED_TRACE(node);
+    far_rules().refuses = [node](const SegmentNode& n) { return n.index == node; };
+    far_counts().reset();
+    Session session = test::make(mixed_.method(), on(far_reference_));
+    EXPECT_LE(far_counts().compilations, 3);
+    EXPECT_EQ(run(&session), expected);
+    const Lines lines(session);
+    EXPECT_EQ(lines.nodes_here, 1);
+    for (size_t i = 0; i < session.node_count(); ++i) {
+      const NodeInfo info = *session.node(i);
+      if (info.is_copy || info.backend == std::string("far")) continue;
+      EXPECT_EQ(info.fallback_reason, "far refuses " + std::string(info.op));
+    }
+  }
 }
 
 TEST_F(FarMixed, BoundInputsAreCopiedFromWhereTheyAre) {

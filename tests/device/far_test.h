@@ -37,8 +37,8 @@ class Far : public testing::Test {
     return options;
   }
 
-  const Backend far_cpu_ = far_backend(cpu_backend());
-  const Backend far_reference_ = far_backend(reference_backend());
+  const FarBackend far_cpu_ = far_backend(cpu_backend());
+  const FarBackend far_reference_ = far_backend(reference_backend());
 };
 
 inline std::vector<uint8_t> bytes_of(const TensorView& view) {

@@ -15,7 +15,7 @@ def test_numbers_are_found_in_nested_code_and_containers():
     def outer():
         return (lambda x: x == 137, (61, 62))
 
-    held = numbers_held({1: (outer, None, []), 2: ({}, None, ["key", 5, True, 61, 3.0, "at96x37"]), 3: ([], None, list(range(1000, 1100)))})
+    held = numbers_held([(outer, []), ({}, ["key", 5, True, 61, 3.0, "at96x37"]), ([], list(range(1000, 1100)))])
     written, few, joined, many = held.groups
     assert {137, 61, 62} <= written and {3, 5, 96, 37} == few
     assert {61 * 5, 61 - 5, 137 + 62} & (joined | written | few) and 1050 in many

@@ -1,4 +1,4 @@
-#include "host_tracer/sized_export.h"
+#include "host_tracer/compile/sized_export.h"
 
 #include <algorithm>
 #include <deque>
@@ -6,14 +6,14 @@
 #include <set>
 
 #include "host_tracer/capture/eager_reference.h"
+#include "host_tracer/compile/dynamic_dims.h"
+#include "host_tracer/compile/size_comparison.h"
+#include "host_tracer/compile/sized_traces.h"
 #include "host_tracer/dynamic/alike.h"
 #include "host_tracer/dynamic/graph_paths.h"
 #include "host_tracer/dynamic/optional_nodes.h"
 #include "host_tracer/dynamic/ranges.h"
-#include "host_tracer/dynamic_dims.h"
 #include "host_tracer/passes/passes.h"
-#include "host_tracer/size_comparison.h"
-#include "host_tracer/sized_traces.h"
 #include "host_tracer/support/spent_time.h"
 
 namespace lazyrt {
@@ -301,7 +301,8 @@ class SizedPrograms {
     const std::string place = at.text();
     return {Error::kUnsupported,
             kDiffersAtSizes + shapes.text(unified_.front()) + " and at " + shapes.text(point) +
-                ": it decides or computes otherwise there" + (place.empty() ? "" : ", " + place)};
+                ": it decides or computes otherwise there" + (place.empty() ? "" : ", " + place),
+            FailureKind::kDiffersAtSizes};
   }
 
   /// With why ranges of sizes are no way out, and what is.
@@ -326,11 +327,12 @@ class SizedPrograms {
       if (made.ok() || !differs_at_sizes(made.failure())) return made;
     }
     const std::string base = options_.dynamic->shapes.text(sizes.points[0]);
-    return Failure{bad.failure.error, kDiffersAtSizes + base + " and " + bad.failure.text};
+    return Failure{bad.failure.error, kDiffersAtSizes + base + " and " + bad.failure.text,
+                   FailureKind::kDiffersAtSizes};
   }
 
   static bool differs_at_sizes(const Failure& failure) {
-    return failure.text.rfind(kDiffersAtSizes, 0) == 0;
+    return failure.kind == FailureKind::kDiffersAtSizes;
   }
 
   /// What make_parts has so far.

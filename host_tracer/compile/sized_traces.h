@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/dynamic_dims.h"
-#include "host_tracer/exporter.h"
+#include "host_tracer/compile/dynamic_dims.h"
+#include "host_tracer/compile/exporter.h"
 
 namespace lazyrt {
 
@@ -53,8 +53,5 @@ Outcome<SampleTensor> stretched(const SampleTensor& tensor, size_t dim, int64_t 
 /// The sample's inputs, stretched to sizes. Fails as stretched() does. REQUIRES: sample_inputs.
 Outcome<std::vector<SampleTensor>> inputs_at(const SizePoint& point, const DynamicShapes& shapes,
                                              const Trace& sample);
-
-/// Whether an export failed with this text since the program is another one at other sizes.
-bool differs_at_sizes(const std::string& text);
 
 }  // namespace lazyrt

@@ -3,7 +3,7 @@
 // Traces of one program at several sizes become planned programs of all sizes. Internal to the
 // exporter.
 
-#include "host_tracer/export_stages.h"
+#include "host_tracer/compile/export_stages.h"
 
 namespace lazyrt {
 

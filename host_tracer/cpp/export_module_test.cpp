@@ -1,4 +1,4 @@
-#include "host_tracer/frontends/cpp/export_module.h"
+#include "host_tracer/cpp/export_module.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

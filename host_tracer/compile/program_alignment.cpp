@@ -1,4 +1,4 @@
-#include "host_tracer/program_alignment.h"
+#include "host_tracer/compile/program_alignment.h"
 
 #include <algorithm>
 #include <map>

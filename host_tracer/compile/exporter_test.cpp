@@ -1,4 +1,4 @@
-#include "host_tracer/exporter.h"
+#include "host_tracer/compile/exporter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "host_tracer/export_stages.h"
+#include "host_tracer/compile/export_stages.h"
 
 namespace lazyrt {
 

@@ -1,4 +1,4 @@
-#include "host_tracer/size_comparison.h"
+#include "host_tracer/compile/size_comparison.h"
 
 #include <utility>
 

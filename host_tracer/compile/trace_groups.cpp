@@ -1,4 +1,4 @@
-#include "host_tracer/trace_groups.h"
+#include "host_tracer/compile/trace_groups.h"
 
 #include <algorithm>
 #include <bit>

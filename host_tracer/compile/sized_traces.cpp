@@ -1,4 +1,4 @@
-#include "host_tracer/sized_traces.h"
+#include "host_tracer/compile/sized_traces.h"
 
 #include <algorithm>
 #include <cmath>
@@ -232,7 +232,5 @@ Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& 
   std::move(others.begin(), others.end(), std::back_inserter(result.traces));
   return result;
 }
-
-bool differs_at_sizes(const std::string& text) { return text.rfind(kDiffersAtSizes, 0) == 0; }
 
 }  // namespace lazyrt

@@ -1,4 +1,4 @@
-#include "host_tracer/sized_traces.h"
+#include "host_tracer/compile/sized_traces.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "host_tracer/check/differential_check.h"
-#include "host_tracer/exporter.h"
+#include "host_tracer/compile/exporter.h"
+#include "host_tracer/compile/sized_traces.h"
 #include "host_tracer/frontends/cpp/trace.h"
-#include "host_tracer/sized_traces.h"
 
 namespace lazyrt {
 

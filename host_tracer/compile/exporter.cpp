@@ -1,12 +1,12 @@
-#include "host_tracer/exporter.h"
+#include "host_tracer/compile/exporter.h"
 
 #include <algorithm>
 #include <iterator>
 #include <optional>
 
+#include "host_tracer/compile/sized_export.h"
+#include "host_tracer/compile/trace_groups.h"
 #include "host_tracer/graph/guards.h"
-#include "host_tracer/sized_export.h"
-#include "host_tracer/trace_groups.h"
 
 namespace lazyrt {
 namespace {

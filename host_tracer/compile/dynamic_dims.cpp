@@ -1,4 +1,4 @@
-#include "host_tracer/dynamic_dims.h"
+#include "host_tracer/compile/dynamic_dims.h"
 
 #include <algorithm>
 #include <limits>

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/exporter.h"
-#include "host_tracer/size_comparison.h"
-#include "host_tracer/trace_groups.h"
+#include "host_tracer/compile/exporter.h"
+#include "host_tracer/compile/size_comparison.h"
+#include "host_tracer/compile/trace_groups.h"
 
 namespace lazyrt {
 

@@ -1,11 +1,11 @@
-#include "host_tracer/check/checked_export.h"
+#include "host_tracer/export/checked_export.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "host_tracer/check/size_sweep.h"
-#include "host_tracer/dynamic_dims.h"
+#include "host_tracer/compile/dynamic_dims.h"
 #include "host_tracer/support/spent_time.h"
 
 namespace lazyrt {
