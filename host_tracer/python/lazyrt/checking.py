@@ -4,7 +4,7 @@ import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from lazyrt import trees
+from lazyrt import fixed, trees
 from lazyrt.size_numbers import numbers_held
 
 _NUMBERS = (bool, int, float)
@@ -53,9 +53,9 @@ class Reference:
         for index, description in enumerate(self._descriptions):
             found = {}
             try:
-                trees.collect(_with_numbers_open(description), result, found)
-            except ValueError as error:
-                difference = difference or str(error)
+                trees.match(_with_numbers_open(description), result, found)
+            except trees.Mismatch as other:
+                difference = difference or mismatch_text(other)
                 continue
             values = [_output(found[name]) for name in self._names]
             return values + ([index] if len(self._descriptions) > 1 else []), ""
@@ -135,34 +135,31 @@ def _output(value):
     return value if value is None or type(value) in _NUMBERS else torch.as_tensor(value).clone()
 
 
-def structure_difference(ours, eager, path=""):
+def structure_difference(ours, eager, description):
     """How the loaded bundle's result is nested or typed otherwise than the module's; "" where it is not."""
-    where = f"the result's '{path}'" if path else "the result"
-    (kind, mine), (wanted, items) = _opened(ours), _opened(eager)
-    if kind != wanted or list(mine) != list(items):
-        return f"{where} is {_text(ours)}, the module's {_text(eager)}"
-    differences = (structure_difference(mine[key], items[key], f"{path}.{key}" if path else str(key)) for key in items)
-    return next((text for text in differences if text), "")
+    opened, given, wanted = _with_all_open(description, "result"), {}, {}
+    try:
+        trees.match(opened, ours, given)
+        trees.match(opened, eager, wanted)
+    except trees.Mismatch as other:
+        return mismatch_text(other)
+    pairs = [(name, _type_text(given[name]), _type_text(value)) for name, value in wanted.items()]
+    return next((f"'{name}' is {a}, the module's {b}" for name, a, b in pairs if b and a != b), "")
 
 
-def _opened(value):
-    """(what it is, {key: item} of what it holds)"""
-    if isinstance(value, trees.Record):
-        return "object", value._fields
-    node = None if isinstance(value, (torch.Tensor, numpy.ndarray, numpy.generic)) else trees.open_node(value, "", False)
-    if node is not None:
-        return node.kind, dict(zip(node.keys, node.items))
-    if isinstance(value, float) and type(value) is float:
-        return "float", {}
-    return _text(value) if value is None or isinstance(value, (torch.Tensor, numpy.ndarray, numpy.generic)) or type(value) in (*_NUMBERS, str) else "", {}
+def _with_all_open(description, name):
+    """The description with each leaf as a tensor of this name."""
+    if "items" not in description:
+        return {"kind": "tensor", "name": name}
+    return {**description, "items": [_with_all_open(item, f"{name}.{i}") for i, item in enumerate(description["items"])]}
 
 
-def _text(value):
-    if isinstance(value, numpy.generic):
-        return f"a number of NumPy, {value.dtype}"
+def mismatch_text(other):
+    """What trees.match has found of a result."""
+    return other.text or f"'{other.path or 'result'}' is {other.was} in the capture and {fixed.short_repr(other.value)} in eager"
+
+
+def _type_text(value):
     if isinstance(value, (torch.Tensor, numpy.ndarray)):
         return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
-    if value is None or type(value) in (*_NUMBERS, str):
-        return repr(value)
-    kind, items = _opened(value)
-    return f"a {type(value).__name__} of {list(items)}" if kind else f"a {type(value).__name__}"
+    return f"a {type(value).__name__}" if value is None or isinstance(value, numpy.generic) or type(value) in (*_NUMBERS, str) else ""

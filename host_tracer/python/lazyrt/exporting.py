@@ -262,7 +262,7 @@ def _write(captured, report, path, check, keep_samples, report_path, progress):
     options.path, options.model, options.report_path = path, capture.program.name, os.fspath(report_path) if report_path else ""
     options.info = [(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))]
     options.check, options.keep_samples, options.trace_seconds = check, keep_samples, captured.seconds
-    options.checked = lambda bundle: _check_structure(capture.eager, bundle, sample, plain[id(sample)])
+    options.checked = lambda bundle: _check_structure(capture.eager, bundle, sample, plain[id(sample)], described)
     options.counts = lambda: (capture.runs, capture.eager.calls)
     if captured.sized:
         sizes = capture.sizes
@@ -293,20 +293,20 @@ def _outputs(run, result):
     """Eager's results as the capture takes samples."""
     found = {}
     try:
-        trees.collect(run.description, result, found)
-    except ValueError as error:
-        raise ExportError(f"the model's results are others when it is captured: {error}") from None
+        trees.match(run.description, result, found)
+    except trees.Mismatch as other:
+        raise ExportError(f"the model's results are others when it is captured: {checking.mismatch_text(other)}") from None
     values = [found.get(name) for name, _ in run.entries]
     return [value if value is None or isinstance(value, torch.Tensor) else torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
             for value in values]
 
 
-def _check_structure(eager, bundle, sample, result):
+def _check_structure(eager, bundle, sample, result, description):
     """The loaded bundle gives what the model gives, nested alike."""
     eager.restore()
     args, kwargs = sample.call([tensor.detach().clone() for _, tensor in sample.inputs])
     with torch.set_grad_enabled(eager.takes_gradients):
         given = load(bundle)(*args, **kwargs)
-    difference = checking.structure_difference(given, result)
+    difference = checking.structure_difference(given, result, description)
     if difference:
         raise ExportError(f"the bundle does not give what the program gives: {difference}")

@@ -195,35 +195,81 @@ class Record:
         return f"{self._type}({', '.join(f'{k}={v!r}' for k, v in self._fields.items())})"
 
 
-def collect(description, value, found, path=""):
-    """Fills found[name] with the tensors and numbers of a result that has to be nested as described, and hold what is described as
-    constant. Raises ValueError where it does not."""
+class Mismatch(Exception):
+    """A value that is not as described: at `path` is `value` where what `was` says should be, or what `text` says."""
+
+    def __init__(self, path, text="", was="", value=None):
+        super().__init__(path, text, was)
+        self.path, self.text, self.was, self.value = path, text, was, value
+
+
+def match(description, value, found, path="", arguments=False):
+    """Fills found[name] with the tensors of a value that has to be nested as described, and hold what is described as constant. Of results some
+    may be described in part. Raises Mismatch."""
     kind = description["kind"]
     if kind == "tensor":
         found[description["name"]] = value
-    elif kind in ("value", "fixed"):
-        _check_constant(description, value, path)
+    elif kind in ("value", "fixed", "digest"):
+        _match_constant(description, value, path, arguments)
     else:
-        node = open_node(value, path, False)
-        keys = [_canonical_key(key) for key in node.keys] if node else []
-        for index, item in enumerate(description["items"]):
-            key = description["keys"][index] if "keys" in description else index
-            wanted = fixed.canonical(key)
-            if wanted not in keys:
-                raise ValueError(f"'{path or 'result'}' lacks '{key}'")
-            collect(item, node.items[keys.index(wanted)], found, _join(path, key))
-        if kind != "object" and len(keys) != len(description["items"]):
-            raise ValueError(f"'{path or 'result'}' has {len(keys)} items instead of {len(description['items'])}")
+        _match_node(description, value, found, path, arguments)
 
 
-def _check_constant(description, value, path):
+def _match_constant(description, value, path, arguments):
+    if arguments and description["kind"] == "value" and "text" in description:  # version 1: it was not noted so that it can be compared
+        return
     wanted = {key: item for key, item in description.items() if key != "name"}
     try:
-        found = fixed.describe(value, path)
-    except Opaque:
-        found = {"kind": "value", "value": repr(value)}
-    if fixed.canonical(found) != fixed.canonical(wanted):
-        raise ValueError(f"'{path or 'result'}' is {fixed.text_of(wanted)} in the capture and {fixed.text_of(found)} in eager")
+        now = flatten(value, path, lambda item: False, arguments=True)[0] if arguments else fixed.describe(value, path)
+    except Opaque as opaque:
+        raise Mismatch(opaque.path, was=fixed.text_of(wanted), value=value) from None
+    same = wanted == now and fixed.canonical(wanted) == fixed.canonical(now)  # 1 == True
+    if not same and wanted["kind"] == now["kind"] == "fixed":
+        name = "text" if wanted["type"] in ("class", "function") and wanted["type"] == now["type"] else "type"
+        same = fixed.same_type(wanted[name], now[name]) and fixed.canonical({**wanted, name: ""}) == fixed.canonical({**now, name: ""})
+    if not same:
+        raise Mismatch(path, was=fixed.text_of(wanted), value=value)
+
+
+def _match_node(description, value, found, path, arguments):
+    try:
+        node = _open_record(value, description) if isinstance(value, Record) else open_node(value, path, arguments)
+    except Opaque as opaque:
+        raise Mismatch(opaque.path, f"'{opaque.path}': {opaque.why}") from None
+    wanted = description["type"] if isinstance(value, Record) else description.get("class", description["kind"] if description["kind"] != "object" else None)
+    if node is None or node.kind != description["kind"] or arguments and not _is_of_class(node, wanted):
+        raise Mismatch(path, was=f"a {wanted or description['type']}", value=value)
+    of_record, items = isinstance(value, Record), description["items"]
+    ours, theirs = description.get("keys", range(len(items))), node.keys
+    known = {fixed.canonical(key): item for key, item in zip(map(_described_key, theirs), node.items)}
+    names = [fixed.canonical(key) for key in ours]
+    more = [key for key, name in zip(theirs, known) if name not in names]
+    if "keys" not in description and len(items) != len(node.items):
+        raise Mismatch(path, f"'{path or 'result'}' has {len(node.items)} items, the bundle was exported with {len(items)}")
+    if more and (arguments or node.kind != "object"):
+        raise Mismatch(path, f"'{_join(path, more[0])}' was not there when the bundle was exported")
+    for key, name, item in zip(ours, names, items):
+        if name in known:
+            match(item, known[name], found, _join(path, key), arguments)
+        elif not of_record or tensors_of(item):  # what a Record does not say is as at export
+            raise Mismatch(path, f"'{path}' lacks '{key}'" if path else f"argument '{key}' is missing; the bundle was exported with it" if arguments else
+                           f"'result' lacks '{key}'")
+    if not arguments or of_record:
+        return
+    if names != list(known):
+        raise Mismatch(path, f"the {'keys' if node.kind == 'dict' else 'attributes'} of '{path or 'the keyword arguments'}' come in another order than when the bundle "
+                             f"was exported: {list(ours)}")
+    if description.get("absent", node.more.get("absent")) != node.more.get("absent"):
+        raise Mismatch(path, f"'{path}' has other attributes than when the bundle was exported")
+
+
+def _is_of_class(node, wanted):
+    return wanted is None or fixed.same_type(wanted, node.more.get("class", node.kind))
+
+
+def _open_record(record, description):
+    fields = {key: item for key, item in record._fields.items() if item is not None or key in description.get("keys", ())}
+    return _Node("object", fields, fields.values(), None, **{"class": record._type})
 
 
 def open_node(value, path, arguments):
@@ -326,11 +372,11 @@ def describe_key(key, path):
     return fixed.describe(key, path)
 
 
-def _canonical_key(key):
+def _described_key(key):
     try:
-        return fixed.canonical(describe_key(key, ""))
+        return describe_key(key, "")
     except Opaque:
-        return ""
+        return {"kind": "opaque"}
 
 
 def _shorten(described):
