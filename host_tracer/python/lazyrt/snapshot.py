@@ -384,7 +384,7 @@ class Snapshot:
     def _visit_globals(self, function):
         code, names = function.__code__, function.__globals__
         prefix = names.get("__name__", "globals")
-        if of_a_library(prefix) and not prefix.startswith("torch.fx.") or (code, id(names)) in self._seen:  # of a decorator; what it decorates is in its closure
+        if of_a_library(prefix) or (code, id(names)) in self._seen:  # of a decorator; what it decorates is in its closure
             return
         self._seen[(code, id(names))] = ""
         if ("namespace", id(names)) not in self._seen:
