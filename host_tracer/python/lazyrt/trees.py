@@ -15,6 +15,7 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import functools
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any
 
@@ -289,6 +290,8 @@ def open_node(value, path, arguments):
     if isinstance(value, collections.abc.Mapping):
         more = {} if type(value) is dict else _of_subclass(value, path, arguments)
         return _Node("dict", value, (value[key] for key in value), lambda items: _copy_with(value, list(value), items, type(value).__setitem__), **more)
+    if type(value) is functools.partial:
+        return _object(value, ("func", "args", "keywords"), (value.func, value.args, value.keywords), lambda items: functools.partial(items[0], *items[1], **items[2]))
     if fixed.is_simple(value) and not hasattr(type(value), "state_dict"):
         fields = fixed.attributes(value)
         return _object(value, fields, fields.values(), lambda items: _copy_with(value, fields, items, _put))
