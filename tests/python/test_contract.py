@@ -1,7 +1,6 @@
 """Arguments of a loaded program: what is fixed is compared at each call. test_results.py has what it gives back."""
 
 import collections
-import copy
 import csv
 import decimal
 import functools

@@ -6,11 +6,11 @@ import re
 
 import torch
 
-from lazyrt import _tracer, fast_paths, gradients, meta_kernels, results, scripts, statements
+from lazyrt import _tracer, fast_paths, gradients, meta_kernels, results, statements
 from lazyrt.arguments import Watch
-from lazyrt.arrays import LazyArray, taken_by_torch
+from lazyrt.arrays import LazyArray
 from lazyrt.calls import Call
-from lazyrt.copies import EagerAnswers, capture_with_copies
+from lazyrt.copies import capture_with_copies
 from lazyrt.draws import Draws
 from lazyrt.error_texts import names_tensor, said_of, statement_of, writes_in_script
 from lazyrt.errors import Error, ExportError
@@ -30,7 +30,7 @@ class Capture:
         self.allow, self.second_trace, self.sizes, self.follows_factories = allow, second_trace, sizes, follows_factories
         self.sources = make_sources()
         self.draws = Draws(self.sources.current)
-        self._leaks = Leaks()
+        self.leaks = Leaks()
         self.notes = []
         self.moved = set()  # names of Python's generators that the program draws from
         self.runs = 0  # of the program on lazy tensors
@@ -46,20 +46,19 @@ class Capture:
         request.second_trace = self.second_trace if second_trace is None else second_trace
         request.varying, request.held = sorted(self.phases.computed), sorted(self.phases.held)
         run = LazyRun(self, sample, phase, dict([*request.parameters, *request.buffers]))
-        self.draws.begin()
         request.program = run
         request.before_trace = lambda: self._before_trace(run)
         request.check_of, request.is_caught, request.recipe_of = statements.check_of, statements.is_caught, run.recipe_of
         try:
             with meta_kernels.without_dynamo():
-                trace = capture_with_copies(run, lambda: capture_following_numbers(request, run, lambda mode: self.eager(sample, mode=mode, phase=phase), self.notes.append),
-                                            lambda: self._answers(sample, phase))
+                trace = capture_with_copies(run, lambda: capture_following_numbers(request, run, self.notes.append),
+                                            lambda mode: self.eager(sample, mode=mode, phase=phase))
         except Exception as error:
             request.inputs = request.parameters = request.buffers = []  # whoever keeps the error keeps the request
             self._raise_own(sample, error)
         self._stop_if_interrupted(run)
         self.eager.restore()
-        self._leaks.refuse()
+        self.leaks.refuse()
         trace.producer = f"torch {torch.__version__} eager"
         trace.name_outputs([name for name, _ in run.entries])
         for name, is_returned in run.written or ():  # who gets it back in the result misses nothing
@@ -68,15 +67,6 @@ class Capture:
         for message in dict.fromkeys(run.differences):
             trace.add_finding("error", "baked-output", message, "return it as a tensor, or compute it outside of the program")
         return trace, run
-
-    def _answers(self, sample, phase):
-        """Eager's in the call that is captured; None where it raises."""
-        log = EagerAnswers()
-        try:
-            self.eager(sample, mode=log, phase=phase)
-        except Exception:
-            return None
-        return log.answers
 
     def _before_trace(self, run):
         """The generators go on from the first trace to the next: what the model draws from them has to differ in order to be seen."""
@@ -98,7 +88,7 @@ class Capture:
         if isinstance(error, ExportError):
             raise error
         self.eager.restore()
-        self._leaks.refuse()
+        self.leaks.refuse()
         if isinstance(error, KeyError) and names_tensor(error):
             raise ExportError("the program looks a parameter, buffer or input up among the keys of a dict, and LazyRT calls it with others in "
                               "their place: use names as keys", "unsupported") from error
@@ -123,7 +113,7 @@ class LazyRun:
         self._capture, self._sample, self.phase, self._tensors = capture, sample, phase, tensors
         self.interrupt = None
         self.numbers, self.copies = None, None  # set by capture_following_numbers and capture_with_copies
-        self._recipes = None
+        self.recipes = None
         self.differences = []  # of the later runs' constant results
         self.forget()
 
@@ -156,14 +146,11 @@ class LazyRun:
             stack.callback(self.copies.end)
             call.begin()
             stack.enter_context(module_paths(program.module_paths(), capture.sources))
-            stack.enter_context(taken_by_torch())
             stack.enter_context(fast_paths.open_to_modes())
-            self._recipes = Recipes(capture.sources.current)
+            self.recipes = Recipes(capture.sources.current)
             draws = stack.enter_context(capture.draws.watched())
-            mode = CaptureMode(_tracer.lift, self._note, self.numbers, self.copies, self._recipes, call.kept(), draws)
-            mode.any_size, mode.follows_factories = capture.sizes is not None, capture.follows_factories
+            mode = CaptureMode(self, call.kept(), draws, capture.leaks.note, capture.sizes is not None, capture.follows_factories)
             stack.enter_context(self.numbers.active(self.phase.snapshot.namespaces))
-            stack.enter_context(scripts.Calls(mode.scripted))
             stack.enter_context(mode)
             stack.enter_context(gradients.open_to(mode))
             result = program.call(tensors, args, kwargs)
@@ -188,7 +175,7 @@ class LazyRun:
 
     def recipe_of(self, constant):
         """See recipes.py."""
-        return self._recipes.of(constant)
+        return self.recipes.of(constant)
 
     def _take(self, result, mode):
         description, leaves = results.describe(result, numbers_vary=self._capture.sizes is not None)
@@ -199,6 +186,6 @@ class LazyRun:
         self.differences += results.differences(self.description, description)
         return [tensors[name] if number is None else number for name, number in entries]
 
-    def _note(self, text):
+    def note(self, text):
         place = self._capture.sources.current()
         self._capture.notes.append(f"{text} ({os.path.basename(place['file'])}:{place['line']})" if place["file"] else text)

@@ -37,7 +37,7 @@ class Reference:
 
     def numbers(self):
         """Whole numbers with which the program may compare sizes, in groups, the likeliest first."""
-        return [sorted(group) for group in self._held().groups]
+        return [sorted(self._held().written), sorted(self._held().held)]
 
     def together(self):
         """Tuples of such numbers that stand in one place."""

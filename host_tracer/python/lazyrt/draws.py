@@ -1,7 +1,7 @@
-"""Random numbers that the program draws while it is captured, and what becomes of them.
+"""Random numbers that the program draws while it is captured.
 
-What a drawn tensor does in the graph is seen by the capture. Here is what leaves it: a truth value or number of a drawn tensor, and what the generators of
-Python and NumPy give. A generator that the program seeds during the call draws the same in every call."""
+What a drawn tensor does in the graph is seen by the capture. Here is what is read on the host: a truth value or number of a drawn tensor, and what is drawn
+from Python's and NumPy's generators. What the program draws behind a seed of its own is the same in every call."""
 
 import contextlib
 import functools
@@ -17,44 +17,43 @@ from lazyrt.tensors import is_lazy, is_write, tensors_in
 
 _Tensor = torch.Tensor
 _HINT = "numbers that the bundle should draw anew have to be inputs; draw none where they do not matter, or call model.eval()"
-
+_DRAWING = {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "bernoulli_", "multinomial", "normal", "normal_", "poisson",
+            "uniform_", "random_", "exponential_", "geometric_", "cauchy_", "log_normal_", "dropout"}
 # What gives the program something else than tensors, or tensors of other sizes, by a tensor's values.
-_LEAVING = {_Tensor.__bool__, _Tensor.__int__, _Tensor.__float__, _Tensor.__index__, _Tensor.__complex__, _Tensor.__contains__, _Tensor.item,
+_READING = {_Tensor.__bool__, _Tensor.__int__, _Tensor.__float__, _Tensor.__index__, _Tensor.__complex__, _Tensor.__contains__, _Tensor.item,
             _Tensor.tolist, _Tensor.numpy, _Tensor.__array__, torch.is_nonzero, _Tensor.is_nonzero, torch.equal, _Tensor.equal, torch.allclose,
             _Tensor.allclose, torch.nonzero, _Tensor.nonzero, torch.argwhere, _Tensor.argwhere, torch.masked_select, _Tensor.masked_select,
             torch.unique, _Tensor.unique, torch.unique_consecutive, _Tensor.unique_consecutive, torch.bincount, _Tensor.bincount}
 
 
+def is_seeded(kwargs):
+    """Whether a call of torch draws the same each time: from a generator of the program's, whose state is the program's, or behind a seed."""
+    return kwargs.get("generator") not in (None, torch.default_generator) or torch.initial_seed() != SEED
+
+
 class Draws:
-    """What one export has seen of draws. `place()` gives the program's line."""
+    """What one export has seen of draws. `place()` returns the program's line."""
 
     def __init__(self, place):
         self._place = place
         self.found = {}  # (message, file, line) of draws that matter -> the path of the place that keeps what was drawn, or None
-        self._seeds_of_runs = []  # of one capture, for each run: the seeds of the generators that the program has used
-        self._of_generators = {}  # what matters where those differ
-
-    def begin(self):
-        """A capture begins, of one run or several."""
-        if any(seeds != self._seeds_of_runs[0] for seeds in self._seeds_of_runs):
-            self.found.update(self._of_generators)
-        self._seeds_of_runs, self._of_generators = [], {}
 
     def findings(self, unread=()):
         """(message, suggestion, file, line) of each draw whose numbers the program uses. `unread`: paths of places that it only writes."""
-        self.begin()
         return [(message, _HINT, file, line) for (message, file, line), path in self.found.items() if path is None or not _lies_in(path, unread)]
 
     @contextlib.contextmanager
     def watched(self):
-        """While one run of the program goes on; gives what CaptureMode asks."""
-        run = _Run(self)
-        self._seeds_of_runs.append(run.seeds)
+        """While one run of the program goes on; yields what CaptureMode calls."""
+        run, before = _Run(self), _state_of_torch()
         yield run
-        run.see_unseen()
+        if not run.drawn and not is_seeded({}) and _state_of_torch() != before:
+            self.note("random numbers of torch are drawn where the capture does not see what becomes of them (in TorchScript or an extension)")
+
+    def note(self, message, path=None, place=None):
+        self.found[(message, *(place or self.place()))] = path
 
     def place(self):
-        """(file, line) of the program."""
         place = self._place()
         return place["file"], place["line"]
 
@@ -64,110 +63,48 @@ def _lies_in(path, places):
 
 
 class _Run:
-    """One run of the program."""
+    """One run of the program. `drawn`: id of a tensor that was drawn, or computed from such -> (tensor, what drew it, its place)."""
 
     def __init__(self, draws):
-        self._draws = draws
-        self.seeds = []
-        self._known = {}  # id of a generator -> generator
-        self._drawn = {}  # id of a tensor that was drawn, or computed from such -> (tensor, what drew it, whether of a generator, its place)
-        self._torch = self._unseeded = _state_of_torch()  # the second: as it was last where the program had given no seed
+        self._draws, self.drawn = draws, {}
+
+    def call(self, handler, func, args, kwargs):
+        """handler(func, args, kwargs); what it draws, or computes from what was drawn, is known afterwards."""
+        origin = self._origin(args, kwargs) if self.drawn else None
+        if origin is not None and (func in _READING or func is _Tensor.__getitem__ and self._selects(args[1])):
+            self._note_read(origin, args, kwargs)
+            return handler(func, args, kwargs)
+        result = handler(func, args, kwargs)
+        if func.__name__ in _DRAWING and not is_seeded(kwargs) and kwargs.get("training", True):
+            origin = (f"torch.{func.__name__}", self._draws.place())
+        if origin is not None:
+            made = [*tensors_in((result,)), *(tensors_in((*args[:1], kwargs.get("out"))) if is_write(func, kwargs) else ())]
+            self.drawn.update((id(tensor), (tensor, *origin)) for tensor in made)
+        return result
+
+    def _origin(self, args, kwargs):
+        return next((self.drawn[id(value)][1:] for value in tensors_in((*args, *kwargs.values())) if id(value) in self.drawn), None)
+
+    def _selects(self, index):
+        """Whether a drawn mask says how many elements there are."""
+        return any(tensor.dtype is torch.bool and id(tensor) in self.drawn for tensor in tensors_in((index,)))
+
+    def _note_read(self, origin, args, kwargs):
+        """A drawn tensor is read on the host. What depends on inputs, too, is a guard of the graph's."""
+        if not any(is_lazy(value) and _tracer.is_dynamic(value) for value in tensors_in((*args, *kwargs.values()))):
+            what, place = origin
+            self._draws.note(f"{what} draws random numbers that decide what the program does; those of this capture did", place=place)
 
     def look_at_kept(self, kept):
         """(path, tensor) of what the program keeps for later calls: they would go on with what this one drew."""
         for path, tensor in kept:
-            known = self._drawn.get(id(tensor))
+            known = self.drawn.get(id(tensor))
             if known is not None and not (is_lazy(tensor) and _tracer.is_dynamic(tensor)):
-                _, what, of_generator, place = known
-                self._note(f"{what} draws random numbers, and '{path}' keeps them, or what is computed from them, for later calls", of_generator, place, path)
-
-    def call(self, handler, func, args, kwargs):
-        """handler(func, args, kwargs); what it draws, or computes from what was drawn, is known afterwards."""
-        self.see_unseen()
-        origin = self._origin(args, kwargs) if self._drawn else None
-        if origin is not None and (func in _LEAVING or func is _Tensor.__getitem__ and self._selects(args[1])):
-            return self._leave(origin, handler, func, args, kwargs)
-        result = handler(func, args, kwargs)
-        generator = next((value for value in (*args, *kwargs.values()) if isinstance(value, torch.Generator)), None)
-        if generator is not None:
-            origin = (f"torch.{_name_of(func)}", True, self._draws.place()) if self._meet(generator) else origin
-        if self._moves():
-            if self._is_seeded_now():
-                self.seeds.append(torch.initial_seed())
-            origin = (f"torch.{_name_of(func)}", self._is_seeded_now(), self._draws.place())
-        if origin is not None:
-            self._mark(origin, func, args, kwargs, result)
-        return result
-
-    @staticmethod
-    def _is_seeded_now():
-        """Whether the program has given torch's generator a seed."""
-        return torch.initial_seed() != SEED
-
-    def is_seeded(self, kwargs):
-        """Whether a call of torch draws the same each time: from a generator of the program's, or from torch's own behind a seed."""
-        generator = kwargs.get("generator")
-        return self._is_seeded_now() if generator is None or generator is torch.default_generator else True
-
-    def _meet(self, generator):
-        if generator is torch.default_generator:
-            return False
-        if id(generator) not in self._known:
-            self._known[id(generator)] = generator
-            self.seeds.append(generator.initial_seed())
-        return True
-
-    def _moves(self):
-        """Whether torch's own generator has drawn since this was asked."""
-        before, self._torch = self._torch, _state_of_torch()
-        if not self._is_seeded_now():
-            self._unseeded = self._torch
-        return self._torch != before
-
-    def see_unseen(self):
-        """Finds draws that no call of torch from Python made."""
-        before = self._unseeded
-        self._moves()
-        if self._unseeded != before:
-            self._draws.found[("random numbers of torch are drawn where the capture does not see what becomes of them (in TorchScript or an "
-                               "extension)", *self._draws.place())] = None
-
-    def _origin(self, args, kwargs):
-        for value in tensors_in((*args, *kwargs.values())):
-            known = self._drawn.get(id(value))
-            if known is not None:
-                return known[1:]
-        return None
-
-    def _selects(self, index):
-        """Whether a drawn mask says how many elements there are."""
-        return any(tensor.dtype is torch.bool and id(tensor) in self._drawn for tensor in tensors_in((index,)))
-
-    def _mark(self, origin, func, args, kwargs, result):
-        made = list(tensors_in((result,)))
-        if is_write(func, kwargs):
-            made += tensors_in((*args[:1], kwargs.get("out")))
-        for tensor in made:
-            self._drawn[id(tensor)] = (tensor, *origin)
-
-    def _leave(self, origin, handler, func, args, kwargs):
-        """What a drawn tensor gives the program. What depends on inputs, too, is a guard of the graph's."""
-        if not any(is_lazy(value) and _tracer.is_dynamic(value) for value in tensors_in((*args, *kwargs.values()))):
-            what, of_generator, place = origin
-            self._note(f"{what} draws random numbers that decide what the program does; those of this capture did", of_generator, place)
-        return handler(func, args, kwargs)
-
-    def _note(self, message, of_generator, place, path=None):
-        found = self._draws._of_generators if of_generator else self._draws.found
-        found[(message, *place)] = path
-
-
-def _name_of(func):
-    return getattr(func, "__name__", "a function")
+                self._draws.note(f"{known[1]} draws random numbers, and '{path}' keeps them, or what is computed from them, for later calls", path, known[2])
 
 
 def _state_of_torch():
-    with torch._C.DisableTorchFunction(), torch._C._DisableFuncTorch():
+    with torch._C.DisableTorchFunction():
         return torch.default_generator.get_state().numpy().tobytes()
 
 

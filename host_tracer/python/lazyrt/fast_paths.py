@@ -4,12 +4,9 @@ nn.TransformerEncoder gives zeros at padded places where each row's padding lies
 numbers hides wherever it is not 0. During a capture the modules take these paths, too; capture/fast_paths.h records their calls."""
 
 import contextlib
-import os
 import sys
 
 import torch
-
-_MODULES = os.path.join(os.path.dirname(torch.nn.__file__), "modules") + os.sep
 
 
 @contextlib.contextmanager
@@ -18,7 +15,7 @@ def open_to_modes():
     asked = torch.overrides.has_torch_function
 
     def has_torch_function(tensors):
-        if sys._getframe(1).f_code.co_filename.startswith(_MODULES):
+        if sys._getframe(1).f_globals["__name__"].startswith("torch.nn.modules."):
             return any(type(t) not in (torch.Tensor, torch.nn.Parameter) and asked((t,)) for t in tensors)
         return asked(tensors)
 

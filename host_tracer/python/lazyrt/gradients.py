@@ -3,10 +3,10 @@
 import contextlib
 
 import torch
-from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
 
 from lazyrt import _tracer
 from lazyrt.errors import Error
+from lazyrt.private_names import function_modes, pop_mode, push_mode
 
 
 def are_missing(error):
@@ -43,13 +43,13 @@ def open_to(mode):
     run = torch.autograd._engine_run_backward
 
     def run_backward(*args, **kwargs):
-        if any(mode is other for other in _get_current_function_mode_stack()):
+        if any(mode is other for other in function_modes()):
             return run(*args, **kwargs)
-        _push_mode(mode)
+        push_mode(mode)
         try:
             return run(*args, **kwargs)
         finally:
-            _pop_mode()
+            pop_mode()
 
     if mode is not None:
         torch.autograd._engine_run_backward = run_backward

@@ -4,6 +4,7 @@ What eager gives there is a view. A selection is none; so a program that goes on
 numbers that leave."""
 
 import sys
+import weakref
 
 import torch
 
@@ -119,28 +120,26 @@ def sliced(tensor, parts):
     return result
 
 
-def _users(tensor):
-    """Of its memory: views of it count."""
-    return torch._C._storage_Use_Count(tensor.untyped_storage()._cdata)
-
-
 class _Selection:
+    """`result` was selected from `base`."""
+
     def __init__(self, base, parts, result):
-        self.base, self.parts, self.result = base, parts, result
-        self.written_at = None  # the number of the call that wrote into the result
-        self._users = _users(result)
-        self.renew()
+        self.base, self.parts, self._result, self._held = base, parts, weakref.ref(result), None
+        self._versions = base._version, result._version
 
-    def renew(self):
-        self.versions = self.base._version, self.result._version
+    def hold(self):
+        """Whether somebody has the result, which is kept from now on."""
+        self._held = self._result()
+        return self._held is not None
 
-    def is_over(self):
-        """Nobody has the result or a view of it any more, nor has anybody written."""
-        unchanged = (self.base._version, self.result._version) == self.versions
-        return unchanged and sys.getrefcount(self.result) <= 2 and _users(self.result) <= self._users
+    def is_result(self, value, base, parts):
+        return self._result() is value and self.base is base and len(self.parts) == len(parts) and all(a is b for a, b in zip(self.parts, parts))
 
-    def is_of(self, base, parts):
-        return self.base is base and len(self.parts) == len(parts) and all(a is b for a, b in zip(self.parts, parts))
+    def was_written(self):
+        return self.hold() and (self.base._version, self._held._version) != self._versions
+
+    def memory(self):
+        return _tracer.memory_of(self._held) if self.hold() else None
 
 
 class Selections:
@@ -151,35 +150,24 @@ class Selections:
         self._matter = False
 
     def add(self, base, parts, result):
-        """`result` was selected from `base`."""
         self._made.append(_Selection(base, parts, result))
 
-    def forget_past(self):
-        """What follows is a write: selections that are over do not mind."""
-        self._made = [made for made in self._made if not made.is_over()]
+    def before_write(self):
+        """Selections that nobody has any more are not affected by a write."""
+        self._made = [made for made in self._made if made.hold()]
 
-    def note_write(self, target, call):
-        """The call of that number writes into the tensor."""
-        self.forget_past()
-        for made in self._made:
-            if made.result is target:
-                made.written_at = call
-
-    def put_back(self, base, parts, value, call):
-        """A selection is written into where it was selected, right after a write into it, as in x[i] += 1."""
-        self.forget_past()
-        for made in self._made:
-            if made.result is value and made.is_of(base, parts) and made.written_at == call - 1:
-                made.renew()
-                made.versions = made.versions[0] + 1, made.versions[1]  # this write
+    def put_back(self, base, parts, value):
+        """A selection that is written where it was selected, as in x[i] += 1, is over."""
+        self._made = [made for made in self._made if not made.is_result(value, base, parts)]
+        self.before_write()
 
     def keep(self, tensors):
         """These outlive the run: a selection among them would be a view."""
         kept = {_tracer.memory_of(tensor) for tensor in tensors if is_lazy(tensor)}
-        self._matter |= any(_tracer.memory_of(made.result) in kept for made in self._made)
+        self._matter |= any(made.memory() in kept for made in self._made)
         self.check()
 
     def check(self):
         """Raises SelectionsMatter."""
-        if self._matter or any((made.base._version, made.result._version) != made.versions for made in self._made):
+        if self._matter or any(made.was_written() for made in self._made):
             raise SelectionsMatter

@@ -5,11 +5,12 @@ import gc
 import logging
 import sys
 import types
+import weakref
 
 import torch
 
+from lazyrt.carriers import Carrier
 from lazyrt.errors import ExportError
-from lazyrt.snapshot import CARRIERS
 from lazyrt.tensors import is_lazy
 
 ADVICE = "keep it in an attribute of the model, a list or a dict there, or return it"
@@ -18,23 +19,26 @@ _MOST_HOLDERS = 300
 
 
 class Leaks:
-    """Knows what earlier exports have left behind."""
+    """Knows the values that captures have made."""
 
     def __init__(self):
-        self._before = set(map(id, _of_captures()))
+        self._made = []  # weak references to them
         self._ours = []  # values that only LazyRT holds: kept, so that their ids stay theirs
+        Carrier.made = self._made
+
+    def note(self, tensor):
+        """A capture has made it."""
+        self._made.append(weakref.ref(tensor))
 
     def refuse(self):
         """Raises ExportError where the program, restored, still holds something of a capture, and puts zeros in its place."""
-        if not self._find():
-            return
-        gc.collect()
+        if self._find():
+            gc.collect()
         found, leak = self._find(), None
         while found and leak is None:  # past what handlers of log records keep, which is for people
             chain = _holders_of(found)
             if chain is None:
                 self._ours.extend(found)
-                self._before.update(map(id, found))
                 return
             value = chain[-1]
             if not any(map(_is_log_record, chain)):
@@ -47,12 +51,14 @@ class Leaks:
             raise ExportError(f"{leak}, where LazyRT cannot follow it; {ADVICE}", "unsupported")
 
     def _find(self):
-        return [value for value in _of_captures() if id(value) not in self._before]
-
-
-def _of_captures():
-    with torch._C.DisableTorchFunction():
-        return [value for value in gc.get_objects() if type(value) in CARRIERS or is_lazy(value)]
+        """What is alive of it; the rest is forgotten."""
+        ours, alive = set(map(id, self._ours)), []
+        for reference in list(self._made):
+            value = reference()
+            if value is not None and id(value) not in ours and id(value) not in map(id, alive):
+                alive.append(value)
+        self._made[:] = map(weakref.ref, alive)
+        return alive
 
 
 def _holders_of(values):

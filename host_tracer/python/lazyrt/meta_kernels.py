@@ -8,10 +8,9 @@ import functools
 import sys
 import types
 
-from torch import _compile, _decomp
+from lazyrt.private_names import DYNAMO_CACHE, decompositions, disabled_for_dynamo
 
-_WRAPPER = _compile._disable_dynamo(lambda: None).__code__
-_CACHE = "__dynamo_disable"
+_WRAPPER = disabled_for_dynamo(lambda: None).__code__
 
 
 def _functions_in(function):
@@ -26,14 +25,14 @@ def _functions_in(function):
 
 def _hidden():
     """The functions behind such wrappers that were not called yet."""
-    return [function for function in _wrapped(sum(map(len, _decomp.global_decomposition_table.values()))) if not hasattr(function, _CACHE)]
+    return [function for function in _wrapped(sum(map(len, decompositions.values()))) if not hasattr(function, DYNAMO_CACHE)]
 
 
 @functools.lru_cache(maxsize=1)
 def _wrapped(_):
     """The functions behind such wrappers, where so many have been registered."""
     seen, found = set(), {}
-    todo = [f for table in _decomp.global_decomposition_table.values() for f in table.values()]
+    todo = [f for table in decompositions.values() for f in table.values()]
     while todo:
         function = todo.pop()
         if id(function) in seen or not isinstance(function, types.FunctionType):
@@ -59,10 +58,10 @@ def without_dynamo():
         return
     changed = _hidden()
     for function in changed:
-        setattr(function, _CACHE, function)
+        setattr(function, DYNAMO_CACHE, function)
     try:
         yield
     finally:
         for function in changed:
-            if getattr(function, _CACHE, None) is function:
-                delattr(function, _CACHE)
+            if getattr(function, DYNAMO_CACHE, None) is function:
+                delattr(function, DYNAMO_CACHE)

@@ -10,13 +10,15 @@ import torch
 import torch.utils.checkpoint
 from torch.overrides import TorchFunctionMode
 
-from lazyrt import _tracer, following, foreach, gradients, indexing, sparse_products, statements
-from lazyrt.arrays import NUMPY_DTYPES, LazyArray, is_seen_by_others
-from lazyrt.carrier_calls import FLOATS, HALVES, call_with_carriers, check_all_fit, check_fits, has_carriers
-from lazyrt.carriers import Carrier, LazyFloat, LazyInt, carrier_of, nested_carriers
-from lazyrt.copies import ASK_FOR_STRIDES, VIEWS_FOR, WINDOWS, order_in_memory, place_in_memory
+from lazyrt import _tracer, foreach, gradients, indexing, private_names, sparse_products
+from lazyrt.arrays import NUMPY_DTYPES, LazyArray
+from lazyrt.carrier_calls import call_with_carriers, has_carriers
+from lazyrt.carriers import Carrier, LazyInt, carrier_of, nested_carriers
+from lazyrt.copies import VIEWS_FOR, may_copy
+from lazyrt.draws import is_seeded
 from lazyrt.errors import Error
-from lazyrt.tensors import CPU, HERE, LAZY, is_lazy, is_write, tensors_in
+from lazyrt.lifted_memory import LiftedMemory
+from lazyrt.tensors import CPU, LAZY, is_lazy, is_ours, is_write, tensors_in
 
 _Tensor = torch.Tensor
 # Lazy, so that the report can name them: those of numbers alone, and those that may take tensors.
@@ -28,15 +30,11 @@ _FACTORIES = {torch.arange, torch.linspace, torch.logspace, torch.zeros, torch.o
 _DRAWS_OF_TENSORS = (torch.normal, torch.multinomial, torch.bernoulli, torch.poisson, torch.rand_like, torch.randn_like, torch.randint_like,
                      _Tensor.multinomial, _Tensor.bernoulli)
 _DRAWS_LIKE = (torch.rand_like, torch.randn_like, torch.randint_like)
-
 # They compare the devices of their operands themselves, or get lost in ATen's functionalization where those differ.
 _ON_ONE_DEVICE = (torch.cdist, torch.cosine_similarity, torch.gradient, torch.linalg.multi_dot, torch.chain_matmul, torch.lstm_cell, torch.gru_cell,
-                  torch.rnn_tanh_cell, torch.rnn_relu_cell, torch.take_along_dim, _Tensor.take_along_dim, torch.quantile, torch.nanquantile, _Tensor.quantile, _Tensor.nanquantile)
-_ANSWERED = {*ASK_FOR_STRIDES, *WINDOWS, _Tensor.numpy}  # eager is asked in its handler
-_POWERS_IN_PLACE = (_Tensor.pow_, _Tensor.__ipow__, _Tensor.float_power_)
-_DOUBLE_POWERS = (torch.float_power, _Tensor.float_power, _Tensor.float_power_)
-_POWERS = (torch.pow, _Tensor.pow, _Tensor.__pow__, *_POWERS_IN_PLACE, *_DOUBLE_POWERS)
-_LAYOUT = (*ASK_FOR_STRIDES, _Tensor.untyped_storage, _Tensor.storage)
+                  torch.rnn_tanh_cell, torch.rnn_relu_cell, torch.take_along_dim, _Tensor.take_along_dim, torch.quantile, torch.nanquantile, _Tensor.quantile,
+                  _Tensor.nanquantile)
+_TRANSFORMS = (torch.stft, torch.istft, _Tensor.stft, _Tensor.istft)
 
 
 def _on_cpu(device):
@@ -47,13 +45,12 @@ def _on_cpu(device):
 
 
 def _tensors_in(values):
+    """Those of carriers, too."""
     for value in values:
-        if isinstance(value, _Tensor):
-            yield value
-        elif isinstance(value, Carrier):
-            yield value._tensor
-        elif isinstance(value, (list, tuple)):
+        if isinstance(value, (list, tuple)):
             yield from _tensors_in(value)
+        elif isinstance(value, (_Tensor, Carrier)):
+            yield value if isinstance(value, _Tensor) else value._tensor
 
 
 def _map(value, fn):
@@ -65,29 +62,25 @@ def _map(value, fn):
 
 
 class CaptureMode(TorchFunctionMode):
-    """Active while the program runs on lazy tensors. `lift` makes a CPU tensor lazy; `note(text)` tells the report; `numbers`
-    says whether numbers are followed, and which texts are for people (see following.py); `copies` which calls copy; `recipes` is told of calls on
-    the CPU; `kept` are the lazy tensors that outlive the call; `draws` look at each call (see draws.py)."""
+    """Active while the program runs on lazy tensors. `run`: the LazyRun, for its numbers, copies and recipes; `kept` are the lazy tensors that outlive the
+    call; `draws` looks at each call (see draws.py);
+    note_made(tensor) is told of what calls make; `any_size`: one of several captures at other sizes, which keep what does nothing at some;
+    `follows_factories`: what they make is lazy."""
 
-    def __init__(self, lift, note, numbers, copies, recipes, kept, draws):
+    def __init__(self, run, kept, draws, note_made, any_size, follows_factories):
         super().__init__()
+        self._note_made = note_made
         self._kept = {id(tensor): tensor for tensor in kept}
         self.memory_taken = []  # (tensor that outlives the call, the one of Python in whose memory it lies from now on)
         self._data_of = {}  # id -> (what t.data gave, t) of those
-        self._lift = lift
-        self._note = note
-        self._draws = draws
-        self._numbers, self._copies = numbers, copies
-        self._recipes = recipes
-        self._count = 0  # calls of torch functions
-        # Of the call that is made: who makes it, and whether that is the program; whether it is to be known what its result shares.
-        self._frame, self._is_of_program, self._shares = None, True, True
-        self._lifted = {}  # storage address -> (CPU tensor, its lifted form)
+        self._lift, self._note, self._draws = _tracer.lift, run.note, draws
+        self._numbers, self._copies, self._recipes = run.numbers, run.copies, run.recipes
+        self._frame = None  # who makes the call
+        self._memory = LiftedMemory()
         self._handlers = self._make_handlers()
         self.takes_gradients = False  # the program asks for some
         self.variables = []  # CPU tensors of which it may take some, beside parameters
-        self.any_size = False  # of several captures at other sizes: what does nothing at some is kept
-        self.follows_factories = False  # what they make is lazy
+        self._any_size, self._follows_factories = any_size, follows_factories
         self.missing_gradients = None  # the error of a gradient that was asked for where none are recorded
 
     def let_go(self):
@@ -100,60 +93,64 @@ class CaptureMode(TorchFunctionMode):
 
     @property
     def lifted(self):
-        """CPU memory that lazy values were written into: address -> (CPU tensor, its lifted form)."""
-        return self._lifted
+        """See LiftedMemory."""
+        return self._memory.lifted
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs, func = kwargs or {}, getattr(func, "takes_carriers", func)
-        self._count += 1
-        outer = self._frame, self._is_of_program, self._shares  # of a backward pass, say, that calls a hook
+        kwargs, outer = kwargs or {}, self._frame  # of a backward pass, say, that calls a hook
+        self._frame = sys._getframe(1)
         try:
-            return self._handle(func, args, kwargs, sys._getframe(1))
+            result = self._draws.call(self._handle, VIEWS_FOR.get(func, func), args, kwargs)
+            if may_copy(func, kwargs) and isinstance(result, _Tensor):
+                result = self._copies.take(func, self.current(args[0]), result, self._frame)
+            for tensor in tensors_in((result,)):
+                if is_lazy(tensor):
+                    self._note_made(tensor)
+            return result
         finally:
-            self._frame, self._is_of_program, self._shares = outer
+            self._frame = outer
 
-    def _handle(self, func, args, kwargs, frame):
-        self._frame, caller = frame, frame.f_code.co_filename
-        self._is_of_program = not caller.startswith(HERE) or caller == following.__file__ and not self._numbers.quiet
-        self._shares = self._is_of_program and func not in _ANSWERED
-        before = self._copies.writes_into(args, kwargs)
-        result = self._draws.call(self._handlers.get(func, self._call), VIEWS_FOR.get(func, func), args, kwargs)
-        self._copies.look_for_writes(before)
-        if self._shares:
-            result = self._copies.take(func, args, kwargs, result, frame, self.current)
-        if not caller.startswith(HERE) or caller == following.__file__:  # a call of the program's, through a function that takes carriers perhaps
-            self._numbers.log(func, args, kwargs, result)
-        return result
+    def _handle(self, func, args, kwargs):
+        return self._handlers.get(func, self._call)(func, args, kwargs)
 
     # ---------------------------------------------------------------- every call
 
     def _call(self, func, args, kwargs):
-        if torch.is_autocast_enabled("cpu"):
-            self._refuse_autocast(func, args, kwargs)
-        if torch._C._len_torch_dispatch_stack():
-            self._refuse_dispatch_mode(args, kwargs)
-        makes = func in _DRAWS and not self._draws.is_seeded(kwargs) or self.follows_factories and func in _FACTORIES and self._is_of_program
-        if makes or _on_cpu(kwargs.get("device")) and any(is_lazy(t) for t in _tensors_in((*args, *kwargs.values()))):
+        if self._numbers.used and has_carriers((*args, *kwargs.values())):
+            return call_with_carriers(func, args, kwargs, self._handle)
+        is_any_lazy = any(is_lazy(self.current(t)) for t in _tensors_in((*args, *kwargs.values())))
+        if is_any_lazy:
+            self._refuse_modes(func, args, kwargs)
+        makes = func in _DRAWS and not is_seeded(kwargs) or self._follows_factories and func in _FACTORIES and not is_ours(self._frame)
+        if makes or is_any_lazy and _on_cpu(kwargs.get("device")):
             kwargs = {**kwargs, "device": LAZY}
         each = foreach.each_of(func, args)
-        if each is not None and any(is_lazy(self.current(t)) for t in _tensors_in((*args, *kwargs.values()))):
+        if each is not None and is_any_lazy:
             return each(self._call, args, kwargs)
-        if self._numbers.used and has_carriers((*args, *kwargs.values())):
-            return call_with_carriers(func, args, kwargs, lambda args, kwargs: self._call(func, args, kwargs))
         writes = is_write(func, kwargs)
         if writes:
             self._lift_targets(func, args, kwargs)
-            self._copies.note_write()
-            self._numbers.selections.note_write(args[0] if args else None, self._count)
+            self._numbers.selections.before_write()
         if torch.is_grad_enabled():
             self._lift_variables(args, kwargs)
-        if self._lifted:
-            args = _map(tuple(args), self._current)
-            kwargs = {key: _map(value, self._current) for key, value in kwargs.items()}
+        if self._memory.lifted:
+            args = _map(tuple(args), self.current)
+            kwargs = {key: _map(value, self.current) for key, value in kwargs.items()}
         result = func(*args, **kwargs)
         if not any(is_lazy(t) for t in _tensors_in((result, *args, *kwargs.values()))):
             self._recipes.note(func, args, kwargs, result, writes)
         return result
+
+    @staticmethod
+    def _refuse_modes(func, args, kwargs):
+        """Modes under which eager computes otherwise than the capture sees."""
+        floating = torch.is_autocast_enabled("cpu") and any(is_lazy(t) and t.is_floating_point() for t in _tensors_in((*args, *kwargs.values())))
+        if floating and getattr(func, "__name__", "") != "__get__":
+            raise Error(f"the model computes under torch.autocast ({func.__name__}): the capture does not see its casts. Export the model without "
+                        "autocast, or with casts of its own (x.to(torch.bfloat16))", "unsupported")
+        for mode in private_names.dispatch_modes():
+            raise Error(f"the model computes under {type(mode).__name__}, a TorchDispatchMode: the capture shows it other operators than eager does. "
+                        "Export the model without it", "unsupported")
 
     def _lazy_operands(self, args, kwargs):
         """(args, kwargs) with all tensors lazy."""
@@ -170,26 +167,12 @@ class CaptureMode(TorchFunctionMode):
         return self._call(func, args, kwargs)
 
     def _draw(self, func, args, kwargs):
-        if self._draws.is_seeded(kwargs) and func in _DRAWS_LIKE:
+        if is_seeded(kwargs) and func in _DRAWS_LIKE:
             like = self.current(args[0])
             return func(torch.empty(like.shape, dtype=like.dtype), *args[1:], **kwargs)
         if next(_tensors_in((*args, *kwargs.values())), None) is None:
             return self._call(func, args, {**kwargs, "device": LAZY})
         return self._call(func, *self._lazy_operands(args, kwargs))
-
-    @staticmethod
-    def _refuse_autocast(func, args, kwargs):
-        floating = any(is_lazy(t) and t.is_floating_point() for t in _tensors_in((*args, *kwargs.values())))
-        if floating and getattr(func, "__name__", "") != "__get__":
-            raise Error(f"the model computes under torch.autocast ({func.__name__}): the capture does not see its casts. Export the model without "
-                        "autocast, or with casts of its own (x.to(torch.bfloat16))", "unsupported")
-
-    @staticmethod
-    def _refuse_dispatch_mode(args, kwargs):
-        if any(is_lazy(t) for t in _tensors_in((*args, *kwargs.values()))):
-            mode = type(torch._C._get_dispatch_stack_at(0)).__name__
-            raise Error(f"the model computes under {mode}, a TorchDispatchMode: the capture shows it other operators than eager does. "
-                        "Export the model without it", "unsupported")
 
     def _lift_targets(self, func, args, kwargs):
         """A CPU tensor that is written with lazy values becomes lazy, for all later uses."""
@@ -213,51 +196,14 @@ class CaptureMode(TorchFunctionMode):
             if not is_lazy(tensor) and tensor.requires_grad and tensor.is_leaf:
                 self.variables.append(tensor)
                 self._remember(tensor)
-                self._current(tensor).requires_grad_()
+                self.current(tensor).requires_grad_()
 
     def _remember(self, tensor):
-        base = tensor if tensor._base is None else tensor._base
-        storage = base.untyped_storage()
-        address = storage.data_ptr()
-        if address in self._lifted:
-            return
-        if is_seen_by_others(storage):
-            raise Error("the model writes computed values into memory that NumPy, bytes or another library may read and write as well (numpy(), from_numpy, frombuffer, "
-                        "DLPack), which LazyRT does not see: write into a clone() of the tensor", "unsupported")
-        self._refuse_overlap(storage)
-        if not base.is_contiguous():  # its views know the memory's own order
-            base = base.detach().as_strided((storage.nbytes() // base.element_size(),), (1,), 0)
-        self._lifted[address] = (base, self._lift(base.detach()))
+        self._memory.lift(tensor)
 
     def current(self, tensor):
         """What the program has of a tensor by now: its lifted form where it was written with lazy values."""
-        return self._current(tensor) if self._lifted else tensor
-
-    def _current(self, tensor):
-        """The lifted form of a CPU tensor whose storage was lifted; else the tensor."""
-        if is_lazy(tensor) or tensor.layout != torch.strided or tensor.numel() == 0:
-            return tensor
-        storage = tensor.untyped_storage()
-        known = self._lifted.get(storage.data_ptr())
-        if known is None:
-            self._refuse_overlap(storage)
-            return tensor
-        base, lifted = known
-        if tensor.dtype != base.dtype:
-            raise Error(f"the model has memory that it writes computed values into as {base.dtype} and as {tensor.dtype}: convert values, or write into a clone()",
-                        "unsupported")
-        same = tensor.shape == base.shape and tensor.stride() == base.stride()
-        if same and tensor.storage_offset() == base.storage_offset():
-            return lifted
-        return lifted.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset() - base.storage_offset())
-
-    def _refuse_overlap(self, storage):
-        """A part of lifted memory that begins elsewhere is not known by its address."""
-        begin, end = storage.data_ptr(), storage.data_ptr() + storage.nbytes()
-        for address, (base, _) in self._lifted.items():
-            if begin < address + base.untyped_storage().nbytes() and address < end and begin != address:
-                raise Error("the model writes computed values into memory of which it has a part as a tensor of its own (by NumPy or DLPack): make it a view, whole[4:]",
-                            "unsupported")
+        return self._memory.current(tensor)
 
     # ---------------------------------------------------------------- single functions
 
@@ -268,19 +214,16 @@ class CaptureMode(TorchFunctionMode):
             _Tensor.data.__get__: lambda func, args, kwargs: self._data(args[0]),
             _Tensor.data.__set__: self._set_data,
             _Tensor.type: self._type,
-            **dict.fromkeys(_LAYOUT, self._layout),
-            **dict.fromkeys(WINDOWS, self._windows),
+            _Tensor.is_contiguous: self._is_contiguous,
             **dict.fromkeys(_ON_ONE_DEVICE, self._on_one_device),
             **dict.fromkeys(_DRAWS_OF_TENSORS, self._draw),
             _Tensor.__getitem__: self._getitem,
             _Tensor.__setitem__: self._setitem,
-            **dict.fromkeys((_Tensor.is_shared, _Tensor.is_pinned), self._is_in_plain_memory),
-            _Tensor._version.__get__: self._version,
             _Tensor.get_device: lambda func, args, kwargs: -1 if is_lazy(args[0]) else func(*args),
             _Tensor.to: self._to,
             _Tensor.cpu: self._cpu,
             _Tensor.numpy: self._numpy,
-            _Tensor.__array__: self._array,
+            _Tensor.__array__: lambda func, args, kwargs: func(self._fetch(args[0]), *args[1:], **kwargs),
             _Tensor.tolist: self._tolist,
             _Tensor.item: self._item,
             _Tensor.data_ptr: self._data_ptr,
@@ -291,10 +234,9 @@ class CaptureMode(TorchFunctionMode):
             _Tensor.__repr__: self._text,
             _Tensor.__format__: self._text,
             torch.full: self._full,
-            **dict.fromkeys(_POWERS, self._power),
             torch.tensor: self._make_tensor,
             torch.as_tensor: self._make_tensor,
-            **dict.fromkeys((torch.stft, torch.istft, _Tensor.stft, _Tensor.istft), self._all_lazy),
+            **dict.fromkeys(_TRANSFORMS, self._on_one_device),
             **dict.fromkeys((torch.autograd.grad, _Tensor.backward), self._backward),
             **dict.fromkeys(sparse_products.PRODUCTS, self._product),
             **dict.fromkeys(sparse_products.SUMS, self._sum_of_product),
@@ -315,27 +257,13 @@ class CaptureMode(TorchFunctionMode):
     def _backward(self, func, args, kwargs):
         """A program that catches the error, too, is captured again with autograd on."""
         self.takes_gradients = True
+        self._lift_variables(args, kwargs)
         try:
-            return self._all_lazy(func, args, kwargs)
+            return self._on_one_device(func, args, kwargs)
         except RuntimeError as error:
             if gradients.are_missing(error):
                 self.missing_gradients = str(error)
             raise
-
-    def _all_lazy(self, func, args, kwargs):
-        """Functions that want all tensors on one device."""
-        def lift(tensor):
-            tensor = self.current(tensor)
-            return tensor if is_lazy(tensor) else self._lift(tensor.detach().clone())
-
-        def lifted(value):
-            return _map(value, lift)
-
-        if torch.is_grad_enabled():
-            self._lift_variables(args, kwargs)
-        if any(is_lazy(self.current(tensor)) for tensor in _tensors_in((*args, *kwargs.values()))):
-            args, kwargs = tuple(map(lifted, args)), {name: lifted(value) for name, value in kwargs.items()}
-        return self._call(func, args, kwargs)
 
     @staticmethod
     def _data_ptr(func, args, kwargs):
@@ -373,87 +301,34 @@ class CaptureMode(TorchFunctionMode):
     def _getitem(self, func, args, kwargs):
         parts = indexing.parts_of(args[1]) if self._numbers.selects else None
         if parts is None:
-            bounded = indexing.bounded_parts(args[1]) if self.any_size and is_lazy(self.current(args[0])) else None
+            bounded = indexing.bounded_parts(args[1]) if self._any_size and is_lazy(self.current(args[0])) else None
             return self._call(func, args, kwargs) if bounded is None else self._call(indexing.sliced, (args[0], bounded), {})
-        if not is_lazy(self.current(args[0])):
-            self._remember(args[0])
-        self._pass_by(func)
-        base = self.current(args[0])
+        base = self._lazy(args[0])
         result = indexing.select(base, parts)
         self._numbers.selections.add(base, parts, result)
         return result
 
-    def _pass_by(self, func):
-        """Eager is not asked about this call."""
-        if self._is_of_program:
-            self._copies.pass_by(func, self._frame)
-        self._shares = False
-
-    def _ask(self, func, own):
-        return self._copies.ask(func, self._frame, own) if self._is_of_program else own
-
-    def scripted(self, script, args, kwargs, call, frame):
-        """The result of a call of TorchScript code."""
-        result = call()
-        with torch._C.DisableTorchFunction():
-            if any(map(is_lazy, tensors_in((*args, *kwargs.values())))):
-                return self._copies.scripted(script, args, kwargs, result, frame, self.current)
-            self._copies.pass_by(script, frame)
-            return result
+    def _lazy(self, tensor):
+        """The program's tensor in the graph."""
+        if not is_lazy(self.current(tensor)):
+            self._remember(tensor)
+        return self.current(tensor)
 
     def _setitem(self, func, args, kwargs):
         tensor, index, value = args
         parts = indexing.parts_of(index) if self._numbers.selects else None
         if parts is None or not indexing.can_write(parts):
             return self._call(func, args, kwargs)
-        if not is_lazy(self.current(tensor)):
-            self._remember(tensor)
-        self._pass_by(func)
-        base = self.current(tensor)
-        check_fits(value, base.dtype, HALVES)
+        base = self._lazy(tensor)
         written = value._tensor.to(base.dtype) if isinstance(value, Carrier) else torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
-        self._numbers.selections.put_back(base, parts, value, self._count)
+        self._numbers.selections.put_back(base, parts, value)
         indexing.write(base, parts, self.current(written))
         return None
 
-    def _layout(self, func, args, kwargs):
+    def _is_contiguous(self, func, args, kwargs):
         tensor, wanted = args[0], kwargs.get("memory_format", torch.contiguous_format)
-        if not is_lazy(tensor):
-            if func in _ANSWERED:
-                self._pass_by(func)
-            return func(*args, **kwargs)
-        if func is _Tensor.is_contiguous and wanted is not torch.contiguous_format:
-            answer = torch.empty_strided(tensor.shape, tensor.stride(), device="meta").is_contiguous(memory_format=wanted)
-        else:
-            answer = func(*args, **kwargs)
-        return self._ask(func, answer) if func in _ANSWERED else answer
-
-    def _windows(self, func, args, kwargs):
-        """as_strided speaks of memory: eager's, where the tensor lies in another order."""
-        given = dict(zip(("input", "size", "stride", "storage_offset"), args), **kwargs)
-        tensor = self.current(given["input"] if "input" in given else given["self"])
-        if not is_lazy(tensor):
-            self._pass_by(func)
-            return func(*args, **kwargs)
-        own = place_in_memory(tensor)
-        strides, offset = self._ask(func, own)
-        if (strides, offset) == own:
-            return self._call(func, args, kwargs)
-        order = order_in_memory(tensor.shape, strides)
-        if order is None:
-            raise Error("the model takes windows by as_strided of a tensor that has gaps in memory: take them of its contiguous()", "unsupported")
-        start = given.get("storage_offset")
-        if start is not None and start < offset:
-            raise Error("the model takes windows by as_strided that begin before the tensor, in the memory of which it is a part: take them of the whole", "unsupported")
-        return tensor.permute(order).as_strided(given["size"], given["stride"], 0 if start is None else start - offset)
-
-    def _is_in_plain_memory(self, func, args, kwargs):
-        return not is_lazy(self.current(args[0])) and self._call(func, args, kwargs)
-
-    @staticmethod
-    def _version(func, args, kwargs):
-        if not statements.is_of_torch(sys._getframe(2)):
-            raise Error("the model asks how often a tensor was written (_version), which a bundle does not count", "unsupported")
+        if is_lazy(tensor) and wanted is not torch.contiguous_format:
+            return torch.empty_strided(tensor.shape, tensor.stride(), device="meta").is_contiguous(memory_format=wanted)
         return func(*args, **kwargs)
 
     def _type(self, func, args, kwargs):
@@ -468,7 +343,7 @@ class CaptureMode(TorchFunctionMode):
 
     def _device(self, tensor):
         """The CPU, but for a checkpoint: it notes devices in the call, where no mode is active, and compares them in the backward pass."""
-        by_checkpoint = self._frame.f_code is torch.utils.checkpoint._default_meta_extractor.__code__
+        by_checkpoint = self._frame.f_code is private_names.checkpoint_devices
         return CPU if is_lazy(tensor) and not by_checkpoint else tensor.device
 
     def _to(self, func, args, kwargs):
@@ -508,17 +383,8 @@ class CaptureMode(TorchFunctionMode):
 
     def _numpy(self, func, args, kwargs):
         if not is_lazy(args[0]):
-            self._pass_by(func)
             return func(*args, **kwargs)
-        if args[0].dtype not in NUMPY_DTYPES:
-            self._pass_by(func)
-            return self._fetch(args[0]).numpy()
-        self._pass_by(func)
-        return LazyArray(args[0].detach())
-
-    def _array(self, func, args, kwargs):
-        tensor, *rest = args
-        return func(self._fetch(tensor), *rest, **kwargs) if is_lazy(tensor) else func(*args, **kwargs)
+        return LazyArray(args[0].detach()) if args[0].dtype in NUMPY_DTYPES else self._fetch(args[0]).numpy()
 
     def _tolist(self, func, args, kwargs):
         tensor = self.current(args[0])
@@ -566,51 +432,13 @@ class CaptureMode(TorchFunctionMode):
 
     def _full(self, func, args, kwargs):
         """torch.full(size, a lazy number): the number as a tensor, expanded."""
-        arguments = dict(zip(("size", "fill_value"), args), **kwargs)
-        value = arguments.get("fill_value")
-        if not is_lazy(value):
+        given = dict(zip(("size", "fill_value"), args), **kwargs)
+        value = given.get("fill_value")
+        if not is_lazy(value) or given.get("out") is not None:
             return self._call(func, args, kwargs)
-        out = arguments.get("out")
-        dtype = out.dtype if out is not None else arguments.get("dtype") or self._type_of_number(value)
-        check_all_fit(value.reshape(()), dtype)
-        filled = value.reshape(()).expand(arguments["size"])
-        if out is None:
-            return filled.clone().to(dtype)
-        if out.shape != filled.shape:
-            raise Error(f"torch.full(out=) gives the tensor another shape, {list(filled.shape)} in place of {list(out.shape)}: use what it returns, without out", "unsupported")
-        return self._call(_Tensor.copy_, (out, filled.to(dtype)), {})
-
-    @staticmethod
-    def _type_of_number(tensor):
-        """Of a tensor that torch makes of the number in this one."""
-        if tensor.is_floating_point():
-            return torch.get_default_dtype()
-        return tensor.dtype if tensor.is_complex() or tensor.dtype is torch.bool else torch.int64
-
-    def _power(self, func, args, kwargs):
-        """Tensor.pow takes a root where its exponent, a number, says so, but of float16: of -0 and -inf that is something else."""
-        base, exponent = (*args, *kwargs.values())[:2]
-        if isinstance(exponent, Carrier) and isinstance(base, _Tensor) and base.is_complex():  # of which 0, 1, 2 and others are powers of their own
-            given = [exponent._plain() if value is exponent else value for value in (*args, *kwargs.values())]
-            return self._call(func, given[:len(args)], dict(zip(kwargs, given[len(args):])))
-        if not isinstance(exponent, LazyFloat) or not isinstance(base, _Tensor) or not base.is_floating_point():
-            return self._call(func, args, kwargs)
-        if base.dtype is torch.float16 and func not in _DOUBLE_POWERS:
-            return self._call(func, args, kwargs)
-        given = self.current(base)
-        given = given.clone() if is_lazy(given) else self._lift(given.detach().clone())
-        is_root, is_inverse = exponent._tensor == 0.5, exponent._tensor == -0.5
-        if func in _POWERS_IN_PLACE or not torch.is_grad_enabled():
-            power = self._call(func, args, kwargs)
-            given = given.to(torch.float64) if func in _DOUBLE_POWERS else given
-            made = torch.where(is_root, given.sqrt(), torch.where(is_inverse, given.rsqrt(), power))
-            target = base if func in _POWERS_IN_PLACE else kwargs.get("out")
-            return made if target is None else self.current(target).copy_(made)
-        one = torch.ones_like(given)  # each of the three gets it where another is chosen: a slope of infinity times 0 is none
-        power = self._call(func, (torch.where(is_root | is_inverse, one, given), exponent), {})
-        root, inverse = torch.where(is_root, given, one), torch.where(is_inverse, given, one)
-        root, inverse = (value.to(torch.float64) if func in _DOUBLE_POWERS else value for value in (root, inverse))
-        return torch.where(is_root, root.sqrt(), torch.where(is_inverse, inverse.rsqrt(), power))
+        of_number = torch.get_default_dtype() if value.is_floating_point() else torch.int64
+        dtype = given.get("dtype") or (value.dtype if value.is_complex() or value.dtype is torch.bool else of_number)
+        return value.reshape(()).expand(given["size"]).clone().to(dtype)
 
     def _text(self, func, args, kwargs):
         return func(self._fetch(args[0], is_text=True), *args[1:], **kwargs)
@@ -626,13 +454,12 @@ class CaptureMode(TorchFunctionMode):
             return self._call(func, args, kwargs)
         dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
         stacked, inferred = self._stack(data)
-        check_all_fit(stacked, dtype or inferred, FLOATS)
         return stacked.to(dtype or inferred)
 
     def _stack(self, data):
         """(nested data as one lazy tensor, as wide as Python's numbers are; the type that torch infers for it)"""
         if isinstance(data, Carrier):
-            return data._tensor.clone(), {LazyInt: torch.int64, LazyFloat: torch.get_default_dtype()}[type(data)]
+            return data._tensor.clone(), torch.int64 if type(data) is LazyInt else torch.get_default_dtype()
         if isinstance(data, _Tensor):
             made = data if is_lazy(data) else self._lift(data.detach())
             return made, made.dtype

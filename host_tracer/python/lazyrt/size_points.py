@@ -1,97 +1,24 @@
 """Sizes at which a program decides otherwise than at those where it is captured anyway, by what it asks about sizes (size_questions.py).
 
-Each size of a symbol has its answers to all questions that any run asked, those among them that this size itself never gets to; where answers change, a stretch of
-sizes ends. In each stretch the program is captured, and watched again: behind an answer that is new it may ask something else (`256 <= n < 258`)."""
+Each size of a symbol has its answers to all questions that any run asked; where answers change, a stretch of sizes ends. In each stretch the program is
+captured, and watched again: behind an answer that is new it may ask something else (`256 <= n < 258`)."""
 
 import itertools
-import math
-import operator
 import random
 
+from lazyrt.size_extents import extents_of
 from lazyrt.size_questions import Log, Observed
 from lazyrt.size_terms import numbers_of
-from lazyrt.spent_time import SpentTime
 
+_WATCHED_FIRST = 6  # of the points that are captured anyway: what extents are
+_MOST_WATCHED = 64  # runs of eager that are watched, where answers change
 _MOST_ROUNDS = 8  # of questions that come up behind other answers
 _MOST_STRETCHES = 24  # of the same answers along a symbol: more than a bundle has ranges
 _MOST_SIZES = 4096  # of a symbol at which questions are answered
 _MOST_FOUND = 64  # points in all
-_MOST_TOGETHER = 24  # points at which answers about several symbols come together anew, in a round
+_MOST_TOGETHER = 8  # points at which answers about several symbols come together anew, in a round
 _MOST_CLASSES = 6  # of a symbol's sizes that are combined with those of others
-_WATCHED_SECONDS = 5.0  # of eager runs that only say what extents are
 _DRAWN = 1000  # sizes of all symbols for questions about several
-_SMALL_STEP = 16
-_MOST_CORNERS = 24
-_LINES = 6  # through drawn points, along each symbol
-
-
-# ---------------------------------------------------------------- what extents are
-
-class _Steps:
-    """An extent: a * ((product of symbols + b) // d) + c."""
-
-    def __init__(self, symbols, a, b, c, d):
-        self.symbols, self.numbers = symbols, (a, b, c, d)
-        self.key = (symbols, self.numbers)
-
-    def __call__(self, point):
-        a, b, c, d = self.numbers
-        return a * ((math.prod(point[s] for s in self.symbols) + b) // d) + c
-
-
-def formula_of(points, values):
-    """A function of a point that gives the values at these points; None where none is known."""
-    if len(set(values)) == 1:
-        return _Steps((), 0, 0, values[0], 1)
-    places = range(len(points[0]))
-    for symbols in itertools.chain(((s,) for s in places), itertools.combinations(places, 2)):
-        sizes = [math.prod(point[s] for s in symbols) for point in points]
-        if len(set(zip(sizes, values))) == len(set(sizes)):
-            found = _steps_of(sizes, values)
-            if found:
-                return _Steps(symbols, *found)
-    return None
-
-
-def _steps_of(sizes, values):
-    """a, b, c, d of _Steps with the smallest d"""
-    pairs = sorted(set(zip(sizes, values)))
-    (first, low), (last, high) = pairs[0], pairs[-1]
-    for d in range(1, 65):
-        for b in range(d):
-            count = (last + b) // d - (first + b) // d
-            if count == 0 or (high - low) % count:
-                continue
-            a = (high - low) // count
-            c = low - a * ((first + b) // d)
-            if all(a * ((s + b) // d) + c == value for s, value in pairs):
-                return a, b, c, d
-    return None
-
-
-def _extents_of(runs):
-    """By point: a formula for each extent that its run reads. `runs`: {point: log}. Extents that runs read at the same places in the same order are the
-    same function, until they part."""
-    found, known = {point: [] for point in runs}, {}
-    groups = [(list(runs), 0)]
-    while groups:
-        points, i = groups.pop()
-        while True:
-            by_place = {}
-            for point in points:
-                leaves = runs[point].leaves
-                by_place.setdefault(leaves[i][0] if i < len(leaves) else None, []).append(point)
-            if len(by_place) > 1 or None in by_place:
-                groups += [(same, i) for place, same in by_place.items() if place is not None]
-                break
-            values = tuple(runs[point].leaves[i][1] for point in points)
-            key = (tuple(points), values)
-            if key not in known:
-                known[key] = formula_of(points, values)
-            for point in points:
-                found[point].append(known[key])
-            i += 1
-    return found
 
 
 # ---------------------------------------------------------------- what is asked
@@ -132,46 +59,9 @@ class _Question:
             return None
 
 
-def _steps_of_program(runs):
-    """Whole numbers that the program makes in steps (n * 29 // 100, int(n / 2.7)), each a function of one symbol: {key: (symbol, function)}. Those by
-    small whole numbers are left out: the solver's own questions tell them from all others."""
-    extents, found = _extents_of(runs), {}
-    for point, log in runs.items():
-        for form in log.stepped:
-            if form[0] in (operator.mod, operator.floordiv):
-                if type(form[2]) is int and 0 < form[2] <= _SMALL_STEP and isinstance(form[1], tuple) and form[1][0] == "leaf":
-                    continue
-                form = (operator.floordiv, *form[1:])
-            try:
-                term = _Term(form, extents[point])
-            except _Unknown:
-                continue
-            if len(term.symbols) == 1:
-                found.setdefault(term.key, (next(iter(term.symbols)), term.at))
-    return found
-
-
-def _corners(sizes, values):
-    """Sizes at the corners of the hull above and of the hull below a function: a line rounded down that gives these values there gives all values of
-    one that is such a line."""
-    def hull(sign):
-        kept = []
-        for point in zip(sizes, (sign * value for value in values)):
-            while len(kept) > 1 and _turns_up(*kept[-2:], point):
-                kept.pop()
-            kept.append(point)
-        return [size for size, _ in kept]
-
-    return sorted({*hull(1), *hull(-1)})
-
-
-def _turns_up(a, b, c):
-    return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0])
-
-
 def _questions_of(runs):
     """{point: those of its run that depend on sizes}; equal ones are one object."""
-    extents, known, found = _extents_of(runs), {}, {}
+    extents, known, found = extents_of(runs), {}, {}
     for point, log in runs.items():
         found[point] = []
         for function, left, right in log.asked:
@@ -204,35 +94,29 @@ class _Finder:
         self.runs, self.failed = {}, set()  # by point
         self.taken = [self.sample, *(point for point in captured if point != self.sample)]
         self.found, self.answers = [], {}
-        self.cornered = set()  # keys of numbers in steps
-        self.seconds = 0.0
 
     def watch(self, point):
-        """Whether the program can be watched there: it may mind the type of a size, or refuse this one."""
-        if point in self.runs or point in self.failed:
-            return point in self.runs
-        log, spent = Log(), SpentTime()
-        try:
-            self.run(list(point), Observed(log))
-            self.runs[point] = log
-        except Exception:
-            self.failed.add(point)
-        self.seconds += spent.seconds()
+        """Whether the program can be watched there: it may look at the type of a size, or refuse this one."""
+        if point not in self.runs and point not in self.failed and len(self.runs) + len(self.failed) < _MOST_WATCHED:
+            log = Log()
+            try:
+                self.run(list(point), log)
+                self.runs[point] = log
+            except Exception:
+                self.failed.add(point)
         return point in self.runs
 
     def find(self):
         if not self.watch(self.sample):
             return []
-        for point in self.taken:
+        for point in _evenly(self.taken, _WATCHED_FIRST):
             self.watch(point)
         for _ in range(_MOST_ROUNDS):
             before = len(self.found), len(self.runs)
-            by_point = _questions_of(self.runs)
-            questions = list(dict.fromkeys(question for asked in by_point.values() for question in asked))
+            questions = list(dict.fromkeys(question for asked in _questions_of(self.runs).values() for question in asked))
             classes = [self._along(i, [q for q in questions if q.symbols == {i}]) for i in range(len(self.symbols))]
-            if len(self.symbols) > 1:
+            if any(len(question.symbols) > 1 for question in questions) or sum(len(some) > 1 for some in classes) > 1:
                 self._together(questions, classes)
-            self._at_corners()
             if before == (len(self.found), len(self.runs)) or len(self.found) >= _MOST_FOUND:
                 break
         return [list(point) for point in self.found]
@@ -242,16 +126,15 @@ class _Finder:
             self.taken.append(point)
             self.found.append(point)
             self.watch(point)
-            for index, symbol in enumerate(self.symbols) if len(self.symbols) > 1 else ():  # says what extents are on this way
+            for index, symbol in enumerate(self.symbols) if len(self.symbols) > 1 else ():  # what extents are on this way
                 for size in (symbol.least, symbol.most):
-                    if self.seconds < _WATCHED_SECONDS:
-                        self.watch((*point[:index], size, *point[index + 1:]))
+                    self.watch((*point[:index], size, *point[index + 1:]))
 
     def _at(self, index, size):
         return (*self.sample[:index], size, *self.sample[index + 1:])
 
     def _along(self, index, questions):
-        """Takes a point in each stretch of a symbol; gives {size: its answers} at the first size of each."""
+        """Takes a point in each stretch of a symbol; returns {the first size of each: its answers}."""
         sizes = _axis(self.symbols[index])
         columns = {}
         for question in questions:
@@ -260,31 +143,14 @@ class _Finder:
             columns[self.answers[question.key]] = None
         rows = list(zip(*columns)) if columns else [()] * len(sizes)
         starts = [i for i in range(len(rows)) if i == 0 or rows[i] != rows[i - 1]]
-        stretches = list(zip(starts, [*starts[1:], len(sizes)]))
-        for begin, end in self._worth_trying(stretches, rows):
+        for begin, end in self._worth_trying(list(zip(starts, [*starts[1:], len(sizes)])), rows):
             within = [self._at(index, size) for size in sizes[begin:end]]
             if not any(point in self.taken for point in within):
                 self._take(within[0])
-            for point in (within[-1], within[len(within) // 2], within[0]):
-                if len(within) < 2 or self.seconds > _WATCHED_SECONDS or sum(point in self.runs for point in within) > 3:
-                    break
-                self.watch(point)
+            for point in (within[-1], within[len(within) // 2], within[0]) if begin or end < len(sizes) else ():  # what extents are on this way
+                if len(within) > 1 and sum(point in self.runs for point in within) <= 3:
+                    self.watch(point)
         return {sizes[begin]: rows[begin] for begin in starts}
-
-    def _at_corners(self):
-        """Takes the sizes that tell what the program computes in steps from everything that looks like it."""
-        for key, (index, function) in _steps_of_program(self.runs).items():
-            if key in self.cornered:
-                continue
-            self.cornered.add(key)
-            seen = []
-            for size in _axis(self.symbols[index]):
-                try:
-                    seen.append((size, int(function(self._at(index, size)))))
-                except (ArithmeticError, ValueError, TypeError):
-                    continue
-            for size in _evenly(_corners(*zip(*seen)), _MOST_CORNERS) if seen else ():
-                self._take(self._at(index, size))
 
     @staticmethod
     def _worth_trying(stretches, rows):
@@ -295,8 +161,7 @@ class _Finder:
         for stretch in stretches:
             by_answers.setdefault(rows[stretch[0]], []).append(stretch)
         rarest = sorted(by_answers.values(), key=lambda same: sum(end - begin for begin, end in same))
-        some = [same[0] for same in rarest] + [same[-1] for same in rarest if len(same) > 1]
-        return some[:2 * _MOST_STRETCHES]
+        return [same[i] for i in (0, -1) for same in rarest if i == 0 or len(same) > 1][:2 * _MOST_STRETCHES]
 
     def _together(self, questions, classes):
         """Takes points at which the answers, of all symbols together, are new, where what the program gets to ask there is new as well. `classes`: by
@@ -306,11 +171,9 @@ class _Finder:
             by_answers.setdefault(tuple(question(point) for question in questions), []).append(point)
         for point in self.taken:
             by_answers.pop(tuple(question(point) for question in questions), None)
-        rarest = sorted(by_answers.values(), key=len)
-        points = [same[0] for same in rarest[:_MOST_TOGETHER]]
+        points = [same[0] for same in sorted(by_answers.values(), key=len)[:_MOST_TOGETHER]]
         for point in points:
-            if self.seconds < _WATCHED_SECONDS:
-                self.watch(point)
+            self.watch(point)
         decided = {point: frozenset((question, question(point)) for question in asked) for point, asked in _questions_of(self.runs).items()}
         known = {decided[point] for point in self.taken if point in decided}
         for point in points:
@@ -319,12 +182,12 @@ class _Finder:
                 self._take(point)
 
     def _joint_points(self, classes):
-        """Drawn ones, lines along each symbol through these and through a size of each class of the others, all classes together, and those where two symbols
-        are the same or neighbours."""
+        """Drawn ones, lines along each symbol through a size of each class of the others, all classes together, and where two symbols are the same or
+        neighbours."""
         draw = random.Random(1)
         points = [tuple(draw.randrange(s.least, s.most + 1, s.multiple) for s in self.symbols) for _ in range(_DRAWN)]
         representatives = [_evenly(list({answers: size for size, answers in of_symbol.items()}.values()), _MOST_CLASSES) for of_symbol in classes]
-        bases = [*points[:_LINES], *zip(*(itertools.islice(itertools.cycle(sizes), _MOST_CLASSES) for sizes in representatives))]
+        bases = [*points[:2], *zip(*(itertools.islice(itertools.cycle(sizes), _MOST_CLASSES) for sizes in representatives))]
         for base, index in itertools.product(bases, range(len(self.symbols))):
             points += [(*base[:index], size, *base[index + 1:]) for size in _evenly(_axis(self.symbols[index]), 512)]
         points += itertools.islice(itertools.product(*representatives), _DRAWN)
@@ -336,10 +199,11 @@ class _Finder:
         return [point for point in points if all(s.holds(size) for s, size in zip(self.symbols, point))]
 
 
-def points_that_differ(sizes, run, captured):
-    """(points at which the program answers questions about sizes otherwise than at those that are captured anyway, the numbers that it computes from sizes). run(point, mode) calls eager, under a mode, with the example at that point; where the program cannot be watched so (it minds the type of a size, say) there
-    are none."""
-    finder = _Finder(sizes, run, [tuple(point) for point in captured])
+def points_that_differ(sizes, run, captured, namespaces):
+    """(points at which the program answers questions about sizes otherwise than at those that are captured anyway, the numbers that it computes from
+    sizes). run(point, mode) calls eager, under a mode, with the example at that point; where the program cannot be watched so (it looks at the type of a
+    size, say) there are none. `namespaces`: globals of its modules."""
+    finder = _Finder(sizes, lambda point, log: run(point, Observed(log, namespaces)), [tuple(point) for point in captured])
     points = finder.find()
-    extents = _extents_of(finder.runs)
+    extents = extents_of(finder.runs)
     return points, numbers_of(sizes.symbols, {point: (log, extents[point]) for point, log in finder.runs.items()})

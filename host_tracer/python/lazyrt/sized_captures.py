@@ -1,7 +1,5 @@
 """Captures of a program whose extents vary: at the sizes that say how it depends on them, and at those where it is only checked."""
 
-import math
-
 import torch
 
 from lazyrt import _tracer, results
@@ -41,7 +39,7 @@ class SizedCaptures:
             captured.append(SizedStep(*self._capture_at(point), point in checked))
         at = {tuple(point): step for point, step in [(self.sizes.sample, self.first), *zip(points, captured)]}
         captured += [_of_sample(at[tuple(point)], sample, i) for i, (sample, point) in enumerate(zip(self.more_samples, given), 1)]
-        self._check_remembered(0)
+        self._check_remembered()
         _tracer.note_untried(self.first.trace, self.sizes.native(), [self.sizes.sample, *points])
         return captured
 
@@ -51,7 +49,7 @@ class SizedCaptures:
             with self.capture.eager.beginning_in(self.capture.phases.known[-1]):  # the program as it has settled
                 self.capture.eager(self.sizes.resized(self.capture.program.target, self.first.sample, point), mode=mode)
 
-        points, self.numbers = points_that_differ(self.sizes, run, [list(point) for point in captured])
+        points, self.numbers = points_that_differ(self.sizes, run, captured, self.capture.phases.known[-1].snapshot.namespaces)
         for point in points:
             self.sizes.refuse(point, self._refusal(self.sizes.resized(self.capture.program.target, self.first.sample, point)))
         return points
@@ -72,7 +70,8 @@ class SizedCaptures:
         """A trace at sizes that nobody asked for before."""
         before, drawn = len(self.remembered), set(self.capture.moved)
         step = SizedStep(*self._capture_at(point), is_compared)
-        self._check_remembered(before)
+        for example, phase in self.remembered[before:]:
+            self._check_kept(example, phase, self.first.sample)
         if self.capture.moved != drawn:
             raise ExportError(f"at {self.sizes.text(point)} the program draws random numbers, and at the other sizes it does not: make them an input", "unsupported")
         if is_compared:
@@ -107,7 +106,7 @@ class SizedCaptures:
                           "is not supported yet", "unsupported")
 
     def _is_remembered(self, example, trace, run):
-        """Whether what a call leaves behind (a table of this size) only spares the next call the work. Other sizes are asked in _check_remembered."""
+        """Whether what a call leaves behind (a table of this size) only spares the next call the work. Other sizes are compared in _check_remembered."""
         registered = {*self.capture.program.parameters(), *self.capture.program.buffers()}
         if len(self.remembered) >= _MOST_REMEMBERED or any(name not in registered for name in trace.states):
             return False
@@ -120,18 +119,15 @@ class SizedCaptures:
         self.remembered.append((example, run.after))
         return True
 
-    def _check_remembered(self, first):
-        """What is kept of one size must not matter at the others, either way. `first` of the sizes were checked before."""
-        examples = [self.first.sample, *(example for example, _ in self.remembered)]
-        points = [self.sizes.point_of(example) for example in examples]
-        for i in range(first + 1, len(examples)):
-            for j in _likely_to_share(i, points):
-                self._check_kept(i, examples[j])
-                if j > 0:
-                    self._check_kept(j, examples[i])
+    def _check_remembered(self):
+        """What is kept of the smallest and of the largest sizes must not matter at each other's, nor at the sample's."""
+        kept = sorted(self.remembered, key=lambda item: sum(tensor.numel() for _, tensor in item[0].inputs))
+        ends = [kept[0], kept[-1]] if len(kept) > 1 else kept
+        for i, (example, phase) in enumerate(ends):
+            for other in (self.first.sample, ends[1 - i][0] if len(ends) > 1 else example):
+                self._check_kept(example, phase, other)
 
-    def _check_kept(self, i, example):
-        kept, phase = self.remembered[i - 1]
+    def _check_kept(self, kept, phase, example):
         if not self._same_in(self.capture.phases.known[-1], phase, example):
             at, seen = (self.sizes.text(self.sizes.point_of(which)) for which in (kept, example))
             self._refuse_what_is_kept(f"at {at} " + (f"(as calls at {seen} show) " if seen != at else ""))
@@ -163,15 +159,6 @@ class SizedCaptures:
         return ""
 
 
-def _likely_to_share(i, points):
-    """Indices of sizes that may use what is kept at points[i]: of few all, else the nearest (they share what is rounded up), those of as many elements and some far away."""
-    if len(points) <= 8:
-        return range(i + 1)
-    nearest = sorted(range(i), key=lambda j: sum(abs(a - b) for a, b in zip(points[i], points[j])))[:3]
-    alike = [j for j in range(i) if math.prod(points[j]) == math.prod(points[i])][:2]
-    return sorted({0, 1, 2, i, *nearest, *alike})
-
-
 class _WithRegistered:
     """A phase with the registered tensors of another one."""
 
@@ -191,17 +178,15 @@ class _WithRegistered:
 
 
 def _altered(tensors):
-    """These tensors, then such with other floating numbers, and with integers far from theirs: places behind the end of a table among them."""
+    """These tensors, then such with other floating numbers and with integers far from theirs."""
+    def other(tensor):
+        if tensor.is_floating_point():
+            return tensor * -1.7
+        whole = not tensor.is_complex() and tensor.dtype is not torch.bool
+        return tensor * 3 + (5 * torch.arange(tensor.numel())).view(tensor.shape).to(tensor.dtype) if whole else tensor
+
     yield tensors
-    yield [tensor * -1.7 if tensor.is_floating_point() else tensor for tensor in tensors]
-    if not any(_is_whole(tensor) for tensor in tensors):
-        return
-    for factor, step in ((1, 1), (3, 1), (7, 5), (61, 17), (-1, -3)):
-        yield [tensor * factor + (step * torch.arange(tensor.numel())).view(tensor.shape).to(tensor.dtype) if _is_whole(tensor) else tensor for tensor in tensors]
-
-
-def _is_whole(tensor):
-    return not tensor.is_floating_point() and not tensor.is_complex() and tensor.dtype is not torch.bool
+    yield [other(tensor) for tensor in tensors]
 
 
 def inside(described):

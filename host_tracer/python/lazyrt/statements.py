@@ -1,4 +1,4 @@
-"""What the program's source says of a value that leaves the graph here: whether it only becomes a text for people, and whether the program raises where it is
+"""What the program's source says of a value that is read on the host: whether it only becomes a text for people, and whether the program raises where it is
 another one. It goes by the lines that run; when in doubt the answer is no."""
 
 import ast
@@ -7,24 +7,20 @@ import contextlib
 import functools
 import linecache
 import logging
-import os
 import sys
 import warnings
 
 import torch
 
-from lazyrt.code_names import is_file_of_library, is_installed
-from lazyrt.tensors import HERE
+from lazyrt.code_names import of_a_library
+from lazyrt.tensors import is_ours
 
-_TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
-_PLUMBING = tuple(_TORCH + name for name in ("_tensor.py", "_tensor_str.py", "overrides.py", os.path.join("utils", "_device.py")))
-_TELLERS = (os.path.dirname(os.path.abspath(logging.__file__)) + os.sep, os.path.abspath(warnings.__file__))
+_PLUMBING = ("torch._tensor", "torch._tensor_str", "torch.overrides", "torch.utils._device")
 _LOG_METHODS = {"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"}
-# Calls that change nothing, in the arguments of what tells people something.
+# Calls that change nothing, in the arguments of what shows people something.
 _PURE = {"item", "tolist", "mean", "sum", "max", "min", "std", "norm", "abs", "isnan", "isinf", "isfinite", "any", "all", "detach", "cpu", "numpy", "format", "join", "str",
          "repr", "float", "int", "bool", "round", "len", "size", "dim", "numel"}
 _QUIET_CONTEXTS = {"no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "autocast", "device", "profile", "record_function"}
-_WITH = (ast.With, ast.AsyncWith)
 _TRY = (ast.Try, *([ast.TryStar] if hasattr(ast, "TryStar") else []))
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda, ast.IfExp)
 _SWALLOWED = ("StopIteration", "StopAsyncIteration", "AttributeError", "LookupError", "KeyError", "IndexError", "TypeError")  # Python takes them for answers
@@ -47,22 +43,25 @@ def _around(file, line):
     return sorted(found, key=lambda node: (node.end_lineno - node.lineno, -node.lineno))
 
 
+def _around_frame(frame):
+    return _around(frame.f_code.co_filename, frame.f_lineno)
+
+
 def _statement_of(frame):
     """The statement that runs; None where its source is not known, or several stand in one line."""
-    found = _around(frame.f_code.co_filename, frame.f_lineno)
+    found = _around_frame(frame)
     alone = found and sum(node.lineno == found[0].lineno and node.end_lineno == found[0].end_lineno for node in found) == 1
     return found[0] if alone else None
 
 
-def is_of_torch(frame):
-    """Whether this is a frame of torch's own Python code."""
-    return frame.f_code.co_filename.startswith(_TORCH)
+def _module_of(frame):
+    return str(frame.f_globals.get("__name__", ""))
 
 
 def _program_frame():
     """The innermost frame of the program or a library, not of what stands between it and the graph."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith((HERE, *_PLUMBING)):
+    while frame is not None and (is_ours(frame) or _module_of(frame) in _PLUMBING):
         frame = frame.f_back
     return frame
 
@@ -83,8 +82,8 @@ def _value_of(frame, node):
 
 
 class Audience:
-    """Knows whether a value that becomes a text is for people: what print, logging and warnings get in a statement of their own that calls nothing else. `heard` are
-    the (file, line)s where it was so."""
+    """Knows whether a value that becomes a text is for people: what print, logging and warnings get in a statement of their own that calls nothing else.
+    `heard` are the (file, line)s where it was so."""
 
     def __init__(self):
         self._streams = (sys.stdout, sys.stderr)
@@ -92,67 +91,37 @@ class Audience:
 
     def listens(self):
         """Whether the text that is made here is for people."""
-        frame, inner = _program_frame(), []
-        while frame is not None and is_file_of_library(frame.f_code.co_filename):
-            inner.append(frame)
+        frame, by_logging = _program_frame(), False
+        while frame is not None and of_a_library(_module_of(frame)):
+            by_logging = by_logging or _module_of(frame) in ("logging", "warnings")
             frame = frame.f_back
-        tellers = [i for i, each in enumerate(inner) if each.f_code.co_filename.startswith(_TELLERS)]
-        outside = inner[tellers[-1] + 1:] if tellers else inner[:1]
-        caller = outside[0] if outside else frame
-        if caller is None:
-            return False
-        told = _is_told(inner[tellers[-1]]) if tellers else self._tells(caller, _statement_of(caller))
-        return told and self._note(caller)
+        return frame is not None and (by_logging or self._shows(frame, _statement_of(frame))) and self._note(frame)
 
     def is_asked(self):
-        """Whether a truth value that leaves here only decides if something is told: `if n % 100 == 0: print(n)`."""
+        """Whether a truth value that leaves here only decides if something is shown: `if n % 100 == 0: print(n)`."""
         frame = _program_frame()
-        statement = _statement_of(frame) if frame is not None else None
-        if not isinstance(statement, ast.If):
-            found = _around(frame.f_code.co_filename, frame.f_lineno) if frame is not None else ()
-            statement = next((node for node in found if isinstance(node, ast.If) and node.test.lineno <= frame.f_lineno <= node.test.end_lineno), None)
+        found = _around_frame(frame) if frame is not None else ()
+        statement = next((node for node in found if isinstance(node, ast.If) and node.test.lineno <= frame.f_lineno <= node.test.end_lineno), None)
         if statement is None or statement.orelse or not _is_pure(statement.test) or _is_caught(frame):
             return False
-        return all(self._tells(frame, part) for part in statement.body) and self._note(frame)
+        return all(self._shows(frame, part) for part in statement.body) and self._note(frame)
 
     def _note(self, frame):
         self.heard[frame.f_code.co_filename, frame.f_lineno] = None
         return True
 
-    def _tells(self, frame, statement):
+    def _shows(self, frame, statement):
+        """Whether a statement does nothing but show something."""
         call = statement.value if isinstance(statement, ast.Expr) else None
         if not isinstance(call, ast.Call) or not all(map(_is_pure, (*call.args, *(word.value for word in call.keywords if word.arg != "file")))):
             return False
         function = _value_of(frame, call.func)
         if function is print:
-            file = next((_value_of(frame, word.value) for word in call.keywords if word.arg == "file"), sys.stdout)
-            return any(file is stream for stream in self._streams)
+            return next((_value_of(frame, word.value) for word in call.keywords if word.arg == "file"), sys.stdout) in self._streams
         if function is warnings.warn:
-            return _warnings_are_shown()
-        name, logger = getattr(function, "__name__", ""), getattr(function, "__self__", logging.root)
-        is_logging = name in _LOG_METHODS and (isinstance(logger, logging.Logger) or getattr(logging, name, None) is function)
-        return is_logging and _is_only_written(logger)
-
-
-def _warnings_are_shown():
-    return all(action != "error" for action, *_ in warnings.filters)
-
-
-def _is_told(frame):
-    """Whether this is a call of logging or warnings that shows what it gets."""
-    if frame.f_code.co_filename == _TELLERS[1]:
-        return _warnings_are_shown()
-    logger = frame.f_locals.get("self", logging.root)
-    return frame.f_code.co_name in _LOG_METHODS and isinstance(logger, logging.Logger) and _is_only_written(logger)
-
-
-def _is_only_written(logger):
-    """Whether all that handles the logger's records belongs to libraries."""
-    while logger is not None:
-        if any(not type(each).__module__.startswith("logging") and not is_installed(type(each).__module__) for each in (logger, *logger.handlers, *logger.filters)):
-            return False
-        logger = logger.parent if logger.propagate else None
-    return True
+            return all(action != "error" for action, *_ in warnings.filters)
+        name, logger = getattr(function, "__name__", ""), getattr(function, "__self__", None)
+        return name in _LOG_METHODS and (type(logger) in (logging.Logger, logging.RootLogger) or getattr(logging, name, None) is function)
 
 
 def _is_pure(node):
@@ -194,7 +163,7 @@ def check_of(seen):
 
 def _assertion(frame):
     """(test, the truth value with which the program goes on) of a statement that raises; (None, None) of others."""
-    for statement in _around(frame.f_code.co_filename, frame.f_lineno)[:2]:  # of an `if` the line may be in one with its body
+    for statement in _around_frame(frame)[:2]:  # of an `if` the line may be in one with its body
         if isinstance(statement, ast.Assert):
             return statement.test, True
         if isinstance(statement, ast.If) and isinstance(statement.body[0], ast.Raise) and statement.test.lineno <= frame.f_lineno <= statement.test.end_lineno:
@@ -242,15 +211,15 @@ def _is_caught(frame):
     while frame is not None:
         frames.append(frame)
         frame = frame.f_back
-    outermost = max((i for i, frame in enumerate(frames) if frame.f_code.co_filename.startswith(HERE)), default=len(frames))  # the export itself
-    return any(_may_catch(node, frame) for frame in frames[:outermost] if not frame.f_code.co_filename.startswith((HERE, _TORCH))
-               for node in _around(frame.f_code.co_filename, frame.f_lineno))
+    outermost = max((i for i, frame in enumerate(frames) if is_ours(frame)), default=len(frames))  # the export itself
+    return any(_may_catch(node, frame) for frame in frames[:outermost] if not is_ours(frame) and not _module_of(frame).startswith("torch.")
+               for node in _around_frame(frame))
 
 
 def _may_catch(node, frame):
     if node.lineno < frame.f_code.co_firstlineno:
         return False
-    if isinstance(node, _WITH):
+    if isinstance(node, (ast.With, ast.AsyncWith)):
         return frame.f_lineno >= node.body[0].lineno and not all(map(_is_quiet, node.items))
     return isinstance(node, _TRY) and bool(node.handlers) and node.body[0].lineno <= frame.f_lineno <= node.body[-1].end_lineno
 

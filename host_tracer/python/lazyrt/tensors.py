@@ -1,18 +1,21 @@
 """What a tensor is to a capture, and what a call does to its first argument."""
 
 import functools
-import os
 
 import torch
 
 LAZY = torch.device("lazy", 0)
 CPU = torch.device("cpu")
-HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep  # where frames of lazyrt's own code lie
 
 _REFLECTED_WRITES = {
     f"__i{name}__" for name in
     ("add", "sub", "mul", "truediv", "floordiv", "div", "mod", "pow", "and", "or", "xor", "lshift", "rshift")
 }
+
+
+def is_ours(frame):
+    """Whether a frame runs lazyrt's own code."""
+    return str(frame.f_globals.get("__name__", "")).startswith("lazyrt.")
 
 
 def is_lazy(value):
