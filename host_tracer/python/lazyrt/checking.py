@@ -26,13 +26,12 @@ class Reference:
         self.sources = capture.sources
         self._eager, self._phases = capture.eager, capture.phases
         self._sample, self._names, self._descriptions = sample, names, descriptions
-        self._numbers, self._has_begun = None, False
+        self._numbers = None
 
     def __call__(self, inputs, reset):
         """(results in the order of the bundle's, what differs in their structure or "")"""
-        if reset or not self._has_begun:
+        if reset or not self._eager.is_begun:
             self._eager.begin()
-            self._has_begun = True
         return self._values(self._eager.next_call(self._sample, inputs))
 
     def numbers(self):
@@ -75,7 +74,6 @@ class Reference:
 
     def _record(self, calls):
         """(operator, arguments, place) of all that the last of the calls does."""
-        self._has_begun = False
         with self._eager.in_a_row():
             for inputs in calls[:-1]:
                 self._eager.next_call(self._sample, inputs)

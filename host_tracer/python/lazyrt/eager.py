@@ -102,6 +102,11 @@ class Eager:
         (self.begins_in or self._phases.first).restore()
         self._lent = _Lent(self.program, self._may_write().values(), self._contents)
 
+    @property
+    def is_begun(self):
+        """Whether next_call() goes on from a call before."""
+        return self._lent is not None
+
     def next_call(self, sample, tensors=None, mode=None):
         """A call on the program's own tensors, into which it may write, and on clones of these or of the sample's."""
         self._arguments.restore()
